@@ -1,0 +1,54 @@
+# Build type, output folders, ccache, and the target adjoint_flags: warnings and machine flags of everything built here.
+
+get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+if(PROJECT_IS_TOP_LEVEL AND NOT multi_config AND NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+find_program(ADJOINT_CCACHE ccache)
+mark_as_advanced(ADJOINT_CCACHE)
+if(ADJOINT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # With a base folder, a second clone finds what the first one compiled.
+  set(launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${ADJOINT_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
+endif()
+
+add_library(adjoint_flags INTERFACE)
+set(cxx_flags -Wall -Wextra -Wpedantic -Wshadow -fno-math-errno -fno-trapping-math)
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  if(ADJOINT_NATIVE)
+    list(APPEND cxx_flags -march=native)
+    include(CheckCXXSourceCompiles)
+    set(CMAKE_REQUIRED_FLAGS -march=native)
+    check_cxx_source_compiles("
+      #ifndef __AVX512F__
+      #error no AVX-512
+      #endif
+      int main() {}" ADJOINT_CPU_HAS_AVX512)
+    unset(CMAKE_REQUIRED_FLAGS)
+    if(ADJOINT_CPU_HAS_AVX512)
+      list(APPEND cxx_flags -mprefer-vector-width=512)
+    endif()
+  else()
+    list(APPEND cxx_flags -march=x86-64-v3)
+  endif()
+elseif(ADJOINT_NATIVE)
+  list(APPEND cxx_flags -mcpu=native)
+endif()
+
+# nvcc's generated host code is not pedantically clean.
+target_compile_options(adjoint_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:${cxx_flags}>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-Wextra>")
