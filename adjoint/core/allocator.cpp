@@ -1,0 +1,288 @@
+// Caching allocator, the same for every device: segments come from the device's runtime and are split into
+// chunks; a freed chunk merges with its free neighbours and waits for reuse. All work on a device is queued
+// on one stream, so handing a chunk out again is safe as soon as it was freed here: the new user's work comes
+// later in the stream.
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#endif
+
+namespace adj {
+
+namespace detail {
+
+struct Chunk {
+  char* data = nullptr;
+  size_t bytes = 0;
+  bool in_use = false;
+  bool small = false;
+  Chunk* previous = nullptr;  // neighbours in the same segment
+  Chunk* next = nullptr;
+  MemoryPool* pool = nullptr;
+  std::shared_ptr<MemoryPool> keep_alive;  // set while in use
+};
+
+namespace {
+
+constexpr size_t kAlignment = 256;
+constexpr size_t kSmallLimit = size_t{1} << 20;  // requests up to here share segments of kSmallSegment
+constexpr size_t kSmallSegment = size_t{2} << 20;
+constexpr size_t kMediumLimit = size_t{10} << 20;  // and up to here, of kMediumSegment
+constexpr size_t kMediumSegment = size_t{20} << 20;
+constexpr size_t kGranularity = size_t{2} << 20;
+
+size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+struct BySize {
+  bool operator()(const Chunk* a, const Chunk* b) const {
+    return std::pair(a->bytes, a->data) < std::pair(b->bytes, b->data);
+  }
+};
+
+thread_local const char* current_scope = nullptr;
+
+}  // namespace
+}  // namespace detail
+
+using detail::Chunk;
+
+namespace {
+
+struct DeviceTotals {
+  std::mutex mutex;  // guards the pools and chunks of the device too
+  MemoryStats stats;
+  std::vector<MemoryPool*> pools;
+};
+
+DeviceTotals& totals(Device device) {
+  // Never destroyed: tensors with static storage may outlive any order of destruction.
+  static auto* map = new std::map<std::pair<int, int>, DeviceTotals>;
+  static auto* mutex = new std::mutex;
+  const std::lock_guard lock(*mutex);
+  return (*map)[{static_cast<int>(device.kind), device.index}];
+}
+
+}  // namespace
+
+class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
+ public:
+  explicit MemoryPool(Device device) : device_(device), totals_(totals(device)) {
+    const std::lock_guard lock(totals_.mutex);
+    totals_.pools.push_back(this);
+  }
+  ~MemoryPool() {
+    const std::lock_guard lock(totals_.mutex);
+    trim();
+    std::erase(totals_.pools, this);
+  }
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
+
+  Device device() const { return device_; }
+  DeviceTotals& device_totals() { return totals_; }
+
+  /// Null when neither cache nor device has the bytes.
+  Chunk* take(size_t bytes) {
+    const bool small = bytes <= detail::kSmallLimit;
+    Chunk* chunk = from_cache(bytes, small);
+    if (chunk == nullptr) chunk = from_device(bytes, small);
+    if (chunk == nullptr) return nullptr;
+    split(chunk, bytes);
+    chunk->in_use = true;
+    chunk->keep_alive = shared_from_this();
+    ASAN_UNPOISON_MEMORY_REGION(chunk->data, chunk->bytes);
+    auto& stats = totals_.stats;
+    stats.current += chunk->bytes;
+    stats.peak = std::max(stats.peak, stats.current);
+    ++stats.allocations;
+    return chunk;
+  }
+
+  void put_back(Chunk* chunk) {
+    totals_.stats.current -= chunk->bytes;
+    chunk->in_use = false;
+    ASAN_POISON_MEMORY_REGION(chunk->data, chunk->bytes);
+    if (Chunk* next = chunk->next; next != nullptr && !next->in_use) {
+      free_[chunk->small].erase(next);
+      absorb(chunk, next);
+    }
+    if (Chunk* previous = chunk->previous; previous != nullptr && !previous->in_use) {
+      free_[chunk->small].erase(previous);
+      absorb(previous, chunk);
+      chunk = previous;
+    }
+    free_[chunk->small].insert(chunk);
+  }
+
+  /// Gives whole free segments back to the device.
+  void trim() {
+    for (auto& set : free_) {
+      for (auto it = set.begin(); it != set.end();) {
+        Chunk* chunk = *it;
+        if (chunk->previous != nullptr || chunk->next != nullptr) {
+          ++it;
+          continue;
+        }
+        it = set.erase(it);
+        totals_.stats.reserved -= chunk->bytes;
+        ASAN_UNPOISON_MEMORY_REGION(chunk->data, chunk->bytes);
+        runtime(device_).release(chunk->data, chunk->bytes);
+        delete chunk;
+      }
+    }
+  }
+
+  size_t largest_free() const {
+    size_t largest = 0;
+    for (const auto& set : free_)
+      if (!set.empty()) largest = std::max(largest, (*set.rbegin())->bytes);
+    return largest;
+  }
+
+ private:
+  Chunk* from_cache(size_t bytes, bool small) {
+    Chunk key;
+    key.bytes = bytes;
+    const auto it = free_[small].lower_bound(&key);
+    if (it == free_[small].end()) return nullptr;
+    Chunk* chunk = *it;
+    free_[small].erase(it);
+    return chunk;
+  }
+
+  Chunk* from_device(size_t bytes, bool small) {
+    const size_t segment = small                          ? detail::kSmallSegment
+                           : bytes < detail::kMediumLimit ? detail::kMediumSegment
+                                                          : detail::round_up(bytes, detail::kGranularity);
+    void* memory = runtime(device_).allocate(segment);
+    ++totals_.stats.device_calls;
+    if (memory == nullptr) {
+      for (MemoryPool* pool : totals_.pools) pool->trim();
+      memory = runtime(device_).allocate(segment);
+      if (memory == nullptr) return nullptr;
+    }
+    totals_.stats.reserved += segment;
+    ASAN_POISON_MEMORY_REGION(memory, segment);
+    return new Chunk{static_cast<char*>(memory), segment, false, small, nullptr, nullptr, this, nullptr};
+  }
+
+  void split(Chunk* chunk, size_t bytes) {
+    const size_t rest = chunk->bytes - bytes;
+    if (rest < (chunk->small ? detail::kAlignment : detail::kSmallLimit)) return;
+    auto* tail = new Chunk{chunk->data + bytes, rest, false, chunk->small, chunk, chunk->next, this, nullptr};
+    if (tail->next != nullptr) tail->next->previous = tail;
+    chunk->next = tail;
+    chunk->bytes = bytes;
+    free_[chunk->small].insert(tail);
+  }
+
+  static void absorb(Chunk* chunk, Chunk* next) {
+    chunk->bytes += next->bytes;
+    chunk->next = next->next;
+    if (chunk->next != nullptr) chunk->next->previous = chunk;
+    delete next;
+  }
+
+  Device device_;
+  DeviceTotals& totals_;
+  std::set<Chunk*, detail::BySize> free_[2];  // [small]
+};
+
+namespace {
+
+std::shared_ptr<MemoryPool>& default_pool(Device device) {
+  static auto* map = new std::map<std::pair<int, int>, std::shared_ptr<MemoryPool>>;
+  static auto* mutex = new std::mutex;
+  const std::lock_guard lock(*mutex);
+  auto& pool = (*map)[{static_cast<int>(device.kind), device.index}];
+  if (!pool) pool = std::make_shared<MemoryPool>(device);
+  return pool;
+}
+
+thread_local std::shared_ptr<MemoryPool> scoped_pool;
+
+std::string in_mib(size_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+
+}  // namespace
+
+std::shared_ptr<MemoryPool> make_memory_pool(Device device) { return std::make_shared<MemoryPool>(device); }
+
+MemoryPoolScope::MemoryPoolScope(std::shared_ptr<MemoryPool> pool)
+    : outer_(std::exchange(scoped_pool, std::move(pool))) {}
+MemoryPoolScope::~MemoryPoolScope() { scoped_pool = std::move(outer_); }
+
+AllocationScope::AllocationScope(const char* name) : outer_(std::exchange(detail::current_scope, name)) {}
+AllocationScope::~AllocationScope() { detail::current_scope = outer_; }
+
+MemoryStats memory_stats(Device device) {
+  auto& device_totals = totals(device);
+  const std::lock_guard lock(device_totals.mutex);
+  MemoryStats stats = device_totals.stats;
+  for (MemoryPool* pool : device_totals.pools)
+    stats.largest_free = std::max(stats.largest_free, pool->largest_free());
+  return stats;
+}
+
+void reset_peak_memory(Device device) {
+  auto& device_totals = totals(device);
+  const std::lock_guard lock(device_totals.mutex);
+  device_totals.stats.peak = device_totals.stats.current;
+}
+
+void empty_cache(Device device) {
+  if (device.is_cuda()) synchronize(device);
+  auto& device_totals = totals(device);
+  const std::lock_guard lock(device_totals.mutex);
+  for (MemoryPool* pool : device_totals.pools) pool->trim();
+}
+
+namespace detail {
+
+Chunk* allocate(Device device, size_t bytes, const Shape& shape, DType dtype) {
+  const bool scoped = scoped_pool && scoped_pool->device() == device;
+  const std::shared_ptr<MemoryPool> pool = scoped ? scoped_pool : default_pool(device);
+  const size_t rounded = round_up(std::max<size_t>(bytes, 1), kAlignment);
+  auto& device_totals = pool->device_totals();
+  Chunk* chunk = nullptr;
+  MemoryStats stats;
+  {
+    const std::lock_guard lock(device_totals.mutex);
+    chunk = pool->take(rounded);
+    stats = device_totals.stats;
+  }
+  if (chunk != nullptr) return chunk;
+  size_t free_bytes = 0, total_bytes = 0;
+  runtime(device).memory_info(&free_bytes, &total_bytes);
+  throw OutOfMemory(fmt::format(
+      "out of memory on {}: {} {} {} needs {}; {} are held in tensors, {} reserved, {} of {} free on the "
+      "device; "
+      "fewer hidden units or layers, or a smaller graph would help",
+      device.str(), current_scope != nullptr ? current_scope : "tensor", shape.str(), name_of(dtype),
+      in_mib(bytes), in_mib(stats.current), in_mib(stats.reserved), in_mib(free_bytes), in_mib(total_bytes)));
+}
+
+void* address_of(const Chunk* chunk) { return chunk->data; }
+
+void release(Chunk* chunk) {
+  // The pool may die with its last chunk, but not before the lock on its device is given up.
+  const std::shared_ptr<MemoryPool> pool = std::move(chunk->keep_alive);
+  const std::lock_guard lock(pool->device_totals().mutex);
+  pool->put_back(chunk);
+}
+
+}  // namespace detail
+
+}  // namespace adj

@@ -1,0 +1,65 @@
+#include <adjoint/core/convert.h>
+#include <adjoint/core/parallel.h>
+
+#include <type_traits>
+
+namespace adj::cpu {
+
+namespace {
+
+constexpr int64_t kGrain = 1 << 16;
+
+template <class F>
+void dispatch_all(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f32:
+      return f.template operator()<float>();
+    case DType::f64:
+      return f.template operator()<double>();
+    case DType::bf16:
+      return f.template operator()<bfloat16>();
+    case DType::i32:
+      return f.template operator()<int32_t>();
+    case DType::i64:
+      return f.template operator()<int64_t>();
+    case DType::u8:
+      return f.template operator()<uint8_t>();
+  }
+}
+
+template <class To, class From>
+To cast(From value) {
+  if constexpr (std::is_same_v<To, bfloat16>) {
+    return bfloat16(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<From, bfloat16>) {
+    return static_cast<To>(static_cast<float>(value));
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+}  // namespace
+
+void convert(const Tensor& source, Tensor& to) {
+  dispatch_all(source.dtype(), [&]<class From>() {
+    dispatch_all(to.dtype(), [&]<class To>() {
+      const From* in = source.data<From>();
+      To* out = to.mutable_data<To>();
+      parallel_for(source.numel(), kGrain, [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) out[i] = cast<To>(in[i]);
+      });
+    });
+  });
+}
+
+void fill(Tensor& tensor, double value) {
+  dispatch_all(tensor.dtype(), [&]<class T>() {
+    T* out = tensor.mutable_data<T>();
+    const T filler = cast<T>(value);
+    parallel_for(tensor.numel(), kGrain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = filler;
+    });
+  });
+}
+
+}  // namespace adj::cpu

@@ -1,0 +1,44 @@
+#include <adjoint/core/device.h>
+#include <adjoint/core/error.h>
+#include <adjoint/core/runtime.h>
+
+#include <charconv>
+
+namespace adj {
+
+Device Device::best() { return cuda_device_count() > 0 ? cuda(0) : cpu(); }
+
+Device Device::parse(std::string_view text) {
+  const auto malformed = [&] {
+    return UsageError(fmt::format("unknown device '{}': expected cpu, cuda or cuda:INDEX", text));
+  };
+  if (text == "cpu") return cpu();
+  if (!text.starts_with("cuda")) throw malformed();
+  int index = 0;
+  if (text != "cuda") {
+    const char* end = text.data() + text.size();
+    if (text.size() < 6 || text[4] != ':') throw malformed();
+    const auto [rest, error] = std::from_chars(text.data() + 5, end, index);
+    if (error != std::errc{} || rest != end || index < 0) throw malformed();
+  }
+  const Device device = cuda(index);
+  require_available(device);
+  return device;
+}
+
+std::string Device::str() const { return is_cpu() ? "cpu" : fmt::format("cuda:{}", index); }
+
+int cuda_device_count() { return detail::cuda_device_count(); }
+
+void require_available(Device device) {
+  if (device.is_cpu()) return;
+  const std::string reason = detail::cuda_unavailable_reason();
+  ADJ_CHECK(reason.empty(), "device {} is not available: {}", device.str(), reason);
+  const int count = cuda_device_count();
+  ADJ_CHECK(device.index < count, "device {} is not available: this machine has {} GPU{} (cuda:0 to cuda:{})",
+            device.str(), count, count == 1 ? "" : "s", count - 1);
+}
+
+void synchronize(Device device) { runtime(device).synchronize(); }
+
+}  // namespace adj

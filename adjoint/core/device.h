@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace adj {
+
+/// Where a tensor lives: the CPU, or one NVIDIA GPU.
+struct Device {
+  enum class Kind : uint8_t { cpu, cuda };
+
+  Kind kind = Kind::cpu;
+  int index = 0;
+
+  static Device cpu() { return {}; }
+  static Device cuda(int index = 0) { return {Kind::cuda, index}; }
+  /// cuda:0 where this build and this machine have one, else the CPU.
+  static Device best();
+  /// "cpu", "cuda" or "cuda:1". Throws UsageError on anything else, and Error with one clear line where the
+  /// device cannot be had (built without CUDA, no driver, no such GPU).
+  static Device parse(std::string_view text);
+
+  bool is_cpu() const { return kind == Kind::cpu; }
+  bool is_cuda() const { return kind == Kind::cuda; }
+  std::string str() const;
+  bool operator==(const Device&) const = default;
+};
+
+/// Number of usable NVIDIA GPUs: 0 in a build without CUDA or on a machine without a driver.
+int cuda_device_count();
+
+/// Throws Error with one clear line unless `device` can be used here.
+void require_available(Device device);
+
+/// Waits until everything queued on `device` is done. Nothing to wait for on the CPU.
+void synchronize(Device device);
+
+}  // namespace adj

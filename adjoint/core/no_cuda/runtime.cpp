@@ -1,0 +1,13 @@
+// Stands in for core/cuda/ in a build without CUDA: no GPU tensor can exist, and whoever asks is told why.
+#include <adjoint/core/error.h>
+#include <adjoint/core/runtime.h>
+
+namespace adj::detail {
+
+DeviceRuntime& cuda_runtime(int index) {
+  fail("device cuda:{} is not available: {}", index, cuda_unavailable_reason());
+}
+std::string cuda_unavailable_reason() { return "Adjoint was built without CUDA"; }
+int cuda_device_count() { return 0; }
+
+}  // namespace adj::detail

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <adjoint/core/device.h>
+
+#include <cstddef>
+
+namespace adj {
+
+/// What core asks of a device; one instance per device, found by `runtime(device)`. Work is queued on the
+/// device's current stream, in order; the CPU's runtime does it at once.
+class DeviceRuntime {
+ public:
+  virtual ~DeviceRuntime() = default;
+
+  /// Raw memory for the caching allocator, aligned to 256 bytes at least; null when there is none left.
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void release(void* pointer, size_t bytes) = 0;
+  /// Free and total bytes of the device (physical memory on the CPU).
+  virtual void memory_info(size_t* free_bytes, size_t* total_bytes) = 0;
+
+  virtual void copy_from_host(void* device_pointer, const void* host, size_t bytes) = 0;
+  /// Returns once the bytes have arrived.
+  virtual void copy_to_host(void* host, const void* device_pointer, size_t bytes) = 0;
+  virtual void copy_within(void* to, const void* from, size_t bytes) = 0;
+  virtual void fill_bytes(void* pointer, int byte, size_t bytes) = 0;
+  virtual void synchronize() = 0;
+};
+
+DeviceRuntime& runtime(Device device);
+
+namespace detail {
+/// Defined in core/cuda/, or in core/no_cuda/ for a build without CUDA, where it throws.
+DeviceRuntime& cuda_runtime(int index);
+/// Why no GPU can be used ("built without CUDA", "no NVIDIA driver", …); empty where one can.
+std::string cuda_unavailable_reason();
+int cuda_device_count();
+}  // namespace detail
+
+}  // namespace adj

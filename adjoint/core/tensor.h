@@ -1,0 +1,121 @@
+#pragma once
+
+#include <adjoint/core/device.h>
+#include <adjoint/core/dtype.h>
+#include <adjoint/core/shape.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace adj {
+
+/// A dense, row-major, contiguous array on one device: a handle onto shared storage, cheap to copy. Views of
+/// rows and reshapes share the storage; `clone()` copies it. A default-constructed Tensor is absent
+/// (`!tensor`), which optional arguments of kernels use.
+class Tensor {
+ public:
+  Tensor() = default;
+
+  /// Uninitialised memory. Throws OutOfMemory.
+  static Tensor empty(Shape shape, DType dtype = DType::f32, Device device = {});
+  static Tensor zeros(Shape shape, DType dtype = DType::f32, Device device = {});
+  static Tensor full(Shape shape, double value, DType dtype = DType::f32, Device device = {});
+  static Tensor empty_like(const Tensor& other) {
+    return empty(other.shape(), other.dtype(), other.device());
+  }
+  static Tensor zeros_like(const Tensor& other) {
+    return zeros(other.shape(), other.dtype(), other.device());
+  }
+  /// Copies `values`, row-major, to `device`. Throws if their number is not that of `shape`.
+  template <class T>
+  static Tensor from(std::span<const T> values, Shape shape, Device device = {}) {
+    return from_bytes(values.data(), values.size(), shape, dtype_of<T>(), device);
+  }
+  template <class T>
+  static Tensor from(const std::vector<T>& values, Shape shape, Device device = {}) {
+    return from(std::span<const T>(values), shape, device);
+  }
+  /// One-dimensional.
+  template <class T>
+  static Tensor from(const std::vector<T>& values, Device device = {}) {
+    return from(std::span<const T>(values), {static_cast<int64_t>(values.size())}, device);
+  }
+
+  explicit operator bool() const { return storage_ != nullptr; }
+  const Shape& shape() const { return shape_; }
+  int dims() const { return shape_.dims(); }
+  int64_t size(int dim) const { return shape_[dim]; }
+  int64_t numel() const { return numel_; }
+  size_t bytes() const { return static_cast<size_t>(numel_) * size_of(dtype_); }
+  DType dtype() const { return dtype_; }
+  Device device() const;
+  bool is_cuda() const { return device().is_cuda(); }
+  /// "[2708, 16] float32 on cpu", for messages.
+  std::string str() const;
+
+  /// First element, on the tensor's device. Throws if T is not its dtype. Reading leaves the version as it
+  /// is.
+  template <class T>
+  const T* data() const {
+    return static_cast<const T*>(address(dtype_of<T>()));
+  }
+  /// Likewise, for writing: raises the version, by which the tape sees that a saved tensor was changed.
+  template <class T>
+  T* mutable_data() {
+    return static_cast<T*>(mutable_address(dtype_of<T>()));
+  }
+  const void* raw_data() const;
+  void* raw_mutable_data();
+
+  /// Counts writes to the storage, through any tensor that shares it.
+  uint64_t version() const;
+  /// True if no other Tensor shares the storage.
+  bool is_unique() const { return storage_.use_count() == 1; }
+  bool shares_storage_with(const Tensor& other) const { return storage_ == other.storage_; }
+
+  /// Rows [begin, end) of the first dimension, without a copy.
+  Tensor rows(int64_t begin, int64_t end) const;
+  /// The same elements under another shape, without a copy. One extent may be -1.
+  Tensor reshape(std::initializer_list<int64_t> extents) const;
+  Tensor reshape(const Shape& shape) const;
+
+  Tensor clone() const;
+  /// A copy on `device`, or the tensor itself where it is there already.
+  Tensor to(Device device) const;
+  /// Converted element by element, or the tensor itself where it has that dtype. Floating to integer
+  /// truncates.
+  Tensor to(DType dtype) const;
+
+  /// Overwrites all elements. Throws unless shape and dtype are equal; devices may differ.
+  void copy_(const Tensor& source);
+  void fill_(double value);
+  void zero_() { fill_(0.0); }
+
+  /// The single element of a one-element tensor, as double; waits for the device.
+  double item() const;
+  /// All elements, row-major, on the host; waits for the device.
+  template <class T>
+  std::vector<T> to_vector() const {
+    std::vector<T> values(static_cast<size_t>(numel_));
+    copy_to_host(values.data(), dtype_of<T>());
+    return values;
+  }
+
+ private:
+  struct Storage;
+
+  static Tensor from_bytes(const void* values, size_t count, Shape shape, DType dtype, Device device);
+  const void* address(DType expected) const;
+  void* mutable_address(DType expected);
+  void copy_to_host(void* to, DType expected) const;
+
+  std::shared_ptr<Storage> storage_;
+  int64_t offset_ = 0;  // in elements
+  Shape shape_;
+  int64_t numel_ = 0;
+  DType dtype_ = DType::f32;
+};
+
+}  // namespace adj

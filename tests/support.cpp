@@ -1,0 +1,115 @@
+#include "support.h"
+
+#include <adjoint/core/parallel.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+namespace adj::test {
+
+const std::vector<Device>& devices() {
+  static const std::vector<Device> list = [] {
+    std::vector<Device> found{Device::cpu()};
+    if (cuda_device_count() > 0) {
+      found.push_back(Device::cuda(0));
+    } else {
+      MESSAGE("skipped: no GPU (every device test ran on the CPU alone)");
+    }
+    return found;
+  }();
+  return list;
+}
+
+namespace {
+
+Generator& test_generator() {
+  static Generator generator(20170414);
+  return generator;
+}
+
+}  // namespace
+
+Tensor random_tensor(Shape shape, DType dtype, Device device) {
+  return random_normal(shape, 0.0, 1.0, test_generator(), dtype == DType::bf16 ? DType::f32 : dtype)
+      .to(dtype)
+      .to(device);
+}
+
+Tensor random_ints(int64_t n, int32_t low, int32_t high, Device device) {
+  const std::vector<double> uniform = values(random_uniform({n}, low, high, test_generator(), DType::f64));
+  std::vector<int32_t> ints(uniform.size());
+  for (size_t i = 0; i < ints.size(); ++i)
+    ints[i] = std::min(static_cast<int32_t>(std::floor(uniform[i])), high - 1);
+  return Tensor::from(ints, device);
+}
+
+std::vector<double> values(const Tensor& tensor) {
+  return tensor.to(Device::cpu()).to(DType::f64).to_vector<double>();
+}
+
+bool close(const Tensor& a, const std::vector<double>& b, double tolerance) {
+  const std::vector<double> x = values(a);
+  if (x.size() != b.size()) {
+    MESSAGE("sizes differ: " << x.size() << " and " << b.size());
+    return false;
+  }
+  double scale = 1.0, worst = -1.0;
+  size_t where = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    scale = std::max(scale, std::abs(b[i]));
+    const double difference = std::abs(x[i] - b[i]);
+    if (!(difference <= worst)) {  // true for NaN too
+      worst = difference;
+      where = i;
+    }
+  }
+  if (x.empty() || worst <= tolerance * scale) return true;
+  MESSAGE("element " << where << " of " << x.size() << ": " << x[where] << " and " << b[where]);
+  return false;
+}
+
+bool close(const Tensor& a, const Tensor& b, double tolerance) {
+  if (!(a.shape() == b.shape())) {
+    MESSAGE("shapes differ: " << a.shape().str() << " and " << b.shape().str());
+    return false;
+  }
+  return close(a, values(b), tolerance);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return false;
+  const Tensor x = a.to(Device::cpu()), y = b.to(Device::cpu());
+  return x.bytes() == 0 || std::memcmp(x.raw_data(), y.raw_data(), x.bytes()) == 0;
+}
+
+std::filesystem::path data_file(const std::string& name) {
+  const char* folder = std::getenv("ADJOINT_TEST_DATA");
+  return std::filesystem::path(folder != nullptr ? folder : ADJOINT_SOURCE_DIR "/../shared/data") / name;
+}
+
+bool have_data(const std::string& name) {
+  if (std::filesystem::exists(data_file(name))) return true;
+  static std::set<std::string> told;
+  if (told.insert(name).second)
+    MESSAGE("skipped: no " << data_file(name).string() << " (set ADJOINT_TEST_DATA)");
+  return false;
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "adjoint-XXXXXX").string();
+  REQUIRE(mkdtemp(pattern.data()) != nullptr);
+  path_ = pattern;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Threads::Threads(int count) : before_(num_threads()) { set_num_threads(count); }
+Threads::~Threads() { set_num_threads(before_); }
+
+}  // namespace adj::test

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <adjoint/core/random.h>
+#include <adjoint/core/tensor.h>
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace adj::test {
+
+/// The CPU, and the first GPU where there is one. Says once what is skipped where there is none. A test of a
+/// kernel runs on each: `for (Device device : devices()) { CAPTURE(device.str()); … }`.
+const std::vector<Device>& devices();
+
+/// Normal numbers, other ones at every call but the same in every run.
+Tensor random_tensor(Shape shape, DType dtype = DType::f32, Device device = {});
+/// int32 numbers in [low, high).
+Tensor random_ints(int64_t n, int32_t low, int32_t high, Device device = {});
+
+/// All elements as double, on the host.
+std::vector<double> values(const Tensor& tensor);
+/// max |a - b| <= tolerance * max(1, max |b|), shapes equal, nothing NaN. Prints the worst element otherwise.
+bool close(const Tensor& a, const Tensor& b, double tolerance = 1e-5);
+bool close(const Tensor& a, const std::vector<double>& b, double tolerance = 1e-5);
+/// Equal to the bit (shape, dtype and contents).
+bool same_bits(const Tensor& a, const Tensor& b);
+
+/// A folder of real datasets (ADJOINT_TEST_DATA, else ../shared/data beside the source tree), and whether
+/// `name` is in it. Says what is skipped where it is not.
+std::filesystem::path data_file(const std::string& name);
+bool have_data(const std::string& name);
+
+/// A fresh directory that goes with the object.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Restores the number of threads at the end of the scope.
+class Threads {
+ public:
+  explicit Threads(int count);
+  ~Threads();
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace adj::test
