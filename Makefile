@@ -1,0 +1,43 @@
+# Each target does everything it needs on a fresh Debian 12: missing packages, configuring, building, running.
+# Underneath are CMake presets (cmake --list-presets). CMAKE_ARGS goes to the configure step, as in
+#   make build CMAKE_ARGS=-DADJOINT_CUDA=OFF
+
+.DEFAULT_GOAL := help
+.PHONY: help build test demo format check-format clean deps-build deps-test deps-format configure
+
+JOBS := $(shell nproc)
+CMAKE_ARGS :=
+FORMATTED = find adjoint apps tests -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh'
+
+help:
+	@echo "make build    libraries and programs, into build/ and build/bin/"
+	@echo "make test     build, then run all tests"
+	@echo "make demo     build, then train a GCN on the dataset that comes along"
+	@echo "make format   lay out the sources by .clang-format"
+	@echo "make clean    remove all build trees"
+
+build: deps-build configure
+	@cmake --build --preset release -j $(JOBS)
+
+test: deps-test configure
+	@cmake --build --preset release -j $(JOBS)
+	@ctest --preset release
+
+demo: build
+	@build/bin/train_gcn
+
+format: deps-format
+	@$(FORMATTED) | xargs clang-format -i
+
+check-format: deps-format
+	@$(FORMATTED) | xargs clang-format --dry-run -Werror
+
+clean:
+	rm -rf build build-*/
+
+deps-build deps-test deps-format: deps-%:
+	@scripts/install_deps.sh $*
+
+# Configured once; afterwards the build itself notices what changed.
+configure: | deps-build
+	@[ -f build/build.ninja ] && [ -z "$(CMAKE_ARGS)" ] || cmake --preset release $(CMAKE_ARGS)
