@@ -1,12 +1,13 @@
 #include "support.h"
 
 #include <adjoint/core/parallel.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <set>
+
+#include <unistd.h>
 
 namespace adj::test {
 

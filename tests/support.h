@@ -2,11 +2,12 @@
 
 #include <adjoint/core/random.h>
 #include <adjoint/core/tensor.h>
-#include <doctest/doctest.h>
 
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include <doctest/doctest.h>
 
 namespace adj::test {
 

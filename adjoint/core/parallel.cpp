@@ -1,10 +1,11 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <exception>
 #include <mutex>
+
+#include <omp.h>
 
 namespace adj {
 

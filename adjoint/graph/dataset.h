@@ -33,7 +33,14 @@ class Features {
   SparseMatrix sparse_;
 };
 
-enum class Task : uint8_t { node_class, node_multilabel, node_regression, graph_class, graph_regression, none };
+enum class Task : uint8_t {
+  node_class,
+  node_multilabel,
+  node_regression,
+  graph_class,
+  graph_regression,
+  none
+};
 std::string_view name_of(Task task);
 
 /// Node indices, int32, ascending or not, distinct, and no node in two parts.
@@ -45,16 +52,16 @@ struct Split {
 struct Dataset {
   std::string name;
   Task task = Task::none;
-  bool undirected = false;   ///< as the file says; graph.is_symmetric() is found from the edges
+  bool undirected = false;  ///< as the file says; graph.is_symmetric() is found from the edges
   int64_t classes = 0;
   Graph graph;
-  Tensor edge_attr;          ///< float32 [M, E] in CSR order, optional
-  Features x;                ///< [N, F], optional
-  Tensor y;                  ///< int32 [N], or float32 [N, T] (multilabel, regression), optional
+  Tensor edge_attr;  ///< float32 [M, E] in CSR order, optional
+  Features x;        ///< [N, F], optional
+  Tensor y;          ///< int32 [N], or float32 [N, T] (multilabel, regression), optional
   std::vector<Split> splits;
-  Tensor train, val, test;   ///< the split in use: splits[0] after loading
-  Tensor graph_offsets;      ///< int64 [G + 1], many graphs in one file, optional
-  Tensor graph_y;            ///< as y, one a graph
+  Tensor train, val, test;  ///< the split in use: splits[0] after loading
+  Tensor graph_offsets;     ///< int64 [G + 1], many graphs in one file, optional
+  Tensor graph_y;           ///< as y, one a graph
 
   int64_t num_nodes() const { return graph.num_nodes(); }
   int64_t num_features() const { return x ? x.cols() : 0; }
@@ -66,10 +73,10 @@ struct Dataset {
   Dataset to(Device device) const;
 };
 
-/// Reads and checks a file of the schema, version 1, onto the CPU. Throws DataError naming file, place and what was
-/// expected there: not HDF5, other format or newer version, missing or wrongly shaped or typed datasets, an index out
-/// of range (with its position), not-finite features, a label out of range, an empty split, an index repeated in or
-/// shared between parts of a split, a graph without nodes.
+/// Reads and checks a file of the schema, version 1, onto the CPU. Throws DataError naming file, place and
+/// what was expected there: not HDF5, other format or newer version, missing or wrongly shaped or typed
+/// datasets, an index out of range (with its position), not-finite features, a label out of range, an empty
+/// split, an index repeated in or shared between parts of a split, a graph without nodes.
 Dataset load_dataset(const std::string& path);
 /// The same from memory, for embedded data; `name` stands for the path in messages.
 Dataset load_dataset(std::span<const std::byte> image, const std::string& name);

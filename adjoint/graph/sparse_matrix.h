@@ -7,11 +7,13 @@
 
 namespace adj {
 
-/// The structure of a sparse matrix with its adjoint at hand: CSR and, made once on first demand, the transposed
-/// CSR and the permutation between their entries. Immutable; shared by all matrices with this structure.
+/// The structure of a sparse matrix with its adjoint at hand: CSR and, made once on first demand, the
+/// transposed CSR and the permutation between their entries. Immutable; shared by all matrices with this
+/// structure.
 class SparsePattern {
  public:
-  /// `symmetric`: the caller knows that the structure equals its transpose; the transposed arrays are then shared.
+  /// `symmetric`: the caller knows that the structure equals its transpose; the transposed arrays are then
+  /// shared.
   explicit SparsePattern(Csr csr, bool symmetric = false);
 
   const Csr& csr() const { return csr_; }
@@ -39,7 +41,8 @@ class SparseMatrix {
   SparseMatrix() = default;
   /// `values` float [entries] in CSR order, or absent: all ones.
   explicit SparseMatrix(std::shared_ptr<const SparsePattern> pattern, Tensor values = {});
-  /// Copies host arrays: offsets [rows + 1], ascending columns within each row. Throws where they are inconsistent.
+  /// Copies host arrays: offsets [rows + 1], ascending columns within each row. Throws where they are
+  /// inconsistent.
   static SparseMatrix from_csr(int64_t rows, int64_t cols, const std::vector<int64_t>& offsets,
                                const std::vector<int32_t>& indices, const std::vector<float>& values);
 
@@ -56,8 +59,8 @@ class SparseMatrix {
   CsrMatrix adjoint() const;
   /// The same structure with other values.
   SparseMatrix with_values(Tensor values) const { return SparseMatrix(pattern_, std::move(values)); }
-  /// Copies the values into the transposed order once, for a matrix that is used step after step; `self_adjoint`
-  /// says that the matrix equals its transpose, so that one copy serves both.
+  /// Copies the values into the transposed order once, for a matrix that is used step after step;
+  /// `self_adjoint` says that the matrix equals its transpose, so that one copy serves both.
   void keep_adjoint(bool self_adjoint = false);
 
   SparseMatrix to(Device device) const;

@@ -6,8 +6,8 @@
 
 namespace adj {
 
-/// Element-wise non-linearities. leaky_relu has slope 0.01 below zero unless another is given; elu has alpha 1
-/// (Clevert et al. 2016); gelu is the exact x Φ(x) by erf (Hendrycks & Gimpel 2016).
+/// Element-wise non-linearities. leaky_relu has slope 0.01 below zero unless another is given; elu has alpha
+/// 1 (Clevert et al. 2016); gelu is the exact x Φ(x) by erf (Hendrycks & Gimpel 2016).
 enum class Activation : uint8_t { none, relu, leaky_relu, elu, gelu };
 
 std::string_view name_of(Activation activation);

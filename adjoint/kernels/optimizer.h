@@ -6,8 +6,8 @@
 
 namespace adj::kernels {
 
-/// One parameter's update: tensors of one shape, float32 or float64. `first` and `second` are the optimizer's state
-/// (momentum; Adam's moments), `second` absent for SGD, both for SGD without momentum.
+/// One parameter's update: tensors of one shape, float32 or float64. `first` and `second` are the optimizer's
+/// state (momentum; Adam's moments), `second` absent for SGD, both for SGD without momentum.
 struct UpdateSlot {
   Tensor parameter;
   Tensor gradient;
@@ -30,8 +30,9 @@ struct AdamRule {
   bool decoupled = false;
 };
 
-// The step count (int64 [1]) and learning rate (float64 [1]) live on the device, so that a captured step advances and
-// a schedule reaches it. `step` counts finished steps; the call adds one. All slots of a group go in one launch.
+// The step count (int64 [1]) and learning rate (float64 [1]) live on the device, so that a captured step
+// advances and a schedule reaches it. `step` counts finished steps; the call adds one. All slots of a group
+// go in one launch.
 ADJ_KERNEL(void, sgd_update, std::span<UpdateSlot> slots, const SgdRule& rule, const Tensor& learning_rate,
            Tensor& step)
 ADJ_KERNEL(void, adam_update, std::span<UpdateSlot> slots, const AdamRule& rule, const Tensor& learning_rate,

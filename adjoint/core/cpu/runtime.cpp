@@ -1,9 +1,10 @@
 #include <adjoint/core/runtime.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace adj {
 
