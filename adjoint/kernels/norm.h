@@ -19,6 +19,9 @@ struct Epilogue {
 /// x, [F]) move by `momentum` towards the batch's mean and unbiased variance (Ioffe & Szegedy 2015).
 ADJ_KERNEL(void, batch_norm_statistics, const Tensor& x, double eps, double momentum, Tensor& mean,
            Tensor& rstd, Tensor& running_mean, Tensor& running_var)
+/// The same two rows from running statistics: mean = running_mean, rstd = 1 / sqrt(running_var + eps).
+ADJ_KERNEL(void, batch_norm_running, const Tensor& running_mean, const Tensor& running_var, double eps,
+           Tensor& mean, Tensor& rstd)
 /// y = epilogue((x - mean) * rstd * gamma + beta), all statistics per column. `y` may be `x`.
 ADJ_KERNEL(void, batch_norm_apply, const Tensor& x, const Tensor& mean, const Tensor& rstd,
            const Tensor& gamma, const Tensor& beta, const Epilogue& epilogue, Tensor& y)

@@ -1,0 +1,61 @@
+// The gradient of a gather is a product with the transposed selection matrix: its CSR has the output rows
+// that chose row i as the entries of row i, in order. No scatter, no atomics.
+#include <adjoint/autograd/gather.h>
+#include <adjoint/autograd/tape.h>
+#include <adjoint/kernels/gather.h>
+#include <adjoint/kernels/spmm.h>
+
+#include <numeric>
+
+namespace adj {
+
+namespace {
+
+Tensor counting(int64_t n, Device device) {
+  std::vector<int32_t> numbers(static_cast<size_t>(n));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return Tensor::from(numbers, device);
+}
+
+}  // namespace
+
+Var gather_rows(const Var& x, const Tensor& index) {
+  ADJ_CHECK(x.shape().dims() == 2, "gather_rows: expected [N, F], got {}", x.shape().str());
+  Tensor y = Tensor::empty({index.numel(), x.size(1)}, x.dtype(), x.device());
+  kernels::gather_rows(x.value(), index, y);
+  return record("gather_rows", y, {x}, [index, shape = x.shape()](Tensor dy, Gradients& out) {
+    Csr selection;
+    selection.rows = shape[0];
+    selection.cols = index.numel();
+    selection.offsets = Tensor::empty({shape[0] + 1}, DType::i64, dy.device());
+    selection.indices = Tensor::empty({index.numel()}, DType::i32, dy.device());
+    Tensor order = Tensor::empty({index.numel()}, DType::i32, dy.device());
+    kernels::coo_to_csr(index, counting(index.numel(), dy.device()), index.numel(), selection.offsets,
+                        selection.indices, order);
+    Tensor dx = Tensor::empty(shape, dy.dtype(), dy.device());
+    kernels::spmm({selection, {}, {}}, dy, {}, Activation::none, dx);
+    out.add(0, dx);
+  });
+}
+
+Var concat_columns(const std::vector<Var>& parts) {
+  ADJ_CHECK(!parts.empty(), "concat_columns: no parts");
+  std::vector<Tensor> tensors;
+  std::vector<Shape> shapes;
+  int64_t width = 0;
+  for (const Var& part : parts) {
+    tensors.push_back(part.value());
+    shapes.push_back(part.shape());
+    width += part.size(1);
+  }
+  Tensor y = Tensor::empty({parts[0].size(0), width}, parts[0].dtype(), parts[0].device());
+  kernels::concat_columns(tensors, y);
+  return record("concat_columns", y, parts, [shapes](Tensor dy, Gradients& out) {
+    std::vector<Tensor> gradients;
+    for (const Shape& shape : shapes) gradients.push_back(Tensor::empty(shape, dy.dtype(), dy.device()));
+    kernels::split_columns(dy, gradients);
+    for (size_t i = 0; i < gradients.size(); ++i) out.add(i, gradients[i]);
+  });
+}
+
+}  // namespace adj

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <adjoint/autograd/variable.h>
+#include <adjoint/core/random.h>
+#include <adjoint/kernels/activation.h>
+
+namespace adj {
+
+/// What follows a batch norm in the same pass over memory: dropout(act(z)).
+struct NormEpilogue {
+  Activation activation = Activation::none;  ///< none or relu
+  float dropout = 0.0f;
+};
+
+/// Running statistics of a batch norm, each [F], moved by training passes.
+struct RunningStatistics {
+  Tensor mean;
+  Tensor variance;
+  double momentum = 0.1;
+};
+
+/// epilogue(γ (x - μ) / sqrt(σ² + eps) + β) per column of x[N,F] (Ioffe & Szegedy 2015). Training takes μ, σ²
+/// from x and moves `running`; otherwise they are `running`'s and dropout is off. γ, β [F]. Saved: x and two
+/// rows.
+Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistics& running, bool training,
+               double eps = 1e-5, const NormEpilogue& epilogue = {},
+               Generator& generator = default_generator());
+/// γ (x_i - μ_i) / sqrt(σ_i² + eps) + β per row (Ba et al. 2016).
+Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps = 1e-5);
+/// x_i / max(‖x_i‖₂, eps) per row.
+Var l2_normalize(const Var& x, double eps = 1e-12);
+
+}  // namespace adj
