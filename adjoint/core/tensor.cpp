@@ -19,6 +19,8 @@ struct Tensor::Storage {
   detail::Chunk* chunk;
   void* data;
   std::atomic<uint64_t> version{0};
+  uint64_t id = next_id.fetch_add(1, std::memory_order_relaxed) + 1;
+  static inline std::atomic<uint64_t> next_id{0};
 };
 
 Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
@@ -66,6 +68,8 @@ void* Tensor::raw_mutable_data() {
   storage_->version.fetch_add(1, std::memory_order_relaxed);
   return pointer;
 }
+
+uint64_t Tensor::storage_id() const { return storage_ ? storage_->id : 0; }
 
 const void* Tensor::address(DType expected) const {
   ADJ_CHECK(dtype_ == expected, "tensor {}: its elements were asked for as {}", str(), name_of(expected));

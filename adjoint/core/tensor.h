@@ -71,6 +71,8 @@ class Tensor {
 
   /// Counts writes to the storage, through any tensor that shares it.
   uint64_t version() const;
+  /// Names the storage: no two storages of a process have the same number. 0 for an absent tensor.
+  uint64_t storage_id() const;
   /// True if no other Tensor shares the storage.
   bool is_unique() const { return storage_.use_count() == 1; }
   bool shares_storage_with(const Tensor& other) const { return storage_ == other.storage_; }

@@ -1,0 +1,28 @@
+#include <adjoint/nn/init.h>
+
+#include <cmath>
+
+namespace adj::nn {
+
+namespace {
+
+Tensor uniform(int64_t in, int64_t out, double bound, Generator& generator) {
+  return random_uniform({in, out}, -bound, bound, generator);
+}
+
+}  // namespace
+
+Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator) {
+  return uniform(in, out, std::sqrt(6.0 / static_cast<double>(in + out)), generator);
+}
+Tensor glorot_normal(int64_t in, int64_t out, Generator& generator) {
+  return random_normal({in, out}, 0.0, std::sqrt(2.0 / static_cast<double>(in + out)), generator);
+}
+Tensor kaiming_uniform(int64_t in, int64_t out, Generator& generator) {
+  return uniform(in, out, std::sqrt(6.0 / static_cast<double>(in)), generator);
+}
+Tensor kaiming_normal(int64_t in, int64_t out, Generator& generator) {
+  return random_normal({in, out}, 0.0, std::sqrt(2.0 / static_cast<double>(in)), generator);
+}
+
+}  // namespace adj::nn

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <adjoint/core/random.h>
+
+namespace adj::nn {
+
+// Initial weights [in, out], from the default generator; float32.
+
+/// Uniform in ±sqrt(6 / (in + out)) (Glorot & Bengio 2010); what GCN uses.
+Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator = default_generator());
+/// Normal with variance 2 / (in + out).
+Tensor glorot_normal(int64_t in, int64_t out, Generator& generator = default_generator());
+/// Uniform in ±sqrt(6 / in) (He et al. 2015), for layers before a ReLU.
+Tensor kaiming_uniform(int64_t in, int64_t out, Generator& generator = default_generator());
+/// Normal with variance 2 / in.
+Tensor kaiming_normal(int64_t in, int64_t out, Generator& generator = default_generator());
+
+}  // namespace adj::nn

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <adjoint/nn/linear.h>
+
+#include <memory>
+#include <vector>
+
+namespace adj::nn {
+
+/// Linear layers with relu and dropout between them: MLP({1433, 64, 7}, 0.5f). x [N, widths.front()], dense
+/// or sparse -> [N, widths.back()]; dropout comes before each layer.
+class MLP : public Module {
+ public:
+  explicit MLP(const std::vector<int64_t>& widths, float dropout = 0.0f);
+  Var operator()(const Var& x) const;
+  std::string describe() const override { return "MLP"; }
+
+ private:
+  std::vector<std::unique_ptr<Linear>> layers_;
+  float dropout_;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <adjoint/autograd/norm.h>
+#include <adjoint/nn/module.h>
+
+namespace adj::nn {
+
+/// Batch norm over the nodes, per feature (Ioffe & Szegedy 2015). The epilogue, relu and dropout, is part of
+/// its pass over memory: `norm(x, {.activation = Activation::relu, .dropout = 0.5f})`; dropout draws in
+/// training mode only.
+class BatchNorm : public Module {
+ public:
+  explicit BatchNorm(int64_t features, double eps = 1e-5, double momentum = 0.1);
+  Var operator()(const Var& x, const NormEpilogue& epilogue = {});
+  std::string describe() const override { return fmt::format("BatchNorm({})", gamma.size(0)); }
+
+  Var gamma, beta;            ///< [features]
+  RunningStatistics running;  ///< [features] each
+
+ private:
+  double eps_;
+};
+
+/// Layer norm over the features of each node (Ba et al. 2016).
+class LayerNorm : public Module {
+ public:
+  explicit LayerNorm(int64_t features, double eps = 1e-5);
+  Var operator()(const Var& x) const { return layer_norm(x, gamma, beta, eps_); }
+  std::string describe() const override { return fmt::format("LayerNorm({})", gamma.size(0)); }
+
+  Var gamma, beta;  ///< [features]
+
+ private:
+  double eps_;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <adjoint/graph/sparse_matrix.h>
+
+#include <optional>
+
+namespace adj::nn {
+
+/// A^hops x for an input that takes no gradient and comes again unchanged (features without dropout):
+/// aggregated once for the whole training. It is kept from the second time in a row that the same tensor is
+/// seen, so an input that is new at every step (dropout) costs no memory.
+class PropagationCache {
+ public:
+  /// A^hops x.
+  Tensor get(const SparseMatrix& a, const Tensor& x, int hops);
+
+ private:
+  struct Key {
+    const SparsePattern* pattern = nullptr;
+    uint64_t storage = 0, version = 0;
+    const void* data = nullptr;
+    int hops = 0;
+    bool operator==(const Key&) const = default;
+  };
+  Key last_;
+  std::shared_ptr<const SparsePattern> alive_;  // so that no other pattern can come to stand at its address
+  Tensor kept_;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <adjoint/optim/optimizer.h>
+
+namespace adj::optim {
+
+struct SgdOptions {
+  double lr = 0.01;
+  double momentum = 0.0;
+  double weight_decay = 0.0;
+  bool nesterov = false;
+};
+
+/// v = μ v + (g + λ p); p -= lr v (Nesterov: p -= lr (g + λ p + μ v)).
+class Sgd : public Optimizer {
+ public:
+  explicit Sgd(const std::vector<Var>& parameters, SgdOptions options = {});
+  explicit Sgd(const std::vector<Group<SgdOptions>>& groups);
+
+ protected:
+  void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) override;
+
+ private:
+  std::vector<kernels::SgdRule> rules_;
+};
+
+}  // namespace adj::optim

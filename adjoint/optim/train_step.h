@@ -1,0 +1,41 @@
+#pragma once
+
+#include <adjoint/autograd/variable.h>
+
+#include <functional>
+#include <memory>
+
+namespace adj::optim {
+
+/// One training step as a function: forward, loss, backward and optimizer step. On the CPU a call runs it. On
+/// a GPU the first calls run it, then one records it as a CUDA graph, and from there on a call is a single
+/// launch with the same bits: random numbers and the optimizer's count advance on the device. The function
+/// must do the same work each time: same tensors, same shapes, nothing read back to the host.
+class TrainStep {
+ public:
+  struct Options {
+    bool capture = true;  ///< false: run the function at every call, on a GPU too
+  };
+
+  /// `step` returns the loss, a scalar.
+  explicit TrainStep(std::function<Var()> step);
+  TrainStep(std::function<Var()> step, Options options);
+  ~TrainStep();
+  TrainStep(const TrainStep&) = delete;
+  TrainStep& operator=(const TrainStep&) = delete;
+
+  /// Runs one step; returns its loss, which stays on the device until read (`.item()`).
+  Tensor operator()();
+  /// Forgets the recording: for when tensors or shapes have changed. The next calls run the function again.
+  void reset();
+  bool captured() const;
+
+ private:
+  struct Recording;
+  std::function<Var()> step_;
+  Options options_;
+  int eager_calls_ = 0;
+  std::unique_ptr<Recording> recording_;
+};
+
+}  // namespace adj::optim
