@@ -79,12 +79,18 @@ DeviceTotals& totals(Device device) {
 
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
-  explicit MemoryPool(Device device) : device_(device), totals_(totals(device)) {
+  /// A lasting pool keeps its segments until it dies, free or not: a captured graph goes on using them.
+  MemoryPool(Device device, bool lasting) : device_(device), lasting_(lasting), totals_(totals(device)) {
     const std::lock_guard lock(totals_.mutex);
     totals_.pools.push_back(this);
   }
   ~MemoryPool() {
+    std::vector<std::shared_ptr<MemoryPool>> owners;  // may die with their chunks, after the lock
     const std::lock_guard lock(totals_.mutex);
+    for (Chunk* chunk : adopted_) {
+      owners.push_back(std::move(chunk->keep_alive));
+      owners.back()->put_back(chunk);
+    }
     trim();
     std::erase(totals_.pools, this);
   }
@@ -127,6 +133,11 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
     free_[chunk->small].insert(chunk);
   }
 
+  /// Keeps a chunk of another pool that was freed while this one was in scope, until this one dies: what was
+  /// recorded before still uses it.
+  void adopt(Chunk* chunk) { adopted_.push_back(chunk); }
+
+  bool lasting() const { return lasting_; }
   /// Gives whole free segments back to the device.
   void trim() {
     for (auto& set : free_) {
@@ -170,7 +181,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
     void* memory = runtime(device_).allocate(segment);
     ++totals_.stats.device_calls;
     if (memory == nullptr) {
-      for (MemoryPool* pool : totals_.pools) pool->trim();
+      for (MemoryPool* pool : totals_.pools)
+        if (!pool->lasting()) pool->trim();
       memory = runtime(device_).allocate(segment);
       if (memory == nullptr) return nullptr;
     }
@@ -197,7 +209,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   }
 
   Device device_;
+  bool lasting_;
   DeviceTotals& totals_;
+  std::vector<Chunk*> adopted_;
   std::set<Chunk*, detail::BySize> free_[2];  // [small]
 };
 
@@ -208,7 +222,7 @@ std::shared_ptr<MemoryPool>& default_pool(Device device) {
   static auto* mutex = new std::mutex;
   const std::lock_guard lock(*mutex);
   auto& pool = (*map)[{static_cast<int>(device.kind), device.index}];
-  if (!pool) pool = std::make_shared<MemoryPool>(device);
+  if (!pool) pool = std::make_shared<MemoryPool>(device, /*lasting=*/false);
   return pool;
 }
 
@@ -218,7 +232,9 @@ std::string in_mib(size_t bytes) { return fmt::format("{:.1f} MiB", static_cast<
 
 }  // namespace
 
-std::shared_ptr<MemoryPool> make_memory_pool(Device device) { return std::make_shared<MemoryPool>(device); }
+std::shared_ptr<MemoryPool> make_memory_pool(Device device) {
+  return std::make_shared<MemoryPool>(device, /*lasting=*/true);
+}
 
 MemoryPoolScope::MemoryPoolScope(std::shared_ptr<MemoryPool> pool)
     : outer_(std::exchange(scoped_pool, std::move(pool))) {}
@@ -246,7 +262,8 @@ void empty_cache(Device device) {
   if (device.is_cuda()) synchronize(device);
   auto& device_totals = totals(device);
   const std::lock_guard lock(device_totals.mutex);
-  for (MemoryPool* pool : device_totals.pools) pool->trim();
+  for (MemoryPool* pool : device_totals.pools)
+    if (!pool->lasting()) pool->trim();
 }
 
 namespace detail {
@@ -278,8 +295,13 @@ void* address_of(const Chunk* chunk) { return chunk->data; }
 
 void release(Chunk* chunk) {
   // The pool may die with its last chunk, but not before the lock on its device is given up.
-  const std::shared_ptr<MemoryPool> pool = std::move(chunk->keep_alive);
+  const std::shared_ptr<MemoryPool> pool = chunk->keep_alive;
   const std::lock_guard lock(pool->device_totals().mutex);
+  if (scoped_pool && scoped_pool != pool && scoped_pool->device() == pool->device()) {
+    scoped_pool->adopt(chunk);
+    return;
+  }
+  chunk->keep_alive.reset();
   pool->put_back(chunk);
 }
 

@@ -3,6 +3,10 @@
 #include <stdexcept>
 #include <string>
 
+// fmt 9 takes nvcc for a compiler without constexpr, and is then no valid C++20.
+#if defined(__NVCC__) && !defined(FMT_USE_CONSTEXPR)
+#define FMT_USE_CONSTEXPR 1
+#endif
 #include <fmt/format.h>
 
 namespace adj {

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <adjoint/core/cuda/stream.h>
+#include <adjoint/core/tensor.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <cuda_runtime.h>
+
+namespace adj::cuda {
+
+constexpr int kBlockThreads = 256;
+
+struct LaunchShape {
+  int device = 0;
+  dim3 blocks;
+  dim3 threads = kBlockThreads;
+  size_t shared_bytes = 0;
+};
+
+/// Queues `kernel` on the current stream of the device; nothing where there is no block. An error names
+/// `name`.
+template <class... Parameters, class... Arguments>
+void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameters...),
+            Arguments&&... arguments) {
+  if (shape.blocks.x == 0 || shape.blocks.y == 0 || shape.blocks.z == 0) return;
+  use_device(shape.device);
+  cudaLaunchConfig_t config{};
+  config.gridDim = shape.blocks;
+  config.blockDim = shape.threads;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = current_stream(shape.device);
+  check_launch(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
+}
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Blocks so that each of `items` has a thread (each thread taking `per_thread`), at most what a grid can
+/// have: kernels stride over the grid for the rest.
+inline unsigned blocks_for(int64_t items, int per_thread = 1, int threads = kBlockThreads) {
+  return static_cast<unsigned>(
+      std::min<int64_t>(ceil_div(items, static_cast<int64_t>(threads) * per_thread), 0x7fffffff));
+}
+
+/// N values that are loaded and stored together, 16 bytes at a time where N of them fill 16 bytes.
+template <class T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Pack {
+  T value[N];
+  __host__ __device__ T& operator[](int i) { return value[i]; }
+  __host__ __device__ const T& operator[](int i) const { return value[i]; }
+};
+
+/// Values in 16 bytes: the width of vector accesses.
+template <class T>
+constexpr int kVectorWidth = 16 / static_cast<int>(sizeof(T));
+
+/// `address` must be aligned like Pack<T, N>.
+template <int N, class T>
+__device__ __forceinline__ Pack<T, N> load(const T* address) {
+  return *reinterpret_cast<const Pack<T, N>*>(address);
+}
+template <int N, class T>
+__device__ __forceinline__ void store(T* address, const Pack<T, N>& pack) {
+  *reinterpret_cast<Pack<T, N>*>(address) = pack;
+}
+
+/// bfloat16 on the device, with the same bits as core/dtype.h.
+__device__ __forceinline__ float to_float(bfloat16 value) {
+  return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
+}
+__device__ __forceinline__ bfloat16 from_float(float value) {
+  const uint32_t raw = __float_as_uint(value);
+  bfloat16 rounded;
+  rounded.bits = (raw & 0x7fffffffu) > 0x7f800000u
+                     ? static_cast<uint16_t>((raw >> 16) | 0x40u)
+                     : static_cast<uint16_t>((raw + 0x7fffu + ((raw >> 16) & 1u)) >> 16);
+  return rounded;
+}
+
+/// May every one of these addresses be read 16 bytes at a time? Views of rows may begin anywhere. Null may.
+template <class... Pointers>
+bool aligned_to_16(const Pointers*... pointers) {
+  return ((reinterpret_cast<uintptr_t>(pointers) % 16 == 0) && ...);
+}
+
+}  // namespace adj::cuda
