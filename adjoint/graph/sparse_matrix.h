@@ -8,19 +8,20 @@
 namespace adj {
 
 /// The structure of a sparse matrix with its adjoint at hand: CSR and, made once on first demand, the
-/// transposed CSR and the permutation between their entries. Immutable; shared by all matrices with this
-/// structure.
+/// transposed CSR and the permutation between their entries. Where the structure equals its transpose, the
+/// two share their arrays and what kernels keep with them. Immutable; shared by all matrices with this
+/// structure; thread-safe.
 class SparsePattern {
  public:
-  /// `symmetric`: the caller knows that the structure equals its transpose; the transposed arrays are then
-  /// shared.
+  /// `symmetric`: the caller knows that the structure equals its transpose; otherwise it is found on demand.
   explicit SparsePattern(Csr csr, bool symmetric = false);
 
   const Csr& csr() const { return csr_; }
   const Csr& transposed() const;
   /// int32 [entries]: entry e of transposed() is entry order()[e] of csr().
   const Tensor& order() const;
-  bool symmetric() const { return symmetric_; }
+  /// True if the structure (values aside) equals its transpose, the number of parallel entries included.
+  bool symmetric() const;
   int64_t rows() const { return csr_.rows; }
   int64_t cols() const { return csr_.cols; }
   int64_t entries() const { return csr_.entries(); }
@@ -29,8 +30,9 @@ class SparsePattern {
   void transpose() const;
 
   Csr csr_;
-  bool symmetric_;
+  bool known_symmetric_;
   mutable std::once_flag once_;
+  mutable bool found_symmetric_ = false;
   mutable Csr transposed_;
   mutable Tensor order_;
 };
@@ -41,8 +43,8 @@ class SparseMatrix {
   SparseMatrix() = default;
   /// `values` float [entries] in CSR order, or absent: all ones.
   explicit SparseMatrix(std::shared_ptr<const SparsePattern> pattern, Tensor values = {});
-  /// Copies host arrays: offsets [rows + 1], ascending columns within each row. Throws where they are
-  /// inconsistent.
+  /// Copies host arrays: offsets [rows + 1], ascending columns within each row; no `values`: all ones. Throws
+  /// where they are inconsistent.
   static SparseMatrix from_csr(int64_t rows, int64_t cols, const std::vector<int64_t>& offsets,
                                const std::vector<int32_t>& indices, const std::vector<float>& values);
 
@@ -64,6 +66,7 @@ class SparseMatrix {
   void keep_adjoint(bool self_adjoint = false);
 
   SparseMatrix to(Device device) const;
+  /// float32 [rows, cols]; parallel entries add up.
   Tensor to_dense() const;
   /// Each row divided by its sum; rows whose sum is 0 stay 0.
   SparseMatrix row_normalized() const;

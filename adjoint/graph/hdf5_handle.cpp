@@ -1,0 +1,24 @@
+#include <adjoint/graph/hdf5_handle.h>
+
+namespace adj::hdf5 {
+
+std::mutex& mutex() {
+  static std::mutex one;
+  return one;
+}
+
+void quiet() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+std::string last_error() {
+  std::string message;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned n, const H5E_error2_t* error, void* to) {
+        if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(to) = error->desc;
+        return herr_t{0};
+      },
+      &message);
+  return message.empty() ? "unknown error of the HDF5 library" : message;
+}
+
+}  // namespace adj::hdf5

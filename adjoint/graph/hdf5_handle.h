@@ -1,0 +1,47 @@
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <hdf5.h>
+
+namespace adj::hdf5 {
+
+/// Owns one HDF5 identifier.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+
+  Handle() = default;
+  Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  ~Handle() { reset(); }
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    reset();
+    id_ = std::exchange(other.id_, -1);
+    close_ = other.close_;
+    return *this;
+  }
+
+  explicit operator bool() const { return id_ >= 0; }
+  hid_t get() const { return id_; }
+  void reset() {
+    if (id_ >= 0) close_(id_);
+    id_ = -1;
+  }
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// Held around every use of HDF5 and every fork for it, so that a child never finds the library in use by a
+/// thread that it does not have.
+std::mutex& mutex();
+/// Turns off the printing of HDF5's error stack in this thread.
+void quiet();
+/// The most specific message on the error stack of this thread.
+std::string last_error();
+
+}  // namespace adj::hdf5
