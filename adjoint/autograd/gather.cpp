@@ -23,7 +23,8 @@ Var gather_rows(const Var& x, const Tensor& index) {
   ADJ_CHECK(x.shape().dims() == 2, "gather_rows: expected [N, F], got {}", x.shape().str());
   Tensor y = Tensor::empty({index.numel(), x.size(1)}, x.dtype(), x.device());
   kernels::gather_rows(x.value(), index, y);
-  return record("gather_rows", y, {x}, [index, shape = x.shape()](Tensor dy, Gradients& out) {
+  return record("gather_rows", y, {x}, [saved = Saved(index), shape = x.shape()](Tensor dy, Gradients& out) {
+    const Tensor& index = saved.get();
     Csr selection;
     selection.rows = shape[0];
     selection.cols = index.numel();

@@ -14,13 +14,13 @@ Var loss_of(const char* name, Forward forward, BackwardKernel backward, const Va
             const Tensor& index) {
   Tensor loss = Tensor::empty({}, x.dtype(), x.device());
   forward(x.value(), target, index, loss);
-  return record(
-      name, loss, {x},
-      [backward, x = Saved(x.value()), target = Saved(target), index](Tensor dloss, Gradients& out) {
-        Tensor dx = Tensor::empty_like(x.get());
-        backward(x.get(), target.get(), index, dloss, dx);
-        out.add(0, dx);
-      });
+  return record(name, loss, {x},
+                [backward, x = Saved(x.value()), target = Saved(target), index = Saved(index)](
+                    Tensor dloss, Gradients& out) {
+                  Tensor dx = Tensor::empty_like(x.get());
+                  backward(x.get(), target.get(), index.get(), dloss, dx);
+                  out.add(0, dx);
+                });
 }
 
 }  // namespace

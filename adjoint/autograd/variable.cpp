@@ -48,6 +48,7 @@ struct Node {
 
 namespace {
 thread_local bool no_grad = false;
+thread_local const char* op_going_backward = "";
 std::atomic<uint64_t> next_number{0};
 }  // namespace
 
@@ -109,8 +110,9 @@ const Tensor& Var::grad() const {
   return impl_->slot->gradient;
 }
 void Var::set_grad(Tensor grad) {
-  ADJ_CHECK(requires_grad() && grad.shape() == shape(), "set_grad: gradient {} for a variable of shape {}",
-            grad.str(), shape().str());
+  ADJ_CHECK(requires_grad(), "set_grad: the variable takes no gradient");
+  ADJ_CHECK(grad && grad.shape() == shape() && grad.dtype() == dtype() && grad.device() == device(),
+            "set_grad: gradient {} for a value {}", grad.str(), value().str());
   impl_->slot->gradient = std::move(grad);
 }
 void Var::zero_grad() {
@@ -159,6 +161,7 @@ void Var::backward(Tensor seed) const {
       // Moved out first: what the op saved is freed when it returns, before the ops below it allocate.
       const Backward backward = std::exchange(node->backward, nullptr);
       Gradients gradients(node->inputs);
+      detail::op_going_backward = node->name;
       backward(std::move(dy), gradients);
     }
     for (const auto& input : node->inputs)
@@ -167,10 +170,9 @@ void Var::backward(Tensor seed) const {
 }
 
 const Tensor& Saved::get() const {
-  ADJ_CHECK(
-      tensor_.version() == version_,
-      "backward: a tensor {} that the tape had saved was changed in place before the backward pass used it",
-      tensor_.str());
+  ADJ_CHECK(tensor_.version() == version_,
+            "backward: {} had saved a tensor {} that was changed in place before the backward pass used it",
+            detail::op_going_backward, tensor_.str());
   return tensor_;
 }
 
