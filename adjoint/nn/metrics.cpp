@@ -2,6 +2,7 @@
 #include <adjoint/nn/metrics.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace adj::nn {
@@ -15,8 +16,13 @@ Tensor predictions(const Tensor& logits) {
   return best;
 }
 
-std::vector<int32_t> selection(const Tensor& index, int64_t n) {
-  if (index) return index.to_vector<int32_t>();
+std::vector<int32_t> selection(const char* metric, const Tensor& index, int64_t n) {
+  if (index) {
+    auto chosen = index.to_vector<int32_t>();
+    for (int32_t i : chosen)
+      ADJ_CHECK(i >= 0 && i < n, "{}: index {} is outside of the {} nodes", metric, i, n);
+    return chosen;
+  }
   std::vector<int32_t> all(static_cast<size_t>(n));
   std::iota(all.begin(), all.end(), 0);
   return all;
@@ -35,16 +41,20 @@ double accuracy(const Tensor& logits, const Tensor& label, const Tensor& index) 
 double macro_f1(const Tensor& logits, const Tensor& label, const Tensor& index) {
   const auto predicted = predictions(logits).to_vector<int32_t>();
   const auto truth = label.to_vector<int32_t>();
-  const auto chosen = selection(index, label.numel());
+  ADJ_CHECK(predicted.size() == truth.size(), "macro_f1: logits {} for {} labels", logits.shape().str(),
+            truth.size());
+  const auto chosen = selection("macro_f1", index, label.numel());
   ADJ_CHECK(!chosen.empty(), "macro_f1: no nodes selected");
   const auto classes = static_cast<size_t>(logits.size(1));
   std::vector<double> hit(classes), seen(classes);  // seen: tp + fp plus tp + fn
   for (int32_t i : chosen) {
-    const auto p = static_cast<size_t>(predicted.at(static_cast<size_t>(i)));
-    const auto t = static_cast<size_t>(truth.at(static_cast<size_t>(i)));
-    if (p == t) hit.at(p) += 1.0;
-    seen.at(p) += 1.0;
-    seen.at(t) += 1.0;
+    const auto p = static_cast<size_t>(predicted[static_cast<size_t>(i)]);
+    const auto t = static_cast<size_t>(truth[static_cast<size_t>(i)]);
+    ADJ_CHECK(t < classes, "macro_f1: label {} of node {} is not one of {} classes",
+              truth[static_cast<size_t>(i)], i, classes);
+    if (p == t) hit[p] += 1.0;
+    seen[p] += 1.0;
+    seen[t] += 1.0;
   }
   double sum = 0.0;
   int present = 0;
@@ -59,8 +69,11 @@ double macro_f1(const Tensor& logits, const Tensor& label, const Tensor& index) 
 double roc_auc(const Tensor& score, const Tensor& label, const Tensor& index) {
   const auto scores = score.to(DType::f64).to_vector<double>();
   const auto truth = label.to_vector<int32_t>();
-  auto chosen = selection(index, label.numel());
   ADJ_CHECK(scores.size() == truth.size(), "roc_auc: {} scores for {} labels", scores.size(), truth.size());
+  auto chosen = selection("roc_auc", index, label.numel());
+  for (int32_t i : chosen)
+    ADJ_CHECK(!std::isnan(scores[static_cast<size_t>(i)]), "roc_auc: the score of node {} is not a number",
+              i);
   std::sort(chosen.begin(), chosen.end(), [&](int32_t a, int32_t b) {
     return scores[static_cast<size_t>(a)] < scores[static_cast<size_t>(b)];
   });

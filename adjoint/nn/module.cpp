@@ -1,6 +1,8 @@
 #include <adjoint/autograd/dropout.h>
 #include <adjoint/nn/module.h>
 
+#include <algorithm>
+
 namespace adj::nn {
 
 // Calls f(prefix, module) for this module and all below it.
@@ -48,8 +50,9 @@ void Module::load_state(const std::map<std::string, Tensor>& state) {
               "load_state: {} is {} {}, the model has {} {}", name, it->second.shape().str(),
               name_of(it->second.dtype()), tensor.shape().str(), name_of(tensor.dtype()));
   }
-  ADJ_CHECK(state.size() == own.size(), "load_state: {} tensors given, the model has {}", state.size(),
-            own.size());
+  for (const auto& [name, tensor] : state)
+    ADJ_CHECK(std::any_of(own.begin(), own.end(), [&](const auto& known) { return known.first == name; }),
+              "load_state: the model has no {}", name);
   for (auto& [name, tensor] : own) tensor.copy_(state.at(name));
 }
 

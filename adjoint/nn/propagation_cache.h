@@ -2,7 +2,7 @@
 
 #include <adjoint/graph/sparse_matrix.h>
 
-#include <optional>
+#include <memory>
 
 namespace adj::nn {
 
@@ -15,10 +15,22 @@ class PropagationCache {
   Tensor get(const SparseMatrix& a, const Tensor& x, int hops);
 
  private:
-  struct Key {
-    const SparsePattern* pattern = nullptr;
+  // What a tensor holds now: no other tensor, and not this one after a write, compares equal.
+  struct Contents {
+    Contents() = default;
+    explicit Contents(const Tensor& tensor)
+        : storage(tensor.storage_id()),
+          version(tensor.version()),
+          data(tensor ? tensor.raw_data() : nullptr),
+          shape(tensor.shape()) {}
     uint64_t storage = 0, version = 0;
     const void* data = nullptr;
+    Shape shape;
+    bool operator==(const Contents&) const = default;
+  };
+  struct Key {
+    const SparsePattern* pattern = nullptr;
+    Contents values, x;
     int hops = 0;
     bool operator==(const Key&) const = default;
   };
