@@ -1,5 +1,7 @@
 #include <adjoint/optim/early_stopping.h>
 
+#include <cmath>
+
 namespace adj::optim {
 
 EarlyStopping::EarlyStopping(nn::Module& model, int64_t patience) : model_(model), patience_(patience) {
@@ -7,7 +9,9 @@ EarlyStopping::EarlyStopping(nn::Module& model, int64_t patience) : model_(model
 }
 
 bool EarlyStopping::observe(int64_t epoch, double metric) {
-  if (best_epoch_ < 0 || metric > best_metric_) {
+  // A first epoch that diverged must not stay the best for ever.
+  const bool first_number = std::isnan(best_metric_) && !std::isnan(metric);
+  if (best_epoch_ < 0 || metric > best_metric_ || first_number) {
     best_epoch_ = epoch;
     best_metric_ = metric;
     for (const auto& [name, tensor] : model_.state()) {

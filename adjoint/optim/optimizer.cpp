@@ -1,6 +1,7 @@
 #include <adjoint/optim/optimizer.h>
 
 #include <cmath>
+#include <set>
 
 namespace adj::optim {
 
@@ -15,6 +16,10 @@ void Optimizer::add_group(const std::vector<Var>& parameters, double learning_ra
   for (const Var& parameter : parameters) {
     ADJ_CHECK(parameter.requires_grad(), "optimizer: a parameter {} takes no gradient",
               parameter.value().str());
+    for (const GroupState& other : groups_)
+      for (const Var& taken : other.parameters)
+        ADJ_CHECK(taken.value().storage_id() != parameter.value().storage_id(),
+                  "optimizer: a parameter {} stands in two groups", parameter.value().str());
     ADJ_CHECK(parameter.device() == device, "optimizer: a group's parameters are on {} and {}", device.str(),
               parameter.device().str());
     kernels::UpdateSlot slot{parameter.value(), {}, {}, {}};
@@ -91,17 +96,25 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
               "optimizer state: {} is {} {}, expected {} {}", name, it->second.shape().str(),
               name_of(it->second.dtype()), tensor.shape().str(), name_of(tensor.dtype()));
   }
+  const double factor = state.at("rate_factor").item();
+  ADJ_CHECK(std::isfinite(factor) && factor >= 0.0,
+            "optimizer state: expected a rate factor of 0 or more, got {}", factor);
   for (auto& [name, tensor] : own)
     if (name != "rate_factor") tensor.copy_(state.at(name));
-  set_rate_factor(state.at("rate_factor").item());
+  set_rate_factor(factor);
 }
 
 Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm) {
   ADJ_CHECK(std::isfinite(max_norm) && max_norm > 0.0, "clip_grad_norm: expected a positive norm, got {}",
             max_norm);
   std::vector<Tensor> gradients;
-  for (const Var& parameter : parameters)
-    if (parameter.grad()) gradients.push_back(parameter.grad());
+  std::set<uint64_t> seen;
+  for (Var parameter : parameters) {
+    if (!parameter.grad() || !seen.insert(parameter.value().storage_id()).second) continue;
+    // Two leaves of one sum hold the same tensor as their gradient; it must not be scaled twice.
+    if (!parameter.grad().is_unique()) parameter.set_grad(parameter.grad().clone());
+    gradients.push_back(parameter.grad());
+  }
   ADJ_CHECK(!gradients.empty(), "clip_grad_norm: no parameter has a gradient (call it after backward())");
   Tensor norm = Tensor::empty({1}, DType::f64, gradients[0].device());
   kernels::global_norm(gradients, norm);
