@@ -6,9 +6,11 @@ set(ADJOINT_CUDA_MINIMUM 12.4)
 # Sets `problem` in the caller to why the CUDA code cannot be built here, or to nothing.
 function(adjoint_find_cuda problem)
   find_program(ADJOINT_NVCC nvcc
-    HINTS ENV CUDACXX ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+    HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
   mark_as_advanced(ADJOINT_NVCC)
-  if(DEFINED ENV{CUDACXX} AND EXISTS "$ENV{CUDACXX}")
+  if(CMAKE_CUDA_COMPILER)
+    set(nvcc "${CMAKE_CUDA_COMPILER}")
+  elseif(DEFINED ENV{CUDACXX} AND EXISTS "$ENV{CUDACXX}")
     set(nvcc "$ENV{CUDACXX}")
   elseif(ADJOINT_NVCC)
     set(nvcc "${ADJOINT_NVCC}")
