@@ -1,0 +1,284 @@
+// Sparse times dense, its adjoint and the gradient of its values. All three walk a chunk of entries once per
+// block of up to eight vectors of features, so that a row's sums (and, backward, its own features) stay in
+// registers, and ask for the rows of entries ahead while they work on this one. Nothing is saved. Bytes per
+// pass: every entry's row of features, its column and value, and every row of the output once.
+
+#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/cpu/entries.h>
+#include <adjoint/kernels/cpu/row_chunks.h>
+#include <adjoint/kernels/cpu/simd.h>
+#include <adjoint/kernels/spmm.h>
+
+#include <algorithm>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+constexpr int kBlock = 8;           // vectors of features in registers
+constexpr int64_t kAhead = 8;       // entries between asking for a row and using it
+constexpr int64_t kSerial = 32768;  // multiply-adds below which threads cost more than they bring
+constexpr int64_t kEntryGrain = 4096;
+
+template <class S>
+using Scalar = typename simd::Accumulate<S>::Scalar;
+template <class S>
+using Vector = typename simd::Accumulate<S>::Vector;
+template <class S>
+constexpr int kLanes = simd::Accumulate<S>::kLanes;
+
+/// B vectors of a row from one feature on; the last holds `tail` elements.
+template <class S, int B>
+void load_block(const S* p, int tail, Vector<S> (&v)[B]) {
+#pragma GCC unroll 8
+  for (int k = 0; k < B - 1; ++k) v[k] = simd::load(p + k * kLanes<S>);
+  v[B - 1] = simd::load_first(p + (B - 1) * kLanes<S>, tail);
+}
+
+template <class S, int B>
+void store_block(S* p, int tail, const Vector<Scalar<S>> (&v)[B]) {
+#pragma GCC unroll 8
+  for (int k = 0; k < B - 1; ++k) simd::store(p + k * kLanes<S>, v[k]);
+  simd::store_first(p + (B - 1) * kLanes<S>, v[B - 1], tail);
+}
+
+template <class S, int B>
+void prefetch_block(const S* p) {
+  constexpr int kLine = 64 / sizeof(S);
+#pragma GCC unroll 8
+  for (int k = 0; k < B * kLanes<S>; k += kLine) __builtin_prefetch(p + k);
+}
+
+/// Calls f.template operator()<B>(first feature, elements in the last of its B vectors) for blocks that cover
+/// `width`.
+template <class S, class F>
+void for_blocks(int64_t width, F&& f) {
+  constexpr int64_t kLane = kLanes<S>;
+  for (int64_t first = 0; first < width; first += kBlock * kLane) {
+    const int64_t elements = std::min(width - first, kBlock * kLane);
+    const int vectors = static_cast<int>((elements + kLane - 1) / kLane);
+    const int tail = static_cast<int>(elements - (vectors - 1) * kLane);
+    switch (vectors) {
+      case 1:
+        f.template operator()<1>(first, tail);
+        break;
+      case 2:
+        f.template operator()<2>(first, tail);
+        break;
+      case 3:
+        f.template operator()<3>(first, tail);
+        break;
+      case 4:
+        f.template operator()<4>(first, tail);
+        break;
+      case 5:
+        f.template operator()<5>(first, tail);
+        break;
+      case 6:
+        f.template operator()<6>(first, tail);
+        break;
+      case 7:
+        f.template operator()<7>(first, tail);
+        break;
+      default:
+        f.template operator()<8>(first, tail);
+    }
+  }
+}
+
+/// One aggregation: where its operands are.
+template <class S>
+struct Aggregation {
+  const int64_t* offsets;
+  const int32_t* indices;
+  int64_t entries;
+  int64_t width;
+  EntryValues<Scalar<S>> values;
+  const S* x;
+  const Scalar<S>* bias;
+  bool relu;
+  S* y;
+
+  Aggregation(const CsrMatrix& a, const Tensor& in, Tensor& out)
+      : offsets(a.csr.offsets.data<int64_t>()),
+        indices(a.csr.indices.data<int32_t>()),
+        entries(a.csr.entries()),
+        width(in.size(1)),
+        values(a),
+        x(in.data<S>()),
+        bias(nullptr),
+        relu(false),
+        y(out.mutable_data<S>()) {}
+
+  const S* row_ahead(int64_t e) const { return x + indices[std::min(e + kAhead, entries - 1)] * width; }
+};
+
+/// What is done to a row's sum before it is stored.
+template <class S, int B>
+void finish(const Aggregation<S>& g, int64_t first, int tail, Vector<S> (&sum)[B]) {
+  if (g.bias != nullptr) {
+    Vector<S> bias[B];
+    load_block<Scalar<S>, B>(g.bias + first, tail, bias);
+    for (int k = 0; k < B; ++k) sum[k] += bias[k];
+  }
+  if (g.relu)
+    for (int k = 0; k < B; ++k) sum[k] = simd::relu(sum[k]);
+}
+
+template <class S, int B>
+void sum_entries(const Aggregation<S>& g, int64_t begin, int64_t end, int64_t first, int tail,
+                 Vector<S> (&sum)[B]) {
+  for (int k = 0; k < B; ++k) sum[k] = Vector<S>{};
+  for (int64_t e = begin; e < end; ++e) {
+    prefetch_block<S, B>(g.row_ahead(e) + first);
+    Vector<S> row[B];
+    load_block<S, B>(g.x + g.indices[e] * g.width + first, tail, row);
+    const Scalar<S> w = g.values[e];
+#pragma GCC unroll 8
+    for (int k = 0; k < B; ++k) sum[k] += w * row[k];
+  }
+}
+
+/// Merges the partial sums of heavy rows, in the order of their entries.
+template <class S>
+void merge_heavy(const Aggregation<S>& g, const RowChunks& cuts, const Scalar<S>* partial) {
+  parallel_for(static_cast<int64_t>(cuts.heavy.size()), 1, [&](int64_t h, int64_t) {
+    const RowChunks::HeavyRow& heavy = cuts.heavy[static_cast<size_t>(h)];
+    for_blocks<S>(g.width, [&]<int B>(int64_t first, int tail) {
+      Vector<S> sum[B], part[B];
+      load_block<Scalar<S>, B>(partial + heavy.slot_begin * g.width + first, tail, sum);
+      for (int64_t slot = heavy.slot_begin + 1; slot < heavy.slot_end; ++slot) {
+        load_block<Scalar<S>, B>(partial + slot * g.width + first, tail, part);
+        for (int k = 0; k < B; ++k) sum[k] += part[k];
+      }
+      finish<S, B>(g, first, tail, sum);
+      store_block<S, B>(g.y + heavy.row * g.width + first, tail, sum);
+    });
+  });
+}
+
+/// Calls body.template operator()<B>(begin, end, first, tail, sum) for every row or piece of a heavy row and
+/// every block of features; it leaves the sum of entries [begin, end) in `sum`.
+template <class S, class Body>
+void aggregate(const Csr& csr, const Aggregation<S>& g, Body&& body) {
+  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
+  Tensor scratch;
+  Scalar<S>* partial = nullptr;
+  if (cuts->slots > 0) {
+    scratch = Tensor::empty({cuts->slots, g.width}, dtype_of<Scalar<S>>());
+    partial = scratch.mutable_data<Scalar<S>>();
+  }
+  const int64_t chunks = static_cast<int64_t>(cuts->chunks.size());
+  const bool serial = (g.entries + csr.rows) * g.width < kSerial;
+  parallel_for(chunks, serial ? chunks : 1, [&](int64_t from, int64_t to) {
+    for (int64_t c = from; c < to; ++c) {
+      const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
+      for_blocks<S>(g.width, [&]<int B>(int64_t first, int tail) {
+        Vector<S> sum[B];
+        if (chunk.slot >= 0) {
+          body.template operator()<B>(chunk.row_begin, chunk.entry_begin, chunk.entry_end, first, tail, sum);
+          store_block<Scalar<S>, B>(partial + chunk.slot * g.width + first, tail, sum);
+          return;
+        }
+        for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
+          body.template operator()<B>(i, g.offsets[i], g.offsets[i + 1], first, tail, sum);
+          finish<S, B>(g, first, tail, sum);
+          store_block<S, B>(g.y + i * g.width + first, tail, sum);
+        }
+      });
+    }
+  });
+  merge_heavy(g, *cuts, partial);
+}
+
+template <class F>
+void dispatch_features(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f64:
+      return f.template operator()<double>();
+    case DType::bf16:
+      return f.template operator()<bfloat16>();
+    default:
+      return f.template operator()<float>();
+  }
+}
+
+}  // namespace
+
+void spmm(const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activation activation, Tensor& y) {
+  dispatch_features(x.dtype(), [&]<class S>() {
+    Aggregation<S> g(a, x, y);
+    g.bias = bias ? bias.data<Scalar<S>>() : nullptr;
+    g.relu = activation == Activation::relu;
+    aggregate(a.csr, g,
+              [&]<int B>(int64_t, int64_t begin, int64_t end, int64_t first, int tail, Vector<S>(&sum)[B]) {
+                sum_entries<S, B>(g, begin, end, first, tail, sum);
+              });
+  });
+  if (activation != Activation::none && activation != Activation::relu) activate(activation, 0.01f, y, y);
+}
+
+void spmm_backward(const CsrMatrix& at, const Tensor& dy, const Tensor& x, Tensor& dx, Tensor& dw) {
+  dispatch_features(x.dtype(), [&]<class S>() {
+    const Aggregation<S> g(at, dy, dx);
+    const S* own = x.data<S>();
+    Scalar<S>* gradient = dw.mutable_data<Scalar<S>>();
+    const int32_t* order = g.values.order;
+    aggregate(at.csr, g,
+              [&]<int B>(int64_t j, int64_t begin, int64_t end, int64_t first, int tail, Vector<S>(&sum)[B]) {
+                Vector<S> x_j[B];
+                load_block<S, B>(own + j * g.width + first, tail, x_j);
+                for (int k = 0; k < B; ++k) sum[k] = Vector<S>{};
+                for (int64_t e = begin; e < end; ++e) {
+                  prefetch_block<S, B>(g.row_ahead(e) + first);
+                  Vector<S> row[B];
+                  load_block<S, B>(g.x + g.indices[e] * g.width + first, tail, row);
+                  const Scalar<S> w = g.values[e];
+                  Vector<S> dot{};
+#pragma GCC unroll 8
+                  for (int k = 0; k < B; ++k) {
+                    sum[k] += w * row[k];
+                    dot += row[k] * x_j[k];
+                  }
+                  Scalar<S>& target = gradient[order == nullptr ? e : order[e]];
+                  target = (first == 0 ? Scalar<S>{} : target) + simd::sum(dot);
+                }
+              });
+    if (g.width == 0) std::fill(gradient, gradient + dw.numel(), Scalar<S>{});
+  });
+}
+
+void sddmm(const CsrMatrix& a, const Tensor& y, const Tensor& x, Tensor& dw) {
+  dispatch_features(x.dtype(), [&]<class S>() {
+    const int64_t* offsets = a.csr.offsets.data<int64_t>();
+    const int32_t* indices = a.csr.indices.data<int32_t>();
+    const int32_t* order = a.order ? a.order.data<int32_t>() : nullptr;
+    const int64_t entries = a.csr.entries(), rows = a.csr.rows, width = x.size(1);
+    const S* targets = y.data<S>();
+    const S* sources = x.data<S>();
+    Scalar<S>* gradient = dw.mutable_data<Scalar<S>>();
+    if (width == 0) std::fill(gradient, gradient + dw.numel(), Scalar<S>{});
+    const int64_t grain = entries * width < kSerial ? entries : kEntryGrain;
+    parallel_for(entries, grain, [&](int64_t begin, int64_t end) {
+      const int64_t first_row = row_of(offsets, rows, begin);
+      for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
+        for (int64_t i = first_row, e = begin; e < end; ++i) {
+          Vector<S> y_i[B];
+          load_block<S, B>(targets + i * width + first, tail, y_i);
+          for (const int64_t row_end = std::min(end, offsets[i + 1]); e < row_end; ++e) {
+            prefetch_block<S, B>(sources + indices[std::min(e + kAhead, entries - 1)] * width + first);
+            Vector<S> x_j[B];
+            load_block<S, B>(sources + indices[e] * width + first, tail, x_j);
+            Vector<S> dot = y_i[0] * x_j[0];
+#pragma GCC unroll 8
+            for (int k = 1; k < B; ++k) dot += y_i[k] * x_j[k];
+            Scalar<S>& target = gradient[order == nullptr ? e : order[e]];
+            target = (first == 0 ? Scalar<S>{} : target) + simd::sum(dot);
+          }
+        }
+      });
+    });
+  });
+}
+
+}  // namespace adj::kernels::cpu
