@@ -21,6 +21,11 @@ struct RandomKey {
   const uint64_t* base = nullptr;
 };
 
+/// The stream as it stands when the numbers are drawn.
+ADJ_HOST_DEVICE inline uint64_t stream_of(const RandomKey& key) {
+  return key.stream + (key.base != nullptr ? *key.base : 0);
+}
+
 struct PhiloxBlock {
   uint32_t word[4];
 };

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-// What the contracts' checks have in common. Every message names the kernel, the argument, what it is and what was
-// expected.
+// What the contracts' checks have in common. Every message names the kernel, the argument, what it is and
+// what was expected.
 namespace adj::kernels {
 
 inline void check_tensor(std::string_view op, std::string_view name, const Tensor& tensor, const Shape& shape,

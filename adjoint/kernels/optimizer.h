@@ -7,7 +7,8 @@
 namespace adj::kernels {
 
 /// One parameter's update: tensors of one shape, float32 or float64. `first` and `second` are the optimizer's
-/// state (momentum; Adam's moments), `second` absent for SGD, both for SGD without momentum.
+/// state (momentum; Adam's moments; zeros before the first step), `second` absent for SGD, both for SGD
+/// without momentum.
 struct UpdateSlot {
   Tensor parameter;
   Tensor gradient;

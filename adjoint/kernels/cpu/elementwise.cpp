@@ -1,0 +1,91 @@
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/cpu/periodic.h>
+#include <adjoint/kernels/elementwise.h>
+
+#include <vector>
+
+namespace adj::kernels::cpu {
+
+void linear_combination(double alpha, const Tensor& a, double beta, const Tensor& b, Tensor& y) {
+  dispatch_float(a.dtype(), "linear_combination", [&]<class T>() {
+    const T* in = a.data<T>();
+    const T s = static_cast<T>(alpha), t = static_cast<T>(beta);
+    if (b) {
+      const T* other = b.data<T>();
+      map(a.numel(), y.mutable_data<T>(), [=](int64_t i) { return s * in[i] + t * other[i]; });
+    } else {
+      map(a.numel(), y.mutable_data<T>(), [=](int64_t i) { return s * in[i]; });
+    }
+  });
+}
+
+void multiply(const Tensor& a, const Tensor& b, Tensor& y) {
+  dispatch_float(a.dtype(), "multiply", [&]<class T>() {
+    const T *left = a.data<T>(), *right = b.data<T>();
+    map(a.numel(), y.mutable_data<T>(), [=](int64_t i) { return left[i] * right[i]; });
+  });
+}
+
+void multiply_scalar(const Tensor& a, const Tensor& s, Tensor& y) {
+  dispatch_float(a.dtype(), "multiply_scalar", [&]<class T>() {
+    const T* in = a.data<T>();
+    const T factor = *s.data<T>();
+    map(a.numel(), y.mutable_data<T>(), [=](int64_t i) { return in[i] * factor; });
+  });
+}
+
+void add_bias(const Tensor& x, const Tensor& bias, Tensor& y) {
+  const int64_t width = x.size(1);
+  if (x.numel() == 0) return;
+  dispatch_float(x.dtype(), "add_bias", [&]<class T>() {
+    const T* in = x.data<T>();
+    T* out = y.mutable_data<T>();
+    const int64_t period = period_of(width);
+    std::vector<T> repeated(static_cast<size_t>(period));
+    repeat(bias.data<T>(), width, period, repeated.data());
+    const T* shift = repeated.data();
+    parallel_for(x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
+      for_stretches((end - begin) * width, period, [=](int64_t offset, int64_t length) {
+        const T* from = in + begin * width + offset;
+        T* to = out + begin * width + offset;
+#pragma omp simd
+        for (int64_t j = 0; j < length; ++j) to[j] = from[j] + shift[j];
+      });
+    });
+  });
+}
+
+void scale_rows(const Tensor& x, const Tensor& s, Tensor& y) {
+  const int64_t width = x.size(1);
+  dispatch_float(x.dtype(), "scale_rows", [&]<class T>() {
+    const T *in = x.data<T>(), *factor = s.data<T>();
+    T* out = y.mutable_data<T>();
+    parallel_for(x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T by = factor[i];
+#pragma omp simd
+        for (int64_t k = i * width; k < (i + 1) * width; ++k) out[k] = in[k] * by;
+      }
+    });
+  });
+}
+
+void permute(const Tensor& x, const Tensor& order, Tensor& y) {
+  const auto move = [&]<class Word>() {
+    const auto* in = static_cast<const Word*>(x.raw_data());
+    const int32_t* from = order.data<int32_t>();
+    map(order.numel(), static_cast<Word*>(y.raw_mutable_data()), [=](int64_t i) { return in[from[i]]; });
+  };
+  switch (size_of(x.dtype())) {
+    case 8:
+      return move.operator()<uint64_t>();
+    case 4:
+      return move.operator()<uint32_t>();
+    case 2:
+      return move.operator()<uint16_t>();
+    default:
+      return move.operator()<uint8_t>();
+  }
+}
+
+}  // namespace adj::kernels::cpu

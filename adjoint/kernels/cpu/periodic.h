@@ -1,0 +1,35 @@
+#pragma once
+
+#include <adjoint/kernels/cpu/loops.h>
+
+// A matrix [N,F] is a flat array in which column parameters repeat with period F. Rows narrower than a few
+// vectors are handled several at once, by repeating the parameters up to a period that fills them.
+namespace adj::kernels::cpu {
+
+/// Smallest multiple of `width` with at least 64 elements.
+inline int64_t period_of(int64_t width) { return width >= 64 ? width : ceil_div(64, width) * width; }
+
+/// `to` [period] = `from` [width], repeated.
+template <class T, class From>
+void repeat(const From* from, int64_t width, int64_t period, T* to) {
+  for (int64_t f = 0; f < width; ++f) to[f] = static_cast<T>(from[f]);
+  for (int64_t j = width; j < period; ++j) to[j] = to[j - width];
+}
+
+/// Σ over the rows: out[f] = Σ_k folded[f + k width], k width < period.
+template <class T, class To>
+void fold(const T* folded, int64_t width, int64_t period, To* out) {
+  for (int64_t f = 0; f < width; ++f) {
+    T sum = 0;
+    for (int64_t j = f; j < period; j += width) sum += folded[j];
+    out[f] = static_cast<To>(sum);
+  }
+}
+
+/// Calls f(offset, length) for the stretches of [0, n) that are one period long, the last perhaps shorter.
+template <class F>
+void for_stretches(int64_t n, int64_t period, F f) {
+  for (int64_t offset = 0; offset < n; offset += period) f(offset, std::min(period, n - offset));
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,92 @@
+#include <adjoint/kernels/cpu/column_sums.h>
+#include <adjoint/kernels/cpu/index.h>
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/reduce.h>
+
+#include <atomic>
+#include <limits>
+#include <vector>
+
+namespace adj::kernels::cpu {
+
+void sum_rows(const Tensor& x, Tensor& y) {
+  const int64_t width = x.size(1);
+  dispatch_float(x.dtype(), "sum_rows", [&]<class T>() {
+    const T* in = x.data<T>();
+    T* out = y.mutable_data<T>();
+    if (width == 0) return;
+    sum_over_row_chunks(x.size(0), reduction_grain(width), width, out,
+                        [=](int64_t begin, int64_t end, T* sums) {
+                          std::vector<T> scratch(static_cast<size_t>(2 * period_of(width)));
+                          column_sums(in + begin * width, end - begin, width, scratch.data(), sums);
+                        });
+  });
+}
+
+void sum_columns(const Tensor& x, Tensor& y) {
+  const int64_t width = x.size(1);
+  dispatch_float(x.dtype(), "sum_columns", [&]<class T>() {
+    const T* in = x.data<T>();
+    T* out = y.mutable_data<T>();
+    parallel_for(x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* row = in + i * width;
+        out[i] = sum_of<T>(width, [=](int64_t f) { return row[f]; });
+      }
+    });
+  });
+}
+
+void sum_all(const Tensor& x, double scale, Tensor& y) {
+  dispatch_float(x.dtype(), "sum_all", [&]<class T>() {
+    const T* in = x.data<T>();
+    const double sum = sum_of_chunks(x.numel(), kGrain, [=](int64_t begin, int64_t end) {
+      return sum_of<double>(end - begin, [=](int64_t i) { return static_cast<double>(in[begin + i]); });
+    });
+    *y.mutable_data<T>() = static_cast<T>(scale * sum);
+  });
+}
+
+namespace {
+
+template <class T>
+int32_t argmax(const T* row, int64_t width) {
+  T largest = -std::numeric_limits<T>::infinity();
+#pragma omp simd reduction(max : largest)
+  for (int64_t f = 0; f < width; ++f) largest = row[f] > largest ? row[f] : largest;
+  auto first = static_cast<int32_t>(width);
+#pragma omp simd reduction(min : first)
+  for (int64_t f = 0; f < width; ++f) {
+    const int32_t here = row[f] == largest ? static_cast<int32_t>(f) : static_cast<int32_t>(width);
+    first = here < first ? here : first;
+  }
+  return first == width ? 0 : first;
+}
+
+}  // namespace
+
+void argmax_columns(const Tensor& x, Tensor& y) {
+  const int64_t width = x.size(1);
+  dispatch_float(x.dtype(), "argmax_columns", [&]<class T>() {
+    const T* in = x.data<T>();
+    int32_t* out = y.mutable_data<int32_t>();
+    parallel_for(x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = argmax(in + i * width, width);
+    });
+  });
+}
+
+void count_equal(const Tensor& a, const Tensor& b, const Tensor& index, Tensor& y) {
+  if (index) require_in_range("count_equal", "index", index, a.numel());
+  const int32_t *left = a.data<int32_t>(), *right = b.data<int32_t>();
+  const int32_t* at = index ? index.data<int32_t>() : nullptr;
+  std::atomic<int64_t> count{0};  // of integers: the order of the additions does not matter
+  parallel_for(index ? index.numel() : a.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    const auto same = [=](int64_t k) -> int64_t { return left[k] == right[k]; };
+    count += at != nullptr ? sum_of<int64_t>(end - begin, [=](int64_t k) { return same(at[begin + k]); })
+                           : sum_of<int64_t>(end - begin, [=](int64_t k) { return same(begin + k); });
+  });
+  *y.mutable_data<int64_t>() = count;
+}
+
+}  // namespace adj::kernels::cpu

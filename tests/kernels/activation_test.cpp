@@ -1,0 +1,114 @@
+#include "cases.h"
+#include <adjoint/kernels/activation.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr Activation kAll[] = {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu,
+                               Activation::gelu};
+
+double expected_value(Activation activation, double x, double slope) {
+  switch (activation) {
+    case Activation::relu:
+      return std::max(x, 0.0);
+    case Activation::leaky_relu:
+      return x < 0 ? slope * x : x;
+    case Activation::elu:
+      return x < 0 ? std::expm1(x) : x;
+    case Activation::gelu:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    default:
+      return x;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("activations have names") {
+  CHECK(name_of(Activation::none) == "none");
+  CHECK(name_of(Activation::leaky_relu) == "leaky_relu");
+  CHECK(name_of(Activation::gelu) == "gelu");
+}
+
+TEST_CASE("activate: values of every non-linearity, also in place") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (Activation activation : kAll)
+      for (int64_t n : {0, 1, 37, 70001}) {
+        CAPTURE(name_of(activation));
+        CAPTURE(n);
+        Tensor x = random_tensor({n}, dtype, device);
+        Tensor y = Tensor::empty_like(x);
+        kernels::activate(activation, 0.2f, x, y);
+        const float slope = 0.2f;
+        CHECK(close(
+            y, mapped(x, [&](double v) { return expected_value(activation, v, static_cast<double>(slope)); }),
+            tolerance(dtype)));
+        kernels::activate(activation, 0.2f, x, x);
+        CHECK(same_bits(x, y));
+      }
+  });
+}
+
+TEST_CASE("activate: far out, at zero and at NaN") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    const double inf = std::numeric_limits<double>::infinity();
+    const std::vector<double> points{-1e30, -200, -90,  -20, -6, -3, -1e-3, -1e-7,
+                                     0,     1e-7, 1e-3, 3,   6,  20, 90,    1e30};
+    const Tensor x = Tensor::from(points).to(dtype).to(device);
+    Tensor y = Tensor::empty_like(x);
+    for (Activation activation : kAll) {
+      CAPTURE(name_of(activation));
+      kernels::activate(activation, 0.01f, x, y);
+      const std::vector<double> got = values(y), at = values(x);
+      for (size_t i = 0; i < at.size(); ++i) {
+        CAPTURE(at[i]);
+        const double expected = expected_value(activation, at[i], static_cast<double>(0.01f));
+        // Relative: small values and the lower tail are as accurate as large ones.
+        CHECK(std::abs(got[i] - expected) <=
+              (dtype == DType::f64 ? 1e-12 : 4e-6) * std::abs(expected) + 1e-12);
+      }
+      Tensor odd = Tensor::full({3}, std::numeric_limits<double>::quiet_NaN(), dtype, device);
+      kernels::activate(activation, 0.01f, odd, odd);
+      CHECK(std::isnan(values(odd)[1]));
+      Tensor large = Tensor::full({1}, inf, dtype, device);
+      kernels::activate(activation, 0.01f, large, large);
+      CHECK(values(large)[0] == inf);
+    }
+  });
+}
+
+TEST_CASE("activate_backward: derivatives by differences") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (Activation activation : kAll) {
+      CAPTURE(name_of(activation));
+      const Tensor x = random_tensor({3, 401}, dtype, device);
+      Tensor dy = random_tensor({3, 401}, dtype, device);
+      Tensor dx = Tensor::empty_like(x);
+      kernels::activate_backward(activation, 0.2f, x, dy, dx);
+      const double h = 1e-6, slope = static_cast<double>(0.2f);
+      std::vector<double> expected = mapped(x, [&](double v) {
+        return (expected_value(activation, v + h, slope) - expected_value(activation, v - h, slope)) /
+               (2 * h);
+      });
+      const std::vector<double> grad = values(dy), at = values(x);
+      for (size_t i = 0; i < expected.size(); ++i)
+        expected[i] = std::abs(at[i]) < 2 * h ? values(dx)[i] : expected[i] * grad[i];
+      CHECK(close(dx, expected, dtype == DType::f64 ? 1e-8 : 3e-6));
+      kernels::activate_backward(activation, 0.2f, x, dy, dy);
+      CHECK(same_bits(dx, dy));
+    }
+  });
+}
+
+TEST_CASE("activate refuses other shapes and dtypes") {
+  const Tensor x = random_tensor({4, 3});
+  Tensor other = Tensor::empty({3, 4}), ints = Tensor::empty({4, 3}, DType::i32);
+  CHECK_THROWS_WITH_AS(kernels::activate(Activation::relu, 0, x, other),
+                       "activate: y is [3, 4] float32 on cpu, expected [4, 3] float32 on cpu", Error);
+  CHECK_THROWS_AS(kernels::activate(Activation::relu, 0, ints, ints), Error);
+  CHECK_THROWS_AS(kernels::activate(Activation::relu, 0, Tensor(), other), Error);
+}

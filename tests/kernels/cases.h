@@ -1,0 +1,73 @@
+#pragma once
+
+#include "../support.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace adj::test {
+
+/// What a float32 or float64 result may be off, relative to the largest element.
+inline double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : 2e-6; }
+
+/// Runs f(device, dtype) for every device and for float32 and float64.
+template <class F>
+void on_devices_and_floats(F f) {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64}) {
+      CAPTURE(device.str());
+      CAPTURE(name_of(dtype));
+      f(device, dtype);
+    }
+}
+
+/// f() writes the tensor it returns; the bits must be the same with 1, 2 and 4 threads.
+template <class F>
+bool same_bits_on_any_threads(F f) {
+  Tensor expected;
+  {
+    const Threads one(1);
+    expected = f();
+  }
+  for (int count : {2, 4}) {
+    const Threads threads(count);
+    if (!same_bits(f(), expected)) return false;
+  }
+  return true;
+}
+
+/// f at every element.
+template <class F>
+std::vector<double> mapped(const Tensor& x, F f) {
+  std::vector<double> y = values(x);
+  std::transform(y.begin(), y.end(), y.begin(), f);
+  return y;
+}
+
+/// d loss / d x by central differences; loss() reads x. float64 on the CPU.
+template <class F>
+std::vector<double> numeric_gradient(Tensor& x, F loss) {
+  constexpr double kStep = 1e-5;
+  double* element = x.mutable_data<double>();
+  std::vector<double> gradient(static_cast<size_t>(x.numel()));
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    const double middle = element[i];
+    element[i] = middle + kStep;
+    const double above = loss();
+    element[i] = middle - kStep;
+    const double below = loss();
+    element[i] = middle;
+    gradient[i] = (above - below) / (2 * kStep);
+  }
+  return gradient;
+}
+
+/// Σ a b over all elements.
+inline double dot(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = values(a), y = values(b);
+  double sum = 0.0;
+  for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+}  // namespace adj::test

@@ -1,0 +1,82 @@
+#include "cases.h"
+#include <adjoint/kernels/dropout.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// As core/random.h states it, one position at a time.
+std::vector<double> expected_dropout(const std::vector<double>& x, uint64_t seed, uint64_t stream,
+                                     const DropoutRule& rule) {
+  std::vector<double> y(x.size());
+  for (size_t i = 0; i < x.size(); ++i)
+    if (dropout_keeps(philox(seed, stream, i / 8), static_cast<int>(i % 8), rule.threshold))
+      y[i] = x[i] * static_cast<double>(rule.scale);
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("dropout keeps exactly the positions that the rule names") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (int64_t n : {0, 1, 7, 8, 127, 128, 129, 2047, 2049, 65537, 140001})
+      for (float p : {0.0f, 0.1f, 0.5f, 0.999999f}) {
+        CAPTURE(n);
+        CAPTURE(p);
+        Tensor x = random_tensor({n}, dtype, device);
+        Tensor y = Tensor::empty_like(x);
+        const RandomKey key{0x123456789abcdefull, 0xfedcba9876543210ull, nullptr};
+        kernels::dropout(x, key, DropoutRule::of(p), y);
+        CHECK(close(y, expected_dropout(values(x), key.seed, key.stream, DropoutRule::of(p)),
+                    tolerance(dtype)));
+        kernels::dropout(x, key, DropoutRule::of(p), x);
+        CHECK(same_bits(x, y));
+      }
+  });
+}
+
+TEST_CASE("dropout: a dropped NaN or infinity is 0; the share and the mean are kept") {
+  for (Device device : devices()) {
+    const Tensor odd = Tensor::full({1000}, std::numeric_limits<double>::quiet_NaN(), DType::f32, device);
+    Tensor y = Tensor::empty_like(odd);
+    kernels::dropout(odd, {1, 2, nullptr}, DropoutRule::of(0.5f), y);
+    int64_t zeros = 0;
+    for (double v : values(y)) zeros += v == 0.0;
+    CHECK(zeros > 400);
+    CHECK(zeros < 600);
+
+    const Tensor ones = Tensor::full({1000000}, 1.0, DType::f32, device);
+    Tensor z = Tensor::empty_like(ones);
+    for (float p : {0.1f, 0.5f, 0.8f}) {
+      kernels::dropout(ones, {3, 4, nullptr}, DropoutRule::of(p), z);
+      double kept = 0.0, sum = 0.0;
+      for (double v : values(z)) kept += v != 0.0, sum += v;
+      const double share = 1.0 - static_cast<double>(p);
+      CHECK(std::abs(kept / 1e6 - share) < 5 * std::sqrt(share * (1 - share) / 1e6) + 1e-5);
+      CHECK(std::abs(sum / 1e6 - 1.0) < 5 * std::sqrt((1 - share) / share / 1e6));
+    }
+  }
+}
+
+TEST_CASE("dropout: streams count from the base of a captured step") {
+  const Tensor x = random_tensor({300});
+  Tensor y = Tensor::empty_like(x), z = Tensor::empty_like(x);
+  const uint64_t base = 41;
+  kernels::dropout(x, {9, 1, &base}, DropoutRule::of(0.5f), y);
+  kernels::dropout(x, {9, 42, nullptr}, DropoutRule::of(0.5f), z);
+  CHECK(same_bits(y, z));
+  kernels::dropout(x, {9, 43, nullptr}, DropoutRule::of(0.5f), z);
+  CHECK(!same_bits(y, z));
+}
+
+TEST_CASE("dropout gives the same bits on any number of threads") {
+  const Tensor x = random_tensor({200001});
+  CHECK(same_bits_on_any_threads([&] {
+    Tensor y = Tensor::empty_like(x);
+    kernels::dropout(x, {5, 6, nullptr}, DropoutRule::of(0.3f), y);
+    return y;
+  }));
+}

@@ -1,0 +1,111 @@
+#include "cases.h"
+#include <adjoint/kernels/elementwise.h>
+
+#include <numeric>
+
+using namespace adj;
+using namespace adj::test;
+
+TEST_CASE("linear_combination: with and without b, in place") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (int64_t n : {0, 1, 15, 100003}) {
+      Tensor a = random_tensor({n}, dtype, device), b = random_tensor({n}, dtype, device);
+      Tensor y = Tensor::empty_like(a);
+      kernels::linear_combination(1.5, a, -0.25, b, y);
+      std::vector<double> expected = values(a);
+      const std::vector<double> other = values(b);
+      for (size_t i = 0; i < expected.size(); ++i) expected[i] = 1.5 * expected[i] - 0.25 * other[i];
+      CHECK(close(y, expected, tolerance(dtype)));
+      kernels::linear_combination(1.5, a, -0.25, b, b);
+      CHECK(same_bits(b, y));
+      kernels::linear_combination(3.0, a, 7.0, Tensor(), y);
+      CHECK(close(y, mapped(a, [](double v) { return 3.0 * v; }), tolerance(dtype)));
+    }
+  });
+}
+
+TEST_CASE("multiply, multiply_scalar") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (int64_t n : {0, 1, 33, 66000}) {
+      Tensor a = random_tensor({n, 1}, dtype, device), b = random_tensor({n, 1}, dtype, device);
+      Tensor y = Tensor::empty_like(a);
+      kernels::multiply(a, b, y);
+      std::vector<double> expected = values(a);
+      const std::vector<double> other = values(b);
+      for (size_t i = 0; i < expected.size(); ++i) expected[i] *= other[i];
+      CHECK(close(y, expected, tolerance(dtype)));
+      const Tensor s = Tensor::full({}, -2.5, dtype, device);
+      kernels::multiply_scalar(a, s, y);
+      CHECK(close(y, mapped(a, [](double v) { return -2.5 * v; }), tolerance(dtype)));
+      kernels::multiply_scalar(a, s, a);
+      CHECK(same_bits(a, y));
+    }
+  });
+}
+
+TEST_CASE("add_bias and scale_rows: narrow, odd, wide and empty") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{0, 5},
+                                        {4, 0},
+                                        {1, 1},
+                                        {1000, 1},
+                                        {333, 7},
+                                        {257, 16},
+                                        {31, 63},
+                                        {17, 64},
+                                        {5, 65},
+                                        {900, 257}}) {
+      CAPTURE(rows);
+      CAPTURE(columns);
+      const Tensor x = random_tensor({rows, columns}, dtype, device);
+      const Tensor bias = random_tensor({columns}, dtype, device), s = random_tensor({rows}, dtype, device);
+      const std::vector<double> in = values(x), shift = values(bias), factor = values(s);
+      std::vector<double> shifted(in.size()), scaled(in.size());
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t f = 0; f < columns; ++f) {
+          const auto k = static_cast<size_t>(i * columns + f);
+          shifted[k] = in[k] + shift[static_cast<size_t>(f)];
+          scaled[k] = in[k] * factor[static_cast<size_t>(i)];
+        }
+      Tensor y = Tensor::empty_like(x), z = x.clone();
+      kernels::add_bias(x, bias, y);
+      CHECK(close(y, shifted, tolerance(dtype)));
+      kernels::add_bias(z, bias, z);
+      CHECK(same_bits(z, y));
+      kernels::scale_rows(x, s, y);
+      CHECK(close(y, scaled, tolerance(dtype)));
+      z = x.clone();
+      kernels::scale_rows(z, s, z);
+      CHECK(same_bits(z, y));
+    }
+  });
+}
+
+TEST_CASE("permute moves elements of any dtype") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    std::vector<int32_t> order(1001);
+    for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int32_t>(k * 10 % order.size());
+    const Tensor index = Tensor::from(order, device);
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8}) {
+      const Tensor x = random_ints(1001, 0, 200).to(dtype).to(device);
+      Tensor y = Tensor::empty_like(x);
+      kernels::permute(x, index, y);
+      const std::vector<double> in = values(x), out = values(y);
+      for (size_t k = 0; k < out.size(); ++k) REQUIRE(out[k] == in[static_cast<size_t>(order[k])]);
+    }
+  }
+}
+
+TEST_CASE("element-wise kernels refuse what does not fit") {
+  const Tensor x = random_tensor({4, 3});
+  Tensor y = Tensor::empty({4, 3});
+  CHECK_THROWS_AS(kernels::multiply(x, random_tensor({4, 2}), y), Error);
+  CHECK_THROWS_AS(kernels::multiply(x, random_tensor({4, 3}, DType::f64), y), Error);
+  CHECK_THROWS_WITH_AS(kernels::add_bias(x, random_tensor({4}), y),
+                       "add_bias: bias is [4] float32 on cpu, expected [3] float32 on cpu", Error);
+  CHECK_THROWS_AS(kernels::scale_rows(x, random_tensor({3}), y), Error);
+  CHECK_THROWS_AS(kernels::multiply_scalar(x, random_tensor({2}), y), Error);
+  Tensor z = Tensor::empty({2});
+  CHECK_THROWS_AS(kernels::permute(random_tensor({5}), random_ints(3, 0, 5), z), Error);
+}

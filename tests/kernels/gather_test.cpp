@@ -1,0 +1,72 @@
+#include "cases.h"
+#include <adjoint/kernels/gather.h>
+
+using namespace adj;
+using namespace adj::test;
+
+TEST_CASE("gather_rows: any dtype, repeated and no rows") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8})
+      for (int64_t columns : {0, 1, 3, 64, 129}) {
+        CAPTURE(name_of(dtype));
+        CAPTURE(columns);
+        const Tensor x = random_ints(211 * columns, 0, 200).to(dtype).reshape({211, columns}).to(device);
+        const Tensor index = random_ints(500, 0, 211, device);
+        Tensor y = Tensor::empty({500, columns}, dtype, device);
+        kernels::gather_rows(x, index, y);
+        const std::vector<double> in = values(x), out = values(y);
+        const auto from = index.to_vector<int32_t>();
+        for (size_t k = 0; k < out.size(); ++k) {
+          const size_t width = static_cast<size_t>(columns);
+          REQUIRE(out[k] == in[static_cast<size_t>(from[k / width]) * width + k % width]);
+        }
+        Tensor none = Tensor::empty({0, columns}, dtype, device);
+        kernels::gather_rows(x, Tensor::empty({0}, DType::i32, device), none);
+      }
+}
+
+TEST_CASE("gather_rows names the index that is out of range") {
+  const Tensor x = random_tensor({5, 2});
+  Tensor y = Tensor::empty({3, 2});
+  CHECK_THROWS_WITH_AS(kernels::gather_rows(x, Tensor::from(std::vector<int32_t>{0, 5, -1}), y),
+                       "gather_rows: index[1] is 5, expected [0, 5)", Error);
+  CHECK_THROWS_AS(kernels::gather_rows(x, Tensor::from(std::vector<int32_t>{0, 1, -1}), y), Error);
+  CHECK_THROWS_AS(kernels::gather_rows(x, Tensor::from(std::vector<int32_t>{0, 1}), y), Error);
+}
+
+TEST_CASE("concat_columns and split_columns undo each other") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32})
+      for (int64_t rows : {0, 1, 1000}) {
+        CAPTURE(rows);
+        const std::vector<int64_t> widths{3, 0, 1, 130, 16};
+        std::vector<Tensor> parts, back;
+        for (int64_t w : widths) {
+          parts.push_back(random_ints(rows * w, 0, 100).to(dtype).reshape({rows, w}).to(device));
+          back.push_back(Tensor::empty_like(parts.back()));
+        }
+        Tensor y = Tensor::empty({rows, 150}, dtype, device);
+        kernels::concat_columns(parts, y);
+        const std::vector<double> whole = values(y);
+        int64_t at = 0;
+        for (const Tensor& part : parts) {
+          const std::vector<double> in = values(part);
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t f = 0; f < part.size(1); ++f)
+              REQUIRE(whole[static_cast<size_t>(i * 150 + at + f)] ==
+                      in[static_cast<size_t>(i * part.size(1) + f)]);
+          at += part.size(1);
+        }
+        kernels::split_columns(y, back);
+        for (size_t k = 0; k < parts.size(); ++k) CHECK(same_bits(parts[k], back[k]));
+      }
+}
+
+TEST_CASE("concat_columns refuses parts that do not fill y") {
+  const std::vector<Tensor> parts{random_tensor({4, 3}), random_tensor({4, 2})};
+  Tensor y = Tensor::empty({4, 6}), other = Tensor::empty({3, 5});
+  CHECK_THROWS_WITH_AS(kernels::concat_columns(parts, y),
+                       "concat_columns: the parts have 5 columns together, y is [4, 6] float32 on cpu",
+                       Error);
+  CHECK_THROWS_AS(kernels::concat_columns(parts, other), Error);
+}

@@ -1,0 +1,338 @@
+#include "cases.h"
+#include <adjoint/kernels/norm.h>
+
+using namespace adj;
+using namespace adj::test;
+using kernels::Epilogue;
+
+namespace {
+
+constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1},  {2, 3},   {1, 100},   {2708, 16}, {1001, 7},
+                                                   {9, 64}, {50, 65}, {700, 257}, {0, 5}};
+
+struct Batch {
+  Tensor x, gamma, beta, mean, rstd;
+  Tensor running_mean, running_var;
+};
+
+Batch random_batch(int64_t rows, int64_t columns, DType dtype, Device device) {
+  Batch b;
+  b.x = random_tensor({rows, columns}, dtype, device);
+  b.gamma = random_tensor({columns}, dtype, device);
+  b.beta = random_tensor({columns}, dtype, device);
+  b.mean = Tensor::empty({columns}, dtype, device);
+  b.rstd = Tensor::empty({columns}, dtype, device);
+  b.running_mean = Tensor::full({columns}, 0.5, dtype, device);
+  b.running_var = Tensor::full({columns}, 2.0, dtype, device);
+  return b;
+}
+
+std::vector<Epilogue> epilogues() {
+  std::vector<Epilogue> list;
+  for (Activation activation : {Activation::none, Activation::relu})
+    for (bool dropout : {false, true})
+      list.push_back({activation, dropout, DropoutRule::of(0.4f), {11, 12, nullptr}});
+  return list;
+}
+
+bool kept(const Epilogue& e, size_t i) {
+  return !e.dropout ||
+         dropout_keeps(philox(e.key.seed, e.key.stream, i / 8), static_cast<int>(i % 8), e.rule.threshold);
+}
+
+}  // namespace
+
+TEST_CASE("batch_norm_statistics: mean, deviation, running averages") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (const auto& [rows, columns] : kShapes) {
+      if (rows == 0) continue;
+      CAPTURE(rows);
+      CAPTURE(columns);
+      Batch b = random_batch(rows, columns, dtype, device);
+      kernels::batch_norm_statistics(b.x, 1e-5, 0.1, b.mean, b.rstd, b.running_mean, b.running_var);
+      const std::vector<double> x = values(b.x);
+      std::vector<double> mean, rstd, running_mean, running_var;
+      const auto n = static_cast<double>(rows);
+      for (int64_t f = 0; f < columns; ++f) {
+        double m = 0.0, squares = 0.0;
+        for (int64_t i = 0; i < rows; ++i) m += x[static_cast<size_t>(i * columns + f)] / n;
+        for (int64_t i = 0; i < rows; ++i)
+          squares += std::pow(x[static_cast<size_t>(i * columns + f)] - m, 2);
+        mean.push_back(m);
+        rstd.push_back(1 / std::sqrt(squares / n + 1e-5));
+        running_mean.push_back(0.9 * 0.5 + 0.1 * m);
+        running_var.push_back(0.9 * 2.0 + 0.1 * squares / std::max(n - 1, 1.0));
+      }
+      CHECK(close(b.mean, mean, tolerance(dtype)));
+      CHECK(close(b.rstd, rstd, tolerance(dtype)));
+      CHECK(close(b.running_mean, running_mean, tolerance(dtype)));
+      CHECK(close(b.running_var, running_var, tolerance(dtype)));
+      Tensor absent;
+      kernels::batch_norm_statistics(b.x, 1e-5, 0.1, b.mean, b.rstd, absent, absent);
+      CHECK(close(b.mean, mean, tolerance(dtype)));
+    }
+  });
+}
+
+TEST_CASE("batch_norm_statistics keeps float32's precision when the mean is far from zero") {
+  for (Device device : devices()) {
+    // Multiples of 2^-6 around 2^16: every x is exact in float32, and so is the answer in double.
+    const int64_t rows = 30000;
+    std::vector<double> x(static_cast<size_t>(rows) * 3);
+    const std::vector<double> noise = values(random_ints(rows * 3, -64, 65));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = 65536.0 + noise[i] / 64;
+    x[0] = -3e6;  // an outlier in the first row must not spoil the column either
+    Tensor t = Tensor::from(x, {rows, 3}).to(DType::f32).to(device);
+    Tensor mean = Tensor::empty({3}, DType::f32, device), rstd = Tensor::empty({3}, DType::f32, device),
+           absent;
+    kernels::batch_norm_statistics(t, 0.0, 0.1, mean, rstd, absent, absent);
+    for (size_t f = 0; f < 3; ++f) {
+      double m = 0.0, squares = 0.0;
+      for (size_t i = f; i < x.size(); i += 3) m += x[i] / static_cast<double>(rows);
+      for (size_t i = f; i < x.size(); i += 3) squares += (x[i] - m) * (x[i] - m);
+      CHECK(values(mean)[f] == doctest::Approx(m).epsilon(2e-7));
+      CHECK(values(rstd)[f] ==
+            doctest::Approx(1 / std::sqrt(squares / static_cast<double>(rows))).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("batch_norm_apply with every epilogue, also in place") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (const auto& [rows, columns] : kShapes)
+      for (const Epilogue& epilogue : epilogues()) {
+        CAPTURE(rows);
+        CAPTURE(columns);
+        Batch b = random_batch(rows, columns, dtype, device);
+        b.mean = random_tensor({columns}, dtype, device);
+        b.rstd = random_tensor({columns}, dtype, device);
+        Tensor y = Tensor::empty_like(b.x);
+        kernels::batch_norm_apply(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, y);
+        std::vector<double> expected = values(b.x);
+        const auto mean = values(b.mean), rstd = values(b.rstd), gamma = values(b.gamma),
+                   beta = values(b.beta);
+        for (size_t i = 0; i < expected.size(); ++i) {
+          const size_t f = i % static_cast<size_t>(columns);
+          double z = (expected[i] - mean[f]) * rstd[f] * gamma[f] + beta[f];
+          if (epilogue.activation == Activation::relu) z = std::max(z, 0.0);
+          if (epilogue.dropout) z = kept(epilogue, i) ? z * static_cast<double>(epilogue.rule.scale) : 0.0;
+          expected[i] = z;
+        }
+        CHECK(close(y, expected, tolerance(dtype)));
+        kernels::batch_norm_apply(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, b.x);
+        CHECK(same_bits(b.x, y));
+      }
+  });
+}
+
+TEST_CASE("batch_norm_backward: all gradients by differences, in float64") {
+  for (const Epilogue& epilogue : epilogues()) {
+    CAPTURE(name_of(epilogue.activation));
+    CAPTURE(epilogue.dropout);
+    Batch b = random_batch(12, 5, DType::f64, {});
+    const Tensor dy = random_tensor({12, 5}, DType::f64);
+    Tensor absent, y = Tensor::empty_like(b.x);
+    const auto loss = [&] {
+      kernels::batch_norm_statistics(b.x, 1e-5, 0.1, b.mean, b.rstd, absent, absent);
+      kernels::batch_norm_apply(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, y);
+      return dot(y, dy);
+    };
+    const auto by_x = numeric_gradient(b.x, loss), by_gamma = numeric_gradient(b.gamma, loss),
+               by_beta = numeric_gradient(b.beta, loss);
+    loss();
+    Tensor dx = Tensor::empty_like(b.x), dgamma = Tensor::empty_like(b.gamma),
+           dbeta = Tensor::empty_like(b.beta);
+    kernels::batch_norm_backward(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, dy, dx, dgamma, dbeta);
+    CHECK(close(dx, by_x, 1e-7));
+    CHECK(close(dgamma, by_gamma, 1e-7));
+    CHECK(close(dbeta, by_beta, 1e-7));
+  }
+}
+
+TEST_CASE("batch_norm_backward against plain sums, also in place") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (const auto& [rows, columns] : kShapes)
+      for (const Epilogue& epilogue : epilogues()) {
+        if (rows == 0) continue;
+        CAPTURE(rows);
+        CAPTURE(columns);
+        Batch b = random_batch(rows, columns, dtype, device);
+        b.mean = random_tensor({columns}, dtype, device);
+        b.rstd = random_tensor({columns}, dtype, device);
+        Tensor dy = random_tensor({rows, columns}, dtype, device), dx = Tensor::empty_like(dy);
+        Tensor dgamma = Tensor::empty_like(b.gamma), dbeta = Tensor::empty_like(b.beta);
+        kernels::batch_norm_backward(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, dy, dx, dgamma, dbeta);
+
+        const auto width = static_cast<size_t>(columns);
+        const auto x = values(b.x), mean = values(b.mean), rstd = values(b.rstd), gamma = values(b.gamma),
+                   beta = values(b.beta);
+        std::vector<double> g = values(dy), normal(g.size()), sum(width), product(width);
+        for (size_t i = 0; i < g.size(); ++i) {
+          const size_t f = i % width;
+          normal[i] = (x[i] - mean[f]) * rstd[f];
+          // Near the corner rounding decides: leave those to the test by differences.
+          if (epilogue.activation == Activation::relu && normal[i] * gamma[f] + beta[f] <= 0) g[i] = 0;
+          if (epilogue.dropout)
+            g[i] = kept(epilogue, i) ? g[i] * static_cast<double>(epilogue.rule.scale) : 0.0;
+          sum[f] += g[i];
+          product[f] += g[i] * normal[i];
+        }
+        const auto n = static_cast<double>(rows);
+        for (size_t i = 0; i < g.size(); ++i) {
+          const size_t f = i % width;
+          g[i] = gamma[f] * rstd[f] * (g[i] - sum[f] / n - normal[i] * product[f] / n);
+        }
+        CHECK(close(dbeta, sum, tolerance(dtype)));
+        CHECK(close(dgamma, product, tolerance(dtype)));
+        CHECK(close(dx, g, tolerance(dtype)));
+        kernels::batch_norm_backward(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, dy, dy, dgamma, dbeta);
+        CHECK(same_bits(dy, dx));
+      }
+  });
+}
+
+TEST_CASE("batch_norm gives the same bits on any number of threads") {
+  Batch b = random_batch(20011, 20, DType::f32, {});
+  const Epilogue epilogue = epilogues().back();
+  Tensor absent;
+  CHECK(same_bits_on_any_threads([&] {
+    kernels::batch_norm_statistics(b.x, 1e-5, 0.1, b.mean, b.rstd, absent, absent);
+    return b.rstd.clone();
+  }));
+  CHECK(same_bits_on_any_threads([&] {
+    Tensor dx = Tensor::empty_like(b.x), dgamma = Tensor::empty_like(b.mean), dbeta = dgamma.clone();
+    kernels::batch_norm_backward(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, b.x, dx, dgamma, dbeta);
+    return dx;
+  }));
+}
+
+TEST_CASE("layer_norm and its gradients") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (const auto& [rows, columns] : kShapes) {
+      CAPTURE(rows);
+      CAPTURE(columns);
+      const Tensor x = random_tensor({rows, columns}, dtype, device);
+      const Tensor gamma = random_tensor({columns}, dtype, device),
+                   beta = random_tensor({columns}, dtype, device);
+      Tensor mean = Tensor::empty({rows}, dtype, device), rstd = Tensor::empty({rows}, dtype, device);
+      Tensor y = Tensor::empty_like(x);
+      kernels::layer_norm(x, gamma, beta, 1e-3, mean, rstd, y);
+      const std::vector<double> in = values(x), g = values(gamma), b = values(beta);
+      std::vector<double> expected(in.size());
+      const auto width = static_cast<size_t>(columns);
+      for (size_t i = 0; i < static_cast<size_t>(rows); ++i) {
+        double m = 0.0, v = 0.0;
+        for (size_t f = 0; f < width; ++f) m += in[i * width + f] / static_cast<double>(columns);
+        for (size_t f = 0; f < width; ++f)
+          v += std::pow(in[i * width + f] - m, 2) / static_cast<double>(columns);
+        for (size_t f = 0; f < width; ++f)
+          expected[i * width + f] = (in[i * width + f] - m) / std::sqrt(v + 1e-3) * g[f] + b[f];
+      }
+      CHECK(close(y, expected, 2 * tolerance(dtype)));
+    }
+  });
+
+  Tensor x = random_tensor({7, 9}, DType::f64), gamma = random_tensor({9}, DType::f64);
+  Tensor beta = random_tensor({9}, DType::f64), y = Tensor::empty_like(x);
+  Tensor mean = Tensor::empty({7}, DType::f64), rstd = Tensor::empty({7}, DType::f64);
+  const Tensor dy = random_tensor({7, 9}, DType::f64);
+  const auto loss = [&] {
+    kernels::layer_norm(x, gamma, beta, 1e-5, mean, rstd, y);
+    return dot(y, dy);
+  };
+  const auto by_x = numeric_gradient(x, loss), by_gamma = numeric_gradient(gamma, loss),
+             by_beta = numeric_gradient(beta, loss);
+  loss();
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Tensor dx = Tensor::empty_like(x.to(device)), dgamma = Tensor::empty_like(gamma.to(device));
+    Tensor dbeta = dgamma.clone();
+    kernels::layer_norm_backward(x.to(device), mean.to(device), rstd.to(device), gamma.to(device),
+                                 dy.to(device), dx, dgamma, dbeta);
+    CHECK(close(dx, by_x, 1e-7));
+    CHECK(close(dgamma, by_gamma, 1e-7));
+    CHECK(close(dbeta, by_beta, 1e-7));
+  }
+}
+
+TEST_CASE("layer_norm_backward sums dgamma and dbeta over many rows, in the same order on any threads") {
+  for (Device device : devices()) {
+    const int64_t rows = 5003, columns = 33;
+    const Tensor x = random_tensor({rows, columns}, DType::f32, device),
+                 dy = random_tensor({rows, columns}, DType::f32, device);
+    const Tensor gamma = random_tensor({columns}, DType::f32, device);
+    const Tensor mean = Tensor::zeros({rows}, DType::f32, device),
+                 rstd = Tensor::full({rows}, 1.0, DType::f32, device);
+    Tensor dx = Tensor::empty_like(x), dgamma = Tensor::empty_like(gamma), dbeta = Tensor::empty_like(gamma);
+    kernels::layer_norm_backward(x, mean, rstd, gamma, dy, dx, dgamma, dbeta);
+    std::vector<double> by_gamma(33), by_beta(33);
+    const std::vector<double> in = values(x), grad = values(dy);
+    for (size_t i = 0; i < in.size(); ++i) by_gamma[i % 33] += in[i] * grad[i], by_beta[i % 33] += grad[i];
+    CHECK(close(dgamma, by_gamma, 2e-6));
+    CHECK(close(dbeta, by_beta, 2e-6));
+    CHECK(same_bits_on_any_threads([&] {
+      kernels::layer_norm_backward(x, mean, rstd, gamma, dy, dx, dgamma, dbeta);
+      return dgamma.clone();
+    }));
+  }
+}
+
+TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (const auto& [rows, columns] : kShapes) {
+      CAPTURE(rows);
+      CAPTURE(columns);
+      Tensor x = random_tensor({rows, columns}, dtype, device), y = Tensor::empty_like(x);
+      if (rows > 1) x.rows(1, 2).zero_();
+      Tensor scale = Tensor::empty({rows}, dtype, device);
+      kernels::l2_normalize_rows(x, 1e-12, scale, y);
+      std::vector<double> unit = values(x), share = unit;
+      const auto width = static_cast<size_t>(columns);
+      for (size_t i = 0; i < static_cast<size_t>(rows); ++i) {
+        double squares = 0.0, sum = 0.0;
+        for (size_t f = 0; f < width; ++f)
+          squares += std::pow(unit[i * width + f], 2), sum += unit[i * width + f];
+        for (size_t f = 0; f < width; ++f) unit[i * width + f] /= std::max(std::sqrt(squares), 1e-12);
+        if (std::abs(sum) < 0.05) continue;  // cancelled: the quotient is what rounding makes it
+        for (size_t f = 0; f < width; ++f) share[i * width + f] /= sum;
+      }
+      CHECK(close(y, unit, tolerance(dtype)));
+      kernels::sum_normalize_rows(x, y);
+      const std::vector<double> in = values(x), got = values(y);
+      for (size_t k = 0; k < got.size(); ++k)
+        if (share[k] != in[k])
+          REQUIRE(std::abs(got[k] - share[k]) < 100 * tolerance(dtype) * std::max(1.0, std::abs(share[k])));
+      if (rows > 1) CHECK(values(y.rows(1, 2)) == std::vector<double>(width));
+      kernels::sum_normalize_rows(x, x);
+      CHECK(same_bits(x, y));
+    }
+  });
+
+  Tensor x = random_tensor({4, 6}, DType::f64), y = Tensor::empty_like(x),
+         scale = Tensor::empty({4}, DType::f64);
+  const Tensor dy = random_tensor({4, 6}, DType::f64);
+  const auto by_x = numeric_gradient(x, [&] {
+    kernels::l2_normalize_rows(x, 1e-12, scale, y);
+    return dot(y, dy);
+  });
+  kernels::l2_normalize_rows(x, 1e-12, scale, y);
+  for (Device device : devices()) {
+    Tensor dx = Tensor::empty_like(x.to(device));
+    kernels::l2_normalize_rows_backward(y.to(device), scale.to(device), dy.to(device), dx);
+    CHECK(close(dx, by_x, 1e-7));
+  }
+}
+
+TEST_CASE("norms refuse what does not fit") {
+  Batch b = random_batch(4, 3, DType::f32, {});
+  Tensor y = Tensor::empty({4, 3}), absent, rows = Tensor::empty({4});
+  CHECK_THROWS_AS(
+      kernels::batch_norm_statistics(Tensor::empty({0, 3}), 1e-5, 0.1, b.mean, b.rstd, absent, absent),
+      Error);
+  CHECK_THROWS_AS(kernels::batch_norm_apply(b.x, rows, b.rstd, b.gamma, b.beta, {}, y), Error);
+  Epilogue gelu;
+  gelu.activation = Activation::gelu;
+  CHECK_THROWS_WITH_AS(kernels::batch_norm_apply(b.x, b.mean, b.rstd, b.gamma, b.beta, gelu, y),
+                       "batch_norm_apply: epilogue gelu, expected none or relu", Error);
+  CHECK_THROWS_AS(kernels::layer_norm(b.x, b.gamma, b.beta, 1e-5, b.mean, rows, y), Error);
+}

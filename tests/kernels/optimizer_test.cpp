@@ -1,0 +1,138 @@
+#include "cases.h"
+#include <adjoint/kernels/optimizer.h>
+
+using namespace adj;
+using namespace adj::test;
+using kernels::AdamRule, kernels::SgdRule, kernels::UpdateSlot;
+
+namespace {
+
+/// Parameters of odd sizes with their gradients and zeroed states, and the same as plain vectors.
+struct Group {
+  std::vector<UpdateSlot> slots;
+  std::vector<std::vector<double>> p, g, m, v;
+  Tensor rate, step;
+
+  Group(Device device, DType dtype, int states, double learning_rate) {
+    for (const Shape& shape : {Shape{16}, Shape{1433, 16}, Shape{0}, Shape{}, Shape{257, 3}}) {
+      UpdateSlot slot{random_tensor(shape, dtype, device), random_tensor(shape, dtype, device), {}, {}};
+      if (states >= 1) slot.first = Tensor::zeros(shape, dtype, device);
+      if (states >= 2) slot.second = Tensor::zeros(shape, dtype, device);
+      slots.push_back(slot);
+      p.push_back(values(slot.parameter));
+      g.push_back(values(slot.gradient));
+      m.emplace_back(p.back().size());
+      v.emplace_back(p.back().size());
+    }
+    rate = Tensor::full({1}, learning_rate, DType::f64, device);
+    step = Tensor::zeros({1}, DType::i64, device);
+  }
+
+  /// update(p, g, m, v) for every element.
+  template <class F>
+  void expect(F update) {
+    for (size_t k = 0; k < p.size(); ++k)
+      for (size_t i = 0; i < p[k].size(); ++i) update(p[k][i], g[k][i], m[k][i], v[k][i]);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sgd_update: plain, with weight decay, momentum and Nesterov") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (const SgdRule& rule :
+         {SgdRule{}, SgdRule{0.0, 0.1, false}, SgdRule{0.9, 0.01, false}, SgdRule{0.9, 0.01, true}}) {
+      CAPTURE(rule.momentum);
+      CAPTURE(rule.nesterov);
+      Group group(device, dtype, rule.momentum != 0 ? 1 : 0, 0.05);
+      for (int step = 1; step <= 3; ++step) {
+        kernels::sgd_update(group.slots, rule, group.rate, group.step);
+        CHECK(group.step.item() == step);
+        group.expect([&](double& p, double g, double& m, double&) {
+          g += rule.weight_decay * p;
+          m = rule.momentum * m + g;
+          p -= 0.05 * (rule.nesterov ? g + rule.momentum * m : rule.momentum != 0 ? m : g);
+        });
+      }
+      for (size_t k = 0; k < group.slots.size(); ++k)
+        CHECK(close(group.slots[k].parameter, group.p[k], tolerance(dtype)));
+    }
+  });
+}
+
+TEST_CASE("adam_update: Adam with weight decay, and AdamW") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (bool decoupled : {false, true}) {
+      CAPTURE(decoupled);
+      const AdamRule rule{
+          .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6, .weight_decay = 0.02, .decoupled = decoupled};
+      Group group(device, dtype, 2, 0.01);
+      for (int step = 1; step <= 4; ++step) {
+        kernels::adam_update(group.slots, rule, group.rate, group.step);
+        CHECK(group.step.item() == step);
+        group.expect([&](double& p, double g, double& m, double& v) {
+          if (decoupled) {
+            p -= 0.01 * rule.weight_decay * p;
+          } else {
+            g += rule.weight_decay * p;
+          }
+          m = rule.beta1 * m + (1 - rule.beta1) * g;
+          v = rule.beta2 * v + (1 - rule.beta2) * g * g;
+          const double mean = m / (1 - std::pow(rule.beta1, step)),
+                       square = v / (1 - std::pow(rule.beta2, step));
+          p -= 0.01 * mean / (std::sqrt(square) + rule.eps);
+        });
+      }
+      for (size_t k = 0; k < group.slots.size(); ++k) {
+        CHECK(close(group.slots[k].parameter, group.p[k], tolerance(dtype)));
+        CHECK(close(group.slots[k].first, group.m[k], tolerance(dtype)));
+        CHECK(close(group.slots[k].second, group.v[k], tolerance(dtype)));
+      }
+    }
+  });
+}
+
+TEST_CASE("adam_update: a gradient of zero moves nothing") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    Group group(device, dtype, 2, 0.01);
+    for (UpdateSlot& slot : group.slots) slot.gradient.zero_();
+    kernels::adam_update(group.slots, {}, group.rate, group.step);
+    for (size_t k = 0; k < group.slots.size(); ++k) CHECK(values(group.slots[k].parameter) == group.p[k]);
+  });
+}
+
+TEST_CASE("global_norm and clip_to_norm") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    std::vector<Tensor> tensors;
+    double squares = 0.0;
+    for (const Shape& shape : {Shape{200003}, Shape{0}, Shape{7, 5}}) {
+      tensors.push_back(random_tensor(shape, dtype, device));
+      for (double v : values(tensors.back())) squares += v * v;
+    }
+    Tensor norm = Tensor::empty({1}, DType::f64, device);
+    kernels::global_norm(tensors, norm);
+    CHECK(norm.item() == doctest::Approx(std::sqrt(squares)).epsilon(1e-12));
+    CHECK(same_bits_on_any_threads([&] {
+      kernels::global_norm(tensors, norm);
+      return norm.clone();
+    }));
+
+    const std::vector<Tensor> before{tensors[0].clone(), tensors[1].clone(), tensors[2].clone()};
+    kernels::clip_to_norm(tensors, norm, norm.item() * 1.01);
+    for (size_t k = 0; k < before.size(); ++k) CHECK(same_bits(tensors[k], before[k]));
+    kernels::clip_to_norm(tensors, norm, 2.0);
+    kernels::global_norm(tensors, norm);
+    CHECK(norm.item() == doctest::Approx(2.0).epsilon(1e-5));
+  });
+}
+
+TEST_CASE("updates refuse states that do not fit") {
+  Group group({}, DType::f32, 1, 0.1);
+  CHECK_THROWS_AS(kernels::adam_update(group.slots, {}, group.rate, group.step), Error);
+  group.slots[1].gradient = random_tensor({16, 1433});
+  CHECK_THROWS_WITH_AS(
+      kernels::sgd_update(group.slots, {}, group.rate, group.step),
+      "sgd_update: a gradient is [16, 1433] float32 on cpu, expected [1433, 16] float32 on cpu", Error);
+  CHECK_THROWS_AS(kernels::sgd_update({}, {}, group.step, group.step), Error);
+  CHECK(group.step.item() == 0);
+}

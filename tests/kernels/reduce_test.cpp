@@ -1,0 +1,123 @@
+#include "cases.h"
+#include <adjoint/kernels/reduce.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr std::pair<int64_t, int64_t> kShapes[] = {{0, 3},    {3, 0},     {1, 1},    {1, 100},
+                                                   {2708, 7}, {513, 16},  {65, 63},  {300, 64},
+                                                   {100, 65}, {700, 257}, {9000, 40}};
+
+}  // namespace
+
+TEST_CASE("sum_rows, sum_columns, sum_all") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (const auto& [rows, columns] : kShapes) {
+      CAPTURE(rows);
+      CAPTURE(columns);
+      const Tensor x = random_tensor({rows, columns}, dtype, device);
+      const std::vector<double> in = values(x);
+      std::vector<double> by_column(static_cast<size_t>(columns)), by_row(static_cast<size_t>(rows));
+      double all = 0.0;
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t f = 0; f < columns; ++f) {
+          const double v = in[static_cast<size_t>(i * columns + f)];
+          by_column[static_cast<size_t>(f)] += v;
+          by_row[static_cast<size_t>(i)] += v;
+          all += v;
+        }
+      Tensor y = Tensor::empty({columns}, dtype, device), z = Tensor::empty({rows}, dtype, device);
+      Tensor s = Tensor::empty({}, dtype, device);
+      kernels::sum_rows(x, y);
+      CHECK(close(y, by_column, tolerance(dtype)));
+      kernels::sum_columns(x, z);
+      CHECK(close(z, by_row, tolerance(dtype)));
+      kernels::sum_all(x, 0.5, s);
+      CHECK(close(s, std::vector<double>{0.5 * all}, tolerance(dtype)));
+    }
+  });
+}
+
+TEST_CASE("sums keep float32's precision over many rows") {
+  for (Device device : devices()) {
+    const Tensor x = Tensor::full({200000, 8}, 0.1, DType::f32, device);
+    Tensor y = Tensor::empty({8}, DType::f32, device), s = Tensor::empty({}, DType::f32, device);
+    kernels::sum_rows(x, y);
+    CHECK(std::abs(values(y)[3] - 20000.0) < 0.01);
+    kernels::sum_all(x, 1.0, s);
+    CHECK(std::abs(s.item() - 160000.0) < 0.03);
+  }
+}
+
+TEST_CASE("reductions give the same bits on any number of threads") {
+  const Tensor x = random_tensor({70001, 7});
+  CHECK(same_bits_on_any_threads([&] {
+    Tensor y = Tensor::empty({7});
+    kernels::sum_rows(x, y);
+    return y;
+  }));
+  CHECK(same_bits_on_any_threads([&] {
+    Tensor y = Tensor::empty({1});
+    kernels::sum_all(x, 1.0, y);
+    return y;
+  }));
+}
+
+TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (int64_t columns : {1, 2, 7, 16, 40, 257}) {
+      CAPTURE(columns);
+      // Few distinct values: many ties.
+      const Tensor x = random_ints(3000 * columns, -2, 2, device).to(dtype).reshape({3000, columns});
+      Tensor y = Tensor::empty({3000}, DType::i32, device);
+      kernels::argmax_columns(x, y);
+      const std::vector<double> in = values(x);
+      const std::vector<int32_t> got = y.to_vector<int32_t>();
+      for (int64_t i = 0; i < 3000; ++i) {
+        const auto row = in.begin() + i * columns;
+        REQUIRE(got[static_cast<size_t>(i)] == std::max_element(row, row + columns) - row);
+      }
+    }
+    const double inf = std::numeric_limits<double>::infinity(),
+                 nan = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<double> odd{nan, 1, 2, nan, nan, nan, -inf, -inf, -inf, 1, inf, nan};
+    const Tensor x = Tensor::from(odd, {4, 3}).to(dtype).to(device);
+    Tensor y = Tensor::empty({4}, DType::i32, device);
+    kernels::argmax_columns(x, y);
+    CHECK(y.to_vector<int32_t>() == std::vector<int32_t>{2, 0, 0, 1});
+  });
+}
+
+TEST_CASE("count_equal: all, and over an index") {
+  for (Device device : devices()) {
+    const Tensor a = random_ints(150000, 0, 3, device), b = random_ints(150000, 0, 3, device);
+    const Tensor index = random_ints(70003, 0, 150000, device);
+    const auto left = a.to_vector<int32_t>(), right = b.to_vector<int32_t>();
+    int64_t all = 0, some = 0;
+    for (size_t i = 0; i < left.size(); ++i) all += left[i] == right[i];
+    for (int32_t k : index.to_vector<int32_t>())
+      some += left[static_cast<size_t>(k)] == right[static_cast<size_t>(k)];
+    Tensor y = Tensor::empty({1}, DType::i64, device);
+    kernels::count_equal(a, b, Tensor(), y);
+    CHECK(y.item() == all);
+    kernels::count_equal(a, b, index, y);
+    CHECK(y.item() == some);
+    kernels::count_equal(a, b, Tensor::empty({0}, DType::i32, device), y);
+    CHECK(y.item() == 0);
+  }
+}
+
+TEST_CASE("reductions refuse what does not fit") {
+  const Tensor x = random_tensor({4, 3});
+  Tensor y = Tensor::empty({4}), i = Tensor::empty({4}, DType::i32), none = Tensor::empty({4}, DType::i32);
+  CHECK_THROWS_AS(kernels::sum_rows(x, y), Error);
+  CHECK_THROWS_AS(kernels::sum_rows(random_tensor({4}), y), Error);
+  CHECK_THROWS_AS(kernels::argmax_columns(Tensor::empty({4, 0}), none), Error);
+  CHECK_THROWS_AS(kernels::count_equal(i, i, Tensor(), y), Error);
+  Tensor count = Tensor::empty({}, DType::i64);
+  CHECK_THROWS_AS(kernels::count_equal(i, i, Tensor::from(std::vector<int32_t>{0, 4}), count), Error);
+}

@@ -1,0 +1,63 @@
+#include <adjoint/kernels/cpu/vector_math.h>
+
+#include <cmath>
+#include <limits>
+
+#include <doctest/doctest.h>
+
+using namespace adj::kernels::cpu;
+
+namespace {
+
+/// Worst |got - exact| / |exact| over [low, high], in units of 2^-24.
+template <class F, class G>
+double worst(double low, double high, F got, G exact) {
+  double largest = 0.0;
+  constexpr int kPoints = 400000;
+  for (int i = 0; i <= kPoints; ++i) {
+    const auto x = static_cast<float>(low + (high - low) * i / kPoints);
+    const double e = exact(static_cast<double>(x));
+    if (e != 0.0) largest = std::max(largest, std::abs(static_cast<double>(got(x)) - e) / std::abs(e));
+  }
+  return largest * 0x1.0p24;
+}
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+TEST_CASE("fast_exp and fast_expm1 in float32") {
+  const auto exp = [](float x) { return fast_exp(x); };
+  const auto expm1 = [](float x) { return fast_expm1(x); };
+  CHECK(worst(-87.3, 88, exp, [](double x) { return std::exp(x); }) < 2.5);
+  CHECK(worst(-1, 1, exp, [](double x) { return std::exp(x); }) < 2.5);
+  CHECK(worst(-2, 2, expm1, [](double x) { return std::expm1(x); }) < 8);
+  CHECK(fast_exp(0.0f) == 1.0f);
+  CHECK(fast_exp(-100.0f) == 0.0f);
+  CHECK(fast_exp(-kInfinity) == 0.0f);
+  CHECK(std::isnan(fast_exp(std::nanf(""))));
+}
+
+TEST_CASE("fast_log and fast_log1p in float32") {
+  const auto log = [](float x) { return fast_log(x); };
+  CHECK(worst(1e-30, 1e-3, log, [](double x) { return std::log(x); }) < 2.5);
+  CHECK(worst(0.4, 3, log, [](double x) { return std::log(x); }) < 2.5);
+  CHECK(worst(3, 1e6, log, [](double x) { return std::log(x); }) < 2.5);
+  CHECK(worst(
+            0, 1, [](float x) { return fast_log1p(x); }, [](double x) { return std::log1p(x); }) < 3);
+  CHECK(fast_log(1.0f) == 0.0f);
+  CHECK(fast_log1p(0.0f) == 0.0f);
+  CHECK(std::isnan(fast_log(std::nanf(""))));
+}
+
+TEST_CASE("fast_normal in float32: the lower tail too") {
+  const auto cdf = [](float x) { return fast_normal(x).cdf; };
+  const auto exact = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
+  CHECK(worst(-1, 9, cdf, exact) < 8);
+  CHECK(worst(-5, -1, cdf, exact) < 20);
+  CHECK(worst(
+            -1, 1, [](float x) { return fast_normal(x).density; },
+            [](double x) { return std::exp(-0.5 * x * x) / std::sqrt(2 * M_PI); }) < 4);
+  CHECK(fast_normal(-kInfinity).cdf == 0.0f);
+  CHECK(fast_normal(kInfinity).cdf == 1.0f);
+}
