@@ -5,34 +5,23 @@
 #include <adjoint/kernels/gather.h>
 #include <adjoint/kernels/spmm.h>
 
-#include <numeric>
-
 namespace adj {
-
-namespace {
-
-Tensor counting(int64_t n, Device device) {
-  std::vector<int32_t> numbers(static_cast<size_t>(n));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return Tensor::from(numbers, device);
-}
-
-}  // namespace
 
 Var gather_rows(const Var& x, const Tensor& index) {
   ADJ_CHECK(x.shape().dims() == 2, "gather_rows: expected [N, F], got {}", x.shape().str());
   Tensor y = Tensor::empty({index.numel(), x.size(1)}, x.dtype(), x.device());
   kernels::gather_rows(x.value(), index, y);
   return record("gather_rows", y, {x}, [saved = Saved(index), shape = x.shape()](Tensor dy, Gradients& out) {
-    const Tensor& index = saved.get();
+    const Tensor& chosen = saved.get();
     Csr selection;
     selection.rows = shape[0];
-    selection.cols = index.numel();
+    selection.cols = chosen.numel();
     selection.offsets = Tensor::empty({shape[0] + 1}, DType::i64, dy.device());
-    selection.indices = Tensor::empty({index.numel()}, DType::i32, dy.device());
-    Tensor order = Tensor::empty({index.numel()}, DType::i32, dy.device());
-    kernels::coo_to_csr(index, counting(index.numel(), dy.device()), index.numel(), selection.offsets,
-                        selection.indices, order);
+    // Sorted by the chosen row alone, stably: the order is the list of outputs, grouped by what they copied.
+    const Tensor same_column = Tensor::zeros({chosen.numel()}, DType::i32, dy.device());
+    Tensor sorted_column = Tensor::empty_like(same_column);
+    selection.indices = Tensor::empty_like(same_column);
+    kernels::coo_to_csr(chosen, same_column, 1, selection.offsets, sorted_column, selection.indices);
     Tensor dx = Tensor::empty(shape, dy.dtype(), dy.device());
     kernels::spmm({selection, {}, {}}, dy, {}, Activation::none, dx);
     out.add(0, dx);
