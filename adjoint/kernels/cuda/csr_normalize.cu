@@ -1,0 +1,181 @@
+// Degrees, diagonals and normalised weights of a structure on the device. A row's sum is taken by a few
+// lanes, a heavy row's by the whole block, in an order that depends on the structure alone; what is per entry
+// runs one thread per entry.
+
+#include "csr_entries.cuh"
+#include <adjoint/core/cuda/launch.h>
+#include <adjoint/kernels/csr.h>
+
+#include <cub/device/device_scan.cuh>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+using adj::cuda::blocks_for;
+using adj::cuda::launch;
+
+constexpr int kThreads = adj::cuda::kBlockThreads;
+constexpr int kLanes = 8;           // of one light row
+constexpr int64_t kHeavyRow = 512;  // entries from which a whole block sums a row
+
+/// Value of entry e as CsrMatrix defines it; null pointers where the tensors are absent.
+struct EntryValues {
+  const float* values = nullptr;
+  const int32_t* order = nullptr;
+
+  explicit EntryValues(const CsrMatrix& a)
+      : values(a.values ? a.values.data<float>() : nullptr),
+        order(a.values && a.order ? a.order.data<int32_t>() : nullptr) {}
+  __device__ float operator()(int64_t e) const {
+    return values == nullptr ? 1.0f : values[order == nullptr ? e : order[e]];
+  }
+};
+
+template <int kWidth>
+__device__ float sum_lanes(float value, unsigned mask) {
+#pragma unroll
+  for (int step = kWidth / 2; step > 0; step /= 2) value += __shfl_xor_sync(mask, value, step, kWidth);
+  return value;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    sum_rows_kernel(const int64_t* offsets, int64_t rows, EntryValues value, float* y) {
+  constexpr int kRows = kThreads / kLanes;
+  __shared__ float partial[kThreads / 32];
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kRows;
+  const int lane = threadIdx.x % kLanes;
+  const int64_t i = first + threadIdx.x / kLanes;
+  const int64_t begin = i < rows ? offsets[i] : 0, end = i < rows ? offsets[i + 1] : 0;
+  const bool heavy = end - begin >= kHeavyRow;
+  float sum = 0.0f;
+  if (!heavy)
+    for (int64_t e = begin + lane; e < end; e += kLanes) sum += value(e);
+  sum = sum_lanes<kLanes>(sum, 0xffffffffu);
+  if (i < rows && lane == 0 && !heavy) y[i] = sum;
+  if (!__syncthreads_or(heavy)) return;
+
+  for (int64_t row = first; row < first + kRows && row < rows; ++row) {
+    const int64_t row_begin = offsets[row], row_end = offsets[row + 1];
+    if (row_end - row_begin < kHeavyRow) continue;
+    float mine = 0.0f;
+    for (int64_t e = row_begin + threadIdx.x; e < row_end; e += kThreads) mine += value(e);
+    mine = sum_lanes<32>(mine, 0xffffffffu);
+    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = mine;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      float total = 0.0f;
+      for (int w = 0; w < kThreads / 32; ++w) total += partial[w];
+      y[row] = total;
+    }
+    __syncthreads();
+  }
+}
+
+__global__ void row_lengths(const int64_t* offsets, int64_t rows, float* y) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i < rows) y[i] = static_cast<float>(offsets[i + 1] - offsets[i]);
+}
+
+__global__ void missing_diagonals(const int64_t* offsets, const int32_t* indices, int64_t rows,
+                                  int64_t* missing) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i > rows) return;
+  if (i == rows) {
+    missing[i] = 0;
+    return;
+  }
+  const int64_t begin = offsets[i], length = offsets[i + 1] - begin;
+  const int64_t at = lower_bound(indices + begin, length, static_cast<int32_t>(i));
+  missing[i] = at < length && indices[begin + at] == static_cast<int32_t>(i) ? 0 : 1;
+}
+
+__global__ void add_offsets(const int64_t* offsets, int64_t rows, int64_t* sums) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i <= rows) sums[i] += offsets[i];
+}
+
+__global__ void place_diagonals(const int64_t* offsets, const int32_t* indices, int64_t rows,
+                                const int64_t* to_offsets, float fill, int32_t* to_indices,
+                                float* to_values) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= rows) return;
+  const int64_t begin = offsets[i], length = offsets[i + 1] - begin, to = to_offsets[i];
+  if (to_offsets[i + 1] - to == length) return;
+  const int64_t at = to + lower_bound(indices + begin, length, static_cast<int32_t>(i));
+  to_indices[at] = static_cast<int32_t>(i);
+  to_values[at] = fill;
+}
+
+}  // namespace
+
+void row_sums(const CsrMatrix& a, Tensor& y) {
+  const Csr& csr = a.csr;
+  const int device = csr.device().index;
+  if (a.values) {
+    launch("row_sums", {.device = device, .blocks = blocks_for(csr.rows * kLanes)}, sum_rows_kernel,
+           csr.offsets.data<int64_t>(), csr.rows, EntryValues(a), y.mutable_data<float>());
+  } else {
+    launch("row_sums", {.device = device, .blocks = blocks_for(csr.rows)}, row_lengths,
+           csr.offsets.data<int64_t>(), csr.rows, y.mutable_data<float>());
+  }
+}
+
+void diagonal_offsets(const Csr& a, Tensor& offsets) {
+  const int device = a.device().index;
+  const int64_t n = a.rows + 1;
+  int64_t* sums = offsets.mutable_data<int64_t>();
+  launch("diagonal_offsets", {.device = device, .blocks = blocks_for(n)}, missing_diagonals,
+         a.offsets.data<int64_t>(), a.indices.data<int32_t>(), a.rows, sums);
+  const cudaStream_t stream = adj::cuda::current_stream(device);
+  size_t bytes = 0;
+  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(nullptr, bytes, sums, sums, n, stream));
+  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, a.device());
+  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(workspace.raw_mutable_data(), bytes, sums, sums, n, stream));
+  launch("diagonal_offsets", {.device = device, .blocks = blocks_for(n)}, add_offsets,
+         a.offsets.data<int64_t>(), a.rows, sums);
+}
+
+void insert_diagonal(const CsrMatrix& a, float fill, const Tensor& offsets, Tensor& indices, Tensor& values) {
+  const Csr& csr = a.csr;
+  const int64_t *from = csr.offsets.data<int64_t>(), *to = offsets.data<int64_t>();
+  const int32_t* columns = csr.indices.data<int32_t>();
+  int32_t* to_columns = indices.mutable_data<int32_t>();
+  float* to_values = values.mutable_data<float>();
+  launch("insert_diagonal", {.device = csr.device().index, .blocks = blocks_for(csr.rows)}, place_diagonals,
+         from, columns, csr.rows, to, fill, to_columns, to_values);
+  const EntryValues value(a);
+  for_each_entry("insert_diagonal", csr, [=] __device__(int64_t i, int64_t e) {
+    const bool missing = to[i + 1] - to[i] != from[i + 1] - from[i];
+    const int32_t column = columns[e];
+    const int64_t at = to[i] + (e - from[i]) + (missing && column > i ? 1 : 0);
+    to_columns[at] = column;
+    to_values[at] = value(e);
+  });
+}
+
+void gcn_normalize(const CsrMatrix& a, Tensor& degree, Tensor& weights) {
+  row_sums(a, degree);
+  const EntryValues value(a);
+  const int32_t* columns = a.csr.indices.data<int32_t>();
+  const float* degrees = degree.data<float>();
+  float* out = weights.mutable_data<float>();
+  for_each_entry("gcn_normalize", a.csr, [=] __device__(int64_t i, int64_t e) {
+    const float di = degrees[i], dj = degrees[columns[e]];
+    out[e] = di > 0.0f && dj > 0.0f ? value(e) / (sqrtf(di) * sqrtf(dj)) : 0.0f;
+  });
+}
+
+void row_normalize_entries(const CsrMatrix& a, Tensor& weights) {
+  Tensor sums = Tensor::empty({a.csr.rows}, DType::f32, a.csr.device());
+  row_sums(a, sums);
+  const EntryValues value(a);
+  const float* row_sum = sums.data<float>();
+  float* out = weights.mutable_data<float>();
+  for_each_entry("row_normalize_entries", a.csr, [=] __device__(int64_t i, int64_t e) {
+    const float sum = row_sum[i];
+    out[e] = sum != 0.0f ? value(e) / sum : 0.0f;
+  });
+}
+
+}  // namespace adj::kernels::cuda
