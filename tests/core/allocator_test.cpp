@@ -1,0 +1,168 @@
+#include "../support.h"
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/tensor.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr int64_t kMiB = 1 << 20;
+
+Tensor bytes(int64_t n, Device device) { return Tensor::empty({n}, DType::u8, device); }
+
+}  // namespace
+
+TEST_CASE("statistics follow live tensors, their peak and the number of requests") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const MemoryStats before = memory_stats(device);
+    reset_peak_memory(device);
+    CHECK(memory_stats(device).peak == before.current);
+    {
+      const Tensor a = bytes(3 * kMiB, device);
+      const Tensor view = a.rows(0, 5);
+      CHECK(memory_stats(device).current - before.current == 3 * kMiB);
+      { const Tensor b = bytes(100, device); }  // rounded up to 256
+      const MemoryStats now = memory_stats(device);
+      CHECK(now.current - before.current == 3 * kMiB);
+      CHECK(now.peak - before.current == 3 * kMiB + 256);
+      CHECK(now.allocations - before.allocations == 2);
+      CHECK(now.reserved >= now.current);
+    }
+    CHECK(memory_stats(device).current == before.current);
+    CHECK(memory_stats(device).peak - before.current == 3 * kMiB + 256);
+  }
+}
+
+TEST_CASE("a freed block is used again without asking the device") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    empty_cache(device);
+    const void* first = nullptr;
+    {
+      const Tensor a = bytes(30 * kMiB, device);
+      first = a.raw_data();
+    }
+    const uint64_t calls = memory_stats(device).device_calls;
+    {
+      const Tensor b = bytes(30 * kMiB, device);
+      CHECK(b.raw_data() == first);
+    }
+    // Neighbours merge: two halves make a whole again.
+    {
+      const Tensor left = bytes(15 * kMiB, device), right = bytes(15 * kMiB, device);
+      CHECK(left.raw_data() != right.raw_data());
+    }
+    {
+      const Tensor whole = bytes(30 * kMiB, device);
+      CHECK(whole.raw_data() == first);
+    }
+    CHECK(memory_stats(device).device_calls == calls);
+    CHECK(memory_stats(device).largest_free >= 30 * kMiB);
+    const size_t reserved = memory_stats(device).reserved;
+    empty_cache(device);
+    CHECK(memory_stats(device).reserved <= reserved - 30 * kMiB);
+  }
+}
+
+TEST_CASE("blocks are aligned and do not overlap") {
+  for (Device device : devices()) {
+    std::vector<Tensor> live;
+    std::vector<std::pair<uintptr_t, uintptr_t>> spans;
+    for (int64_t n : {0, 1, 255, 256, 257, 5000, 1 << 20, (1 << 20) + 1, 11 << 20})
+      for (int again = 0; again < 3; ++again) {
+        live.push_back(bytes(n, device));
+        const auto at = reinterpret_cast<uintptr_t>(live.back().raw_data());
+        CHECK(at % 256 == 0);
+        spans.emplace_back(at, at + static_cast<uintptr_t>(std::max<int64_t>(n, 1)));
+        if (again == 1) live.erase(live.begin(), live.begin() + 1), spans.erase(spans.begin());
+      }
+    std::sort(spans.begin(), spans.end());
+    for (size_t i = 1; i < spans.size(); ++i) CHECK(spans[i - 1].second <= spans[i].first);
+  }
+}
+
+TEST_CASE("fragmentation is the share of the cache outside its largest block") {
+  MemoryStats stats;
+  CHECK(stats.fragmentation() == 0.0);
+  stats.reserved = 100;
+  stats.current = 20;
+  stats.largest_free = 60;
+  CHECK(stats.fragmentation() == doctest::Approx(0.25));
+}
+
+TEST_CASE("a pool keeps its memory apart, and its tensors may outlive it") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const size_t reserved = memory_stats(device).reserved;
+    Tensor survivor;
+    const void* inside = nullptr;
+    {
+      auto pool = make_memory_pool(device);
+      {
+        const MemoryPoolScope scope(pool);
+        survivor = bytes(4 * kMiB, device);
+        inside = survivor.raw_data();
+        survivor = Tensor();
+      }
+      // Outside the scope the freed block is not touched …
+      const Tensor outside = bytes(4 * kMiB, device);
+      CHECK(outside.raw_data() != inside);
+      {
+        // … inside it is reused.
+        const MemoryPoolScope scope(pool);
+        survivor = bytes(4 * kMiB, device);
+        CHECK(survivor.raw_data() == inside);
+      }
+    }
+    survivor.fill_(1);
+    CHECK(values(survivor.rows(0, 1))[0] == 1);
+    survivor = Tensor();
+    empty_cache(device);
+    CHECK(memory_stats(device).reserved <= reserved + 20 * kMiB);
+  }
+}
+
+TEST_CASE("out of memory names the op, the tensor, its size and what is held") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const MemoryStats before = memory_stats(device);
+    try {
+      const AllocationScope outer("train"), scope("gat_conv");
+      const Tensor huge = Tensor::empty({int64_t{1} << 44, 16}, DType::f32, device);
+      FAIL("no error");
+    } catch (const OutOfMemory& error) {
+      const std::string message = error.what();
+      CAPTURE(message);
+      CHECK(message.find("out of memory on " + device.str() +
+                         ": gat_conv [17592186044416, 16] float32 needs") != std::string::npos);
+      CHECK(message.find("held in tensors") != std::string::npos);
+    }
+    CHECK(memory_stats(device).current == before.current);
+  }
+}
+
+TEST_CASE("tensors may be made and freed on several threads") {
+  const MemoryStats before = memory_stats({});
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([t, &wrong] {
+      Tensor last = Tensor::full({1}, t);
+      for (int i = 0; i < 500; ++i) {
+        Tensor next = Tensor::full({(i * 37 + t) % 5000 + 1}, t);
+        wrong += *last.data<float>() != static_cast<float>(t);
+        last = next;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(memory_stats({}).current == before.current);
+}

@@ -1,0 +1,46 @@
+#include <adjoint/core/device.h>
+#include <adjoint/core/error.h>
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace adj;
+
+TEST_CASE("Device::parse") {
+  CHECK(Device::parse("cpu") == Device::cpu());
+  for (const char* text : {"", "gpu", "CPU", "cpu:0", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cudax",
+                           "cuda1", "cuda:99999999999999999999"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(Device::parse(text), UsageError);
+  }
+  CHECK_THROWS_WITH_AS(Device::parse("tpu"), "unknown device 'tpu': expected cpu, cuda or cuda:INDEX",
+                       UsageError);
+}
+
+TEST_CASE("a GPU that is there is found, and one that is not is an error of one line") {
+  const int count = cuda_device_count();
+  if (count > 0) {
+    CHECK(Device::parse("cuda") == Device::cuda(0));
+    CHECK(Device::best() == Device::cuda(0));
+  } else {
+    CHECK(Device::best() == Device::cpu());
+    CHECK_THROWS_AS(Device::parse("cuda"), Error);
+  }
+  const std::string missing = "cuda:" + std::to_string(count);
+  try {
+    Device::parse(missing);
+    FAIL("no error");
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    CAPTURE(message);
+    CHECK(message.starts_with("device " + missing + " is not available: "));
+    CHECK(message.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("devices print as they are parsed") {
+  CHECK(Device::cpu().str() == "cpu");
+  CHECK(Device::cuda(1).str() == "cuda:1");
+  CHECK(Device::cuda(1) != Device::cuda(0));
+}

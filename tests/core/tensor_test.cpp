@@ -1,0 +1,179 @@
+#include "../support.h"
+#include <adjoint/core/tensor.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <doctest/doctest.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr DType kAll[] = {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8};
+
+std::vector<float> count_to(size_t n) {
+  std::vector<float> v(n);
+  std::iota(v.begin(), v.end(), 0.0f);
+  return v;
+}
+
+}  // namespace
+
+TEST_CASE("tensors are made empty, filled, and from values") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Tensor t = Tensor::from(count_to(6), {2, 3}, device);
+    CHECK(t.shape() == Shape{2, 3});
+    CHECK(t.numel() == 6);
+    CHECK(t.bytes() == 24);
+    CHECK(t.device() == device);
+    CHECK(t.to_vector<float>() == count_to(6));
+    CHECK(t.str() == "[2, 3] float32 on " + device.str());
+    for (DType dtype : kAll) {
+      CAPTURE(name_of(dtype));
+      CHECK(values(Tensor::zeros({3}, dtype, device)) == std::vector<double>{0, 0, 0});
+      CHECK(values(Tensor::full({2}, 7, dtype, device)) == std::vector<double>{7, 7});
+    }
+    CHECK(Tensor::empty({0, 5}, DType::f32, device).to_vector<float>().empty());
+    const Tensor scalar = Tensor::full({}, 2.5, DType::f32, device);
+    CHECK(scalar.dims() == 0);
+    CHECK(scalar.item() == 2.5);
+    CHECK_THROWS_AS(t.item(), Error);
+  }
+  CHECK_THROWS_AS(Tensor::from(count_to(5), {2, 3}), Error);
+}
+
+TEST_CASE("an absent tensor says so") {
+  const Tensor absent;
+  CHECK(!absent);
+  CHECK(absent.str() == "(no tensor)");
+  CHECK(absent.numel() == 0);
+  CHECK_THROWS_AS(absent.data<float>(), Error);
+}
+
+TEST_CASE("rows and reshapes are views") {
+  for (Device device : devices()) {
+    Tensor t = Tensor::from(count_to(12), {4, 3}, device);
+    Tensor middle = t.rows(1, 3);
+    CHECK(middle.shares_storage_with(t));
+    CHECK(!t.is_unique());
+    CHECK(middle.to_vector<float>() == std::vector<float>{3, 4, 5, 6, 7, 8});
+    CHECK(middle.rows(1, 2).to_vector<float>() == std::vector<float>{6, 7, 8});
+    middle.fill_(-1);
+    CHECK(t.to_vector<float>() == std::vector<float>{0, 1, 2, -1, -1, -1, -1, -1, -1, 9, 10, 11});
+    CHECK(t.rows(2, 2).numel() == 0);
+    CHECK(t.rows(4, 4).numel() == 0);
+
+    CHECK(t.reshape({2, -1}).shape() == Shape{2, 6});
+    CHECK(t.reshape({-1}).shape() == Shape{12});
+    CHECK(t.reshape({3, 2, 2}).rows(1, 2).shape() == Shape{1, 2, 2});
+    CHECK(t.reshape({1, 3, 2, 2}).shares_storage_with(t));
+    CHECK_THROWS_AS(t.reshape({5, -1}), Error);
+    CHECK_THROWS_AS(t.reshape({3, 3}), Error);
+    CHECK_THROWS_AS(t.reshape({-1, -1}), Error);
+    CHECK_THROWS_WITH_AS(t.rows(3, 5), doctest::Contains("no rows [3, 5)"), Error);
+    CHECK_THROWS_AS(t.rows(-1, 2), Error);
+    CHECK_THROWS_AS(t.rows(2, 1), Error);
+    CHECK_THROWS_AS(Tensor::full({}, 1).rows(0, 0), Error);
+  }
+}
+
+TEST_CASE("clone copies, copy_ overwrites, across devices too") {
+  for (Device from : devices())
+    for (Device to : devices()) {
+      const Tensor t = random_tensor({5, 7}, DType::f32, from);
+      const Tensor copy = t.clone();
+      CHECK(!copy.shares_storage_with(t));
+      CHECK(same_bits(copy, t));
+      Tensor there = Tensor::zeros({5, 7}, DType::f32, to);
+      there.copy_(t);
+      CHECK(same_bits(there, t));
+      there.rows(0, 2).copy_(t.rows(3, 5));
+      CHECK(same_bits(there.rows(0, 2), t.rows(3, 5)));
+      CHECK(t.to(from).shares_storage_with(t));
+      CHECK(same_bits(t.to(to), t));
+      CHECK_THROWS_AS(there.copy_(t.reshape({7, 5})), Error);
+      CHECK_THROWS_AS(there.copy_(t.to(DType::f64)), Error);
+    }
+}
+
+TEST_CASE("every write raises the version that all views share; reading does not") {
+  Tensor t = Tensor::zeros({4, 2});
+  const Tensor view = t.rows(1, 2).reshape({1, 2});
+  const uint64_t before = t.version();
+  CHECK(view.version() == before);
+  (void)t.data<float>();
+  (void)t.clone();
+  (void)t.to_vector<float>();
+  CHECK(t.version() == before);
+  t.mutable_data<float>()[0] = 1.0f;
+  CHECK(view.version() > before);
+  for (int way = 0; way < 3; ++way) {
+    const uint64_t last = view.version();
+    if (way == 0) t.fill_(3);
+    if (way == 1) t.zero_();
+    if (way == 2) t.rows(0, 1).copy_(Tensor::zeros({1, 2}));
+    CHECK(view.version() > last);
+  }
+}
+
+TEST_CASE("elements are asked for by their own type") {
+  Tensor t = Tensor::zeros({2}, DType::i32);
+  CHECK_THROWS_WITH_AS(t.data<float>(), doctest::Contains("asked for as float32"), Error);
+  CHECK_THROWS_AS(t.mutable_data<int64_t>(), Error);
+  CHECK_THROWS_AS(t.to_vector<double>(), Error);
+}
+
+TEST_CASE("conversions between all dtypes") {
+  for (Device device : devices())
+    for (DType from : kAll)
+      for (DType to : kAll) {
+        CAPTURE(name_of(from));
+        CAPTURE(name_of(to));
+        const std::vector<double> numbers{0, 1, 2, 100, 127, 96};
+        const Tensor t = Tensor::from(numbers).to(from).to(device).to(to);
+        CHECK(t.dtype() == to);
+        CHECK(values(t) == numbers);
+      }
+  const Tensor t = Tensor::from(std::vector<float>{1.9f, -1.9f, 0.5f});
+  CHECK(t.to(DType::i32).to_vector<int32_t>() == std::vector<int32_t>{1, -1, 0});
+  CHECK(t.to(DType::f32).shares_storage_with(t));
+  CHECK(random_tensor({70001}).to(DType::f64).to(DType::f32).numel() == 70001);
+}
+
+TEST_CASE("bfloat16 rounds to nearest, ties to even") {
+  const auto through = [](float v) { return static_cast<float>(bfloat16(v)); };
+  CHECK(through(1.0f) == 1.0f);
+  CHECK(through(1.0f + 0x1p-8f) == 1.0f);                // a tie: down to even
+  CHECK(through(1.0f + 3 * 0x1p-8f) == 1.0f + 0x1p-6f);  // a tie: up to even
+  CHECK(through(1.0f + 0x1p-8f + 0x1p-20f) == 1.0f + 0x1p-7f);
+  CHECK(through(-1.0f - 0x1p-8f) == -1.0f);
+  CHECK(through(3.4e38f) == std::numeric_limits<float>::infinity());
+  CHECK(through(std::numeric_limits<float>::infinity()) == std::numeric_limits<float>::infinity());
+  CHECK(std::isnan(through(std::nanf(""))));
+  CHECK(std::isnan(through(std::bit_cast<float>(0x7f800001u))));  // would round to infinity
+  for (Device device : devices()) {
+    const Tensor x = random_tensor({3001}, DType::f32, device);
+    const std::vector<double> in = values(x), out = values(x.to(DType::bf16));
+    for (size_t i = 0; i < in.size(); ++i)
+      REQUIRE(out[i] == static_cast<double>(through(static_cast<float>(in[i]))));
+  }
+}
+
+TEST_CASE("shapes") {
+  const Shape shape{2, 3, 4};
+  CHECK(shape[0] == 2);
+  CHECK(shape[-1] == 4);
+  CHECK(shape.numel() == 24);
+  CHECK(shape.str() == "[2, 3, 4]");
+  CHECK(Shape{}.str() == "[]");
+  CHECK(Shape{}.numel() == 1);
+  CHECK(!(Shape{2, 3} == Shape{3, 2}));
+  CHECK_THROWS_AS(shape[3], Error);
+  CHECK_THROWS_AS(shape[-4], Error);
+  CHECK_THROWS_AS((Shape{1, -1}), Error);
+  CHECK_THROWS_AS((Shape{1, 1, 1, 1, 1}), Error);
+}
