@@ -1,0 +1,255 @@
+#include "../support.h"
+#include <adjoint/kernels/spmm.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+struct Matrix {
+  Csr csr;
+  std::vector<int64_t> offsets;
+  std::vector<int32_t> indices;
+  std::vector<int32_t> order;  ///< a permutation of the entries
+};
+
+/// A matrix with the given row lengths, columns ascending, duplicates allowed.
+Matrix matrix_of(const std::vector<int64_t>& lengths, int64_t cols, Device device) {
+  Matrix m;
+  m.offsets.push_back(0);
+  for (int64_t length : lengths) {
+    std::vector<int32_t> row = random_ints(length, 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
+    std::sort(row.begin(), row.end());
+    m.indices.insert(m.indices.end(), row.begin(), row.end());
+    m.offsets.push_back(static_cast<int64_t>(m.indices.size()));
+  }
+  m.order.resize(m.indices.size());
+  std::iota(m.order.begin(), m.order.end(), 0);
+  std::shuffle(m.order.begin(), m.order.end(), std::mt19937(7));
+  m.csr.rows = static_cast<int64_t>(lengths.size());
+  m.csr.cols = cols;
+  m.csr.offsets = Tensor::from(m.offsets, device);
+  m.csr.indices = Tensor::from(m.indices, device);
+  return m;
+}
+
+/// Short rows, empty ones among them; two rows that are cut into pieces, the last of them without a
+/// neighbour.
+Matrix skewed(Device device) {
+  std::vector<int64_t> lengths(300);
+  for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i * i % 13);
+  lengths[17] = 30001;
+  lengths[120] = 700;
+  lengths.back() = 9000;
+  return matrix_of(lengths, 211, device);
+}
+
+Matrix small(Device device) { return matrix_of({3, 0, 1, 17, 0, 5, 2}, 9, device); }
+
+enum class Values { none, direct, ordered };
+
+struct Case {
+  const Matrix& m;
+  Values kind;
+  Tensor value;
+
+  Case(const Matrix& matrix, Values which, DType dtype)
+      : m(matrix),
+        kind(which),
+        value(which == Values::none ? Tensor{}
+                                    : random_tensor({matrix.csr.entries()}, dtype, matrix.csr.device())) {}
+  CsrMatrix a() const {
+    return {m.csr, value, kind == Values::ordered ? Tensor::from(m.order, m.csr.device()) : Tensor{}};
+  }
+  size_t slot(int64_t e) const {
+    return static_cast<size_t>(kind == Values::ordered ? m.order[static_cast<size_t>(e)] : e);
+  }
+};
+
+std::vector<double> multiply_plainly(const Case& c, const std::vector<double>& x, int64_t width) {
+  const std::vector<double> w = c.value ? values(c.value) : std::vector<double>();
+  std::vector<double> y(static_cast<size_t>(c.m.csr.rows * width), 0.0);
+  for (int64_t i = 0; i < c.m.csr.rows; ++i)
+    for (int64_t e = c.m.offsets[static_cast<size_t>(i)]; e < c.m.offsets[static_cast<size_t>(i) + 1]; ++e)
+      for (int64_t f = 0; f < width; ++f)
+        y[static_cast<size_t>(i * width + f)] +=
+            (c.value ? w[c.slot(e)] : 1.0) *
+            x[static_cast<size_t>(c.m.indices[static_cast<size_t>(e)] * width + f)];
+  return y;
+}
+
+/// ⟨y_i, x_j⟩ at the slot of every entry.
+std::vector<double> dot_plainly(const Case& c, const std::vector<double>& y, const std::vector<double>& x,
+                                int64_t width) {
+  std::vector<double> dw(c.m.indices.size(), 0.0);
+  for (int64_t i = 0; i < c.m.csr.rows; ++i)
+    for (int64_t e = c.m.offsets[static_cast<size_t>(i)]; e < c.m.offsets[static_cast<size_t>(i) + 1]; ++e)
+      for (int64_t f = 0; f < width; ++f)
+        dw[c.slot(e)] += y[static_cast<size_t>(i * width + f)] *
+                         x[static_cast<size_t>(c.m.indices[static_cast<size_t>(e)] * width + f)];
+  return dw;
+}
+
+/// Relative to the largest sum, in which tens of thousands of terms may have cancelled.
+double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
+DType values_of(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+
+const std::vector<int64_t> kWidths{0, 1, 2, 3, 7, 8, 15, 16, 17, 40, 64, 100, 128, 129, 256, 300};
+
+/// Calls f(case, dtype, width) over matrices, kinds of values, dtypes and widths.
+template <class F>
+void for_cases(F&& f) {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Matrix matrices[] = {small(device), skewed(device), matrix_of({0, 0, 0}, 4, device),
+                               matrix_of({}, 3, device)};
+    for (const Matrix& m : matrices)
+      for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+        for (Values kind : {Values::none, Values::direct, Values::ordered}) {
+          const Case c(m, kind, values_of(dtype));
+          for (int64_t width : kWidths) {
+            if (m.csr.rows == 300 && width > 20 && kind == Values::direct && width != 128) continue;
+            CAPTURE(m.csr.rows);
+            CAPTURE(name_of(dtype));
+            CAPTURE(static_cast<int>(kind));
+            CAPTURE(width);
+            f(c, dtype, width, device);
+          }
+        }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("spmm equals the plain sum over entries") {
+  for_cases([](const Case& c, DType dtype, int64_t width, Device device) {
+    const Tensor x = random_tensor({c.m.csr.cols, width}, dtype, device);
+    Tensor y = random_tensor({c.m.csr.rows, width}, dtype, device);
+    kernels::spmm(c.a(), x, {}, Activation::none, y);
+    CHECK(close(y, multiply_plainly(c, values(x), width), tolerance(dtype)));
+  });
+}
+
+TEST_CASE("spmm adds the bias and applies the activation") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Matrix matrices[] = {small(device), skewed(device)};
+    for (const Matrix& m : matrices)
+      for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+        for (Activation activation : {Activation::none, Activation::relu, Activation::leaky_relu,
+                                      Activation::elu, Activation::gelu}) {
+          CAPTURE(name_of(dtype));
+          CAPTURE(name_of(activation));
+          constexpr int64_t kWidth = 37;
+          const Case c(m, Values::direct, values_of(dtype));
+          const Tensor x = random_tensor({m.csr.cols, kWidth}, dtype, device);
+          const Tensor bias = random_tensor({kWidth}, values_of(dtype), device);
+          Tensor y = Tensor::empty({m.csr.rows, kWidth}, dtype, device);
+          if (dtype == DType::bf16 && activation != Activation::none && activation != Activation::relu) {
+            CHECK_THROWS_AS(kernels::spmm(c.a(), x, bias, activation, y), Error);
+            continue;
+          }
+          kernels::spmm(c.a(), x, bias, activation, y);
+          std::vector<double> expected = multiply_plainly(c, values(x), kWidth);
+          const std::vector<double> b = values(bias);
+          for (size_t k = 0; k < expected.size(); ++k) {
+            double& z = expected[k];
+            z += b[k % kWidth];
+            if (activation == Activation::relu) z = std::max(z, 0.0);
+            if (activation == Activation::leaky_relu) z = z > 0.0 ? z : z * 0.01;
+            if (activation == Activation::elu) z = z > 0.0 ? z : std::expm1(z);
+            if (activation == Activation::gelu) z = 0.5 * z * (1.0 + std::erf(z / std::sqrt(2.0)));
+          }
+          CHECK(close(y, expected, std::max(tolerance(dtype), 1e-7)));
+        }
+  }
+}
+
+TEST_CASE("sddmm gives every entry its dot product") {
+  for_cases([](const Case& c, DType dtype, int64_t width, Device device) {
+    if (c.kind == Values::none) return;
+    const Tensor y = random_tensor({c.m.csr.rows, width}, dtype, device);
+    const Tensor x = random_tensor({c.m.csr.cols, width}, dtype, device);
+    Tensor dw = random_tensor({c.m.csr.entries()}, values_of(dtype), device);
+    kernels::sddmm(c.a(), y, x, dw);
+    const double bound = values_of(dtype) == DType::f64 ? 1e-12 : 1e-5;
+    CHECK(close(dw, dot_plainly(c, values(y), values(x), width), bound));
+  });
+}
+
+TEST_CASE("spmm_backward gives both gradients") {
+  for_cases([](const Case& at, DType dtype, int64_t width, Device device) {
+    if (at.kind == Values::none) return;
+    const Tensor dy = random_tensor({at.m.csr.cols, width}, dtype, device);
+    const Tensor x = random_tensor({at.m.csr.rows, width}, dtype, device);
+    Tensor dx = random_tensor({at.m.csr.rows, width}, dtype, device);
+    Tensor dw = random_tensor({at.m.csr.entries()}, values_of(dtype), device);
+    kernels::spmm_backward(at.a(), dy, x, dx, dw);
+    CHECK(close(dx, multiply_plainly(at, values(dy), width), tolerance(dtype)));
+    const double bound = values_of(dtype) == DType::f64 ? 1e-12 : 1e-5;
+    CHECK(close(dw, dot_plainly(at, values(x), values(dy), width), bound));
+  });
+}
+
+TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Matrix m = skewed(device);
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (int64_t width : {5, 128, 200}) {
+        const Case c(m, Values::ordered, values_of(dtype));
+        const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
+        const Tensor y = random_tensor({m.csr.rows, width}, dtype, device);
+        Tensor first[4];
+        for (int threads : {1, 2, 4}) {
+          const Threads scope(threads);
+          Tensor product = Tensor::empty({m.csr.rows, width}, dtype, device);
+          Tensor dot = Tensor::empty({m.csr.entries()}, values_of(dtype), device);
+          Tensor dx = Tensor::empty({m.csr.rows, width}, dtype, device);
+          Tensor dw = Tensor::empty({m.csr.entries()}, values_of(dtype), device);
+          kernels::spmm(c.a(), x, {}, Activation::none, product);
+          kernels::sddmm(c.a(), y, x, dot);
+          kernels::spmm_backward(c.a(), x, y, dx, dw);
+          const Tensor now[] = {product, dot, dx, dw};
+          for (int k = 0; k < 4; ++k) {
+            if (threads == 1) first[k] = now[k];
+            CHECK(same_bits(first[k], now[k]));
+          }
+        }
+      }
+  }
+}
+
+TEST_CASE("what is not a number stays visible") {
+  for (Device device : devices()) {
+    Csr csr{1, 2, Tensor::from(std::vector<int64_t>{0, 2}, device),
+            Tensor::from(std::vector<int32_t>{0, 1}, device)};
+    const Tensor x = Tensor::from(std::vector<float>{1.0f, NAN}, {2, 1}, device);
+    Tensor y = Tensor::empty({1, 1}, DType::f32, device);
+    kernels::spmm({csr, {}, {}}, x, {}, Activation::relu, y);
+    CHECK(std::isnan(y.item()));
+  }
+}
+
+TEST_CASE("spmm names what does not fit") {
+  const Matrix m = small(Device::cpu());
+  const Tensor x = random_tensor({9, 4});
+  Tensor y = Tensor::empty({7, 4});
+  const auto spmm = [&](const Tensor& value, const Tensor& in, const Tensor& bias, Tensor& out) {
+    kernels::spmm({m.csr, value, {}}, in, bias, Activation::none, out);
+  };
+  CHECK_THROWS_WITH_AS(spmm({}, random_tensor({8, 4}), {}, y),
+                       doctest::Contains("x is [8, 4] float32 on cpu"), Error);
+  CHECK_THROWS_AS(spmm(random_tensor({5}), x, {}, y), Error);
+  CHECK_THROWS_AS(spmm({}, x, random_tensor({5}), y), Error);
+  Tensor narrow = Tensor::empty({7, 3});
+  CHECK_THROWS_AS(spmm({}, x, {}, narrow), Error);
+  CHECK_THROWS_AS(spmm({}, random_ints(36, 0, 5).reshape({9, 4}), {}, y), Error);
+  Tensor dw = Tensor::empty({m.csr.entries() - 1});
+  CHECK_THROWS_AS(kernels::sddmm({m.csr, {}, {}}, y, x, dw), Error);
+}
