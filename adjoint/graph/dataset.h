@@ -80,8 +80,9 @@ struct Dataset {
 Dataset load_dataset(const std::string& path);
 /// The same from memory, for embedded data; `name` stands for the path in messages.
 Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
-/// Writes the schema; the file appears under its name only when it is complete. Throws DataError.
-void save_dataset(const Dataset& dataset, const std::string& path);
+/// Writes the schema, edges in the order of the graph's CSR, compressed by `gzip` 1 to 9, or not at 0; the
+/// file appears under its name only when it is complete. Throws DataError.
+void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0);
 /// The dataset that the library carries with it: `make demo` and every program without --data.
 Dataset load_demo_dataset();
 

@@ -39,9 +39,8 @@ class DatasetReader {
 
  private:
   void read_header() {
-    if (!file_.has_attribute("", "format") || file_.text("", "format") != "adjoint.graph")
-      file_.fail("attribute format", "{}, expected \"adjoint.graph\"",
-                 file_.has_attribute("", "format") ? "\"" + file_.text("", "format") + "\"" : "missing");
+    if (const std::string format = file_.text("", "format"); format != "adjoint.graph")
+      file_.fail("attribute format", "\"{}\", expected \"adjoint.graph\"", format);
     if (const int64_t version = file_.integer("", "version"); version != kVersion)
       file_.fail("attribute version", "{}, expected {}{}", version, kVersion,
                  version > kVersion ? ": written for a newer Adjoint" : "");

@@ -22,7 +22,7 @@ constexpr int kMaxDims = 4;
 constexpr size_t kMaxExpansion = 1100;
 
 std::string join(const std::string& group, const std::string& name) {
-  return group.empty() ? name : group + "/" + name;
+  return group.empty() ? name : fmt::format("{}/{}", group, name);
 }
 
 /// Name of a type as messages call it, and how it is read.
@@ -84,10 +84,10 @@ class Capture {
 
  private:
   [[noreturn]] void fail(const std::string& place, const std::string& message) const {
-    throw_data_error(place.empty() ? message : place + ": " + message);
+    throw_data_error(place.empty() ? message : fmt::format("{}: {}", place, message));
   }
   [[noreturn]] void unreadable(const std::string& place) const {
-    fail(place, "damaged: the HDF5 library says \"" + last_error() + "\"");
+    fail(place, fmt::format("damaged: the HDF5 library says \"{}\"", last_error()));
   }
 
   Handle open() const {
@@ -106,7 +106,7 @@ class Capture {
     if (std::sscanf(reason.c_str(), "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu",
                     &have, &base, &want) == 3)
       fail("", fmt::format("truncated: {} bytes, expected {}", have, want));
-    fail("", "damaged: the HDF5 library says \"" + reason + "\"");
+    fail("", fmt::format("damaged: the HDF5 library says \"{}\"", reason));
   }
 
   void visit_group(hid_t group, const std::string& path, int depth) {
