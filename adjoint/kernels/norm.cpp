@@ -35,6 +35,16 @@ void batch_norm_statistics(const Tensor& x, double eps, double momentum, Tensor&
   ADJ_DISPATCH(x.device(), batch_norm_statistics, x, eps, momentum, mean, rstd, running_mean, running_var);
 }
 
+void batch_norm_running(const Tensor& running_mean, const Tensor& running_var, double eps, Tensor& mean,
+                        Tensor& rstd) {
+  constexpr std::string_view op = "batch_norm_running";
+  ADJ_CHECK(running_mean.dims() == 1, "{}: running_mean is {}, expected one row", op, running_mean.str());
+  check_like(op, "running_var", running_var, running_mean);
+  check_like(op, "mean", mean, running_mean);
+  check_like(op, "rstd", rstd, running_mean);
+  ADJ_DISPATCH(mean.device(), batch_norm_running, running_mean, running_var, eps, mean, rstd);
+}
+
 void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& gamma,
                       const Tensor& beta, const Epilogue& epilogue, Tensor& y) {
   constexpr std::string_view op = "batch_norm_apply";

@@ -160,6 +160,18 @@ void batch_norm_statistics(const Tensor& x, double eps, double momentum, Tensor&
   });
 }
 
+void batch_norm_running(const Tensor& running_mean, const Tensor& running_var, double eps, Tensor& mean,
+                        Tensor& rstd) {
+  dispatch_float(mean.dtype(), "batch_norm_running", [&]<class T>() {
+    const T *from = running_mean.data<T>(), *variance = running_var.data<T>();
+    T *to = mean.mutable_data<T>(), *scale = rstd.mutable_data<T>();
+    for (int64_t f = 0; f < mean.numel(); ++f) {
+      to[f] = from[f];
+      scale[f] = static_cast<T>(1.0 / std::sqrt(static_cast<double>(variance[f]) + eps));
+    }
+  });
+}
+
 void batch_norm_apply(const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& gamma,
                       const Tensor& beta, const Epilogue& epilogue, Tensor& y) {
   const int64_t width = x.size(1);
