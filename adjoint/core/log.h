@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace adj {
+
+class Tensor;
+
+enum class LogLevel : uint8_t { debug, info, warning, error };
+
+/// Messages below this level are dropped; `info` until set.
+LogLevel log_level();
+void set_log_level(LogLevel level);
+
+/// Writes one line to stderr; warnings and errors say so in front. Lines of several threads do not mix, and a
+/// progress bar gives way.
+void log_line(LogLevel level, std::string_view text);
+
+template <class... Args>
+void log_at(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
+  if (level >= log_level()) log_line(level, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void log_debug(fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::debug, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_info(fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::info, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_warning(fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::warning, format, std::forward<Args>(args)...);
+}
+
+/// What a training loop says after each epoch: shown beside the progress of the loop it stands in
+/// (`for (int64_t epoch : progress(200)) log(epoch, step());`), else as a line of its own. The loss is read
+/// from its device only where it is shown.
+void log(int64_t epoch, const Tensor& loss);
+
+}  // namespace adj

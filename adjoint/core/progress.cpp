@@ -1,0 +1,93 @@
+#include <adjoint/core/error.h>
+#include <adjoint/core/log.h>
+#include <adjoint/core/progress.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace adj {
+
+namespace {
+
+constexpr std::chrono::milliseconds kDrawEvery{100};
+constexpr int kBarWidth = 24;
+
+thread_local Progress* innermost = nullptr;
+
+size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+// "0:07", "12:40", "3:05:00".
+std::string clock_text(double seconds) {
+  const auto s = static_cast<int64_t>(std::ceil(seconds));
+  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+}  // namespace
+
+Progress::Progress(int64_t total, int64_t done, std::string unit)
+    : total_(total),
+      done_(done),
+      first_(done),
+      unit_(std::move(unit)),
+      shown_(log_level() <= LogLevel::info),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      start_(Clock::now()),
+      next_draw_(start_),
+      outer_(innermost) {
+  ADJ_CHECK(done >= 0 && done <= total, "progress: expected 0 <= done <= total, got {} of {}", done, total);
+  innermost = this;
+}
+
+Progress::~Progress() {
+  hide();
+  innermost = outer_;
+}
+
+Progress* Progress::current() { return innermost; }
+
+bool Progress::due() const {
+  if (!shown_ || done_ == total_) return false;
+  return terminal_ ? Clock::now() >= next_draw_ : (done_ + 1) * 10 / total_ > done_ * 10 / total_;
+}
+
+void Progress::advance(int64_t by) {
+  const int64_t before = done_;
+  done_ = std::min(total_, done_ + by);
+  if (!shown_ || done_ == before) return;
+  if (terminal_) {
+    if (Clock::now() >= next_draw_) draw();
+    return;
+  }
+  if (done_ * 10 / total_ > before * 10 / total_)
+    log_info("{} {}/{}{}{}", unit_, done_, total_, note_.empty() ? "" : "  ", note_);
+}
+
+void Progress::draw() {
+  const auto now = Clock::now();
+  next_draw_ = now + kDrawEvery;
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  const double left = elapsed * static_cast<double>(total_ - done_) / static_cast<double>(done_ - first_);
+  const auto filled = static_cast<int>(kBarWidth * done_ / total_);
+  std::string line = fmt::format("{} {}/{} [{:=<{}}{: <{}}] {}{}ETA {}", unit_, done_, total_, "", filled, "",
+                                 kBarWidth - filled, note_, note_.empty() ? "" : "  ", clock_text(left));
+  line.resize(std::min(line.size(), terminal_width() - 1));
+  line = "\r" + line + "\x1b[K";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  drawn_ = true;
+}
+
+void Progress::hide() {
+  if (!drawn_) return;
+  std::fputs("\r\x1b[K", stderr);
+  drawn_ = false;
+}
+
+}  // namespace adj

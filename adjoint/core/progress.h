@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace adj {
+
+/// Shows on stderr how far a loop has come: on a terminal a bar with the time left, elsewhere a plain line
+/// every tenth of the way; nothing below LogLevel::info. One is shown at a time: the innermost.
+///
+///   for (int64_t epoch : progress(200)) log(epoch, step());
+class Progress {
+ public:
+  /// Counts `unit`s from `done` to `total`.
+  explicit Progress(int64_t total, int64_t done = 0, std::string unit = "epoch");
+  /// Takes the bar away.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// True if the next advance() will be shown: only then is a note worth making.
+  bool due() const;
+  /// What stands beside the count from now on ("loss 0.4312").
+  void note(std::string text) { note_ = std::move(text); }
+  void advance(int64_t by = 1);
+
+  /// The loop variable counts from `done` to `total` - 1; each step forward advances.
+  class Iterator {
+   public:
+    Iterator(Progress* owner, int64_t at) : owner_(owner), at_(at) {}
+    int64_t operator*() const { return at_; }
+    Iterator& operator++() {
+      ++at_;
+      owner_->advance();
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    Progress* owner_;
+    int64_t at_;
+  };
+  Iterator begin() { return {this, done_}; }
+  Iterator end() { return {this, total_}; }
+
+  /// The innermost one alive, or null.
+  static Progress* current();
+  /// Clears the bar from the terminal, for a line of the log; the next advance() draws it again.
+  void hide();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void draw();
+
+  int64_t total_, done_, first_;
+  std::string unit_, note_;
+  bool shown_, terminal_, drawn_ = false;
+  Clock::time_point start_, next_draw_;
+  Progress* outer_;
+};
+
+inline Progress progress(int64_t total, int64_t done = 0) { return Progress(total, done); }
+
+}  // namespace adj
