@@ -52,6 +52,8 @@ class H5Reader {
   Tensor tensor(std::string_view path, std::initializer_list<DType> dtypes) const;
 
   bool has_attribute(std::string_view object, std::string_view name) const;
+  /// Names of an object's attributes, ascending; none where there is no such object.
+  std::vector<std::string> attributes(std::string_view object) const;
   /// Attributes. Throw if one is missing or of another kind; an integer serves as a number.
   int64_t integer(std::string_view object, std::string_view name) const;
   double number(std::string_view object, std::string_view name) const;

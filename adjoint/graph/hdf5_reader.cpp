@@ -164,6 +164,13 @@ bool H5Reader::has_attribute(std::string_view object, std::string_view name) con
   return found != objects_.end() && found->second.attributes.find(name) != found->second.attributes.end();
 }
 
+std::vector<std::string> H5Reader::attributes(std::string_view object) const {
+  std::vector<std::string> names;
+  if (const auto found = objects_.find(object); found != objects_.end())
+    for (const auto& [name, value] : found->second.attributes) names.push_back(name);
+  return names;
+}
+
 namespace {
 
 std::string attribute_place(std::string_view object, std::string_view name) {

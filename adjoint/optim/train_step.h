@@ -24,7 +24,8 @@ class TrainStep {
   TrainStep(const TrainStep&) = delete;
   TrainStep& operator=(const TrainStep&) = delete;
 
-  /// Runs one step; returns its loss, which stays on the device until read (`.item()`).
+  /// Runs one step; returns its loss, which stays on the device until read (`.item()`). A recorded step
+  /// returns the same tensor each time, with its new value.
   Tensor operator()();
   /// Forgets the recording: for when tensors or shapes have changed. The next calls run the function again.
   void reset();
@@ -35,6 +36,7 @@ class TrainStep {
   std::function<Var()> step_;
   Options options_;
   int eager_calls_ = 0;
+  Device device_;  // the loss's
   std::unique_ptr<Recording> recording_;
 };
 

@@ -1,0 +1,30 @@
+#pragma once
+
+// Everything that a training program uses.
+#include <adjoint/autograd/gradient_check.h>
+#include <adjoint/autograd/ops.h>
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/log.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/progress.h>
+#include <adjoint/core/random.h>
+#include <adjoint/core/tensor.h>
+#include <adjoint/core/version.h>
+#include <adjoint/graph/dataset.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/nn/dropout.h>
+#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/init.h>
+#include <adjoint/nn/linear.h>
+#include <adjoint/nn/metrics.h>
+#include <adjoint/nn/mlp.h>
+#include <adjoint/nn/module.h>
+#include <adjoint/nn/norm.h>
+#include <adjoint/nn/sg_conv.h>
+#include <adjoint/optim/adam.h>
+#include <adjoint/optim/checkpoint.h>
+#include <adjoint/optim/early_stopping.h>
+#include <adjoint/optim/optimizer.h>
+#include <adjoint/optim/schedule.h>
+#include <adjoint/optim/sgd.h>
+#include <adjoint/optim/train_step.h>

@@ -1,0 +1,49 @@
+#include <adjoint/core/capture.h>
+#include <adjoint/optim/train_step.h>
+
+namespace adj::optim {
+
+namespace {
+// The first call makes what is made once on demand (transposes, normalised adjacencies), the second settles
+// what is kept from the second time on (propagated features).
+constexpr int kEagerCalls = 2;
+}  // namespace
+
+struct TrainStep::Recording {
+  StepGraph graph;
+  Tensor loss;
+};
+
+TrainStep::TrainStep(std::function<Var()> step) : TrainStep(std::move(step), Options{}) {}
+TrainStep::TrainStep(std::function<Var()> step, Options options)
+    : step_(std::move(step)), options_(options) {}
+TrainStep::~TrainStep() = default;
+
+Tensor TrainStep::operator()() {
+  if (captured()) {
+    recording_->graph.replay();
+    return recording_->loss;
+  }
+  if (!options_.capture || eager_calls_ < kEagerCalls || !StepGraph::supported(device_)) {
+    const Tensor loss = step_().value();
+    device_ = loss.device();
+    ++eager_calls_;
+    return loss;
+  }
+  auto recording = std::make_unique<Recording>();
+  recording->graph.begin(device_);
+  recording->loss = step_().value();
+  recording->graph.end();
+  recording->graph.replay();
+  recording_ = std::move(recording);
+  return recording_->loss;
+}
+
+void TrainStep::reset() {
+  recording_.reset();
+  eager_calls_ = 0;
+}
+
+bool TrainStep::captured() const { return recording_ && recording_->graph.ready(); }
+
+}  // namespace adj::optim

@@ -1,0 +1,142 @@
+#include "../support.h"
+#include <adjoint/core/parallel.h>
+#include <adjoint/graph/hdf5_file.h>
+#include <adjoint/optim/checkpoint.h>
+
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <limits>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace adj;
+using namespace adj::test;
+using optim::Checkpoint;
+
+namespace {
+
+Checkpoint example(int64_t epoch, int64_t rows = 7) {
+  Checkpoint checkpoint;
+  checkpoint.program = "train_test";
+  checkpoint.facts["model"] = "GCN 3-2";
+  checkpoint.set("epoch", epoch);
+  checkpoint.set("third", 1.0 / 3.0);
+  checkpoint.tensors["model.weight"] = Tensor::full({rows, 3}, static_cast<double>(epoch));
+  checkpoint.tensors["model.steps"] = Tensor::full({1}, static_cast<double>(epoch), DType::i64);
+  checkpoint.tensors["modelling"] = Tensor::full({}, 0.1, DType::f64);
+  checkpoint.tensors["history"] = Tensor::zeros({0, 5}, DType::f64);
+  return checkpoint;
+}
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "no DataError";
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint comes back to the bit") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("a.h5");
+  Checkpoint saved = example(41);
+  saved.set("tiny", std::numeric_limits<double>::denorm_min());
+  saved.set("low", std::numeric_limits<double>::lowest());
+  saved.set("most", std::numeric_limits<int64_t>::max());
+  saved.tensors["odd"] =
+      Tensor::from(std::vector<float>{-0.0f, NAN, INFINITY, std::numeric_limits<float>::denorm_min()});
+  optim::save_checkpoint(saved, path);
+  const Checkpoint loaded = optim::load_checkpoint(path, "train_test");
+  CHECK(loaded.facts == saved.facts);
+  CHECK(loaded.path == path);
+  CHECK(loaded.integer("epoch") == 41);
+  CHECK(loaded.number("third") == 1.0 / 3.0);
+  CHECK(loaded.number("tiny") == std::numeric_limits<double>::denorm_min());
+  CHECK(loaded.number("low") == std::numeric_limits<double>::lowest());
+  CHECK(loaded.integer("most") == std::numeric_limits<int64_t>::max());
+  REQUIRE(loaded.tensors.size() == saved.tensors.size());
+  for (const auto& [name, tensor] : saved.tensors) {
+    CAPTURE(name);
+    REQUIRE(loaded.tensors.count(name) == 1);
+    CHECK(same_bits(loaded.tensors.at(name), tensor));
+  }
+  const auto model = loaded.with_prefix("model.");
+  CHECK(model.size() == 2);
+  CHECK(model.count("weight") == 1);
+  CHECK(model.count("steps") == 1);
+}
+
+TEST_CASE("a checkpoint that is not one is refused by name and place") {
+  const TemporaryDirectory folder;
+  const auto load = [](const std::string& path) {
+    return message_of([&] { optim::load_checkpoint(path, "train_test"); });
+  };
+  const auto mentions = [](const std::string& text, const std::string& part) {
+    const bool found = text.find(part) != std::string::npos;
+    if (!found) MESSAGE(text);
+    return found;
+  };
+  const std::string missing = folder.file("missing.h5");
+  CHECK(mentions(load(missing), missing));
+
+  const std::string text = folder.file("text.h5");
+  std::ofstream(text) << "not a checkpoint";
+  CHECK(mentions(load(text), text));
+  CHECK(mentions(load(text), "HDF5"));
+
+  const std::string other = folder.file("other.h5");
+  H5Writer dataset(other);
+  dataset.attribute("", "format", std::string("adjoint.graph"));
+  dataset.commit();
+  CHECK(mentions(load(other), "adjoint.checkpoint"));
+
+  const std::string newer = folder.file("newer.h5");
+  H5Writer future(newer);
+  future.attribute("", "format", std::string("adjoint.checkpoint"));
+  future.attribute("", "version", int64_t{2});
+  future.commit();
+  CHECK(mentions(load(newer), "version"));
+
+  const std::string good = folder.file("good.h5");
+  optim::save_checkpoint(example(3), good);
+  CHECK(mentions(message_of([&] { optim::load_checkpoint(good, "train_gat"); }), "train_test"));
+  const Checkpoint loaded = optim::load_checkpoint(good, "train_test");
+  CHECK(mentions(message_of([&] { loaded.integer("nothing"); }), "nothing"));
+  CHECK(mentions(message_of([&] { loaded.integer("model"); }), "GCN 3-2"));
+  CHECK(mentions(message_of([&] { loaded.integer("third"); }), "number"));
+
+  CHECK(message_of([&] { optim::save_checkpoint(example(1), folder.file("no/such/folder.h5")); }) !=
+        "no DataError");
+}
+
+TEST_CASE("a kill at any moment leaves the old checkpoint or the new one") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("killed.h5");
+  constexpr int64_t kRows = 20000;
+  optim::save_checkpoint(example(0, kRows), path);
+  int64_t last = 0;
+  for (int round = 0; round < 40; ++round) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      set_num_threads(1);  // the threads of the parent did not come along
+      for (int64_t epoch = last + 1;; ++epoch) optim::save_checkpoint(example(epoch, kRows), path);
+    }
+    usleep(static_cast<useconds_t>(500 + 733 * round));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    const Checkpoint loaded = optim::load_checkpoint(path, "train_test");
+    const int64_t epoch = loaded.integer("epoch");
+    CHECK(epoch >= last);
+    REQUIRE(
+        same_bits(loaded.tensors.at("model.weight"), Tensor::full({kRows, 3}, static_cast<double>(epoch))));
+    last = epoch;
+  }
+  CHECK(last > 0);
+}
