@@ -1,0 +1,192 @@
+#include "common.h"
+
+#include "common/options.h"
+#include "common/outputs.h"
+#include "common/trainer.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <set>
+
+#include <fmt/ranges.h>
+
+namespace adj::apps {
+
+namespace {
+
+/// Reads, checks and prepares what --data names.
+Dataset load_data(const Program& program, const Settings& settings, Device device) {
+  const bool demo = settings.data.empty();
+  Dataset data = demo ? load_demo_dataset() : load_dataset(settings.data);
+  const std::string file = demo ? data.name : settings.data;
+  if (data.task != Task::node_class)
+    data_fail("{}: attribute task: {}, {} trains node_class", file, name_of(data.task), program.name);
+  if (!data.x) data_fail("{}: nodes/x: missing, {} needs node features", file, program.name);
+  if (!data.y) data_fail("{}: nodes/y: missing, {} needs labels", file, program.name);
+  if (data.splits.empty())
+    data_fail(
+        "{}: splits: missing; to train on it, write splits/train, splits/val and splits/test (int32 node "
+        "indices)",
+        file);
+  const auto splits = static_cast<int64_t>(data.splits.size());
+  if (settings.split >= splits)
+    throw UsageError(
+        fmt::format("--split: expected 0 to {} for {}, got {}", splits - 1, file, settings.split));
+  data.use_split(static_cast<size_t>(settings.split));
+  if (settings.normalize) data.x = data.x.row_normalized();
+  return data.to(device);
+}
+
+/// Refuses, before anything is trained, outputs that cannot be written or that would overwrite an input or
+/// each other.
+void check_outputs(Settings& settings) {
+  if (!settings.metrics.empty() && !MetricsFile::knows(settings.metrics))
+    throw UsageError(fmt::format("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", settings.metrics));
+  if (!settings.plot.empty() && !settings.plot.ends_with(".svg"))
+    throw UsageError(fmt::format("--plot: expected FILE.svg, got '{}'", settings.plot));
+  std::set<std::filesystem::path> taken;
+  if (!settings.data.empty()) taken.insert(std::filesystem::weakly_canonical(settings.data));
+  const auto check = [&](const char* option, std::string& path) {
+    if (path.empty()) return;
+    if (!taken.insert(std::filesystem::weakly_canonical(path)).second)
+      throw UsageError(fmt::format("--{}: '{}' is the name of another file of this run", option, path));
+    path = writable_path(option, path);
+  };
+  check("checkpoint", settings.checkpoint);
+  check("metrics", settings.metrics);
+  check("predict", settings.predict);
+  check("plot", settings.plot);
+  if (!settings.plot.empty()) require_gnuplot();
+}
+
+double mean(const std::vector<RunResult>& results, double RunResult::*field) {
+  double sum = 0.0;
+  for (const RunResult& r : results) sum += r.*field;
+  return sum / static_cast<double>(results.size());
+}
+
+/// Sample standard deviation; 0 for a single run.
+double deviation(const std::vector<RunResult>& results, double RunResult::*field) {
+  if (results.size() < 2) return 0.0;
+  const double center = mean(results, field);
+  double sum = 0.0;
+  for (const RunResult& r : results) sum += (r.*field - center) * (r.*field - center);
+  return std::sqrt(sum / static_cast<double>(results.size() - 1));
+}
+
+int64_t median_best_epoch(const std::vector<RunResult>& results) {
+  std::vector<int64_t> epochs;
+  for (const RunResult& r : results) epochs.push_back(r.best_epoch);
+  std::sort(epochs.begin(), epochs.end());
+  return epochs[(epochs.size() - 1) / 2];
+}
+
+double peak_mb(Device device) {
+  if (device.is_cuda()) return static_cast<double>(memory_stats(device).peak) / 0x1p20;
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    double kib = 0.0;
+    if (word == "VmHWM:" && status >> kib) return kib / 1024.0;
+  }
+  return 0.0;
+}
+
+void print_summary(const Settings& settings, const Dataset& data, const Trainer& trainer, double peak) {
+  const auto& results = trainer.results();
+  const auto spread = [&](double RunResult::*field) {
+    return results.size() < 2 ? "" : fmt::format(" ± {:.4f}", deviation(results, field));
+  };
+  fmt::print("{} on {}{}: test accuracy {:.4f}{}\n", trainer.model(), data.name,
+             results.size() < 2 ? "" : fmt::format(", {} runs", results.size()),
+             mean(results, &RunResult::test_acc), spread(&RunResult::test_acc));
+  if (const double auc = mean(results, &RunResult::test_auc); std::isfinite(auc))
+    fmt::print("test ROC-AUC {:.4f}{}\n", auc, spread(&RunResult::test_auc));
+  fmt::print("validation accuracy {:.4f}{} at epoch {} of {}; {:.3g} ms an epoch; peak {:.0f} MB\n",
+             mean(results, &RunResult::val_acc), spread(&RunResult::val_acc), median_best_epoch(results),
+             settings.epochs, trainer.epoch_ms(), peak);
+  if (settings.data.empty())
+    fmt::print("This was the dataset that comes along. For Cora, see data/README.md, then: --data cora.h5\n");
+}
+
+void print_json(const Program& program, const Settings& settings, const Dataset& data, const Trainer& trainer,
+                double peak) {
+  const auto& results = trainer.results();
+  fmt::print(
+      R"({{"app": {}, "dataset": {}, "model": {}, "device": {}, "seed": {}, "runs": {}, "epochs": {}, )"
+      R"("train_loss": {}, "val_acc": {}, "test_acc": {}, "test_acc_std": {}, "best_epoch": {}, )"
+      R"("epoch_ms": {:.4f}, "peak_mb": {:.1f}}})"
+      "\n",
+      json_text(program.name), json_text(data.name), json_text(trainer.model()),
+      json_text(data.device().str()), settings.seed, settings.runs, settings.epochs,
+      mean(results, &RunResult::train_loss), mean(results, &RunResult::val_acc),
+      mean(results, &RunResult::test_acc), deviation(results, &RunResult::test_acc),
+      median_best_epoch(results), trainer.epoch_ms(), peak);
+}
+
+void train_with(const Program& program, CommandLine line) {
+  Settings& settings = line.settings;
+  if (settings.quiet) set_log_level(LogLevel::warning);
+  if (settings.threads > 0) set_num_threads(static_cast<int>(settings.threads));
+  const Device device = Device::parse(settings.device);
+  check_outputs(settings);
+  const Dataset data = load_data(program, settings, device);
+  log_info("{}: {} nodes, {} edges, {} features, {} classes; {} nodes to train, {} to validate, {} to test",
+           data.name, data.num_nodes(), data.graph.num_edges(), data.num_features(), data.num_classes(),
+           data.train.numel(), data.val.numel(), data.test.numel());
+
+  Trainer trainer(program, line, data);
+  if (!settings.resume.empty()) trainer.resume(settings.resume);
+  log_info("{} on {}", trainer.model(), device.str());
+  std::unique_ptr<MetricsFile> metrics;
+  if (!settings.metrics.empty()) metrics = std::make_unique<MetricsFile>(settings.metrics);
+  trainer.run(metrics.get());
+
+  if (metrics) metrics->commit();
+  if (!settings.predict.empty())
+    write_predictions(settings.predict, program.name, data.name, trainer.logits());
+  if (!settings.plot.empty())
+    write_plot(settings.plot, fmt::format("{} on {}", trainer.model(), data.name), trainer.history());
+  const double peak = peak_mb(device);
+  if (!settings.quiet || !settings.json) print_summary(settings, data, trainer, peak);
+  if (settings.json) print_json(program, settings, data, trainer, peak);
+  if (std::fflush(stdout) != 0) fail("standard output: {}", std::strerror(errno));
+}
+
+}  // namespace
+
+int run_program(const std::string& name, const std::function<void()>& body) {
+  try {
+    body();
+    return 0;
+  } catch (const Interrupted& interrupted) {
+    fmt::print(stderr, "{}: {}\n", name, interrupted.message);
+    return 128 + interrupted.signal;
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "{}: {}\nTry '{} --help'.\n", name, error.what(), name);
+    return 2;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "{}: out of memory\n", name);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", name, error.what());
+  }
+  return 1;
+}
+
+int train(int argc, char** argv, const Program& program) {
+  return run_program(program.name, [&] {
+    if (auto line = read_command_line(argc, argv, program)) train_with(program, std::move(*line));
+  });
+}
+
+std::vector<int64_t> widths_of(const Dataset& data, const Settings& settings) {
+  std::vector<int64_t> widths(static_cast<size_t>(settings.layers) + 1, settings.hidden);
+  widths.front() = data.num_features();
+  widths.back() = data.num_classes();
+  return widths;
+}
+
+std::string dashed(const std::vector<int64_t>& widths) { return fmt::format("{}", fmt::join(widths, "-")); }
+
+}  // namespace adj::apps

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "options.h"
+#include "outputs.h"
+
+#include <csignal>
+
+namespace adj::apps {
+
+/// SIGINT or SIGTERM came: the epoch was finished, and the checkpoint written where one was asked for.
+struct Interrupted {
+  int signal;
+  std::string message;
+};
+
+/// How one run ended, with the weights of its best validation epoch (train_loss: of its last epoch).
+struct RunResult {
+  double train_loss, val_acc, test_acc;
+  double test_auc;  ///< NaN unless there are two classes
+  int64_t best_epoch;
+};
+
+/// Trains the runs that are asked for, one after the other.
+class Trainer {
+ public:
+  Trainer(const Program& program, const CommandLine& line, const Dataset& data);
+  /// Goes on from a checkpoint. Throws DataError where it is not of this program, dataset, model and options.
+  void resume(const std::string& path);
+  /// `metrics` may be null. Throws Interrupted.
+  void run(MetricsFile* metrics);
+
+  const std::string& model() const { return training_.name; }
+  const std::vector<RunResult>& results() const { return results_; }
+  const std::vector<EpochRecord>& history() const { return history_; }
+  /// Of the last run.
+  const Tensor& logits() const { return logits_; }
+  /// Median over the epochs trained by this process, evaluation apart; 0 where there was none.
+  double epoch_ms() const;
+
+ private:
+  void start_run();
+  void train_epochs(Progress& progress, MetricsFile* metrics);
+  void evaluate(double train_loss);
+  void finish_run();
+  void restore(const optim::Checkpoint& checkpoint);
+  void save() const;
+  std::map<std::string, std::string> identity() const;
+
+  const Program& program_;
+  const CommandLine& line_;
+  const Settings& settings_;
+  const Dataset& data_;
+
+  int64_t run_ = 0, epoch_ = 0;
+  bool stopped_ = false;
+  Training training_;
+  std::unique_ptr<optim::EarlyStopping> best_;
+  std::vector<RunResult> results_;
+  std::vector<EpochRecord> history_;
+  std::vector<double> epoch_ms_;
+  Tensor logits_;
+};
+
+}  // namespace adj::apps
