@@ -1,0 +1,18 @@
+#include "spmm_launch.cuh"
+
+namespace adj::kernels::cuda {
+
+template <>
+void own_spmm<uint16_t>(const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activation activation,
+                        Tensor& y) {
+  using S = uint16_t;
+  static constexpr SpmmVariant<S> kVariants[] = {
+      spmm_variant<S, 8, 32, 1, 4>(), spmm_variant<S, 8, 32, 2, 2>(), spmm_variant<S, 8, 16, 1, 4>(),
+      spmm_variant<S, 8, 8, 1, 4>(),  spmm_variant<S, 8, 4, 1, 4>(),  spmm_variant<S, 4, 32, 1, 4>(),
+      spmm_variant<S, 4, 32, 1, 8>(), spmm_variant<S, 2, 32, 1, 4>(), spmm_variant<S, 2, 8, 1, 4>(),
+      spmm_variant<S, 1, 32, 1, 4>(), spmm_variant<S, 1, 8, 1, 4>(),
+  };
+  run_own_spmm(kVariants, a, x, bias, activation, y);
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,18 @@
+#include "spmm_launch.cuh"
+
+namespace adj::kernels::cuda {
+
+template <>
+void own_spmm<double>(const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activation activation,
+                      Tensor& y) {
+  using S = double;
+  static constexpr SpmmVariant<S> kVariants[] = {
+      spmm_variant<S, 2, 32, 1, 4>(),
+      spmm_variant<S, 2, 8, 1, 4>(),
+      spmm_variant<S, 1, 32, 1, 4>(),
+      spmm_variant<S, 1, 4, 1, 4>(),
+  };
+  run_own_spmm(kVariants, a, x, bias, activation, y);
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,122 @@
+#pragma once
+
+// Shapes of spmm_kernel and how one is launched. Which shape runs is spmm_choice.h's to say: all of them give
+// the same bits.
+
+#include "spmm_choice.h"
+#include "spmm_kernels.cuh"
+
+namespace adj::kernels::cuda {
+
+constexpr double kLeakySlope = 0.01;
+
+template <class S>
+struct SpmmVariant {
+  SpmmShape shape;
+  void (*kernel)(SpmmArguments<S>);
+  size_t (*shared_bytes)(int threads);
+};
+
+/// Several chunks are for widths that are a multiple of the slab.
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll>
+constexpr SpmmVariant<S> spmm_variant() {
+  return {{kVector, kLanes, kChunks, kMostThreads<S, kVector, kLanes, kChunks, kUnroll, false>, kChunks > 1},
+          spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, (kChunks > 1), true, false>,
+          stage_bytes<S, kLanes, false>};
+}
+
+template <class S>
+void check_width(const char* name, int64_t width) {
+  constexpr int64_t kMostBytes = int64_t{1} << 31;
+  ADJ_CHECK(width * static_cast<int64_t>(sizeof(S)) < kMostBytes, "{}: rows of {} features are too wide",
+            name, width);
+}
+
+/// What every pass over the items of a structure is given.
+template <class S>
+SpmmArguments<S> spmm_arguments(const CsrMatrix& a, const SpmmPlan& plan, const void* x, int64_t width) {
+  SpmmArguments<S> arguments{};
+  arguments.starts = plan.item_starts();
+  arguments.items = static_cast<int>(plan.items);
+  arguments.offsets = a.csr.offsets.template data<int64_t>();
+  arguments.indices = a.csr.indices.template data<int32_t>();
+  if (a.values) arguments.values = a.values.template data<Sum<S>>();
+  if (a.order) arguments.order = a.order.template data<int32_t>();
+  arguments.x = static_cast<const S*>(x);
+  arguments.width = static_cast<int>(width);
+  arguments.pitch = static_cast<uint32_t>(width * static_cast<int64_t>(sizeof(S)));
+  return arguments;
+}
+
+template <class S>
+void launch_items(const char* name, int device, const SpmmShape& shape, int threads, size_t shared_bytes,
+                  unsigned slabs, void (*kernel)(SpmmArguments<S>), const SpmmArguments<S>& arguments) {
+  const int groups = threads / shape.lanes;
+  adj::cuda::launch(
+      name,
+      {.device = device,
+       .blocks = dim3(static_cast<unsigned>(adj::cuda::ceil_div(arguments.items, groups)), slabs),
+       .threads = static_cast<unsigned>(threads),
+       .shared_bytes = shared_bytes},
+      kernel, arguments);
+}
+
+/// Sums what cut rows left in the workspace.
+template <class S>
+void launch_merge(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& arguments) {
+  if (plan.heavy_rows == 0) return;
+  adj::cuda::launch(name,
+                    {.device = device,
+                     .blocks = dim3(static_cast<unsigned>(plan.heavy_rows),
+                                    static_cast<unsigned>(adj::cuda::ceil_div(arguments.width, 32))),
+                     .threads = 256},
+                    merge_kernel<S>, plan.heavy_row_list(), plan.totals.template data<int64_t>(), arguments);
+}
+
+/// Y = act(A X + bias) by the own kernels, none, relu or leaky_relu. One file per S instantiates it.
+template <class S>
+void own_spmm(const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activation activation, Tensor& y);
+
+template <>
+void own_spmm<float>(const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activation activation,
+                     Tensor& y);
+template <>
+void own_spmm<double>(const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activation activation,
+                      Tensor& y);
+template <>
+void own_spmm<uint16_t>(const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activation activation,
+                        Tensor& y);
+
+/// The body of own_spmm over the shapes that S has.
+template <class S, size_t N>
+void run_own_spmm(const SpmmVariant<S> (&variants)[N], const CsrMatrix& a, const Tensor& x,
+                  const Tensor& bias, Activation activation, Tensor& y) {
+  const Device device = a.csr.device();
+  const int64_t width = x.size(1);
+  const SpmmPlan plan = spmm_plan(a.csr);
+  if (plan.items == 0 || width == 0) return;
+  check_width<S>("spmm", width);
+  Tensor workspace = Tensor::empty({plan.slots, width}, sizeof(S) == 8 ? DType::f64 : DType::f32, device);
+  SpmmArguments<S> arguments = spmm_arguments<S>(a, plan, x.raw_data(), width);
+  arguments.y = static_cast<S*>(y.raw_mutable_data());
+  arguments.partial = workspace.template mutable_data<Sum<S>>();
+  arguments.epilogue = bias || activation != Activation::none;
+  arguments.activation = activation;
+  if (bias) arguments.bias = bias.template data<Sum<S>>();
+  arguments.slope = Sum<S>(kLeakySlope);
+
+  const auto run = [&](int index, int threads) {
+    const SpmmVariant<S>& variant = variants[index];
+    launch_items<S>("spmm", device.index, variant.shape, threads, variant.shared_bytes(threads),
+                    static_cast<unsigned>(adj::cuda::ceil_div(width, variant.shape.slab())), variant.kernel,
+                    arguments);
+    launch_merge<S>("spmm", device.index, plan, arguments);
+  };
+  SpmmShape shapes[N];
+  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
+  const SpmmProblem problem{&a.csr, width, sizeof(S), alignment_of(x, y)};
+  const SpmmChoice choice = choose_spmm(problem, shapes, run);
+  run(choice.variant, choice.threads);
+}
+
+}  // namespace adj::kernels::cuda
