@@ -1,5 +1,6 @@
 #include "../support.h"
 #include <adjoint/kernels/spmm.h>
+#include <adjoint/kernels/spmm_backend.h>
 
 #include <algorithm>
 #include <cmath>
@@ -222,6 +223,89 @@ TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
           }
         }
       }
+  }
+}
+
+TEST_CASE("spmm takes very heavy rows, wide rows and rows that begin anywhere") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    std::vector<int64_t> lengths(40, 3);
+    lengths[0] = 0;
+    lengths[1] = 100000;
+    lengths[38] = 33;
+    lengths[39] = 0;
+    const Matrix m = matrix_of(lengths, 1000, device);
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (int64_t width : {4, 33, 512, 1000}) {
+        CAPTURE(name_of(dtype));
+        CAPTURE(width);
+        const Case c(m, Values::ordered, values_of(dtype));
+        // One element into an allocation: aligned for nothing wider than an element.
+        const Tensor x = random_tensor({m.csr.cols * width + 1}, dtype, device)
+                             .rows(1, m.csr.cols * width + 1)
+                             .reshape({m.csr.cols, width});
+        Tensor aligned = Tensor::empty({m.csr.rows, width}, dtype, device);
+        Tensor shifted = Tensor::empty({m.csr.rows * width + 1}, dtype, device)
+                             .rows(1, m.csr.rows * width + 1)
+                             .reshape({m.csr.rows, width});
+        kernels::spmm(c.a(), x.clone(), {}, Activation::none, aligned);
+        kernels::spmm(c.a(), x, {}, Activation::none, shifted);
+        CHECK(close(aligned, multiply_plainly(c, values(x), width), tolerance(dtype)));
+        CHECK(same_bits(aligned, shifted));
+      }
+  }
+}
+
+TEST_CASE("spmm has the same bits however often it is called") {
+  // On a GPU the second call of a large product measures which kernel is fastest.
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    std::vector<int64_t> lengths(2000);
+    for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 61);
+    lengths[7] = 5000;
+    const Matrix m = matrix_of(lengths, 2000, device);
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (int64_t width : {100, 512}) {
+        CAPTURE(name_of(dtype));
+        CAPTURE(width);
+        const Case c(m, Values::direct, values_of(dtype));
+        const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
+        const Tensor bias = random_tensor({width}, values_of(dtype), device);
+        Tensor first = Tensor::empty({m.csr.rows, width}, dtype, device);
+        kernels::spmm(c.a(), x, bias, Activation::relu, first);
+        for (int call = 0; call < 3; ++call) {
+          Tensor again = random_tensor({m.csr.rows, width}, dtype, device);
+          kernels::spmm(c.a(), x, bias, Activation::relu, again);
+          CHECK(same_bits(first, again));
+        }
+      }
+  }
+}
+
+TEST_CASE("cuSPARSE computes the same product, with the same bits in every run") {
+  for (Device device : devices()) {
+    if (device.is_cpu()) continue;
+    kernels::set_spmm_backend(kernels::SpmmBackend::cusparse);
+    const Matrix m = skewed(device);
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (Values kind : {Values::none, Values::direct, Values::ordered})
+        for (int64_t width : {1, 16, 100}) {
+          CAPTURE(name_of(dtype));
+          CAPTURE(static_cast<int>(kind));
+          CAPTURE(width);
+          const Case c(m, kind, values_of(dtype));
+          const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
+          Tensor first = Tensor::empty({m.csr.rows, width}, dtype, device);
+          kernels::spmm(c.a(), x, {}, Activation::none, first);
+          CHECK(close(first, multiply_plainly(c, values(x), width),
+                      dtype == DType::bf16 ? 2e-2 : tolerance(dtype)));
+          for (int call = 0; call < 5; ++call) {
+            Tensor again = Tensor::empty({m.csr.rows, width}, dtype, device);
+            kernels::spmm(c.a(), x, {}, Activation::none, again);
+            CHECK(same_bits(first, again));
+          }
+        }
+    kernels::set_spmm_backend(kernels::SpmmBackend::automatic);
   }
 }
 

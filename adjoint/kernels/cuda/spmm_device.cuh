@@ -63,7 +63,7 @@ template <class S>
 __device__ __forceinline__ Sum<S> finish(const SpmmArguments<S>& a, Sum<S> value, int feature) {
   using A = Sum<S>;
   if (a.bias != nullptr) value += a.bias[feature];
-  if (a.activation == Activation::none || value > A(0)) return value;
+  if (a.activation == Activation::none || !(value < A(0))) return value;  // NaN stays
   return a.activation == Activation::relu ? A(0) : value * a.slope;
 }
 
