@@ -1,0 +1,97 @@
+#include "../reference/plain.h"
+#include <adjoint/autograd/dropout.h>
+#include <adjoint/autograd/linear.h>
+
+using namespace adj;
+using namespace adj::test;
+
+TEST_CASE("gradients of dropout with a generator that is restarted") {
+  for (Device device : devices())
+    for (float p : {0.1f, 0.5f, 0.9f}) {
+      CAPTURE(device.str());
+      CAPTURE(p);
+      Draw draw(90, device);
+      const auto f = [&](const std::vector<Var>& v) {
+        Generator generator(3);
+        return dropout(v[0], p, true, generator);
+      };
+      check(f, {draw.normal({7, 5})});
+    }
+}
+
+TEST_CASE("dropout keeps the share it should, scaled to keep the mean") {
+  for (Device device : devices())
+    for (float p : {0.25f, 0.5f, 0.8f}) {
+      CAPTURE(device.str());
+      CAPTURE(p);
+      Generator generator(4);
+      const std::vector<double> y =
+          values(dropout(Tensor::full({200, 501}, 3.0, DType::f32, device), p, true, generator).value());
+      double kept = 0.0, sum = 0.0;
+      for (double v : y) {
+        sum += v;
+        if (v == 0.0) continue;
+        CHECK(v == doctest::Approx(3.0 / (1.0 - static_cast<double>(p))).epsilon(1e-4));
+        kept += 1.0;
+      }
+      const auto n = static_cast<double>(y.size());
+      CHECK(kept / n == doctest::Approx(1.0 - static_cast<double>(p)).epsilon(0.02));
+      CHECK(sum / n == doctest::Approx(3.0).epsilon(0.02));
+    }
+}
+
+TEST_CASE("dropout takes one stream at each call, and none where it does nothing") {
+  Generator generator(5);
+  const Var x = Tensor::full({100}, 1.0);
+  const Tensor first = dropout(x, 0.5f, true, generator).value(),
+               second = dropout(x, 0.5f, true, generator).value();
+  CHECK(generator.position() == 2);
+  CHECK_FALSE(same_bits(first, second));
+  CHECK(dropout(x, 0.0f, true, generator).value().shares_storage_with(x.value()));
+  CHECK(dropout(x, 0.5f, false, generator).value().shares_storage_with(x.value()));
+  CHECK(generator.position() == 2);
+  generator.set_state(5, 1);
+  CHECK(same_bits(dropout(x, 0.5f, true, generator).value(), second));
+}
+
+TEST_CASE("dropout of sparse features draws the stored values and leaves the structure") {
+  for (Device device : devices())
+    for (bool has_values : {true, false}) {
+      CAPTURE(device.str());
+      CAPTURE(has_values);
+      Draw draw(91, device, DType::f32);
+      const SparseMatrix s = draw.sparse(50, 40, 1000, has_values);
+      Generator generator(6);
+      const Var y = dropout(Var(s), 0.25f, true, generator);
+      REQUIRE(y.is_sparse());
+      CHECK(y.sparse().pattern() == s.pattern());
+      const auto before = has_values ? values(s.values()) : std::vector<double>(1000, 1.0);
+      const auto after = values(y.sparse().values());
+      int kept = 0;
+      for (size_t e = 0; e < 1000; ++e) {
+        if (after[e] == 0.0) continue;
+        CHECK(after[e] == doctest::Approx(before[e] / 0.75).epsilon(1e-5));
+        ++kept;
+      }
+      CHECK(kept > 680);
+      CHECK(kept < 820);
+    }
+}
+
+TEST_CASE("the gradient behind sparse dropout uses the values that were kept") {
+  for (Device device : devices()) {
+    Draw draw(92, device);
+    const SparseMatrix drawn = draw.sparse(9, 6, 30);
+    SparseMatrix s = drawn.with_values(drawn.values().to(DType::f32));
+    s.keep_adjoint();
+    const auto f = [&](const std::vector<Var>& v) {
+      Generator generator(8);
+      return linear(dropout(Var(s), 0.5f, true, generator), v[0]);
+    };
+    check(f, {draw.normal({6, 3})});
+  }
+}
+
+TEST_CASE("dropout refuses a probability that is none") {
+  for (float p : {-0.1f, 1.0f, 1.5f}) CHECK_THROWS_AS(dropout(Tensor::zeros({2}), p), Error);
+}

@@ -1,0 +1,133 @@
+#include "../reference/plain.h"
+#include <adjoint/autograd/loss.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+std::vector<int32_t> rows_of(const Tensor& index, int64_t n) {
+  if (index) return index.to_vector<int32_t>();
+  std::vector<int32_t> all(static_cast<size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+double plain_cross_entropy(const Dense& x, const Tensor& label, const Tensor& index) {
+  const auto rows = rows_of(index, x.rows);
+  const auto y = label.to_vector<int32_t>();
+  double sum = 0.0;
+  for (int32_t i : rows) {
+    double largest = -std::numeric_limits<double>::infinity(), total = 0.0;
+    for (int64_t c = 0; c < x.cols; ++c) largest = std::max(largest, x(i, c));
+    for (int64_t c = 0; c < x.cols; ++c) total += std::exp(x(i, c) - largest);
+    sum += largest + std::log(total) - x(i, y[static_cast<size_t>(i)]);
+  }
+  return sum / static_cast<double>(rows.size());
+}
+
+template <class F>
+double plain_mean(const Dense& x, const Dense& t, const Tensor& index, F&& f) {
+  const auto rows = rows_of(index, x.rows);
+  double sum = 0.0;
+  for (int32_t i : rows)
+    for (int64_t j = 0; j < x.cols; ++j) sum += f(x(i, j), t(i, j));
+  return sum / static_cast<double>(rows.size()) / static_cast<double>(x.cols);
+}
+
+double bce_of(double x, double t) { return std::max(x, 0.0) - x * t + std::log1p(std::exp(-std::abs(x))); }
+double square_of(double x, double t) { return (x - t) * (x - t); }
+
+}  // namespace
+
+TEST_CASE("losses equal plain loops, over all rows and over some") {
+  for (Device device : devices())
+    for (const Shape& shape : {Shape{1, 1}, Shape{13, 7}, Shape{501, 3}, Shape{40, 100}}) {
+      const int64_t n = shape[0];
+      Draw draw(80, device);
+      const Tensor x = draw.uniform(shape, -6.0, 6.0), target = draw.uniform(shape, 0.0, 1.0);
+      const Tensor label = draw.ints(n, 0, static_cast<int32_t>(shape[1]));
+      for (const Tensor& index : {Tensor{}, draw.distinct((n + 1) / 2, n), draw.distinct(1, n)}) {
+        CAPTURE(device.str());
+        CAPTURE(shape.str());
+        CAPTURE(index.str());
+        const double ce = plain_cross_entropy(Dense(x), label, index);
+        const double bce = plain_mean(Dense(x), Dense(target), index, bce_of);
+        const double mse = plain_mean(Dense(x), Dense(target), index, square_of);
+        CHECK(cross_entropy(x, label, index).value().shape() == Shape{});
+        CHECK(cross_entropy(x, label, index).item() == doctest::Approx(ce).epsilon(1e-12));
+        CHECK(bce_with_logits(x, target, index).item() == doctest::Approx(bce).epsilon(1e-12));
+        CHECK(mse_loss(x, target, index).item() == doctest::Approx(mse).epsilon(1e-12));
+        const Tensor x32 = x.to(DType::f32), target32 = target.to(DType::f32);
+        CHECK(cross_entropy(x32, label, index).item() == doctest::Approx(ce).epsilon(1e-5));
+        CHECK(bce_with_logits(x32, target32, index).item() == doctest::Approx(bce).epsilon(1e-5));
+        CHECK(mse_loss(x32, target32, index).item() == doctest::Approx(mse).epsilon(1e-5));
+      }
+    }
+}
+
+TEST_CASE("gradients of losses") {
+  for (Device device : devices())
+    for (const Shape& shape : {Shape{6, 4}, Shape{5, 1}, Shape{3, 9}}) {
+      Draw draw(81, device);
+      const Tensor x = draw.normal(shape), target = draw.uniform(shape, 0.0, 1.0);
+      const Tensor label = draw.ints(shape[0], 0, static_cast<int32_t>(shape[1]));
+      for (const Tensor& index : {Tensor{}, draw.distinct(3, shape[0])}) {
+        CAPTURE(device.str());
+        CAPTURE(shape.str());
+        CAPTURE(index.str());
+        check([&](const auto& v) { return cross_entropy(v[0], label, index); }, {x});
+        check([&](const auto& v) { return bce_with_logits(v[0], target, index); }, {x});
+        check([&](const auto& v) { return mse_loss(v[0], target, index); }, {x});
+      }
+    }
+}
+
+TEST_CASE("rows that a loss did not select have the gradient zero") {
+  for (Device device : devices()) {
+    Draw draw(82, device, DType::f32);
+    const Tensor label = draw.ints(9, 0, 4), target = draw.uniform({9, 4}, 0.0, 1.0),
+                 index = draw.distinct(4, 9);
+    const auto chosen = index.to_vector<int32_t>();
+    for (int which = 0; which < 3; ++which) {
+      const Var x = Var::parameter(draw.normal({9, 4}));
+      const Var loss = which == 0   ? cross_entropy(x, label, index)
+                       : which == 1 ? bce_with_logits(x, target, index)
+                                    : mse_loss(x, target, index);
+      loss.backward();
+      const Dense dx(x.grad());
+      for (int32_t i = 0; i < 9; ++i) {
+        const bool selected = std::find(chosen.begin(), chosen.end(), i) != chosen.end();
+        CHECK((dx(i, 0) != 0.0) == selected);
+      }
+    }
+  }
+}
+
+TEST_CASE("losses of huge logits stay finite and right") {
+  for (Device device : devices()) {
+    const Var x = Var::parameter(
+        Tensor::from(std::vector<float>{1000.0f, -1000.0f, -1000.0f, 1000.0f}, {2, 2}, device));
+    const Tensor label = Tensor::from(std::vector<int32_t>{0, 0}, device);
+    const Var loss = cross_entropy(x, label);
+    CHECK(loss.item() == doctest::Approx(1000.0));
+    loss.backward();
+    CHECK(close(x.grad(), std::vector<double>{0.0, 0.0, -0.5, 0.5}, 1e-6));
+    const Tensor target = Tensor::from(std::vector<float>{1.0f, 0.0f, 1.0f, 0.0f}, {2, 2}, device);
+    const Var bce = bce_with_logits(x, target);
+    CHECK(bce.item() == doctest::Approx(500.0));
+  }
+}
+
+TEST_CASE("losses refuse what does not fit") {
+  const Var x = Tensor::zeros({4, 3});
+  const Tensor label = Tensor::zeros({4}, DType::i32), index = Tensor::empty({0}, DType::i32);
+  CHECK_THROWS_AS(cross_entropy(x, label, index), Error);
+  CHECK_THROWS_AS(cross_entropy(x, Tensor::zeros({5}, DType::i32)), Error);
+  CHECK_THROWS_AS(cross_entropy(x, Tensor::zeros({4})), Error);
+  CHECK_THROWS_AS(bce_with_logits(x, Tensor::zeros({4, 2})), Error);
+  CHECK_THROWS_AS(mse_loss(x, Tensor::zeros({3, 4})), Error);
+  CHECK(mentions(error_of([&] { cross_entropy(x, Tensor::full({4}, 3.0, DType::i32)); }), "3"));
+}

@@ -1,0 +1,202 @@
+#include "../reference/plain.h"
+#include <adjoint/autograd/ops.h>
+#include <adjoint/autograd/tape.h>
+#include <adjoint/core/allocator.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr int64_t kRows = 500, kCols = 64;
+constexpr size_t kBytes = kRows * kCols * sizeof(float);  // 128000, a multiple of the allocator's 256
+
+size_t current(Device device) { return memory_stats(device).current; }
+
+// Passes its input on, and calls `f` when the backward pass goes by.
+template <class F>
+Var probe(const Var& x, F f) {
+  return record("probe", x.value(), {x}, [f](Tensor dy, Gradients& out) {
+    f();
+    out.add(0, std::move(dy));
+  });
+}
+
+}  // namespace
+
+TEST_CASE("diamonds add up the gradients of their branches") {
+  for (Device device : devices()) {
+    Draw draw(110, device);
+    const std::vector<Tensor> in{draw.normal({3, 2})};
+    check(
+        [](const auto& v) {
+          const Var h = v[0] * v[0];
+          return (h + 2.0 * h) * (h - v[0]);
+        },
+        in);
+    check(
+        [](const auto& v) {
+          Var h = v[0];
+          for (int i = 0; i < 4; ++i) h = 0.5 * (h + h * v[0]);
+          return h;
+        },
+        in);
+    // Branches of unequal length meet: the short one must wait for the long one.
+    check(
+        [](const auto& v) {
+          const Var h = gelu(v[0]);
+          return h * gelu(gelu(gelu(h)));
+        },
+        in);
+  }
+}
+
+TEST_CASE("each op goes backward once, however many use its value") {
+  int passes = 0;
+  const Var x = Var::parameter(Tensor::full({2}, 1.0));
+  const Var h = probe(x * x, [&] { ++passes; });
+  sum((h + h) * h + gelu(h)).backward();
+  CHECK(passes == 1);
+}
+
+TEST_CASE("only what leads to a gradient is computed") {
+  const Var x = Var::parameter(Tensor::full({2}, 1.0)), constant = Tensor::full({2}, 3.0);
+  record("two inputs", Tensor::zeros({2}), {x, constant, Var{}}, [](Tensor dy, Gradients& out) {
+    CHECK(out.wanted(0));
+    CHECK_FALSE(out.wanted(1));
+    CHECK_FALSE(out.wanted(2));
+    out.add(1, dy);
+    out.add(0, dy);
+  }).backward(Tensor::full({2}, 1.0));
+  CHECK(close(x.grad(), std::vector<double>(2, 1.0), 0.0));
+  CHECK_FALSE(constant.grad());
+  CHECK(recording({constant, x}));
+  CHECK_FALSE(recording({constant, Var{}}));
+}
+
+TEST_CASE("a gradient of the wrong shape is an error at once") {
+  const Var x = Var::parameter(Tensor::zeros({2, 3}));
+  const Var y = record("bad", Tensor::zeros({2}), {x}, [](Tensor dy, Gradients& out) { out.add(0, dy); });
+  CHECK(mentions(error_of([&] { y.backward(Tensor::zeros({2})); }), "[2, 3]"));
+}
+
+TEST_CASE("a second backward pass over the same ops is an error that names the op") {
+  const Var x = Var::parameter(Tensor::full({2}, 1.0));
+  const Var h = gelu(x), loss = sum(h);
+  loss.backward();
+  CHECK(mentions(error_of([&] { loss.backward(); }), "sum was passed already"));
+  CHECK(mentions(error_of([&] { sum(h * h).backward(); }), "activate was passed already"));
+}
+
+TEST_CASE("changing a saved tensor in place is an error at backward that names the op") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(111, device, DType::f32);
+    const auto message = [&](const auto& f, const Tensor& changed) {
+      const Var y = f();
+      Tensor alias = changed;
+      alias.fill_(0.5);
+      const Tensor seed = Tensor::full(y.shape(), 1.0, y.dtype(), device);
+      const std::string text = error_of([&] { y.backward(seed); });
+      CHECK(mentions(text, "changed in place"));
+      return text;
+    };
+    const Var x = Var::parameter(draw.normal({4, 3})), w = Var::parameter(draw.normal({3, 3}));
+    const Var row = Var::parameter(draw.normal({3}));
+    CHECK(mentions(message([&] { return gelu(x); }, x.value()), "activate"));
+    CHECK(mentions(message([&] { return x * x; }, x.value()), "multiply"));
+    CHECK(mentions(message([&] { return linear(x, w); }, w.value()), "linear"));
+    CHECK(mentions(message([&] { return linear(x, w); }, x.value().rows(1, 2)), "[4, 3]"));
+    CHECK(mentions(message([&] { return layer_norm(x, row, row); }, row.value()), "layer_norm"));
+    const SparseMatrix a = draw.sparse(5, 4, 9);
+    const Var values = Var::parameter(a.values());
+    CHECK(
+        mentions(message([&] { return weighted_spmm(a.pattern(), values, x); }, x.value()), "weighted_spmm"));
+    const Tensor label = draw.ints(4, 0, 3), index = draw.distinct(2, 4);
+    CHECK(mentions(message([&] { return cross_entropy(x, label, index); }, label), "cross_entropy"));
+    CHECK(mentions(message([&] { return cross_entropy(x, label, index); }, index), "cross_entropy"));
+    CHECK(mentions(message([&] { return gather_rows(x, index); }, index), "gather_rows"));
+  }
+}
+
+TEST_CASE("changing what nobody saved is allowed") {
+  const Var x = Var::parameter(Tensor::full({2, 2}, 1.0));
+  const Var y = scale(relu(x), 2.0);
+  Tensor input = x.value();
+  input.fill_(-1.0);
+  sum(y).backward();
+  CHECK(close(x.grad(), std::vector<double>(4, 2.0), 0.0));
+}
+
+TEST_CASE("values that nobody saved are freed in the forward pass") {
+  for (Device device : devices()) {
+    Draw draw(112, device, DType::f32);
+    const Var x = Var::parameter(draw.normal({kRows, kCols}));
+    const size_t before = current(device);
+    Var y = x;
+    for (int i = 0; i < 10; ++i) y = scale(y, 1.1);
+    CHECK(current(device) - before == kBytes);
+    y = {};
+    CHECK(current(device) == before);
+    y = x;
+    for (int i = 0; i < 10; ++i) y = gelu(y);  // saves its input
+    CHECK(current(device) - before == 10 * kBytes);
+    const NoGrad scope;
+    y = x;
+    for (int i = 0; i < 10; ++i) y = gelu(y);
+    CHECK(current(device) - before == kBytes);
+  }
+}
+
+TEST_CASE("saved tensors are freed as the backward pass goes by them") {
+  for (Device device : devices()) {
+    Draw draw(113, device, DType::f32);
+    const Var x = Var::parameter(draw.normal({kRows, kCols}));
+    const size_t before = current(device);
+    constexpr size_t kOps = 20;
+    std::vector<size_t> held;
+    Var y = x;
+    for (size_t i = 0; i < kOps; ++i) y = gelu(probe(y, [&] { held.push_back(current(device) - before); }));
+    y = sum(y);
+    const size_t forward = current(device) - before;
+    CHECK(forward >= (kOps - 1) * kBytes);
+    reset_peak_memory(device);
+    y.backward();
+    CHECK(memory_stats(device).peak - before <= forward + 2 * kBytes);
+    // When the backward pass is at probe i, the ops above it have let go of what they saved.
+    REQUIRE(held.size() == kOps);
+    for (size_t i = 0; i < kOps; ++i) CHECK(held[i] <= (kOps - i + 1) * kBytes);
+    CHECK(current(device) - before <= kBytes + 256);  // the gradient, and the loss
+  }
+}
+
+TEST_CASE("deep chains neither recurse when they go backward nor when they go") {
+  constexpr int kOps = 100'000;
+  const Var x = Var::parameter(Tensor::full({1}, 1.0));
+  const auto chain = [&](auto op) {
+    Var y = x;
+    for (int i = 0; i < kOps; ++i) y = op(y);
+    return y;
+  };
+  Var y = chain([](const Var& v) { return scale(v, 1.0); });
+  y.backward();
+  CHECK(x.grad().item() == 1.0);
+  y = {};
+  chain([](const Var& v) { return scale(v, 1.0); });
+  chain([](const Var& v) { return gelu(v); });
+  chain([&](const Var& v) { return v + x; });
+  y = chain([](const Var& v) { return scale(v + v, 0.5); });
+  y.backward();
+  CHECK(x.grad().item() == 2.0);
+}
+
+TEST_CASE("a chain that another variable still holds stays whole") {
+  const Var x = Var::parameter(Tensor::full({2}, 1.0));
+  Var y = scale(x, 3.0);
+  Var z = scale(y, 5.0);
+  Var other = scale(y, 7.0);
+  z = {};
+  y = {};
+  sum(other).backward();
+  CHECK(close(x.grad(), std::vector<double>(2, 21.0), 0.0));
+}

@@ -1,0 +1,156 @@
+#include "../reference/plain.h"
+#include <adjoint/autograd/ops.h>
+
+using namespace adj;
+using namespace adj::test;
+
+TEST_CASE("constants take no gradient, parameters do") {
+  const Var constant = Tensor::zeros({2}), parameter = Var::parameter(Tensor::zeros({2}));
+  CHECK_FALSE(constant.requires_grad());
+  CHECK(parameter.requires_grad());
+  CHECK((constant + parameter).requires_grad());
+  CHECK_FALSE((constant + constant).requires_grad());
+  CHECK_THROWS_AS(Var::parameter(Tensor::zeros({2}, DType::i32)), Error);
+}
+
+TEST_CASE("an absent variable is one, and using it throws") {
+  const Var absent;
+  CHECK_FALSE(absent);
+  CHECK_FALSE(absent.requires_grad());
+  CHECK_FALSE(absent.is_sparse());
+  CHECK_THROWS_AS(absent.value(), Error);
+  CHECK_THROWS_AS(absent.grad(), Error);
+  CHECK_THROWS_AS(absent.shape(), Error);
+}
+
+TEST_CASE("sparse features are no tensor") {
+  Draw draw(100);
+  const SparseMatrix s = draw.sparse(5, 4, 9);
+  const Var x = s;
+  CHECK(x.is_sparse());
+  CHECK(x.shape() == Shape{5, 4});
+  CHECK(x.detach().is_sparse());
+  CHECK(mentions(error_of([&] { relu(x); }), "[5, 4]"));
+  CHECK_THROWS_AS(x + x, Error);
+  CHECK_THROWS_AS(Var(Tensor::zeros({2})).sparse(), Error);
+  CHECK(Var(Features(s)).is_sparse());
+  CHECK_FALSE(Var(Features(Tensor::zeros({2, 2}))).is_sparse());
+}
+
+TEST_CASE("gradients add up over backward passes until they are cleared") {
+  for (Device device : devices()) {
+    const Var x = Var::parameter(Tensor::full({3}, 2.0, DType::f32, device));
+    CHECK_FALSE(x.grad());
+    for (int pass = 1; pass <= 3; ++pass) {
+      sum(x * x).backward();
+      CHECK(close(x.grad(), std::vector<double>(3, 4.0 * pass), 0.0));
+    }
+    Var same = x;
+    same.zero_grad();
+    CHECK_FALSE(x.grad());
+    sum(x * x).backward();
+    CHECK(close(x.grad(), std::vector<double>(3, 4.0), 0.0));
+  }
+}
+
+TEST_CASE("a gradient that was read does not change with later passes") {
+  const Var x = Var::parameter(Tensor::full({3}, 1.0));
+  sum(x).backward();
+  const Tensor first = x.grad();
+  sum(x).backward();
+  CHECK(close(first, std::vector<double>(3, 1.0), 0.0));
+  CHECK(close(x.grad(), std::vector<double>(3, 2.0), 0.0));
+}
+
+TEST_CASE("leaves that were given one gradient tensor do not write into each other's") {
+  const Var a = Var::parameter(Tensor::full({3}, 1.0)), b = Var::parameter(Tensor::full({3}, 1.0));
+  const Tensor seed = Tensor::full({3}, 1.0);
+  (a + b).backward(seed);
+  sum(a).backward();
+  CHECK(close(a.grad(), std::vector<double>(3, 2.0), 0.0));
+  CHECK(close(b.grad(), std::vector<double>(3, 1.0), 0.0));
+  CHECK(close(seed, std::vector<double>(3, 1.0), 0.0));
+}
+
+TEST_CASE("a seed gradient is the caller's and stays as it was") {
+  for (Device device : devices()) {
+    Draw draw(101, device, DType::f32);
+    const Var x = Var::parameter(draw.off_zero({4, 3}));
+    const Tensor seed = draw.normal({4, 3}), before = seed.clone();
+    scale(relu(x), 3.0).backward(seed);
+    CHECK(same_bits(seed, before));
+    const auto s = values(seed), v = values(x.value());
+    std::vector<double> expected;
+    for (size_t i = 0; i < s.size(); ++i) expected.push_back(v[i] > 0.0 ? 3.0 * s[i] : 0.0);
+    CHECK(close(x.grad(), expected, 1e-6));
+  }
+}
+
+TEST_CASE("backward says what it cannot do") {
+  const Var x = Var::parameter(Tensor::zeros({2, 3}));
+  CHECK(mentions(error_of([&] { relu(x).backward(); }), "[2, 3]"));
+  CHECK_THROWS_AS(sum(Tensor::zeros({2})).backward(), Error);
+  CHECK_THROWS_AS(relu(x).backward(Tensor::zeros({3, 2})), Error);
+  CHECK_THROWS_AS(relu(x).backward(Tensor::zeros({2, 3}, DType::f64)), Error);
+}
+
+TEST_CASE("a parameter is its own one-element loss") {
+  const Var x = Var::parameter(Tensor::full({}, 5.0));
+  x.backward();
+  x.backward();
+  CHECK(x.grad().item() == 2.0);
+}
+
+TEST_CASE("NoGrad records nothing, nests, and ends with its scope") {
+  const Var x = Var::parameter(Tensor::full({2}, 1.0));
+  CHECK_FALSE(NoGrad::in_force());
+  {
+    const NoGrad outer;
+    CHECK(NoGrad::in_force());
+    { const NoGrad inner; }
+    CHECK(NoGrad::in_force());
+    const Var y = relu(x) * x;
+    CHECK_FALSE(y.requires_grad());
+    CHECK_THROWS_AS(sum(y).backward(), Error);
+  }
+  CHECK_FALSE(NoGrad::in_force());
+  CHECK(relu(x).requires_grad());
+}
+
+TEST_CASE("NoGrad holds after an exception and after backward as before them") {
+  try {
+    const NoGrad scope;
+    fail("leaving");
+  } catch (const Error&) {
+  }
+  CHECK_FALSE(NoGrad::in_force());
+  const Var x = Var::parameter(Tensor::full({2}, 1.0));
+  sum(x).backward();
+  CHECK_FALSE(NoGrad::in_force());
+}
+
+TEST_CASE("detach gives the same value as a constant") {
+  const Var x = Var::parameter(Tensor::full({3}, 2.0));
+  const Var y = x * x, cut = y.detach();
+  CHECK(cut.value().shares_storage_with(y.value()));
+  CHECK_FALSE(cut.requires_grad());
+  sum(cut * x).backward();
+  CHECK(close(x.grad(), std::vector<double>(3, 4.0), 0.0));
+}
+
+TEST_CASE("set_grad and set_value take what fits a leaf") {
+  Var x = Var::parameter(Tensor::full({3}, 2.0));
+  x.set_grad(Tensor::full({3}, 7.0));
+  CHECK(close(x.grad(), std::vector<double>(3, 7.0), 0.0));
+  CHECK_THROWS_AS(x.set_grad(Tensor::zeros({2})), Error);
+  CHECK_THROWS_AS(x.set_grad(Tensor::zeros({3}, DType::f64)), Error);
+  CHECK_THROWS_AS(Var(Tensor::zeros({3})).set_grad(Tensor::zeros({3})), Error);
+  Var other = x;
+  other.set_value(Tensor::full({4}, 1.0));
+  CHECK(x.shape() == Shape{4});
+  CHECK_FALSE(x.grad());
+  sum(x).backward();
+  CHECK(x.grad().shape() == Shape{4});
+  Var y = relu(x);
+  CHECK_THROWS_AS(y.set_value(Tensor::zeros({4})), Error);
+}
