@@ -6,9 +6,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// Entries and rows of a chunk: enough to hide the cost of handing it out, few enough for its columns to stay
-/// in the first-level cache over several passes.
-constexpr int64_t kWork = 4096;
+constexpr int64_t kWork = RowChunks::kWork;
 
 RowChunks cut(const Csr& csr) {
   const int64_t* offsets = csr.offsets.data<int64_t>();

@@ -11,6 +11,12 @@ namespace adj::kernels::cpu {
 /// heavy for one piece is cut too: its pieces fill slots of partial results, which are merged in slot order.
 /// The cuts depend on the structure alone.
 struct RowChunks {
+  /// Entries and rows of a chunk, but for its last row: enough to hide the cost of handing it out, few enough
+  /// for its columns to stay in the first-level cache over several passes.
+  static constexpr int64_t kWork = 4096;
+  /// No chunk has as many entries; rows from 2 kWork entries on are cut.
+  static constexpr int64_t kMaxEntries = 3 * kWork;
+
   struct Chunk {
     int64_t row_begin;
     int64_t row_end;

@@ -68,6 +68,23 @@ inline void store(bfloat16* p, F32 v) {
   std::memcpy(static_cast<void*>(p), &half, sizeof half);
 }
 
+/// Stores past the caches, for results larger than they are; `p` is aligned to the vector's size. fence()
+/// orders such stores before what follows.
+#if ADJ_AVX512
+inline void stream(float* p, F32 v) { _mm512_stream_ps(p, reinterpret_cast<__m512>(v)); }
+inline void stream(double* p, F64 v) { _mm512_stream_pd(p, reinterpret_cast<__m512d>(v)); }
+inline void stream(bfloat16* p, F32 v) {
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(p), reinterpret_cast<__m256i>(narrow(v)));
+}
+inline void fence() { _mm_sfence(); }
+#else
+template <class T>
+void stream(T* p, typename Accumulate<T>::Vector v) {
+  store(p, v);
+}
+inline void fence() {}
+#endif
+
 /// The first `n` <= kLanes elements; the other lanes are 0 and nothing behind the n-th is touched.
 #if ADJ_AVX512
 inline F32 load_first(const float* p, int n) {
