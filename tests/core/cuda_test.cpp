@@ -1,0 +1,255 @@
+#include "../support.h"
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/capture.h>
+#include <adjoint/kernels/dropout.h>
+#include <adjoint/kernels/elementwise.h>
+
+#include <cstring>
+#include <optional>
+#include <thread>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// A GPU to test on, if there is one; devices() says what is skipped.
+std::optional<Device> gpu() { return devices().size() > 1 ? std::optional(devices()[1]) : std::nullopt; }
+
+std::vector<uint8_t> pattern(size_t bytes, uint8_t seed) {
+  std::vector<uint8_t> values(bytes);
+  for (size_t i = 0; i < bytes; ++i) values[i] = static_cast<uint8_t>((i * 131 + i / 251 + seed) & 0xff);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("bytes of any number reach the device and come back") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    for (size_t bytes : {size_t{0}, size_t{1}, size_t{65535}, size_t{65536}, size_t{65537}, size_t{4} << 20,
+                         (size_t{4} << 20) + 1, (size_t{37} << 20) + 5}) {
+      CAPTURE(bytes);
+      const std::vector<uint8_t> sent = pattern(bytes, 1);
+      const Tensor there = Tensor::from(sent, device);
+      CHECK(there.to_vector<uint8_t>() == sent);
+      CHECK(there.clone().to_vector<uint8_t>() == sent);
+    }
+  }
+}
+
+TEST_CASE("the host may change what it copied, at once") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    std::vector<Tensor> there;
+    std::vector<uint8_t> buffer;
+    for (int i = 0; i < 200; ++i) {
+      buffer = pattern(static_cast<size_t>(1000 + 977 * i), static_cast<uint8_t>(i));
+      there.push_back(Tensor::from(buffer, device));
+      std::memset(buffer.data(), 0, buffer.size());
+    }
+    for (int i = 0; i < 200; ++i)
+      CHECK(there[static_cast<size_t>(i)].to_vector<uint8_t>() ==
+            pattern(static_cast<size_t>(1000 + 977 * i), static_cast<uint8_t>(i)));
+  }
+}
+
+TEST_CASE("several threads may copy and compute on one device") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    std::vector<std::thread> threads;
+    std::vector<int> right(4, 0);
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        bool good = true;
+        for (int i = 0; i < 20; ++i) {
+          const std::vector<uint8_t> sent =
+              pattern(static_cast<size_t>(100000 + 77 * t), static_cast<uint8_t>(i));
+          good = good && Tensor::from(sent, device).clone().to_vector<uint8_t>() == sent;
+        }
+        right[static_cast<size_t>(t)] = good ? 1 : 0;
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(right == std::vector<int>(4, 1));
+  }
+}
+
+TEST_CASE("conversions and fills are the same on every device") {
+  const std::vector<DType> all{DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8};
+  for (Device device : devices())
+    for (DType from : all)
+      for (DType to : all)
+        for (int64_t n : {0, 1, 5, 1003}) {
+          CAPTURE(device.str());
+          CAPTURE(name_of(from));
+          CAPTURE(name_of(to));
+          // Within the range of every dtype, fractions included.
+          const Tensor source = random_uniform({n + 1}, 0.0, 250.0, default_generator()).to(from);
+          CHECK(same_bits(source.to(device).to(to), source.to(to)));
+          // A view that begins at an odd element.
+          CHECK(same_bits(source.to(device).rows(1, n + 1).to(to), source.rows(1, n + 1).to(to)));
+          CHECK(same_bits(Tensor::full({n}, 37.75, to, device), Tensor::full({n}, 37.75, to)));
+        }
+}
+
+TEST_CASE("a device without memory left goes on") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    CHECK_THROWS_AS(Tensor::empty({int64_t{1} << 30, int64_t{1} << 18}, DType::f32, device), OutOfMemory);
+    CHECK(Tensor::full({3}, 2.0, DType::f32, device).to_vector<float>() == std::vector<float>(3, 2.0f));
+  }
+}
+
+TEST_CASE("what is freed within a pool's scope stays until the pool dies") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const size_t before = memory_stats(device).current;
+    auto pool = make_memory_pool(device);
+    Tensor a = Tensor::empty({3 << 20}, DType::u8, device);
+    const void* address = a.raw_data();
+    {
+      const MemoryPoolScope scope(pool);
+      a = Tensor();
+    }
+    {
+      const Tensor b = Tensor::empty({3 << 20}, DType::u8, device);
+      CHECK(b.raw_data() != address);
+    }
+    CHECK(memory_stats(device).current == before + (3 << 20));
+    pool.reset();
+    CHECK(memory_stats(device).current == before);
+  }
+}
+
+TEST_CASE("a pool's segments outlast empty_cache, and go with the pool") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    empty_cache(device);
+    const size_t before = memory_stats(device).reserved;
+    auto pool = make_memory_pool(device);
+    {
+      const MemoryPoolScope scope(pool);
+      const Tensor a = Tensor::empty({40 << 20}, DType::u8, device);
+    }
+    empty_cache(device);
+    CHECK(memory_stats(device).reserved == before + (40 << 20));
+    pool.reset();
+    CHECK(memory_stats(device).reserved == before);
+  }
+}
+
+TEST_CASE("steps are captured on GPUs only") {
+  StepGraph graph;
+  CHECK(!StepGraph::supported(Device::cpu()));
+  CHECK_THROWS_AS(graph.begin(Device::cpu()), Error);
+  CHECK_THROWS_AS(graph.end(), Error);
+  CHECK_THROWS_AS(graph.replay(), Error);
+  CHECK(!graph.ready());
+  CHECK(!graph.capturing());
+  graph.abort();
+}
+
+namespace {
+
+/// A step with state and randomness: state = 0.5 * dropout(state) + x, twice, with temporaries.
+struct Step {
+  Tensor x, state;
+  Generator generator{77};
+
+  explicit Step(Device device)
+      : x(random_uniform({1000, 7}, -1.0, 1.0, generator, DType::f32, device)),
+        state(Tensor::full({1000, 7}, 1.0, DType::f32, device)) {}
+
+  void run() {
+    for (int i = 0; i < 2; ++i) {
+      Tensor kept = Tensor::empty_like(state);
+      kernels::dropout(state, generator.next(), DropoutRule::of(0.3f), kept);
+      Tensor next = Tensor::zeros_like(state);
+      kernels::linear_combination(0.5, kept, 1.0, x, next);
+      state.copy_(next);
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a replayed step gives the same bits as one that runs, random numbers included") {
+  const std::optional<Device> device = gpu();
+  if (!device) return;
+  Step eager(*device), captured(*device);
+  eager.run();
+  captured.run();
+  StepGraph graph;
+  graph.begin(*device, captured.generator);
+  CHECK(graph.capturing());
+  captured.run();
+  graph.end();
+  CHECK(graph.ready());
+  CHECK(same_bits(eager.state, captured.state));  // recorded, not run
+  CHECK(captured.generator.position() == eager.generator.position());
+  for (int step = 0; step < 5; ++step) {
+    CAPTURE(step);
+    eager.run();
+    graph.replay();
+    CHECK(same_bits(eager.state, captured.state));
+    CHECK(captured.generator.position() == eager.generator.position());
+    if (step == 2) {
+      // Draws between replays move the streams as they would in an eager run; so does an eager step.
+      eager.generator.next();
+      captured.generator.next();
+      eager.run();
+      captured.run();
+    }
+    const Tensor noise =
+        Tensor::full({1000, 7}, 1e9, DType::f32, *device);  // finds memory that is not the graph's
+  }
+  captured.generator.set_state(78, 0);
+  CHECK(!graph.ready());
+  CHECK_THROWS_AS(graph.replay(), Error);
+}
+
+TEST_CASE("what a capture cannot record is an error that leaves everything usable") {
+  const std::optional<Device> device = gpu();
+  if (!device) return;
+  Step step(*device);
+  step.run();
+  const Tensor before = step.state.clone();
+  const uint64_t position = step.generator.position();
+  const auto refused = [&](auto&& f) {
+    StepGraph graph;
+    graph.begin(*device, step.generator);
+    step.run();
+    CHECK_THROWS_AS(f(graph), Error);
+    graph.abort();
+    CHECK(!graph.capturing());
+    CHECK(!graph.ready());
+    CHECK(same_bits(step.state, before));
+    CHECK(step.generator.position() == position);
+  };
+  refused([&](StepGraph&) { return step.state.to_vector<float>(); });
+  refused([&](StepGraph&) { return step.state.rows(0, 1).reshape({-1}).rows(0, 1).item(); });
+  refused([&](StepGraph&) { return Tensor::from(std::vector<float>{1.0f}, *device); });
+  refused([&](StepGraph&) { synchronize(*device); });
+  refused([&](StepGraph&) {
+    StepGraph another;
+    another.begin(*device);
+  });
+  {
+    StepGraph graph;  // goes in the middle of a capture
+    graph.begin(*device, step.generator);
+    step.run();
+  }
+  CHECK(same_bits(step.state, before));
+  StepGraph graph;
+  graph.begin(*device, step.generator);
+  step.run();
+  graph.end();
+  graph.replay();
+  CHECK(!same_bits(step.state, before));
+  // A second recording replaces the first.
+  graph.begin(*device, step.generator);
+  step.run();
+  graph.end();
+  graph.replay();
+  synchronize(*device);
+}

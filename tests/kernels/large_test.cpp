@@ -1,0 +1,389 @@
+// Every GPU against the CPU at sizes that take many blocks, at widths that vectors do not fill, and on
+// views that begin anywhere; and the same bits from run to run.
+#include "cases.h"
+#include <adjoint/kernels/activation.h>
+#include <adjoint/kernels/dropout.h>
+#include <adjoint/kernels/elementwise.h>
+#include <adjoint/kernels/gather.h>
+#include <adjoint/kernels/gemm.h>
+#include <adjoint/kernels/loss.h>
+#include <adjoint/kernels/norm.h>
+#include <adjoint/kernels/optimizer.h>
+#include <adjoint/kernels/reduce.h>
+
+using namespace adj;
+using namespace adj::test;
+using kernels::Transpose;
+
+namespace {
+
+constexpr std::pair<int64_t, int64_t> kShapes[] = {{200003, 1}, {70001, 7},  {50000, 16}, {30011, 40},
+                                                   {20003, 64}, {9001, 130}, {8192, 256}, {1501, 1433},
+                                                   {523, 4096}, {3, 70001}};
+
+std::vector<Device> gpus() { return {devices().begin() + 1, devices().end()}; }
+
+/// Calls f(device, rows, width) for every GPU and shape.
+template <class F>
+void on_devices_and_shapes(F f) {
+  for (Device device : gpus())
+    for (const auto& [rows, width] : kShapes) {
+      CAPTURE(device.str());
+      CAPTURE(rows);
+      CAPTURE(width);
+      f(device, rows, width);
+    }
+}
+
+/// f(device) makes tensors from the same inputs wherever it runs: the device's are close to the CPU's, and a
+/// second run gives the same bits.
+template <class F>
+void agree(Device device, F f, double tolerance = 2e-5) {
+  const std::vector<Tensor> expected = f(Device::cpu()), first = f(device), second = f(device);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(i);
+    CHECK(close(first[i], expected[i].to(DType::f64), tolerance));
+    CHECK(same_bits(first[i], second[i]));
+  }
+}
+
+/// A random matrix, and it as a view that begins one row in: at an odd place where the width is odd.
+std::vector<Tensor> matrices(int64_t rows, int64_t width) {
+  return {random_tensor({rows, width}), random_tensor({rows + 1, width}).rows(1, rows + 1)};
+}
+
+/// The same view on another device.
+Tensor there(const Tensor& view, Device device) {
+  Tensor whole = Tensor::empty({view.size(0) + 1, view.size(1)}, view.dtype(), device);
+  Tensor part = whole.rows(1, view.size(0) + 1);
+  part.copy_(view);
+  return part;
+}
+
+}  // namespace
+
+TEST_CASE("large: reductions") {
+  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
+    for (const Tensor& x : matrices(rows, width))
+      agree(device, [&](Device d) {
+        const Tensor in = there(x, d);
+        std::vector<Tensor> y{Tensor::empty({width}, DType::f32, d), Tensor::empty({rows}, DType::f32, d),
+                              Tensor::empty({}, DType::f32, d), Tensor::empty({rows}, DType::i32, d)};
+        kernels::sum_rows(in, y[0]);
+        kernels::sum_columns(in, y[1]);
+        kernels::sum_all(in, 0.01, y[2]);
+        kernels::argmax_columns(in, y[3]);
+        return y;
+      });
+  });
+}
+
+TEST_CASE("large: counts of equal elements") {
+  const Tensor a = random_ints(1000003, 0, 3), b = random_ints(1000003, 0, 3),
+               at = random_ints(70001, 0, 1000003);
+  for (Device device : gpus())
+    agree(
+        device,
+        [&](Device d) {
+          std::vector<Tensor> y{Tensor::empty({}, DType::i64, d), Tensor::empty({}, DType::i64, d)};
+          kernels::count_equal(a.to(d), b.to(d), {}, y[0]);
+          kernels::count_equal(a.to(d), b.to(d), at.to(d), y[1]);
+          return y;
+        },
+        0.0);
+}
+
+TEST_CASE("large: element by element") {
+  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
+    const Tensor b = random_tensor({rows, width}), row = random_tensor({width}),
+                 column = random_tensor({rows});
+    for (const Tensor& x : matrices(rows, width))
+      agree(device, [&](Device d) {
+        const Tensor in = there(x, d), other = there(b, d);
+        std::vector<Tensor> y;
+        const auto next = [&]() -> Tensor& { return y.emplace_back(Tensor::empty_like(in)); };
+        kernels::linear_combination(2.0, in, -0.5, other, next());
+        kernels::multiply(in, other, next());
+        kernels::multiply_scalar(in, row.to(d).rows(0, 1), next());
+        kernels::add_bias(in, row.to(d), next());
+        kernels::scale_rows(in, column.to(d), next());
+        kernels::dropout(in, {5, 6, nullptr}, DropoutRule::of(0.25f), next());
+        for (Activation activation :
+             {Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu}) {
+          kernels::activate(activation, 0.2f, in, next());
+          kernels::activate_backward(activation, 0.2f, in, other, next());
+        }
+        return y;
+      });
+  });
+}
+
+TEST_CASE("large: batch norm with every epilogue") {
+  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
+    const Tensor gamma = random_tensor({width}), beta = random_tensor({width}),
+                 dy = random_tensor({rows, width});
+    for (const Tensor& x : matrices(rows, width)) {
+      // The same statistics everywhere, so that z has the same sign but where it is next to nothing.
+      Tensor mean = Tensor::empty({width}), rstd = Tensor::empty({width}), none;
+      kernels::batch_norm_statistics(x, 1e-5, 0.1, mean, rstd, none, none);
+      agree(device, [&](Device d) {
+        std::vector<Tensor> y{Tensor::empty({width}, DType::f32, d), Tensor::empty({width}, DType::f32, d),
+                              Tensor::full({width}, 0.5, DType::f32, d),
+                              Tensor::full({width}, 2.0, DType::f32, d)};
+        kernels::batch_norm_statistics(there(x, d), 1e-5, 0.1, y[0], y[1], y[2], y[3]);
+        return y;
+      });
+      for (bool dropout : {false, true})
+        for (Activation activation : {Activation::none, Activation::relu}) {
+          CAPTURE(dropout);
+          CAPTURE(name_of(activation));
+          const kernels::Epilogue epilogue{activation, dropout, DropoutRule::of(0.4f), {11, 12, nullptr}};
+          const bool exact_sign = activation == Activation::none;
+          agree(
+              device,
+              [&](Device d) {
+                const Tensor in = there(x, d), m = mean.to(d), r = rstd.to(d), g = gamma.to(d),
+                             b = beta.to(d);
+                std::vector<Tensor> y{Tensor::empty_like(in), Tensor::empty({width}, DType::f32, d),
+                                      Tensor::empty({width}, DType::f32, d), dy.to(d).clone()};
+                kernels::batch_norm_apply(in, m, r, g, b, epilogue, y[0]);
+                kernels::batch_norm_backward(in, m, r, g, b, epilogue, y[3], y[3], y[1], y[2]);
+                if (!exact_sign) y.pop_back();  // an element whose z is ±0 may be on either side
+                return y;
+              },
+              exact_sign ? 2e-5 : 1e-3);
+        }
+    }
+  });
+}
+
+TEST_CASE("large: row norms") {
+  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
+    const Tensor gamma = random_tensor({width}), beta = random_tensor({width}),
+                 dy = random_tensor({rows, width});
+    if (width == 1) return;  // one value is its own mean: nothing is left but rounding
+    for (const Tensor& x : matrices(rows, width))
+      agree(
+          device,
+          [&](Device d) {
+            const Tensor in = there(x, d), gradient = there(dy, d);
+            const auto row = [&] { return Tensor::empty({rows}, DType::f32, d); };
+            const auto column = [&] { return Tensor::empty({width}, DType::f32, d); };
+            const auto matrix = [&] { return Tensor::empty_like(in); };
+            std::vector<Tensor> y{row(),    row(), matrix(), matrix(), column(),
+                                  column(), row(), matrix(), matrix()};
+            kernels::layer_norm(in, gamma.to(d), beta.to(d), 1e-5, y[0], y[1], y[2]);
+            kernels::layer_norm_backward(in, y[0], y[1], gamma.to(d), gradient, y[3], y[4], y[5]);
+            kernels::l2_normalize_rows(in, 1e-12, y[6], y[7]);
+            kernels::l2_normalize_rows_backward(y[7], y[6], gradient, y[8]);
+            Tensor positive = matrix(), shares = matrix();
+            kernels::multiply(in, in, positive);
+            kernels::sum_normalize_rows(positive, shares);
+            y.push_back(shares);
+            return y;
+          },
+          1e-4);
+  });
+}
+
+TEST_CASE("large: losses over all rows and over some") {
+  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
+    const Tensor label = random_ints(rows, 0, static_cast<int32_t>(width));
+    const Tensor target = random_uniform({rows, width}, 0.0, 1.0, default_generator());
+    std::vector<int32_t> some;
+    for (int32_t i = static_cast<int32_t>(rows) - 1; i >= 0; i -= 3) some.push_back(i);
+    for (const Tensor& x : matrices(rows, width))
+      for (const Tensor& index : {Tensor(), Tensor::from(some)})
+        agree(device, [&](Device d) {
+          const Tensor in = there(x, d), goal = there(target, d), at = index ? index.to(d) : index;
+          const Tensor one = Tensor::full({}, static_cast<double>(rows), DType::f32, d);
+          const auto scalar = [&] { return Tensor::empty({}, DType::f32, d); };
+          const auto matrix = [&] { return Tensor::full({rows, width}, 1e9, DType::f32, d); };
+          std::vector<Tensor> y{scalar(), matrix(), scalar(), matrix(), scalar(), matrix()};
+          kernels::softmax_cross_entropy(in, label.to(d), at, y[0]);
+          kernels::softmax_cross_entropy_backward(in, label.to(d), at, one, y[1]);
+          kernels::bce_with_logits(in, goal, at, y[2]);
+          kernels::bce_with_logits_backward(in, goal, at, one, y[3]);
+          kernels::mse(in, goal, at, y[4]);
+          kernels::mse_backward(in, goal, at, one, y[5]);
+          return y;
+        });
+  });
+}
+
+TEST_CASE("large: rows gathered, columns put side by side and apart") {
+  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
+    const Tensor index = random_ints(3 * rows / 2, 0, static_cast<int32_t>(rows));
+    for (DType dtype : {DType::f32, DType::bf16, DType::u8})
+      for (const Tensor& m : matrices(rows, width)) {
+        const Tensor x = dtype == DType::u8
+                             ? random_ints(rows * width, 0, 255).to(dtype).reshape({rows, width})
+                             : m.to(dtype);
+        agree(
+            device,
+            [&](Device d) {
+              const Tensor in = there(x, d);
+              std::vector<Tensor> y{Tensor::empty({index.numel(), width}, dtype, d),
+                                    Tensor::empty({rows, 2 * width + 3}, dtype, d)};
+              kernels::gather_rows(in, index.to(d), y[0]);
+              const std::vector<Tensor> parts{in, Tensor::full({rows, 3}, 7, dtype, d), in};
+              kernels::concat_columns(parts, y[1]);
+              for (int64_t columns : {width, int64_t{3}, width})
+                y.push_back(Tensor::empty({rows, columns}, dtype, d));
+              kernels::split_columns(y[1], std::span<Tensor>(y).subspan(2));
+              return y;
+            },
+            0.0);
+      }
+  });
+}
+
+TEST_CASE("large: more parts than one launch takes") {
+  std::vector<Tensor> parts;
+  int64_t width = 0;
+  for (int64_t p = 0; p < 75; ++p) {
+    parts.push_back(random_tensor({301, p % 5}));
+    width += p % 5;
+  }
+  for (Device device : gpus())
+    agree(
+        device,
+        [&](Device d) {
+          std::vector<Tensor> there, y{Tensor::empty({301, width}, DType::f32, d)};
+          for (const Tensor& part : parts) there.push_back(part.to(d));
+          kernels::concat_columns(there, y[0]);
+          for (const Tensor& part : parts) y.push_back(Tensor::empty_like(part.to(d)));
+          kernels::split_columns(y[0], std::span<Tensor>(y).subspan(1));
+          return y;
+        },
+        0.0);
+}
+
+TEST_CASE("large: updates of many tensors, of both dtypes, some at odd places") {
+  const auto sizes = [] {
+    std::vector<int64_t> list{1433 * 16, 16, 1, 3, 200003, 256 * 256};
+    for (int64_t k = 0; k < 140; ++k) list.push_back(k % 9);
+    return list;
+  }();
+  std::vector<Tensor> start;
+  for (size_t k = 0; k < sizes.size(); ++k)
+    start.push_back(random_tensor({sizes[k] + 1}, k % 7 == 3 ? DType::f64 : DType::f32));
+  for (Device device : gpus())
+    for (int rule : {0, 1, 2, 3})
+      agree(device, [&](Device d) {
+        std::vector<kernels::UpdateSlot> slots;
+        std::vector<Tensor> y;
+        for (size_t k = 0; k < start.size(); ++k) {
+          const int64_t shift = k % 2 == 0 ? 0 : 1;
+          const auto view = [&](const Tensor& t) { return t.rows(shift, sizes[k] + shift); };
+          const Tensor p = view(start[k].to(d).clone());
+          const auto zeros = [&] { return view(Tensor::zeros({sizes[k] + 1}, p.dtype(), d)); };
+          const Tensor m = zeros(), v = zeros();
+          Tensor g = Tensor::empty_like(p);
+          kernels::linear_combination(0.5, p, 0.0, {}, g);
+          slots.push_back({p, g, rule == 0 ? Tensor() : m, rule <= 1 ? Tensor() : v});
+          y.push_back(p);
+        }
+        Tensor step = Tensor::zeros({1}, DType::i64, d), norm = Tensor::empty({1}, DType::f64, d);
+        const Tensor rate = Tensor::full({1}, 0.01, DType::f64, d);
+        std::vector<Tensor> gradients;
+        for (const kernels::UpdateSlot& slot : slots) gradients.push_back(slot.gradient);
+        kernels::global_norm(gradients, norm);
+        kernels::clip_to_norm(gradients, norm, 1.0);
+        for (int i = 0; i < 3; ++i) {
+          if (rule <= 1) {
+            kernels::sgd_update(slots, {.momentum = rule == 0 ? 0.0 : 0.9, .weight_decay = 0.01}, rate, step);
+          } else {
+            kernels::adam_update(slots, {.weight_decay = 0.01, .decoupled = rule == 3}, rate, step);
+          }
+        }
+        y.push_back(step);
+        y.push_back(norm);
+        return y;
+      });
+}
+
+TEST_CASE("large: an update without a parameter still counts the step") {
+  for (Device device : gpus()) {
+    Tensor step = Tensor::full({1}, 5, DType::i64, device);
+    const Tensor rate = Tensor::full({1}, 0.1, DType::f64, device);
+    std::vector<kernels::UpdateSlot> slots;
+    kernels::adam_update(slots, {}, rate, step);
+    CHECK(step.item() == 6);
+    Tensor norm = Tensor::full({1}, 3, DType::f64, device);
+    kernels::global_norm({}, norm);
+    CHECK(norm.item() == 0);
+  }
+}
+
+TEST_CASE("large: products, in every transpose form and from odd places") {
+  struct Extents {
+    int64_t m, k, n;
+  };
+  for (Device device : gpus())
+    for (const Extents& e : {Extents{2708, 1433, 16},
+                             {1433, 2708, 16},
+                             {2708, 16, 7},
+                             {5001, 128, 256},
+                             {256, 20011, 256},
+                             {128, 30000, 40},
+                             {1000, 3, 1000},
+                             {7, 50001, 3}})
+      for (bool turned_a : {false, true})
+        for (bool turned_b : {false, true}) {
+          CAPTURE(device.str());
+          CAPTURE(e.m);
+          CAPTURE(e.k);
+          CAPTURE(e.n);
+          CAPTURE(turned_a);
+          CAPTURE(turned_b);
+          const Tensor a = random_tensor(turned_a ? Shape{e.k, e.m} : Shape{e.m, e.k});
+          const Tensor b = random_tensor(turned_b ? Shape{e.n, e.k} : Shape{e.k, e.n});
+          const Tensor bias = random_tensor({e.n + 1});
+          const auto form = [](bool turned) { return turned ? Transpose::yes : Transpose::no; };
+          agree(
+              device,
+              [&](Device d) {
+                std::vector<Tensor> y;
+                const auto next = [&]() -> Tensor& {
+                  return y.emplace_back(Tensor::full({e.m, e.n}, 1.0, DType::f32, d));
+                };
+                const auto product = [&](const Tensor& x, const Tensor& w, const Tensor& shift,
+                                         Activation act, float beta) {
+                  kernels::gemm(x, form(turned_a), w, form(turned_b), shift, act, beta, next());
+                };
+                product(a.to(d), b.to(d), {}, Activation::none, 0.0f);
+                product(there(a, d), there(b, d), {}, Activation::none, 1.0f);
+                product(a.to(d), b.to(d), bias.to(d).rows(0, e.n), Activation::relu, 0.0f);
+                product(there(a, d), b.to(d), bias.to(d).rows(1, e.n + 1), Activation::gelu, 0.0f);
+                return y;
+              },
+              5e-5);
+        }
+}
+
+TEST_CASE("large: TF32 and bfloat16 products are what was asked for, and no more") {
+  for (Device device : gpus()) {
+    const Tensor a = random_tensor({3000, 512}), b = random_tensor({512, 256});
+    Tensor expected = Tensor::empty({3000, 256});
+    kernels::gemm(a, Transpose::no, b, Transpose::no, {}, Activation::none, 0.0f, expected);
+    const auto error = [&](MatmulPrecision precision) {
+      set_matmul_precision(precision);
+      Tensor c = Tensor::empty({3000, 256}, DType::f32, device);
+      kernels::gemm(a.to(device), Transpose::no, b.to(device), Transpose::no, {}, Activation::none, 0.0f, c);
+      set_matmul_precision(MatmulPrecision::exact);
+      const std::vector<double> x = values(c), y = values(expected);
+      double off = 0.0, size = 0.0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        off += (x[i] - y[i]) * (x[i] - y[i]);
+        size += y[i] * y[i];
+      }
+      return std::sqrt(off / size);
+    };
+    CHECK(error(MatmulPrecision::exact) < 1e-6);
+    const double tf32 = error(MatmulPrecision::tf32), bf16 = error(MatmulPrecision::bf16);
+    CHECK(tf32 > 1e-5);
+    CHECK(tf32 < 2e-3);
+    CHECK(bf16 < 2e-2);
+  }
+}
