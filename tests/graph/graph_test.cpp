@@ -1,0 +1,219 @@
+#include "../support.h"
+#include <adjoint/graph/dataset.h>
+#include <adjoint/graph/graph.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Edge = std::tuple<int32_t, int32_t, float>;  // target, source, weight
+
+std::vector<Edge> edges_of(const Graph& graph) {
+  std::vector<Edge> list;
+  const auto offsets = graph.in_edges().offsets.to_vector<int64_t>();
+  const auto sources = graph.in_edges().indices.to_vector<int32_t>();
+  const auto weights = graph.edge_weight() ? graph.edge_weight().to_vector<float>() : std::vector<float>();
+  for (int32_t i = 0; i < graph.num_nodes(); ++i)
+    for (auto e = static_cast<size_t>(offsets[static_cast<size_t>(i)]);
+         e < static_cast<size_t>(offsets[static_cast<size_t>(i) + 1]); ++e)
+      list.emplace_back(i, sources[e], weights.empty() ? 1.0f : weights[e]);
+  return list;
+}
+
+Graph make(int64_t nodes, const std::vector<Edge>& list, bool weighted = true, Device device = {}) {
+  std::vector<int32_t> src, dst;
+  std::vector<float> weight;
+  for (const auto& [target, source, w] : list) {
+    dst.push_back(target);
+    src.push_back(source);
+    weight.push_back(w);
+  }
+  return Graph::from_coo(nodes, Tensor::from(src, device), Tensor::from(dst, device),
+                         weighted ? Tensor::from(weight, device) : Tensor());
+}
+
+std::vector<Edge> random_edges(int64_t count, int32_t nodes) {
+  const auto a = random_ints(count, 0, nodes).to_vector<int32_t>();
+  auto b = random_ints(count, 0, nodes).to_vector<int32_t>();
+  const auto w = random_uniform({count}, 0.5, 1.5, default_generator()).to_vector<float>();
+  std::vector<Edge> list;
+  for (size_t e = 0; e < a.size(); ++e) {
+    if (e % 3 == 0) b[e] = b[e] % 3;  // hubs, parallel edges, self-loops
+    list.emplace_back(a[e], b[e], w[e]);
+  }
+  return list;
+}
+
+/// D^-1/2 (A + I) D^-1/2 in float64, loops for nodes that have none.
+std::vector<double> dense_gcn(int64_t n, const std::vector<Edge>& list, bool weighted) {
+  std::vector<double> a(static_cast<size_t>(n * n), 0.0), degree(static_cast<size_t>(n), 0.0);
+  std::vector<bool> loop(static_cast<size_t>(n), false);
+  for (const auto& [i, j, w] : list) {
+    a[static_cast<size_t>(i * n + j)] += weighted ? static_cast<double>(w) : 1.0;
+    if (i == j) loop[static_cast<size_t>(i)] = true;
+  }
+  for (int64_t i = 0; i < n; ++i)
+    if (!loop[static_cast<size_t>(i)]) a[static_cast<size_t>(i * n + i)] += 1.0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) degree[static_cast<size_t>(i)] += a[static_cast<size_t>(i * n + j)];
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      a[static_cast<size_t>(i * n + j)] /=
+          std::sqrt(degree[static_cast<size_t>(i)] * degree[static_cast<size_t>(j)]);
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("a graph keeps every edge, sorted by target and source, and remembers where it came from") {
+  for (Device device : devices())
+    for (auto [nodes, count] : {std::pair{1, 0}, {1, 3}, {5, 0}, {40, 300}, {1000, 501}}) {
+      CAPTURE(device.str());
+      CAPTURE(count);
+      const std::vector<Edge> list = random_edges(count, nodes);
+      const Graph graph = make(nodes, list, true, device);
+      std::vector<Edge> sorted = list;
+      std::stable_sort(sorted.begin(), sorted.end(), [](const Edge& a, const Edge& b) {
+        return std::pair(std::get<0>(a), std::get<1>(a)) < std::pair(std::get<0>(b), std::get<1>(b));
+      });
+      CHECK(edges_of(graph) == sorted);
+      CHECK(graph.num_nodes() == nodes);
+      CHECK(graph.num_edges() == count);
+      const auto order = graph.input_order().to_vector<int32_t>();
+      for (size_t e = 0; e < order.size(); ++e) CHECK(list[static_cast<size_t>(order[e])] == sorted[e]);
+    }
+}
+
+TEST_CASE("int64 indices and the order of the input make no difference") {
+  std::vector<Edge> list = random_edges(200, 30);
+  const Graph graph = make(30, list, false);
+  std::vector<int64_t> src, dst;
+  std::reverse(list.begin(), list.end());
+  for (const auto& [target, source, w] : list) {
+    dst.push_back(target);
+    src.push_back(source);
+  }
+  const Graph again = Graph::from_coo(30, Tensor::from(src), Tensor::from(dst));
+  CHECK(same_bits(graph.in_edges().indices, again.in_edges().indices));
+  CHECK(same_bits(graph.in_edges().offsets, again.in_edges().offsets));
+}
+
+TEST_CASE("degrees count in- and out-edges") {
+  for (Device device : devices()) {
+    const std::vector<Edge> list = random_edges(300, 25);
+    const Graph graph = make(25, list, true, device);
+    std::vector<double> in(25, 0.0), out(25, 0.0);
+    for (const auto& [i, j, w] : list) {
+      in[static_cast<size_t>(i)] += 1.0;
+      out[static_cast<size_t>(j)] += 1.0;
+    }
+    CHECK(close(graph.in_degrees(), in));
+    CHECK(close(graph.out_degrees(), out));
+  }
+}
+
+TEST_CASE("symmetry is of edges and weights, whatever the order of parallel edges") {
+  CHECK(make(3, {{0, 1, 2}, {1, 0, 2}, {2, 2, 5}}).is_symmetric());
+  CHECK(!make(3, {{0, 1, 2}, {1, 0, 3}}).is_symmetric());
+  CHECK(make(3, {{0, 1, 2}, {1, 0, 3}}, false).is_symmetric());
+  CHECK(!make(3, {{0, 1, 1}, {1, 2, 1}, {2, 0, 1}}).is_symmetric());
+  CHECK(make(2, {{0, 1, 2}, {0, 1, 3}, {1, 0, 3}, {1, 0, 2}}).is_symmetric());
+  CHECK(!make(2, {{0, 1, 2}, {0, 1, 3}, {1, 0, 3}, {1, 0, 3}}).is_symmetric());
+  CHECK(make(4, {}).is_symmetric());
+}
+
+TEST_CASE("self-loops are seen") {
+  for (Device device : devices()) {
+    CHECK(!make(3, {{0, 1, 1}}, true, device).has_self_loops());
+    CHECK(make(3, {{0, 1, 1}, {2, 2, 1}, {2, 2, 1}}, true, device).has_self_loops());
+    CHECK(!make(3, {}, true, device).has_self_loops());
+  }
+}
+
+TEST_CASE("gcn_adjacency is D^-1/2 (A + I) D^-1/2") {
+  for (Device device : devices())
+    for (bool weighted : {false, true})
+      for (auto [nodes, count] : {std::pair{1, 0}, {1, 1}, {6, 0}, {6, 9}, {50, 120}, {90, 1500}}) {
+        CAPTURE(device.str());
+        CAPTURE(count);
+        const std::vector<Edge> list = random_edges(count, nodes);
+        const Graph graph = make(nodes, list, weighted, device);
+        const SparseMatrix& a = graph.gcn_adjacency();
+        CHECK(close(a.to_dense(), dense_gcn(nodes, list, weighted), 1e-6));
+        CHECK(&a == &graph.gcn_adjacency());
+      }
+}
+
+TEST_CASE("gcn_adjacency of a symmetric graph keeps one structure and one copy of the values") {
+  const Graph graph = to_undirected(make(40, random_edges(150, 40)));
+  REQUIRE(graph.is_symmetric());
+  const SparseMatrix& a = graph.gcn_adjacency();
+  CHECK(&a.pattern()->transposed() == &a.pattern()->csr());
+  CHECK(a.adjoint().values.shares_storage_with(a.values()));
+  CHECK(close(a.to_dense(), dense_gcn(40, edges_of(graph), true), 1e-6));
+}
+
+TEST_CASE("a graph with all self-loops shares its structure with its normalisation") {
+  const Graph graph = make(2, {{0, 0, 1}, {1, 1, 1}, {0, 1, 1}}, false);
+  CHECK(graph.gcn_adjacency().pattern() == graph.pattern());
+}
+
+TEST_CASE("mean_adjacency averages over in-edges") {
+  for (Device device : devices()) {
+    const std::vector<Edge> list = random_edges(100, 30);
+    const Graph graph = make(30, list, true, device);
+    std::vector<double> a(900, 0.0), sum(30, 0.0);
+    for (const auto& [i, j, w] : list) {
+      a[static_cast<size_t>(i * 30 + j)] += static_cast<double>(w);
+      sum[static_cast<size_t>(i)] += static_cast<double>(w);
+    }
+    for (size_t k = 0; k < a.size(); ++k)
+      if (sum[k / 30] != 0.0) a[k] /= sum[k / 30];
+    CHECK(close(graph.mean_adjacency().to_dense(), a));
+    std::vector<double> t(900);
+    for (size_t k = 0; k < t.size(); ++k) t[k] = a[k % 30 * 30 + k / 30];
+    const CsrMatrix turned = graph.mean_adjacency().adjoint();
+    CHECK(close(SparseMatrix(std::make_shared<SparsePattern>(turned.csr), turned.values).to_dense(), t));
+  }
+}
+
+TEST_CASE("a graph on another device is the same graph") {
+  for (Device device : devices()) {
+    const Graph graph = make(30, random_edges(100, 30)), moved = graph.to(device);
+    CHECK(moved.device() == device);
+    CHECK(edges_of(moved) == edges_of(graph));
+    CHECK(close(moved.gcn_adjacency().to_dense(), graph.gcn_adjacency().to_dense(), 1e-6));
+    CHECK(same_bits(moved.input_order(), graph.input_order()));
+  }
+}
+
+TEST_CASE("edges that are no edges are refused with their place") {
+  const auto graph = [](int64_t nodes, std::vector<int64_t> src, std::vector<int64_t> dst,
+                        Tensor weight = {}) {
+    for (Device device : devices())
+      (void)Graph::from_coo(nodes, Tensor::from(src, device), Tensor::from(dst, device), weight.to(device));
+  };
+  CHECK_THROWS_WITH_AS(graph(3, {0, 1, 3}, {0, 1, 2}), "graph of 3 nodes: src[2] is 3, expected 0 to 2",
+                       Error);
+  CHECK_THROWS_WITH_AS(graph(3, {0, 1}, {0, -1}), "graph of 3 nodes: dst[1] is -1, expected 0 to 2", Error);
+  CHECK_THROWS_WITH_AS(graph(3, {0, int64_t{1} << 32}, {0, 1}), doctest::Contains("src[1] is 4294967296"),
+                       Error);
+  CHECK_THROWS_WITH_AS(graph(3, {0, 1}, {0}), "graph: 2 sources but 1 targets", Error);
+  CHECK_THROWS_WITH_AS(graph(int64_t{1} << 31, {}, {}), doctest::Contains("2147483648 nodes"), Error);
+  CHECK_THROWS_WITH_AS(graph(3, {0}, {0}, Tensor::zeros({2})), doctest::Contains("expected [1] float32"),
+                       Error);
+  CHECK_THROWS_AS(Graph::from_coo(3, Tensor::zeros({1}), Tensor::zeros({1})), Error);
+}
+
+TEST_CASE("real graphs are normalised as in float64") {
+  for (const char* name : {"cora.h5", "citeseer.h5"}) {
+    if (!have_data(name)) continue;
+    const Graph graph = load_dataset(data_file(name).string()).graph;
+    CHECK(
+        close(graph.gcn_adjacency().to_dense(), dense_gcn(graph.num_nodes(), edges_of(graph), false), 1e-6));
+  }
+}
