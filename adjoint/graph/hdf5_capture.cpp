@@ -98,8 +98,8 @@ class Capture {
     } else {
       H5Pset_file_locking(access.get(), false, true);
     }
-    const char* name = source_.path.empty() ? "image" : source_.path.c_str();
-    Handle file(H5Fopen(name, H5F_ACC_RDONLY, access.get()), H5Fclose);
+    const std::string name = source_.path.empty() ? unique_name() : source_.path;
+    Handle file(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
     if (file) return file;
     const std::string reason = last_error();
     unsigned long long have = 0, base = 0, want = 0;

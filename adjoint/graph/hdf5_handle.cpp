@@ -1,10 +1,17 @@
 #include <adjoint/graph/hdf5_handle.h>
 
+#include <atomic>
+
 namespace adj::hdf5 {
 
 std::mutex& mutex() {
   static std::mutex one;
   return one;
+}
+
+std::string unique_name() {
+  static std::atomic<unsigned long> count{0};
+  return "adjoint-image-" + std::to_string(++count);
 }
 
 void quiet() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }

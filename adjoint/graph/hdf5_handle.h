@@ -39,6 +39,8 @@ class Handle {
 /// Held around every use of HDF5 and every fork for it, so that a child never finds the library in use by a
 /// thread that it does not have.
 std::mutex& mutex();
+/// A name for a file in memory. HDF5 tells open files in memory apart by their names.
+std::string unique_name();
 /// Turns off the printing of HDF5's error stack in this thread.
 void quiet();
 /// The most specific message on the error stack of this thread.

@@ -168,7 +168,8 @@ H5Writer::H5Writer(std::string path, int gzip) : impl_(std::make_unique<Impl>())
   H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation.get(), false);
-  impl_->file = Handle(H5Fcreate("image", H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
+  impl_->file =
+      Handle(H5Fcreate(hdf5::unique_name().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
   if (!impl_->file) impl_->fail("image in memory");
 }
 
