@@ -49,10 +49,9 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
   const int item = blockIdx.x * groups + group;
   if (item >= a.items) return;
   const ItemStart start = a.starts[item], stop = a.starts[item + 1];
-  const bool tail_cut = stop.row < 0;  // later items end the last row
-  bool head_cut = start.row < 0;       // earlier items began this row
-  int row = head_cut ? ~start.row : start.row, slot = start.slot;
-  const int end_row = tail_cut ? ~stop.row + 1 : stop.row, end_entry = stop.entry;
+  const bool part = start.row < 0 || stop.row < 0;  // of a heavy row
+  int row = start.row < 0 ? ~start.row : start.row;
+  const int end_row = part ? row + 1 : stop.row, end_entry = stop.entry;
 
   // A lane beyond the width reads along with the first one, so that nothing in the loop depends on it, and
   // writes nothing. Only where chunks may be cut do reads ask.
@@ -95,9 +94,8 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
   }
 
   auto write_row = [&] {
-    if (head_cut || (tail_cut && row + 1 == end_row)) {
-      head_cut = false;
-      A* const to = a.partial + static_cast<uint64_t>(static_cast<uint32_t>(slot++)) * a.width + feature;
+    if (part) {
+      A* const to = a.partial + static_cast<uint64_t>(static_cast<uint32_t>(start.slot)) * a.width + feature;
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
         Pack<A, kVector> pack;
@@ -233,32 +231,6 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
       }
     }
   }
-}
-
-/// One block per heavy row and 32 features: each warp sums a run of the row's partial sums in order, then the
-/// runs are summed in order. `totals` tells how many of the blocks have a row.
-template <class S>
-__global__ void __launch_bounds__(256)
-    merge_kernel(const HeavyRow* heavy, const int64_t* totals, SpmmArguments<S> a) {
-  using A = Sum<S>;
-  constexpr int kRuns = 8;
-  __shared__ A runs[kRuns][32];
-  if (blockIdx.x >= static_cast<uint64_t>(*totals & 0xffffffff)) return;
-  const int run = threadIdx.x / 32, lane = threadIdx.x % 32, feature = blockIdx.y * 32 + lane;
-  const int first = heavy[blockIdx.x].slot, slots = heavy[blockIdx.x + 1].slot - first;
-  const int begin = first + static_cast<int>(static_cast<int64_t>(slots) * run / kRuns);
-  const int end = first + static_cast<int>(static_cast<int64_t>(slots) * (run + 1) / kRuns);
-  A sum = A(0);
-  if (feature < a.width) {
-#pragma unroll 4
-    for (int s = begin; s < end; ++s) sum += a.partial[static_cast<int64_t>(s) * a.width + feature];
-  }
-  runs[run][lane] = sum;
-  __syncthreads();
-  if (run != 0 || feature >= a.width) return;
-#pragma unroll
-  for (int r = 1; r < kRuns; ++r) sum += runs[r][lane];
-  a.y[static_cast<int64_t>(heavy[blockIdx.x].row) * a.width + feature] = narrow<S>(finish(a, sum, feature));
 }
 
 }  // namespace adj::kernels::cuda

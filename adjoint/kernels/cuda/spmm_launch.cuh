@@ -5,6 +5,7 @@
 
 #include "spmm_choice.h"
 #include "spmm_kernels.cuh"
+#include "spmm_merge.cuh"
 
 namespace adj::kernels::cuda {
 
@@ -65,12 +66,17 @@ void launch_items(const char* name, int device, const SpmmShape& shape, int thre
 template <class S>
 void launch_merge(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& arguments) {
   if (plan.heavy_rows == 0) return;
-  adj::cuda::launch(name,
-                    {.device = device,
-                     .blocks = dim3(static_cast<unsigned>(plan.heavy_rows),
-                                    static_cast<unsigned>(adj::cuda::ceil_div(arguments.width, 32))),
-                     .threads = 256},
-                    merge_kernel<S>, plan.heavy_row_list(), plan.totals.template data<int64_t>(), arguments);
+  constexpr int kVector = 16 / static_cast<int>(sizeof(Sum<S>));
+  const bool wide =
+      arguments.width % kVector == 0 && reinterpret_cast<uintptr_t>(arguments.y) % (kVector * sizeof(S)) == 0;
+  adj::cuda::launch(
+      name,
+      {.device = device,
+       .blocks = dim3(static_cast<unsigned>(adj::cuda::ceil_div(plan.heavy_rows, kMergeWarps)),
+                      static_cast<unsigned>(adj::cuda::ceil_div(arguments.width, wide ? 32 * kVector : 32))),
+       .threads = 32 * kMergeWarps},
+      wide ? merge_kernel<S, kVector> : merge_kernel<S, 1>, plan.heavy_row_list(), plan.heavy_row_count(),
+      arguments);
 }
 
 /// Y = act(A X + bias) by the own kernels, none, relu or leaky_relu. One file per S instantiates it.

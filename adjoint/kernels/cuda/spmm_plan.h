@@ -4,40 +4,42 @@
 
 namespace adj::kernels::cuda {
 
-/// Where a piece of work begins. Work is counted along the structure, one unit per entry and one per row;
-/// item k takes what lies between k and k + 1 times the item size. A row of no more entries than the item
-/// size belongs whole to one item; a heavier one is cut between items.
+/// Where an item of work begins; it ends where the next one begins. An item is one of three: several whole
+/// light rows, one whole row of middling length, or one of the equal parts of a heavy row.
 struct alignas(16) ItemStart {
   int32_t entry;   ///< first entry (structures have fewer than 2^31)
-  int32_t row;     ///< its row; ~row where earlier items hold the row's first entries
-  int32_t slot;    ///< where partial sums of this item begin in the workspace
+  int32_t row;     ///< first row; ~row where the item is not the row's first part
+  int32_t slot;    ///< of a part: which partial sum of the workspace it is
   int32_t unused;  ///< zero
 };
 
-/// A row whose entries are spread over several items: its partial sums are slots [slot, slot of the next
-/// heavy row).
+/// A row that is cut into parts: their partial sums are slots [slot, slot of the next heavy row), in order.
 struct HeavyRow {
   int32_t row;
   int32_t slot;
 };
 
-/// The work of a structure cut into items of nearly equal size, whatever the degrees. It depends on the
-/// structure alone, and with it the order in which each row is summed.
+/// The work of a structure, one unit per entry and one per row, cut into items of similar size whatever the
+/// degrees. Neighbouring rows of similar length become items that begin at the row's beginning, so that warps
+/// that work side by side pass the same columns at the same time. It depends on the structure alone, and with
+/// it the order in which each row is summed.
 struct SpmmPlan {
   int64_t items = 0;
-  int64_t heavy_rows = 0;  ///< or an upper bound, while capturing
-  int64_t slots = 0;       ///< likewise
-  Tensor starts;           ///< ItemStart [items + 1]
-  Tensor heavy;            ///< HeavyRow [heavy rows + 1]
-  Tensor totals;           ///< one int64: slots << 32 | heavy rows
+  int64_t heavy_rows = 0;
+  int64_t slots = 0;
+  Tensor starts;  ///< ItemStart [items + 1]
+  Tensor heavy;   ///< HeavyRow [heavy rows + 1]
+  Tensor totals;  ///< int64: items << 32 | slots, and heavy rows
 
   const ItemStart* item_starts() const { return static_cast<const ItemStart*>(starts.raw_data()); }
   const HeavyRow* heavy_row_list() const { return static_cast<const HeavyRow*>(heavy.raw_data()); }
+  const int64_t* heavy_row_count() const { return totals.data<int64_t>() + 1; }
 };
 
-/// The plan of a structure on a GPU, made on first use (where the host waits once for two numbers) and kept
+/// The plan of a structure on a GPU, made on first use (where the host waits once for three numbers) and kept
 /// with the structure. While a capture is going on, a structure that has none gets one that is made anew by
-/// each replay, without the host.
+/// each replay, without the host; its three numbers are upper bounds, and the items beyond the last are
+/// empty.
 SpmmPlan spmm_plan(const Csr& a);
 
 }  // namespace adj::kernels::cuda
