@@ -1,0 +1,82 @@
+#include "../reference/plain.h"
+#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/init.h>
+#include <adjoint/nn/linear.h>
+#include <adjoint/nn/sg_conv.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+struct Statistics {
+  double mean = 0.0, deviation = 0.0, largest = 0.0, kurtosis = 0.0;
+};
+
+Statistics statistics(const Tensor& x) {
+  Statistics s;
+  const auto all = values(x);
+  const auto n = static_cast<double>(all.size());
+  double fourth = 0.0, second = 0.0;
+  for (double v : all) s.mean += v / n;
+  for (double v : all) {
+    s.largest = std::max(s.largest, std::abs(v));
+    second += std::pow(v - s.mean, 2) / n;
+    fourth += std::pow(v - s.mean, 4) / n;
+  }
+  s.deviation = std::sqrt(second);
+  s.kurtosis = fourth / (second * second);
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("uniform initialisers fill their bounds evenly") {
+  Generator generator(230);
+  const auto holds = [](const Tensor& w, double bound) {
+    CHECK(w.dtype() == DType::f32);
+    CHECK(w.shape() == Shape{300, 200});
+    const Statistics s = statistics(w);
+    CHECK(s.largest <= bound * (1.0 + 1e-7));  // rounded to float32
+    CHECK(s.largest > 0.999 * bound);
+    CHECK(std::abs(s.mean) < 0.01 * bound);
+    CHECK(s.deviation == doctest::Approx(bound / std::sqrt(3.0)).epsilon(0.01));
+    CHECK(s.kurtosis == doctest::Approx(1.8).epsilon(0.02));
+  };
+  holds(nn::glorot_uniform(300, 200, generator), std::sqrt(6.0 / 500.0));
+  holds(nn::kaiming_uniform(300, 200, generator), std::sqrt(6.0 / 300.0));
+}
+
+TEST_CASE("normal initialisers have their variance") {
+  Generator generator(231);
+  const auto holds = [](const Tensor& w, double deviation) {
+    CHECK(w.shape() == Shape{300, 200});
+    const Statistics s = statistics(w);
+    CHECK(std::abs(s.mean) < 0.02 * deviation);
+    CHECK(s.deviation == doctest::Approx(deviation).epsilon(0.01));
+    CHECK(s.kurtosis == doctest::Approx(3.0).epsilon(0.05));
+  };
+  holds(nn::glorot_normal(300, 200, generator), std::sqrt(2.0 / 500.0));
+  holds(nn::kaiming_normal(300, 200, generator), std::sqrt(2.0 / 300.0));
+}
+
+TEST_CASE("the same seed gives the same weights, and each layer draws its own") {
+  manual_seed(7);
+  const nn::Linear first(20, 30), second(20, 30);
+  manual_seed(7);
+  const nn::Linear again(20, 30);
+  CHECK(same_bits(first.weight.value(), again.weight.value()));
+  CHECK_FALSE(same_bits(first.weight.value(), second.weight.value()));
+}
+
+TEST_CASE("layers start Glorot-uniform, with biases of zero") {
+  const double bound = std::sqrt(6.0 / 50.0);
+  const auto holds = [&](const auto& layer) {
+    CHECK(statistics(layer.weight.value()).largest <= bound * (1.0 + 1e-7));
+    CHECK(statistics(layer.weight.value()).largest > 0.95 * bound);
+    CHECK(close(layer.bias.value(), std::vector<double>(30, 0.0), 0.0));
+  };
+  holds(nn::Linear(20, 30));
+  holds(nn::GCNConv(20, 30));
+  holds(nn::SGConv(20, 30));
+}

@@ -1,0 +1,86 @@
+#include "../reference/plain.h"
+#include <adjoint/core/allocator.h>
+#include <adjoint/nn/propagation_cache.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+Dense propagated(const SparseMatrix& a, const Tensor& x, int hops) {
+  Dense y(x);
+  for (int hop = 0; hop < hops; ++hop) y = dense_of(a) * y;
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("the cache keeps a result from the second time that a tensor comes") {
+  for (Device device : devices())
+    for (int hops : {1, 3}) {
+      CAPTURE(device.str());
+      CAPTURE(hops);
+      Draw draw(210, device);
+      const SparseMatrix a = draw.sparse(12, 12, 40);
+      const Tensor x = draw.normal({12, 5});
+      nn::PropagationCache cache;
+      const Tensor first = cache.get(a, x, hops), second = cache.get(a, x, hops),
+                   third = cache.get(a, x, hops);
+      CHECK_FALSE(first.shares_storage_with(second));
+      CHECK(second.shares_storage_with(third));
+      CHECK(same_bits(first, second));
+      CHECK(close(first, propagated(a, x, hops).data, 1e-12));
+    }
+}
+
+TEST_CASE("inputs that are new each time are not kept") {
+  for (Device device : devices()) {
+    Draw draw(211, device, DType::f32);
+    const SparseMatrix a = draw.sparse(500, 500, 900);
+    nn::PropagationCache cache;
+    (void)cache.get(a, draw.normal({500, 64}), 1);
+    const size_t before = memory_stats(device).current;
+    for (int i = 0; i < 4; ++i) (void)cache.get(a, draw.normal({500, 64}), 1);
+    CHECK(memory_stats(device).current == before);
+  }
+}
+
+TEST_CASE("a change of the input, the matrix or the hops is seen") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(212, device);
+    const SparseMatrix a = draw.sparse(12, 12, 40);
+    Tensor x = draw.normal({12, 5});
+    nn::PropagationCache cache;
+    const auto twice = [&](const SparseMatrix& matrix, const Tensor& input, int hops) {
+      const Dense expected = propagated(matrix, input, hops);
+      for (int i = 0; i < 2; ++i) CHECK(close(cache.get(matrix, input, hops), expected.data, 1e-12));
+    };
+    twice(a, x, 1);
+    x.fill_(0.5);  // in place
+    twice(a, x, 1);
+    twice(a, x, 2);
+    twice(a, draw.normal({12, 5}), 2);
+    const SparseMatrix other = a.with_values(draw.normal({40}));  // of the same structure
+    twice(a, x, 2);
+    twice(other, x, 2);
+    Tensor weights = other.values();
+    weights.fill_(2.0);
+    twice(other, x, 2);
+    twice(draw.sparse(12, 12, 40), x, 2);
+    const Tensor both = draw.normal({24, 5});  // views of one storage
+    twice(a, both.rows(0, 12), 1);
+    twice(a, both.rows(12, 24), 1);
+  }
+}
+
+TEST_CASE("a matrix of float32 propagates features of float64") {
+  for (Device device : devices()) {
+    Draw draw(213, device);
+    const SparseMatrix drawn = draw.sparse(12, 12, 40);
+    const SparseMatrix a = drawn.with_values(drawn.values().to(DType::f32));
+    const Tensor x = draw.normal({12, 3});
+    nn::PropagationCache cache;
+    CHECK(close(cache.get(a, x, 2), propagated(a, x, 2).data, 1e-12));
+  }
+}

@@ -1,0 +1,204 @@
+// Layers, losses and optimizers against what torch_geometric computed from the same numbers
+// (tests/reference/make_pyg_reference.py).
+#include "../reference/plain.h"
+#include <adjoint/autograd/ops.h>
+#include <adjoint/graph/hdf5_file.h>
+#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/norm.h>
+#include <adjoint/nn/sg_conv.h>
+#include <adjoint/optim/adam.h>
+#include <adjoint/optim/sgd.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr double kTolerance = 1e-5;
+
+class Reference {
+ public:
+  Reference(std::string group, Device device) : group_(std::move(group)), device_(device) {}
+
+  Tensor operator()(const std::string& name) const {
+    return file().tensor(group_ + "/" + name, {DType::f32, DType::i32}).to(device_);
+  }
+  bool has(const std::string& name) const { return file().has(group_ + "/" + name); }
+  double option(const std::string& name, double otherwise) const {
+    return file().has_attribute(group_, name) ? file().number(group_, name) : otherwise;
+  }
+  Graph graph() const {
+    return Graph::from_coo((*this)("x").size(0), (*this)("src"), (*this)("dst"),
+                           has("weight") ? (*this)("weight") : Tensor{});
+  }
+
+ private:
+  static const H5Reader& file() {
+    static const H5Reader reader = H5Reader::open("tests/reference/pyg_layers.h5");
+    return reader;
+  }
+  std::string group_;
+  Device device_;
+};
+
+template <class Layer>
+void compare_convolution(Layer& layer, const Reference& ref, Device device) {
+  layer.to(device);
+  layer.load_state({{"weight", ref("w")}, {"bias", ref("b")}});
+  const Graph graph = ref.graph();
+  const auto gradients = [&](const Var& x) {
+    layer.zero_grad();
+    const Var y = layer(graph, x);
+    CHECK(close(y.value(), ref("y"), kTolerance));
+    y.backward(ref("dy"));
+    CHECK(close(layer.weight.grad(), ref("dw"), kTolerance));
+    CHECK(close(layer.bias.grad(), ref("db"), kTolerance));
+  };
+  const Var x = Var::parameter(ref("x"));
+  gradients(x);
+  CHECK(close(x.grad(), ref("dx"), kTolerance));
+  // Features that take no gradient: aggregated anew, then kept, then from the cache.
+  for (int i = 0; i < 3; ++i) gradients(x.detach());
+}
+
+template <class Norm>
+Var compare_norm(Norm& norm, const Reference& ref) {
+  const Var x = Var::parameter(ref("x"));
+  const Var y = norm(x);
+  CHECK(close(y.value(), ref("y"), kTolerance));
+  y.backward(ref("dy"));
+  CHECK(close(x.grad(), ref("dx"), kTolerance));
+  CHECK(close(norm.gamma.grad(), ref("dgamma"), kTolerance));
+  CHECK(close(norm.beta.grad(), ref("dbeta"), kTolerance));
+  return x;
+}
+
+template <class Optimizer, class Options>
+void compare_optimizer(const Reference& ref, const Options& options) {
+  std::vector<Var> parameters{Var::parameter(ref("start0")), Var::parameter(ref("start1"))};
+  Optimizer optimizer(parameters, options);
+  const Tensor history[] = {ref("history0"), ref("history1")};
+  const Tensor gradients[] = {ref("gradients0"), ref("gradients1")};
+  for (int64_t step = 0; step < 5; ++step) {
+    CAPTURE(step);
+    for (size_t k = 0; k < 2; ++k)
+      parameters[k].set_grad(gradients[k].rows(step, step + 1).reshape(parameters[k].shape()));
+    optimizer.step();
+    for (size_t k = 0; k < 2; ++k)
+      CHECK(close(parameters[k].value(), history[k].rows(step, step + 1).reshape(parameters[k].shape()),
+                  kTolerance));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("GCNConv and its gradients equal torch_geometric's") {
+  for (Device device : devices())
+    for (const char* name :
+         {"in_below_out", "in_above_out", "self_loops", "weighted", "weighted_self_loops"}) {
+      CAPTURE(device.str());
+      CAPTURE(name);
+      const Reference ref(std::string("gcn/") + name, device);
+      nn::GCNConv layer(ref("w").size(0), ref("w").size(1));
+      compare_convolution(layer, ref, device);
+    }
+}
+
+TEST_CASE("SGConv and its gradients equal torch_geometric's") {
+  for (Device device : devices())
+    for (const char* name : {"plain", "weighted_self_loops"}) {
+      CAPTURE(device.str());
+      CAPTURE(name);
+      const Reference ref(std::string("sgc/") + name, device);
+      nn::SGConv layer(ref("w").size(0), ref("w").size(1), 2);
+      compare_convolution(layer, ref, device);
+    }
+}
+
+TEST_CASE("BatchNorm, its gradients and its running statistics equal torch_geometric's") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Reference ref("batch_norm", device);
+    nn::BatchNorm norm(5);
+    norm.to(device);
+    norm.gamma.set_value(ref("gamma"));
+    norm.beta.set_value(ref("beta"));
+    const Var x = compare_norm(norm, ref);
+    CHECK(close(norm.running.mean, ref("running_mean"), kTolerance));
+    CHECK(close(norm.running.variance, ref("running_variance"), kTolerance));
+    norm.eval();
+    CHECK(close(norm(x).value(), ref("y_eval"), kTolerance));
+  }
+}
+
+TEST_CASE("LayerNorm and its gradients equal torch_geometric's") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Reference ref("layer_norm", device);
+    nn::LayerNorm norm(7);
+    norm.to(device);
+    norm.gamma.set_value(ref("gamma"));
+    norm.beta.set_value(ref("beta"));
+    compare_norm(norm, ref);
+  }
+}
+
+TEST_CASE("losses and their gradients equal torch's") {
+  using Loss = Var (*)(const Var&, const Tensor&, const Tensor&);
+  const std::vector<std::pair<std::string, Loss>> losses{
+      {"cross_entropy", cross_entropy}, {"bce_with_logits", bce_with_logits}, {"mse", mse_loss}};
+  for (Device device : devices())
+    for (const auto& [name, loss] : losses) {
+      CAPTURE(device.str());
+      CAPTURE(name);
+      const Reference ref("loss/" + name, device);
+      const Var x = Var::parameter(ref("x"));
+      const Var value = loss(x, ref("target"), ref("index"));
+      CHECK(close(value.value(), values(ref("loss")), kTolerance));
+      value.backward();
+      CHECK(close(x.grad(), ref("dx"), kTolerance));
+    }
+}
+
+TEST_CASE("activations and their gradients equal torch's") {
+  for (Device device : devices())
+    for (Activation activation :
+         {Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu}) {
+      CAPTURE(device.str());
+      CAPTURE(name_of(activation));
+      const Reference ref("activation/" + std::string(name_of(activation)), device);
+      const Var x = Var::parameter(ref("x"));
+      const Var y = activate(activation, x);
+      CHECK(close(y.value(), ref("y"), kTolerance));
+      y.backward(ref("dy"));
+      CHECK(close(x.grad(), ref("dx"), kTolerance));
+    }
+}
+
+TEST_CASE("five steps of each optimizer equal torch's") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    for (const char* name : {"sgd/plain", "sgd/momentum", "sgd/nesterov"}) {
+      CAPTURE(name);
+      const Reference ref(name, device);
+      optim::SgdOptions options;
+      options.lr = ref.option("lr", -1.0);
+      options.momentum = ref.option("momentum", 0.0);
+      options.weight_decay = ref.option("weight_decay", 0.0);
+      options.nesterov = ref.option("nesterov", 0.0) != 0.0;
+      compare_optimizer<optim::Sgd>(ref, options);
+    }
+    for (const char* name : {"adam/plain", "adam/decay", "adamw/decay"}) {
+      CAPTURE(name);
+      const Reference ref(name, device);
+      optim::AdamOptions options;
+      options.lr = ref.option("lr", -1.0);
+      options.weight_decay = ref.option("weight_decay", 0.0);
+      if (name == std::string("adamw/decay")) {
+        compare_optimizer<optim::AdamW>(ref, options);
+      } else {
+        compare_optimizer<optim::Adam>(ref, options);
+      }
+    }
+  }
+}
