@@ -28,7 +28,7 @@ void run_dots(const char* name, const DotOperands<S>& o) {
   const Device device = o.a.csr.device();
   const int64_t width = o.own.size(1);
   check_width<S>(name, width);
-  const SpmmPlan plan = spmm_plan(o.a.csr);
+  const SpmmPlan plan = spmm_plan(o.a.csr, kSum ? width * static_cast<int64_t>(sizeof(Sum<S>)) : 0);
   Tensor workspace;
   SpmmArguments<S> arguments = spmm_arguments<S>(o.a, plan, o.gathered.raw_data(), width);
   arguments.own = static_cast<const S*>(o.own.raw_data());

@@ -99,7 +99,7 @@ void run_own_spmm(const SpmmVariant<S> (&variants)[N], const CsrMatrix& a, const
                   const Tensor& bias, Activation activation, Tensor& y) {
   const Device device = a.csr.device();
   const int64_t width = x.size(1);
-  const SpmmPlan plan = spmm_plan(a.csr);
+  const SpmmPlan plan = spmm_plan(a.csr, width * static_cast<int64_t>(sizeof(Sum<S>)));
   if (plan.items == 0 || width == 0) return;
   check_width<S>("spmm", width);
   Tensor workspace = Tensor::empty({plan.slots, width}, sizeof(S) == 8 ? DType::f64 : DType::f32, device);

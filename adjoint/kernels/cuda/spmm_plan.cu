@@ -14,6 +14,7 @@ using adj::cuda::launch;
 
 // An item is what one warp (or part of one) does: small enough that a small structure still fills the chip,
 // large enough that the partial sums of cut rows are few.
+constexpr int64_t kMuchWorkspace = 4 << 20;
 constexpr int64_t kSmallestItem = 32, kLargestItem = 512, kWantedItems = 32768;
 
 int64_t item_size(int64_t work) {
@@ -95,7 +96,8 @@ Tensor empty_structs(int64_t n, Device device) {
   return Tensor::empty({n, static_cast<int64_t>(sizeof(T))}, DType::u8, device);
 }
 
-SpmmPlan make_plan(const Csr& a, bool capturing) {
+/// With upper bounds for the numbers of items, slots and heavy rows.
+SpmmPlan make_plan(const Csr& a) {
   const Device device = a.device();
   const int64_t rows = a.rows, entries = a.entries(), work = rows + entries, size = item_size(work);
   SpmmPlan plan;
@@ -123,30 +125,39 @@ SpmmPlan make_plan(const Csr& a, bool capturing) {
   sum_in_place(heavy_count, n, device);
   launch("spmm plan", per_row, place_items, offsets, rows, size, count, heavy_count, starts, heavy,
          plan.totals.mutable_data<int64_t>());
-  if (capturing) return plan;
+  return plan;
+}
+
+/// Waits for the device.
+void read_back(SpmmPlan& plan) {
+  if (!plan.totals) return;
   const std::vector<int64_t> totals = plan.totals.to_vector<int64_t>();
   plan.items = totals[0] >> 32;
   plan.slots = totals[0] & 0xffffffff;
   plan.heavy_rows = totals[1];
   plan.starts = plan.starts.rows(0, plan.items + 1).clone();
   plan.heavy = plan.heavy.rows(0, plan.heavy_rows + 1).clone();
-  return plan;
 }
 
 struct KeptPlan {
   std::mutex mutex;
+  bool used = false;
   std::optional<SpmmPlan> plan;
 };
 
 }  // namespace
 
-SpmmPlan spmm_plan(const Csr& a) {
-  const bool capturing = adj::cuda::capturing(a.device().index);
+SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes) {
   const auto kept = a.cache->get<KeptPlan>([] { return new KeptPlan; });
   const std::lock_guard lock(kept->mutex);
   if (kept->plan) return *kept->plan;
-  SpmmPlan plan = make_plan(a, capturing);
-  if (!capturing) kept->plan = plan;
+  SpmmPlan plan = make_plan(a);
+  if (adj::cuda::capturing(a.device().index)) return plan;
+  const bool first = !kept->used;
+  kept->used = true;
+  if (first && plan.slots * slot_bytes <= kMuchWorkspace) return plan;
+  read_back(plan);
+  kept->plan = plan;
   return plan;
 }
 

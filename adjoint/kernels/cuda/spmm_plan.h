@@ -36,10 +36,11 @@ struct SpmmPlan {
   const int64_t* heavy_row_count() const { return totals.data<int64_t>() + 1; }
 };
 
-/// The plan of a structure on a GPU, made on first use (where the host waits once for three numbers) and kept
-/// with the structure. While a capture is going on, a structure that has none gets one that is made anew by
-/// each replay, without the host; its three numbers are upper bounds, and the items beyond the last are
-/// empty.
-SpmmPlan spmm_plan(const Csr& a);
+/// The plan of a structure on a GPU for products that need `slot_bytes` of workspace per slot. Kept with the
+/// structure once its three numbers were read back, for which the host waits once: on first use where upper
+/// bounds of them would ask for much workspace, else on second use, so that structures that live for one
+/// product never wait. While a capture is going on, bounds serve too, and each replay makes the plan anew;
+/// the items beyond the last are empty. Bounds or not, the order of sums is the same.
+SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes);
 
 }  // namespace adj::kernels::cuda
