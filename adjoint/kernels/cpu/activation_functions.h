@@ -13,8 +13,8 @@ inline T activated(T x, [[maybe_unused]] T slope) {
   } else if constexpr (A == Activation::leaky_relu) {
     return x < T{0} ? slope * x : x;
   } else if constexpr (A == Activation::elu) {
-    const T below = fast_expm1(x < T{0} ? x : T{0});
-    return x < T{0} ? below : x;
+    const T below = x < T{0} ? x : T{0}, above = x < T{0} ? T{0} : x;
+    return above + fast_expm1(below);
   } else if constexpr (A == Activation::gelu) {
     return x * fast_normal(x).cdf;
   } else {
@@ -30,8 +30,7 @@ inline T activation_slope(T x, [[maybe_unused]] T slope) {
   } else if constexpr (A == Activation::leaky_relu) {
     return x > T{0} ? T{1} : slope;
   } else if constexpr (A == Activation::elu) {
-    const T below = fast_exp(x < T{0} ? x : T{0});
-    return x > T{0} ? T{1} : below;
+    return fast_exp(x < T{0} ? x : T{0});
   } else if constexpr (A == Activation::gelu) {
     const Normal<T> normal = fast_normal(x);
     return normal.cdf + x * normal.density;

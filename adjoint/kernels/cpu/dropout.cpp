@@ -18,8 +18,10 @@ void dropout(const Tensor& x, RandomKey key, DropoutRule rule, Tensor& y) {
         const T* from = in + at;
         T* to = out + at;
 #pragma omp simd
-        for (int64_t i = 0; i < n; ++i)
-          to[i] = static_cast<uint32_t>(draws[i]) >= threshold ? from[i] * scale : T{0};
+        for (int64_t i = 0; i < n; ++i) {
+          const T kept = from[i] * scale;
+          to[i] = static_cast<uint32_t>(draws[i]) >= threshold ? kept : T{0};
+        }
       }
     });
   });

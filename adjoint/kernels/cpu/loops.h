@@ -12,7 +12,7 @@ namespace adj::kernels::cpu {
 /// and below that a parallel region costs more than it gives.
 inline constexpr int64_t kGrain = int64_t{1} << 16;
 /// Likewise where each element costs an exponential or a root.
-inline constexpr int64_t kCostlyGrain = int64_t{1} << 13;
+inline constexpr int64_t kCostlyGrain = int64_t{1} << 14;
 
 /// Rows of `width` elements that make up a grain.
 inline int64_t row_grain(int64_t width, int64_t grain = kGrain) {

@@ -1,5 +1,6 @@
 #include <adjoint/kernels/cpu/index.h>
 #include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/cpu/row_tile.h>
 #include <adjoint/kernels/cpu/vector_math.h>
 #include <adjoint/kernels/loss.h>
 
@@ -36,13 +37,33 @@ int32_t checked_label(std::string_view op, const int32_t* label, int64_t row, in
   return c;
 }
 
+/// Replaces a tile's logits by exp(x - largest of the row), and leaves those and their sums per row.
 template <class T>
-T largest_of(const T* row, int64_t width) {
-  T largest = -std::numeric_limits<T>::infinity();
-#pragma omp simd reduction(max : largest)
-  for (int64_t c = 0; c < width; ++c) largest = row[c] > largest ? row[c] : largest;
-  return largest;
-}
+struct Softmax {
+  static constexpr int64_t kRows = RowTile<T>::kRows;
+  T largest[kRows];
+  T total[kRows];
+
+  template <bool kKeep>
+  void run(RowTile<T>& tile) {
+    std::fill_n(largest, kRows, -std::numeric_limits<T>::infinity());
+    std::fill_n(total, kRows, T{0});
+    for (int64_t c = 0; c < tile.width(); ++c) {
+      const T* x = tile.column(c);
+#pragma omp simd
+      for (int64_t l = 0; l < kRows; ++l) largest[l] = x[l] > largest[l] ? x[l] : largest[l];
+    }
+    for (int64_t c = 0; c < tile.width(); ++c) {
+      T* x = tile.column(c);
+#pragma omp simd
+      for (int64_t l = 0; l < kRows; ++l) {
+        const T e = fast_exp(x[l] - largest[l]);
+        total[l] += e;
+        if constexpr (kKeep) x[l] = e;
+      }
+    }
+  }
+};
 
 /// The two losses that are sums over elements, by their term and its derivative.
 struct Bce {
@@ -122,55 +143,64 @@ void mean_of_terms_backward(std::string_view op, const Tensor& x, const Tensor& 
 }  // namespace
 
 void softmax_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& index, Tensor& loss) {
-  const Selection selection = selection_of("softmax_cross_entropy", x, index);
+  constexpr std::string_view op = "softmax_cross_entropy";
+  const Selection selection = selection_of(op, x, index);
   const int64_t classes = x.size(1);
-  dispatch_float(x.dtype(), "softmax_cross_entropy", [&]<class T>() {
+  dispatch_float(x.dtype(), op, [&]<class T>() {
     const T* in = x.data<T>();
     const int32_t* labels = label.data<int32_t>();
-    const double sum =
-        sum_of_chunks(selection.count, row_grain(classes, kCostlyGrain), [=](int64_t begin, int64_t end) {
-          double chunk = 0.0;
-          for (int64_t k = begin; k < end; ++k) {
-            const int64_t i = selection.row(k);
-            const T* row = in + i * classes;
-            const T largest = largest_of(row, classes);
-            const T total = sum_of<T>(classes, [=](int64_t c) { return fast_exp(row[c] - largest); });
-            const int32_t truth = checked_label("softmax_cross_entropy", labels, i, classes);
-            chunk += static_cast<double>(fast_log(total) + (largest - row[truth]));
-          }
-          return chunk;
-        });
+    const auto row_of = [=](int64_t k) { return selection.row(k); };
+    const auto terms = [=](int64_t begin, int64_t end) {
+      RowTile<T> tile(classes);
+      Softmax<T> softmax;
+      double sum = 0.0;
+      for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
+        tile.load(in, row);
+        softmax.template run<false>(tile);
+        T log_sum[RowTile<T>::kRows];
+#pragma omp simd
+        for (int64_t l = 0; l < RowTile<T>::kRows; ++l) log_sum[l] = fast_log(softmax.total[l]);
+        for (int64_t l = 0; l < count; ++l) {
+          const T truth = tile.at(l, checked_label(op, labels, row[l], classes));
+          sum += static_cast<double>(log_sum[l] + (softmax.largest[l] - truth));
+        }
+      });
+      return sum;
+    };
+    const double sum = sum_of_chunks(selection.count, row_grain(classes, kCostlyGrain), terms);
     *loss.mutable_data<T>() = static_cast<T>(sum / static_cast<double>(selection.count));
   });
 }
 
 void softmax_cross_entropy_backward(const Tensor& x, const Tensor& label, const Tensor& index,
                                     const Tensor& dloss, Tensor& dx) {
-  const Selection selection = selection_of("softmax_cross_entropy_backward", x, index);
+  constexpr std::string_view op = "softmax_cross_entropy_backward";
+  const Selection selection = selection_of(op, x, index);
   const int64_t classes = x.size(1);
-  dispatch_float(x.dtype(), "softmax_cross_entropy_backward", [&]<class T>() {
+  dispatch_float(x.dtype(), op, [&]<class T>() {
     const T* in = x.data<T>();
     const int32_t* labels = label.data<int32_t>();
     T* grad = dx.mutable_data<T>();
     const T mean = *dloss.data<T>() / static_cast<T>(selection.count);
     clear_unselected(selection, x.numel(), grad);
+    const auto row_of = [=](int64_t k) { return selection.row(k); };
     parallel_for(selection.count, row_grain(classes, kCostlyGrain), [=](int64_t begin, int64_t end) {
-      for (int64_t k = begin; k < end; ++k) {
-        const int64_t i = selection.row(k);
-        const T* row = in + i * classes;
-        T* out = grad + i * classes;
-        const T largest = largest_of(row, classes);
-        T total = 0;
-#pragma omp simd reduction(+ : total)
-        for (int64_t c = 0; c < classes; ++c) {
-          out[c] = fast_exp(row[c] - largest);
-          total += out[c];
-        }
-        const T factor = mean / total;
+      RowTile<T> tile(classes);
+      Softmax<T> softmax;
+      for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
+        tile.load(in, row);
+        softmax.template run<true>(tile);
+        T factor[RowTile<T>::kRows];
 #pragma omp simd
-        for (int64_t c = 0; c < classes; ++c) out[c] *= factor;
-        out[checked_label("softmax_cross_entropy_backward", labels, i, classes)] -= mean;
-      }
+        for (int64_t l = 0; l < RowTile<T>::kRows; ++l) factor[l] = mean / softmax.total[l];
+        for (int64_t c = 0; c < classes; ++c) {
+          T* column = tile.column(c);
+#pragma omp simd
+          for (int64_t l = 0; l < RowTile<T>::kRows; ++l) column[l] *= factor[l];
+        }
+        for (int64_t l = 0; l < count; ++l) tile.at(l, checked_label(op, labels, row[l], classes)) -= mean;
+        tile.store(grad, row, count);
+      });
     });
   });
 }

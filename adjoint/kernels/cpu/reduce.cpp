@@ -1,9 +1,11 @@
 #include <adjoint/kernels/cpu/column_sums.h>
 #include <adjoint/kernels/cpu/index.h>
 #include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/cpu/row_tile.h>
 #include <adjoint/kernels/reduce.h>
 
 #include <atomic>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -47,31 +49,30 @@ void sum_all(const Tensor& x, double scale, Tensor& y) {
   });
 }
 
-namespace {
-
-template <class T>
-int32_t argmax(const T* row, int64_t width) {
-  T largest = -std::numeric_limits<T>::infinity();
-#pragma omp simd reduction(max : largest)
-  for (int64_t f = 0; f < width; ++f) largest = row[f] > largest ? row[f] : largest;
-  auto first = static_cast<int32_t>(width);
-#pragma omp simd reduction(min : first)
-  for (int64_t f = 0; f < width; ++f) {
-    const int32_t here = row[f] == largest ? static_cast<int32_t>(f) : static_cast<int32_t>(width);
-    first = here < first ? here : first;
-  }
-  return first == width ? 0 : first;
-}
-
-}  // namespace
-
 void argmax_columns(const Tensor& x, Tensor& y) {
   const int64_t width = x.size(1);
   dispatch_float(x.dtype(), "argmax_columns", [&]<class T>() {
+    constexpr int64_t kRows = RowTile<T>::kRows;
     const T* in = x.data<T>();
     int32_t* out = y.mutable_data<int32_t>();
     parallel_for(x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out[i] = argmax(in + i * width, width);
+      RowTile<T> tile(width);
+      for_row_tiles(begin, end, std::identity(), [&](const auto& row, int64_t count) {
+        tile.load(in, row);
+        T largest[kRows];
+        int32_t where[kRows];
+        std::fill_n(largest, kRows, -std::numeric_limits<T>::infinity());
+        std::fill_n(where, kRows, 0);
+        for (int64_t c = 0; c < width; ++c) {
+          const T* column = tile.column(c);
+#pragma omp simd
+          for (int64_t l = 0; l < kRows; ++l) {
+            where[l] = column[l] > largest[l] ? static_cast<int32_t>(c) : where[l];
+            largest[l] = column[l] > largest[l] ? column[l] : largest[l];
+          }
+        }
+        std::copy_n(where, count, out + row[0]);
+      });
     });
   });
 }

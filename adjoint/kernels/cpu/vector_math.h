@@ -33,7 +33,7 @@ inline double fast_expm1(double x) { return std::expm1(x); }
 inline float fast_expm1(float x) {
   const float near = reduced_expm1(x);
   const float far = fast_exp(x) - 1.0f;
-  return x > -0.34f && x < 0.34f ? near : far;
+  return std::abs(x) < 0.34f ? near : far;
 }
 
 inline double fast_log(double x) { return std::log(x); }

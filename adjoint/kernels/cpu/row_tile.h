@@ -1,0 +1,56 @@
+#pragma once
+
+#include <adjoint/kernels/cpu/loops.h>
+
+#include <vector>
+
+namespace adj::kernels::cpu {
+
+/// Sixteen rows of a matrix, transposed: element (row l, column c) stands at [16 c + l]. What is done row by
+/// row, such as a softmax, becomes vector code over the rows, however narrow they are.
+template <class T>
+class RowTile {
+ public:
+  static constexpr int64_t kRows = 16;
+
+  explicit RowTile(int64_t width) : width_(width), elements_(static_cast<size_t>(width * kRows)) {}
+
+  /// Reads rows row[0..15] of x.
+  void load(const T* x, const int64_t (&row)[kRows]) {
+    T* to = elements_.data();
+    for (int64_t l = 0; l < kRows; ++l) {
+      const T* from = x + row[l] * width_;
+      for (int64_t c = 0; c < width_; ++c) to[c * kRows + l] = from[c];
+    }
+  }
+  /// Writes its first `count` rows to rows row[0..count) of y.
+  void store(T* y, const int64_t (&row)[kRows], int64_t count) const {
+    const T* from = elements_.data();
+    for (int64_t l = 0; l < count; ++l) {
+      T* to = y + row[l] * width_;
+      for (int64_t c = 0; c < width_; ++c) to[c] = from[c * kRows + l];
+    }
+  }
+
+  T* column(int64_t c) { return elements_.data() + c * kRows; }
+  T& at(int64_t l, int64_t c) { return elements_[static_cast<size_t>(c * kRows + l)]; }
+  int64_t width() const { return width_; }
+
+ private:
+  int64_t width_;
+  std::vector<T> elements_;
+};
+
+/// Calls f(row, count) for tiles of the rows row_of(k), k in [begin, end); a tile that is not full repeats
+/// its last row beyond `count`.
+template <class RowOf, class F>
+void for_row_tiles(int64_t begin, int64_t end, RowOf row_of, F f) {
+  constexpr int64_t kRows = RowTile<float>::kRows;
+  for (int64_t k = begin; k < end; k += kRows) {
+    int64_t row[kRows];
+    for (int64_t l = 0; l < kRows; ++l) row[l] = row_of(std::min(k + l, end - 1));
+    f(row, std::min(kRows, end - k));
+  }
+}
+
+}  // namespace adj::kernels::cpu
