@@ -1,0 +1,158 @@
+#include <adjoint/core/error.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/random.h>
+#include <adjoint/graph/generators.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <fmt/ranges.h>
+
+namespace adj {
+
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;
+enum Stream : uint64_t { kTargets, kSources, kRanks };
+
+/// Uniform in [0, 1), 53 bits, of the number at `position` of a stream.
+double uniform(uint64_t seed, Stream stream, int64_t position) {
+  const PhiloxBlock block = philox(seed, stream, static_cast<uint64_t>(position));
+  const uint64_t bits = static_cast<uint64_t>(block.word[1]) << 32 | block.word[0];
+  return static_cast<double>(bits >> 11) * 0x1.0p-53;
+}
+
+/// The integer in [0, n) at fraction `u` of the way.
+int32_t scaled(double u, int64_t n) {
+  return static_cast<int32_t>(std::min(static_cast<int64_t>(u * static_cast<double>(n)), n - 1));
+}
+
+void check_counts(const char* name, int64_t nodes, int64_t edges) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  ADJ_CHECK(nodes >= 1 && nodes <= kMost && edges >= 0 && edges <= kMost,
+            "{}: expected 1 to 2^31 - 1 nodes and 0 to 2^31 - 1 edges, got {} and {}", name, nodes, edges);
+}
+
+EdgeList empty_list(int64_t nodes, int64_t edges) {
+  EdgeList graph;
+  graph.nodes = nodes;
+  graph.src.resize(static_cast<size_t>(edges));
+  graph.dst.resize(static_cast<size_t>(edges));
+  return graph;
+}
+
+/// Node of each rank: a random permutation.
+std::vector<int32_t> deal_ranks(int64_t nodes, uint64_t seed) {
+  std::vector<int32_t> node(static_cast<size_t>(nodes));
+  std::iota(node.begin(), node.end(), 0);
+  for (int64_t i = nodes - 1; i > 0; --i)
+    std::swap(node[static_cast<size_t>(i)],
+              node[static_cast<size_t>(scaled(uniform(seed, kRanks, i), i + 1))]);
+  return node;
+}
+
+}  // namespace
+
+EdgeList power_law_graph(int64_t nodes, int64_t edges, const PowerLaw& law, uint64_t seed) {
+  check_counts("power_law_graph", nodes, edges);
+  ADJ_CHECK(law.shift > 0.0 && std::isfinite(law.exponent),
+            "power_law_graph: expected a positive shift and a finite exponent, got {} and {}", law.shift,
+            law.exponent);
+  const std::vector<int32_t> node = deal_ranks(nodes, seed);
+  // The inverse of the law's distribution function, over real ranks; 1/r has a logarithm of its own.
+  const double power = 1.0 - law.exponent, low = law.shift, high = law.shift + static_cast<double>(nodes);
+  const auto rank = [=](double u) {
+    const double at =
+        std::abs(power) < 1e-9
+            ? low * std::pow(high / low, u)
+            : std::pow(std::pow(low, power) * (1.0 - u) + std::pow(high, power) * u, 1.0 / power);
+    return std::clamp<int64_t>(static_cast<int64_t>(at - law.shift), 0, nodes - 1);
+  };
+  EdgeList graph = empty_list(nodes, edges);
+  parallel_for(edges, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t e = begin; e < end; ++e) {
+      const double source = uniform(seed, kSources, e);
+      graph.dst[static_cast<size_t>(e)] = node[static_cast<size_t>(rank(uniform(seed, kTargets, e)))];
+      graph.src[static_cast<size_t>(e)] =
+          law.skewed_sources ? node[static_cast<size_t>(rank(source))] : scaled(source, nodes);
+    }
+  });
+  return graph;
+}
+
+EdgeList thinned_grid(int64_t nodes, int64_t width, int64_t edges, uint64_t seed) {
+  check_counts("thinned_grid", nodes, edges);
+  ADJ_CHECK(width >= 1, "thinned_grid: expected a positive width, got {}", width);
+  // Calls f(source) for the neighbours of node i, ascending.
+  const auto for_neighbours = [=](int64_t i, auto&& f) {
+    if (i >= width) f(i - width);
+    if (i % width != 0) f(i - 1);
+    if (i % width != width - 1 && i + 1 < nodes) f(i + 1);
+    if (i + width < nodes) f(i + width);
+  };
+  int64_t candidates = 0;
+  for (int64_t i = 0; i < nodes; ++i) for_neighbours(i, [&](int64_t) { ++candidates; });
+  ADJ_CHECK(edges <= candidates, "thinned_grid: {} nodes in rows of {} have {} edges, {} were asked for",
+            nodes, width, candidates, edges);
+  // Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S).
+  EdgeList graph;
+  graph.nodes = nodes;
+  int64_t seen = 0, wanted = edges;
+  for (int64_t i = 0; i < nodes; ++i)
+    for_neighbours(i, [&](int64_t j) {
+      const double left = static_cast<double>(candidates - seen);
+      if (uniform(seed, kTargets, seen++) * left >= static_cast<double>(wanted)) return;
+      --wanted;
+      graph.src.push_back(static_cast<int32_t>(j));
+      graph.dst.push_back(static_cast<int32_t>(i));
+    });
+  return graph;
+}
+
+EdgeList community_graph(int64_t nodes, int64_t edges, int64_t community, double inside, uint64_t seed) {
+  check_counts("community_graph", nodes, edges);
+  ADJ_CHECK(community >= 1 && inside >= 0.0 && inside <= 1.0,
+            "community_graph: expected communities of 1 or more and a probability, got {} and {}", community,
+            inside);
+  EdgeList graph = empty_list(nodes, edges);
+  parallel_for(edges, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t e = begin; e < end; ++e) {
+      const int32_t target = scaled(uniform(seed, kTargets, e), nodes);
+      // One number decides whether the source is inside, and then, stretched again, which it is.
+      const double u = uniform(seed, kSources, e);
+      const int64_t first = target / community * community;
+      const int64_t members = std::min(community, nodes - first);
+      graph.dst[static_cast<size_t>(e)] = target;
+      graph.src[static_cast<size_t>(e)] = u < inside
+                                              ? static_cast<int32_t>(first) + scaled(u / inside, members)
+                                              : scaled((u - inside) / (1.0 - inside), nodes);
+    }
+  });
+  return graph;
+}
+
+EdgeList symmetric(EdgeList graph) {
+  const std::vector<int32_t> sources = graph.src;
+  graph.src.insert(graph.src.end(), graph.dst.begin(), graph.dst.end());
+  graph.dst.insert(graph.dst.end(), sources.begin(), sources.end());
+  return graph;
+}
+
+const std::vector<std::string>& named_graphs() {
+  static const std::vector<std::string> names{"arxiv", "roads", "hm", "tolokers"};
+  return names;
+}
+
+EdgeList named_graph(const std::string& name, uint64_t seed) {
+  if (name == "arxiv") return power_law_graph(169343, 1166243, {.exponent = 0.62, .shift = 0.6}, seed);
+  if (name == "roads") return thinned_grid(142257, 378, 279061, seed);
+  if (name == "hm") return community_graph(46563, 21725232, 1024, 0.8, seed);
+  if (name == "tolokers")
+    return symmetric(
+        power_law_graph(11758, 519000, {.exponent = 2.48, .shift = 728.0, .skewed_sources = true}, seed));
+  throw UsageError(fmt::format("graph '{}': expected one of {}", name, fmt::join(named_graphs(), ", ")));
+}
+
+}  // namespace adj
