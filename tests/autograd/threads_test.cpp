@@ -1,0 +1,87 @@
+// The bits of every op of our own, forward and backward, are the same for any number of threads. Library
+// products are not among them.
+#include "../reference/plain.h"
+#include <adjoint/autograd/ops.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Op = std::function<Var(const std::vector<Var>&)>;
+
+// The value and all gradients of f with this many threads.
+std::vector<Tensor> computed(int threads, const Op& f, const std::vector<Tensor>& inputs,
+                             const Tensor& seed) {
+  const Threads scope(threads);
+  std::vector<Var> leaves;
+  for (const Tensor& input : inputs) leaves.push_back(Var::parameter(input));
+  const Var y = f(leaves);
+  y.backward(y.shape() == Shape{} ? Tensor::full({}, 1.0)
+                                  : seed.rows(0, y.value().numel()).reshape(y.shape()));
+  std::vector<Tensor> results{y.value()};
+  for (const Var& leaf : leaves) results.push_back(leaf.grad());
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("ops give the same bits with 1, 2, 3 and 4 threads") {
+  constexpr int64_t kRows = 20'001, kCols = 37;
+  Draw draw(120, {}, DType::f32);
+  const Tensor x = draw.normal({kRows, kCols}), other = draw.normal({kRows, kCols});
+  const Tensor gamma = draw.normal({kCols}), beta = draw.normal({kCols});
+  const SparseMatrix a = draw.sparse(kRows, kRows, 8 * kRows);
+  const SparseMatrix wide = draw.sparse(kRows, 500, 9 * kRows);
+  const Tensor w = draw.normal({500, kCols});
+  const Tensor label = draw.ints(kRows, 0, kCols), index = draw.distinct(kRows / 2, kRows);
+  const Tensor repeated = draw.ints(2 * kRows, 0, 300), seed = draw.normal({2 * kRows * kCols});
+  const Tensor target = draw.uniform({kRows, kCols}, 0.0, 1.0);
+  const auto norm = [&](const std::vector<Var>& v) {
+    RunningStatistics running{Tensor::zeros({kCols}), Tensor::full({kCols}, 1.0), 0.1};
+    Generator generator(1);
+    return batch_norm(v[0], v[1], v[2], running, true, 1e-5, {Activation::relu, 0.4f}, generator);
+  };
+  const auto drop = [](const std::vector<Var>& v) {
+    Generator generator(2);
+    return dropout(v[0], 0.4f, true, generator);
+  };
+  const std::vector<std::tuple<const char*, Op, std::vector<Tensor>>> ops{
+      {"arithmetic", [](const auto& v) { return (v[0] - v[1]) * v[0] + 0.3 * v[1]; }, {x, other}},
+      {"add_bias", [](const auto& v) { return add_bias(v[0], v[1]); }, {x, beta}},
+      {"gelu", [](const auto& v) { return gelu(v[0]); }, {x}},
+      {"elu", [](const auto& v) { return elu(v[0]); }, {x}},
+      {"dropout", drop, {x}},
+      {"sum", [](const auto& v) { return sum(v[0]); }, {x}},
+      {"mean", [](const auto& v) { return mean(v[0] * v[0]); }, {x}},
+      {"sum_rows", [](const auto& v) { return sum_rows(v[0]); }, {x}},
+      {"sum_columns", [](const auto& v) { return sum_columns(v[0]); }, {x}},
+      {"gather_rows", [&](const auto& v) { return gather_rows(v[0], repeated); }, {x}},
+      {"concat_columns",
+       [](const auto& v) {
+         return concat_columns({v[0], v[1]});
+       },
+       {x, other}},
+      {"spmm", [&](const auto& v) { return spmm(a, v[0], v[1], Activation::relu); }, {x, beta}},
+      {"weighted_spmm",
+       [&](const auto& v) { return weighted_spmm(a.pattern(), v[0], v[1]); },
+       {a.values(), x}},
+      {"SDDMM", [&](const auto& v) { return weighted_spmm(a.pattern(), v[0], x); }, {a.values()}},
+      {"sparse linear", [&](const auto& v) { return linear(wide, v[0], v[1], Activation::relu); }, {w, beta}},
+      {"batch_norm", norm, {x, gamma, beta}},
+      {"layer_norm", [](const auto& v) { return layer_norm(v[0], v[1], v[2]); }, {x, gamma, beta}},
+      {"l2_normalize", [](const auto& v) { return l2_normalize(v[0]); }, {x}},
+      {"cross_entropy", [&](const auto& v) { return cross_entropy(v[0], label, index); }, {x}},
+      {"bce_with_logits", [&](const auto& v) { return bce_with_logits(v[0], target, index); }, {x}},
+      {"mse_loss", [&](const auto& v) { return mse_loss(v[0], target); }, {x}},
+  };
+  for (const auto& [name, op, inputs] : ops) {
+    CAPTURE(name);
+    const auto one = computed(1, op, inputs, seed);
+    for (int threads : {2, 3, 4}) {
+      CAPTURE(threads);
+      const auto many = computed(threads, op, inputs, seed);
+      for (size_t i = 0; i < one.size(); ++i) CHECK(same_bits(one[i], many[i]));
+    }
+  }
+}

@@ -1,0 +1,119 @@
+#include "../reference/plain.h"
+#include <adjoint/nn/linear.h>
+#include <adjoint/nn/norm.h>
+#include <adjoint/optim/early_stopping.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+using optim::EarlyStopping;
+
+namespace {
+
+struct Model : nn::Module {
+  nn::Linear linear{4, 3};
+  nn::BatchNorm norm{3};
+  Model() { add(linear, norm); }
+  void set(double value) {
+    for (auto& [name, tensor] : state()) {
+      Tensor own = tensor;
+      own.fill_(value);
+    }
+  }
+};
+
+bool all_equal(const nn::Module& module, double value) {
+  for (const auto& [name, tensor] : module.state())
+    for (double v : values(tensor))
+      if (v != value) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("early stopping stops after `patience` epochs without a better metric") {
+  Model model;
+  EarlyStopping stopping(model, 3);
+  const double metrics[] = {0.1, 0.3, 0.3, 0.2, 0.4, 0.4, 0.3, 0.4};
+  for (int64_t epoch = 0; epoch < 8; ++epoch) {
+    CAPTURE(epoch);
+    CHECK(stopping.observe(epoch, metrics[epoch]) == (epoch == 7));
+  }
+  CHECK(stopping.best_epoch() == 4);
+  CHECK(stopping.best_metric() == 0.4);
+  EarlyStopping patient(model);
+  patient.observe(0, 1.0);
+  for (int64_t epoch = 1; epoch < 100; ++epoch) CHECK_FALSE(patient.observe(epoch, 0.0));
+  CHECK_THROWS_AS(EarlyStopping(model, -1), Error);
+}
+
+TEST_CASE("restore puts the best weights and statistics back to the bit, in place") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Model model;
+    model.to(device);
+    EarlyStopping stopping(model);
+    std::map<std::string, Tensor> best;
+    Draw draw(330, device, DType::f32);
+    for (int64_t epoch = 0; epoch < 6; ++epoch) {
+      for (auto& [name, tensor] : model.state()) {
+        Tensor own = tensor;
+        own.copy_(draw.normal(tensor.shape()));
+        if (epoch == 3) best[name] = tensor.clone();
+      }
+      stopping.observe(epoch, epoch == 3 ? 1.0 : 0.1 * static_cast<double>(epoch));
+    }
+    const Tensor before = model.linear.weight.value();
+    stopping.restore();
+    CHECK(before.shares_storage_with(model.linear.weight.value()));
+    for (const auto& [name, tensor] : model.state()) {
+      CAPTURE(name);
+      CHECK(same_bits(tensor, best.at(name)));
+      CHECK(same_bits(stopping.best_state().at(name), best.at(name)));
+    }
+  }
+}
+
+TEST_CASE("there is nothing to restore before the first epoch") {
+  Model model;
+  EarlyStopping stopping(model);
+  CHECK(stopping.best_state().empty());
+  CHECK(mentions(error_of([&] { stopping.restore(); }), "nothing to restore"));
+}
+
+TEST_CASE("a diverged first epoch does not stay the best") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Model model;
+  EarlyStopping stopping(model, 2);
+  model.set(1.0);
+  CHECK_FALSE(stopping.observe(0, nan));
+  CHECK_FALSE(stopping.observe(1, nan));
+  model.set(2.0);
+  CHECK_FALSE(stopping.observe(2, 0.1));
+  CHECK_FALSE(stopping.observe(3, nan));
+  CHECK(stopping.observe(4, nan));
+  model.set(3.0);
+  stopping.restore();
+  CHECK(all_equal(model, 2.0));
+  EarlyStopping hopeless(model, 2);
+  CHECK_FALSE(hopeless.observe(0, nan));
+  CHECK_FALSE(hopeless.observe(1, nan));
+  CHECK(hopeless.observe(2, nan));
+}
+
+TEST_CASE("early stopping goes on where a checkpoint left off") {
+  Model model;
+  model.set(5.0);
+  EarlyStopping first(model, 3);
+  first.observe(0, 0.9);
+  std::map<std::string, Tensor> saved;
+  for (const auto& [name, tensor] : first.best_state()) saved[name] = tensor.clone();
+  EarlyStopping second(model, 3);
+  second.load(first.best_epoch(), first.best_metric(), saved);
+  model.set(7.0);
+  CHECK_FALSE(second.observe(2, 0.8));
+  CHECK(second.observe(3, 0.8));
+  second.restore();
+  CHECK(all_equal(model, 5.0));
+}

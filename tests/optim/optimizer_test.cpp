@@ -1,0 +1,201 @@
+#include "../reference/plain.h"
+#include <adjoint/autograd/ops.h>
+#include <adjoint/optim/adam.h>
+#include <adjoint/optim/sgd.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using AdamGroup = optim::Group<optim::AdamOptions>;
+using SgdGroup = optim::Group<optim::SgdOptions>;
+
+std::map<std::string, Tensor> copied(const optim::Optimizer& optimizer) {
+  std::map<std::string, Tensor> copy;
+  for (const auto& [name, tensor] : optimizer.state()) copy[name] = tensor.clone();
+  return copy;
+}
+
+Var parameter(double value, Device device = {}) {
+  return Var::parameter(Tensor::full({2}, value, DType::f64, device));
+}
+Tensor gradient(double value, Device device = {}) { return Tensor::full({2}, value, DType::f64, device); }
+std::vector<double> both(double value) { return {value, value}; }
+
+}  // namespace
+
+TEST_CASE("each group has its own options") {
+  for (Device device : devices()) {
+    Var a = parameter(1.0, device), b = parameter(1.0, device), c = parameter(1.0, device);
+    optim::Sgd sgd({SgdGroup{{a, b}, {.lr = 0.5}}, SgdGroup{{c}, {.lr = 0.1, .weight_decay = 2.0}}});
+    CHECK(sgd.num_groups() == 2);
+    CHECK(sgd.parameters().size() == 3);
+    CHECK(sgd.learning_rate(0) == 0.5);
+    CHECK(sgd.learning_rate(1) == 0.1);
+    for (Var* p : {&a, &b, &c}) p->set_grad(gradient(1.0, device));
+    sgd.step();
+    CHECK(close(a.value(), both(0.5), 1e-12));
+    CHECK(close(b.value(), both(0.5), 1e-12));
+    CHECK(close(c.value(), both(1.0 - 0.1 * 3.0), 1e-12));
+  }
+}
+
+TEST_CASE("a step consumes the gradients, and passes over parameters without one") {
+  for (Device device : devices()) {
+    Var a = parameter(1.0, device), b = parameter(1.0, device);
+    optim::Sgd sgd({a, b}, {.lr = 0.5});
+    sum(a).backward();
+    sum(a).backward();  // gradients add up until the step
+    sgd.step();
+    CHECK_FALSE(a.grad());
+    CHECK(close(a.value(), both(0.0), 1e-12));
+    CHECK(close(b.value(), both(1.0), 0.0));
+    sgd.step();  // nothing to do
+    CHECK(close(a.value(), both(0.0), 1e-12));
+    sum(a).backward();
+    sgd.zero_grad();
+    CHECK_FALSE(a.grad());
+  }
+}
+
+TEST_CASE("the rate factor scales every group's rate as given at construction") {
+  for (Device device : devices()) {
+    Var a = parameter(0.0, device), b = parameter(0.0, device);
+    optim::Sgd sgd({SgdGroup{{a}, {.lr = 1.0}}, SgdGroup{{b}, {.lr = 0.5}}});
+    for (double factor : {0.5, 0.5, 0.1, 0.0, 1.0}) {
+      sgd.set_rate_factor(factor);
+      CHECK(sgd.rate_factor() == factor);
+      CHECK(sgd.learning_rate(1) == 0.5 * factor);
+      for (Var* p : {&a, &b}) p->set_grad(gradient(1.0, device));
+      sgd.step();
+    }
+    CHECK(close(a.value(), both(-2.1), 1e-12));
+    CHECK(close(b.value(), both(-1.05), 1e-12));
+    CHECK_THROWS_AS(sgd.set_rate_factor(-0.1), Error);
+    CHECK_THROWS_AS(sgd.set_rate_factor(std::numeric_limits<double>::quiet_NaN()), Error);
+  }
+}
+
+TEST_CASE("an optimizer goes on from its state to the same bits") {
+  for (Device device : devices()) {
+    Draw draw(320, device, DType::f32);
+    const Tensor start = draw.normal({40});
+    std::vector<Tensor> gradients;
+    for (int step = 0; step < 8; ++step) gradients.push_back(draw.normal({40}));
+    const auto run = [&](optim::Optimizer& optimizer, Var& p, size_t from, size_t to) {
+      for (size_t step = from; step < to; ++step) {
+        optimizer.set_rate_factor(1.0 / (1.0 + static_cast<double>(step)));
+        p.set_grad(gradients[step]);
+        optimizer.step();
+      }
+    };
+    Var whole = Var::parameter(start.clone()), first = Var::parameter(start.clone());
+    optim::Adam unbroken({whole}), before({first});
+    run(unbroken, whole, 0, 8);
+    run(before, first, 0, 5);
+    Var second = Var::parameter(first.value().clone());
+    optim::Adam after({second});
+    after.load_state(copied(before));
+    CHECK(after.rate_factor() == before.rate_factor());
+    CHECK(after.learning_rate() == before.learning_rate());
+    run(after, second, 5, 8);
+    CHECK(same_bits(second.value(), whole.value()));
+  }
+}
+
+TEST_CASE("a state that does not fit is refused by name, and nothing is changed") {
+  Var p = parameter(1.0);
+  optim::Adam adam({p});
+  p.set_grad(gradient(1.0));
+  adam.step();
+  const auto good = copied(adam);
+  const auto refused = [&](auto&& spoil, const std::string& told) {
+    auto state = good;
+    for (auto& [name, tensor] : state) tensor = Tensor::zeros_like(tensor);
+    spoil(state);
+    CHECK(mentions(error_of([&] { adam.load_state(state); }), told));
+    for (const auto& [name, tensor] : copied(adam)) CHECK(same_bits(tensor, good.at(name)));
+    CHECK(adam.rate_factor() == 1.0);
+  };
+  refused([](auto& state) { state.erase("0.0.second"); }, "expected 4");
+  refused(
+      [](auto& state) {
+        state.erase("0.0.second");
+        state["0.0.third"] = Tensor::zeros({2}, DType::f64);
+      },
+      "0.0.second");
+  refused([](auto& state) { state["0.0.first"] = Tensor::zeros({3}, DType::f64); }, "[3]");
+  refused([](auto& state) { state["0.steps"] = Tensor::zeros({1}, DType::i32); }, "0.steps");
+  refused([](auto& state) { state["rate_factor"] = Tensor::full({1}, -1.0, DType::f64); }, "-1");
+}
+
+TEST_CASE("an optimizer refuses parameters that cannot be trained") {
+  const Var p = parameter(1.0);
+  CHECK(mentions(error_of([&] { optim::Sgd({Var(gradient(1.0))}); }), "takes no gradient"));
+  CHECK_THROWS_AS(optim::Sgd(std::vector<Var>{}), Error);
+  CHECK(mentions(error_of([&] { optim::Adam({AdamGroup{{p}, {}}, AdamGroup{{p}, {}}}); }), "two groups"));
+  Var q = parameter(1.0);
+  optim::Sgd sgd({q});
+  q.set_value(gradient(2.0));
+  q.set_grad(gradient(1.0));
+  CHECK(mentions(error_of([&] { sgd.step(); }), "given another value"));
+}
+
+TEST_CASE("a gradient's step is not recorded, and raises the parameter's version") {
+  Var p = parameter(1.0);
+  optim::Sgd sgd({p});
+  const Var y = sum(p * p);
+  p.set_grad(gradient(1.0));
+  sgd.step();
+  CHECK(mentions(error_of([&] { y.backward(); }), "multiply"));
+}
+
+TEST_CASE("clip_grad_norm scales all gradients together, and only where they are too long") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64}) {
+      CAPTURE(device.str());
+      Draw draw(321, device, dtype);
+      Var a = Var::parameter(draw.normal({301, 7})), b = Var::parameter(draw.normal({5}));
+      const Var idle = Var::parameter(draw.normal({3}));
+      const Tensor ga = draw.normal({301, 7}), gb = draw.normal({5});
+      double square = 0.0;
+      for (const Tensor& g : {ga, gb})
+        for (double v : values(g)) square += v * v;
+      const double norm = std::sqrt(square);
+      for (double max_norm : {0.5 * norm, 2.0 * norm}) {
+        a.set_grad(ga.clone());
+        b.set_grad(gb.clone());
+        const Tensor found = optim::clip_grad_norm({a, idle, b}, max_norm);
+        CHECK(found.item() == doctest::Approx(norm).epsilon(dtype == DType::f64 ? 1e-12 : 1e-6));
+        const double factor = norm > max_norm ? max_norm / (norm + 1e-6) : 1.0;
+        std::vector<double> expected = values(ga);
+        for (double& v : expected) v *= factor;
+        CHECK(close(a.grad(), expected, 1e-6));
+        expected = values(gb);
+        for (double& v : expected) v *= factor;
+        CHECK(close(b.grad(), expected, 1e-6));
+      }
+    }
+}
+
+TEST_CASE("clip_grad_norm scales a gradient that two leaves share once, and no tensor of the caller's") {
+  for (Device device : devices()) {
+    const Var a = parameter(1.0, device), b = parameter(1.0, device);
+    const Tensor seed = gradient(3.0, device);
+    (a + b).backward(seed);
+    const Tensor norm = optim::clip_grad_norm({a, b, a}, 3.0);
+    CHECK(norm.item() == doctest::Approx(6.0));
+    CHECK(close(a.grad(), both(1.5), 1e-6));
+    CHECK(close(b.grad(), both(1.5), 1e-6));
+    CHECK(close(seed, both(3.0), 0.0));
+  }
+}
+
+TEST_CASE("clip_grad_norm says when there is nothing to clip") {
+  const Var p = parameter(1.0);
+  CHECK(mentions(error_of([&] { optim::clip_grad_norm({p}, 1.0); }), "backward"));
+  CHECK_THROWS_AS(optim::clip_grad_norm({p}, 0.0), Error);
+}
