@@ -27,6 +27,9 @@ endif()
 
 add_library(adjoint_flags INTERFACE)
 set(cxx_flags -Wall -Wextra -Wpedantic -Wshadow -fno-math-errno -fno-trapping-math)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND cxx_flags -Wno-restrict)  # sees overlaps in std::string that are not there (GCC bug 105651)
+endif()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   if(ADJOINT_NATIVE)
