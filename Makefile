@@ -21,7 +21,7 @@ build: deps-build configure
 
 test: deps-test configure
 	@cmake --build --preset release -j $(JOBS)
-	@ctest --preset release
+	@ctest --preset release -j $(JOBS)
 
 demo: build
 	@build/bin/train_gcn
