@@ -9,7 +9,10 @@ namespace adj {
 
 namespace {
 
-__global__ void advance_kernel(uint64_t* base, uint64_t streams) { *base += streams; }
+__global__ void advance_kernel(uint64_t* base, uint64_t streams) {
+  cuda::begin_overlapping();
+  *base += streams;
+}
 
 }  // namespace
 
@@ -98,8 +101,8 @@ void StepGraph::end() {
   std::unique_ptr<State> state = std::move(state_);
   state->streams = state->generator->end_capture();
   if (state->streams > 0)
-    cuda::launch("advance", {.device = state->device.index, .blocks = 1, .threads = 1}, advance_kernel,
-                 state->position(), state->streams);
+    cuda::launch("advance", {.device = state->device.index, .blocks = 1, .threads = 1, .overlaps = true},
+                 advance_kernel, state->position(), state->streams);
   cudaGraph_t graph = nullptr;
   const cudaError_t status = state->stop(&graph);
   ADJ_CHECK(status == cudaSuccess && graph != nullptr, "the step could not be captured: {} ({})",

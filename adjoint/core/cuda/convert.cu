@@ -23,6 +23,7 @@ __device__ To cast(From value) {
 // One thread converts a pack; the first threads also take what is left at the end.
 template <int N, class To, class From>
 __global__ void __launch_bounds__(kBlockThreads) convert_kernel(int64_t n, const From* in, To* out) {
+  begin_overlapping();
   const int64_t packs = n / N;
   const int64_t first = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
   for (int64_t i = first; i < packs; i += int64_t{gridDim.x} * blockDim.x) {
@@ -37,6 +38,7 @@ __global__ void __launch_bounds__(kBlockThreads) convert_kernel(int64_t n, const
 
 template <class T>
 __global__ void __launch_bounds__(kBlockThreads) fill_kernel(int64_t n, double value, T* out) {
+  begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < n; i += step) out[i] = cast<T>(value);
 }
@@ -70,11 +72,11 @@ void convert(const Tensor& source, Tensor& to) {
       To* out = to.mutable_data<To>();
       constexpr int kWidth = 4;
       if (aligned_to_16(in, out)) {
-        launch("convert", {.device = device, .blocks = blocks_for(n, kWidth)},
+        launch("convert", {.device = device, .blocks = blocks_for(n, kWidth), .overlaps = true},
                convert_kernel<kWidth, To, From>, n, in, out);
       } else {
-        launch("convert", {.device = device, .blocks = blocks_for(n)}, convert_kernel<1, To, From>, n, in,
-               out);
+        launch("convert", {.device = device, .blocks = blocks_for(n), .overlaps = true},
+               convert_kernel<1, To, From>, n, in, out);
       }
     });
   });
@@ -82,8 +84,8 @@ void convert(const Tensor& source, Tensor& to) {
 
 void fill(Tensor& tensor, double value) {
   dispatch_all(tensor.dtype(), [&]<class T>() {
-    launch("fill", {.device = tensor.device().index, .blocks = blocks_for(tensor.numel())}, fill_kernel<T>,
-           tensor.numel(), value, tensor.mutable_data<T>());
+    launch("fill", {.device = tensor.device().index, .blocks = blocks_for(tensor.numel()), .overlaps = true},
+           fill_kernel<T>, tensor.numel(), value, tensor.mutable_data<T>());
   });
 }
 

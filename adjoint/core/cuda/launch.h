@@ -17,7 +17,19 @@ struct LaunchShape {
   dim3 blocks;
   dim3 threads = kBlockThreads;
   size_t shared_bytes = 0;
+  bool overlaps = false;  ///< the kernel calls begin_overlapping() before anything else
 };
+
+/// Lets the blocks of the next kernel be placed as soon as this one's all are (programmatic dependent
+/// launch), then waits until the kernels before have ended and what they wrote is visible. Hides most of the
+/// time between two small kernels. Every thread of a kernel launched with `overlaps` must call it before it
+/// touches memory.
+__device__ __forceinline__ void begin_overlapping() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 /// Queues `kernel` on the current stream of the device; nothing where there is no block. An error names
 /// `name`.
@@ -31,6 +43,11 @@ void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameter
   config.blockDim = shape.threads;
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = current_stream(shape.device);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &overlap;
+  config.numAttrs = shape.overlaps && properties(shape.device).overlapping ? 1 : 0;
   check_launch(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
 }
 

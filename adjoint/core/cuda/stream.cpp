@@ -37,6 +37,10 @@ void open(DeviceState& state, int index) {
   properties.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, index);
   properties.l2_bytes = attribute(cudaDevAttrL2CacheSize, index);
   properties.max_shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, index);
+  // Since CUDA 12.4 recorded graphs keep such dependencies too.
+  int driver = 0;
+  ADJ_CUDA_CHECK(cudaDriverGetVersion(&driver));
+  properties.overlapping = properties.major >= 9 && driver >= 12040;
   ADJ_CUDA_CHECK(cudaStreamCreateWithFlags(&state.stream, cudaStreamNonBlocking));
   void* counters = nullptr;
   ADJ_CUDA_CHECK(cudaMalloc(&counters, kArrivalCounters * sizeof(unsigned)));

@@ -47,6 +47,7 @@ struct DeviceProperties {
   int multiprocessors = 0;
   int64_t l2_bytes = 0;
   int max_shared_bytes = 0;  ///< per block, after cudaFuncSetAttribute
+  bool overlapping = false;  ///< can a kernel's blocks be placed before the kernel before it has ended?
 };
 const DeviceProperties& properties(int index);
 

@@ -56,6 +56,7 @@ struct Statistics {
 template <class T>
 __global__ void __launch_bounds__(kBlockThreads)
     running_kernel(int64_t width, const T* running_mean, const T* running_var, double eps, T* mean, T* rstd) {
+  begin_overlapping();
   const int64_t f = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
   if (f >= width) return;
   mean[f] = running_mean[f];
@@ -228,7 +229,8 @@ void batch_norm_statistics(const Tensor& x, double eps, double momentum, Tensor&
 void batch_norm_running(const Tensor& running_mean, const Tensor& running_var, double eps, Tensor& mean,
                         Tensor& rstd) {
   dispatch_float(running_mean.dtype(), "batch_norm_running", [&]<class T>() {
-    launch("batch_norm_running", {.device = mean.device().index, .blocks = blocks_for(mean.numel())},
+    launch("batch_norm_running",
+           {.device = mean.device().index, .blocks = blocks_for(mean.numel()), .overlaps = true},
            running_kernel<T>, mean.numel(), running_mean.data<T>(), running_var.data<T>(), eps,
            mean.mutable_data<T>(), rstd.mutable_data<T>());
   });

@@ -41,6 +41,7 @@ struct ColumnPlace {
 template <class Body>
 __global__ void __launch_bounds__(kBlockThreads)
     map_columns_kernel(int64_t rows, ColumnTile tile, Body body) {
+  begin_overlapping();
   const ColumnPlace at(tile, 0);
   if (!at.active) return;
   const auto columns = body.open(at.pack);
@@ -57,7 +58,9 @@ void map_columns(const char* name, int device, int64_t rows, int64_t width, cons
   const ColumnTile tile = column_tile(width, N);
   const int64_t row_blocks = std::min<int64_t>(ceil_div(rows, tile.rows_per_step * kRowsPerThread), 65535);
   launch(name,
-         {.device = device, .blocks = {static_cast<unsigned>(tile.tiles), static_cast<unsigned>(row_blocks)}},
+         {.device = device,
+          .blocks = {static_cast<unsigned>(tile.tiles), static_cast<unsigned>(row_blocks)},
+          .overlaps = true},
          map_columns_kernel<Body>, rows, tile, body);
 }
 
@@ -88,6 +91,7 @@ template <int K, int N, class Body>
 __global__ void __launch_bounds__(kBlockThreads)
     sum_columns_kernel(int64_t rows, ColumnTile tile, int64_t first_tile, Body body, double* partial,
                        unsigned* counters) {
+  begin_overlapping();
   const ColumnPlace at(tile, first_tile);
   double sum[K][N] = {};
   if (at.active) {
@@ -145,7 +149,7 @@ void sum_over_rows(const char* name, int device, int64_t rows, int64_t width, co
   Tensor partial = partials(device, row_blocks > 1 ? row_blocks * K * width : 0);
   for (int64_t first = 0; first < tile.tiles; first += kArrivalCounters) {
     const auto tiles = static_cast<unsigned>(std::min<int64_t>(tile.tiles - first, kArrivalCounters));
-    launch(name, {.device = device, .blocks = {tiles, static_cast<unsigned>(row_blocks)}},
+    launch(name, {.device = device, .blocks = {tiles, static_cast<unsigned>(row_blocks)}, .overlaps = true},
            sum_columns_kernel<K, N, Body>, rows, tile, first, body, partial.mutable_data<double>(),
            arrival_counters(device));
   }

@@ -12,6 +12,7 @@ constexpr int kEight = 8;
 template <bool kAligned, class T>
 __global__ void __launch_bounds__(kBlockThreads)
     dropout_kernel(int64_t n, const T* x, DropoutMask mask, T scale, T* y) {
+  begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * blockDim.x * kEight;
   for (int64_t i = (blockIdx.x * int64_t{blockDim.x} + threadIdx.x) * kEight; i < n; i += step) {
     if (kAligned && i + kEight <= n) {
@@ -35,8 +36,8 @@ void dropout(const Tensor& x, RandomKey key, DropoutRule rule, Tensor& y) {
     const T* in = x.data<T>();
     T* out = y.mutable_data<T>();
     const auto kernel = aligned_to_16(in, out) ? dropout_kernel<true, T> : dropout_kernel<false, T>;
-    launch("dropout", {.device = x.device().index, .blocks = blocks_for(x.numel(), kEight)}, kernel,
-           x.numel(), in, DropoutMask{key, rule.threshold}, static_cast<T>(rule.scale), out);
+    launch("dropout", {.device = x.device().index, .blocks = blocks_for(x.numel(), kEight), .overlaps = true},
+           kernel, x.numel(), in, DropoutMask{key, rule.threshold}, static_cast<T>(rule.scale), out);
   });
 }
 

@@ -35,6 +35,7 @@ struct MultiplyScalar {
 template <int N, class Index, class T>
 __global__ void __launch_bounds__(kBlockThreads)
     add_bias_kernel(Index packs, Index packs_per_row, const T* x, const T* bias, T* y) {
+  begin_overlapping();
   const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
   for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
     Pack<T, N> pack = load<N>(x + static_cast<int64_t>(i) * N);
@@ -48,6 +49,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <int N, class Index, class T>
 __global__ void __launch_bounds__(kBlockThreads)
     scale_rows_kernel(Index packs, Index packs_per_row, const T* x, const T* s, T* y) {
+  begin_overlapping();
   const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
   for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
     Pack<T, N> pack = load<N>(x + static_cast<int64_t>(i) * N);
@@ -61,14 +63,15 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <class T>
 __global__ void __launch_bounds__(kBlockThreads)
     permute_kernel(int64_t n, const T* x, const int32_t* order, T* y) {
+  begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; k < n; k += step) y[k] = x[order[k]];
 }
 
 template <class T>
 void permute_as(const Tensor& x, const Tensor& order, Tensor& y) {
-  launch("permute", {.device = x.device().index, .blocks = blocks_for(y.numel())}, permute_kernel<T>,
-         y.numel(), static_cast<const T*>(x.raw_data()), order.data<int32_t>(),
+  launch("permute", {.device = x.device().index, .blocks = blocks_for(y.numel()), .overlaps = true},
+         permute_kernel<T>, y.numel(), static_cast<const T*>(x.raw_data()), order.data<int32_t>(),
          static_cast<T*>(y.raw_mutable_data()));
 }
 
@@ -129,11 +132,12 @@ void add_bias(const Tensor& x, const Tensor& bias, Tensor& y) {
   dispatch_float(x.dtype(), "add_bias", [&]<class T>() {
     const T *in = x.data<T>(), *shift = bias.data<T>();
     T* out = y.mutable_data<T>();
-    dispatch_row_packs<T>(x.numel(), x.size(1), aligned_to_16(in, shift, out),
-                          [&]<int N, class Index>(Index packs, Index per_row) {
-                            launch("add_bias", {.device = x.device().index, .blocks = blocks_for(packs)},
-                                   add_bias_kernel<N, Index, T>, packs, per_row, in, shift, out);
-                          });
+    dispatch_row_packs<T>(
+        x.numel(), x.size(1), aligned_to_16(in, shift, out),
+        [&]<int N, class Index>(Index packs, Index per_row) {
+          launch("add_bias", {.device = x.device().index, .blocks = blocks_for(packs), .overlaps = true},
+                 add_bias_kernel<N, Index, T>, packs, per_row, in, shift, out);
+        });
   });
 }
 
@@ -141,11 +145,11 @@ void scale_rows(const Tensor& x, const Tensor& s, Tensor& y) {
   dispatch_float(x.dtype(), "scale_rows", [&]<class T>() {
     const T *in = x.data<T>(), *factor = s.data<T>();
     T* out = y.mutable_data<T>();
-    dispatch_row_packs<T>(x.numel(), x.size(1), aligned_to_16(in, out),
-                          [&]<int N, class Index>(Index packs, Index per_row) {
-                            launch("scale_rows", {.device = x.device().index, .blocks = blocks_for(packs)},
-                                   scale_rows_kernel<N, Index, T>, packs, per_row, in, factor, out);
-                          });
+    dispatch_row_packs<T>(
+        x.numel(), x.size(1), aligned_to_16(in, out), [&]<int N, class Index>(Index packs, Index per_row) {
+          launch("scale_rows", {.device = x.device().index, .blocks = blocks_for(packs), .overlaps = true},
+                 scale_rows_kernel<N, Index, T>, packs, per_row, in, factor, out);
+        });
   });
 }
 

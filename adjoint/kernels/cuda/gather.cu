@@ -28,6 +28,7 @@ uint64_t row_bytes(const Tensor& tensor) {
 template <class Unit, class Index>
 __global__ void __launch_bounds__(kBlockThreads)
     gather_rows_kernel(Index units, Index units_per_row, const Unit* x, const int32_t* index, Unit* y) {
+  begin_overlapping();
   const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
   for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < units; i += step) {
     const Index k = i / units_per_row;
@@ -48,6 +49,7 @@ struct Parts {
 template <class Unit, bool kJoin>
 __global__ void __launch_bounds__(kBlockThreads)
     parts_kernel(const __grid_constant__ Parts parts, int64_t rows, int64_t units_per_row, Unit* whole) {
+  begin_overlapping();
   const int64_t width = parts.units[blockIdx.y], offset = parts.offset[blockIdx.y];
   Unit* part = static_cast<Unit*>(parts.data[blockIdx.y]);
   const int64_t units = rows * width, step = int64_t{gridDim.x} * blockDim.x;
@@ -85,7 +87,8 @@ void copy_parts(const char* name, std::span<const Tensor> parts, std::span<void*
       }
       launch(name,
              {.device = matrix.device().index,
-              .blocks = {blocks_for(most * matrix.size(0)), static_cast<unsigned>(count)}},
+              .blocks = {blocks_for(most * matrix.size(0)), static_cast<unsigned>(count)},
+              .overlaps = true},
              parts_kernel<Unit, kJoin>, table, matrix.size(0),
              static_cast<int64_t>(row_bytes(matrix) / kUnit), static_cast<Unit*>(whole));
     }
@@ -101,7 +104,7 @@ void gather_rows(const Tensor& x, const Tensor& index, Tensor& y) {
     const auto per_row = static_cast<int64_t>(row_bytes(x) / sizeof(Unit));
     const int64_t units = per_row * index.numel();
     const auto go = [&]<class Index>() {
-      launch("gather_rows", {.device = x.device().index, .blocks = blocks_for(units)},
+      launch("gather_rows", {.device = x.device().index, .blocks = blocks_for(units), .overlaps = true},
              gather_rows_kernel<Unit, Index>, static_cast<Index>(units), static_cast<Index>(per_row),
              static_cast<const Unit*>(from), index.data<int32_t>(), static_cast<Unit*>(to));
     };

@@ -1,4 +1,3 @@
-#include <adjoint/core/runtime.h>
 #include <adjoint/kernels/cuda/rows.h>
 #include <adjoint/kernels/loss.h>
 
@@ -21,9 +20,16 @@ Selection selection_of(const Tensor& x, const Tensor& index) {
   return {index.data<int32_t>(), index.numel()};
 }
 
-/// Zeros where no row is selected; nothing to do where all are.
-void clear_unselected(const Selection& selection, Tensor& dx) {
-  if (selection.index != nullptr) runtime(dx.device()).fill_bytes(dx.raw_mutable_data(), 0, dx.bytes());
+template <class T>
+struct Zero {
+  __device__ T operator()() const { return T{0}; }
+};
+
+/// Zeros where no row is selected; nothing to do where all are. By a kernel, for the next one can overlap
+/// with it.
+template <class T>
+void clear_unselected(const char* name, const Selection& selection, Tensor& dx) {
+  if (selection.index != nullptr) map(name, dx.device().index, dx.numel(), Zero<T>{}, dx.mutable_data<T>());
 }
 
 template <class T>
@@ -49,6 +55,7 @@ template <int N, int kLanes, int kHeld, class T>
 __global__ void __launch_bounds__(kBlockThreads)
     cross_entropy_kernel(Selection selection, const T* x, int64_t width, const int32_t* label,
                          StoreMean<T> finish, double* partial, unsigned* counter) {
+  begin_overlapping();
   constexpr int kGroups = kBlockThreads / kLanes;
   const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
   const int64_t step = int64_t{gridDim.x} * kGroups;
@@ -142,6 +149,7 @@ struct Terms {
 template <class Loss, class T>
 __global__ void __launch_bounds__(kBlockThreads)
     slopes_kernel(Selection selection, const T* x, const T* target, int64_t width, const T* dloss, T* dx) {
+  begin_overlapping();
   const int64_t items = selection.count * width, step = int64_t{gridDim.x} * blockDim.x;
   const T factor = *dloss / static_cast<T>(items);
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
@@ -166,9 +174,10 @@ template <class Loss>
 void mean_of_terms_backward(const char* name, const Tensor& x, const Tensor& target, const Tensor& index,
                             const Tensor& dloss, Tensor& dx) {
   const Selection selection = selection_of(x, index);
-  clear_unselected(selection, dx);
   dispatch_float(x.dtype(), name, [&]<class T>() {
-    launch(name, {.device = x.device().index, .blocks = blocks_for(selection.count * x.size(1))},
+    clear_unselected<T>(name, selection, dx);
+    launch(name,
+           {.device = x.device().index, .blocks = blocks_for(selection.count * x.size(1)), .overlaps = true},
            slopes_kernel<Loss, T>, selection, x.data<T>(), target.data<T>(), x.size(1), dloss.data<T>(),
            dx.mutable_data<T>());
   });
@@ -185,7 +194,7 @@ void softmax_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& i
     dispatch_row<T>(x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
       const unsigned blocks = blocks_for_sum(device, selection.count, kBlockThreads / kLanes);
       Tensor partial = partials(device, blocks);
-      launch("softmax_cross_entropy", {.device = device, .blocks = blocks},
+      launch("softmax_cross_entropy", {.device = device, .blocks = blocks, .overlaps = true},
              cross_entropy_kernel<N, kLanes, kHeld, T>, selection, in, x.size(1), label.data<int32_t>(),
              finish, partial.mutable_data<double>(), arrival_counters(device));
     });
@@ -195,8 +204,8 @@ void softmax_cross_entropy(const Tensor& x, const Tensor& label, const Tensor& i
 void softmax_cross_entropy_backward(const Tensor& x, const Tensor& label, const Tensor& index,
                                     const Tensor& dloss, Tensor& dx) {
   const Selection selection = selection_of(x, index);
-  clear_unselected(selection, dx);
   dispatch_float(x.dtype(), "softmax_cross_entropy_backward", [&]<class T>() {
+    clear_unselected<T>("softmax_cross_entropy_backward", selection, dx);
     const CrossEntropyBackward<T> body{selection,       x.data<T>(),         x.size(1), label.data<int32_t>(),
                                        dloss.data<T>(), dx.mutable_data<T>()};
     map_rows<T>("softmax_cross_entropy_backward", x.device().index, selection.count, x.size(1),

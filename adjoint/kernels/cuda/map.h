@@ -18,6 +18,7 @@ __device__ __forceinline__ Pack<T, N> map_pack(const F& f, const Packs&... packs
 // written, so the output may be an input.
 template <int N, class T, class F, class... In>
 __global__ void __launch_bounds__(kBlockThreads) map_kernel(int64_t n, F f, T* out, const In*... in) {
+  begin_overlapping();
   const int64_t packs = n / N;
   const int64_t first = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
@@ -32,10 +33,11 @@ template <class T, class F, class... In>
 void map(const char* name, int device, int64_t n, const F& f, T* out, const In*... in) {
   constexpr int kWidth = kVectorWidth<T>;
   if (aligned_to_16(out, in...)) {
-    launch(name, {.device = device, .blocks = blocks_for(n, kWidth)}, map_kernel<kWidth, T, F, In...>, n, f,
-           out, in...);
+    launch(name, {.device = device, .blocks = blocks_for(n, kWidth), .overlaps = true},
+           map_kernel<kWidth, T, F, In...>, n, f, out, in...);
   } else {
-    launch(name, {.device = device, .blocks = blocks_for(n)}, map_kernel<1, T, F, In...>, n, f, out, in...);
+    launch(name, {.device = device, .blocks = blocks_for(n), .overlaps = true}, map_kernel<1, T, F, In...>, n,
+           f, out, in...);
   }
 }
 

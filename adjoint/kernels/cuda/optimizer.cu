@@ -135,6 +135,7 @@ template <class T, class Rule>
 __global__ void __launch_bounds__(kBlockThreads)
     update_kernel(const __grid_constant__ Table table, Rule rule, const double* learning_rate, int64_t* step,
                   bool advance, unsigned* counter) {
+  begin_overlapping();
   constexpr int N = kVectorWidth<T>;
   __shared__ typename Rule::Coefficients shared;
   if (threadIdx.x == 0) shared = rule.at(static_cast<double>(*step + 1), *learning_rate);
@@ -173,7 +174,10 @@ __global__ void __launch_bounds__(kBlockThreads)
   if (advance && is_last_block(counter, gridDim.x) && threadIdx.x == 0) ++*step;
 }
 
-__global__ void advance_step_kernel(int64_t* step) { ++*step; }
+__global__ void advance_step_kernel(int64_t* step) {
+  begin_overlapping();
+  ++*step;
+}
 
 template <class MakeRule>
 void update(const char* name, std::span<UpdateSlot> slots, const Tensor& learning_rate, Tensor& step,
@@ -191,10 +195,12 @@ void update(const char* name, std::span<UpdateSlot> slots, const Tensor& learnin
   }
   const int tables = for_tables(pieces, 1, [&]<class T>(const Table& table, unsigned blocks, bool last) {
     const auto rule = rule_for.template operator()<T>();
-    launch(name, {.device = device, .blocks = blocks}, update_kernel<T, std::remove_const_t<decltype(rule)>>,
-           table, rule, rate, count, last, arrival_counters(device));
+    launch(name, {.device = device, .blocks = blocks, .overlaps = true},
+           update_kernel<T, std::remove_const_t<decltype(rule)>>, table, rule, rate, count, last,
+           arrival_counters(device));
   });
-  if (tables == 0) launch(name, {.device = device, .blocks = 1, .threads = 1}, advance_step_kernel, count);
+  if (tables == 0)
+    launch(name, {.device = device, .blocks = 1, .threads = 1, .overlaps = true}, advance_step_kernel, count);
 }
 
 constexpr int kNormPacks = 16;  // a thread's share: few blocks leave few partial sums
@@ -205,6 +211,7 @@ template <class T>
 __global__ void __launch_bounds__(kBlockThreads)
     square_sums_kernel(const __grid_constant__ Table table, double* partial, double* all, unsigned total,
                        bool last_launch, double* norm, unsigned* counter) {
+  begin_overlapping();
   constexpr int N = kVectorWidth<T>;
   const BlockPlace at(table);
   const int64_t numel = table.numel[at.slot];
@@ -236,6 +243,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <class T>
 __global__ void __launch_bounds__(kBlockThreads)
     clip_kernel(const __grid_constant__ Table table, const double* norm, double max_norm) {
+  begin_overlapping();
   const double length = *norm;
   if (!(length > max_norm)) return;
   constexpr int N = kVectorWidth<T>;
@@ -282,8 +290,8 @@ void global_norm(std::span<const Tensor> tensors, Tensor& norm) {
   Tensor sums = partials(device, total);
   double *all = sums.mutable_data<double>(), *next = all;
   for_tables(pieces, kNormPacks, [&]<class T>(const Table& table, unsigned blocks, bool last) {
-    launch("global_norm", {.device = device, .blocks = blocks}, square_sums_kernel<T>, table, next, all,
-           total, last, to, arrival_counters(device));
+    launch("global_norm", {.device = device, .blocks = blocks, .overlaps = true}, square_sums_kernel<T>,
+           table, next, all, total, last, to, arrival_counters(device));
     next += blocks;
   });
 }
@@ -293,8 +301,8 @@ void clip_to_norm(std::span<Tensor> tensors, const Tensor& norm, double max_norm
   for (Tensor& tensor : tensors)
     pieces.push_back({tensor.dtype(), tensor.numel(), {tensor.raw_mutable_data()}});
   for_tables(pieces, 1, [&]<class T>(const Table& table, unsigned blocks, bool) {
-    launch("clip_to_norm", {.device = norm.device().index, .blocks = blocks}, clip_kernel<T>, table,
-           norm.data<double>(), max_norm);
+    launch("clip_to_norm", {.device = norm.device().index, .blocks = blocks, .overlaps = true},
+           clip_kernel<T>, table, norm.data<double>(), max_norm);
   });
 }
 

@@ -76,6 +76,7 @@ __device__ void finish_grid_sum(Acc value, const Finish& finish, Acc* partial, u
 template <class Acc, class Load, class Finish>
 __global__ void __launch_bounds__(kBlockThreads)
     flat_sum_kernel(int64_t items, Load load, Finish finish, Acc* partial, unsigned* counter) {
+  begin_overlapping();
   Acc sum{};
   const int64_t step = int64_t{gridDim.x} * kBlockThreads;
 #pragma unroll 4
@@ -100,8 +101,8 @@ void flat_sum(const char* name, int device, int64_t items, const Load& load, con
   static_assert(sizeof(Acc) == sizeof(double));
   const unsigned blocks = blocks_for_sum(device, items, 4 * kBlockThreads);
   Tensor partial = partials(device, blocks);
-  launch(name, {.device = device, .blocks = blocks}, flat_sum_kernel<Acc, Load, Finish>, items, load, finish,
-         static_cast<Acc*>(partial.raw_mutable_data()), arrival_counters(device));
+  launch(name, {.device = device, .blocks = blocks, .overlaps = true}, flat_sum_kernel<Acc, Load, Finish>,
+         items, load, finish, static_cast<Acc*>(partial.raw_mutable_data()), arrival_counters(device));
 }
 
 }  // namespace adj::kernels::cuda

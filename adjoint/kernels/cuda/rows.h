@@ -81,6 +81,7 @@ __device__ __forceinline__ void scale_row(const RowView<T, N, kLanes, kHeld>& ro
 // whole: with row -1 where a group has none left.
 template <int N, int kLanes, int kHeld, class Body>
 __global__ void __launch_bounds__(kBlockThreads) map_rows_kernel(int64_t rows, Body body) {
+  begin_overlapping();
   constexpr int kGroups = kBlockThreads / kLanes;
   const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
   const int64_t step = int64_t{gridDim.x} * kGroups;
@@ -117,7 +118,7 @@ void dispatch_row(int64_t width, bool aligned, F&& f) {
 template <class T, class Body>
 void map_rows(const char* name, int device, int64_t rows, int64_t width, bool aligned, const Body& body) {
   dispatch_row<T>(width, aligned, [&]<int N, int kLanes, int kHeld>() {
-    launch(name, {.device = device, .blocks = blocks_for(rows * kLanes)},
+    launch(name, {.device = device, .blocks = blocks_for(rows * kLanes), .overlaps = true},
            map_rows_kernel<N, kLanes, kHeld, Body>, rows, body);
   });
 }
