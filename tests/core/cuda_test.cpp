@@ -153,8 +153,8 @@ namespace {
 
 /// A step with state and randomness: state = 0.5 * dropout(state) + x, twice, with temporaries.
 struct Step {
+  Generator generator{77};  // before the tensors, which draw from it
   Tensor x, state;
-  Generator generator{77};
 
   explicit Step(Device device)
       : x(random_uniform({1000, 7}, -1.0, 1.0, generator, DType::f32, device)),

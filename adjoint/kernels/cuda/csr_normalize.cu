@@ -33,7 +33,7 @@ struct EntryValues {
 };
 
 template <int kWidth>
-__device__ float sum_lanes(float value, unsigned mask) {
+__device__ double sum_lanes(double value, unsigned mask) {
 #pragma unroll
   for (int step = kWidth / 2; step > 0; step /= 2) value += __shfl_xor_sync(mask, value, step, kWidth);
   return value;
@@ -42,31 +42,32 @@ __device__ float sum_lanes(float value, unsigned mask) {
 __global__ void __launch_bounds__(kThreads)
     sum_rows_kernel(const int64_t* offsets, int64_t rows, EntryValues value, float* y) {
   constexpr int kRows = kThreads / kLanes;
-  __shared__ float partial[kThreads / 32];
+  __shared__ double partial[kThreads / 32];
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kRows;
   const int lane = threadIdx.x % kLanes;
   const int64_t i = first + threadIdx.x / kLanes;
   const int64_t begin = i < rows ? offsets[i] : 0, end = i < rows ? offsets[i + 1] : 0;
   const bool heavy = end - begin >= kHeavyRow;
-  float sum = 0.0f;
+  double sum = 0.0;  // thousands of values of both signs must not lose what is left of them
   if (!heavy)
-    for (int64_t e = begin + lane; e < end; e += kLanes) sum += value(e);
+    for (int64_t e = begin + lane; e < end; e += kLanes) sum += static_cast<double>(value(e));
   sum = sum_lanes<kLanes>(sum, 0xffffffffu);
-  if (i < rows && lane == 0 && !heavy) y[i] = sum;
+  if (i < rows && lane == 0 && !heavy) y[i] = static_cast<float>(sum);
   if (!__syncthreads_or(heavy)) return;
 
   for (int64_t row = first; row < first + kRows && row < rows; ++row) {
     const int64_t row_begin = offsets[row], row_end = offsets[row + 1];
     if (row_end - row_begin < kHeavyRow) continue;
-    float mine = 0.0f;
-    for (int64_t e = row_begin + threadIdx.x; e < row_end; e += kThreads) mine += value(e);
+    double mine = 0.0;
+    for (int64_t e = row_begin + threadIdx.x; e < row_end; e += kThreads)
+      mine += static_cast<double>(value(e));
     mine = sum_lanes<32>(mine, 0xffffffffu);
     if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = mine;
     __syncthreads();
     if (threadIdx.x == 0) {
-      float total = 0.0f;
+      double total = 0.0;
       for (int w = 0; w < kThreads / 32; ++w) total += partial[w];
-      y[row] = total;
+      y[row] = static_cast<float>(total);
     }
     __syncthreads();
   }
