@@ -1,0 +1,172 @@
+// Times kernels and training epochs, beside a copy of the bytes that they must move.
+
+#include "bench/measure.h"
+#include "common.h"
+#include <adjoint/graph/generators.h>
+#include <adjoint/kernels/gemm.h>
+
+#include <iostream>
+
+#include <fmt/ranges.h>
+
+namespace po = boost::program_options;
+using namespace adj;
+using namespace adj::apps;
+
+namespace {
+
+struct Options {
+  std::vector<std::string> ops;
+  std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch";
+  int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1;
+  bool json = false, no_capture = false, tf32 = false;
+  Subject subject;
+};
+
+template <class T>
+po::typed_value<T>* value(T& variable, const char* name = "N") {
+  return po::value(&variable)->default_value(variable)->value_name(name);
+}
+
+void check(const Options& o) {
+  expect_one_of("dtype", o.dtype, {"float32", "bfloat16"});
+  expect_one_of("norm", o.norm, {"batch", "none"});
+  const auto at_least = [](const char* name, int64_t number, int64_t least) {
+    if (number < least)
+      throw UsageError(fmt::format("--{}: expected {} or more, got {}", name, least, number));
+  };
+  at_least("width", o.subject.width, 1);
+  at_least("out", o.subject.out, 1);
+  at_least("hidden", o.subject.hidden, 1);
+  at_least("layers", o.subject.layers, 1);
+  at_least("features", o.features, 1);
+  at_least("classes", o.classes, 2);
+  at_least("threads", o.threads, 0);
+  at_least("repeats", o.repeats, 1);
+  at_least("seed", o.seed, 0);
+  if (!(o.subject.dropout >= 0.0 && o.subject.dropout < 1.0))
+    throw UsageError(fmt::format("--dropout: expected 0 or more and less than 1, got {}", o.subject.dropout));
+}
+
+/// False if --help was asked for and has been printed.
+bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
+  po::options_description options(
+      "Usage: bench [OP]... [OPTION]...\nTimes kernels and training epochs (all kernels unless named)");
+  options.add_options()("graph", value(o.graph, "NAME"),
+                        fmt::format("a generated graph: {}", fmt::join(named_graphs(), ", ")).c_str())(
+      "data", po::value(&o.data)->value_name("FILE"), "a dataset in HDF5 instead")(
+      "features", value(o.features), "features of a generated graph's nodes")(
+      "classes", value(o.classes), "classes of a generated graph's nodes")(
+      "width", value(o.subject.width), "of the features that kernels work on")("out", value(o.subject.out),
+                                                                               "columns of a dense product")(
+      "dtype", value(o.dtype, "TYPE"), "of sparse products' features: float32, bfloat16")(
+      "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products by TF32")(
+      "hidden", value(o.subject.hidden), "width of trained models")("layers", value(o.subject.layers),
+                                                                    "layers of trained models")(
+      "norm", value(o.norm, "NAME"), "between them: batch, none")("dropout", value(o.subject.dropout, "P"),
+                                                                  "probability of dropping")(
+      "no-capture", po::bool_switch(&o.no_capture), "on a GPU, launch every kernel of a step")(
+      "device", value(o.device, "NAME"), "cpu, cuda or cuda:1")(
+      "threads", value(o.threads), "CPU threads (0: all)")("repeats", value(o.repeats),
+                                                           "rounds that the median is taken of")(
+      "seed", value(o.seed), "of what is generated")("json", po::bool_switch(&o.json),
+                                                     "print one JSON object last")("help", "print this");
+  po::options_description hidden;
+  hidden.add(options).add_options()("op", po::value(&o.ops));
+  po::positional_options_description positional;
+  positional.add("op", -1);
+  try {
+    po::variables_map values;
+    po::store(po::command_line_parser(argc, argv)
+                  .options(hidden)
+                  .positional(positional)
+                  .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
+                  .run(),
+              values);
+    if (values.count("help") != 0) {
+      std::cout << options << "\nOps:\n";
+      for (const Op& op : all) std::cout << fmt::format("  {:20} {}\n", op.name, op.summary);
+      return false;
+    }
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  check(o);
+  return true;
+}
+
+/// The ops named, in that order; all kernels where none is.
+std::vector<Op> chosen(const std::vector<Op>& all, const std::vector<std::string>& names) {
+  if (names.empty()) return kernel_ops();
+  std::vector<Op> result;
+  for (const std::string& name : names) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Op& op) { return op.name == name; });
+    if (found == all.end()) throw UsageError(fmt::format("no op '{}'", name));
+    result.push_back(*found);
+  }
+  return result;
+}
+
+void print_row(const Op& op, const Job& job, const Measurement& m) {
+  const auto figure = [](double x, const char* unit) {
+    return x > 0.0 ? fmt::format("{:.1f} {}", x, unit) : "-";
+  };
+  const double rate = job.bytes / m.ms / 1e6;
+  fmt::print("{:20} {:32} {:>10.4f} {:>10.4f} {:>12} {:>12} {:>12} {:>7} {:>12} {:>9.0f}\n", op.name,
+             job.shape, m.ms, m.min_ms, figure(job.bytes / 1e6, "MB"), figure(rate, "GB/s"),
+             figure(m.copy_gbs, "GB/s"), job.bytes > 0.0 ? fmt::format("{:.2f}", m.copy_gbs / rate) : "-",
+             figure(job.flops / m.ms / 1e6, "GF/s"), m.peak_mb);
+}
+
+std::string json_row(const Op& op, const Job& job, const Measurement& m) {
+  return fmt::format(
+      R"({{"op": "{}", "shape": "{}", "ms": {:.6f}, "min_ms": {:.6f}, "bytes": {:.0f}, "gb_s": {:.3f}, )"
+      R"("copy_gb_s": {:.3f}, "gflop_s": {:.3f}, "peak_mb": {:.1f}}})",
+      op.name, job.shape, m.ms, m.min_ms, job.bytes, job.bytes / m.ms / 1e6, m.copy_gbs,
+      job.flops / m.ms / 1e6, m.peak_mb);
+}
+
+void bench(int argc, char** argv) {
+  std::vector<Op> all = kernel_ops();
+  for (Op& op : epoch_ops()) all.push_back(std::move(op));
+  Options o;
+  if (!read(argc, argv, all, o)) return;
+  const std::vector<Op> ops = chosen(all, o.ops);
+  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  if (o.tf32) set_matmul_precision(MatmulPrecision::tf32);
+  const Device device = Device::parse(o.device);
+  manual_seed(static_cast<uint64_t>(o.seed));
+  const Dataset data = o.data.empty()
+                           ? generate_subject(o.graph, o.features, o.classes, static_cast<uint64_t>(o.seed))
+                           : load_subject(o.data);
+  o.subject.data = data.to(device);
+  o.subject.dtype = o.dtype == "bfloat16" ? DType::bf16 : DType::f32;
+  o.subject.batch_norm = o.norm == "batch";
+  o.subject.capture = !o.no_capture;
+
+  fmt::print("{} on {}: {} nodes, {} edges; {} threads, {} rounds\n", data.name, device.str(),
+             data.num_nodes(), data.graph.num_edges(), num_threads(), o.repeats);
+  fmt::print("{:20} {:32} {:>10} {:>10} {:>12} {:>12} {:>12} {:>7} {:>12} {:>9}\n", "op", "shape", "ms",
+             "fastest", "bytes", "rate", "copy", "of copy", "products", "peak MB");
+  std::vector<std::string> rows;
+  for (const Op& op : ops) {
+    Job job;
+    const Measurement m = measure(op, o.subject, o.repeats, job);
+    print_row(op, job, m);
+    rows.push_back(json_row(op, job, m));
+  }
+  if (o.json)
+    fmt::print(
+        R"({{"app": "bench", "dataset": "{}", "device": "{}", "threads": {}, "nodes": {}, "edges": {}, )"
+        R"("width": {}, "dtype": "{}", "results": [{}]}})"
+        "\n",
+        data.name, device.str(), num_threads(), data.num_nodes(), data.graph.num_edges(), o.subject.width,
+        o.dtype, fmt::join(rows, ", "));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("bench", [&] { bench(argc, argv); });
+}

@@ -1,0 +1,248 @@
+#include "subject.h"
+#include <adjoint/kernels/activation.h>
+#include <adjoint/kernels/dropout.h>
+#include <adjoint/kernels/elementwise.h>
+#include <adjoint/kernels/gemm.h>
+#include <adjoint/kernels/loss.h>
+#include <adjoint/kernels/norm.h>
+#include <adjoint/kernels/optimizer.h>
+#include <adjoint/kernels/reduce.h>
+#include <adjoint/kernels/spmm.h>
+
+namespace adj::apps {
+
+namespace {
+
+using kernels::Transpose;
+
+Tensor random(const Subject& s, Shape shape, DType dtype = DType::f32) {
+  return random_normal(shape, 0.0, 1.0, default_generator()).to(dtype).to(s.device());
+}
+
+double bytes_of(std::initializer_list<Tensor> tensors) {
+  double sum = 0.0;
+  for (const Tensor& tensor : tensors) sum += static_cast<double>(tensor.bytes());
+  return sum;
+}
+
+/// Bytes of one row of features for every entry.
+double gathered(const Csr& csr, const Tensor& x) {
+  return static_cast<double>(csr.entries()) * static_cast<double>(x.size(1)) *
+         static_cast<double>(size_of(x.dtype()));
+}
+
+std::string sparse_shape(const Csr& csr, const Tensor& x) {
+  return fmt::format("{} x {}, {} entries", csr.rows, x.size(1), csr.entries());
+}
+
+/// Operands of a sparse product over the graph's in-edges, all weighted.
+struct Sparse {
+  Csr csr, transposed;
+  Tensor order, weight, dw, x, y;
+
+  explicit Sparse(const Subject& s)
+      : csr(s.graph().pattern()->csr()),
+        transposed(s.graph().pattern()->transposed()),
+        order(s.graph().pattern()->order()),
+        weight(random(s, {csr.entries()})),
+        dw(Tensor::empty({csr.entries()}, DType::f32, s.device())),
+        x(random(s, {csr.cols, s.width}, s.dtype)),
+        y(random(s, {csr.rows, s.width}, s.dtype)) {}
+};
+
+Job spmm(const Subject& s, bool weighted) {
+  auto o = std::make_shared<Sparse>(s);
+  const Tensor weight = weighted ? o->weight : Tensor{};
+  return {sparse_shape(o->csr, o->x),
+          gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, weight, o->y}), 0.0, [=] {
+            kernels::spmm({o->csr, weight, {}}, o->x, {}, Activation::none, o->y);
+          }};
+}
+
+Job spmm_transposed(const Subject& s) {
+  auto o = std::make_shared<Sparse>(s);
+  return {sparse_shape(o->transposed, o->y),
+          gathered(o->transposed, o->y) +
+              bytes_of({o->transposed.offsets, o->transposed.indices, o->order, o->weight, o->x}),
+          0.0, [=] {
+            kernels::spmm({o->transposed, o->weight, o->order}, o->y, {}, Activation::none, o->x);
+          }};
+}
+
+Job sddmm(const Subject& s) {
+  auto o = std::make_shared<Sparse>(s);
+  return {sparse_shape(o->csr, o->x),
+          gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, o->dw, o->y}), 0.0, [=] {
+            kernels::sddmm({o->csr, {}, {}}, o->y, o->x, o->dw);
+          }};
+}
+
+Job spmm_backward(const Subject& s) {
+  auto o = std::make_shared<Sparse>(s);
+  Tensor dx = Tensor::empty_like(o->x);
+  return {sparse_shape(o->transposed, o->y),
+          gathered(o->transposed, o->y) +
+              bytes_of({o->transposed.offsets, o->transposed.indices, o->order, o->weight, o->dw, o->x, dx}),
+          0.0, [o, dx]() mutable {
+            kernels::spmm_backward({o->transposed, o->weight, o->order}, o->y, o->x, dx, o->dw);
+          }};
+}
+
+/// The product of a layer over all nodes, or its gradients.
+Job gemm(const Subject& s, int64_t m, int64_t k, int64_t n, bool turned_a, bool turned_b) {
+  const Tensor a = random(s, turned_a ? Shape{k, m} : Shape{m, k});
+  const Tensor b = random(s, turned_b ? Shape{n, k} : Shape{k, n});
+  Tensor c = Tensor::empty({m, n}, DType::f32, s.device());
+  const auto form = [](bool turned) { return turned ? Transpose::yes : Transpose::no; };
+  return {fmt::format("{} x {} x {}", m, k, n), bytes_of({a, b, c}),
+          2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n), [=]() mutable {
+            kernels::gemm(a, form(turned_a), b, form(turned_b), {}, Activation::none, 0.0f, c);
+          }};
+}
+
+/// y = f(x) over [N, width].
+template <class F>
+Job map(const Subject& s, F&& f) {
+  const Tensor x = random(s, {s.graph().num_nodes(), s.width});
+  Tensor y = Tensor::empty_like(x);
+  return {fmt::format("{} x {}", x.size(0), x.size(1)), bytes_of({x, y}), 0.0, [=]() mutable { f(x, y); }};
+}
+
+kernels::Epilogue relu_and_dropout(const Subject& s) {
+  kernels::Epilogue epilogue;
+  epilogue.activation = Activation::relu;
+  epilogue.dropout = s.dropout > 0.0;
+  epilogue.rule = DropoutRule::of(static_cast<float>(s.dropout));
+  epilogue.key = {1, 1, nullptr};
+  return epilogue;
+}
+
+struct Norm {
+  Tensor x, mean, rstd, gamma, beta, dgamma, dbeta, y;
+
+  explicit Norm(const Subject& s)
+      : x(random(s, {s.graph().num_nodes(), s.width})),
+        mean(random(s, {s.width})),
+        rstd(random(s, {s.width})),
+        gamma(random(s, {s.width})),
+        beta(random(s, {s.width})),
+        dgamma(random(s, {s.width})),
+        dbeta(random(s, {s.width})),
+        y(random(s, x.shape())) {}
+};
+
+Job batch_norm(const Subject& s) {
+  auto o = std::make_shared<Norm>(s);
+  return {fmt::format("{} x {}", o->x.size(0), s.width), bytes_of({o->x, o->x, o->y}), 0.0,
+          [o, epilogue = relu_and_dropout(s)] {
+            Tensor none_mean, none_variance;
+            kernels::batch_norm_statistics(o->x, 1e-5, 0.1, o->mean, o->rstd, none_mean, none_variance);
+            kernels::batch_norm_apply(o->x, o->mean, o->rstd, o->gamma, o->beta, epilogue, o->y);
+          }};
+}
+
+Job batch_norm_backward(const Subject& s) {
+  auto o = std::make_shared<Norm>(s);
+  Tensor dx = Tensor::empty_like(o->x);
+  return {fmt::format("{} x {}", o->x.size(0), s.width), bytes_of({o->x, o->x, o->y, o->y, dx}), 0.0,
+          [o, dx, epilogue = relu_and_dropout(s)]() mutable {
+            kernels::batch_norm_backward(o->x, o->mean, o->rstd, o->gamma, o->beta, epilogue, o->y, dx,
+                                         o->dgamma, o->dbeta);
+          }};
+}
+
+Job cross_entropy(const Subject& s) {
+  const int64_t nodes = s.graph().num_nodes(), classes = s.data.num_classes();
+  const Tensor x = random(s, {nodes, classes}), label = s.data.y, index = s.data.train;
+  Tensor loss = Tensor::empty({1}, DType::f32, s.device()), dx = Tensor::empty_like(x);
+  const double read = bytes_of({x}) * static_cast<double>(index.numel()) / static_cast<double>(nodes);
+  return {fmt::format("{} of {} x {}", index.numel(), nodes, classes),
+          2.0 * read + bytes_of({dx, label, index}), 0.0, [=]() mutable {
+            kernels::softmax_cross_entropy(x, label, index, loss);
+            kernels::softmax_cross_entropy_backward(x, label, index, loss, dx);
+          }};
+}
+
+Job adam(const Subject& s) {
+  const Shape shape{s.width, s.out};
+  auto slots = std::make_shared<std::vector<kernels::UpdateSlot>>();
+  for (int k = 0; k < 6; ++k)
+    slots->push_back({random(s, shape), random(s, shape), Tensor::zeros(shape, DType::f32, s.device()),
+                      Tensor::zeros(shape, DType::f32, s.device())});
+  const Tensor rate = Tensor::full({1}, 0.01, DType::f64, s.device());
+  Tensor step = Tensor::zeros({1}, DType::i64, s.device());
+  return {fmt::format("6 of {} x {}", s.width, s.out), 6.0 * 7.0 * bytes_of({slots->front().parameter}), 0.0,
+          [=]() mutable { kernels::adam_update(*slots, kernels::AdamRule{}, rate, step); }};
+}
+
+Job coo_to_csr(const Subject& s) {
+  // The edges in the order in which they leave their sources, which for the sort is a random one.
+  const Csr& csr = s.graph().pattern()->csr();
+  const Csr& transposed = s.graph().pattern()->transposed();
+  Tensor source = Tensor::empty({csr.entries()}, DType::i32, s.device());
+  kernels::expand_rows(transposed, source);
+  const Tensor target = transposed.indices;
+  Tensor offsets = Tensor::empty_like(csr.offsets), indices = Tensor::empty_like(csr.indices),
+         order = Tensor::empty_like(csr.indices);
+  return {fmt::format("{} rows, {} entries", csr.rows, csr.entries()),
+          bytes_of({source, target, offsets, indices, order}), 0.0, [=, cols = csr.cols]() mutable {
+            kernels::coo_to_csr(target, source, cols, offsets, indices, order);
+          }};
+}
+
+Job transpose(const Subject& s) {
+  const Csr csr = s.graph().pattern()->csr();
+  Tensor offsets = Tensor::empty({csr.cols + 1}, DType::i64, s.device()),
+         indices = Tensor::empty_like(csr.indices), order = Tensor::empty_like(csr.indices);
+  return {fmt::format("{} rows, {} entries", csr.rows, csr.entries()),
+          bytes_of({csr.offsets, csr.indices, offsets, indices, order}), 0.0,
+          [=]() mutable { kernels::transpose(csr, offsets, indices, order); }};
+}
+
+Job gcn_normalize(const Subject& s) {
+  const Csr csr = s.graph().pattern()->csr();
+  Tensor degree = Tensor::empty({csr.rows}, DType::f32, s.device()),
+         weights = Tensor::empty({csr.entries()}, DType::f32, s.device());
+  return {fmt::format("{} rows, {} entries", csr.rows, csr.entries()),
+          bytes_of({csr.offsets, csr.indices, degree, weights}), 0.0, [=]() mutable {
+            kernels::gcn_normalize({csr, {}, {}}, degree, weights);
+          }};
+}
+
+}  // namespace
+
+std::vector<Op> kernel_ops() {
+  const auto nodes = [](const Subject& s) { return s.graph().num_nodes(); };
+  return {
+      {"spmm", "Y = A X with edge weights", [](const Subject& s) { return spmm(s, true); }},
+      {"spmm_ones", "likewise, all weights 1", [](const Subject& s) { return spmm(s, false); }},
+      {"spmm_transposed", "dX = At dY, the weights by permutation", spmm_transposed},
+      {"sddmm", "gradient of the edge weights", sddmm},
+      {"spmm_backward", "both gradients in one pass", spmm_backward},
+      {"gemm", "N x width x out",
+       [=](const Subject& s) { return gemm(s, nodes(s), s.width, s.out, false, false); }},
+      {"gemm_weight", "its weight's gradient, width x N x out",
+       [=](const Subject& s) { return gemm(s, s.width, nodes(s), s.out, true, false); }},
+      {"gemm_input", "its input's gradient, N x out x width",
+       [=](const Subject& s) { return gemm(s, nodes(s), s.out, s.width, false, true); }},
+      {"relu", "N x width",
+       [](const Subject& s) {
+         return map(s, [](const Tensor& x, Tensor& y) { kernels::activate(Activation::relu, 0.0f, x, y); });
+       }},
+      {"dropout", "N x width",
+       [](const Subject& s) {
+         return map(s, [rule = DropoutRule::of(static_cast<float>(s.dropout))](const Tensor& x, Tensor& y) {
+           kernels::dropout(x, {1, 1, nullptr}, rule, y);
+         });
+       }},
+      {"batch_norm", "statistics, then norm, relu and dropout in one pass", batch_norm},
+      {"batch_norm_backward", "of the same", batch_norm_backward},
+      {"cross_entropy", "forward and backward over the training nodes", cross_entropy},
+      {"adam", "six parameters of width x out", adam},
+      {"coo_to_csr", "sorting the edge list", coo_to_csr},
+      {"transpose", "transposed CSR and permutation", transpose},
+      {"gcn_normalize", "symmetric normalisation", gcn_normalize},
+  };
+}
+
+}  // namespace adj::apps

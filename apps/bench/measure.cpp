@@ -1,0 +1,72 @@
+#include "measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+namespace adj::apps {
+
+namespace {
+
+constexpr int kWarmUps = 5;  // a training step is recorded in the course of them
+constexpr double kRoundMs =
+    1.0;  // what a round takes at least, against the clock's and the launch's own cost
+constexpr double kLeastCopy = 256e6, kMostCopy = 4e9;
+
+/// Milliseconds of `calls` calls, until the device is done.
+double time_ms(Device device, int64_t calls, const std::function<void()>& run) {
+  synchronize(device);
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t k = 0; k < calls; ++k) run();
+  synchronize(device);
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2.0;
+}
+
+/// Copies on all threads, or as the device does.
+void copy(const Tensor& from, Tensor& to) {
+  if (from.is_cuda()) {
+    to.copy_(from);
+    return;
+  }
+  const auto* source = static_cast<const char*>(from.raw_data());
+  auto* target = static_cast<char*>(to.raw_mutable_data());
+  const auto bytes = static_cast<int64_t>(from.bytes());
+  parallel_for(bytes, int64_t{4} << 20, [=](int64_t begin, int64_t end) {
+    std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
+  });
+}
+
+}  // namespace
+
+Measurement measure(const Op& op, const Subject& subject, int64_t repeats, Job& job) {
+  const Device device = subject.device();
+  reset_peak_memory(device);
+  job = op.prepare(subject);
+  double once = 0.0;
+  for (int k = 0; k < kWarmUps; ++k) once = time_ms(device, 1, job.run);
+  Measurement result;
+  result.peak_mb = static_cast<double>(memory_stats(device).peak) / 0x1p20;
+
+  const auto calls = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(kRoundMs / std::max(once, 1e-4))));
+  const auto half = static_cast<int64_t>(std::clamp(job.bytes, kLeastCopy, kMostCopy) / 2.0);
+  const Tensor from = Tensor::zeros({half}, DType::u8, device);
+  Tensor to = Tensor::zeros({half}, DType::u8, device);
+  std::vector<double> op_ms, copy_ms;
+  for (int64_t round = 0; round < repeats; ++round) {
+    copy_ms.push_back(time_ms(device, 1, [&] { copy(from, to); }));
+    op_ms.push_back(time_ms(device, calls, job.run) / static_cast<double>(calls));
+  }
+  result.ms = median(op_ms);
+  result.min_ms = *std::min_element(op_ms.begin(), op_ms.end());
+  result.copy_gbs = 2.0 * static_cast<double>(half) / median(copy_ms) / 1e6;
+  return result;
+}
+
+}  // namespace adj::apps

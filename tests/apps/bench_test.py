@@ -1,0 +1,61 @@
+"""The program bench: its figures are there and consistent, and wrong calls are refused."""
+
+import json
+import os
+import subprocess
+
+BENCH = os.path.join(os.environ.get("ADJOINT_BIN_DIR", "build/bin"), "bench")
+
+
+def run(*arguments):
+    return subprocess.run([BENCH, *arguments], capture_output=True, text=True)
+
+
+def results(*arguments):
+    done = run(*arguments, "--graph", "roads", "--repeats", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_figures():
+    report = results("spmm", "gemm", "coo_to_csr", "--width", "8", "--out", "16")
+    assert report["app"] == "bench" and report["dataset"] == "roads" and report["nodes"] == 142257
+    assert [row["op"] for row in report["results"]] == ["spmm", "gemm", "coo_to_csr"]
+    for row in report["results"]:
+        assert row["ms"] > 0 and row["min_ms"] <= row["ms"] and row["copy_gb_s"] > 0 and row["peak_mb"] > 0
+        assert abs(row["gb_s"] - row["bytes"] / row["ms"] / 1e6) <= 0.01 * row["gb_s"]
+    nodes, edges = report["nodes"], report["edges"]
+    spmm, gemm, _ = report["results"]
+    # A row of features, a column and a weight for every entry; an offset and a row of the result for every node.
+    assert spmm["bytes"] == edges * (8 * 4 + 4 + 4) + (nodes + 1) * 8 + nodes * 8 * 4
+    assert gemm["bytes"] == 4 * (nodes * 8 + 8 * 16 + nodes * 16)
+    half = results("spmm", "--width", "8", "--dtype", "bfloat16")["results"][0]
+    assert half["bytes"] == edges * (8 * 2 + 4 + 4) + (nodes + 1) * 8 + nodes * 8 * 2
+
+
+def test_training_epoch():
+    row = results("gcn_epoch", "--hidden", "4", "--layers", "2", "--features", "3", "--classes", "2")["results"][0]
+    assert row["ms"] > 0 and row["shape"].startswith("3-1x4-2")
+
+
+def test_wrong_calls():
+    for arguments, told in [
+        (["nonsense"], "no op 'nonsense'"),
+        (["--graph", "nowhere"], "expected one of"),
+        (["--repeats", "0"], "--repeats"),
+        (["--dtype", "float16"], "--dtype"),
+        (["--speed"], "--speed"),
+        (["--device", "tpu"], "tpu"),
+    ]:
+        done = run(*arguments)
+        assert done.returncode == 2 and told in done.stderr, (arguments, done.returncode, done.stderr)
+    done = run("spmm", "--data", "/nonexistent.h5")
+    assert done.returncode == 1 and "/nonexistent.h5" in done.stderr
+    done = run("--help")
+    assert done.returncode == 0 and "spmm_backward" in done.stdout
+
+
+if __name__ == "__main__":
+    test_figures()
+    test_training_epoch()
+    test_wrong_calls()
