@@ -65,13 +65,15 @@ class Weighted {
 
 void check(const CitationOptions& o) {
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
-  ADJ_CHECK(o.classes >= 2 && o.train_per_class >= 1 && o.val >= 1 && o.test >= 1,
+  ADJ_CHECK(o.nodes >= 1 && o.nodes < kLimit && o.features >= 1 && o.features < kLimit,
+            "citation dataset: {} nodes and {} features, expected 1 to {}", o.nodes, o.features, kLimit - 1);
+  const auto up_to_nodes = [&](int64_t least, int64_t value) { return value >= least && value <= o.nodes; };
+  ADJ_CHECK(up_to_nodes(2, o.classes) && up_to_nodes(1, o.train_per_class) && up_to_nodes(1, o.val) &&
+                up_to_nodes(1, o.test),
             "citation dataset: {} classes, {} training nodes a class, {} for validation, {} for test; "
             "expected 2 or more "
-            "classes and 1 or more of the others",
-            o.classes, o.train_per_class, o.val, o.test);
-  ADJ_CHECK(o.nodes < kLimit && o.features >= 1 && o.features < kLimit,
-            "citation dataset: {} nodes and {} features, expected 1 to {}", o.nodes, o.features, kLimit - 1);
+            "classes and 1 or more of the others, up to the {} nodes",
+            o.classes, o.train_per_class, o.val, o.test, o.nodes);
   // A class gets no fewer than half of an equal share.
   ADJ_CHECK(o.nodes / 2 >= o.classes * o.train_per_class &&
                 o.nodes >= o.classes * o.train_per_class + o.val + o.test,

@@ -87,7 +87,7 @@ class Capture {
     throw_data_error(place.empty() ? message : fmt::format("{}: {}", place, message));
   }
   [[noreturn]] void unreadable(const std::string& place) const {
-    fail(place, fmt::format("damaged: the HDF5 library says \"{}\"", last_error()));
+    fail(place, fmt::format("unreadable: the HDF5 library says \"{}\"", last_error()));
   }
 
   Handle open() const {
@@ -106,7 +106,7 @@ class Capture {
     if (std::sscanf(reason.c_str(), "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu",
                     &have, &base, &want) == 3)
       fail("", fmt::format("truncated: {} bytes, expected {}", have, want));
-    fail("", fmt::format("damaged: the HDF5 library says \"{}\"", reason));
+    fail("", fmt::format("unreadable: the HDF5 library says \"{}\"", reason));
   }
 
   void visit_group(hid_t group, const std::string& path, int depth) {
@@ -160,7 +160,7 @@ class Capture {
     info.readable = info.readable && dims <= kMaxDims && !no_elements;
 
     const size_t bytes = info.readable ? checked_bytes(extents, size_of(info.dtype), path) : 0;
-    if (info.readable) refuse_outside_storage(dataset, path);
+    if (info.readable) check_storage(dataset, path);
     const size_t offset = memory_.append(bytes, [&](void* to) {
       raise_limits(bytes);
       if (H5Dread(dataset, native(info.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0) unreadable(path);
@@ -198,12 +198,26 @@ class Capture {
     return bytes;
   }
 
-  /// A dataset may name other files to read from; Adjoint reads the one that it was given.
-  void refuse_outside_storage(hid_t dataset, const std::string& path) const {
+  /// A dataset may name other files to read from, where Adjoint reads the one that it was given, and filters
+  /// that this machine's HDF5 does not have.
+  void check_storage(hid_t dataset, const std::string& path) const {
     const Handle plist(H5Dget_create_plist(dataset), H5Pclose);
     if (!plist) unreadable(path);
     if (H5Pget_layout(plist.get()) == H5D_VIRTUAL || H5Pget_external_count(plist.get()) != 0)
       fail(path, "its values are in other files, expected in this one");
+    const int filters = H5Pget_nfilters(plist.get());
+    for (int k = 0; k < filters; ++k) {
+      char name[64] = "";
+      unsigned flags = 0, config = 0;
+      size_t parameters = 0;
+      const H5Z_filter_t filter = H5Pget_filter2(plist.get(), static_cast<unsigned>(k), &flags, &parameters,
+                                                 nullptr, sizeof name, name, &config);
+      if (filter < 0) unreadable(path);
+      if (H5Zfilter_avail(filter) <= 0)
+        fail(path, fmt::format(
+                       "compressed by filter {} \"{}\", which HDF5 does not have here, expected gzip or none",
+                       filter, name));
+    }
   }
 
   void begin_object(const std::string& path) {

@@ -22,9 +22,9 @@ namespace adj::hdf5 {
 namespace {
 
 constexpr size_t kSlack = size_t{1} << 30;  // address space beside the data
-constexpr rlim_t kSeconds = 5;              // processor time beside the data
+constexpr rlim_t kSeconds = 2;              // processor time beside the data
 constexpr size_t kBytesPerSecond = size_t{20} << 20;
-constexpr int kPatience = 20;  // wall-clock time over processor time, on a busy machine
+constexpr int kPatience = 50;  // wall-clock time over processor time, on a busy machine
 
 bool in_child = false;
 
@@ -179,10 +179,15 @@ std::string capture_isolated(const Source& source, const std::function<bool(std:
   }
   close(ends[1]);
   std::string answer;
-  if (!receive(ends[0], source.bytes, &answer)) kill(child, SIGKILL);
+  bool too_long = !receive(ends[0], source.bytes, &answer);
+  if (too_long) kill(child, SIGKILL);
   close(ends[0]);
-  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  // Where the program ignores SIGCHLD there is no status to be had; the answer alone decides.
+  int status = 0;
+  pid_t ended = 0;
+  do ended = waitpid(child, &status, 0);
+  while (ended < 0 && errno == EINTR);
+  too_long = too_long || (ended == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU);
 
   if (answer.size() > sizeof(uint64_t)) {
     Decoder decoder(answer);
@@ -193,11 +198,12 @@ std::string capture_isolated(const Source& source, const std::function<bool(std:
       throw_data_error(answer.substr(sizeof length + 1));
     }
   }
-  throw_data_error("damaged: the HDF5 library failed on it");
+  throw_data_error(too_long ? "damaged: the HDF5 library came to no end on it"
+                            : "damaged: the HDF5 library crashed on it");
 }
 
 std::string_view Decoder::cut(size_t bytes) {
-  if (bytes > text_.size()) throw_data_error("damaged: the HDF5 library failed on it");
+  if (bytes > text_.size()) throw_data_error("damaged: the HDF5 library crashed on it");
   const std::string_view piece = text_.substr(0, bytes);
   text_.remove_prefix(bytes);
   return piece;

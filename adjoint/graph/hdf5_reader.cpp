@@ -94,7 +94,7 @@ H5Reader::H5Reader(std::string file, std::span<const std::byte> image, bool from
       for (auto left = in.get<uint64_t>(); left > 0; --left) object.shape.push_back(in.get<int64_t>());
       const auto offset = in.get<uint64_t>(), bytes = in.get<uint64_t>();
       if (offset > data.size() || bytes > data.size() - offset)
-        data_fail("damaged: the HDF5 library failed on it");
+        data_fail("damaged: the HDF5 library crashed on it");
       object.data = data.data() + offset;
     }
   } catch (const DataError& error) {

@@ -209,7 +209,7 @@ TEST_CASE("what is no HDF5 file, or a part of one, is an error of one line") {
   refused(folder.file("part.h5"),
           fmt::format("truncated: {} bytes, expected {}", good.size() / 2, good.size()));
   put(folder.file("head.h5"), good.substr(0, 20));
-  refused(folder.file("head.h5"), "damaged: ");
+  refused(folder.file("head.h5"), "unreadable: ");
   const auto* start = reinterpret_cast<const std::byte*>(good.data());
   CHECK(H5Reader::from_image({start, good.size()}, "image").has("x"));
   CHECK_THROWS_WITH_AS(H5Reader::from_image({start, good.size() - 1}, "image"),

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Holds Adjoint's HDF5 files against h5py: what Adjoint writes is read by h5py, and what h5py writes, in every way that
+it can, is read by Adjoint. Needs ADJOINT_BIN_DIR; skips, saying so, where h5py is missing."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as error:
+    print(f"skipped: {error} (python3-h5py)")
+    sys.exit(0)
+
+BIN = pathlib.Path(os.environ.get("ADJOINT_BIN_DIR", "build/bin"))
+DATA = pathlib.Path(os.environ.get("ADJOINT_TEST_DATA", "../shared/data"))
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.given, self.out = self.folder / "in.h5", self.folder / "out.h5"
+
+    def write(self, **more):
+        """A small valid file, but for `more`: datasets by path, None to leave one out."""
+        content = {
+            "edges/src": np.array([1, 2, 0, 3, 3], np.int32),
+            "edges/dst": np.array([0, 1, 2, 0, 0], np.int32),
+            "nodes/x": np.arange(12, dtype=np.float32).reshape(4, 3),
+            "nodes/y": np.array([0, 1, 1, 0], np.int32),
+            "splits/train": np.array([0, 1], np.int32),
+            "splits/val": np.array([2], np.int32),
+            "splits/test": np.array([3], np.int32),
+        } | more
+        with h5py.File(self.given, "w") as f:
+            f.attrs.update({"format": "adjoint.graph", "version": 1, "name": "tiny", "num_nodes": 4, "num_classes": 2,
+                            "task": "node_class", "undirected": 0})
+            for path, value in content.items():
+                if callable(value):
+                    value(f, path)
+                elif value is not None:
+                    f[path] = value
+
+    def copy(self):
+        return subprocess.run([BIN / "dataset_copy", self.given, self.out], stderr=subprocess.PIPE, text=True, timeout=300)
+
+    def accepted(self):
+        result = self.copy()
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return h5py.File(self.out)
+
+    def refused(self, message):
+        result = self.copy()
+        self.assertEqual(result.returncode, 1, result)
+        self.assertEqual(result.stderr, f"{self.given}: {message}\n")
+        self.assertFalse(self.out.exists())
+
+    # What Adjoint writes.
+
+    def test_contents(self):
+        self.write(**{"edges/weight": np.array([1, 2, 3, 4, 5], np.float32)})
+        with self.accepted() as f:
+            self.assertEqual(f.attrs["format"], "adjoint.graph")
+            self.assertEqual(f.attrs["name"], "tiny")
+            self.assertEqual(f.attrs["task"], "node_class")
+            self.assertEqual([int(f.attrs[k]) for k in ("version", "num_nodes", "num_classes", "undirected")], [1, 4, 2, 0])
+            np.testing.assert_array_equal(f["edges/dst"], [0, 0, 0, 1, 2])
+            np.testing.assert_array_equal(f["edges/src"], [1, 3, 3, 2, 0])
+            np.testing.assert_array_equal(f["edges/weight"], [1, 4, 5, 2, 3])
+            np.testing.assert_array_equal(f["nodes/x"], np.arange(12).reshape(4, 3))
+            np.testing.assert_array_equal(f["nodes/y"], [0, 1, 1, 0])
+            np.testing.assert_array_equal(f["splits/train"], [0, 1])
+            types = {path: f[path].dtype for path in ("edges/src", "edges/dst", "nodes/x", "nodes/y", "splits/test")}
+            self.assertEqual(types, {"edges/src": "int32", "edges/dst": "int32", "nodes/x": "float32",
+                                     "nodes/y": "int32", "splits/test": "int32"})
+
+    def test_sparse_features(self):
+        self.write(**{"nodes/x": None, "nodes/x_indptr": np.array([0, 2, 2, 3, 4]),
+                      "nodes/x_indices": np.array([4, 1, 0, 2], np.int32),
+                      "nodes/x_data": np.array([1, 2, 3, 4], np.float32),
+                      "columns": lambda f, _: f["nodes"].attrs.__setitem__("x_cols", 5)})
+        with self.accepted() as f:
+            self.assertEqual(int(f["nodes"].attrs["x_cols"]), 5)
+            np.testing.assert_array_equal(f["nodes/x_indices"], [1, 4, 0, 2])
+            np.testing.assert_array_equal(f["nodes/x_data"], [2, 1, 3, 4])
+            self.assertEqual(f["nodes/x_indptr"].dtype, "int64")
+
+    def test_real_files_come_through_unchanged(self):
+        for name in ("cora", "citeseer", "citeseer_full", "minesweeper", "tolokers"):
+            path = DATA / f"{name}.h5"
+            if not path.exists():
+                print(f"skipped: no {path} (set ADJOINT_TEST_DATA)")
+                continue
+            self.given = path
+            with self.accepted() as f, h5py.File(path) as g:
+                def same(key, item):
+                    if isinstance(item, h5py.Dataset):
+                        np.testing.assert_array_equal(f[key], item, key)
+                        self.assertEqual(f[key].dtype, item.dtype, key)
+                g.visititems(same)
+                self.assertEqual({k: str(v) for k, v in f.attrs.items()}, {k: str(v) for k, v in g.attrs.items()})
+
+    # What h5py writes.
+
+    def test_strings_of_every_kind(self):
+        for value in ("adjoint.graph", np.bytes_("adjoint.graph"), np.array(["adjoint.graph"], dtype=h5py.string_dtype()),
+                      np.array(b"adjoint.graph", dtype="S40")):
+            self.write(format=lambda f, _: f.attrs.__setitem__("format", value))
+            self.accepted().close()
+
+    def test_numbers_of_every_width(self):
+        for kind in ("i1", "u1", ">i2", "u4", "<i8", ">u8"):
+            self.write(count=lambda f, _: f.attrs.__setitem__("num_nodes", np.array(4, kind)),
+                       **{"edges/src": np.array([1, 2, 0, 3, 3], kind) if kind != "u1" else np.array([1, 2, 0, 3, 3], "u2")})
+            self.accepted().close()
+        for kind in (">f4", "<f2"):
+            self.write(**{"nodes/x": np.ones((4, 3), kind)})
+            with self.accepted() as f:
+                np.testing.assert_array_equal(f["nodes/x"], np.ones((4, 3)))
+
+    def test_layouts_and_filters(self):
+        x = np.random.default_rng(0).random((4, 1000), np.float32)
+        for options in ({"chunks": (1, 10)}, {"compression": "gzip", "shuffle": True, "chunks": (3, 64)},
+                        {"fletcher32": True, "chunks": True}, {"maxshape": (None, None)}):
+            self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, data=x, **options)})
+            with self.accepted() as f:
+                np.testing.assert_array_equal(f["nodes/x"], x)
+
+    def test_other_things_in_the_file_are_left_alone(self):
+        self.write(notes=np.array(["a", "b"], dtype=h5py.string_dtype()),
+                   **{"nodes/names": np.array(["a", "b", "c", "d"], dtype=h5py.string_dtype()),
+                      "nodes/inner": lambda f, path: f.__setitem__("nodes/inner/loop", f["nodes"]),
+                      "link": lambda f, path: f.__setitem__(path, h5py.ExternalLink("/etc/passwd", "/")),
+                      "type": lambda f, path: f.__setitem__(path, np.dtype("f8"))})
+        self.accepted().close()
+
+    def test_soft_links_are_followed_and_outside_links_are_not(self):
+        self.write(labels=np.array([1, 1, 0, 0], np.int32),
+                   **{"nodes/y": lambda f, path: f.__setitem__(path, h5py.SoftLink("/labels"))})
+        with self.accepted() as f:
+            np.testing.assert_array_equal(f["nodes/y"], [1, 1, 0, 0])
+        self.out.unlink()
+        self.write(**{"nodes/y": lambda f, path: f.__setitem__(path, h5py.ExternalLink(str(self.folder / "other.h5"), "/y"))})
+        self.refused("nodes/y: missing, expected for task node_class")
+        self.write(**{"nodes/y": lambda f, path: f.__setitem__(path, h5py.SoftLink("/nowhere"))})
+        self.assertEqual(self.copy().returncode, 1)
+
+    def test_types_that_are_no_numbers(self):
+        for value, name in ((np.array(["a"] * 4, dtype=h5py.string_dtype()), "string"),
+                            (np.zeros(4, [("a", "i4"), ("b", "f4")]), "compound"),
+                            (np.zeros(4, bool), "bool or enumeration"), (np.zeros(4, "c8"), "compound"),
+                            (np.zeros(4, "f4"), "float32"), (np.zeros(4, "f8"), "float64")):
+            self.write(**{"nodes/y": value})
+            self.refused(f"nodes/y: {name} [4], expected int32 or int64")
+        self.write(**{"nodes/x": np.zeros((4, 3))})
+        self.refused("nodes/x: float64 [4, 3], expected float32")
+        self.write(**{"nodes/y": lambda f, path: f.create_group(path)})
+        self.refused("nodes/y: a group, expected a dataset")
+        self.write(**{"nodes/y": h5py.Empty("i4")})
+        self.assertEqual(self.copy().returncode, 1)
+        self.write(**{"edges/src": np.array([1, 2, 0, 3, 2**64 - 1], "u8")})
+        self.refused("edges/src: 9223372036854775807 at position 4, expected 0 to 3")
+
+    def test_more_claimed_than_there_is(self):
+        self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, (4, 2**38), "f4", chunks=(1, 2**20))})
+        result = self.copy()
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"nodes/x: claims 4 x 274877906944 elements, more than a file of \d+ bytes can hold\n$")
+        self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, (4, 2**60), "f4", chunks=(1, 2**20))})
+        self.assertEqual(self.copy().returncode, 1)
+        self.write(**{"edges/src": lambda f, path: f.create_dataset(path, (2**40,), "i4", chunks=(2**20,))})
+        self.assertEqual(self.copy().returncode, 1)
+
+    def test_values_in_other_files(self):
+        (self.folder / "raw").write_bytes(b"\0" * 64)
+        self.write(**{"nodes/y": lambda f, path: f.create_dataset(path, (4,), "i4", external=[(str(self.folder / "raw"), 0, 64)])})
+        self.refused("nodes/y: its values are in other files, expected in this one")
+
+        def virtual(f, path):
+            layout = h5py.VirtualLayout((4,), "i4")
+            layout[:] = h5py.VirtualSource(str(self.folder / "other.h5"), "y", (4,))
+            f.create_virtual_dataset(path, layout)
+
+        self.write(**{"nodes/y": virtual})
+        self.refused("nodes/y: its values are in other files, expected in this one")
+
+    def test_unknown_filter(self):
+        self.write(**{"nodes/x": lambda f, path: f.create_dataset(path, data=np.ones((4, 3), np.float32), compression="lzf")})
+        self.refused('nodes/x: compressed by filter 32000 "lzf", which HDF5 does not have here, expected gzip or none')
+
+    def test_a_file_cut_anywhere(self):
+        self.write()
+        whole = self.given.read_bytes()
+        for size in (0, 7, 8, 100, len(whole) // 2, len(whole) - 1):
+            self.given.write_bytes(whole[:size])
+            result = self.copy()
+            self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result)
+        self.refused(f"truncated: {len(whole) - 1} bytes, expected {len(whole)}")
+
+    def test_a_file_behind_a_user_block(self):
+        with h5py.File(self.given, "w", userblock_size=1024) as f:
+            f.attrs["format"] = "other"
+        self.refused('attribute format: "other", expected "adjoint.graph"')
+
+
+if __name__ == "__main__":
+    unittest.main()
