@@ -35,6 +35,7 @@ template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kWhol
 __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnroll, kDot>)
     spmm_kernel(const __grid_constant__ SpmmArguments<S> a) {
   using A = Sum<S>;
+  adj::cuda::begin_overlapping();
   constexpr int kStaged = kStage<kLanes>, kPerLane = kStaged / kLanes;
   extern __shared__ uint4 shared[];
   const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;

@@ -58,7 +58,8 @@ void launch_items(const char* name, int device, const SpmmShape& shape, int thre
       {.device = device,
        .blocks = dim3(static_cast<unsigned>(adj::cuda::ceil_div(arguments.items, groups)), slabs),
        .threads = static_cast<unsigned>(threads),
-       .shared_bytes = shared_bytes},
+       .shared_bytes = shared_bytes,
+       .overlaps = true},
       kernel, arguments);
 }
 
@@ -74,7 +75,8 @@ void launch_merge(const char* name, int device, const SpmmPlan& plan, const Spmm
       {.device = device,
        .blocks = dim3(static_cast<unsigned>(adj::cuda::ceil_div(plan.heavy_rows, kMergeWarps)),
                       static_cast<unsigned>(adj::cuda::ceil_div(arguments.width, wide ? 32 * kVector : 32))),
-       .threads = 32 * kMergeWarps},
+       .threads = 32 * kMergeWarps,
+       .overlaps = true},
       wide ? merge_kernel<S, kVector> : merge_kernel<S, 1>, plan.heavy_row_list(), plan.heavy_row_count(),
       arguments);
 }

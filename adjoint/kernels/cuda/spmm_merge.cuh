@@ -16,6 +16,7 @@ template <class S, int kVector>
 __global__ void __launch_bounds__(32 * kMergeWarps)
     merge_kernel(const HeavyRow* heavy, const int64_t* count, const __grid_constant__ SpmmArguments<S> a) {
   using A = Sum<S>;
+  adj::cuda::begin_overlapping();
   __shared__ Pack<A, kVector> runs[kMergeWarps][32];
   const int rows = static_cast<int>(*count), first = static_cast<int>(blockIdx.x) * kMergeWarps;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
