@@ -255,6 +255,52 @@ TEST_CASE("layer_norm and its gradients") {
   }
 }
 
+TEST_CASE("layer_norm_backward and l2_normalize_rows_backward against plain loops, also in place") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    for (const auto& [rows, columns] : kShapes) {
+      CAPTURE(rows);
+      CAPTURE(columns);
+      const Tensor x = random_tensor({rows, columns}, dtype, device);
+      const Tensor gamma = random_tensor({columns}, dtype, device);
+      const Tensor mean = random_tensor({rows}, dtype, device), rstd = random_tensor({rows}, dtype, device);
+      Tensor dy = random_tensor({rows, columns}, dtype, device), dx = Tensor::empty_like(dy);
+      Tensor dgamma = Tensor::empty_like(gamma), dbeta = Tensor::empty_like(gamma);
+      kernels::layer_norm_backward(x, mean, rstd, gamma, dy, dx, dgamma, dbeta);
+      Tensor unit = Tensor::empty_like(dy);
+      kernels::l2_normalize_rows_backward(x, rstd, dy, unit);
+
+      const auto width = static_cast<size_t>(columns);
+      const auto in = values(x), g = values(gamma), m = values(mean), r = values(rstd), d = values(dy);
+      std::vector<double> by_x(in.size()), by_unit(in.size()), by_gamma(width), by_beta(width);
+      for (size_t i = 0; i < static_cast<size_t>(rows); ++i) {
+        double direct = 0.0, along = 0.0, projected = 0.0;
+        const auto normal = [&](size_t f) { return (in[i * width + f] - m[i]) * r[i]; };
+        for (size_t f = 0; f < width; ++f) {
+          const double grad = d[i * width + f];
+          direct += grad * g[f] / static_cast<double>(columns);
+          along += grad * g[f] * normal(f) / static_cast<double>(columns);
+          projected += grad * in[i * width + f];
+          by_gamma[f] += grad * normal(f);
+          by_beta[f] += grad;
+        }
+        for (size_t f = 0; f < width; ++f) {
+          by_x[i * width + f] = r[i] * (d[i * width + f] * g[f] - direct - normal(f) * along);
+          by_unit[i * width + f] = r[i] * (d[i * width + f] - projected * in[i * width + f]);
+        }
+      }
+      CHECK(close(dx, by_x, tolerance(dtype)));
+      CHECK(close(dgamma, by_gamma, tolerance(dtype)));
+      CHECK(close(dbeta, by_beta, tolerance(dtype)));
+      CHECK(close(unit, by_unit, tolerance(dtype)));
+      Tensor again = dy.clone();
+      kernels::l2_normalize_rows_backward(x, rstd, again, again);
+      CHECK(same_bits(again, unit));
+      kernels::layer_norm_backward(x, mean, rstd, gamma, dy, dy, dgamma, dbeta);
+      CHECK(same_bits(dy, dx));
+    }
+  });
+}
+
 TEST_CASE("layer_norm_backward sums dgamma and dbeta over many rows, in the same order on any threads") {
   for (Device device : devices()) {
     const int64_t rows = 5003, columns = 33;
