@@ -1,6 +1,6 @@
-// cuSPARSE wants offsets and columns of one integer type, so that 32-bit offsets are made and kept. The
-// algorithm is CUSPARSE_SPMM_CSR_ALG3: of those for CSR the documentation names it alone as giving the same
-// bits in every run (not transposed), and preprocessing helps it.
+// cuSPARSE wants offsets and columns of one integer type, so that 32-bit offsets are made and kept. None of
+// its CSR algorithms gave the same bits from run to run when tried on skewed graphs (CUDA 13.0, widths of 16
+// and more, ALG3 included), so it serves on request only; ALG2 is the fastest of them for row-major features.
 
 #include "spmm_cusparse.h"
 #include <adjoint/core/cuda/check_cusparse.h>
@@ -12,7 +12,7 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr cusparseSpMMAlg_t kAlgorithm = CUSPARSE_SPMM_CSR_ALG3;
+constexpr cusparseSpMMAlg_t kAlgorithm = CUSPARSE_SPMM_CSR_ALG2;
 constexpr cusparseOperation_t kPlain = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 __global__ void narrow_offsets(const int64_t* from, int64_t n, int32_t* to) {
@@ -125,9 +125,6 @@ void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y) {
                                                product.x, scalars.beta(), product.y, compute, kAlgorithm,
                                                &bytes));
     product.workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
-    ADJ_CUSPARSE_CHECK(cusparseSpMM_preprocess(cusparse, kPlain, kPlain, scalars.alpha(), product.a,
-                                               product.x, scalars.beta(), product.y, compute, kAlgorithm,
-                                               product.workspace.raw_mutable_data()));
   } else {
     ADJ_CUSPARSE_CHECK(cusparseSpMatSetValues(product.a, address(values)));
     ADJ_CUSPARSE_CHECK(cusparseDnMatSetValues(product.x, address(x)));
