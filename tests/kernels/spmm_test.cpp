@@ -197,6 +197,29 @@ TEST_CASE("spmm_backward gives both gradients") {
   });
 }
 
+TEST_CASE("results larger than the caches, at any address") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    std::vector<int64_t> lengths(66000);
+    for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 3);
+    const Matrix m = matrix_of(lengths, 50, device);
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      CAPTURE(name_of(dtype));
+      const int64_t width = dtype == DType::bf16 ? 256 : 128;
+      const Case c(m, Values::direct, values_of(dtype));
+      const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
+      const std::vector<double> expected = multiply_plainly(c, values(x), width);
+      const int64_t elements = m.csr.rows * width;
+      for (int64_t offset : {0, 1}) {
+        const Tensor room = Tensor::full({elements + 1}, NAN, dtype, device);
+        Tensor y = room.rows(offset, offset + elements).reshape({m.csr.rows, width});
+        kernels::spmm(c.a(), x, {}, Activation::none, y);
+        CHECK(close(y, expected, tolerance(dtype)));
+      }
+    }
+  }
+}
+
 TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
   for (Device device : devices()) {
     CAPTURE(device.str());

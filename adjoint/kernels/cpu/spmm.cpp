@@ -133,8 +133,13 @@ struct Aggregation {
         bias(nullptr),
         relu(false),
         far(in.bytes() >= kFarBytes),
-        stream(out.bytes() >= kStreamBytes && width % kLanes<S> == 0),
+        stream(out.bytes() >= kStreamBytes && width % kLanes<S> == 0 && is_aligned(out)),
         y(out.mutable_data<S>()) {}
+
+  /// To a vector's elements: views may begin anywhere.
+  static bool is_aligned(const Tensor& out) {
+    return reinterpret_cast<uintptr_t>(out.raw_data()) % (kLanes<S> * sizeof(S)) == 0;
+  }
 
   const S* row(int64_t e) const { return x + indices[e] * width; }
 
