@@ -5,9 +5,8 @@
 namespace adj::kernels {
 
 /// Which code computes spmm on a GPU. `own`: kernels that sum every row in entry order, cut where the
-/// structure says. `cusparse`: the vendor's, by the algorithm that its documentation calls deterministic; it
-/// sums in another order, so that the two differ in the last bits, and nothing switches between them by
-/// measuring. `automatic` is `own`.
+/// structure says. `cusparse`: the vendor's, to compare with; it sums in another order and not in the same
+/// one in every run, so that nothing chooses it by itself. `automatic` is `own`.
 enum class SpmmBackend : uint8_t { automatic, own, cusparse };
 
 /// For the whole process, from the next call on.
