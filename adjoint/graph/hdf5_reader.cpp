@@ -93,6 +93,7 @@ H5Reader::H5Reader(std::string file, std::span<const std::byte> image, bool from
       object.dtype = static_cast<DType>(in.get<uint8_t>());
       for (auto left = in.get<uint64_t>(); left > 0; --left) object.shape.push_back(in.get<int64_t>());
       const auto offset = in.get<uint64_t>(), bytes = in.get<uint64_t>();
+      if (bytes == 0) continue;
       if (offset > data.size() || bytes > data.size() - offset)
         data_fail("damaged: the HDF5 library crashed on it");
       object.data = data.data() + offset;
