@@ -23,7 +23,9 @@ Dataset load_data(const Program& program, const Settings& settings, Device devic
   const std::string file = demo ? data.name : settings.data;
   if (data.task != Task::node_class)
     data_fail("{}: attribute task: {}, {} trains node_class", file, name_of(data.task), program.name);
-  if (!data.x) data_fail("{}: nodes/x: missing, {} needs node features", file, program.name);
+  if (data.num_features() == 0)
+    data_fail("{}: nodes/x: {}, {} needs node features", file, data.x ? "no columns" : "missing",
+              program.name);
   if (!data.y) data_fail("{}: nodes/y: missing, {} needs labels", file, program.name);
   if (data.splits.empty())
     data_fail(
@@ -164,7 +166,7 @@ int run_program(const std::string& name, const std::function<void()>& body) {
     fmt::print(stderr, "{}: {}\n", name, interrupted.message);
     return 128 + interrupted.signal;
   } catch (const UsageError& error) {
-    fmt::print(stderr, "{}: {}\nTry '{} --help'.\n", name, error.what(), name);
+    fmt::print(stderr, "{}: {} (see --help)\n", name, error.what());
     return 2;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "{}: out of memory\n", name);

@@ -176,21 +176,21 @@ double Trainer::epoch_ms() const {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2.0;
 }
 
-std::map<std::string, std::string> Trainer::identity() const {
-  std::map<std::string, std::string> facts;
-  for (const auto& [option, text] : line_.identity) facts["option." + option] = text;
-  if (settings_.runs > 1) facts["option.epochs"] = fmt::format("{}", settings_.epochs);
-  facts["dataset"] =
-      fmt::format("{}, {} nodes, {} edges, {} features, {} classes", data_.name, data_.num_nodes(),
-                  data_.graph.num_edges(), data_.num_features(), data_.num_classes());
-  facts["model"] = training_.name;
+std::vector<std::pair<std::string, std::string>> Trainer::identity() const {
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const auto& [option, text] : line_.identity) facts.emplace_back("option." + option, text);
+  if (settings_.runs > 1) facts.emplace_back("option.epochs", fmt::format("{}", settings_.epochs));
+  facts.emplace_back(
+      "dataset", fmt::format("{}, {} nodes, {} edges, {} features, {} classes", data_.name, data_.num_nodes(),
+                             data_.graph.num_edges(), data_.num_features(), data_.num_classes()));
+  facts.emplace_back("model", training_.name);
   return facts;
 }
 
 void Trainer::save() const {
   optim::Checkpoint checkpoint;
   checkpoint.program = program_.name;
-  checkpoint.facts = identity();
+  for (auto& [fact, text] : identity()) checkpoint.facts.emplace(fact, text);
   checkpoint.set("run", run_);
   checkpoint.set("epoch", epoch_);
   checkpoint.set("stopped", int64_t{stopped_});

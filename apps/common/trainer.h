@@ -44,7 +44,7 @@ class Trainer {
   void finish_run();
   void restore(const optim::Checkpoint& checkpoint);
   void save() const;
-  std::map<std::string, std::string> identity() const;
+  std::vector<std::pair<std::string, std::string>> identity() const;
 
   const Program& program_;
   const CommandLine& line_;

@@ -1,0 +1,125 @@
+#pragma once
+
+#include "../support.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Programs run as processes, the way their users run them.
+
+namespace adj::test {
+
+/// Programs stand beside this one.
+inline std::string program_path(const std::string& name) {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
+}
+
+inline bool have_program(const std::string& name) {
+  if (std::filesystem::exists(program_path(name))) return true;
+  MESSAGE("skipped: no " << program_path(name));
+  return false;
+}
+
+inline std::string contents_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+struct Outcome {
+  int status = -1;  ///< exit status, or 128 + the signal that ended it
+  std::string out, err;
+};
+
+/// A program that runs on; killed with the object.
+class Process {
+ public:
+  Process(const std::string& program, const std::vector<std::string>& arguments,
+          const std::map<std::string, std::string>& environment = {})
+      : out_(folder_.file("out")), err_(folder_.file("err")) {
+    pid_ = fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ > 0) return;
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    redirect("/dev/null", O_RDONLY, STDIN_FILENO);
+    redirect(out_.c_str(), O_WRONLY | O_CREAT, STDOUT_FILENO);
+    redirect(err_.c_str(), O_WRONLY | O_CREAT, STDERR_FILENO);
+    std::string path = program_path(program);
+    std::vector<std::string> words = arguments;
+    std::vector<char*> pointers{path.data()};
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    execv(path.c_str(), pointers.data());
+    _exit(127);
+  }
+  ~Process() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  void send(int signal) const { kill(pid_, signal); }
+  Outcome wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents_of(out_),
+            contents_of(err_)};
+  }
+
+ private:
+  static void redirect(const char* path, int flags, int descriptor) {
+    const int opened = open(path, flags, 0600);
+    if (opened < 0 || dup2(opened, descriptor) < 0) _exit(126);
+    ::close(opened);
+  }
+
+  TemporaryDirectory folder_;
+  std::string out_, err_;
+  pid_t pid_ = 0;
+};
+
+inline Outcome run(const std::string& program, const std::vector<std::string>& arguments,
+                   const std::map<std::string, std::string>& environment = {}) {
+  return Process(program, arguments, environment).wait();
+}
+
+/// True if every part occurs in `text`; prints it otherwise.
+inline bool mentions(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) {
+    if (text.find(part) != std::string::npos) continue;
+    MESSAGE("no '" << part << "' in: " << text);
+    return false;
+  }
+  return true;
+}
+
+/// The status, and one line on stderr that mentions every part.
+inline bool fails_with(const Outcome& outcome, int status, const std::vector<std::string>& parts) {
+  const bool one_line = lines_of(outcome.err).size() == 1 && outcome.err.ends_with('\n');
+  if (outcome.status != status || !one_line) {
+    MESSAGE("status " << outcome.status << ", expected " << status << " and one line: " << outcome.err);
+    return false;
+  }
+  return outcome.out.empty() && mentions(outcome.err, parts);
+}
+
+}  // namespace adj::test

@@ -1,0 +1,224 @@
+#include "process.h"
+#include "small_dataset.h"
+#include <adjoint/graph/hdf5_file.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const Words kKeys = {"app",          "dataset",    "model",      "device",  "seed",
+                     "runs",         "epochs",     "train_loss", "val_acc", "test_acc",
+                     "test_acc_std", "best_epoch", "epoch_ms",   "peak_mb"};
+
+/// The members of a flat JSON object in order, strings without their quotes; empty where it is none.
+std::vector<std::pair<std::string, std::string>> json_members(const std::string& line) {
+  std::vector<std::pair<std::string, std::string>> members;
+  size_t at = 1;
+  const auto text = [&] {
+    size_t end = line.find('"', at + 1);
+    while (line[end - 1] == '\\') end = line.find('"', end + 1);
+    std::string found = line.substr(at + 1, end - at - 1);
+    at = end + 1;
+    return found;
+  };
+  if (line.empty() || line.front() != '{' || line.back() != '}') return {};
+  while (at < line.size() && line[at] == '"') {
+    const std::string key = text();
+    if (line.compare(at, 2, ": ") != 0) return {};
+    at += 2;
+    if (line[at] == '"') {
+      members.emplace_back(key, text());
+    } else {
+      const size_t end = line.find_first_of(",}", at);
+      members.emplace_back(key, line.substr(at, end - at));
+      at = end;
+    }
+    at += line[at] == ',' ? 2 : 0;
+  }
+  return members;
+}
+
+std::map<std::string, std::string> json_of(const Outcome& outcome) {
+  const Words lines = lines_of(outcome.out);
+  REQUIRE(!lines.empty());
+  std::map<std::string, std::string> found;
+  for (const auto& [key, value] : json_members(lines.back())) found[key] = value;
+  return found;
+}
+
+/// All of a result but what the clock and the process say.
+std::string result_of(const Outcome& outcome) {
+  CHECK(outcome.status == 0);
+  if (outcome.status != 0) MESSAGE(outcome.err);
+  const Words lines = lines_of(outcome.out);
+  return lines.empty() ? "" : lines.back().substr(0, lines.back().find("\"epoch_ms\""));
+}
+
+struct Small {
+  TemporaryDirectory folder;
+  std::string data = folder.file("small.h5");
+  explicit Small(int64_t classes = 3) { write_small_dataset(data, 1, classes); }
+  Outcome train(Words more) const {
+    more.insert(more.begin(), {"--data", data, "--json"});
+    return run("train_gcn", more);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("--json prints one object last, with the keys in order") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const Outcome outcome = small.train({"--epochs", "12", "--seed", "5"});
+  REQUIRE(outcome.status == 0);
+  const Words lines = lines_of(outcome.out);
+  REQUIRE(lines.size() > 1);
+  const auto members = json_members(lines.back());
+  REQUIRE(members.size() == kKeys.size());
+  for (size_t i = 0; i < kKeys.size(); ++i) CHECK(members[i].first == kKeys[i]);
+  auto json = json_of(outcome);
+  CHECK(json["app"] == "train_gcn");
+  CHECK(json["dataset"] == "small");
+  CHECK(json["model"] == "GCN 40-16-3");
+  CHECK(json["device"] == "cpu");
+  CHECK(json["seed"] == "5");
+  CHECK(json["runs"] == "1");
+  CHECK(json["epochs"] == "12");
+  CHECK(json["test_acc_std"] == "0");
+  CHECK(std::stod(json["train_loss"]) > 0.0);
+  CHECK(std::stod(json["val_acc"]) <= 1.0);
+  CHECK(std::stoi(json["best_epoch"]) >= 1);
+  CHECK(std::stoi(json["best_epoch"]) <= 12);
+  CHECK(std::stod(json["epoch_ms"]) > 0.0);
+  CHECK(std::stod(json["peak_mb"]) > 1.0);
+  CHECK(mentions(outcome.err, {"epoch 12/12", "loss", "validation"}));
+
+  const Outcome quiet = small.train({"--epochs", "2", "--quiet"});
+  CHECK(quiet.err.empty());
+  CHECK(lines_of(quiet.out).size() == 1);
+}
+
+TEST_CASE("same seed, same bits; another seed, others") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  for (const Words& model : {Words{}, Words{"--norm", "batch", "--layers", "3", "--hidden", "32"}}) {
+    Words words = model;
+    words.insert(words.end(), {"--epochs", "10", "--quiet", "--metrics", small.folder.file("a.csv")});
+    const std::string first = result_of(small.train(words)),
+                      metrics = contents_of(small.folder.file("a.csv"));
+    CHECK(result_of(small.train(words)) == first);
+    CHECK(contents_of(small.folder.file("a.csv")) == metrics);
+    words.insert(words.end(), {"--seed", "1"});
+    CHECK(result_of(small.train(words)) != first);
+    CHECK(contents_of(small.folder.file("a.csv")) != metrics);
+  }
+}
+
+TEST_CASE("several runs give mean and deviation over their seeds") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  std::vector<double> accuracy;
+  for (const char* seed : {"3", "4", "5"})
+    accuracy.push_back(std::stod(json_of(small.train({"--epochs", "15", "--seed", seed}))["test_acc"]));
+  auto json = json_of(small.train({"--epochs", "15", "--seed", "3", "--runs", "3"}));
+  const double mean = (accuracy[0] + accuracy[1] + accuracy[2]) / 3.0;
+  double squares = 0.0;
+  for (double a : accuracy) squares += (a - mean) * (a - mean);
+  CHECK(std::stod(json["test_acc"]) == doctest::Approx(mean));
+  CHECK(std::stod(json["test_acc_std"]) == doctest::Approx(std::sqrt(squares / 2.0)));
+  CHECK(json["runs"] == "3");
+}
+
+TEST_CASE("metrics are CSV or JSON lines, one an evaluated epoch") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const std::string csv = small.folder.file("m.csv"), jsonl = small.folder.file("m.jsonl");
+  std::ofstream(csv) << "older";
+  REQUIRE(small.train({"--epochs", "7", "--metrics", csv, "--runs", "2"}).status == 0);
+  const Words rows = lines_of(contents_of(csv));
+  REQUIRE(rows.size() == 15);
+  CHECK(rows[0] == "run,epoch,train_loss,val_loss,val_acc");
+  CHECK(rows[1].starts_with("0,1,"));
+  CHECK(rows[14].starts_with("1,7,"));
+  REQUIRE(small.train({"--epochs", "7", "--metrics", jsonl, "--eval-every", "3"}).status == 0);
+  const Words objects = lines_of(contents_of(jsonl));
+  REQUIRE(objects.size() == 3);
+  const auto members = json_members(objects[2]);
+  REQUIRE(members.size() == 5);
+  CHECK(members[1] == std::pair<std::string, std::string>("epoch", "7"));
+  CHECK(rows[7] == fmt::format("0,7,{},{},{}", members[2].second, members[3].second, members[4].second));
+}
+
+TEST_CASE("predictions agree with the accuracy that is reported") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const std::string path = small.folder.file("predicted.h5");
+  auto json = json_of(small.train({"--epochs", "40", "--predict", path}));
+  const Dataset data = load_dataset(small.data);
+  const H5Reader file = H5Reader::open(path);
+  CHECK(file.text("", "format") == "adjoint.prediction");
+  CHECK(file.text("", "dataset") == "small");
+  const auto predicted = file.tensor("nodes/prediction", {DType::i32}, {120}).to_vector<int32_t>();
+  const auto probability = file.tensor("nodes/probability", {DType::f32}, {120, 3}).to_vector<float>();
+  for (size_t i = 0; i < 120; ++i) {
+    const float* row = probability.data() + 3 * i;
+    CHECK(row[0] + row[1] + row[2] == doctest::Approx(1.0).epsilon(1e-5));
+    CHECK(std::max_element(row, row + 3) - row == predicted[i]);
+  }
+  const auto label = data.y.to_vector<int32_t>();
+  double hits = 0.0;
+  for (int32_t i : data.test.to_vector<int32_t>())
+    hits += predicted[static_cast<size_t>(i)] == label[static_cast<size_t>(i)] ? 1.0 : 0.0;
+  CHECK(std::stod(json["test_acc"]) == doctest::Approx(hits / 40.0));
+  CHECK(std::stod(json["test_acc"]) > 0.5);
+}
+
+TEST_CASE("a plot is an SVG of the curves, whatever the dataset is called") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  Dataset data = load_dataset(small.data);
+  data.name = "it's\n`touch " + small.folder.file("oops") + "`\"";
+  save_dataset(data, small.data);
+  const std::string path = small.folder.file("it's \"a\" $(plot).svg");
+  const Outcome outcome = small.train({"--epochs", "5", "--runs", "2", "--plot", path});
+  if (outcome.status == 1 && outcome.err.find("gnuplot") != std::string::npos) {
+    MESSAGE("skipped: no gnuplot");
+    return;
+  }
+  REQUIRE(outcome.status == 0);
+  CHECK(mentions(contents_of(path), {"<svg", "training loss", "validation accuracy", "</svg>"}));
+  CHECK_FALSE(std::filesystem::exists(small.folder.file("oops")));
+  CHECK(json_members(lines_of(outcome.out).back()).size() == kKeys.size());
+}
+
+TEST_CASE("patience stops early, and its best epoch is what is reported") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const std::string csv = small.folder.file("m.csv");
+  auto json = json_of(small.train({"--epochs", "3000", "--patience", "20", "--metrics", csv}));
+  const Words rows = lines_of(contents_of(csv));
+  CHECK(rows.size() < 3000);
+  CHECK(std::stoul(json["best_epoch"]) + 20 + 1 == rows.size());
+  double best = 0.0;
+  for (size_t i = 1; i < rows.size(); ++i)
+    best = std::max(best, std::stod(rows[i].substr(rows[i].rfind(',') + 1)));
+  CHECK(std::stod(json["val_acc"]) == best);
+}
+
+TEST_CASE("two classes have an area under the curve, three have none") {
+  if (!have_program("train_gcn")) return;
+  CHECK(mentions(Small(2).train({"--epochs", "5"}).out, {"ROC-AUC"}));
+  CHECK(Small(3).train({"--epochs", "5"}).out.find("ROC-AUC") == std::string::npos);
+}
+
+TEST_CASE("without --data the program trains on what comes along, and points to Cora") {
+  if (!have_program("train_gcn")) return;
+  const Outcome outcome = run("train_gcn", {"--epochs", "40"});
+  REQUIRE(outcome.status == 0);
+  CHECK(mentions(outcome.out, {"demo", "test accuracy", "Cora"}));
+}

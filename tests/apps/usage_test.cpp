@@ -1,0 +1,143 @@
+#include "process.h"
+#include "small_dataset.h"
+#include <adjoint/core/version.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
+  if (!have_program("train_gcn")) return;
+  const struct {
+    Words arguments, parts;
+  } cases[] = {
+      {{"--epochs", "0"}, {"--epochs", "1 or more", "0"}},
+      {{"--epochs", "-1"}, {"--epochs", "-1"}},
+      {{"--epochs=many"}, {"--epochs", "many"}},
+      {{"--epochs", "1.5"}, {"--epochs", "1.5"}},
+      {{"--epochs", "99999999999999999999"}, {"--epochs", "99999999999999999999"}},
+      {{"--epochs", "5", "--epochs", "6"}, {"--epochs"}},
+      {{"--epochs"}, {"--epochs"}},
+      {{"--epoch", "5"}, {"--epoch"}},
+      {{"--lr", "nan"}, {"--lr", "positive", "nan"}},
+      {{"--lr", "inf"}, {"--lr", "inf"}},
+      {{"--lr", "0"}, {"--lr", "positive"}},
+      {{"--lr=-0.1"}, {"--lr", "-0.1"}},
+      {{"--weight-decay=-1"}, {"--weight-decay", "0 or more"}},
+      {{"--weight-decay", "nan"}, {"--weight-decay", "nan"}},
+      {{"--dropout", "1.0"}, {"--dropout", "[0, 1)", "1"}},
+      {{"--dropout=-0.5"}, {"--dropout", "-0.5"}},
+      {{"--dropout", "nan"}, {"--dropout", "nan"}},
+      {{"--hidden", "0"}, {"--hidden", "1 or more"}},
+      {{"--hidden", "100000000000"}, {"--hidden", "at most"}},
+      {{"--layers", "0"}, {"--layers", "1 or more"}},
+      {{"--runs", "0"}, {"--runs", "1 or more"}},
+      {{"--seed=-1"}, {"--seed", "0 or more"}},
+      {{"--split=-1"}, {"--split", "0 or more"}},
+      {{"--split", "7"}, {"--split", "0 to 0", "7"}},
+      {{"--patience=-1"}, {"--patience"}},
+      {{"--eval-every", "0"}, {"--eval-every"}},
+      {{"--checkpoint-every", "0"}, {"--checkpoint-every"}},
+      {{"--threads=-1"}, {"--threads"}},
+      {{"--norm", "layer"}, {"--norm", "none or batch", "layer"}},
+      {{"--device", "tpu"}, {"tpu"}},
+      {{"--metrics", "m.txt"}, {"--metrics", ".csv", ".jsonl", "m.txt"}},
+      {{"--plot", "p.png"}, {"--plot", ".svg", "p.png"}},
+      {{"--metrics", ""}, {"--metrics"}},
+      {{"--nonsense"}, {"nonsense"}},
+      {{"-x"}, {"-x"}},
+      {{"cora.h5"}, {"cora.h5"}},
+      {{"--quiet=maybe"}, {"--quiet"}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.arguments[0]);
+    CAPTURE(c.arguments.back());
+    Words parts = c.parts;
+    parts.push_back("--help");
+    CHECK(fails_with(run("train_gcn", c.arguments), 2, parts));
+  }
+}
+
+TEST_CASE("train_gcn says what it is and what it takes") {
+  if (!have_program("train_gcn")) return;
+  const Outcome help = run("train_gcn", {"--help"});
+  CHECK(help.status == 0);
+  CHECK(help.err.empty());
+  CHECK(mentions(help.out, {"--data",
+                            "--device",
+                            "--epochs",
+                            "--seed",
+                            "--lr",
+                            "--weight-decay",
+                            "--dropout",
+                            "--hidden",
+                            "--layers",
+                            "--runs",
+                            "--checkpoint",
+                            "--resume",
+                            "--metrics",
+                            "--quiet",
+                            "--json",
+                            "--config",
+                            "--predict",
+                            "--plot",
+                            "--split",
+                            "--patience",
+                            "--threads",
+                            "--eval-every",
+                            "--checkpoint-every",
+                            "--version",
+                            "--no-capture",
+                            "--norm"}));
+  const Outcome shown = run("train_gcn", {"--version"});
+  CHECK(shown.status == 0);
+  CHECK(shown.out == "train_gcn " + std::string(version()) + "\n");
+}
+
+TEST_CASE("a config file gives options, and the command line wins") {
+  if (!have_program("train_gcn")) return;
+  const TemporaryDirectory folder;
+  const std::string data = folder.file("small.h5"), config = folder.file("run.ini");
+  write_small_dataset(data);
+  std::ofstream(config) << "# a comment\n\ndata = " << data
+                        << "\nepochs = 3\nhidden=5\nquiet = true\njson=1\n"
+                        << "norm = batch\n";
+  const Outcome plain = run("train_gcn", {"--config", config});
+  CHECK(plain.status == 0);
+  CHECK(plain.err.empty());
+  CHECK(mentions(plain.out, {"\"epochs\": 3,", "GCN 40-5-3 batch-norm"}));
+  const Outcome overridden = run("train_gcn", {"--epochs", "4", "--config", config, "--norm", "none"});
+  CHECK(overridden.status == 0);
+  CHECK(mentions(overridden.out, {"\"epochs\": 4,", "\"GCN 40-5-3\""}));
+
+  const struct {
+    const char* text;
+    Words parts;
+  } cases[] = {
+      {"epochs = 3\nepoch = 4\n", {config + ":2", "epoch"}},
+      {"\nepochs = many\n", {config + ":2", "epochs", "many"}},
+      {"epochs\n", {config + ":1", "epochs"}},
+      {"epochs = 3\nseed = 1\nepochs = 4\n", {config + ":3", "epochs", "line 1"}},
+      {"[training]\nepochs = 3\n", {config + ":1", "section"}},
+      {"config = other.ini\n", {config + ":1", "config"}},
+      {"lr = nan\n", {"--lr", "nan"}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(std::string(c.text));
+    std::ofstream(config) << c.text;
+    CHECK(fails_with(run("train_gcn", {"--data", data, "--config", config}), 2, c.parts));
+  }
+  CHECK(fails_with(run("train_gcn", {"--config", folder.file("none.ini")}), 1, {"none.ini", "No such file"}));
+  CHECK(fails_with(run("train_gcn", {"--config", folder.file(".")}), 1, {"directory"}));
+}
+
+TEST_CASE("a device that is not there is one line") {
+  if (!have_program("train_gcn")) return;
+  CHECK(fails_with(run("train_gcn", {"--device", "cuda:99"}), 1, {"cuda:99"}));
+  if (cuda_device_count() == 0) CHECK(fails_with(run("train_gcn", {"--device", "cuda"}), 1, {"cuda"}));
+}
