@@ -2,8 +2,8 @@
 // --name demo`.
 
 #include <adjoint/graph/citation_generator.h>
+#include <adjoint/graph/random_dataset.h>
 
-#include <cmath>
 #include <iostream>
 
 #include <boost/program_options.hpp>
@@ -13,7 +13,7 @@ namespace po = boost::program_options;
 namespace {
 
 struct Options {
-  std::string out, name = "citation";
+  std::string out, name, graph;
   adj::CitationOptions citation;
   int64_t seed = 1;
   int gzip = 9;
@@ -28,20 +28,24 @@ po::typed_value<T>* number(T& value) {
 bool read(int argc, char** argv, Options& o) {
   adj::CitationOptions& c = o.citation;
   po::options_description all(
-      "Usage: make_dataset --out FILE [OPTION]...\nWrites a citation-like graph with classes, "
-      "bag-of-words features and a split");
-  all.add_options()("out", po::value(&o.out)->value_name("FILE"), "the HDF5 file to write")(
-      "name", po::value(&o.name)->default_value(o.name)->value_name("NAME"), "of the dataset")(
-      "nodes", number(c.nodes), "nodes")("classes", number(c.classes), "classes")(
-      "features", number(c.features), "words in the vocabulary")(
+      "Usage: make_dataset --out FILE [OPTION]...\nWrites a generated dataset as HDF5"),
+      general("Options"), citation("A citation-like graph with something to learn, unless --graph is given");
+  general.add_options()("out", po::value(&o.out)->value_name("FILE"), "the HDF5 file to write")(
+      "name", po::value(&o.name)->value_name("NAME"), "of the dataset")(
+      "features", number(c.features), "columns of the features")("classes", number(c.classes), "classes")(
+      "seed", number(o.seed), "of all that is drawn")("gzip", number(o.gzip), "compression, 0 (none) to 9")(
+      "graph", po::value(&o.graph)->value_name("NAME"),
+      fmt::format("a graph of a well-known shape and size, with random features and classes: {}",
+                  fmt::join(adj::named_graphs(), ", "))
+          .c_str())("help", "print this");
+  citation.add_options()("nodes", number(c.nodes), "nodes")(
       "degree", number(c.degree), "mean number of neighbours")("homophily", number(c.homophily),
                                                                "share of edges within a class")(
       "words", number(c.words), "mean number of words drawn for a node")(
       "signal", number(c.signal), "share of words drawn from the class's own distribution")(
       "train-per-class", number(c.train_per_class), "training nodes of each class")(
-      "val", number(c.val), "validation nodes")("test", number(c.test), "test nodes")(
-      "seed", number(o.seed), "of all that is drawn")("gzip", number(o.gzip), "compression, 0 (none) to 9")(
-      "help", "print this");
+      "val", number(c.val), "validation nodes")("test", number(c.test), "test nodes");
+  all.add(general).add(citation);
   po::variables_map values;
   try {
     const po::positional_options_description none;
@@ -62,8 +66,29 @@ bool read(int argc, char** argv, Options& o) {
   if (o.out.empty()) throw adj::UsageError("--out: expected the file to write");
   if (o.gzip < 0 || o.gzip > 9) throw adj::UsageError("--gzip: expected 0 to 9");
   if (o.seed < 0) throw adj::UsageError("--seed: expected 0 or more");
+  if (c.features < 1 || c.classes < 1) throw adj::UsageError("--features, --classes: expected 1 or more");
+  for (const auto& option : citation.options())
+    if (!o.graph.empty() && !values[option->long_name()].defaulted())
+      throw adj::UsageError(fmt::format("--{} is not for --graph", option->long_name()));
   c.seed = static_cast<uint64_t>(o.seed);
   return true;
+}
+
+adj::Dataset make(const Options& o) {
+  const adj::CitationOptions& c = o.citation;
+  adj::Dataset data;
+  try {
+    data = o.graph.empty()
+               ? adj::make_citation_dataset(c)
+               : adj::make_random_dataset(adj::named_graph(o.graph, c.seed), c.features, c.classes, c.seed);
+  } catch (const adj::OutOfMemory&) {
+    throw;
+  } catch (const adj::Error& error) {
+    throw adj::UsageError(error.what());  // options that contradict each other
+  }
+  if (!o.graph.empty()) data.name = o.graph;
+  if (!o.name.empty()) data.name = o.name;
+  return data;
 }
 
 }  // namespace
@@ -72,15 +97,7 @@ int main(int argc, char** argv) {
   Options options;
   try {
     if (!read(argc, argv, options)) return 0;
-    adj::Dataset data;
-    try {
-      data = adj::make_citation_dataset(options.citation);
-    } catch (const adj::OutOfMemory&) {
-      throw;
-    } catch (const adj::Error& error) {
-      throw adj::UsageError(error.what());  // options that contradict each other
-    }
-    data.name = options.name;
+    const adj::Dataset data = make(options);
     adj::save_dataset(data, options.out, options.gzip);
     fmt::print("{}: {} nodes, {} directed edges, {} features, {} classes\n", options.out, data.num_nodes(),
                data.graph.num_edges(), data.num_features(), data.num_classes());

@@ -1,5 +1,6 @@
 #include <adjoint/graph/graph.h>
 #include <adjoint/kernels/elementwise.h>
+#include <adjoint/kernels/range.h>
 
 #include <algorithm>
 #include <limits>
@@ -25,23 +26,14 @@ class Lazy {
   mutable T value_{};
 };
 
-template <class T>
-void check_range(const char* what, const Tensor& index, int64_t nodes) {
-  const std::vector<T> copy = index.is_cuda() ? index.to_vector<T>() : std::vector<T>();
-  const T* values = index.is_cuda() ? copy.data() : index.data<T>();
-  for (int64_t e = 0; e < index.numel(); ++e)
-    ADJ_CHECK(values[e] >= 0 && values[e] < nodes, "graph of {} nodes: {}[{}] is {}, expected 0 to {}", nodes,
-              what, e, values[e], nodes - 1);
-}
-
 Tensor checked_index(const char* what, const Tensor& index, int64_t nodes) {
   ADJ_CHECK(index.dims() == 1 && (index.dtype() == DType::i32 || index.dtype() == DType::i64),
             "graph: {} is {}, expected [M] int32 or int64", what, index.str());
-  if (index.dtype() == DType::i32) {
-    check_range<int32_t>(what, index, nodes);
-  } else {
-    check_range<int64_t>(what, index, nodes);
-  }
+  Tensor position = Tensor::empty({}, DType::i64, index.device());
+  kernels::first_outside(index, nodes, position);
+  if (const int64_t e = position.to_vector<int64_t>()[0]; e < index.numel())
+    fail("graph of {} nodes: {}[{}] is {}, expected 0 to {}", nodes, what, e,
+         index.rows(e, e + 1).to(Device::cpu()).to(DType::i64).to_vector<int64_t>()[0], nodes - 1);
   return index.to(DType::i32);
 }
 
