@@ -1,8 +1,7 @@
+#include "../support.h"
 #include <adjoint/graph/random_dataset.h>
 
 #include <algorithm>
-
-#include "../support.h"
 
 using namespace adj;
 using namespace adj::test;
