@@ -3,6 +3,7 @@
 #include <adjoint/graph/sparse_matrix.h>
 
 #include <memory>
+#include <vector>
 
 namespace adj::nn {
 
@@ -37,6 +38,7 @@ class PropagationCache {
   Key last_;
   std::shared_ptr<const SparsePattern> alive_;  // so that no other pattern can come to stand at its address
   Tensor kept_;
+  std::vector<Tensor> recorded_;  // read by recorded steps at every replay, whatever is kept by then
 };
 
 }  // namespace adj::nn

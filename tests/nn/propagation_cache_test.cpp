@@ -74,6 +74,29 @@ TEST_CASE("a change of the input, the matrix or the hops is seen") {
   }
 }
 
+TEST_CASE("what a recorded step reads stays where it is, and what it computes is not kept") {
+  for (Device device : devices()) {
+    Draw draw(214, device);
+    const SparseMatrix a = draw.sparse(12, 12, 40);
+    const Tensor x = draw.normal({12, 3}), other = draw.normal({12, 3});
+    nn::PropagationCache cache;
+    for (int i = 0; i < 2; ++i) (void)cache.get(a, x, 1);
+    const uint64_t base = 0;
+    const auto recorded = [&](const Tensor& input) {
+      default_generator().begin_capture(&base);  // as a recording does; nothing here draws
+      const Tensor y = cache.get(a, input, 1);
+      default_generator().end_capture();
+      return y;
+    };
+    const Tensor read = recorded(x);
+    for (int i = 0; i < 2; ++i) (void)cache.get(a, other, 1);
+    CHECK_FALSE(read.is_unique());
+    (void)recorded(x);
+    const Tensor computed = recorded(x);
+    CHECK_FALSE(computed.shares_storage_with(cache.get(a, x, 1)));
+  }
+}
+
 TEST_CASE("a matrix of float32 propagates features of float64") {
   for (Device device : devices()) {
     Draw draw(213, device);
