@@ -59,6 +59,13 @@ TEST_CASE("each op goes backward once, however many use its value") {
   CHECK(passes == 1);
 }
 
+TEST_CASE("nothing is recorded while ops go backward") {
+  bool recorded = true;
+  const Var x = Var::parameter(Tensor::full({2}, 1.0));
+  sum(probe(x, [&] { recorded = (x * x).requires_grad(); })).backward();
+  CHECK_FALSE(recorded);
+}
+
 TEST_CASE("only what leads to a gradient is computed") {
   const Var x = Var::parameter(Tensor::full({2}, 1.0)), constant = Tensor::full({2}, 3.0);
   record("two inputs", Tensor::zeros({2}), {x, constant, Var{}}, [](Tensor dy, Gradients& out) {
