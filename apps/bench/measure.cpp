@@ -49,8 +49,8 @@ Measurement measure(const Op& op, const Subject& subject, int64_t repeats, Job& 
   const Device device = subject.device();
   reset_peak_memory(device);
   job = op.prepare(subject);
-  double once = 0.0;
-  for (int k = 0; k < kWarmUps; ++k) once = time_ms(device, 1, job.run);
+  double once = kRoundMs;
+  for (int k = 0; k < kWarmUps; ++k) once = std::min(once, time_ms(device, 1, job.run));
   Measurement result;
   result.peak_mb = static_cast<double>(memory_stats(device).peak) / 0x1p20;
 
