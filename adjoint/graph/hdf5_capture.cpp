@@ -178,7 +178,7 @@ class Capture {
     out_.put<uint64_t>(bytes);
   }
 
-  size_t checked_bytes(const std::vector<hsize_t>& extents, size_t element, const std::string& path) const {
+  size_t checked_bytes(const std::vector<hsize_t>& extents, size_t element, const std::string& path) {
     constexpr hsize_t kLongest = hsize_t{1} << 40;
     for (hsize_t extent : extents)
       if (extent > kLongest)
@@ -194,7 +194,10 @@ class Capture {
                                fmt::join(extents, " x "), source_.bytes));
       bytes *= extent;
     }
-    if (bytes > memory) fail(path, fmt::format("takes {} bytes, this machine has {}", bytes, memory));
+    if (bytes > memory - std::min(memory, taken_))
+      fail(path,
+           fmt::format("takes {} bytes after {} before it, this machine has {}", bytes, taken_, memory));
+    taken_ += bytes;
     return bytes;
   }
 
@@ -291,6 +294,7 @@ class Capture {
   SharedMemory& memory_;
   Encoder out_;
   size_t objects_ = 0;
+  size_t taken_ = 0;  // bytes
 };
 
 }  // namespace
