@@ -97,6 +97,7 @@ double peak_mb(Device device) {
 
 void print_summary(const Settings& settings, const Dataset& data, const Trainer& trainer, double peak) {
   const auto& results = trainer.results();
+  const double ms = trainer.epoch_ms();
   const auto spread = [&](double RunResult::*field) {
     return results.size() < 2 ? "" : fmt::format(" ± {:.4f}", deviation(results, field));
   };
@@ -105,9 +106,9 @@ void print_summary(const Settings& settings, const Dataset& data, const Trainer&
              mean(results, &RunResult::test_acc), spread(&RunResult::test_acc));
   if (const double auc = mean(results, &RunResult::test_auc); std::isfinite(auc))
     fmt::print("test ROC-AUC {:.4f}{}\n", auc, spread(&RunResult::test_auc));
-  fmt::print("validation accuracy {:.4f}{} at epoch {} of {}; {:.3g} ms an epoch; peak {:.0f} MB\n",
+  fmt::print("validation accuracy {:.4f}{} at epoch {} of {}; {} ms an epoch; peak {:.0f} MB\n",
              mean(results, &RunResult::val_acc), spread(&RunResult::val_acc), median_best_epoch(results),
-             settings.epochs, trainer.epoch_ms(), peak);
+             settings.epochs, ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms), peak);
   if (settings.data.empty())
     fmt::print("This was the dataset that comes along. For Cora, see data/README.md, then: --data cora.h5\n");
 }
