@@ -38,7 +38,8 @@ TEST_CASE("inputs that are new each time are not kept") {
     Draw draw(211, device, DType::f32);
     const SparseMatrix a = draw.sparse(500, 500, 900);
     nn::PropagationCache cache;
-    (void)cache.get(a, draw.normal({500, 64}), 1);
+    // Twice: the first products also make what a kernel keeps with the structure.
+    for (int i = 0; i < 2; ++i) (void)cache.get(a, draw.normal({500, 64}), 1);
     const size_t before = memory_stats(device).current;
     for (int i = 0; i < 4; ++i) (void)cache.get(a, draw.normal({500, 64}), 1);
     CHECK(memory_stats(device).current == before);

@@ -3,6 +3,7 @@
 // and more, ALG3 included), so it serves on request only; ALG2 is the fastest of them for row-major features.
 
 #include "spmm_cusparse.h"
+#include <adjoint/core/convert.h>
 #include <adjoint/core/cuda/check_cusparse.h>
 #include <adjoint/core/cuda/launch.h>
 
@@ -89,7 +90,9 @@ void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y) {
   ADJ_CHECK(!first || !adj::cuda::capturing(device.index),
             "spmm: cuSPARSE has to have seen this structure and width {} before it can be captured", width);
 
-  // bfloat16 features ask for bfloat16 values.
+  // bfloat16 features ask for bfloat16 values. The result is taken in float32: into bfloat16 cuSPARSE adds
+  // the parts of a heavy row one by one, each time rounding.
+  Tensor result = dtype == DType::bf16 ? Tensor::empty(y.shape(), DType::f32, device) : y;
   Tensor values = a.values;
   if (!values || a.order) {
     values = Tensor::empty({entries}, value_dtype, device);
@@ -118,8 +121,8 @@ void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y) {
                                          CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type));
     ADJ_CUSPARSE_CHECK(
         cusparseCreateDnMat(&product.x, csr.cols, width, width, address(x), type, CUSPARSE_ORDER_ROW));
-    ADJ_CUSPARSE_CHECK(cusparseCreateDnMat(&product.y, csr.rows, width, width, y.raw_mutable_data(), type,
-                                           CUSPARSE_ORDER_ROW));
+    ADJ_CUSPARSE_CHECK(cusparseCreateDnMat(&product.y, csr.rows, width, width, result.raw_mutable_data(),
+                                           compute, CUSPARSE_ORDER_ROW));
     size_t bytes = 0;
     ADJ_CUSPARSE_CHECK(cusparseSpMM_bufferSize(cusparse, kPlain, kPlain, scalars.alpha(), product.a,
                                                product.x, scalars.beta(), product.y, compute, kAlgorithm,
@@ -128,11 +131,12 @@ void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y) {
   } else {
     ADJ_CUSPARSE_CHECK(cusparseSpMatSetValues(product.a, address(values)));
     ADJ_CUSPARSE_CHECK(cusparseDnMatSetValues(product.x, address(x)));
-    ADJ_CUSPARSE_CHECK(cusparseDnMatSetValues(product.y, y.raw_mutable_data()));
+    ADJ_CUSPARSE_CHECK(cusparseDnMatSetValues(product.y, result.raw_mutable_data()));
   }
   ADJ_CUSPARSE_CHECK(cusparseSpMM(cusparse, kPlain, kPlain, scalars.alpha(), product.a, product.x,
                                   scalars.beta(), product.y, compute, kAlgorithm,
                                   product.workspace.raw_mutable_data()));
+  if (dtype == DType::bf16) adj::convert(result, y);
 }
 
 }  // namespace adj::kernels::cuda
