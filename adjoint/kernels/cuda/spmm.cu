@@ -43,7 +43,7 @@ void run(const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activation act
   if (spmm_backend() == SpmmBackend::cusparse && a.csr.entries() > 0 && x.size(1) > 0) {
     cusparse_spmm(a, x, y);
     finish_in_place<S>(bias, fused, y);
-  } else if (is_small_spmm(a.csr, x, y)) {
+  } else if (is_small_spmm(a.csr, x)) {
     small_spmm(a, x, bias, fused, y);
   } else {
     own_spmm<S>(a, x, bias, fused, y);

@@ -16,7 +16,7 @@ namespace {
 constexpr int kWarps = 8;
 constexpr int64_t kMostEntries = int64_t{1} << 17;
 constexpr int kMostLanes = 16;  // of a group: width 64 in packs of 4
-constexpr int kLongRow = 16;    // entries of each group from which the block takes the row
+constexpr int kLongRow = 8;     // entries of each group from which the block takes the row
 constexpr int kInFlight = 4;
 constexpr double kLeakySlope = 0.01;
 
@@ -26,8 +26,21 @@ __device__ void add_pack(Pack<float, kVector>& sum, const Pack<float, kVector>& 
   for (int v = 0; v < kVector; ++v) sum[v] += other[v];
 }
 
+/// A pack of x, by one read where rows of the tensor are aligned to it.
+template <int kVector, bool kAligned>
+__device__ Pack<float, kVector> read_pack(const char* from) {
+  if constexpr (kAligned) {
+    return gather_pack<float, kVector>(from);
+  } else {
+    Pack<float, kVector> pack;
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) pack[v] = __ldg(reinterpret_cast<const float*>(from) + v);
+    return pack;
+  }
+}
+
 /// Σ over entries first, first + step, … before end.
-template <int kVector>
+template <int kVector, bool kAligned>
 __device__ Pack<float, kVector> sum_entries(const SpmmArguments<float>& a, const char* x, int first, int end,
                                             int step) {
   Pack<float, kVector> sum{};
@@ -44,7 +57,7 @@ __device__ Pack<float, kVector> sum_entries(const SpmmArguments<float>& a, const
     }
 #pragma unroll
     for (int u = 0; u < kInFlight; ++u)
-      row[u] = gather_pack<float, kVector>(row_address(x, column[u], a.pitch));
+      row[u] = read_pack<kVector, kAligned>(row_address(x, column[u], a.pitch));
 #pragma unroll
     for (int u = 0; u < kInFlight; ++u) {
       if (e + u * step >= end) break;
@@ -65,14 +78,15 @@ __device__ void add_groups(Pack<float, kVector>& sum) {
   }
 }
 
-template <int kVector, int kLanes>
+template <int kVector, int kLanes, bool kAligned>
 __global__ void __launch_bounds__(32 * kWarps)
-    small_spmm_kernel(int rows, const __grid_constant__ SpmmArguments<float> a) {
+    small_spmm_kernel(int rows, int block_rows, const __grid_constant__ SpmmArguments<float> a) {
   adj::cuda::begin_overlapping();
   constexpr int kGroups = 32 / kLanes;
   __shared__ Pack<float, kVector> partial[kWarps][kLanes];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % kLanes, group = threadIdx.x % 32 / kLanes;
-  const int first_row = static_cast<int>(blockIdx.x) * kWarps, row = first_row + warp;
+  const int first_row = static_cast<int>(blockIdx.x) * block_rows;
+  const int end_row = min(first_row + block_rows, rows), row = first_row + warp;
   const int feature = lane * kVector;
   const bool valid = feature < a.width;
   // A lane beyond the width reads along with the first one and writes nothing.
@@ -82,25 +96,31 @@ __global__ void __launch_bounds__(32 * kWarps)
     if (!valid || group != 0) return;
 #pragma unroll
     for (int v = 0; v < kVector; ++v) sum[v] = finish(a, sum[v], feature + v);
-    adj::cuda::store(a.y + static_cast<int64_t>(to) * a.width + feature, sum);
+    float* const y = a.y + static_cast<int64_t>(to) * a.width + feature;
+    if constexpr (kAligned) {
+      adj::cuda::store(y, sum);
+    } else {
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) y[v] = sum[v];
+    }
   };
   const auto is_long = [](int length) { return length > kLongRow * kGroups; };
 
-  const int begin = row < rows ? static_cast<int>(a.offsets[row]) : 0;
-  const int end = row < rows ? static_cast<int>(a.offsets[row + 1]) : 0;
+  const int begin = row < end_row ? static_cast<int>(a.offsets[row]) : 0;
+  const int end = row < end_row ? static_cast<int>(a.offsets[row + 1]) : 0;
   const bool is_cut = is_long(end - begin);
-  if (row < rows && !is_cut) {
-    Pack<float, kVector> sum = sum_entries<kVector>(a, x, begin + group, end, kGroups);
+  if (row < end_row && !is_cut) {
+    Pack<float, kVector> sum = sum_entries<kVector, kAligned>(a, x, begin + group, end, kGroups);
     add_groups<kVector, kLanes>(sum);
     write(row, sum);
   }
   if (!__syncthreads_or(is_cut)) return;
 
-  for (int r = first_row; r < first_row + kWarps && r < rows; ++r) {
+  for (int r = first_row; r < end_row; ++r) {
     const int from = static_cast<int>(a.offsets[r]), to = static_cast<int>(a.offsets[r + 1]);
     if (!is_long(to - from)) continue;
     Pack<float, kVector> sum =
-        sum_entries<kVector>(a, x, from + warp * kGroups + group, to, kWarps * kGroups);
+        sum_entries<kVector, kAligned>(a, x, from + warp * kGroups + group, to, kWarps * kGroups);
     add_groups<kVector, kLanes>(sum);
     if (group == 0) partial[warp][lane] = sum;
     __syncthreads();
@@ -113,41 +133,43 @@ __global__ void __launch_bounds__(32 * kWarps)
   }
 }
 
-/// Features that a lane owns: rows of other widths, and views that begin anywhere, are read one by one.
-int pack_of(const Tensor& x, const Tensor& y) {
-  return x.size(1) % 4 == 0 && adj::cuda::aligned_to_16(x.data<float>(), y.data<float>()) ? 4 : 1;
-}
+/// Features that a lane owns. It decides the order of sums, and so does not ask how the tensors are aligned.
+int pack_of(int64_t width) { return width % 4 == 0 ? 4 : 1; }
 
-template <int kVector>
-void launch_small(int lanes, int device, int64_t rows, const SpmmArguments<float>& arguments) {
+/// Rows of a block: few where they are long, since a block takes its long rows one after the other.
+int block_rows_of(const Csr& a) { return a.entries() >= 12 * a.rows ? 2 : kWarps; }
+
+template <int kVector, bool kAligned>
+void launch_small(int lanes, const Csr& a, const SpmmArguments<float>& arguments) {
+  const int rows = block_rows_of(a);
   const auto go = [&](auto kernel) {
     adj::cuda::launch("spmm",
-                      {.device = device,
-                       .blocks = static_cast<unsigned>(adj::cuda::ceil_div(rows, kWarps)),
+                      {.device = a.device().index,
+                       .blocks = static_cast<unsigned>(adj::cuda::ceil_div(a.rows, rows)),
                        .threads = 32 * kWarps,
                        .overlaps = true},
-                      kernel, static_cast<int>(rows), arguments);
+                      kernel, static_cast<int>(a.rows), rows, arguments);
   };
   switch (lanes) {
     case 1:
-      return go(small_spmm_kernel<kVector, 1>);
+      return go(small_spmm_kernel<kVector, 1, kAligned>);
     case 2:
-      return go(small_spmm_kernel<kVector, 2>);
+      return go(small_spmm_kernel<kVector, 2, kAligned>);
     case 4:
-      return go(small_spmm_kernel<kVector, 4>);
+      return go(small_spmm_kernel<kVector, 4, kAligned>);
     case 8:
-      return go(small_spmm_kernel<kVector, 8>);
+      return go(small_spmm_kernel<kVector, 8, kAligned>);
     default:
-      return go(small_spmm_kernel<kVector, 16>);
+      return go(small_spmm_kernel<kVector, 16, kAligned>);
   }
 }
 
 }  // namespace
 
-bool is_small_spmm(const Csr& a, const Tensor& x, const Tensor& y) {
+bool is_small_spmm(const Csr& a, const Tensor& x) {
   if (x.dtype() != DType::f32 || a.entries() > kMostEntries || a.rows > kMostEntries) return false;
   const int64_t width = x.size(1);
-  return width >= 1 && width <= kMostLanes * pack_of(x, y);
+  return width >= 1 && width <= kMostLanes * pack_of(width);
 }
 
 void small_spmm(const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activation activation, Tensor& y) {
@@ -164,10 +186,12 @@ void small_spmm(const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activat
   arguments.activation = activation;
   if (bias) arguments.bias = bias.data<float>();
   arguments.slope = static_cast<float>(kLeakySlope);
-  const int pack = pack_of(x, y);
+  const int pack = pack_of(width);
   const int lanes = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(width / pack)));
-  const auto launch = pack == 4 ? launch_small<4> : launch_small<1>;
-  launch(lanes, a.csr.device().index, a.csr.rows, arguments);
+  if (pack == 1) return launch_small<1, true>(lanes, a.csr, arguments);
+  const bool aligned = adj::cuda::aligned_to_16(x.data<float>(), static_cast<const float*>(arguments.y));
+  const auto launch = aligned ? launch_small<4, true> : launch_small<4, false>;
+  launch(lanes, a.csr, arguments);
 }
 
 }  // namespace adj::kernels::cuda

@@ -5,9 +5,9 @@
 
 namespace adj::kernels::cuda {
 
-/// Is this product one whose time is latency, not bytes? A rule on sizes and
-/// alignment alone: which code runs decides the bits.
-bool is_small_spmm(const Csr& a, const Tensor& x, const Tensor& y);
+/// Is this product one whose time is latency, not bytes? A rule on sizes alone: which code runs decides the
+/// bits.
+bool is_small_spmm(const Csr& a, const Tensor& x);
 
 /// Y = act(A X + bias) for a small float32 product, none, relu or leaky_relu, in one launch and without a
 /// plan.
