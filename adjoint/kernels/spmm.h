@@ -7,9 +7,9 @@ namespace adj::kernels {
 
 /// Y[rows,F] = act(A X + bias), X [cols,F], bias [F] optional. The aggregation of GCN, SGC and weighted sums;
 /// over the transposed structure it is their backward pass. Also the product of sparse features with a
-/// weight. X and Y may be bfloat16 (values float32; accumulated in float32). Each row is summed in entry
-/// order or in a fixed tree that depends on the structure alone, never on threads. Rows without entries give
-/// act(bias).
+/// weight. X and Y may be bfloat16 (values float32; accumulated in float32; activation none or relu). Each
+/// row is summed in entry order or in a fixed tree that depends on the structure alone, never on threads.
+/// Rows without entries give act(bias).
 ADJ_KERNEL(void, spmm, const CsrMatrix& a, const Tensor& x, const Tensor& bias, Activation activation,
            Tensor& y)
 

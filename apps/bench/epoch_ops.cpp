@@ -4,7 +4,8 @@ namespace adj::apps {
 
 namespace {
 
-/// GCNConv layers; between them batch norm, or none, relu and dropout.
+/// GCNConv layers; between them batch norm, or none, relu and dropout. Features are dropped too, as in the
+/// peers' script, so that the first aggregation is new at every step.
 struct Gcn : nn::Module {
   explicit Gcn(const Subject& s) : dropout_rate(static_cast<float>(s.dropout)) {
     for (int64_t l = 0; l < s.layers; ++l) {
@@ -21,7 +22,7 @@ struct Gcn : nn::Module {
 
   Var operator()(const Graph& graph, Var x) {
     for (size_t l = 0; l < convs.size(); ++l) {
-      if (norms.empty()) x = adj::dropout(x, dropout_rate);
+      if (l == 0 || norms.empty()) x = adj::dropout(x, dropout_rate);
       x = (*convs[l])(graph, x);
       if (l < norms.size()) x = (*norms[l])(x, {.activation = Activation::relu, .dropout = dropout_rate});
     }
