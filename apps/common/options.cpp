@@ -23,7 +23,7 @@ template <class... Args>
 
 template <class T>
 po::typed_value<T>* with_default(T& value, const char* name) {
-  return po::value(&value)->default_value(value)->value_name(name);
+  return po::value(&value)->default_value(value, fmt::format("{}", value))->value_name(name);
 }
 
 po::typed_value<std::string>* file(std::string& value) { return po::value(&value)->value_name("FILE"); }
