@@ -56,21 +56,6 @@ TypeInfo describe(hid_t type) {
   }
 }
 
-hid_t native(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return H5T_NATIVE_FLOAT;
-    case DType::f64:
-      return H5T_NATIVE_DOUBLE;
-    case DType::i32:
-      return H5T_NATIVE_INT32;
-    case DType::i64:
-      return H5T_NATIVE_INT64;
-    default:
-      return H5T_NATIVE_UINT8;
-  }
-}
-
 class Capture {
  public:
   Capture(const Source& source, const std::function<bool(std::string_view)>& accept, SharedMemory& memory)
@@ -163,7 +148,7 @@ class Capture {
     if (info.readable) check_storage(dataset, path);
     const size_t offset = memory_.append(bytes, [&](void* to) {
       raise_limits(bytes);
-      if (H5Dread(dataset, native(info.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0) unreadable(path);
+      if (H5Dread(dataset, memory_type(info.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0) unreadable(path);
     });
 
     begin_object(path);

@@ -28,4 +28,19 @@ std::string last_error() {
   return message.empty() ? "unknown error of the HDF5 library" : message;
 }
 
+hid_t memory_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return H5T_NATIVE_FLOAT;
+    case DType::f64:
+      return H5T_NATIVE_DOUBLE;
+    case DType::i32:
+      return H5T_NATIVE_INT32;
+    case DType::i64:
+      return H5T_NATIVE_INT64;
+    default:
+      return H5T_NATIVE_UINT8;
+  }
+}
+
 }  // namespace adj::hdf5

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <adjoint/core/dtype.h>
+
 #include <mutex>
 #include <string>
 #include <utility>
@@ -43,6 +45,8 @@ std::mutex& mutex();
 std::string unique_name();
 /// Turns off the printing of HDF5's error stack in this thread.
 void quiet();
+/// How elements of this dtype lie in memory; bfloat16, which files do not hold, counts as bytes.
+hid_t memory_type(DType dtype);
 /// The most specific message on the error stack of this thread.
 std::string last_error();
 

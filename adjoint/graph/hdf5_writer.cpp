@@ -43,21 +43,6 @@ hid_t file_type(DType dtype) {
   return -1;
 }
 
-hid_t memory_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return H5T_NATIVE_FLOAT;
-    case DType::f64:
-      return H5T_NATIVE_DOUBLE;
-    case DType::i32:
-      return H5T_NATIVE_INT32;
-    case DType::i64:
-      return H5T_NATIVE_INT64;
-    default:
-      return H5T_NATIVE_UINT8;
-  }
-}
-
 class Descriptor {
  public:
   explicit Descriptor(int value) : value_(value) {}
@@ -204,8 +189,8 @@ void H5Writer::write(const std::string& path, const Tensor& tensor) {
                                   H5P_DEFAULT, plist.get(), H5P_DEFAULT),
                        H5Dclose);
   if (!dataset) impl_->fail(path);
-  if (host.bytes() > 0 &&
-      H5Dwrite(dataset.get(), memory_type(host.dtype()), H5S_ALL, H5S_ALL, H5P_DEFAULT, host.raw_data()) < 0)
+  if (host.bytes() > 0 && H5Dwrite(dataset.get(), hdf5::memory_type(host.dtype()), H5S_ALL, H5S_ALL,
+                                   H5P_DEFAULT, host.raw_data()) < 0)
     impl_->fail(path);
 }
 

@@ -9,24 +9,6 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 16;
 
-template <class F>
-void dispatch_all(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::f32:
-      return f.template operator()<float>();
-    case DType::f64:
-      return f.template operator()<double>();
-    case DType::bf16:
-      return f.template operator()<bfloat16>();
-    case DType::i32:
-      return f.template operator()<int32_t>();
-    case DType::i64:
-      return f.template operator()<int64_t>();
-    case DType::u8:
-      return f.template operator()<uint8_t>();
-  }
-}
-
 template <class To, class From>
 To cast(From value) {
   if constexpr (std::is_same_v<To, bfloat16>) {

@@ -43,24 +43,6 @@ __global__ void __launch_bounds__(kBlockThreads) fill_kernel(int64_t n, double v
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < n; i += step) out[i] = cast<T>(value);
 }
 
-template <class F>
-void dispatch_all(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::f32:
-      return f.template operator()<float>();
-    case DType::f64:
-      return f.template operator()<double>();
-    case DType::bf16:
-      return f.template operator()<bfloat16>();
-    case DType::i32:
-      return f.template operator()<int32_t>();
-    case DType::i64:
-      return f.template operator()<int64_t>();
-    case DType::u8:
-      return f.template operator()<uint8_t>();
-  }
-}
-
 }  // namespace
 
 void convert(const Tensor& source, Tensor& to) {
