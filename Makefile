@@ -7,25 +7,32 @@
 
 JOBS := $(shell nproc)
 CMAKE_ARGS :=
-FORMATTED = find adjoint apps tests -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh'
+SOURCES = core kernels graph data autograd nn optim apps tests
+FORMATTED = find $(SOURCES) -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh'
 
 help:
-	@echo "make build    libraries and programs, into build/ and build/bin/"
-	@echo "make test     build, then run all tests"
-	@echo "make demo     build, then train a GCN on the dataset that comes along"
+	@echo "make build    library and programs, into build/ and build/bin/"
+	@echo "make test     build those and the tests, then run all tests"
+	@echo "make demo     build train_gcn, then train a GCN on the dataset that comes along"
 	@echo "make format   lay out the sources by .clang-format"
 	@echo "make clean    remove all build trees"
 
 build: deps-build configure
 	@cmake --build --preset release -j $(JOBS)
 
-test: deps-test configure
+demo: deps-build configure
+	@cmake --build --preset release -j $(JOBS) --target train_gcn
+	@build/bin/train_gcn
+
+# Configured once; afterwards the build itself notices what changed.
+configure: | deps-build
+	@[ -f build/build.ninja ] && [ -z "$(CMAKE_ARGS)" ] || cmake --preset release $(CMAKE_ARGS)
+
+test: deps-test
+	@cmake --preset release -DADJOINT_BUILD_TESTS=ON $(CMAKE_ARGS)
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS); status=$$?; \
 	  sed -n 's/.*MESSAGE: skipped: /skipped: /p' build/Testing/Temporary/LastTest.log | sort -u; exit $$status
-
-demo: build
-	@build/bin/train_gcn
 
 format: deps-format
 	@$(FORMATTED) | xargs clang-format -i
@@ -38,7 +45,3 @@ clean:
 
 deps-build deps-test deps-format: deps-%:
 	@scripts/install_deps.sh $*
-
-# Configured once; afterwards the build itself notices what changed.
-configure: | deps-build
-	@[ -f build/build.ninja ] && [ -z "$(CMAKE_ARGS)" ] || cmake --preset release $(CMAKE_ARGS)

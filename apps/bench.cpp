@@ -3,7 +3,7 @@
 #include "bench/measure.h"
 #include "common.h"
 #include <adjoint/graph/generators.h>
-#include <adjoint/kernels/gemm.h>
+#include <adjoint/kernels/dense/gemm.h>
 
 #include <iostream>
 

@@ -1,8 +1,8 @@
 // Writes a generated dataset in Adjoint's HDF5 schema. data/demo.h5 is `make_dataset --out data/demo.h5
 // --name demo`.
 
-#include <adjoint/graph/citation_generator.h>
-#include <adjoint/graph/random_dataset.h>
+#include <adjoint/data/citation_generator.h>
+#include <adjoint/data/random_dataset.h>
 
 #include <iostream>
 

@@ -21,10 +21,11 @@ struct Gcn : nn::Module {
     }
   }
 
-  Var operator()(const Graph& graph, Var x) {
+  Var operator()(const Graph& graph, const Features& features) {
+    const float before = norms.empty() ? p : 0.0f;
+    Var x = (*convs[0])(graph, dropout(features, before));
     for (size_t l = 0; l < convs.size(); ++l) {
-      if (norms.empty()) x = dropout(x, p);
-      x = (*convs[l])(graph, x);
+      if (l > 0) x = (*convs[l])(graph, dropout(x, before));
       if (l < norms.size()) x = (*norms[l])(x, {.activation = Activation::relu, .dropout = p});
     }
     return x;
@@ -62,7 +63,7 @@ int main(int argc, char** argv) {
     model->to(data.device());
     apps::Training training;
     training.name = fmt::format("GCN {}{}", apps::dashed(widths), norm == "batch" ? " batch-norm" : "");
-    training.logits = [&gcn = *model, graph = data.graph, x = Var(data.x)] { return gcn(graph, x); };
+    training.logits = [&gcn = *model, graph = data.graph, x = data.x] { return gcn(graph, x); };
     training.optimizer = make_adam(*model, settings.lr, settings.weight_decay);
     training.module = std::move(model);
     return training;

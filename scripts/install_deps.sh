@@ -1,11 +1,12 @@
 #!/bin/bash
 # Installs the Debian packages that a purpose needs and that are missing here; does nothing when none is.
 #   scripts/install_deps.sh build|test|format ...
+# build: library and programs. test: what the tests need besides. format: make format.
 set -euo pipefail
 
 build=(build-essential cmake ninja-build ccache libeigen3-dev libhdf5-dev libfmt-dev libdnnl-dev
-  libboost-program-options-dev doctest-dev gnuplot-nox)
-test=("${build[@]}" python3 python3-h5py python3-numpy)
+  libboost-program-options-dev)
+test=("${build[@]}" doctest-dev gnuplot-nox python3 python3-h5py python3-numpy)
 format=(clang-format)
 
 wanted=()

@@ -20,10 +20,10 @@ struct Gcn : nn::Module {
     }
   }
 
-  Var operator()(const Graph& graph, Var x) {
+  Var operator()(const Graph& graph, const Features& features) {
+    Var x = (*convs[0])(graph, adj::dropout(features, dropout_rate));
     for (size_t l = 0; l < convs.size(); ++l) {
-      if (l == 0 || norms.empty()) x = adj::dropout(x, dropout_rate);
-      x = (*convs[l])(graph, x);
+      if (l > 0) x = (*convs[l])(graph, norms.empty() ? adj::dropout(x, dropout_rate) : x);
       if (l < norms.size()) x = (*norms[l])(x, {.activation = Activation::relu, .dropout = dropout_rate});
     }
     return x;
@@ -36,21 +36,20 @@ struct Gcn : nn::Module {
 
 /// Everything that a training epoch needs to stay alive.
 struct Epoch {
-  explicit Epoch(const Subject& s) : subject(s), x(subject.data.x), model(subject) {
+  explicit Epoch(const Subject& s) : subject(s), model(subject) {
     model.to(s.device());
     adam = std::make_unique<optim::Adam>(model.parameters(),
                                          optim::AdamOptions{.lr = 0.01, .weight_decay = 5e-4});
   }
   Var step() {
     adam->zero_grad();
-    Var loss = cross_entropy(model(subject.graph(), x), subject.data.y, subject.data.train);
+    Var loss = cross_entropy(model(subject.graph(), subject.data.x), subject.data.y, subject.data.train);
     loss.backward();
     adam->step();
     return loss;
   }
 
   const Subject& subject;
-  Var x;
   Gcn model;
   std::unique_ptr<optim::Adam> adam;
 };

@@ -1,13 +1,13 @@
 #include "subject.h"
-#include <adjoint/kernels/activation.h>
-#include <adjoint/kernels/dropout.h>
-#include <adjoint/kernels/elementwise.h>
-#include <adjoint/kernels/gemm.h>
-#include <adjoint/kernels/loss.h>
-#include <adjoint/kernels/norm.h>
-#include <adjoint/kernels/optimizer.h>
-#include <adjoint/kernels/reduce.h>
-#include <adjoint/kernels/spmm.h>
+#include <adjoint/kernels/dense/gemm.h>
+#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/elementwise/dropout.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/loss/loss.h>
+#include <adjoint/kernels/norm/norm.h>
+#include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/update/optimizer.h>
 
 namespace adj::apps {
 
@@ -55,7 +55,7 @@ Job spmm(const Subject& s, bool weighted) {
   const Tensor weight = weighted ? o->weight : Tensor{};
   return {sparse_shape(o->csr, o->x),
           gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, weight, o->y}), 0.0, [=] {
-            kernels::spmm({o->csr, weight, {}}, o->x, {}, Activation::none, o->y);
+            kernels::spmm({.a = {o->csr, weight, {}}, .x = o->x, .y = o->y});
           }};
 }
 
@@ -65,7 +65,7 @@ Job spmm_transposed(const Subject& s) {
           gathered(o->transposed, o->y) +
               bytes_of({o->transposed.offsets, o->transposed.indices, o->order, o->weight, o->x}),
           0.0, [=] {
-            kernels::spmm({o->transposed, o->weight, o->order}, o->y, {}, Activation::none, o->x);
+            kernels::spmm({.a = {o->transposed, o->weight, o->order}, .x = o->y, .y = o->x});
           }};
 }
 
@@ -73,7 +73,7 @@ Job sddmm(const Subject& s) {
   auto o = std::make_shared<Sparse>(s);
   return {sparse_shape(o->csr, o->x),
           gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, o->dw, o->y}), 0.0, [=] {
-            kernels::sddmm({o->csr, {}, {}}, o->y, o->x, o->dw);
+            kernels::sddmm({.a = {o->csr, {}, {}}, .y = o->y, .x = o->x, .dw = o->dw});
           }};
 }
 
@@ -84,7 +84,8 @@ Job spmm_backward(const Subject& s) {
           gathered(o->transposed, o->y) +
               bytes_of({o->transposed.offsets, o->transposed.indices, o->order, o->weight, o->dw, o->x, dx}),
           0.0, [o, dx]() mutable {
-            kernels::spmm_backward({o->transposed, o->weight, o->order}, o->y, o->x, dx, o->dw);
+            kernels::spmm_backward(
+                {.at = {o->transposed, o->weight, o->order}, .dy = o->y, .x = o->x, .dx = dx, .dw = o->dw});
           }};
 }
 
@@ -96,7 +97,7 @@ Job gemm(const Subject& s, int64_t m, int64_t k, int64_t n, bool turned_a, bool 
   const auto form = [](bool turned) { return turned ? Transpose::yes : Transpose::no; };
   return {fmt::format("{} x {} x {}", m, k, n), bytes_of({a, b, c}),
           2.0 * static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n), [=]() mutable {
-            kernels::gemm(a, form(turned_a), b, form(turned_b), {}, Activation::none, 0.0f, c);
+            kernels::gemm({.a = a, .trans_a = form(turned_a), .b = b, .trans_b = form(turned_b), .c = c});
           }};
 }
 
@@ -136,8 +137,20 @@ Job batch_norm(const Subject& s) {
   return {fmt::format("{} x {}", o->x.size(0), s.width), bytes_of({o->x, o->x, o->y}), 0.0,
           [o, epilogue = relu_and_dropout(s)] {
             Tensor none_mean, none_variance;
-            kernels::batch_norm_statistics(o->x, 1e-5, 0.1, o->mean, o->rstd, none_mean, none_variance);
-            kernels::batch_norm_apply(o->x, o->mean, o->rstd, o->gamma, o->beta, epilogue, o->y);
+            kernels::batch_norm_statistics({.x = o->x,
+                                            .eps = 1e-5,
+                                            .momentum = 0.1,
+                                            .mean = o->mean,
+                                            .rstd = o->rstd,
+                                            .running_mean = none_mean,
+                                            .running_var = none_variance});
+            kernels::batch_norm_apply({.x = o->x,
+                                       .mean = o->mean,
+                                       .rstd = o->rstd,
+                                       .gamma = o->gamma,
+                                       .beta = o->beta,
+                                       .epilogue = epilogue,
+                                       .y = o->y});
           }};
 }
 
@@ -146,8 +159,16 @@ Job batch_norm_backward(const Subject& s) {
   Tensor dx = Tensor::empty_like(o->x);
   return {fmt::format("{} x {}", o->x.size(0), s.width), bytes_of({o->x, o->x, o->y, o->y, dx}), 0.0,
           [o, dx, epilogue = relu_and_dropout(s)]() mutable {
-            kernels::batch_norm_backward(o->x, o->mean, o->rstd, o->gamma, o->beta, epilogue, o->y, dx,
-                                         o->dgamma, o->dbeta);
+            kernels::batch_norm_backward({.x = o->x,
+                                          .mean = o->mean,
+                                          .rstd = o->rstd,
+                                          .gamma = o->gamma,
+                                          .beta = o->beta,
+                                          .epilogue = epilogue,
+                                          .dy = o->y,
+                                          .dx = dx,
+                                          .dgamma = o->dgamma,
+                                          .dbeta = o->dbeta});
           }};
 }
 
@@ -158,8 +179,9 @@ Job cross_entropy(const Subject& s) {
   const double read = bytes_of({x}) * static_cast<double>(index.numel()) / static_cast<double>(nodes);
   return {fmt::format("{} of {} x {}", index.numel(), nodes, classes),
           2.0 * read + bytes_of({dx, label, index}), 0.0, [=]() mutable {
-            kernels::softmax_cross_entropy(x, label, index, loss);
-            kernels::softmax_cross_entropy_backward(x, label, index, loss, dx);
+            kernels::softmax_cross_entropy({.x = x, .label = label, .index = index, .loss = loss});
+            kernels::softmax_cross_entropy_backward(
+                {.x = x, .label = label, .index = index, .dloss = loss, .dx = dx});
           }};
 }
 
@@ -172,7 +194,10 @@ Job adam(const Subject& s) {
   const Tensor rate = Tensor::full({1}, 0.01, DType::f64, s.device());
   Tensor step = Tensor::zeros({1}, DType::i64, s.device());
   return {fmt::format("6 of {} x {}", s.width, s.out), 6.0 * 7.0 * bytes_of({slots->front().parameter}), 0.0,
-          [=]() mutable { kernels::adam_update(*slots, kernels::AdamRule{}, rate, step); }};
+          [=]() mutable {
+            kernels::adam_update(
+                {.slots = *slots, .rule = kernels::AdamRule{}, .learning_rate = rate, .step = step});
+          }};
 }
 
 Job coo_to_csr(const Subject& s) {
@@ -180,13 +205,18 @@ Job coo_to_csr(const Subject& s) {
   const Csr& csr = s.graph().pattern()->csr();
   const Csr& transposed = s.graph().pattern()->transposed();
   Tensor source = Tensor::empty({csr.entries()}, DType::i32, s.device());
-  kernels::expand_rows(transposed, source);
+  kernels::expand_rows({.a = transposed, .row = source});
   const Tensor target = transposed.indices;
   Tensor offsets = Tensor::empty_like(csr.offsets), indices = Tensor::empty_like(csr.indices),
          order = Tensor::empty_like(csr.indices);
   return {fmt::format("{} rows, {} entries", csr.rows, csr.entries()),
           bytes_of({source, target, offsets, indices, order}), 0.0, [=, cols = csr.cols]() mutable {
-            kernels::coo_to_csr(target, source, cols, offsets, indices, order);
+            kernels::coo_to_csr({.row = target,
+                                 .col = source,
+                                 .cols = cols,
+                                 .offsets = offsets,
+                                 .indices = indices,
+                                 .order = order});
           }};
 }
 
@@ -195,8 +225,9 @@ Job transpose(const Subject& s) {
   Tensor offsets = Tensor::empty({csr.cols + 1}, DType::i64, s.device()),
          indices = Tensor::empty_like(csr.indices), order = Tensor::empty_like(csr.indices);
   return {fmt::format("{} rows, {} entries", csr.rows, csr.entries()),
-          bytes_of({csr.offsets, csr.indices, offsets, indices, order}), 0.0,
-          [=]() mutable { kernels::transpose(csr, offsets, indices, order); }};
+          bytes_of({csr.offsets, csr.indices, offsets, indices, order}), 0.0, [=]() mutable {
+            kernels::transpose({.a = csr, .offsets = offsets, .indices = indices, .order = order});
+          }};
 }
 
 Job gcn_normalize(const Subject& s) {
@@ -205,7 +236,7 @@ Job gcn_normalize(const Subject& s) {
          weights = Tensor::empty({csr.entries()}, DType::f32, s.device());
   return {fmt::format("{} rows, {} entries", csr.rows, csr.entries()),
           bytes_of({csr.offsets, csr.indices, degree, weights}), 0.0, [=]() mutable {
-            kernels::gcn_normalize({csr, {}, {}}, degree, weights);
+            kernels::gcn_normalize({.a = {csr, {}, {}}, .degree = degree, .weights = weights});
           }};
 }
 
@@ -227,12 +258,14 @@ std::vector<Op> kernel_ops() {
        [=](const Subject& s) { return gemm(s, nodes(s), s.out, s.width, false, true); }},
       {"relu", "N x width",
        [](const Subject& s) {
-         return map(s, [](const Tensor& x, Tensor& y) { kernels::activate(Activation::relu, 0.0f, x, y); });
+         return map(s, [](const Tensor& x, Tensor& y) {
+           kernels::activate({.activation = Activation::relu, .slope = 0.0f, .x = x, .y = y});
+         });
        }},
       {"dropout", "N x width",
        [](const Subject& s) {
          return map(s, [rule = DropoutRule::of(static_cast<float>(s.dropout))](const Tensor& x, Tensor& y) {
-           kernels::dropout(x, {1, 1, nullptr}, rule, y);
+           kernels::dropout({.x = x, .key = {1, 1, nullptr}, .rule = rule, .y = y});
          });
        }},
       {"batch_norm", "statistics, then norm, relu and dropout in one pass", batch_norm},

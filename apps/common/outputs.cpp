@@ -1,6 +1,6 @@
 #include "outputs.h"
 
-#include <adjoint/graph/hdf5_file.h>
+#include <adjoint/data/hdf5_file.h>
 
 #include <cerrno>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "process.h"
 #include "small_dataset.h"
-#include <adjoint/graph/hdf5_file.h>
+#include <adjoint/data/hdf5_file.h>
 #include <adjoint/optim/checkpoint.h>
 
 #include <csignal>

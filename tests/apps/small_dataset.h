@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/graph/citation_generator.h>
+#include <adjoint/data/citation_generator.h>
 
 #include <string>
 

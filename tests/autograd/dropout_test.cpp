@@ -62,7 +62,7 @@ TEST_CASE("dropout of sparse features draws the stored values and leaves the str
       Draw draw(91, device, DType::f32);
       const SparseMatrix s = draw.sparse(50, 40, 1000, has_values);
       Generator generator(6);
-      const Var y = dropout(Var(s), 0.25f, true, generator);
+      const Features y = dropout(Features(s), 0.25f, true, generator);
       REQUIRE(y.is_sparse());
       CHECK(y.sparse().pattern() == s.pattern());
       const auto before = has_values ? values(s.values()) : std::vector<double>(1000, 1.0);
@@ -86,7 +86,7 @@ TEST_CASE("the gradient behind sparse dropout uses the values that were kept") {
     s.keep_adjoint();
     const auto f = [&](const std::vector<Var>& v) {
       Generator generator(8);
-      return linear(dropout(Var(s), 0.5f, true, generator), v[0]);
+      return linear(dropout(Features(s), 0.5f, true, generator), v[0]);
     };
     check(f, {draw.normal({6, 3})});
   }

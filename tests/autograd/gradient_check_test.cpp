@@ -1,8 +1,8 @@
 #include "../reference/plain.h"
 #include <adjoint/autograd/gradient_check.h>
-#include <adjoint/autograd/ops.h>
 #include <adjoint/autograd/tape.h>
-#include <adjoint/kernels/elementwise.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/ops.h>
 
 #include <limits>
 
@@ -15,10 +15,10 @@ namespace {
 // y = 3 x, whose backward pass multiplies by `factor`.
 Var triple(const Var& x, double factor) {
   Tensor y = Tensor::empty_like(x.value());
-  kernels::linear_combination(3.0, x.value(), 0.0, {}, y);
+  kernels::linear_combination({.alpha = 3.0, .a = x.value(), .y = y});
   return record("triple", y, {x}, [factor](Tensor dy, Gradients& out) {
     Tensor dx = Tensor::empty_like(dy);
-    kernels::linear_combination(factor, dy, 0.0, {}, dx);
+    kernels::linear_combination({.alpha = factor, .a = dy, .y = dx});
     out.add(0, dx);
   });
 }

@@ -1,7 +1,7 @@
 #include "../reference/plain.h"
-#include <adjoint/autograd/ops.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/core/allocator.h>
+#include <adjoint/ops.h>
 
 using namespace adj;
 using namespace adj::test;

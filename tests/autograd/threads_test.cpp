@@ -1,7 +1,7 @@
 // The bits of every op of our own, forward and backward, are the same for any number of threads. Library
 // products are not among them.
 #include "../reference/plain.h"
-#include <adjoint/autograd/ops.h>
+#include <adjoint/ops.h>
 
 using namespace adj;
 using namespace adj::test;

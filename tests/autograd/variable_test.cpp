@@ -1,5 +1,5 @@
 #include "../reference/plain.h"
-#include <adjoint/autograd/ops.h>
+#include <adjoint/ops.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -17,24 +17,9 @@ TEST_CASE("an absent variable is one, and using it throws") {
   const Var absent;
   CHECK_FALSE(absent);
   CHECK_FALSE(absent.requires_grad());
-  CHECK_FALSE(absent.is_sparse());
   CHECK_THROWS_AS(absent.value(), Error);
   CHECK_THROWS_AS(absent.grad(), Error);
   CHECK_THROWS_AS(absent.shape(), Error);
-}
-
-TEST_CASE("sparse features are no tensor") {
-  Draw draw(100);
-  const SparseMatrix s = draw.sparse(5, 4, 9);
-  const Var x = s;
-  CHECK(x.is_sparse());
-  CHECK(x.shape() == Shape{5, 4});
-  CHECK(x.detach().is_sparse());
-  CHECK(mentions(error_of([&] { relu(x); }), "[5, 4]"));
-  CHECK_THROWS_AS(x + x, Error);
-  CHECK_THROWS_AS(Var(Tensor::zeros({2})).sparse(), Error);
-  CHECK(Var(Features(s)).is_sparse());
-  CHECK_FALSE(Var(Features(Tensor::zeros({2, 2}))).is_sparse());
 }
 
 TEST_CASE("gradients add up over backward passes until they are cleared") {

@@ -1,8 +1,4 @@
-#include <adjoint/autograd/ops.h>
-#include <adjoint/nn/gcn_conv.h>
-#include <adjoint/nn/metrics.h>
-#include <adjoint/optim/adam.h>
-#include <adjoint/optim/train_step.h>
+#include <adjoint/adjoint.h>
 
 using namespace adj;
 
@@ -11,7 +7,7 @@ struct Gcn : nn::Module {
       : conv1(in, hidden, true, Activation::relu), conv2(hidden, out) {
     add(conv1, conv2);
   }
-  Var operator()(const Graph& graph, const Var& x) {
+  Var operator()(const Graph& graph, const Features& x) {
     return conv2(graph, dropout(conv1(graph, dropout(x, 0.5f)), 0.5f));
   }
   nn::GCNConv conv1, conv2;
@@ -19,7 +15,7 @@ struct Gcn : nn::Module {
 
 int main(int argc, char** argv) {
   const Dataset data = (argc > 1 ? load_dataset(argv[1]) : load_demo_dataset()).to(Device::best());
-  const Var x(data.x.row_normalized());
+  const Features x = data.x.row_normalized();
   Gcn model(data.num_features(), 16, data.num_classes());
   model.to(data.device());
   optim::Adam adam(model.parameters(), {.lr = 0.01, .weight_decay = 5e-4});

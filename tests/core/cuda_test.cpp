@@ -1,8 +1,8 @@
 #include "../support.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
-#include <adjoint/kernels/dropout.h>
-#include <adjoint/kernels/elementwise.h>
+#include <adjoint/kernels/elementwise/dropout.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
 
 #include <cstring>
 #include <optional>
@@ -163,9 +163,9 @@ struct Step {
   void run() {
     for (int i = 0; i < 2; ++i) {
       Tensor kept = Tensor::empty_like(state);
-      kernels::dropout(state, generator.next(), DropoutRule::of(0.3f), kept);
+      kernels::dropout({.x = state, .key = generator.next(), .rule = DropoutRule::of(0.3f), .y = kept});
       Tensor next = Tensor::zeros_like(state);
-      kernels::linear_combination(0.5, kept, 1.0, x, next);
+      kernels::linear_combination({.alpha = 0.5, .a = kept, .beta = 1.0, .b = x, .y = next});
       state.copy_(next);
     }
   }

@@ -3,9 +3,9 @@
 // counted.
 //   hdf5_fuzz [RUNS [SEED]]
 
-#include "../graph/schema.h"
+#include "../data/schema.h"
 #include <adjoint/core/random.h>
-#include <adjoint/graph/citation_generator.h>
+#include <adjoint/data/citation_generator.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 #include "../support.h"
-#include <adjoint/graph/dataset.h>
+#include <adjoint/data/dataset.h>
 #include <adjoint/graph/graph.h>
 
 #include <algorithm>

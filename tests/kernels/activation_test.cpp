@@ -1,5 +1,5 @@
 #include "cases.h"
-#include <adjoint/kernels/activation.h>
+#include <adjoint/kernels/elementwise/activation.h>
 
 #include <limits>
 
@@ -42,12 +42,12 @@ TEST_CASE("activate: values of every non-linearity, also in place") {
         CAPTURE(n);
         Tensor x = random_tensor({n}, dtype, device);
         Tensor y = Tensor::empty_like(x);
-        kernels::activate(activation, 0.2f, x, y);
+        kernels::activate({.activation = activation, .slope = 0.2f, .x = x, .y = y});
         const float slope = 0.2f;
         CHECK(close(
             y, mapped(x, [&](double v) { return expected_value(activation, v, static_cast<double>(slope)); }),
             tolerance(dtype)));
-        kernels::activate(activation, 0.2f, x, x);
+        kernels::activate({.activation = activation, .slope = 0.2f, .x = x, .y = x});
         CHECK(same_bits(x, y));
       }
   });
@@ -62,7 +62,7 @@ TEST_CASE("activate: far out, at zero and at NaN") {
     Tensor y = Tensor::empty_like(x);
     for (Activation activation : kAll) {
       CAPTURE(name_of(activation));
-      kernels::activate(activation, 0.01f, x, y);
+      kernels::activate({.activation = activation, .x = x, .y = y});
       const std::vector<double> got = values(y), at = values(x);
       for (size_t i = 0; i < at.size(); ++i) {
         CAPTURE(at[i]);
@@ -72,10 +72,10 @@ TEST_CASE("activate: far out, at zero and at NaN") {
               (dtype == DType::f64 ? 1e-12 : 4e-6) * std::abs(expected) + 1e-12);
       }
       Tensor odd = Tensor::full({3}, std::numeric_limits<double>::quiet_NaN(), dtype, device);
-      kernels::activate(activation, 0.01f, odd, odd);
+      kernels::activate({.activation = activation, .x = odd, .y = odd});
       CHECK(std::isnan(values(odd)[1]));
       Tensor large = Tensor::full({1}, inf, dtype, device);
-      kernels::activate(activation, 0.01f, large, large);
+      kernels::activate({.activation = activation, .x = large, .y = large});
       CHECK(values(large)[0] == inf);
     }
   });
@@ -88,7 +88,7 @@ TEST_CASE("activate_backward: derivatives by differences") {
       const Tensor x = random_tensor({3, 401}, dtype, device);
       Tensor dy = random_tensor({3, 401}, dtype, device);
       Tensor dx = Tensor::empty_like(x);
-      kernels::activate_backward(activation, 0.2f, x, dy, dx);
+      kernels::activate_backward({.activation = activation, .slope = 0.2f, .x = x, .dy = dy, .dx = dx});
       const double h = 1e-6, slope = static_cast<double>(0.2f);
       std::vector<double> expected = mapped(x, [&](double v) {
         return (expected_value(activation, v + h, slope) - expected_value(activation, v - h, slope)) /
@@ -98,7 +98,7 @@ TEST_CASE("activate_backward: derivatives by differences") {
       for (size_t i = 0; i < expected.size(); ++i)
         expected[i] = std::abs(at[i]) < 2 * h ? values(dx)[i] : expected[i] * grad[i];
       CHECK(close(dx, expected, dtype == DType::f64 ? 1e-8 : 3e-6));
-      kernels::activate_backward(activation, 0.2f, x, dy, dy);
+      kernels::activate_backward({.activation = activation, .slope = 0.2f, .x = x, .dy = dy, .dx = dy});
       CHECK(same_bits(dx, dy));
     }
   });
@@ -107,8 +107,10 @@ TEST_CASE("activate_backward: derivatives by differences") {
 TEST_CASE("activate refuses other shapes and dtypes") {
   const Tensor x = random_tensor({4, 3});
   Tensor other = Tensor::empty({3, 4}), ints = Tensor::empty({4, 3}, DType::i32);
-  CHECK_THROWS_WITH_AS(kernels::activate(Activation::relu, 0, x, other),
+  CHECK_THROWS_WITH_AS(kernels::activate({.activation = Activation::relu, .slope = 0, .x = x, .y = other}),
                        "activate: y is [3, 4] float32 on cpu, expected [4, 3] float32 on cpu", Error);
-  CHECK_THROWS_AS(kernels::activate(Activation::relu, 0, ints, ints), Error);
-  CHECK_THROWS_AS(kernels::activate(Activation::relu, 0, Tensor(), other), Error);
+  CHECK_THROWS_AS(kernels::activate({.activation = Activation::relu, .slope = 0, .x = ints, .y = ints}),
+                  Error);
+  CHECK_THROWS_AS(kernels::activate({.activation = Activation::relu, .slope = 0, .x = Tensor(), .y = other}),
+                  Error);
 }

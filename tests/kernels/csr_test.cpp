@@ -1,5 +1,5 @@
 #include "../support.h"
-#include <adjoint/kernels/csr.h>
+#include <adjoint/kernels/sparse/csr.h>
 
 #include <algorithm>
 #include <cmath>
@@ -108,8 +108,12 @@ TEST_CASE("coo_to_csr sorts stably by row and column") {
         Tensor offsets = Tensor::empty({coo.rows + 1}, DType::i64, device);
         Tensor indices = Tensor::empty({entries}, DType::i32, device);
         Tensor order = Tensor::empty({entries}, DType::i32, device);
-        kernels::coo_to_csr(Tensor::from(coo.row, device), Tensor::from(coo.col, device), coo.cols, offsets,
-                            indices, order);
+        kernels::coo_to_csr({.row = Tensor::from(coo.row, device),
+                             .col = Tensor::from(coo.col, device),
+                             .cols = coo.cols,
+                             .offsets = offsets,
+                             .indices = indices,
+                             .order = order});
         CHECK(offsets.to_vector<int64_t>() == expected.offsets);
         CHECK(indices.to_vector<int32_t>() == expected.indices);
         CHECK(order.to_vector<int32_t>() == expected.order);
@@ -125,7 +129,7 @@ TEST_CASE("transpose turns the structure, stably") {
       const Matrix m = matrix_of(coo, device);
       const int64_t entries = m.csr.entries();
       Tensor row = Tensor::empty({entries}, DType::i32, device);
-      kernels::expand_rows(m.csr, row);
+      kernels::expand_rows({.a = m.csr, .row = row});
       const std::vector<int32_t> rows = row.to_vector<int32_t>();
       for (int64_t i = 0; i < coo.rows; ++i)
         for (int64_t e = m.offsets[static_cast<size_t>(i)]; e < m.offsets[static_cast<size_t>(i) + 1]; ++e)
@@ -134,7 +138,7 @@ TEST_CASE("transpose turns the structure, stably") {
       Tensor offsets = Tensor::empty({coo.cols + 1}, DType::i64, device);
       Tensor indices = Tensor::empty({entries}, DType::i32, device);
       Tensor order = Tensor::empty({entries}, DType::i32, device);
-      kernels::transpose(m.csr, offsets, indices, order);
+      kernels::transpose({.a = m.csr, .offsets = offsets, .indices = indices, .order = order});
       CHECK(offsets.to_vector<int64_t>() == expected.offsets);
       CHECK(indices.to_vector<int32_t>() == expected.indices);
       CHECK(order.to_vector<int32_t>() == expected.order);
@@ -160,7 +164,7 @@ TEST_CASE("row_sums adds values, through an order, or counts entries") {
             expected[i] += kind == 0 ? 1.0 : kind == 1 ? v[at] : v[static_cast<size_t>(reversed[at])];
           }
         Tensor y = Tensor::empty({coo.rows}, DType::f32, device);
-        kernels::row_sums({m.csr, kind == 0 ? Tensor{} : value, kind == 2 ? order : Tensor{}}, y);
+        kernels::row_sums({.a = {m.csr, kind == 0 ? Tensor{} : value, kind == 2 ? order : Tensor{}}, .y = y});
         CHECK(close(y, expected));
       }
     }
@@ -195,11 +199,15 @@ TEST_CASE("a diagonal is added to the rows that have none") {
           expected_offsets.push_back(static_cast<int64_t>(expected_indices.size()));
         }
         Tensor offsets = Tensor::empty({coo.rows + 1}, DType::i64, device);
-        kernels::diagonal_offsets(m.csr, offsets);
+        kernels::diagonal_offsets({.a = m.csr, .offsets = offsets});
         REQUIRE(offsets.to_vector<int64_t>() == expected_offsets);
         Tensor indices = Tensor::empty({expected_offsets.back()}, DType::i32, device);
         Tensor with = Tensor::empty({expected_offsets.back()}, DType::f32, device);
-        kernels::insert_diagonal({m.csr, weighted ? value : Tensor{}, {}}, 2.5f, offsets, indices, with);
+        kernels::insert_diagonal({.a = {m.csr, weighted ? value : Tensor{}, {}},
+                                  .fill = 2.5f,
+                                  .offsets = offsets,
+                                  .indices = indices,
+                                  .values = with});
         CHECK(indices.to_vector<int32_t>() == expected_indices);
         CHECK(with.to_vector<float>() == expected_values);
       }
@@ -229,13 +237,13 @@ TEST_CASE("gcn_normalize divides by the roots of the row sums") {
           }
         Tensor degree = Tensor::empty({coo.rows}, DType::f32, device);
         Tensor weights = Tensor::empty({entries}, DType::f32, device);
-        kernels::row_normalize_entries({m.csr, value, {}}, weights);
+        kernels::row_normalize_entries({.a = {m.csr, value, {}}, .weights = weights});
         CHECK(close(weights, by_row, 1e-6));
-        kernels::gcn_normalize({m.csr, value, {}}, degree, weights);
+        kernels::gcn_normalize({.a = {m.csr, value, {}}, .degree = degree, .weights = weights});
         CHECK(close(degree, d, 1e-6));
         CHECK(close(weights, expected, 1e-6));
         if (weighted) {
-          kernels::gcn_normalize({m.csr, value, {}}, degree, value);
+          kernels::gcn_normalize({.a = {m.csr, value, {}}, .degree = degree, .weights = value});
           CHECK(same_bits(weights, value));
         }
       }
@@ -251,10 +259,10 @@ TEST_CASE("rows that sum to nothing or less give weight 0") {
             Tensor::from(std::vector<int32_t>{0, 1, 2, 0, 1, 2}, device)};
     const Tensor value = Tensor::from(std::vector<float>{1, -1, -2, 1, 1, 2}, device);
     Tensor degree = Tensor::empty({3}, DType::f32, device), weights = Tensor::empty({6}, DType::f32, device);
-    kernels::gcn_normalize({csr, value, {}}, degree, weights);
+    kernels::gcn_normalize({.a = {csr, value, {}}, .degree = degree, .weights = weights});
     CHECK(values(degree) == std::vector<double>{0, -2, 4});
     CHECK(values(weights) == std::vector<double>{0, 0, 0, 0, 0, 0.5});
-    kernels::row_normalize_entries({csr, value, {}}, weights);
+    kernels::row_normalize_entries({.a = {csr, value, {}}, .weights = weights});
     CHECK(values(weights) == std::vector<double>{0, 0, 1, 0.25, 0.25, 0.5});
   }
 }
@@ -269,13 +277,13 @@ TEST_CASE("sparse structures move between devices and are checked") {
     CHECK((there.cache == m.csr.cache) == device.is_cpu());
   }
   Tensor wrong = Tensor::empty({3}, DType::i32);
-  CHECK_THROWS_WITH_AS(kernels::expand_rows(m.csr, wrong),
+  CHECK_THROWS_WITH_AS(kernels::expand_rows({.a = m.csr, .row = wrong}),
                        doctest::Contains("expand_rows: row is [3] int32 on cpu, expected"), Error);
   Tensor offsets = Tensor::empty({50}, DType::i64);
-  CHECK_THROWS_AS(kernels::diagonal_offsets(m.csr, offsets), Error);
+  CHECK_THROWS_AS(kernels::diagonal_offsets({.a = m.csr, .offsets = offsets}), Error);
   Csr oblong = m.csr;
   oblong.cols = 60;
   Tensor degree = Tensor::empty({50}), weights = Tensor::empty({m.csr.entries()});
-  CHECK_THROWS_WITH_AS(kernels::gcn_normalize({oblong, {}, {}}, degree, weights),
+  CHECK_THROWS_WITH_AS(kernels::gcn_normalize({.a = {oblong, {}, {}}, .degree = degree, .weights = weights}),
                        doctest::Contains("expected a square matrix, got [50, 60]"), Error);
 }

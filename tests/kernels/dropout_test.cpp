@@ -1,5 +1,5 @@
 #include "cases.h"
-#include <adjoint/kernels/dropout.h>
+#include <adjoint/kernels/elementwise/dropout.h>
 
 #include <limits>
 
@@ -29,10 +29,10 @@ TEST_CASE("dropout keeps exactly the positions that the rule names") {
         Tensor x = random_tensor({n}, dtype, device);
         Tensor y = Tensor::empty_like(x);
         const RandomKey key{0x123456789abcdefull, 0xfedcba9876543210ull, nullptr};
-        kernels::dropout(x, key, DropoutRule::of(p), y);
+        kernels::dropout({.x = x, .key = key, .rule = DropoutRule::of(p), .y = y});
         CHECK(close(y, expected_dropout(values(x), key.seed, key.stream, DropoutRule::of(p)),
                     tolerance(dtype)));
-        kernels::dropout(x, key, DropoutRule::of(p), x);
+        kernels::dropout({.x = x, .key = key, .rule = DropoutRule::of(p), .y = x});
         CHECK(same_bits(x, y));
       }
   });
@@ -42,7 +42,7 @@ TEST_CASE("dropout: a dropped NaN or infinity is 0; the share and the mean are k
   for (Device device : devices()) {
     const Tensor odd = Tensor::full({1000}, std::numeric_limits<double>::quiet_NaN(), DType::f32, device);
     Tensor y = Tensor::empty_like(odd);
-    kernels::dropout(odd, {1, 2, nullptr}, DropoutRule::of(0.5f), y);
+    kernels::dropout({.x = odd, .key = {1, 2, nullptr}, .rule = DropoutRule::of(0.5f), .y = y});
     int64_t zeros = 0;
     for (double v : values(y)) zeros += v == 0.0;
     CHECK(zeros > 400);
@@ -51,7 +51,7 @@ TEST_CASE("dropout: a dropped NaN or infinity is 0; the share and the mean are k
     const Tensor ones = Tensor::full({1000000}, 1.0, DType::f32, device);
     Tensor z = Tensor::empty_like(ones);
     for (float p : {0.1f, 0.5f, 0.8f}) {
-      kernels::dropout(ones, {3, 4, nullptr}, DropoutRule::of(p), z);
+      kernels::dropout({.x = ones, .key = {3, 4, nullptr}, .rule = DropoutRule::of(p), .y = z});
       double kept = 0.0, sum = 0.0;
       for (double v : values(z)) kept += v != 0.0, sum += v;
       const double share = 1.0 - static_cast<double>(p);
@@ -65,10 +65,10 @@ TEST_CASE("dropout: streams count from the base of a captured step") {
   const Tensor x = random_tensor({300});
   Tensor y = Tensor::empty_like(x), z = Tensor::empty_like(x);
   const uint64_t base = 41;
-  kernels::dropout(x, {9, 1, &base}, DropoutRule::of(0.5f), y);
-  kernels::dropout(x, {9, 42, nullptr}, DropoutRule::of(0.5f), z);
+  kernels::dropout({.x = x, .key = {9, 1, &base}, .rule = DropoutRule::of(0.5f), .y = y});
+  kernels::dropout({.x = x, .key = {9, 42, nullptr}, .rule = DropoutRule::of(0.5f), .y = z});
   CHECK(same_bits(y, z));
-  kernels::dropout(x, {9, 43, nullptr}, DropoutRule::of(0.5f), z);
+  kernels::dropout({.x = x, .key = {9, 43, nullptr}, .rule = DropoutRule::of(0.5f), .y = z});
   CHECK(!same_bits(y, z));
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("dropout gives the same bits on any number of threads") {
   const Tensor x = random_tensor({200001});
   CHECK(same_bits_on_any_threads([&] {
     Tensor y = Tensor::empty_like(x);
-    kernels::dropout(x, {5, 6, nullptr}, DropoutRule::of(0.3f), y);
+    kernels::dropout({.x = x, .key = {5, 6, nullptr}, .rule = DropoutRule::of(0.3f), .y = y});
     return y;
   }));
 }

@@ -1,5 +1,5 @@
 #include "cases.h"
-#include <adjoint/kernels/elementwise.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
 
 #include <numeric>
 
@@ -11,14 +11,14 @@ TEST_CASE("linear_combination: with and without b, in place") {
     for (int64_t n : {0, 1, 15, 100003}) {
       Tensor a = random_tensor({n}, dtype, device), b = random_tensor({n}, dtype, device);
       Tensor y = Tensor::empty_like(a);
-      kernels::linear_combination(1.5, a, -0.25, b, y);
+      kernels::linear_combination({.alpha = 1.5, .a = a, .beta = -0.25, .b = b, .y = y});
       std::vector<double> expected = values(a);
       const std::vector<double> other = values(b);
       for (size_t i = 0; i < expected.size(); ++i) expected[i] = 1.5 * expected[i] - 0.25 * other[i];
       CHECK(close(y, expected, tolerance(dtype)));
-      kernels::linear_combination(1.5, a, -0.25, b, b);
+      kernels::linear_combination({.alpha = 1.5, .a = a, .beta = -0.25, .b = b, .y = b});
       CHECK(same_bits(b, y));
-      kernels::linear_combination(3.0, a, 7.0, Tensor(), y);
+      kernels::linear_combination({.alpha = 3.0, .a = a, .beta = 7.0, .y = y});
       CHECK(close(y, mapped(a, [](double v) { return 3.0 * v; }), tolerance(dtype)));
     }
   });
@@ -29,15 +29,15 @@ TEST_CASE("multiply, multiply_scalar") {
     for (int64_t n : {0, 1, 33, 66000}) {
       Tensor a = random_tensor({n, 1}, dtype, device), b = random_tensor({n, 1}, dtype, device);
       Tensor y = Tensor::empty_like(a);
-      kernels::multiply(a, b, y);
+      kernels::multiply({.a = a, .b = b, .y = y});
       std::vector<double> expected = values(a);
       const std::vector<double> other = values(b);
       for (size_t i = 0; i < expected.size(); ++i) expected[i] *= other[i];
       CHECK(close(y, expected, tolerance(dtype)));
       const Tensor s = Tensor::full({}, -2.5, dtype, device);
-      kernels::multiply_scalar(a, s, y);
+      kernels::multiply_scalar({.a = a, .s = s, .y = y});
       CHECK(close(y, mapped(a, [](double v) { return -2.5 * v; }), tolerance(dtype)));
-      kernels::multiply_scalar(a, s, a);
+      kernels::multiply_scalar({.a = a, .s = s, .y = a});
       CHECK(same_bits(a, y));
     }
   });
@@ -68,14 +68,14 @@ TEST_CASE("add_bias and scale_rows: narrow, odd, wide and empty") {
           scaled[k] = in[k] * factor[static_cast<size_t>(i)];
         }
       Tensor y = Tensor::empty_like(x), z = x.clone();
-      kernels::add_bias(x, bias, y);
+      kernels::add_bias({.x = x, .bias = bias, .y = y});
       CHECK(close(y, shifted, tolerance(dtype)));
-      kernels::add_bias(z, bias, z);
+      kernels::add_bias({.x = z, .bias = bias, .y = z});
       CHECK(same_bits(z, y));
-      kernels::scale_rows(x, s, y);
+      kernels::scale_rows({.x = x, .s = s, .y = y});
       CHECK(close(y, scaled, tolerance(dtype)));
       z = x.clone();
-      kernels::scale_rows(z, s, z);
+      kernels::scale_rows({.x = z, .s = s, .y = z});
       CHECK(same_bits(z, y));
     }
   });
@@ -90,7 +90,7 @@ TEST_CASE("permute moves elements of any dtype") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8}) {
       const Tensor x = random_ints(1001, 0, 200).to(dtype).to(device);
       Tensor y = Tensor::empty_like(x);
-      kernels::permute(x, index, y);
+      kernels::permute({.x = x, .order = index, .y = y});
       const std::vector<double> in = values(x), out = values(y);
       for (size_t k = 0; k < out.size(); ++k) REQUIRE(out[k] == in[static_cast<size_t>(order[k])]);
     }
@@ -100,12 +100,12 @@ TEST_CASE("permute moves elements of any dtype") {
 TEST_CASE("element-wise kernels refuse what does not fit") {
   const Tensor x = random_tensor({4, 3});
   Tensor y = Tensor::empty({4, 3});
-  CHECK_THROWS_AS(kernels::multiply(x, random_tensor({4, 2}), y), Error);
-  CHECK_THROWS_AS(kernels::multiply(x, random_tensor({4, 3}, DType::f64), y), Error);
-  CHECK_THROWS_WITH_AS(kernels::add_bias(x, random_tensor({4}), y),
+  CHECK_THROWS_AS(kernels::multiply({.a = x, .b = random_tensor({4, 2}), .y = y}), Error);
+  CHECK_THROWS_AS(kernels::multiply({.a = x, .b = random_tensor({4, 3}, DType::f64), .y = y}), Error);
+  CHECK_THROWS_WITH_AS(kernels::add_bias({.x = x, .bias = random_tensor({4}), .y = y}),
                        "add_bias: bias is [4] float32 on cpu, expected [3] float32 on cpu", Error);
-  CHECK_THROWS_AS(kernels::scale_rows(x, random_tensor({3}), y), Error);
-  CHECK_THROWS_AS(kernels::multiply_scalar(x, random_tensor({2}), y), Error);
+  CHECK_THROWS_AS(kernels::scale_rows({.x = x, .s = random_tensor({3}), .y = y}), Error);
+  CHECK_THROWS_AS(kernels::multiply_scalar({.a = x, .s = random_tensor({2}), .y = y}), Error);
   Tensor z = Tensor::empty({2});
-  CHECK_THROWS_AS(kernels::permute(random_tensor({5}), random_ints(3, 0, 5), z), Error);
+  CHECK_THROWS_AS(kernels::permute({.x = random_tensor({5}), .order = random_ints(3, 0, 5), .y = z}), Error);
 }

@@ -1,5 +1,5 @@
 #include "cases.h"
-#include <adjoint/kernels/gather.h>
+#include <adjoint/kernels/index/gather.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -13,7 +13,7 @@ TEST_CASE("gather_rows: any dtype, repeated and no rows") {
         const Tensor x = random_ints(211 * columns, 0, 200).to(dtype).reshape({211, columns}).to(device);
         const Tensor index = random_ints(500, 0, 211, device);
         Tensor y = Tensor::empty({500, columns}, dtype, device);
-        kernels::gather_rows(x, index, y);
+        kernels::gather_rows({.x = x, .index = index, .y = y});
         const std::vector<double> in = values(x), out = values(y);
         const auto from = index.to_vector<int32_t>();
         for (size_t k = 0; k < out.size(); ++k) {
@@ -21,17 +21,20 @@ TEST_CASE("gather_rows: any dtype, repeated and no rows") {
           REQUIRE(out[k] == in[static_cast<size_t>(from[k / width]) * width + k % width]);
         }
         Tensor none = Tensor::empty({0, columns}, dtype, device);
-        kernels::gather_rows(x, Tensor::empty({0}, DType::i32, device), none);
+        kernels::gather_rows({.x = x, .index = Tensor::empty({0}, DType::i32, device), .y = none});
       }
 }
 
 TEST_CASE("gather_rows names the index that is out of range") {
   const Tensor x = random_tensor({5, 2});
   Tensor y = Tensor::empty({3, 2});
-  CHECK_THROWS_WITH_AS(kernels::gather_rows(x, Tensor::from(std::vector<int32_t>{0, 5, -1}), y),
-                       "gather_rows: index[1] is 5, expected [0, 5)", Error);
-  CHECK_THROWS_AS(kernels::gather_rows(x, Tensor::from(std::vector<int32_t>{0, 1, -1}), y), Error);
-  CHECK_THROWS_AS(kernels::gather_rows(x, Tensor::from(std::vector<int32_t>{0, 1}), y), Error);
+  CHECK_THROWS_WITH_AS(
+      kernels::gather_rows({.x = x, .index = Tensor::from(std::vector<int32_t>{0, 5, -1}), .y = y}),
+      "gather_rows: index[1] is 5, expected [0, 5)", Error);
+  CHECK_THROWS_AS(
+      kernels::gather_rows({.x = x, .index = Tensor::from(std::vector<int32_t>{0, 1, -1}), .y = y}), Error);
+  CHECK_THROWS_AS(kernels::gather_rows({.x = x, .index = Tensor::from(std::vector<int32_t>{0, 1}), .y = y}),
+                  Error);
 }
 
 TEST_CASE("concat_columns and split_columns undo each other") {
@@ -46,7 +49,7 @@ TEST_CASE("concat_columns and split_columns undo each other") {
           back.push_back(Tensor::empty_like(parts.back()));
         }
         Tensor y = Tensor::empty({rows, 150}, dtype, device);
-        kernels::concat_columns(parts, y);
+        kernels::concat_columns({.parts = parts, .y = y});
         const std::vector<double> whole = values(y);
         int64_t at = 0;
         for (const Tensor& part : parts) {
@@ -57,7 +60,7 @@ TEST_CASE("concat_columns and split_columns undo each other") {
                       in[static_cast<size_t>(i * part.size(1) + f)]);
           at += part.size(1);
         }
-        kernels::split_columns(y, back);
+        kernels::split_columns({.y = y, .parts = back});
         for (size_t k = 0; k < parts.size(); ++k) CHECK(same_bits(parts[k], back[k]));
       }
 }
@@ -65,8 +68,8 @@ TEST_CASE("concat_columns and split_columns undo each other") {
 TEST_CASE("concat_columns refuses parts that do not fill y") {
   const std::vector<Tensor> parts{random_tensor({4, 3}), random_tensor({4, 2})};
   Tensor y = Tensor::empty({4, 6}), other = Tensor::empty({3, 5});
-  CHECK_THROWS_WITH_AS(kernels::concat_columns(parts, y),
+  CHECK_THROWS_WITH_AS(kernels::concat_columns({.parts = parts, .y = y}),
                        "concat_columns: the parts have 5 columns together, y is [4, 6] float32 on cpu",
                        Error);
-  CHECK_THROWS_AS(kernels::concat_columns(parts, other), Error);
+  CHECK_THROWS_AS(kernels::concat_columns({.parts = parts, .y = other}), Error);
 }

@@ -1,6 +1,6 @@
 #include "../support.h"
 #include <adjoint/core/parallel.h>
-#include <adjoint/kernels/gemm.h>
+#include <adjoint/kernels/dense/gemm.h>
 
 #include <cmath>
 
@@ -9,21 +9,6 @@ using namespace adj::test;
 using adj::kernels::Transpose;
 
 namespace {
-
-double activated(Activation activation, double z) {
-  switch (activation) {
-    case Activation::relu:
-      return std::max(z, 0.0);
-    case Activation::leaky_relu:
-      return z > 0.0 ? z : 0.01 * z;
-    case Activation::elu:
-      return z > 0.0 ? z : std::expm1(z);
-    case Activation::gelu:
-      return 0.5 * z * (1.0 + std::erf(z / std::sqrt(2.0)));
-    default:
-      return z;
-  }
-}
 
 struct Extents {
   int64_t m, k, n;
@@ -86,30 +71,25 @@ TEST_CASE("gemm in all transpose forms, with bias and activation") {
     const Operands o(size, turned_a, turned_b, dtype, device);
     const Tensor bias = random_tensor({size.n}, dtype, device);
     const std::vector<double> added = values(bias);
-    for (Activation activation :
-         {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
+    for (Activation activation : {Activation::none, Activation::relu})
       for (bool with_bias : {false, true}) {
         CAPTURE(name_of(activation));
         CAPTURE(with_bias);
         std::vector<double> expected = o.product;
-        for (size_t i = 0; i < expected.size(); ++i)
-          expected[i] =
-              activated(activation, expected[i] + (with_bias ? added[i % static_cast<size_t>(size.n)] : 0.0));
+        for (size_t i = 0; i < expected.size(); ++i) {
+          if (with_bias) expected[i] += added[i % static_cast<size_t>(size.n)];
+          if (activation == Activation::relu) expected[i] = std::max(expected[i], 0.0);
+        }
         Tensor c = Tensor::full({size.m, size.n}, NAN, dtype, device);
-        kernels::gemm(o.a, o.trans_a, o.b, o.trans_b, with_bias ? bias : Tensor{}, activation, 0.0f, c);
+        kernels::gemm({.a = o.a,
+                       .trans_a = o.trans_a,
+                       .b = o.b,
+                       .trans_b = o.trans_b,
+                       .bias = with_bias ? bias : Tensor{},
+                       .activation = activation,
+                       .c = c});
         CHECK(close(c, expected, tolerance(dtype)));
       }
-  });
-}
-
-TEST_CASE("gemm adds to what is there with beta 1") {
-  for_forms([](Extents size, bool turned_a, bool turned_b, DType dtype, Device device) {
-    const Operands o(size, turned_a, turned_b, dtype, device);
-    Tensor c = random_tensor({size.m, size.n}, dtype, device);
-    std::vector<double> expected = values(c);
-    for (size_t i = 0; i < expected.size(); ++i) expected[i] += o.product[i];
-    kernels::gemm(o.a, o.trans_a, o.b, o.trans_b, {}, Activation::none, 1.0f, c);
-    CHECK(close(c, expected, tolerance(dtype)));
   });
 }
 
@@ -119,7 +99,7 @@ TEST_CASE("gemm of a long inner extent") {
     const Extents size{24, 40000, 40};
     const Operands o(size, true, false, DType::f32, device);
     Tensor c = Tensor::empty({size.m, size.n}, DType::f32, device);
-    kernels::gemm(o.a, o.trans_a, o.b, o.trans_b, {}, Activation::none, 0.0f, c);
+    kernels::gemm({.a = o.a, .trans_a = o.trans_a, .b = o.b, .trans_b = o.trans_b, .c = c});
     CHECK(close(c, o.product, 2e-5));
   }
 }
@@ -128,23 +108,23 @@ TEST_CASE("gemm with an empty extent") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64}) {
       CAPTURE(device.str());
-      const auto gemm = [&](Extents size, const Tensor& bias, Activation activation, float beta, Tensor& c) {
-        kernels::gemm(Tensor::empty({size.m, size.k}, dtype, device), Transpose::no,
-                      Tensor::empty({size.k, size.n}, dtype, device), Transpose::no, bias, activation, beta,
-                      c);
+      const auto gemm = [&](Extents size, const Tensor& bias, Activation activation, Tensor& c) {
+        kernels::gemm({.a = Tensor::empty({size.m, size.k}, dtype, device),
+                       .b = Tensor::empty({size.k, size.n}, dtype, device),
+                       .bias = bias,
+                       .activation = activation,
+                       .c = c});
       };
       Tensor c = random_tensor({3, 2}, dtype, device);
-      gemm({3, 0, 2}, {}, Activation::none, 0.0f, c);
+      gemm({3, 0, 2}, {}, Activation::none, c);
       CHECK(close(c, std::vector<double>(6, 0.0), 0.0));
       const Tensor bias = Tensor::from(std::vector<double>{1.5, -2.0}, device).to(dtype);
-      gemm({3, 0, 2}, bias, Activation::relu, 0.0f, c);
-      CHECK(close(c, std::vector<double>{1.5, 0, 1.5, 0, 1.5, 0}, 0.0));
-      gemm({3, 0, 2}, {}, Activation::none, 1.0f, c);
+      gemm({3, 0, 2}, bias, Activation::relu, c);
       CHECK(close(c, std::vector<double>{1.5, 0, 1.5, 0, 1.5, 0}, 0.0));
       Tensor no_rows = Tensor::empty({0, 2}, dtype, device);
-      gemm({0, 4, 2}, bias, Activation::relu, 0.0f, no_rows);
+      gemm({0, 4, 2}, bias, Activation::relu, no_rows);
       Tensor no_columns = Tensor::empty({3, 0}, dtype, device);
-      gemm({3, 4, 0}, {}, Activation::none, 0.0f, no_columns);
+      gemm({3, 4, 0}, {}, Activation::none, no_columns);
     }
 }
 
@@ -154,7 +134,7 @@ TEST_CASE("gemm keeps right over more shapes than it remembers") {
     for (int64_t m = 1; m <= 300; ++m) {
       const Threads scope(m % 2 == 0 ? 1 : 2);
       Tensor c = Tensor::empty({m, 2});
-      kernels::gemm(a.rows(0, m), Transpose::no, b, Transpose::no, {}, Activation::none, 0.0f, c);
+      kernels::gemm({.a = a.rows(0, m), .b = b, .c = c});
       REQUIRE(close(c, multiply_plainly(a.rows(0, m), false, b, false, {m, 3, 2}), 1e-5));
     }
 }
@@ -162,19 +142,18 @@ TEST_CASE("gemm keeps right over more shapes than it remembers") {
 TEST_CASE("gemm names what does not fit") {
   const Tensor a = random_tensor({4, 3}), b = random_tensor({3, 2});
   Tensor c = Tensor::empty({4, 2});
-  const auto gemm = [&](const Tensor& left, Transpose trans, const Tensor& right, const Tensor& bias,
-                        float beta) {
-    kernels::gemm(left, trans, right, Transpose::no, bias, Activation::none, beta, c);
+  const auto gemm = [&](const Tensor& left, Transpose trans, const Tensor& right, const Tensor& bias) {
+    kernels::gemm({.a = left, .trans_a = trans, .b = right, .bias = bias, .c = c});
   };
   CHECK_THROWS_WITH_AS(
-      gemm(a, Transpose::yes, b, {}, 0.0f),
+      gemm(a, Transpose::yes, b, {}),
       doctest::Contains("a (transposed) is [4, 3] float32 on cpu, b is [3, 2] float32 on cpu"), Error);
-  CHECK_THROWS_AS(gemm(random_tensor({5, 3}), Transpose::no, b, {}, 0.0f), Error);
-  CHECK_THROWS_AS(gemm(a, Transpose::no, random_tensor({3, 2}, DType::f64), {}, 0.0f), Error);
-  CHECK_THROWS_AS(gemm(a, Transpose::no, b, random_tensor({3}), 0.0f), Error);
-  CHECK_THROWS_AS(gemm(a, Transpose::no, b, random_tensor({2}), 1.0f), Error);
-  CHECK_THROWS_AS(gemm(a, Transpose::no, b, {}, 0.5f), Error);
-  CHECK_THROWS_AS(gemm(random_tensor({3}), Transpose::no, b, {}, 0.0f), Error);
+  CHECK_THROWS_AS(gemm(random_tensor({5, 3}), Transpose::no, b, {}), Error);
+  CHECK_THROWS_AS(gemm(a, Transpose::no, random_tensor({3, 2}, DType::f64), {}), Error);
+  CHECK_THROWS_AS(gemm(a, Transpose::no, b, random_tensor({3})), Error);
+  CHECK_THROWS_AS(gemm(random_tensor({3}), Transpose::no, b, {}), Error);
+  CHECK_THROWS_WITH_AS(kernels::gemm({.a = a, .b = b, .activation = Activation::gelu, .c = c}),
+                       "gemm: activation gelu, expected none or relu", Error);
 }
 
 TEST_CASE("matmul precision is remembered") {

@@ -1,15 +1,15 @@
 // Every GPU against the CPU at sizes that take many blocks, at widths that vectors do not fill, and on
 // views that begin anywhere; and the same bits from run to run.
 #include "cases.h"
-#include <adjoint/kernels/activation.h>
-#include <adjoint/kernels/dropout.h>
-#include <adjoint/kernels/elementwise.h>
-#include <adjoint/kernels/gather.h>
-#include <adjoint/kernels/gemm.h>
-#include <adjoint/kernels/loss.h>
-#include <adjoint/kernels/norm.h>
-#include <adjoint/kernels/optimizer.h>
-#include <adjoint/kernels/reduce.h>
+#include <adjoint/kernels/dense/gemm.h>
+#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/elementwise/dropout.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/index/gather.h>
+#include <adjoint/kernels/loss/loss.h>
+#include <adjoint/kernels/norm/norm.h>
+#include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/kernels/update/optimizer.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -69,10 +69,10 @@ TEST_CASE("large: reductions") {
         const Tensor in = there(x, d);
         std::vector<Tensor> y{Tensor::empty({width}, DType::f32, d), Tensor::empty({rows}, DType::f32, d),
                               Tensor::empty({}, DType::f32, d), Tensor::empty({rows}, DType::i32, d)};
-        kernels::sum_rows(in, y[0]);
-        kernels::sum_columns(in, y[1]);
-        kernels::sum_all(in, 0.01, y[2]);
-        kernels::argmax_columns(in, y[3]);
+        kernels::sum_rows({.x = in, .y = y[0]});
+        kernels::sum_columns({.x = in, .y = y[1]});
+        kernels::sum_all({.x = in, .scale = 0.01, .y = y[2]});
+        kernels::argmax_columns({.x = in, .y = y[3]});
         return y;
       });
   });
@@ -86,8 +86,8 @@ TEST_CASE("large: counts of equal elements") {
         device,
         [&](Device d) {
           std::vector<Tensor> y{Tensor::empty({}, DType::i64, d), Tensor::empty({}, DType::i64, d)};
-          kernels::count_equal(a.to(d), b.to(d), {}, y[0]);
-          kernels::count_equal(a.to(d), b.to(d), at.to(d), y[1]);
+          kernels::count_equal({.a = a.to(d), .b = b.to(d), .y = y[0]});
+          kernels::count_equal({.a = a.to(d), .b = b.to(d), .index = at.to(d), .y = y[1]});
           return y;
         },
         0.0);
@@ -102,16 +102,17 @@ TEST_CASE("large: element by element") {
         const Tensor in = there(x, d), other = there(b, d);
         std::vector<Tensor> y;
         const auto next = [&]() -> Tensor& { return y.emplace_back(Tensor::empty_like(in)); };
-        kernels::linear_combination(2.0, in, -0.5, other, next());
-        kernels::multiply(in, other, next());
-        kernels::multiply_scalar(in, row.to(d).rows(0, 1), next());
-        kernels::add_bias(in, row.to(d), next());
-        kernels::scale_rows(in, column.to(d), next());
-        kernels::dropout(in, {5, 6, nullptr}, DropoutRule::of(0.25f), next());
+        kernels::linear_combination({.alpha = 2.0, .a = in, .beta = -0.5, .b = other, .y = next()});
+        kernels::multiply({.a = in, .b = other, .y = next()});
+        kernels::multiply_scalar({.a = in, .s = row.to(d).rows(0, 1), .y = next()});
+        kernels::add_bias({.x = in, .bias = row.to(d), .y = next()});
+        kernels::scale_rows({.x = in, .s = column.to(d), .y = next()});
+        kernels::dropout({.x = in, .key = {5, 6, nullptr}, .rule = DropoutRule::of(0.25f), .y = next()});
         for (Activation activation :
              {Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu}) {
-          kernels::activate(activation, 0.2f, in, next());
-          kernels::activate_backward(activation, 0.2f, in, other, next());
+          kernels::activate({.activation = activation, .slope = 0.2f, .x = in, .y = next()});
+          kernels::activate_backward(
+              {.activation = activation, .slope = 0.2f, .x = in, .dy = other, .dx = next()});
         }
         return y;
       });
@@ -125,12 +126,24 @@ TEST_CASE("large: batch norm with every epilogue") {
     for (const Tensor& x : matrices(rows, width)) {
       // The same statistics everywhere, so that z has the same sign but where it is next to nothing.
       Tensor mean = Tensor::empty({width}), rstd = Tensor::empty({width}), none;
-      kernels::batch_norm_statistics(x, 1e-5, 0.1, mean, rstd, none, none);
+      kernels::batch_norm_statistics({.x = x,
+                                      .eps = 1e-5,
+                                      .momentum = 0.1,
+                                      .mean = mean,
+                                      .rstd = rstd,
+                                      .running_mean = none,
+                                      .running_var = none});
       agree(device, [&](Device d) {
         std::vector<Tensor> y{Tensor::empty({width}, DType::f32, d), Tensor::empty({width}, DType::f32, d),
                               Tensor::full({width}, 0.5, DType::f32, d),
                               Tensor::full({width}, 2.0, DType::f32, d)};
-        kernels::batch_norm_statistics(there(x, d), 1e-5, 0.1, y[0], y[1], y[2], y[3]);
+        kernels::batch_norm_statistics({.x = there(x, d),
+                                        .eps = 1e-5,
+                                        .momentum = 0.1,
+                                        .mean = y[0],
+                                        .rstd = y[1],
+                                        .running_mean = y[2],
+                                        .running_var = y[3]});
         return y;
       });
       for (bool dropout : {false, true})
@@ -146,8 +159,18 @@ TEST_CASE("large: batch norm with every epilogue") {
                              b = beta.to(d);
                 std::vector<Tensor> y{Tensor::empty_like(in), Tensor::empty({width}, DType::f32, d),
                                       Tensor::empty({width}, DType::f32, d), dy.to(d).clone()};
-                kernels::batch_norm_apply(in, m, r, g, b, epilogue, y[0]);
-                kernels::batch_norm_backward(in, m, r, g, b, epilogue, y[3], y[3], y[1], y[2]);
+                kernels::batch_norm_apply(
+                    {.x = in, .mean = m, .rstd = r, .gamma = g, .beta = b, .epilogue = epilogue, .y = y[0]});
+                kernels::batch_norm_backward({.x = in,
+                                              .mean = m,
+                                              .rstd = r,
+                                              .gamma = g,
+                                              .beta = b,
+                                              .epilogue = epilogue,
+                                              .dy = y[3],
+                                              .dx = y[3],
+                                              .dgamma = y[1],
+                                              .dbeta = y[2]});
                 if (!exact_sign) y.pop_back();  // an element whose z is ±0 may be on either side
                 return y;
               },
@@ -172,13 +195,26 @@ TEST_CASE("large: row norms") {
             const auto matrix = [&] { return Tensor::empty_like(in); };
             std::vector<Tensor> y{row(),    row(), matrix(), matrix(), column(),
                                   column(), row(), matrix(), matrix()};
-            kernels::layer_norm(in, gamma.to(d), beta.to(d), 1e-5, y[0], y[1], y[2]);
-            kernels::layer_norm_backward(in, y[0], y[1], gamma.to(d), gradient, y[3], y[4], y[5]);
-            kernels::l2_normalize_rows(in, 1e-12, y[6], y[7]);
-            kernels::l2_normalize_rows_backward(y[7], y[6], gradient, y[8]);
+            kernels::layer_norm({.x = in,
+                                 .gamma = gamma.to(d),
+                                 .beta = beta.to(d),
+                                 .eps = 1e-5,
+                                 .mean = y[0],
+                                 .rstd = y[1],
+                                 .y = y[2]});
+            kernels::layer_norm_backward({.x = in,
+                                          .mean = y[0],
+                                          .rstd = y[1],
+                                          .gamma = gamma.to(d),
+                                          .dy = gradient,
+                                          .dx = y[3],
+                                          .dgamma = y[4],
+                                          .dbeta = y[5]});
+            kernels::l2_normalize_rows({.x = in, .eps = 1e-12, .scale = y[6], .y = y[7]});
+            kernels::l2_normalize_rows_backward({.y = y[7], .scale = y[6], .dy = gradient, .dx = y[8]});
             Tensor positive = matrix(), shares = matrix();
-            kernels::multiply(in, in, positive);
-            kernels::sum_normalize_rows(positive, shares);
+            kernels::multiply({.a = in, .b = in, .y = positive});
+            kernels::sum_normalize_rows({.x = positive, .y = shares});
             y.push_back(shares);
             return y;
           },
@@ -200,12 +236,13 @@ TEST_CASE("large: losses over all rows and over some") {
           const auto scalar = [&] { return Tensor::empty({}, DType::f32, d); };
           const auto matrix = [&] { return Tensor::full({rows, width}, 1e9, DType::f32, d); };
           std::vector<Tensor> y{scalar(), matrix(), scalar(), matrix(), scalar(), matrix()};
-          kernels::softmax_cross_entropy(in, label.to(d), at, y[0]);
-          kernels::softmax_cross_entropy_backward(in, label.to(d), at, one, y[1]);
-          kernels::bce_with_logits(in, goal, at, y[2]);
-          kernels::bce_with_logits_backward(in, goal, at, one, y[3]);
-          kernels::mse(in, goal, at, y[4]);
-          kernels::mse_backward(in, goal, at, one, y[5]);
+          kernels::softmax_cross_entropy({.x = in, .label = label.to(d), .index = at, .loss = y[0]});
+          kernels::softmax_cross_entropy_backward(
+              {.x = in, .label = label.to(d), .index = at, .dloss = one, .dx = y[1]});
+          kernels::bce_with_logits({.x = in, .target = goal, .index = at, .loss = y[2]});
+          kernels::bce_with_logits_backward({.x = in, .target = goal, .index = at, .dloss = one, .dx = y[3]});
+          kernels::mse({.x = in, .target = goal, .index = at, .loss = y[4]});
+          kernels::mse_backward({.x = in, .target = goal, .index = at, .dloss = one, .dx = y[5]});
           return y;
         });
   });
@@ -225,12 +262,12 @@ TEST_CASE("large: rows gathered, columns put side by side and apart") {
               const Tensor in = there(x, d);
               std::vector<Tensor> y{Tensor::empty({index.numel(), width}, dtype, d),
                                     Tensor::empty({rows, 2 * width + 3}, dtype, d)};
-              kernels::gather_rows(in, index.to(d), y[0]);
+              kernels::gather_rows({.x = in, .index = index.to(d), .y = y[0]});
               const std::vector<Tensor> parts{in, Tensor::full({rows, 3}, 7, dtype, d), in};
-              kernels::concat_columns(parts, y[1]);
+              kernels::concat_columns({.parts = parts, .y = y[1]});
               for (int64_t columns : {width, int64_t{3}, width})
                 y.push_back(Tensor::empty({rows, columns}, dtype, d));
-              kernels::split_columns(y[1], std::span<Tensor>(y).subspan(2));
+              kernels::split_columns({.y = y[1], .parts = std::span<Tensor>(y).subspan(2)});
               return y;
             },
             0.0);
@@ -251,9 +288,9 @@ TEST_CASE("large: more parts than one launch takes") {
         [&](Device d) {
           std::vector<Tensor> there, y{Tensor::empty({301, width}, DType::f32, d)};
           for (const Tensor& part : parts) there.push_back(part.to(d));
-          kernels::concat_columns(there, y[0]);
+          kernels::concat_columns({.parts = there, .y = y[0]});
           for (const Tensor& part : parts) y.push_back(Tensor::empty_like(part.to(d)));
-          kernels::split_columns(y[0], std::span<Tensor>(y).subspan(1));
+          kernels::split_columns({.y = y[0], .parts = std::span<Tensor>(y).subspan(1)});
           return y;
         },
         0.0);
@@ -280,7 +317,7 @@ TEST_CASE("large: updates of many tensors, of both dtypes, some at odd places") 
           const auto zeros = [&] { return view(Tensor::zeros({sizes[k] + 1}, p.dtype(), d)); };
           const Tensor m = zeros(), v = zeros();
           Tensor g = Tensor::empty_like(p);
-          kernels::linear_combination(0.5, p, 0.0, {}, g);
+          kernels::linear_combination({.alpha = 0.5, .a = p, .y = g});
           slots.push_back({p, g, rule == 0 ? Tensor() : m, rule <= 1 ? Tensor() : v});
           y.push_back(p);
         }
@@ -288,13 +325,19 @@ TEST_CASE("large: updates of many tensors, of both dtypes, some at odd places") 
         const Tensor rate = Tensor::full({1}, 0.01, DType::f64, d);
         std::vector<Tensor> gradients;
         for (const kernels::UpdateSlot& slot : slots) gradients.push_back(slot.gradient);
-        kernels::global_norm(gradients, norm);
-        kernels::clip_to_norm(gradients, norm, 1.0);
+        kernels::global_norm({.tensors = gradients, .norm = norm});
+        kernels::clip_to_norm({.tensors = gradients, .norm = norm, .max_norm = 1.0});
         for (int i = 0; i < 3; ++i) {
           if (rule <= 1) {
-            kernels::sgd_update(slots, {.momentum = rule == 0 ? 0.0 : 0.9, .weight_decay = 0.01}, rate, step);
+            kernels::sgd_update({.slots = slots,
+                                 .rule = {.momentum = rule == 0 ? 0.0 : 0.9, .weight_decay = 0.01},
+                                 .learning_rate = rate,
+                                 .step = step});
           } else {
-            kernels::adam_update(slots, {.weight_decay = 0.01, .decoupled = rule == 3}, rate, step);
+            kernels::adam_update({.slots = slots,
+                                  .rule = {.weight_decay = 0.01, .decoupled = rule == 3},
+                                  .learning_rate = rate,
+                                  .step = step});
           }
         }
         y.push_back(step);
@@ -308,10 +351,10 @@ TEST_CASE("large: an update without a parameter still counts the step") {
     Tensor step = Tensor::full({1}, 5, DType::i64, device);
     const Tensor rate = Tensor::full({1}, 0.1, DType::f64, device);
     std::vector<kernels::UpdateSlot> slots;
-    kernels::adam_update(slots, {}, rate, step);
+    kernels::adam_update({.slots = slots, .rule = {}, .learning_rate = rate, .step = step});
     CHECK(step.item() == 6);
     Tensor norm = Tensor::full({1}, 3, DType::f64, device);
-    kernels::global_norm({}, norm);
+    kernels::global_norm({.tensors = {}, .norm = norm});
     CHECK(norm.item() == 0);
   }
 }
@@ -350,7 +393,13 @@ TEST_CASE("large: products, in every transpose form and from odd places") {
                 };
                 const auto product = [&](const Tensor& x, const Tensor& w, const Tensor& shift,
                                          Activation act, float beta) {
-                  kernels::gemm(x, form(turned_a), w, form(turned_b), shift, act, beta, next());
+                  kernels::gemm({.a = x,
+                                 .trans_a = form(turned_a),
+                                 .b = w,
+                                 .trans_b = form(turned_b),
+                                 .bias = shift,
+                                 .activation = act,
+                                 .c = next()});
                 };
                 product(a.to(d), b.to(d), {}, Activation::none, 0.0f);
                 product(there(a, d), there(b, d), {}, Activation::none, 1.0f);
@@ -366,11 +415,11 @@ TEST_CASE("large: TF32 and bfloat16 products are what was asked for, and no more
   for (Device device : gpus()) {
     const Tensor a = random_tensor({3000, 512}), b = random_tensor({512, 256});
     Tensor expected = Tensor::empty({3000, 256});
-    kernels::gemm(a, Transpose::no, b, Transpose::no, {}, Activation::none, 0.0f, expected);
+    kernels::gemm({.a = a, .b = b, .c = expected});
     const auto error = [&](MatmulPrecision precision) {
       set_matmul_precision(precision);
       Tensor c = Tensor::empty({3000, 256}, DType::f32, device);
-      kernels::gemm(a.to(device), Transpose::no, b.to(device), Transpose::no, {}, Activation::none, 0.0f, c);
+      kernels::gemm({.a = a.to(device), .b = b.to(device), .c = c});
       set_matmul_precision(MatmulPrecision::exact);
       const std::vector<double> x = values(c), y = values(expected);
       double off = 0.0, size = 0.0;

@@ -1,5 +1,5 @@
 #include "cases.h"
-#include <adjoint/kernels/loss.h>
+#include <adjoint/kernels/loss/loss.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -86,9 +86,13 @@ TEST_CASE("softmax_cross_entropy and its gradient, all rows and a subset") {
             cross_entropy(values(x), label.to_vector<int32_t>(), classes, rows_of(index, rows), 0.7);
         Tensor loss = Tensor::empty({}, dtype, device),
                dx = Tensor::full({rows, classes}, 9.0, dtype, device);
-        kernels::softmax_cross_entropy(x, label, index, loss);
+        kernels::softmax_cross_entropy({.x = x, .label = label, .index = index, .loss = loss});
         CHECK(close(loss, std::vector<double>{expected.loss}, tolerance(dtype)));
-        kernels::softmax_cross_entropy_backward(x, label, index, Tensor::full({}, 0.7, dtype, device), dx);
+        kernels::softmax_cross_entropy_backward({.x = x,
+                                                 .label = label,
+                                                 .index = index,
+                                                 .dloss = Tensor::full({}, 0.7, dtype, device),
+                                                 .dx = dx});
         CHECK(close(dx, expected.gradient, gradient_tolerance(expected.gradient, dtype)));
       }
   });
@@ -100,13 +104,14 @@ TEST_CASE("softmax_cross_entropy holds for large logits and is NaN where they ar
     const Tensor x = Tensor::from(logits, {3, 3}).to(dtype).to(device);
     const Tensor label = Tensor::from(std::vector<int32_t>{1, 2, 0}, device);
     Tensor loss = Tensor::empty({}, dtype, device), dx = Tensor::empty_like(x);
-    kernels::softmax_cross_entropy(x, label, Tensor(), loss);
+    kernels::softmax_cross_entropy({.x = x, .label = label, .loss = loss});
     CHECK(close(loss, std::vector<double>{(1000 + 2 * std::log(3.0)) / 3}, tolerance(dtype)));
-    kernels::softmax_cross_entropy_backward(x, label, Tensor(), Tensor::full({}, 3.0, dtype, device), dx);
+    kernels::softmax_cross_entropy_backward(
+        {.x = x, .label = label, .dloss = Tensor::full({}, 3.0, dtype, device), .dx = dx});
     CHECK(close(dx, {1, -1, 0, 1. / 3, 1. / 3, -2. / 3, -2. / 3, 1. / 3, 1. / 3}, tolerance(dtype)));
 
     Tensor odd = Tensor::full({2, 3}, std::nan(""), dtype, device);
-    kernels::softmax_cross_entropy(odd, label.rows(0, 2), Tensor(), loss);
+    kernels::softmax_cross_entropy({.x = odd, .label = label.rows(0, 2), .loss = loss});
     CHECK(std::isnan(loss.item()));
   });
 }
@@ -128,19 +133,19 @@ TEST_CASE("bce_with_logits and mse with their gradients") {
             values(x), values(t), columns, rows_of(index, rows), dloss.item(),
             [](double v, double y) { return std::max(v, 0.0) - v * y + std::log1p(std::exp(-std::abs(v))); },
             [](double v, double y) { return 1 / (1 + std::exp(-v)) - y; });
-        kernels::bce_with_logits(x, t, index, loss);
+        kernels::bce_with_logits({.x = x, .target = t, .index = index, .loss = loss});
         CHECK(close(loss, std::vector<double>{bce.loss}, tolerance(dtype)));
-        kernels::bce_with_logits_backward(x, t, index, dloss, dx);
+        kernels::bce_with_logits_backward({.x = x, .target = t, .index = index, .dloss = dloss, .dx = dx});
         CHECK(close(dx, bce.gradient, gradient_tolerance(bce.gradient, dtype)));
 
         const Expected squares = mean_of(
             values(x), values(t), columns, rows_of(index, rows), dloss.item(),
             [](double v, double y) { return (v - y) * (v - y); },
             [](double v, double y) { return 2 * (v - y); });
-        kernels::mse(x, t, index, loss);
+        kernels::mse({.x = x, .target = t, .index = index, .loss = loss});
         CHECK(close(loss, std::vector<double>{squares.loss}, tolerance(dtype)));
         dx.fill_(9.0);
-        kernels::mse_backward(x, t, index, dloss, dx);
+        kernels::mse_backward({.x = x, .target = t, .index = index, .dloss = dloss, .dx = dx});
         CHECK(close(dx, squares.gradient, gradient_tolerance(squares.gradient, dtype)));
       }
   });
@@ -151,9 +156,10 @@ TEST_CASE("bce_with_logits holds for large logits") {
     const Tensor x = Tensor::from(std::vector<double>{1e4, -1e4, 1e4, -30}, {4, 1}).to(dtype).to(device);
     const Tensor t = Tensor::from(std::vector<double>{1, 0, 0, 0}, {4, 1}).to(dtype).to(device);
     Tensor loss = Tensor::empty({}, dtype, device), dx = Tensor::empty_like(x);
-    kernels::bce_with_logits(x, t, Tensor(), loss);
+    kernels::bce_with_logits({.x = x, .target = t, .loss = loss});
     CHECK(close(loss, std::vector<double>{2500}, tolerance(dtype)));
-    kernels::bce_with_logits_backward(x, t, Tensor(), Tensor::full({}, 4.0, dtype, device), dx);
+    kernels::bce_with_logits_backward(
+        {.x = x, .target = t, .dloss = Tensor::full({}, 4.0, dtype, device), .dx = dx});
     CHECK(close(dx, {0, 0, 1, std::exp(-30.0)}, tolerance(dtype)));
   });
 }
@@ -162,12 +168,13 @@ TEST_CASE("losses give the same bits on any number of threads") {
   const Tensor x = random_tensor({30001, 7}), label = random_ints(30001, 0, 7);
   CHECK(same_bits_on_any_threads([&] {
     Tensor loss = Tensor::empty({});
-    kernels::softmax_cross_entropy(x, label, Tensor(), loss);
+    kernels::softmax_cross_entropy({.x = x, .label = label, .loss = loss});
     return loss;
   }));
   CHECK(same_bits_on_any_threads([&] {
     Tensor dx = Tensor::empty_like(x);
-    kernels::softmax_cross_entropy_backward(x, label, some_rows(30001, {}), Tensor::full({}, 1.0), dx);
+    kernels::softmax_cross_entropy_backward(
+        {.x = x, .label = label, .index = some_rows(30001, {}), .dloss = Tensor::full({}, 1.0), .dx = dx});
     return dx;
   }));
 }
@@ -176,12 +183,16 @@ TEST_CASE("losses refuse empty selections, labels and rows out of range") {
   const Tensor x = random_tensor({3, 2});
   Tensor loss = Tensor::empty({});
   const Tensor label = Tensor::from(std::vector<int32_t>{0, 2, 1});
-  CHECK_THROWS_WITH_AS(kernels::softmax_cross_entropy(x, label, Tensor(), loss),
+  CHECK_THROWS_WITH_AS(kernels::softmax_cross_entropy({.x = x, .label = label, .loss = loss}),
                        "softmax_cross_entropy: label[1] is 2, expected [0, 2)", Error);
-  CHECK_THROWS_AS(kernels::softmax_cross_entropy(x, label, Tensor::empty({0}, DType::i32), loss), Error);
-  CHECK_THROWS_AS(kernels::softmax_cross_entropy(x, label, Tensor::from(std::vector<int32_t>{3}), loss),
+  CHECK_THROWS_AS(kernels::softmax_cross_entropy(
+                      {.x = x, .label = label, .index = Tensor::empty({0}, DType::i32), .loss = loss}),
                   Error);
-  CHECK_THROWS_AS(kernels::mse(x, random_tensor({3, 1}), Tensor(), loss), Error);
+  CHECK_THROWS_AS(kernels::softmax_cross_entropy(
+                      {.x = x, .label = label, .index = Tensor::from(std::vector<int32_t>{3}), .loss = loss}),
+                  Error);
+  CHECK_THROWS_AS(kernels::mse({.x = x, .target = random_tensor({3, 1}), .loss = loss}), Error);
   // The bad label is not among the selected rows.
-  kernels::softmax_cross_entropy(x, label, Tensor::from(std::vector<int32_t>{2, 0}), loss);
+  kernels::softmax_cross_entropy(
+      {.x = x, .label = label, .index = Tensor::from(std::vector<int32_t>{2, 0}), .loss = loss});
 }

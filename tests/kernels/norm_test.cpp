@@ -1,5 +1,5 @@
 #include "cases.h"
-#include <adjoint/kernels/norm.h>
+#include <adjoint/kernels/norm/norm.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -49,7 +49,13 @@ TEST_CASE("batch_norm_statistics: mean, deviation, running averages") {
       CAPTURE(rows);
       CAPTURE(columns);
       Batch b = random_batch(rows, columns, dtype, device);
-      kernels::batch_norm_statistics(b.x, 1e-5, 0.1, b.mean, b.rstd, b.running_mean, b.running_var);
+      kernels::batch_norm_statistics({.x = b.x,
+                                      .eps = 1e-5,
+                                      .momentum = 0.1,
+                                      .mean = b.mean,
+                                      .rstd = b.rstd,
+                                      .running_mean = b.running_mean,
+                                      .running_var = b.running_var});
       const std::vector<double> x = values(b.x);
       std::vector<double> mean, rstd, running_mean, running_var;
       const auto n = static_cast<double>(rows);
@@ -68,7 +74,13 @@ TEST_CASE("batch_norm_statistics: mean, deviation, running averages") {
       CHECK(close(b.running_mean, running_mean, tolerance(dtype)));
       CHECK(close(b.running_var, running_var, tolerance(dtype)));
       Tensor absent;
-      kernels::batch_norm_statistics(b.x, 1e-5, 0.1, b.mean, b.rstd, absent, absent);
+      kernels::batch_norm_statistics({.x = b.x,
+                                      .eps = 1e-5,
+                                      .momentum = 0.1,
+                                      .mean = b.mean,
+                                      .rstd = b.rstd,
+                                      .running_mean = absent,
+                                      .running_var = absent});
       CHECK(close(b.mean, mean, tolerance(dtype)));
     }
   });
@@ -85,7 +97,13 @@ TEST_CASE("batch_norm_statistics keeps float32's precision when the mean is far 
     Tensor t = Tensor::from(x, {rows, 3}).to(DType::f32).to(device);
     Tensor mean = Tensor::empty({3}, DType::f32, device), rstd = Tensor::empty({3}, DType::f32, device),
            absent;
-    kernels::batch_norm_statistics(t, 0.0, 0.1, mean, rstd, absent, absent);
+    kernels::batch_norm_statistics({.x = t,
+                                    .eps = 0.0,
+                                    .momentum = 0.1,
+                                    .mean = mean,
+                                    .rstd = rstd,
+                                    .running_mean = absent,
+                                    .running_var = absent});
     for (size_t f = 0; f < 3; ++f) {
       double m = 0.0, squares = 0.0;
       for (size_t i = f; i < x.size(); i += 3) m += x[i] / static_cast<double>(rows);
@@ -107,7 +125,13 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
         b.mean = random_tensor({columns}, dtype, device);
         b.rstd = random_tensor({columns}, dtype, device);
         Tensor y = Tensor::empty_like(b.x);
-        kernels::batch_norm_apply(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, y);
+        kernels::batch_norm_apply({.x = b.x,
+                                   .mean = b.mean,
+                                   .rstd = b.rstd,
+                                   .gamma = b.gamma,
+                                   .beta = b.beta,
+                                   .epilogue = epilogue,
+                                   .y = y});
         std::vector<double> expected = values(b.x);
         const auto mean = values(b.mean), rstd = values(b.rstd), gamma = values(b.gamma),
                    beta = values(b.beta);
@@ -119,7 +143,13 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
           expected[i] = z;
         }
         CHECK(close(y, expected, tolerance(dtype)));
-        kernels::batch_norm_apply(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, b.x);
+        kernels::batch_norm_apply({.x = b.x,
+                                   .mean = b.mean,
+                                   .rstd = b.rstd,
+                                   .gamma = b.gamma,
+                                   .beta = b.beta,
+                                   .epilogue = epilogue,
+                                   .y = b.x});
         CHECK(same_bits(b.x, y));
       }
   });
@@ -133,8 +163,20 @@ TEST_CASE("batch_norm_backward: all gradients by differences, in float64") {
     const Tensor dy = random_tensor({12, 5}, DType::f64);
     Tensor absent, y = Tensor::empty_like(b.x);
     const auto loss = [&] {
-      kernels::batch_norm_statistics(b.x, 1e-5, 0.1, b.mean, b.rstd, absent, absent);
-      kernels::batch_norm_apply(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, y);
+      kernels::batch_norm_statistics({.x = b.x,
+                                      .eps = 1e-5,
+                                      .momentum = 0.1,
+                                      .mean = b.mean,
+                                      .rstd = b.rstd,
+                                      .running_mean = absent,
+                                      .running_var = absent});
+      kernels::batch_norm_apply({.x = b.x,
+                                 .mean = b.mean,
+                                 .rstd = b.rstd,
+                                 .gamma = b.gamma,
+                                 .beta = b.beta,
+                                 .epilogue = epilogue,
+                                 .y = y});
       return dot(y, dy);
     };
     const auto by_x = numeric_gradient(b.x, loss), by_gamma = numeric_gradient(b.gamma, loss),
@@ -142,7 +184,16 @@ TEST_CASE("batch_norm_backward: all gradients by differences, in float64") {
     loss();
     Tensor dx = Tensor::empty_like(b.x), dgamma = Tensor::empty_like(b.gamma),
            dbeta = Tensor::empty_like(b.beta);
-    kernels::batch_norm_backward(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, dy, dx, dgamma, dbeta);
+    kernels::batch_norm_backward({.x = b.x,
+                                  .mean = b.mean,
+                                  .rstd = b.rstd,
+                                  .gamma = b.gamma,
+                                  .beta = b.beta,
+                                  .epilogue = epilogue,
+                                  .dy = dy,
+                                  .dx = dx,
+                                  .dgamma = dgamma,
+                                  .dbeta = dbeta});
     CHECK(close(dx, by_x, 1e-7));
     CHECK(close(dgamma, by_gamma, 1e-7));
     CHECK(close(dbeta, by_beta, 1e-7));
@@ -161,7 +212,16 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
         b.rstd = random_tensor({columns}, dtype, device);
         Tensor dy = random_tensor({rows, columns}, dtype, device), dx = Tensor::empty_like(dy);
         Tensor dgamma = Tensor::empty_like(b.gamma), dbeta = Tensor::empty_like(b.beta);
-        kernels::batch_norm_backward(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, dy, dx, dgamma, dbeta);
+        kernels::batch_norm_backward({.x = b.x,
+                                      .mean = b.mean,
+                                      .rstd = b.rstd,
+                                      .gamma = b.gamma,
+                                      .beta = b.beta,
+                                      .epilogue = epilogue,
+                                      .dy = dy,
+                                      .dx = dx,
+                                      .dgamma = dgamma,
+                                      .dbeta = dbeta});
 
         const auto width = static_cast<size_t>(columns);
         const auto x = values(b.x), mean = values(b.mean), rstd = values(b.rstd), gamma = values(b.gamma),
@@ -185,7 +245,16 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
         CHECK(close(dbeta, sum, tolerance(dtype)));
         CHECK(close(dgamma, product, tolerance(dtype)));
         CHECK(close(dx, g, tolerance(dtype)));
-        kernels::batch_norm_backward(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, dy, dy, dgamma, dbeta);
+        kernels::batch_norm_backward({.x = b.x,
+                                      .mean = b.mean,
+                                      .rstd = b.rstd,
+                                      .gamma = b.gamma,
+                                      .beta = b.beta,
+                                      .epilogue = epilogue,
+                                      .dy = dy,
+                                      .dx = dy,
+                                      .dgamma = dgamma,
+                                      .dbeta = dbeta});
         CHECK(same_bits(dy, dx));
       }
   });
@@ -196,12 +265,27 @@ TEST_CASE("batch_norm gives the same bits on any number of threads") {
   const Epilogue epilogue = epilogues().back();
   Tensor absent;
   CHECK(same_bits_on_any_threads([&] {
-    kernels::batch_norm_statistics(b.x, 1e-5, 0.1, b.mean, b.rstd, absent, absent);
+    kernels::batch_norm_statistics({.x = b.x,
+                                    .eps = 1e-5,
+                                    .momentum = 0.1,
+                                    .mean = b.mean,
+                                    .rstd = b.rstd,
+                                    .running_mean = absent,
+                                    .running_var = absent});
     return b.rstd.clone();
   }));
   CHECK(same_bits_on_any_threads([&] {
     Tensor dx = Tensor::empty_like(b.x), dgamma = Tensor::empty_like(b.mean), dbeta = dgamma.clone();
-    kernels::batch_norm_backward(b.x, b.mean, b.rstd, b.gamma, b.beta, epilogue, b.x, dx, dgamma, dbeta);
+    kernels::batch_norm_backward({.x = b.x,
+                                  .mean = b.mean,
+                                  .rstd = b.rstd,
+                                  .gamma = b.gamma,
+                                  .beta = b.beta,
+                                  .epilogue = epilogue,
+                                  .dy = b.x,
+                                  .dx = dx,
+                                  .dgamma = dgamma,
+                                  .dbeta = dbeta});
     return dx;
   }));
 }
@@ -216,7 +300,8 @@ TEST_CASE("layer_norm and its gradients") {
                    beta = random_tensor({columns}, dtype, device);
       Tensor mean = Tensor::empty({rows}, dtype, device), rstd = Tensor::empty({rows}, dtype, device);
       Tensor y = Tensor::empty_like(x);
-      kernels::layer_norm(x, gamma, beta, 1e-3, mean, rstd, y);
+      kernels::layer_norm(
+          {.x = x, .gamma = gamma, .beta = beta, .eps = 1e-3, .mean = mean, .rstd = rstd, .y = y});
       const std::vector<double> in = values(x), g = values(gamma), b = values(beta);
       std::vector<double> expected(in.size());
       const auto width = static_cast<size_t>(columns);
@@ -237,7 +322,8 @@ TEST_CASE("layer_norm and its gradients") {
   Tensor mean = Tensor::empty({7}, DType::f64), rstd = Tensor::empty({7}, DType::f64);
   const Tensor dy = random_tensor({7, 9}, DType::f64);
   const auto loss = [&] {
-    kernels::layer_norm(x, gamma, beta, 1e-5, mean, rstd, y);
+    kernels::layer_norm(
+        {.x = x, .gamma = gamma, .beta = beta, .eps = 1e-5, .mean = mean, .rstd = rstd, .y = y});
     return dot(y, dy);
   };
   const auto by_x = numeric_gradient(x, loss), by_gamma = numeric_gradient(gamma, loss),
@@ -247,8 +333,14 @@ TEST_CASE("layer_norm and its gradients") {
     CAPTURE(device.str());
     Tensor dx = Tensor::empty_like(x.to(device)), dgamma = Tensor::empty_like(gamma.to(device));
     Tensor dbeta = dgamma.clone();
-    kernels::layer_norm_backward(x.to(device), mean.to(device), rstd.to(device), gamma.to(device),
-                                 dy.to(device), dx, dgamma, dbeta);
+    kernels::layer_norm_backward({.x = x.to(device),
+                                  .mean = mean.to(device),
+                                  .rstd = rstd.to(device),
+                                  .gamma = gamma.to(device),
+                                  .dy = dy.to(device),
+                                  .dx = dx,
+                                  .dgamma = dgamma,
+                                  .dbeta = dbeta});
     CHECK(close(dx, by_x, 1e-7));
     CHECK(close(dgamma, by_gamma, 1e-7));
     CHECK(close(dbeta, by_beta, 1e-7));
@@ -265,9 +357,16 @@ TEST_CASE("layer_norm_backward and l2_normalize_rows_backward against plain loop
       const Tensor mean = random_tensor({rows}, dtype, device), rstd = random_tensor({rows}, dtype, device);
       Tensor dy = random_tensor({rows, columns}, dtype, device), dx = Tensor::empty_like(dy);
       Tensor dgamma = Tensor::empty_like(gamma), dbeta = Tensor::empty_like(gamma);
-      kernels::layer_norm_backward(x, mean, rstd, gamma, dy, dx, dgamma, dbeta);
+      kernels::layer_norm_backward({.x = x,
+                                    .mean = mean,
+                                    .rstd = rstd,
+                                    .gamma = gamma,
+                                    .dy = dy,
+                                    .dx = dx,
+                                    .dgamma = dgamma,
+                                    .dbeta = dbeta});
       Tensor unit = Tensor::empty_like(dy);
-      kernels::l2_normalize_rows_backward(x, rstd, dy, unit);
+      kernels::l2_normalize_rows_backward({.y = x, .scale = rstd, .dy = dy, .dx = unit});
 
       const auto width = static_cast<size_t>(columns);
       const auto in = values(x), g = values(gamma), m = values(mean), r = values(rstd), d = values(dy);
@@ -293,9 +392,16 @@ TEST_CASE("layer_norm_backward and l2_normalize_rows_backward against plain loop
       CHECK(close(dbeta, by_beta, tolerance(dtype)));
       CHECK(close(unit, by_unit, tolerance(dtype)));
       Tensor again = dy.clone();
-      kernels::l2_normalize_rows_backward(x, rstd, again, again);
+      kernels::l2_normalize_rows_backward({.y = x, .scale = rstd, .dy = again, .dx = again});
       CHECK(same_bits(again, unit));
-      kernels::layer_norm_backward(x, mean, rstd, gamma, dy, dy, dgamma, dbeta);
+      kernels::layer_norm_backward({.x = x,
+                                    .mean = mean,
+                                    .rstd = rstd,
+                                    .gamma = gamma,
+                                    .dy = dy,
+                                    .dx = dy,
+                                    .dgamma = dgamma,
+                                    .dbeta = dbeta});
       CHECK(same_bits(dy, dx));
     }
   });
@@ -310,14 +416,28 @@ TEST_CASE("layer_norm_backward sums dgamma and dbeta over many rows, in the same
     const Tensor mean = Tensor::zeros({rows}, DType::f32, device),
                  rstd = Tensor::full({rows}, 1.0, DType::f32, device);
     Tensor dx = Tensor::empty_like(x), dgamma = Tensor::empty_like(gamma), dbeta = Tensor::empty_like(gamma);
-    kernels::layer_norm_backward(x, mean, rstd, gamma, dy, dx, dgamma, dbeta);
+    kernels::layer_norm_backward({.x = x,
+                                  .mean = mean,
+                                  .rstd = rstd,
+                                  .gamma = gamma,
+                                  .dy = dy,
+                                  .dx = dx,
+                                  .dgamma = dgamma,
+                                  .dbeta = dbeta});
     std::vector<double> by_gamma(33), by_beta(33);
     const std::vector<double> in = values(x), grad = values(dy);
     for (size_t i = 0; i < in.size(); ++i) by_gamma[i % 33] += in[i] * grad[i], by_beta[i % 33] += grad[i];
     CHECK(close(dgamma, by_gamma, 2e-6));
     CHECK(close(dbeta, by_beta, 2e-6));
     CHECK(same_bits_on_any_threads([&] {
-      kernels::layer_norm_backward(x, mean, rstd, gamma, dy, dx, dgamma, dbeta);
+      kernels::layer_norm_backward({.x = x,
+                                    .mean = mean,
+                                    .rstd = rstd,
+                                    .gamma = gamma,
+                                    .dy = dy,
+                                    .dx = dx,
+                                    .dgamma = dgamma,
+                                    .dbeta = dbeta});
       return dgamma.clone();
     }));
   }
@@ -331,7 +451,7 @@ TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
       Tensor x = random_tensor({rows, columns}, dtype, device), y = Tensor::empty_like(x);
       if (rows > 1) x.rows(1, 2).zero_();
       Tensor scale = Tensor::empty({rows}, dtype, device);
-      kernels::l2_normalize_rows(x, 1e-12, scale, y);
+      kernels::l2_normalize_rows({.x = x, .eps = 1e-12, .scale = scale, .y = y});
       std::vector<double> unit = values(x), share = unit;
       const auto width = static_cast<size_t>(columns);
       for (size_t i = 0; i < static_cast<size_t>(rows); ++i) {
@@ -343,13 +463,13 @@ TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
         for (size_t f = 0; f < width; ++f) share[i * width + f] /= sum;
       }
       CHECK(close(y, unit, tolerance(dtype)));
-      kernels::sum_normalize_rows(x, y);
+      kernels::sum_normalize_rows({.x = x, .y = y});
       const std::vector<double> in = values(x), got = values(y);
       for (size_t k = 0; k < got.size(); ++k)
         if (share[k] != in[k])
           REQUIRE(std::abs(got[k] - share[k]) < 100 * tolerance(dtype) * std::max(1.0, std::abs(share[k])));
       if (rows > 1) CHECK(values(y.rows(1, 2)) == std::vector<double>(width));
-      kernels::sum_normalize_rows(x, x);
+      kernels::sum_normalize_rows({.x = x, .y = x});
       CHECK(same_bits(x, y));
     }
   });
@@ -358,13 +478,14 @@ TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
          scale = Tensor::empty({4}, DType::f64);
   const Tensor dy = random_tensor({4, 6}, DType::f64);
   const auto by_x = numeric_gradient(x, [&] {
-    kernels::l2_normalize_rows(x, 1e-12, scale, y);
+    kernels::l2_normalize_rows({.x = x, .eps = 1e-12, .scale = scale, .y = y});
     return dot(y, dy);
   });
-  kernels::l2_normalize_rows(x, 1e-12, scale, y);
+  kernels::l2_normalize_rows({.x = x, .eps = 1e-12, .scale = scale, .y = y});
   for (Device device : devices()) {
     Tensor dx = Tensor::empty_like(x.to(device));
-    kernels::l2_normalize_rows_backward(y.to(device), scale.to(device), dy.to(device), dx);
+    kernels::l2_normalize_rows_backward(
+        {.y = y.to(device), .scale = scale.to(device), .dy = dy.to(device), .dx = dx});
     CHECK(close(dx, by_x, 1e-7));
   }
 }
@@ -372,13 +493,30 @@ TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
 TEST_CASE("norms refuse what does not fit") {
   Batch b = random_batch(4, 3, DType::f32, {});
   Tensor y = Tensor::empty({4, 3}), absent, rows = Tensor::empty({4});
+  CHECK_THROWS_AS(kernels::batch_norm_statistics({.x = Tensor::empty({0, 3}),
+                                                  .eps = 1e-5,
+                                                  .momentum = 0.1,
+                                                  .mean = b.mean,
+                                                  .rstd = b.rstd,
+                                                  .running_mean = absent,
+                                                  .running_var = absent}),
+                  Error);
   CHECK_THROWS_AS(
-      kernels::batch_norm_statistics(Tensor::empty({0, 3}), 1e-5, 0.1, b.mean, b.rstd, absent, absent),
+      kernels::batch_norm_apply(
+          {.x = b.x, .mean = rows, .rstd = b.rstd, .gamma = b.gamma, .beta = b.beta, .epilogue = {}, .y = y}),
       Error);
-  CHECK_THROWS_AS(kernels::batch_norm_apply(b.x, rows, b.rstd, b.gamma, b.beta, {}, y), Error);
   Epilogue gelu;
   gelu.activation = Activation::gelu;
-  CHECK_THROWS_WITH_AS(kernels::batch_norm_apply(b.x, b.mean, b.rstd, b.gamma, b.beta, gelu, y),
-                       "batch_norm_apply: epilogue gelu, expected none or relu", Error);
-  CHECK_THROWS_AS(kernels::layer_norm(b.x, b.gamma, b.beta, 1e-5, b.mean, rows, y), Error);
+  CHECK_THROWS_WITH_AS(kernels::batch_norm_apply({.x = b.x,
+                                                  .mean = b.mean,
+                                                  .rstd = b.rstd,
+                                                  .gamma = b.gamma,
+                                                  .beta = b.beta,
+                                                  .epilogue = gelu,
+                                                  .y = y}),
+                       "batch_norm_apply: activation gelu, expected none or relu", Error);
+  CHECK_THROWS_AS(
+      kernels::layer_norm(
+          {.x = b.x, .gamma = b.gamma, .beta = b.beta, .eps = 1e-5, .mean = b.mean, .rstd = rows, .y = y}),
+      Error);
 }

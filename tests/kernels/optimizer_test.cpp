@@ -1,5 +1,5 @@
 #include "cases.h"
-#include <adjoint/kernels/optimizer.h>
+#include <adjoint/kernels/update/optimizer.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -46,7 +46,8 @@ TEST_CASE("sgd_update: plain, with weight decay, momentum and Nesterov") {
       CAPTURE(rule.nesterov);
       Group group(device, dtype, rule.momentum != 0 ? 1 : 0, 0.05);
       for (int step = 1; step <= 3; ++step) {
-        kernels::sgd_update(group.slots, rule, group.rate, group.step);
+        kernels::sgd_update(
+            {.slots = group.slots, .rule = rule, .learning_rate = group.rate, .step = group.step});
         CHECK(group.step.item() == step);
         group.expect([&](double& p, double g, double& m, double&) {
           g += rule.weight_decay * p;
@@ -68,7 +69,8 @@ TEST_CASE("adam_update: Adam with weight decay, and AdamW") {
           .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6, .weight_decay = 0.02, .decoupled = decoupled};
       Group group(device, dtype, 2, 0.01);
       for (int step = 1; step <= 4; ++step) {
-        kernels::adam_update(group.slots, rule, group.rate, group.step);
+        kernels::adam_update(
+            {.slots = group.slots, .rule = rule, .learning_rate = group.rate, .step = group.step});
         CHECK(group.step.item() == step);
         group.expect([&](double& p, double g, double& m, double& v) {
           if (decoupled) {
@@ -96,7 +98,7 @@ TEST_CASE("adam_update: a gradient of zero moves nothing") {
   on_devices_and_floats([](Device device, DType dtype) {
     Group group(device, dtype, 2, 0.01);
     for (UpdateSlot& slot : group.slots) slot.gradient.zero_();
-    kernels::adam_update(group.slots, {}, group.rate, group.step);
+    kernels::adam_update({.slots = group.slots, .rule = {}, .learning_rate = group.rate, .step = group.step});
     for (size_t k = 0; k < group.slots.size(); ++k) CHECK(values(group.slots[k].parameter) == group.p[k]);
   });
 }
@@ -110,29 +112,33 @@ TEST_CASE("global_norm and clip_to_norm") {
       for (double v : values(tensors.back())) squares += v * v;
     }
     Tensor norm = Tensor::empty({1}, DType::f64, device);
-    kernels::global_norm(tensors, norm);
+    kernels::global_norm({.tensors = tensors, .norm = norm});
     CHECK(norm.item() == doctest::Approx(std::sqrt(squares)).epsilon(1e-12));
     CHECK(same_bits_on_any_threads([&] {
-      kernels::global_norm(tensors, norm);
+      kernels::global_norm({.tensors = tensors, .norm = norm});
       return norm.clone();
     }));
 
     const std::vector<Tensor> before{tensors[0].clone(), tensors[1].clone(), tensors[2].clone()};
-    kernels::clip_to_norm(tensors, norm, norm.item() * 1.01);
+    kernels::clip_to_norm({.tensors = tensors, .norm = norm, .max_norm = norm.item() * 1.01});
     for (size_t k = 0; k < before.size(); ++k) CHECK(same_bits(tensors[k], before[k]));
-    kernels::clip_to_norm(tensors, norm, 2.0);
-    kernels::global_norm(tensors, norm);
+    kernels::clip_to_norm({.tensors = tensors, .norm = norm, .max_norm = 2.0});
+    kernels::global_norm({.tensors = tensors, .norm = norm});
     CHECK(norm.item() == doctest::Approx(2.0).epsilon(1e-5));
   });
 }
 
 TEST_CASE("updates refuse states that do not fit") {
   Group group({}, DType::f32, 1, 0.1);
-  CHECK_THROWS_AS(kernels::adam_update(group.slots, {}, group.rate, group.step), Error);
+  CHECK_THROWS_AS(kernels::adam_update(
+                      {.slots = group.slots, .rule = {}, .learning_rate = group.rate, .step = group.step}),
+                  Error);
   group.slots[1].gradient = random_tensor({16, 1433});
   CHECK_THROWS_WITH_AS(
-      kernels::sgd_update(group.slots, {}, group.rate, group.step),
+      kernels::sgd_update(
+          {.slots = group.slots, .rule = {}, .learning_rate = group.rate, .step = group.step}),
       "sgd_update: a gradient is [16, 1433] float32 on cpu, expected [1433, 16] float32 on cpu", Error);
-  CHECK_THROWS_AS(kernels::sgd_update({}, {}, group.step, group.step), Error);
+  CHECK_THROWS_AS(
+      kernels::sgd_update({.slots = {}, .rule = {}, .learning_rate = group.step, .step = group.step}), Error);
   CHECK(group.step.item() == 0);
 }

@@ -1,5 +1,5 @@
 #include "../support.h"
-#include <adjoint/kernels/range.h>
+#include <adjoint/kernels/index/range.h>
 
 #include <numeric>
 
@@ -11,7 +11,7 @@ namespace {
 template <class T>
 int64_t first(const std::vector<T>& index, int64_t limit, Device device) {
   Tensor position = Tensor::empty({}, DType::i64, device);
-  kernels::first_outside(Tensor::from(index, device), limit, position);
+  kernels::first_outside({.index = Tensor::from(index, device), .limit = limit, .position = position});
   return position.to_vector<int64_t>()[0];
 }
 
@@ -40,8 +40,11 @@ TEST_CASE("first_outside finds the first index out of range, of many or none") {
 
 TEST_CASE("first_outside names what it does not take") {
   Tensor position = Tensor::empty({}, DType::i64);
-  CHECK_THROWS_AS(kernels::first_outside(Tensor::zeros({3}), 5, position), Error);
-  CHECK_THROWS_AS(kernels::first_outside(Tensor(), 5, position), Error);
+  CHECK_THROWS_AS(kernels::first_outside({.index = Tensor::zeros({3}), .limit = 5, .position = position}),
+                  Error);
+  CHECK_THROWS_AS(kernels::first_outside({.index = Tensor(), .limit = 5, .position = position}), Error);
   Tensor wrong = Tensor::empty({2}, DType::i64);
-  CHECK_THROWS_AS(kernels::first_outside(Tensor::zeros({3}, DType::i32), 5, wrong), Error);
+  CHECK_THROWS_AS(
+      kernels::first_outside({.index = Tensor::zeros({3}, DType::i32), .limit = 5, .position = wrong}),
+      Error);
 }

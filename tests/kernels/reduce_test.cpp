@@ -1,5 +1,5 @@
 #include "cases.h"
-#include <adjoint/kernels/reduce.h>
+#include <adjoint/kernels/reduce/reduce.h>
 
 #include <limits>
 
@@ -32,11 +32,11 @@ TEST_CASE("sum_rows, sum_columns, sum_all") {
         }
       Tensor y = Tensor::empty({columns}, dtype, device), z = Tensor::empty({rows}, dtype, device);
       Tensor s = Tensor::empty({}, dtype, device);
-      kernels::sum_rows(x, y);
+      kernels::sum_rows({.x = x, .y = y});
       CHECK(close(y, by_column, tolerance(dtype)));
-      kernels::sum_columns(x, z);
+      kernels::sum_columns({.x = x, .y = z});
       CHECK(close(z, by_row, tolerance(dtype)));
-      kernels::sum_all(x, 0.5, s);
+      kernels::sum_all({.x = x, .scale = 0.5, .y = s});
       CHECK(close(s, std::vector<double>{0.5 * all}, tolerance(dtype)));
     }
   });
@@ -46,9 +46,9 @@ TEST_CASE("sums keep float32's precision over many rows") {
   for (Device device : devices()) {
     const Tensor x = Tensor::full({200000, 8}, 0.1, DType::f32, device);
     Tensor y = Tensor::empty({8}, DType::f32, device), s = Tensor::empty({}, DType::f32, device);
-    kernels::sum_rows(x, y);
+    kernels::sum_rows({.x = x, .y = y});
     CHECK(std::abs(values(y)[3] - 20000.0) < 0.02);
-    kernels::sum_all(x, 1.0, s);
+    kernels::sum_all({.x = x, .scale = 1.0, .y = s});
     CHECK(std::abs(s.item() - 160000.0) < 0.03);
   }
 }
@@ -57,12 +57,12 @@ TEST_CASE("reductions give the same bits on any number of threads") {
   const Tensor x = random_tensor({70001, 7});
   CHECK(same_bits_on_any_threads([&] {
     Tensor y = Tensor::empty({7});
-    kernels::sum_rows(x, y);
+    kernels::sum_rows({.x = x, .y = y});
     return y;
   }));
   CHECK(same_bits_on_any_threads([&] {
     Tensor y = Tensor::empty({1});
-    kernels::sum_all(x, 1.0, y);
+    kernels::sum_all({.x = x, .scale = 1.0, .y = y});
     return y;
   }));
 }
@@ -74,7 +74,7 @@ TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
       // Few distinct values: many ties.
       const Tensor x = random_ints(3000 * columns, -2, 2, device).to(dtype).reshape({3000, columns});
       Tensor y = Tensor::empty({3000}, DType::i32, device);
-      kernels::argmax_columns(x, y);
+      kernels::argmax_columns({.x = x, .y = y});
       const std::vector<double> in = values(x);
       const std::vector<int32_t> got = y.to_vector<int32_t>();
       for (int64_t i = 0; i < 3000; ++i) {
@@ -87,7 +87,7 @@ TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
     const std::vector<double> odd{nan, 1, 2, nan, nan, nan, -inf, -inf, -inf, 1, inf, nan};
     const Tensor x = Tensor::from(odd, {4, 3}).to(dtype).to(device);
     Tensor y = Tensor::empty({4}, DType::i32, device);
-    kernels::argmax_columns(x, y);
+    kernels::argmax_columns({.x = x, .y = y});
     CHECK(y.to_vector<int32_t>() == std::vector<int32_t>{2, 0, 0, 1});
   });
 }
@@ -102,11 +102,11 @@ TEST_CASE("count_equal: all, and over an index") {
     for (int32_t k : index.to_vector<int32_t>())
       some += left[static_cast<size_t>(k)] == right[static_cast<size_t>(k)];
     Tensor y = Tensor::empty({1}, DType::i64, device);
-    kernels::count_equal(a, b, Tensor(), y);
+    kernels::count_equal({.a = a, .b = b, .y = y});
     CHECK(y.item() == all);
-    kernels::count_equal(a, b, index, y);
+    kernels::count_equal({.a = a, .b = b, .index = index, .y = y});
     CHECK(y.item() == some);
-    kernels::count_equal(a, b, Tensor::empty({0}, DType::i32, device), y);
+    kernels::count_equal({.a = a, .b = b, .index = Tensor::empty({0}, DType::i32, device), .y = y});
     CHECK(y.item() == 0);
   }
 }
@@ -114,10 +114,12 @@ TEST_CASE("count_equal: all, and over an index") {
 TEST_CASE("reductions refuse what does not fit") {
   const Tensor x = random_tensor({4, 3});
   Tensor y = Tensor::empty({4}), i = Tensor::empty({4}, DType::i32), none = Tensor::empty({4}, DType::i32);
-  CHECK_THROWS_AS(kernels::sum_rows(x, y), Error);
-  CHECK_THROWS_AS(kernels::sum_rows(random_tensor({4}), y), Error);
-  CHECK_THROWS_AS(kernels::argmax_columns(Tensor::empty({4, 0}), none), Error);
-  CHECK_THROWS_AS(kernels::count_equal(i, i, Tensor(), y), Error);
+  CHECK_THROWS_AS(kernels::sum_rows({.x = x, .y = y}), Error);
+  CHECK_THROWS_AS(kernels::sum_rows({.x = random_tensor({4}), .y = y}), Error);
+  CHECK_THROWS_AS(kernels::argmax_columns({.x = Tensor::empty({4, 0}), .y = none}), Error);
+  CHECK_THROWS_AS(kernels::count_equal({.a = i, .b = i, .y = y}), Error);
   Tensor count = Tensor::empty({}, DType::i64);
-  CHECK_THROWS_AS(kernels::count_equal(i, i, Tensor::from(std::vector<int32_t>{0, 4}), count), Error);
+  CHECK_THROWS_AS(
+      kernels::count_equal({.a = i, .b = i, .index = Tensor::from(std::vector<int32_t>{0, 4}), .y = count}),
+      Error);
 }

@@ -1,7 +1,7 @@
 #include "../reference/plain.h"
-#include <adjoint/autograd/ops.h>
 #include <adjoint/nn/gcn_conv.h>
 #include <adjoint/nn/sg_conv.h>
+#include <adjoint/ops.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -57,7 +57,7 @@ TEST_CASE("GCNConv gives weights the same gradients from dense and sparse featur
       layer.to(device);
       const SparseMatrix sparse = draw.sparse(kNodes, in, 3 * kNodes);
       const Tensor seed = draw.normal({kNodes, out});
-      const auto gradients = [&](const Var& x) {
+      const auto gradients = [&](const auto& x) {
         layer.zero_grad();
         layer(graph, x).backward(seed);
         return std::pair{layer.weight.grad(), layer.bias.grad()};

@@ -1,8 +1,8 @@
 #include "../reference/plain.h"
-#include <adjoint/autograd/ops.h>
 #include <adjoint/nn/linear.h>
 #include <adjoint/nn/mlp.h>
 #include <adjoint/nn/norm.h>
+#include <adjoint/ops.h>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,11 +1,11 @@
 // Layers, losses and optimizers against what torch_geometric computed from the same numbers
 // (tests/reference/make_pyg_reference.py).
 #include "../reference/plain.h"
-#include <adjoint/autograd/ops.h>
-#include <adjoint/graph/hdf5_file.h>
+#include <adjoint/data/hdf5_file.h>
 #include <adjoint/nn/gcn_conv.h>
 #include <adjoint/nn/norm.h>
 #include <adjoint/nn/sg_conv.h>
+#include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/sgd.h>
 

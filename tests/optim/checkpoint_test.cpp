@@ -1,6 +1,6 @@
 #include "../support.h"
 #include <adjoint/core/parallel.h>
-#include <adjoint/graph/hdf5_file.h>
+#include <adjoint/data/hdf5_file.h>
 #include <adjoint/optim/checkpoint.h>
 
 #include <cmath>

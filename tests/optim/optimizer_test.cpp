@@ -1,5 +1,5 @@
 #include "../reference/plain.h"
-#include <adjoint/autograd/ops.h>
+#include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/sgd.h>
 

@@ -1,9 +1,9 @@
 #include "../reference/plain.h"
-#include <adjoint/autograd/ops.h>
-#include <adjoint/graph/citation_generator.h>
+#include <adjoint/data/citation_generator.h>
 #include <adjoint/nn/gcn_conv.h>
 #include <adjoint/nn/metrics.h>
 #include <adjoint/nn/norm.h>
+#include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/train_step.h>
 
@@ -18,7 +18,7 @@ struct Gcn : nn::Module {
       : conv1{in, hidden, true, Activation::relu}, conv2{hidden, out} {
     add(conv1, conv2);
   }
-  Var operator()(const Graph& graph, const Var& x) {
+  Var operator()(const Graph& graph, const Features& x) {
     return conv2(graph, dropout(conv1(graph, dropout(x, 0.5f)), 0.5f));
   }
 };
@@ -29,7 +29,7 @@ struct WithoutGemm : nn::Module {
   nn::BatchNorm norm;
   nn::LayerNorm last;
   WithoutGemm(int64_t in, int64_t out) : conv{in, out}, norm{out}, last{out} { add(conv, norm, last); }
-  Var operator()(const Graph& graph, const Var& x) {
+  Var operator()(const Graph& graph, const Features& x) {
     const Var h = norm(conv(graph, dropout(x, 0.3f)), {Activation::relu, 0.3f});
     return last(gelu(spmm(graph.mean_adjacency(), h)) + l2_normalize(h));
   }

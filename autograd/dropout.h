@@ -1,0 +1,41 @@
+#pragma once
+
+#include <adjoint/autograd/tape.h>
+#include <adjoint/autograd/variable.h>
+#include <adjoint/core/random.h>
+#include <adjoint/data/features.h>
+#include <adjoint/kernels/elementwise/dropout.h>
+
+namespace adj {
+
+/// Zeroes elements with probability p in [0, 1) and scales the others by 1 / (1 - p) (Srivastava et al.
+/// 2014); x as it is where p = 0 or `training` is false. Nothing is saved: the mask is drawn again in the
+/// backward pass. Takes one stream of `generator`.
+inline Var dropout(const Var& x, float p, bool training = true, Generator& generator = default_generator()) {
+  const DropoutRule rule = DropoutRule::of(p);
+  if (!training || rule.threshold == 0) return x;
+  const RandomKey key = generator.next();
+  Tensor y = Tensor::empty_like(x.value());
+  kernels::dropout({.x = x.value(), .key = key, .rule = rule, .y = y});
+  return record("dropout", y, {x}, [key, rule](Tensor dy, Gradients& out) {
+    Tensor dx = reuse(dy);
+    kernels::dropout({.x = dy, .key = key, .rule = rule, .y = dx});
+    out.add(0, dx);
+  });
+}
+
+/// The same for features; of sparse ones the stored values are drawn.
+inline Features dropout(const Features& x, float p, bool training = true,
+                        Generator& generator = default_generator()) {
+  if (!x.is_sparse()) return Features(dropout(Var(x.dense()), p, training, generator).value());
+  const DropoutRule rule = DropoutRule::of(p);
+  if (!training || rule.threshold == 0) return x;
+  const SparseMatrix& sparse = x.sparse();
+  const Tensor old =
+      sparse.values() ? sparse.values() : Tensor::full({sparse.entries()}, 1.0, DType::f32, sparse.device());
+  Tensor kept = Tensor::empty_like(old);
+  kernels::dropout({.x = old, .key = generator.next(), .rule = rule, .y = kept});
+  return sparse.with_values(kept);
+}
+
+}  // namespace adj

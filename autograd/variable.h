@@ -1,0 +1,76 @@
+#pragma once
+
+#include <adjoint/core/tensor.h>
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+
+namespace adj {
+
+namespace detail {
+struct Node;
+struct GradientSlot;
+struct VarImpl;
+}  // namespace detail
+
+/// A value on the tape: a tensor, its gradient once backward() has run, and how it was computed. A cheap
+/// handle. Ops on variables record themselves while any input requires a gradient and no NoGrad is in force.
+class Var {
+ public:
+  Var() = default;
+  /// A constant: no gradient is kept for it.
+  Var(Tensor value);
+  /// A leaf that collects a gradient.
+  static Var parameter(Tensor value);
+
+  explicit operator bool() const { return impl_ != nullptr; }
+  const Tensor& value() const;
+  /// Likewise, and an absent tensor behind a default-constructed variable: what kernels take for an optional
+  /// one.
+  Tensor value_or_absent() const { return impl_ ? value() : Tensor(); }
+  Shape shape() const;
+  int64_t size(int dim) const { return shape()[dim]; }
+  DType dtype() const;
+  Device device() const;
+  bool requires_grad() const;
+  /// The single element, on the host.
+  double item() const { return value().item(); }
+
+  /// The collected gradient of a leaf; absent before backward() and after zero_grad().
+  const Tensor& grad() const;
+  /// Replaces the collected gradient (gradient clipping); of the value's shape.
+  void set_grad(Tensor grad);
+  void zero_grad();
+  /// Leaves only: another value (loading weights, moving to a device). Drops the gradient.
+  void set_value(Tensor value);
+
+  /// Gradients of this one-element variable by all leaves it was computed from, added to what they hold.
+  /// Saved tensors are freed as the pass goes by them, so a second call throws. Throws if a tensor that the
+  /// tape saved has been changed since, naming the op.
+  void backward() const;
+  /// Likewise, from dL/d(this) = `seed`, of this variable's shape.
+  void backward(Tensor seed) const;
+  /// The value as a constant.
+  Var detach() const;
+
+ private:
+  friend class TapeAccess;
+  std::shared_ptr<detail::VarImpl> impl_;
+};
+
+/// While alive, ops on this thread record nothing.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+  static bool in_force();
+
+ private:
+  bool outer_;
+};
+
+}  // namespace adj

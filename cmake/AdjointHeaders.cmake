@@ -1,0 +1,30 @@
+# The include folder of the build: <adjoint/core/tensor.h> is core/tensor.h of the source tree, through links, and
+# the headers that only list others are written here. Sets ADJOINT_INCLUDE_DIR.
+#   adjoint/adjoint.h   every public header above the kernels: what a training program includes
+#   adjoint/ops.h       every differentiable op
+#   adjoint/contracts.h every kernel's contract
+
+set(ADJOINT_INCLUDE_DIR "${PROJECT_BINARY_DIR}/include")
+file(MAKE_DIRECTORY "${ADJOINT_INCLUDE_DIR}/adjoint")
+foreach(layer IN LISTS layers)
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${layer}" "${ADJOINT_INCLUDE_DIR}/adjoint/${layer}" SYMBOLIC)
+endforeach()
+
+# Writes `file` in the include folder with an #include of every header that the patterns name.
+function(adjoint_list_headers file comment)
+  set(patterns ${ARGN})
+  file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" ${patterns})
+  list(TRANSFORM headers PREPEND "#include <adjoint/")
+  list(TRANSFORM headers APPEND ">")
+  list(JOIN headers "\n" lines)
+  file(CONFIGURE OUTPUT "${ADJOINT_INCLUDE_DIR}/adjoint/${file}" @ONLY CONTENT "// ${comment} Made by the build.
+#pragma once
+
+${lines}
+")
+endfunction()
+
+adjoint_list_headers(ops.h "Every differentiable op." autograd/*.h)
+adjoint_list_headers(contracts.h "Every kernel's contract." kernels/*/*.h)
+adjoint_list_headers(adjoint.h "Everything that a training program, or the author of an op, uses."
+  core/*.h graph/*.h data/*.h autograd/*.h nn/*.h optim/*.h)

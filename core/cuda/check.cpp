@@ -1,0 +1,47 @@
+#include <adjoint/core/cuda/check.h>
+#include <adjoint/core/cuda/check_cublas.h>
+#include <adjoint/core/cuda/check_cusparse.h>
+#include <adjoint/core/error.h>
+
+#include <string_view>
+
+#include <cublas_v2.h>
+
+namespace adj::cuda {
+
+namespace {
+
+// The last two folders and the name: the same text wherever the tree lies.
+std::string_view place(std::string_view file) {
+  size_t at = file.size();
+  for (int parts = 0; parts < 3 && at != std::string_view::npos; ++parts)
+    at = at == 0 ? at : file.rfind('/', at - 1);
+  return at == std::string_view::npos ? file : file.substr(at + 1);
+}
+
+}  // namespace
+
+void throw_cuda_error(cudaError_t status, const char* call, const char* file, int line) {
+  // An error that does not stick would be met again by the next cudaGetLastError.
+  (void)cudaGetLastError();
+  fail("CUDA error {} ({}) from {} at {}:{}", cudaGetErrorName(status), cudaGetErrorString(status), call,
+       place(file), line);
+}
+
+void throw_launch_error(cudaError_t status, const char* kernel) {
+  (void)cudaGetLastError();
+  fail("CUDA error {} ({}) launching the kernel {}", cudaGetErrorName(status), cudaGetErrorString(status),
+       kernel);
+}
+
+void throw_cublas_error(cublasStatus_t status, const char* call, const char* file, int line) {
+  fail("cuBLAS error {} ({}) from {} at {}:{}", cublasGetStatusName(status), cublasGetStatusString(status),
+       call, place(file), line);
+}
+
+void throw_cusparse_error(cusparseStatus_t status, const char* call, const char* file, int line) {
+  fail("cuSPARSE error {} ({}) from {} at {}:{}", cusparseGetErrorName(status),
+       cusparseGetErrorString(status), call, place(file), line);
+}
+
+}  // namespace adj::cuda

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <adjoint/core/error.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#if defined(__CUDACC__)
+#define ADJ_HOST_DEVICE __host__ __device__
+#else
+#define ADJ_HOST_DEVICE
+#endif
+
+namespace adj {
+
+/// What a tensor's elements are. float64 exists for gradient checks, bfloat16 for storage (arithmetic is
+/// float32).
+enum class DType : uint8_t { f32, f64, bf16, i32, i64, u8 };
+
+/// bfloat16: the upper half of a float32. Conversion rounds to nearest, ties to even; NaN stays NaN. The same
+/// bits on every device.
+struct bfloat16 {
+  uint16_t bits = 0;
+
+  bfloat16() = default;
+  ADJ_HOST_DEVICE explicit bfloat16(float value) {
+    const uint32_t raw = std::bit_cast<uint32_t>(value);
+    if ((raw & 0x7fffffffu) > 0x7f800000u) {
+      bits = static_cast<uint16_t>((raw >> 16) | 0x40u);
+    } else {
+#if defined(__CUDA_ARCH__)
+      asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));  // one instruction for the line below
+#else
+      bits = static_cast<uint16_t>((raw + 0x7fffu + ((raw >> 16) & 1u)) >> 16);
+#endif
+    }
+  }
+  ADJ_HOST_DEVICE explicit operator float() const {
+    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  }
+};
+
+constexpr size_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::i32:
+      return 4;
+    case DType::f64:
+    case DType::i64:
+      return 8;
+    case DType::bf16:
+      return 2;
+    case DType::u8:
+      return 1;
+  }
+  return 0;
+}
+
+constexpr std::string_view name_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "float32";
+    case DType::f64:
+      return "float64";
+    case DType::bf16:
+      return "bfloat16";
+    case DType::i32:
+      return "int32";
+    case DType::i64:
+      return "int64";
+    case DType::u8:
+      return "uint8";
+  }
+  return "?";
+}
+
+constexpr bool is_floating(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::bf16;
+}
+
+template <class T>
+constexpr DType dtype_of();
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::f32;
+}
+template <>
+constexpr DType dtype_of<double>() {
+  return DType::f64;
+}
+template <>
+constexpr DType dtype_of<bfloat16>() {
+  return DType::bf16;
+}
+template <>
+constexpr DType dtype_of<int32_t>() {
+  return DType::i32;
+}
+template <>
+constexpr DType dtype_of<int64_t>() {
+  return DType::i64;
+}
+template <>
+constexpr DType dtype_of<uint8_t>() {
+  return DType::u8;
+}
+
+/// Calls `f.template operator()<T>()` with T = float or double; any other dtype is an error naming `op`.
+template <class F>
+decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
+  switch (dtype) {
+    case DType::f32:
+      return f.template operator()<float>();
+    case DType::f64:
+      return f.template operator()<double>();
+    default:
+      fail("{}: expected float32 or float64, got {}", op, name_of(dtype));
+  }
+}
+
+/// Likewise with bfloat16 besides.
+template <class F>
+decltype(auto) dispatch_features(DType dtype, F&& f) {
+  if (dtype == DType::bf16) return f.template operator()<bfloat16>();
+  return dispatch_float(dtype, "features", f);
+}
+
+}  // namespace adj

@@ -1,0 +1,210 @@
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/convert.h>
+#include <adjoint/core/detail/dispatch.h>
+#include <adjoint/core/runtime.h>
+#include <adjoint/core/tensor.h>
+
+#include <atomic>
+
+namespace adj {
+
+struct Tensor::Storage {
+  Storage(Device where, size_t bytes, const Shape& shape, DType dtype)
+      : device(where), chunk(detail::allocate(where, bytes, shape, dtype)), data(detail::address_of(chunk)) {}
+  ~Storage() { detail::release(chunk); }
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  Device device;
+  detail::Chunk* chunk;
+  void* data;
+  std::atomic<uint64_t> version{0};
+  uint64_t id = next_id.fetch_add(1, std::memory_order_relaxed) + 1;
+  static inline std::atomic<uint64_t> next_id{0};
+};
+
+Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
+  Tensor tensor;
+  tensor.shape_ = shape;
+  tensor.numel_ = shape.numel();
+  tensor.dtype_ = dtype;
+  tensor.storage_ = std::make_shared<Storage>(device, tensor.bytes(), shape, dtype);
+  return tensor;
+}
+
+Tensor Tensor::zeros(Shape shape, DType dtype, Device device) {
+  Tensor tensor = empty(shape, dtype, device);
+  runtime(device).fill_bytes(tensor.raw_mutable_data(), 0, tensor.bytes());
+  return tensor;
+}
+
+Tensor Tensor::full(Shape shape, double value, DType dtype, Device device) {
+  Tensor tensor = empty(shape, dtype, device);
+  tensor.fill_(value);
+  return tensor;
+}
+
+Tensor Tensor::from_bytes(const void* values, size_t count, Shape shape, DType dtype, Device device) {
+  ADJ_CHECK(static_cast<int64_t>(count) == shape.numel(), "tensor of shape {}: expected {} values, got {}",
+            shape.str(), shape.numel(), count);
+  Tensor tensor = empty(shape, dtype, device);
+  runtime(device).copy_from_host(tensor.raw_mutable_data(), values, tensor.bytes());
+  return tensor;
+}
+
+Device Tensor::device() const { return storage_ ? storage_->device : Device::cpu(); }
+
+std::string Tensor::str() const {
+  return storage_ ? fmt::format("{} {} on {}", shape_.str(), name_of(dtype_), device().str()) : "(no tensor)";
+}
+
+const void* Tensor::raw_data() const {
+  ADJ_CHECK(storage_ != nullptr, "tensor: no data behind a default-constructed tensor");
+  return static_cast<const char*>(storage_->data) + static_cast<size_t>(offset_) * size_of(dtype_);
+}
+
+void* Tensor::raw_mutable_data() {
+  void* pointer = const_cast<void*>(raw_data());
+  storage_->version.fetch_add(1, std::memory_order_relaxed);
+  return pointer;
+}
+
+uint64_t Tensor::storage_id() const { return storage_ ? storage_->id : 0; }
+
+const void* Tensor::address(DType expected) const {
+  ADJ_CHECK(dtype_ == expected, "tensor {}: its elements were asked for as {}", str(), name_of(expected));
+  return raw_data();
+}
+
+void* Tensor::mutable_address(DType expected) {
+  ADJ_CHECK(dtype_ == expected, "tensor {}: its elements were asked for as {}", str(), name_of(expected));
+  return raw_mutable_data();
+}
+
+uint64_t Tensor::version() const { return storage_ ? storage_->version.load(std::memory_order_relaxed) : 0; }
+
+Tensor Tensor::rows(int64_t begin, int64_t end) const {
+  ADJ_CHECK(dims() >= 1 && begin >= 0 && begin <= end && end <= shape_[0], "tensor {}: no rows [{}, {})",
+            str(), begin, end);
+  Tensor view = *this;
+  const int64_t width = shape_[0] == 0 ? 0 : numel_ / shape_[0];
+  view.offset_ += begin * width;
+  switch (dims()) {
+    case 1:
+      view.shape_ = {end - begin};
+      break;
+    case 2:
+      view.shape_ = {end - begin, shape_[1]};
+      break;
+    case 3:
+      view.shape_ = {end - begin, shape_[1], shape_[2]};
+      break;
+    default:
+      view.shape_ = {end - begin, shape_[1], shape_[2], shape_[3]};
+  }
+  view.numel_ = (end - begin) * width;
+  return view;
+}
+
+Tensor Tensor::reshape(std::initializer_list<int64_t> extents) const {
+  std::array<int64_t, Shape::kMaxDims> e{};
+  ADJ_CHECK(extents.size() <= e.size(), "reshape: at most {} dimensions, got {}", e.size(), extents.size());
+  std::copy(extents.begin(), extents.end(), e.begin());
+  int64_t known = 1;
+  int64_t* unknown = nullptr;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (e[d] == -1 && unknown == nullptr) {
+      unknown = &e[d];
+    } else {
+      known *= e[d];
+    }
+  }
+  if (unknown != nullptr) {
+    ADJ_CHECK(known > 0 && numel_ % known == 0, "reshape: {} elements do not divide by {}", numel_, known);
+    *unknown = numel_ / known;
+  }
+  switch (extents.size()) {
+    case 0:
+      return reshape(Shape{});
+    case 1:
+      return reshape(Shape{e[0]});
+    case 2:
+      return reshape(Shape{e[0], e[1]});
+    case 3:
+      return reshape(Shape{e[0], e[1], e[2]});
+    default:
+      return reshape(Shape{e[0], e[1], e[2], e[3]});
+  }
+}
+
+Tensor Tensor::reshape(const Shape& shape) const {
+  ADJ_CHECK(shape.numel() == numel_, "reshape: {} has {} elements, {} has {}", shape_.str(), numel_,
+            shape.str(), shape.numel());
+  Tensor view = *this;
+  view.shape_ = shape;
+  return view;
+}
+
+Tensor Tensor::clone() const {
+  Tensor copy = empty(shape_, dtype_, device());
+  runtime(device()).copy_within(copy.raw_mutable_data(), raw_data(), bytes());
+  return copy;
+}
+
+Tensor Tensor::to(Device where) const {
+  if (!storage_ || where == device()) return *this;
+  Tensor copy = empty(shape_, dtype_, where);
+  copy.copy_(*this);
+  return copy;
+}
+
+Tensor Tensor::to(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  Tensor converted = empty(shape_, dtype, device());
+  convert(*this, converted);
+  return converted;
+}
+
+void Tensor::copy_(const Tensor& source) {
+  ADJ_CHECK(shape_ == source.shape_ && dtype_ == source.dtype_, "copy: from {} to {}", source.str(), str());
+  const Device here = device(), there = source.device();
+  if (here == there) {
+    runtime(here).copy_within(raw_mutable_data(), source.raw_data(), bytes());
+  } else if (there.is_cpu()) {
+    runtime(here).copy_from_host(raw_mutable_data(), source.raw_data(), bytes());
+  } else if (here.is_cpu()) {
+    runtime(there).copy_to_host(raw_mutable_data(), source.raw_data(), bytes());
+  } else {
+    const Tensor on_host = source.to(Device::cpu());
+    runtime(here).copy_from_host(raw_mutable_data(), on_host.raw_data(), bytes());
+  }
+}
+
+void Tensor::fill_(double value) {
+  if (value == 0.0) {
+    runtime(device()).fill_bytes(raw_mutable_data(), 0, bytes());
+  } else {
+    fill(*this, value);
+  }
+}
+
+double Tensor::item() const {
+  ADJ_CHECK(numel_ == 1, "item: expected one element, tensor is {}", str());
+  const Tensor on_host = to(Device::cpu()).to(DType::f64);
+  return *on_host.data<double>();
+}
+
+void Tensor::copy_to_host(void* to, DType expected) const {
+  const void* from = address(expected);
+  runtime(device()).copy_to_host(to, from, bytes());
+}
+
+void convert(const Tensor& source, Tensor& to) {
+  ADJ_CHECK(source.numel() == to.numel() && source.device() == to.device(), "convert: from {} to {}",
+            source.str(), to.str());
+  ADJ_DISPATCH(source.device(), convert, source, to);
+}
+
+void fill(Tensor& tensor, double value) { ADJ_DISPATCH(tensor.device(), fill, tensor, value); }
+
+}  // namespace adj

@@ -1,0 +1,54 @@
+#include <adjoint/data/dataset.h>
+
+#include <algorithm>
+
+namespace adj {
+
+std::string_view name_of(Task task) {
+  switch (task) {
+    case Task::node_class:
+      return "node_class";
+    case Task::node_multilabel:
+      return "node_multilabel";
+    case Task::node_regression:
+      return "node_regression";
+    case Task::graph_class:
+      return "graph_class";
+    case Task::graph_regression:
+      return "graph_regression";
+    case Task::none:
+      return "none";
+  }
+  return "?";
+}
+
+int64_t Dataset::num_classes() const {
+  const Tensor& labels = graph_y ? graph_y : y;
+  if (classes > 0) return classes;
+  if (!labels) return 0;
+  return labels.dims() == 2 ? labels.size(1) : 1;
+}
+
+void Dataset::use_split(size_t k) {
+  ADJ_CHECK(k < splits.size(), "dataset {}: no split {}, it has {}", name, k, splits.size());
+  train = splits[k].train;
+  val = splits[k].val;
+  test = splits[k].test;
+}
+
+Dataset Dataset::to(Device device) const {
+  Dataset moved = *this;
+  moved.graph = graph.to(device);
+  moved.x = x.to(device);
+  for (Tensor* tensor : {&moved.edge_attr, &moved.y, &moved.train, &moved.val, &moved.test,
+                         &moved.graph_offsets, &moved.graph_y})
+    *tensor = tensor->to(device);
+  for (Split& split : moved.splits) {
+    split.train = split.train.to(device);
+    split.val = split.val.to(device);
+    split.test = split.test.to(device);
+  }
+  return moved;
+}
+
+}  // namespace adj

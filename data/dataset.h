@@ -1,0 +1,66 @@
+#pragma once
+
+#include <adjoint/data/features.h>
+#include <adjoint/graph/graph.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace adj {
+
+enum class Task : uint8_t {
+  node_class,
+  node_multilabel,
+  node_regression,
+  graph_class,
+  graph_regression,
+  none
+};
+std::string_view name_of(Task task);
+
+/// Node indices, int32, ascending or not, distinct, and no node in two parts.
+struct Split {
+  Tensor train, val, test;
+};
+
+/// What an HDF5 file of the schema holds (data/README.md): a graph, features, labels and splits.
+struct Dataset {
+  std::string name;
+  Task task = Task::none;
+  bool undirected = false;  ///< as the file says; graph.is_symmetric() is found from the edges
+  int64_t classes = 0;
+  Graph graph;
+  Tensor edge_attr;  ///< float32 [M, E] in CSR order, optional
+  Features x;        ///< [N, F], optional
+  Tensor y;          ///< int32 [N], or float32 [N, T] (multilabel, regression), optional
+  std::vector<Split> splits;
+  Tensor train, val, test;  ///< the split in use: splits[0] after loading
+  Tensor graph_offsets;     ///< int64 [G + 1], many graphs in one file, optional
+  Tensor graph_y;           ///< as y, one a graph
+
+  int64_t num_nodes() const { return graph.num_nodes(); }
+  int64_t num_features() const { return x ? x.cols() : 0; }
+  /// Classes, or columns of y.
+  int64_t num_classes() const;
+  Device device() const { return graph.device(); }
+  /// Sets train, val and test. Throws if there is no such split.
+  void use_split(size_t k);
+  Dataset to(Device device) const;
+};
+
+/// Reads and checks a file of the schema, version 1, onto the CPU. Throws DataError naming file, place and
+/// what was expected there: not HDF5, other format or newer version, missing or wrongly shaped or typed
+/// datasets, an index out of range (with its position), not-finite features, a label out of range, an empty
+/// split, an index repeated in or shared between parts of a split, a graph without nodes.
+Dataset load_dataset(const std::string& path);
+/// The same from memory, for embedded data; `name` stands for the path in messages.
+Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
+/// Writes the schema, edges in the order of the graph's CSR, compressed by `gzip` 1 to 9, or not at 0; the
+/// file appears under its name only when it is complete. Throws DataError.
+void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0);
+/// The dataset that the library carries with it: `make demo` and every program without --data.
+Dataset load_demo_dataset();
+
+}  // namespace adj

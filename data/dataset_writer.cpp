@@ -1,0 +1,66 @@
+#include <adjoint/data/dataset.h>
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/kernels/sparse/csr.h>
+
+namespace adj {
+
+namespace {
+
+void write_features(H5Writer& file, const Features& x) {
+  if (!x) return;
+  if (!x.is_sparse()) {
+    file.write("nodes/x", x.dense().to(DType::f32));
+    return;
+  }
+  const SparseMatrix& sparse = x.sparse();
+  file.attribute("nodes", "x_cols", sparse.cols());
+  file.write("nodes/x_indptr", sparse.pattern()->csr().offsets);
+  file.write("nodes/x_indices", sparse.pattern()->csr().indices);
+  file.write("nodes/x_data",
+             sparse.values() ? sparse.values().to(DType::f32) : Tensor::full({sparse.entries()}, 1.0));
+}
+
+void write_splits(H5Writer& file, const std::vector<Split>& splits) {
+  for (size_t k = 0; k < splits.size(); ++k) {
+    const std::string group = k == 0 ? "splits" : fmt::format("splits/{}", k);
+    file.write(group + "/train", splits[k].train);
+    file.write(group + "/val", splits[k].val);
+    file.write(group + "/test", splits[k].test);
+  }
+}
+
+/// Multilabel targets are bits.
+Tensor stored_labels(const Tensor& y, Task task) {
+  return task == Task::node_multilabel ? y.to(DType::u8) : y;
+}
+
+}  // namespace
+
+void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
+  ADJ_CHECK(dataset.graph, "save_dataset {}: the dataset has no graph", path);
+  H5Writer file(path, gzip);
+  file.attribute("", "format", std::string("adjoint.graph"));
+  file.attribute("", "version", int64_t{1});
+  file.attribute("", "name", dataset.name);
+  file.attribute("", "num_nodes", dataset.num_nodes());
+  file.attribute("", "num_classes", dataset.classes);
+  file.attribute("", "task", std::string(name_of(dataset.task)));
+  file.attribute("", "undirected", int64_t{dataset.undirected});
+
+  const Csr& edges = dataset.graph.in_edges();
+  Tensor dst = Tensor::empty({edges.entries()}, DType::i32, edges.device());
+  kernels::expand_rows({.a = edges, .row = dst});
+  file.write("edges/src", edges.indices);
+  file.write("edges/dst", dst);
+  if (dataset.graph.edge_weight()) file.write("edges/weight", dataset.graph.edge_weight());
+  if (dataset.edge_attr) file.write("edges/attr", dataset.edge_attr);
+
+  write_features(file, dataset.x);
+  if (dataset.y) file.write("nodes/y", stored_labels(dataset.y, dataset.task));
+  write_splits(file, dataset.splits);
+  if (dataset.graph_offsets) file.write("graphs/offsets", dataset.graph_offsets);
+  if (dataset.graph_y) file.write("graphs/y", dataset.graph_y);
+  file.commit();
+}
+
+}  // namespace adj

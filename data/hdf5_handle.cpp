@@ -1,0 +1,46 @@
+#include <adjoint/data/detail/hdf5_handle.h>
+
+#include <atomic>
+
+namespace adj::hdf5 {
+
+std::mutex& mutex() {
+  static std::mutex one;
+  return one;
+}
+
+std::string unique_name() {
+  static std::atomic<unsigned long> count{0};
+  return "adjoint-image-" + std::to_string(++count);
+}
+
+void quiet() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+std::string last_error() {
+  std::string message;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned n, const H5E_error2_t* error, void* to) {
+        if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(to) = error->desc;
+        return herr_t{0};
+      },
+      &message);
+  return message.empty() ? "unknown error of the HDF5 library" : message;
+}
+
+hid_t memory_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return H5T_NATIVE_FLOAT;
+    case DType::f64:
+      return H5T_NATIVE_DOUBLE;
+    case DType::i32:
+      return H5T_NATIVE_INT32;
+    case DType::i64:
+      return H5T_NATIVE_INT64;
+    default:
+      return H5T_NATIVE_UINT8;
+  }
+}
+
+}  // namespace adj::hdf5

@@ -1,0 +1,232 @@
+#include <adjoint/data/detail/hdf5_capture.h>
+#include <adjoint/data/detail/hdf5_handle.h>
+#include <adjoint/data/hdf5_file.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+// The file is made in memory, by HDF5's core driver, and then written by plain calls of the system: a full
+// disk is then an error with a reason, where HDF5 would be left with a file that it can neither write nor
+// close.
+
+namespace adj {
+
+namespace {
+
+using hdf5::Handle;
+
+constexpr size_t kGrowth = size_t{1} << 20;
+constexpr size_t kCompressFrom = 1024;      // bytes
+constexpr size_t kChunk = size_t{1} << 20;  // bytes
+
+hid_t file_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return H5T_IEEE_F32LE;
+    case DType::f64:
+      return H5T_IEEE_F64LE;
+    case DType::i32:
+      return H5T_STD_I32LE;
+    case DType::i64:
+      return H5T_STD_I64LE;
+    case DType::u8:
+      return H5T_STD_U8LE;
+    case DType::bf16:
+      break;
+  }
+  return -1;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+bool write_all(int descriptor, const std::vector<char>& bytes) {
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t wrote = ::write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    done += static_cast<size_t>(wrote);
+  }
+  return true;
+}
+
+/// A symbolic link stays one: what it points to is replaced.
+std::filesystem::path resolve(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+  return error ? std::filesystem::path(path) : target;
+}
+
+/// Puts `bytes` in the place of `path` in one step, durably.
+void replace_file(const std::string& path, const std::vector<char>& bytes) {
+  static std::atomic<unsigned> count{0};
+  const std::filesystem::path target = resolve(path);
+  const std::filesystem::path folder =
+      target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  const std::string temporary =
+      (folder / fmt::format(".{}.{}-{}.tmp", target.filename().string(), getpid(), ++count)).string();
+  std::error_code error;
+  if (std::filesystem::is_directory(target, error)) data_fail("{}: a folder, expected a file", path);
+
+  const auto give_up = [&](const char* what) {
+    const std::string reason = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    data_fail("{}: cannot {}: {}", path, what, reason);
+  };
+  {
+    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file.get() < 0) data_fail("{}: cannot write in its folder: {}", path, std::strerror(errno));
+    if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) give_up("write");
+  }
+  if (::rename(temporary.c_str(), target.c_str()) != 0) give_up("replace");
+  const Descriptor entry(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (entry.get() >= 0) (void)::fsync(entry.get());
+}
+
+}  // namespace
+
+struct H5Writer::Impl {
+  std::string path;
+  int gzip = 0;
+  Handle file;
+
+  [[noreturn]] void fail(const std::string& place) const {
+    data_fail("{}: {}: cannot be written: {}", path, place, hdf5::printable(hdf5::last_error()));
+  }
+
+  /// Opens what stands under `object`, or makes a group of it.
+  Handle open(const std::string& object) const {
+    if (object.empty()) return Handle(H5Gopen2(file.get(), "/", H5P_DEFAULT), H5Gclose);
+    for (size_t end = object.find('/');; end = object.find('/', end + 1)) {
+      const std::string part = object.substr(0, end);
+      if (H5Lexists(file.get(), part.c_str(), H5P_DEFAULT) <= 0) {
+        const Handle plist(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+        H5Pset_obj_track_times(plist.get(), false);
+        const Handle group(H5Gcreate2(file.get(), part.c_str(), H5P_DEFAULT, plist.get(), H5P_DEFAULT),
+                           H5Gclose);
+        if (!group) fail(part);
+      }
+      if (end == std::string::npos) break;
+    }
+    return Handle(H5Oopen(file.get(), object.c_str(), H5P_DEFAULT), H5Oclose);
+  }
+
+  void put_attribute(const std::string& object, const std::string& name, hid_t stored, hid_t given,
+                     const void* value) {
+    const Handle owner = open(object);
+    const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+    if (owner && H5Aexists(owner.get(), name.c_str()) > 0) H5Adelete(owner.get(), name.c_str());
+    const Handle attribute(
+        owner ? H5Acreate2(owner.get(), name.c_str(), stored, space.get(), H5P_DEFAULT, H5P_DEFAULT) : -1,
+        H5Aclose);
+    if (!attribute || H5Awrite(attribute.get(), given, value) < 0)
+      fail(fmt::format("attribute {}@{}", object, name));
+  }
+};
+
+H5Writer::H5Writer(std::string path, int gzip) : impl_(std::make_unique<Impl>()) {
+  ADJ_CHECK(gzip >= 0 && gzip <= 9, "hdf5: gzip level {}, expected 0 to 9", gzip);
+  const std::lock_guard lock(hdf5::mutex());
+  hdf5::quiet();
+  impl_->path = std::move(path);
+  impl_->gzip = gzip;
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fapl_core(access.get(), kGrowth, false);
+  H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
+  const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_obj_track_times(creation.get(), false);
+  impl_->file =
+      Handle(H5Fcreate(hdf5::unique_name().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
+  if (!impl_->file) impl_->fail("image in memory");
+}
+
+H5Writer::~H5Writer() {
+  const std::lock_guard lock(hdf5::mutex());
+  impl_.reset();
+}
+
+void H5Writer::write(const std::string& path, const Tensor& tensor) {
+  const Tensor host = tensor.to(Device::cpu());
+  ADJ_CHECK(host && file_type(host.dtype()) >= 0, "hdf5: {} is {}, expected any dtype but bfloat16", path,
+            host.str());
+  const std::lock_guard lock(hdf5::mutex());
+  const auto slash = path.rfind('/');
+  if (slash != std::string::npos && !impl_->open(path.substr(0, slash))) impl_->fail(path);
+
+  std::vector<hsize_t> extents;
+  for (int d = 0; d < host.dims(); ++d) extents.push_back(static_cast<hsize_t>(host.size(d)));
+  const Handle space(
+      extents.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(host.dims(), extents.data(), nullptr),
+      H5Sclose);
+  const Handle plist(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_obj_track_times(plist.get(), false);
+  if (impl_->gzip > 0 && host.dims() > 0 && host.bytes() >= kCompressFrom) {
+    const size_t row = host.bytes() / extents[0];
+    extents[0] = std::clamp<hsize_t>(kChunk / row, 1, extents[0]);
+    H5Pset_chunk(plist.get(), host.dims(), extents.data());
+    H5Pset_shuffle(plist.get());
+    H5Pset_deflate(plist.get(), static_cast<unsigned>(impl_->gzip));
+  }
+  const Handle dataset(H5Dcreate2(impl_->file.get(), path.c_str(), file_type(host.dtype()), space.get(),
+                                  H5P_DEFAULT, plist.get(), H5P_DEFAULT),
+                       H5Dclose);
+  if (!dataset) impl_->fail(path);
+  if (host.bytes() > 0 && H5Dwrite(dataset.get(), hdf5::memory_type(host.dtype()), H5S_ALL, H5S_ALL,
+                                   H5P_DEFAULT, host.raw_data()) < 0)
+    impl_->fail(path);
+}
+
+void H5Writer::attribute(const std::string& object, const std::string& name, int64_t value) {
+  const std::lock_guard lock(hdf5::mutex());
+  impl_->put_attribute(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+void H5Writer::attribute(const std::string& object, const std::string& name, double value) {
+  const std::lock_guard lock(hdf5::mutex());
+  impl_->put_attribute(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+}
+
+void H5Writer::attribute(const std::string& object, const std::string& name, const std::string& value) {
+  const std::lock_guard lock(hdf5::mutex());
+  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), H5T_VARIABLE);
+  H5Tset_cset(type.get(), H5T_CSET_UTF8);
+  const char* text = value.c_str();
+  impl_->put_attribute(object, name, type.get(), type.get(), &text);
+}
+
+void H5Writer::commit() {
+  std::vector<char> image;
+  {
+    const std::lock_guard lock(hdf5::mutex());
+    ADJ_CHECK(impl_->file, "hdf5: {} was committed before", impl_->path);
+    if (H5Fflush(impl_->file.get(), H5F_SCOPE_GLOBAL) < 0) impl_->fail("image in memory");
+    const ssize_t bytes = H5Fget_file_image(impl_->file.get(), nullptr, 0);
+    if (bytes <= 0) impl_->fail("image in memory");
+    image.resize(static_cast<size_t>(bytes));
+    if (H5Fget_file_image(impl_->file.get(), image.data(), image.size()) != bytes)
+      impl_->fail("image in memory");
+    impl_->file.reset();
+  }
+  replace_file(impl_->path, image);
+}
+
+}  // namespace adj

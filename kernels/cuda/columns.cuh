@@ -1,0 +1,168 @@
+#pragma once
+
+// Passes over a matrix [rows, width] in which a thread keeps to one pack of columns and walks down the rows:
+// what belongs to a column stays in registers, and nothing is divided. A block covers a tile of packs, side
+// by side, by as many rows as its threads allow.
+
+#include <adjoint/kernels/cuda/reduction.cuh>
+
+namespace adj::kernels::cuda {
+
+struct ColumnTile {
+  int64_t packs;       // in a row
+  int packs_per_tile;  // at most 256 bytes of a row
+  int rows_per_step;   // that a block covers at once
+  int64_t tiles;
+};
+
+/// For rows of `width` values, N of them to a pack (N divides `width`).
+inline ColumnTile column_tile(int64_t width, int n) {
+  const int64_t packs = width / n;
+  const int most = n == 1 ? 32 : std::max(64 / n, 1);
+  const int per_tile = static_cast<int>(std::clamp<int64_t>(packs, 1, std::min(most, 32)));
+  return {packs, per_tile, kBlockThreads / per_tile, ceil_div(packs, per_tile)};
+}
+
+/// Where a thread stands in its tile.
+struct ColumnPlace {
+  int lane;      // in the tile
+  int group;     // row within a step; threads that are left over have none
+  int64_t pack;  // of the row
+  bool active;
+
+  __device__ ColumnPlace(const ColumnTile& tile, int64_t first_tile)
+      : lane(static_cast<int>(threadIdx.x) % tile.packs_per_tile),
+        group(static_cast<int>(threadIdx.x) / tile.packs_per_tile),
+        pack((first_tile + blockIdx.x) * tile.packs_per_tile + lane),
+        active(group < tile.rows_per_step && pack < tile.packs) {}
+};
+
+// Body: `Columns open(pack)` reads what belongs to the columns; `void row(Columns, row, pack)` writes a pack.
+template <class Body>
+__global__ void __launch_bounds__(kBlockThreads)
+    map_columns_kernel(int64_t rows, ColumnTile tile, Body body) {
+  begin_overlapping();
+  const ColumnPlace at(tile, 0);
+  if (!at.active) return;
+  const auto columns = body.open(at.pack);
+  const int64_t step = int64_t{gridDim.y} * tile.rows_per_step;
+#pragma unroll 2
+  for (int64_t row = blockIdx.y * int64_t{tile.rows_per_step} + at.group; row < rows; row += step)
+    body.row(columns, row, at.pack);
+}
+
+/// body.row(columns, row, pack) for every pack of N columns of every row.
+template <int N, class Body>
+void map_columns(const char* name, int device, int64_t rows, int64_t width, const Body& body) {
+  constexpr int kRowsPerThread = 8;
+  const ColumnTile tile = column_tile(width, N);
+  const int64_t row_blocks = std::min<int64_t>(ceil_div(rows, tile.rows_per_step * kRowsPerThread), 65535);
+  launch(name,
+         {.device = device,
+          .blocks = {static_cast<unsigned>(tile.tiles), static_cast<unsigned>(row_blocks)},
+          .overlaps = true},
+         map_columns_kernel<Body>, rows, tile, body);
+}
+
+/// Sums each of the K * N values over the groups of the block, into group 0's threads.
+template <int K, int N>
+__device__ __forceinline__ void sum_over_groups(double (&sum)[K][N], const ColumnTile& tile, int group) {
+  __shared__ double shared[K * N][kBlockThreads];
+#pragma unroll
+  for (int i = 0; i < K * N; ++i) shared[i][threadIdx.x] = sum[i / N][i % N];
+  for (int count = tile.rows_per_step; count > 1;) {
+    const int half = (count + 1) / 2;
+    __syncthreads();
+    if (group < count - half) {
+#pragma unroll
+      for (int i = 0; i < K * N; ++i)
+        shared[i][threadIdx.x] += shared[i][threadIdx.x + half * tile.packs_per_tile];
+    }
+    count = half;
+  }
+#pragma unroll
+  for (int i = 0; i < K * N; ++i) sum[i / N][i % N] = shared[i][threadIdx.x];
+  __syncthreads();  // before the next use
+}
+
+// Body: `Columns open(pack)`; `void add(Columns, row, pack, sum)` adds a row's share to double sum[K][N];
+// `void finish(column, total)` takes double total[K], once for each column.
+template <int K, int N, class Body>
+__global__ void __launch_bounds__(kBlockThreads)
+    sum_columns_kernel(int64_t rows, ColumnTile tile, int64_t first_tile, Body body, double* partial,
+                       unsigned* counters) {
+  begin_overlapping();
+  const ColumnPlace at(tile, first_tile);
+  double sum[K][N] = {};
+  if (at.active) {
+    const auto columns = body.open(at.pack);
+    const int64_t step = int64_t{gridDim.y} * tile.rows_per_step;
+#pragma unroll 4
+    for (int64_t row = blockIdx.y * int64_t{tile.rows_per_step} + at.group; row < rows; row += step)
+      body.add(columns, row, at.pack, sum);
+  }
+  sum_over_groups<K, N>(sum, tile, at.group);
+
+  if (gridDim.y > 1) {
+    // partial[block][k][column], the columns of all tiles side by side.
+    const int64_t width = tile.packs * N, column = at.pack * N;
+    if (at.active && at.group == 0) {
+#pragma unroll
+      for (int k = 0; k < K; ++k)
+#pragma unroll
+        for (int c = 0; c < N; ++c) partial[(int64_t{blockIdx.y} * K + k) * width + column + c] = sum[k][c];
+    }
+    if (!is_last_block(counters + blockIdx.x, gridDim.y)) return;
+#pragma unroll
+    for (int i = 0; i < K * N; ++i) sum[i / N][i % N] = 0.0;
+    if (at.active) {
+      for (unsigned b = at.group; b < gridDim.y; b += tile.rows_per_step)
+#pragma unroll
+        for (int k = 0; k < K; ++k)
+#pragma unroll
+          for (int c = 0; c < N; ++c)
+            sum[k][c] += __ldcg(partial + (int64_t{b} * K + k) * width + column + c);
+    }
+    sum_over_groups<K, N>(sum, tile, at.group);
+  }
+  if (at.active && at.group == 0) {
+#pragma unroll
+    for (int c = 0; c < N; ++c) {
+      double total[K];
+#pragma unroll
+      for (int k = 0; k < K; ++k) total[k] = sum[k][c];
+      body.finish(at.pack * N + c, total);
+    }
+  }
+}
+
+/// K sums per column over all rows, in one launch; each column is finished once, with zeros where there are
+/// no rows.
+template <int K, int N, class Body>
+void sum_over_rows(const char* name, int device, int64_t rows, int64_t width, const Body& body) {
+  constexpr int kRowsPerThread = 4;
+  const ColumnTile tile = column_tile(width, N);
+  if (tile.packs == 0) return;
+  const int64_t wanted = ceil_div(rows, tile.rows_per_step * kRowsPerThread);
+  const int64_t most = std::max<int64_t>(int64_t{properties(device).multiprocessors} * 4 / tile.tiles, 1);
+  const int64_t row_blocks = std::clamp<int64_t>(wanted, 1, most);
+  Tensor partial = partials(device, row_blocks > 1 ? row_blocks * K * width : 0);
+  for (int64_t first = 0; first < tile.tiles; first += kArrivalCounters) {
+    const auto tiles = static_cast<unsigned>(std::min<int64_t>(tile.tiles - first, kArrivalCounters));
+    launch(name, {.device = device, .blocks = {tiles, static_cast<unsigned>(row_blocks)}, .overlaps = true},
+           sum_columns_kernel<K, N, Body>, rows, tile, first, body, partial.mutable_data<double>(),
+           arrival_counters(device));
+  }
+}
+
+/// Calls `f.template operator()<N>()` with the widest pack that aligned rows of `width` values of T allow.
+template <class T, class F>
+void dispatch_pack(int64_t width, bool aligned, F&& f) {
+  if (aligned && width % kVectorWidth<T> == 0) {
+    f.template operator()<kVectorWidth<T>>();
+  } else {
+    f.template operator()<1>();
+  }
+}
+
+}  // namespace adj::kernels::cuda

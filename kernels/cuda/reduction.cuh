@@ -1,0 +1,108 @@
+#pragma once
+
+// Sums in a fixed order: a thread's share of the items, a tree over the block's threads, and then the last
+// block to finish merges what all blocks left, in block order. Which block that is changes nothing. The
+// shares depend on the sizes and the device alone, so the same device gives the same bits. Accumulators are
+// double (or int64): the arithmetic is hidden behind the loads.
+
+#include <adjoint/kernels/cuda/map.cuh>
+
+namespace adj::kernels::cuda {
+
+/// Sum over the 2^k lanes that differ from this one in the lower k bits, the same on all of them.
+template <int kLanes, class T>
+__device__ __forceinline__ T sum_of_lanes(T value) {
+#pragma unroll
+  for (int offset = kLanes / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+  return value;
+}
+
+template <int kLanes, class T>
+__device__ __forceinline__ T largest_of_lanes(T value) {
+#pragma unroll
+  for (int offset = kLanes / 2; offset > 0; offset /= 2) {
+    const T other = __shfl_xor_sync(0xffffffffu, value, offset);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+/// Sum over a block of kBlockThreads, valid in thread 0.
+template <class T>
+__device__ T sum_of_block(T value) {
+  constexpr int kWarps = kBlockThreads / 32;
+  __shared__ T of_warp[kWarps];
+  value = sum_of_lanes<32>(value);
+  __syncthreads();  // earlier readers of of_warp are done
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+  __syncthreads();
+  T sum{};
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) sum += of_warp[w];
+  }
+  return sum;
+}
+
+/// After every thread has left its results in global memory: is this the last of `blocks` blocks to arrive at
+/// the counter? The last one sees the results of all (it must read them by __ldcg) and sets the counter back.
+__device__ __forceinline__ bool is_last_block(unsigned* counter, unsigned blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(counter, 1u) == blocks - 1;
+    if (last) *counter = 0;
+  }
+  __syncthreads();
+  if (last) __threadfence();
+  return last;
+}
+
+/// finish(sum over the grid of `value`) in one thread. `partial` has room for a value per block.
+template <class Acc, class Finish>
+__device__ void finish_grid_sum(Acc value, const Finish& finish, Acc* partial, unsigned* counter) {
+  value = sum_of_block(value);
+  if (gridDim.x > 1) {
+    if (threadIdx.x == 0) partial[blockIdx.x] = value;
+    if (!is_last_block(counter, gridDim.x)) return;
+    Acc share{};
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlockThreads) share += __ldcg(partial + b);
+    value = sum_of_block(share);
+  }
+  if (threadIdx.x == 0) finish(value);
+}
+
+template <class Acc, class Load, class Finish>
+__global__ void __launch_bounds__(kBlockThreads)
+    flat_sum_kernel(int64_t items, Load load, Finish finish, Acc* partial, unsigned* counter) {
+  begin_overlapping();
+  Acc sum{};
+  const int64_t step = int64_t{gridDim.x} * kBlockThreads;
+#pragma unroll 4
+  for (int64_t i = blockIdx.x * int64_t{kBlockThreads} + threadIdx.x; i < items; i += step) sum += load(i);
+  finish_grid_sum(sum, finish, partial, counter);
+}
+
+/// Blocks for a sum over `items` whose blocks each leave a partial result; at least one.
+inline unsigned blocks_for_sum(int device, int64_t items, int per_block = kBlockThreads) {
+  const int64_t most = int64_t{properties(device).multiprocessors} * 4;
+  return static_cast<unsigned>(std::clamp<int64_t>(ceil_div(items, per_block), 1, most));
+}
+
+/// Room for a double or int64 per block.
+inline Tensor partials(int device, int64_t count) {
+  return Tensor::empty({count}, DType::f64, Device::cuda(device));
+}
+
+/// finish(Σ load(i)) over i in [0, items), in one launch. Both are functors to copy to the device.
+template <class Acc, class Load, class Finish>
+void flat_sum(const char* name, int device, int64_t items, const Load& load, const Finish& finish) {
+  static_assert(sizeof(Acc) == sizeof(double));
+  const unsigned blocks = blocks_for_sum(device, items, 4 * kBlockThreads);
+  Tensor partial = partials(device, blocks);
+  launch(name, {.device = device, .blocks = blocks, .overlaps = true}, flat_sum_kernel<Acc, Load, Finish>,
+         items, load, finish, static_cast<Acc*>(partial.raw_mutable_data()), arrival_counters(device));
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,221 @@
+// Matrix products by cuBLASLt. It thinks in columns: our row-major C[M,N] is its C^T[N,M] = op(B)^T op(A)^T,
+// so the operands change places and nothing is transposed. What it is told about a product, and the algorithm
+// that its heuristic picks, is kept per shape. Only algorithms that sum in a fixed order are allowed, and the
+// heuristic's first choice is taken rather than the fastest of some measured ones, which could be another one
+// in the next run.
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/cuda/check_cublas.h>
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/dense/gemm.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+
+#include <compare>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace adj::kernels::cuda {
+
+using namespace adj::cuda;
+
+namespace {
+
+constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what NVIDIA advises for Hopper
+constexpr size_t kMostPlans = 1024;
+constexpr uint32_t kReductions =
+    CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+
+/// All that a plan depends on.
+struct Product {
+  DType dtype;
+  MatmulPrecision precision;
+  bool trans_a, trans_b, bias, relu;
+  uint32_t align_a, align_b, align_c;
+  int64_t m, n, k;
+  auto operator<=>(const Product&) const = default;
+};
+
+template <class Handle, cublasStatus_t (*kDestroy)(Handle)>
+class Owned {
+ public:
+  Owned() = default;
+  ~Owned() {
+    if (handle_ != nullptr) (void)kDestroy(handle_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  Handle* out() { return &handle_; }
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+};
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+
+struct Plan {
+  Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> product;
+  Layout first, second, result;  // B, A and C
+  cublasLtMatmulAlgo_t algorithm{};
+  bool found = false;
+};
+
+template <class T>
+void set(cublasLtMatmulDesc_t descriptor, cublasLtMatmulDescAttributes_t attribute, const T& value) {
+  ADJ_CUBLAS_CHECK(cublasLtMatmulDescSetAttribute(descriptor, attribute, &value, sizeof(value)));
+}
+template <class T>
+void set(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute,
+         const T& value) {
+  ADJ_CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)));
+}
+
+cublasComputeType_t compute_type(const Product& p) {
+  if (p.dtype == DType::f64) return CUBLAS_COMPUTE_64F;
+  switch (p.precision) {
+    case MatmulPrecision::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case MatmulPrecision::bf16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default:
+      return CUBLAS_COMPUTE_32F;
+  }
+}
+
+uint32_t alignment_of(const void* address) {
+  const auto bits = reinterpret_cast<uintptr_t>(address);
+  return static_cast<uint32_t>(std::min<uintptr_t>(bits & (~bits + 1), 256));
+}
+
+class Library {
+ public:
+  explicit Library(int device) {
+    use_device(device);
+    const RelaxedCapture relaxed;
+    const MemoryPoolScope shared(nullptr);  // the workspace outlives whatever pool is in scope
+    ADJ_CUBLAS_CHECK(cublasLtCreate(&handle_));
+    workspace_ = Tensor::empty({static_cast<int64_t>(kWorkspaceBytes)}, DType::u8, Device::cuda(device));
+  }
+
+  /// False where cuBLASLt has no algorithm with this epilogue.
+  bool run(const Product& p, const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
+    const int device = c.device().index;
+    use_device(device);
+    const std::lock_guard lock(mutex_);
+    const Plan& plan = plan_for(p, bias);
+    if (!plan.found) return false;
+    if (p.bias) set(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data());
+    // float32 for float32 products, float64 for float64 ones.
+    const float one = 1.0f, zero = 0.0f;
+    const double one64 = one, zero64 = zero;
+    const bool wide = p.dtype == DType::f64;
+    void* to = c.raw_mutable_data();
+    ADJ_CUBLAS_CHECK(cublasLtMatmul(
+        handle_, plan.product.get(), wide ? static_cast<const void*>(&one64) : &one, b.raw_data(),
+        plan.first.get(), a.raw_data(), plan.second.get(), wide ? static_cast<const void*>(&zero64) : &zero,
+        to, plan.result.get(), to, plan.result.get(), &plan.algorithm, workspace_.raw_mutable_data(),
+        kWorkspaceBytes, current_stream(device)));
+    return true;
+  }
+
+ private:
+  const Plan& plan_for(const Product& p, const Tensor& bias) {
+    if (const auto found = plans_.find(p); found != plans_.end()) return *found->second;
+    if (plans_.size() >= kMostPlans) plans_.clear();
+    return *plans_.emplace(p, make_plan(p, bias)).first->second;
+  }
+
+  std::unique_ptr<Plan> make_plan(const Product& p, const Tensor& bias) {
+    auto plan = std::make_unique<Plan>();
+    const cudaDataType_t type = p.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F;
+    ADJ_CUBLAS_CHECK(cublasLtMatmulDescCreate(plan->product.out(), compute_type(p), type));
+    const cublasLtMatmulDesc_t product = plan->product.get();
+    set(product, CUBLASLT_MATMUL_DESC_TRANSA, p.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(product, CUBLASLT_MATMUL_DESC_TRANSB, p.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(product, CUBLASLT_MATMUL_DESC_EPILOGUE,
+        p.bias ? (p.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS)
+               : (p.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT));
+    if (p.bias) set(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data());
+
+    const auto layout = [&](Layout& made, int64_t rows, int64_t columns) {
+      ADJ_CUBLAS_CHECK(cublasLtMatrixLayoutCreate(made.out(), type, static_cast<uint64_t>(rows),
+                                                  static_cast<uint64_t>(columns), rows));
+    };
+    p.trans_b ? layout(plan->first, p.k, p.n) : layout(plan->first, p.n, p.k);
+    p.trans_a ? layout(plan->second, p.m, p.k) : layout(plan->second, p.k, p.m);
+    layout(plan->result, p.n, p.m);
+
+    Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
+    ADJ_CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(preference.out()));
+    set(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(kWorkspaceBytes));
+    set(preference.get(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kReductions);
+    set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.align_b);
+    set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.align_a);
+    set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.align_c);
+    set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, p.align_c);
+    cublasLtMatmulHeuristicResult_t result{};
+    int count = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle_, product, plan->first.get(), plan->second.get(), plan->result.get(), plan->result.get(),
+        preference.get(), 1, &result, &count);
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED) ADJ_CUBLAS_CHECK(status);
+    plan->found = status == CUBLAS_STATUS_SUCCESS && count > 0 && result.state == CUBLAS_STATUS_SUCCESS;
+    plan->algorithm = result.algo;
+    return plan;
+  }
+
+  std::mutex mutex_;
+  cublasLtHandle_t handle_ = nullptr;
+  Tensor workspace_;
+  std::map<Product, std::unique_ptr<Plan>> plans_;
+};
+
+Library& library(int device) {
+  // Never destroyed: CUDA may be gone by the time statics are.
+  static auto* mutex = new std::mutex;
+  static auto* libraries = new std::map<int, std::unique_ptr<Library>>;
+  const std::lock_guard lock(*mutex);
+  auto& made = (*libraries)[device];
+  if (!made) made = std::make_unique<Library>(device);
+  return *made;
+}
+
+}  // namespace
+
+void gemm(const GemmArgs& args) {
+  if (args.c.numel() == 0) return;
+  const auto finish = [&](bool with_bias, bool with_relu) {
+    if (with_bias) add_bias({.x = args.c, .bias = args.bias, .y = args.c});
+    if (with_relu) activate({.activation = Activation::relu, .x = args.c, .y = args.c});
+  };
+  const bool transposed_a = args.trans_a == Transpose::yes, transposed_b = args.trans_b == Transpose::yes;
+  const bool relu = args.activation == Activation::relu;
+  const int64_t k = transposed_a ? args.a.size(0) : args.a.size(1);
+  if (k == 0) {
+    args.c.zero_();
+    return finish(static_cast<bool>(args.bias), relu);
+  }
+  const bool wide = args.c.dtype() == DType::f64;  // for gradient checks: the plain product is enough
+  const bool aligned_bias = !args.bias || aligned_to_16(args.bias.raw_data());
+  Product product{args.c.dtype(),
+                  wide ? MatmulPrecision::exact : matmul_precision(),
+                  transposed_a,
+                  transposed_b,
+                  !wide && args.bias && aligned_bias,
+                  !wide && relu && aligned_bias,
+                  alignment_of(args.a.raw_data()),
+                  alignment_of(args.b.raw_data()),
+                  alignment_of(args.c.raw_data()),
+                  args.c.size(0),
+                  args.c.size(1),
+                  k};
+  Library& lt = library(args.c.device().index);
+  if (!lt.run(product, args.a, args.b, args.bias, args.c)) {
+    product.bias = product.relu = false;
+    ADJ_CHECK(lt.run(product, args.a, args.b, args.bias, args.c),
+              "gemm: cuBLASLt has no algorithm for {} times {}, K = {}, to {}", args.a.str(), args.b.str(), k,
+              args.c.str());
+  }
+  finish(args.bias && !product.bias, relu && !product.relu);
+}
+
+}  // namespace adj::kernels::cuda

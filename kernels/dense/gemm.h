@@ -1,0 +1,56 @@
+#pragma once
+
+#include <adjoint/kernels/elementwise/activation.h>
+
+#include <atomic>
+
+namespace adj {
+
+/// How float32 matrix products are computed on a GPU. exact: float32 throughout. tf32, bf16: tensor cores
+/// with operands rounded to 10 or 7 bits of mantissa, float32 accumulation; only when asked for. The CPU is
+/// always exact.
+enum class MatmulPrecision : uint8_t { exact, tf32, bf16 };
+
+namespace detail {
+inline std::atomic<MatmulPrecision> matmul_precision{MatmulPrecision::exact};
+}
+/// For the whole process, from the next product on.
+inline void set_matmul_precision(MatmulPrecision precision) { detail::matmul_precision = precision; }
+inline MatmulPrecision matmul_precision() { return detail::matmul_precision; }
+
+namespace kernels {
+
+enum class Transpose : bool { no, yes };
+
+/// C[M,N] = act(op(A) op(B) + bias), row-major, op = transpose where asked; `bias` [N] optional;
+/// act none or relu. float32 by oneDNN where present, else Eigen; float64 by Eigen; cuBLASLt on a GPU. M, N
+/// or K may be 0 (K = 0 gives act(bias)).
+struct GemmArgs {
+  const Tensor& a;
+  Transpose trans_a = Transpose::no;
+  const Tensor& b;
+  Transpose trans_b = Transpose::no;
+  const Tensor& bias = kAbsent;
+  Activation activation = Activation::none;
+  Tensor& c;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_matrix("gemm", "a", a);
+    check_matrix("gemm", "b", b);
+    const bool turned_a = trans_a == Transpose::yes, turned_b = trans_b == Transpose::yes;
+    const int64_t m = a.size(turned_a ? 1 : 0), k = a.size(turned_a ? 0 : 1), n = b.size(turned_b ? 0 : 1);
+    ADJ_CHECK(k == b.size(turned_b ? 1 : 0), "gemm: a{} is {}, b{} is {}: inner extents differ",
+              turned_a ? " (transposed)" : "", a.str(), turned_b ? " (transposed)" : "", b.str());
+    check_tensor("gemm", "b", b, b.shape(), a.dtype(), a.device());
+    if (bias) check_tensor("gemm", "bias", bias, {n}, a.dtype(), a.device());
+    check_tensor("gemm", "c", c, {m, n}, a.dtype(), a.device());
+    check_fused("gemm", activation);
+    ADJ_CHECK(!c.shares_storage_with(a) && !c.shares_storage_with(b),
+              "gemm: c cannot share storage with a or b");
+  }
+};
+ADJ_KERNEL(gemm, GemmArgs)
+
+}  // namespace kernels
+}  // namespace adj

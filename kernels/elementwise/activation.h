@@ -1,0 +1,73 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+#include <string_view>
+
+namespace adj {
+
+/// Element-wise non-linearities. leaky_relu has a slope below zero; elu has alpha
+/// 1 (Clevert et al. 2016); gelu is the exact x Φ(x) by erf (Hendrycks & Gimpel 2016).
+enum class Activation : uint8_t { none, relu, leaky_relu, elu, gelu };
+
+/// leaky_relu's slope below zero where none is given.
+inline constexpr float kLeakySlope = 0.01f;
+
+constexpr std::string_view name_of(Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return "none";
+    case Activation::relu:
+      return "relu";
+    case Activation::leaky_relu:
+      return "leaky_relu";
+    case Activation::elu:
+      return "elu";
+    case Activation::gelu:
+      return "gelu";
+  }
+  return "?";
+}
+
+namespace kernels {
+
+/// Only none and relu are part of another kernel's pass over memory.
+inline void check_fused(std::string_view op, Activation activation) {
+  ADJ_CHECK(activation == Activation::none || activation == Activation::relu,
+            "{}: activation {}, expected none or relu", op, name_of(activation));
+}
+
+/// y = act(x), any shape. `y` may be `x`. `slope` is leaky_relu's.
+struct ActivateArgs {
+  Activation activation;
+  float slope = kLeakySlope;
+  const Tensor& x;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_float("activate", "x", x);
+    check_like("activate", "y", y, x);
+  }
+};
+ADJ_KERNEL(activate, ActivateArgs)
+
+/// dx = dy * act'(x), any shape. `dx` may be `dy`.
+struct ActivateBackwardArgs {
+  Activation activation;
+  float slope = kLeakySlope;
+  const Tensor& x;
+  const Tensor& dy;
+  Tensor& dx;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_float("activate_backward", "x", x);
+    check_like("activate_backward", "dy", dy, x);
+    check_like("activate_backward", "dx", dx, x);
+  }
+};
+ADJ_KERNEL(activate_backward, ActivateBackwardArgs)
+
+}  // namespace kernels
+}  // namespace adj

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <adjoint/kernels/cpu/vector_math.h>
+#include <adjoint/kernels/elementwise/activation.h>
+
+namespace adj::kernels::cpu {
+
+/// act(x) for one element; `slope` is leaky_relu's.
+template <Activation A, class T>
+inline T activated(T x, [[maybe_unused]] T slope) {
+  if constexpr (A == Activation::relu) {
+    return x < T{0} ? T{0} : x;
+  } else if constexpr (A == Activation::leaky_relu) {
+    return x < T{0} ? slope * x : x;
+  } else if constexpr (A == Activation::elu) {
+    const T below = x < T{0} ? x : T{0}, above = x < T{0} ? T{0} : x;
+    return above + fast_expm1(below);
+  } else if constexpr (A == Activation::gelu) {
+    return x * fast_normal(x).cdf;
+  } else {
+    return x;
+  }
+}
+
+/// act'(x); 0 at relu's corner.
+template <Activation A, class T>
+inline T activation_slope(T x, [[maybe_unused]] T slope) {
+  if constexpr (A == Activation::relu) {
+    return x > T{0} ? T{1} : T{0};
+  } else if constexpr (A == Activation::leaky_relu) {
+    return x > T{0} ? T{1} : slope;
+  } else if constexpr (A == Activation::elu) {
+    return fast_exp(x < T{0} ? x : T{0});
+  } else if constexpr (A == Activation::gelu) {
+    const Normal<T> normal = fast_normal(x);
+    return normal.cdf + x * normal.density;
+  } else {
+    return T{1};
+  }
+}
+
+/// Calls `f.template operator()<A>()` with A = `activation`.
+template <class F>
+decltype(auto) dispatch_activation(Activation activation, F&& f) {
+  switch (activation) {
+    case Activation::relu:
+      return f.template operator()<Activation::relu>();
+    case Activation::leaky_relu:
+      return f.template operator()<Activation::leaky_relu>();
+    case Activation::elu:
+      return f.template operator()<Activation::elu>();
+    case Activation::gelu:
+      return f.template operator()<Activation::gelu>();
+    default:
+      return f.template operator()<Activation::none>();
+  }
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,45 @@
+#include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/elementwise/cuda/activation_functions.cuh>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+template <Activation A, class T>
+struct Activate {
+  T slope;
+  __device__ T operator()(T x) const { return activated<A>(x, slope); }
+};
+
+template <Activation A, class T>
+struct ActivateBackward {
+  T slope;
+  __device__ T operator()(T x, T dy) const { return dy * activation_slope<A>(x, slope); }
+};
+
+}  // namespace
+
+void activate(const ActivateArgs& args) {
+  const Activation activation = args.activation;
+  const float slope = args.slope;
+  dispatch_float(args.x.dtype(), "activate", [&]<class T>() {
+    dispatch_activation(activation, [&]<Activation A>() {
+      map("activate", args.x.device().index, args.x.numel(), Activate<A, T>{static_cast<T>(slope)},
+          args.y.mutable_data<T>(), args.x.data<T>());
+    });
+  });
+}
+
+void activate_backward(const ActivateBackwardArgs& args) {
+  const Activation activation = args.activation;
+  const float slope = args.slope;
+  dispatch_float(args.x.dtype(), "activate_backward", [&]<class T>() {
+    dispatch_activation(activation, [&]<Activation A>() {
+      map("activate_backward", args.x.device().index, args.x.numel(),
+          ActivateBackward<A, T>{static_cast<T>(slope)}, args.dx.mutable_data<T>(), args.x.data<T>(),
+          args.dy.data<T>());
+    });
+  });
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <adjoint/kernels/elementwise/activation.h>
+
+namespace adj::kernels::cuda {
+
+/// act(x) for one element; `slope` is leaky_relu's.
+template <Activation A, class T>
+__device__ __forceinline__ T activated(T x, [[maybe_unused]] T slope) {
+  if constexpr (A == Activation::relu) {
+    return x < T{0} ? T{0} : x;
+  } else if constexpr (A == Activation::leaky_relu) {
+    return x < T{0} ? slope * x : x;
+  } else if constexpr (A == Activation::elu) {
+    return x < T{0} ? expm1(x) : x;
+  } else if constexpr (A == Activation::gelu) {
+    return x * normcdf(x);
+  } else {
+    return x;
+  }
+}
+
+/// act'(x); 0 at relu's corner.
+template <Activation A, class T>
+__device__ __forceinline__ T activation_slope(T x, [[maybe_unused]] T slope) {
+  if constexpr (A == Activation::relu) {
+    return x > T{0} ? T{1} : T{0};
+  } else if constexpr (A == Activation::leaky_relu) {
+    return x > T{0} ? T{1} : slope;
+  } else if constexpr (A == Activation::elu) {
+    return x > T{0} ? T{1} : exp(x);
+  } else if constexpr (A == Activation::gelu) {
+    constexpr T kDensity = static_cast<T>(0.39894228040143267794);  // 1 / sqrt(2 pi)
+    return normcdf(x) + x * kDensity * exp(T{-0.5} * x * x);
+  } else {
+    return T{1};
+  }
+}
+
+/// Calls `f.template operator()<A>()` with A = `activation`.
+template <class F>
+decltype(auto) dispatch_activation(Activation activation, F&& f) {
+  switch (activation) {
+    case Activation::relu:
+      return f.template operator()<Activation::relu>();
+    case Activation::leaky_relu:
+      return f.template operator()<Activation::leaky_relu>();
+    case Activation::elu:
+      return f.template operator()<Activation::elu>();
+    case Activation::gelu:
+      return f.template operator()<Activation::gelu>();
+    default:
+      return f.template operator()<Activation::none>();
+  }
+}
+
+}  // namespace adj::kernels::cuda

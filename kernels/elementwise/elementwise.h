@@ -1,0 +1,99 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+namespace adj::kernels {
+
+/// y = alpha * a + beta * b, any shape; `b` may be absent (y = alpha * a). `y` may be `a` or `b`.
+struct LinearCombinationArgs {
+  double alpha = 1.0;
+  const Tensor& a;
+  double beta = 0.0;
+  const Tensor& b = kAbsent;
+  Tensor& y;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_float("linear_combination", "a", a);
+    if (b) check_like("linear_combination", "b", b, a);
+    check_like("linear_combination", "y", y, a);
+  }
+};
+ADJ_KERNEL(linear_combination, LinearCombinationArgs)
+
+/// y = a * b, element by element. `y` may be `a` or `b`.
+struct MultiplyArgs {
+  const Tensor& a;
+  const Tensor& b;
+  Tensor& y;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_float("multiply", "a", a);
+    check_like("multiply", "b", b, a);
+    check_like("multiply", "y", y, a);
+  }
+};
+ADJ_KERNEL(multiply, MultiplyArgs)
+
+/// y = a * s where `s` has one element, read on the device. `y` may be `a`.
+struct MultiplyScalarArgs {
+  const Tensor& a;
+  const Tensor& s;
+  Tensor& y;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_float("multiply_scalar", "a", a);
+    check_scalar("multiply_scalar", "s", s, a.dtype(), a.device());
+    check_like("multiply_scalar", "y", y, a);
+  }
+};
+ADJ_KERNEL(multiply_scalar, MultiplyScalarArgs)
+
+/// y[N,F] = x[N,F] + bias[F]. `y` may be `x`.
+struct AddBiasArgs {
+  const Tensor& x;
+  const Tensor& bias;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_matrix("add_bias", "x", x);
+    check_tensor("add_bias", "bias", bias, {x.size(1)}, x.dtype(), x.device());
+    check_like("add_bias", "y", y, x);
+  }
+};
+ADJ_KERNEL(add_bias, AddBiasArgs)
+
+/// y[N,F] = x[N,F] * s[N]: each row times its own factor. `y` may be `x`.
+struct ScaleRowsArgs {
+  const Tensor& x;
+  const Tensor& s;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_matrix("scale_rows", "x", x);
+    check_tensor("scale_rows", "s", s, {x.size(0)}, x.dtype(), x.device());
+    check_like("scale_rows", "y", y, x);
+  }
+};
+ADJ_KERNEL(scale_rows, ScaleRowsArgs)
+
+/// y[k] = x[order[k]] over one-dimensional tensors, `order` int32.
+struct PermuteArgs {
+  const Tensor& x;
+  const Tensor& order;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    ADJ_CHECK(x && x.dims() == 1, "permute: x is {}, expected one dimension", x.str());
+    check_index("permute", "order", order, x.device());
+    check_tensor("permute", "y", y, order.shape(), x.dtype(), x.device());
+  }
+};
+ADJ_KERNEL(permute, PermuteArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,56 @@
+#include <adjoint/kernels/cpu/index.h>
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/index/gather.h>
+
+#include <cstring>
+
+namespace adj::kernels::cpu {
+
+void gather_rows(const GatherRowsArgs& args) {
+  require_in_range("gather_rows", "index", args.index, args.x.size(0));
+  const size_t bytes = static_cast<size_t>(args.x.size(1)) * size_of(args.x.dtype());
+  const char* in = static_cast<const char*>(args.x.raw_data());
+  char* out = static_cast<char*>(args.y.raw_mutable_data());
+  const int32_t* from = args.index.data<int32_t>();
+  parallel_for(args.index.numel(), row_grain(args.x.size(1)), [=](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k)
+      std::memcpy(out + static_cast<size_t>(k) * bytes, in + static_cast<size_t>(from[k]) * bytes, bytes);
+  });
+}
+
+namespace {
+
+/// A block of `rows` rows of `bytes` each, between matrices of other widths.
+void copy_block(char* to, size_t to_stride, const char* from, size_t from_stride, size_t bytes,
+                int64_t rows) {
+  parallel_for(rows, row_grain(static_cast<int64_t>(bytes), 4 * kGrain), [=](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+      std::memcpy(to + i * to_stride, from + i * from_stride, bytes);
+  });
+}
+
+size_t row_bytes(const Tensor& x) { return static_cast<size_t>(x.size(1)) * size_of(x.dtype()); }
+
+}  // namespace
+
+void concat_columns(const ConcatColumnsArgs& args) {
+  char* whole = static_cast<char*>(args.y.raw_mutable_data());
+  for (const Tensor& part : args.parts) {
+    const size_t bytes = row_bytes(part);
+    copy_block(whole, row_bytes(args.y), static_cast<const char*>(part.raw_data()), bytes, bytes,
+               args.y.size(0));
+    whole += bytes;
+  }
+}
+
+void split_columns(const SplitColumnsArgs& args) {
+  const char* whole = static_cast<const char*>(args.y.raw_data());
+  for (Tensor& part : args.parts) {
+    const size_t bytes = row_bytes(part);
+    copy_block(static_cast<char*>(part.raw_mutable_data()), bytes, whole, row_bytes(args.y), bytes,
+               args.y.size(0));
+    whole += bytes;
+  }
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+#include <span>
+
+namespace adj::kernels {
+
+namespace detail {
+
+/// The parts stand side by side in `whole`.
+inline void check_parts(std::string_view op, std::span<const Tensor> parts, const Tensor& whole) {
+  ADJ_CHECK(whole && whole.dims() == 2, "{}: y is {}, expected a matrix", op, whole.str());
+  int64_t columns = 0;
+  for (const Tensor& part : parts) {
+    ADJ_CHECK(part && part.dims() == 2, "{}: a part is {}, expected a matrix", op, part.str());
+    check_tensor(op, "a part", part, {whole.size(0), part.size(1)}, whole.dtype(), whole.device());
+    columns += part.size(1);
+  }
+  ADJ_CHECK(columns == whole.size(1), "{}: the parts have {} columns together, y is {}", op, columns,
+            whole.str());
+}
+
+}  // namespace detail
+
+/// y[K,F] = x[index[k], :], `index` int32 [K] in [0, N) (range-checked on the CPU; where an index comes from
+/// a file it was checked there). Any dtype. Its gradient is a product with the selection matrix's transpose
+/// (spmm.h).
+struct GatherRowsArgs {
+  const Tensor& x;
+  const Tensor& index;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    ADJ_CHECK(x && x.dims() == 2, "gather_rows: x is {}, expected a matrix", x.str());
+    check_index("gather_rows", "index", index, x.device());
+    check_tensor("gather_rows", "y", y, {index.numel(), x.size(1)}, x.dtype(), x.device());
+  }
+};
+ADJ_KERNEL(gather_rows, GatherRowsArgs)
+
+/// y[N, F0+F1+…] = the parts side by side, each [N, Fk], one dtype.
+struct ConcatColumnsArgs {
+  std::span<const Tensor> parts;
+  Tensor& y;
+
+  Device device() const { return y.device(); }
+  void check() const { detail::check_parts("concat_columns", parts, y); }
+};
+ADJ_KERNEL(concat_columns, ConcatColumnsArgs)
+
+/// The inverse: part k = its columns of y.
+struct SplitColumnsArgs {
+  const Tensor& y;
+  std::span<Tensor> parts;
+
+  Device device() const { return y.device(); }
+  void check() const { detail::check_parts("split_columns", parts, y); }
+};
+ADJ_KERNEL(split_columns, SplitColumnsArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <adjoint/core/tensor.h>
+#include <adjoint/kernels/check.h>
+
+// A kernel is described once, by a struct of its arguments: named fields, on which device they are, and the
+// check of the contract.
+//
+//   /// y = act(x), any shape. `y` may be `x`.
+//   struct ActivateArgs {
+//     Activation activation;
+//     float slope = kLeakySlope;
+//     const Tensor& x;
+//     Tensor& y;
+//
+//     Device device() const { return x.device(); }
+//     void check() const { check_float("activate", "x", x); ... }
+//   };
+//   ADJ_KERNEL(activate, ActivateArgs)
+//
+// which is called as kernels::activate({.activation = Activation::relu, .x = x, .y = y}). The call checks and
+// goes to the device; it is defined for all kernels in dispatch.cpp, by the same line. `cpu::activate` and
+// `cuda::activate` implement it (kernels/FAMILY/cpu/, kernels/FAMILY/cuda/) and may rely on what was checked.
+//
+// Contracts share these rules. Arguments live on one device. Outputs are allocated by the caller, with the
+// shape and dtype that the contract names, and are wholly overwritten unless it says otherwise. Floating
+// types are float32 or float64 (for gradient checks), the same for all floating arguments, unless a contract
+// adds bfloat16. An argument that has a default may be left out. Violations throw adj::Error.
+
+#define ADJ_DECLARE_KERNEL(name, Args) \
+  void name(const Args& args);         \
+  namespace cpu {                      \
+  void name(const Args& args);         \
+  }                                    \
+  namespace cuda {                     \
+  void name(const Args& args);         \
+  }
+
+#ifndef ADJ_KERNEL  // dispatch.cpp has its own
+#define ADJ_KERNEL(name, Args) ADJ_DECLARE_KERNEL(name, Args)
+#endif
+
+namespace adj::kernels {
+
+/// What stands for an optional tensor that was left out.
+inline const Tensor kAbsent;
+
+}  // namespace adj::kernels

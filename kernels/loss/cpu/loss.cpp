@@ -1,0 +1,221 @@
+#include <adjoint/kernels/cpu/index.h>
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/cpu/row_tile.h>
+#include <adjoint/kernels/cpu/vector_math.h>
+#include <adjoint/kernels/loss/loss.h>
+
+#include <limits>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+/// The rows that a loss is taken over.
+struct Selection {
+  const int32_t* index;  // null: all rows
+  int64_t count;
+
+  int64_t row(int64_t k) const { return index != nullptr ? index[k] : k; }
+};
+
+Selection selection_of(std::string_view op, const Tensor& x, const Tensor& index) {
+  if (!index) return {nullptr, x.size(0)};
+  require_in_range(op, "index", index, x.size(0));
+  return {index.data<int32_t>(), index.numel()};
+}
+
+/// Zeros where no row is selected; nothing to do where all are.
+template <class T>
+void clear_unselected(const Selection& selection, int64_t n, T* dx) {
+  if (selection.index == nullptr) return;
+  parallel_for(n, kGrain, [=](int64_t begin, int64_t end) { std::fill(dx + begin, dx + end, T{0}); });
+}
+
+int32_t checked_label(std::string_view op, const int32_t* label, int64_t row, int64_t classes) {
+  const int32_t c = label[row];
+  ADJ_CHECK(c >= 0 && c < classes, "{}: label[{}] is {}, expected [0, {})", op, row, c, classes);
+  return c;
+}
+
+/// Replaces a tile's logits by exp(x - largest of the row), and leaves those and their sums per row.
+template <class T>
+struct Softmax {
+  static constexpr int64_t kRows = RowTile<T>::kRows;
+  T largest[kRows];
+  T total[kRows];
+
+  template <bool kKeep>
+  void run(RowTile<T>& tile) {
+    std::fill_n(largest, kRows, -std::numeric_limits<T>::infinity());
+    std::fill_n(total, kRows, T{0});
+    for (int64_t c = 0; c < tile.width(); ++c) {
+      const T* x = tile.column(c);
+#pragma omp simd
+      for (int64_t l = 0; l < kRows; ++l) largest[l] = x[l] > largest[l] ? x[l] : largest[l];
+    }
+    for (int64_t c = 0; c < tile.width(); ++c) {
+      T* x = tile.column(c);
+#pragma omp simd
+      for (int64_t l = 0; l < kRows; ++l) {
+        const T e = fast_exp(x[l] - largest[l]);
+        total[l] += e;
+        if constexpr (kKeep) x[l] = e;
+      }
+    }
+  }
+};
+
+/// The two losses that are sums over elements, by their term and its derivative.
+struct Bce {
+  template <class T>
+  static T term(T x, T t) {
+    return (x > T{0} ? x : T{0}) - x * t + fast_log1p(fast_exp(-std::abs(x)));
+  }
+  template <class T>
+  static T slope(T x, T t) {
+    const T e = fast_exp(-std::abs(x));
+    return (x < T{0} ? e : T{1}) / (T{1} + e) - t;
+  }
+};
+struct SquaredError {
+  template <class T>
+  static T term(T x, T t) {
+    return (x - t) * (x - t);
+  }
+  template <class T>
+  static T slope(T x, T t) {
+    return T{2} * (x - t);
+  }
+};
+
+template <class Loss>
+void mean_of_terms(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index,
+                   Tensor& loss) {
+  const Selection selection = selection_of(op, x, index);
+  const int64_t width = x.size(1);
+  dispatch_float(x.dtype(), op, [&]<class T>() {
+    const T *in = x.data<T>(), *goal = target.data<T>();
+    const auto terms = [=](int64_t begin, int64_t end) {
+      return sum_of<double>(end - begin, [=](int64_t i) {
+        return static_cast<double>(Loss::term(in[begin + i], goal[begin + i]));
+      });
+    };
+    const double sum =
+        selection.index == nullptr
+            ? sum_of_chunks(x.numel(), kCostlyGrain, terms)
+            : sum_of_chunks(selection.count, row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
+                double rows = 0.0;
+                for (int64_t k = begin; k < end; ++k) {
+                  const int64_t at = selection.row(k) * width;
+                  rows += terms(at, at + width);
+                }
+                return rows;
+              });
+    *loss.mutable_data<T>() = static_cast<T>(sum / static_cast<double>(selection.count * width));
+  });
+}
+
+template <class Loss>
+void mean_of_terms_backward(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index,
+                            const Tensor& dloss, Tensor& dx) {
+  const Selection selection = selection_of(op, x, index);
+  const int64_t width = x.size(1);
+  dispatch_float(x.dtype(), op, [&]<class T>() {
+    const T *in = x.data<T>(), *goal = target.data<T>();
+    T* grad = dx.mutable_data<T>();
+    const T factor = *dloss.data<T>() / static_cast<T>(selection.count * width);
+    clear_unselected(selection, x.numel(), grad);
+    const auto slopes = [=](int64_t begin, int64_t end) {
+#pragma omp simd
+      for (int64_t i = begin; i < end; ++i) grad[i] = factor * Loss::slope(in[i], goal[i]);
+    };
+    if (selection.index == nullptr) {
+      parallel_for(x.numel(), kCostlyGrain, slopes);
+    } else {
+      parallel_for(selection.count, row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; ++k)
+          slopes(selection.row(k) * width, (selection.row(k) + 1) * width);
+      });
+    }
+  });
+}
+
+}  // namespace
+
+void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
+  constexpr std::string_view op = "softmax_cross_entropy";
+  const Selection selection = selection_of(op, args.x, args.index);
+  const int64_t classes = args.x.size(1);
+  dispatch_float(args.x.dtype(), op, [&]<class T>() {
+    const T* in = args.x.data<T>();
+    const int32_t* labels = args.label.data<int32_t>();
+    const auto row_of = [=](int64_t k) { return selection.row(k); };
+    const auto terms = [=](int64_t begin, int64_t end) {
+      RowTile<T> tile(classes);
+      Softmax<T> softmax;
+      double sum = 0.0;
+      for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
+        tile.load(in, row);
+        softmax.template run<false>(tile);
+        T log_sum[RowTile<T>::kRows];
+#pragma omp simd
+        for (int64_t l = 0; l < RowTile<T>::kRows; ++l) log_sum[l] = fast_log(softmax.total[l]);
+        for (int64_t l = 0; l < count; ++l) {
+          const T truth = tile.at(l, checked_label(op, labels, row[l], classes));
+          sum += static_cast<double>(log_sum[l] + (softmax.largest[l] - truth));
+        }
+      });
+      return sum;
+    };
+    const double sum = sum_of_chunks(selection.count, row_grain(classes, kCostlyGrain), terms);
+    *args.loss.mutable_data<T>() = static_cast<T>(sum / static_cast<double>(selection.count));
+  });
+}
+
+void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
+  constexpr std::string_view op = "softmax_cross_entropy_backward";
+  const Selection selection = selection_of(op, args.x, args.index);
+  const int64_t classes = args.x.size(1);
+  dispatch_float(args.x.dtype(), op, [&]<class T>() {
+    const T* in = args.x.data<T>();
+    const int32_t* labels = args.label.data<int32_t>();
+    T* grad = args.dx.mutable_data<T>();
+    const T mean = *args.dloss.data<T>() / static_cast<T>(selection.count);
+    clear_unselected(selection, args.x.numel(), grad);
+    const auto row_of = [=](int64_t k) { return selection.row(k); };
+    parallel_for(selection.count, row_grain(classes, kCostlyGrain), [=](int64_t begin, int64_t end) {
+      RowTile<T> tile(classes);
+      Softmax<T> softmax;
+      for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
+        tile.load(in, row);
+        softmax.template run<true>(tile);
+        T factor[RowTile<T>::kRows];
+#pragma omp simd
+        for (int64_t l = 0; l < RowTile<T>::kRows; ++l) factor[l] = mean / softmax.total[l];
+        for (int64_t c = 0; c < classes; ++c) {
+          T* column = tile.column(c);
+#pragma omp simd
+          for (int64_t l = 0; l < RowTile<T>::kRows; ++l) column[l] *= factor[l];
+        }
+        for (int64_t l = 0; l < count; ++l) tile.at(l, checked_label(op, labels, row[l], classes)) -= mean;
+        tile.store(grad, row, count);
+      });
+    });
+  });
+}
+
+void bce_with_logits(const BceWithLogitsArgs& args) {
+  mean_of_terms<Bce>("bce_with_logits", args.x, args.target, args.index, args.loss);
+}
+void bce_with_logits_backward(const BceWithLogitsBackwardArgs& args) {
+  mean_of_terms_backward<Bce>("bce_with_logits_backward", args.x, args.target, args.index, args.dloss,
+                              args.dx);
+}
+void mse(const MseArgs& args) {
+  mean_of_terms<SquaredError>("mse", args.x, args.target, args.index, args.loss);
+}
+void mse_backward(const MseBackwardArgs& args) {
+  mean_of_terms_backward<SquaredError>("mse_backward", args.x, args.target, args.index, args.dloss, args.dx);
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,233 @@
+#include <adjoint/kernels/cuda/rows.cuh>
+#include <adjoint/kernels/loss/loss.h>
+
+#include <limits>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+/// The rows that a loss is taken over.
+struct Selection {
+  const int32_t* index;  // null: all rows
+  int64_t count;
+
+  __device__ int64_t row(int64_t k) const { return index != nullptr ? index[k] : k; }
+};
+
+Selection selection_of(const Tensor& x, const Tensor& index) {
+  if (!index) return {nullptr, x.size(0)};
+  return {index.data<int32_t>(), index.numel()};
+}
+
+template <class T>
+struct Zero {
+  __device__ T operator()() const { return T{0}; }
+};
+
+/// Zeros where no row is selected; nothing to do where all are. By a kernel, for the next one can overlap
+/// with it.
+template <class T>
+void clear_unselected(const char* name, const Selection& selection, Tensor& dx) {
+  if (selection.index != nullptr) map(name, dx.device().index, dx.numel(), Zero<T>{}, dx.mutable_data<T>());
+}
+
+template <class T>
+struct StoreMean {
+  double count;
+  T* loss;
+  __device__ void operator()(double sum) const { *loss = static_cast<T>(sum / count); }
+};
+
+/// max and Σ exp(x - max) of a row, on every lane of its group.
+template <class T, int N, int kLanes, int kHeld>
+__device__ __forceinline__ void soft_maximum(const RowView<T, N, kLanes, kHeld>& view, T& largest, T& total) {
+  T mine = -std::numeric_limits<T>::infinity();
+  view.each([&](int64_t, const Pack<T, N>& pack) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) mine = pack[k] > mine ? pack[k] : mine;
+  });
+  largest = largest_of_lanes<kLanes>(mine);
+  total = view.sum([most = largest](int64_t, T value) { return exp(value - most); });
+}
+
+template <int N, int kLanes, int kHeld, class T>
+__global__ void __launch_bounds__(kBlockThreads)
+    cross_entropy_kernel(Selection selection, const T* x, int64_t width, const int32_t* label,
+                         StoreMean<T> finish, double* partial, unsigned* counter) {
+  begin_overlapping();
+  constexpr int kGroups = kBlockThreads / kLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
+  const int64_t step = int64_t{gridDim.x} * kGroups;
+  double sum = 0.0;
+  for (int64_t first = int64_t{blockIdx.x} * kGroups; first < selection.count; first += step) {
+    const int64_t row = first + group < selection.count ? selection.row(first + group) : -1;
+    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    T largest, total;
+    soft_maximum(view, largest, total);
+    if (row >= 0 && lane == 0) {
+      const int32_t truth = label[row];
+      // A label that is out of range shows in the loss, and touches no memory that is not ours.
+      const T logit =
+          truth >= 0 && truth < width ? x[row * width + truth] : std::numeric_limits<T>::quiet_NaN();
+      sum += static_cast<double>(log(total) + (largest - logit));
+    }
+  }
+  finish_grid_sum(sum, finish, partial, counter);
+}
+
+// dx = (softmax(x) - onehot(label)) dloss / count.
+template <class T>
+struct CrossEntropyBackward {
+  Selection selection;
+  const T* x;
+  int64_t width;
+  const int32_t* label;
+  const T* dloss;
+  T* dx;
+
+  template <int N, int kLanes, int kHeld>
+  __device__ void row(int64_t k, int lane) const {
+    const int64_t row = k < 0 ? k : selection.row(k);
+    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    T largest, total;
+    soft_maximum(view, largest, total);
+    if (row < 0) return;
+    const T mean = *dloss / static_cast<T>(selection.count), factor = mean / total;
+    const int64_t truth = label[row];
+    view.each([&](int64_t column, Pack<T, N> pack) {
+#pragma unroll
+      for (int j = 0; j < N; ++j)
+        pack[j] = exp(pack[j] - largest) * factor - (column + j == truth ? mean : T{0});
+      store(dx + row * width + column, pack);
+    });
+  }
+};
+
+/// The two losses that are sums over elements, by their term and its derivative.
+struct Bce {
+  template <class T>
+  static __device__ T term(T x, T t) {
+    return (x > T{0} ? x : T{0}) - x * t + log1p(exp(-fabs(x)));
+  }
+  template <class T>
+  static __device__ T slope(T x, T t) {
+    const T e = exp(-fabs(x));
+    return (x < T{0} ? e : T{1}) / (T{1} + e) - t;
+  }
+};
+struct SquaredError {
+  template <class T>
+  static __device__ T term(T x, T t) {
+    return (x - t) * (x - t);
+  }
+  template <class T>
+  static __device__ T slope(T x, T t) {
+    return T{2} * (x - t);
+  }
+};
+
+/// Item i of the selected rows, as a place in the matrix.
+__device__ __forceinline__ int64_t place_of(const Selection& selection, int64_t width, int64_t i) {
+  if (selection.index == nullptr) return i;
+  const int64_t k = i / width;
+  return selection.index[k] * width + (i - k * width);
+}
+
+template <class Loss, class T>
+struct Terms {
+  Selection selection;
+  const T *x, *target;
+  int64_t width;
+
+  __device__ double operator()(int64_t i) const {
+    const int64_t at = place_of(selection, width, i);
+    return static_cast<double>(Loss::term(x[at], target[at]));
+  }
+};
+
+template <class Loss, class T>
+__global__ void __launch_bounds__(kBlockThreads)
+    slopes_kernel(Selection selection, const T* x, const T* target, int64_t width, const T* dloss, T* dx) {
+  begin_overlapping();
+  const int64_t items = selection.count * width, step = int64_t{gridDim.x} * blockDim.x;
+  const T factor = *dloss / static_cast<T>(items);
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
+    const int64_t at = place_of(selection, width, i);
+    dx[at] = factor * Loss::slope(x[at], target[at]);
+  }
+}
+
+template <class Loss>
+void mean_of_terms(const char* name, const Tensor& x, const Tensor& target, const Tensor& index,
+                   Tensor& loss) {
+  const Selection selection = selection_of(x, index);
+  const int64_t width = x.size(1), items = selection.count * width;
+  dispatch_float(x.dtype(), name, [&]<class T>() {
+    flat_sum<double>(name, x.device().index, items,
+                     Terms<Loss, T>{selection, x.data<T>(), target.data<T>(), width},
+                     StoreMean<T>{static_cast<double>(items), loss.mutable_data<T>()});
+  });
+}
+
+template <class Loss>
+void mean_of_terms_backward(const char* name, const Tensor& x, const Tensor& target, const Tensor& index,
+                            const Tensor& dloss, Tensor& dx) {
+  const Selection selection = selection_of(x, index);
+  dispatch_float(x.dtype(), name, [&]<class T>() {
+    clear_unselected<T>(name, selection, dx);
+    launch(name,
+           {.device = x.device().index, .blocks = blocks_for(selection.count * x.size(1)), .overlaps = true},
+           slopes_kernel<Loss, T>, selection, x.data<T>(), target.data<T>(), x.size(1), dloss.data<T>(),
+           dx.mutable_data<T>());
+  });
+}
+
+}  // namespace
+
+void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
+  const Selection selection = selection_of(args.x, args.index);
+  const int device = args.x.device().index;
+  dispatch_float(args.x.dtype(), "softmax_cross_entropy", [&]<class T>() {
+    const T* in = args.x.data<T>();
+    const StoreMean<T> finish{static_cast<double>(selection.count), args.loss.mutable_data<T>()};
+    dispatch_row<T>(args.x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
+      const unsigned blocks = blocks_for_sum(device, selection.count, kBlockThreads / kLanes);
+      Tensor partial = partials(device, blocks);
+      launch("softmax_cross_entropy", {.device = device, .blocks = blocks, .overlaps = true},
+             cross_entropy_kernel<N, kLanes, kHeld, T>, selection, in, args.x.size(1),
+             args.label.data<int32_t>(), finish, partial.mutable_data<double>(), arrival_counters(device));
+    });
+  });
+}
+
+void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
+  const Selection selection = selection_of(args.x, args.index);
+  dispatch_float(args.x.dtype(), "softmax_cross_entropy_backward", [&]<class T>() {
+    clear_unselected<T>("softmax_cross_entropy_backward", selection, args.dx);
+    const CrossEntropyBackward<T> body{selection,
+                                       args.x.data<T>(),
+                                       args.x.size(1),
+                                       args.label.data<int32_t>(),
+                                       args.dloss.data<T>(),
+                                       args.dx.mutable_data<T>()};
+    map_rows<T>("softmax_cross_entropy_backward", args.x.device().index, selection.count, args.x.size(1),
+                aligned_to_16(body.x, body.dx), body);
+  });
+}
+
+void bce_with_logits(const BceWithLogitsArgs& args) {
+  mean_of_terms<Bce>("bce_with_logits", args.x, args.target, args.index, args.loss);
+}
+void bce_with_logits_backward(const BceWithLogitsBackwardArgs& args) {
+  mean_of_terms_backward<Bce>("bce_with_logits_backward", args.x, args.target, args.index, args.dloss,
+                              args.dx);
+}
+void mse(const MseArgs& args) {
+  mean_of_terms<SquaredError>("mse", args.x, args.target, args.index, args.loss);
+}
+void mse_backward(const MseBackwardArgs& args) {
+  mean_of_terms_backward<SquaredError>("mse_backward", args.x, args.target, args.index, args.dloss, args.dx);
+}
+
+}  // namespace adj::kernels::cuda

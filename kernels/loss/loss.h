@@ -1,0 +1,128 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+namespace adj::kernels {
+
+// Losses are means over the rows that `index` (int32 [K], distinct, in range) selects, or over all rows where
+// it is absent; `loss` has one element. The backward passes take dloss (one element, on the device), write
+// every row of the gradient, zeros where a row was not selected, and recompute what the forward pass knew:
+// nothing is saved but the inputs. K = 0 is an error.
+
+namespace detail {
+
+inline void check_selection(std::string_view op, const Tensor& x, const Tensor& index) {
+  check_matrix(op, "x", x);
+  ADJ_CHECK(x.size(1) >= 1, "{}: x is {}, expected at least one column", op, x.str());
+  if (index) check_index(op, "index", index, x.device());
+  ADJ_CHECK((index ? index.numel() : x.size(0)) > 0, "{}: no row is selected", op);
+}
+
+inline void check_labels(std::string_view op, const Tensor& x, const Tensor& label, const Tensor& index) {
+  check_selection(op, x, index);
+  check_tensor(op, "label", label, {x.size(0)}, DType::i32, x.device());
+}
+
+inline void check_targets(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index) {
+  check_selection(op, x, index);
+  check_like(op, "target", target, x);
+}
+
+inline void check_gradient(std::string_view op, const Tensor& x, const Tensor& dloss, const Tensor& dx) {
+  check_scalar(op, "dloss", dloss, x.dtype(), x.device());
+  check_like(op, "dx", dx, x);
+}
+
+}  // namespace detail
+
+/// loss = mean_k ( log Σ_c exp x[i,c] - x[i, label[i]] ), i = index[k]; x [N,C], label int32 [N] in [0, C).
+struct SoftmaxCrossEntropyArgs {
+  const Tensor& x;
+  const Tensor& label;
+  const Tensor& index = kAbsent;
+  Tensor& loss;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_labels("softmax_cross_entropy", x, label, index);
+    check_scalar("softmax_cross_entropy", "loss", loss, x.dtype(), x.device());
+  }
+};
+ADJ_KERNEL(softmax_cross_entropy, SoftmaxCrossEntropyArgs)
+
+struct SoftmaxCrossEntropyBackwardArgs {
+  const Tensor& x;
+  const Tensor& label;
+  const Tensor& index = kAbsent;
+  const Tensor& dloss;
+  Tensor& dx;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_labels("softmax_cross_entropy_backward", x, label, index);
+    detail::check_gradient("softmax_cross_entropy_backward", x, dloss, dx);
+  }
+};
+ADJ_KERNEL(softmax_cross_entropy_backward, SoftmaxCrossEntropyBackwardArgs)
+
+/// loss = mean over selected rows and all columns of max(x,0) - x t + log(1 + exp(-|x|)); x, t [N,T].
+struct BceWithLogitsArgs {
+  const Tensor& x;
+  const Tensor& target;
+  const Tensor& index = kAbsent;
+  Tensor& loss;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_targets("bce_with_logits", x, target, index);
+    check_scalar("bce_with_logits", "loss", loss, x.dtype(), x.device());
+  }
+};
+ADJ_KERNEL(bce_with_logits, BceWithLogitsArgs)
+
+struct BceWithLogitsBackwardArgs {
+  const Tensor& x;
+  const Tensor& target;
+  const Tensor& index = kAbsent;
+  const Tensor& dloss;
+  Tensor& dx;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_targets("bce_with_logits_backward", x, target, index);
+    detail::check_gradient("bce_with_logits_backward", x, dloss, dx);
+  }
+};
+ADJ_KERNEL(bce_with_logits_backward, BceWithLogitsBackwardArgs)
+
+/// loss = mean over selected rows and all columns of (x - t)^2; x, t [N,T].
+struct MseArgs {
+  const Tensor& x;
+  const Tensor& target;
+  const Tensor& index = kAbsent;
+  Tensor& loss;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_targets("mse", x, target, index);
+    check_scalar("mse", "loss", loss, x.dtype(), x.device());
+  }
+};
+ADJ_KERNEL(mse, MseArgs)
+
+struct MseBackwardArgs {
+  const Tensor& x;
+  const Tensor& target;
+  const Tensor& index = kAbsent;
+  const Tensor& dloss;
+  Tensor& dx;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_targets("mse_backward", x, target, index);
+    detail::check_gradient("mse_backward", x, dloss, dx);
+  }
+};
+ADJ_KERNEL(mse_backward, MseBackwardArgs)
+
+}  // namespace adj::kernels

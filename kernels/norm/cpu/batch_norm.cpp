@@ -1,0 +1,287 @@
+// Batch normalisation. Statistics read x once: each chunk of rows stays in cache while its mean and its
+// squared deviations are taken, and chunks are merged in order (Chan et al. 1983). The epilogue's mask is
+// drawn again wherever it is needed, which costs less than reading it would.
+#include <adjoint/kernels/cpu/column_sums.h>
+#include <adjoint/kernels/elementwise/cpu/dropout_mask.h>
+#include <adjoint/kernels/norm/norm.h>
+
+#include <cmath>
+#include <vector>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+/// Mean and sum of squared deviations per column.
+struct Moments {
+  double* mean;
+  double* squares;
+};
+
+/// Of `rows` rows, by the sums of d and d² with d = x - (mean of the first rows). However far from zero the
+/// mean is, d is of the size of the deviations; and an outlier among the first rows moves the guess by less
+/// than it widens them.
+template <class T>
+void chunk_moments(const T* x, int64_t rows, int64_t width, Moments to) {
+  constexpr int64_t kGuessed = 16;
+  const int64_t period = period_of(width), n = rows * width;
+  std::vector<T> scratch(static_cast<size_t>(3 * period + width));
+  T *guess = scratch.data(), *first = guess + period, *second = first + period, *few = second + period;
+  const int64_t guessed = std::min(rows, kGuessed);
+  column_sums(x, guessed, width, first, few);
+  for (int64_t f = 0; f < width; ++f) few[f] /= static_cast<T>(guessed);
+  repeat(few, width, period, guess);
+  std::fill_n(first, 2 * period, T{0});
+  int64_t offset = 0;
+  for (; offset + 4 * period <= n; offset += 4 * period) {
+    const T *x0 = x + offset, *x1 = x0 + period, *x2 = x1 + period, *x3 = x2 + period;
+#pragma omp simd
+    for (int64_t j = 0; j < period; ++j) {
+      const T d0 = x0[j] - guess[j], d1 = x1[j] - guess[j], d2 = x2[j] - guess[j], d3 = x3[j] - guess[j];
+      first[j] += (d0 + d1) + (d2 + d3);
+      second[j] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3);
+    }
+  }
+  for_stretches(n - offset, period, [=](int64_t at, int64_t length) {
+    const T* from = x + offset + at;
+#pragma omp simd
+    for (int64_t j = 0; j < length; ++j) {
+      const T d = from[j] - guess[j];
+      first[j] += d;
+      second[j] += d * d;
+    }
+  });
+  fold(second, width, period, to.squares);
+  fold(first, width, period, to.mean);
+  for (int64_t f = 0; f < width; ++f) {
+    const double sum = to.mean[f], off = sum / static_cast<double>(rows);
+    to.mean[f] = static_cast<double>(guess[f]) + off;
+    to.squares[f] = std::max(to.squares[f] - off * sum, 0.0);  // in this order NaN stays
+  }
+}
+
+/// Of a and b together, into a.
+void merge(Moments a, int64_t rows_a, const Moments& b, int64_t rows_b, int64_t width) {
+  const double share = static_cast<double>(rows_b) / static_cast<double>(rows_a + rows_b);
+  for (int64_t f = 0; f < width; ++f) {
+    const double apart = b.mean[f] - a.mean[f];
+    a.mean[f] += apart * share;
+    a.squares[f] += b.squares[f] + apart * apart * share * static_cast<double>(rows_a);
+  }
+}
+
+template <class T>
+struct Columns {
+  std::vector<T> storage;
+  int64_t period;
+  const T *mean, *scale, *beta;  // scale = rstd gamma
+
+  Columns(const Tensor& m, const Tensor& r, const Tensor& g, const Tensor& b, int64_t width)
+      : storage(static_cast<size_t>(3 * period_of(width))), period(period_of(width)) {
+    T *to_mean = storage.data(), *to_scale = to_mean + period, *to_beta = to_scale + period;
+    repeat(m.data<T>(), width, period, to_mean);
+    repeat(b.data<T>(), width, period, to_beta);
+    std::vector<T> product(static_cast<size_t>(width));
+    for (int64_t f = 0; f < width; ++f) product[static_cast<size_t>(f)] = r.data<T>()[f] * g.data<T>()[f];
+    repeat(product.data(), width, period, to_scale);
+    mean = to_mean, scale = to_scale, beta = to_beta;
+  }
+};
+
+/// Forward and backward agree on the sign of z because both take it from here.
+template <class T>
+inline T normalized(T x, T mean, T scale, T beta) {
+  return (x - mean) * scale + beta;
+}
+
+/// Calls f(position, column, length, draws) for stretches of the elements [begin, end) that neither wrap in
+/// the period nor leave the draws at hand; `begin` is the start of a row. Without dropout `draws` is null.
+template <bool kDropout, class F>
+void for_drawn_stretches(int64_t begin, int64_t end, int64_t period, const Epilogue& epilogue, F f) {
+  if constexpr (kDropout) {
+    DropoutMask mask(epilogue.key, epilogue.rule);
+    for (int64_t at = begin; at < end; at += DropoutMask::kMost) {
+      const int64_t stop = std::min(at + DropoutMask::kMost, end);
+      const uint16_t* draws = mask.draw(at, stop - at);
+      for (int64_t i = at; i < stop;) {
+        const int64_t column = (i - begin) % period;
+        const int64_t length = std::min(period - column, stop - i);
+        f(i, column, length, draws + (i - at));
+        i += length;
+      }
+    }
+  } else {
+    for_stretches(end - begin, period, [&](int64_t offset, int64_t length) {
+      f(begin + offset, int64_t{0}, length, static_cast<const uint16_t*>(nullptr));
+    });
+  }
+}
+
+template <class F>
+void dispatch_epilogue(const Epilogue& epilogue, F&& f) {
+  const bool relu = epilogue.activation == Activation::relu;
+  if (epilogue.dropout) {
+    relu ? f.template operator()<true, true>() : f.template operator()<false, true>();
+  } else {
+    relu ? f.template operator()<true, false>() : f.template operator()<false, false>();
+  }
+}
+
+/// The gradient of the epilogue's input from that of its output.
+template <bool kRelu, bool kDropout, class T>
+inline T before_epilogue(T dy, T z, const uint16_t* draws, int64_t j, uint32_t threshold, T factor) {
+  if constexpr (kDropout) dy = static_cast<uint32_t>(draws[j]) >= threshold ? dy * factor : T{0};
+  if constexpr (kRelu) dy = z > T{0} ? dy : T{0};
+  return dy;
+}
+
+}  // namespace
+
+void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
+  const double eps = args.eps;
+  const double momentum = args.momentum;
+  const int64_t rows = args.x.size(0), width = args.x.size(1);
+  if (width == 0) return;
+  dispatch_float(args.x.dtype(), "batch_norm_statistics", [&]<class T>() {
+    const T* in = args.x.data<T>();
+    const int64_t grain = reduction_grain(width), chunks = ceil_div(rows, grain);
+    Tensor scratch = Tensor::empty({chunks, 2, width}, DType::f64);
+    double* partial = scratch.mutable_data<double>();
+    const auto moments = [=](int64_t chunk) {
+      return Moments{partial + 2 * chunk * width, partial + (2 * chunk + 1) * width};
+    };
+    parallel_for(rows, grain, [=](int64_t begin, int64_t end) {
+      chunk_moments(in + begin * width, end - begin, width, moments(begin / grain));
+    });
+    for (int64_t c = 1; c < chunks; ++c)
+      merge(moments(0), c * grain, moments(c), std::min(grain, rows - c * grain), width);
+
+    const Moments all = moments(0);
+    T *means = args.mean.mutable_data<T>(), *rstds = args.rstd.mutable_data<T>();
+    const auto n = static_cast<double>(rows), degrees = static_cast<double>(std::max<int64_t>(rows - 1, 1));
+    for (int64_t f = 0; f < width; ++f) {
+      means[f] = static_cast<T>(all.mean[f]);
+      rstds[f] = static_cast<T>(1.0 / std::sqrt(all.squares[f] / n + eps));
+    }
+    const auto move = [=](Tensor& running, const double* to, double divisor) {
+      if (!running) return;
+      T* r = running.mutable_data<T>();
+      for (int64_t f = 0; f < width; ++f)
+        r[f] = static_cast<T>((1.0 - momentum) * static_cast<double>(r[f]) + momentum * to[f] / divisor);
+    };
+    move(args.running_mean, all.mean, 1.0);
+    move(args.running_var, all.squares, degrees);
+  });
+}
+
+void batch_norm_running(const BatchNormRunningArgs& args) {
+  const double eps = args.eps;
+  dispatch_float(args.mean.dtype(), "batch_norm_running", [&]<class T>() {
+    const T *from = args.running_mean.data<T>(), *variance = args.running_var.data<T>();
+    T *to = args.mean.mutable_data<T>(), *scale = args.rstd.mutable_data<T>();
+    for (int64_t f = 0; f < args.mean.numel(); ++f) {
+      to[f] = from[f];
+      scale[f] = static_cast<T>(1.0 / std::sqrt(static_cast<double>(variance[f]) + eps));
+    }
+  });
+}
+
+void batch_norm_apply(const BatchNormApplyArgs& args) {
+  const Epilogue epilogue = args.epilogue;
+  const int64_t width = args.x.size(1);
+  if (args.x.numel() == 0) return;
+  dispatch_float(args.x.dtype(), "batch_norm_apply", [&]<class T>() {
+    const Columns<T> columns(args.mean, args.rstd, args.gamma, args.beta, width);
+    const T *in = args.x.data<T>(), *shift = columns.mean, *scale = columns.scale, *offset = columns.beta;
+    T* out = args.y.mutable_data<T>();
+    const uint32_t threshold = epilogue.rule.threshold;
+    const T factor = static_cast<T>(epilogue.rule.scale);
+    dispatch_epilogue(epilogue, [&]<bool kRelu, bool kDropout>() {
+      parallel_for(args.x.size(0), row_grain(width), [=, &epilogue, &columns](int64_t begin, int64_t end) {
+        for_drawn_stretches<kDropout>(
+            begin * width, end * width, columns.period, epilogue,
+            [=](int64_t at, int64_t column, int64_t length, const uint16_t* draws) {
+              const T *from = in + at, *m = shift + column, *s = scale + column, *b = offset + column;
+              T* to = out + at;
+#pragma omp simd
+              for (int64_t j = 0; j < length; ++j) {
+                T z = normalized(from[j], m[j], s[j], b[j]);
+                if constexpr (kRelu) z = z < T{0} ? T{0} : z;
+                if constexpr (kDropout) z = static_cast<uint32_t>(draws[j]) >= threshold ? z * factor : T{0};
+                to[j] = z;
+              }
+            });
+      });
+    });
+  });
+}
+
+// With g the gradient before the epilogue and x̂ = (x - mean) rstd: dbeta = Σ g, dgamma = Σ g x̂ and
+// dx = gamma rstd (g - dbeta / N - x̂ dgamma / N).
+void batch_norm_backward(const BatchNormBackwardArgs& args) {
+  const Epilogue epilogue = args.epilogue;
+  const int64_t rows = args.x.size(0), width = args.x.size(1);
+  if (width == 0) return;
+  dispatch_float(args.x.dtype(), "batch_norm_backward", [&]<class T>() {
+    const Columns<T> columns(args.mean, args.rstd, args.gamma, args.beta, width);
+    const int64_t period = columns.period, grain = reduction_grain(width);
+    const T *in = args.x.data<T>(), *grad = args.dy.data<T>();
+    const T *shift = columns.mean, *scale = columns.scale, *offset = columns.beta;
+    T* out = args.dx.mutable_data<T>();
+    const uint32_t threshold = epilogue.rule.threshold;
+    const T factor = static_cast<T>(epilogue.rule.scale);
+    dispatch_epilogue(epilogue, [&]<bool kRelu, bool kDropout>() {
+      std::vector<T> sums(static_cast<size_t>(2 * width));
+      sum_over_row_chunks(rows, grain, 2 * width, sums.data(), [&](int64_t begin, int64_t end, T* both) {
+        std::vector<T> lanes(static_cast<size_t>(2 * period), T{0});
+        T *direct = lanes.data(), *along = direct + period;
+        for_drawn_stretches<kDropout>(
+            begin * width, end * width, period, epilogue,
+            [=](int64_t at, int64_t column, int64_t length, const uint16_t* draws) {
+              const T *from = in + at, *d = grad + at;
+              const T *m = shift + column, *s = scale + column, *b = offset + column;
+              T *sum = direct + column, *product = along + column;
+#pragma omp simd
+              for (int64_t j = 0; j < length; ++j) {
+                const T z = normalized(from[j], m[j], s[j], b[j]);
+                const T g = before_epilogue<kRelu, kDropout>(d[j], z, draws, j, threshold, factor);
+                sum[j] += g;
+                product[j] += g * (from[j] - m[j]);
+              }
+            });
+        fold(direct, width, period, both);
+        fold(along, width, period, both + width);
+      });
+      T *to_gamma = args.dgamma.mutable_data<T>(), *to_beta = args.dbeta.mutable_data<T>();
+      const T *r = args.rstd.data<T>(), count = static_cast<T>(rows);
+      std::vector<T> repeated(static_cast<size_t>(2 * period));
+      T *mean_g = repeated.data(), *mean_gx = mean_g + period;
+      for (int64_t f = 0; f < width; ++f) {
+        to_beta[f] = sums[static_cast<size_t>(f)];
+        to_gamma[f] = sums[static_cast<size_t>(width + f)] * r[f];
+        mean_g[f] = to_beta[f] / count;
+        mean_gx[f] = to_gamma[f] * r[f] / count;
+      }
+      repeat(mean_g, width, period, mean_g);
+      repeat(mean_gx, width, period, mean_gx);
+      parallel_for(rows, grain, [=, &epilogue](int64_t begin, int64_t end) {
+        for_drawn_stretches<kDropout>(
+            begin * width, end * width, period, epilogue,
+            [=](int64_t at, int64_t column, int64_t length, const uint16_t* draws) {
+              const T *from = in + at, *d = grad + at;
+              const T *m = shift + column, *s = scale + column, *b = offset + column;
+              const T *direct = mean_g + column, *along = mean_gx + column;
+              T* to = out + at;
+#pragma omp simd
+              for (int64_t j = 0; j < length; ++j) {
+                const T z = normalized(from[j], m[j], s[j], b[j]);
+                const T g = before_epilogue<kRelu, kDropout>(d[j], z, draws, j, threshold, factor);
+                to[j] = s[j] * (g - direct[j] - (from[j] - m[j]) * along[j]);
+              }
+            });
+      });
+    });
+  });
+}
+
+}  // namespace adj::kernels::cpu

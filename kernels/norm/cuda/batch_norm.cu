@@ -1,0 +1,280 @@
+// Batch normalisation. The statistics read x once: sums of x - x[0] and of its square in double, which
+// neither a large mean nor many rows hurt. Backward reads x and dy twice, once for the column sums and once
+// for dx. The epilogue's activation and mask are made again in each pass, which costs less than reading them
+// would.
+#include <adjoint/kernels/cuda/columns.cuh>
+#include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
+#include <adjoint/kernels/norm/norm.h>
+
+#include <type_traits>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+template <int N, class T>
+struct Statistics {
+  const T* x;
+  int64_t rows, width;
+  double eps, momentum;
+  T *mean, *rstd, *running_mean, *running_var;
+
+  struct Columns {
+    double shift[N];
+  };
+  __device__ Columns open(int64_t pack) const {
+    const Pack<T, N> first = load<N>(x + pack * N);
+    Columns columns;
+#pragma unroll
+    for (int k = 0; k < N; ++k) columns.shift[k] = static_cast<double>(first[k]);
+    return columns;
+  }
+  __device__ void add(const Columns& columns, int64_t row, int64_t pack, double (&sum)[2][N]) const {
+    const Pack<T, N> values = load<N>(x + row * width + pack * N);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const double d = static_cast<double>(values[k]) - columns.shift[k];
+      sum[0][k] += d;
+      sum[1][k] = fma(d, d, sum[1][k]);
+    }
+  }
+  __device__ void finish(int64_t column, const double (&total)[2]) const {
+    const auto n = static_cast<double>(rows);
+    const double apart = total[0] / n, average = static_cast<double>(x[column]) + apart;
+    const double squares = fmax(total[1] - apart * total[0], 0.0);
+    mean[column] = static_cast<T>(average);
+    rstd[column] = static_cast<T>(1.0 / sqrt(squares / n + eps));
+    const double unbiased = squares / static_cast<double>(rows > 1 ? rows - 1 : 1);
+    if (running_mean != nullptr) move(running_mean[column], average);
+    if (running_var != nullptr) move(running_var[column], unbiased);
+  }
+  __device__ void move(T& running, double to) const {
+    running = static_cast<T>((1.0 - momentum) * static_cast<double>(running) + momentum * to);
+  }
+};
+
+template <class T>
+__global__ void __launch_bounds__(kBlockThreads)
+    running_kernel(int64_t width, const T* running_mean, const T* running_var, double eps, T* mean, T* rstd) {
+  begin_overlapping();
+  const int64_t f = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+  if (f >= width) return;
+  mean[f] = running_mean[f];
+  rstd[f] = static_cast<T>(1.0 / sqrt(static_cast<double>(running_var[f]) + eps));
+}
+
+/// What apply and backward have in common: z, and what the epilogue does to it.
+template <int N, bool kRelu, bool kDropout, class T>
+struct Affine {
+  const T *x, *mean, *rstd, *gamma, *beta;
+  int64_t width;
+  DropoutMask mask;
+  T factor;
+
+  struct Columns {
+    Pack<T, N> mean, scale, beta;
+
+    // Forward and backward agree on the sign of z because both take it from here, rounded alike.
+    __device__ T z(T x, int k) const { return fma(x - mean[k], scale[k], beta[k]); }
+  };
+  __device__ Columns open(int64_t pack) const {
+    Columns columns{load<N>(mean + pack * N), load<N>(rstd + pack * N), load<N>(beta + pack * N)};
+    const Pack<T, N> weight = load<N>(gamma + pack * N);
+#pragma unroll
+    for (int k = 0; k < N; ++k) columns.scale[k] *= weight[k];
+    return columns;
+  }
+  __device__ uint32_t kept(int64_t at) const {
+    if constexpr (kDropout) {
+      return mask.kept<N>(at);
+    } else {
+      return 0;
+    }
+  }
+  __device__ T forward(T z, [[maybe_unused]] bool keep) const {
+    if constexpr (kRelu) z = z < T{0} ? T{0} : z;
+    if constexpr (kDropout) z = keep ? z * factor : T{0};
+    return z;
+  }
+  __device__ T backward(T dy, [[maybe_unused]] T z, [[maybe_unused]] bool keep) const {
+    if constexpr (kDropout) dy = keep ? dy * factor : T{0};
+    if constexpr (kRelu) dy = z > T{0} ? dy : T{0};
+    return dy;
+  }
+};
+
+template <int N, bool kRelu, bool kDropout, class T>
+struct Apply : Affine<N, kRelu, kDropout, T> {
+  using Base = Affine<N, kRelu, kDropout, T>;
+  T* y;
+
+  __device__ void row(const typename Base::Columns& columns, int64_t row, int64_t pack) const {
+    const int64_t at = row * this->width + pack * N;
+    Pack<T, N> values = load<N>(this->x + at);
+    const uint32_t kept = this->kept(at);
+#pragma unroll
+    for (int k = 0; k < N; ++k) values[k] = this->forward(columns.z(values[k], k), (kept >> k & 1u) != 0);
+    store(y + at, values);
+  }
+};
+
+// With g the gradient before the epilogue: dbeta = Σ g, dgamma = rstd Σ g (x - mean).
+template <int N, bool kRelu, bool kDropout, class T>
+struct BackwardSums : Affine<N, kRelu, kDropout, T> {
+  using Base = Affine<N, kRelu, kDropout, T>;
+  const T* dy;
+  T *dgamma, *dbeta;
+
+  __device__ void add(const typename Base::Columns& columns, int64_t row, int64_t pack,
+                      double (&sum)[2][N]) const {
+    const int64_t at = row * this->width + pack * N;
+    const Pack<T, N> values = load<N>(this->x + at), gradient = load<N>(dy + at);
+    const uint32_t kept = this->kept(at);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const T g = this->backward(gradient[k], columns.z(values[k], k), (kept >> k & 1u) != 0);
+      sum[0][k] += static_cast<double>(g);
+      sum[1][k] += static_cast<double>(g * (values[k] - columns.mean[k]));
+    }
+  }
+  __device__ void finish(int64_t column, const double (&total)[2]) const {
+    dbeta[column] = static_cast<T>(total[0]);
+    dgamma[column] = static_cast<T>(total[1] * static_cast<double>(this->rstd[column]));
+  }
+};
+
+// dx = gamma rstd (g - dbeta / rows - x̂ dgamma / rows) with x̂ = (x - mean) rstd.
+template <int N, bool kRelu, bool kDropout, class T>
+struct Backward : Affine<N, kRelu, kDropout, T> {
+  using Base = Affine<N, kRelu, kDropout, T>;
+  const T *dy, *dgamma, *dbeta;
+  T* dx;
+  T rows;
+
+  struct Columns {
+    typename Base::Columns affine;
+    Pack<T, N> direct, along;
+  };
+  __device__ Columns open(int64_t pack) const {
+    Columns columns{Base::open(pack), load<N>(dbeta + pack * N), load<N>(dgamma + pack * N)};
+    const Pack<T, N> deviation = load<N>(this->rstd + pack * N);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      columns.direct[k] /= rows;
+      columns.along[k] *= deviation[k] / rows;
+    }
+    return columns;
+  }
+  __device__ void row(const Columns& columns, int64_t row, int64_t pack) const {
+    const int64_t at = row * this->width + pack * N;
+    const Pack<T, N> values = load<N>(this->x + at);
+    Pack<T, N> gradient = load<N>(dy + at);
+    const uint32_t kept = this->kept(at);
+    const auto& affine = columns.affine;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      const T g = this->backward(gradient[k], affine.z(values[k], k), (kept >> k & 1u) != 0);
+      gradient[k] =
+          affine.scale[k] * (g - columns.direct[k] - (values[k] - affine.mean[k]) * columns.along[k]);
+    }
+    store(dx + at, gradient);
+  }
+};
+
+template <int N, bool kRelu, bool kDropout, class T>
+Affine<N, kRelu, kDropout, T> affine(const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                                     const Tensor& gamma, const Tensor& beta, const Epilogue& epilogue) {
+  return {x.data<T>(),
+          mean.data<T>(),
+          rstd.data<T>(),
+          gamma.data<T>(),
+          beta.data<T>(),
+          x.size(1),
+          DropoutMask{epilogue.key, epilogue.rule.threshold},
+          static_cast<T>(epilogue.rule.scale)};
+}
+
+/// Calls `f.template operator()<N, kRelu, kDropout>()`. With dropout a thread takes the eight elements of a
+/// Philox block where it can.
+template <class T, class F>
+void dispatch_epilogue(int64_t width, bool aligned, const Epilogue& epilogue, F&& f) {
+  const bool relu = epilogue.activation == Activation::relu;
+  const auto go = [&]<int N, bool kDropout>() {
+    relu ? f.template operator()<N, true, kDropout>() : f.template operator()<N, false, kDropout>();
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    if (epilogue.dropout && aligned && width % 8 == 0) return go.template operator()<8, true>();
+  }
+  dispatch_pack<T>(width, aligned, [&]<int N>() {
+    epilogue.dropout ? go.template operator()<N, true>() : go.template operator()<N, false>();
+  });
+}
+
+}  // namespace
+
+void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
+  const double eps = args.eps;
+  const double momentum = args.momentum;
+  dispatch_float(args.x.dtype(), "batch_norm_statistics", [&]<class T>() {
+    const T* in = args.x.data<T>();
+    T* moving_mean = args.running_mean ? args.running_mean.mutable_data<T>() : nullptr;
+    T* moving_var = args.running_var ? args.running_var.mutable_data<T>() : nullptr;
+    dispatch_pack<T>(args.x.size(1), aligned_to_16(in), [&]<int N>() {
+      sum_over_rows<2, N>(
+          "batch_norm_statistics", args.x.device().index, args.x.size(0), args.x.size(1),
+          Statistics<N, T>{in, args.x.size(0), args.x.size(1), eps, momentum, args.mean.mutable_data<T>(),
+                           args.rstd.mutable_data<T>(), moving_mean, moving_var});
+    });
+  });
+}
+
+void batch_norm_running(const BatchNormRunningArgs& args) {
+  const double eps = args.eps;
+  dispatch_float(args.running_mean.dtype(), "batch_norm_running", [&]<class T>() {
+    launch("batch_norm_running",
+           {.device = args.mean.device().index, .blocks = blocks_for(args.mean.numel()), .overlaps = true},
+           running_kernel<T>, args.mean.numel(), args.running_mean.data<T>(), args.running_var.data<T>(), eps,
+           args.mean.mutable_data<T>(), args.rstd.mutable_data<T>());
+  });
+}
+
+void batch_norm_apply(const BatchNormApplyArgs& args) {
+  const Epilogue epilogue = args.epilogue;
+  dispatch_float(args.x.dtype(), "batch_norm_apply", [&]<class T>() {
+    T* out = args.y.mutable_data<T>();
+    const bool aligned = aligned_to_16(args.x.data<T>(), args.mean.data<T>(), args.rstd.data<T>(),
+                                       args.gamma.data<T>(), args.beta.data<T>(), static_cast<const T*>(out));
+    dispatch_epilogue<T>(args.x.size(1), aligned, epilogue, [&]<int N, bool kRelu, bool kDropout>() {
+      map_columns<N>(
+          "batch_norm_apply", args.x.device().index, args.x.size(0), args.x.size(1),
+          Apply<N, kRelu, kDropout, T>{
+              affine<N, kRelu, kDropout, T>(args.x, args.mean, args.rstd, args.gamma, args.beta, epilogue),
+              out});
+    });
+  });
+}
+
+void batch_norm_backward(const BatchNormBackwardArgs& args) {
+  const Epilogue epilogue = args.epilogue;
+  const int device = args.x.device().index;
+  const int64_t rows = args.x.size(0), width = args.x.size(1);
+  dispatch_float(args.x.dtype(), "batch_norm_backward", [&]<class T>() {
+    const T* gradient = args.dy.data<T>();
+    T *out = args.dx.mutable_data<T>(), *to_gamma = args.dgamma.mutable_data<T>(),
+      *to_beta = args.dbeta.mutable_data<T>();
+    const bool aligned =
+        aligned_to_16(args.x.data<T>(), args.mean.data<T>(), args.rstd.data<T>(), args.gamma.data<T>(),
+                      args.beta.data<T>(), gradient, out, to_gamma, to_beta);
+    dispatch_epilogue<T>(width, aligned, epilogue, [&]<int N, bool kRelu, bool kDropout>() {
+      const auto common =
+          affine<N, kRelu, kDropout, T>(args.x, args.mean, args.rstd, args.gamma, args.beta, epilogue);
+      sum_over_rows<2, N>("batch_norm_backward", device, rows, width,
+                          BackwardSums<N, kRelu, kDropout, T>{common, gradient, to_gamma, to_beta});
+      map_columns<N>(
+          "batch_norm_backward", device, rows, width,
+          Backward<N, kRelu, kDropout, T>{common, gradient, to_gamma, to_beta, out, static_cast<T>(rows)});
+    });
+  });
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,229 @@
+#pragma once
+
+#include <adjoint/core/random.h>
+#include <adjoint/kernels/elementwise/activation.h>
+
+namespace adj::kernels {
+
+/// What follows a normalisation in the same pass: z -> dropout(act(z)). Saves nothing: the backward pass
+/// rebuilds z and draws the mask again.
+struct Epilogue {
+  Activation activation = Activation::none;  ///< none or relu
+  bool dropout = false;
+  DropoutRule rule;
+  RandomKey key;
+};
+
+namespace detail {
+
+inline void check_per_column(std::string_view op, std::string_view name, const Tensor& tensor,
+                             const Tensor& x) {
+  check_tensor(op, name, tensor, {x.size(1)}, x.dtype(), x.device());
+}
+
+inline void check_per_row(std::string_view op, std::string_view name, const Tensor& tensor, const Tensor& x) {
+  check_tensor(op, name, tensor, {x.size(0)}, x.dtype(), x.device());
+}
+
+inline void check_epilogue(std::string_view op, const Epilogue& epilogue) {
+  check_fused(op, epilogue.activation);
+  ADJ_CHECK(epilogue.rule.threshold < 65536u, "{}: dropout threshold {}, expected less than 65536", op,
+            epilogue.rule.threshold);
+}
+
+}  // namespace detail
+
+/// Per column of x[N,F], N >= 1: mean[F] and rstd[F] = 1 / sqrt(biased variance + eps), by Welford's
+/// recurrence or shifted sums merged in fixed order. Where present, running_mean and running_var (float like
+/// x, [F]) move by `momentum` towards the batch's mean and unbiased variance (Ioffe & Szegedy 2015).
+struct BatchNormStatisticsArgs {
+  const Tensor& x;
+  double eps;
+  double momentum;
+  Tensor& mean;
+  Tensor& rstd;
+  Tensor& running_mean;
+  Tensor& running_var;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "batch_norm_statistics";
+    check_matrix(op, "x", x);
+    ADJ_CHECK(x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
+    detail::check_per_column(op, "mean", mean, x);
+    detail::check_per_column(op, "rstd", rstd, x);
+    if (running_mean) detail::check_per_column(op, "running_mean", running_mean, x);
+    if (running_var) detail::check_per_column(op, "running_var", running_var, x);
+  }
+};
+ADJ_KERNEL(batch_norm_statistics, BatchNormStatisticsArgs)
+
+/// The same two rows from running statistics: mean = running_mean, rstd = 1 / sqrt(running_var + eps).
+struct BatchNormRunningArgs {
+  const Tensor& running_mean;
+  const Tensor& running_var;
+  double eps;
+  Tensor& mean;
+  Tensor& rstd;
+
+  Device device() const { return mean.device(); }
+  void check() const {
+    constexpr std::string_view op = "batch_norm_running";
+    ADJ_CHECK(running_mean.dims() == 1, "{}: running_mean is {}, expected one row", op, running_mean.str());
+    check_like(op, "running_var", running_var, running_mean);
+    check_like(op, "mean", mean, running_mean);
+    check_like(op, "rstd", rstd, running_mean);
+  }
+};
+ADJ_KERNEL(batch_norm_running, BatchNormRunningArgs)
+
+/// y = epilogue((x - mean) * rstd * gamma + beta), all statistics per column. `y` may be `x`.
+struct BatchNormApplyArgs {
+  const Tensor& x;
+  const Tensor& mean;
+  const Tensor& rstd;
+  const Tensor& gamma;
+  const Tensor& beta;
+  Epilogue epilogue = {};
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "batch_norm_apply";
+    check_matrix(op, "x", x);
+    detail::check_per_column(op, "mean", mean, x);
+    detail::check_per_column(op, "rstd", rstd, x);
+    detail::check_per_column(op, "gamma", gamma, x);
+    detail::check_per_column(op, "beta", beta, x);
+    detail::check_epilogue(op, epilogue);
+    check_like(op, "y", y, x);
+  }
+};
+ADJ_KERNEL(batch_norm_apply, BatchNormApplyArgs)
+
+/// Gradients of the two together (batch statistics): dgamma[F], dbeta[F], dx[N,F]. `dx` may be `dy`.
+struct BatchNormBackwardArgs {
+  const Tensor& x;
+  const Tensor& mean;
+  const Tensor& rstd;
+  const Tensor& gamma;
+  const Tensor& beta;
+  Epilogue epilogue = {};
+  const Tensor& dy;
+  Tensor& dx;
+  Tensor& dgamma;
+  Tensor& dbeta;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "batch_norm_backward";
+    check_matrix(op, "x", x);
+    ADJ_CHECK(x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
+    detail::check_per_column(op, "mean", mean, x);
+    detail::check_per_column(op, "rstd", rstd, x);
+    detail::check_per_column(op, "gamma", gamma, x);
+    detail::check_per_column(op, "beta", beta, x);
+    detail::check_epilogue(op, epilogue);
+    check_like(op, "dy", dy, x);
+    check_like(op, "dx", dx, x);
+    detail::check_per_column(op, "dgamma", dgamma, x);
+    detail::check_per_column(op, "dbeta", dbeta, x);
+  }
+};
+ADJ_KERNEL(batch_norm_backward, BatchNormBackwardArgs)
+
+/// y = (x - mean_i) * rstd_i * gamma + beta per row (Ba et al. 2016); mean[N], rstd[N] are outputs for
+/// backward.
+struct LayerNormArgs {
+  const Tensor& x;
+  const Tensor& gamma;
+  const Tensor& beta;
+  double eps;
+  Tensor& mean;
+  Tensor& rstd;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "layer_norm";
+    check_matrix(op, "x", x);
+    detail::check_per_column(op, "gamma", gamma, x);
+    detail::check_per_column(op, "beta", beta, x);
+    detail::check_per_row(op, "mean", mean, x);
+    detail::check_per_row(op, "rstd", rstd, x);
+    check_like(op, "y", y, x);
+  }
+};
+ADJ_KERNEL(layer_norm, LayerNormArgs)
+
+struct LayerNormBackwardArgs {
+  const Tensor& x;
+  const Tensor& mean;
+  const Tensor& rstd;
+  const Tensor& gamma;
+  const Tensor& dy;
+  Tensor& dx;
+  Tensor& dgamma;
+  Tensor& dbeta;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "layer_norm_backward";
+    check_matrix(op, "x", x);
+    detail::check_per_row(op, "mean", mean, x);
+    detail::check_per_row(op, "rstd", rstd, x);
+    detail::check_per_column(op, "gamma", gamma, x);
+    check_like(op, "dy", dy, x);
+    check_like(op, "dx", dx, x);
+    detail::check_per_column(op, "dgamma", dgamma, x);
+    detail::check_per_column(op, "dbeta", dbeta, x);
+  }
+};
+ADJ_KERNEL(layer_norm_backward, LayerNormBackwardArgs)
+
+/// y_i = x_i / max(‖x_i‖₂, eps); scale[N] = 1 / max(‖x_i‖₂, eps) is an output for backward.
+struct L2NormalizeRowsArgs {
+  const Tensor& x;
+  double eps;
+  Tensor& scale;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_matrix("l2_normalize_rows", "x", x);
+    detail::check_per_row("l2_normalize_rows", "scale", scale, x);
+    check_like("l2_normalize_rows", "y", y, x);
+  }
+};
+ADJ_KERNEL(l2_normalize_rows, L2NormalizeRowsArgs)
+
+struct L2NormalizeRowsBackwardArgs {
+  const Tensor& y;
+  const Tensor& scale;
+  const Tensor& dy;
+  Tensor& dx;
+
+  Device device() const { return y.device(); }
+  void check() const {
+    check_matrix("l2_normalize_rows_backward", "y", y);
+    detail::check_per_row("l2_normalize_rows_backward", "scale", scale, y);
+    check_like("l2_normalize_rows_backward", "dy", dy, y);
+    check_like("l2_normalize_rows_backward", "dx", dx, y);
+  }
+};
+ADJ_KERNEL(l2_normalize_rows_backward, L2NormalizeRowsBackwardArgs)
+
+/// y_i = x_i / Σ_f x_if; rows whose sum is 0 stay as they are. For bag-of-words features. `y` may be `x`.
+struct SumNormalizeRowsArgs {
+  const Tensor& x;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_matrix("sum_normalize_rows", "x", x);
+    check_like("sum_normalize_rows", "y", y, x);
+  }
+};
+ADJ_KERNEL(sum_normalize_rows, SumNormalizeRowsArgs)
+
+}  // namespace adj::kernels

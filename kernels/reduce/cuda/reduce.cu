@@ -1,0 +1,167 @@
+#include <adjoint/kernels/cuda/columns.cuh>
+#include <adjoint/kernels/cuda/rows.cuh>
+#include <adjoint/kernels/reduce/reduce.h>
+
+#include <limits>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+struct NoColumns {};
+
+template <int N, class T>
+struct SumRows {
+  const T* x;
+  int64_t width;
+  T* y;
+
+  __device__ NoColumns open(int64_t) const { return {}; }
+  __device__ void add(NoColumns, int64_t row, int64_t pack, double (&sum)[1][N]) const {
+    const Pack<T, N> values = load<N>(x + row * width + pack * N);
+#pragma unroll
+    for (int k = 0; k < N; ++k) sum[0][k] += static_cast<double>(values[k]);
+  }
+  __device__ void finish(int64_t column, const double (&total)[1]) const {
+    y[column] = static_cast<T>(total[0]);
+  }
+};
+
+template <class T>
+struct SumColumns {
+  const T* x;
+  int64_t width;
+  T* y;
+
+  template <int N, int kLanes, int kHeld>
+  __device__ void row(int64_t row, int lane) const {
+    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    const T total = view.sum([](int64_t, T value) { return value; });
+    if (row >= 0 && lane == 0) y[row] = total;
+  }
+};
+
+template <class T>
+struct ArgmaxColumns {
+  const T* x;
+  int64_t width;
+  int32_t* y;
+
+  template <int N, int kLanes, int kHeld>
+  __device__ void row(int64_t row, int lane) const {
+    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    // Columns come in ascending order within a lane, so the first of equal values stays.
+    T largest = -std::numeric_limits<T>::infinity();
+    int where = std::numeric_limits<int>::max();
+    view.each([&](int64_t column, const Pack<T, N>& pack) {
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        if (pack[k] > largest || (pack[k] == largest && where == std::numeric_limits<int>::max())) {
+          largest = pack[k];
+          where = static_cast<int>(column) + k;
+        }
+      }
+    });
+#pragma unroll
+    for (int offset = kLanes / 2; offset > 0; offset /= 2) {
+      const T other = __shfl_xor_sync(0xffffffffu, largest, offset);
+      const int its = __shfl_xor_sync(0xffffffffu, where, offset);
+      if (other > largest || (other == largest && its < where)) {
+        largest = other;
+        where = its;
+      }
+    }
+    if (row >= 0 && lane == 0) y[row] = where < width ? where : 0;  // nothing but NaN: 0
+  }
+};
+
+// Item i is elements [i N, i N + N), the last one perhaps fewer.
+template <int N, class T>
+struct Elements {
+  const T* x;
+  int64_t n;
+
+  __device__ double operator()(int64_t i) const {
+    double sum = 0;
+    if (i * N + N <= n) {
+      const Pack<T, N> pack = load<N>(x + i * N);
+#pragma unroll
+      for (int k = 0; k < N; ++k) sum += static_cast<double>(pack[k]);
+    } else {
+      for (int64_t j = i * N; j < n; ++j) sum += static_cast<double>(x[j]);
+    }
+    return sum;
+  }
+};
+
+template <class T>
+struct StoreScaled {
+  double scale;
+  T* y;
+  __device__ void operator()(double sum) const { *y = static_cast<T>(scale * sum); }
+};
+
+struct Equal {
+  const int32_t *a, *b, *index;
+  __device__ int64_t operator()(int64_t k) const {
+    const int64_t i = index != nullptr ? index[k] : k;
+    return a[i] == b[i];
+  }
+};
+
+struct StoreCount {
+  int64_t* y;
+  __device__ void operator()(int64_t count) const { *y = count; }
+};
+
+}  // namespace
+
+void sum_rows(const SumRowsArgs& args) {
+  dispatch_float(args.x.dtype(), "sum_rows", [&]<class T>() {
+    const T* in = args.x.data<T>();
+    dispatch_pack<T>(args.x.size(1), aligned_to_16(in), [&]<int N>() {
+      sum_over_rows<1, N>("sum_rows", args.x.device().index, args.x.size(0), args.x.size(1),
+                          SumRows<N, T>{in, args.x.size(1), args.y.mutable_data<T>()});
+    });
+  });
+}
+
+void sum_columns(const SumColumnsArgs& args) {
+  dispatch_float(args.x.dtype(), "sum_columns", [&]<class T>() {
+    const T* in = args.x.data<T>();
+    map_rows<T>("sum_columns", args.x.device().index, args.x.size(0), args.x.size(1), aligned_to_16(in),
+                SumColumns<T>{in, args.x.size(1), args.y.mutable_data<T>()});
+  });
+}
+
+void sum_all(const SumAllArgs& args) {
+  const double scale = args.scale;
+  dispatch_float(args.x.dtype(), "sum_all", [&]<class T>() {
+    const T* in = args.x.data<T>();
+    const int64_t n = args.x.numel();
+    const StoreScaled<T> finish{scale, args.y.mutable_data<T>()};
+    if (constexpr int kWidth = kVectorWidth<T>; aligned_to_16(in)) {
+      flat_sum<double>("sum_all", args.x.device().index, ceil_div(n, kWidth), Elements<kWidth, T>{in, n},
+                       finish);
+    } else {
+      flat_sum<double>("sum_all", args.x.device().index, n, Elements<1, T>{in, n}, finish);
+    }
+  });
+}
+
+void argmax_columns(const ArgmaxColumnsArgs& args) {
+  dispatch_float(args.x.dtype(), "argmax_columns", [&]<class T>() {
+    const T* in = args.x.data<T>();
+    map_rows<T>("argmax_columns", args.x.device().index, args.x.size(0), args.x.size(1), aligned_to_16(in),
+                ArgmaxColumns<T>{in, args.x.size(1), args.y.mutable_data<int32_t>()});
+  });
+}
+
+void count_equal(const CountEqualArgs& args) {
+  const Equal equal{args.a.data<int32_t>(), args.b.data<int32_t>(),
+                    args.index ? args.index.data<int32_t>() : nullptr};
+  flat_sum<int64_t>("count_equal", args.a.device().index, args.index ? args.index.numel() : args.a.numel(),
+                    equal, StoreCount{args.y.mutable_data<int64_t>()});
+}
+
+}  // namespace adj::kernels::cuda

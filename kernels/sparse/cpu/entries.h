@@ -1,0 +1,35 @@
+#pragma once
+
+#include <adjoint/kernels/sparse/csr.h>
+
+namespace adj::kernels::cpu {
+
+/// Reads the value of an entry as CsrMatrix defines it.
+template <class T>
+struct EntryValues {
+  const T* values;
+  const int32_t* order;
+
+  explicit EntryValues(const CsrMatrix& a)
+      : values(a.values ? a.values.data<T>() : nullptr), order(a.order ? a.order.data<int32_t>() : nullptr) {}
+  T operator[](int64_t e) const {
+    if (values == nullptr) return T{1};
+    return values[order == nullptr ? e : order[e]];
+  }
+};
+
+/// Row that holds entry `e`, for a structure with that many rows; empty rows are passed over.
+inline int64_t row_of(const int64_t* offsets, int64_t rows, int64_t e) {
+  int64_t low = 0, high = rows;
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (offsets[middle + 1] <= e) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,233 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <typeindex>
+#include <unordered_map>
+
+namespace adj {
+
+/// What kernels derive from one sparse structure and keep with it: balanced row ranges, degree buckets,
+/// library descriptors. Found by the type of what is kept; made once, on first demand.
+class CsrCache {
+ public:
+  template <class T, class Make>
+  std::shared_ptr<T> get(Make&& make) {
+    const std::lock_guard lock(mutex_);
+    auto& slot = slots_[std::type_index(typeid(T))];
+    if (!slot) slot = std::shared_ptr<T>(make());
+    return std::static_pointer_cast<T>(slot);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::type_index, std::shared_ptr<void>> slots_;
+};
+
+/// Compressed sparse rows: the structure of a [rows, cols] matrix, without values. For a graph, row i holds
+/// the sources of the in-edges of target i. Entries of a row stand in ascending column order; equal ones are
+/// allowed.
+struct Csr {
+  int64_t rows = 0;
+  int64_t cols = 0;
+  Tensor offsets;  ///< int64 [rows + 1]; entries of row i are [offsets[i], offsets[i + 1])
+  Tensor indices;  ///< int32 [entries]: columns
+  std::shared_ptr<CsrCache> cache = std::make_shared<CsrCache>();
+
+  int64_t entries() const { return indices.numel(); }
+  Device device() const { return offsets.device(); }
+  Csr to(Device target) const {
+    if (device() == target) return *this;
+    Csr copy;
+    copy.rows = rows;
+    copy.cols = cols;
+    copy.offsets = offsets.to(target);
+    copy.indices = indices.to(target);
+    return copy;
+  }
+};
+
+/// A sparse matrix as kernels take it: structure and values. Entry e has the value values[order[e]] where
+/// `order` (int32) is present, values[e] where it is absent, and 1 where `values` is absent too. `order` lets
+/// a transposed structure use the values of the original one without a copy.
+struct CsrMatrix {
+  const Csr& csr;
+  Tensor values;
+  Tensor order;
+};
+
+namespace kernels {
+
+/// Most rows, columns and entries of a structure: their numbers are int32.
+inline constexpr int64_t kMaxEntries = std::numeric_limits<int32_t>::max();
+
+/// Throws, naming the kernel `op`, unless shapes, dtypes and devices of the structure fit together.
+inline void check_csr(std::string_view op, const Csr& csr) {
+  ADJ_CHECK(csr.rows >= 0 && csr.cols >= 0 && csr.rows <= kMaxEntries && csr.cols <= kMaxEntries,
+            "{}: expected fewer than 2^31 rows and columns, got [{}, {}]", op, csr.rows, csr.cols);
+  check_tensor(op, "offsets", csr.offsets, {csr.rows + 1}, DType::i64, csr.device());
+  check_tensor(op, "indices", csr.indices, {csr.indices.numel()}, DType::i32, csr.device());
+  ADJ_CHECK(csr.entries() <= kMaxEntries, "{}: expected fewer than 2^31 entries, got {}", op, csr.entries());
+}
+
+/// Likewise for a structure with values of `dtype` (or none).
+inline void check_matrix(std::string_view op, const CsrMatrix& a, DType dtype) {
+  check_csr(op, a.csr);
+  if (a.order) check_tensor(op, "order", a.order, {a.csr.entries()}, DType::i32, a.csr.device());
+  if (a.values) check_tensor(op, "values", a.values, {a.values.numel()}, dtype, a.csr.device());
+  ADJ_CHECK(
+      !a.values || (a.order ? a.values.numel() >= a.csr.entries() : a.values.numel() == a.csr.entries()),
+      "{}: {} values for {} entries", op, a.values.numel(), a.csr.entries());
+}
+
+/// Sorts a coordinate list by (row, column), stably. `row`, `col`: int32 [M] in range. Outputs: offsets int64
+/// [rows + 1], indices int32 [M], order int32 [M]: entry e of the result is coordinate order[e].
+struct CooToCsrArgs {
+  const Tensor& row;
+  const Tensor& col;
+  int64_t cols;
+  Tensor& offsets;
+  Tensor& indices;
+  Tensor& order;
+
+  Device device() const { return row.device(); }
+  void check() const {
+    const Device device = row.device();
+    const int64_t entries = row.numel();
+    ADJ_CHECK(entries <= kMaxEntries, "coo_to_csr: expected fewer than 2^31 entries, got {}", entries);
+    ADJ_CHECK(offsets.numel() >= 1 && offsets.numel() <= kMaxEntries && cols >= 0 && cols <= kMaxEntries,
+              "coo_to_csr: expected fewer than 2^31 rows and columns, got [{}, {}]", offsets.numel() - 1,
+              cols);
+    check_tensor("coo_to_csr", "row", row, {entries}, DType::i32, device);
+    check_tensor("coo_to_csr", "col", col, {entries}, DType::i32, device);
+    check_tensor("coo_to_csr", "offsets", offsets, {offsets.numel()}, DType::i64, device);
+    check_tensor("coo_to_csr", "indices", indices, {entries}, DType::i32, device);
+    check_tensor("coo_to_csr", "order", order, {entries}, DType::i32, device);
+  }
+};
+ADJ_KERNEL(coo_to_csr, CooToCsrArgs)
+
+/// The transposed structure, stable: offsets int64 [cols + 1], indices int32 [M], order int32 [M]: entry e of
+/// the transposed structure is entry order[e] of `a`.
+struct TransposeArgs {
+  const Csr& a;
+  Tensor& offsets;
+  Tensor& indices;
+  Tensor& order;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_csr("transpose", a);
+    check_tensor("transpose", "offsets", offsets, {a.cols + 1}, DType::i64, a.device());
+    check_tensor("transpose", "indices", indices, {a.entries()}, DType::i32, a.device());
+    check_tensor("transpose", "order", order, {a.entries()}, DType::i32, a.device());
+  }
+};
+ADJ_KERNEL(transpose, TransposeArgs)
+
+/// row[e] int32 [M] = the row of entry e.
+struct ExpandRowsArgs {
+  const Csr& a;
+  Tensor& row;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_csr("expand_rows", a);
+    check_tensor("expand_rows", "row", row, {a.entries()}, DType::i32, a.device());
+  }
+};
+ADJ_KERNEL(expand_rows, ExpandRowsArgs)
+
+/// y[rows] float32 = Σ of the row's values (their number where there are none).
+struct RowSumsArgs {
+  const CsrMatrix& a;
+  Tensor& y;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    check_matrix("row_sums", a, DType::f32);
+    check_tensor("row_sums", "y", y, {a.csr.rows}, DType::f32, a.csr.device());
+  }
+};
+ADJ_KERNEL(row_sums, RowSumsArgs)
+
+/// Row offsets of `a` (square) with a diagonal entry added to every row that has none: offsets int64 [rows +
+/// 1].
+struct DiagonalOffsetsArgs {
+  const Csr& a;
+  Tensor& offsets;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_csr("diagonal_offsets", a);
+    ADJ_CHECK(a.rows == a.cols, "diagonal_offsets: expected a square matrix, got [{}, {}]", a.rows, a.cols);
+    check_tensor("diagonal_offsets", "offsets", offsets, {a.rows + 1}, DType::i64, a.device());
+  }
+};
+ADJ_KERNEL(diagonal_offsets, DiagonalOffsetsArgs)
+
+/// Fills that structure: indices int32, values float32 [offsets[rows]]: a's entries and, for rows without a
+/// diagonal entry, `fill` at its sorted place.
+struct InsertDiagonalArgs {
+  const CsrMatrix& a;
+  float fill;
+  const Tensor& offsets;
+  Tensor& indices;
+  Tensor& values;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    check_matrix("insert_diagonal", a, DType::f32);
+    const Device device = a.csr.device();
+    const int64_t entries = indices.numel();
+    ADJ_CHECK(a.csr.rows == a.csr.cols, "insert_diagonal: expected a square matrix, got [{}, {}]", a.csr.rows,
+              a.csr.cols);
+    ADJ_CHECK(entries <= kMaxEntries, "insert_diagonal: expected fewer than 2^31 entries, got {}", entries);
+    check_tensor("insert_diagonal", "offsets", offsets, {a.csr.rows + 1}, DType::i64, device);
+    check_tensor("insert_diagonal", "indices", indices, {entries}, DType::i32, device);
+    check_tensor("insert_diagonal", "values", values, {entries}, DType::f32, device);
+  }
+};
+ADJ_KERNEL(insert_diagonal, InsertDiagonalArgs)
+
+/// weights[e] = values[e] / sqrt(d_i d_j) with d the row sums (GCN eq. 2, Kipf & Welling 2017); 0 where d_i
+/// or d_j is not positive. `degree` float32 [rows] is also an output. `weights` may be the values. One launch
+/// or two.
+struct GcnNormalizeArgs {
+  const CsrMatrix& a;
+  Tensor& degree;
+  Tensor& weights;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    check_matrix("gcn_normalize", a, DType::f32);
+    ADJ_CHECK(a.csr.rows == a.csr.cols, "gcn_normalize: expected a square matrix, got [{}, {}]", a.csr.rows,
+              a.csr.cols);
+    ADJ_CHECK(!a.order || !a.values || !weights.shares_storage_with(a.values),
+              "gcn_normalize: weights cannot be the values where an order stands between them");
+    check_tensor("gcn_normalize", "degree", degree, {a.csr.rows}, DType::f32, a.csr.device());
+    check_tensor("gcn_normalize", "weights", weights, {a.csr.entries()}, DType::f32, a.csr.device());
+  }
+};
+ADJ_KERNEL(gcn_normalize, GcnNormalizeArgs)
+
+/// weights[e] = values[e] / d_i; rows whose sum is 0 stay 0.
+struct RowNormalizeEntriesArgs {
+  const CsrMatrix& a;
+  Tensor& weights;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    check_matrix("row_normalize_entries", a, DType::f32);
+    ADJ_CHECK(!a.order || !a.values || !weights.shares_storage_with(a.values),
+              "row_normalize_entries: weights cannot be the values where an order stands between them");
+    check_tensor("row_normalize_entries", "weights", weights, {a.csr.entries()}, DType::f32, a.csr.device());
+  }
+};
+ADJ_KERNEL(row_normalize_entries, RowNormalizeEntriesArgs)
+
+}  // namespace kernels
+}  // namespace adj

@@ -1,0 +1,142 @@
+// Sorting of coordinates on the device. A key holds row and column in no more bits than they need, so that
+// the radix sort makes as few passes as possible: 24 bits (3 passes) for Cora, 36 (5) for a graph of 170,000
+// nodes. Radix sort is stable and its result does not depend on scheduling. Temporaries: keys in and out, an
+// iota, and CUB's own.
+
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/sparse/csr.h>
+#include <adjoint/kernels/sparse/cuda/csr_entries.cuh>
+
+#include <bit>
+
+#include <cub/device/device_radix_sort.cuh>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+using adj::cuda::blocks_for;
+using adj::cuda::current_stream;
+using adj::cuda::launch;
+
+__device__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+/// Bits that tell 0 … extent - 1 apart; at least one, which CUB asks for.
+int bits_for(int64_t extent) {
+  return extent <= 2 ? 1 : static_cast<int>(std::bit_width(static_cast<uint64_t>(extent - 1)));
+}
+
+template <class Key>
+__global__ void make_keys(const int32_t* row, const int32_t* col, int col_bits, int64_t n, Key* keys,
+                          int32_t* iota) {
+  const int64_t e = thread_index();
+  if (e >= n) return;
+  keys[e] = static_cast<Key>(static_cast<uint32_t>(row[e])) << col_bits | static_cast<uint32_t>(col[e]);
+  iota[e] = static_cast<int32_t>(e);
+}
+
+/// offsets[i] = number of keys below i << shift.
+template <class Key>
+__global__ void row_starts(const Key* keys, int64_t n, int shift, int64_t rows, int64_t* offsets) {
+  const int64_t i = thread_index();
+  if (i <= rows) offsets[i] = i == rows ? n : lower_bound(keys, n, static_cast<Key>(i) << shift);
+}
+
+template <class Key>
+__global__ void low_bits(const Key* keys, Key mask, int64_t n, int32_t* col) {
+  const int64_t e = thread_index();
+  if (e < n) col[e] = static_cast<int32_t>(keys[e] & mask);
+}
+
+__global__ void gather(const int32_t* from, const int32_t* index, int64_t n, int32_t* to) {
+  const int64_t e = thread_index();
+  if (e < n) to[e] = from[index[e]];
+}
+
+__global__ void fill_iota(int64_t n, int32_t* iota) {
+  const int64_t e = thread_index();
+  if (e < n) iota[e] = static_cast<int32_t>(e);
+}
+
+template <class Key>
+Tensor empty_keys(int64_t n, Device device) {
+  return Tensor::empty({n}, sizeof(Key) == 8 ? DType::i64 : DType::i32, device);
+}
+
+/// Sorts (keys, 0 … n - 1) by the lowest `bits` bits of the keys.
+template <class Key>
+void sort_pairs(const Key* keys, Key* sorted, const int32_t* iota, int32_t* order, int64_t n, int bits,
+                Device device) {
+  const cudaStream_t stream = current_stream(device.index);
+  size_t bytes = 0;
+  ADJ_CUDA_CHECK(
+      cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted, iota, order, n, 0, bits, stream));
+  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
+  ADJ_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(workspace.raw_mutable_data(), bytes, keys, sorted, iota,
+                                                 order, n, 0, bits, stream));
+}
+
+template <class Key>
+void sort_coordinates(const Tensor& row, const Tensor& col, int64_t rows, int64_t cols, Tensor& offsets,
+                      Tensor& indices, Tensor& order) {
+  const int64_t n = row.numel();
+  const Device device = row.device();
+  const int col_bits = bits_for(cols), bits = bits_for(rows) + col_bits;
+  Tensor unsorted = empty_keys<Key>(n, device), sorted = empty_keys<Key>(n, device);
+  Tensor iota = Tensor::empty({n}, DType::i32, device);
+  auto* keys = static_cast<Key*>(unsorted.raw_mutable_data());
+  auto* sorted_keys = static_cast<Key*>(sorted.raw_mutable_data());
+  launch("coo_to_csr", {.device = device.index, .blocks = blocks_for(n)}, make_keys<Key>, row.data<int32_t>(),
+         col.data<int32_t>(), col_bits, n, keys, iota.mutable_data<int32_t>());
+  sort_pairs<Key>(keys, sorted_keys, iota.data<int32_t>(), order.mutable_data<int32_t>(), n, bits, device);
+  launch("coo_to_csr", {.device = device.index, .blocks = blocks_for(rows + 1)}, row_starts<Key>, sorted_keys,
+         n, col_bits, rows, offsets.mutable_data<int64_t>());
+  launch("coo_to_csr", {.device = device.index, .blocks = blocks_for(n)}, low_bits<Key>, sorted_keys,
+         static_cast<Key>((Key{1} << col_bits) - 1), n, indices.mutable_data<int32_t>());
+}
+
+}  // namespace
+
+void coo_to_csr(const CooToCsrArgs& args) {
+  const int64_t cols = args.cols;
+  adj::cuda::use_device(args.row.device().index);
+  const int64_t rows = args.offsets.numel() - 1;
+  if (args.row.numel() == 0) {
+    args.offsets.zero_();
+  } else if (bits_for(rows) + bits_for(cols) <= 31) {
+    sort_coordinates<uint32_t>(args.row, args.col, rows, cols, args.offsets, args.indices, args.order);
+  } else {
+    sort_coordinates<uint64_t>(args.row, args.col, rows, cols, args.offsets, args.indices, args.order);
+  }
+}
+
+void transpose(const TransposeArgs& args) {
+  const int64_t n = args.a.entries();
+  if (n == 0) {
+    args.offsets.zero_();
+    return;
+  }
+  const Device device = args.a.device();
+  adj::cuda::use_device(device.index);
+  Tensor rows = Tensor::empty({n}, DType::i32, device), sorted = empty_keys<uint32_t>(n, device);
+  launch("transpose", {.device = device.index, .blocks = blocks_for(n)}, fill_iota, n,
+         rows.mutable_data<int32_t>());
+  // Columns are not negative, so that they sort as unsigned.
+  const auto* columns = static_cast<const uint32_t*>(args.a.indices.raw_data());
+  auto* sorted_columns = static_cast<uint32_t*>(sorted.raw_mutable_data());
+  sort_pairs<uint32_t>(columns, sorted_columns, rows.data<int32_t>(), args.order.mutable_data<int32_t>(), n,
+                       bits_for(args.a.cols), device);
+  launch("transpose", {.device = device.index, .blocks = blocks_for(args.a.cols + 1)}, row_starts<uint32_t>,
+         sorted_columns, n, 0, args.a.cols, args.offsets.mutable_data<int64_t>());
+  expand_rows({.a = args.a, .row = rows});
+  launch("transpose", {.device = device.index, .blocks = blocks_for(n)}, gather, rows.data<int32_t>(),
+         args.order.data<int32_t>(), n, args.indices.mutable_data<int32_t>());
+}
+
+void expand_rows(const ExpandRowsArgs& args) {
+  int32_t* out = args.row.mutable_data<int32_t>();
+  for_each_entry("expand_rows", args.a,
+                 [=] __device__(int64_t i, int64_t e) { out[e] = static_cast<int32_t>(i); });
+}
+
+}  // namespace adj::kernels::cuda

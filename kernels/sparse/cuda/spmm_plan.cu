@@ -1,0 +1,164 @@
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/sparse/cuda/spmm_plan.h>
+
+#include <optional>
+
+#include <cub/device/device_scan.cuh>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+using adj::cuda::blocks_for;
+using adj::cuda::launch;
+
+// An item is what one warp (or part of one) does: small enough that a small structure still fills the chip,
+// large enough that the partial sums of cut rows are few.
+constexpr int64_t kMuchWorkspace = 4 << 20;
+constexpr int64_t kSmallestItem = 32, kLargestItem = 512, kWantedItems = 32768;
+
+int64_t item_size(int64_t work) {
+  int64_t size = kSmallestItem;
+  while (size < kLargestItem && size * kWantedItems < work) size *= 2;
+  return size;
+}
+
+__device__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+/// Rows of fewer than half an item's entries share one; rows of more than two items are cut.
+__device__ bool is_light(int64_t length, int64_t size) { return 2 * length < size; }
+__device__ int64_t parts_of(int64_t length, int64_t size) {
+  return length > 2 * size ? (length + size - 1) / size : 1;
+}
+
+/// counts[i] = items that begin in row i << 32 | partial sums of row i; heavy[i] = 1 where it is cut.
+__global__ void count_items(const int64_t* offsets, int64_t rows, int64_t size, int64_t* counts,
+                            int64_t* heavy) {
+  const int64_t i = thread_index();
+  if (i > rows) return;
+  int64_t items = 0, slots = 0;
+  if (i < rows) {
+    const int64_t length = offsets[i + 1] - offsets[i];
+    if (is_light(length, size)) {
+      // The first of a run of light rows, or where the work up to here passes a multiple of the size.
+      const bool begins = i == 0 || !is_light(offsets[i] - offsets[i - 1], size) ||
+                          (offsets[i] + i) / size != (offsets[i - 1] + i - 1) / size;
+      items = begins ? 1 : 0;
+    } else {
+      items = parts_of(length, size);
+      slots = items > 1 ? items : 0;
+    }
+  }
+  counts[i] = items << 32 | slots;
+  heavy[i] = slots > 0 ? 1 : 0;
+}
+
+/// Empty items, of which those that exist are overwritten.
+__global__ void clear_starts(int64_t rows, int64_t entries, int64_t n, ItemStart* starts) {
+  const int64_t k = thread_index();
+  if (k < n) starts[k] = {static_cast<int32_t>(entries), static_cast<int32_t>(rows), 0, 0};
+}
+
+/// `counts` and `heavy_counts` summed over the rows before each.
+__global__ void place_items(const int64_t* offsets, int64_t rows, int64_t size, const int64_t* counts,
+                            const int64_t* heavy_counts, ItemStart* starts, HeavyRow* heavy,
+                            int64_t* totals) {
+  const int64_t i = thread_index();
+  if (i > rows) return;
+  const auto slot = static_cast<int32_t>(counts[i] & 0xffffffff);
+  if (i == rows) {
+    heavy[heavy_counts[i]] = {-1, slot};
+    totals[0] = counts[i];
+    totals[1] = heavy_counts[i];
+    return;
+  }
+  const int64_t first = counts[i] >> 32, items = (counts[i + 1] >> 32) - first;
+  const auto row = static_cast<int32_t>(i), begin = static_cast<int32_t>(offsets[i]);
+  if (items == 0) return;
+  starts[first] = {begin, row, slot, 0};
+  if (items == 1) return;
+  const auto part = static_cast<int32_t>((offsets[i + 1] - offsets[i] + items - 1) / items);
+  for (int32_t q = 1; q < items; ++q) starts[first + q] = {begin + q * part, ~row, slot + q, 0};
+  heavy[heavy_counts[i]] = {row, slot};
+}
+
+void sum_in_place(int64_t* values, int64_t n, Device device) {
+  const cudaStream_t stream = adj::cuda::current_stream(device.index);
+  size_t bytes = 0;
+  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(nullptr, bytes, values, values, n, stream));
+  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
+  ADJ_CUDA_CHECK(
+      cub::DeviceScan::ExclusiveSum(workspace.raw_mutable_data(), bytes, values, values, n, stream));
+}
+
+template <class T>
+Tensor empty_structs(int64_t n, Device device) {
+  return Tensor::empty({n, static_cast<int64_t>(sizeof(T))}, DType::u8, device);
+}
+
+/// With upper bounds for the numbers of items, slots and heavy rows.
+SpmmPlan make_plan(const Csr& a) {
+  const Device device = a.device();
+  const int64_t rows = a.rows, entries = a.entries(), work = rows + entries, size = item_size(work);
+  SpmmPlan plan;
+  if (rows == 0) return plan;
+  // Rows that are not light have half a size or more: at most 2 entries / size of them, each one item, one
+  // more per size of its entries, and one of the light rows after it. Light rows else begin one per size.
+  plan.items = 6 * ceil_div(work, size) + 2;
+  plan.slots = 2 * ceil_div(entries, size);
+  plan.heavy_rows = ceil_div(entries, size);
+  plan.starts = empty_structs<ItemStart>(plan.items + 1, device);
+  plan.heavy = empty_structs<HeavyRow>(plan.heavy_rows + 1, device);
+  plan.totals = Tensor::empty({2}, DType::i64, device);
+  auto* starts = static_cast<ItemStart*>(plan.starts.raw_mutable_data());
+  auto* heavy = static_cast<HeavyRow*>(plan.heavy.raw_mutable_data());
+  const int64_t n = rows + 1;
+  Tensor counts = Tensor::empty({n}, DType::i64, device),
+         heavy_counts = Tensor::empty({n}, DType::i64, device);
+  const int64_t* offsets = a.offsets.data<int64_t>();
+  int64_t *count = counts.mutable_data<int64_t>(), *heavy_count = heavy_counts.mutable_data<int64_t>();
+  const adj::cuda::LaunchShape per_row{.device = device.index, .blocks = blocks_for(n)};
+  launch("spmm plan", {.device = device.index, .blocks = blocks_for(plan.items + 1)}, clear_starts, rows,
+         entries, plan.items + 1, starts);
+  launch("spmm plan", per_row, count_items, offsets, rows, size, count, heavy_count);
+  sum_in_place(count, n, device);
+  sum_in_place(heavy_count, n, device);
+  launch("spmm plan", per_row, place_items, offsets, rows, size, count, heavy_count, starts, heavy,
+         plan.totals.mutable_data<int64_t>());
+  return plan;
+}
+
+/// Waits for the device.
+void read_back(SpmmPlan& plan) {
+  if (!plan.totals) return;
+  const std::vector<int64_t> totals = plan.totals.to_vector<int64_t>();
+  plan.items = totals[0] >> 32;
+  plan.slots = totals[0] & 0xffffffff;
+  plan.heavy_rows = totals[1];
+  plan.starts = plan.starts.rows(0, plan.items + 1).clone();
+  plan.heavy = plan.heavy.rows(0, plan.heavy_rows + 1).clone();
+}
+
+struct KeptPlan {
+  std::mutex mutex;
+  bool used = false;
+  std::optional<SpmmPlan> plan;
+};
+
+}  // namespace
+
+SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes) {
+  const auto kept = a.cache->get<KeptPlan>([] { return new KeptPlan; });
+  const std::lock_guard lock(kept->mutex);
+  if (kept->plan) return *kept->plan;
+  SpmmPlan plan = make_plan(a);
+  if (adj::cuda::capturing(a.device().index)) return plan;
+  const bool first = !kept->used;
+  kept->used = true;
+  if (first && plan.slots * slot_bytes <= kMuchWorkspace) return plan;
+  read_back(plan);
+  kept->plan = plan;
+  return plan;
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <adjoint/kernels/sparse/csr.h>
+
+namespace adj::kernels::cuda {
+
+/// Where an item of work begins; it ends where the next one begins. An item is one of three: several whole
+/// light rows, one whole row of middling length, or one of the equal parts of a heavy row.
+struct alignas(16) ItemStart {
+  int32_t entry;   ///< first entry (structures have fewer than 2^31)
+  int32_t row;     ///< first row; ~row where the item is not the row's first part
+  int32_t slot;    ///< of a part: which partial sum of the workspace it is
+  int32_t unused;  ///< zero
+};
+
+/// A row that is cut into parts: their partial sums are slots [slot, slot of the next heavy row), in order.
+struct HeavyRow {
+  int32_t row;
+  int32_t slot;
+};
+
+/// The work of a structure, one unit per entry and one per row, cut into items of similar size whatever the
+/// degrees. Neighbouring rows of similar length become items that begin at the row's beginning, so that warps
+/// that work side by side pass the same columns at the same time. It depends on the structure alone, and with
+/// it the order in which each row is summed.
+struct SpmmPlan {
+  int64_t items = 0;
+  int64_t heavy_rows = 0;
+  int64_t slots = 0;
+  Tensor starts;  ///< ItemStart [items + 1]
+  Tensor heavy;   ///< HeavyRow [heavy rows + 1]
+  Tensor totals;  ///< int64: items << 32 | slots, and heavy rows
+
+  const ItemStart* item_starts() const { return static_cast<const ItemStart*>(starts.raw_data()); }
+  const HeavyRow* heavy_row_list() const { return static_cast<const HeavyRow*>(heavy.raw_data()); }
+  const int64_t* heavy_row_count() const { return totals.data<int64_t>() + 1; }
+};
+
+/// The plan of a structure on a GPU for products that need `slot_bytes` of workspace per slot. Kept with the
+/// structure once its three numbers were read back, for which the host waits once: on first use where upper
+/// bounds of them would ask for much workspace, else on second use, so that structures that live for one
+/// product never wait. While a capture is going on, bounds serve too, and each replay makes the plan anew;
+/// the items beyond the last are empty. Bounds or not, the order of sums is the same.
+SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes);
+
+}  // namespace adj::kernels::cuda

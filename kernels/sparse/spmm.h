@@ -1,0 +1,120 @@
+#pragma once
+
+#include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/sparse/csr.h>
+
+#include <atomic>
+
+namespace adj::kernels {
+
+/// Which code computes spmm on a GPU. `own`: kernels that sum every row in entry order, cut where the
+/// structure says. `cusparse`: the vendor's, to compare with; it sums in another order and not in the same
+/// one in every run, so that nothing chooses it by itself.
+enum class SpmmBackend : uint8_t { own, cusparse };
+
+namespace detail {
+
+inline std::atomic<SpmmBackend> spmm_backend{SpmmBackend::own};
+
+/// Dtype of values where features are `features`.
+inline DType values_dtype(std::string_view op, DType features) {
+  ADJ_CHECK(is_floating(features), "{}: expected float32, float64 or bfloat16 features, got {}", op,
+            name_of(features));
+  return features == DType::f64 ? DType::f64 : DType::f32;
+}
+
+/// Width of a matrix that has `rows` rows.
+inline int64_t width_of(std::string_view op, std::string_view name, const Tensor& matrix, int64_t rows) {
+  ADJ_CHECK(matrix.dims() == 2 && matrix.size(0) == rows, "{}: {} is {}, expected [{}, F]", op, name,
+            matrix.str(), rows);
+  return matrix.size(1);
+}
+
+inline void check_edge_gradient(std::string_view op, const CsrMatrix& a, const Tensor& dw, DType dtype) {
+  check_tensor(op, "dw", dw, {dw.numel()}, dtype, a.csr.device());
+  ADJ_CHECK(a.order ? dw.numel() >= a.csr.entries() : dw.numel() == a.csr.entries(),
+            "{}: dw has {} elements for {} entries", op, dw.numel(), a.csr.entries());
+}
+
+}  // namespace detail
+
+/// For the whole process, from the next call on.
+inline void set_spmm_backend(SpmmBackend backend) { detail::spmm_backend = backend; }
+inline SpmmBackend spmm_backend() { return detail::spmm_backend; }
+
+/// Y[rows,F] = act(A X + bias), X [cols,F], bias [F] optional. The aggregation of GCN, SGC and weighted sums;
+/// over the transposed structure it is their backward pass. Also the product of sparse features with a
+/// weight. act is none or relu. X and Y may be bfloat16 (values float32; accumulated in float32). Each row is
+/// summed in entry order or in a fixed tree that depends on the structure alone, never on threads. Rows
+/// without entries give act(bias).
+struct SpmmArgs {
+  const CsrMatrix& a;
+  const Tensor& x;
+  const Tensor& bias = kAbsent;
+  Activation activation = Activation::none;
+  Tensor& y;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    const DType values = detail::values_dtype("spmm", x.dtype());
+    check_matrix("spmm", a, values);
+    const Device device = a.csr.device();
+    const int64_t width = detail::width_of("spmm", "x", x, a.csr.cols);
+    check_tensor("spmm", "x", x, {a.csr.cols, width}, x.dtype(), device);
+    if (bias) check_tensor("spmm", "bias", bias, {width}, values, device);
+    check_tensor("spmm", "y", y, {a.csr.rows, width}, x.dtype(), device);
+    check_fused("spmm", activation);
+    ADJ_CHECK(!y.shares_storage_with(x), "spmm: y cannot be x");
+  }
+};
+ADJ_KERNEL(spmm, SpmmArgs)
+
+/// dw[order[e] or e] = ⟨Y_i, X_j⟩ for entry e = (i, j) of A: the gradient of an aggregation's edge weights
+/// (SDDMM), for dY as `y` [rows,F] and the forward input as `x` [cols,F]. `a.values` is not read. Nothing of
+/// size entries x F exists.
+struct SddmmArgs {
+  const CsrMatrix& a;
+  const Tensor& y;
+  const Tensor& x;
+  Tensor& dw;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    const DType values = detail::values_dtype("sddmm", x.dtype());
+    check_matrix("sddmm", {a.csr, {}, a.order}, values);
+    const Device device = a.csr.device();
+    const int64_t width = detail::width_of("sddmm", "x", x, a.csr.cols);
+    check_tensor("sddmm", "x", x, {a.csr.cols, width}, x.dtype(), device);
+    check_tensor("sddmm", "y", y, {a.csr.rows, width}, x.dtype(), device);
+    detail::check_edge_gradient("sddmm", a, dw, values);
+  }
+};
+ADJ_KERNEL(sddmm, SddmmArgs)
+
+/// Both gradients of Y = A(w) X in one pass over the transposed structure `at` (entry (j, i), order into w):
+/// dX_j = Σ_i w_ij dY_i and dw_ij = ⟨dY_i, X_j⟩, each dY_i read once. `x` [N,F] is the forward input, dx
+/// [N,F], dw [entries].
+struct SpmmBackwardArgs {
+  const CsrMatrix& at;
+  const Tensor& dy;
+  const Tensor& x;
+  Tensor& dx;
+  Tensor& dw;
+
+  Device device() const { return at.csr.device(); }
+  void check() const {
+    const DType values = detail::values_dtype("spmm_backward", x.dtype());
+    check_matrix("spmm_backward", at, values);
+    const Device device = at.csr.device();
+    const int64_t width = detail::width_of("spmm_backward", "x", x, at.csr.rows);
+    check_tensor("spmm_backward", "x", x, {at.csr.rows, width}, x.dtype(), device);
+    check_tensor("spmm_backward", "dy", dy, {at.csr.cols, width}, x.dtype(), device);
+    check_tensor("spmm_backward", "dx", dx, {at.csr.rows, width}, x.dtype(), device);
+    detail::check_edge_gradient("spmm_backward", at, dw, values);
+    ADJ_CHECK(!dx.shares_storage_with(dy), "spmm_backward: dx cannot be dy");
+    ADJ_CHECK(!dx.shares_storage_with(x), "spmm_backward: dx cannot be x");
+  }
+};
+ADJ_KERNEL(spmm_backward, SpmmBackwardArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,313 @@
+// All tensors of a group go in one launch: a table of their addresses is the kernel's argument, and each
+// block finds its tensor in it. Each element is read and written once, whatever the rule.
+#include <adjoint/kernels/cuda/reduction.cuh>
+#include <adjoint/kernels/update/optimizer.h>
+
+#include <array>
+#include <vector>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+constexpr int kMostTensors = 64;  // in a table; more take another launch
+constexpr int kArrays = 4;        // parameter, gradient, first, second
+
+/// A tensor and what goes with it, element by element; absent ones null.
+struct Piece {
+  DType dtype;
+  int64_t numel;
+  std::array<void*, kArrays> data;
+};
+
+struct Table {
+  void* data[kArrays][kMostTensors];
+  int64_t numel[kMostTensors];
+  unsigned first_block[kMostTensors];
+  bool aligned[kMostTensors];
+  int count;
+};
+
+/// A block's tensor, and its number among the tensor's blocks.
+struct BlockPlace {
+  int slot = 0;
+  int64_t block = 0;
+
+  __device__ explicit BlockPlace(const Table& table) {
+    while (slot + 1 < table.count && blockIdx.x >= table.first_block[slot + 1]) ++slot;
+    block = blockIdx.x - table.first_block[slot];
+  }
+};
+
+/// Cuts the pieces into tables of one dtype, each thread of a block taking `packs` packs, and calls
+/// f<T>(table, blocks, is it the last) for each table. Returns the number of tables.
+template <class F>
+int for_tables(const std::vector<Piece>& pieces, int packs, F&& f) {
+  const auto count_of = [&](DType dtype) {
+    return std::count_if(pieces.begin(), pieces.end(),
+                         [&](const Piece& piece) { return piece.dtype == dtype && piece.numel > 0; });
+  };
+  const int tables = static_cast<int>(ceil_div(count_of(DType::f32), kMostTensors) +
+                                      ceil_div(count_of(DType::f64), kMostTensors));
+  int done = 0;
+  const auto go = [&]<class T>() {
+    Table table{};
+    unsigned blocks = 0;
+    const auto flush = [&] {
+      if (table.count == 0) return;
+      ++done;
+      f.template operator()<T>(table, blocks, done == tables);
+      table = {};
+      blocks = 0;
+    };
+    for (const Piece& piece : pieces) {
+      if (piece.dtype != dtype_of<T>() || piece.numel == 0) continue;
+      const int slot = table.count++;
+      for (int a = 0; a < kArrays; ++a) table.data[a][slot] = piece.data[static_cast<size_t>(a)];
+      table.numel[slot] = piece.numel;
+      table.first_block[slot] = blocks;
+      table.aligned[slot] = aligned_to_16(piece.data[0], piece.data[1], piece.data[2], piece.data[3]);
+      blocks += blocks_for(piece.numel, packs * (table.aligned[slot] ? kVectorWidth<T> : 1));
+      if (table.count == kMostTensors) flush();
+    }
+    flush();
+  };
+  go.template operator()<float>();
+  go.template operator()<double>();
+  return tables;
+}
+
+template <class T, bool kMomentum>
+struct Sgd {
+  static constexpr int kStates = kMomentum ? 1 : 0;
+  SgdRule rule;
+
+  struct Coefficients {
+    T rate, decay, momentum, now, ahead;
+  };
+  __device__ Coefficients at(double, double learning_rate) const {
+    const T momentum = static_cast<T>(rule.momentum);
+    // Nesterov's step is the gradient plus the momentum as it will be; the plain one is the momentum as it
+    // is.
+    return {static_cast<T>(learning_rate), static_cast<T>(rule.weight_decay), momentum,
+            rule.nesterov ? T{1} : T{0}, rule.nesterov ? momentum : T{1}};
+  }
+  static __device__ void update(const Coefficients& c, T& p, T g, [[maybe_unused]] T& v, T&) {
+    const T gradient = g + c.decay * p;
+    if constexpr (kMomentum) {
+      v = c.momentum * v + gradient;
+      p -= c.rate * (c.now * gradient + c.ahead * v);
+    } else {
+      p -= c.rate * gradient;
+    }
+  }
+};
+
+template <class T>
+struct Adam {
+  static constexpr int kStates = 2;
+  AdamRule rule;
+
+  struct Coefficients {
+    T rate, unbias2, beta1, rest1, beta2, rest2, eps, coupled, shrink;
+  };
+  __device__ Coefficients at(double step, double learning_rate) const {
+    return {static_cast<T>(learning_rate / (1.0 - pow(rule.beta1, step))),
+            static_cast<T>(1.0 / sqrt(1.0 - pow(rule.beta2, step))),
+            static_cast<T>(rule.beta1),
+            static_cast<T>(1.0 - rule.beta1),
+            static_cast<T>(rule.beta2),
+            static_cast<T>(1.0 - rule.beta2),
+            static_cast<T>(rule.eps),
+            static_cast<T>(rule.decoupled ? 0.0 : rule.weight_decay),
+            static_cast<T>(rule.decoupled ? 1.0 - learning_rate * rule.weight_decay : 1.0)};
+  }
+  static __device__ void update(const Coefficients& c, T& p, T g, T& m, T& v) {
+    const T gradient = g + c.coupled * p;
+    m = c.beta1 * m + c.rest1 * gradient;
+    v = c.beta2 * v + c.rest2 * gradient * gradient;
+    p = c.shrink * p - c.rate * m / (sqrt(v) * c.unbias2 + c.eps);
+  }
+};
+
+// Every block reads the step count; the last to finish, of the last launch, advances it.
+template <class T, class Rule>
+__global__ void __launch_bounds__(kBlockThreads)
+    update_kernel(const __grid_constant__ Table table, Rule rule, const double* learning_rate, int64_t* step,
+                  bool advance, unsigned* counter) {
+  begin_overlapping();
+  constexpr int N = kVectorWidth<T>;
+  __shared__ typename Rule::Coefficients shared;
+  if (threadIdx.x == 0) shared = rule.at(static_cast<double>(*step + 1), *learning_rate);
+
+  const BlockPlace at(table);
+  const int64_t numel = table.numel[at.slot];
+  T* p = static_cast<T*>(table.data[0][at.slot]);
+  const T* g = static_cast<const T*>(table.data[1][at.slot]);
+  T* first = static_cast<T*>(table.data[2][at.slot]);
+  T* second = static_cast<T*>(table.data[3][at.slot]);
+  const int width = table.aligned[at.slot] ? N : 1;
+  const int64_t i = (at.block * kBlockThreads + threadIdx.x) * width;
+  const bool whole = width == N && i + N <= numel;
+  Pack<T, N> parameters, gradients, firsts{}, seconds{};
+  if (whole) {
+    parameters = load<N>(p + i);
+    gradients = load<N>(g + i);
+    if constexpr (Rule::kStates >= 1) firsts = load<N>(first + i);
+    if constexpr (Rule::kStates >= 2) seconds = load<N>(second + i);
+  }
+  __syncthreads();
+  const typename Rule::Coefficients c = shared;
+  if (whole) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) Rule::update(c, parameters[k], gradients[k], firsts[k], seconds[k]);
+    store(p + i, parameters);
+    if constexpr (Rule::kStates >= 1) store(first + i, firsts);
+    if constexpr (Rule::kStates >= 2) store(second + i, seconds);
+  } else {
+    for (int64_t j = i; j < i + width && j < numel; ++j) {
+      T none = 0;
+      Rule::update(c, p[j], g[j], Rule::kStates >= 1 ? first[j] : none,
+                   Rule::kStates >= 2 ? second[j] : none);
+    }
+  }
+  if (advance && is_last_block(counter, gridDim.x) && threadIdx.x == 0) ++*step;
+}
+
+__global__ void advance_step_kernel(int64_t* step) {
+  begin_overlapping();
+  ++*step;
+}
+
+template <class MakeRule>
+void update(const char* name, std::span<UpdateSlot> slots, const Tensor& learning_rate, Tensor& step,
+            MakeRule&& rule_for) {
+  const int device = step.device().index;
+  const double* rate = learning_rate.data<double>();
+  int64_t* count = step.mutable_data<int64_t>();
+  std::vector<Piece> pieces;
+  for (UpdateSlot& slot : slots) {
+    const auto address = [](Tensor& tensor) { return tensor ? tensor.raw_mutable_data() : nullptr; };
+    pieces.push_back({slot.parameter.dtype(),
+                      slot.parameter.numel(),
+                      {address(slot.parameter), const_cast<void*>(slot.gradient.raw_data()),
+                       address(slot.first), address(slot.second)}});
+  }
+  const int tables = for_tables(pieces, 1, [&]<class T>(const Table& table, unsigned blocks, bool last) {
+    const auto rule = rule_for.template operator()<T>();
+    launch(name, {.device = device, .blocks = blocks, .overlaps = true},
+           update_kernel<T, std::remove_const_t<decltype(rule)>>, table, rule, rate, count, last,
+           arrival_counters(device));
+  });
+  if (tables == 0)
+    launch(name, {.device = device, .blocks = 1, .threads = 1, .overlaps = true}, advance_step_kernel, count);
+}
+
+constexpr int kNormPacks = 16;  // a thread's share: few blocks leave few partial sums
+
+// Block b leaves its sum of squares in partial[b]; the last block of the last launch sums all `total` of
+// them.
+template <class T>
+__global__ void __launch_bounds__(kBlockThreads)
+    square_sums_kernel(const __grid_constant__ Table table, double* partial, double* all, unsigned total,
+                       bool last_launch, double* norm, unsigned* counter) {
+  begin_overlapping();
+  constexpr int N = kVectorWidth<T>;
+  const BlockPlace at(table);
+  const int64_t numel = table.numel[at.slot];
+  const T* x = static_cast<const T*>(table.data[0][at.slot]);
+  const int width = table.aligned[at.slot] ? N : 1;
+  const int64_t begin = at.block * kBlockThreads * kNormPacks * width;
+  double sum = 0.0;
+#pragma unroll 4
+  for (int s = 0; s < kNormPacks; ++s) {
+    const int64_t i = begin + (int64_t{s} * kBlockThreads + threadIdx.x) * width;
+    if (width == N && i + N <= numel) {
+      const Pack<T, N> pack = load<N>(x + i);
+#pragma unroll
+      for (int k = 0; k < N; ++k) sum = fma(static_cast<double>(pack[k]), static_cast<double>(pack[k]), sum);
+    } else {
+      for (int64_t j = i; j < i + width && j < numel; ++j)
+        sum = fma(static_cast<double>(x[j]), static_cast<double>(x[j]), sum);
+    }
+  }
+  sum = sum_of_block(sum);
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+  if (!last_launch || !is_last_block(counter, gridDim.x)) return;
+  double share = 0.0;
+  for (unsigned b = threadIdx.x; b < total; b += kBlockThreads) share += __ldcg(all + b);
+  share = sum_of_block(share);
+  if (threadIdx.x == 0) *norm = sqrt(share);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlockThreads)
+    clip_kernel(const __grid_constant__ Table table, const double* norm, double max_norm) {
+  begin_overlapping();
+  const double length = *norm;
+  if (!(length > max_norm)) return;
+  constexpr int N = kVectorWidth<T>;
+  const T factor = static_cast<T>(max_norm / (length + 1e-6));
+  const BlockPlace at(table);
+  const int64_t numel = table.numel[at.slot];
+  T* x = static_cast<T*>(table.data[0][at.slot]);
+  const int width = table.aligned[at.slot] ? N : 1;
+  const int64_t i = (at.block * kBlockThreads + threadIdx.x) * width;
+  if (width == N && i + N <= numel) {
+    Pack<T, N> pack = load<N>(x + i);
+#pragma unroll
+    for (int k = 0; k < N; ++k) pack[k] *= factor;
+    store(x + i, pack);
+  } else {
+    for (int64_t j = i; j < i + width && j < numel; ++j) x[j] *= factor;
+  }
+}
+
+}  // namespace
+
+void sgd_update(const SgdUpdateArgs& args) {
+  const SgdRule rule = args.rule;
+  if (rule.momentum != 0.0) {
+    update("sgd_update", args.slots, args.learning_rate, args.step,
+           [&]<class T>() { return Sgd<T, true>{rule}; });
+  } else {
+    update("sgd_update", args.slots, args.learning_rate, args.step,
+           [&]<class T>() { return Sgd<T, false>{rule}; });
+  }
+}
+
+void adam_update(const AdamUpdateArgs& args) {
+  const AdamRule rule = args.rule;
+  update("adam_update", args.slots, args.learning_rate, args.step, [&]<class T>() { return Adam<T>{rule}; });
+}
+
+void global_norm(const GlobalNormArgs& args) {
+  const int device = args.norm.device().index;
+  double* to = args.norm.mutable_data<double>();
+  std::vector<Piece> pieces;
+  for (const Tensor& tensor : args.tensors)
+    pieces.push_back({tensor.dtype(), tensor.numel(), {const_cast<void*>(tensor.raw_data())}});
+  unsigned total = 0;
+  for_tables(pieces, kNormPacks, [&]<class T>(const Table&, unsigned blocks, bool) { total += blocks; });
+  if (total == 0) return args.norm.zero_();
+  Tensor sums = partials(device, total);
+  double *all = sums.mutable_data<double>(), *next = all;
+  for_tables(pieces, kNormPacks, [&]<class T>(const Table& table, unsigned blocks, bool last) {
+    launch("global_norm", {.device = device, .blocks = blocks, .overlaps = true}, square_sums_kernel<T>,
+           table, next, all, total, last, to, arrival_counters(device));
+    next += blocks;
+  });
+}
+
+void clip_to_norm(const ClipToNormArgs& args) {
+  const double max_norm = args.max_norm;
+  std::vector<Piece> pieces;
+  for (Tensor& tensor : args.tensors)
+    pieces.push_back({tensor.dtype(), tensor.numel(), {tensor.raw_mutable_data()}});
+  for_tables(pieces, 1, [&]<class T>(const Table& table, unsigned blocks, bool) {
+    launch("clip_to_norm", {.device = args.norm.device().index, .blocks = blocks, .overlaps = true},
+           clip_kernel<T>, table, args.norm.data<double>(), max_norm);
+  });
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <adjoint/nn/module.h>
+
+namespace adj::nn {
+
+/// Drops with probability p in training mode, the identity otherwise.
+class Dropout : public Module {
+ public:
+  explicit Dropout(float p) : p_(p) { (void)DropoutRule::of(p); }
+  Var operator()(const Var& x) const { return dropout(x, p_); }
+  Features operator()(const Features& x) const { return dropout(x, p_); }
+  std::string describe() const override { return fmt::format("Dropout({})", p_); }
+
+ private:
+  float p_;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,16 @@
+#include <adjoint/nn/init.h>
+#include <adjoint/nn/linear.h>
+
+namespace adj::nn {
+
+Linear::Linear(int64_t in, int64_t out, bool has_bias, Activation activation) : activation_(activation) {
+  ADJ_CHECK(in > 0 && out > 0, "Linear: expected positive widths, got {} -> {}", in, out);
+  add_parameter("weight", weight, glorot_uniform(in, out));
+  if (has_bias) add_parameter("bias", bias, Tensor::zeros({out}));
+}
+
+std::string Linear::describe() const {
+  return fmt::format("Linear({} -> {})", weight.size(0), weight.size(1));
+}
+
+}  // namespace adj::nn

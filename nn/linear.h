@@ -1,0 +1,24 @@
+#pragma once
+
+#include <adjoint/autograd/linear.h>
+#include <adjoint/nn/module.h>
+
+namespace adj::nn {
+
+/// act(x W + b): x [N,in] (dense or sparse features) -> [N,out]. W is Glorot-uniform, b zero. Bias and relu
+/// are part of the product's pass.
+class Linear : public Module {
+ public:
+  Linear(int64_t in, int64_t out, bool bias = true, Activation activation = Activation::none);
+  Var operator()(const Var& x) const { return linear(x, weight, bias, activation_); }
+  Var operator()(const Features& x) const { return linear(x, weight, bias, activation_); }
+  std::string describe() const override;
+
+  Var weight;  ///< [in, out]
+  Var bias;    ///< [out], or absent
+
+ private:
+  Activation activation_;
+};
+
+}  // namespace adj::nn

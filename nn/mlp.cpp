@@ -1,0 +1,23 @@
+#include <adjoint/core/random.h>
+#include <adjoint/nn/mlp.h>
+
+namespace adj::nn {
+
+MLP::MLP(const std::vector<int64_t>& widths, float dropout) : dropout_(dropout) {
+  ADJ_CHECK(widths.size() >= 2, "MLP: expected two widths or more, got {}", widths.size());
+  (void)DropoutRule::of(dropout);
+  for (size_t i = 0; i + 1 < widths.size(); ++i) {
+    const bool last = i + 2 == widths.size();
+    layers_.push_back(
+        std::make_unique<Linear>(widths[i], widths[i + 1], true, last ? Activation::none : Activation::relu));
+    add(*layers_.back());
+  }
+}
+
+// The rest of the pass, from `layer` on.
+Var MLP::from(size_t layer, Var y) const {
+  for (; layer < layers_.size(); ++layer) y = (*layers_[layer])(dropout(y, dropout_));
+  return y;
+}
+
+}  // namespace adj::nn

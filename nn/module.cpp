@@ -1,0 +1,100 @@
+#include <adjoint/nn/module.h>
+
+#include <algorithm>
+
+namespace adj::nn {
+
+// Calls f(prefix, module) for this module and all below it.
+template <class F>
+void Module::visit(const std::string& prefix, F&& f) const {
+  f(prefix, *this);
+  for (const auto& [name, child] : children_) child->visit(prefix + name + ".", f);
+}
+
+std::vector<std::pair<std::string, Var>> Module::named_parameters() const {
+  std::vector<std::pair<std::string, Var>> found;
+  visit("", [&](const std::string& prefix, const Module& module) {
+    for (const auto& [name, var] : module.parameters_) found.emplace_back(prefix + name, *var);
+  });
+  return found;
+}
+
+std::vector<Var> Module::parameters() const {
+  std::vector<Var> found;
+  for (auto& [name, var] : named_parameters()) found.push_back(std::move(var));
+  return found;
+}
+
+int64_t Module::num_parameters() const {
+  int64_t count = 0;
+  for (const Var& var : parameters()) count += var.value().numel();
+  return count;
+}
+
+std::vector<std::pair<std::string, Tensor>> Module::state() const {
+  std::vector<std::pair<std::string, Tensor>> found;
+  visit("", [&](const std::string& prefix, const Module& module) {
+    for (const auto& [name, var] : module.parameters_) found.emplace_back(prefix + name, var->value());
+    for (const auto& [name, tensor] : module.buffers_) found.emplace_back(prefix + name, *tensor);
+  });
+  return found;
+}
+
+void Module::load_state(const std::map<std::string, Tensor>& state) {
+  auto own = this->state();
+  for (const auto& [name, tensor] : own) {
+    const auto it = state.find(name);
+    ADJ_CHECK(it != state.end(), "load_state: {} is missing", name);
+    ADJ_CHECK(it->second.shape() == tensor.shape() && it->second.dtype() == tensor.dtype(),
+              "load_state: {} is {} {}, the model has {} {}", name, it->second.shape().str(),
+              name_of(it->second.dtype()), tensor.shape().str(), name_of(tensor.dtype()));
+  }
+  for (const auto& [name, tensor] : state)
+    ADJ_CHECK(std::any_of(own.begin(), own.end(), [&](const auto& known) { return known.first == name; }),
+              "load_state: the model has no {}", name);
+  for (auto& [name, tensor] : own) tensor.copy_(state.at(name));
+}
+
+void Module::train(bool on) {
+  training_ = on;
+  for (const auto& [name, child] : children_) child->train(on);
+}
+
+void Module::to(Device device) {
+  for (const auto& [name, var] : parameters_) var->set_value(var->value().to(device));
+  for (const auto& [name, tensor] : buffers_) *tensor = tensor->to(device);
+  for (const auto& [name, child] : children_) child->to(device);
+}
+
+void Module::zero_grad() {
+  for (Var& var : parameters()) var.zero_grad();
+}
+
+std::string Module::str() const {
+  std::string text = describe();
+  for (const auto& [name, child] : children_) {
+    std::string below = child->str();
+    for (size_t at = below.find('\n'); at != std::string::npos; at = below.find('\n', at + 3))
+      below.insert(at + 1, "  ");
+    text += "\n  " + name + ": " + below;
+  }
+  return text;
+}
+
+void Module::add_parameter(std::string name, Var& member, Tensor value) {
+  member = Var::parameter(std::move(value));
+  parameters_.emplace_back(std::move(name), &member);
+}
+
+void Module::add_buffer(std::string name, Tensor& member, Tensor value) {
+  member = std::move(value);
+  buffers_.emplace_back(std::move(name), &member);
+}
+
+void Module::add_child(std::string name, Module& child) {
+  for (const auto& [taken, other] : children_)
+    ADJ_CHECK(taken != name, "module: two children are named '{}'", name);
+  children_.emplace_back(std::move(name), &child);
+}
+
+}  // namespace adj::nn

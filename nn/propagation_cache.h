@@ -1,0 +1,50 @@
+#pragma once
+
+#include <adjoint/graph/graph.h>
+
+#include <memory>
+#include <vector>
+
+namespace adj::nn {
+
+/// Throws unless features of this shape have a row for every node of the graph.
+inline void check_rows(const char* layer, const Graph& graph, const Shape& features) {
+  ADJ_CHECK(features.dims() == 2 && features[0] == graph.num_nodes(),
+            "{}: features {} for a graph of {} nodes", layer, features.str(), graph.num_nodes());
+}
+
+/// A^hops x for an input that takes no gradient and comes again unchanged (features without dropout):
+/// aggregated once for the whole training. It is kept from the second time in a row that the same tensor is
+/// seen, so an input that is new at every step (dropout) costs no memory.
+class PropagationCache {
+ public:
+  /// A^hops x.
+  Tensor get(const SparseMatrix& a, const Tensor& x, int hops);
+
+ private:
+  // What a tensor holds now: no other tensor, and not this one after a write, compares equal.
+  struct Contents {
+    Contents() = default;
+    explicit Contents(const Tensor& tensor)
+        : storage(tensor.storage_id()),
+          version(tensor.version()),
+          data(tensor ? tensor.raw_data() : nullptr),
+          shape(tensor.shape()) {}
+    uint64_t storage = 0, version = 0;
+    const void* data = nullptr;
+    Shape shape;
+    bool operator==(const Contents&) const = default;
+  };
+  struct Key {
+    const SparsePattern* pattern = nullptr;
+    Contents values, x;
+    int hops = 0;
+    bool operator==(const Key&) const = default;
+  };
+  Key last_;
+  std::shared_ptr<const SparsePattern> alive_;  // so that no other pattern can come to stand at its address
+  Tensor kept_;
+  std::vector<Tensor> recorded_;  // read by recorded steps at every replay, whatever is kept by then
+};
+
+}  // namespace adj::nn

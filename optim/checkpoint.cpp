@@ -1,0 +1,73 @@
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/optim/checkpoint.h>
+
+#include <charconv>
+
+namespace adj::optim {
+
+namespace {
+
+constexpr const char* kFormat = "adjoint.checkpoint";
+constexpr int64_t kVersion = 1;
+
+const std::string& fact_text(const Checkpoint& checkpoint, const std::string& fact) {
+  const auto found = checkpoint.facts.find(fact);
+  if (found == checkpoint.facts.end()) data_fail("{}: facts@{}: missing", checkpoint.path, fact);
+  return found->second;
+}
+
+template <class T>
+T parse(const Checkpoint& checkpoint, const std::string& fact) {
+  const std::string& text = fact_text(checkpoint, fact);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size())
+    data_fail("{}: facts@{}: '{}', expected a number", checkpoint.path, fact, text);
+  return value;
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> Checkpoint::with_prefix(const std::string& prefix) const {
+  std::map<std::string, Tensor> found;
+  for (auto it = tensors.lower_bound(prefix); it != tensors.end() && it->first.starts_with(prefix); ++it)
+    found.emplace(it->first.substr(prefix.size()), it->second);
+  return found;
+}
+
+int64_t Checkpoint::integer(const std::string& fact) const { return parse<int64_t>(*this, fact); }
+double Checkpoint::number(const std::string& fact) const { return parse<double>(*this, fact); }
+void Checkpoint::set(const std::string& fact, int64_t value) { facts[fact] = fmt::format("{}", value); }
+// The shortest text that reads back to the same bits.
+void Checkpoint::set(const std::string& fact, double value) { facts[fact] = fmt::format("{}", value); }
+
+void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
+  H5Writer file(path);
+  file.attribute("", "format", std::string(kFormat));
+  file.attribute("", "version", kVersion);
+  file.attribute("", "program", checkpoint.program);
+  for (const auto& [fact, text] : checkpoint.facts) file.attribute("facts", fact, text);
+  for (const auto& [name, tensor] : checkpoint.tensors) file.write("tensors/" + name, tensor);
+  file.commit();
+}
+
+Checkpoint load_checkpoint(const std::string& path, const std::string& program) {
+  const H5Reader file = H5Reader::open(path);
+  if (const std::string format = file.text("", "format"); format != kFormat)
+    file.fail("attribute format", "'{}', expected '{}'", format, kFormat);
+  if (const int64_t version = file.integer("", "version"); version != kVersion)
+    file.fail("attribute version", "{}, expected {}", version, kVersion);
+  Checkpoint checkpoint;
+  checkpoint.path = path;
+  checkpoint.program = file.text("", "program");
+  if (checkpoint.program != program)
+    file.fail("attribute program", "written by {}, expected {}", checkpoint.program, program);
+  for (const std::string& fact : file.attributes("facts"))
+    checkpoint.facts.emplace(fact, file.text("facts", fact));
+  for (const std::string& name : file.children("tensors"))
+    checkpoint.tensors.emplace(
+        name, file.tensor("tensors/" + name, {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8}));
+  return checkpoint;
+}
+
+}  // namespace adj::optim

@@ -1,0 +1,125 @@
+#include <adjoint/optim/optimizer.h>
+
+#include <cmath>
+#include <set>
+
+namespace adj::optim {
+
+void Optimizer::add_group(const std::vector<Var>& parameters, double learning_rate, int moments) {
+  ADJ_CHECK(!parameters.empty(), "optimizer: a group has no parameters");
+  ADJ_CHECK(std::isfinite(learning_rate) && learning_rate > 0.0,
+            "optimizer: expected a positive learning rate, got {}", learning_rate);
+  GroupState group;
+  group.parameters = parameters;
+  group.base_rate = learning_rate;
+  const Device device = parameters[0].device();
+  for (const Var& parameter : parameters) {
+    ADJ_CHECK(parameter.requires_grad(), "optimizer: a parameter {} takes no gradient",
+              parameter.value().str());
+    for (const GroupState& other : groups_)
+      for (const Var& taken : other.parameters)
+        ADJ_CHECK(taken.value().storage_id() != parameter.value().storage_id(),
+                  "optimizer: a parameter {} stands in two groups", parameter.value().str());
+    ADJ_CHECK(parameter.device() == device, "optimizer: a group's parameters are on {} and {}", device.str(),
+              parameter.device().str());
+    kernels::UpdateSlot slot{parameter.value(), {}, {}, {}};
+    if (moments >= 1) slot.first = Tensor::zeros_like(parameter.value());
+    if (moments >= 2) slot.second = Tensor::zeros_like(parameter.value());
+    group.slots.push_back(slot);
+  }
+  group.rate = Tensor::full({1}, learning_rate, DType::f64, device);
+  group.steps = Tensor::zeros({1}, DType::i64, device);
+  groups_.push_back(std::move(group));
+}
+
+void Optimizer::step() {
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    GroupState& group = groups_[g];
+    std::vector<kernels::UpdateSlot> due;
+    for (size_t i = 0; i < group.parameters.size(); ++i) {
+      Var& parameter = group.parameters[i];
+      if (!parameter.grad()) continue;
+      ADJ_CHECK(parameter.value().shares_storage_with(group.slots[i].parameter),
+                "optimizer: a parameter {} was given another value (moved to a device?) after the optimizer "
+                "was made",
+                parameter.value().str());
+      due.push_back(group.slots[i]);
+      due.back().gradient = parameter.grad();
+      parameter.zero_grad();
+    }
+    if (!due.empty()) update(g, due, group.rate, group.steps);
+  }
+}
+
+void Optimizer::zero_grad() {
+  for (GroupState& group : groups_)
+    for (Var& parameter : group.parameters) parameter.zero_grad();
+}
+
+void Optimizer::set_rate_factor(double factor) {
+  ADJ_CHECK(std::isfinite(factor) && factor >= 0.0, "optimizer: expected a rate factor of 0 or more, got {}",
+            factor);
+  if (factor == factor_) return;
+  factor_ = factor;
+  factor_state_.fill_(factor);
+  for (GroupState& group : groups_) group.rate.fill_(group.base_rate * factor);
+}
+
+std::vector<Var> Optimizer::parameters() const {
+  std::vector<Var> all;
+  for (const GroupState& group : groups_)
+    all.insert(all.end(), group.parameters.begin(), group.parameters.end());
+  return all;
+}
+
+std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
+  std::vector<std::pair<std::string, Tensor>> found{{"rate_factor", factor_state_}};
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    found.emplace_back(fmt::format("{}.steps", g), groups_[g].steps);
+    for (size_t i = 0; i < groups_[g].slots.size(); ++i) {
+      const kernels::UpdateSlot& slot = groups_[g].slots[i];
+      if (slot.first) found.emplace_back(fmt::format("{}.{}.first", g, i), slot.first);
+      if (slot.second) found.emplace_back(fmt::format("{}.{}.second", g, i), slot.second);
+    }
+  }
+  return found;
+}
+
+void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
+  auto own = this->state();
+  ADJ_CHECK(state.size() == own.size(), "optimizer state: {} tensors given, expected {}", state.size(),
+            own.size());
+  for (const auto& [name, tensor] : own) {
+    const auto it = state.find(name);
+    ADJ_CHECK(it != state.end(), "optimizer state: {} is missing", name);
+    ADJ_CHECK(it->second.shape() == tensor.shape() && it->second.dtype() == tensor.dtype(),
+              "optimizer state: {} is {} {}, expected {} {}", name, it->second.shape().str(),
+              name_of(it->second.dtype()), tensor.shape().str(), name_of(tensor.dtype()));
+  }
+  const double factor = state.at("rate_factor").item();
+  ADJ_CHECK(std::isfinite(factor) && factor >= 0.0,
+            "optimizer state: expected a rate factor of 0 or more, got {}", factor);
+  for (auto& [name, tensor] : own)
+    if (name != "rate_factor") tensor.copy_(state.at(name));
+  set_rate_factor(factor);
+}
+
+Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm) {
+  ADJ_CHECK(std::isfinite(max_norm) && max_norm > 0.0, "clip_grad_norm: expected a positive norm, got {}",
+            max_norm);
+  std::vector<Tensor> gradients;
+  std::set<uint64_t> seen;
+  for (Var parameter : parameters) {
+    if (!parameter.grad() || !seen.insert(parameter.value().storage_id()).second) continue;
+    // Two leaves of one sum hold the same tensor as their gradient; it must not be scaled twice.
+    if (!parameter.grad().is_unique()) parameter.set_grad(parameter.grad().clone());
+    gradients.push_back(parameter.grad());
+  }
+  ADJ_CHECK(!gradients.empty(), "clip_grad_norm: no parameter has a gradient (call it after backward())");
+  Tensor norm = Tensor::empty({1}, DType::f64, gradients[0].device());
+  kernels::global_norm({.tensors = gradients, .norm = norm});
+  kernels::clip_to_norm({.tensors = gradients, .norm = norm, .max_norm = max_norm});
+  return norm;
+}
+
+}  // namespace adj::optim

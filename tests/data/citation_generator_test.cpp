@@ -1,0 +1,141 @@
+#include "../support.h"
+#include <adjoint/data/citation_generator.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+bool same(const Dataset& a, const Dataset& b) {
+  return same_bits(a.graph.in_edges().indices, b.graph.in_edges().indices) &&
+         same_bits(a.graph.in_edges().offsets, b.graph.in_edges().offsets) &&
+         same_bits(a.x.sparse().pattern()->csr().indices, b.x.sparse().pattern()->csr().indices) &&
+         same_bits(a.x.sparse().values(), b.x.sparse().values()) && same_bits(a.y, b.y) &&
+         same_bits(a.train, b.train) && same_bits(a.val, b.val) && same_bits(a.test, b.test);
+}
+
+double homophily_of(const Dataset& d) {
+  const auto y = d.y.to_vector<int32_t>();
+  const auto offsets = d.graph.in_edges().offsets.to_vector<int64_t>();
+  const auto sources = d.graph.in_edges().indices.to_vector<int32_t>();
+  int64_t within = 0;
+  for (size_t i = 0; i < y.size(); ++i)
+    for (auto e = static_cast<size_t>(offsets[i]); e < static_cast<size_t>(offsets[i + 1]); ++e)
+      within += y[static_cast<size_t>(sources[e])] == y[i];
+  return static_cast<double>(within) / static_cast<double>(d.graph.num_edges());
+}
+
+}  // namespace
+
+TEST_CASE("a citation dataset has what was asked for") {
+  for (const auto& [nodes, classes, degree, homophily] :
+       {std::tuple{2800, 7, 4.0, 0.72}, {3000, 2, 10.0, 0.5}, {2500, 12, 3.0, 0.95}, {2000, 3, 0.0, 0.7}}) {
+    CitationOptions options;
+    options.nodes = nodes;
+    options.classes = classes;
+    options.degree = degree;
+    options.homophily = homophily;
+    const Dataset d = make_citation_dataset(options);
+    CAPTURE(nodes);
+    CHECK(d.num_nodes() == nodes);
+    CHECK(d.num_classes() == classes);
+    CHECK(d.graph.num_edges() == std::llround(nodes * degree));
+    CHECK(d.graph.is_symmetric());
+    CHECK(!d.graph.has_self_loops());
+    CHECK(coalesce(d.graph).num_edges() == d.graph.num_edges());
+    if (degree > 0.0) {
+      CHECK(homophily_of(d) == doctest::Approx(homophily).epsilon(0.05));
+      const auto degrees = values(d.graph.in_degrees());
+      CHECK(*std::min_element(degrees.begin(), degrees.end()) >= 1.0);
+      CHECK(*std::max_element(degrees.begin(), degrees.end()) > 4.0 * degree);  // skewed
+    }
+    CHECK(static_cast<double>(d.x.sparse().entries()) / nodes == doctest::Approx(options.words).epsilon(0.2));
+    for (double v : values(d.x.sparse().values())) REQUIRE(v == 1.0);
+
+    const auto y = d.y.to_vector<int32_t>();
+    std::vector<int64_t> count(static_cast<size_t>(classes), 0);
+    std::set<int32_t> seen;
+    for (int32_t i : d.train.to_vector<int32_t>()) {
+      ++count[static_cast<size_t>(y[static_cast<size_t>(i)])];
+      seen.insert(i);
+    }
+    for (int64_t n : count) CHECK(n == 20);
+    for (const Tensor& part : {d.val, d.test})
+      for (int32_t i : part.to_vector<int32_t>()) CHECK(seen.insert(i).second);
+    CHECK(seen.size() == static_cast<size_t>(20 * classes + 1500));
+  }
+}
+
+TEST_CASE("words tell something of the class, and more with more signal") {
+  // Share of word pairs of a class that agree, over that of all pairs.
+  const auto lift = [](double signal) {
+    CitationOptions options;
+    options.signal = signal;
+    const Dataset d = make_citation_dataset(options);
+    const auto y = d.y.to_vector<int32_t>();
+    const auto offsets = d.x.sparse().pattern()->csr().offsets.to_vector<int64_t>();
+    const auto words = d.x.sparse().pattern()->csr().indices.to_vector<int32_t>();
+    std::vector<double> total(1000, 0.0), sums(7, 0.0);
+    std::vector<std::vector<double>> by_class(7, std::vector<double>(1000, 0.0));
+    for (size_t i = 0; i < y.size(); ++i)
+      for (auto e = static_cast<size_t>(offsets[i]); e < static_cast<size_t>(offsets[i + 1]); ++e) {
+        const auto w = static_cast<size_t>(words[e]), c = static_cast<size_t>(y[i]);
+        total[w] += 1.0;
+        by_class[c][w] += 1.0;
+        sums[c] += 1.0;
+      }
+    double all = 0.0, squares = 0.0, within = 0.0;
+    for (double t : total) {
+      all += t;
+      squares += t * t;
+    }
+    for (size_t c = 0; c < 7; ++c)
+      for (double t : by_class[c]) within += t * t / (sums[c] * sums[c]) / 7.0;
+    return within / (squares / (all * all));
+  };
+  const double none = lift(0.0), some = lift(0.15), much = lift(0.6);
+  CHECK(none < 1.1);
+  CHECK(some > 1.1);
+  CHECK(much > 2.0 * some);
+}
+
+TEST_CASE("the seed alone decides, whatever the number of threads") {
+  CitationOptions options;
+  const Dataset first = make_citation_dataset(options);
+  for (int threads : {1, 4}) {
+    const Threads scope(threads);
+    CHECK(same(first, make_citation_dataset(options)));
+  }
+  options.seed = 2;
+  const Dataset other = make_citation_dataset(options);
+  CHECK(!same_bits(first.y, other.y));
+  CHECK(!same_bits(first.x.sparse().pattern()->csr().offsets, other.x.sparse().pattern()->csr().offsets));
+}
+
+TEST_CASE("the demo dataset is the one that the generator makes by default") {
+  CHECK(same(load_demo_dataset(), make_citation_dataset({})));
+}
+
+TEST_CASE("options that contradict each other are refused") {
+  const auto refused = [](auto change) {
+    CitationOptions options;
+    change(options);
+    CHECK_THROWS_AS((void)make_citation_dataset(options), Error);
+  };
+  refused([](CitationOptions& o) { o.classes = 1; });
+  refused([](CitationOptions& o) { o.nodes = 1000; });
+  refused([](CitationOptions& o) { o.nodes = -5; });
+  refused([](CitationOptions& o) { o.train_per_class = 300; });
+  refused([](CitationOptions& o) { o.train_per_class = 0; });
+  refused([](CitationOptions& o) { o.val = 0; });
+  refused([](CitationOptions& o) { o.degree = -1.0; });
+  refused([](CitationOptions& o) { o.degree = 2000.0; });
+  refused([](CitationOptions& o) { o.homophily = 1.5; });
+  refused([](CitationOptions& o) { o.signal = -0.1; });
+  refused([](CitationOptions& o) { o.words = 0.0; });
+  refused([](CitationOptions& o) { o.features = 0; });
+}

@@ -1,0 +1,15 @@
+// dataset_copy IN OUT: loads a dataset and saves it again, for tests that hold our files against another
+// library.
+
+#include <adjoint/data/dataset.h>
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  try {
+    adj::save_dataset(adj::load_dataset(argv[1]), argv[2]);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,376 @@
+#include "../support.h"
+#include "schema.h"
+#include <adjoint/data/dataset.h>
+
+#include <fstream>
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+Dataset load(const SchemaFile& file, int gzip = 0) {
+  const TemporaryDirectory folder;
+  file.write(folder.file("small.h5"), gzip);
+  return load_dataset(folder.file("small.h5"));
+}
+
+using I = std::vector<int32_t>;
+using L = std::vector<int64_t>;
+using F = std::vector<float>;
+
+}  // namespace
+
+TEST_CASE("a file of the schema is read as it stands there") {
+  for (int gzip : {0, 9}) {
+    const Dataset d = load(small_file(), gzip);
+    CHECK(d.name == "small");
+    CHECK(d.task == Task::node_class);
+    CHECK(!d.undirected);
+    CHECK(d.num_nodes() == 6);
+    CHECK(d.num_classes() == 3);
+    CHECK(d.num_features() == 3);
+    CHECK(d.graph.in_edges().offsets.to_vector<int64_t>() == L{0, 3, 4, 5, 6, 7, 8});
+    CHECK(d.graph.in_edges().indices.to_vector<int32_t>() == I{0, 1, 5, 4, 3, 2, 1, 0});
+    CHECK(d.graph.edge_weight().to_vector<float>() == F{7, 8, 1, 2, 3, 4, 5, 6});
+    CHECK(d.edge_attr.to_vector<float>() == F{7, -7, 8, -8, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6});
+    CHECK(d.x.dense().to_vector<float>()[17] == 18.0f);
+    CHECK(d.y.to_vector<int32_t>() == I{0, 1, 2, 0, 1, 2});
+    REQUIRE(d.splits.size() == 2);
+    CHECK(d.train.to_vector<int32_t>() == I{0, 1});
+    CHECK(d.splits[1].test.to_vector<int32_t>() == I{3, 2});
+  }
+}
+
+TEST_CASE("sparse features are read, their columns sorted") {
+  const Dataset d = load(small_file(true));
+  REQUIRE(d.x.is_sparse());
+  CHECK(d.x.rows() == 6);
+  CHECK(d.x.cols() == 3);
+  CHECK(d.x.sparse().pattern()->csr().indices.to_vector<int32_t>() == I{0, 2, 1, 1, 2, 0});
+  CHECK(d.x.sparse().values().to_vector<float>() == F{1, 20, 2, 3, 4, 5});
+  CHECK(close(d.x.to_dense(), std::vector<double>{1, 0, 20, 0, 0, 0, 0, 2, 0, 0, 3, 0, 0, 0, 4, 5, 0, 0}));
+  CHECK_THROWS_AS((void)d.x.dense(), Error);
+}
+
+TEST_CASE("int64 serves where int32 does") {
+  SchemaFile f = small_file(true);
+  for (auto& [name, tensor] : f.datasets)
+    if (tensor.dtype() == DType::i32) tensor = tensor.to(DType::i64);
+  f.datasets["nodes/x_indptr"] = f.datasets["nodes/x_indptr"].to(DType::i32);
+  const Dataset d = load(f), e = load(small_file(true));
+  CHECK(same_bits(d.graph.in_edges().indices, e.graph.in_edges().indices));
+  CHECK(same_bits(d.x.to_dense(), e.x.to_dense()));
+  CHECK(same_bits(d.y, e.y));
+  CHECK(same_bits(d.test, e.test));
+}
+
+TEST_CASE("features divided by their row sums, dense and sparse alike") {
+  for (bool sparse : {false, true}) {
+    const Features x = load(small_file(sparse)).x;
+    const std::vector<double> before = values(x.to_dense()), after = values(x.row_normalized().to_dense());
+    for (size_t i = 0; i < 6; ++i) {
+      const double sum = before[3 * i] + before[3 * i + 1] + before[3 * i + 2];
+      for (size_t j = 0; j < 3; ++j)
+        CHECK(after[3 * i + j] == doctest::Approx(sum == 0.0 ? before[3 * i + j] : before[3 * i + j] / sum));
+    }
+  }
+}
+
+TEST_CASE("other tasks: multilabel, regression, many graphs, none") {
+  SchemaFile f = small_file();
+  f.attributes["task"] = "node_multilabel";
+  f.attributes.erase("num_classes");
+  f.datasets["nodes/y"] = Tensor::from(I{0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 1}, {6, 2}).to(DType::u8);
+  Dataset d = load(f);
+  CHECK(d.num_classes() == 2);
+  CHECK(d.y.dtype() == DType::f32);
+  CHECK(d.y.to_vector<float>() == F{0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 1});
+
+  f.attributes["task"] = "node_regression";
+  f.datasets["nodes/y"] = Tensor::from(F{0.5f, 1, 2, 3, 4, 5});
+  d = load(f);
+  CHECK(d.y.shape() == Shape{6, 1});
+  CHECK(d.y.to_vector<float>()[0] == 0.5f);
+
+  f.attributes["task"] = "graph_class";
+  f.attributes["num_classes"] = int64_t{2};
+  f.datasets["graphs/offsets"] = Tensor::from(L{0, 2, 2, 6});
+  f.datasets["graphs/y"] = Tensor::from(I{1, 0, 1});
+  for (const char* part : {"splits/1/train", "splits/1/val", "splits/1/test"}) f.datasets.erase(part);
+  f.datasets["splits/train"] = Tensor::from(I{2});
+  f.datasets["splits/val"] = Tensor::from(I{0});
+  f.datasets["splits/test"] = Tensor::from(I{1});
+  d = load(f);
+  CHECK(d.graph_offsets.to_vector<int64_t>() == L{0, 2, 2, 6});
+  CHECK(d.graph_y.to_vector<int32_t>() == I{1, 0, 1});
+  CHECK(d.num_classes() == 2);
+
+  SchemaFile bare;
+  bare.attributes["format"] = "adjoint.graph";
+  bare.attributes["version"] = int64_t{1};
+  bare.attributes["num_nodes"] = int64_t{3};
+  bare.attributes["task"] = "none";
+  bare.datasets["edges/src"] = Tensor::from(I{});
+  bare.datasets["edges/dst"] = Tensor::from(I{});
+  d = load(bare);
+  CHECK(d.name == "small");  // of the file
+  CHECK(d.num_nodes() == 3);
+  CHECK(d.graph.num_edges() == 0);
+  CHECK(d.splits.empty());
+  CHECK(!d.x);
+}
+
+TEST_CASE("what was written is read back to the bit") {
+  const TemporaryDirectory folder;
+  for (bool sparse : {false, true})
+    for (int gzip : {0, 4}) {
+      const Dataset d = load(small_file(sparse));
+      save_dataset(d, folder.file("again.h5"), gzip);
+      const Dataset e = load_dataset(folder.file("again.h5"));
+      CHECK(e.name == d.name);
+      CHECK(e.task == d.task);
+      CHECK(e.classes == d.classes);
+      CHECK(same_bits(e.graph.in_edges().indices, d.graph.in_edges().indices));
+      CHECK(same_bits(e.graph.in_edges().offsets, d.graph.in_edges().offsets));
+      CHECK(same_bits(e.graph.edge_weight(), d.graph.edge_weight()));
+      CHECK(same_bits(e.edge_attr, d.edge_attr));
+      CHECK(e.x.is_sparse() == sparse);
+      CHECK(same_bits(e.x.to_dense(), d.x.to_dense()));
+      CHECK(same_bits(e.y, d.y));
+      REQUIRE(e.splits.size() == 2);
+      CHECK(same_bits(e.splits[1].train, d.splits[1].train));
+      CHECK(same_bits(e.test, d.test));
+    }
+}
+
+TEST_CASE("a dataset moves to a device and chooses among its splits") {
+  for (Device device : devices()) {
+    Dataset d = load(small_file(true)).to(device);
+    CHECK(d.device() == device);
+    CHECK(d.x.sparse().device() == device);
+    d.use_split(1);
+    CHECK(d.train.device() == device);
+    CHECK(d.train.to_vector<int32_t>() == I{5});
+    CHECK_THROWS_WITH_AS(d.use_split(2), "dataset small: no split 2, it has 2", Error);
+  }
+}
+
+namespace {
+
+struct Fault {
+  const char* message;  // after "FILE: "
+  void (*make)(SchemaFile&);
+  bool sparse = false;
+};
+
+void set(SchemaFile& f, const char* name, auto values) { f.datasets[name] = Tensor::from(values); }
+void poke(SchemaFile& f, const char* name, auto value, int64_t at) {
+  f.datasets[name].template mutable_data<decltype(value)>()[at] = value;
+}
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+const Fault kFaults[] = {
+    {"attribute format: missing, expected a string", [](SchemaFile& f) { f.attributes.erase("format"); }},
+    {"attribute format: \"other\", expected \"adjoint.graph\"",
+     [](SchemaFile& f) { f.attributes["format"] = "other"; }},
+    {"attribute format: not a string", [](SchemaFile& f) { f.attributes["format"] = int64_t{1}; }},
+    {"attribute version: 2, expected 1: written for a newer Adjoint",
+     [](SchemaFile& f) { f.attributes["version"] = int64_t{2}; }},
+    {"attribute version: 0, expected 1", [](SchemaFile& f) { f.attributes["version"] = int64_t{0}; }},
+    {"attribute version: missing, expected an integer", [](SchemaFile& f) { f.attributes.erase("version"); }},
+    {"attribute num_nodes: missing, expected an integer",
+     [](SchemaFile& f) { f.attributes.erase("num_nodes"); }},
+    {"attribute num_nodes: 0, expected 1 to 2147483646",
+     [](SchemaFile& f) { f.attributes["num_nodes"] = int64_t{0}; }},
+    {"attribute num_nodes: -4, expected 1 to 2147483646",
+     [](SchemaFile& f) { f.attributes["num_nodes"] = int64_t{-4}; }},
+    {"attribute num_nodes: 1099511627776, expected 1 to 2147483646",
+     [](SchemaFile& f) { f.attributes["num_nodes"] = int64_t{1} << 40; }},
+    {"attribute num_classes: missing, expected an integer",
+     [](SchemaFile& f) { f.attributes.erase("num_classes"); }},
+    {"attribute num_classes: -1, expected 0 to 2147483647",
+     [](SchemaFile& f) { f.attributes["num_classes"] = int64_t{-1}; }},
+    {"attribute task: \"guess\", expected node_class, node_multilabel, node_regression, graph_class, "
+     "graph_regression "
+     "or none",
+     [](SchemaFile& f) { f.attributes["task"] = "guess"; }},
+    {"edges/src: missing", [](SchemaFile& f) { f.datasets.erase("edges/src"); }},
+    {"edges/dst: missing", [](SchemaFile& f) { f.datasets.erase("edges/dst"); }},
+    {"edges/src: float32 [8], expected int32 or int64",
+     [](SchemaFile& f) { f.datasets["edges/src"] = Tensor::zeros({8}); }},
+    {"edges/src: shape [4, 2], expected [*] int32 or int64",
+     [](SchemaFile& f) {
+       f.datasets["edges/src"] = f.datasets["edges/src"].reshape({4, 2});
+     }},
+    {"edges/dst: 7 edges, but edges/src has 8",
+     [](SchemaFile& f) { f.datasets["edges/dst"] = f.datasets["edges/dst"].rows(0, 7); }},
+    {"edges/src: 6 at position 3, expected 0 to 5",
+     [](SchemaFile& f) { poke(f, "edges/src", int32_t{6}, 3); }},
+    {"edges/dst: -1 at position 7, expected 0 to 5",
+     [](SchemaFile& f) { poke(f, "edges/dst", int32_t{-1}, 7); }},
+    {"edges/src: 4294967296 at position 0, expected 0 to 5",
+     [](SchemaFile& f) {
+       set(f, "edges/src", L{int64_t{1} << 32, 0, 0, 0, 0, 0, 0, 0});
+     }},
+    {"edges/weight: shape [7], expected [8] float32",
+     [](SchemaFile& f) { f.datasets["edges/weight"] = Tensor::zeros({7}); }},
+    {"edges/weight: float64 [8], expected float32",
+     [](SchemaFile& f) { f.datasets["edges/weight"] = Tensor::zeros({8}, DType::f64); }},
+    {"edges/weight: inf at position 2, expected finite numbers",
+     [](SchemaFile& f) { poke(f, "edges/weight", kInf, 2); }},
+    {"edges/attr: shape [8], expected [8, *] float32",
+     [](SchemaFile& f) { f.datasets["edges/attr"] = Tensor::zeros({8}); }},
+    {"edges/attr: nan at row 3, column 1, expected finite numbers",
+     [](SchemaFile& f) { poke(f, "edges/attr", kNan, 7); }},
+    {"nodes/x: shape [5, 3], expected [6, *] float32",
+     [](SchemaFile& f) { f.datasets["nodes/x"] = f.datasets["nodes/x"].rows(0, 5); }},
+    {"nodes/x: int32 [6, 3], expected float32",
+     [](SchemaFile& f) {
+       f.datasets["nodes/x"] = Tensor::zeros({6, 3}, DType::i32);
+     }},
+    {"nodes/x: nan at row 2, column 1, expected finite numbers",
+     [](SchemaFile& f) { poke(f, "nodes/x", kNan, 7); }},
+    {"nodes/x: -inf at row 5, column 2, expected finite numbers",
+     [](SchemaFile& f) { poke(f, "nodes/x", -kInf, 17); }},
+    {"nodes: both x and x_indptr, expected one kind of features",
+     [](SchemaFile& f) {
+       f.datasets["nodes/x"] = Tensor::zeros({6, 3});
+     },
+     true},
+    {"attribute nodes@x_cols: missing, expected an integer",
+     [](SchemaFile& f) { f.attributes.erase("nodes@x_cols"); }, true},
+    {"attribute nodes@x_cols: -3, expected 0 to 2147483647",
+     [](SchemaFile& f) { f.attributes["nodes@x_cols"] = int64_t{-3}; }, true},
+    {"nodes/x_indptr: missing", [](SchemaFile& f) { f.datasets.erase("nodes/x_indptr"); }, true},
+    {"nodes/x_data: missing", [](SchemaFile& f) { f.datasets.erase("nodes/x_data"); }, true},
+    {"nodes/x_indices: missing", [](SchemaFile& f) { f.datasets.erase("nodes/x_indices"); }, true},
+    {"nodes/x_indptr: shape [6], expected [7] int32 or int64",
+     [](SchemaFile& f) {
+       set(f, "nodes/x_indptr", L{0, 2, 2, 3, 4, 6});
+     },
+     true},
+    {"nodes/x_indptr: starts with 1, expected 0",
+     [](SchemaFile& f) { poke(f, "nodes/x_indptr", int64_t{1}, 0); }, true},
+    {"nodes/x_indptr: falls from 9 to 2 at position 2, expected ascending numbers",
+     [](SchemaFile& f) { poke(f, "nodes/x_indptr", int64_t{9}, 1); }, true},
+    {"nodes/x_indptr: ends with 7, expected 6, the length of nodes/x_indices",
+     [](SchemaFile& f) { poke(f, "nodes/x_indptr", int64_t{7}, 6); }, true},
+    {"nodes/x_indices: 3 at position 4, expected 0 to 2",
+     [](SchemaFile& f) { poke(f, "nodes/x_indices", int32_t{3}, 4); }, true},
+    {"nodes/x_data: shape [5], expected [6] float32",
+     [](SchemaFile& f) { f.datasets["nodes/x_data"] = Tensor::zeros({5}); }, true},
+    {"nodes/x_data: nan at position 0, expected finite numbers",
+     [](SchemaFile& f) { poke(f, "nodes/x_data", kNan, 0); }, true},
+    {"nodes/y: missing, expected for task node_class", [](SchemaFile& f) { f.datasets.erase("nodes/y"); }},
+    {"nodes/y: 3 at position 5, expected 0 to 2", [](SchemaFile& f) { poke(f, "nodes/y", int32_t{3}, 5); }},
+    {"nodes/y: -1 at position 0, expected 0 to 2", [](SchemaFile& f) { poke(f, "nodes/y", int32_t{-1}, 0); }},
+    {"nodes/y: shape [5], expected [6] int32 or int64",
+     [](SchemaFile& f) {
+       set(f, "nodes/y", I{0, 0, 0, 0, 0});
+     }},
+    {"nodes/y: float32 [6], expected int32 or int64",
+     [](SchemaFile& f) { f.datasets["nodes/y"] = Tensor::zeros({6}); }},
+    {"nodes/y: label 2 at row 2, column 0, expected 0 or 1",
+     [](SchemaFile& f) {
+       f.attributes["task"] = "node_multilabel";
+       f.datasets["nodes/y"] = f.datasets["nodes/y"].to(DType::u8).reshape({6, 1});
+     }},
+    {"nodes/y: nan at row 1, column 0, expected finite numbers",
+     [](SchemaFile& f) {
+       f.attributes["task"] = "node_regression";
+       set(f, "nodes/y", F{0, kNan, 0, 0, 0, 0});
+     }},
+    {"nodes/y: int32, expected uint8 or float32",
+     [](SchemaFile& f) { f.attributes["task"] = "node_regression"; }},
+    {"splits/train: empty, expected at least one index", [](SchemaFile& f) { set(f, "splits/train", I{}); }},
+    {"splits/val: missing", [](SchemaFile& f) { f.datasets.erase("splits/val"); }},
+    {"splits/1/test: missing", [](SchemaFile& f) { f.datasets.erase("splits/1/test"); }},
+    {"splits/test: 6 at position 1, expected 0 to 5",
+     [](SchemaFile& f) {
+       set(f, "splits/test", I{4, 6});
+     }},
+    {"splits/test: -6 at position 0, expected 0 to 5", [](SchemaFile& f) { set(f, "splits/test", I{-6}); }},
+    {"splits/val: index 0 at position 1 stands in train already, expected once in a split",
+     [](SchemaFile& f) {
+       set(f, "splits/val", I{2, 0});
+     }},
+    {"splits/1/test: index 2 at position 2 stands in test already, expected once in a split",
+     [](SchemaFile& f) {
+       set(f, "splits/1/test", I{3, 2, 2});
+     }},
+    {"splits/1/train: missing",
+     [](SchemaFile& f) {
+       for (const char* part : {"train", "val", "test"}) {
+         f.datasets[std::string("splits/2/") + part] = f.datasets[std::string("splits/1/") + part];
+         f.datasets.erase(std::string("splits/1/") + part);
+       }
+     }},
+    {"graphs/offsets: missing, expected for task graph_class",
+     [](SchemaFile& f) { f.attributes["task"] = "graph_class"; }},
+    {"graphs/y: missing, expected for task graph_class",
+     [](SchemaFile& f) {
+       f.attributes["task"] = "graph_class";
+       set(f, "graphs/offsets", L{0, 3, 6});
+     }},
+    {"graphs/offsets: ends with 5, expected 6, the number of nodes",
+     [](SchemaFile& f) {
+       set(f, "graphs/offsets", L{0, 3, 5});
+     }},
+    {"graphs/offsets: 1 numbers, expected at least 2", [](SchemaFile& f) { set(f, "graphs/offsets", L{0}); }},
+};
+
+}  // namespace
+
+TEST_CASE("every fault of a file is one line that names file, place and what was expected") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("bad.h5");
+  for (const Fault& fault : kFaults) {
+    SchemaFile file = small_file(fault.sparse);
+    for (auto& [name, tensor] : file.datasets) tensor = tensor.clone();
+    fault.make(file);
+    file.write(path);
+    CAPTURE(fault.message);
+    CHECK_THROWS_WITH_AS((void)load_dataset(path), (path + ": " + fault.message).c_str(), DataError);
+  }
+}
+
+TEST_CASE("a checked file is what it was before the faults") { CHECK(load(small_file()).num_nodes() == 6); }
+
+TEST_CASE("the demo dataset is there, big enough and comes through the reader") {
+  const Dataset demo = load_demo_dataset();
+  CHECK(demo.name == "demo");
+  CHECK(demo.num_nodes() >= 2000);
+  CHECK(demo.x.is_sparse());
+  CHECK(demo.graph.is_symmetric());
+  CHECK(demo.train.numel() == 20 * demo.num_classes());
+  CHECK(demo.val.numel() == 500);
+  CHECK(demo.test.numel() == 1000);
+}
+
+TEST_CASE("real datasets have the counts that their authors give") {
+  struct Real {
+    const char* file;
+    int64_t nodes, edges, features, classes;
+    size_t splits;
+  };
+  for (const Real& real :
+       {Real{"cora.h5", 2708, 10556, 1433, 7, 1}, Real{"citeseer.h5", 3327, 9104, 3703, 6, 1},
+        Real{"tolokers.h5", 11758, 1038000, 10, 2, 10}, Real{"minesweeper.h5", 10000, 78804, 7, 2, 10}}) {
+    if (!have_data(real.file)) continue;
+    const Dataset d = load_dataset(data_file(real.file).string());
+    CAPTURE(real.file);
+    CHECK(d.num_nodes() == real.nodes);
+    CHECK(d.graph.num_edges() == real.edges);
+    CHECK(d.num_features() == real.features);
+    CHECK(d.num_classes() == real.classes);
+    CHECK(d.splits.size() == real.splits);
+    CHECK(d.undirected);
+    CHECK(d.graph.is_symmetric());
+    CHECK(!d.graph.has_self_loops());
+  }
+  if (have_data("citeseer_full.h5"))
+    CHECK(load_dataset(data_file("citeseer_full.h5").string()).splits.empty());
+}

@@ -1,0 +1,239 @@
+#include "../support.h"
+#include <adjoint/data/hdf5_file.h>
+
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <thread>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void put(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+size_t entries_in(const std::filesystem::path& folder) {
+  return static_cast<size_t>(
+      std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
+}
+
+}  // namespace
+
+TEST_CASE("tensors of every dtype and shape come back to the bit") {
+  const TemporaryDirectory folder;
+  for (int gzip : {0, 6}) {
+    const std::vector<std::pair<std::string, Tensor>> all = {
+        {"a", random_tensor({})},
+        {"b", random_tensor({0})},
+        {"c/d", random_tensor({7, 0, 2})},
+        {"c/e", random_tensor({33, 65})},
+        {"c/f/g", random_tensor({5, 4, 3, 2}, DType::f64)},
+        {"i", random_ints(5000, -2'000'000'000, 2'000'000'000)},
+        {"j", Tensor::from(std::vector<int64_t>{std::numeric_limits<int64_t>::min(), 0, 7})},
+        {"k", random_ints(1234, 0, 256).to(DType::u8)},
+        {"n", Tensor::from(std::vector<float>{std::numeric_limits<float>::quiet_NaN(), -0.0f, 1e-42f})}};
+    H5Writer writer(folder.file("all.h5"), gzip);
+    for (const auto& [path, tensor] : all) writer.write(path, tensor);
+    writer.commit();
+    const H5Reader reader = H5Reader::open(folder.file("all.h5"));
+    for (const auto& [path, tensor] : all) {
+      CAPTURE(path);
+      CHECK(same_bits(reader.tensor(path, {tensor.dtype()}), tensor));
+    }
+    CHECK(reader.is_group("c"));
+    CHECK(!reader.is_group("a"));
+    CHECK(!reader.has("c/x"));
+    CHECK(reader.children("c") == std::vector<std::string>{"d", "e", "f"});
+    CHECK(reader.children("") == std::vector<std::string>{"a", "b", "c", "i", "j", "k", "n"});
+    CHECK(reader.shape("c/e") == std::vector<int64_t>{33, 65});
+  }
+}
+
+TEST_CASE("attributes of the root, groups and datasets come back") {
+  const TemporaryDirectory folder;
+  H5Writer writer(folder.file("a.h5"));
+  writer.write("x", random_tensor({2}));
+  writer.attribute("", "n", int64_t{-5});
+  writer.attribute("", "n", int64_t{6});  // the later one counts
+  writer.attribute("group/inner", "pi", 3.25);
+  writer.attribute("x", "text", std::string("größer\nals"));
+  writer.attribute("x", "empty", std::string());
+  writer.commit();
+  const H5Reader reader = H5Reader::open(folder.file("a.h5"));
+  CHECK(reader.integer("", "n") == 6);
+  CHECK(reader.number("", "n") == 6.0);
+  CHECK(reader.number("group/inner", "pi") == 3.25);
+  CHECK(reader.text("x", "text") == "größer\nals");
+  CHECK(reader.text("x", "empty").empty());
+  CHECK(!reader.has_attribute("x", "n"));
+  CHECK(!reader.has_attribute("nowhere", "n"));
+  const std::string file = folder.file("a.h5") + ": ";
+  CHECK_THROWS_WITH_AS((void)reader.integer("x", "n"),
+                       (file + "attribute x@n: missing, expected an integer").c_str(), DataError);
+  CHECK_THROWS_WITH_AS((void)reader.integer("x", "text"), (file + "attribute x@text: not an integer").c_str(),
+                       DataError);
+  CHECK_THROWS_WITH_AS((void)reader.text("", "n"), (file + "attribute n: not a string").c_str(), DataError);
+  CHECK_THROWS_WITH_AS((void)reader.integer("group/inner", "pi"), doctest::Contains("not an integer"),
+                       DataError);
+}
+
+TEST_CASE("what is asked for otherwise than it is there is an error") {
+  const TemporaryDirectory folder;
+  H5Writer writer(folder.file("a.h5"));
+  writer.write("g/x", random_tensor({2, 3}));
+  writer.commit();
+  const H5Reader reader = H5Reader::open(folder.file("a.h5"));
+  const std::string file = folder.file("a.h5") + ": ";
+  CHECK_THROWS_WITH_AS((void)reader.tensor("g/y", {DType::f32}), (file + "g/y: missing").c_str(), DataError);
+  CHECK_THROWS_WITH_AS((void)reader.tensor("g", {DType::f32}),
+                       (file + "g: a group, expected a dataset").c_str(), DataError);
+  CHECK_THROWS_WITH_AS((void)reader.tensor("g/x", {DType::i32, DType::i64}),
+                       (file + "g/x: float32 [2, 3], expected int32 or int64").c_str(), DataError);
+  CHECK_THROWS_WITH_AS((void)reader.tensor("g/x", {DType::f32}, {2, 4}),
+                       (file + "g/x: shape [2, 3], expected [2, 4] float32").c_str(), DataError);
+  CHECK_THROWS_WITH_AS((void)reader.tensor("g/x", {DType::f32}, {-1}),
+                       (file + "g/x: shape [2, 3], expected [*] float32").c_str(), DataError);
+  CHECK(reader.tensor("g/x", {DType::f32}, {-1, 3}).numel() == 6);
+}
+
+TEST_CASE("only what is accepted is taken in") {
+  const TemporaryDirectory folder;
+  H5Writer writer(folder.file("a.h5"));
+  writer.write("g/x", random_tensor({2}));
+  writer.write("h/x", random_tensor({2}));
+  writer.commit();
+  const H5Reader reader =
+      H5Reader::open(folder.file("a.h5"), [](std::string_view path) { return path.starts_with("h"); });
+  CHECK(!reader.has("g"));
+  CHECK(reader.has("h/x"));
+}
+
+TEST_CASE("the same calls write the same bytes") {
+  const TemporaryDirectory folder;
+  const Tensor x = random_tensor({100, 10});
+  for (const char* name : {"a.h5", "b.h5"}) {
+    H5Writer writer(folder.file(name), 5);
+    writer.write("g/x", x);
+    writer.attribute("g", "name", std::string("text"));
+    writer.commit();
+    if (std::string(name) == "a.h5") sleep(1);  // HDF5 would note the time
+  }
+  CHECK(bytes_of(folder.file("a.h5")) == bytes_of(folder.file("b.h5")));
+}
+
+TEST_CASE("until it is complete a new file leaves the old one as it was, and nothing else behind") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("a.h5");
+  put(path, "the old one");
+  {
+    H5Writer writer(path);
+    writer.write("x", random_tensor({1000}));
+    CHECK(bytes_of(path) == "the old one");
+  }
+  CHECK(bytes_of(path) == "the old one");
+  H5Writer writer(path);
+  writer.write("x", random_tensor({1000}));
+  writer.commit();
+  CHECK(H5Reader::open(path).has("x"));
+  CHECK(entries_in(std::filesystem::path(path).parent_path()) == 1);
+  CHECK_THROWS_AS(writer.commit(), Error);
+}
+
+TEST_CASE("what cannot be written is an error that says why") {
+  const TemporaryDirectory folder;
+  const auto commit_to = [](const std::string& path) {
+    H5Writer writer(path);
+    writer.write("x", random_tensor({3}));
+    writer.commit();
+  };
+  CHECK_THROWS_WITH_AS(commit_to(folder.file("none/a.h5")),
+                       doctest::Contains("none/a.h5: cannot write in its folder"), DataError);
+  std::filesystem::create_directory(folder.file("folder"));
+  CHECK_THROWS_WITH_AS(commit_to(folder.file("folder")),
+                       doctest::Contains("folder: a folder, expected a file"), DataError);
+  H5Writer writer(folder.file("a.h5"));
+  CHECK_THROWS_WITH_AS(writer.write("x", random_tensor({3}, DType::bf16)),
+                       doctest::Contains("any dtype but bfloat16"), Error);
+  writer.write("x", random_tensor({3}));
+  CHECK_THROWS_WITH_AS(writer.write("x", random_tensor({3})), doctest::Contains("x: cannot be written"),
+                       DataError);
+  CHECK_THROWS_AS(writer.write("x/y", random_tensor({3})), DataError);
+}
+
+TEST_CASE("a symbolic link stays one") {
+  const TemporaryDirectory folder;
+  std::filesystem::create_directory(folder.file("real"));
+  put(folder.file("real/a.h5"), "old");
+  std::filesystem::create_symlink("real/a.h5", folder.file("link.h5"));
+  H5Writer writer(folder.file("link.h5"));
+  writer.write("x", random_tensor({3}));
+  writer.commit();
+  CHECK(std::filesystem::is_symlink(folder.file("link.h5")));
+  CHECK(H5Reader::open(folder.file("real/a.h5")).has("x"));
+}
+
+TEST_CASE("what is no HDF5 file, or a part of one, is an error of one line") {
+  const TemporaryDirectory folder;
+  const auto refused = [](const std::string& path, const std::string& why) {
+    CAPTURE(path);
+    CHECK_THROWS_WITH_AS(H5Reader::open(path), doctest::Contains((path + ": " + why).c_str()), DataError);
+  };
+  refused(folder.file("none.h5"), "No such file or directory");
+  std::filesystem::create_directory(folder.file("folder"));
+  refused(folder.file("folder"), "not a file");
+  REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+  refused(folder.file("pipe"), "not a file");
+  put(folder.file("empty"), "");
+  refused(folder.file("empty"), "not an HDF5 file, it is empty");
+  put(folder.file("text"), "edges\n0 1\n");
+  refused(folder.file("text"), "not an HDF5 file");
+
+  H5Writer writer(folder.file("good.h5"));
+  writer.write("x", random_tensor({1000}));
+  writer.commit();
+  const std::string good = bytes_of(folder.file("good.h5"));
+  put(folder.file("part.h5"), good.substr(0, good.size() / 2));
+  refused(folder.file("part.h5"),
+          fmt::format("truncated: {} bytes, expected {}", good.size() / 2, good.size()));
+  put(folder.file("head.h5"), good.substr(0, 20));
+  refused(folder.file("head.h5"), "unreadable: ");
+  const auto* start = reinterpret_cast<const std::byte*>(good.data());
+  CHECK(H5Reader::from_image({start, good.size()}, "image").has("x"));
+  CHECK_THROWS_WITH_AS(H5Reader::from_image({start, good.size() - 1}, "image"),
+                       doctest::Contains("image: truncated"), DataError);
+  CHECK_THROWS_WITH_AS(H5Reader::from_image({start, 3}, "image"), "image: not an HDF5 file", DataError);
+}
+
+TEST_CASE("a file may be read from many threads, while others are written") {
+  const TemporaryDirectory folder;
+  const Tensor x = random_tensor({10'000});
+  H5Writer writer(folder.file("x.h5"));
+  writer.write("x", x);
+  writer.commit();
+  std::vector<int> good(6, 0);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < good.size(); ++t)
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 5; ++round) {
+        H5Writer other(folder.file(fmt::format("{}.h5", t)));
+        other.write("x", x);
+        other.commit();
+        good[t] += same_bits(H5Reader::open(folder.file("x.h5")).tensor("x", {DType::f32}), x);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (int count : good) CHECK(count == 5);
+}

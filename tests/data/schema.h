@@ -1,0 +1,69 @@
+#pragma once
+
+#include <adjoint/data/hdf5_file.h>
+
+#include <map>
+#include <string>
+#include <variant>
+
+namespace adj::test {
+
+/// The contents of a file of the schema, to be changed and written.
+struct SchemaFile {
+  std::map<std::string, Tensor> datasets;
+  std::map<std::string, std::variant<int64_t, double, std::string>>
+      attributes;  // of the root, or "nodes@x_cols"
+
+  void write(const std::string& path, int gzip = 0) const {
+    H5Writer file(path, gzip);
+    for (const auto& [name, tensor] : datasets) file.write(name, tensor);
+    for (const auto& [name, value] : attributes) {
+      const size_t at = name.find('@');
+      const std::string object = at == std::string::npos ? "" : name.substr(0, at);
+      std::visit(
+          [&](const auto& v) {
+            file.attribute(object, name.substr(at == std::string::npos ? 0 : at + 1), v);
+          },
+          value);
+    }
+    file.commit();
+  }
+};
+
+/// Six nodes, eight edges, three classes, features of three columns (dense unless `sparse`), two splits,
+/// weights.
+inline SchemaFile small_file(bool sparse = false) {
+  using I = std::vector<int32_t>;
+  SchemaFile f;
+  f.attributes["format"] = "adjoint.graph";
+  f.attributes["version"] = int64_t{1};
+  f.attributes["name"] = "small";
+  f.attributes["num_nodes"] = int64_t{6};
+  f.attributes["num_classes"] = int64_t{3};
+  f.attributes["task"] = "node_class";
+  f.attributes["undirected"] = int64_t{0};
+  f.datasets["edges/src"] = Tensor::from(I{5, 4, 3, 2, 1, 0, 0, 1});
+  f.datasets["edges/dst"] = Tensor::from(I{0, 1, 2, 3, 4, 5, 0, 0});
+  f.datasets["edges/weight"] = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
+  f.datasets["edges/attr"] =
+      Tensor::from(std::vector<float>{1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6, 7, -7, 8, -8}, {8, 2});
+  if (sparse) {
+    f.attributes["nodes@x_cols"] = int64_t{3};
+    f.datasets["nodes/x_indptr"] = Tensor::from(std::vector<int64_t>{0, 2, 2, 3, 4, 5, 6});
+    f.datasets["nodes/x_indices"] = Tensor::from(I{2, 0, 1, 1, 2, 0});
+    f.datasets["nodes/x_data"] = Tensor::from(std::vector<float>{20, 1, 2, 3, 4, 5});
+  } else {
+    f.datasets["nodes/x"] = Tensor::from(
+        std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}, {6, 3});
+  }
+  f.datasets["nodes/y"] = Tensor::from(I{0, 1, 2, 0, 1, 2});
+  f.datasets["splits/train"] = Tensor::from(I{0, 1});
+  f.datasets["splits/val"] = Tensor::from(I{2, 3});
+  f.datasets["splits/test"] = Tensor::from(I{4, 5});
+  f.datasets["splits/1/train"] = Tensor::from(I{5});
+  f.datasets["splits/1/val"] = Tensor::from(I{4});
+  f.datasets["splits/1/test"] = Tensor::from(I{3, 2});
+  return f;
+}
+
+}  // namespace adj::test
