@@ -26,10 +26,30 @@ const std::vector<Device>& devices() {
 
 namespace {
 
+constexpr uint64_t kSeed = 20170414;
+
 Generator& test_generator() {
-  static Generator generator(20170414);
+  static Generator generator(kSeed);
   return generator;
 }
+
+/// Every test case draws the same numbers whichever others run before it.
+struct Reseed : doctest::IReporter {
+  explicit Reseed(const doctest::ContextOptions&) {}
+  void test_case_start(const doctest::TestCaseData&) override { test_generator().set_state(kSeed, 0); }
+  void report_query(const doctest::QueryData&) override {}
+  void test_run_start() override {}
+  void test_run_end(const doctest::TestRunStats&) override {}
+  void test_case_reenter(const doctest::TestCaseData&) override {}
+  void test_case_end(const doctest::CurrentTestCaseStats&) override {}
+  void test_case_exception(const doctest::TestCaseException&) override {}
+  void subcase_start(const doctest::SubcaseSignature&) override {}
+  void subcase_end() override {}
+  void log_assert(const doctest::AssertData&) override {}
+  void log_message(const doctest::MessageData&) override {}
+  void test_case_skipped(const doctest::TestCaseData&) override {}
+};
+DOCTEST_REGISTER_LISTENER("reseed", 1, Reseed);
 
 }  // namespace
 
