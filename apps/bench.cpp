@@ -4,6 +4,7 @@
 #include "common.h"
 #include <adjoint/graph/generators.h>
 #include <adjoint/kernels/dense/gemm.h>
+#include <adjoint/kernels/sparse/spmm.h>
 
 #include <iostream>
 
@@ -17,7 +18,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> ops;
-  std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch";
+  std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", spmm = "own";
   int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1;
   bool json = false, no_capture = false, tf32 = false;
   Subject subject;
@@ -31,6 +32,7 @@ po::typed_value<T>* value(T& variable, const char* name = "N") {
 void check(const Options& o) {
   expect_one_of("dtype", o.dtype, {"float32", "bfloat16"});
   expect_one_of("norm", o.norm, {"batch", "none"});
+  expect_one_of("spmm", o.spmm, {"own", "cusparse"});
   const auto at_least = [](const char* name, int64_t number, int64_t least) {
     if (number < least)
       throw UsageError(fmt::format("--{}: expected {} or more, got {}", name, least, number));
@@ -61,6 +63,7 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
                                                                                "columns of a dense product")(
       "dtype", value(o.dtype, "TYPE"), "of sparse products' features: float32, bfloat16")(
       "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products by TF32")(
+      "spmm", value(o.spmm, "NAME"), "on a GPU, sparse products by: own, cusparse")(
       "hidden", value(o.subject.hidden), "width of trained models")("layers", value(o.subject.layers),
                                                                     "layers of trained models")(
       "norm", value(o.norm, "NAME"), "between them: batch, none")("dropout", value(o.subject.dropout, "P"),
@@ -135,6 +138,7 @@ void bench(int argc, char** argv) {
   const std::vector<Op> ops = chosen(all, o.ops);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   if (o.tf32) set_matmul_precision(MatmulPrecision::tf32);
+  if (o.spmm == "cusparse") kernels::set_spmm_backend(kernels::SpmmBackend::cusparse);
   const Device device = Device::parse(o.device);
   manual_seed(static_cast<uint64_t>(o.seed));
   const Dataset data = o.data.empty()
