@@ -1,15 +1,18 @@
 // Caching allocator, the same for every device: segments come from the device's runtime and are split into
-// chunks; a freed chunk merges with its free neighbours and waits for reuse. All work on a device is queued
-// on one stream, so handing a chunk out again is safe as soon as it was freed here: the new user's work comes
-// later in the stream.
+// chunks; a freed chunk merges with its free neighbours and waits for reuse. A segment and its chunks belong
+// to one stream of the device. Its work runs in order, so handing a chunk out to it again is safe as soon as
+// the chunk was freed here: the new user's work comes later in the stream. A chunk that other streams used
+// too is parked until the device has come past marks that are set in those streams when it is freed.
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/runtime.h>
+#include <adjoint/core/stream.h>
 
 #include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,10 +32,12 @@ struct Chunk {
   size_t bytes = 0;
   bool in_use = false;
   bool small = false;
+  int stream = 0;
+  uint64_t used_on = 0;       // other streams that must be done with it, once it is freed
   Chunk* previous = nullptr;  // neighbours in the same segment
   Chunk* next = nullptr;
   MemoryPool* pool = nullptr;
-  std::shared_ptr<MemoryPool> keep_alive;  // set while in use
+  std::shared_ptr<MemoryPool> keep_alive = nullptr;  // set while in use
 };
 
 namespace {
@@ -46,9 +51,10 @@ constexpr size_t kGranularity = size_t{2} << 20;
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
+/// A stream's chunks together, by size.
 struct BySize {
   bool operator()(const Chunk* a, const Chunk* b) const {
-    return std::pair(a->bytes, a->data) < std::pair(b->bytes, b->data);
+    return std::tuple(a->stream, a->bytes, a->data) < std::tuple(b->stream, b->bytes, b->data);
   }
 };
 
@@ -61,11 +67,20 @@ using detail::Chunk;
 
 namespace {
 
+/// A freed chunk and the marks that the device has yet to come past.
+struct Parked {
+  Chunk* chunk;
+  std::vector<void*> marks;
+};
+
 struct DeviceTotals {
   std::mutex mutex;  // guards the pools and chunks of the device too
   MemoryStats stats;
   std::vector<MemoryPool*> pools;
+  std::vector<Parked> parked;
 };
+
+using Owners = std::vector<std::shared_ptr<MemoryPool>>;
 
 DeviceTotals& totals(Device device) {
   // Never destroyed: tensors with static storage may outlive any order of destruction.
@@ -85,12 +100,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
     totals_.pools.push_back(this);
   }
   ~MemoryPool() {
-    std::vector<std::shared_ptr<MemoryPool>> owners;  // may die with their chunks, after the lock
+    Owners owners;  // may die with their chunks, after the lock
     const std::lock_guard lock(totals_.mutex);
-    for (Chunk* chunk : adopted_) {
-      owners.push_back(std::move(chunk->keep_alive));
-      owners.back()->put_back(chunk);
-    }
+    for (Chunk* chunk : adopted_) free_chunk(chunk, owners);
     trim();
     std::erase(totals_.pools, this);
   }
@@ -117,6 +129,12 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
     return chunk;
   }
 
+  /// Of whatever pool: parks it, or puts it back and leaves its pool in `owners`, to let go of after the
+  /// lock.
+  static void free_chunk(Chunk* chunk, Owners& owners);
+  /// Puts back what was parked and may go; with `wait`, all of it. False where there was nothing.
+  static bool settle(DeviceTotals& totals, Device device, bool wait, Owners& owners);
+
   void put_back(Chunk* chunk) {
     totals_.stats.current -= chunk->bytes;
     chunk->in_use = false;
@@ -134,8 +152,11 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   }
 
   /// Keeps a chunk of another pool that was freed while this one was in scope, until this one dies: what was
-  /// recorded before still uses it.
-  void adopt(Chunk* chunk) { adopted_.push_back(chunk); }
+  /// recorded before still uses it, and so do replays on the stream of this pool.
+  void adopt(Chunk* chunk) {
+    if (stream_ != chunk->stream) chunk->used_on |= uint64_t{1} << stream_;
+    adopted_.push_back(chunk);
+  }
 
   bool lasting() const { return lasting_; }
   /// Gives whole free segments back to the device.
@@ -159,16 +180,17 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   size_t largest_free() const {
     size_t largest = 0;
     for (const auto& set : free_)
-      if (!set.empty()) largest = std::max(largest, (*set.rbegin())->bytes);
+      for (const Chunk* chunk : set) largest = std::max(largest, chunk->bytes);
     return largest;
   }
 
  private:
   Chunk* from_cache(size_t bytes, bool small) {
     Chunk key;
+    key.stream = detail::current_stream(device_);
     key.bytes = bytes;
     const auto it = free_[small].lower_bound(&key);
-    if (it == free_[small].end()) return nullptr;
+    if (it == free_[small].end() || (*it)->stream != key.stream) return nullptr;
     Chunk* chunk = *it;
     free_[small].erase(it);
     return chunk;
@@ -188,13 +210,21 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
     }
     totals_.stats.reserved += segment;
     ASAN_POISON_MEMORY_REGION(memory, segment);
-    return new Chunk{static_cast<char*>(memory), segment, false, small, nullptr, nullptr, this, nullptr};
+    const int stream = detail::current_stream(device_);
+    return new Chunk{
+        .data = static_cast<char*>(memory), .bytes = segment, .small = small, .stream = stream, .pool = this};
   }
 
   void split(Chunk* chunk, size_t bytes) {
     const size_t rest = chunk->bytes - bytes;
     if (rest < (chunk->small ? detail::kAlignment : detail::kSmallLimit)) return;
-    auto* tail = new Chunk{chunk->data + bytes, rest, false, chunk->small, chunk, chunk->next, this, nullptr};
+    auto* tail = new Chunk{.data = chunk->data + bytes,
+                           .bytes = rest,
+                           .small = chunk->small,
+                           .stream = chunk->stream,
+                           .previous = chunk,
+                           .next = chunk->next,
+                           .pool = this};
     if (tail->next != nullptr) tail->next->previous = tail;
     chunk->next = tail;
     chunk->bytes = bytes;
@@ -210,10 +240,44 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   Device device_;
   bool lasting_;
+  int stream_ = detail::current_stream(device_);  // that was current when it was made
   DeviceTotals& totals_;
   std::vector<Chunk*> adopted_;
   std::set<Chunk*, detail::BySize> free_[2];  // [small]
 };
+
+void MemoryPool::free_chunk(Chunk* chunk, Owners& owners) {
+  MemoryPool& pool = *chunk->pool;
+  std::vector<void*> marks;
+  for (int stream = 0; chunk->used_on >> stream != 0; ++stream) {
+    if ((chunk->used_on >> stream & 1) == 0) continue;
+    if (void* mark = runtime(pool.device_).mark(stream); mark != nullptr) marks.push_back(mark);
+  }
+  chunk->used_on = 0;
+  if (!marks.empty()) {
+    pool.totals_.parked.push_back({chunk, std::move(marks)});
+    return;
+  }
+  owners.push_back(std::move(chunk->keep_alive));
+  pool.put_back(chunk);
+}
+
+bool MemoryPool::settle(DeviceTotals& totals, Device device, bool wait, Owners& owners) {
+  if (totals.parked.empty()) return false;
+  DeviceRuntime& device_runtime = runtime(device);
+  std::vector<Parked> still;
+  for (Parked& parked : totals.parked) {
+    std::erase_if(parked.marks, [&](void* mark) { return device_runtime.passed(mark, wait); });
+    if (!parked.marks.empty()) {
+      still.push_back(std::move(parked));
+      continue;
+    }
+    owners.push_back(std::move(parked.chunk->keep_alive));
+    owners.back()->put_back(parked.chunk);
+  }
+  totals.parked = std::move(still);
+  return true;
+}
 
 namespace {
 
@@ -245,7 +309,9 @@ AllocationScope::~AllocationScope() { detail::current_scope = outer_; }
 
 MemoryStats memory_stats(Device device) {
   auto& device_totals = totals(device);
+  Owners owners;
   const std::lock_guard lock(device_totals.mutex);
+  MemoryPool::settle(device_totals, device, /*wait=*/false, owners);
   MemoryStats stats = device_totals.stats;
   for (MemoryPool* pool : device_totals.pools)
     stats.largest_free = std::max(stats.largest_free, pool->largest_free());
@@ -261,7 +327,9 @@ void reset_peak_memory(Device device) {
 void empty_cache(Device device) {
   if (device.is_cuda()) synchronize(device);
   auto& device_totals = totals(device);
+  Owners owners;
   const std::lock_guard lock(device_totals.mutex);
+  MemoryPool::settle(device_totals, device, /*wait=*/true, owners);
   for (MemoryPool* pool : device_totals.pools)
     if (!pool->lasting()) pool->trim();
 }
@@ -276,8 +344,12 @@ Chunk* allocate(Device device, size_t bytes, const Shape& shape, DType dtype) {
   Chunk* chunk = nullptr;
   MemoryStats stats;
   {
+    Owners owners;
     const std::lock_guard lock(device_totals.mutex);
+    MemoryPool::settle(device_totals, device, /*wait=*/false, owners);
     chunk = pool->take(rounded);
+    if (chunk == nullptr && MemoryPool::settle(device_totals, device, /*wait=*/true, owners))
+      chunk = pool->take(rounded);
     stats = device_totals.stats;
   }
   if (chunk != nullptr) return chunk;
@@ -293,16 +365,19 @@ Chunk* allocate(Device device, size_t bytes, const Shape& shape, DType dtype) {
 
 void* address_of(const Chunk* chunk) { return chunk->data; }
 
-void release(Chunk* chunk) {
-  // The pool may die with its last chunk, but not before the lock on its device is given up.
-  const std::shared_ptr<MemoryPool> pool = chunk->keep_alive;
-  const std::lock_guard lock(pool->device_totals().mutex);
-  if (scoped_pool && scoped_pool != pool && scoped_pool->device() == pool->device()) {
+int stream_of(const Chunk* chunk) { return chunk->stream; }
+
+void release(Chunk* chunk, uint64_t used_on) {
+  Owners owners;  // a pool may die with its last chunk, but not before the lock on its device is given up
+  auto& device_totals = chunk->keep_alive->device_totals();
+  const std::lock_guard lock(device_totals.mutex);
+  chunk->used_on = used_on;
+  if (scoped_pool && scoped_pool != chunk->keep_alive &&
+      scoped_pool->device() == chunk->keep_alive->device()) {
     scoped_pool->adopt(chunk);
     return;
   }
-  chunk->keep_alive.reset();
-  pool->put_back(chunk);
+  MemoryPool::free_chunk(chunk, owners);
 }
 
 }  // namespace detail

@@ -13,7 +13,7 @@ namespace adj {
 
 /// Bytes of one device held through Adjoint.
 struct MemoryStats {
-  size_t current = 0;         ///< in live tensors
+  size_t current = 0;         ///< in live tensors, and in freed ones that another stream still works on
   size_t peak = 0;            ///< highest `current` since the last reset
   size_t reserved = 0;        ///< taken from the device: live and cached
   size_t largest_free = 0;    ///< the largest cached block, ready for reuse
@@ -28,7 +28,7 @@ struct MemoryStats {
 
 MemoryStats memory_stats(Device device);
 void reset_peak_memory(Device device);
-/// Gives cached blocks that nothing uses back to the device.
+/// Gives cached blocks that nothing uses back to the device; waits for all its streams.
 void empty_cache(Device device);
 
 /// Names what is being allocated in this scope (an op, a layer), for the out-of-memory message. Scopes nest.
@@ -61,11 +61,15 @@ class MemoryPoolScope {
 namespace detail {
 struct Chunk;
 /// `bytes` of device memory in the current pool, aligned to 256 bytes. `shape` and `dtype` serve the message
-/// of OutOfMemory, which is thrown when neither the cache nor the device has that much left.
+/// of OutOfMemory, which is thrown when neither the cache nor the device has that much left. The chunk
+/// belongs to the stream (core/stream.h) that is current on this thread.
 Chunk* allocate(Device device, size_t bytes, const Shape& shape, DType dtype);
 void* address_of(const Chunk* chunk);
-/// Back to its pool; reused in stream order.
-void release(Chunk* chunk);
+int stream_of(const Chunk* chunk);
+/// Back to its pool, where it is for its stream to reuse: at once, since what that stream does next comes
+/// after what it did before; or if other streams used it (bit s of `used_on` for stream s), once they have
+/// done what they have queued by now.
+void release(Chunk* chunk, uint64_t used_on = 0);
 }  // namespace detail
 
 }  // namespace adj

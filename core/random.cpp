@@ -1,8 +1,15 @@
+#include <adjoint/core/capture.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/random.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace adj {
 
@@ -13,36 +20,84 @@ DropoutRule DropoutRule::of(float p) {
   return {threshold, 65536.0f / static_cast<float>(65536u - threshold)};
 }
 
+Generator::Generator(uint64_t seed, uint64_t position) : state_(std::make_shared<detail::GeneratorState>()) {
+  state_->seed = seed;
+  state_->position = position;
+  if (const detail::Recorder* recording = detail::recorder()) state_->born = recording->number();
+}
+
+Generator::Generator(const Generator& other) : Generator(0, 0) {
+  std::tie(state_->seed, state_->position) = other.state();
+}
+
+Generator& Generator::operator=(const Generator& other) {
+  const auto [seed, position] = other.state();
+  set_state(seed, position);
+  return *this;
+}
+
+std::pair<uint64_t, uint64_t> Generator::state() const {
+  const std::lock_guard lock(state_->mutex);
+  return {state_->seed, state_->position};
+}
+
 void Generator::set_state(uint64_t seed, uint64_t position) {
-  ADJ_CHECK(!capturing(), "generator: its state cannot be set while a step is being captured");
-  seed_ = seed;
-  next_ = position;
+  const detail::Recorder* recording = detail::recorder();
+  const std::lock_guard lock(state_->mutex);
+  ADJ_CHECK(state_->recordings == 0 && (recording == nullptr || state_->born == recording->number()),
+            "generator: its state cannot be set while a step is being captured");
+  state_->seed = seed;
+  state_->position = position;
 }
 
 RandomKey Generator::next() {
-  const uint64_t stream = next_++;
-  return capturing() ? RandomKey{seed_, stream - capture_start_, base_} : RandomKey{seed_, stream, nullptr};
+  detail::Recorder* recording = detail::recorder();
+  if (recording != nullptr && state_->born != recording->number()) return recording->draw(state_);
+  const std::lock_guard lock(state_->mutex);
+  return {state_->seed, state_->position++, nullptr};
 }
 
-void Generator::begin_capture(const uint64_t* device_base) {
-  ADJ_CHECK(!capturing() && device_base != nullptr, "generator: a step is being captured already");
-  capture_start_ = next_;
-  base_ = device_base;
+Generator Generator::split(uint64_t key) const {
+  // The last block of a stream, which no tensor is long enough to reach.
+  const PhiloxBlock words = philox(seed(), key, ~uint64_t{0});
+  return Generator(words.word[0] | uint64_t{words.word[1]} << 32);
 }
 
-uint64_t Generator::end_capture() {
-  const uint64_t used = next_ - capture_start_;
-  next_ = capture_start_;
-  base_ = nullptr;
-  return used;
+namespace {
+
+// Apart from the keys that programs give to split().
+constexpr uint64_t kPurposeKey = 0xadadad00'00000000u;
+
+uint64_t seed_for(Purpose purpose, uint64_t seed) {
+  if (purpose == Purpose::model) return seed;
+  return Generator(seed).split(kPurposeKey + static_cast<uint64_t>(purpose)).seed();
 }
 
-Generator& default_generator() {
-  static Generator generator;
-  return generator;
+}  // namespace
+
+const char* name_of(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::model:
+      return "model";
+    case Purpose::split:
+      return "split";
+    default:
+      return "sample";
+  }
 }
 
-void manual_seed(uint64_t seed) { default_generator().set_state(seed, 0); }
+Generator& generator_for(Purpose purpose) {
+  static auto generators = [] {
+    const detail::RecorderScope whoever_asks_first(nullptr);  // they are nobody's captured step's
+    return std::array{Generator(seed_for(Purpose::model, 0)), Generator(seed_for(Purpose::split, 0)),
+                      Generator(seed_for(Purpose::sample, 0))};
+  }();
+  return generators[static_cast<size_t>(purpose)];
+}
+
+void manual_seed(uint64_t seed) {
+  for (Purpose purpose : kPurposes) generator_for(purpose).set_state(seed_for(purpose, seed), 0);
+}
 
 namespace {
 
@@ -51,6 +106,7 @@ constexpr int64_t kGrain = 1 << 14;
 // f maps a block of four words and a lane to element `4 * block + lane`.
 template <class F>
 Tensor draw(Shape shape, Generator& generator, DType dtype, Device device, F&& f) {
+  detail::refuse_cpu_in_capture("random numbers");
   Tensor host = Tensor::empty(shape, dtype);
   const RandomKey key = generator.next();
   dispatch_float(dtype, "random", [&]<class T>() {
@@ -87,6 +143,135 @@ Tensor random_normal(Shape shape, double mean, double deviation, Generator& gene
     const double radius = std::sqrt(-2.0 * std::log(u));
     return mean + deviation * radius * ((lane & 1) != 0 ? std::sin(angle) : std::cos(angle));
   });
+}
+
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+/// A word's share of [0, range), where there is one: a few words are turned away, or some numbers would come
+/// more often than others.
+bool into_range(uint64_t word, uint64_t range, uint64_t& result) {
+  const Wide product = Wide{word} * range;
+  const auto low = static_cast<uint64_t>(product);
+  if (low < range && low < (0 - range) % range) return false;
+  result = static_cast<uint64_t>(product >> 64);
+  return true;
+}
+
+/// The words of one stream from a block on, in order.
+class Words {
+ public:
+  Words(const RandomKey& key, uint64_t first_block) : key_(key), block_(first_block) {}
+
+  uint32_t next() {
+    if (lane_ == 4) {
+      words_ = philox(key_.seed, key_.stream, block_++);
+      lane_ = 0;
+    }
+    return words_.word[lane_++];
+  }
+  /// In [0, range), every number as likely as any other.
+  uint32_t below(uint32_t range) {
+    uint64_t product = uint64_t{next()} * range;
+    if (static_cast<uint32_t>(product) < range) {
+      const uint32_t turned_away = (0 - range) % range;
+      while (static_cast<uint32_t>(product) < turned_away) product = uint64_t{next()} * range;
+    }
+    return static_cast<uint32_t>(product >> 32);
+  }
+
+ private:
+  RandomKey key_;
+  uint64_t block_;
+  int lane_ = 4;
+  PhiloxBlock words_{};
+};
+
+constexpr int kBucketBits = 15;                        // numbers in a bucket: 128 KiB
+constexpr int64_t kMostChunks = 64;                    // bounds the table of counts
+constexpr uint64_t kBucketBlocks = uint64_t{1} << 40;  // of a stream that a bucket may use
+
+}  // namespace
+
+Tensor random_integers(Shape shape, int64_t low, int64_t high, Generator& generator, DType dtype,
+                       Device device) {
+  detail::refuse_cpu_in_capture("random_integers");
+  ADJ_CHECK(dtype == DType::i32 || dtype == DType::i64, "random_integers: expected int32 or int64, got {}",
+            name_of(dtype));
+  constexpr int64_t kLeast = std::numeric_limits<int32_t>::min(), kMost = std::numeric_limits<int32_t>::max();
+  ADJ_CHECK(low < high && (dtype == DType::i64 || (low >= kLeast && high <= kMost + 1)),
+            "random_integers: no numbers in [{}, {}) of {}", low, high, name_of(dtype));
+  const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  Tensor host = Tensor::empty(shape, dtype);
+  const RandomKey key = generator.next();
+  const auto fill = [&]<class T>(T* out) {
+    parallel_for(host.numel(), kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        uint64_t found = 0;
+        for (uint64_t attempt = 0;; ++attempt) {
+          // Attempts stand far apart: no tensor has 2^57 elements.
+          const PhiloxBlock words =
+              philox(key.seed, key.stream, (attempt << 56) + static_cast<uint64_t>(i) / 2);
+          const size_t lane = i % 2 == 0 ? 0 : 2;
+          if (into_range(words.word[lane] | uint64_t{words.word[lane + 1]} << 32, range, found)) break;
+        }
+        out[i] = static_cast<T>(static_cast<uint64_t>(low) + found);
+      }
+    });
+  };
+  dtype == DType::i32 ? fill(host.mutable_data<int32_t>()) : fill(host.mutable_data<int64_t>());
+  return host.to(device);
+}
+
+Tensor random_permutation(int64_t n, Generator& generator, Device device) {
+  detail::refuse_cpu_in_capture("random_permutation");
+  ADJ_CHECK(n >= 0 && n <= int64_t{1} << 31, "random_permutation: expected 0 to 2^31 numbers, got {}", n);
+  const RandomKey choice = generator.next(), shuffle = generator.next();
+  Tensor host = Tensor::empty({n}, DType::i32);
+  int32_t* out = host.mutable_data<int32_t>();
+
+  const int bits =
+      n <= int64_t{1} << kBucketBits ? 0 : std::bit_width(static_cast<uint64_t>(n - 1) >> kBucketBits);
+  const int64_t buckets = int64_t{1} << bits;
+  const int64_t chunk = std::max<int64_t>((n + kMostChunks - 1) / kMostChunks, kGrain);
+  const int64_t chunks = (n + chunk - 1) / chunk;
+  const auto each = [&](int64_t begin, int64_t end, auto&& f) {
+    PhiloxBlock words{};
+    for (int64_t i = begin; i < end; ++i) {
+      if (bits > 0 && (i == begin || i % 4 == 0))
+        words = philox(choice.seed, choice.stream, static_cast<uint64_t>(i) / 4);
+      f(i, bits > 0 ? static_cast<int64_t>(words.word[i % 4] >> (32 - bits)) : 0);
+    }
+  };
+  // places[c * buckets + b]: how many of chunk c choose bucket b, then where the first of them goes.
+  std::vector<int64_t> places(static_cast<size_t>(chunks * buckets));
+  std::vector<int64_t> first(static_cast<size_t>(buckets) + 1);
+  const auto place = [&](int64_t begin) { return places.data() + begin / chunk * buckets; };
+  parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
+    int64_t* counts = place(begin);
+    each(begin, end, [&](int64_t, int64_t bucket) { ++counts[bucket]; });
+  });
+  int64_t sum = 0;
+  for (int64_t b = 0; b < buckets; ++b) {
+    first[static_cast<size_t>(b)] = sum;
+    for (int64_t c = 0; c < chunks; ++c)
+      sum += std::exchange(places[static_cast<size_t>(c * buckets + b)], sum);
+  }
+  first.back() = sum;
+  parallel_for(n, chunk, [&](int64_t begin, int64_t end) {
+    int64_t* next = place(begin);
+    each(begin, end, [&](int64_t i, int64_t bucket) { out[next[bucket]++] = static_cast<int32_t>(i); });
+  });
+  parallel_for(buckets, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      Words words(shuffle, static_cast<uint64_t>(b) * kBucketBlocks);
+      int32_t* bucket = out + first[static_cast<size_t>(b)];
+      for (int64_t left = first[static_cast<size_t>(b) + 1] - first[static_cast<size_t>(b)]; left > 1; --left)
+        std::swap(bucket[left - 1], bucket[words.below(static_cast<uint32_t>(left))]);
+    }
+  });
+  return host.to(device);
 }
 
 }  // namespace adj

@@ -3,6 +3,9 @@
 #include <adjoint/core/tensor.h>
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
 
 namespace adj {
 
@@ -65,42 +68,82 @@ ADJ_HOST_DEVICE inline bool dropout_keeps(const PhiloxBlock& block, int half, ui
   return ((half & 1) != 0 ? word >> 16 : word & 0xffffu) >= threshold;
 }
 
+namespace detail {
+
+/// A generator as it stands; shared with the captured steps that draw from it.
+struct GeneratorState {
+  std::mutex mutex;  // guards what follows but `born`
+  uint64_t seed = 0;
+  uint64_t position = 0;
+  uint64_t born = 0;   // the recording (core/capture.h) within which it was made; 0: none
+  int recordings = 0;  // that are going on and have drawn from it
+};
+
+}  // namespace detail
+
 /// Hands out streams: every random op takes the next one, so a program with the same seed draws the same
-/// numbers.
+/// numbers. Threads may share a generator (which of them gets which stream is then for them to settle);
+/// threads that each have their own, by split(), draw the same numbers however they are scheduled. A copy is
+/// another generator that continues from the same state. Captured steps: core/capture.h.
 class Generator {
  public:
-  explicit Generator(uint64_t seed = 0) : seed_(seed) {}
+  explicit Generator(uint64_t seed = 0) : Generator(seed, 0) {}
+  Generator(const Generator& other);
+  Generator& operator=(const Generator& other);
 
-  uint64_t seed() const { return seed_; }
+  uint64_t seed() const { return state().first; }
   /// Streams handed out so far; restoring it continues a run where it stood.
-  uint64_t position() const { return next_; }
+  uint64_t position() const { return state().second; }
+  /// Throws Error while a step is being captured that draws from it, or by this thread.
   void set_state(uint64_t seed, uint64_t position);
   RandomKey next();
 
-  /// Until end_capture(), keys are relative to `*device_base`, which the caller keeps equal to position() as
-  /// it was here, plus what each replay adds. end_capture() returns the number of streams the step takes, and
-  /// sets the position back: the recorded step has not run yet.
-  void begin_capture(const uint64_t* device_base);
-  uint64_t end_capture();
-  bool capturing() const { return base_ != nullptr; }
+  /// A generator of its own for `key` (a worker, an epoch, a purpose), whose numbers have nothing to do with
+  /// this one's or another key's. Depends on the seed and the key alone, wherever this one stands.
+  Generator split(uint64_t key) const;
 
  private:
-  uint64_t seed_;
-  uint64_t next_ = 0;
-  uint64_t capture_start_ = 0;
-  const uint64_t* base_ = nullptr;
+  Generator(uint64_t seed, uint64_t position);
+  std::pair<uint64_t, uint64_t> state() const;
+
+  std::shared_ptr<detail::GeneratorState> state_;
 };
 
+/// What the program's own generators are for. Each has one, so that a program that samples one more batch
+/// keeps its initial weights and its dropout masks.
+enum class Purpose : uint8_t {
+  model,   ///< initial weights and dropout: default_generator()
+  split,   ///< dividing a dataset into training, validation and test
+  sample,  ///< neighbours, negatives, the order of mini-batches
+};
+inline constexpr Purpose kPurposes[] = {Purpose::model, Purpose::split, Purpose::sample};
+/// "model", "split", "sample": for checkpoints, which keep the state of all of them.
+const char* name_of(Purpose purpose);
+Generator& generator_for(Purpose purpose);
 /// The generator of layers' initialisers and of dropout.
-Generator& default_generator();
-/// Restarts the default generator.
+inline Generator& default_generator() { return generator_for(Purpose::model); }
+/// Restarts the generators of all purposes: the default one with `seed`, the others with seeds made of it.
 void manual_seed(uint64_t seed);
 
-/// Uniform in [low, high) and normal (Box-Muller) numbers, float32 or float64, made on the host and moved to
-/// `device`: used for initial weights and test data. Element i comes from position i of the stream.
+// The functions below draw on the host and move what they made to `device`: the numbers are the same for
+// every device and number of threads. Within a captured step they throw Error.
+
+/// Uniform in [low, high) and normal (Box-Muller) numbers, float32 or float64: used for initial weights and
+/// test data. Element i comes from position i of the stream.
 Tensor random_uniform(Shape shape, double low, double high, Generator& generator, DType dtype = DType::f32,
                       Device device = {});
 Tensor random_normal(Shape shape, double mean, double deviation, Generator& generator,
                      DType dtype = DType::f32, Device device = {});
+
+/// Integers in [low, high), int32 or int64, each exactly as likely as any other (Lemire, Fast Random Integer
+/// Generation in an Interval, 2019). Element i comes from position i of the stream. Throws unless low < high
+/// and both ends fit the dtype.
+Tensor random_integers(Shape shape, int64_t low, int64_t high, Generator& generator, DType dtype = DType::i64,
+                       Device device = {});
+
+/// The numbers 0 … n - 1 in random order, int32 [n], every order as likely as any other; n up to 2^31. Takes
+/// two streams. Linear in n: each number goes to a bucket of its own choice (Rao 1961, Sandelius 1962), then
+/// each bucket, which fits the cache, is shuffled (Fisher-Yates).
+Tensor random_permutation(int64_t n, Generator& generator, Device device = {});
 
 }  // namespace adj

@@ -3,11 +3,13 @@
 #include <adjoint/core/device.h>
 
 #include <cstddef>
+#include <memory>
 
 namespace adj {
 
 /// What core asks of a device; one instance per device, found by `runtime(device)`. Work is queued on the
-/// device's current stream, in order; the CPU's runtime does it at once.
+/// thread's current stream of the device, in order; the CPU's runtime does it at once. Streams are named by
+/// their number (core/stream.h).
 class DeviceRuntime {
  public:
   virtual ~DeviceRuntime() = default;
@@ -23,7 +25,23 @@ class DeviceRuntime {
   virtual void copy_to_host(void* host, const void* device_pointer, size_t bytes) = 0;
   virtual void copy_within(void* to, const void* from, size_t bytes) = 0;
   virtual void fill_bytes(void* pointer, int byte, size_t bytes) = 0;
+  /// Waits for all streams.
   virtual void synchronize() = 0;
+
+  /// The number of a stream that begins after what stream 0 has queued so far.
+  virtual int make_stream() = 0;
+  virtual void synchronize_stream(int stream) = 0;
+  /// What `stream` queues from now on runs after what `other` has queued so far.
+  virtual void wait_for_stream(int stream, int other) = 0;
+
+  /// Marks the end of what the stream has queued so far; null if there is nothing to wait for. Called where
+  /// memory is freed, so neither throws: a broken device tells the next call.
+  virtual void* mark(int stream) noexcept = 0;
+  /// Is the work before the mark done? With `wait`, once it is. A mark is gone when the answer was true.
+  virtual bool passed(void* mark, bool wait) noexcept = 0;
+
+  /// While the result lives, this thread may call what capturing a step forbids by default.
+  virtual std::shared_ptr<void> allow_in_capture() = 0;
 };
 
 DeviceRuntime& runtime(Device device);

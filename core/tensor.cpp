@@ -2,6 +2,7 @@
 #include <adjoint/core/convert.h>
 #include <adjoint/core/detail/dispatch.h>
 #include <adjoint/core/runtime.h>
+#include <adjoint/core/stream.h>
 #include <adjoint/core/tensor.h>
 
 #include <atomic>
@@ -11,14 +12,21 @@ namespace adj {
 struct Tensor::Storage {
   Storage(Device where, size_t bytes, const Shape& shape, DType dtype)
       : device(where), chunk(detail::allocate(where, bytes, shape, dtype)), data(detail::address_of(chunk)) {}
-  ~Storage() { detail::release(chunk); }
+  ~Storage() { detail::release(chunk, used_on.load(std::memory_order_relaxed)); }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
   Device device;
   detail::Chunk* chunk;
   void* data;
+  void note_use(int by) {
+    if (by != stream) [[unlikely]]
+      used_on.fetch_or(uint64_t{1} << by, std::memory_order_relaxed);
+  }
+
   std::atomic<uint64_t> version{0};
+  int stream = detail::stream_of(chunk);
+  std::atomic<uint64_t> used_on{0};  // other streams than its own
   uint64_t id = next_id.fetch_add(1, std::memory_order_relaxed) + 1;
   static inline std::atomic<uint64_t> next_id{0};
 };
@@ -60,6 +68,7 @@ std::string Tensor::str() const {
 
 const void* Tensor::raw_data() const {
   ADJ_CHECK(storage_ != nullptr, "tensor: no data behind a default-constructed tensor");
+  if (storage_->device.is_cuda()) storage_->note_use(detail::current_stream(storage_->device));
   return static_cast<const char*>(storage_->data) + static_cast<size_t>(offset_) * size_of(dtype_);
 }
 
@@ -67,6 +76,12 @@ void* Tensor::raw_mutable_data() {
   void* pointer = const_cast<void*>(raw_data());
   storage_->version.fetch_add(1, std::memory_order_relaxed);
   return pointer;
+}
+
+void Tensor::use_on(const Stream& stream) const {
+  ADJ_CHECK(stream.device() == device(), "use_on: a stream of {} for a tensor {}", stream.device().str(),
+            str());
+  if (storage_) storage_->note_use(stream.id());
 }
 
 uint64_t Tensor::storage_id() const { return storage_ ? storage_->id : 0; }

@@ -11,6 +11,8 @@
 
 namespace adj {
 
+class Stream;
+
 /// A dense, row-major, contiguous array on one device: a handle onto shared storage, cheap to copy. Views of
 /// rows and reshapes share the storage; `clone()` copies it. A default-constructed Tensor is absent
 /// (`!tensor`), which optional arguments of kernels use.
@@ -68,6 +70,10 @@ class Tensor {
   }
   const void* raw_data() const;
   void* raw_mutable_data();
+
+  /// Declares that `stream` uses the storage, for whoever passes on an address that was asked for while
+  /// another stream was current (core/stream.h).
+  void use_on(const Stream& stream) const;
 
   /// Counts writes to the storage, through any tensor that shares it.
   uint64_t version() const;

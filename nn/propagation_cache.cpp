@@ -1,23 +1,38 @@
 #include <adjoint/autograd/spmm.h>
-#include <adjoint/core/random.h>
+#include <adjoint/core/capture.h>
 #include <adjoint/nn/propagation_cache.h>
 
 namespace adj::nn {
 
+namespace {
+
+Tensor propagated(const SparseMatrix& a, const Tensor& x, int hops) {
+  Tensor y = x;
+  for (int hop = 0; hop < hops; ++hop) y = spmm(a, Var(y)).value();
+  return y;
+}
+
+}  // namespace
+
 Tensor PropagationCache::get(const SparseMatrix& a, const Tensor& x, int hops) {
   const Key key{a.pattern().get(), Contents(a.values()), Contents(x), hops};
-  const bool recording = default_generator().capturing();
+  const bool recording = capturing(a.device());
   if (key == last_ && kept_) {
     if (recording) recorded_.push_back(kept_);
     return kept_;
   }
-  Tensor y = x;
-  for (int hop = 0; hop < hops; ++hop) y = spmm(a, Var(y)).value();
-  // What a step computes while it is recorded holds nothing yet.
-  kept_ = key == last_ && !recording ? y : Tensor{};
+  // What a step computes while it is recorded holds nothing yet: it is not kept, and nothing is forgotten for
+  // it, so that a recording that is given up leaves no trace.
+  if (recording) return propagated(a, x, hops);
+  if (key == last_) {
+    const OutsideCapture complete_for_all_streams;
+    kept_ = propagated(a, x, hops);
+    return kept_;
+  }
+  kept_ = {};
   last_ = key;
   alive_ = a.pattern();
-  return y;
+  return propagated(a, x, hops);
 }
 
 }  // namespace adj::nn

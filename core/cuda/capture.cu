@@ -9,31 +9,38 @@ namespace adj {
 
 namespace {
 
-__global__ void advance_kernel(uint64_t* base, uint64_t streams) {
+using detail::Recorder;
+
+struct Advances {
+  uint64_t streams[Recorder::kMaxGenerators];
+};
+
+__global__ void advance_kernel(uint64_t* bases, const __grid_constant__ Advances by) {
   cuda::begin_overlapping();
-  *base += streams;
+  bases[threadIdx.x] += by.streams[threadIdx.x];
 }
 
 }  // namespace
 
 // Work is recorded on a stream of its own, and everything it allocates comes from a pool that lives as long
-// as the recording: no address in it is ever given to anybody else.
+// as the recording: no address in it is ever given to anybody else. It is replayed on the stream that was
+// current when the recording began, and that is what it is in the eyes of the allocator and of whoever keeps
+// workspaces per stream, while it is recorded too.
 struct StepGraph::State {
   Device device;
-  Generator* generator = nullptr;
-  uint64_t seed = 0;
-  uint64_t streams = 0;  // that one step takes
-  Tensor base;           // int64 [1]: the generator's position, as the device knows it
-  std::optional<uint64_t> base_value;
+  Stream home;
+  Tensor bases;                     // int64 [kMaxGenerators]: generators' positions, as the device knows them
+  std::vector<uint64_t> positions;  // what stands there after the replays queued so far
+  std::vector<Recorder::Drawn> drawn;
   std::shared_ptr<MemoryPool> pool;
   std::optional<MemoryPoolScope> pool_scope;
-  std::optional<cuda::CaptureStream> stream_scope;
+  std::unique_ptr<Recorder> recorder;  // while it records
+  std::optional<detail::RecorderScope> recorder_scope;
   cudaStream_t stream = nullptr;
   cudaGraphExec_t executable = nullptr;
-  bool recording = false;
 
-  State(Device where, Generator& numbers) : device(where), generator(&numbers), seed(numbers.seed()) {
-    base = Tensor::empty({1}, DType::i64, device);
+  explicit State(Device where) : device(where), home(Stream::current(where)) {
+    bases = Tensor::empty({static_cast<int64_t>(Recorder::kMaxGenerators)}, DType::i64, device);
     pool = make_memory_pool(device);
     {
       cuda::use_device(device.index);
@@ -47,14 +54,13 @@ struct StepGraph::State {
       (void)cudaStreamDestroy(stream);
       cuda::check(status, "cudaStreamBeginCapture", __FILE__, __LINE__);
     }
-    recording = true;
+    recorder = std::make_unique<Recorder>(device, stream, positions_on_device());
     pool_scope.emplace(pool);
-    stream_scope.emplace(device.index, stream);
-    generator->begin_capture(position());
+    recorder_scope.emplace(recorder.get());
   }
 
   ~State() {
-    if (recording) {
+    if (recorder) {
       cudaGraph_t graph = nullptr;
       (void)stop(&graph);
       if (graph != nullptr) (void)cudaGraphDestroy(graph);
@@ -65,18 +71,46 @@ struct StepGraph::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  uint64_t* position() { return reinterpret_cast<uint64_t*>(base.mutable_data<int64_t>()); }
+  uint64_t* positions_on_device() { return reinterpret_cast<uint64_t*>(bases.mutable_data<int64_t>()); }
+
+  /// The last thing of the step: the next replay counts from where this one ends.
+  void advance() {
+    drawn = recorder->drawn();
+    if (drawn.empty()) return;
+    Advances by{};
+    for (size_t i = 0; i < drawn.size(); ++i) by.streams[i] = drawn[i].streams;
+    cuda::launch("advance",
+                 {.device = device.index,
+                  .blocks = 1,
+                  .threads = static_cast<unsigned>(drawn.size()),
+                  .overlaps = true},
+                 advance_kernel, positions_on_device(), by);
+  }
 
   cudaError_t stop(cudaGraph_t* graph) {
-    recording = false;
-    if (generator->capturing()) streams = generator->end_capture();
-    stream_scope.reset();
+    recorder_scope.reset();
+    recorder.reset();
     pool_scope.reset();
     const cudaError_t status = cudaStreamEndCapture(stream, graph);
     if (status != cudaSuccess) (void)cudaGetLastError();
     (void)cudaStreamDestroy(stream);
     stream = nullptr;
     return status;
+  }
+
+  /// Takes the generators' next streams, and tells the device where they begin unless it knows.
+  void take_streams() {
+    if (drawn.empty()) return;
+    std::vector<uint64_t> begin;
+    for (const Recorder::Drawn& d : drawn) {
+      const std::lock_guard lock(d.generator->mutex);
+      begin.push_back(d.generator->position);
+      d.generator->position += d.streams;
+    }
+    if (begin != positions)
+      runtime(device).copy_from_host(positions_on_device(), begin.data(), begin.size() * sizeof(uint64_t));
+    positions = begin;
+    for (size_t i = 0; i < drawn.size(); ++i) positions[i] += drawn[i].streams;
   }
 };
 
@@ -87,22 +121,22 @@ StepGraph& StepGraph::operator=(StepGraph&&) noexcept = default;
 
 bool StepGraph::supported(Device device) { return device.is_cuda(); }
 
-void StepGraph::begin(Device device, Generator& generator) {
+void StepGraph::begin(Device device) {
   ADJ_CHECK(supported(device), "a step cannot be captured on {}: only a GPU captures steps", device.str());
   state_.reset();
-  ADJ_CHECK(!cuda::capturing(device.index) && !generator.capturing(),
-            "a step is being captured already, on {}", device.str());
-  state_ = std::make_unique<State>(device, generator);
+  const Recorder* recording = detail::recorder();
+  ADJ_CHECK(recording == nullptr, "a step is being captured already, on {}", recording->device().str());
+  state_ = std::make_unique<State>(device);
 }
 
 void StepGraph::end() {
   ADJ_CHECK(capturing(), "no step is being captured");
   // Whatever fails before the last line ends the capture as the state goes.
   std::unique_ptr<State> state = std::move(state_);
-  state->streams = state->generator->end_capture();
-  if (state->streams > 0)
-    cuda::launch("advance", {.device = state->device.index, .blocks = 1, .threads = 1, .overlaps = true},
-                 advance_kernel, state->position(), state->streams);
+  ADJ_CHECK(Stream::current(state->device) == state->home,
+            "a step is being captured on {}, and the scope of its stream was left before its end",
+            state->device.str());
+  state->advance();
   cudaGraph_t graph = nullptr;
   const cudaError_t status = state->stop(&graph);
   ADJ_CHECK(status == cudaSuccess && graph != nullptr, "the step could not be captured: {} ({})",
@@ -110,7 +144,7 @@ void StepGraph::end() {
   const cudaError_t made = cudaGraphInstantiate(&state->executable, graph, 0);
   (void)cudaGraphDestroy(graph);
   cuda::check(made, "cudaGraphInstantiate", __FILE__, __LINE__);
-  ADJ_CUDA_CHECK(cudaGraphUpload(state->executable, cuda::compute_stream(state->device.index)));
+  ADJ_CUDA_CHECK(cudaGraphUpload(state->executable, cuda::stream_of(state->device.index, state->home.id())));
   state_ = std::move(state);
 }
 
@@ -118,27 +152,31 @@ void StepGraph::abort() noexcept {
   if (capturing()) state_.reset();
 }
 
-bool StepGraph::capturing() const { return state_ && state_->recording; }
+bool StepGraph::capturing() const { return state_ && state_->recorder; }
 
 bool StepGraph::ready() const {
-  return state_ && state_->executable != nullptr && state_->generator->seed() == state_->seed;
+  if (!state_ || state_->executable == nullptr) return false;
+  for (const Recorder::Drawn& d : state_->drawn) {
+    const std::lock_guard lock(d.generator->mutex);
+    if (d.generator->seed != d.seed) return false;
+  }
+  return true;
 }
 
 void StepGraph::replay() {
   ADJ_CHECK(state_ && state_->executable != nullptr, "no step was captured");
-  ADJ_CHECK(ready(), "the generator was seeded anew (with {}) after the step was captured with seed {}",
-            state_->generator->seed(), state_->seed);
+  ADJ_CHECK(ready(), "a generator was seeded anew after the step that draws from it was captured");
+  ADJ_CHECK(detail::recorder() == nullptr, "a captured step cannot be replayed within another");
   State& state = *state_;
-  const uint64_t position = state.generator->position();
-  if (state.streams > 0 && state.base_value != position)
-    runtime(state.device).copy_from_host(state.position(), &position, sizeof(position));
-  ADJ_CHECK(!cuda::capturing(state.device.index), "a captured step cannot be replayed within another");
-  cuda::use_device(state.device.index);
-  ADJ_CUDA_CHECK(cudaGraphLaunch(state.executable, cuda::compute_stream(state.device.index)));
-  if (state.streams > 0) {
-    state.base_value = position + state.streams;
-    state.generator->set_state(state.seed, *state.base_value);
+  const Stream here = Stream::current(state.device);
+  if (here != state.home) state.home.wait(here);
+  {
+    const StreamScope at_home(state.home);
+    state.take_streams();
+    cuda::use_device(state.device.index);
+    ADJ_CUDA_CHECK(cudaGraphLaunch(state.executable, cuda::current_stream(state.device.index)));
   }
+  if (here != state.home) here.wait(state.home);
 }
 
 }  // namespace adj

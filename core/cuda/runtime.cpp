@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace adj {
 
@@ -22,7 +23,7 @@ constexpr int kLargeSlots = 4;
 
 class CudaRuntime final : public DeviceRuntime {
  public:
-  explicit CudaRuntime(int index) : index_(index), stream_(cuda::compute_stream(index)) {}
+  explicit CudaRuntime(int index) : index_(index) { (void)cuda::num_streams(index); }
 
   void* allocate(size_t bytes) override {
     cuda::use_device(index_);
@@ -59,15 +60,17 @@ class CudaRuntime final : public DeviceRuntime {
         "make the tensor before the step",
         index_);
     cuda::use_device(index_);
-    const std::lock_guard lock(mutex_);
-    cuda::StagingRing& ring = ring_for(bytes);
+    const cudaStream_t stream = cuda::current_stream(index_);
+    Staging& staging = current_staging();
+    const std::lock_guard lock(staging.mutex);
+    cuda::StagingRing& ring = staging.ring_for(bytes);
     for (size_t done = 0; done < bytes; done += ring.slot_bytes()) {
       const size_t part = std::min(ring.slot_bytes(), bytes - done);
       cuda::StagingRing::Slot& slot = ring.acquire();
       std::memcpy(slot.data, static_cast<const char*>(from) + done, part);
       ADJ_CUDA_CHECK(
-          cudaMemcpyAsync(static_cast<char*>(to) + done, slot.data, part, cudaMemcpyHostToDevice, stream_));
-      cuda::StagingRing::record(slot, stream_);
+          cudaMemcpyAsync(static_cast<char*>(to) + done, slot.data, part, cudaMemcpyHostToDevice, stream));
+      cuda::StagingRing::record(slot, stream);
     }
   }
 
@@ -78,8 +81,10 @@ class CudaRuntime final : public DeviceRuntime {
         "copy to the host: a step is being captured on cuda:{}, and has no values yet; read them after it",
         index_);
     cuda::use_device(index_);
-    const std::lock_guard lock(mutex_);
-    cuda::StagingRing& ring = ring_for(bytes);
+    const cudaStream_t stream = cuda::current_stream(index_);
+    Staging& staging = current_staging();
+    const std::lock_guard lock(staging.mutex);
+    cuda::StagingRing& ring = staging.ring_for(bytes);
     const size_t unit = ring.slot_bytes(), parts = (bytes + unit - 1) / unit;
     std::array<cuda::StagingRing::Slot*, kSmallSlots> slots{};
     const auto size_of_part = [&](size_t part) { return std::min(unit, bytes - part * unit); };
@@ -96,8 +101,8 @@ class CudaRuntime final : public DeviceRuntime {
         cuda::StagingRing::Slot& slot = ring.acquire();
         slots[part % depth] = &slot;
         ADJ_CUDA_CHECK(cudaMemcpyAsync(slot.data, static_cast<const char*>(from) + part * unit,
-                                       size_of_part(part), cudaMemcpyDeviceToHost, stream_));
-        cuda::StagingRing::record(slot, stream_);
+                                       size_of_part(part), cudaMemcpyDeviceToHost, stream));
+        cuda::StagingRing::record(slot, stream);
       }
     }
   }
@@ -120,27 +125,97 @@ class CudaRuntime final : public DeviceRuntime {
         "synchronize: a step is being captured on cuda:{}, and nothing of it runs before it is replayed",
         index_);
     cuda::use_device(index_);
-    ADJ_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    for (int number = 0; number < cuda::num_streams(index_); ++number) synchronize_stream(number);
   }
 
- private:
-  cuda::StagingRing& ring_for(size_t bytes) {
-    auto& ring = bytes <= kSmallSlot ? small_ : large_;
-    if (!ring) {
-      if (bytes <= kSmallSlot) {
-        ring.emplace(kSmallSlot, kSmallSlots);
-      } else {
-        ring.emplace(kLargeSlot, kLargeSlots);
-      }
+  int make_stream() override {
+    const int made = cuda::make_stream(index_);
+    wait_for_stream(made, 0);
+    return made;
+  }
+
+  void synchronize_stream(int stream) override {
+    cuda::use_device(index_);
+    ADJ_CUDA_CHECK(cudaStreamSynchronize(cuda::stream_of(index_, stream)));
+  }
+
+  void wait_for_stream(int stream, int other) override {
+    cuda::use_device(index_);
+    const cuda::RelaxedCapture relaxed;
+    cudaEvent_t event = take_event();
+    ADJ_CUDA_CHECK(cudaEventRecord(event, cuda::stream_of(index_, other)));
+    ADJ_CUDA_CHECK(cudaStreamWaitEvent(cuda::stream_of(index_, stream), event, 0));
+    give_event(event);  // what waits for it waits for what it marks now
+  }
+
+  void* mark(int stream) noexcept override {
+    try {
+      cuda::use_device(index_);
+      const cuda::RelaxedCapture relaxed;
+      cudaEvent_t event = take_event();
+      ADJ_CUDA_CHECK(cudaEventRecord(event, cuda::stream_of(index_, stream)));
+      return event;
+    } catch (const std::exception&) {
+      return nullptr;
     }
-    return *ring;
+  }
+
+  bool passed(void* mark, bool wait) noexcept override {
+    if (mark == nullptr) return true;
+    auto* event = static_cast<cudaEvent_t>(mark);
+    const cuda::RelaxedCapture relaxed;
+    const cudaError_t status = wait ? cudaEventSynchronize(event) : cudaEventQuery(event);
+    if (status != cudaSuccess) (void)cudaGetLastError();
+    if (status == cudaErrorNotReady) return false;
+    give_event(event);
+    return true;
+  }
+
+  std::shared_ptr<void> allow_in_capture() override { return std::make_shared<cuda::RelaxedCapture>(); }
+
+ private:
+  // Of one stream, so that a thread that waits for its copies holds up nobody who works on another.
+  struct Staging {
+    std::mutex mutex;
+    std::optional<cuda::StagingRing> small, large;
+
+    cuda::StagingRing& ring_for(size_t bytes) {
+      auto& ring = bytes <= kSmallSlot ? small : large;
+      if (!ring) {
+        if (bytes <= kSmallSlot) {
+          ring.emplace(kSmallSlot, kSmallSlots);
+        } else {
+          ring.emplace(kLargeSlot, kLargeSlots);
+        }
+      }
+      return *ring;
+    }
+  };
+
+  Staging& current_staging() {
+    return staging_[static_cast<size_t>(detail::current_stream(Device::cuda(index_)))];
+  }
+
+  cudaEvent_t take_event() {
+    const std::lock_guard lock(events_mutex_);
+    if (events_.empty()) {
+      cudaEvent_t event = nullptr;
+      ADJ_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+      return event;
+    }
+    cudaEvent_t event = events_.back();
+    events_.pop_back();
+    return event;
+  }
+  void give_event(cudaEvent_t event) {
+    const std::lock_guard lock(events_mutex_);
+    events_.push_back(event);
   }
 
   int index_;
-  cudaStream_t stream_;
-  std::mutex mutex_;  // guards the rings
-  std::optional<cuda::StagingRing> small_;
-  std::optional<cuda::StagingRing> large_;
+  std::array<Staging, detail::kMaxStreams> staging_;
+  std::mutex events_mutex_;
+  std::vector<cudaEvent_t> events_;  // that nobody uses now
 };
 
 struct Availability {

@@ -3,20 +3,38 @@
 #include <adjoint/core/error.h>
 
 #include <array>
+#include <atomic>
 #include <mutex>
 
 namespace adj::cuda {
 
 namespace {
 
-constexpr int kMaxDevices = 64;
+using detail::kMaxDevices;
+using detail::kMaxStreams;
+
+struct StreamState {
+  cudaStream_t stream = nullptr;
+  unsigned* counters = nullptr;
+};
 
 struct DeviceState {
   std::once_flag once;
-  cudaStream_t stream = nullptr;
-  unsigned* counters = nullptr;
+  std::array<StreamState, kMaxStreams> streams;  // [0] is the default stream; others as they are made
+  std::atomic<int> made{1};
+  std::mutex mutex;    // guards making streams
+  int handed_out = 0;  // by make_stream()
   DeviceProperties properties;
 };
+
+// Nothing is ever destroyed: a Stream is valid for the whole process.
+void open_stream(StreamState& state) {
+  ADJ_CUDA_CHECK(cudaStreamCreateWithFlags(&state.stream, cudaStreamNonBlocking));
+  void* counters = nullptr;
+  ADJ_CUDA_CHECK(cudaMalloc(&counters, kArrivalCounters * sizeof(unsigned)));
+  state.counters = static_cast<unsigned*>(counters);
+  ADJ_CUDA_CHECK(cudaMemsetAsync(counters, 0, kArrivalCounters * sizeof(unsigned), state.stream));
+}
 
 int attribute(cudaDeviceAttr which, int index) {
   int value = 0;
@@ -41,11 +59,7 @@ void open(DeviceState& state, int index) {
   int driver = 0;
   ADJ_CUDA_CHECK(cudaDriverGetVersion(&driver));
   properties.overlapping = properties.major >= 9 && driver >= 12040;
-  ADJ_CUDA_CHECK(cudaStreamCreateWithFlags(&state.stream, cudaStreamNonBlocking));
-  void* counters = nullptr;
-  ADJ_CUDA_CHECK(cudaMalloc(&counters, kArrivalCounters * sizeof(unsigned)));
-  state.counters = static_cast<unsigned*>(counters);
-  ADJ_CUDA_CHECK(cudaMemsetAsync(counters, 0, kArrivalCounters * sizeof(unsigned), state.stream));
+  open_stream(state.streams[0]);
 }
 
 DeviceState& state_of(int index) {
@@ -58,12 +72,6 @@ DeviceState& state_of(int index) {
   return state;
 }
 
-struct Captured {
-  int device = -1;
-  cudaStream_t stream = nullptr;
-};
-thread_local Captured captured;
-
 }  // namespace
 
 void use_device(int index) {
@@ -72,16 +80,38 @@ void use_device(int index) {
   if (current != index) ADJ_CUDA_CHECK(cudaSetDevice(index));
 }
 
-cudaStream_t compute_stream(int index) { return state_of(index).stream; }
 cudaStream_t current_stream(int index) {
-  return captured.device == index ? captured.stream : compute_stream(index);
+  if (const detail::Recorder* recording = detail::recorder(); recording != nullptr) [[unlikely]] {
+    ADJ_CHECK(recording->device() == Device::cuda(index),
+              "a step is being captured on {}, and work on cuda:{} cannot be part of it",
+              recording->device().str(), index);
+    return static_cast<cudaStream_t>(recording->stream());
+  }
+  return stream_of(index, detail::current_stream(Device::cuda(index)));
 }
 
-CaptureStream::CaptureStream(int index, cudaStream_t stream) { captured = {index, stream}; }
-CaptureStream::~CaptureStream() { captured = {}; }
-bool capturing(int index) { return captured.device == index; }
+cudaStream_t stream_of(int index, int number) {
+  return state_of(index).streams[static_cast<size_t>(number)].stream;
+}
+
+int make_stream(int index) {
+  DeviceState& state = state_of(index);
+  use_device(index);
+  const RelaxedCapture relaxed;
+  const std::lock_guard lock(state.mutex);
+  const int number = 1 + state.handed_out++ % (kMaxStreams - 1);
+  if (number == state.made) {
+    open_stream(state.streams[static_cast<size_t>(number)]);
+    ++state.made;
+  }
+  return number;
+}
+
+int num_streams(int index) { return state_of(index).made; }
 
 const DeviceProperties& properties(int index) { return state_of(index).properties; }
-unsigned* arrival_counters(int index) { return state_of(index).counters; }
+unsigned* arrival_counters(int index) {
+  return state_of(index).streams[static_cast<size_t>(detail::current_stream(Device::cuda(index)))].counters;
+}
 
 }  // namespace adj::cuda

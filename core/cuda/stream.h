@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/capture.h>
 #include <adjoint/core/cuda/check.h>
 
 #include <cstdint>
@@ -10,22 +11,19 @@ namespace adj::cuda {
 /// Makes device `index` the calling thread's current one, as CUDA's calls need it. It stays so.
 void use_device(int index);
 
-/// The stream that this thread's work on the device is queued on: the device's one compute stream, which does
-/// not wait for the legacy default stream, or the stream of this thread's capture.
+/// What this thread's work on the device is queued on: its current stream (core/stream.h), or while it
+/// captures a step, the stream that records it. Throws Error if it captures one on another device, of which
+/// this work would not be part.
 cudaStream_t current_stream(int index);
-/// The device's compute stream, captured or not.
-cudaStream_t compute_stream(int index);
+/// A stream of the device by its number, whatever is captured. None waits for the legacy default stream.
+cudaStream_t stream_of(int index, int number);
 
-/// While it lives, `stream` is this thread's current stream on the device, and is being captured.
-class CaptureStream {
- public:
-  CaptureStream(int index, cudaStream_t stream);
-  ~CaptureStream();
-  CaptureStream(const CaptureStream&) = delete;
-  CaptureStream& operator=(const CaptureStream&) = delete;
-};
+/// Makes another stream, or where there are detail::kMaxStreams, goes round those that were made.
+int make_stream(int index);
+int num_streams(int index);
+
 /// Is this thread capturing on the device?
-bool capturing(int index);
+inline bool capturing(int index) { return adj::capturing(Device::cuda(index)); }
 
 /// Lets this thread make calls that a capture forbids by default and that do not harm ours (cudaMalloc,
 /// cudaFree, making handles and streams).
@@ -51,9 +49,9 @@ struct DeviceProperties {
 };
 const DeviceProperties& properties(int index);
 
-/// kArrivalCounters zeros on the device, for kernels whose last block to finish merges what all blocks left:
-/// each such kernel counts its blocks here and leaves zeros again. Kernels of one stream do not overlap, so
-/// all share them.
+/// kArrivalCounters zeros of the current stream, for kernels whose last block to finish merges what all
+/// blocks left: each such kernel counts its blocks here and leaves zeros again. Kernels of one stream do not
+/// overlap, so all share them; a captured step has those of the stream that it is replayed on.
 constexpr int kArrivalCounters = 4096;
 unsigned* arrival_counters(int index);
 

@@ -151,9 +151,11 @@ TEST_CASE("steps are captured on GPUs only") {
 
 namespace {
 
-/// A step with state and randomness: state = 0.5 * dropout(state) + x, twice, with temporaries.
+/// A step with state and randomness: state = 0.5 * dropout(state) + x, twice, with temporaries. The second
+/// mask comes from another generator, and a third one is made anew by every run.
 struct Step {
   Generator generator{77};  // before the tensors, which draw from it
+  Generator second{78};
   Tensor x, state;
 
   explicit Step(Device device)
@@ -163,7 +165,10 @@ struct Step {
   void run() {
     for (int i = 0; i < 2; ++i) {
       Tensor kept = Tensor::empty_like(state);
-      kernels::dropout({.x = state, .key = generator.next(), .rule = DropoutRule::of(0.3f), .y = kept});
+      Generator& masks = i == 0 ? generator : second;
+      kernels::dropout({.x = state, .key = masks.next(), .rule = DropoutRule::of(0.3f), .y = kept});
+      Generator own = generator.split(5);
+      kernels::dropout({.x = kept, .key = own.next(), .rule = DropoutRule::of(0.1f), .y = kept});
       Tensor next = Tensor::zeros_like(state);
       kernels::linear_combination({.alpha = 0.5, .a = kept, .beta = 1.0, .b = x, .y = next});
       state.copy_(next);
@@ -180,30 +185,32 @@ TEST_CASE("a replayed step gives the same bits as one that runs, random numbers 
   eager.run();
   captured.run();
   StepGraph graph;
-  graph.begin(*device, captured.generator);
+  graph.begin(*device);
   CHECK(graph.capturing());
   captured.run();
   graph.end();
   CHECK(graph.ready());
   CHECK(same_bits(eager.state, captured.state));  // recorded, not run
   CHECK(captured.generator.position() == eager.generator.position());
+  CHECK(captured.second.position() == eager.second.position());
   for (int step = 0; step < 5; ++step) {
     CAPTURE(step);
     eager.run();
     graph.replay();
     CHECK(same_bits(eager.state, captured.state));
     CHECK(captured.generator.position() == eager.generator.position());
+    CHECK(captured.second.position() == eager.second.position());
     if (step == 2) {
       // Draws between replays move the streams as they would in an eager run; so does an eager step.
-      eager.generator.next();
-      captured.generator.next();
+      eager.second.next();
+      captured.second.next();
       eager.run();
       captured.run();
     }
     const Tensor noise =
         Tensor::full({1000, 7}, 1e9, DType::f32, *device);  // finds memory that is not the graph's
   }
-  captured.generator.set_state(78, 0);
+  captured.second.set_state(79, 0);
   CHECK(!graph.ready());
   CHECK_THROWS_AS(graph.replay(), Error);
 }
@@ -217,7 +224,7 @@ TEST_CASE("what a capture cannot record is an error that leaves everything usabl
   const uint64_t position = step.generator.position();
   const auto refused = [&](auto&& f) {
     StepGraph graph;
-    graph.begin(*device, step.generator);
+    graph.begin(*device);
     step.run();
     CHECK_THROWS_AS(f(graph), Error);
     graph.abort();
@@ -230,26 +237,119 @@ TEST_CASE("what a capture cannot record is an error that leaves everything usabl
   refused([&](StepGraph&) { return step.state.rows(0, 1).reshape({-1}).rows(0, 1).item(); });
   refused([&](StepGraph&) { return Tensor::from(std::vector<float>{1.0f}, *device); });
   refused([&](StepGraph&) { synchronize(*device); });
+  refused([&](StepGraph&) { Stream::current(*device).synchronize(); });
+  refused([&](StepGraph&) { Stream::make(*device).wait(Stream::current(*device)); });
+  refused([&](StepGraph&) { const StreamScope scope(Stream::make(*device)); });
+  refused([&](StepGraph&) { step.generator.set_state(1, 2); });
+  refused([&](StepGraph&) { return random_normal({3}, 0.0, 1.0, step.generator); });
+  refused([&](StepGraph&) {
+    Tensor on_cpu = Tensor::full({3}, 1.0);
+    kernels::linear_combination({.alpha = 1.0, .a = on_cpu, .beta = 1.0, .b = on_cpu, .y = on_cpu});
+  });
   refused([&](StepGraph&) {
     StepGraph another;
     another.begin(*device);
   });
   {
     StepGraph graph;  // goes in the middle of a capture
-    graph.begin(*device, step.generator);
+    graph.begin(*device);
     step.run();
   }
   CHECK(same_bits(step.state, before));
   StepGraph graph;
-  graph.begin(*device, step.generator);
+  graph.begin(*device);
   step.run();
   graph.end();
   graph.replay();
   CHECK(!same_bits(step.state, before));
   // A second recording replaces the first.
-  graph.begin(*device, step.generator);
+  graph.begin(*device);
   step.run();
   graph.end();
   graph.replay();
   synchronize(*device);
+}
+
+TEST_CASE("a step runs on the stream on which it was captured, in the order of whoever replays it") {
+  const std::optional<Device> device = gpu();
+  if (!device) return;
+  const Stream home = Stream::make(*device), elsewhere = Stream::make(*device);
+  Step eager(*device), captured(*device);
+  eager.run();
+  captured.run();
+  home.wait(Stream::default_of(*device));
+  StepGraph graph;
+  {
+    const StreamScope scope(home);
+    graph.begin(*device);
+    CHECK(Stream::current(*device) == home);
+    captured.run();
+    graph.end();
+  }
+  for (int round = 0; round < 4; ++round) {
+    eager.run();
+    const StreamScope scope(round % 2 == 0 ? elsewhere : Stream::default_of(*device));
+    elsewhere.wait(Stream::default_of(*device));
+    graph.replay();
+    CHECK(same_bits(eager.state, captured.state));
+    Stream::default_of(*device).wait(elsewhere);
+  }
+}
+
+TEST_CASE("other threads allocate, copy, draw and compute while a step is being captured") {
+  const std::optional<Device> device = gpu();
+  if (!device) return;
+  Step eager(*device), captured(*device), undisturbed(*device), beside(*device);
+  eager.run();
+  captured.run();
+  StepGraph graph;
+  graph.begin(*device);
+  const uint64_t position = captured.generator.position();
+  captured.run();
+  std::thread([&] {
+    CHECK(!capturing(*device));
+    for (int i = 0; i < 3; ++i) beside.run();
+    (void)captured.generator.next();  // not the step's
+    CHECK(captured.generator.position() == position + 1);
+    CHECK(Tensor::full({1 << 20}, 2.0, DType::f32, *device).rows(5, 6).to_vector<float>()[0] == 2.0f);
+    empty_cache(*device);
+    synchronize(*device);
+  }).join();
+  captured.run();
+  graph.end();
+  for (int i = 0; i < 3; ++i) undisturbed.run();
+  CHECK(same_bits(beside.state, undisturbed.state));
+  (void)eager.generator.next();
+  for (int step = 0; step < 3; ++step) {
+    eager.run();
+    eager.run();
+    graph.replay();
+    CHECK(same_bits(eager.state, captured.state));
+  }
+}
+
+TEST_CASE("what is made once on demand within a capture is computed, and is not the step's") {
+  const std::optional<Device> device = gpu();
+  if (!device) return;
+  const Tensor x = Tensor::full({1000}, 3.0, DType::f32, *device);
+  Tensor made;
+  const size_t before = memory_stats(*device).current;
+  {
+    StepGraph graph;
+    graph.begin(*device);
+    {
+      const OutsideCapture outside;
+      made = Tensor::empty_like(x);
+      kernels::linear_combination({.alpha = 1.0, .a = x, .beta = 1.0, .b = x, .y = made});
+      CHECK(made.rows(999, 1000).to_vector<float>()[0] == 6.0f);
+    }
+    CHECK(capturing(*device));
+    Tensor of_the_step = Tensor::zeros_like(x);
+    kernels::linear_combination({.alpha = 1.0, .a = made, .beta = 1.0, .b = x, .y = of_the_step});
+    graph.end();
+    graph.replay();
+    CHECK(of_the_step.rows(999, 1000).to_vector<float>()[0] == 9.0f);
+  }
+  CHECK(memory_stats(*device).current == before + 4096);
+  CHECK(made.rows(999, 1000).to_vector<float>()[0] == 6.0f);
 }

@@ -1,7 +1,12 @@
 #include "../support.h"
-#include <adjoint/core/random.h>
+#include <adjoint/core/capture.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -94,23 +99,253 @@ TEST_CASE("a generator hands out streams and can be set back") {
   CHECK(generator.next().stream == 1);
 }
 
-TEST_CASE("a captured step draws from the streams that the eager step would") {
+TEST_CASE("a captured step draws from the streams that the eager step would, from each generator") {
+  Generator first(3), second(4), untouched(5);
+  for (int i = 0; i < 2; ++i) first.next();
+  uint64_t bases[detail::Recorder::kMaxGenerators] = {first.position(), second.position()};
+  {
+    detail::Recorder recorder({}, nullptr, bases);
+    const detail::RecorderScope recording(&recorder);
+    const RandomKey a = first.next(), b = second.next(), c = first.next();
+    CHECK(a.seed == 3);
+    CHECK(b.seed == 4);
+    CHECK(stream_of(a) == 2);
+    CHECK(stream_of(b) == 0);
+    CHECK(stream_of(c) == 3);
+    // Nothing of the step has run: the generators stand where they stood.
+    CHECK(first.position() == 2);
+    CHECK(second.position() == 0);
+    REQUIRE(recorder.drawn().size() == 2);
+    CHECK(recorder.drawn()[0].streams == 2);
+    CHECK(recorder.drawn()[1].streams == 1);
+    bases[0] += 2;  // as a replay does
+    CHECK(stream_of(a) == 4);
+    CHECK(stream_of(b) == 0);
+
+    CHECK_THROWS_AS(first.set_state(0, 0), Error);
+    CHECK_THROWS_AS(untouched.set_state(0, 0), Error);
+    CHECK_THROWS_AS(first = untouched, Error);
+    // A generator of the step's own is made anew by every run.
+    Generator own(9);
+    CHECK(own.next().base == nullptr);
+    CHECK(first.split(1).next().base == nullptr);
+    own.set_state(9, 0);
+    CHECK(own.next().stream == 0);
+  }
+  first.set_state(3, 0);
+  CHECK(first.next().base == nullptr);
+}
+
+TEST_CASE("draws of another thread are not recorded, and the generator cannot be set back") {
+  Generator generator(3);
+  const uint64_t bases[detail::Recorder::kMaxGenerators] = {};
+  detail::Recorder recorder({}, nullptr, bases);
+  const detail::RecorderScope recording(&recorder);
+  (void)generator.next();
+  RandomKey elsewhere;
+  bool refused = false;
+  std::thread([&] {
+    elsewhere = generator.next();
+    try {
+      generator.set_state(1, 1);
+    } catch (const Error&) {
+      refused = true;
+    }
+  }).join();
+  CHECK(elsewhere.base == nullptr);
+  CHECK(elsewhere.stream == 0);
+  CHECK(refused);
+  CHECK(generator.position() == 1);
+}
+
+TEST_CASE("a captured step may draw from so many generators") {
+  std::vector<Generator> many;
+  for (uint64_t i = 0; i <= detail::Recorder::kMaxGenerators; ++i) many.emplace_back(i);
+  const uint64_t bases[detail::Recorder::kMaxGenerators] = {};
+  detail::Recorder recorder({}, nullptr, bases);
+  const detail::RecorderScope recording(&recorder);
+  for (size_t i = 0; i < detail::Recorder::kMaxGenerators; ++i)
+    for (uint64_t draw = 0; draw < 3; ++draw) {
+      const RandomKey key = many[i].next();
+      CHECK(key.base == bases + i);
+      CHECK(key.stream == draw);
+    }
+  CHECK_THROWS_AS(many.back().next(), Error);
+}
+
+TEST_CASE("threads that share a generator get each stream once") {
+  Generator generator(3);
+  std::vector<std::vector<uint64_t>> of_thread(4);
+  std::vector<std::thread> threads;
+  for (auto& got : of_thread)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5000; ++i) got.push_back(generator.next().stream);
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::vector<uint64_t> all;
+  for (const auto& got : of_thread) all.insert(all.end(), got.begin(), got.end());
+  std::sort(all.begin(), all.end());
+  for (uint64_t i = 0; i < all.size(); ++i) REQUIRE(all[i] == i);
+  CHECK(generator.position() == all.size());
+}
+
+TEST_CASE("split gives each key its own numbers, wherever the generator stands") {
+  Generator generator(3);
+  const uint64_t seed = generator.split(1).seed();
+  for (int i = 0; i < 5; ++i) generator.next();
+  CHECK(generator.split(1).seed() == seed);
+  CHECK(generator.split(1).position() == 0);
+  CHECK(generator.position() == 5);
+  std::set<uint64_t> seeds{3};
+  for (uint64_t key = 0; key < 1000; ++key) {
+    seeds.insert(generator.split(key).seed());
+    seeds.insert(generator.split(key).split(key).seed());
+    seeds.insert(Generator(4).split(key).seed());
+  }
+  CHECK(seeds.size() == 3001);
+  Generator a = generator.split(1), b = generator.split(2);
+  double together = 0.0;
+  const std::vector<double> x = values(random_normal({100000}, 0.0, 1.0, a)),
+                            y = values(random_normal({100000}, 0.0, 1.0, b));
+  for (size_t i = 0; i < x.size(); ++i) together += x[i] * y[i];
+  CHECK(std::abs(together) < 5 * std::sqrt(100000.0));
+}
+
+TEST_CASE("a copy continues from the same state and goes its own way") {
   Generator generator(3);
   generator.next();
-  generator.next();
-  uint64_t base = generator.position();
-  generator.begin_capture(&base);
-  CHECK(generator.capturing());
-  CHECK_THROWS_AS(generator.set_state(0, 0), Error);
-  CHECK_THROWS_AS(generator.begin_capture(&base), Error);
-  const RandomKey a = generator.next(), b = generator.next();
-  const uint64_t used = generator.end_capture();
-  CHECK(used == 2);
-  CHECK(generator.position() == 2);
-  CHECK(stream_of(a) == 2);
-  CHECK(stream_of(b) == 3);
-  base += used;  // as a replay does
-  CHECK(stream_of(a) == 4);
+  Generator copy = generator;
+  CHECK(copy.next().stream == 1);
+  CHECK(copy.next().stream == 2);
+  CHECK(generator.next().stream == 1);
+  copy = Generator(8);
+  CHECK(copy.seed() == 8);
+  CHECK(copy.position() == 0);
+  CHECK(generator.seed() == 3);
+}
+
+TEST_CASE("manual_seed restarts every purpose, each with numbers of its own") {
+  CHECK(&default_generator() == &generator_for(Purpose::model));
+  manual_seed(12);
+  CHECK(default_generator().seed() == 12);
+  std::set<uint64_t> seeds;
+  for (Purpose purpose : kPurposes) {
+    seeds.insert(generator_for(purpose).seed());
+    (void)generator_for(purpose).next();
+    CHECK(generator_for(purpose).position() == 1);
+  }
+  CHECK(seeds.size() == std::size(kPurposes));
+  manual_seed(12);
+  for (Purpose purpose : kPurposes) {
+    CHECK(seeds.contains(generator_for(purpose).seed()));
+    CHECK(generator_for(purpose).position() == 0);
+  }
+  manual_seed(13);
+  for (Purpose purpose : kPurposes) CHECK(!seeds.contains(generator_for(purpose).seed()));
+}
+
+TEST_CASE("random integers are uniform over their interval, whatever its length") {
+  Generator generator(21);
+  const int64_t n = 300000;
+  for (auto [low, high] : {std::pair<int64_t, int64_t>{0, 1}, {-3, 4}, {10, 11}, {5, 105}}) {
+    CAPTURE(high);
+    std::vector<int64_t> counts(static_cast<size_t>(high - low));
+    for (int64_t v : random_integers({n}, low, high, generator).to_vector<int64_t>()) {
+      REQUIRE(v >= low);
+      REQUIRE(v < high);
+      ++counts[static_cast<size_t>(v - low)];
+    }
+    const double expected = static_cast<double>(n) / static_cast<double>(high - low);
+    for (int64_t count : counts)
+      CHECK(std::abs(static_cast<double>(count) - expected) < 6 * std::sqrt(expected) + 1e-9);
+  }
+  // Eight words of 64 bits to three numbers: if none were turned away, two of three would come more often.
+  const int64_t high = int64_t{3} << 61;
+  int64_t counts[3] = {};
+  for (int64_t v : random_integers({n}, 0, high, generator).to_vector<int64_t>()) {
+    REQUIRE(v >= 0);
+    REQUIRE(v < high);
+    ++counts[v % 3];
+  }
+  for (int64_t count : counts) CHECK(std::abs(static_cast<double>(count) - n / 3.0) < 6 * std::sqrt(n / 3.0));
+}
+
+TEST_CASE("random integers: dtypes, bounds, threads and prefixes") {
+  const auto draw = [](Shape shape, DType dtype) {
+    Generator generator(22);
+    return random_integers(shape, -1000, 1000, generator, dtype);
+  };
+  const Tensor wide = draw({100, 401}, DType::i64);
+  CHECK(wide.shape() == Shape{100, 401});
+  CHECK(same_bits(draw({100, 401}, DType::i32).to(DType::i64), wide));
+  CHECK(same_bits(draw({7}, DType::i64), wide.reshape({-1}).rows(0, 7)));
+  for (int count : {1, 2, 4}) {
+    const Threads threads(count);
+    CHECK(same_bits(draw({100, 401}, DType::i64), wide));
+  }
+  for (Device device : devices()) {
+    Generator generator(22);
+    CHECK(same_bits(random_integers({100, 401}, -1000, 1000, generator, DType::i64, device), wide));
+  }
+  Generator generator(1);
+  const int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
+  CHECK(random_integers({5}, least, least + 1, generator).to_vector<int64_t>() ==
+        std::vector<int64_t>(5, least));
+  CHECK(random_integers({5}, most - 1, most, generator).to_vector<int64_t>()[4] == most - 1);
+  CHECK(random_integers({1000}, least, most, generator).numel() == 1000);
+  CHECK(random_integers({5}, 0x7fffffff, 0x80000000, generator, DType::i32).to_vector<int32_t>() ==
+        std::vector<int32_t>(5, 0x7fffffff));
+  CHECK_THROWS_AS(random_integers({5}, 3, 3, generator), Error);
+  CHECK_THROWS_AS(random_integers({5}, 0, 0x80000001, generator, DType::i32), Error);
+  CHECK_THROWS_AS(random_integers({5}, 0, 2, generator, DType::f32), Error);
+}
+
+TEST_CASE("a random permutation has every number once, on every device and for any number of threads") {
+  // One bucket, the most that one holds, two, and several of them over several chunks.
+  for (int64_t n : {0, 1, 2, 3, 1000, 32768, 32769, 500000, 3000001}) {
+    CAPTURE(n);
+    Generator generator(23);
+    const Tensor drawn = random_permutation(n, generator);
+    CHECK(generator.position() == 2);
+    CHECK(drawn.dtype() == DType::i32);
+    std::vector<int32_t> sorted = drawn.to_vector<int32_t>();
+    std::sort(sorted.begin(), sorted.end());
+    bool all = static_cast<int64_t>(sorted.size()) == n;
+    for (size_t i = 0; i < sorted.size(); ++i) all = all && sorted[i] == static_cast<int32_t>(i);
+    CHECK(all);
+    for (int count : {1, 2, 4}) {
+      const Threads threads(count);
+      Generator again(23);
+      CHECK(same_bits(random_permutation(n, again), drawn));
+    }
+    for (Device device : devices()) {
+      Generator again(23);
+      CHECK(same_bits(random_permutation(n, again, device), drawn));
+    }
+  }
+  Generator generator(1);
+  CHECK_THROWS_AS(random_permutation(-1, generator), Error);
+  CHECK_THROWS_AS(random_permutation((int64_t{1} << 31) + 1, generator), Error);
+}
+
+TEST_CASE("all orders of a permutation are equally likely, and numbers land everywhere") {
+  Generator generator(24);
+  std::map<std::vector<int32_t>, int> orders;
+  const int draws = 48000;
+  for (int i = 0; i < draws; ++i) ++orders[random_permutation(4, generator).to_vector<int32_t>()];
+  CHECK(orders.size() == 24);
+  for (const auto& [order, count] : orders) CHECK(std::abs(count - draws / 24) < 6 * std::sqrt(draws / 24));
+  // Where numbers of each tenth go, by tenths: over several buckets, all alike.
+  const int64_t n = 1000000, tenth = n / 10;
+  const std::vector<int32_t> drawn = random_permutation(n, generator).to_vector<int32_t>();
+  int counts[10][10] = {};
+  for (int64_t i = 0; i < n; ++i) ++counts[i / tenth][drawn[static_cast<size_t>(i)] / tenth];
+  for (const auto& row : counts)
+    for (int count : row) CHECK(std::abs(count - n / 100) < 6 * std::sqrt(n / 100));
+  // Neighbours of one bucket are not left in order.
+  int64_t ascents = 0;
+  for (size_t i = 1; i < drawn.size(); ++i) ascents += drawn[i] > drawn[i - 1];
+  CHECK(std::abs(static_cast<double>(ascents) - n / 2.0) < 6 * std::sqrt(n / 12.0));
 }
 
 TEST_CASE("DropoutRule rounds to sixteen bits and scales by what is kept") {

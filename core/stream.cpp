@@ -1,0 +1,70 @@
+#include <adjoint/core/capture.h>
+#include <adjoint/core/error.h>
+#include <adjoint/core/runtime.h>
+#include <adjoint/core/stream.h>
+
+#include <array>
+#include <atomic>
+#include <utility>
+
+namespace adj {
+
+namespace {
+
+// By device index; the CPU has one stream.
+thread_local std::array<uint8_t, detail::kMaxDevices> current_of_device{};
+
+std::atomic<uint64_t> with_streams{0};
+
+void refuse_in_capture(const char* what, Device device) {
+  ADJ_CHECK(!capturing(device),
+            "{}: a step is being captured on {}, and nothing of it runs before it is replayed", what,
+            device.str());
+}
+
+}  // namespace
+
+namespace detail {
+
+uint64_t devices_with_streams() { return with_streams.load(); }
+
+int current_stream(Device device) {
+  return device.is_cpu() ? 0 : current_of_device[static_cast<size_t>(device.index)];
+}
+
+}  // namespace detail
+
+Stream Stream::make(Device device) {
+  DeviceRuntime& on = runtime(device);
+  if (device.is_cuda()) with_streams.fetch_or(uint64_t{1} << device.index);
+  return {device, on.make_stream()};
+}
+
+Stream Stream::current(Device device) { return {device, detail::current_stream(device)}; }
+
+void Stream::synchronize() const {
+  refuse_in_capture("synchronize", device_);
+  runtime(device_).synchronize_stream(id_);
+}
+
+void Stream::wait(const Stream& other) const {
+  ADJ_CHECK(device_ == other.device_, "wait: a stream of {} cannot wait for one of {}", device_.str(),
+            other.device_.str());
+  refuse_in_capture("wait", device_);
+  if (id_ != other.id_) runtime(device_).wait_for_stream(id_, other.id_);
+}
+
+StreamScope::StreamScope(const Stream& stream) : outer_(Stream::current(stream.device())) {
+  if (stream == outer_) return;
+  ADJ_CHECK(!capturing(stream.device()),
+            "stream scope: a step is being captured on {}, and runs on one stream as a whole",
+            stream.device().str());
+  current_of_device[static_cast<size_t>(stream.device().index)] = static_cast<uint8_t>(stream.id());
+}
+
+StreamScope::~StreamScope() {
+  if (outer_.device().is_cuda())
+    current_of_device[static_cast<size_t>(outer_.device().index)] = static_cast<uint8_t>(outer_.id());
+}
+
+}  // namespace adj
