@@ -9,6 +9,7 @@
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
+#include <array>
 #include <compare>
 #include <map>
 #include <memory>
@@ -91,9 +92,7 @@ class Library {
   explicit Library(int device) {
     use_device(device);
     const RelaxedCapture relaxed;
-    const MemoryPoolScope shared(nullptr);  // the workspace outlives whatever pool is in scope
     ADJ_CUBLAS_CHECK(cublasLtCreate(&handle_));
-    workspace_ = Tensor::empty({static_cast<int64_t>(kWorkspaceBytes)}, DType::u8, Device::cuda(device));
   }
 
   /// False where cuBLASLt has no algorithm with this epilogue.
@@ -112,12 +111,22 @@ class Library {
     ADJ_CUBLAS_CHECK(cublasLtMatmul(
         handle_, plan.product.get(), wide ? static_cast<const void*>(&one64) : &one, b.raw_data(),
         plan.first.get(), a.raw_data(), plan.second.get(), wide ? static_cast<const void*>(&zero64) : &zero,
-        to, plan.result.get(), to, plan.result.get(), &plan.algorithm, workspace_.raw_mutable_data(),
-        kWorkspaceBytes, current_stream(device)));
+        to, plan.result.get(), to, plan.result.get(), &plan.algorithm, workspace(device), kWorkspaceBytes,
+        current_stream(device)));
     return true;
   }
 
  private:
+  /// Of the current stream: products on two streams run at once.
+  void* workspace(int device) {
+    Tensor& kept = workspaces_[static_cast<size_t>(Stream::current(Device::cuda(device)).id())];
+    if (!kept) {
+      const MemoryPoolScope shared(nullptr);  // it outlives whatever pool is in scope
+      kept = Tensor::empty({static_cast<int64_t>(kWorkspaceBytes)}, DType::u8, Device::cuda(device));
+    }
+    return kept.raw_mutable_data();
+  }
+
   const Plan& plan_for(const Product& p, const Tensor& bias) {
     if (const auto found = plans_.find(p); found != plans_.end()) return *found->second;
     if (plans_.size() >= kMostPlans) plans_.clear();
@@ -165,7 +174,7 @@ class Library {
 
   std::mutex mutex_;
   cublasLtHandle_t handle_ = nullptr;
-  Tensor workspace_;
+  std::array<Tensor, adj::detail::kMaxStreams> workspaces_;
   std::map<Product, std::unique_ptr<Plan>> plans_;
 };
 

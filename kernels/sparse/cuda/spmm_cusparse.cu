@@ -8,6 +8,7 @@
 #include <adjoint/kernels/sparse/cuda/spmm_cusparse.h>
 
 #include <map>
+#include <tuple>
 
 namespace adj::kernels::cuda {
 
@@ -43,7 +44,7 @@ cudaDataType cuda_type(DType dtype) {
   return dtype == DType::f64 ? CUDA_R_64F : dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-/// What cuSPARSE keeps for one width and dtype of X and Y.
+/// What cuSPARSE keeps for one width and dtype of X and Y on one stream, whose workspace it is.
 struct Product {
   cusparseSpMatDescr_t a = nullptr;
   cusparseDnMatDescr_t x = nullptr, y = nullptr;
@@ -62,7 +63,7 @@ struct Product {
 struct KeptProducts {
   std::mutex mutex;
   Tensor offsets;  // int32
-  std::map<std::pair<int64_t, DType>, Product> products;
+  std::map<std::tuple<int64_t, DType, int>, Product> products;
 };
 
 /// 1 and 0 of the type that is computed in.
@@ -86,7 +87,8 @@ void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y) {
   adj::cuda::use_device(device.index);
   const auto kept = csr.cache->get<KeptProducts>([] { return new KeptProducts; });
   const std::lock_guard lock(kept->mutex);
-  const bool first = !kept->products.contains({width, dtype});
+  const std::tuple key{width, dtype, Stream::current(device).id()};
+  const bool first = !kept->products.contains(key);
   ADJ_CHECK(!first || !adj::cuda::capturing(device.index),
             "spmm: cuSPARSE has to have seen this structure and width {} before it can be captured", width);
 
@@ -107,10 +109,11 @@ void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y) {
 
   const Scalars scalars{.dtype = dtype};
   const cudaDataType type = cuda_type(dtype), compute = cuda_type(value_dtype);
-  Product& product = kept->products[{width, dtype}];
+  Product& product = kept->products[key];
   const cusparseHandle_t cusparse = handle(device.index);
   if (first) {
     if (!kept->offsets) {
+      const OutsideCapture for_all_streams;
       kept->offsets = Tensor::empty({csr.rows + 1}, DType::i32, device);
       adj::cuda::launch("spmm", {.device = device.index, .blocks = adj::cuda::blocks_for(csr.rows + 1)},
                         narrow_offsets, csr.offsets.data<int64_t>(), csr.rows + 1,

@@ -156,6 +156,7 @@ SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes) {
   const bool first = !kept->used;
   kept->used = true;
   if (first && plan.slots * slot_bytes <= kMuchWorkspace) return plan;
+  const OutsideCapture complete_for_all_streams;
   read_back(plan);
   kept->plan = plan;
   return plan;
