@@ -1,3 +1,4 @@
+#include <adjoint/autograd/gradient_rollback.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/core/allocator.h>
@@ -57,6 +58,42 @@ using detail::GradientSlot;
 using detail::Node;
 using detail::VarImpl;
 
+namespace detail {
+
+struct GradientJournal {
+  std::vector<std::pair<std::shared_ptr<GradientSlot>, Tensor>> before;
+};
+
+namespace {
+thread_local GradientJournal* journal = nullptr;
+}  // namespace
+
+void remember_gradient(const std::shared_ptr<GradientSlot>& leaf) {
+  if (journal == nullptr || leaf->node) return;
+  for (const auto& [slot, gradient] : journal->before)
+    if (slot == leaf) return;
+  journal->before.emplace_back(leaf, leaf->gradient);
+}
+
+}  // namespace detail
+
+GradientRollback::GradientRollback()
+    : journal_(std::make_unique<detail::GradientJournal>()),
+      outer_(std::exchange(detail::journal, journal_.get())) {}
+
+GradientRollback::~GradientRollback() {
+  detail::journal = outer_;
+  for (auto& [slot, gradient] : journal_->before) slot->gradient = std::move(gradient);
+}
+
+std::vector<Tensor> GradientRollback::keep() {
+  std::vector<Tensor> replaced;
+  for (auto& [slot, gradient] : journal_->before)
+    if (gradient) replaced.push_back(std::move(gradient));
+  journal_->before.clear();
+  return replaced;
+}
+
 NoGrad::NoGrad() : outer_(std::exchange(detail::no_grad, true)) {}
 NoGrad::~NoGrad() { detail::no_grad = outer_; }
 bool NoGrad::in_force() { return detail::no_grad; }
@@ -98,13 +135,17 @@ void Var::set_grad(Tensor grad) {
   ADJ_CHECK(requires_grad(), "set_grad: the variable takes no gradient");
   ADJ_CHECK(grad && grad.shape() == shape() && grad.dtype() == dtype() && grad.device() == device(),
             "set_grad: gradient {} for a value {}", grad.str(), value().str());
+  detail::remember_gradient(impl_->slot);
   impl_->slot->gradient = std::move(grad);
 }
 void Var::zero_grad() {
-  if (impl_) impl_->slot->gradient = {};
+  if (!impl_) return;
+  detail::remember_gradient(impl_->slot);
+  impl_->slot->gradient = {};
 }
 void Var::set_value(Tensor value) {
   ADJ_CHECK(impl_ && !impl_->slot->node, "set_value: only a leaf can be given another value");
+  detail::remember_gradient(impl_->slot);
   impl_->slot->shape = value.shape();
   impl_->slot->gradient = {};
   impl_->value = std::move(value);
@@ -169,12 +210,14 @@ void Gradients::add(size_t input, Tensor gradient) {
   ADJ_CHECK(gradient.shape() == slot.shape, "backward: gradient {} for a value of shape {}", gradient.str(),
             slot.shape.str());
   if (!slot.gradient) {
+    detail::remember_gradient(inputs_[input]);
     slot.gradient = std::move(gradient);
     return;
   }
   // Another variable may hold the same tensor as its gradient: only an unshared one is added to in place.
   Tensor sum = reuse(slot.gradient);
   kernels::linear_combination({.alpha = 1.0, .a = slot.gradient, .beta = 1.0, .b = gradient, .y = sum});
+  if (!sum.shares_storage_with(slot.gradient)) detail::remember_gradient(inputs_[input]);
   slot.gradient = std::move(sum);
 }
 

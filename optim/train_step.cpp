@@ -1,3 +1,4 @@
+#include <adjoint/autograd/gradient_rollback.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/optim/train_step.h>
 
@@ -11,6 +12,7 @@ constexpr int kEagerCalls = 2;
 
 struct TrainStep::Recording {
   StepGraph graph;
+  std::vector<Tensor> replaced;  // gradients from before the recording, which it reads
   Tensor loss;
 };
 
@@ -31,9 +33,11 @@ Tensor TrainStep::operator()() {
     return loss;
   }
   auto recording = std::make_unique<Recording>();
+  GradientRollback gradients;  // if the recording is given up, nothing of them was computed
   recording->graph.begin(device_);
   recording->loss = step_().value();
   recording->graph.end();
+  recording->replaced = gradients.keep();
   recording->graph.replay();
   recording_ = std::move(recording);
   return recording_->loss;

@@ -10,7 +10,10 @@ namespace adj::optim {
 /// One training step as a function: forward, loss, backward and optimizer step. On the CPU a call runs it. On
 /// a GPU the first calls run it, then one records it as a CUDA graph, and from there on a call is a single
 /// launch with the same bits: random numbers and the optimizer's count advance on the device. The function
-/// must do the same work each time: same tensors, same shapes, nothing read back to the host.
+/// must do the same work each time: same tensors, same shapes, nothing read back to the host, nothing
+/// computed on the CPU (core/capture.h says what is noticed). It belongs to the stream that is current when
+/// it is recorded. Where the recording throws, gradients, optimizers and generators are as they were before
+/// the call.
 class TrainStep {
  public:
   struct Options {

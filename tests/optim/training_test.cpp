@@ -1,4 +1,5 @@
 #include "../reference/plain.h"
+#include <adjoint/core/capture.h>
 #include <adjoint/data/citation_generator.h>
 #include <adjoint/nn/gcn_conv.h>
 #include <adjoint/nn/metrics.h>
@@ -125,6 +126,43 @@ TEST_CASE("a captured step gives the same bits as an eager one") {
     std::vector<double> captured, eager;
     CHECK(equal(run(true, captured), run(false, eager)));
     CHECK(captured == eager);
+  }
+}
+
+TEST_CASE("a recording that throws leaves gradients, the optimizer and the generators as they were") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    if (!StepGraph::supported(device)) continue;
+    const Dataset data = citations(device);
+    const auto run = [&](bool failing) {
+      manual_seed(7);
+      WithoutGemm model(data.num_features(), 4);
+      model.to(device);
+      const std::vector<Var> parameters = model.parameters();
+      optim::Adam adam(parameters, {.lr = 0.01, .weight_decay = 5e-4});
+      bool reads = false;
+      optim::TrainStep step([&] {
+        const Var loss = cross_entropy(model(data.graph, data.x), data.y, data.train);
+        loss.backward();
+        if (reads) (void)loss.item();
+        adam.step();
+        return loss;
+      });
+      for (int i = 0; i < 2; ++i) step();
+      if (failing) {
+        const uint64_t position = default_generator().position();
+        reads = true;
+        for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(step(), Error);
+        reads = false;
+        for (const Var& parameter : parameters) CHECK(!parameter.grad());
+        CHECK(default_generator().position() == position);
+        CHECK(!step.captured());
+      }
+      for (int i = 0; i < 4; ++i) step();
+      CHECK(step.captured());
+      return copied(model);
+    };
+    CHECK(equal(run(true), run(false)));
   }
 }
 

@@ -1,0 +1,284 @@
+// Streams where no GPU is: a device of host memory takes the place of core/no_cuda/'s, and its streams get on
+// only as far as a test lets them. So the allocator's every wait can be seen, and held up.
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/capture.h>
+#include <adjoint/core/error.h>
+#include <adjoint/core/runtime.h>
+#include <adjoint/core/tensor.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace adj;
+
+namespace {
+
+struct Mark {
+  size_t stream;
+  int place;
+};
+
+class FakeGpu final : public DeviceRuntime {
+ public:
+  std::array<int, detail::kMaxStreams> queued{}, done{};
+  std::atomic<int> marks{0}, pending_marks{0};
+  size_t held = 0, most = size_t{1} << 30;
+
+  void* allocate(size_t bytes) override {
+    if (held + bytes > most) return nullptr;
+    held += bytes;
+    return std::aligned_alloc(4096, bytes);
+  }
+  void release(void* pointer, size_t bytes) override {
+    held -= bytes;
+    std::free(pointer);
+  }
+  void memory_info(size_t* free_bytes, size_t* total_bytes) override {
+    *free_bytes = most - held;
+    *total_bytes = most;
+  }
+  void copy_from_host(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy_to_host(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy_within(void* to, const void* from, size_t bytes) override { std::memmove(to, from, bytes); }
+  void fill_bytes(void* to, int byte, size_t bytes) override { std::memset(to, byte, bytes); }
+  void synchronize() override { done = queued; }
+  int make_stream() override { return ++last_stream_; }
+  void synchronize_stream(int stream) override { done[at(stream)] = queued[at(stream)]; }
+  void wait_for_stream(int, int) override {}
+  void* mark(int stream) noexcept override {
+    ++marks;
+    ++pending_marks;
+    return new Mark{at(stream), queued[at(stream)]};
+  }
+  bool passed(void* mark, bool wait) noexcept override {
+    const auto* of = static_cast<Mark*>(mark);
+    if (wait) done[of->stream] = std::max(done[of->stream], of->place);
+    if (done[of->stream] < of->place) return false;
+    --pending_marks;
+    delete of;
+    return true;
+  }
+  std::shared_ptr<void> allow_in_capture() override { return nullptr; }
+
+ private:
+  static size_t at(int stream) { return static_cast<size_t>(stream); }
+  int last_stream_ = 0;
+};
+
+FakeGpu& fake() {
+  static auto* made = new FakeGpu;
+  return *made;
+}
+
+const Device kGpu = Device::cuda();
+constexpr int64_t kBytes = int64_t{30} << 20;
+
+Tensor bytes(int64_t count = kBytes) { return Tensor::empty({count}, DType::u8, kGpu); }
+size_t current() { return memory_stats(kGpu).current; }
+
+struct Streams {
+  Stream first, second;
+};
+/// The same two in every test, with nothing to do and no memory cached.
+const Streams& streams() {
+  static const Streams made{Stream::make(kGpu), Stream::make(kGpu)};
+  synchronize(kGpu);
+  empty_cache(kGpu);
+  return made;
+}
+
+}  // namespace
+
+namespace adj::detail {
+DeviceRuntime& cuda_runtime(int) { return fake(); }
+std::string cuda_unavailable_reason() { return ""; }
+int cuda_device_count() { return 1; }
+}  // namespace adj::detail
+
+TEST_CASE("memory that only its own stream uses is handed out again without a mark") {
+  const auto [first, second] = streams();
+  const int marks = fake().marks;
+  const void* of_default = nullptr;
+  const void* of_first = nullptr;
+  {
+    const StreamScope scope(first);
+    of_first = bytes().raw_data();
+  }
+  for (int again = 0; again < 2; ++again) {
+    const Tensor a = bytes();
+    of_default = a.raw_data();
+    CHECK(of_default != of_first);
+    const StreamScope scope(second);
+    const Tensor b = bytes();
+    CHECK(b.raw_data() != of_first);
+    CHECK(b.raw_data() != of_default);
+  }
+  CHECK(bytes().raw_data() == of_default);
+  const StreamScope scope(first);
+  CHECK(bytes().raw_data() == of_first);
+  CHECK(fake().marks == marks);
+}
+
+TEST_CASE("memory that another stream used waits until that one is past what it had queued") {
+  const auto [first, second] = streams();
+  const void* address = nullptr;
+  {
+    const Tensor a = bytes();
+    address = a.raw_data();
+    const StreamScope scope(first);
+    (void)a.raw_data();
+    fake().queued[1] += 5;
+  }
+  CHECK(fake().pending_marks == 1);
+  CHECK(current() == kBytes);
+  CHECK(bytes().raw_data() != address);
+  fake().queued[1] += 2;  // what comes later is no matter
+  fake().done[1] = fake().queued[1] - 3;
+  CHECK(bytes().raw_data() != address);
+  fake().done[1] = fake().queued[1] - 2;
+  CHECK(current() == 0);
+  CHECK(fake().pending_marks == 0);
+  const Tensor b = bytes(), c = bytes();
+  CHECK((b.raw_data() == address || c.raw_data() == address));
+}
+
+TEST_CASE("a use may be declared, of several streams, and the tensor's own does not count") {
+  const auto [first, second] = streams();
+  {
+    const Tensor a = bytes();
+    a.use_on(first);
+    a.use_on(second);
+    a.use_on(Stream::default_of(kGpu));
+    fake().queued[1] += 1;
+    fake().queued[2] += 1;
+  }
+  CHECK(fake().pending_marks == 2);
+  fake().done[2] = fake().queued[2];
+  CHECK(current() == kBytes);
+  CHECK(fake().pending_marks == 1);
+  fake().done[1] = fake().queued[1];
+  CHECK(current() == 0);
+}
+
+TEST_CASE("where there is no memory left, what waits is waited for, and other streams' caches are given up") {
+  const auto [first, second] = streams();
+  fake().most = size_t{45} << 20;
+  {
+    const Tensor a = bytes();
+    a.use_on(first);
+    fake().queued[1] += 1;
+  }
+  {
+    const Tensor b = bytes();
+    CHECK(fake().done[1] == fake().queued[1]);
+  }
+  {
+    const StreamScope scope(second);
+    const Tensor c = bytes();
+    CHECK_THROWS_AS(bytes(), OutOfMemory);
+  }
+  fake().most = size_t{1} << 30;
+  empty_cache(kGpu);
+  CHECK(fake().held == 0);
+}
+
+TEST_CASE("what a recording holds until it dies then waits for the stream that it was replayed on") {
+  const auto [first, second] = streams();
+  std::shared_ptr<MemoryPool> pool;
+  Tensor a = bytes();
+  {
+    const StreamScope scope(second);
+    pool = make_memory_pool(kGpu);
+    const MemoryPoolScope in(pool);
+    a = Tensor();
+  }
+  CHECK(fake().pending_marks == 0);
+  fake().queued[2] += 1;
+  pool.reset();
+  CHECK(fake().pending_marks == 1);
+  CHECK(current() == kBytes);
+  fake().done[2] = fake().queued[2];
+  CHECK(current() == 0);
+}
+
+TEST_CASE("a pool lives until the last of its memory is past its streams") {
+  const auto [first, second] = streams();
+  auto pool = make_memory_pool(kGpu);
+  {
+    const MemoryPoolScope in(pool);
+    const Tensor a = bytes();
+    a.use_on(first);
+    fake().queued[1] += 1;
+  }
+  pool.reset();
+  CHECK(fake().held >= kBytes);
+  fake().done[1] = fake().queued[1];
+  empty_cache(kGpu);
+  CHECK(fake().held == 0);
+}
+
+TEST_CASE("what is made once is complete before another stream can read it") {
+  (void)streams();
+  fake().queued[0] += 1;
+  { const OutsideCapture outside; }
+  CHECK(fake().done[0] == fake().queued[0]);
+}
+
+TEST_CASE("within a recording, what is made once is not the step's, and what must wait is refused") {
+  const auto [first, second] = streams();
+  detail::Recorder recorder(kGpu, nullptr, nullptr);
+  auto pool = make_memory_pool(kGpu);
+  Tensor made;
+  {
+    const detail::RecorderScope recording(&recorder);
+    const MemoryPoolScope in(pool);
+    const void* of_the_step = bytes().raw_data();
+    {
+      const OutsideCapture outside;
+      made = bytes();
+      CHECK(made.raw_data() != of_the_step);
+    }
+    CHECK(bytes().raw_data() == of_the_step);
+    CHECK_THROWS_AS(StreamScope{first}, Error);
+    CHECK_THROWS_AS(first.wait(second), Error);
+    CHECK_THROWS_AS(first.synchronize(), Error);
+    CHECK_THROWS_AS(detail::refuse_cpu_in_capture("test"), Error);
+    const StreamScope the_same(Stream::default_of(kGpu));
+  }
+  const size_t with_pool = fake().held;
+  pool.reset();
+  CHECK(fake().held < with_pool);
+  made = Tensor();
+  CHECK(current() == 0);
+}
+
+TEST_CASE("threads on streams of their own make, share and free tensors") {
+  const auto [first, second] = streams();
+  const int before = fake().marks;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, own = t % 2 == 0 ? first : second, other = t % 2 == 0 ? second : first, t] {
+      const StreamScope scope(own);
+      std::vector<Tensor> live;
+      for (int i = 0; i < 5000; ++i) {
+        live.push_back(bytes(1 + (i * 7919 + t) % 3000000));
+        if (i % 3 == 0) live.back().use_on(other);
+        if (live.size() > 20) live.erase(live.begin() + i % 20);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(fake().marks > before);
+  synchronize(kGpu);
+  empty_cache(kGpu);
+  CHECK(current() == 0);
+  CHECK(fake().held == 0);
+  CHECK(fake().pending_marks == 0);
+}
