@@ -1,3 +1,4 @@
+#include <adjoint/core/capture.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/range.h>
@@ -17,7 +18,10 @@ class Lazy {
  public:
   template <class Make>
   const T& get(Make&& make) const {
-    std::call_once(once_, [&] { value_ = make(); });
+    std::call_once(once_, [&] {
+      const OutsideCapture for_all_steps;
+      value_ = make();
+    });
     return value_;
   }
 

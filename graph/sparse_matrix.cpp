@@ -1,3 +1,4 @@
+#include <adjoint/core/capture.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
@@ -45,6 +46,7 @@ bool SparsePattern::symmetric() const {
 }
 
 void SparsePattern::transpose() const {
+  const OutsideCapture for_all_steps;
   Csr t;
   t.rows = csr_.cols;
   t.cols = csr_.rows;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/capture.h>
 #include <adjoint/kernels/kernel.h>
 
 #include <limits>
@@ -18,7 +19,10 @@ class CsrCache {
   std::shared_ptr<T> get(Make&& make) {
     const std::lock_guard lock(mutex_);
     auto& slot = slots_[std::type_index(typeid(T))];
-    if (!slot) slot = std::shared_ptr<T>(make());
+    if (!slot) {
+      const OutsideCapture for_all_steps;
+      slot = std::shared_ptr<T>(make());
+    }
     return std::static_pointer_cast<T>(slot);
   }
 

@@ -5,6 +5,7 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/tensor.h>
+#include <adjoint/graph/graph.h>
 
 #include <algorithm>
 #include <array>
@@ -258,6 +259,34 @@ TEST_CASE("within a recording, what is made once is not the step's, and what mus
   CHECK(fake().held < with_pool);
   made = Tensor();
   CHECK(current() == 0);
+}
+
+TEST_CASE("what a graph derives within a recording is computed, complete, and none of the step's") {
+  (void)streams();
+  const std::vector<int32_t> src{0, 1, 2, 2, 3, 0}, dst{1, 0, 1, 3, 3, 2};
+  const Graph made_before = Graph::from_coo(4, Tensor::from(src), Tensor::from(dst));
+  const Graph graph = made_before.to(kGpu);
+  detail::Recorder recorder(kGpu, nullptr, nullptr);
+  auto pool = make_memory_pool(kGpu);
+  {
+    const detail::RecorderScope recording(&recorder);
+    const MemoryPoolScope in(pool);
+    fake().queued[0] += 1;
+    (void)graph.in_degrees();
+    CHECK(fake().done[0] == fake().queued[0]);
+    (void)graph.out_degrees();
+    (void)graph.mean_adjacency();
+    (void)graph.gcn_adjacency();
+    (void)graph.gcn_adjacency().adjoint();
+    CHECK(capturing(kGpu));
+  }
+  // Nothing keeps the pool alive: no tensor of the graph's lies in it.
+  const std::weak_ptr<MemoryPool> gone = pool;
+  pool.reset();
+  CHECK(gone.expired());
+  CHECK(graph.in_degrees().to_vector<float>() == made_before.in_degrees().to_vector<float>());
+  CHECK(graph.gcn_adjacency().to_dense().to(Device::cpu()).to_vector<float>() ==
+        made_before.gcn_adjacency().to_dense().to_vector<float>());
 }
 
 TEST_CASE("threads on streams of their own make, share and free tensors") {
