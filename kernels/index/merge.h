@@ -1,0 +1,44 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+namespace adj::kernels {
+
+/// low[k] = min(a[k], b[k]), high[k] = max(a[k], b[k]); all int32 [K].
+struct OrderPairsArgs {
+  const Tensor& a;
+  const Tensor& b;
+  Tensor& low;
+  Tensor& high;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_index("order_pairs", "a", a, a.device());
+    check_like("order_pairs", "b", b, a);
+    check_like("order_pairs", "low", low, a);
+    check_like("order_pairs", "high", high, a);
+  }
+};
+ADJ_KERNEL(order_pairs, OrderPairsArgs)
+
+/// y[r, :] = the sum (or mean) of x[order[k], :] for k from starts[r] to before starts[r + 1] (to the end of
+/// `order` for the last): x [M,E], y [R,E] float32 or float64, `starts` int32 [R] ascending from 0, `order`
+/// int32 [K]. Each is added up in order, in float64: the same bits on every device.
+struct MergeRunsArgs {
+  bool mean;
+  const Tensor& x;
+  const Tensor& order;
+  const Tensor& starts;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_matrix("merge_runs", "x", x);
+    check_index("merge_runs", "order", order, x.device());
+    check_index("merge_runs", "starts", starts, x.device());
+    check_tensor("merge_runs", "y", y, {starts.numel(), x.size(1)}, x.dtype(), x.device());
+  }
+};
+ADJ_KERNEL(merge_runs, MergeRunsArgs)
+
+}  // namespace adj::kernels

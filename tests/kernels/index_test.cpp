@@ -1,0 +1,155 @@
+#include "../support.h"
+#include <adjoint/kernels/index/merge.h>
+#include <adjoint/kernels/index/renumber.h>
+#include <adjoint/kernels/index/select.h>
+
+#include <algorithm>
+#include <numeric>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr int64_t kLengths[] = {0, 1, 31, 1000, 70001};  // the last is several chunks on any device
+
+int64_t whole(const Tensor& scalar) { return scalar.to_vector<int64_t>()[0]; }
+
+Tensor empty_index(int64_t n, Device device) { return Tensor::empty({n}, DType::i32, device); }
+
+}  // namespace
+
+TEST_CASE("iota counts up") {
+  for (Device device : devices())
+    for (int64_t n : kLengths) {
+      Tensor y = empty_index(n, device);
+      kernels::iota({.y = y});
+      std::vector<int32_t> expected(static_cast<size_t>(n));
+      std::iota(expected.begin(), expected.end(), 0);
+      CHECK(y.to_vector<int32_t>() == expected);
+    }
+}
+
+TEST_CASE("flag_pairs tells pairs apart, and select_flagged finds the places of the flags") {
+  using kernels::PairTest;
+  for (Device device : devices())
+    for (int64_t n : kLengths)
+      for (PairTest test :
+           {PairTest::differ, PairTest::both_present, PairTest::both_absent, PairTest::begins_run}) {
+        CAPTURE(device.str());
+        CAPTURE(n);
+        const Tensor a = random_ints(n, -1, 2, device), b = random_ints(n, -1, 1, device);
+        const auto x = a.to_vector<int32_t>(), y = b.to_vector<int32_t>();
+        std::vector<int32_t> flags, places;
+        for (size_t k = 0; k < x.size(); ++k) {
+          const bool passes = test == PairTest::differ         ? x[k] != y[k]
+                              : test == PairTest::both_present ? std::min(x[k], y[k]) >= 0
+                              : test == PairTest::both_absent
+                                  ? std::max(x[k], y[k]) < 0
+                                  : k == 0 || x[k] != x[k - 1] || y[k] != y[k - 1];
+          flags.push_back(passes);
+          if (passes) places.push_back(static_cast<int32_t>(k));
+        }
+        Tensor found = empty_index(n, device), positions = empty_index(n, device);
+        Tensor count = Tensor::empty({}, DType::i64, device);
+        kernels::flag_pairs({.test = test, .a = a, .b = b, .flags = found});
+        CHECK(found.to_vector<int32_t>() == flags);
+        kernels::select_flagged({.flags = found, .positions = positions, .count = count});
+        REQUIRE(whole(count) == static_cast<int64_t>(places.size()));
+        CHECK(positions.rows(0, whole(count)).to_vector<int32_t>() == places);
+      }
+}
+
+TEST_CASE("renumber inverts an index and sees what stands twice") {
+  for (Device device : devices())
+    for (int64_t n : kLengths) {
+      CAPTURE(n);
+      std::vector<int32_t> index(static_cast<size_t>(n));
+      std::iota(index.begin(), index.end(), 0);
+      std::rotate(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(n / 3), index.end());
+      const auto invert = [&](int64_t limit) {
+        std::vector<int32_t> expected(static_cast<size_t>(limit), -1);
+        for (size_t k = index.size(); k-- > 0;)
+          if (index[k] >= 0) expected[static_cast<size_t>(index[k])] = static_cast<int32_t>(k);
+        Tensor number = empty_index(limit, device), repeated = Tensor::empty({}, DType::i64, device);
+        kernels::renumber({.index = Tensor::from(index, device), .number = number, .repeated = repeated});
+        CHECK(number.to_vector<int32_t>() == expected);
+        return whole(repeated);
+      };
+      CHECK(invert(n) == n);
+      for (size_t k = 0; k < index.size(); k += 4) index[k] = -1;
+      CHECK(invert(n + 5) == n);
+      if (n < 1000) continue;
+      index[900] = index[17];
+      index[901] = index[18];
+      CHECK(invert(n) == 900);
+    }
+}
+
+TEST_CASE("find_entries finds the first of equal entries") {
+  for (Device device : devices()) {
+    Csr csr;
+    csr.rows = 4;
+    csr.cols = 9;
+    csr.offsets = Tensor::from(std::vector<int64_t>{0, 3, 3, 7, 8}, device);
+    csr.indices = Tensor::from(std::vector<int32_t>{0, 5, 8, 2, 2, 2, 7, 4}, device);
+    const Tensor row = Tensor::from(std::vector<int32_t>{0, 0, 0, 1, 2, 2, 2, 3, 3}, device);
+    const Tensor col = Tensor::from(std::vector<int32_t>{0, 8, 4, 0, 2, 7, 8, 4, 0}, device);
+    Tensor entry = Tensor::empty_like(row);
+    kernels::find_entries({.csr = csr, .row = row, .col = col, .entry = entry});
+    CHECK(entry.to_vector<int32_t>() == std::vector<int32_t>{0, 2, -1, -1, 3, 6, -1, 7, -1});
+  }
+}
+
+TEST_CASE("order_pairs puts the smaller first") {
+  for (Device device : devices()) {
+    const Tensor a = random_ints(70001, -5, 5, device), b = random_ints(70001, -5, 5, device);
+    Tensor low = Tensor::empty_like(a), high = Tensor::empty_like(a);
+    kernels::order_pairs({.a = a, .b = b, .low = low, .high = high});
+    const auto x = a.to_vector<int32_t>(), y = b.to_vector<int32_t>(), l = low.to_vector<int32_t>(),
+               h = high.to_vector<int32_t>();
+    int64_t wrong = 0;
+    for (size_t k = 0; k < x.size(); ++k)
+      wrong += l[k] != std::min(x[k], y[k]) || h[k] != std::max(x[k], y[k]);
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("merge_runs adds up or averages each run, in order") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64})
+      for (int64_t width : {1, 5})
+        for (bool mean : {false, true}) {
+          CAPTURE(device.str());
+          const Tensor x = random_tensor({500, width}, dtype, device);
+          const std::vector<int32_t> starts{0, 1, 3, 300, 301, 649};
+          const Tensor order = random_ints(650, 0, 500, device);
+          Tensor y = Tensor::empty({6, width}, dtype, device);
+          kernels::merge_runs(
+              {.mean = mean, .x = x, .order = order, .starts = Tensor::from(starts, device), .y = y});
+          const std::vector<double> in = values(x), out = values(y);
+          const auto from = order.to_vector<int32_t>();
+          for (size_t r = 0; r < 6; ++r)
+            for (size_t f = 0; f < static_cast<size_t>(width); ++f) {
+              const size_t first = static_cast<size_t>(starts[r]);
+              const size_t last = r < 5 ? static_cast<size_t>(starts[r + 1]) : 650;
+              double sum = 0.0;
+              for (size_t k = first; k < last; ++k)
+                sum += in[static_cast<size_t>(from[k]) * static_cast<size_t>(width) + f];
+              if (mean) sum /= static_cast<double>(last - first);
+              const double expected =
+                  dtype == DType::f32 ? static_cast<double>(static_cast<float>(sum)) : sum;
+              CHECK(out[r * static_cast<size_t>(width) + f] == expected);
+            }
+        }
+}
+
+TEST_CASE("index kernels refuse what does not fit") {
+  Tensor a = empty_index(3, {}), b = empty_index(4, {}), count = Tensor::empty({}, DType::i64);
+  CHECK_THROWS_WITH_AS(kernels::order_pairs({.a = a, .b = b, .low = a, .high = a}),
+                       doctest::Contains("order_pairs: b is [4] int32"), Error);
+  CHECK_THROWS_AS(kernels::select_flagged({.flags = a, .positions = b, .count = count}), Error);
+  CHECK_THROWS_AS(kernels::select_flagged({.flags = a, .positions = a, .count = a}), Error);
+  Tensor real = Tensor::zeros({3});
+  CHECK_THROWS_AS(kernels::iota({.y = real}), Error);
+}
