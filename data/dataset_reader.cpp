@@ -110,7 +110,7 @@ class DatasetReader {
     csr.indices = indices;
     Tensor values = read_floats("nodes/x_data", {entries});
     sort_rows(csr, values);
-    return SparseMatrix(std::make_shared<SparsePattern>(std::move(csr)), std::move(values));
+    return SparseMatrix(Relation::from_csr(std::move(csr)), std::move(values));
   }
 
   static void sort_rows(Csr& csr, Tensor& values) {

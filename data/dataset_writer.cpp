@@ -1,6 +1,5 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/hdf5_file.h>
-#include <adjoint/kernels/sparse/csr.h>
 
 namespace adj {
 
@@ -14,8 +13,8 @@ void write_features(H5Writer& file, const Features& x) {
   }
   const SparseMatrix& sparse = x.sparse();
   file.attribute("nodes", "x_cols", sparse.cols());
-  file.write("nodes/x_indptr", sparse.pattern()->csr().offsets);
-  file.write("nodes/x_indices", sparse.pattern()->csr().indices);
+  file.write("nodes/x_indptr", sparse.relation().csr().offsets);
+  file.write("nodes/x_indices", sparse.relation().csr().indices);
   file.write("nodes/x_data",
              sparse.values() ? sparse.values().to(DType::f32) : Tensor::full({sparse.entries()}, 1.0));
 }
@@ -47,11 +46,9 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   file.attribute("", "task", std::string(name_of(dataset.task)));
   file.attribute("", "undirected", int64_t{dataset.undirected});
 
-  const Csr& edges = dataset.graph.in_edges();
-  Tensor dst = Tensor::empty({edges.entries()}, DType::i32, edges.device());
-  kernels::expand_rows({.a = edges, .row = dst});
-  file.write("edges/src", edges.indices);
-  file.write("edges/dst", dst);
+  const EdgeIndex edges = dataset.graph.edge_index();
+  file.write("edges/src", edges.src);
+  file.write("edges/dst", edges.dst);
   if (dataset.graph.edge_weight()) file.write("edges/weight", dataset.graph.edge_weight());
   if (dataset.edge_attr) file.write("edges/attr", dataset.edge_attr);
 

@@ -1,44 +1,16 @@
-#include <adjoint/core/capture.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
-#include <adjoint/kernels/index/range.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace adj {
 
 namespace {
 
-constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
-
-/// Made by the first thread that asks, kept for all.
-template <class T>
-class Lazy {
- public:
-  template <class Make>
-  const T& get(Make&& make) const {
-    std::call_once(once_, [&] {
-      const OutsideCapture for_all_steps;
-      value_ = make();
-    });
-    return value_;
-  }
-
- private:
-  mutable std::once_flag once_;
-  mutable T value_{};
-};
-
-Tensor checked_index(const char* what, const Tensor& index, int64_t nodes) {
-  ADJ_CHECK(index.dims() == 1 && (index.dtype() == DType::i32 || index.dtype() == DType::i64),
-            "graph: {} is {}, expected [M] int32 or int64", what, index.str());
-  Tensor position = Tensor::empty({}, DType::i64, index.device());
-  kernels::first_outside({.index = index, .limit = nodes, .position = position});
-  if (const int64_t e = position.to_vector<int64_t>()[0]; e < index.numel())
-    fail("graph of {} nodes: {}[{}] is {}, expected 0 to {}", nodes, what, e,
-         index.rows(e, e + 1).to(Device::cpu()).to(DType::i64).to_vector<int64_t>()[0], nodes - 1);
-  return index.to(DType::i32);
+void check_weight(const Tensor& weight, int64_t edges, Device device) {
+  ADJ_CHECK(!weight || (weight.dims() == 1 && weight.numel() == edges && weight.dtype() == DType::f32 &&
+                        weight.device() == device),
+            "graph: weights are {}, expected [{}] float32 on {}", weight.str(), edges, device.str());
 }
 
 /// Whether two runs of parallel edges carry the same weights, in whatever order.
@@ -48,13 +20,13 @@ bool same_weights(std::vector<float> a, std::vector<float> b) {
   return a == b;
 }
 
-bool weights_symmetric(const SparsePattern& pattern, const Tensor& weight) {
-  Tensor turned = Tensor::empty_like(weight);
-  kernels::permute({.x = weight, .order = pattern.order(), .y = turned});
+/// `weight` in the order of the CSR.
+bool weights_symmetric(const Relation& relation, const Tensor& weight) {
+  const Tensor turned = detail::gather_edges(weight, relation.transposed_order());
   const std::vector<float> a = weight.to_vector<float>(), b = turned.to_vector<float>();
   if (a == b) return true;
-  const std::vector<int64_t> offsets = pattern.csr().offsets.to_vector<int64_t>();
-  const std::vector<int32_t> indices = pattern.csr().indices.to_vector<int32_t>();
+  const std::vector<int64_t> offsets = relation.csr().offsets.to_vector<int64_t>();
+  const std::vector<int32_t> indices = relation.csr().indices.to_vector<int32_t>();
   for (size_t row = 0; row + 1 < offsets.size(); ++row) {
     const auto end = static_cast<size_t>(offsets[row + 1]);
     for (auto first = static_cast<size_t>(offsets[row]), last = first; first < end; first = last) {
@@ -69,15 +41,20 @@ bool weights_symmetric(const SparsePattern& pattern, const Tensor& weight) {
 }  // namespace
 
 struct Graph::Impl {
-  std::shared_ptr<const SparsePattern> pattern;
+  Relation relation;
   Tensor weight;
   Tensor input_order;
-  Lazy<Tensor> in_degrees, out_degrees;
+  Lazy<Tensor> looped_offsets, csr_weight;
   Lazy<bool> symmetric;
-  Lazy<Tensor> looped_offsets;
   Lazy<SparseMatrix> adjacency, gcn, mean;
 
-  const Csr& csr() const { return pattern->csr(); }
+  const Csr& csr() const { return relation.csr(); }
+
+  /// In the order of the CSR.
+  const Tensor& sorted_weight() const {
+    if (!weight || !relation.csr_order()) return weight;
+    return csr_weight.get([this] { return detail::gather_edges(weight, relation.csr_order()); });
+  }
 
   /// Row offsets of A + I, int64 [N + 1].
   const Tensor& diagonal_offsets() const {
@@ -93,11 +70,13 @@ struct Graph::Impl {
   }
 
   bool is_symmetric() const {
-    return symmetric.get(
-        [this] { return pattern->symmetric() && (!weight || weights_symmetric(*pattern, weight)); });
+    return symmetric.get([this] {
+      return relation.symmetric() && (!weight || weights_symmetric(relation.sorted(), sorted_weight()));
+    });
   }
 
   SparseMatrix make_gcn() const {
+    const Tensor& given = sorted_weight();
     const int64_t entries = entries_with_diagonal();
     const bool complete = entries == csr().entries();
     Csr with_loops;
@@ -107,92 +86,97 @@ struct Graph::Impl {
       with_loops.offsets = diagonal_offsets();
       with_loops.indices = Tensor::empty({entries}, DType::i32, csr().device());
       values = Tensor::empty({entries}, DType::f32, csr().device());
-      kernels::insert_diagonal({.a = {csr(), weight, {}},
+      kernels::insert_diagonal({.a = {csr(), given, {}},
                                 .fill = 1.0f,
                                 .offsets = with_loops.offsets,
                                 .indices = with_loops.indices,
                                 .values = values});
     }
-    const auto structure =
-        complete ? pattern
-                 : std::make_shared<const SparsePattern>(std::move(with_loops), pattern->symmetric());
+    const Relation structure =
+        complete ? relation.sorted() : Relation::from_csr(std::move(with_loops), relation.symmetric());
     Tensor degree = Tensor::empty({csr().rows}, DType::f32, csr().device());
     Tensor weights = Tensor::empty({entries}, DType::f32, csr().device());
     kernels::gcn_normalize(
-        {.a = {structure->csr(), complete ? weight : values, {}}, .degree = degree, .weights = weights});
+        {.a = {structure.csr(), complete ? given : values, {}}, .degree = degree, .weights = weights});
     SparseMatrix normalized(structure, std::move(weights));
     normalized.keep_adjoint(is_symmetric());
     return normalized;
   }
 };
 
-Graph Graph::from_coo(int64_t num_nodes, const Tensor& src, const Tensor& dst, const Tensor& weight) {
-  ADJ_CHECK(num_nodes >= 0 && num_nodes < kLimit, "graph: {} nodes, expected 0 to {}", num_nodes, kLimit - 1);
-  ADJ_CHECK(src.numel() == dst.numel(), "graph: {} sources but {} targets", src.numel(), dst.numel());
-  ADJ_CHECK(src.numel() < kLimit, "graph: {} edges, expected fewer than {}", src.numel(), kLimit);
-  ADJ_CHECK(src.device() == dst.device(), "graph: src on {} but dst on {}", src.device().str(),
-            dst.device().str());
-  ADJ_CHECK(!weight || (weight.dims() == 1 && weight.numel() == src.numel() && weight.dtype() == DType::f32 &&
-                        weight.device() == src.device()),
-            "graph: weights are {}, expected [{}] float32 on {}", weight.str(), src.numel(),
-            src.device().str());
-  const Tensor col = checked_index("src", src, num_nodes), row = checked_index("dst", dst, num_nodes);
+Graph::Graph(Relation relation, Tensor weight, EdgeAttributes attributes) {
+  ADJ_CHECK(relation && relation.num_src() == relation.num_dst(),
+            "graph: a relation of {} sources and {} targets, expected one set of nodes",
+            relation ? relation.num_src() : 0, relation ? relation.num_dst() : 0);
+  check_weight(weight, relation.num_edges(), relation.device());
+  detail::check_attributes("graph", attributes, relation.num_edges(), relation.device());
+  auto impl = std::make_shared<Impl>();
+  impl->relation = std::move(relation);
+  impl->weight = std::move(weight);
+  impl_ = std::move(impl);
+  if (!attributes.empty()) attributes_ = std::make_shared<const EdgeAttributes>(std::move(attributes));
+}
+
+Graph Graph::from_coo(int64_t num_nodes, const Tensor& src, const Tensor& dst, const Tensor& weight,
+                      const EdgeAttributes& attributes) {
+  const EdgeIndex edges =
+      detail::checked_edges(fmt::format("graph of {} nodes", num_nodes), num_nodes, num_nodes, src, dst);
   const Device device = src.device();
-  const int64_t edges = src.numel();
-  Csr csr;
-  csr.rows = csr.cols = num_nodes;
-  csr.offsets = Tensor::empty({num_nodes + 1}, DType::i64, device);
-  csr.indices = Tensor::empty({edges}, DType::i32, device);
+  check_weight(weight, src.numel(), device);
+  detail::check_attributes("graph", attributes, src.numel(), device);
+  auto [csr, order] = detail::sorted_edges(num_nodes, num_nodes, edges);
+  auto impl = std::make_shared<Impl>();
+  impl->relation = Relation::from_csr(std::move(csr));
+  if (weight) impl->weight = detail::gather_edges(weight, order);
   Graph graph;
-  graph.impl_ = std::make_shared<Impl>();
-  graph.impl_->input_order = Tensor::empty({edges}, DType::i32, device);
-  kernels::coo_to_csr({.row = row,
-                       .col = col,
-                       .cols = num_nodes,
-                       .offsets = csr.offsets,
-                       .indices = csr.indices,
-                       .order = graph.impl_->input_order});
-  if (weight) {
-    graph.impl_->weight = Tensor::empty({edges}, DType::f32, device);
-    kernels::permute({.x = weight, .order = graph.impl_->input_order, .y = graph.impl_->weight});
-  }
-  graph.impl_->pattern = std::make_shared<SparsePattern>(std::move(csr));
+  if (!attributes.empty())
+    graph.attributes_ = std::make_shared<const EdgeAttributes>(detail::gather_attributes(attributes, order));
+  impl->input_order = std::move(order);
+  graph.impl_ = std::move(impl);
   return graph;
 }
 
-int64_t Graph::num_nodes() const { return impl_ ? impl_->pattern->rows() : 0; }
-int64_t Graph::num_edges() const { return impl_ ? impl_->pattern->entries() : 0; }
-Device Graph::device() const { return impl_ ? impl_->csr().device() : Device::cpu(); }
-const Csr& Graph::in_edges() const { return impl_->csr(); }
-const Csr& Graph::out_edges() const { return impl_->pattern->transposed(); }
-const std::shared_ptr<const SparsePattern>& Graph::pattern() const { return impl_->pattern; }
+int64_t Graph::num_nodes() const { return impl_ ? impl_->relation.num_dst() : 0; }
+int64_t Graph::num_edges() const { return impl_ ? impl_->relation.num_edges() : 0; }
+Device Graph::device() const { return impl_ ? impl_->relation.device() : Device::cpu(); }
+const Relation& Graph::relation() const { return impl_->relation; }
 const Tensor& Graph::edge_weight() const { return impl_->weight; }
 const Tensor& Graph::input_order() const { return impl_->input_order; }
 bool Graph::is_symmetric() const { return impl_->is_symmetric(); }
-
-namespace {
-
-Tensor degrees(const Csr& csr) {
-  Tensor counts = Tensor::empty({csr.rows}, DType::f32, csr.device());
-  kernels::row_sums({.a = {csr, {}, {}}, .y = counts});
-  return counts;
-}
-
-}  // namespace
-
-const Tensor& Graph::in_degrees() const {
-  return impl_->in_degrees.get([this] { return degrees(in_edges()); });
-}
-
-const Tensor& Graph::out_degrees() const {
-  return impl_->out_degrees.get([this] { return degrees(out_edges()); });
-}
-
 bool Graph::has_self_loops() const { return impl_->entries_with_diagonal() < num_edges() + num_nodes(); }
+
+const EdgeAttributes& Graph::edge_attributes() const {
+  static const EdgeAttributes none;
+  return attributes_ ? *attributes_ : none;
+}
+
+const Tensor& Graph::edge_attr(std::string_view name) const {
+  return detail::find_attribute("graph", edge_attributes(), name);
+}
+
+Graph Graph::with_edge_attr(std::string name, Tensor attribute) const {
+  EdgeAttributes all = edge_attributes();
+  all.insert_or_assign(std::move(name), std::move(attribute));
+  detail::check_attributes("graph", all, num_edges(), device());
+  Graph graph = *this;
+  graph.attributes_ = std::make_shared<const EdgeAttributes>(std::move(all));
+  return graph;
+}
+
+Graph Graph::with_edge_weight(Tensor weight) const {
+  check_weight(weight, num_edges(), device());
+  auto impl = std::make_shared<Impl>();
+  impl->relation = impl_->relation;
+  impl->input_order = impl_->input_order;
+  impl->weight = std::move(weight);
+  Graph graph = *this;
+  graph.impl_ = std::move(impl);
+  return graph;
+}
 
 const SparseMatrix& Graph::adjacency() const {
   return impl_->adjacency.get([this] {
-    SparseMatrix matrix(pattern(), edge_weight());
+    SparseMatrix matrix(relation().sorted(), impl_->sorted_weight());
     if (edge_weight()) matrix.keep_adjoint(is_symmetric());
     return matrix;
   });
@@ -212,11 +196,14 @@ const SparseMatrix& Graph::mean_adjacency() const {
 
 Graph Graph::to(Device device) const {
   if (!impl_ || device == this->device()) return *this;
+  auto impl = std::make_shared<Impl>();
+  impl->relation = relation().to(device);
+  impl->weight = edge_weight().to(device);
+  impl->input_order = input_order().to(device);
   Graph moved;
-  moved.impl_ = std::make_shared<Impl>();
-  moved.impl_->pattern = std::make_shared<SparsePattern>(in_edges().to(device), pattern()->symmetric());
-  moved.impl_->weight = edge_weight().to(device);
-  moved.impl_->input_order = input_order().to(device);
+  moved.impl_ = std::move(impl);
+  if (attributes_)
+    moved.attributes_ = std::make_shared<const EdgeAttributes>(detail::to_device(*attributes_, device));
   return moved;
 }
 

@@ -15,7 +15,7 @@ Tensor propagated(const SparseMatrix& a, const Tensor& x, int hops) {
 }  // namespace
 
 Tensor PropagationCache::get(const SparseMatrix& a, const Tensor& x, int hops) {
-  const Key key{a.pattern().get(), Contents(a.values()), Contents(x), hops};
+  const Key key{a.relation(), Contents(a.values()), Contents(x), hops};
   const bool recording = capturing(a.device());
   if (key == last_ && kept_) {
     if (recording) recorded_.push_back(kept_);
@@ -31,7 +31,6 @@ Tensor PropagationCache::get(const SparseMatrix& a, const Tensor& x, int hops) {
   }
   kept_ = {};
   last_ = key;
-  alive_ = a.pattern();
   return propagated(a, x, hops);
 }
 

@@ -2,7 +2,6 @@
 
 #include <adjoint/graph/graph.h>
 
-#include <memory>
 #include <vector>
 
 namespace adj::nn {
@@ -36,13 +35,12 @@ class PropagationCache {
     bool operator==(const Contents&) const = default;
   };
   struct Key {
-    const SparsePattern* pattern = nullptr;
+    Relation relation;  // held, so that no other one can come to stand at its address
     Contents values, x;
     int hops = 0;
     bool operator==(const Key&) const = default;
   };
   Key last_;
-  std::shared_ptr<const SparsePattern> alive_;  // so that no other pattern can come to stand at its address
   Tensor kept_;
   std::vector<Tensor> recorded_;  // read by recorded steps at every replay, whatever is kept by then
 };

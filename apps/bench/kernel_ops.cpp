@@ -41,9 +41,9 @@ struct Sparse {
   Tensor order, weight, dw, x, y;
 
   explicit Sparse(const Subject& s)
-      : csr(s.graph().pattern()->csr()),
-        transposed(s.graph().pattern()->transposed()),
-        order(s.graph().pattern()->order()),
+      : csr(s.graph().relation().csr()),
+        transposed(s.graph().relation().transposed()),
+        order(s.graph().relation().transposed_order()),
         weight(random(s, {csr.entries()})),
         dw(Tensor::empty({csr.entries()}, DType::f32, s.device())),
         x(random(s, {csr.cols, s.width}, s.dtype)),
@@ -202,8 +202,8 @@ Job adam(const Subject& s) {
 
 Job coo_to_csr(const Subject& s) {
   // The edges in the order in which they leave their sources, which for the sort is a random one.
-  const Csr& csr = s.graph().pattern()->csr();
-  const Csr& transposed = s.graph().pattern()->transposed();
+  const Csr& csr = s.graph().relation().csr();
+  const Csr& transposed = s.graph().relation().transposed();
   Tensor source = Tensor::empty({csr.entries()}, DType::i32, s.device());
   kernels::expand_rows({.a = transposed, .row = source});
   const Tensor target = transposed.indices;
@@ -221,7 +221,7 @@ Job coo_to_csr(const Subject& s) {
 }
 
 Job transpose(const Subject& s) {
-  const Csr csr = s.graph().pattern()->csr();
+  const Csr csr = s.graph().relation().csr();
   Tensor offsets = Tensor::empty({csr.cols + 1}, DType::i64, s.device()),
          indices = Tensor::empty_like(csr.indices), order = Tensor::empty_like(csr.indices);
   return {fmt::format("{} rows, {} entries", csr.rows, csr.entries()),
@@ -231,7 +231,7 @@ Job transpose(const Subject& s) {
 }
 
 Job gcn_normalize(const Subject& s) {
-  const Csr csr = s.graph().pattern()->csr();
+  const Csr csr = s.graph().relation().csr();
   Tensor degree = Tensor::empty({csr.rows}, DType::f32, s.device()),
          weights = Tensor::empty({csr.entries()}, DType::f32, s.device());
   return {fmt::format("{} rows, {} entries", csr.rows, csr.entries()),

@@ -1,35 +1,12 @@
 #pragma once
 
-#include <adjoint/core/capture.h>
+#include <adjoint/core/keyed_cache.h>
 #include <adjoint/kernels/kernel.h>
 
 #include <limits>
 #include <memory>
-#include <mutex>
-#include <typeindex>
-#include <unordered_map>
 
 namespace adj {
-
-/// What kernels derive from one sparse structure and keep with it: balanced row ranges, degree buckets,
-/// library descriptors. Found by the type of what is kept; made once, on first demand.
-class CsrCache {
- public:
-  template <class T, class Make>
-  std::shared_ptr<T> get(Make&& make) {
-    const std::lock_guard lock(mutex_);
-    auto& slot = slots_[std::type_index(typeid(T))];
-    if (!slot) {
-      const OutsideCapture for_all_steps;
-      slot = std::shared_ptr<T>(make());
-    }
-    return std::static_pointer_cast<T>(slot);
-  }
-
- private:
-  std::mutex mutex_;
-  std::unordered_map<std::type_index, std::shared_ptr<void>> slots_;
-};
 
 /// Compressed sparse rows: the structure of a [rows, cols] matrix, without values. For a graph, row i holds
 /// the sources of the in-edges of target i. Entries of a row stand in ascending column order; equal ones are
@@ -39,7 +16,8 @@ struct Csr {
   int64_t cols = 0;
   Tensor offsets;  ///< int64 [rows + 1]; entries of row i are [offsets[i], offsets[i + 1])
   Tensor indices;  ///< int32 [entries]: columns
-  std::shared_ptr<CsrCache> cache = std::make_shared<CsrCache>();
+  /// What kernels derive from the structure and keep with it: balanced row ranges, library descriptors.
+  std::shared_ptr<KeyedCache> cache = std::make_shared<KeyedCache>();
 
   int64_t entries() const { return indices.numel(); }
   Device device() const { return offsets.device(); }

@@ -79,10 +79,10 @@ TEST_CASE("gradients of weighted_spmm, all and some of them") {
       Draw draw(63, device);
       const SparseMatrix a = draw.sparse(8, 6, 25);
       const Tensor w = a.values(), x = draw.normal({6, width});
-      CHECK(close(weighted_spmm(a.pattern(), w, x).value(), (dense_of(a) * Dense(x)).data, 1e-12));
-      check([&](const auto& v) { return weighted_spmm(a.pattern(), v[0], v[1]); }, {w, x});
-      check([&](const auto& v) { return weighted_spmm(a.pattern(), v[0], x); }, {w});
-      check([&](const auto& v) { return weighted_spmm(a.pattern(), w, v[0]); }, {x});
+      CHECK(close(weighted_spmm(a.relation(), w, x).value(), (dense_of(a) * Dense(x)).data, 1e-12));
+      check([&](const auto& v) { return weighted_spmm(a.relation(), v[0], v[1]); }, {w, x});
+      check([&](const auto& v) { return weighted_spmm(a.relation(), v[0], x); }, {w});
+      check([&](const auto& v) { return weighted_spmm(a.relation(), w, v[0]); }, {x});
     }
 }
 
@@ -91,13 +91,13 @@ TEST_CASE("weighted_spmm's gradients equal plain loops at odd sizes") {
     Draw draw(64, device, DType::f32);
     const SparseMatrix a = draw.sparse(57, 43, 700);
     const Tensor x = draw.normal({43, 37}), dy = draw.normal({57, 37});
-    const std::vector<double> dw = plain_sddmm(a.pattern()->csr(), Dense(dy), Dense(x));
+    const std::vector<double> dw = plain_sddmm(a.relation().csr(), Dense(dy), Dense(x));
     const Dense dx = transposed(dense_of(a)) * Dense(dy);
     for (int which = 0; which < 3; ++which) {
       CAPTURE(which);
       const Var weight = which == 1 ? Var(a.values()) : Var::parameter(a.values());
       const Var input = which == 0 ? Var(x) : Var::parameter(x);
-      weighted_spmm(a.pattern(), weight, input).backward(dy);
+      weighted_spmm(a.relation(), weight, input).backward(dy);
       if (which != 1) CHECK(close(weight.grad(), dw, 1e-5));
       if (which != 0) CHECK(close(input.grad(), dx.data, 1e-5));
     }
@@ -114,8 +114,8 @@ TEST_CASE("no aggregation allocates a tensor of edges times features") {
   for (Device device : devices()) {
     Draw draw(65, device, DType::f32);
     const SparseMatrix a = draw.sparse(kNodes, kNodes, kEdges);
-    (void)a.pattern()->transposed();
-    (void)a.pattern()->order();
+    (void)a.relation().transposed();
+    (void)a.relation().transposed_order();
     const Var x = Var::parameter(draw.normal({kNodes, kWidth}));
     const Tensor dy = draw.normal({kNodes, kWidth});
     for (int op = 0; op < 4; ++op) {
@@ -123,7 +123,7 @@ TEST_CASE("no aggregation allocates a tensor of edges times features") {
       CAPTURE(op);
       const Var w = op == 3 ? Var(a.values()) : Var::parameter(a.values());
       const Var input = op == 2 ? Var(x.value()) : x;
-      const auto step = [&] { (op == 0 ? spmm(a, x) : weighted_spmm(a.pattern(), w, input)).backward(dy); };
+      const auto step = [&] { (op == 0 ? spmm(a, x) : weighted_spmm(a.relation(), w, input)).backward(dy); };
       step();  // what is derived from the structure is made once and kept
       const size_t before = memory_stats(device).current;
       reset_peak_memory(device);
@@ -141,6 +141,6 @@ TEST_CASE("aggregations refuse what does not fit, naming the shapes") {
   CHECK(mentions(error_of([&] { spmm(a, x); }), "6 columns"));
   CHECK(mentions(error_of([&] { spmm(a, fits, {}, Activation::gelu); }), "gelu"));
   CHECK_THROWS_AS(spmm(a, fits, Tensor::zeros({2}, DType::f64)), Error);
-  CHECK(
-      mentions(error_of([&] { weighted_spmm(a.pattern(), Tensor::zeros({24}, DType::f64), fits); }), "[24]"));
+  CHECK(mentions(error_of([&] { weighted_spmm(a.relation(), Tensor::zeros({24}, DType::f64), fits); }),
+                 "[24]"));
 }

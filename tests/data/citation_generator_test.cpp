@@ -1,5 +1,6 @@
 #include "../support.h"
 #include <adjoint/data/citation_generator.h>
+#include <adjoint/graph/transforms.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,7 @@ namespace {
 bool same(const Dataset& a, const Dataset& b) {
   return same_bits(a.graph.in_edges().indices, b.graph.in_edges().indices) &&
          same_bits(a.graph.in_edges().offsets, b.graph.in_edges().offsets) &&
-         same_bits(a.x.sparse().pattern()->csr().indices, b.x.sparse().pattern()->csr().indices) &&
+         same_bits(a.x.sparse().relation().csr().indices, b.x.sparse().relation().csr().indices) &&
          same_bits(a.x.sparse().values(), b.x.sparse().values()) && same_bits(a.y, b.y) &&
          same_bits(a.train, b.train) && same_bits(a.val, b.val) && same_bits(a.test, b.test);
 }
@@ -77,8 +78,8 @@ TEST_CASE("words tell something of the class, and more with more signal") {
     options.signal = signal;
     const Dataset d = make_citation_dataset(options);
     const auto y = d.y.to_vector<int32_t>();
-    const auto offsets = d.x.sparse().pattern()->csr().offsets.to_vector<int64_t>();
-    const auto words = d.x.sparse().pattern()->csr().indices.to_vector<int32_t>();
+    const auto offsets = d.x.sparse().relation().csr().offsets.to_vector<int64_t>();
+    const auto words = d.x.sparse().relation().csr().indices.to_vector<int32_t>();
     std::vector<double> total(1000, 0.0), sums(7, 0.0);
     std::vector<std::vector<double>> by_class(7, std::vector<double>(1000, 0.0));
     for (size_t i = 0; i < y.size(); ++i)
@@ -113,7 +114,7 @@ TEST_CASE("the seed alone decides, whatever the number of threads") {
   options.seed = 2;
   const Dataset other = make_citation_dataset(options);
   CHECK(!same_bits(first.y, other.y));
-  CHECK(!same_bits(first.x.sparse().pattern()->csr().offsets, other.x.sparse().pattern()->csr().offsets));
+  CHECK(!same_bits(first.x.sparse().relation().csr().offsets, other.x.sparse().relation().csr().offsets));
 }
 
 TEST_CASE("the demo dataset is the one that the generator makes by default") {

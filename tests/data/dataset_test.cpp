@@ -48,7 +48,7 @@ TEST_CASE("sparse features are read, their columns sorted") {
   REQUIRE(d.x.is_sparse());
   CHECK(d.x.rows() == 6);
   CHECK(d.x.cols() == 3);
-  CHECK(d.x.sparse().pattern()->csr().indices.to_vector<int32_t>() == I{0, 2, 1, 1, 2, 0});
+  CHECK(d.x.sparse().relation().csr().indices.to_vector<int32_t>() == I{0, 2, 1, 1, 2, 0});
   CHECK(d.x.sparse().values().to_vector<float>() == F{1, 20, 2, 3, 4, 5});
   CHECK(close(d.x.to_dense(), std::vector<double>{1, 0, 20, 0, 0, 0, 0, 2, 0, 0, 3, 0, 0, 0, 4, 5, 0, 0}));
   CHECK_THROWS_AS((void)d.x.dense(), Error);

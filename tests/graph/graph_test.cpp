@@ -1,6 +1,6 @@
 #include "../support.h"
 #include <adjoint/data/dataset.h>
-#include <adjoint/graph/graph.h>
+#include <adjoint/graph/transforms.h>
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ std::vector<Edge> random_edges(int64_t count, int32_t nodes) {
 /// What a kernel makes of a view whose values, where it has any, stand in its own order.
 Tensor dense(const CsrMatrix& a) {
   CHECK(!a.order);
-  return SparseMatrix(std::make_shared<SparsePattern>(a.csr), a.values).to_dense();
+  return SparseMatrix(Relation::from_csr(a.csr), a.values).to_dense();
 }
 
 /// Row-major [n, n], turned over.
@@ -168,7 +168,7 @@ TEST_CASE("gcn_adjacency of a symmetric graph keeps one structure and one copy o
   const Graph graph = to_undirected(make(40, random_edges(150, 40)));
   REQUIRE(graph.is_symmetric());
   const SparseMatrix& a = graph.gcn_adjacency();
-  CHECK(&a.pattern()->transposed() == &a.pattern()->csr());
+  CHECK(&a.relation().transposed() == &a.relation().csr());
   CHECK(a.adjoint().values.shares_storage_with(a.values()));
   CHECK(close(a.to_dense(), dense_gcn(40, edges_of(graph), true), 1e-6));
 }
@@ -176,7 +176,7 @@ TEST_CASE("gcn_adjacency of a symmetric graph keeps one structure and one copy o
 TEST_CASE("a structure that is symmetric with weights that are not is no self-adjoint matrix") {
   const std::vector<Edge> list = {{0, 1, 2}, {1, 0, 3}, {1, 2, 4}, {2, 1, 5}};
   const Graph graph = make(3, list);
-  CHECK(graph.pattern()->symmetric());
+  CHECK(graph.relation().symmetric());
   CHECK(!graph.is_symmetric());
   CHECK(close(dense(graph.gcn_adjacency().adjoint()), transposed(dense_gcn(3, list, true), 3), 1e-6));
   CHECK(close(dense(graph.adjacency().adjoint()), std::vector<double>{0, 3, 0, 2, 0, 5, 0, 4, 0}));
@@ -184,7 +184,7 @@ TEST_CASE("a structure that is symmetric with weights that are not is no self-ad
 
 TEST_CASE("a graph with all self-loops shares its structure with its normalisation") {
   const Graph graph = make(2, {{0, 0, 1}, {1, 1, 1}, {0, 1, 1}}, false);
-  CHECK(graph.gcn_adjacency().pattern() == graph.pattern());
+  CHECK(graph.gcn_adjacency().relation() == graph.relation());
 }
 
 TEST_CASE("mean_adjacency averages over in-edges") {
@@ -213,6 +213,82 @@ TEST_CASE("a graph on another device is the same graph") {
   }
 }
 
+TEST_CASE("edge attributes go by edge number, of any width and type") {
+  for (Device device : devices()) {
+    const std::vector<Edge> list = random_edges(120, 20);
+    const Tensor type = random_ints(120, 0, 9, device), length = random_tensor({120, 4}, DType::f32, device);
+    const Graph plain = make(20, list, false, device);
+    const EdgeIndex edges = plain.edge_index();
+    std::vector<int32_t> src, dst;
+    for (const auto& [target, source, w] : list) {
+      dst.push_back(target);
+      src.push_back(source);
+    }
+    const Graph graph = Graph::from_coo(20, Tensor::from(src, device), Tensor::from(dst, device), {},
+                                        {{"type", type}, {"length", length}});
+    const auto order = graph.input_order().to_vector<int32_t>(), from = edges.src.to_vector<int32_t>(),
+               to = edges.dst.to_vector<int32_t>(), types = type.to_vector<int32_t>(),
+               found = graph.edge_attr("type").to_vector<int32_t>();
+    const std::vector<double> lengths = values(length), found_lengths = values(graph.edge_attr("length"));
+    for (size_t e = 0; e < order.size(); ++e) {
+      const auto old = static_cast<size_t>(order[e]);
+      CHECK(from[e] == src[old]);
+      CHECK(to[e] == dst[old]);
+      CHECK(found[e] == types[old]);
+      for (size_t f = 0; f < 4; ++f) CHECK(found_lengths[4 * e + f] == lengths[4 * old + f]);
+    }
+    CHECK(
+        same_bits(graph.to(Device::cpu()).edge_attr("length"), graph.edge_attr("length").to(Device::cpu())));
+
+    const Graph more = graph.with_edge_attr("time", random_tensor({120}, DType::f64, device));
+    CHECK(more.relation() == graph.relation());
+    CHECK(&more.gcn_adjacency() == &graph.gcn_adjacency());  // what is derived is shared
+    CHECK(more.edge_attributes().size() == 3);
+    CHECK(graph.edge_attributes().size() == 2);
+    CHECK_THROWS_WITH_AS((void)graph.edge_attr("time"),
+                         "graph: no edge attribute \"time\", expected one of: length, type", Error);
+    CHECK_THROWS_WITH_AS((void)graph.with_edge_attr("time", random_tensor({119}, DType::f32, device)),
+                         doctest::Contains("\"time\" is [119] float32"), Error);
+    CHECK_THROWS_WITH_AS((void)plain.edge_attr("type"), doctest::Contains("(none)"), Error);
+
+    const Graph doubled = graph.with_edge_weight(Tensor::full({120}, 2.0, DType::f32, device));
+    CHECK(doubled.relation() == graph.relation());
+    CHECK(edges_of(doubled)[5] == Edge{to[5], from[5], 2.0f});
+    CHECK(!graph.edge_weight());
+    CHECK_THROWS_AS((void)graph.with_edge_weight(Tensor::zeros({3}, DType::f32, device)), Error);
+  }
+}
+
+TEST_CASE("a graph of an unsorted relation keeps its edge numbers and has the same adjacencies") {
+  for (Device device : devices()) {
+    const std::vector<Edge> list = random_edges(150, 25);
+    std::vector<int32_t> src, dst;
+    std::vector<float> weight;
+    for (const auto& [target, source, w] : list) {
+      dst.push_back(target);
+      src.push_back(source);
+      weight.push_back(w);
+    }
+    const Relation relation =
+        Relation::from_coo(25, 25, Tensor::from(src, device), Tensor::from(dst, device));
+    const Graph graph(relation, Tensor::from(weight, device)), sorted = make(25, list, true, device);
+    CHECK(graph.edge_index().src.to_vector<int32_t>() == src);
+    CHECK(graph.edge_weight().to_vector<float>() == weight);
+    CHECK(!graph.input_order());
+    for (const auto derived : {&Graph::adjacency, &Graph::gcn_adjacency, &Graph::mean_adjacency}) {
+      CHECK(same_bits((graph.*derived)().to_dense(), (sorted.*derived)().to_dense()));
+      CHECK(same_bits(dense((graph.*derived)().adjoint()), dense((sorted.*derived)().adjoint())));
+    }
+    CHECK(!graph.is_symmetric());
+    CHECK(Graph(to_undirected(graph).relation().reversed()).is_symmetric());
+    const SparseMatrix unsorted(relation, Tensor::from(weight, device));
+    CHECK(close(unsorted.row_normalized().to_dense(), sorted.mean_adjacency().to_dense()));
+  }
+  CHECK_THROWS_WITH_AS(
+      Graph(Relation::from_coo(2, 3, Tensor::zeros({0}, DType::i32), Tensor::zeros({0}, DType::i32))),
+      "graph: a relation of 2 sources and 3 targets, expected one set of nodes", Error);
+}
+
 TEST_CASE("edges that are no edges are refused with their place") {
   const auto graph = [](int64_t nodes, std::vector<int64_t> src, std::vector<int64_t> dst,
                         Tensor weight = {}) {
@@ -224,8 +300,8 @@ TEST_CASE("edges that are no edges are refused with their place") {
   CHECK_THROWS_WITH_AS(graph(3, {0, 1}, {0, -1}), "graph of 3 nodes: dst[1] is -1, expected 0 to 2", Error);
   CHECK_THROWS_WITH_AS(graph(3, {0, int64_t{1} << 32}, {0, 1}), doctest::Contains("src[1] is 4294967296"),
                        Error);
-  CHECK_THROWS_WITH_AS(graph(3, {0, 1}, {0}), "graph: 2 sources but 1 targets", Error);
-  CHECK_THROWS_WITH_AS(graph(int64_t{1} << 31, {}, {}), doctest::Contains("2147483648 nodes"), Error);
+  CHECK_THROWS_WITH_AS(graph(3, {0, 1}, {0}), "graph of 3 nodes: 2 sources but 1 targets", Error);
+  CHECK_THROWS_WITH_AS(graph(int64_t{1} << 31, {}, {}), doctest::Contains("2147483648 sources"), Error);
   CHECK_THROWS_WITH_AS(graph(3, {0}, {0}, Tensor::zeros({2})), doctest::Contains("expected [1] float32"),
                        Error);
   CHECK_THROWS_AS(Graph::from_coo(3, Tensor::zeros({1}), Tensor::zeros({1})), Error);

@@ -68,10 +68,10 @@ TEST_CASE("a sparse matrix and its adjoint hold the same numbers, kept or not") 
       }
 }
 
-TEST_CASE("the order of a pattern maps transposed entries to their originals, stably") {
+TEST_CASE("the order of the transpose maps transposed entries to their originals, stably") {
   const SparseMatrix a = random_matrix(20, 6, 9, false);
-  const auto offsets = a.pattern()->csr().offsets.to_vector<int64_t>();
-  const auto columns = a.pattern()->csr().indices.to_vector<int32_t>();
+  const auto offsets = a.relation().csr().offsets.to_vector<int64_t>();
+  const auto columns = a.relation().csr().indices.to_vector<int32_t>();
   std::vector<std::pair<int32_t, int32_t>> cells;  // (column, row) by entry
   for (int32_t i = 0; i < 20; ++i)
     for (auto e = static_cast<size_t>(offsets[static_cast<size_t>(i)]);
@@ -82,19 +82,19 @@ TEST_CASE("the order of a pattern maps transposed entries to their originals, st
   std::stable_sort(expected.begin(), expected.end(), [&](int32_t x, int32_t y) {
     return cells[static_cast<size_t>(x)] < cells[static_cast<size_t>(y)];
   });
-  CHECK(a.pattern()->order().to_vector<int32_t>() == expected);
+  CHECK(a.relation().transposed_order().to_vector<int32_t>() == expected);
 }
 
 TEST_CASE("a structure that equals its transpose is found and shares its arrays") {
   const SparseMatrix symmetric = SparseMatrix::from_csr(3, 3, {0, 2, 4, 6}, {1, 2, 0, 1, 0, 2}, {});
-  CHECK(symmetric.pattern()->symmetric());
-  CHECK(symmetric.pattern()->transposed().indices.shares_storage_with(symmetric.pattern()->csr().indices));
-  CHECK(symmetric.pattern()->transposed().cache == symmetric.pattern()->csr().cache);
+  CHECK(symmetric.relation().symmetric());
+  CHECK(symmetric.relation().transposed().indices.shares_storage_with(symmetric.relation().csr().indices));
+  CHECK(symmetric.relation().transposed().cache == symmetric.relation().csr().cache);
   // One edge the wrong way round, and one entry once here and twice there.
-  CHECK(!SparseMatrix::from_csr(3, 3, {0, 2, 3, 4}, {1, 2, 2, 0}, {}).pattern()->symmetric());
-  CHECK(!SparseMatrix::from_csr(2, 2, {0, 2, 3}, {1, 1, 0}, {}).pattern()->symmetric());
-  CHECK(!SparseMatrix::from_csr(2, 3, {0, 1, 1}, {0}, {}).pattern()->symmetric());
-  CHECK(SparseMatrix::from_csr(2, 2, {0, 0, 0}, {}, {}).pattern()->symmetric());
+  CHECK(!SparseMatrix::from_csr(3, 3, {0, 2, 3, 4}, {1, 2, 2, 0}, {}).relation().symmetric());
+  CHECK(!SparseMatrix::from_csr(2, 2, {0, 2, 3}, {1, 1, 0}, {}).relation().symmetric());
+  CHECK(!SparseMatrix::from_csr(2, 3, {0, 1, 1}, {0}, {}).relation().symmetric());
+  CHECK(SparseMatrix::from_csr(2, 2, {0, 0, 0}, {}, {}).relation().symmetric());
 }
 
 TEST_CASE("self-adjoint matrices serve both directions with one copy of the values") {
@@ -142,7 +142,7 @@ TEST_CASE("many threads may ask for the transpose at once") {
   const SparseMatrix a = random_matrix(200, 100, 20, true);
   std::vector<const Csr*> seen(8);
   std::vector<std::thread> threads;
-  for (const Csr*& slot : seen) threads.emplace_back([&a, &slot] { slot = &a.pattern()->transposed(); });
+  for (const Csr*& slot : seen) threads.emplace_back([&a, &slot] { slot = &a.relation().transposed(); });
   for (std::thread& thread : threads) thread.join();
   for (const Csr* csr : seen) CHECK(csr == seen[0]);
 }

@@ -61,7 +61,7 @@ inline double relu_of(double x) { return x > 0.0 ? x : 0.0; }
 /// A sparse matrix entry by entry; equal entries add up.
 inline Dense dense_of(const SparseMatrix& a) {
   Dense d(a.rows(), a.cols());
-  const Csr& csr = a.pattern()->csr();
+  const Csr& csr = a.relation().csr();
   const auto offsets = csr.offsets.to_vector<int64_t>();
   const auto indices = csr.indices.to_vector<int32_t>();
   const auto entries = a.values() ? values(a.values()) : std::vector<double>(indices.size(), 1.0);
@@ -148,8 +148,7 @@ class Draw {
     csr.cols = cols;
     csr.offsets = Tensor::from(offsets, device_);
     csr.indices = Tensor::from(indices, device_);
-    return SparseMatrix(std::make_shared<SparsePattern>(std::move(csr)),
-                        has_values ? normal({entries}) : Tensor{});
+    return SparseMatrix(Relation::from_csr(std::move(csr)), has_values ? normal({entries}) : Tensor{});
   }
   /// Directed edges among all nodes but the last, some of them equal, without self-loops.
   Graph graph(int64_t nodes, int64_t edges, bool weighted = false) {

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <adjoint/core/capture.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <typeindex>
+#include <utility>
+
+namespace adj {
+
+namespace detail {
+
+/// Runs a maker once. Others who ask meanwhile wait for that one alone, so a maker may ask for other things;
+/// one that asks for what it is making itself is an error instead of a thread that waits for itself. Where a
+/// maker throws, nothing was made, and the next who asks tries again.
+class MakeOnce {
+ public:
+  bool done() const { return done_.load(std::memory_order_acquire); }
+  void set_done() { done_.store(true, std::memory_order_release); }
+
+  template <class Make>
+  void run(Make&& make) {
+    if (done()) return;
+    // Only this thread ever stores its own number.
+    ADJ_CHECK(maker_.load(std::memory_order_relaxed) != std::this_thread::get_id(),
+              "what is made on demand was asked for by its own maker");
+    const std::lock_guard lock(mutex_);
+    if (done()) return;
+    const Maker maker(maker_);
+    {
+      // Everything that is made on demand and kept is made here.
+      const OutsideCapture for_all_steps;
+      std::forward<Make>(make)();
+    }
+    set_done();
+  }
+
+ private:
+  class Maker {
+   public:
+    explicit Maker(std::atomic<std::thread::id>& maker) : maker_(maker) {
+      maker_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    }
+    ~Maker() { maker_.store({}, std::memory_order_relaxed); }
+    Maker(const Maker&) = delete;
+    Maker& operator=(const Maker&) = delete;
+
+   private:
+    std::atomic<std::thread::id>& maker_;
+  };
+
+  std::mutex mutex_;
+  std::atomic<bool> done_ = false;
+  std::atomic<std::thread::id> maker_{};
+};
+
+}  // namespace detail
+
+/// One thing, made by the first thread that asks and kept for all. Makers may ask for other things that are
+/// kept.
+template <class T>
+class Lazy {
+ public:
+  Lazy() = default;
+  explicit Lazy(T value) : value_(std::move(value)) { once_.set_done(); }
+
+  template <class Make>
+  const T& get(Make&& make) const {
+    once_.run([&] { value_.emplace(make()); });
+    return *value_;
+  }
+  /// Null where nobody has asked yet.
+  const T* if_made() const { return once_.done() ? &*value_ : nullptr; }
+
+ private:
+  mutable detail::MakeOnce once_;
+  mutable std::optional<T> value_;
+};
+
+/// Things derived from one immutable object and kept with it, each under its kind and, where it has one, a
+/// parameter: a structure's degree buckets, its tiles of 16 rows, a kernel's plan for a width. Each is made
+/// once, by the first thread that asks; threads that ask for different things do not wait for each other.
+class KeyedCache {
+ public:
+  /// The T kept under (T, parameter), made by `make()`, which returns a `T*` to own or a smart pointer.
+  template <class T, class Make>
+  std::shared_ptr<T> get(int64_t parameter, Make&& make) {
+    const std::shared_ptr<Slot> slot = slot_of({typeid(T), parameter});
+    slot->once.run([&] { slot->value = std::shared_ptr<T>(make()); });
+    return std::static_pointer_cast<T>(slot->value);
+  }
+  template <class T, class Make>
+  std::shared_ptr<T> get(Make&& make) {
+    return get<T>(0, std::forward<Make>(make));
+  }
+
+ private:
+  using Key = std::pair<std::type_index, int64_t>;
+  struct Slot {
+    detail::MakeOnce once;
+    std::shared_ptr<void> value;
+  };
+
+  std::shared_ptr<Slot> slot_of(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Slot>& slot = slots_[key];
+    if (!slot) slot = std::make_shared<Slot>();
+    return slot;
+  }
+
+  std::mutex mutex_;  // of the map alone, never held while something is made
+  std::map<Key, std::shared_ptr<Slot>> slots_;
+};
+
+}  // namespace adj

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <adjoint/core/tensor.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace adj {
+
+/// What belongs to edges besides a weight (types, distances, times), by name: each [M] or [M,E] of any dtype,
+/// by edge number.
+using EdgeAttributes = std::map<std::string, Tensor, std::less<>>;
+
+namespace detail {
+/// Throws, naming `what` and the attribute, unless each is [edges] or [edges, E] on `device`.
+void check_attributes(std::string_view what, const EdgeAttributes& attributes, int64_t edges, Device device);
+/// Throws, naming those that exist, where there is none of that name.
+const Tensor& find_attribute(std::string_view what, const EdgeAttributes& attributes, std::string_view name);
+/// Every attribute by `edge` (int32 [K]): row k is row edge[k].
+EdgeAttributes gather_attributes(const EdgeAttributes& attributes, const Tensor& edge);
+EdgeAttributes to_device(const EdgeAttributes& attributes, Device device);
+/// x[index[k]] or x[index[k], :], for [M] and [M,E] of any dtype.
+Tensor gather_edges(const Tensor& x, const Tensor& index);
+}  // namespace detail
+
+}  // namespace adj

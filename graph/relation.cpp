@@ -1,0 +1,242 @@
+#include <adjoint/graph/relation.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/index/range.h>
+#include <adjoint/kernels/reduce/reduce.h>
+
+#include <limits>
+
+namespace adj {
+
+namespace {
+
+constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
+
+/// The transposed form. Its order is wanted where the structure itself is shared, too.
+struct Turned {
+  Csr csr;
+  Tensor order;
+  bool symmetric = false;
+};
+
+bool equal(const Tensor& a, const Tensor& b) {
+  if (a.numel() == 0) return b.numel() == 0;
+  Tensor count = Tensor::empty({}, DType::i64, a.device());
+  kernels::count_equal({.a = a, .b = b, .y = count});
+  return count.to_vector<int64_t>()[0] == a.numel();
+}
+
+Csr empty_csr(int64_t rows, int64_t cols, int64_t entries, Device device) {
+  Csr csr;
+  csr.rows = rows;
+  csr.cols = cols;
+  csr.offsets = Tensor::empty({rows + 1}, DType::i64, device);
+  csr.indices = Tensor::empty({entries}, DType::i32, device);
+  return csr;
+}
+
+Tensor degrees(const Csr& csr) {
+  Tensor counts = Tensor::empty({csr.rows}, DType::f32, csr.device());
+  kernels::row_sums({.a = {csr, {}, {}}, .y = counts});
+  return counts;
+}
+
+void check_counts(std::string_view what, int64_t num_src, int64_t num_dst, int64_t edges) {
+  ADJ_CHECK(num_src >= 0 && num_src < kLimit && num_dst >= 0 && num_dst < kLimit,
+            "{}: {} sources and {} targets, expected 0 to {} of each", what, num_src, num_dst, kLimit - 1);
+  ADJ_CHECK(edges < kLimit, "{}: {} edges, expected fewer than {}", what, edges, kLimit);
+}
+
+}  // namespace
+
+// One side's view; a reversed handle reads it from the other side.
+struct Relation::Impl {
+  Impl(int64_t sources, int64_t targets, EdgeIndex given)
+      : num_src(sources),
+        num_dst(targets),
+        num_edges(given.src.numel()),
+        device(given.src.device()),
+        from_list(true),
+        list(std::move(given)) {}
+  Impl(Csr csr, std::optional<bool> symmetric)
+      : num_src(csr.cols),
+        num_dst(csr.rows),
+        num_edges(csr.entries()),
+        device(csr.device()),
+        told_symmetric(symmetric),
+        by_target(detail::SortedEdges{std::move(csr), {}}) {}
+
+  const EdgeIndex& edge_index() const {
+    return list.get([this] {
+      const Csr& csr = by_target.if_made()->csr;
+      EdgeIndex edges{csr.indices, Tensor::empty({num_edges}, DType::i32, device)};
+      kernels::expand_rows({.a = csr, .row = edges.dst});
+      return edges;
+    });
+  }
+
+  const detail::SortedEdges& targets() const {
+    return by_target.get([this] { return detail::sorted_edges(num_src, num_dst, edge_index()); });
+  }
+
+  const Turned& turned() const {
+    return by_source.get([this] {
+      const auto& [csr, order] = targets();
+      Turned t{empty_csr(num_src, num_dst, num_edges, device),
+               Tensor::empty({num_edges}, DType::i32, device)};
+      kernels::transpose({.a = csr, .offsets = t.csr.offsets, .indices = t.csr.indices, .order = t.order});
+      t.symmetric = told_symmetric ? *told_symmetric
+                                   : num_src == num_dst && equal(csr.indices, t.csr.indices) &&
+                                         equal(csr.offsets.to(DType::i32), t.csr.offsets.to(DType::i32));
+      if (t.symmetric) t.csr = csr;
+      if (order) {
+        Tensor edge = Tensor::empty_like(t.order);
+        kernels::permute({.x = order, .order = t.order, .y = edge});
+        t.order = std::move(edge);
+      }
+      return t;
+    });
+  }
+
+  const Csr& sources() const { return told_symmetric == true ? targets().csr : turned().csr; }
+
+  std::optional<bool> known_symmetric() const {
+    if (told_symmetric) return told_symmetric;
+    const Turned* made = by_source.if_made();
+    return made != nullptr ? std::optional(made->symmetric) : std::nullopt;
+  }
+
+  int64_t num_src, num_dst, num_edges;
+  Device device;
+  std::optional<bool> told_symmetric;
+  bool from_list = false;
+  Lazy<EdgeIndex> list;
+  Lazy<detail::SortedEdges> by_target;
+  Lazy<Turned> by_source;
+  Lazy<Tensor> in_degrees, out_degrees;
+  Lazy<Relation> sorted[2];  // as seen from either side
+  mutable KeyedCache cache[2];
+};
+
+EdgeIndex detail::checked_edges(std::string_view what, int64_t num_src, int64_t num_dst, const Tensor& src,
+                                const Tensor& dst) {
+  for (const auto& [name, index] : {std::pair<const char*, const Tensor&>{"src", src}, {"dst", dst}})
+    ADJ_CHECK(index && index.dims() == 1 && (index.dtype() == DType::i32 || index.dtype() == DType::i64),
+              "{}: {} is {}, expected [M] int32 or int64", what, name, index.str());
+  check_counts(what, num_src, num_dst, std::max(src.numel(), dst.numel()));
+  ADJ_CHECK(src.numel() == dst.numel(), "{}: {} sources but {} targets", what, src.numel(), dst.numel());
+  ADJ_CHECK(src.device() == dst.device(), "{}: src on {} but dst on {}", what, src.device().str(),
+            dst.device().str());
+  Tensor positions = Tensor::empty({2}, DType::i64, src.device());
+  Tensor src_position = positions.rows(0, 1), dst_position = positions.rows(1, 2);
+  kernels::first_outside({.index = src, .limit = num_src, .position = src_position});
+  kernels::first_outside({.index = dst, .limit = num_dst, .position = dst_position});
+  const std::vector<int64_t> outside = positions.to_vector<int64_t>();
+  const auto require = [&](const char* name, const Tensor& index, int64_t e, int64_t nodes) {
+    if (e < index.numel())
+      fail("{}: {}[{}] is {}, expected 0 to {}", what, name, e,
+           index.rows(e, e + 1).to(Device::cpu()).to(DType::i64).to_vector<int64_t>()[0], nodes - 1);
+  };
+  require("src", src, outside[0], num_src);
+  require("dst", dst, outside[1], num_dst);
+  return {src.to(DType::i32), dst.to(DType::i32)};
+}
+
+detail::SortedEdges detail::sorted_edges(int64_t num_src, int64_t num_dst, const EdgeIndex& edges) {
+  const int64_t count = edges.src.numel();
+  const Device device = edges.src.device();
+  SortedEdges sorted{empty_csr(num_dst, num_src, count, device), Tensor::empty({count}, DType::i32, device)};
+  kernels::coo_to_csr({.row = edges.dst,
+                       .col = edges.src,
+                       .cols = num_src,
+                       .offsets = sorted.csr.offsets,
+                       .indices = sorted.csr.indices,
+                       .order = sorted.order});
+  return sorted;
+}
+
+Relation Relation::from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst) {
+  const std::string what = fmt::format("relation of {} sources and {} targets", num_src, num_dst);
+  return {
+      std::make_shared<const Impl>(num_src, num_dst, detail::checked_edges(what, num_src, num_dst, src, dst)),
+      false};
+}
+
+Relation Relation::from_csr(Csr csr, std::optional<bool> symmetric) {
+  check_counts("relation", csr.cols, csr.rows, csr.indices.numel());
+  ADJ_CHECK(
+      csr.offsets.dims() == 1 && csr.offsets.dtype() == DType::i64 && csr.offsets.numel() == csr.rows + 1,
+      "relation of {} rows: offsets are {}, expected [{}] int64", csr.rows, csr.offsets.str(), csr.rows + 1);
+  ADJ_CHECK(csr.indices.dims() == 1 && csr.indices.dtype() == DType::i32 &&
+                csr.indices.device() == csr.offsets.device(),
+            "relation: indices are {}, expected [M] int32 on {}", csr.indices.str(),
+            csr.offsets.device().str());
+  ADJ_CHECK(symmetric != true || csr.rows == csr.cols, "relation of [{}, {}]: only a square one is symmetric",
+            csr.rows, csr.cols);
+  return {std::make_shared<const Impl>(std::move(csr), symmetric), false};
+}
+
+Relation Relation::from_transposed(Csr out_edges, std::optional<bool> symmetric) {
+  return from_csr(std::move(out_edges), symmetric).reversed();
+}
+
+int64_t Relation::num_src() const { return reversed_ ? impl_->num_dst : impl_->num_src; }
+int64_t Relation::num_dst() const { return reversed_ ? impl_->num_src : impl_->num_dst; }
+int64_t Relation::num_edges() const { return impl_->num_edges; }
+Device Relation::device() const { return impl_->device; }
+
+EdgeIndex Relation::edge_index() const {
+  const EdgeIndex& edges = impl_->edge_index();
+  return reversed_ ? EdgeIndex{edges.dst, edges.src} : edges;
+}
+
+const Csr& Relation::csr() const { return reversed_ ? impl_->sources() : impl_->targets().csr; }
+const Csr& Relation::transposed() const { return reversed_ ? impl_->targets().csr : impl_->sources(); }
+const Tensor& Relation::csr_order() const {
+  return reversed_ ? impl_->turned().order : impl_->targets().order;
+}
+const Tensor& Relation::transposed_order() const {
+  return reversed_ ? impl_->targets().order : impl_->turned().order;
+}
+
+CsrMatrix Relation::matrix(const Tensor& values) const {
+  return {csr(), values, values ? csr_order() : Tensor()};
+}
+
+CsrMatrix Relation::adjoint(const Tensor& values) const {
+  return {transposed(), values, values ? transposed_order() : Tensor()};
+}
+
+bool Relation::symmetric() const {
+  if (const std::optional<bool> known = impl_->known_symmetric()) return *known;
+  return impl_->num_src == impl_->num_dst && impl_->turned().symmetric;
+}
+
+const Tensor& Relation::in_degrees() const {
+  return (reversed_ ? impl_->out_degrees : impl_->in_degrees).get([this] { return degrees(csr()); });
+}
+
+const Tensor& Relation::out_degrees() const {
+  return (reversed_ ? impl_->in_degrees : impl_->out_degrees).get([this] { return degrees(transposed()); });
+}
+
+Relation Relation::reversed() const { return {impl_, !reversed_}; }
+
+const Relation& Relation::sorted() const {
+  if (!csr_order()) return *this;
+  return impl_->sorted[reversed_ ? 1 : 0].get([this] { return from_csr(csr(), impl_->known_symmetric()); });
+}
+
+Relation Relation::to(Device device) const {
+  if (!impl_ || device == this->device()) return *this;
+  if (!impl_->from_list)
+    return {std::make_shared<const Impl>(impl_->targets().csr.to(device), impl_->known_symmetric()),
+            reversed_};
+  const EdgeIndex& edges = impl_->edge_index();
+  return {std::make_shared<const Impl>(impl_->num_src, impl_->num_dst,
+                                       EdgeIndex{edges.src.to(device), edges.dst.to(device)}),
+          reversed_};
+}
+
+KeyedCache& Relation::cache() const { return impl_->cache[reversed_ ? 1 : 0]; }
+
+}  // namespace adj

@@ -1,0 +1,103 @@
+#include <adjoint/core/keyed_cache.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace adj;
+
+namespace {
+
+template <class F>
+void in_threads(int count, F&& f) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < count; ++t) threads.emplace_back(f, t);
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
+TEST_CASE("a cache keeps one thing for each kind and parameter") {
+  KeyedCache cache;
+  const auto made = [&](int64_t parameter) {
+    return cache.get<int64_t>(parameter, [&] { return new int64_t(parameter); });
+  };
+  CHECK(*made(3) == 3);
+  CHECK(made(3) == made(3));
+  CHECK(*made(4) == 4);
+  CHECK(*cache.get<std::string>(3, [] { return std::make_unique<std::string>("three"); }) == "three");
+  CHECK(*cache.get<int64_t>([] { return new int64_t(9); }) == 9);
+  CHECK(*made(0) == 9);  // no parameter is parameter 0
+}
+
+TEST_CASE("a maker may ask for other things, and what it is asked for meanwhile is made once") {
+  KeyedCache cache;
+  std::atomic<int> makers = 0;
+  const auto chain = [&](const auto& self, int64_t k) -> int64_t {
+    return *cache.get<int64_t>(k, [&] {
+      ++makers;
+      std::this_thread::yield();
+      return new int64_t(k == 0 ? 1 : self(self, k - 1) + 1);
+    });
+  };
+  in_threads(8, [&](int t) { CHECK(chain(chain, 20 + t) == 21 + t); });
+  CHECK(makers == 28);
+}
+
+TEST_CASE("threads that ask for different things do not wait for each other") {
+  KeyedCache cache;
+  std::atomic<bool> started = false, other_made = false;
+  std::thread slow([&] {
+    (void)cache.get<int>(1, [&] {
+      started = true;
+      while (!other_made) std::this_thread::yield();  // for ever, if the other one had to wait for this
+      return new int(1);
+    });
+  });
+  while (!started) std::this_thread::yield();
+  CHECK(*cache.get<int>(2, [] { return new int(2); }) == 2);
+  other_made = true;
+  slow.join();
+}
+
+TEST_CASE("a maker that throws leaves nothing made") {
+  KeyedCache cache;
+  Lazy<int> lazy;
+  for (int round = 0; round < 2; ++round) {
+    CHECK_THROWS_AS((void)cache.get<int>([]() -> int* { fail("no"); }), Error);
+    CHECK_THROWS_AS((void)lazy.get([]() -> int { fail("no"); }), Error);
+    CHECK(lazy.if_made() == nullptr);
+  }
+  CHECK(*cache.get<int>([] { return new int(5); }) == 5);
+  CHECK(lazy.get([] { return 6; }) == 6);
+  CHECK(lazy.get([]() -> int { fail("made already"); }) == 6);
+  CHECK(*lazy.if_made() == 6);
+}
+
+TEST_CASE("what asks for itself while it is made is an error, not a thread that waits for ever") {
+  KeyedCache cache;
+  const auto endless = [&](const auto& self) -> int {
+    return *cache.get<int>([&] { return new int(self(self)); });
+  };
+  CHECK_THROWS_WITH_AS((void)endless(endless), "what is made on demand was asked for by its own maker",
+                       Error);
+  CHECK(*cache.get<int>([] { return new int(1); }) == 1);
+}
+
+TEST_CASE("a lazy value is made by one thread for all") {
+  for (int round = 0; round < 20; ++round) {
+    Lazy<std::vector<int>> lazy;
+    std::atomic<int> makers = 0;
+    in_threads(8, [&](int) {
+      CHECK(lazy.get([&] {
+                  ++makers;
+                  return std::vector<int>(100, 7);
+                })
+                .size() == 100);
+    });
+    CHECK(makers == 1);
+  }
+}

@@ -1,0 +1,261 @@
+#include "../support.h"
+#include <adjoint/graph/relation.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+#include <tuple>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+struct List {
+  int64_t num_src, num_dst;
+  std::vector<int32_t> src, dst;
+};
+
+/// Some edges equal, one target with many, one without.
+List random_list(int32_t num_src, int32_t num_dst, int64_t edges) {
+  List list{num_src, num_dst, random_ints(edges, 0, std::max(num_src, 1)).to_vector<int32_t>(),
+            random_ints(edges, 0, std::max(num_dst - 1, 1)).to_vector<int32_t>()};
+  for (size_t e = 0; e < list.dst.size(); e += 3) list.dst[e] = num_dst / 2;
+  for (size_t e = 1; e < list.src.size(); e += 7) {
+    list.src[e] = list.src[e - 1];
+    list.dst[e] = list.dst[e - 1];
+  }
+  return list;
+}
+
+Relation relation_of(const List& list, Device device) {
+  return Relation::from_coo(list.num_src, list.num_dst, Tensor::from(list.src, device),
+                            Tensor::from(list.dst, device));
+}
+
+/// The edges' numbers by (rows, columns), equal ones as they come.
+std::vector<int32_t> sorted_numbers(const std::vector<int32_t>& rows, const std::vector<int32_t>& cols) {
+  std::vector<int32_t> number(rows.size());
+  std::iota(number.begin(), number.end(), 0);
+  std::stable_sort(number.begin(), number.end(), [&](int32_t a, int32_t b) {
+    const auto x = static_cast<size_t>(a), y = static_cast<size_t>(b);
+    return std::pair(rows[x], cols[x]) < std::pair(rows[y], cols[y]);
+  });
+  return number;
+}
+
+/// That a compressed form holds these edges, entry k being edge order[k].
+void check_form(const Csr& csr, const Tensor& order, int64_t rows, int64_t cols,
+                const std::vector<int32_t>& row, const std::vector<int32_t>& col) {
+  REQUIRE(csr.rows == rows);
+  REQUIRE(csr.cols == cols);
+  const std::vector<int32_t> number = sorted_numbers(row, col);
+  std::vector<int64_t> offsets(static_cast<size_t>(rows) + 1, 0);
+  std::vector<int32_t> columns;
+  for (int32_t i : row) ++offsets[static_cast<size_t>(i) + 1];
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  for (int32_t e : number) columns.push_back(col[static_cast<size_t>(e)]);
+  CHECK(csr.offsets.to_vector<int64_t>() == offsets);
+  CHECK(csr.indices.to_vector<int32_t>() == columns);
+  if (order) {
+    CHECK(order.to_vector<int32_t>() == number);
+  } else {
+    CHECK(std::is_sorted(number.begin(), number.end()));
+  }
+}
+
+void check_relation(const Relation& relation, const List& list) {
+  REQUIRE(relation.num_src() == list.num_src);
+  REQUIRE(relation.num_dst() == list.num_dst);
+  REQUIRE(relation.num_edges() == static_cast<int64_t>(list.src.size()));
+  const EdgeIndex edges = relation.edge_index();
+  CHECK(edges.src.to_vector<int32_t>() == list.src);
+  CHECK(edges.dst.to_vector<int32_t>() == list.dst);
+  check_form(relation.csr(), relation.csr_order(), list.num_dst, list.num_src, list.dst, list.src);
+  check_form(relation.transposed(), relation.transposed_order(), list.num_src, list.num_dst, list.src,
+             list.dst);
+  std::vector<double> in(static_cast<size_t>(list.num_dst), 0.0), out(static_cast<size_t>(list.num_src), 0.0);
+  for (size_t e = 0; e < list.src.size(); ++e) {
+    in[static_cast<size_t>(list.dst[e])] += 1.0;
+    out[static_cast<size_t>(list.src[e])] += 1.0;
+  }
+  CHECK(values(relation.in_degrees()) == in);
+  CHECK(values(relation.out_degrees()) == out);
+}
+
+List turned(const List& list) { return {list.num_dst, list.num_src, list.dst, list.src}; }
+
+/// The list in the order of the CSR.
+List in_order(const List& list) {
+  List sorted{list.num_src, list.num_dst, {}, {}};
+  for (int32_t e : sorted_numbers(list.dst, list.src)) {
+    sorted.src.push_back(list.src[static_cast<size_t>(e)]);
+    sorted.dst.push_back(list.dst[static_cast<size_t>(e)]);
+  }
+  return sorted;
+}
+
+const std::tuple<int32_t, int32_t, int64_t> kSizes[] = {{1, 1, 0},   {1, 1, 3},   {7, 3, 0},      {0, 5, 0},
+                                                        {3, 40, 61}, {40, 3, 61}, {130, 97, 1999}};
+
+}  // namespace
+
+TEST_CASE("a relation that began as a list has every form of the same edges") {
+  for (Device device : devices())
+    for (const auto& [num_src, num_dst, edges] : kSizes) {
+      CAPTURE(device.str());
+      CAPTURE(edges);
+      const List list = random_list(num_src, num_dst, edges);
+      check_relation(relation_of(list, device), list);
+      check_relation(relation_of(list, device).reversed(), turned(list));
+      check_relation(relation_of(list, device).sorted(), in_order(list));
+    }
+}
+
+TEST_CASE("a relation that began as a CSR or its transpose numbers its edges as that has them") {
+  for (Device device : devices())
+    for (const auto& [num_src, num_dst, edges] : kSizes) {
+      CAPTURE(device.str());
+      CAPTURE(edges);
+      const List list = random_list(num_src, num_dst, edges);
+      const Relation given = relation_of(list, device);
+      const Relation by_target = Relation::from_csr(given.csr());
+      check_relation(by_target, in_order(list));
+      CHECK(!by_target.csr_order());
+      CHECK(by_target.sorted() == by_target);
+      check_relation(by_target.reversed(), turned(in_order(list)));
+      check_relation(by_target.reversed().sorted(), in_order(turned(in_order(list))));
+      const Relation by_source = Relation::from_transposed(given.transposed());
+      check_relation(by_source, turned(in_order(turned(list))));
+      CHECK(!by_source.transposed_order());
+    }
+}
+
+TEST_CASE("a reversed relation is the same object seen from the other side") {
+  const Relation relation = relation_of(random_list(9, 12, 50), {});
+  const Relation turned = relation.reversed();
+  CHECK(turned != relation);
+  CHECK(turned.reversed() == relation);
+  CHECK(&turned.csr() == &relation.transposed());
+  CHECK(&turned.transposed() == &relation.csr());
+  CHECK(turned.edge_index().src.shares_storage_with(relation.edge_index().dst));
+  CHECK(&turned.cache() != &relation.cache());
+}
+
+TEST_CASE("a relation on another device is the same under the same numbers") {
+  for (Device device : devices()) {
+    const List list = random_list(20, 30, 200);
+    const Relation relation = relation_of(list, {});
+    check_relation(relation.to(device), list);
+    check_relation(relation.reversed().to(device), turned(list));
+    check_relation(relation.sorted().to(device), in_order(list));
+    CHECK(relation.to(device).device() == device);
+  }
+}
+
+TEST_CASE("symmetry is found whatever the relation began as, and shares one form") {
+  for (Device device : devices()) {
+    const List both{3, 3, {1, 0, 2, 0, 2, 2}, {0, 1, 0, 2, 2, 2}};
+    for (const Relation& relation :
+         {relation_of(both, device), Relation::from_csr(relation_of(both, device).csr())}) {
+      CHECK(relation.symmetric());
+      CHECK(relation.reversed().symmetric());
+      CHECK(relation.transposed().cache == relation.csr().cache);
+      check_relation(relation, relation.csr_order() ? both : in_order(both));
+    }
+    CHECK(!relation_of({3, 3, {1, 0}, {0, 2}}, device).symmetric());
+    CHECK(!relation_of({2, 2, {1, 1, 0}, {0, 0, 1}}, device).symmetric());  // twice here and once there
+    CHECK(!relation_of({3, 4, {}, {}}, device).symmetric());
+    CHECK(relation_of({3, 3, {}, {}}, device).symmetric());
+  }
+}
+
+TEST_CASE("kernels find an edge's value from either form") {
+  for (Device device : devices()) {
+    const List list = random_list(15, 11, 80);
+    const Relation relation = relation_of(list, device);
+    const Tensor weight = random_tensor({80}, DType::f32, device);
+    const std::vector<double> w = values(weight);
+    const auto dense = [](const CsrMatrix& a) {
+      std::vector<double> cells(static_cast<size_t>(a.csr.rows * a.csr.cols), 0.0);
+      const auto offsets = a.csr.offsets.to_vector<int64_t>();
+      const auto columns = a.csr.indices.to_vector<int32_t>(), order = a.order.to_vector<int32_t>();
+      const std::vector<double> x = values(a.values);
+      for (int64_t i = 0; i < a.csr.rows; ++i)
+        for (auto k = static_cast<size_t>(offsets[static_cast<size_t>(i)]);
+             k < static_cast<size_t>(offsets[static_cast<size_t>(i) + 1]); ++k)
+          cells[static_cast<size_t>(i * a.csr.cols + columns[k])] += x[static_cast<size_t>(order[k])];
+      return cells;
+    };
+    std::vector<double> a(15 * 11, 0.0), t(15 * 11, 0.0);
+    for (size_t e = 0; e < w.size(); ++e) {
+      a[static_cast<size_t>(list.dst[e] * 15 + list.src[e])] += w[e];
+      t[static_cast<size_t>(list.src[e] * 11 + list.dst[e])] += w[e];
+    }
+    CHECK(dense(relation.matrix(weight)) == a);
+    CHECK(dense(relation.adjoint(weight)) == t);
+  }
+}
+
+TEST_CASE("many threads may ask for different forms at once") {
+  const List list = random_list(500, 400, 20000);
+  for (int round = 0; round < 10; ++round) {
+    const Relation relation = relation_of(list, {});
+    std::vector<const void*> seen(12);
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < seen.size(); ++t)
+      threads.emplace_back([&relation, &slot = seen[t], t] {
+        const Relation mine = t % 2 == 0 ? relation : relation.reversed();
+        switch (t % 6) {
+          case 0:
+            slot = mine.csr().indices.raw_data();
+            break;
+          case 1:
+            slot = mine.transposed().indices.raw_data();
+            break;
+          case 2:
+            slot = mine.transposed_order().raw_data();
+            break;
+          case 3:
+            slot = mine.csr_order().raw_data();
+            break;
+          case 4:
+            slot = mine.in_degrees().raw_data();
+            break;
+          default:
+            slot = mine.out_degrees().raw_data();
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (size_t t = 0; t < 6; t += 2) {
+      CHECK(seen[t] == seen[t + 1]);
+      CHECK(seen[t] == seen[t + 6]);
+    }
+    if (round == 0) check_relation(relation, list);
+  }
+}
+
+TEST_CASE("edges that are none, and forms that do not fit, are refused") {
+  const auto refused = [](const char* why, int64_t num_src, int64_t num_dst, const std::vector<int64_t>& src,
+                          const std::vector<int64_t>& dst) {
+    for (Device device : devices())
+      CHECK_THROWS_WITH_AS(
+          (void)Relation::from_coo(num_src, num_dst, Tensor::from(src, device), Tensor::from(dst, device)),
+          doctest::Contains(why), Error);
+  };
+  refused("relation of 3 sources and 2 targets: src[1] is 3, expected 0 to 2", 3, 2, {2, 3}, {0, 1});
+  refused("dst[2] is 2, expected 0 to 1", 3, 2, {0, 1, 2}, {0, 1, 2});
+  refused("src[0] is -1", 3, 2, {-1}, {0});
+  refused("2 sources but 1 targets", 3, 2, {0, 1}, {0});
+  refused("2147483648 sources", int64_t{1} << 31, 2, {}, {});
+  CHECK_THROWS_WITH_AS((void)Relation::from_coo(2, 2, Tensor::zeros({1}), Tensor::zeros({1})),
+                       doctest::Contains("expected [M] int32 or int64"), Error);
+  Csr csr;
+  csr.rows = 2;
+  csr.cols = 3;
+  csr.offsets = Tensor::zeros({2}, DType::i64);
+  csr.indices = Tensor::zeros({0}, DType::i32);
+  CHECK_THROWS_WITH_AS((void)Relation::from_csr(csr), doctest::Contains("expected [3] int64"), Error);
+  csr.offsets = Tensor::zeros({3}, DType::i64);
+  CHECK_THROWS_WITH_AS((void)Relation::from_csr(csr, true), doctest::Contains("only a square one"), Error);
+}
