@@ -1,0 +1,41 @@
+#include <adjoint/graph/block.h>
+
+#include <algorithm>
+
+namespace adj {
+
+namespace {
+
+void check_ids(const char* name, const Tensor& ids, int64_t count, Device device) {
+  ADJ_CHECK(ids && ids.dims() == 1 && ids.numel() == count &&
+                (ids.dtype() == DType::i32 || ids.dtype() == DType::i64) && ids.device() == device,
+            "block: {} are {}, expected [{}] int32 or int64 on {}", name, ids.str(), count, device.str());
+}
+
+}  // namespace
+
+Block::Block(Relation relation, Tensor src_nodes, Tensor edge_ids)
+    : relation_(std::move(relation)), src_nodes_(std::move(src_nodes)), edge_ids_(std::move(edge_ids)) {
+  ADJ_CHECK(relation_, "block: no relation");
+  ADJ_CHECK(num_dst() <= num_src(),
+            "block: {} targets but {} sources, expected the targets among the sources", num_dst(), num_src());
+  check_ids("source nodes", src_nodes_, num_src(), device());
+  if (edge_ids_) check_ids("edge ids", edge_ids_, num_edges(), device());
+}
+
+Block::Block(Relation relation, const Tensor& dst_nodes, Tensor src_nodes, Tensor edge_ids)
+    : Block(std::move(relation), std::move(src_nodes), std::move(edge_ids)) {
+  check_ids("target nodes", dst_nodes, num_dst(), device());
+  const std::vector<int64_t> given = dst_nodes.to(DType::i64).to_vector<int64_t>(),
+                             first = this->dst_nodes().to(DType::i64).to_vector<int64_t>();
+  const auto [target, source] = std::mismatch(given.begin(), given.end(), first.begin());
+  ADJ_CHECK(target == given.end(), "block: target {} is node {} but source {} is node {}, expected the same",
+            target - given.begin(), *target, target - given.begin(), *source);
+}
+
+Block Block::to(Device device) const {
+  if (!relation_ || device == this->device()) return *this;
+  return Block(relation_.to(device), src_nodes_.to(device), edge_ids_.to(device));
+}
+
+}  // namespace adj

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/relation.h>
+
+#include <compare>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace adj {
+
+/// The name of a relation between two types of nodes: author -writes-> paper.
+struct EdgeType {
+  std::string src;
+  std::string name;
+  std::string dst;
+  auto operator<=>(const EdgeType&) const = default;
+  /// "(author, writes, paper)".
+  std::string str() const;
+};
+
+/// Several sets of nodes and the relations between them, by type. Immutable and a cheap handle; relations
+/// keep what is derived from them, as a graph does.
+class HeteroGraph {
+ public:
+  /// What is known of the edges of one type: `attributes` by the relation's edge numbers.
+  struct Edges {
+    Relation relation;
+    EdgeAttributes attributes = {};
+  };
+  using NodeCounts = std::map<std::string, int64_t, std::less<>>;
+
+  HeteroGraph() = default;
+  /// Throws, naming the type, if a relation names nodes that do not exist or has another number of them, an
+  /// attribute does not fit, or not all are on one device.
+  HeteroGraph(NodeCounts nodes, std::map<EdgeType, Edges> edges);
+
+  explicit operator bool() const { return impl_ != nullptr; }
+  /// In alphabetical order.
+  std::vector<std::string> node_types() const;
+  std::vector<EdgeType> edge_types() const;
+  Device device() const;
+  /// Throws, naming the types that there are, where there is none of this name.
+  int64_t num_nodes(std::string_view type) const;
+  int64_t num_nodes() const;
+  int64_t num_edges() const;
+
+  /// Throws, naming the types that there are, where there is none of this name; so does a name without its
+  /// ends that several relations bear.
+  const Relation& relation(const EdgeType& type) const;
+  const Relation& relation(std::string_view name) const;
+  const Tensor& edge_attr(const EdgeType& type, std::string_view name) const;
+  const EdgeAttributes& edge_attributes(const EdgeType& type) const;
+  /// The same graph with one attribute more (or another in its place).
+  HeteroGraph with_edge_attr(const EdgeType& type, std::string name, Tensor attribute) const;
+
+  HeteroGraph to(Device device) const;
+
+ private:
+  struct Impl;
+  const Edges& edges_of(const EdgeType& type) const;
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace adj
