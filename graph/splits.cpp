@@ -1,0 +1,104 @@
+#include <adjoint/graph/negative_sampling.h>
+#include <adjoint/graph/splits.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace adj {
+
+namespace {
+
+enum class Part : uint8_t { train, val, test };
+
+/// The part of each of n things.
+std::vector<Part> deal(const char* op, int64_t n, const SplitFractions& fractions, Generator& generator) {
+  ADJ_CHECK(n >= 0 && fractions.val >= 0.0 && fractions.test >= 0.0 && fractions.val + fractions.test <= 1.0,
+            "{}: {} of {} to validate and {} to test, expected fractions from 0 to 1 together", op,
+            fractions.val, n, fractions.test);
+  const auto part_of = [&](double fraction) { return std::llround(fraction * static_cast<double>(n)); };
+  const int64_t val = part_of(fractions.val), test = std::min<int64_t>(part_of(fractions.test), n - val);
+  std::vector<Part> parts(static_cast<size_t>(n), Part::train);
+  const std::vector<int32_t> order = random_permutation(n, generator).to_vector<int32_t>();
+  for (int64_t k = 0; k < val + test; ++k)
+    parts[static_cast<size_t>(order[static_cast<size_t>(k)])] = k < val ? Part::val : Part::test;
+  return parts;
+}
+
+Tensor places_of(const std::vector<Part>& parts, Part part, Device device) {
+  std::vector<int32_t> places;
+  for (size_t k = 0; k < parts.size(); ++k)
+    if (parts[k] == part) places.push_back(static_cast<int32_t>(k));
+  return Tensor::from(places, device);
+}
+
+/// The edges between two different nodes, whatever their direction.
+struct NodePair {
+  int32_t low, high;
+  int32_t edge;
+  bool same_nodes(const NodePair& other) const { return low == other.low && high == other.high; }
+};
+
+/// By nodes, then edge number.
+std::vector<NodePair> edges_by_pair(const std::vector<int32_t>& src, const std::vector<int32_t>& dst) {
+  std::vector<NodePair> pairs;
+  pairs.reserve(src.size());
+  for (size_t e = 0; e < src.size(); ++e)
+    if (src[e] != dst[e])
+      pairs.push_back({std::min(src[e], dst[e]), std::max(src[e], dst[e]), static_cast<int32_t>(e)});
+  std::sort(pairs.begin(), pairs.end(), [](const NodePair& a, const NodePair& b) {
+    return std::tie(a.low, a.high, a.edge) < std::tie(b.low, b.high, b.edge);
+  });
+  return pairs;
+}
+
+/// One edge for each direction of every pair of nodes that belongs to `part` (for one, if `one_direction`).
+EdgeIndex positives(const std::vector<Part>& parts, Part part, const std::vector<int32_t>& src,
+                    const std::vector<int32_t>& dst, bool one_direction, Device device) {
+  std::vector<std::pair<int32_t, int32_t>> cells;
+  for (size_t e = 0; e < parts.size(); ++e)
+    if (parts[e] == part && !(one_direction && src[e] > dst[e])) cells.emplace_back(dst[e], src[e]);
+  std::sort(cells.begin(), cells.end());
+  cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
+  std::vector<int32_t> from, to;
+  for (const auto& [target, source] : cells) {
+    from.push_back(source);
+    to.push_back(target);
+  }
+  return {Tensor::from(from, device), Tensor::from(to, device)};
+}
+
+}  // namespace
+
+NodeSplit random_node_split(int64_t n, const SplitFractions& fractions, Generator& generator, Device device) {
+  const std::vector<Part> parts = deal("random_node_split", n, fractions, generator);
+  return {places_of(parts, Part::train, device), places_of(parts, Part::val, device),
+          places_of(parts, Part::test, device)};
+}
+
+LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator) {
+  const Device device = graph.device();
+  const EdgeIndex edges = graph.edge_index();
+  const std::vector<int32_t> src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
+  const std::vector<NodePair> by_pair = edges_by_pair(src, dst);
+  int64_t pairs = 0;
+  for (size_t k = 0; k < by_pair.size(); ++k) pairs += k == 0 || !by_pair[k].same_nodes(by_pair[k - 1]);
+  const std::vector<Part> part_of_pair = deal("random_link_split", pairs, fractions, generator);
+  std::vector<Part> parts(src.size(), Part::train);
+  size_t pair = 0;
+  for (size_t k = 0; k < by_pair.size(); ++k) {
+    if (k > 0 && !by_pair[k].same_nodes(by_pair[k - 1])) ++pair;
+    parts[static_cast<size_t>(by_pair[k].edge)] = part_of_pair[pair];
+  }
+  const bool one_direction = graph.relation().symmetric();
+  const EdgeIndex val = positives(parts, Part::val, src, dst, one_direction, device),
+                  test = positives(parts, Part::test, src, dst, one_direction, device);
+  // Drawn together, so that no two are equal.
+  const int64_t first = val.src.numel(), all = first + test.src.numel();
+  const EdgeIndex negative = negative_sampling(graph, all, generator);
+  return {edge_subgraph(graph, places_of(parts, Part::train, device)),
+          {val, {negative.src.rows(0, first), negative.dst.rows(0, first)}},
+          {test, {negative.src.rows(first, all), negative.dst.rows(first, all)}}};
+}
+
+}  // namespace adj

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <adjoint/core/random.h>
+#include <adjoint/graph/transforms.h>
+
+namespace adj {
+
+/// What goes to validation and test; the rest is for training.
+struct SplitFractions {
+  double val = 0.1;
+  double test = 0.1;
+};
+
+/// Nodes, int32, ascending.
+struct NodeSplit {
+  Tensor train, val, test;
+};
+
+/// Deals the nodes 0 … n - 1 out at random; the parts are n times the fractions, rounded. Depends on the
+/// generator alone, not on the device. Throws unless the fractions are 0 to 1, together too.
+NodeSplit random_node_split(int64_t n, const SplitFractions& fractions, Generator& generator,
+                            Device device = {});
+
+/// Pairs of nodes to tell apart: those that an edge src -> dst joins, and as many that none does.
+struct LinkExamples {
+  EdgeIndex positive, negative;
+};
+
+/// A graph to train on, and the edges taken out of it.
+struct LinkSplit {
+  Transformed train;
+  LinkExamples val, test;
+};
+
+/// Takes edges out of a graph at random, for a model to find. All edges between two nodes (both directions,
+/// parallel ones) go the same way, so that no part knows of another's; the fractions are of such pairs of
+/// nodes. Self-loops stay for training. Where the graph's structure is symmetric, `positive` has each pair in
+/// one direction, else every direction that has an edge, once; parallel edges count once. `negative` pairs
+/// have no edge in the whole graph in that direction, nor are they self-loops, and no two of all are equal;
+/// throws where the graph is too dense to have that many. Depends on the graph and the generator, not on the
+/// device.
+LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator);
+
+}  // namespace adj

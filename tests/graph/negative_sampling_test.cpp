@@ -1,0 +1,110 @@
+#include "../support.h"
+#include <adjoint/graph/negative_sampling.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Cell = std::pair<int32_t, int32_t>;  // source, target
+
+std::vector<Cell> cells_of(const EdgeIndex& edges) {
+  const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
+  std::vector<Cell> cells;
+  for (size_t e = 0; e < src.size(); ++e) cells.emplace_back(src[e], dst[e]);
+  return cells;
+}
+
+Graph random_graph(int32_t nodes, int64_t edges, Device device = {}) {
+  return Graph::from_coo(nodes, random_ints(edges, 0, nodes, device), random_ints(edges, 0, nodes, device));
+}
+
+/// Every pair but those of `edges`, and the diagonal unless asked for.
+std::set<Cell> free_cells(const Graph& graph, bool diagonal) {
+  std::set<Cell> free;
+  for (int32_t j = 0; j < graph.num_nodes(); ++j)
+    for (int32_t i = 0; i < graph.num_nodes(); ++i)
+      if (diagonal || i != j) free.insert({j, i});
+  for (const Cell& cell : cells_of(graph.edge_index())) free.erase(cell);
+  return free;
+}
+
+}  // namespace
+
+TEST_CASE("negative pairs have no edge, are no self-loops and are distinct, on sparse and dense graphs") {
+  for (Device device : devices())
+    for (const auto& [nodes, edges] : {std::pair{2, 0}, {5, 12}, {40, 100}, {40, 3000}, {300, 2000}})
+      for (bool self_loops : {false, true}) {
+        CAPTURE(device.str());
+        CAPTURE(edges);
+        const Graph graph = random_graph(nodes, edges, device);
+        const std::set<Cell> free = free_cells(graph, self_loops);
+        const auto all = static_cast<int64_t>(free.size());
+        for (int64_t count : {int64_t{0}, std::min<int64_t>(all, 7), all / 2, all}) {
+          Generator generator(3);
+          const EdgeIndex drawn = negative_sampling(graph, count, generator, {.self_loops = self_loops});
+          CHECK(drawn.src.device() == device);
+          const std::vector<Cell> cells = cells_of(drawn);
+          const std::set<Cell> distinct(cells.begin(), cells.end());
+          CHECK(static_cast<int64_t>(distinct.size()) == count);
+          CHECK(std::includes(free.begin(), free.end(), distinct.begin(), distinct.end()));
+        }
+        Generator generator(3);
+        CHECK_THROWS_WITH_AS((void)negative_sampling(graph, all + 1, generator, {.self_loops = self_loops}),
+                             doctest::Contains(fmt::format("only {} have no edge", all).c_str()), Error);
+      }
+}
+
+TEST_CASE("every pair without an edge is as likely as any other") {
+  const Graph graph = random_graph(9, 50);
+  const std::set<Cell> free = free_cells(graph, false);
+  for (bool repeated : {false, true}) {
+    std::map<Cell, int64_t> drawn;
+    Generator generator(11);
+    const int64_t each = repeated ? 3 : std::min<int64_t>(3, static_cast<int64_t>(free.size()));
+    const int64_t rounds = 4000;
+    for (int64_t round = 0; round < rounds; ++round)
+      for (const Cell& cell : cells_of(negative_sampling(graph, each, generator, {.repeated = repeated})))
+        ++drawn[cell];
+    const double expected = static_cast<double>(rounds * each) / static_cast<double>(free.size());
+    double chi2 = 0.0;
+    for (const Cell& cell : free) {
+      const double off = static_cast<double>(drawn[cell]) - expected;
+      chi2 += off * off / expected;
+    }
+    CHECK(drawn.size() == free.size());
+    CHECK(chi2 < 2.0 * static_cast<double>(free.size()) + 10.0);
+  }
+}
+
+TEST_CASE("what is drawn depends on graph and generator, not on device, edge order or threads") {
+  const Graph graph = random_graph(200, 3000);
+  const auto drawn = [](const Graph& from, uint64_t seed) {
+    Generator generator(seed);
+    return cells_of(negative_sampling(from, 500, generator));
+  };
+  const std::vector<Cell> first = drawn(graph, 1);
+  for (Device device : devices()) CHECK(drawn(graph.to(device), 1) == first);
+  const Threads one(1);
+  CHECK(drawn(graph, 1) == first);
+  CHECK(drawn(graph, 2) != first);
+}
+
+TEST_CASE("pairs of two sets of nodes, repeated pairs, and a graph without any free pair") {
+  const Relation relation = Relation::from_coo(2, 3, Tensor::from(std::vector<int32_t>{0, 0, 1}),
+                                               Tensor::from(std::vector<int32_t>{0, 1, 2}));
+  Generator generator(5);
+  const std::vector<Cell> cells = cells_of(negative_sampling(relation, 3, generator));
+  CHECK(std::set<Cell>(cells.begin(), cells.end()) == std::set<Cell>{{0, 2}, {1, 0}, {1, 1}});
+  CHECK(negative_sampling(relation, 50, generator, true).src.numel() == 50);
+  const Graph complete =
+      Graph::from_coo(2, Tensor::from(std::vector<int32_t>{0, 1}), Tensor::from(std::vector<int32_t>{1, 0}));
+  CHECK_THROWS_AS((void)negative_sampling(complete, 1, generator, {.repeated = true}), Error);
+  CHECK(negative_sampling(complete, 0, generator).src.numel() == 0);
+  CHECK(cells_of(negative_sampling(complete, 2, generator, {.self_loops = true})).size() == 2);
+  CHECK_THROWS_AS((void)negative_sampling(complete, -1, generator), Error);
+}

@@ -1,0 +1,136 @@
+#include "../support.h"
+#include <adjoint/graph/splits.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Cell = std::pair<int32_t, int32_t>;  // source, target
+
+std::vector<Cell> cells_of(const EdgeIndex& edges) {
+  const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
+  std::vector<Cell> cells;
+  for (size_t e = 0; e < src.size(); ++e) cells.emplace_back(src[e], dst[e]);
+  return cells;
+}
+
+/// The nodes of each edge, whatever its direction.
+std::set<Cell> pairs_of(const EdgeIndex& edges) {
+  std::set<Cell> pairs;
+  for (const auto& [a, b] : cells_of(edges)) pairs.insert({std::min(a, b), std::max(a, b)});
+  return pairs;
+}
+
+Graph random_graph(int32_t nodes, int64_t edges, Device device = {}) {
+  return Graph::from_coo(nodes, random_ints(edges, 0, nodes, device), random_ints(edges, 0, nodes, device),
+                         random_tensor({edges}, DType::f32, device));
+}
+
+bool disjoint(const std::set<Cell>& a, const std::set<Cell>& b) {
+  return std::none_of(a.begin(), a.end(), [&](const Cell& cell) { return b.contains(cell); });
+}
+
+}  // namespace
+
+TEST_CASE("a node split deals every node out once") {
+  for (Device device : devices())
+    for (int64_t n : {0, 1, 7, 1000}) {
+      Generator generator(1);
+      const NodeSplit split = random_node_split(n, {.val = 0.2, .test = 0.3}, generator, device);
+      CHECK(split.val.numel() == std::llround(0.2 * static_cast<double>(n)));
+      CHECK(split.test.numel() == std::llround(0.3 * static_cast<double>(n)));
+      std::vector<int32_t> all;
+      for (const Tensor& part : {split.train, split.val, split.test}) {
+        CHECK(part.device() == device);
+        const auto nodes = part.to_vector<int32_t>();
+        CHECK(std::is_sorted(nodes.begin(), nodes.end()));
+        all.insert(all.end(), nodes.begin(), nodes.end());
+      }
+      std::sort(all.begin(), all.end());
+      REQUIRE(static_cast<int64_t>(all.size()) == n);
+      for (size_t k = 0; k < all.size(); ++k) CHECK(all[k] == static_cast<int32_t>(k));
+    }
+  Generator one(1), same(1), other(2);
+  const Tensor first = random_node_split(500, {}, one).test;
+  CHECK(same_bits(first, random_node_split(500, {}, same).test));
+  CHECK(!same_bits(first, random_node_split(500, {}, other).test));
+  CHECK(random_node_split(10, {.val = 0.5, .test = 0.5}, one).train.numel() == 0);
+  CHECK_THROWS_AS((void)random_node_split(10, {.val = 0.6, .test = 0.5}, one), Error);
+  CHECK_THROWS_AS((void)random_node_split(10, {.val = -0.1, .test = 0.5}, one), Error);
+}
+
+TEST_CASE("a link split takes pairs of nodes out, both directions and parallel edges together") {
+  for (Device device : devices())
+    for (bool undirected : {false, true}) {
+      CAPTURE(undirected);
+      const Graph drawn = random_graph(60, 500, device);
+      const Graph graph = undirected ? Graph(to_undirected(drawn)) : drawn;
+      Generator generator(4);
+      const LinkSplit split = random_link_split(graph, {.val = 0.1, .test = 0.2}, generator);
+      const std::set<Cell> train = pairs_of(split.train.edge_index()), val = pairs_of(split.val.positive),
+                           test = pairs_of(split.test.positive);
+      CHECK(disjoint(train, val));
+      CHECK(disjoint(train, test));
+      CHECK(disjoint(val, test));
+      std::set<Cell> all = pairs_of(graph.edge_index()), loops;
+      for (const Cell& cell : all)
+        if (cell.first == cell.second) loops.insert(cell);
+      CHECK(std::includes(train.begin(), train.end(), loops.begin(), loops.end()));
+      const auto pairs = static_cast<double>(all.size() - loops.size());
+      CHECK(static_cast<int64_t>(val.size()) == std::llround(0.1 * pairs));
+      CHECK(static_cast<int64_t>(test.size()) == std::llround(0.2 * pairs));
+      CHECK(train.size() + val.size() + test.size() == all.size());
+
+      // What is listed: every direction that has an edge, once; one of them where the graph is symmetric.
+      std::set<Cell> directed;
+      for (const Cell& cell : cells_of(graph.edge_index())) directed.insert(cell);
+      for (const LinkExamples& part : {split.val, split.test}) {
+        const std::vector<Cell> cells = cells_of(part.positive);
+        const std::set<Cell> listed(cells.begin(), cells.end());
+        CHECK(listed.size() == cells.size());
+        size_t expected = 0;
+        const std::set<Cell> mine = pairs_of(part.positive);
+        for (const Cell& cell : directed)
+          expected += mine.contains({std::min(cell.first, cell.second), std::max(cell.first, cell.second)});
+        CHECK(cells.size() == (undirected ? mine.size() : expected));
+        for (const Cell& cell : cells) CHECK(directed.contains(cell));
+      }
+
+      // The negatives.
+      std::vector<Cell> negative = cells_of(split.val.negative);
+      CHECK(negative.size() == cells_of(split.val.positive).size());
+      const std::vector<Cell> more = cells_of(split.test.negative);
+      CHECK(more.size() == cells_of(split.test.positive).size());
+      negative.insert(negative.end(), more.begin(), more.end());
+      CHECK(std::set<Cell>(negative.begin(), negative.end()).size() == negative.size());
+      for (const Cell& cell : negative) CHECK((!directed.contains(cell) && cell.first != cell.second));
+
+      // Training edges keep their weights.
+      const std::vector<int32_t> from = split.train.edge_map.to_vector<int32_t>();
+      const std::vector<float> weight = graph.edge_weight().to_vector<float>(),
+                               kept = split.train.edge_weight().to_vector<float>();
+      for (size_t e = 0; e < from.size(); ++e) CHECK(kept[e] == weight[static_cast<size_t>(from[e])]);
+      CHECK(!undirected == !split.train.is_symmetric());
+    }
+}
+
+TEST_CASE("a link split depends on graph and generator, not on the device") {
+  const Graph graph = random_graph(80, 600);
+  const auto split = [&](Device device, uint64_t seed) {
+    Generator generator(seed);
+    return random_link_split(graph.to(device), {}, generator);
+  };
+  const LinkSplit first = split({}, 1);
+  for (Device device : devices()) {
+    const LinkSplit again = split(device, 1);
+    CHECK(same_bits(first.train.edge_map, again.train.edge_map));
+    CHECK(same_bits(first.test.positive.src, again.test.positive.src));
+    CHECK(same_bits(first.test.negative.dst, again.test.negative.dst));
+  }
+  CHECK(!same_bits(first.train.edge_map, split({}, 2).train.edge_map));
+}
