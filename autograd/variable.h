@@ -26,6 +26,8 @@ class Var {
   static Var parameter(Tensor value);
 
   explicit operator bool() const { return impl_ != nullptr; }
+  /// Equal for handles of one variable.
+  const void* id() const { return impl_.get(); }
   const Tensor& value() const;
   /// Likewise, and an absent tensor behind a default-constructed variable: what kernels take for an optional
   /// one.
