@@ -181,12 +181,12 @@ TEST_CASE("five steps of each optimizer equal torch's") {
     for (const char* name : {"sgd/plain", "sgd/momentum", "sgd/nesterov"}) {
       CAPTURE(name);
       const Reference ref(name, device);
-      optim::SgdOptions options;
+      optim::SGDOptions options;
       options.lr = ref.option("lr", -1.0);
       options.momentum = ref.option("momentum", 0.0);
       options.weight_decay = ref.option("weight_decay", 0.0);
       options.nesterov = ref.option("nesterov", 0.0) != 0.0;
-      compare_optimizer<optim::Sgd>(ref, options);
+      compare_optimizer<optim::SGD>(ref, options);
     }
     for (const char* name : {"adam/plain", "adam/decay", "adamw/decay"}) {
       CAPTURE(name);

@@ -11,7 +11,7 @@ using namespace adj::test;
 namespace {
 
 using AdamGroup = optim::Group<optim::AdamOptions>;
-using SgdGroup = optim::Group<optim::SgdOptions>;
+using SGDGroup = optim::Group<optim::SGDOptions>;
 
 std::map<std::string, Tensor> copied(const optim::Optimizer& optimizer) {
   std::map<std::string, Tensor> copy;
@@ -30,7 +30,7 @@ std::vector<double> both(double value) { return {value, value}; }
 TEST_CASE("each group has its own options") {
   for (Device device : devices()) {
     Var a = parameter(1.0, device), b = parameter(1.0, device), c = parameter(1.0, device);
-    optim::Sgd sgd({SgdGroup{{a, b}, {.lr = 0.5}}, SgdGroup{{c}, {.lr = 0.1, .weight_decay = 2.0}}});
+    optim::SGD sgd({SGDGroup{{a, b}, {.lr = 0.5}}, SGDGroup{{c}, {.lr = 0.1, .weight_decay = 2.0}}});
     CHECK(sgd.num_groups() == 2);
     CHECK(sgd.parameters().size() == 3);
     CHECK(sgd.learning_rate(0) == 0.5);
@@ -46,7 +46,7 @@ TEST_CASE("each group has its own options") {
 TEST_CASE("a step consumes the gradients, and passes over parameters without one") {
   for (Device device : devices()) {
     Var a = parameter(1.0, device), b = parameter(1.0, device);
-    optim::Sgd sgd({a, b}, {.lr = 0.5});
+    optim::SGD sgd({a, b}, {.lr = 0.5});
     sum(a).backward();
     sum(a).backward();  // gradients add up until the step
     sgd.step();
@@ -64,7 +64,7 @@ TEST_CASE("a step consumes the gradients, and passes over parameters without one
 TEST_CASE("the rate factor scales every group's rate as given at construction") {
   for (Device device : devices()) {
     Var a = parameter(0.0, device), b = parameter(0.0, device);
-    optim::Sgd sgd({SgdGroup{{a}, {.lr = 1.0}}, SgdGroup{{b}, {.lr = 0.5}}});
+    optim::SGD sgd({SGDGroup{{a}, {.lr = 1.0}}, SGDGroup{{b}, {.lr = 0.5}}});
     for (double factor : {0.5, 0.5, 0.1, 0.0, 1.0}) {
       sgd.set_rate_factor(factor);
       CHECK(sgd.rate_factor() == factor);
@@ -76,6 +76,41 @@ TEST_CASE("the rate factor scales every group's rate as given at construction") 
     CHECK(close(b.value(), both(-1.05), 1e-12));
     CHECK_THROWS_AS(sgd.set_rate_factor(-0.1), Error);
     CHECK_THROWS_AS(sgd.set_rate_factor(std::numeric_limits<double>::quiet_NaN()), Error);
+  }
+}
+
+TEST_CASE("set_lr replaces a group's own rate, under the factor") {
+  for (Device device : devices()) {
+    Var a = parameter(0.0, device), b = parameter(0.0, device);
+    optim::SGD sgd({SGDGroup{{a}, {.lr = 1.0}}, SGDGroup{{b}, {.lr = 0.5}}});
+    const auto step = [&] {
+      for (Var* p : {&a, &b}) p->set_grad(gradient(1.0, device));
+      sgd.step();
+    };
+    sgd.set_lr(0.25);
+    CHECK(sgd.learning_rate(0) == 0.25);
+    CHECK(sgd.learning_rate(1) == 0.25);
+    step();
+    sgd.set_rate_factor(0.5);
+    sgd.set_lr(0.5, 1);
+    CHECK(sgd.learning_rate(0) == 0.125);
+    CHECK(sgd.learning_rate(1) == 0.25);
+    step();
+    CHECK(close(a.value(), both(-0.375), 1e-12));
+    CHECK(close(b.value(), both(-0.5), 1e-12));
+
+    Var c = parameter(0.0, device), d = parameter(0.0, device);
+    optim::SGD other({SGDGroup{{c}, {.lr = 1.0}}, SGDGroup{{d}, {.lr = 0.5}}});
+    other.load_state(copied(sgd));
+    CHECK(other.learning_rate(0) == 0.125);
+    CHECK(other.learning_rate(1) == 0.25);
+    other.set_rate_factor(1.0);
+    CHECK(other.learning_rate(1) == 0.5);
+    sgd.set_lr(0.0);
+    step();
+    CHECK(close(a.value(), both(-0.375), 1e-12));
+    CHECK_THROWS_AS(sgd.set_lr(-0.1), Error);
+    CHECK_THROWS_AS(sgd.set_lr(std::numeric_limits<double>::infinity()), Error);
   }
 }
 
@@ -119,8 +154,9 @@ TEST_CASE("a state that does not fit is refused by name, and nothing is changed"
     CHECK(mentions(error_of([&] { adam.load_state(state); }), told));
     for (const auto& [name, tensor] : copied(adam)) CHECK(same_bits(tensor, good.at(name)));
     CHECK(adam.rate_factor() == 1.0);
+    CHECK(adam.learning_rate() == 1e-3);
   };
-  refused([](auto& state) { state.erase("0.0.second"); }, "expected 4");
+  refused([](auto& state) { state.erase("0.0.second"); }, "expected 5");
   refused(
       [](auto& state) {
         state.erase("0.0.second");
@@ -130,15 +166,17 @@ TEST_CASE("a state that does not fit is refused by name, and nothing is changed"
   refused([](auto& state) { state["0.0.first"] = Tensor::zeros({3}, DType::f64); }, "[3]");
   refused([](auto& state) { state["0.steps"] = Tensor::zeros({1}, DType::i32); }, "0.steps");
   refused([](auto& state) { state["rate_factor"] = Tensor::full({1}, -1.0, DType::f64); }, "-1");
+  refused([](auto& state) { state["0.lr"] = Tensor::full({1}, NAN, DType::f64); }, "nan");
 }
 
 TEST_CASE("an optimizer refuses parameters that cannot be trained") {
   const Var p = parameter(1.0);
-  CHECK(mentions(error_of([&] { optim::Sgd({Var(gradient(1.0))}); }), "takes no gradient"));
-  CHECK_THROWS_AS(optim::Sgd(std::vector<Var>{}), Error);
-  CHECK(mentions(error_of([&] { optim::Adam({AdamGroup{{p}, {}}, AdamGroup{{p}, {}}}); }), "two groups"));
+  CHECK(mentions(error_of([&] { optim::SGD({Var(gradient(1.0))}); }), "takes no gradient"));
+  CHECK_THROWS_AS(optim::SGD(std::vector<Var>{}), Error);
+  CHECK(mentions(error_of([&] { optim::Adam({AdamGroup{{p}, {}}, AdamGroup{{p}, {}}}); }), "stands twice"));
+  CHECK(mentions(error_of([&] { optim::Adam({p, p}); }), "stands twice"));
   Var q = parameter(1.0);
-  optim::Sgd sgd({q});
+  optim::SGD sgd({q});
   q.set_value(gradient(2.0));
   q.set_grad(gradient(1.0));
   CHECK(mentions(error_of([&] { sgd.step(); }), "given another value"));
@@ -146,7 +184,7 @@ TEST_CASE("an optimizer refuses parameters that cannot be trained") {
 
 TEST_CASE("a gradient's step is not recorded, and raises the parameter's version") {
   Var p = parameter(1.0);
-  optim::Sgd sgd({p});
+  optim::SGD sgd({p});
   const Var y = sum(p * p);
   p.set_grad(gradient(1.0));
   sgd.step();
