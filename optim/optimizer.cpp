@@ -143,8 +143,7 @@ Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm) {
   for (Var parameter : parameters) {
     if (!parameter.grad() || !seen.insert(parameter.value().storage_id()).second) continue;
     // Two leaves of one sum hold the same tensor as their gradient; it must not be scaled twice.
-    if (!parameter.grad().is_unique()) parameter.set_grad(parameter.grad().clone());
-    gradients.push_back(parameter.grad());
+    gradients.push_back(parameter.mutable_grad());
   }
   ADJ_CHECK(!gradients.empty(), "clip_grad_norm: no parameter has a gradient (call it after backward())");
   Tensor norm = Tensor::empty({1}, DType::f64, gradients[0].device());
