@@ -48,8 +48,8 @@ std::vector<std::pair<std::string, Tensor>> Module::state() const {
   return found;
 }
 
-void Module::load_state(const std::map<std::string, Tensor>& state) {
-  auto own = this->state();
+void Module::check_state(const std::map<std::string, Tensor>& state) const {
+  const auto own = this->state();
   for (const auto& [name, tensor] : own) {
     const auto it = state.find(name);
     ADJ_CHECK(it != state.end(), "load_state: {} is missing", name);
@@ -60,7 +60,11 @@ void Module::load_state(const std::map<std::string, Tensor>& state) {
   for (const auto& [name, tensor] : state)
     ADJ_CHECK(std::any_of(own.begin(), own.end(), [&](const auto& known) { return known.first == name; }),
               "load_state: the model has no {}", name);
-  for (auto& [name, tensor] : own) tensor.copy_(state.at(name));
+}
+
+void Module::load_state(const std::map<std::string, Tensor>& state) {
+  check_state(state);
+  for (auto& [name, tensor] : this->state()) tensor.copy_(state.at(name));
 }
 
 void Module::train(bool on) {

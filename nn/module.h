@@ -41,6 +41,8 @@ class Module {
   /// Overwrites parameters and buffers in place. Throws, naming the first culprit, unless `state` has exactly
   /// this module's names and shapes; then nothing was changed.
   void load_state(const std::map<std::string, Tensor>& state);
+  /// Throws what load_state() would.
+  void check_state(const std::map<std::string, Tensor>& state) const;
 
   /// Training mode (dropout draws, batch norm uses the batch), for this module and its children.
   void train(bool on = true);
