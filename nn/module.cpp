@@ -78,6 +78,15 @@ void Module::to(Device device) {
   for (const auto& [name, child] : children_) child->to(device);
 }
 
+void Module::to(DType dtype) {
+  ADJ_CHECK(is_floating(dtype), "module: to({}), expected float32, float64 or bfloat16", name_of(dtype));
+  visit("", [&](const std::string&, const Module& module) {
+    for (const auto& [name, var] : module.parameters_) var->set_value(var->value().to(dtype));
+    for (const auto& [name, tensor] : module.buffers_)
+      if (is_floating(tensor->dtype())) *tensor = tensor->to(dtype == DType::bf16 ? DType::f32 : dtype);
+  });
+}
+
 void Module::zero_grad() {
   for (Var& var : parameters()) var.zero_grad();
 }

@@ -48,7 +48,11 @@ class Module {
   void train(bool on = true);
   void eval() { train(false); }
   bool training() const { return training_; }
+  /// Parameters and buffers move, and gradients are dropped. An optimizer is made afterwards.
   void to(Device device);
+  /// Likewise, converted to float32, float64 or bfloat16. Under bfloat16 buffers are float32: a running
+  /// statistic moves by less than bfloat16's 2^-9 of itself, and would stand still.
+  void to(DType dtype);
   void zero_grad();
 
   /// One line: type and sizes ("GCNConv(1433 -> 16)").

@@ -34,9 +34,12 @@ void Optimizer::add_group(const std::vector<Var>& parameters, double learning_ra
               "optimizer: a parameter {} stands twice, in one group or in two", parameter.value().str());
     ADJ_CHECK(parameter.device() == device, "optimizer: a group's parameters are on {} and {}", device.str(),
               parameter.device().str());
-    kernels::UpdateSlot slot{parameter.value(), {}, {}, {}};
-    if (moments >= 1) slot.first = Tensor::zeros_like(parameter.value());
-    if (moments >= 2) slot.second = Tensor::zeros_like(parameter.value());
+    kernels::UpdateSlot slot{.parameter = parameter.value()};
+    const bool narrow = parameter.dtype() == DType::bf16;
+    const DType state = narrow ? DType::f32 : parameter.dtype();
+    if (moments >= 1) slot.first = Tensor::zeros(parameter.shape(), state, device);
+    if (moments >= 2) slot.second = Tensor::zeros(parameter.shape(), state, device);
+    if (narrow) slot.master = parameter.value().to(state);
     group.slots.push_back(slot);
   }
   group.base_state = Tensor::full({1}, learning_rate, DType::f64);
@@ -106,6 +109,7 @@ std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
       const kernels::UpdateSlot& slot = groups_[g].slots[i];
       if (slot.first) found.emplace_back(fmt::format("{}.{}.first", g, i), slot.first);
       if (slot.second) found.emplace_back(fmt::format("{}.{}.second", g, i), slot.second);
+      if (slot.master) found.emplace_back(fmt::format("{}.{}.master", g, i), slot.master);
     }
   }
   return found;

@@ -19,7 +19,9 @@ struct Group {
 };
 
 /// Common to all optimizers. Step count and learning rate live on the parameters' device, so that a captured
-/// step advances and a schedule reaches it.
+/// step advances and a schedule reaches it. Parameters in bfloat16 have their moments, and a master of which
+/// they are the rounding, in float32; weights that are loaded after the optimizer was made replace the
+/// masters.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -44,7 +46,8 @@ class Optimizer {
   double rate_factor() const { return factor_; }
   std::vector<Var> parameters() const;
 
-  /// Moments, step counts, learning rates and the factor by name. The tensors are the optimizer's own.
+  /// Moments, masters, step counts, learning rates and the factor by name. The tensors are the optimizer's
+  /// own.
   std::vector<std::pair<std::string, Tensor>> state() const;
   /// Throws, naming the first culprit, where names or shapes are not this optimizer's; then nothing was
   /// changed.

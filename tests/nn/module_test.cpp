@@ -142,6 +142,31 @@ TEST_CASE("moving a model moves parameters and buffers and keeps their values") 
   }
 }
 
+TEST_CASE("a model is converted: parameters, and buffers, which are never narrower than float32") {
+  for (Device device : devices()) {
+    Model model;
+    model.to(device);
+    const auto before = copied(model);
+    sum(model.scale).backward();
+    for (DType dtype : {DType::f64, DType::bf16, DType::f32}) {
+      CAPTURE(name_of(dtype));
+      model.to(dtype);
+      CHECK_FALSE(model.scale.grad());
+      for (const auto& [name, parameter] : model.named_parameters()) {
+        CAPTURE(name);
+        CHECK(parameter.dtype() == dtype);
+        CHECK(parameter.device() == device);
+        const Tensor expected = dtype == DType::f64 ? before.at(name) : before.at(name).to(DType::bf16);
+        CHECK(values(parameter.value()) == values(expected));
+      }
+      const Tensor& running = model.first.norm.running_var;
+      CHECK(running.dtype() == (dtype == DType::f64 ? dtype : DType::f32));
+      CHECK(values(running) == values(before.at("first.norm.running_var")));
+    }
+    CHECK(mentions(error_of([&] { model.to(DType::i32); }), "int32"));
+  }
+}
+
 TEST_CASE("zero_grad clears the gradients of all modules below") {
   Model model;
   sum(model.second.linear.weight).backward();
