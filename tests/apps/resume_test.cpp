@@ -148,6 +148,13 @@ TEST_CASE("a checkpoint of something else is refused, and stays") {
   write_small_dataset(other, 1, 2);
   CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
                    {c, "dataset", "3 classes", "2 classes"}));
+  Dataset relabelled = load_dataset(bench.data);  // the same name and counts
+  std::vector<int32_t> labels = relabelled.y.to_vector<int32_t>();
+  labels[0] = (labels[0] + 1) % 3;
+  relabelled.y = Tensor::from(labels);
+  save_dataset(relabelled, other);
+  CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
+                   {c, "dataset", "contents"}));
   CHECK(fails_with(bench.train({"--resume", bench.data}), 1,
                    {bench.data, "adjoint.graph", "adjoint.checkpoint"}));
   CHECK(fails_with(bench.train({"--resume", bench.folder.file("none.h5")}), 1, {"none.h5", "No such file"}));
