@@ -44,7 +44,8 @@ Dataset load_data(const Program& program, const Settings& settings, Device devic
 /// Refuses, before anything is trained, outputs that cannot be written or that would overwrite an input or
 /// each other.
 void check_outputs(Settings& settings) {
-  if (!settings.metrics.empty() && !MetricsFile::knows(settings.metrics))
+  if (!settings.metrics.empty() && !settings.metrics.ends_with(".csv") &&
+      !settings.metrics.ends_with(".jsonl"))
     throw UsageError(fmt::format("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", settings.metrics));
   if (!settings.plot.empty() && !settings.plot.ends_with(".svg"))
     throw UsageError(fmt::format("--plot: expected FILE.svg, got '{}'", settings.plot));
@@ -142,11 +143,9 @@ void train_with(const Program& program, CommandLine line) {
   Trainer trainer(program, line, data);
   if (!settings.resume.empty()) trainer.resume(settings.resume);
   log_info("{} on {}", trainer.model(), device.str());
-  std::unique_ptr<MetricsFile> metrics;
-  if (!settings.metrics.empty()) metrics = std::make_unique<MetricsFile>(settings.metrics);
-  trainer.run(metrics.get());
+  trainer.run();
 
-  if (metrics) metrics->commit();
+  if (!settings.metrics.empty()) write_metrics(settings.metrics, trainer.history());
   if (!settings.predict.empty())
     write_predictions(settings.predict, program.name, data.name, trainer.logits());
   if (!settings.plot.empty())

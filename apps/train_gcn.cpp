@@ -13,27 +13,24 @@ struct Gcn : nn::Module {
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
       const Activation activation = last || batch_norm ? Activation::none : Activation::relu;
-      convs.push_back(std::make_unique<nn::GCNConv>(widths[l], widths[l + 1], true, activation));
-      add(fmt::format("conv{}", l + 1), *convs.back());
-      if (last || !batch_norm) continue;
-      norms.push_back(std::make_unique<nn::BatchNorm>(widths[l + 1]));
-      add(fmt::format("norm{}", l + 1), *norms.back());
+      convs.add(widths[l], widths[l + 1], true, activation);
+      if (!last && batch_norm) norms.add(widths[l + 1]);
     }
   }
 
   Var operator()(const Graph& graph, const Features& features) {
     const float before = norms.empty() ? p : 0.0f;
-    Var x = (*convs[0])(graph, dropout(features, before));
+    Var x = convs[0](graph, dropout(features, before));
     for (size_t l = 0; l < convs.size(); ++l) {
-      if (l > 0) x = (*convs[l])(graph, dropout(x, before));
-      if (l < norms.size()) x = (*norms[l])(x, {.activation = Activation::relu, .dropout = p});
+      if (l > 0) x = convs[l](graph, dropout(x, before));
+      if (l < norms.size()) x = norms[l](x, {.activation = Activation::relu, .dropout = p});
     }
     return x;
   }
 
   float p;
-  std::vector<std::unique_ptr<nn::GCNConv>> convs;
-  std::vector<std::unique_ptr<nn::BatchNorm>> norms;
+  nn::ModuleList<nn::GCNConv> convs{this, "convs"};
+  nn::ModuleList<nn::BatchNorm> norms{this, "norms"};
 };
 
 /// Adam; weight decay on all convolutions but the last, which for two layers is Kipf & Welling's choice.
@@ -41,10 +38,10 @@ std::unique_ptr<optim::Optimizer> make_adam(Gcn& model, double lr, double weight
   optim::Group<optim::AdamOptions> decayed{{}, {.lr = lr, .weight_decay = weight_decay}};
   optim::Group<optim::AdamOptions> free{{}, {.lr = lr}};
   for (auto& conv : model.convs)
-    for (const Var& parameter : conv->parameters())
-      (conv == model.convs.back() ? free : decayed).parameters.push_back(parameter);
+    for (const Var& parameter : conv.parameters())
+      (&conv == &model.convs.back() ? free : decayed).parameters.push_back(parameter);
   for (auto& norm : model.norms)
-    for (const Var& parameter : norm->parameters()) free.parameters.push_back(parameter);
+    for (const Var& parameter : norm.parameters()) free.parameters.push_back(parameter);
   if (decayed.parameters.empty()) return std::make_unique<optim::Adam>(std::vector{free});
   return std::make_unique<optim::Adam>(std::vector{decayed, free});
 }
@@ -59,7 +56,7 @@ int main(int argc, char** argv) {
   program.check = [&] { apps::expect_one_of("norm", norm, {"none", "batch"}); };
   program.make = [&](const Dataset& data, const apps::Settings& settings) {
     const std::vector<int64_t> widths = apps::widths_of(data, settings);
-    auto model = std::make_unique<Gcn>(widths, settings.dropout, norm == "batch");
+    auto model = std::make_unique<nn::Model<Gcn>>(widths, settings.dropout, norm == "batch");
     model->to(data.device());
     apps::Training training;
     training.name = fmt::format("GCN {}{}", apps::dashed(widths), norm == "batch" ? " batch-norm" : "");

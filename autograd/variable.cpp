@@ -4,13 +4,22 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
+#include <algorithm>
 #include <atomic>
 #include <queue>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace adj {
 
 namespace detail {
+
+/// Who is told when a leaf's gradient is ready.
+struct GradientHooks {
+  std::vector<std::pair<uint64_t, std::function<void(const Tensor&)>>> functions;
+  uint64_t next = 1;
+};
 
 /// Where the gradient of one variable collects, and the op that will take it on from there. Ops refer to
 /// their inputs' slots and not to the inputs, so that a value nobody saved is freed as soon as the program
@@ -20,6 +29,9 @@ struct GradientSlot {
   Shape shape;
   Tensor gradient;
   std::shared_ptr<Node> node;  // null for a leaf
+  Tensor place;                // where the gradient must stand, if that was asked for
+  std::shared_ptr<GradientHooks> hooks;
+  uint64_t contributions = 0;  // so far, of all passes
 };
 
 struct VarImpl {
@@ -50,6 +62,7 @@ namespace {
 thread_local bool no_grad = false;
 thread_local const char* op_going_backward = "";
 std::atomic<uint64_t> next_number{0};
+std::atomic<int64_t> hooks_in_force{0};
 }  // namespace
 
 }  // namespace detail
@@ -136,21 +149,132 @@ void Var::set_grad(Tensor grad) {
   ADJ_CHECK(grad && grad.shape() == shape() && grad.dtype() == dtype() && grad.device() == device(),
             "set_grad: gradient {} for a value {}", grad.str(), value().str());
   detail::remember_gradient(impl_->slot);
-  impl_->slot->gradient = std::move(grad);
+  Tensor& place = impl_->slot->place;
+  if (place && grad.raw_data() != place.raw_data()) place.copy_(grad);
+  impl_->slot->gradient = place ? place : std::move(grad);
 }
 void Var::zero_grad() {
   if (!impl_) return;
   detail::remember_gradient(impl_->slot);
   impl_->slot->gradient = {};
 }
+Tensor Var::mutable_grad() {
+  const Tensor& gradient = grad();
+  if (gradient && !gradient.is_unique() && !impl_->slot->place) {
+    detail::remember_gradient(impl_->slot);
+    impl_->slot->gradient = gradient.clone();
+  }
+  return impl_->slot->gradient;
+}
+void Var::collect_grad_in(Tensor place) {
+  ADJ_CHECK(requires_grad() && !impl_->slot->node, "collect_grad_in: only a leaf collects a gradient");
+  ADJ_CHECK(!place || (place.shape() == shape() && place.dtype() == dtype() && place.device() == device()),
+            "collect_grad_in: a place {} for a value {}", place.str(), value().str());
+  GradientSlot& slot = *impl_->slot;
+  ADJ_CHECK(!place || !slot.place, "collect_grad_in: the gradient of {} collects in another place already",
+            value().str());
+  if (place && slot.gradient) place.copy_(slot.gradient);
+  if (slot.gradient) detail::remember_gradient(impl_->slot);
+  if (slot.gradient) slot.gradient = place ? place : slot.gradient.clone();
+  slot.place = std::move(place);
+}
 void Var::set_value(Tensor value) {
   ADJ_CHECK(impl_ && !impl_->slot->node, "set_value: only a leaf can be given another value");
+  const Tensor& place = impl_->slot->place;
+  ADJ_CHECK(!place || (place.shape() == value.shape() && place.dtype() == value.dtype() &&
+                       place.device() == value.device()),
+            "set_value: {} for a variable whose gradient collects in {}", value.str(), place.str());
   detail::remember_gradient(impl_->slot);
   impl_->slot->shape = value.shape();
   impl_->slot->gradient = {};
   impl_->value = std::move(value);
 }
 Var Var::detach() const { return Var(value()); }
+
+GradientHook Var::on_gradient(std::function<void(const Tensor&)> f) const {
+  ADJ_CHECK(requires_grad() && !impl_->slot->node, "on_gradient: only a leaf collects a gradient");
+  auto& hooks = impl_->slot->hooks;
+  if (!hooks) hooks = std::make_shared<detail::GradientHooks>();
+  GradientHook hook;
+  hook.hooks_ = hooks;
+  hook.number_ = hooks->next++;
+  hooks->functions.emplace_back(hook.number_, std::move(f));
+  ++detail::hooks_in_force;
+  return hook;
+}
+
+void GradientHook::remove() noexcept {
+  if (!hooks_) return;
+  std::erase_if(hooks_->functions, [this](const auto& f) { return f.first == number_; });
+  hooks_.reset();
+  --detail::hooks_in_force;
+}
+
+namespace {
+
+/// Tells, in one backward pass, the leaves that somebody waits for when their last contribution has arrived:
+/// counts how often each is an input of the ops that the pass can reach, and down again as it goes by them.
+/// An op that no gradient reaches is gone by when one recorded before it is.
+class ReadyLeaves {
+ public:
+  explicit ReadyLeaves(const std::shared_ptr<GradientSlot>& root) {
+    if (detail::hooks_in_force == 0) return;
+    expect(*root);
+    std::vector<Node*> pending{root->node.get()};
+    std::unordered_set<const Node*> seen{nullptr};
+    while (!pending.empty()) {
+      Node* node = pending.back();
+      pending.pop_back();
+      if (!seen.insert(node).second) continue;
+      ahead_.push_back(node);
+      for (const auto& input : node->inputs) {
+        if (!input || !input->required) continue;
+        expect(*input);
+        pending.push_back(input->node.get());
+      }
+    }
+    if (leaves_.empty()) ahead_.clear();
+    const auto later = [](const Node* a, const Node* b) { return a->number > b->number; };
+    std::sort(ahead_.begin(), ahead_.end(), later);
+  }
+
+  /// The root itself has got its gradient.
+  void begin(GradientSlot& root) { arrive(root); }
+  /// The pass has gone by all ops whose number is this or higher.
+  void go_by(uint64_t number) {
+    while (next_ < ahead_.size() && ahead_[next_]->number >= number) arrive_all(*ahead_[next_++]);
+  }
+
+ private:
+  struct Expected {
+    int64_t uses = 0;
+    uint64_t contributions_before = 0;
+  };
+
+  void expect(const GradientSlot& slot) {
+    if (slot.node || !slot.hooks || slot.hooks->functions.empty()) return;
+    Expected& leaf = leaves_[&slot];
+    ++leaf.uses;
+    leaf.contributions_before = slot.contributions;
+  }
+  void arrive_all(const Node& node) {
+    for (const auto& input : node.inputs)
+      if (input) arrive(*input);
+  }
+  void arrive(const GradientSlot& slot) {
+    if (leaves_.empty() || slot.node) return;
+    const auto leaf = leaves_.find(&slot);
+    if (leaf == leaves_.end() || --leaf->second.uses > 0) return;
+    if (slot.contributions == leaf->second.contributions_before) return;
+    for (const auto& [number, f] : slot.hooks->functions) f(slot.gradient);
+  }
+
+  std::unordered_map<const GradientSlot*, Expected> leaves_;
+  std::vector<Node*> ahead_;  // of the pass, the one recorded last first
+  size_t next_ = 0;
+};
+
+}  // namespace
 
 void Var::backward() const {
   ADJ_CHECK(value().numel() == 1, "backward: expected a scalar, got shape {} (or give a seed gradient)",
@@ -164,19 +288,22 @@ void Var::backward(Tensor seed) const {
             "backward: seed gradient {} for a value {}", seed.str(), value().str());
   const NoGrad nothing_is_recorded;
   std::vector<std::shared_ptr<GradientSlot>> root{impl_->slot};
+  ReadyLeaves leaves(root[0]);
   Gradients(root).add(0, std::move(seed));
-  if (!impl_->slot->node) return;
+  leaves.begin(*root[0]);
+  if (!root[0]->node) return;
 
   const auto earlier = [](const auto& a, const auto& b) { return a->number < b->number; };
   std::priority_queue<std::shared_ptr<Node>, std::vector<std::shared_ptr<Node>>, decltype(earlier)> ready(
       earlier);
-  ready.push(impl_->slot->node);
+  ready.push(root[0]->node);
   const Node* previous = nullptr;
   while (!ready.empty()) {
     const std::shared_ptr<Node> node = ready.top();
     ready.pop();
     if (node.get() == previous) continue;  // reached by several paths
     previous = node.get();
+    leaves.go_by(node->number + 1);
     ADJ_CHECK(node->backward != nullptr, "backward: {} was passed already and its saved tensors are gone",
               node->name);
     Tensor dy = std::move(node->output->gradient);
@@ -190,9 +317,11 @@ void Var::backward(Tensor seed) const {
       detail::op_going_backward = node->name;
       backward(std::move(dy), gradients);
     }
+    leaves.go_by(node->number);
     for (const auto& input : node->inputs)
       if (input && input->node && input->gradient) ready.push(input->node);
   }
+  leaves.go_by(0);
 }
 
 const Tensor& Saved::get() const {
@@ -209,13 +338,15 @@ void Gradients::add(size_t input, Tensor gradient) {
   GradientSlot& slot = *inputs_[input];
   ADJ_CHECK(gradient.shape() == slot.shape, "backward: gradient {} for a value of shape {}", gradient.str(),
             slot.shape.str());
+  ++slot.contributions;
   if (!slot.gradient) {
     detail::remember_gradient(inputs_[input]);
-    slot.gradient = std::move(gradient);
+    if (slot.place) slot.place.copy_(gradient);
+    slot.gradient = slot.place ? slot.place : std::move(gradient);
     return;
   }
   // Another variable may hold the same tensor as its gradient: only an unshared one is added to in place.
-  Tensor sum = reuse(slot.gradient);
+  Tensor sum = slot.place ? slot.place : reuse(slot.gradient);
   kernels::linear_combination({.alpha = 1.0, .a = slot.gradient, .beta = 1.0, .b = gradient, .y = sum});
   if (!sum.shares_storage_with(slot.gradient)) detail::remember_gradient(inputs_[input]);
   slot.gradient = std::move(sum);

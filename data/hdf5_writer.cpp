@@ -1,15 +1,9 @@
+#include <adjoint/core/file.h>
 #include <adjoint/data/detail/hdf5_capture.h>
 #include <adjoint/data/detail/hdf5_handle.h>
 #include <adjoint/data/hdf5_file.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 // The file is made in memory, by HDF5's core driver, and then written by plain calls of the system: a full
 // disk is then an error with a reason, where HDF5 would be left with a file that it can neither write nor
@@ -41,64 +35,6 @@ hid_t file_type(DType dtype) {
       break;
   }
   return -1;
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
-
-bool write_all(int descriptor, const std::vector<char>& bytes) {
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t wrote = ::write(descriptor, bytes.data() + done, bytes.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    done += static_cast<size_t>(wrote);
-  }
-  return true;
-}
-
-/// A symbolic link stays one: what it points to is replaced.
-std::filesystem::path resolve(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-  return error ? std::filesystem::path(path) : target;
-}
-
-/// Puts `bytes` in the place of `path` in one step, durably.
-void replace_file(const std::string& path, const std::vector<char>& bytes) {
-  static std::atomic<unsigned> count{0};
-  const std::filesystem::path target = resolve(path);
-  const std::filesystem::path folder =
-      target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
-  const std::string temporary =
-      (folder / fmt::format(".{}.{}-{}.tmp", target.filename().string(), getpid(), ++count)).string();
-  std::error_code error;
-  if (std::filesystem::is_directory(target, error)) data_fail("{}: a folder, expected a file", path);
-
-  const auto give_up = [&](const char* what) {
-    const std::string reason = std::strerror(errno);
-    ::unlink(temporary.c_str());
-    data_fail("{}: cannot {}: {}", path, what, reason);
-  };
-  {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (file.get() < 0) data_fail("{}: cannot write in its folder: {}", path, std::strerror(errno));
-    if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) give_up("write");
-  }
-  if (::rename(temporary.c_str(), target.c_str()) != 0) give_up("replace");
-  const Descriptor entry(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (entry.get() >= 0) (void)::fsync(entry.get());
 }
 
 }  // namespace
@@ -226,7 +162,7 @@ void H5Writer::commit() {
       impl_->fail("image in memory");
     impl_->file.reset();
   }
-  replace_file(impl_->path, image);
+  replace_file(impl_->path, {image.data(), image.size()});
 }
 
 }  // namespace adj

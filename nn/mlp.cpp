@@ -8,15 +8,13 @@ MLP::MLP(const std::vector<int64_t>& widths, float dropout) : dropout_(dropout) 
   (void)DropoutRule::of(dropout);
   for (size_t i = 0; i + 1 < widths.size(); ++i) {
     const bool last = i + 2 == widths.size();
-    layers_.push_back(
-        std::make_unique<Linear>(widths[i], widths[i + 1], true, last ? Activation::none : Activation::relu));
-    add(*layers_.back());
+    layers_.add(widths[i], widths[i + 1], true, last ? Activation::none : Activation::relu);
   }
 }
 
 // The rest of the pass, from `layer` on.
 Var MLP::from(size_t layer, Var y) const {
-  for (; layer < layers_.size(); ++layer) y = (*layers_[layer])(dropout(y, dropout_));
+  for (; layer < layers_.size(); ++layer) y = layers_[layer](dropout(y, dropout_));
   return y;
 }
 

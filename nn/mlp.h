@@ -2,7 +2,6 @@
 
 #include <adjoint/nn/linear.h>
 
-#include <memory>
 #include <vector>
 
 namespace adj::nn {
@@ -12,14 +11,14 @@ namespace adj::nn {
 class MLP : public Module {
  public:
   explicit MLP(const std::vector<int64_t>& widths, float dropout = 0.0f);
-  Var operator()(const Var& x) const { return from(1, (*layers_[0])(dropout(x, dropout_))); }
-  Var operator()(const Features& x) const { return from(1, (*layers_[0])(dropout(x, dropout_))); }
+  Var operator()(const Var& x) const { return from(1, layers_[0](dropout(x, dropout_))); }
+  Var operator()(const Features& x) const { return from(1, layers_[0](dropout(x, dropout_))); }
   std::string describe() const override { return "MLP"; }
 
  private:
   Var from(size_t layer, Var y) const;
 
-  std::vector<std::unique_ptr<Linear>> layers_;
+  ModuleList<Linear> layers_{this, "layers"};
   float dropout_;
 };
 

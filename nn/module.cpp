@@ -1,8 +1,14 @@
 #include <adjoint/nn/module.h>
 
 #include <algorithm>
+#include <set>
 
 namespace adj::nn {
+
+Module::~Module() {
+  if (parent_ != nullptr) std::erase_if(parent_->children_, [&](const auto& c) { return c.second == this; });
+  for (const auto& [name, child] : children_) child->parent_ = nullptr;  // it was told to outlive its parent
+}
 
 // Calls f(prefix, module) for this module and all below it.
 template <class F>
@@ -13,8 +19,10 @@ void Module::visit(const std::string& prefix, F&& f) const {
 
 std::vector<std::pair<std::string, Var>> Module::named_parameters() const {
   std::vector<std::pair<std::string, Var>> found;
+  std::set<const void*> seen;
   visit("", [&](const std::string& prefix, const Module& module) {
-    for (const auto& [name, var] : module.parameters_) found.emplace_back(prefix + name, *var);
+    for (const auto& [name, var] : module.parameters_)
+      if (seen.insert(var->id()).second) found.emplace_back(prefix + name, *var);
   });
   return found;
 }
@@ -40,8 +48,8 @@ std::vector<std::pair<std::string, Tensor>> Module::state() const {
   return found;
 }
 
-void Module::load_state(const std::map<std::string, Tensor>& state) {
-  auto own = this->state();
+void Module::check_state(const std::map<std::string, Tensor>& state) const {
+  const auto own = this->state();
   for (const auto& [name, tensor] : own) {
     const auto it = state.find(name);
     ADJ_CHECK(it != state.end(), "load_state: {} is missing", name);
@@ -52,7 +60,11 @@ void Module::load_state(const std::map<std::string, Tensor>& state) {
   for (const auto& [name, tensor] : state)
     ADJ_CHECK(std::any_of(own.begin(), own.end(), [&](const auto& known) { return known.first == name; }),
               "load_state: the model has no {}", name);
-  for (auto& [name, tensor] : own) tensor.copy_(state.at(name));
+}
+
+void Module::load_state(const std::map<std::string, Tensor>& state) {
+  check_state(state);
+  for (auto& [name, tensor] : this->state()) tensor.copy_(state.at(name));
 }
 
 void Module::train(bool on) {
@@ -64,6 +76,15 @@ void Module::to(Device device) {
   for (const auto& [name, var] : parameters_) var->set_value(var->value().to(device));
   for (const auto& [name, tensor] : buffers_) *tensor = tensor->to(device);
   for (const auto& [name, child] : children_) child->to(device);
+}
+
+void Module::to(DType dtype) {
+  ADJ_CHECK(is_floating(dtype), "module: to({}), expected float32, float64 or bfloat16", name_of(dtype));
+  visit("", [&](const std::string&, const Module& module) {
+    for (const auto& [name, var] : module.parameters_) var->set_value(var->value().to(dtype));
+    for (const auto& [name, tensor] : module.buffers_)
+      if (is_floating(tensor->dtype())) *tensor = tensor->to(dtype == DType::bf16 ? DType::f32 : dtype);
+  });
 }
 
 void Module::zero_grad() {
@@ -81,20 +102,37 @@ std::string Module::str() const {
   return text;
 }
 
+void Module::check_new(const std::string& name, const void* member) const {
+  ADJ_CHECK(!name.empty() && name.find_first_of("./") == std::string::npos,
+            "module: expected a name without '.' and '/', got '{}'", name);
+  const auto check = [&](const auto& registered) {
+    for (const auto& [taken, other] : registered) {
+      ADJ_CHECK(taken != name, "module: two members are named '{}'", name);
+      ADJ_CHECK(other != member, "module: the member '{}' is registered again, as '{}'", taken, name);
+    }
+  };
+  check(parameters_);
+  check(buffers_);
+  check(children_);
+}
+
 void Module::add_parameter(std::string name, Var& member, Tensor value) {
+  check_new(name, &member);
   member = Var::parameter(std::move(value));
   parameters_.emplace_back(std::move(name), &member);
 }
 
 void Module::add_buffer(std::string name, Tensor& member, Tensor value) {
+  check_new(name, &member);
   member = std::move(value);
   buffers_.emplace_back(std::move(name), &member);
 }
 
 void Module::add_child(std::string name, Module& child) {
-  for (const auto& [taken, other] : children_)
-    ADJ_CHECK(taken != name, "module: two children are named '{}'", name);
+  check_new(name, &child);
   children_.emplace_back(std::move(name), &child);
+  child.parent_ = this;
+  if (child.training_ != training_) child.train(training_);
 }
 
 }  // namespace adj::nn

@@ -12,23 +12,23 @@ class BatchNorm : public Module {
  public:
   explicit BatchNorm(int64_t features, double eps = 1e-5, double momentum = 0.1);
   Var operator()(const Var& x, const NormEpilogue& epilogue = {});
-  std::string describe() const override { return fmt::format("BatchNorm({})", gamma.size(0)); }
+  std::string describe() const override { return fmt::format("BatchNorm({})", weight.size(0)); }
 
-  Var gamma, beta;            ///< [features]
-  RunningStatistics running;  ///< [features] each
+  Var weight, bias;                  ///< γ and β, [features]
+  Tensor running_mean, running_var;  ///< [features] each
 
  private:
-  double eps_;
+  double eps_, momentum_;
 };
 
 /// Layer norm over the features of each node (Ba et al. 2016).
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(int64_t features, double eps = 1e-5);
-  Var operator()(const Var& x) const { return layer_norm(x, gamma, beta, eps_); }
-  std::string describe() const override { return fmt::format("LayerNorm({})", gamma.size(0)); }
+  Var operator()(const Var& x) const { return layer_norm(x, weight, bias, eps_); }
+  std::string describe() const override { return fmt::format("LayerNorm({})", weight.size(0)); }
 
-  Var gamma, beta;  ///< [features]
+  Var weight, bias;  ///< γ and β, [features]
 
  private:
   double eps_;

@@ -8,7 +8,8 @@ namespace adj::optim {
 namespace {
 
 constexpr const char* kFormat = "adjoint.checkpoint";
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
+constexpr const char* kDType = "dtype";
 
 const std::string& fact_text(const Checkpoint& checkpoint, const std::string& fact) {
   const auto found = checkpoint.facts.find(fact);
@@ -36,6 +37,20 @@ std::map<std::string, Tensor> Checkpoint::with_prefix(const std::string& prefix)
 }
 
 int64_t Checkpoint::integer(const std::string& fact) const { return parse<int64_t>(*this, fact); }
+int64_t Checkpoint::integer(const std::string& fact, int64_t low, int64_t high) const {
+  const int64_t value = integer(fact);
+  if (value < low || value > high)
+    data_fail("{}: facts@{}: {}, expected {} to {}", path, fact, value, low, high);
+  return value;
+}
+std::vector<double> Checkpoint::table(const std::string& name, int64_t columns) const {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) data_fail("{}: tensors/{}: missing", path, name);
+  const Tensor& tensor = found->second;
+  if (tensor.dims() != 2 || tensor.size(1) != columns || tensor.dtype() != DType::f64)
+    data_fail("{}: tensors/{}: {}, expected [*, {}] float64", path, name, tensor.str(), columns);
+  return tensor.to_vector<double>();
+}
 double Checkpoint::number(const std::string& fact) const { return parse<double>(*this, fact); }
 void Checkpoint::set(const std::string& fact, int64_t value) { facts[fact] = fmt::format("{}", value); }
 // The shortest text that reads back to the same bits.
@@ -47,7 +62,12 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
   file.attribute("", "version", kVersion);
   file.attribute("", "program", checkpoint.program);
   for (const auto& [fact, text] : checkpoint.facts) file.attribute("facts", fact, text);
-  for (const auto& [name, tensor] : checkpoint.tensors) file.write("tensors/" + name, tensor);
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    // HDF5 has no bfloat16; every one is a float32.
+    const bool narrow = tensor.dtype() == DType::bf16;
+    file.write("tensors/" + name, narrow ? tensor.to(DType::f32) : tensor);
+    if (narrow) file.attribute("tensors/" + name, kDType, std::string(name_of(DType::bf16)));
+  }
   file.commit();
 }
 
@@ -64,9 +84,14 @@ Checkpoint load_checkpoint(const std::string& path, const std::string& program) 
     file.fail("attribute program", "written by {}, expected {}", checkpoint.program, program);
   for (const std::string& fact : file.attributes("facts"))
     checkpoint.facts.emplace(fact, file.text("facts", fact));
-  for (const std::string& name : file.children("tensors"))
-    checkpoint.tensors.emplace(
-        name, file.tensor("tensors/" + name, {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8}));
+  for (const std::string& name : file.children("tensors")) {
+    const std::string at = "tensors/" + name;
+    Tensor tensor = file.tensor(at, {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8});
+    for (const std::string& attribute : file.attributes(at))
+      if (attribute == kDType && file.text(at, attribute) == name_of(DType::bf16))
+        tensor = tensor.to(DType::bf16);
+    checkpoint.tensors.emplace(name, std::move(tensor));
+  }
   return checkpoint;
 }
 

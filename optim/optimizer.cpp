@@ -5,6 +5,20 @@
 
 namespace adj::optim {
 
+namespace {
+
+void check_factor(std::string_view op, double factor) {
+  ADJ_CHECK(std::isfinite(factor) && factor >= 0.0, "{}: expected a rate factor of 0 or more, got {}", op,
+            factor);
+}
+
+void check_rate(std::string_view op, double rate) {
+  ADJ_CHECK(std::isfinite(rate) && rate >= 0.0, "{}: expected a learning rate of 0 or more, got {}", op,
+            rate);
+}
+
+}  // namespace
+
 void Optimizer::add_group(const std::vector<Var>& parameters, double learning_rate, int moments) {
   ADJ_CHECK(!parameters.empty(), "optimizer: a group has no parameters");
   ADJ_CHECK(std::isfinite(learning_rate) && learning_rate > 0.0,
@@ -16,17 +30,19 @@ void Optimizer::add_group(const std::vector<Var>& parameters, double learning_ra
   for (const Var& parameter : parameters) {
     ADJ_CHECK(parameter.requires_grad(), "optimizer: a parameter {} takes no gradient",
               parameter.value().str());
-    for (const GroupState& other : groups_)
-      for (const Var& taken : other.parameters)
-        ADJ_CHECK(taken.value().storage_id() != parameter.value().storage_id(),
-                  "optimizer: a parameter {} stands in two groups", parameter.value().str());
+    ADJ_CHECK(taken_.insert(parameter.value().storage_id()).second,
+              "optimizer: a parameter {} stands twice, in one group or in two", parameter.value().str());
     ADJ_CHECK(parameter.device() == device, "optimizer: a group's parameters are on {} and {}", device.str(),
               parameter.device().str());
-    kernels::UpdateSlot slot{parameter.value(), {}, {}, {}};
-    if (moments >= 1) slot.first = Tensor::zeros_like(parameter.value());
-    if (moments >= 2) slot.second = Tensor::zeros_like(parameter.value());
+    kernels::UpdateSlot slot{.parameter = parameter.value()};
+    const bool narrow = parameter.dtype() == DType::bf16;
+    const DType state = narrow ? DType::f32 : parameter.dtype();
+    if (moments >= 1) slot.first = Tensor::zeros(parameter.shape(), state, device);
+    if (moments >= 2) slot.second = Tensor::zeros(parameter.shape(), state, device);
+    if (narrow) slot.master = parameter.value().to(state);
     group.slots.push_back(slot);
   }
+  group.base_state = Tensor::full({1}, learning_rate, DType::f64);
   group.rate = Tensor::full({1}, learning_rate, DType::f64, device);
   group.steps = Tensor::zeros({1}, DType::i64, device);
   groups_.push_back(std::move(group));
@@ -56,9 +72,21 @@ void Optimizer::zero_grad() {
     for (Var& parameter : group.parameters) parameter.zero_grad();
 }
 
+void Optimizer::set_lr(double lr) {
+  for (size_t g = 0; g < groups_.size(); ++g) set_lr(lr, g);
+}
+
+void Optimizer::set_lr(double lr, size_t g) {
+  check_rate("optimizer", lr);
+  GroupState& group = groups_.at(g);
+  if (lr == group.base_rate) return;
+  group.base_rate = lr;
+  group.base_state.fill_(lr);
+  group.rate.fill_(lr * factor_);
+}
+
 void Optimizer::set_rate_factor(double factor) {
-  ADJ_CHECK(std::isfinite(factor) && factor >= 0.0, "optimizer: expected a rate factor of 0 or more, got {}",
-            factor);
+  check_factor("optimizer", factor);
   if (factor == factor_) return;
   factor_ = factor;
   factor_state_.fill_(factor);
@@ -75,11 +103,13 @@ std::vector<Var> Optimizer::parameters() const {
 std::vector<std::pair<std::string, Tensor>> Optimizer::state() const {
   std::vector<std::pair<std::string, Tensor>> found{{"rate_factor", factor_state_}};
   for (size_t g = 0; g < groups_.size(); ++g) {
+    found.emplace_back(fmt::format("{}.lr", g), groups_[g].base_state);
     found.emplace_back(fmt::format("{}.steps", g), groups_[g].steps);
     for (size_t i = 0; i < groups_[g].slots.size(); ++i) {
       const kernels::UpdateSlot& slot = groups_[g].slots[i];
       if (slot.first) found.emplace_back(fmt::format("{}.{}.first", g, i), slot.first);
       if (slot.second) found.emplace_back(fmt::format("{}.{}.second", g, i), slot.second);
+      if (slot.master) found.emplace_back(fmt::format("{}.{}.master", g, i), slot.master);
     }
   }
   return found;
@@ -97,10 +127,15 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
               name_of(it->second.dtype()), tensor.shape().str(), name_of(tensor.dtype()));
   }
   const double factor = state.at("rate_factor").item();
-  ADJ_CHECK(std::isfinite(factor) && factor >= 0.0,
-            "optimizer state: expected a rate factor of 0 or more, got {}", factor);
+  check_factor("optimizer state", factor);
+  std::vector<double> rates;
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    rates.push_back(state.at(fmt::format("{}.lr", g)).item());
+    check_rate("optimizer state", rates.back());
+  }
   for (auto& [name, tensor] : own)
-    if (name != "rate_factor") tensor.copy_(state.at(name));
+    if (name != "rate_factor" && !name.ends_with(".lr")) tensor.copy_(state.at(name));
+  for (size_t g = 0; g < groups_.size(); ++g) set_lr(rates[g], g);
   set_rate_factor(factor);
 }
 
@@ -112,8 +147,7 @@ Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm) {
   for (Var parameter : parameters) {
     if (!parameter.grad() || !seen.insert(parameter.value().storage_id()).second) continue;
     // Two leaves of one sum hold the same tensor as their gradient; it must not be scaled twice.
-    if (!parameter.grad().is_unique()) parameter.set_grad(parameter.grad().clone());
-    gradients.push_back(parameter.grad());
+    gradients.push_back(parameter.mutable_grad());
   }
   ADJ_CHECK(!gradients.empty(), "clip_grad_norm: no parameter has a gradient (call it after backward())");
   Tensor norm = Tensor::empty({1}, DType::f64, gradients[0].device());

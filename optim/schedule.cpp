@@ -27,29 +27,45 @@ Schedule cosine(int64_t epochs, double floor) {
   };
 }
 
-Schedule warm_up(int64_t epochs, Schedule then) {
-  ADJ_CHECK(epochs >= 1, "warm_up: expected 1 epoch or more, got {}", epochs);
-  return [epochs, then = std::move(then)](int64_t epoch) {
-    return epoch < epochs ? static_cast<double>(epoch + 1) / static_cast<double>(epochs)
-                          : then(epoch - epochs);
+Schedule warm_up(int64_t epochs, Schedule then, double start) {
+  ADJ_CHECK(epochs >= 1 && start > 0.0 && start <= 1.0,
+            "warm_up: expected 1 epoch or more and a start in (0, 1], got {}, {}", epochs, start);
+  return [=, then = std::move(then)](int64_t epoch) {
+    if (epoch >= epochs) return then(epoch - epochs);
+    return start + (1.0 - start) * static_cast<double>(epoch) / static_cast<double>(epochs);
   };
 }
 
-Plateau::Plateau(int64_t patience, double gamma, double threshold, double floor)
-    : patience_(patience), gamma_(gamma), threshold_(threshold), floor_(floor) {
-  ADJ_CHECK(patience >= 1 && gamma > 0.0 && gamma < 1.0,
-            "Plateau: expected patience >= 1 and gamma in (0, 1), got {}, {}", patience, gamma);
+Plateau::Plateau(PlateauOptions options) : options_(options) {
+  const auto& [better, factor, patience, threshold, relative, cooldown, floor] = options;
+  ADJ_CHECK(factor > 0.0 && factor < 1.0, "Plateau: expected a factor in (0, 1), got {}", factor);
+  ADJ_CHECK(patience >= 0 && cooldown >= 0,
+            "Plateau: expected a patience and a cooldown of 0 or more, got {}, {}", patience, cooldown);
+  ADJ_CHECK(threshold >= 0.0, "Plateau: expected a threshold of 0 or more, got {}", threshold);
+  ADJ_CHECK(floor >= 0.0 && floor <= 1.0, "Plateau: expected a floor in [0, 1], got {}", floor);
 }
 
 double Plateau::observe(double metric) {
-  if (metric > state_.best + threshold_) {
-    state_.best = metric;
-    state_.waited = 0;
-  } else if (++state_.waited >= patience_) {
-    state_.factor = std::max(floor_, state_.factor * gamma_);
-    state_.waited = 0;
+  State& s = state_;
+  const double margin = options_.threshold * (options_.relative ? std::abs(s.best) : 1.0);
+  const double gain = options_.better == Better::higher ? metric - s.best : s.best - metric;
+  if (std::isfinite(metric) && (!s.any || gain > margin)) {
+    s.any = true;
+    s.best = metric;
+    s.bad = 0;
+  } else {
+    ++s.bad;
   }
-  return state_.factor;
+  if (s.cooldown > 0) {
+    --s.cooldown;
+    s.bad = 0;
+  }
+  if (s.bad > options_.patience) {
+    s.factor = std::max(options_.floor, s.factor * options_.factor);
+    s.cooldown = options_.cooldown;
+    s.bad = 0;
+  }
+  return s.factor;
 }
 
 }  // namespace adj::optim

@@ -14,29 +14,48 @@ Schedule constant();
 Schedule step_decay(int64_t every, double gamma = 0.1);
 /// From 1 to `floor` along half a cosine over `epochs` (Loshchilov & Hutter 2017, eq. 5), `floor` afterwards.
 Schedule cosine(int64_t epochs, double floor = 0.0);
-/// Rises linearly to 1 over `epochs` (1 / epochs at epoch 0), then follows `then`, which counts from there.
-Schedule warm_up(int64_t epochs, Schedule then = constant());
+/// Rises linearly from `start` at epoch 0 to 1 at epoch `epochs`, where `then` takes over, which counts from
+/// there: PyTorch's LinearLR, followed by `then` in a SequentialLR.
+Schedule warm_up(int64_t epochs, Schedule then = constant(), double start = 1.0 / 3.0);
 
-/// Multiplies the factor by `gamma` when a metric (higher is better) has not improved by more than
-/// `threshold` for `patience` epochs, down to `floor`. Its state is what observe() was told: part of a
-/// checkpoint.
+/// Which metric is better: a loss that is lower, or an accuracy that is higher.
+enum class Better : uint8_t { lower, higher };
+
+struct PlateauOptions {
+  Better better = Better::lower;
+  double factor = 0.1;  ///< what the rate is multiplied by, in (0, 1)
+  int64_t patience =
+      10;  ///< this many epochs without a better metric are borne, the next one lowers the rate
+  double threshold = 1e-4;  ///< an improvement by less does not count
+  bool relative = true;     ///< the threshold is a share of the best metric, or is what it is
+  int64_t cooldown = 0;     ///< epochs after a reduction in which nothing is counted
+  double floor = 0.0;       ///< the least factor on the rate, in [0, 1]
+};
+
+/// Lowers the factor on the learning rate when a metric stops getting better, as PyTorch's ReduceLROnPlateau
+/// does with the same options: `adam.set_rate_factor(plateau.observe(loss))`. Different in two things: a
+/// metric that is not finite is never better (there, a loss of -inf stays the best for ever), and a relative
+/// threshold is a share of the best metric's size, so that it asks for an improvement of negative metrics
+/// too. Its state is what observe() was told: part of a checkpoint.
 class Plateau {
  public:
-  explicit Plateau(int64_t patience = 10, double gamma = 0.5, double threshold = 1e-4, double floor = 1e-3);
-  /// Returns the factor from here on.
+  explicit Plateau(PlateauOptions options = {});
+  /// Called after each epoch; returns the factor from here on.
   double observe(double metric);
 
   struct State {
-    double best = -1e300;
+    bool any = false;   ///< has there been a finite metric?
+    double best = 0.0;  ///< the best one
     double factor = 1.0;
-    int64_t waited = 0;
+    int64_t bad = 0;       ///< epochs without a better one, in a row
+    int64_t cooldown = 0;  ///< epochs left to cool down
+    bool operator==(const State&) const = default;
   };
   const State& state() const { return state_; }
   void set_state(const State& state) { state_ = state; }
 
  private:
-  int64_t patience_;
-  double gamma_, threshold_, floor_;
+  PlateauOptions options_;
   State state_;
 };
 

@@ -4,7 +4,7 @@
 
 namespace adj::optim {
 
-struct SgdOptions {
+struct SGDOptions {
   double lr = 0.01;
   double momentum = 0.0;
   double weight_decay = 0.0;
@@ -12,10 +12,10 @@ struct SgdOptions {
 };
 
 /// v = μ v + (g + λ p); p -= lr v (Nesterov: p -= lr (g + λ p + μ v)).
-class Sgd : public Optimizer {
+class SGD : public Optimizer {
  public:
-  explicit Sgd(const std::vector<Var>& parameters, SgdOptions options = {});
-  explicit Sgd(const std::vector<Group<SgdOptions>>& groups);
+  explicit SGD(const std::vector<Var>& parameters, SGDOptions options = {});
+  explicit SGD(const std::vector<Group<SGDOptions>>& groups);
 
  protected:
   void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate, Tensor& steps) override;

@@ -10,28 +10,24 @@ struct Gcn : nn::Module {
   explicit Gcn(const Subject& s) : dropout_rate(static_cast<float>(s.dropout)) {
     for (int64_t l = 0; l < s.layers; ++l) {
       const bool last = l + 1 == s.layers;
-      convs.push_back(std::make_unique<nn::GCNConv>(
-          l == 0 ? s.data.num_features() : s.hidden, last ? s.data.num_classes() : s.hidden, true,
-          last || s.batch_norm ? Activation::none : Activation::relu));
-      add(fmt::format("conv{}", l), *convs.back());
-      if (last || !s.batch_norm) continue;
-      norms.push_back(std::make_unique<nn::BatchNorm>(s.hidden));
-      add(fmt::format("norm{}", l), *norms.back());
+      convs.add(l == 0 ? s.data.num_features() : s.hidden, last ? s.data.num_classes() : s.hidden, true,
+                last || s.batch_norm ? Activation::none : Activation::relu);
+      if (!last && s.batch_norm) norms.add(s.hidden);
     }
   }
 
   Var operator()(const Graph& graph, const Features& features) {
-    Var x = (*convs[0])(graph, adj::dropout(features, dropout_rate));
+    Var x = convs[0](graph, adj::dropout(features, dropout_rate));
     for (size_t l = 0; l < convs.size(); ++l) {
-      if (l > 0) x = (*convs[l])(graph, norms.empty() ? adj::dropout(x, dropout_rate) : x);
-      if (l < norms.size()) x = (*norms[l])(x, {.activation = Activation::relu, .dropout = dropout_rate});
+      if (l > 0) x = convs[l](graph, norms.empty() ? adj::dropout(x, dropout_rate) : x);
+      if (l < norms.size()) x = norms[l](x, {.activation = Activation::relu, .dropout = dropout_rate});
     }
     return x;
   }
 
   float dropout_rate;
-  std::vector<std::unique_ptr<nn::GCNConv>> convs;
-  std::vector<std::unique_ptr<nn::BatchNorm>> norms;
+  nn::ModuleList<nn::GCNConv> convs{this, "convs"};
+  nn::ModuleList<nn::BatchNorm> norms{this, "norms"};
 };
 
 /// Everything that a training epoch needs to stay alive.
@@ -50,7 +46,7 @@ struct Epoch {
   }
 
   const Subject& subject;
-  Gcn model;
+  nn::Model<Gcn> model;
   std::unique_ptr<optim::Adam> adam;
 };
 

@@ -14,17 +14,6 @@ namespace adj::apps {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-std::string temporary_beside(const std::string& path) { return fmt::format("{}.{}.tmp", path, getpid()); }
-
-fs::path folder_of(const std::string& path) {
-  const fs::path folder = fs::path(path).parent_path();
-  return folder.empty() ? fs::path(".") : folder;
-}
-
-}  // namespace
-
 std::string writable_path(const std::string& option, const std::string& path) {
   std::error_code error;
   std::string target = path;
@@ -35,7 +24,7 @@ std::string writable_path(const std::string& option, const std::string& path) {
   if (fs::exists(status) && access(target.c_str(), W_OK) != 0)
     data_fail("{}: --{}: {}", path, option, std::strerror(errno));
   // Trying is the only sure way to know about permissions, quotas and read-only file systems.
-  const std::string probe = temporary_beside(target);
+  const std::string probe = fmt::format("{}.{}.tmp", target, getpid());
   const int descriptor = open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   if (descriptor < 0) data_fail("{}: --{}: {}", path, option, std::strerror(errno));
   close(descriptor);
@@ -43,49 +32,11 @@ std::string writable_path(const std::string& option, const std::string& path) {
   return target;
 }
 
-OutputFile::OutputFile(const std::string& path)
-    : path_(path), temporary_(temporary_beside(path)), file_(std::fopen(temporary_.c_str(), "we")) {
-  if (file_ == nullptr) fail();
-}
-
-OutputFile::~OutputFile() {
-  if (file_ == nullptr) return;
-  std::fclose(file_);
-  unlink(temporary_.c_str());
-}
-
-void OutputFile::fail() const { data_fail("{}: {}", path_, std::strerror(errno)); }
-
-void OutputFile::write(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
-}
-
-void OutputFile::commit() {
-  if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) fail();
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
-  std::fclose(std::exchange(file_, nullptr));
-  if (const int folder = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
-    fsync(folder);
-    close(folder);
-  }
-}
-
-bool MetricsFile::knows(const std::string& path) {
-  return path.ends_with(".csv") || path.ends_with(".jsonl");
-}
-
-MetricsFile::MetricsFile(const std::string& path) : file_(path), json_(path.ends_with(".jsonl")) {
-  if (!json_) file_.write("run,epoch,train_loss,val_loss,val_acc\n");
-}
-
-void MetricsFile::write(const EpochRecord& r) {
-  if (json_) {
-    file_.write(fmt::format(R"({{"run": {}, "epoch": {}, "train_loss": {}, "val_loss": {}, "val_acc": {}}})"
-                            "\n",
-                            r.run, r.epoch, r.train_loss, r.val_loss, r.val_acc));
-  } else {
-    file_.write(fmt::format("{},{},{},{},{}\n", r.run, r.epoch, r.train_loss, r.val_loss, r.val_acc));
-  }
+void write_metrics(const std::string& path, const std::vector<EpochRecord>& history) {
+  optim::MetricsFile file(path, {"run", "epoch", "train_loss", "val_loss", "val_acc"});
+  for (const EpochRecord& r : history)
+    file.add({static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss, r.val_loss, r.val_acc});
+  file.flush();
 }
 
 void write_predictions(const std::string& path, const std::string& program, const std::string& dataset,

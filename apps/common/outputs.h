@@ -2,8 +2,8 @@
 
 #include <adjoint/adjoint.h>
 
-#include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace adj::apps {
@@ -18,36 +18,8 @@ struct EpochRecord {
 /// replaced there.
 std::string writable_path(const std::string& option, const std::string& path);
 
-/// A file that takes its place when commit() is called, whole and on disk; until then, and without it, what
-/// stood there stays. Throws DataError.
-class OutputFile {
- public:
-  explicit OutputFile(const std::string& path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  void write(std::string_view text);
-  void commit();
-
- private:
-  [[noreturn]] void fail() const;
-  std::string path_, temporary_;
-  std::FILE* file_;
-};
-
 /// Rows run, epoch, train_loss, val_loss, val_acc: CSV with a header or JSON lines, by the path's suffix.
-class MetricsFile {
- public:
-  explicit MetricsFile(const std::string& path);
-  void write(const EpochRecord& record);
-  void commit() { file_.commit(); }
-  /// True for .csv and .jsonl.
-  static bool knows(const std::string& path);
-
- private:
-  OutputFile file_;
-  bool json_;
-};
+void write_metrics(const std::string& path, const std::vector<EpochRecord>& history);
 
 /// HDF5: nodes/prediction int32 [N], nodes/probability float32 [N, C], from logits [N, C].
 void write_predictions(const std::string& path, const std::string& program, const std::string& dataset,

@@ -1,4 +1,5 @@
 #include "outputs.h"
+#include <adjoint/core/file.h>
 
 #include <cerrno>
 #include <cstring>
@@ -113,9 +114,7 @@ void write_plot(const std::string& path, const std::string& title, const std::ve
       "for [r=0:{}] $curves index r using 1:4 axes x1y2 with lines lc '#228833' "
       "title title_of(r, 'validation accuracy')\n",
       plain(title), blocks - 1, blocks - 1, blocks - 1);
-  OutputFile file(path);
-  file.write(run_gnuplot(script));
-  file.commit();
+  replace_file(path, run_gnuplot(script));
 }
 
 }  // namespace adj::apps

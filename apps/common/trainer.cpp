@@ -76,26 +76,27 @@ constexpr int64_t kRecordWidth = 5;
 
 Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset& data)
     : program_(program), line_(line), settings_(line.settings), data_(data) {
+  if (!settings_.checkpoint.empty() || !settings_.resume.empty()) fingerprint_ = fingerprint(data_);
   start_run();
 }
 
 void Trainer::start_run() {
   manual_seed(static_cast<uint64_t>(settings_.seed + run_));
+  state_.reset();
   best_.reset();
   training_ = program_.make(data_, settings_);
   best_ = std::make_unique<optim::EarlyStopping>(*training_.module, settings_.patience);
   epoch_ = 0;
   stopped_ = false;
+  describe_state();
 }
 
-void Trainer::run(MetricsFile* metrics) {
+void Trainer::run() {
   caught = 0;
   const SignalScope signals;
-  if (metrics != nullptr)
-    for (const EpochRecord& record : history_) metrics->write(record);
   Progress progress(settings_.runs * settings_.epochs, run_ * settings_.epochs + epoch_);
   while (true) {
-    train_epochs(progress, metrics);
+    train_epochs(progress);
     finish_run();
     progress.advance(settings_.epochs - epoch_);
     if (++run_ == settings_.runs) return;
@@ -103,7 +104,7 @@ void Trainer::run(MetricsFile* metrics) {
   }
 }
 
-void Trainer::train_epochs(Progress& progress, MetricsFile* metrics) {
+void Trainer::train_epochs(Progress& progress) {
   const Device device = data_.device();
   optim::TrainStep step(
       [this] {
@@ -127,13 +128,12 @@ void Trainer::train_epochs(Progress& progress, MetricsFile* metrics) {
     if (validate) {
       evaluate(loss.item());
       const EpochRecord& now = history_.back();
-      if (metrics != nullptr) metrics->write(now);
       if (progress.due())
         progress.note(fmt::format("loss {:.4f}  validation {:.4f}", now.train_loss, now.val_acc));
       stopped_ = best_->observe(epoch_, now.val_acc);
     }
     keep = keep || last || stopped_;
-    if (keep && !settings_.checkpoint.empty()) save();
+    if (keep && !settings_.checkpoint.empty()) state_->save(settings_.checkpoint, epoch_);
     progress.advance();
     if (caught != 0)
       throw Interrupted{caught, settings_.checkpoint.empty()
@@ -176,32 +176,28 @@ double Trainer::epoch_ms() const {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2.0;
 }
 
-std::vector<std::pair<std::string, std::string>> Trainer::identity() const {
-  std::vector<std::pair<std::string, std::string>> facts;
-  for (const auto& [option, text] : line_.identity) facts.emplace_back("option." + option, text);
-  if (settings_.runs > 1) facts.emplace_back("option.epochs", fmt::format("{}", settings_.epochs));
-  facts.emplace_back(
-      "dataset", fmt::format("{}, {} nodes, {} edges, {} features, {} classes", data_.name, data_.num_nodes(),
-                             data_.graph.num_edges(), data_.num_features(), data_.num_classes()));
-  facts.emplace_back("model", training_.name);
-  return facts;
+void Trainer::describe_state() {
+  state_ = std::make_unique<optim::TrainingState>(program_.name, *training_.module, *training_.optimizer);
+  for (const auto& [option, text] : line_.identity) state_->require("option." + option, text);
+  if (settings_.runs > 1) state_->require("option.epochs", fmt::format("{}", settings_.epochs));
+  state_->require("dataset", fingerprint_).require("model", training_.name).add(*best_);
+  state_->add([this](optim::Checkpoint& to) { save(to); },
+              [this](const optim::Checkpoint& from) { load(from); });
 }
 
-void Trainer::save() const {
-  optim::Checkpoint checkpoint;
-  checkpoint.program = program_.name;
-  for (auto& [fact, text] : identity()) checkpoint.facts.emplace(fact, text);
-  checkpoint.set("run", run_);
-  checkpoint.set("epoch", epoch_);
-  checkpoint.set("stopped", int64_t{stopped_});
-  checkpoint.set("best_epoch", best_->best_epoch());
-  checkpoint.set("best_metric", best_->best_metric());
-  checkpoint.set("generator.position", static_cast<int64_t>(default_generator().position()));
-  for (const auto& [name, tensor] : training_.module->state()) checkpoint.tensors["model." + name] = tensor;
-  for (const auto& [name, tensor] : training_.optimizer->state())
-    checkpoint.tensors["optimizer." + name] = tensor;
-  for (const auto& [name, tensor] : best_->best_state()) checkpoint.tensors["best." + name] = tensor;
+void Trainer::resume(const std::string& path) {
+  epoch_ = state_->resume(path);
+  if (epoch_ > settings_.epochs)
+    data_fail("{}: facts@epoch: {}, expected 0 to {}", path, epoch_, settings_.epochs);
+  if (epoch_ == settings_.epochs && history_.empty())
+    data_fail("{}: tensors/history: no rows after {} epochs", path, epoch_);
+}
 
+// Model, optimizer, generator and the best weights are the state's own.
+
+void Trainer::save(optim::Checkpoint& checkpoint) const {
+  checkpoint.set("run", run_);
+  checkpoint.set("stopped", int64_t{stopped_});
   std::vector<double> rows;
   for (const EpochRecord& r : history_)
     rows.insert(rows.end(), {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss,
@@ -212,74 +208,23 @@ void Trainer::save() const {
     rows.insert(rows.end(),
                 {r.train_loss, r.val_acc, r.test_acc, r.test_auc, static_cast<double>(r.best_epoch)});
   checkpoint.tensors["results"] = Tensor::from(rows, {static_cast<int64_t>(results_.size()), kRecordWidth});
-  optim::save_checkpoint(checkpoint, settings_.checkpoint);
 }
 
-void Trainer::resume(const std::string& path) {
-  const optim::Checkpoint checkpoint = optim::load_checkpoint(path, program_.name);
-  for (const auto& [fact, text] : identity()) {
-    const auto found = checkpoint.facts.find(fact);
-    if (found == checkpoint.facts.end()) data_fail("{}: facts@{}: missing, expected '{}'", path, fact, text);
-    if (found->second != text)
-      data_fail("{}: facts@{}: '{}', but this run has '{}'", path, fact, found->second, text);
-  }
-  try {
-    restore(checkpoint);
-  } catch (const DataError&) {
-    throw;
-  } catch (const Error& error) {
-    data_fail("{}: {}", path, error.what());
-  }
-}
-
-void Trainer::restore(const optim::Checkpoint& checkpoint) {
-  const auto fact = [&](const char* name, int64_t low, int64_t high) {
-    const int64_t value = checkpoint.integer(name);
-    if (value < low || value > high)
-      data_fail("{}: facts@{}: {}, expected {} to {}", checkpoint.path, name, value, low, high);
-    return value;
-  };
-  const auto rows = [&](const char* name) {
-    const auto found = checkpoint.tensors.find(name);
-    ADJ_CHECK(found != checkpoint.tensors.end(), "tensors/{}: missing", name);
-    const Tensor& table = found->second;
-    ADJ_CHECK(table.dims() == 2 && table.size(1) == kRecordWidth && table.dtype() == DType::f64,
-              "tensors/{}: {}, expected [*, {}] float64", name, table.str(), kRecordWidth);
-    return table.to_vector<double>();
-  };
-
-  run_ = fact("run", 0, settings_.runs - 1);
-  start_run();
-  epoch_ = fact("epoch", 0, settings_.epochs);
-  stopped_ = fact("stopped", 0, 1) != 0;
-  const int64_t best_epoch = fact("best_epoch", -1, epoch_);
-  const int64_t position = fact("generator.position", 0, std::numeric_limits<int64_t>::max());
-
-  if (best_epoch >= 0) {
-    auto best = checkpoint.with_prefix("best.");
-    training_.module->load_state(best);
-    for (auto& [name, tensor] : best) tensor = tensor.to(data_.device());
-    best_->load(best_epoch, checkpoint.number("best_metric"), std::move(best));
-  }
-  training_.module->load_state(checkpoint.with_prefix("model."));
-  training_.optimizer->load_state(checkpoint.with_prefix("optimizer."));
-
+void Trainer::load(const optim::Checkpoint& checkpoint) {
+  run_ = checkpoint.integer("run", 0, settings_.runs - 1);
+  stopped_ = checkpoint.integer("stopped", 0, 1) != 0;
   history_.clear();
-  const std::vector<double> history = rows("history");
+  const std::vector<double> history = checkpoint.table("history", kRecordWidth);
   for (size_t i = 0; i < history.size(); i += kRecordWidth)
     history_.push_back({static_cast<int64_t>(history[i]), static_cast<int64_t>(history[i + 1]),
                         history[i + 2], history[i + 3], history[i + 4]});
   results_.clear();
-  const std::vector<double> results = rows("results");
+  const std::vector<double> results = checkpoint.table("results", kRecordWidth);
   for (size_t i = 0; i < results.size(); i += kRecordWidth)
     results_.push_back(
         {results[i], results[i + 1], results[i + 2], results[i + 3], static_cast<int64_t>(results[i + 4])});
   ADJ_CHECK(static_cast<int64_t>(results_.size()) == run_, "tensors/results: {} rows, expected {}",
             results_.size(), run_);
-  ADJ_CHECK(epoch_ < settings_.epochs || !history_.empty(), "tensors/history: no rows after {} epochs",
-            epoch_);
-  default_generator().set_state(static_cast<uint64_t>(settings_.seed + run_),
-                                static_cast<uint64_t>(position));
 }
 
 }  // namespace adj::apps

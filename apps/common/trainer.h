@@ -26,8 +26,8 @@ class Trainer {
   Trainer(const Program& program, const CommandLine& line, const Dataset& data);
   /// Goes on from a checkpoint. Throws DataError where it is not of this program, dataset, model and options.
   void resume(const std::string& path);
-  /// `metrics` may be null. Throws Interrupted.
-  void run(MetricsFile* metrics);
+  /// Throws Interrupted.
+  void run();
 
   const std::string& model() const { return training_.name; }
   const std::vector<RunResult>& results() const { return results_; }
@@ -39,12 +39,12 @@ class Trainer {
 
  private:
   void start_run();
-  void train_epochs(Progress& progress, MetricsFile* metrics);
+  void train_epochs(Progress& progress);
   void evaluate(double train_loss);
   void finish_run();
-  void restore(const optim::Checkpoint& checkpoint);
-  void save() const;
-  std::vector<std::pair<std::string, std::string>> identity() const;
+  void describe_state();
+  void save(optim::Checkpoint& checkpoint) const;
+  void load(const optim::Checkpoint& checkpoint);
 
   const Program& program_;
   const CommandLine& line_;
@@ -55,6 +55,8 @@ class Trainer {
   bool stopped_ = false;
   Training training_;
   std::unique_ptr<optim::EarlyStopping> best_;
+  std::string fingerprint_;  // of the data, where a checkpoint is to be read or written
+  std::unique_ptr<optim::TrainingState> state_;
   std::vector<RunResult> results_;
   std::vector<EpochRecord> history_;
   std::vector<double> epoch_ms_;

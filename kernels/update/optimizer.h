@@ -3,18 +3,32 @@
 #include <adjoint/kernels/kernel.h>
 
 #include <span>
+#include <type_traits>
 
 namespace adj::kernels {
 
 /// One parameter's update: tensors of one shape, float32 or float64. `first` and `second` are the optimizer's
 /// state (momentum; Adam's moments; zeros before the first step), `second` absent for SGD, both for SGD
-/// without momentum.
+/// without momentum. Parameter and gradient may be bfloat16: then the states are float32, and so is `master`,
+/// the parameter before it was rounded. Steps are smaller than bfloat16's 2^-9 of a weight, so they add up
+/// there.
 struct UpdateSlot {
-  Tensor parameter;
-  Tensor gradient;
-  Tensor first;
-  Tensor second;
+  Tensor parameter = {};
+  Tensor gradient = {};
+  Tensor first = {};
+  Tensor second = {};
+  Tensor master = {};
 };
+
+/// What parameters of type P are updated in.
+template <class P>
+using UpdateType = std::conditional_t<std::is_same_v<P, bfloat16>, float, P>;
+
+/// The weight that a step begins with. A master that does not round to the parameter is out of date: weights
+/// were loaded since, and they count. So the optimizer need not be told, and a captured step neither.
+ADJ_HOST_DEVICE inline float weight_of(float master, bfloat16 parameter) {
+  return bfloat16(master).bits == parameter.bits ? master : static_cast<float>(parameter);
+}
 
 struct SgdRule {
   double momentum = 0.0;
@@ -33,17 +47,27 @@ struct AdamRule {
 
 namespace detail {
 
+inline void check_weights(std::string_view op, std::string_view name, const Tensor& tensor, Device device) {
+  ADJ_CHECK(tensor && is_floating(tensor.dtype()) && tensor.device() == device,
+            "{}: {} is {}, expected a floating type on {}", op, name, tensor.str(), device.str());
+}
+
 inline void check_slots(std::string_view op, std::span<UpdateSlot> slots, int states,
                         const Tensor& learning_rate, const Tensor& step) {
   const Device device = step.device();
   check_scalar(op, "step", step, DType::i64, device);
   check_scalar(op, "learning_rate", learning_rate, DType::f64, device);
   for (const UpdateSlot& slot : slots) {
-    check_float(op, "a parameter", slot.parameter);
-    check_tensor(op, "a parameter", slot.parameter, slot.parameter.shape(), slot.parameter.dtype(), device);
+    check_weights(op, "a parameter", slot.parameter, device);
     check_like(op, "a gradient", slot.gradient, slot.parameter);
-    if (states >= 1) check_like(op, "a first state", slot.first, slot.parameter);
-    if (states >= 2) check_like(op, "a second state", slot.second, slot.parameter);
+    const bool narrow = slot.parameter.dtype() == DType::bf16;
+    const auto check_state = [&](std::string_view name, const Tensor& state) {
+      check_tensor(op, name, state, slot.parameter.shape(), narrow ? DType::f32 : slot.parameter.dtype(),
+                   device);
+    };
+    if (states >= 1) check_state("a first state", slot.first);
+    if (states >= 2) check_state("a second state", slot.second);
+    if (narrow) check_state("a master", slot.master);
   }
 }
 
@@ -76,7 +100,7 @@ struct AdamUpdateArgs {
 };
 ADJ_KERNEL(adam_update, AdamUpdateArgs)
 
-/// norm (float64 [1]) = L2 norm of all tensors together, summed in fixed order.
+/// norm (float64 [1]) = L2 norm of all tensors together, of any floating type, summed in fixed order.
 struct GlobalNormArgs {
   std::span<const Tensor> tensors;
   Tensor& norm;
@@ -84,15 +108,13 @@ struct GlobalNormArgs {
   Device device() const { return norm.device(); }
   void check() const {
     check_scalar("global_norm", "norm", norm, DType::f64, norm.device());
-    for (const Tensor& tensor : tensors) {
-      check_float("global_norm", "a tensor", tensor);
-      check_tensor("global_norm", "a tensor", tensor, tensor.shape(), tensor.dtype(), norm.device());
-    }
+    for (const Tensor& tensor : tensors)
+      detail::check_weights("global_norm", "a tensor", tensor, norm.device());
   }
 };
 ADJ_KERNEL(global_norm, GlobalNormArgs)
 
-/// Every tensor *= max_norm / (norm + 1e-6) where norm > max_norm; read on the device.
+/// Every tensor, of any floating type, *= max_norm / (norm + 1e-6) where norm > max_norm; read on the device.
 struct ClipToNormArgs {
   std::span<Tensor> tensors;
   const Tensor& norm;
@@ -102,10 +124,8 @@ struct ClipToNormArgs {
   void check() const {
     check_scalar("clip_to_norm", "norm", norm, DType::f64, norm.device());
     ADJ_CHECK(max_norm > 0.0, "clip_to_norm: max_norm is {}, expected a positive number", max_norm);
-    for (const Tensor& tensor : tensors) {
-      check_float("clip_to_norm", "a tensor", tensor);
-      check_tensor("clip_to_norm", "a tensor", tensor, tensor.shape(), tensor.dtype(), norm.device());
-    }
+    for (const Tensor& tensor : tensors)
+      detail::check_weights("clip_to_norm", "a tensor", tensor, norm.device());
   }
 };
 ADJ_KERNEL(clip_to_norm, ClipToNormArgs)

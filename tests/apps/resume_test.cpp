@@ -148,6 +148,13 @@ TEST_CASE("a checkpoint of something else is refused, and stays") {
   write_small_dataset(other, 1, 2);
   CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
                    {c, "dataset", "3 classes", "2 classes"}));
+  Dataset relabelled = load_dataset(bench.data);  // the same name and counts
+  std::vector<int32_t> labels = relabelled.y.to_vector<int32_t>();
+  labels[0] = (labels[0] + 1) % 3;
+  relabelled.y = Tensor::from(labels);
+  save_dataset(relabelled, other);
+  CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
+                   {c, "dataset", "contents"}));
   CHECK(fails_with(bench.train({"--resume", bench.data}), 1,
                    {bench.data, "adjoint.graph", "adjoint.checkpoint"}));
   CHECK(fails_with(bench.train({"--resume", bench.folder.file("none.h5")}), 1, {"none.h5", "No such file"}));
@@ -169,14 +176,14 @@ TEST_CASE("a checkpoint of something else is refused, and stays") {
   CHECK(changed([](auto& x) { x.facts["epoch"] = "four"; }, {"epoch", "four", "number"}));
   CHECK(changed([](auto& x) { x.set("run", int64_t{5}); }, {"run", "5"}));
   CHECK(changed([](auto& x) { x.set("best_epoch", int64_t{50}); }, {"best_epoch", "50"}));
-  CHECK(changed([](auto& x) { x.tensors.erase("model.conv1.weight"); }, {"conv1.weight", "missing"}));
+  CHECK(changed([](auto& x) { x.tensors.erase("model.convs.0.weight"); }, {"convs.0.weight", "missing"}));
   CHECK(changed(
       [](auto& x) {
-        x.tensors["model.conv1.weight"] = Tensor::zeros({3, 3});
+        x.tensors["model.convs.0.weight"] = Tensor::zeros({3, 3});
       },
-      {"conv1.weight", "[3, 3]", "[40, 16]"}));
+      {"convs.0.weight", "[3, 3]", "[40, 16]"}));
   CHECK(changed([](auto& x) { x.tensors.erase("optimizer.0.steps"); }, {"optimizer"}));
-  CHECK(changed([](auto& x) { x.tensors.erase("best.conv2.bias"); }, {"conv2.bias"}));
+  CHECK(changed([](auto& x) { x.tensors.erase("best.convs.1.bias"); }, {"convs.1.bias"}));
   CHECK(changed(
       [](auto& x) {
         x.tensors["history"] = Tensor::zeros({2, 4}, DType::f64);

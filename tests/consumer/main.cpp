@@ -4,19 +4,17 @@ using namespace adj;
 
 struct Gcn : nn::Module {
   Gcn(int64_t in, int64_t hidden, int64_t out)
-      : conv1(in, hidden, true, Activation::relu), conv2(hidden, out) {
-    add(conv1, conv2);
-  }
+      : conv1(this, "conv1", in, hidden, true, Activation::relu), conv2(this, "conv2", hidden, out) {}
   Var operator()(const Graph& graph, const Features& x) {
     return conv2(graph, dropout(conv1(graph, dropout(x, 0.5f)), 0.5f));
   }
-  nn::GCNConv conv1, conv2;
+  nn::Child<nn::GCNConv> conv1, conv2;
 };
 
 int main(int argc, char** argv) {
   const Dataset data = (argc > 1 ? load_dataset(argv[1]) : load_demo_dataset()).to(Device::best());
   const Features x = data.x.row_normalized();
-  Gcn model(data.num_features(), 16, data.num_classes());
+  nn::Model<Gcn> model(data.num_features(), 16, data.num_classes());
   model.to(data.device());
   optim::Adam adam(model.parameters(), {.lr = 0.01, .weight_decay = 5e-4});
   optim::TrainStep step([&] {  // runs eagerly on the CPU; captured once on a GPU

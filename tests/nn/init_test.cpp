@@ -62,9 +62,9 @@ TEST_CASE("normal initialisers have their variance") {
 
 TEST_CASE("the same seed gives the same weights, and each layer draws its own") {
   manual_seed(7);
-  const nn::Linear first(20, 30), second(20, 30);
+  const nn::Model<nn::Linear> first(20, 30), second(20, 30);
   manual_seed(7);
-  const nn::Linear again(20, 30);
+  const nn::Model<nn::Linear> again(20, 30);
   CHECK(same_bits(first.weight.value(), again.weight.value()));
   CHECK_FALSE(same_bits(first.weight.value(), second.weight.value()));
 }
@@ -76,7 +76,7 @@ TEST_CASE("layers start Glorot-uniform, with biases of zero") {
     CHECK(statistics(layer.weight.value()).largest > 0.95 * bound);
     CHECK(close(layer.bias.value(), std::vector<double>(30, 0.0), 0.0));
   };
-  holds(nn::Linear(20, 30));
-  holds(nn::GCNConv(20, 30));
-  holds(nn::SGConv(20, 30));
+  holds(nn::Model<nn::Linear>(20, 30));
+  holds(nn::Model<nn::GCNConv>(20, 30));
+  holds(nn::Model<nn::SGConv>(20, 30));
 }

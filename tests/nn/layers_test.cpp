@@ -12,7 +12,7 @@ TEST_CASE("Linear equals a dense computation, for dense and sparse features") {
     for (bool has_bias : {true, false})
       for (Activation activation : {Activation::none, Activation::relu}) {
         Draw draw(220, device, DType::f32);
-        nn::Linear layer(6, 4, has_bias, activation);
+        nn::Model<nn::Linear> layer(6, 4, has_bias, activation);
         layer.to(device);
         if (has_bias) layer.bias.set_value(draw.normal({4}));
         const SparseMatrix x = draw.sparse(15, 6, 40);
@@ -28,13 +28,13 @@ TEST_CASE("Linear equals a dense computation, for dense and sparse features") {
 TEST_CASE("an MLP is linear layers with relu between them") {
   for (Device device : devices()) {
     Draw draw(221, device, DType::f32);
-    nn::MLP mlp({5, 8, 6, 3}, 0.5f);
+    nn::Model<nn::MLP> mlp({5, 8, 6, 3}, 0.5f);
     mlp.to(device);
     CHECK(mlp.num_parameters() == 5 * 8 + 8 + 8 * 6 + 6 + 6 * 3 + 3);
     const auto parameters = mlp.named_parameters();
     REQUIRE(parameters.size() == 6);
-    CHECK(parameters[0].first == "0.weight");
-    CHECK(parameters[5].first == "2.bias");
+    CHECK(parameters[0].first == "layers.0.weight");
+    CHECK(parameters[5].first == "layers.2.bias");
     const SparseMatrix x = draw.sparse(11, 5, 30);
     Dense expected = dense_of(x);
     for (size_t i = 0; i < 3; ++i) {
@@ -52,15 +52,15 @@ TEST_CASE("an MLP is linear layers with relu between them") {
     manual_seed(1);
     CHECK(same_bits(mlp(x.to_dense()).value(), dropped));
   }
-  CHECK_THROWS_AS(nn::MLP({5}), Error);
-  CHECK_THROWS_AS(nn::MLP({5, 3}, 1.0f), Error);
+  CHECK_THROWS_AS(nn::Model<nn::MLP>({5}), Error);
+  CHECK_THROWS_AS(nn::Model<nn::MLP>({5, 3}, 1.0f), Error);
 }
 
 TEST_CASE("BatchNorm follows the mean and variance of what it sees, and uses them in evaluation mode") {
   for (Device device : devices()) {
     CAPTURE(device.str());
     Draw draw(222, device, DType::f32);
-    nn::BatchNorm norm(3, 1e-5, 0.25);
+    nn::Model<nn::BatchNorm> norm(3, 1e-5, 0.25);
     norm.to(device);
     double mean = 0.0, variance = 1.0;
     for (int step = 0; step < 6; ++step) {
@@ -73,20 +73,20 @@ TEST_CASE("BatchNorm follows the mean and variance of what it sees, and uses the
       variance += 0.25 * (v - variance);
       norm(x);
     }
-    CHECK(values(norm.running.mean)[1] == doctest::Approx(mean).epsilon(1e-5));
-    CHECK(values(norm.running.variance)[1] == doctest::Approx(variance).epsilon(1e-5));
+    CHECK(values(norm.running_mean)[1] == doctest::Approx(mean).epsilon(1e-5));
+    CHECK(values(norm.running_var)[1] == doctest::Approx(variance).epsilon(1e-5));
     norm.eval();
-    const Tensor one = draw.normal({1, 3}), before = norm.running.mean.clone();
+    const Tensor one = draw.normal({1, 3}), before = norm.running_mean.clone();
     const double expected = (values(one)[1] - mean) / std::sqrt(variance + 1e-5);
     CHECK(values(norm(one).value())[1] == doctest::Approx(expected).epsilon(1e-4));
-    CHECK(same_bits(norm.running.mean, before));
+    CHECK(same_bits(norm.running_mean, before));
   }
 }
 
 TEST_CASE("BatchNorm's epilogue draws dropout in training mode only") {
   for (Device device : devices()) {
     Draw draw(223, device, DType::f32);
-    nn::BatchNorm norm(8);
+    nn::Model<nn::BatchNorm> norm(8);
     norm.to(device);
     const Tensor x = draw.normal({100, 8});
     const NormEpilogue epilogue{Activation::relu, 0.5f};
@@ -103,7 +103,7 @@ TEST_CASE("BatchNorm's epilogue draws dropout in training mode only") {
 TEST_CASE("LayerNorm starts as the plain normalisation of each row") {
   for (Device device : devices()) {
     Draw draw(224, device, DType::f32);
-    nn::LayerNorm norm(40);
+    nn::Model<nn::LayerNorm> norm(40);
     norm.to(device);
     const Dense y(norm(draw.uniform({7, 40}, 3.0, 9.0)).value());
     for (int64_t i = 0; i < 7; ++i) {

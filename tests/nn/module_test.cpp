@@ -3,8 +3,13 @@
 #include <adjoint/nn/dropout.h>
 #include <adjoint/nn/gcn_conv.h>
 #include <adjoint/nn/linear.h>
+#include <adjoint/nn/mlp.h>
 #include <adjoint/nn/module.h>
 #include <adjoint/nn/norm.h>
+
+#include <memory>
+#include <optional>
+#include <type_traits>
 
 using namespace adj;
 using namespace adj::test;
@@ -12,28 +17,22 @@ using namespace adj::test;
 namespace {
 
 struct Block : nn::Module {
-  nn::Linear linear{3, 2};
-  nn::BatchNorm norm{2};
-  nn::Dropout drop{0.5f};
-  Block() {
-    add("linear", linear);
-    add("norm", norm);
-    add("drop", drop);
-  }
+  nn::Child<nn::Linear> linear{this, "linear", 3, 2};
+  nn::Child<nn::BatchNorm> norm{this, "norm", 2};
+  nn::Child<nn::Dropout> drop{this, "drop", 0.5f};
   std::string describe() const override { return "Block"; }
 };
 
-struct Model : nn::Module {
-  Block first, second;
-  nn::GCNConv head{2, 4};
-  Var scale;
-  Model() {
-    add_parameter("scale", scale, Tensor::full({1}, 1.0));
-    add(first, second);
-    add("head", head);
-  }
+struct Blocks : nn::Module {
+  nn::Child<Block> first{this, "first"};
+  nn::ModuleList<Block> rest{this, "rest"};
+  nn::Child<nn::GCNConv> head;
+  nn::Parameter scale{this, "scale", Tensor::full({1}, 1.0)};
+  Block& second;
+  explicit Blocks(int64_t out = 4) : head(this, "head", 2, out), second(rest.add()) {}
   using nn::Module::dropout;
 };
+using Model = nn::Model<Blocks>;
 
 template <class Named>
 std::vector<std::string> names(const Named& named) {
@@ -59,14 +58,14 @@ bool equal(const std::map<std::string, Tensor>& a, const std::map<std::string, T
 TEST_CASE("parameters are named by their place, own ones first") {
   const Model model;
   CHECK(names(model.named_parameters()) ==
-        std::vector<std::string>{"scale", "0.linear.weight", "0.linear.bias", "0.norm.gamma", "0.norm.beta",
-                                 "1.linear.weight", "1.linear.bias", "1.norm.gamma", "1.norm.beta",
-                                 "head.weight", "head.bias"});
+        std::vector<std::string>{"scale", "first.linear.weight", "first.linear.bias", "first.norm.weight",
+                                 "first.norm.bias", "rest.0.linear.weight", "rest.0.linear.bias",
+                                 "rest.0.norm.weight", "rest.0.norm.bias", "head.weight", "head.bias"});
   CHECK(model.parameters().size() == 11);
   CHECK(model.num_parameters() == 1 + 2 * (6 + 2 + 2 + 2) + 8 + 4);
   const auto state = names(model.state());
   CHECK(state.size() == 15);
-  CHECK(std::find(state.begin(), state.end(), "1.norm.running_variance") != state.end());
+  CHECK(std::find(state.begin(), state.end(), "rest.0.norm.running_var") != state.end());
 }
 
 TEST_CASE("a named parameter is the module's own") {
@@ -81,7 +80,7 @@ TEST_CASE("a named parameter is the module's own") {
 
 TEST_CASE("a state goes round, into tensors that stay where they are") {
   Model source, target;
-  source.first.norm.running.mean.fill_(0.25);
+  source.first.norm.running_mean.fill_(0.25);
   const Tensor before = target.head.weight.value();
   CHECK_FALSE(equal(copied(source), copied(target)));
   target.load_state(copied(source));
@@ -101,8 +100,8 @@ TEST_CASE("a state that does not fit is refused by name, and nothing is changed"
     for (const std::string& part : told) CHECK(mentions(message, part));
     CHECK(equal(copied(target), before));
   };
-  refused([](auto& state) { state.erase("1.norm.beta"); }, {"1.norm.beta", "missing"});
-  refused([](auto& state) { state.erase("1.norm.running_mean"); }, {"1.norm.running_mean"});
+  refused([](auto& state) { state.erase("rest.0.norm.bias"); }, {"rest.0.norm.bias", "missing"});
+  refused([](auto& state) { state.erase("rest.0.norm.running_mean"); }, {"rest.0.norm.running_mean"});
   refused(
       [](auto& state) {
         state["head.weight"] = Tensor::zeros({4, 2});
@@ -143,6 +142,31 @@ TEST_CASE("moving a model moves parameters and buffers and keeps their values") 
   }
 }
 
+TEST_CASE("a model is converted: parameters, and buffers, which are never narrower than float32") {
+  for (Device device : devices()) {
+    Model model;
+    model.to(device);
+    const auto before = copied(model);
+    sum(model.scale).backward();
+    for (DType dtype : {DType::f64, DType::bf16, DType::f32}) {
+      CAPTURE(name_of(dtype));
+      model.to(dtype);
+      CHECK_FALSE(model.scale.grad());
+      for (const auto& [name, parameter] : model.named_parameters()) {
+        CAPTURE(name);
+        CHECK(parameter.dtype() == dtype);
+        CHECK(parameter.device() == device);
+        const Tensor expected = dtype == DType::f64 ? before.at(name) : before.at(name).to(DType::bf16);
+        CHECK(values(parameter.value()) == values(expected));
+      }
+      const Tensor& running = model.first.norm.running_var;
+      CHECK(running.dtype() == (dtype == DType::f64 ? dtype : DType::f32));
+      CHECK(values(running) == values(before.at("first.norm.running_var")));
+    }
+    CHECK(mentions(error_of([&] { model.to(DType::i32); }), "int32"));
+  }
+}
+
 TEST_CASE("zero_grad clears the gradients of all modules below") {
   Model model;
   sum(model.second.linear.weight).backward();
@@ -155,29 +179,105 @@ TEST_CASE("a module prints as an indented tree") {
   const Model model;
   CHECK(model.str() ==
         "Module\n"
-        "  0: Block\n"
+        "  first: Block\n"
         "    linear: Linear(3 -> 2)\n"
         "    norm: BatchNorm(2)\n"
         "    drop: Dropout(0.5)\n"
-        "  1: Block\n"
-        "    linear: Linear(3 -> 2)\n"
-        "    norm: BatchNorm(2)\n"
-        "    drop: Dropout(0.5)\n"
+        "  rest: ModuleList\n"
+        "    0: Block\n"
+        "      linear: Linear(3 -> 2)\n"
+        "      norm: BatchNorm(2)\n"
+        "      drop: Dropout(0.5)\n"
         "  head: GCNConv(2 -> 4)");
 }
 
-TEST_CASE("modules refuse what cannot be") {
-  struct Twice : nn::Module {
-    nn::Linear a{1, 1}, b{1, 1};
-    Twice() {
-      add("layer", a);
-      add("layer", b);
+// A member, an element or a variable that no model would know of does not compile.
+static_assert(std::is_abstract_v<nn::Linear> && std::is_abstract_v<Block> && std::is_abstract_v<Blocks>);
+static_assert(!std::is_constructible_v<nn::Linear, int, int>);
+static_assert(std::is_constructible_v<nn::Model<nn::Linear>, int, int>);
+static_assert(!std::is_copy_constructible_v<Model> && !std::is_move_constructible_v<Model>);
+static_assert(!std::is_copy_constructible_v<nn::Parameter> && !std::is_assignable_v<nn::Parameter&, Var>);
+
+TEST_CASE("what is registered twice, or under no possible name, is refused by name") {
+  struct Names : nn::Module {
+    nn::Child<nn::Linear> layer;
+    Names(const char* first, const char* second) : layer(this, first, 1, 1) {
+      nn::Child<nn::Linear>(this, second, 1, 1);
     }
   };
-  CHECK(mentions(error_of([] { Twice twice; }), "layer"));
-  CHECK(mentions(error_of([] { nn::Linear(0, 3); }), "0 -> 3"));
-  CHECK(mentions(error_of([] { nn::GCNConv(3, -1); }), "3 -> -1"));
-  CHECK_THROWS_AS(nn::Dropout(1.0f), Error);
-  CHECK_THROWS_AS(nn::BatchNorm(0), Error);
-  CHECK_THROWS_AS(nn::LayerNorm(0), Error);
+  const auto told = [](const char* first, const char* second) {
+    return error_of([&] { nn::Model<Names>(first, second); });
+  };
+  nn::Model<Names>("layer", "other");
+  CHECK(mentions(told("layer", "layer"), "two members are named 'layer'"));
+  for (const char* name : {"", "a.b", "a/b"}) {
+    CHECK(mentions(told(name, "other"), fmt::format("'{}'", name)));
+    CHECK(mentions(told("other", name), fmt::format("'{}'", name)));
+  }
+
+  struct Twice : nn::Module {
+    Var weight;
+    Tensor buffer;
+    explicit Twice(int how) {
+      add_parameter("weight", weight, Tensor::zeros({1}));
+      add_buffer("buffer", buffer, Tensor::zeros({1}));
+      if (how == 1) add_parameter("again", weight, Tensor::zeros({1}));
+      if (how == 2) add_buffer("again", buffer, Tensor::zeros({1}));
+      if (how == 3) nn::Parameter(this, "buffer", Tensor::zeros({1}));
+      if (how == 4) nn::Child<nn::Linear>(this, "weight", 1, 1);
+    }
+  };
+  nn::Model<Twice>(0);
+  CHECK(mentions(error_of([] { nn::Model<Twice>(1); }), "'weight' is registered again, as 'again'"));
+  CHECK(mentions(error_of([] { nn::Model<Twice>(2); }), "'buffer' is registered again, as 'again'"));
+  CHECK(mentions(error_of([] { nn::Model<Twice>(3); }), "'buffer'"));
+  CHECK(mentions(error_of([] { nn::Model<Twice>(4); }), "'weight'"));
+}
+
+TEST_CASE("parts may come and go, in containers too") {
+  struct Parts : nn::Module {
+    std::vector<std::unique_ptr<nn::Child<nn::Linear>>> layers;
+    std::optional<nn::Child<nn::MLP>> mlp;
+    void add(const std::string& name) {
+      layers.push_back(std::make_unique<nn::Child<nn::Linear>>(this, name, 1, 2, false));
+    }
+  };
+  nn::Model<Parts> model;
+  model.add("a");
+  model.add("b");
+  model.eval();
+  model.mlp.emplace(&model, "mlp", std::vector<int64_t>{2, 3, 4}, 0.25f);
+  CHECK_FALSE(model.mlp->training());
+  CHECK(names(model.state()) == std::vector<std::string>{"a.weight", "b.weight", "mlp.layers.0.weight",
+                                                         "mlp.layers.0.bias", "mlp.layers.1.weight",
+                                                         "mlp.layers.1.bias"});
+  model.mlp.reset();
+  model.layers.erase(model.layers.begin());
+  CHECK(names(model.state()) == std::vector<std::string>{"b.weight"});
+  model.add("a");
+  CHECK(names(model.state()) == std::vector<std::string>{"b.weight", "a.weight"});
+
+  auto whole = std::make_unique<nn::Model<Parts>>();
+  const nn::Child<nn::MLP> outlives(whole.get(), "outlives", {2, 3, 4}, 0.25f);
+  whole.reset();
+  CHECK(outlives.parameters().size() == 4);
+}
+
+TEST_CASE("tied weights are one parameter, and stand in the state twice") {
+  struct Tied : nn::Module {
+    nn::Child<nn::Linear> first{this, "first", 3, 3}, second{this, "second", 3, 3, false};
+    Tied() { second.weight = first.weight; }
+  };
+  const nn::Model<Tied> model;
+  CHECK(names(model.named_parameters()) == std::vector<std::string>{"first.weight", "first.bias"});
+  CHECK(model.num_parameters() == 12);
+  CHECK(names(model.state()) == std::vector<std::string>{"first.weight", "first.bias", "second.weight"});
+}
+
+TEST_CASE("modules refuse what cannot be") {
+  CHECK(mentions(error_of([] { nn::Model<nn::Linear>(0, 3); }), "0 -> 3"));
+  CHECK(mentions(error_of([] { nn::Model<nn::GCNConv>(3, -1); }), "3 -> -1"));
+  CHECK_THROWS_AS(nn::Model<nn::Dropout>(1.0f), Error);
+  CHECK_THROWS_AS(nn::Model<nn::BatchNorm>(0), Error);
+  CHECK_THROWS_AS(nn::Model<nn::LayerNorm>(0), Error);
 }

@@ -68,8 +68,8 @@ Var compare_norm(Norm& norm, const Reference& ref) {
   CHECK(close(y.value(), ref("y"), kTolerance));
   y.backward(ref("dy"));
   CHECK(close(x.grad(), ref("dx"), kTolerance));
-  CHECK(close(norm.gamma.grad(), ref("dgamma"), kTolerance));
-  CHECK(close(norm.beta.grad(), ref("dbeta"), kTolerance));
+  CHECK(close(norm.weight.grad(), ref("dgamma"), kTolerance));
+  CHECK(close(norm.bias.grad(), ref("dbeta"), kTolerance));
   return x;
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("GCNConv and its gradients equal torch_geometric's") {
       CAPTURE(device.str());
       CAPTURE(name);
       const Reference ref(std::string("gcn/") + name, device);
-      nn::GCNConv layer(ref("w").size(0), ref("w").size(1));
+      nn::Model<nn::GCNConv> layer(ref("w").size(0), ref("w").size(1));
       compare_convolution(layer, ref, device);
     }
 }
@@ -110,7 +110,7 @@ TEST_CASE("SGConv and its gradients equal torch_geometric's") {
       CAPTURE(device.str());
       CAPTURE(name);
       const Reference ref(std::string("sgc/") + name, device);
-      nn::SGConv layer(ref("w").size(0), ref("w").size(1), 2);
+      nn::Model<nn::SGConv> layer(ref("w").size(0), ref("w").size(1), 2);
       compare_convolution(layer, ref, device);
     }
 }
@@ -119,13 +119,13 @@ TEST_CASE("BatchNorm, its gradients and its running statistics equal torch_geome
   for (Device device : devices()) {
     CAPTURE(device.str());
     const Reference ref("batch_norm", device);
-    nn::BatchNorm norm(5);
+    nn::Model<nn::BatchNorm> norm(5);
     norm.to(device);
-    norm.gamma.set_value(ref("gamma"));
-    norm.beta.set_value(ref("beta"));
+    norm.weight.set_value(ref("gamma"));
+    norm.bias.set_value(ref("beta"));
     const Var x = compare_norm(norm, ref);
-    CHECK(close(norm.running.mean, ref("running_mean"), kTolerance));
-    CHECK(close(norm.running.variance, ref("running_variance"), kTolerance));
+    CHECK(close(norm.running_mean, ref("running_mean"), kTolerance));
+    CHECK(close(norm.running_var, ref("running_variance"), kTolerance));
     norm.eval();
     CHECK(close(norm(x).value(), ref("y_eval"), kTolerance));
   }
@@ -135,10 +135,10 @@ TEST_CASE("LayerNorm and its gradients equal torch_geometric's") {
   for (Device device : devices()) {
     CAPTURE(device.str());
     const Reference ref("layer_norm", device);
-    nn::LayerNorm norm(7);
+    nn::Model<nn::LayerNorm> norm(7);
     norm.to(device);
-    norm.gamma.set_value(ref("gamma"));
-    norm.beta.set_value(ref("beta"));
+    norm.weight.set_value(ref("gamma"));
+    norm.bias.set_value(ref("beta"));
     compare_norm(norm, ref);
   }
 }
@@ -181,12 +181,12 @@ TEST_CASE("five steps of each optimizer equal torch's") {
     for (const char* name : {"sgd/plain", "sgd/momentum", "sgd/nesterov"}) {
       CAPTURE(name);
       const Reference ref(name, device);
-      optim::SgdOptions options;
+      optim::SGDOptions options;
       options.lr = ref.option("lr", -1.0);
       options.momentum = ref.option("momentum", 0.0);
       options.weight_decay = ref.option("weight_decay", 0.0);
       options.nesterov = ref.option("nesterov", 0.0) != 0.0;
-      compare_optimizer<optim::Sgd>(ref, options);
+      compare_optimizer<optim::SGD>(ref, options);
     }
     for (const char* name : {"adam/plain", "adam/decay", "adamw/decay"}) {
       CAPTURE(name);

@@ -99,7 +99,7 @@ TEST_CASE("a checkpoint that is not one is refused by name and place") {
   const std::string newer = folder.file("newer.h5");
   H5Writer future(newer);
   future.attribute("", "format", std::string("adjoint.checkpoint"));
-  future.attribute("", "version", int64_t{2});
+  future.attribute("", "version", int64_t{3});
   future.commit();
   CHECK(mentions(load(newer), "version"));
 

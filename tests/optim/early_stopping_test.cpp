@@ -11,10 +11,9 @@ using optim::EarlyStopping;
 
 namespace {
 
-struct Model : nn::Module {
-  nn::Linear linear{4, 3};
-  nn::BatchNorm norm{3};
-  Model() { add(linear, norm); }
+struct Layers : nn::Module {
+  nn::Child<nn::Linear> linear{this, "linear", 4, 3};
+  nn::Child<nn::BatchNorm> norm{this, "norm", 3};
   void set(double value) {
     for (auto& [name, tensor] : state()) {
       Tensor own = tensor;
@@ -22,6 +21,7 @@ struct Model : nn::Module {
     }
   }
 };
+using Model = nn::Model<Layers>;
 
 bool all_equal(const nn::Module& module, double value) {
   for (const auto& [name, tensor] : module.state())

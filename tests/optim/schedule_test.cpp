@@ -34,36 +34,112 @@ TEST_CASE("cosine schedule") {
 }
 
 TEST_CASE("warm-up rises to 1 and hands over") {
-  const Schedule schedule = warm_up(4, step_decay(2, 0.5));
-  const double expected[] = {0.25, 0.5, 0.75, 1.0, 1.0, 1.0, 0.5, 0.5, 0.25};
+  // PyTorch: SequentialLR([LinearLR(start_factor=0.2, total_iters=4), StepLR(2, 0.5)], milestones=[4])
+  const Schedule schedule = warm_up(4, step_decay(2, 0.5), 0.2);
+  const double expected[] = {0.2, 0.4, 0.6, 0.8, 1.0, 1.0, 0.5, 0.5, 0.25};
   for (int64_t epoch = 0; epoch < 9; ++epoch) CHECK(schedule(epoch) == Approx(expected[epoch]));
+  CHECK(warm_up(2)(0) == Approx(1.0 / 3.0));
+  CHECK(warm_up(2)(1) == Approx(2.0 / 3.0));
   CHECK(warm_up(2)(100) == 1.0);
 }
 
-TEST_CASE("Plateau lowers the factor when nothing gets better") {
-  Plateau plateau(3, 0.5, 0.01, 0.2);
-  CHECK(plateau.observe(0.5) == 1.0);
-  CHECK(plateau.observe(0.6) == 1.0);
-  CHECK(plateau.observe(0.605) == 1.0);  // by less than the threshold
-  CHECK(plateau.observe(0.6) == 1.0);
+namespace {
+
+// torch.optim.lr_scheduler.ReduceLROnPlateau's step(), line by line, for an optimizer whose rate is 1.
+struct TorchPlateau {
+  PlateauOptions o;
+  double best, lr = 1.0;
+  int64_t num_bad_epochs = 0, cooldown_counter = 0;
+
+  explicit TorchPlateau(PlateauOptions options) : o(options) {
+    const double worst = std::numeric_limits<double>::infinity();
+    best = o.better == Better::lower ? worst : -worst;
+  }
+  bool is_better(double a) const {
+    if (o.better == Better::lower)
+      return o.relative ? a < best * (1.0 - o.threshold) : a < best - o.threshold;
+    return o.relative ? a > best * (o.threshold + 1.0) : a > best + o.threshold;
+  }
+  double step(double current) {
+    if (is_better(current)) {
+      best = current;
+      num_bad_epochs = 0;
+    } else {
+      num_bad_epochs += 1;
+    }
+    if (cooldown_counter > 0) {
+      cooldown_counter -= 1;
+      num_bad_epochs = 0;
+    }
+    if (num_bad_epochs > o.patience) {
+      lr = std::max(lr * o.factor, o.floor);
+      cooldown_counter = o.cooldown;
+      num_bad_epochs = 0;
+    }
+    return lr;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Plateau follows PyTorch's, whatever the options") {
+  for (const Better better : {Better::lower, Better::higher})
+    for (const bool relative : {false, true})
+      for (const int64_t patience : {0, 1, 3})
+        for (const int64_t cooldown : {0, 2})
+          for (const double threshold : {0.0, 1e-4, 0.05}) {
+            const PlateauOptions options{better, 0.5, patience, threshold, relative, cooldown, 0.01};
+            Plateau plateau(options);
+            TorchPlateau torch(options);
+            uint64_t state = 12345;
+            for (int epoch = 0; epoch < 60; ++epoch) {
+              state = state * 6364136223846793005u + 1442695040888963407u;
+              const double noise = static_cast<double>(state >> 40) * 0x1p-24;
+              const double trend = std::exp(-epoch / 10.0) * (better == Better::lower ? 1.0 : -1.0);
+              const double metric = 2.0 + trend + 0.1 * noise;
+              CHECK(plateau.observe(metric) == torch.step(metric));
+            }
+            CHECK(plateau.state().factor < 1.0);
+          }
+}
+
+TEST_CASE("Plateau bears `patience` bad epochs and lowers at the next, down to its floor") {
+  Plateau plateau({.better = Better::higher, .factor = 0.5, .patience = 2, .threshold = 0.01, .floor = 0.2});
+  for (double metric : {0.5, 0.6, 0.605, 0.6}) CHECK(plateau.observe(metric) == 1.0);
   CHECK(plateau.observe(0.1) == 0.5);
   CHECK(plateau.observe(0.7) == 0.5);
   for (double factor : {0.5, 0.5, 0.25, 0.25, 0.25, 0.2, 0.2, 0.2, 0.2})
     CHECK(plateau.observe(0.0) == factor);
 }
 
-TEST_CASE("Plateau goes on from its state, and counts what is not a number as no improvement") {
-  Plateau whole(2), broken(2);
-  whole.observe(0.5);
-  whole.observe(0.4);
+TEST_CASE("Plateau goes on from its state") {
+  const PlateauOptions options{.factor = 0.5, .patience = 1, .cooldown = 2};
+  Plateau whole(options), broken(options);
+  for (double metric : {0.5, 0.6, 0.6, 0.6}) whole.observe(metric);
   broken.set_state(whole.state());
-  CHECK(whole.observe(0.4) == 0.5);
-  CHECK(broken.observe(0.4) == 0.5);
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  Plateau diverged(2);
-  diverged.observe(nan);
-  CHECK(diverged.observe(nan) == 0.5);
-  CHECK(diverged.state().best < 0.0);
+  for (double metric : {0.6, 0.6, 0.4, 0.5, 0.5, 0.5}) CHECK(broken.observe(metric) == whole.observe(metric));
+  CHECK(broken.state() == whole.state());
+  CHECK(whole.state().factor == 0.25);
+}
+
+TEST_CASE("Plateau counts what is not finite as no improvement, and a negative metric as PyTorch does not") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  for (const Better better : {Better::lower, Better::higher})
+    for (double diverged : {nan, inf, -inf}) {
+      Plateau plateau({.better = better, .factor = 0.5, .patience = 1});
+      CHECK(plateau.observe(diverged) == 1.0);
+      CHECK(plateau.observe(diverged) == 0.5);
+      CHECK_FALSE(plateau.state().any);
+      CHECK(plateau.observe(3.0) == 0.5);
+      CHECK(plateau.observe(diverged) == 0.5);
+      CHECK(plateau.state().best == 3.0);
+      CHECK(plateau.observe(diverged) == 0.25);
+    }
+  Plateau likelihood({.better = Better::higher, .factor = 0.5, .patience = 0, .threshold = 0.1});
+  CHECK(likelihood.observe(-10.0) == 1.0);
+  CHECK(likelihood.observe(-10.5) == 0.5);  // worse
+  CHECK(likelihood.observe(-9.5) == 0.25);  // better by less than a tenth
+  CHECK(likelihood.observe(-8.0) == 0.25);
 }
 
 TEST_CASE("schedules refuse arguments out of range") {
@@ -73,6 +149,10 @@ TEST_CASE("schedules refuse arguments out of range") {
   CHECK_THROWS_AS(cosine(1, -0.1), adj::Error);
   CHECK_THROWS_AS(cosine(1, 1.1), adj::Error);
   CHECK_THROWS_AS(warm_up(0), adj::Error);
-  CHECK_THROWS_AS(Plateau(0), adj::Error);
-  CHECK_THROWS_AS(Plateau(1, 1.0), adj::Error);
+  CHECK_THROWS_AS(warm_up(1, constant(), 0.0), adj::Error);
+  CHECK_THROWS_AS(Plateau({.factor = 1.0}), adj::Error);
+  CHECK_THROWS_AS(Plateau({.patience = -1}), adj::Error);
+  CHECK_THROWS_AS(Plateau({.threshold = -0.1}), adj::Error);
+  CHECK_THROWS_AS(Plateau({.cooldown = -1}), adj::Error);
+  CHECK_THROWS_AS(Plateau({.floor = 1.5}), adj::Error);
 }

@@ -8,7 +8,7 @@ namespace {
 
 // Hands the optimizer `steps` drawn gradients, and `scalar` the same ones element by element.
 template <class Scalar>
-void compare(const optim::SgdOptions& options, Scalar&& scalar) {
+void compare(const optim::SGDOptions& options, Scalar&& scalar) {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64})
       for (const Shape& shape : {Shape{7, 5}, Shape{1}, Shape{20'011}}) {
@@ -18,7 +18,7 @@ void compare(const optim::SgdOptions& options, Scalar&& scalar) {
         Draw draw(300, device, dtype);
         Var p = Var::parameter(draw.normal(shape));
         std::vector<double> expected = values(p.value()), velocity(expected.size(), 0.0);
-        optim::Sgd sgd({p}, options);
+        optim::SGD sgd({p}, options);
         for (int step = 0; step < 6; ++step) {
           const Tensor gradient = draw.normal(shape);
           const std::vector<double> g = values(gradient);
@@ -55,7 +55,7 @@ TEST_CASE("SGD by Nesterov: v = mu v + g + decay p; p -= lr (g + decay p + mu v)
 
 TEST_CASE("SGD refuses options out of range") {
   const Var p = Var::parameter(Tensor::zeros({2}));
-  for (double momentum : {-0.1, 1.0}) CHECK_THROWS_AS(optim::Sgd({p}, {.momentum = momentum}), Error);
-  for (double lr : {0.0, -1.0}) CHECK_THROWS_AS(optim::Sgd({p}, {.lr = lr}), Error);
-  CHECK_THROWS_AS(optim::Sgd({p}, {.weight_decay = -0.1}), Error);
+  for (double momentum : {-0.1, 1.0}) CHECK_THROWS_AS(optim::SGD({p}, {.momentum = momentum}), Error);
+  for (double lr : {0.0, -1.0}) CHECK_THROWS_AS(optim::SGD({p}, {.lr = lr}), Error);
+  CHECK_THROWS_AS(optim::SGD({p}, {.weight_decay = -0.1}), Error);
 }

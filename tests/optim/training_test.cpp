@@ -14,11 +14,9 @@ using namespace adj::test;
 namespace {
 
 struct Gcn : nn::Module {
-  nn::GCNConv conv1, conv2;
+  nn::Child<nn::GCNConv> conv1, conv2;
   Gcn(int64_t in, int64_t hidden, int64_t out)
-      : conv1{in, hidden, true, Activation::relu}, conv2{hidden, out} {
-    add(conv1, conv2);
-  }
+      : conv1{this, "conv1", in, hidden, true, Activation::relu}, conv2{this, "conv2", hidden, out} {}
   Var operator()(const Graph& graph, const Features& x) {
     return conv2(graph, dropout(conv1(graph, dropout(x, 0.5f)), 0.5f));
   }
@@ -26,10 +24,11 @@ struct Gcn : nn::Module {
 
 // All of the step is Adjoint's own kernels: sparse features need no library product, and A does the rest.
 struct WithoutGemm : nn::Module {
-  nn::GCNConv conv;
-  nn::BatchNorm norm;
-  nn::LayerNorm last;
-  WithoutGemm(int64_t in, int64_t out) : conv{in, out}, norm{out}, last{out} { add(conv, norm, last); }
+  nn::Child<nn::GCNConv> conv;
+  nn::Child<nn::BatchNorm> norm;
+  nn::Child<nn::LayerNorm> last;
+  WithoutGemm(int64_t in, int64_t out)
+      : conv{this, "conv", in, out}, norm{this, "norm", out}, last{this, "last", out} {}
   Var operator()(const Graph& graph, const Features& x) {
     const Var h = norm(conv(graph, dropout(x, 0.3f)), {Activation::relu, 0.3f});
     return last(gelu(spmm(graph.mean_adjacency(), h)) + l2_normalize(h));
@@ -86,7 +85,7 @@ TEST_CASE("a small GCN learns a citation-like graph") {
     CAPTURE(device.str());
     const Dataset data = citations(device);
     manual_seed(1);
-    Gcn model(data.num_features(), 16, 4);
+    nn::Model<Gcn> model(data.num_features(), 16, 4);
     std::vector<double> losses;
     const Threads one(1);  // steps this small only wait for each other's threads on a busy machine
     trained(model, data, 100, true, &losses);
@@ -105,7 +104,7 @@ TEST_CASE("training twice with one seed gives the same bits, and with another ot
     const Dataset data = citations(device);
     const auto run = [&](uint64_t seed) {
       manual_seed(seed);
-      Gcn model(data.num_features(), 16, 4);
+      nn::Model<Gcn> model(data.num_features(), 16, 4);
       return trained(model, data, 12);
     };
     const auto first = run(3);
@@ -120,7 +119,7 @@ TEST_CASE("a captured step gives the same bits as an eager one") {
     const Dataset data = citations(device);
     const auto run = [&](bool capture, std::vector<double>& losses) {
       manual_seed(5);
-      WithoutGemm model(data.num_features(), 4);
+      nn::Model<WithoutGemm> model(data.num_features(), 4);
       return trained(model, data, 8, capture, &losses);
     };
     std::vector<double> captured, eager;
@@ -171,7 +170,7 @@ TEST_CASE("a model of our own kernels trains to the same bits with 1, 2 and 4 th
   const auto run = [&](int count) {
     const Threads threads(count);
     manual_seed(6);
-    WithoutGemm model(data.num_features(), 48);
+    nn::Model<WithoutGemm> model(data.num_features(), 48);
     return trained(model, data, 5);
   };
   const auto one = run(1);

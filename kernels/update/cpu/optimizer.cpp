@@ -9,13 +9,44 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-template <class T>
+/// A parameter as it is computed with.
+template <class P>
+struct Weights {
+  P* parameter;
+
+  explicit Weights(UpdateSlot& slot) : parameter(slot.parameter.mutable_data<P>()) {}
+  P operator[](int64_t i) const { return parameter[i]; }
+  void set(int64_t i, P value) const { parameter[i] = value; }
+};
+
+template <>
+struct Weights<bfloat16> {
+  bfloat16* parameter;
+  float* master;
+
+  explicit Weights(UpdateSlot& slot)
+      : parameter(slot.parameter.mutable_data<bfloat16>()), master(slot.master.mutable_data<float>()) {}
+  float operator[](int64_t i) const { return weight_of(master[i], parameter[i]); }
+  void set(int64_t i, float value) const {
+    master[i] = value;
+    parameter[i] = bfloat16(value);
+  }
+};
+
+template <class P>
 void sgd(UpdateSlot& slot, const SgdRule& rule, double learning_rate) {
-  T* p = slot.parameter.mutable_data<T>();
-  const T* g = slot.gradient.data<T>();
+  using T = UpdateType<P>;
+  const Weights<P> p(slot);
+  const P* g = slot.gradient.data<P>();
   const T rate = static_cast<T>(learning_rate), decay = static_cast<T>(rule.weight_decay);
   if (rule.momentum == 0.0) {
-    map(slot.parameter.numel(), p, [=](int64_t i) { return p[i] - rate * (g[i] + decay * p[i]); });
+    parallel_for(slot.parameter.numel(), kGrain, [=](int64_t begin, int64_t end) {
+#pragma omp simd
+      for (int64_t i = begin; i < end; ++i) {
+        const T weight = p[i];
+        p.set(i, weight - rate * (static_cast<T>(g[i]) + decay * weight));
+      }
+    });
     return;
   }
   T* v = slot.first.mutable_data<T>();
@@ -25,17 +56,18 @@ void sgd(UpdateSlot& slot, const SgdRule& rule, double learning_rate) {
   parallel_for(slot.parameter.numel(), kGrain, [=](int64_t begin, int64_t end) {
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) {
-      const T gradient = g[i] + decay * p[i];
+      const T weight = p[i], gradient = static_cast<T>(g[i]) + decay * weight;
       v[i] = momentum * v[i] + gradient;
-      p[i] -= rate * (now * gradient + ahead * v[i]);
+      p.set(i, weight - rate * (now * gradient + ahead * v[i]));
     }
   });
 }
 
-template <class T>
+template <class P>
 void adam(UpdateSlot& slot, const AdamRule& rule, double learning_rate, double step) {
-  T* p = slot.parameter.mutable_data<T>();
-  const T* g = slot.gradient.data<T>();
+  using T = UpdateType<P>;
+  const Weights<P> p(slot);
+  const P* g = slot.gradient.data<P>();
   T *m = slot.first.mutable_data<T>(), *v = slot.second.mutable_data<T>();
   const T beta1 = static_cast<T>(rule.beta1), rest1 = static_cast<T>(1.0 - rule.beta1);
   const T beta2 = static_cast<T>(rule.beta2), rest2 = static_cast<T>(1.0 - rule.beta2);
@@ -47,10 +79,10 @@ void adam(UpdateSlot& slot, const AdamRule& rule, double learning_rate, double s
   parallel_for(slot.parameter.numel(), kCostlyGrain, [=](int64_t begin, int64_t end) {
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) {
-      const T gradient = g[i] + coupled * p[i];
+      const T weight = p[i], gradient = static_cast<T>(g[i]) + coupled * weight;
       m[i] = beta1 * m[i] + rest1 * gradient;
       v[i] = beta2 * v[i] + rest2 * gradient * gradient;
-      p[i] = shrink * p[i] - rate * m[i] / (std::sqrt(v[i]) * unbias2 + eps);
+      p.set(i, shrink * weight - rate * m[i] / (std::sqrt(v[i]) * unbias2 + eps));
     }
   });
 }
@@ -62,7 +94,7 @@ void sgd_update(const SgdUpdateArgs& args) {
   ++*args.step.mutable_data<int64_t>();
   const double rate = *args.learning_rate.data<double>();
   for (UpdateSlot& slot : args.slots)
-    dispatch_float(slot.parameter.dtype(), "sgd_update", [&]<class T>() { sgd<T>(slot, rule, rate); });
+    dispatch_features(slot.parameter.dtype(), [&]<class T>() { sgd<T>(slot, rule, rate); });
 }
 
 void adam_update(const AdamUpdateArgs& args) {
@@ -71,18 +103,18 @@ void adam_update(const AdamUpdateArgs& args) {
   const double rate = *args.learning_rate.data<double>();
   ++finished;
   for (UpdateSlot& slot : args.slots)
-    dispatch_float(slot.parameter.dtype(), "adam_update",
-                   [&]<class T>() { adam<T>(slot, rule, rate, static_cast<double>(finished)); });
+    dispatch_features(slot.parameter.dtype(),
+                      [&]<class T>() { adam<T>(slot, rule, rate, static_cast<double>(finished)); });
 }
 
 void global_norm(const GlobalNormArgs& args) {
   double sum = 0.0;
   for (const Tensor& tensor : args.tensors)
-    dispatch_float(tensor.dtype(), "global_norm", [&]<class T>() {
+    dispatch_features(tensor.dtype(), [&]<class T>() {
       const T* x = tensor.data<T>();
       sum += sum_of_chunks(tensor.numel(), kGrain, [=](int64_t begin, int64_t end) {
         return sum_of<double>(end - begin, [=](int64_t i) {
-          const auto value = static_cast<double>(x[begin + i]);
+          const auto value = static_cast<double>(static_cast<UpdateType<T>>(x[begin + i]));
           return value * value;
         });
       });
@@ -95,10 +127,10 @@ void clip_to_norm(const ClipToNormArgs& args) {
   const double length = *args.norm.data<double>();
   if (!(length > max_norm)) return;
   for (Tensor& tensor : args.tensors)
-    dispatch_float(tensor.dtype(), "clip_to_norm", [&]<class T>() {
+    dispatch_features(tensor.dtype(), [&]<class T>() {
       T* x = tensor.mutable_data<T>();
-      const T factor = static_cast<T>(max_norm / (length + 1e-6));
-      map(tensor.numel(), x, [=](int64_t i) { return x[i] * factor; });
+      const auto factor = static_cast<UpdateType<T>>(max_norm / (length + 1e-6));
+      map(tensor.numel(), x, [=](int64_t i) { return T(static_cast<UpdateType<T>>(x[i]) * factor); });
     });
 }
 

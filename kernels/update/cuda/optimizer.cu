@@ -1,5 +1,6 @@
-// All tensors of a group go in one launch: a table of their addresses is the kernel's argument, and each
-// block finds its tensor in it. Each element is read and written once, whatever the rule.
+// All tensors of a group and dtype go in one launch: a table of their addresses is the kernel's argument, and
+// each block finds its tensor in it. Each element is read and written once, whatever the rule: Adam moves 28
+// bytes a float32 parameter, and 30 a bfloat16 one, whose master and moments are float32.
 #include <adjoint/kernels/cuda/reduction.cuh>
 #include <adjoint/kernels/update/optimizer.h>
 
@@ -11,7 +12,11 @@ namespace adj::kernels::cuda {
 namespace {
 
 constexpr int kMostTensors = 64;  // in a table; more take another launch
-constexpr int kArrays = 4;        // parameter, gradient, first, second
+constexpr int kArrays = 5;        // parameter, gradient, first, second, master
+
+/// What a thread takes at once of tensors of type P: 16 bytes of what they are computed in.
+template <class P>
+constexpr int kPack = kVectorWidth<UpdateType<P>>;
 
 /// A tensor and what goes with it, element by element; absent ones null.
 struct Piece {
@@ -47,8 +52,9 @@ int for_tables(const std::vector<Piece>& pieces, int packs, F&& f) {
     return std::count_if(pieces.begin(), pieces.end(),
                          [&](const Piece& piece) { return piece.dtype == dtype && piece.numel > 0; });
   };
-  const int tables = static_cast<int>(ceil_div(count_of(DType::f32), kMostTensors) +
-                                      ceil_div(count_of(DType::f64), kMostTensors));
+  int tables = 0;
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+    tables += static_cast<int>(ceil_div(count_of(dtype), kMostTensors));
   int done = 0;
   const auto go = [&]<class T>() {
     Table table{};
@@ -66,14 +72,16 @@ int for_tables(const std::vector<Piece>& pieces, int packs, F&& f) {
       for (int a = 0; a < kArrays; ++a) table.data[a][slot] = piece.data[static_cast<size_t>(a)];
       table.numel[slot] = piece.numel;
       table.first_block[slot] = blocks;
-      table.aligned[slot] = aligned_to_16(piece.data[0], piece.data[1], piece.data[2], piece.data[3]);
-      blocks += blocks_for(piece.numel, packs * (table.aligned[slot] ? kVectorWidth<T> : 1));
+      table.aligned[slot] =
+          aligned_to_16(piece.data[0], piece.data[1], piece.data[2], piece.data[3], piece.data[4]);
+      blocks += blocks_for(piece.numel, packs * (table.aligned[slot] ? kPack<T> : 1));
       if (table.count == kMostTensors) flush();
     }
     flush();
   };
   go.template operator()<float>();
   go.template operator()<double>();
+  go.template operator()<bfloat16>();
   return tables;
 }
 
@@ -131,28 +139,40 @@ struct Adam {
 };
 
 // Every block reads the step count; the last to finish, of the last launch, advances it.
-template <class T, class Rule>
+template <class P, class Rule>
 __global__ void __launch_bounds__(kBlockThreads)
     update_kernel(const __grid_constant__ Table table, Rule rule, const double* learning_rate, int64_t* step,
                   bool advance, unsigned* counter) {
   begin_overlapping();
-  constexpr int N = kVectorWidth<T>;
+  using T = UpdateType<P>;
+  constexpr bool kMastered = !std::is_same_v<P, T>;
+  constexpr int N = kPack<P>;
   __shared__ typename Rule::Coefficients shared;
   if (threadIdx.x == 0) shared = rule.at(static_cast<double>(*step + 1), *learning_rate);
 
   const BlockPlace at(table);
   const int64_t numel = table.numel[at.slot];
-  T* p = static_cast<T*>(table.data[0][at.slot]);
-  const T* g = static_cast<const T*>(table.data[1][at.slot]);
+  P* p = static_cast<P*>(table.data[0][at.slot]);
+  const P* g = static_cast<const P*>(table.data[1][at.slot]);
+  T* weight = static_cast<T*>(table.data[kMastered ? 4 : 0][at.slot]);
   T* first = static_cast<T*>(table.data[2][at.slot]);
   T* second = static_cast<T*>(table.data[3][at.slot]);
   const int width = table.aligned[at.slot] ? N : 1;
   const int64_t i = (at.block * kBlockThreads + threadIdx.x) * width;
   const bool whole = width == N && i + N <= numel;
-  Pack<T, N> parameters, gradients, firsts{}, seconds{};
+  Pack<T, N> weights, gradients, firsts{}, seconds{};
   if (whole) {
-    parameters = load<N>(p + i);
-    gradients = load<N>(g + i);
+    weights = load<N>(weight + i);
+    if constexpr (kMastered) {
+      const Pack<P, N> rounded = load<N>(p + i), given = load<N>(g + i);
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        weights[k] = weight_of(weights[k], rounded[k]);
+        gradients[k] = static_cast<T>(given[k]);
+      }
+    } else {
+      gradients = load<N>(g + i);
+    }
     if constexpr (Rule::kStates >= 1) firsts = load<N>(first + i);
     if constexpr (Rule::kStates >= 2) seconds = load<N>(second + i);
   }
@@ -160,15 +180,24 @@ __global__ void __launch_bounds__(kBlockThreads)
   const typename Rule::Coefficients c = shared;
   if (whole) {
 #pragma unroll
-    for (int k = 0; k < N; ++k) Rule::update(c, parameters[k], gradients[k], firsts[k], seconds[k]);
-    store(p + i, parameters);
+    for (int k = 0; k < N; ++k) Rule::update(c, weights[k], gradients[k], firsts[k], seconds[k]);
+    store(weight + i, weights);
+    if constexpr (kMastered) {
+      Pack<P, N> rounded;
+#pragma unroll
+      for (int k = 0; k < N; ++k) rounded[k] = P(weights[k]);
+      store(p + i, rounded);
+    }
     if constexpr (Rule::kStates >= 1) store(first + i, firsts);
     if constexpr (Rule::kStates >= 2) store(second + i, seconds);
   } else {
     for (int64_t j = i; j < i + width && j < numel; ++j) {
-      T none = 0;
-      Rule::update(c, p[j], g[j], Rule::kStates >= 1 ? first[j] : none,
+      T none = 0, updated = weight[j];
+      if constexpr (kMastered) updated = weight_of(updated, p[j]);
+      Rule::update(c, updated, static_cast<T>(g[j]), Rule::kStates >= 1 ? first[j] : none,
                    Rule::kStates >= 2 ? second[j] : none);
+      weight[j] = updated;
+      if constexpr (kMastered) p[j] = P(updated);
     }
   }
   if (advance && is_last_block(counter, gridDim.x) && threadIdx.x == 0) ++*step;
@@ -191,12 +220,12 @@ void update(const char* name, std::span<UpdateSlot> slots, const Tensor& learnin
     pieces.push_back({slot.parameter.dtype(),
                       slot.parameter.numel(),
                       {address(slot.parameter), const_cast<void*>(slot.gradient.raw_data()),
-                       address(slot.first), address(slot.second)}});
+                       address(slot.first), address(slot.second), address(slot.master)}});
   }
-  const int tables = for_tables(pieces, 1, [&]<class T>(const Table& table, unsigned blocks, bool last) {
-    const auto rule = rule_for.template operator()<T>();
+  const int tables = for_tables(pieces, 1, [&]<class P>(const Table& table, unsigned blocks, bool last) {
+    const auto rule = rule_for.template operator()<UpdateType<P>>();
     launch(name, {.device = device, .blocks = blocks, .overlaps = true},
-           update_kernel<T, std::remove_const_t<decltype(rule)>>, table, rule, rate, count, last,
+           update_kernel<P, std::remove_const_t<decltype(rule)>>, table, rule, rate, count, last,
            arrival_counters(device));
   });
   if (tables == 0)
@@ -212,23 +241,26 @@ __global__ void __launch_bounds__(kBlockThreads)
     square_sums_kernel(const __grid_constant__ Table table, double* partial, double* all, unsigned total,
                        bool last_launch, double* norm, unsigned* counter) {
   begin_overlapping();
-  constexpr int N = kVectorWidth<T>;
+  constexpr int N = kPack<T>;
   const BlockPlace at(table);
   const int64_t numel = table.numel[at.slot];
   const T* x = static_cast<const T*>(table.data[0][at.slot]);
   const int width = table.aligned[at.slot] ? N : 1;
   const int64_t begin = at.block * kBlockThreads * kNormPacks * width;
   double sum = 0.0;
+  const auto add_square = [&sum](T x) {
+    const double value = static_cast<double>(static_cast<UpdateType<T>>(x));
+    sum = fma(value, value, sum);
+  };
 #pragma unroll 4
   for (int s = 0; s < kNormPacks; ++s) {
     const int64_t i = begin + (int64_t{s} * kBlockThreads + threadIdx.x) * width;
     if (width == N && i + N <= numel) {
       const Pack<T, N> pack = load<N>(x + i);
 #pragma unroll
-      for (int k = 0; k < N; ++k) sum = fma(static_cast<double>(pack[k]), static_cast<double>(pack[k]), sum);
+      for (int k = 0; k < N; ++k) add_square(pack[k]);
     } else {
-      for (int64_t j = i; j < i + width && j < numel; ++j)
-        sum = fma(static_cast<double>(x[j]), static_cast<double>(x[j]), sum);
+      for (int64_t j = i; j < i + width && j < numel; ++j) add_square(x[j]);
     }
   }
   sum = sum_of_block(sum);
@@ -246,8 +278,9 @@ __global__ void __launch_bounds__(kBlockThreads)
   begin_overlapping();
   const double length = *norm;
   if (!(length > max_norm)) return;
-  constexpr int N = kVectorWidth<T>;
-  const T factor = static_cast<T>(max_norm / (length + 1e-6));
+  constexpr int N = kPack<T>;
+  using F = UpdateType<T>;
+  const F factor = static_cast<F>(max_norm / (length + 1e-6));
   const BlockPlace at(table);
   const int64_t numel = table.numel[at.slot];
   T* x = static_cast<T*>(table.data[0][at.slot]);
@@ -256,10 +289,10 @@ __global__ void __launch_bounds__(kBlockThreads)
   if (width == N && i + N <= numel) {
     Pack<T, N> pack = load<N>(x + i);
 #pragma unroll
-    for (int k = 0; k < N; ++k) pack[k] *= factor;
+    for (int k = 0; k < N; ++k) pack[k] = T(static_cast<F>(pack[k]) * factor);
     store(x + i, pack);
   } else {
-    for (int64_t j = i; j < i + width && j < numel; ++j) x[j] *= factor;
+    for (int64_t j = i; j < i + width && j < numel; ++j) x[j] = T(static_cast<F>(x[j]) * factor);
   }
 }
 

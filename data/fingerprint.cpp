@@ -1,0 +1,69 @@
+#include <adjoint/data/fingerprint.h>
+
+#include <bit>
+#include <cstring>
+
+namespace adj {
+
+namespace {
+
+/// Murmur3's mixing of 64-bit words (Appleby, public domain): no defence against intent, which is not needed.
+class Hash {
+ public:
+  void add(uint64_t word) {
+    word = std::rotl(word * 0x87c37b91114253d5u, 31) * 0x4cf5ad432745937fu;
+    state_ = std::rotl(state_ ^ word, 27) * 5 + 0x52dce729u;
+  }
+  /// Shape, dtype and contents; an absent tensor is not an empty one.
+  void add(const Tensor& tensor) {
+    add(uint64_t{tensor ? 1u : 0u});
+    if (!tensor) return;
+    add(static_cast<uint64_t>(tensor.dtype()));
+    for (int d = 0; d < tensor.dims(); ++d) add(static_cast<uint64_t>(tensor.size(d)));
+    const Tensor host = tensor.to(Device::cpu());
+    const char* bytes = static_cast<const char*>(host.raw_data());
+    uint64_t word = 0;
+    size_t done = 0;
+    for (; done + sizeof word <= host.bytes(); done += sizeof word) {
+      std::memcpy(&word, bytes + done, sizeof word);
+      add(word);
+    }
+    word = 0;
+    std::memcpy(&word, bytes + done, host.bytes() - done);
+    add(word);
+  }
+  void add(const Relation& relation) {
+    add(relation.csr().offsets);
+    add(relation.csr().indices);
+  }
+  uint64_t result() const {
+    uint64_t h = (state_ ^ (state_ >> 33)) * 0xff51afd7ed558ccdu;
+    h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
+    return h ^ (h >> 33);
+  }
+
+ private:
+  uint64_t state_ = 0;
+};
+
+}  // namespace
+
+std::string fingerprint(const Dataset& data) {
+  Hash hash;
+  hash.add(data.graph.relation());
+  hash.add(data.graph.edge_weight());
+  hash.add(data.edge_attr);
+  if (data.x && data.x.is_sparse()) {
+    hash.add(data.x.sparse().relation());
+    hash.add(data.x.sparse().values());
+  } else {
+    hash.add(data.x ? data.x.dense() : Tensor());
+  }
+  for (const Tensor& tensor : {data.y, data.train, data.val, data.test, data.graph_offsets, data.graph_y})
+    hash.add(tensor);
+  return fmt::format("{}, {} nodes, {} edges, {} features, {} classes, contents {:016x}", data.name,
+                     data.num_nodes(), data.graph.num_edges(), data.num_features(), data.num_classes(),
+                     hash.result());
+}
+
+}  // namespace adj

@@ -1,0 +1,161 @@
+#include <adjoint/data/fingerprint.h>
+#include <adjoint/optim/training_state.h>
+
+#include <filesystem>
+#include <limits>
+
+#include <fmt/ranges.h>
+
+namespace adj::optim {
+
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+void put(Checkpoint& checkpoint, const std::string& prefix,
+         const std::vector<std::pair<std::string, Tensor>>& state) {
+  for (const auto& [name, tensor] : state) checkpoint.tensors[prefix + name] = tensor;
+}
+
+}  // namespace
+
+TrainingState::TrainingState(std::string program, nn::Module& model, Optimizer& optimizer)
+    : program_(std::move(program)), model_(model) {
+  add([&model, at = take("model")](Checkpoint& to) { put(to, at, model.state()); },
+      [&model](const Checkpoint& from) { model.load_state(from.with_prefix("model.")); });
+  add("optimizer", optimizer);
+  add("generator", default_generator());
+}
+
+TrainingState& TrainingState::add(std::function<void(Checkpoint&)> save,
+                                  std::function<void(const Checkpoint&)> load) {
+  parts_.push_back({std::move(save), std::move(load)});
+  return *this;
+}
+
+std::string TrainingState::take(const std::string& name) {
+  ADJ_CHECK(!name.empty() && name.find_first_of("./") == std::string::npos,
+            "training state: expected a name without '.' and '/', got '{}'", name);
+  ADJ_CHECK(taken_.insert(name).second, "training state: two parts are named '{}'", name);
+  return name + ".";
+}
+
+TrainingState& TrainingState::add(const std::string& name, Optimizer& optimizer) {
+  const std::string prefix = take(name);
+  return add(
+      [&optimizer, prefix](Checkpoint& to) { put(to, prefix, optimizer.state()); },
+      [&optimizer, prefix](const Checkpoint& from) { optimizer.load_state(from.with_prefix(prefix)); });
+}
+
+TrainingState& TrainingState::add(const std::string& name, Generator& generator) {
+  const std::string prefix = take(name);
+  return add(
+      [&generator, prefix](Checkpoint& to) {
+        to.set(prefix + "seed", static_cast<int64_t>(generator.seed()));
+        to.set(prefix + "position", static_cast<int64_t>(generator.position()));
+      },
+      [&generator, prefix](const Checkpoint& from) {
+        const int64_t seed = from.integer(prefix + "seed"),
+                      position = from.integer(prefix + "position", 0, kMost);
+        generator.set_state(static_cast<uint64_t>(seed), static_cast<uint64_t>(position));
+      });
+}
+
+TrainingState& TrainingState::add(const std::string& name, Plateau& plateau) {
+  const std::string prefix = take(name);
+  return add(
+      [&plateau, prefix](Checkpoint& to) {
+        const Plateau::State& state = plateau.state();
+        to.set(prefix + "any", int64_t{state.any});
+        to.set(prefix + "best", state.best);
+        to.set(prefix + "factor", state.factor);
+        to.set(prefix + "bad", state.bad);
+        to.set(prefix + "cooldown", state.cooldown);
+      },
+      [&plateau, prefix](const Checkpoint& from) {
+        plateau.set_state({from.integer(prefix + "any", 0, 1) != 0, from.number(prefix + "best"),
+                           from.number(prefix + "factor"), from.integer(prefix + "bad", 0, kMost),
+                           from.integer(prefix + "cooldown", 0, kMost)});
+      });
+}
+
+TrainingState& TrainingState::add(EarlyStopping& stopping) {
+  return add(
+      [&stopping, at = take("best")](Checkpoint& to) {
+        to.set("best_epoch", stopping.best_epoch());
+        to.set("best_metric", stopping.best_metric());
+        for (const auto& [name, tensor] : stopping.best_state()) to.tensors[at + name] = tensor;
+      },
+      [this, &stopping](const Checkpoint& from) {
+        const int64_t epoch = from.integer("best_epoch", -1, from.integer("epoch"));
+        auto best = from.with_prefix("best.");
+        if (epoch >= 0) model_.check_state(best);
+        for (const auto& [name, own] : model_.state())
+          if (const auto found = best.find(name); found != best.end())
+            found->second = found->second.to(own.device());
+        stopping.load(epoch, from.number("best_metric"), std::move(best));
+      });
+}
+
+TrainingState& TrainingState::add(MetricsFile& metrics) {
+  const auto width = static_cast<int64_t>(metrics.columns().size());
+  const std::string columns = fmt::format("{}", fmt::join(metrics.columns(), ","));
+  require("metrics.columns", columns);
+  (void)take("metrics");
+  return add(
+      [&metrics, width](Checkpoint& to) {
+        const auto numbers = static_cast<int64_t>(metrics.rows().size());
+        to.tensors["metrics"] = Tensor::from(metrics.rows(), {numbers / width, width});
+      },
+      [&metrics, width](const Checkpoint& from) { metrics.set_rows(from.table("metrics", width)); });
+}
+
+TrainingState& TrainingState::require(std::string fact, std::string value) {
+  required_.emplace_back(std::move(fact), std::move(value));
+  return *this;
+}
+
+TrainingState& TrainingState::require(const Dataset& data) { return require("dataset", fingerprint(data)); }
+
+void TrainingState::save(const std::string& path, int64_t epoch) const {
+  ADJ_CHECK(epoch >= 0, "training state: {}: expected an epoch of 0 or more, got {}", path, epoch);
+  Checkpoint checkpoint;
+  checkpoint.program = program_;
+  checkpoint.set("epoch", epoch);
+  for (const Part& part : parts_) part.save(checkpoint);
+  for (const auto& [fact, value] : required_)
+    ADJ_CHECK(checkpoint.facts.emplace(fact, value).second, "training state: two facts are named '{}'", fact);
+  save_checkpoint(checkpoint, path);
+}
+
+int64_t TrainingState::resume(const std::string& path) {
+  const Checkpoint checkpoint = load_checkpoint(path, program_);
+  for (const auto& [fact, value] : required_) {
+    const auto found = checkpoint.facts.find(fact);
+    if (found == checkpoint.facts.end()) data_fail("{}: facts@{}: missing, expected '{}'", path, fact, value);
+    if (found->second != value)
+      data_fail("{}: facts@{}: '{}', but this training has '{}'", path, fact, found->second, value);
+  }
+  const int64_t epoch = checkpoint.integer("epoch", 0, kMost);
+
+  Checkpoint before;  // each part checks itself alone, so a later one may still refuse
+  before.set("epoch", kMost);
+  for (const Part& part : parts_) part.save(before);
+  for (auto& [name, tensor] : before.tensors) tensor = tensor.clone();
+  try {
+    for (const Part& part : parts_) part.load(checkpoint);
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    for (const Part& part : parts_) part.load(before);
+    if (dynamic_cast<const DataError*>(&error) != nullptr) throw;
+    data_fail("{}: {}", path, message);
+  }
+  return epoch;
+}
+
+int64_t TrainingState::resume_if_exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) ? resume(path) : 0;
+}
+
+}  // namespace adj::optim

@@ -1,0 +1,90 @@
+#include "../reference/plain.h"
+#include <adjoint/optim/metrics_file.h>
+
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace adj;
+using namespace adj::test;
+using optim::MetricsFile;
+
+namespace {
+
+std::string contents_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("metrics are CSV or JSON lines by the file's name, and numbers read back to the bit") {
+  const TemporaryDirectory folder;
+  const double third = 1.0 / 3.0, nan = std::numeric_limits<double>::quiet_NaN();
+  const std::string csv = folder.file("m.csv"), json = folder.file("m.jsonl");
+  for (const std::string& path : {csv, json}) {
+    MetricsFile metrics(path, {"epoch", "loss"});
+    metrics.add({1, third});
+    metrics.add({2, nan});
+    metrics.flush();
+  }
+  CHECK(contents_of(csv) == "epoch,loss\n1,0.3333333333333333\n2,nan\n");
+  CHECK(contents_of(json) ==
+        "{\"epoch\": 1, \"loss\": 0.3333333333333333}\n{\"epoch\": 2, \"loss\": null}\n");
+}
+
+TEST_CASE("a metrics file stays what it was until it is flushed, and then holds all rows") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("m.csv");
+  std::ofstream(path) << "older";
+  MetricsFile metrics(path, {"epoch"});
+  metrics.add({1});
+  CHECK(contents_of(path) == "older");
+  metrics.flush();
+  CHECK(contents_of(path) == "epoch\n1\n");
+  metrics.add({2});
+  metrics.flush();
+  metrics.flush();
+  CHECK(contents_of(path) == "epoch\n1\n2\n");
+  metrics.set_rows({7});
+  metrics.add({8});
+  metrics.flush();
+  CHECK(contents_of(path) == "epoch\n7\n8\n");
+}
+
+TEST_CASE("a pipe gets every row once") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("pipe");
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  REQUIRE(reader >= 0);
+  MetricsFile metrics(path, {"epoch"});
+  metrics.flush();
+  for (double epoch : {1.0, 2.0}) {
+    metrics.add({epoch});
+    metrics.flush();
+  }
+  char buffer[64];
+  CHECK(std::string(buffer, static_cast<size_t>(read(reader, buffer, sizeof buffer))) == "epoch\n1\n2\n");
+  close(reader);
+  MetricsFile nowhere("/dev/null", {"epoch"});
+  nowhere.add({1});
+  nowhere.flush();
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_CASE("metrics refuse what is no row, and a file that cannot be written") {
+  const TemporaryDirectory folder;
+  MetricsFile metrics(folder.file("no/folder/m.csv"), {"epoch", "loss"});
+  CHECK(mentions(error_of([&] { metrics.add({1}); }), "1 numbers for the columns epoch, loss"));
+  CHECK_THROWS_AS(metrics.set_rows({1, 2, 3}), Error);
+  metrics.add({1, 2});
+  CHECK_THROWS_AS(metrics.flush(), DataError);
+  CHECK_THROWS_AS(MetricsFile("m.csv", {}), Error);
+  CHECK(mentions(error_of([] { MetricsFile("m.csv", {"a,b"}); }), "'a,b'"));
+}

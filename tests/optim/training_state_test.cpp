@@ -1,0 +1,225 @@
+#include "../reference/plain.h"
+#include <adjoint/data/citation_generator.h>
+#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/metrics.h>
+#include <adjoint/nn/norm.h>
+#include <adjoint/ops.h>
+#include <adjoint/optim/adam.h>
+#include <adjoint/optim/sgd.h>
+#include <adjoint/optim/train_step.h>
+#include <adjoint/optim/training_state.h>
+
+#include <fstream>
+#include <sstream>
+
+using namespace adj;
+using namespace adj::test;
+using optim::TrainingState;
+
+namespace {
+
+struct Gcn : nn::Module {
+  nn::Child<nn::GCNConv> conv1, conv2;
+  nn::Child<nn::BatchNorm> norm;
+  Gcn(int64_t in, int64_t hidden, int64_t out)
+      : conv1(this, "conv1", in, hidden), conv2(this, "conv2", hidden, out), norm(this, "norm", hidden) {}
+  Var operator()(const Graph& graph, const Features& x) {
+    return conv2(graph, dropout(norm(conv1(graph, x)), 0.4f));
+  }
+};
+
+Dataset citations(Device device = {}, int64_t nodes = 240) {
+  CitationOptions options;
+  options.nodes = nodes;
+  options.classes = 3;
+  options.features = 30;
+  options.val = 40;
+  options.test = 40;
+  return make_citation_dataset(options).to(device);
+}
+
+/// A whole training, with everything that a state can have.
+struct Training {
+  Dataset data;
+  nn::Model<Gcn> model;
+  optim::Adam adam;
+  optim::SGD sgd;
+  optim::EarlyStopping stopping{model};
+  optim::Plateau plateau{{.factor = 0.5, .patience = 1}};
+  Generator noise{77};
+  std::string metrics_path;
+  optim::MetricsFile metrics;
+  TrainingState state;
+  optim::TrainStep step;
+
+  Training(Dataset given, const TemporaryDirectory& folder, const std::string& name, int64_t hidden = 8,
+           const std::string& program = "state_test")
+      : data(std::move(given)),
+        model((manual_seed(3), data.num_features()), hidden, data.num_classes()),
+        adam((model.to(data.device()), model.conv1.parameters()), {.lr = 0.02}),
+        sgd(
+            [this] {
+              std::vector<Var> rest = model.conv2.parameters();
+              for (const Var& v : model.norm.parameters()) rest.push_back(v);
+              return rest;
+            }(),
+            {.lr = 0.1, .momentum = 0.9}),
+        metrics_path(folder.file(name + ".csv")),
+        metrics(metrics_path, {"epoch", "loss", "noise"}),
+        state(program, model, adam),
+        step([this] {
+          const Var loss = cross_entropy(model(data.graph, data.x), data.y, data.train);
+          loss.backward();
+          adam.step();
+          sgd.step();
+          return loss;
+        }) {
+    state.require(data).require("option.dropout", "0.4");
+    state.add("sgd", sgd).add("plateau", plateau).add("noise", noise).add(stopping).add(metrics);
+  }
+
+  void run(int64_t from, int64_t to) {
+    for (int64_t epoch = from; epoch < to; ++epoch) {
+      const double loss = step().item();
+      metrics.add({static_cast<double>(epoch), loss, random_uniform({1}, 0.0, 1.0, noise).item()});
+      adam.set_rate_factor(plateau.observe(loss));
+      model.eval();
+      const NoGrad no_grad;
+      stopping.observe(epoch, nn::accuracy(model(data.graph, data.x).value(), data.y, data.val));
+      model.train();
+    }
+  }
+
+  /// Everything that the state must bring back.
+  std::vector<std::vector<double>> all() {
+    std::vector<std::vector<double>> found;
+    for (const auto& [name, tensor] : model.state()) found.push_back(values(tensor));
+    for (const optim::Optimizer* optimizer :
+         {static_cast<optim::Optimizer*>(&adam), static_cast<optim::Optimizer*>(&sgd)})
+      for (const auto& [name, tensor] : optimizer->state()) found.push_back(values(tensor));
+    for (const auto& [name, tensor] : stopping.best_state()) found.push_back(values(tensor));
+    found.push_back(metrics.rows());
+    const auto& p = plateau.state();
+    found.push_back({p.best, p.factor, static_cast<double>(p.bad), static_cast<double>(p.cooldown),
+                     stopping.best_metric(), static_cast<double>(stopping.best_epoch()),
+                     static_cast<double>(noise.position()), static_cast<double>(noise.seed()),
+                     static_cast<double>(default_generator().position()),
+                     static_cast<double>(default_generator().seed())});
+    return found;
+  }
+};
+
+std::string contents_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("a training that was resumed ends with the bits of an unbroken one") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const TemporaryDirectory folder;
+    const std::string path = folder.file("c.h5");
+    Training whole(citations(device), folder, "whole");
+    CHECK(whole.state.resume_if_exists(path) == 0);
+    whole.run(0, 12);
+    whole.metrics.flush();
+    const auto expected = whole.all();
+    {
+      Training first(citations(device), folder, "resumed");
+      first.run(0, 7);
+      first.state.save(path, 7);
+      first.run(7, 9);  // lost with the process
+      first.metrics.flush();
+    }
+    Training second(citations(device), folder, "resumed");
+    const int64_t epoch = second.state.resume_if_exists(path);
+    CHECK(epoch == 7);
+    second.run(epoch, 12);
+    second.metrics.flush();
+    CHECK(second.all() == expected);
+    CHECK(contents_of(second.metrics_path) == contents_of(whole.metrics_path));
+    second.stopping.restore();
+    whole.stopping.restore();
+    CHECK(second.all() == whole.all());
+  }
+}
+
+TEST_CASE("a checkpoint of something else is refused with a sentence, and nothing is changed") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("c.h5"), spoiled = folder.file("spoiled.h5");
+  Training source(citations(), folder, "source");
+  source.run(0, 3);
+  source.state.save(path, 3);
+
+  const auto refused = [&](Training& training, const std::string& from,
+                           const std::vector<std::string>& told) {
+    training.run(0, 1);
+    const auto before = training.all();
+    std::string message = "no DataError";
+    try {
+      training.state.resume(from);
+    } catch (const DataError& error) {
+      message = error.what();
+    }
+    CHECK(message.find('\n') == std::string::npos);
+    CHECK(mentions(message, from));
+    for (const std::string& part : told) CHECK(mentions(message, part));
+    CHECK(training.all() == before);
+  };
+  const auto other = [&](const std::vector<std::string>& told, auto&&... arguments) {
+    Training training(std::forward<decltype(arguments)>(arguments)...);
+    refused(training, path, told);
+  };
+  other({"dataset", "240 nodes", "250 nodes"}, citations({}, 250), folder, "other");
+  Dataset relabelled = citations();
+  std::vector<int32_t> labels = relabelled.y.to_vector<int32_t>();
+  labels[5] = (labels[5] + 1) % 3;
+  relabelled.y = Tensor::from(labels);
+  other({"dataset", "contents", "this training has"}, relabelled, folder, "other");
+  other({"conv1.weight", "[30, 8]", "[30, 9]"}, citations(), folder, "other", 9);
+  other({"state_test", "another"}, citations(), folder, "other", 8, "another");
+
+  const auto changed = [&](auto&& change, const std::vector<std::string>& told) {
+    optim::Checkpoint checkpoint = optim::load_checkpoint(path, "state_test");
+    change(checkpoint);
+    optim::save_checkpoint(checkpoint, spoiled);
+    Training training(citations(), folder, "other");
+    refused(training, spoiled, told);
+  };
+  changed([](auto& c) { c.facts["option.dropout"] = "0.5"; }, {"option.dropout", "'0.5'", "'0.4'"});
+  changed([](auto& c) { c.facts.erase("option.dropout"); }, {"option.dropout", "missing"});
+  changed([](auto& c) { c.set("epoch", int64_t{-1}); }, {"epoch", "-1"});
+  changed([](auto& c) { c.facts.erase("noise.position"); }, {"noise.position", "missing"});
+  changed([](auto& c) { c.facts["plateau.best"] = "low"; }, {"plateau.best", "low"});
+  changed([](auto& c) { c.set("best_epoch", int64_t{9}); }, {"best_epoch", "9"});
+  changed([](auto& c) { c.tensors.erase("best.norm.weight"); }, {"norm.weight"});
+  changed([](auto& c) { c.tensors.erase("model.norm.running_var"); }, {"norm.running_var"});
+  changed([](auto& c) { c.tensors.erase("sgd.0.0.first"); }, {"optimizer"});
+  changed([](auto& c) { c.tensors["metrics"] = Tensor::zeros({3, 2}, DType::f64); }, {"metrics", "[3, 2]"});
+}
+
+TEST_CASE("bfloat16 goes into a checkpoint and comes back") {
+  const TemporaryDirectory folder;
+  optim::Checkpoint checkpoint;
+  checkpoint.program = "state_test";
+  checkpoint.tensors["w"] = random_tensor({5, 3}).to(DType::bf16);
+  optim::save_checkpoint(checkpoint, folder.file("c.h5"));
+  const optim::Checkpoint loaded = optim::load_checkpoint(folder.file("c.h5"), "state_test");
+  CHECK(same_bits(loaded.tensors.at("w"), checkpoint.tensors.at("w")));
+}
+
+TEST_CASE("two parts, or two facts, of one name are refused") {
+  const TemporaryDirectory folder;
+  Training t(citations(), folder, "t");
+  CHECK(mentions(error_of([&] { t.state.add("sgd", t.sgd); }), "'sgd'"));
+  CHECK(mentions(error_of([&] { t.state.add("model", t.noise); }), "'model'"));
+  CHECK(mentions(error_of([&] { t.state.add(t.stopping); }), "'best'"));
+  CHECK(mentions(error_of([&] { t.state.add("a.b", t.plateau); }), "'a.b'"));
+  CHECK_THROWS_AS(t.state.save(folder.file("c.h5"), -1), Error);
+  t.state.require("epoch", "12");
+  CHECK(mentions(error_of([&] { t.state.save(folder.file("c.h5"), 0); }), "'epoch'"));
+  CHECK_THROWS_AS(t.state.resume(folder.file("none.h5")), DataError);
+}
