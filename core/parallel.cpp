@@ -1,44 +1,45 @@
+#include <adjoint/core/cores.h>
+#include <adjoint/core/cpu/thread_pool.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
 
 #include <algorithm>
-#include <exception>
-#include <mutex>
-
-#include <omp.h>
+#include <atomic>
 
 namespace adj {
 
-int num_threads() { return omp_get_max_threads(); }
+namespace {
+
+std::atomic<int>& limit() {
+  static std::atomic<int> threads = default_threads();
+  return threads;
+}
+
+thread_local int serial_scopes = 0;  // a running loop is one too
+
+}  // namespace
+
+int num_threads() { return limit().load(std::memory_order_relaxed); }
 
 void set_num_threads(int threads) {
   ADJ_CHECK(threads >= 1, "set_num_threads: expected 1 or more, got {}", threads);
-  omp_set_num_threads(threads);
+  limit().store(threads, std::memory_order_relaxed);
 }
+
+SerialScope::SerialScope() { ++serial_scopes; }
+SerialScope::~SerialScope() { --serial_scopes; }
 
 namespace detail {
 
 void parallel_for(int64_t n, int64_t grain, ChunkBody body, void* context) {
   grain = std::max<int64_t>(grain, 1);
-  const int64_t chunks = (n + grain - 1) / grain;
-  const auto run = [&](int64_t chunk) { body(context, chunk * grain, std::min(n, (chunk + 1) * grain)); };
-  if (num_threads() == 1 || omp_in_parallel()) {
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) run(chunk);
+  const SerialScope scope;
+  if (serial_scopes > 1 || num_threads() == 1) {
+    for (int64_t begin = 0; begin < n; begin += grain)
+      body(context, begin, begin + std::min(grain, n - begin));
     return;
   }
-  std::exception_ptr first;
-  std::mutex mutex;
-  // Dynamic: another process may hold one of the cores for a while, and the chunks then go to the others.
-#pragma omp parallel for schedule(dynamic, 1)
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    try {
-      run(chunk);
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!first) first = std::current_exception();
-    }
-  }
-  if (first) std::rethrow_exception(first);
+  run_chunks(n, grain, body, context);
 }
 
 }  // namespace detail

@@ -1,13 +1,20 @@
 #include "../support.h"
+#include <adjoint/core/cores.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -25,10 +32,61 @@ std::set<std::pair<int64_t, int64_t>> cuts(int64_t n, int64_t grain, int count) 
   return seen;
 }
 
+/// Long enough for other threads to come, and not work that a compiler could take out.
+void wait_for(std::chrono::microseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+void dawdle() { wait_for(std::chrono::microseconds(50)); }
+
+int64_t threads_of_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+/// Of what f returns in a forked child, which has one thread and no workers.
+template <class F>
+bool holds_in_child(F f) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(120);  // rather than hang
+    _exit(f() ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// How many are in a scope at once, at most.
+class Crowd {
+ public:
+  class Member {
+   public:
+    explicit Member(Crowd& crowd) : crowd_(crowd) {
+      const int now = ++crowd_.now_;
+      int most = crowd_.most_;
+      while (now > most && !crowd_.most_.compare_exchange_weak(most, now)) {
+      }
+    }
+    ~Member() { --crowd_.now_; }
+    Member(const Member&) = delete;
+    Member& operator=(const Member&) = delete;
+
+   private:
+    Crowd& crowd_;
+  };
+  int most() const { return most_; }
+
+ private:
+  std::atomic<int> now_{0}, most_{0};
+};
+
 }  // namespace
 
 TEST_CASE("parallel_for covers the range once, in chunks that depend on n and grain alone") {
-  for (int count : {1, 2, 4}) {
+  for (int count : {1, 2, 4, 16}) {
     CHECK(cuts(0, 3, count).empty());
     CHECK(cuts(10, 3, count) == std::set<std::pair<int64_t, int64_t>>{{0, 3}, {3, 6}, {6, 9}, {9, 10}});
     CHECK(cuts(10, 10, count) == std::set<std::pair<int64_t, int64_t>>{{0, 10}});
@@ -37,15 +95,20 @@ TEST_CASE("parallel_for covers the range once, in chunks that depend on n and gr
   }
 }
 
-TEST_CASE("parallel_for rethrows what a chunk threw, and works afterwards") {
-  for (int count : {1, 2, 4}) {
+TEST_CASE("parallel_for rethrows what the first bad chunk threw, and works afterwards") {
+  for (int count : {1, 2, 4, 16}) {
     const Threads threads(count);
-    CHECK_THROWS_WITH_AS(
-        parallel_for(100, 1, [](int64_t begin, int64_t) { ADJ_CHECK(begin != 77, "row {} is bad", begin); }),
-        "row 77 is bad", Error);
-    std::atomic<int64_t> sum{0};
-    parallel_for(100, 1, [&](int64_t begin, int64_t) { sum += begin; });
-    CHECK(sum == 4950);
+    for (int again = 0; again < 20; ++again) {
+      CHECK_THROWS_WITH_AS(parallel_for(100, 1,
+                                        [](int64_t begin, int64_t) {
+                                          dawdle();
+                                          ADJ_CHECK(begin % 40 != 17, "row {} is bad", begin);
+                                        }),
+                           "row 17 is bad", Error);
+      std::atomic<int64_t> sum{0};
+      parallel_for(100, 1, [&](int64_t begin, int64_t) { sum += begin; });
+      CHECK(sum == 4950);
+    }
   }
 }
 
@@ -65,4 +128,136 @@ TEST_CASE("set_num_threads") {
   CHECK(num_threads() == 3);
   CHECK_THROWS_AS(set_num_threads(0), Error);
   CHECK(num_threads() == 3);
+}
+
+TEST_CASE("a long loop is shared by as many threads as set_num_threads allows, whoever called it") {
+  const Threads restored(1);
+  for (int count : {1, 2, 3, 5}) {
+    CAPTURE(count);
+    std::thread([&] { set_num_threads(count); }).join();
+    CHECK(num_threads() == count);
+    Crowd crowd;
+    parallel_for(400, 1, [&](int64_t, int64_t) {
+      const Crowd::Member member(crowd);
+      wait_for(std::chrono::microseconds(500));
+    });
+    CHECK(crowd.most() <= count);
+    if (count > 1) CHECK(crowd.most() > 1);
+  }
+}
+
+TEST_CASE("a short loop calls nobody") {
+  const Threads threads(4);
+  CHECK(holds_in_child([] {
+    for (int again = 0; again < 100; ++again) parallel_for(2, 1, [](int64_t, int64_t) {});
+    return threads_of_process() == 1;
+  }));
+}
+
+TEST_CASE("several threads with loops of their own share one limit") {
+  constexpr int kUsers = 4;
+  for (int count : {2, 4, 6}) {
+    CAPTURE(count);
+    const Threads threads(count);
+    CHECK(holds_in_child([count] {
+      Crowd crowd;
+      std::atomic<int64_t> sum{0};
+      std::atomic<bool> too_many{false};
+      std::vector<std::thread> users;
+      for (int user = 0; user < kUsers; ++user)
+        users.emplace_back([&] {
+          for (int loop = 0; loop < 50; ++loop)
+            parallel_for(64, 1, [&](int64_t begin, int64_t end) {
+              const Crowd::Member member(crowd);
+              dawdle();
+              sum += end - begin;
+              if (begin == 32 && threads_of_process() > 1 + kUsers + count - 1) too_many = true;
+            });
+        });
+      for (std::thread& user : users) user.join();
+      // A worker leaves only at its next chunk when one more user comes.
+      return sum == kUsers * 50 * 64 && !too_many && crowd.most() <= kUsers + count - 1;
+    }));
+  }
+}
+
+TEST_CASE("in a SerialScope loops run on their own thread, in the same chunks") {
+  const Threads threads(4);
+  const SerialScope outer;
+  std::vector<std::pair<int64_t, int64_t>> seen;  // no lock: one thread
+  {
+    const SerialScope inner;
+    parallel_for(10, 3, [&](int64_t begin, int64_t end) { seen.emplace_back(begin, end); });
+  }
+  CHECK(seen == std::vector<std::pair<int64_t, int64_t>>{{0, 3}, {3, 6}, {6, 9}, {9, 10}});
+  const std::thread::id own = std::this_thread::get_id();
+  parallel_for(200, 1, [&](int64_t, int64_t) {
+    dawdle();
+    CHECK(std::this_thread::get_id() == own);
+  });
+}
+
+TEST_CASE("more threads than cores, changed while loops run, give right results") {
+  const Threads threads(16);
+  std::atomic<bool> stop{false};
+  std::thread changer([&] {
+    for (int count = 1; !stop; count = count % 16 + 1) set_num_threads(count);
+  });
+  std::vector<std::thread> users;
+  std::atomic<int64_t> wrong{0};
+  for (int user = 0; user < 3; ++user)
+    users.emplace_back([&] {
+      for (int64_t loop = 1; loop < 2000; ++loop) {
+        std::vector<int64_t> slots(static_cast<size_t>(loop % 97 + 2), 0);
+        const auto n = static_cast<int64_t>(slots.size());
+        parallel_for(n, 1,
+                     [&](int64_t begin, int64_t) { slots[static_cast<size_t>(begin)] += begin * loop; });
+        for (int64_t i = 0; i < n; ++i) wrong += slots[static_cast<size_t>(i)] != i * loop;
+      }
+    });
+  for (std::thread& user : users) user.join();
+  stop = true;
+  changer.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a forked child has loops with threads of its own") {
+  const Threads threads(4);
+  const auto right = [] {
+    std::atomic<int64_t> sum{0};
+    parallel_for(200, 1, [&](int64_t begin, int64_t) {
+      dawdle();
+      sum += begin;
+    });
+    return sum == 19900;
+  };
+  CHECK(right());
+  for (int again = 0; again < 10; ++again)
+    CHECK(holds_in_child([&] { return right() && right() && threads_of_process() > 1; }));
+  CHECK(right());
+}
+
+TEST_CASE("the default is ADJOINT_NUM_THREADS, else OMP_NUM_THREADS, else the cores there are") {
+  CHECK(available_cores() >= 1);
+  CHECK(available_cores() <= static_cast<int>(std::thread::hardware_concurrency()));
+  CHECK(holds_in_child([] {
+    unsetenv("ADJOINT_NUM_THREADS");
+    unsetenv("OMP_NUM_THREADS");
+    bool good = default_threads() == available_cores();
+    setenv("OMP_NUM_THREADS", "3,2", 1);
+    good = good && default_threads() == 3;
+    setenv("OMP_NUM_THREADS", "many", 1);  // OpenMP's own to complain of
+    good = good && default_threads() == available_cores();
+    setenv("ADJOINT_NUM_THREADS", "5", 1);
+    return good && default_threads() == 5;
+  }));
+  for (const char* bad : {"0", "-1", "x", "2x"})
+    CHECK(holds_in_child([bad] {
+      setenv("ADJOINT_NUM_THREADS", bad, 1);
+      try {
+        return default_threads() == 0;
+      } catch (const Error& error) {
+        return std::string(error.what()).find(bad) != std::string::npos;
+      }
+    }));
 }

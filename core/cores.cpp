@@ -1,0 +1,106 @@
+#include <adjoint/core/cores.h>
+#include <adjoint/core/error.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <sched.h>
+
+namespace adj {
+
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+int cores_of_affinity() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::thread::hardware_concurrency());  // more cores than cpu_set_t knows
+}
+
+std::optional<double> read_number(const std::string& path) {
+  std::ifstream file(path);
+  double number = 0.0;
+  if (file >> number) return number;
+  return {};
+}
+
+/// Quota over period of the folder of one control group; "max" and -1 mean none.
+double cores_of_group(const std::string& folder) {
+  double quota = 0.0, period = 0.0;
+  if (std::ifstream file(folder + "/cpu.max"); file) {
+    if (file >> quota >> period && quota > 0.0 && period > 0.0) return quota / period;
+    return kUnlimited;
+  }
+  const auto quota_v1 = read_number(folder + "/cpu.cfs_quota_us");
+  const auto period_v1 = read_number(folder + "/cpu.cfs_period_us");
+  if (quota_v1 && period_v1 && *quota_v1 > 0.0 && *period_v1 > 0.0) return *quota_v1 / *period_v1;
+  return kUnlimited;
+}
+
+/// The least that a group or one above it is given.
+double cores_of_groups(const std::string& root, std::string group) {
+  double least = cores_of_group(root);
+  while (!group.empty() && group != "/") {
+    least = std::min(least, cores_of_group(root + group));
+    group.resize(group.rfind('/'));
+  }
+  return least;
+}
+
+double cores_of_control_groups() {
+  std::ifstream file("/proc/self/cgroup");
+  double least = kUnlimited;
+  // HIERARCHY:CONTROLLERS:/GROUP; version 2 names no controllers.
+  for (std::string line; std::getline(file, line);) {
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos || line.compare(second + 1, 1, "/") != 0) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string group = line.substr(second + 1);
+    if (controllers == ",,") {
+      least = std::min(least, cores_of_groups("/sys/fs/cgroup", group));
+    } else if (controllers.find(",cpu,") != std::string::npos) {
+      least = std::min(least, cores_of_groups("/sys/fs/cgroup/cpu", group));
+    }
+  }
+  return least;
+}
+
+/// The number that `text` begins with, up to a comma (OpenMP takes a list, a number a level); 0: none.
+int parse_threads(const char* text) {
+  int threads = 0;
+  const std::string_view all(text);
+  const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), threads);
+  const bool complete = error == std::errc() && (end == all.data() + all.size() || *end == ',');
+  return complete ? std::max(0, threads) : 0;
+}
+
+}  // namespace
+
+int available_cores() {
+  const int cores = std::max(1, cores_of_affinity());
+  const double granted = std::ceil(cores_of_control_groups());
+  return granted < cores ? std::max(1, static_cast<int>(granted)) : cores;
+}
+
+int default_threads() {
+  if (const char* own = std::getenv("ADJOINT_NUM_THREADS"); own != nullptr && *own != '\0') {
+    const int threads = parse_threads(own);
+    ADJ_CHECK(threads >= 1, "ADJOINT_NUM_THREADS: expected a number from 1 on, got '{}'", own);
+    return threads;
+  }
+  if (const char* openmp = std::getenv("OMP_NUM_THREADS"); openmp != nullptr)
+    if (const int threads = parse_threads(openmp); threads >= 1) return threads;
+  return available_cores();
+}
+
+}  // namespace adj
