@@ -26,7 +26,8 @@ if(ADJOINT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(adjoint_flags INTERFACE)
-set(cxx_flags -Wall -Wextra -Wpedantic -Wshadow -fno-math-errno -fno-trapping-math)
+set(cxx_flags -Wall -Wextra -Wpedantic -Wshadow -fno-math-errno -fno-trapping-math
+  -fopenmp-simd)  # of OpenMP the loops that say they vectorise, and neither its threads nor its library
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND cxx_flags -Wno-restrict)  # sees overlaps in std::string that are not there (GCC bug 105651)
 endif()

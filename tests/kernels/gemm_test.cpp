@@ -162,3 +162,58 @@ TEST_CASE("matmul precision is remembered") {
   CHECK(matmul_precision() == MatmulPrecision::tf32);
   set_matmul_precision(MatmulPrecision::exact);
 }
+
+TEST_CASE("gemm gives the same bits for any number of threads") {
+  // Few and many blocks of rows, none or the last of them smaller, the inner extent cut or not.
+  const std::vector<Extents> extents{{2708, 16, 7},   {2000, 500, 16}, {1500, 64, 64},  {40, 9001, 33},
+                                     {64, 12000, 48}, {600, 4096, 17}, {1000, 300, 30}, {300, 300, 300}};
+  for (DType dtype : {DType::f32, DType::f64})
+    for (Extents size : extents)
+      for (bool turned_a : {false, true})
+        for (bool turned_b : {false, true}) {
+          const Tensor a = random_tensor(turned_a ? Shape{size.k, size.m} : Shape{size.m, size.k}, dtype);
+          const Tensor b = random_tensor(turned_b ? Shape{size.n, size.k} : Shape{size.k, size.n}, dtype);
+          const Tensor bias = random_tensor({size.n}, dtype);
+          const auto product = [&](int threads) {
+            const Threads scope(threads);
+            Tensor c = Tensor::empty({size.m, size.n}, dtype);
+            kernels::gemm({.a = a,
+                           .trans_a = turned_a ? Transpose::yes : Transpose::no,
+                           .b = b,
+                           .trans_b = turned_b ? Transpose::yes : Transpose::no,
+                           .bias = bias,
+                           .activation = Activation::relu,
+                           .c = c});
+            return c;
+          };
+          CAPTURE(name_of(dtype));
+          CAPTURE(size.m);
+          CAPTURE(size.k);
+          CAPTURE(size.n);
+          CAPTURE(turned_a);
+          CAPTURE(turned_b);
+          const Tensor one = product(1);
+          for (int threads : {2, 3, 5, 8, 16}) CHECK(same_bits(product(threads), one));
+        }
+}
+
+TEST_CASE("gemm of a long inner extent is right on the CPU") {
+  for (DType dtype : {DType::f32, DType::f64})
+    for (Extents size : {Extents{40, 9001, 33}, Extents{600, 4096, 17}}) {
+      const Operands o(size, true, false, dtype, {});
+      const Tensor bias = random_tensor({size.n}, dtype);
+      Tensor c = Tensor::empty({size.m, size.n}, dtype);
+      kernels::gemm({.a = o.a,
+                     .trans_a = o.trans_a,
+                     .b = o.b,
+                     .trans_b = o.trans_b,
+                     .bias = bias,
+                     .activation = Activation::relu,
+                     .c = c});
+      std::vector<double> expected = o.product;
+      const std::vector<double> shift = values(bias);
+      for (size_t i = 0; i < expected.size(); ++i)
+        expected[i] = std::max(0.0, expected[i] + shift[i % static_cast<size_t>(size.n)]);
+      CHECK(close(c, expected, tolerance(dtype)));
+    }
+}

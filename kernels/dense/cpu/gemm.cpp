@@ -1,51 +1,145 @@
-// GCC 12 takes the undefined registers of its own AVX-512 intrinsics for a mistake (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-
-#include <adjoint/kernels/dense/cpu/matmul.h>
+// A dense product as tiles that threads take. C is cut into blocks of rows. Where that gives few blocks and
+// the inner extent is long, as in the gradient of a weight (the rows of a whole graph), the inner extent is
+// cut as well: every piece leaves its partial sums in a matrix of its own, and these are added in order. Such
+// matrices are at most kTiles times C, far less than the operands when the inner extent is long.
+#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/dense/cpu/tile_product.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
-#include <Eigen/Core>
+#include <algorithm>
+#include <optional>
 
 namespace adj::kernels::cpu {
 
 namespace {
 
-/// C = op(A) op(B).
-template <class T>
-void product(const Tensor& a, bool turned_a, const Tensor& b, bool turned_b, Tensor& c) {
-  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const Eigen::Map<const Matrix> left(a.data<T>(), a.size(0), a.size(1));
-  const Eigen::Map<const Matrix> right(b.data<T>(), b.size(0), b.size(1));
-  Eigen::Map<Matrix> result(c.mutable_data<T>(), c.size(0), c.size(1));
-  const auto assign = [&](const auto& value) { result.noalias() = value; };
-  if (turned_a && turned_b) {
-    assign(left.transpose() * right.transpose());
-  } else if (turned_a) {
-    assign(left.transpose() * right);
-  } else if (turned_b) {
-    assign(left * right.transpose());
-  } else {
-    assign(left * right);
+constexpr int64_t kTileWork = int64_t{1} << 19;  // multiply-adds worth handing out: some 10 µs
+constexpr int64_t kTileRows = 256;               // fewer would not pay for packing B once a tile
+constexpr int64_t kLongTileRows = 512;           // where the inner extent is cut
+constexpr int64_t kFewTiles = 16;
+constexpr int64_t kTiles = 48;  // wanted where the inner extent is cut
+constexpr int64_t kMinDepth = 1024;
+constexpr int64_t kUnit = 64;   // tiles begin at multiples of it
+constexpr int64_t kLanes = 16;  // a narrower C costs as much
+
+/// `whole` cut into pieces of about equal size, no more than asked for: the size of one.
+int64_t piece_of(int64_t whole, int64_t pieces) {
+  return std::min(whole, ceil_div(ceil_div(whole, pieces), kUnit) * kUnit);
+}
+
+/// How C[m,n] with inner extent k is cut: rows of a tile, and how much of the inner extent it takes.
+struct Cut {
+  int64_t rows, depth;
+
+  Cut(int64_t m, int64_t k, int64_t n) : rows(m), depth(k) {
+    const int64_t row_work = k * std::max(n, kLanes);
+    const int64_t blocks = ceil_div(m, std::max(kTileRows, ceil_div(kTileWork, row_work)));
+    if (blocks >= kFewTiles || k < 2 * kMinDepth) {
+      rows = piece_of(m, blocks);
+      return;
+    }
+    const int64_t long_blocks = ceil_div(m, kLongTileRows);
+    rows = piece_of(m, long_blocks);
+    depth = piece_of(
+        k, std::min({ceil_div(kTiles, long_blocks), k / kMinDepth, ceil_div(m * row_work, kTileWork)}));
   }
+};
+
+/// The products that the tiles of one cut need: they differ only where the last row or column of tiles is
+/// smaller.
+template <class T>
+class Products {
+ public:
+  Products(const TileShape& whole, const Cut& cut) {
+    for (bool last_rows : {false, true})
+      for (bool last_depth : {false, true}) {
+        TileShape shape = whole;
+        shape.m = last_rows ? whole.m % cut.rows : cut.rows;
+        shape.k = last_depth ? whole.k % cut.depth : cut.depth;
+        if (shape.m > 0 && shape.k > 0) products_[last_rows][last_depth].emplace(shape);
+      }
+  }
+  const TileProduct<T>& get(bool last_rows, bool last_depth) const {
+    return *products_[last_rows][last_depth];
+  }
+
+ private:
+  std::optional<TileProduct<T>> products_[2][2];
+};
+
+/// c[i] = Σ_p partial[p, i], in order, + bias, then relu where asked; i over rows of n.
+template <class T>
+void merge(const T* partial, int64_t pieces, const TileShape& shape, const T* bias, bool relu, T* c) {
+  const int64_t n = shape.n, size = shape.m * n;
+  parallel_for(shape.m, row_grain(n * pieces), [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      T* row = c + i * n;
+      std::copy_n(partial + i * n, n, row);
+      for (int64_t p = 1; p < pieces; ++p) {
+        const T* more = partial + p * size + i * n;
+#pragma omp simd
+        for (int64_t j = 0; j < n; ++j) row[j] += more[j];
+      }
+      if (bias != nullptr)
+        for (int64_t j = 0; j < n; ++j) row[j] += bias[j];
+      if (relu)
+        for (int64_t j = 0; j < n; ++j) row[j] = std::max(row[j], T{0});
+    }
+  });
+}
+
+template <class T>
+void multiply(const TileShape& whole, const T* a, const T* b, const T* bias, T* c) {
+  const Cut cut(whole.m, whole.k, whole.n);
+  const int64_t pieces = ceil_div(whole.k, cut.depth), blocks = ceil_div(whole.m, cut.rows);
+  TileShape shape = whole;
+  Tensor scratch;
+  T* result = c;
+  if (pieces > 1) {
+    scratch = Tensor::empty({pieces, whole.m, whole.n}, dtype_of<T>());
+    result = scratch.mutable_data<T>();
+    shape.bias = shape.relu = false;
+  }
+  const Products<T> products(shape, cut);
+  parallel_for(blocks * pieces, 1, [&](int64_t tile, int64_t) {
+    const int64_t block = tile / pieces, piece = tile % pieces;
+    const int64_t row = block * cut.rows, at = piece * cut.depth;
+    products.get(row + cut.rows > whole.m, at + cut.depth > whole.k)(
+        a + (whole.turned_a ? at * whole.stride_a + row : row * whole.stride_a + at),
+        b + (whole.turned_b ? at : at * whole.stride_b), shape.bias ? bias : nullptr,
+        result + (piece * whole.m + row) * whole.n);
+  });
+  if (pieces > 1) merge(result, pieces, whole, bias, whole.relu, c);
 }
 
 }  // namespace
 
 void gemm(const GemmArgs& args) {
-  const bool turned_a = args.trans_a == Transpose::yes, turned_b = args.trans_b == Transpose::yes;
   if (args.c.numel() == 0) return;
   if (args.a.numel() == 0) {
     args.c.zero_();
-  } else if (args.c.dtype() == DType::f32 && has_matmul()) {
-    return matmul(args.a, turned_a, args.b, turned_b, args.bias, args.activation, args.c);
-  } else {
-    dispatch_float(args.c.dtype(), "gemm",
-                   [&]<class T>() { product<T>(args.a, turned_a, args.b, turned_b, args.c); });
+    if (args.bias) add_bias({.x = args.c, .bias = args.bias, .y = args.c});
+    if (args.activation != Activation::none)
+      activate({.activation = args.activation, .x = args.c, .y = args.c});
+    return;
   }
-  if (args.bias) add_bias({.x = args.c, .bias = args.bias, .y = args.c});
-  if (args.activation != Activation::none)
-    activate({.activation = args.activation, .x = args.c, .y = args.c});
+  const bool turned_a = args.trans_a == Transpose::yes;
+  const TileShape whole{.m = args.c.size(0),
+                        .k = args.a.size(turned_a ? 0 : 1),
+                        .n = args.c.size(1),
+                        .turned_a = turned_a,
+                        .turned_b = args.trans_b == Transpose::yes,
+                        .stride_a = args.a.size(1),
+                        .stride_b = args.b.size(1),
+                        .stride_c = args.c.size(1),
+                        .bias = bool{args.bias},
+                        .relu = args.activation == Activation::relu};
+  dispatch_float(args.c.dtype(), "gemm", [&]<class T>() {
+    multiply<T>(whole, args.a.data<T>(), args.b.data<T>(), args.bias ? args.bias.data<T>() : nullptr,
+                args.c.mutable_data<T>());
+  });
 }
 
 }  // namespace adj::kernels::cpu

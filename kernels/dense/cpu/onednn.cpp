@@ -1,0 +1,187 @@
+#include <adjoint/core/error.h>
+#include <adjoint/kernels/dense/cpu/onednn.h>
+
+#if ADJOINT_WITH_ONEDNN
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <dlfcn.h>
+#include <dnnl.hpp>
+
+namespace adj::kernels::cpu {
+
+class OneDnnProduct {
+ public:
+  dnnl::matmul primitive;
+  dnnl::memory::desc a, b, bias, c, scratch;
+};
+
+namespace {
+
+using dnnl::memory;
+
+constexpr size_t kCapacity = 512;  // products kept
+
+const dnnl::engine& engine() {
+  // Never destroyed: workers may still compute while the process ends.
+  static const auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *engine;
+}
+
+/// While it lives, oneDNN uses the calling thread alone. It splits a product by the number of its threads,
+/// differently for each, and the setting is OpenMP's for a thread. The runtime asked is the one that oneDNN
+/// itself is linked to.
+class OneThread {
+ public:
+  OneThread() {
+    if (runtime().get == nullptr || runtime().set == nullptr) return;
+    before_ = runtime().get();
+    if (before_ != 1) runtime().set(1);
+  }
+  ~OneThread() {
+    if (before_ != 1) runtime().set(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  struct Runtime {
+    int (*get)() = nullptr;
+    void (*set)(int) = nullptr;
+  };
+  static const Runtime& runtime() {
+    static const Runtime found = [] {
+      Runtime result;
+      Dl_info onednn{};
+      void* library = nullptr;
+      if (dladdr(reinterpret_cast<void*>(&dnnl_version), &onednn) != 0)
+        library = dlopen(onednn.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+      if (library == nullptr) library = RTLD_DEFAULT;
+      result.get = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
+      result.set = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
+      return result;
+    }();
+    return found;
+  }
+
+  int before_ = 1;
+};
+
+OneDnnProduct compile(const TileShape& s) {
+  constexpr auto kFloat = memory::data_type::f32;
+  const auto strides = [](bool turned, int64_t stride) {
+    return turned ? memory::dims{1, stride} : memory::dims{stride, 1};
+  };
+  const memory::desc a({s.m, s.k}, kFloat, strides(s.turned_a, s.stride_a));
+  const memory::desc b({s.k, s.n}, kFloat, strides(s.turned_b, s.stride_b));
+  const memory::desc c({s.m, s.n}, kFloat, strides(false, s.stride_c));
+  const memory::desc bias({1, s.n}, kFloat, strides(false, s.n));
+  dnnl::post_ops after;
+  if (s.relu) after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(after);
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // or two threads could not run one product
+  const OneThread scope;
+  const dnnl::matmul::primitive_desc description(
+      s.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c), attributes, engine());
+  return {dnnl::matmul(description), a, b, bias, c, description.scratchpad_desc()};
+}
+
+/// One thread's handles for the operands of products. Making them takes as long as a small product.
+class Operands {
+ public:
+  void execute(const std::shared_ptr<const OneDnnProduct>& product, const float* a, const float* b,
+               const float* bias, float* c) {
+    Handles& handles = of(product);
+    const size_t bytes = product->scratch.get_size();
+    if (scratch_.size() * sizeof(Line) < bytes) scratch_.resize((bytes + sizeof(Line) - 1) / sizeof(Line));
+    handles.a.set_data_handle(const_cast<float*>(a));
+    handles.b.set_data_handle(const_cast<float*>(b));
+    handles.c.set_data_handle(c);
+    handles.scratch.set_data_handle(scratch_.data());
+    if (bias != nullptr) handles.bias.set_data_handle(const_cast<float*>(bias));
+    const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, handles.a.get()},
+                                         {DNNL_ARG_WEIGHTS, handles.b.get()},
+                                         {DNNL_ARG_DST, handles.c.get()},
+                                         {DNNL_ARG_SCRATCHPAD, handles.scratch.get()},
+                                         {DNNL_ARG_BIAS, handles.bias.get()}};
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(product->primitive.get(), stream_.get(), bias != nullptr ? 5 : 4, arguments),
+        "could not execute");
+  }
+
+ private:
+  struct Handles {
+    std::shared_ptr<const OneDnnProduct> product;
+    memory a, b, bias, c, scratch;
+  };
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+
+  Handles& of(const std::shared_ptr<const OneDnnProduct>& product) {
+    if (const auto found = handles_.find(product.get()); found != handles_.end()) return found->second;
+    if (handles_.size() >= kCapacity) handles_.clear();
+    const auto place = [](const memory::desc& description) { return memory(description, engine(), nullptr); };
+    return handles_
+        .emplace(product.get(), Handles{product, place(product->a), place(product->b), place(product->bias),
+                                        place(product->c), place(product->scratch)})
+        .first->second;
+  }
+
+  dnnl::stream stream_{engine()};
+  std::map<const OneDnnProduct*, Handles> handles_;
+  std::vector<Line> scratch_;
+};
+
+}  // namespace
+
+std::shared_ptr<const OneDnnProduct> compile_onednn(const TileShape& shape) {
+  static auto* compiled = new std::map<TileShape, std::shared_ptr<const OneDnnProduct>>;
+  static auto* mutex = new std::mutex;
+  {
+    const std::lock_guard lock(*mutex);
+    if (const auto found = compiled->find(shape); found != compiled->end()) return found->second;
+  }
+  try {
+    auto product = std::make_shared<const OneDnnProduct>(compile(shape));
+    const std::lock_guard lock(*mutex);
+    // Where shapes do not recur, as with sampled batches, oneDNN's own cache keeps the code.
+    if (compiled->size() >= kCapacity) compiled->clear();
+    return compiled->emplace(shape, std::move(product)).first->second;
+  } catch (const dnnl::error& error) {
+    fail("gemm: oneDNN, [{}, {}] times [{}, {}]: {}", shape.m, shape.k, shape.k, shape.n, error.what());
+  }
+}
+
+void run_onednn(const std::shared_ptr<const OneDnnProduct>& product, const float* a, const float* b,
+                const float* bias, float* c) {
+  thread_local Operands operands;
+  try {
+    const OneThread scope;
+    operands.execute(product, a, b, bias, c);
+  } catch (const dnnl::error& error) {
+    fail("gemm: oneDNN: {}", error.what());
+  }
+}
+
+}  // namespace adj::kernels::cpu
+
+#else
+
+namespace adj::kernels::cpu {
+
+class OneDnnProduct {};
+
+std::shared_ptr<const OneDnnProduct> compile_onednn(const TileShape&) { return nullptr; }
+
+void run_onednn(const std::shared_ptr<const OneDnnProduct>&, const float*, const float*, const float*,
+                float*) {
+  fail("gemm: built without oneDNN");
+}
+
+}  // namespace adj::kernels::cpu
+
+#endif

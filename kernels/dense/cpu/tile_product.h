@@ -1,0 +1,37 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+
+namespace adj::kernels::cpu {
+
+/// C[m,n] = op(A)[m,k] op(B)[k,n] + bias[n], then relu where asked; no extent is 0. Strides are those of the
+/// rows as they lie in memory, in elements.
+struct TileShape {
+  int64_t m, k, n;
+  bool turned_a, turned_b;  ///< lies as its transpose
+  int64_t stride_a, stride_b, stride_c;
+  bool bias, relu;
+
+  friend auto operator<=>(const TileShape&, const TileShape&) = default;
+};
+
+class OneDnnProduct;
+
+/// A product of one shape, prepared once and then run on the calling thread alone, by any number of threads
+/// at once. float by oneDNN where present, else by Eigen; double by Eigen. The bits depend on the operands
+/// alone.
+template <class T>
+class TileProduct {
+ public:
+  explicit TileProduct(const TileShape& shape);
+  /// `bias` only where the shape has it.
+  void operator()(const T* a, const T* b, const T* bias, T* c) const;
+
+ private:
+  TileShape shape_;
+  std::shared_ptr<const OneDnnProduct> compiled_;
+};
+
+}  // namespace adj::kernels::cpu
