@@ -4,6 +4,7 @@
 // pass: every entry's row of features, its column and value, and every row of the output once.
 
 #include <adjoint/core/parallel.h>
+#include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/cpu/simd.h>
 #include <adjoint/kernels/sparse/cpu/entries.h>
 #include <adjoint/kernels/sparse/cpu/row_chunks.h>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int kBlock = 8;       // vectors of features in registers
 constexpr int64_t kAhead = 64;  // entries between asking for a row (into the second-level cache) and using it
-constexpr int64_t kSerial = 32768;  // multiply-adds below which threads cost more than they bring
+constexpr int64_t kTask = 131072;  // multiply-adds worth handing to a thread: some 10 µs
 constexpr int64_t kDotGrain = 4096;
 constexpr size_t kFarBytes = size_t{1} << 20;      // operands below this are taken to sit in a near cache
 constexpr size_t kStreamBytes = size_t{32} << 20;  // results from this size on are stored past the caches
@@ -207,21 +208,30 @@ template <class S, int B>
   }
 }
 
+/// Chunks of `entries` that a thread takes at once. An entry costs a vector's work, however narrow its row.
+inline int64_t chunks_per_task(int64_t entries, int64_t width) {
+  return ceil_div(kTask, entries * std::max<int64_t>(width, 16));
+}
+
 /// Merges the partial sums of heavy rows, in the order of their entries.
 template <class S>
 void merge_heavy(const Aggregation<S>& g, const RowChunks& cuts, const Scalar<S>* partial) {
-  parallel_for(static_cast<int64_t>(cuts.heavy.size()), 1, [&](int64_t h, int64_t) {
-    const RowChunks::HeavyRow& heavy = cuts.heavy[static_cast<size_t>(h)];
-    for_blocks<S>(g.width, [&]<int B>(int64_t first, int tail) {
-      Vector<S> sum[B], part[B];
-      load_block<Scalar<S>, B>(partial + heavy.slot_begin * g.width + first, tail, sum);
-      for (int64_t slot = heavy.slot_begin + 1; slot < heavy.slot_end; ++slot) {
-        load_block<Scalar<S>, B>(partial + slot * g.width + first, tail, part);
-        for (int k = 0; k < B; ++k) sum[k] += part[k];
-      }
-      finish<S, B>(g, first, tail, sum);
-      store_block<S, B>(g.y + heavy.row * g.width + first, tail, sum);
-    });
+  const auto rows = static_cast<int64_t>(cuts.heavy.size());
+  if (rows == 0) return;
+  parallel_for(rows, row_grain(cuts.slots / rows * g.width), [&](int64_t from, int64_t to) {
+    for (int64_t h = from; h < to; ++h) {
+      const RowChunks::HeavyRow& heavy = cuts.heavy[static_cast<size_t>(h)];
+      for_blocks<S>(g.width, [&]<int B>(int64_t first, int tail) {
+        Vector<S> sum[B], part[B];
+        load_block<Scalar<S>, B>(partial + heavy.slot_begin * g.width + first, tail, sum);
+        for (int64_t slot = heavy.slot_begin + 1; slot < heavy.slot_end; ++slot) {
+          load_block<Scalar<S>, B>(partial + slot * g.width + first, tail, part);
+          for (int k = 0; k < B; ++k) sum[k] += part[k];
+        }
+        finish<S, B>(g, first, tail, sum);
+        store_block<S, B>(g.y + heavy.row * g.width + first, tail, sum);
+      });
+    }
   });
 }
 
@@ -238,8 +248,7 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
     partial = scratch.mutable_data<Scalar<S>>();
   }
   const int64_t chunks = static_cast<int64_t>(cuts->chunks.size());
-  const bool serial = (g.entries + csr.rows) * g.width < kSerial;
-  parallel_for(chunks, serial ? chunks : 1, [&](int64_t from, int64_t to) {
+  parallel_for(chunks, chunks_per_task(RowChunks::kWork, g.width), [&](int64_t from, int64_t to) {
     Scalar<S> weights[RowChunks::kMaxEntries], dots[RowChunks::kMaxEntries];
     for (int64_t c = from; c < to; ++c) {
       const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
@@ -306,8 +315,7 @@ void sddmm(const SddmmArgs& args) {
     const S* sources = args.x.data<S>();
     Scalar<S>* gradient = args.dw.mutable_data<Scalar<S>>();
     const auto source = [=](int64_t e) { return sources + indices[e] * width; };
-    const bool serial = entries * width < kSerial;
-    parallel_for(entries, serial ? entries : kDotGrain, [&](int64_t from, int64_t to) {
+    parallel_for(entries, kDotGrain * chunks_per_task(kDotGrain, width), [&](int64_t from, int64_t to) {
       for (int64_t begin = from; begin < to; begin += kDotGrain) {
         const int64_t end = std::min(to, begin + kDotGrain);
         Scalar<S> dots[kDotGrain]{};
