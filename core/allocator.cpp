@@ -2,6 +2,11 @@
 // chunks; a freed chunk merges with its free neighbours and waits for reuse. All work on a device is queued
 // on one stream, so handing a chunk out again is safe as soon as it was freed here: the new user's work comes
 // later in the stream.
+//
+// On the CPU, memory that waits for reuse is capped: segments that are free as a whole go back, those that
+// have waited longest first. The cap follows what was lately live at once, so that a loop finds in every step
+// what it freed in the one before. And a request takes no block of more than twice its size: it would hold
+// all of it.
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/runtime.h>
 
@@ -29,6 +34,7 @@ struct Chunk {
   size_t bytes = 0;
   bool in_use = false;
   bool small = false;
+  uint64_t freed = 0;         // when, if it is a free segment
   Chunk* previous = nullptr;  // neighbours in the same segment
   Chunk* next = nullptr;
   MemoryPool* pool = nullptr;
@@ -43,6 +49,9 @@ constexpr size_t kSmallSegment = size_t{2} << 20;
 constexpr size_t kMediumLimit = size_t{10} << 20;  // and up to here, of kMediumSegment
 constexpr size_t kMediumSegment = size_t{20} << 20;
 constexpr size_t kGranularity = size_t{2} << 20;
+
+constexpr size_t kCpuCache = size_t{256} << 20;  // may wait for reuse, however little was live
+constexpr uint64_t kLately = 2048;               // requests: more than a training step makes
 
 size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -65,6 +74,16 @@ struct DeviceTotals {
   std::mutex mutex;  // guards the pools and chunks of the device too
   MemoryStats stats;
   std::vector<MemoryPool*> pools;
+  /// Most that was live at once in the running stretch of kLately requests, and in the one before.
+  size_t peak = 0, peak_before = 0;
+
+  void count_request() {
+    stats.peak = std::max(stats.peak, stats.current);
+    peak = std::max(peak, stats.current);
+    if (++stats.allocations % detail::kLately == 0) peak_before = std::exchange(peak, stats.current);
+  }
+  /// Bytes that may wait for reuse on a CPU.
+  size_t cap() const { return std::max(detail::kCpuCache, std::max(peak, peak_before) / 2 * 3); }
 };
 
 DeviceTotals& totals(Device device) {
@@ -105,15 +124,14 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
     const bool small = bytes <= detail::kSmallLimit;
     Chunk* chunk = from_cache(bytes, small);
     if (chunk == nullptr) chunk = from_device(bytes, small);
+    if (chunk == nullptr) chunk = from_cache(bytes, small, /*of_any_size=*/true);
     if (chunk == nullptr) return nullptr;
     split(chunk, bytes);
     chunk->in_use = true;
     chunk->keep_alive = shared_from_this();
     ASAN_UNPOISON_MEMORY_REGION(chunk->data, chunk->bytes);
-    auto& stats = totals_.stats;
-    stats.current += chunk->bytes;
-    stats.peak = std::max(stats.peak, stats.current);
-    ++stats.allocations;
+    totals_.stats.current += chunk->bytes;
+    totals_.count_request();
     return chunk;
   }
 
@@ -131,6 +149,12 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
       chunk = previous;
     }
     free_[chunk->small].insert(chunk);
+    if (!is_segment(chunk)) return;
+    chunk->freed = ++clock_;
+    free_segments_.emplace(chunk->freed, chunk);
+    if (device_.is_cuda() || lasting_) return;
+    while (!free_segments_.empty() && totals_.stats.reserved - totals_.stats.current > totals_.cap())
+      give_back(free_segments_.begin()->second);
   }
 
   /// Keeps a chunk of another pool that was freed while this one was in scope, until this one dies: what was
@@ -140,20 +164,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   bool lasting() const { return lasting_; }
   /// Gives whole free segments back to the device.
   void trim() {
-    for (auto& set : free_) {
-      for (auto it = set.begin(); it != set.end();) {
-        Chunk* chunk = *it;
-        if (chunk->previous != nullptr || chunk->next != nullptr) {
-          ++it;
-          continue;
-        }
-        it = set.erase(it);
-        totals_.stats.reserved -= chunk->bytes;
-        ASAN_UNPOISON_MEMORY_REGION(chunk->data, chunk->bytes);
-        runtime(device_).release(chunk->data, chunk->bytes);
-        delete chunk;
-      }
-    }
+    while (!free_segments_.empty()) give_back(free_segments_.begin()->second);
   }
 
   size_t largest_free() const {
@@ -164,13 +175,30 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   }
 
  private:
-  Chunk* from_cache(size_t bytes, bool small) {
+  static bool is_segment(const Chunk* chunk) { return chunk->previous == nullptr && chunk->next == nullptr; }
+
+  void remove_free(Chunk* chunk) {
+    free_[chunk->small].erase(chunk);
+    if (is_segment(chunk)) free_segments_.erase(chunk->freed);
+  }
+
+  void give_back(Chunk* segment) {
+    remove_free(segment);
+    totals_.stats.reserved -= segment->bytes;
+    ASAN_UNPOISON_MEMORY_REGION(segment->data, segment->bytes);
+    runtime(device_).release(segment->data, segment->bytes);
+    delete segment;
+  }
+
+  Chunk* from_cache(size_t bytes, bool small, bool of_any_size = false) {
     Chunk key;
     key.bytes = bytes;
     const auto it = free_[small].lower_bound(&key);
     if (it == free_[small].end()) return nullptr;
     Chunk* chunk = *it;
-    free_[small].erase(it);
+    const bool wasteful = chunk->bytes > detail::kMediumSegment && chunk->bytes / 2 > bytes;
+    if (wasteful && device_.is_cpu() && !of_any_size) return nullptr;
+    remove_free(chunk);
     return chunk;
   }
 
@@ -188,13 +216,20 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
     }
     totals_.stats.reserved += segment;
     ASAN_POISON_MEMORY_REGION(memory, segment);
-    return new Chunk{static_cast<char*>(memory), segment, false, small, nullptr, nullptr, this, nullptr};
+    return new Chunk{
+        .data = static_cast<char*>(memory), .bytes = segment, .small = small, .pool = this, .keep_alive = {}};
   }
 
   void split(Chunk* chunk, size_t bytes) {
     const size_t rest = chunk->bytes - bytes;
     if (rest < (chunk->small ? detail::kAlignment : detail::kSmallLimit)) return;
-    auto* tail = new Chunk{chunk->data + bytes, rest, false, chunk->small, chunk, chunk->next, this, nullptr};
+    auto* tail = new Chunk{.data = chunk->data + bytes,
+                           .bytes = rest,
+                           .small = chunk->small,
+                           .previous = chunk,
+                           .next = chunk->next,
+                           .pool = this,
+                           .keep_alive = {}};
     if (tail->next != nullptr) tail->next->previous = tail;
     chunk->next = tail;
     chunk->bytes = bytes;
@@ -213,6 +248,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   DeviceTotals& totals_;
   std::vector<Chunk*> adopted_;
   std::set<Chunk*, detail::BySize> free_[2];  // [small]
+  std::map<uint64_t, Chunk*> free_segments_;  // those among them that are whole segments, by Chunk::freed
+  uint64_t clock_ = 0;
 };
 
 namespace {

@@ -28,7 +28,8 @@ struct MemoryStats {
 
 MemoryStats memory_stats(Device device);
 void reset_peak_memory(Device device);
-/// Gives cached blocks that nothing uses back to the device.
+/// Gives cached blocks that nothing uses back to the device. On the CPU it happens by itself, the longest
+/// unused first, to what exceeds 256 MiB and one and a half times what was lately live at once.
 void empty_cache(Device device);
 
 /// Names what is being allocated in this scope (an op, a layer), for the out-of-memory message. Scopes nest.

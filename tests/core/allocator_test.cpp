@@ -72,6 +72,51 @@ TEST_CASE("a freed block is used again without asking the device") {
   }
 }
 
+TEST_CASE("on the CPU the cache is capped however many shapes come and go") {
+  empty_cache({});
+  const int64_t before = static_cast<int64_t>(memory_stats({}).current);
+  int64_t most = 0;
+  std::vector<Tensor> live;
+  for (int again = 0; again < 3; ++again)
+    for (int64_t size = 1; size <= 80; ++size) {  // none fits where those before were
+      live.clear();
+      live.push_back(bytes(size * kMiB, {}));
+      for (int64_t rest = 80 - size, i = 1; rest > 0; rest -= i++)
+        live.push_back(bytes(std::min(rest, i) * kMiB - 4096, {}));
+      most = std::max(most, static_cast<int64_t>(memory_stats({}).reserved));
+    }
+  CHECK(most > before + 200 * kMiB);                          // or the cap would not matter
+  CHECK(most <= before + (80 + 256) * kMiB + 2 * 20 * kMiB);  // beside segments that are in use in part
+}
+
+TEST_CASE("the cap follows what was live at once, so a loop asks the device for nothing once it runs") {
+  empty_cache({});
+  // 600 MiB at the peak of a step, next to nothing between steps.
+  const auto step = [] {
+    std::vector<Tensor> live;
+    for (int64_t size : {100, 41, 3, 100, 70, 41, 200, 25, 2}) live.push_back(bytes(size * kMiB, {}));
+    live.erase(live.begin() + 2, live.begin() + 5);
+    for (int64_t size : {60, 100, 8}) live.push_back(bytes(size * kMiB, {}));
+  };
+  for (int i = 0; i < 3; ++i) step();
+  const uint64_t calls = memory_stats({}).device_calls;
+  for (int i = 0; i < 20; ++i) step();
+  CHECK(memory_stats({}).device_calls == calls);
+  CHECK(memory_stats({}).reserved - memory_stats({}).current > 500 * kMiB);
+  // When steps are small for long, it comes down.
+  for (int i = 0; i < 5000; ++i) (void)bytes(2 * kMiB, {});
+  CHECK(memory_stats({}).reserved - memory_stats({}).current <= 256 * kMiB);
+}
+
+TEST_CASE("on the CPU a small tensor does not hold a large block") {
+  empty_cache({});
+  const size_t before = memory_stats({}).reserved;
+  { const Tensor large = bytes(200 * kMiB, {}); }
+  const Tensor middling = bytes(11 * kMiB, {}), small = bytes(3 * kMiB, {});
+  empty_cache({});
+  CHECK(memory_stats({}).reserved <= before + (12 + 20) * kMiB);
+}
+
 TEST_CASE("blocks are aligned and do not overlap") {
   for (Device device : devices()) {
     std::vector<Tensor> live;
