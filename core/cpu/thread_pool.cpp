@@ -4,9 +4,10 @@
 // - taking a chunk and joining a job are the same step, so a worker that arrives late finds nothing to take
 //   and touches nothing of the caller's;
 // - the caller takes chunks until none is left, and waits only for chunks that have been begun.
-// Threads are called in one by one: whoever takes a chunk and sees more waiting than there are threads to
-// take them calls one more, which does the same in its turn. A short loop is over before anybody is
-// disturbed; in a long one the number doubles until the limit is reached.
+// Threads are called in one by one: whoever takes a chunk calls one more if what is left is worth it, and
+// that one does the same in its turn. One that is still awake comes for any chunk; a sleeping one is woken
+// only where the threads at work would take longer for the rest than waking takes. So a short loop is over
+// before anybody is disturbed, and in a long one the number of threads doubles until the limit is reached.
 #include <adjoint/core/cpu/thread_pool.h>
 
 #include <algorithm>
@@ -15,7 +16,6 @@
 #include <exception>
 #include <limits>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -40,9 +40,9 @@ using std::chrono::steady_clock;
 constexpr uint32_t kMaxWorkers = 1024;
 constexpr int64_t kMaxChunks = std::numeric_limits<int32_t>::max();  // of one job
 
-/// Rounds of waiting, of some tens of nanoseconds each, before a thread goes to sleep. Loops follow each
-/// other within microseconds, and waking a thread costs as much; more would only take the core from others.
-constexpr int kRounds = 1000;
+/// How long a thread with nothing to do stays awake: about as long as the loops of a training step are apart,
+/// and some times what waking takes. More would only keep the core from others.
+constexpr nanoseconds kPatience{60'000};
 /// Some multiple of what waking costs: 2 to 10 µs for him who wakes, 5 to 20 µs until the other one is there.
 constexpr nanoseconds kWorthWaking{40'000};
 /// What a chunk is taken for until one has been run.
@@ -54,13 +54,16 @@ void relax() {
 #endif
 }
 
-/// Waits for at most kRounds rounds.
+/// Waits for at most kPatience.
 template <class Condition>
 bool soon(Condition condition) {
-  for (int round = 0; round < kRounds; ++round) {
-    if (condition()) return true;
-    relax();
-  }
+  const auto end = steady_clock::now() + kPatience;
+  do {
+    for (int round = 0; round < 16; ++round) {
+      if (condition()) return true;
+      relax();
+    }
+  } while (steady_clock::now() < end);
   return condition();
 }
 
@@ -172,7 +175,7 @@ bool create_worker(Job& job) {
       std::thread(run_worker, index).detach();
       created.store(index + 1, memory_order_relaxed);
       started = true;
-    } catch (const std::system_error&) {  // the system has no more threads to give; the others do the work
+    } catch (const std::exception&) {  // no more threads or memory to be had; the others do the work
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }

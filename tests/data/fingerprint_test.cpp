@@ -1,6 +1,7 @@
 #include "../reference/plain.h"
 #include <adjoint/data/citation_generator.h>
 #include <adjoint/data/fingerprint.h>
+#include <adjoint/graph/transforms.h>
 
 #include <set>
 

@@ -15,27 +15,35 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kTileWork = int64_t{2} << 20;  // multiply-adds worth handing out: some 40 µs
-constexpr int64_t kTileRows = 128;               // fewer would not pay for packing B once a tile
+constexpr int64_t kTileWork = int64_t{1} << 19;  // multiply-adds worth handing out: some 10 µs
+constexpr int64_t kTileRows = 256;               // fewer would not pay for packing B once a tile
 constexpr int64_t kLongTileRows = 512;           // where the inner extent is cut
 constexpr int64_t kFewTiles = 16;
-constexpr int64_t kTiles = 64;  // wanted where the inner extent is cut
+constexpr int64_t kTiles = 48;  // wanted where the inner extent is cut
 constexpr int64_t kMinDepth = 1024;
-constexpr int64_t kUnit = 64;  // tiles begin at multiples of it
+constexpr int64_t kUnit = 64;   // tiles begin at multiples of it
+constexpr int64_t kLanes = 16;  // a narrower C costs as much
 
-int64_t round_up(int64_t n) { return ceil_div(n, kUnit) * kUnit; }
+/// `whole` cut into pieces of about equal size, no more than asked for: the size of one.
+int64_t piece_of(int64_t whole, int64_t pieces) {
+  return std::min(whole, ceil_div(ceil_div(whole, pieces), kUnit) * kUnit);
+}
 
 /// How C[m,n] with inner extent k is cut: rows of a tile, and how much of the inner extent it takes.
 struct Cut {
   int64_t rows, depth;
 
-  Cut(int64_t m, int64_t k, int64_t n)
-      : rows(std::min(m, round_up(std::max(kTileRows, ceil_div(kTileWork, n * k))))), depth(k) {
-    if (ceil_div(m, rows) >= kFewTiles || k < 2 * kMinDepth) return;
-    rows = std::min(m, kLongTileRows);
-    const int64_t worth = std::max<int64_t>(1, m * n * k / kTileWork);
-    const int64_t pieces = std::min({ceil_div(kTiles, ceil_div(m, rows)), k / kMinDepth, worth});
-    depth = std::min(k, round_up(ceil_div(k, pieces)));
+  Cut(int64_t m, int64_t k, int64_t n) : rows(m), depth(k) {
+    const int64_t row_work = k * std::max(n, kLanes);
+    const int64_t blocks = ceil_div(m, std::max(kTileRows, ceil_div(kTileWork, row_work)));
+    if (blocks >= kFewTiles || k < 2 * kMinDepth) {
+      rows = piece_of(m, blocks);
+      return;
+    }
+    const int64_t long_blocks = ceil_div(m, kLongTileRows);
+    rows = piece_of(m, long_blocks);
+    depth = piece_of(
+        k, std::min({ceil_div(kTiles, long_blocks), k / kMinDepth, ceil_div(m * row_work, kTileWork)}));
   }
 };
 
