@@ -1,6 +1,7 @@
 // GCC 12 takes the undefined registers of its own AVX-512 intrinsics for a mistake (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
+#include <adjoint/kernels/dense/cpu/gemm_bf16.h>
 #include <adjoint/kernels/dense/cpu/matmul.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
@@ -37,6 +38,8 @@ void gemm(const GemmArgs& args) {
   if (args.c.numel() == 0) return;
   if (args.a.numel() == 0) {
     args.c.zero_();
+  } else if (args.c.dtype() == DType::bf16) {
+    return gemm_bf16(args);
   } else if (args.c.dtype() == DType::f32 && has_matmul()) {
     return matmul(args.a, turned_a, args.b, turned_b, args.bias, args.activation, args.c);
   } else {
