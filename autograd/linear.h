@@ -42,7 +42,8 @@ inline Var linear(const Var& x, const Var& w, const Var& bias = {},
                 });
 }
 
-/// The same for features, dense or sparse, which take no gradient.
+/// The same for features, dense or sparse, which take no gradient. Dense ones are of the weight's dtype
+/// (Features::to); sparse ones keep float32 values beside a bfloat16 weight.
 inline Var linear(const Features& x, const Var& w, const Var& bias = {},
                   Activation activation = Activation::none) {
   if (!x.is_sparse()) return linear(Var(x.dense()), w, bias, activation);

@@ -6,7 +6,8 @@
 
 namespace adj {
 
-// Means over the rows that `index` (int32 [K], distinct) selects, or over all rows without it. Scalars.
+// Means over the rows that `index` (int32 [K], distinct) selects, or over all rows without it. Scalars; of
+// bfloat16 logits in float32, as are the targets of bce_with_logits and mse_loss.
 
 namespace detail {
 
@@ -14,7 +15,7 @@ namespace detail {
 template <class Forward, class Backward>
 Var loss_of(const char* name, const Var& x, const Tensor& target, const Tensor& index, Forward forward,
             Backward backward) {
-  Tensor loss = Tensor::empty({}, x.dtype(), x.device());
+  Tensor loss = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
   forward(loss);
   return record(name, loss, {x},
                 [backward, x = Saved(x.value()), target = Saved(target), index = Saved(index)](

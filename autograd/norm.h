@@ -16,7 +16,7 @@ struct NormEpilogue {
   float dropout = 0.0f;
 };
 
-/// Running statistics of a batch norm, each [F], moved by training passes.
+/// Running statistics of a batch norm, each [F], moved by training passes; float32 for bfloat16 features.
 struct RunningStatistics {
   Tensor mean;
   Tensor variance;
@@ -27,6 +27,10 @@ namespace detail {
 
 inline Tensor row_like(const Tensor& x, int dim) {
   return Tensor::empty({x.size(dim)}, x.dtype(), x.device());
+}
+/// For a statistic.
+inline Tensor wide_row_like(const Tensor& x, int dim) {
+  return Tensor::empty({x.size(dim)}, wide_dtype(x.dtype()), x.device());
 }
 
 }  // namespace detail
@@ -48,7 +52,7 @@ inline Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningSt
     epilogue.rule = DropoutRule::of(wanted.dropout);
     epilogue.key = generator.next();
   }
-  Tensor mean = detail::row_like(x.value(), 1), rstd = detail::row_like(x.value(), 1);
+  Tensor mean = detail::wide_row_like(x.value(), 1), rstd = detail::wide_row_like(x.value(), 1);
   Tensor y = Tensor::empty_like(x.value());
   if (!training) {
     kernels::batch_norm_running({.running_mean = running.mean,
@@ -106,7 +110,7 @@ inline Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningSt
 /// γ (x_i - μ_i) / sqrt(σ_i² + eps) + β per row (Ba et al. 2016).
 inline Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps = 1e-5) {
   check_same_device("layer_norm", {x, gamma, beta});
-  Tensor mean = detail::row_like(x.value(), 0), rstd = detail::row_like(x.value(), 0);
+  Tensor mean = detail::wide_row_like(x.value(), 0), rstd = detail::wide_row_like(x.value(), 0);
   Tensor y = Tensor::empty_like(x.value());
   kernels::layer_norm({.x = x.value(),
                        .gamma = gamma.value(),
@@ -134,7 +138,7 @@ inline Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double ep
 
 /// x_i / max(‖x_i‖₂, eps) per row.
 inline Var l2_normalize(const Var& x, double eps = 1e-12) {
-  Tensor scale = detail::row_like(x.value(), 0), y = Tensor::empty_like(x.value());
+  Tensor scale = detail::wide_row_like(x.value(), 0), y = Tensor::empty_like(x.value());
   kernels::l2_normalize_rows({.x = x.value(), .eps = eps, .scale = scale, .y = y});
   return record("l2_normalize", y, {x}, [y = Saved(y), scale](Tensor dy, Gradients& out) {
     Tensor dx = reuse(dy);

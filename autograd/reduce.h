@@ -14,10 +14,10 @@ inline Tensor ones(Shape shape, const Tensor& like) {
 }
 
 inline Var scaled_sum(const char* name, const Var& x, double factor) {
-  Tensor y = Tensor::empty({}, x.dtype(), x.device());
+  Tensor y = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
   kernels::sum_all({.x = x.value(), .scale = factor, .y = y});
-  return record(name, y, {x}, [factor, shape = x.shape()](Tensor dy, Gradients& out) {
-    Tensor dx = Tensor::full(shape, factor, dy.dtype(), dy.device());
+  return record(name, y, {x}, [factor, shape = x.shape(), dtype = x.dtype()](Tensor dy, Gradients& out) {
+    Tensor dx = Tensor::full(shape, factor, dtype, dy.device());
     kernels::multiply_scalar({.a = dx, .s = dy, .y = dx});
     out.add(0, dx);
   });
@@ -25,7 +25,7 @@ inline Var scaled_sum(const char* name, const Var& x, double factor) {
 
 }  // namespace detail
 
-/// Σ x and its mean, any shape, as a scalar.
+/// Σ x and its mean, any shape, as a scalar: float32 of bfloat16.
 inline Var sum(const Var& x) { return detail::scaled_sum("sum", x, 1.0); }
 
 inline Var mean(const Var& x) {

@@ -18,7 +18,7 @@ inline void check_fit(const char* op, int64_t cols, Device device, const Var& x)
 
 /// act(A x + bias): the aggregation of GCN, SGC and means over a fixed sparse matrix; x [cols,F], bias [F]
 /// optional, `activation` none or relu. Linear in x: nothing but A is kept for backward, which aggregates
-/// over its adjoint.
+/// over its adjoint. The bias is of x's dtype; A's values are float32 beside bfloat16.
 inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
                 Activation activation = Activation::none) {
   detail::check_fit("spmm", matrix.cols(), matrix.device(), x);
@@ -38,7 +38,7 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
 }
 
 /// A(w) x where the values w [M], by edge number, take a gradient too: dw_ij = ⟨dY_i, x_j⟩ (SDDMM), found in
-/// the same pass as dx.
+/// the same pass as dx. w and dw are float32 beside bfloat16 features.
 inline Var weighted_spmm(const Relation& relation, const Var& w, const Var& x) {
   detail::check_fit("weighted_spmm", relation.num_src(), relation.device(), x);
   ADJ_CHECK(w.shape() == Shape{relation.num_edges()}, "weighted_spmm: weights {} for {} edges",

@@ -62,7 +62,7 @@ bool recording(std::initializer_list<Var> inputs);
 /// new one. Kernels that allow their output to be their input make the first the cheap case.
 Tensor reuse(const Tensor& dy);
 
-/// The inputs' common check: on one device, same dtype; throws naming `op`.
+/// The inputs' common check: on one device, of one dtype; throws naming `op`.
 void check_same_device(const char* op, std::initializer_list<Var> inputs);
 
 }  // namespace adj

@@ -27,6 +27,7 @@ struct GradientHooks {
 struct GradientSlot {
   bool required = false;
   Shape shape;
+  DType dtype = DType::f32;
   Tensor gradient;
   std::shared_ptr<Node> node;  // null for a leaf
   Tensor place;                // where the gradient must stand, if that was asked for
@@ -119,6 +120,7 @@ class TapeAccess {
 
 Var::Var(Tensor value) : impl_(std::make_shared<VarImpl>()) {
   impl_->slot->shape = value.shape();
+  impl_->slot->dtype = value.dtype();
   impl_->value = std::move(value);
 }
 Var Var::parameter(Tensor value) {
@@ -186,6 +188,7 @@ void Var::set_value(Tensor value) {
             "set_value: {} for a variable whose gradient collects in {}", value.str(), place.str());
   detail::remember_gradient(impl_->slot);
   impl_->slot->shape = value.shape();
+  impl_->slot->dtype = value.dtype();
   impl_->slot->gradient = {};
   impl_->value = std::move(value);
 }
@@ -336,8 +339,8 @@ bool Gradients::wanted(size_t input) const { return inputs_.at(input) && inputs_
 void Gradients::add(size_t input, Tensor gradient) {
   if (!wanted(input)) return;
   GradientSlot& slot = *inputs_[input];
-  ADJ_CHECK(gradient.shape() == slot.shape, "backward: gradient {} for a value of shape {}", gradient.str(),
-            slot.shape.str());
+  ADJ_CHECK(gradient.shape() == slot.shape && gradient.dtype() == slot.dtype,
+            "backward: gradient {} for a value {} {}", gradient.str(), slot.shape.str(), name_of(slot.dtype));
   ++slot.contributions;
   if (!slot.gradient) {
     detail::remember_gradient(inputs_[input]);
@@ -396,6 +399,8 @@ void check_same_device(const char* op, std::initializer_list<Var> inputs) {
     if (first == nullptr) first = &input;
     ADJ_CHECK(input.device() == first->device(), "{}: inputs are on {} and {}", op, first->device().str(),
               input.device().str());
+    ADJ_CHECK(input.dtype() == first->dtype(), "{}: inputs are {} and {}, expected one dtype", op,
+              first->value().str(), input.value().str());
   }
 }
 

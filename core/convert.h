@@ -9,7 +9,7 @@ void convert(const Tensor& source, Tensor& to);
 /// Every element = value, converted to the tensor's dtype.
 void fill(Tensor& tensor, double value);
 
-/// Calls `f.template operator()<T>()` with the type of the dtype's elements.
+/// Calls `f.template operator()<T>()` with the type of the dtype's elements. Bits have none and throw.
 template <class F>
 void dispatch_all(DType dtype, F&& f) {
   switch (dtype) {
@@ -25,6 +25,8 @@ void dispatch_all(DType dtype, F&& f) {
       return f.template operator()<int64_t>();
     case DType::u8:
       return f.template operator()<uint8_t>();
+    case DType::bits:
+      fail("bits: packed bits cannot be read or written as numbers");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #if defined(__CUDACC__)
 #define ADJ_HOST_DEVICE __host__ __device__
@@ -16,8 +17,9 @@
 namespace adj {
 
 /// What a tensor's elements are. float64 exists for gradient checks, bfloat16 for storage (arithmetic is
-/// float32).
-enum class DType : uint8_t { f32, f64, bf16, i32, i64, u8 };
+/// float32). bits: single bits, packed along the last dimension; for kernels that know how, nothing else
+/// reads them as numbers (bytes_of in shape.h says how much room they take).
+enum class DType : uint8_t { f32, f64, bf16, i32, i64, u8, bits };
 
 /// bfloat16: the upper half of a float32. Conversion rounds to nearest, ties to even; NaN stays NaN. The same
 /// bits on every device.
@@ -27,21 +29,39 @@ struct bfloat16 {
   bfloat16() = default;
   ADJ_HOST_DEVICE explicit bfloat16(float value) {
     const uint32_t raw = std::bit_cast<uint32_t>(value);
-    if ((raw & 0x7fffffffu) > 0x7f800000u) {
-      bits = static_cast<uint16_t>((raw >> 16) | 0x40u);
-    } else {
+    const bool is_nan = (raw & 0x7fffffffu) > 0x7f800000u;
+    const auto quiet = static_cast<uint16_t>((raw >> 16) | 0x40u);
+    uint16_t rounded;
 #if defined(__CUDA_ARCH__)
-      asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));  // one instruction for the line below
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded) : "f"(value));  // one instruction for the line below
 #else
-      bits = static_cast<uint16_t>((raw + 0x7fffu + ((raw >> 16) & 1u)) >> 16);
+    rounded = static_cast<uint16_t>((raw + 0x7fffu + ((raw >> 16) & 1u)) >> 16);
 #endif
-    }
+    bits = is_nan ? quiet : rounded;  // a choice, not a branch: loops of conversions become vector code
   }
   ADJ_HOST_DEVICE explicit operator float() const {
     return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
   }
 };
 
+/// What is stored as S is computed in: bfloat16 in float, all else in itself.
+template <class S>
+using Wide = std::conditional_t<std::is_same_v<S, bfloat16>, float, S>;
+
+template <class S>
+ADJ_HOST_DEVICE inline Wide<S> widen(S value) {
+  return static_cast<Wide<S>>(value);
+}
+/// Rounds once, to what is stored.
+template <class S>
+ADJ_HOST_DEVICE inline S narrow(Wide<S> value) {
+  return static_cast<S>(value);
+}
+
+/// Likewise for dtypes.
+constexpr DType wide_dtype(DType dtype) { return dtype == DType::bf16 ? DType::f32 : dtype; }
+
+/// Bytes of an element. Throws for bits, of which none has bytes of its own.
 constexpr size_t size_of(DType dtype) {
   switch (dtype) {
     case DType::f32:
@@ -54,6 +74,8 @@ constexpr size_t size_of(DType dtype) {
       return 2;
     case DType::u8:
       return 1;
+    case DType::bits:
+      fail("bits: an element has no bytes of its own (bytes_of takes the shape)");
   }
   return 0;
 }
@@ -72,6 +94,8 @@ constexpr std::string_view name_of(DType dtype) {
       return "int64";
     case DType::u8:
       return "uint8";
+    case DType::bits:
+      return "bits";
   }
   return "?";
 }
@@ -120,7 +144,8 @@ decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
   }
 }
 
-/// Likewise with bfloat16 besides.
+/// Calls `f.template operator()<S>()` with S = float, double or bfloat16, what features are stored as; they
+/// are computed with in Wide<S>.
 template <class F>
 decltype(auto) dispatch_features(DType dtype, F&& f) {
   if (dtype == DType::bf16) return f.template operator()<bfloat16>();

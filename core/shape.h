@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/core/error.h>
+#include <adjoint/core/dtype.h>
 
 #include <array>
 #include <cstdint>
@@ -43,5 +43,17 @@ class Shape {
   std::array<int64_t, kMaxDims> extents_{};
   int dims_ = 0;
 };
+
+/// Every row of a bit tensor begins at a multiple of so many bits: the width of what tensor cores read.
+inline constexpr int64_t kBitAlignment = 128;
+
+/// Bytes of a tensor of this shape and dtype. Rows of bits (their last dimension) are padded to
+/// kBitAlignment.
+inline size_t bytes_of(const Shape& shape, DType dtype) {
+  if (dtype != DType::bits) return static_cast<size_t>(shape.numel()) * size_of(dtype);
+  const int64_t width = shape.dims() == 0 ? 1 : shape[-1];
+  const int64_t rows = width == 0 ? 0 : shape.numel() / width;
+  return static_cast<size_t>(rows * ((width + kBitAlignment - 1) / kBitAlignment) * (kBitAlignment / 8));
+}
 
 }  // namespace adj

@@ -36,7 +36,7 @@ Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
   tensor.shape_ = shape;
   tensor.numel_ = shape.numel();
   tensor.dtype_ = dtype;
-  tensor.storage_ = std::make_shared<Storage>(device, tensor.bytes(), shape, dtype);
+  tensor.storage_ = std::make_shared<Storage>(device, bytes_of(shape, dtype), shape, dtype);
   return tensor;
 }
 
@@ -69,7 +69,7 @@ std::string Tensor::str() const {
 const void* Tensor::raw_data() const {
   ADJ_CHECK(storage_ != nullptr, "tensor: no data behind a default-constructed tensor");
   if (storage_->device.is_cuda()) storage_->note_use(detail::current_stream(storage_->device));
-  return static_cast<const char*>(storage_->data) + static_cast<size_t>(offset_) * size_of(dtype_);
+  return static_cast<const char*>(storage_->data) + offset_;
 }
 
 void* Tensor::raw_mutable_data() {
@@ -101,23 +101,26 @@ uint64_t Tensor::version() const { return storage_ ? storage_->version.load(std:
 Tensor Tensor::rows(int64_t begin, int64_t end) const {
   ADJ_CHECK(dims() >= 1 && begin >= 0 && begin <= end && end <= shape_[0], "tensor {}: no rows [{}, {})",
             str(), begin, end);
+  const bool cuts_bits = dtype_ == DType::bits && dims() == 1;
+  ADJ_CHECK(!cuts_bits || (begin % kBitAlignment == 0 && (end % kBitAlignment == 0 || end == shape_[0])),
+            "tensor {}: bits [{}, {}) do not begin and end at multiples of {}", str(), begin, end,
+            kBitAlignment);
+  const auto first = [this](int64_t n) {
+    switch (dims()) {
+      case 1:
+        return Shape{n};
+      case 2:
+        return Shape{n, shape_[1]};
+      case 3:
+        return Shape{n, shape_[1], shape_[2]};
+      default:
+        return Shape{n, shape_[1], shape_[2], shape_[3]};
+    }
+  };
   Tensor view = *this;
-  const int64_t width = shape_[0] == 0 ? 0 : numel_ / shape_[0];
-  view.offset_ += begin * width;
-  switch (dims()) {
-    case 1:
-      view.shape_ = {end - begin};
-      break;
-    case 2:
-      view.shape_ = {end - begin, shape_[1]};
-      break;
-    case 3:
-      view.shape_ = {end - begin, shape_[1], shape_[2]};
-      break;
-    default:
-      view.shape_ = {end - begin, shape_[1], shape_[2], shape_[3]};
-  }
-  view.numel_ = (end - begin) * width;
+  view.offset_ += bytes_of(first(begin), dtype_);
+  view.shape_ = first(end - begin);
+  view.numel_ = view.shape_.numel();
   return view;
 }
 
@@ -155,6 +158,9 @@ Tensor Tensor::reshape(std::initializer_list<int64_t> extents) const {
 Tensor Tensor::reshape(const Shape& shape) const {
   ADJ_CHECK(shape.numel() == numel_, "reshape: {} has {} elements, {} has {}", shape_.str(), numel_,
             shape.str(), shape.numel());
+  const auto width = [](const Shape& s) { return s.dims() == 0 ? 1 : s[-1]; };
+  ADJ_CHECK(dtype_ != DType::bits || width(shape) == width(shape_),
+            "reshape: rows of bits keep their width, not {} to {}", shape_.str(), shape.str());
   Tensor view = *this;
   view.shape_ = shape;
   return view;

@@ -50,7 +50,8 @@ class Tensor {
   int dims() const { return shape_.dims(); }
   int64_t size(int dim) const { return shape_[dim]; }
   int64_t numel() const { return numel_; }
-  size_t bytes() const { return static_cast<size_t>(numel_) * size_of(dtype_); }
+  /// 0 for an absent tensor.
+  size_t bytes() const { return storage_ ? bytes_of(shape_, dtype_) : 0; }
   DType dtype() const { return dtype_; }
   Device device() const;
   bool is_cuda() const { return device().is_cuda(); }
@@ -83,9 +84,11 @@ class Tensor {
   bool is_unique() const { return storage_.use_count() == 1; }
   bool shares_storage_with(const Tensor& other) const { return storage_ == other.storage_; }
 
-  /// Rows [begin, end) of the first dimension, without a copy.
+  /// Rows [begin, end) of the first dimension, without a copy. A single row of bits is cut at multiples of
+  /// kBitAlignment only.
   Tensor rows(int64_t begin, int64_t end) const;
-  /// The same elements under another shape, without a copy. One extent may be -1.
+  /// The same elements under another shape, without a copy. One extent may be -1. Bits keep their last
+  /// extent.
   Tensor reshape(std::initializer_list<int64_t> extents) const;
   Tensor reshape(const Shape& shape) const;
 
@@ -120,7 +123,7 @@ class Tensor {
   void copy_to_host(void* to, DType expected) const;
 
   std::shared_ptr<Storage> storage_;
-  int64_t offset_ = 0;  // in elements
+  size_t offset_ = 0;  // in bytes
   Shape shape_;
   int64_t numel_ = 0;
   DType dtype_ = DType::f32;

@@ -25,6 +25,10 @@ Features Features::to(Device device) const {
   return moved;
 }
 
+Features Features::to(DType dtype) const {
+  return is_sparse() ? Features(sparse_.for_features(dtype)) : Features(dense().to(dtype));
+}
+
 Tensor Features::to_dense() const { return is_sparse() ? sparse_.to_dense() : dense(); }
 
 Features Features::row_normalized() const {

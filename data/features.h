@@ -20,6 +20,9 @@ class Features {
   int64_t cols() const;
   Device device() const;
   Features to(Device device) const;
+  /// As they are multiplied with weights of that dtype: dense ones converted, sparse ones with float32 values
+  /// for bfloat16.
+  Features to(DType dtype) const;
   Tensor to_dense() const;
   /// Each row divided by its sum (Kipf & Welling 2017); rows whose sum is 0 stay as they are. On their
   /// device.

@@ -97,7 +97,7 @@ class H5Writer {
   H5Writer(const H5Writer&) = delete;
   H5Writer& operator=(const H5Writer&) = delete;
 
-  /// A dataset of any dtype but bfloat16; groups on the way are made.
+  /// A dataset of any dtype but bfloat16 and bits; groups on the way are made.
   void write(const std::string& path, const Tensor& tensor);
   /// An attribute of the root (""), of a dataset written before, or of a group, which is made where it is
   /// missing.

@@ -32,6 +32,7 @@ hid_t file_type(DType dtype) {
     case DType::u8:
       return H5T_STD_U8LE;
     case DType::bf16:
+    case DType::bits:
       break;
   }
   return -1;
@@ -101,8 +102,8 @@ H5Writer::~H5Writer() {
 
 void H5Writer::write(const std::string& path, const Tensor& tensor) {
   const Tensor host = tensor.to(Device::cpu());
-  ADJ_CHECK(host && file_type(host.dtype()) >= 0, "hdf5: {} is {}, expected any dtype but bfloat16", path,
-            host.str());
+  ADJ_CHECK(host && file_type(host.dtype()) >= 0, "hdf5: {} is {}, expected any dtype but bfloat16 and bits",
+            path, host.str());
   const std::lock_guard lock(hdf5::mutex());
   const auto slash = path.rfind('/');
   if (slash != std::string::npos && !impl_->open(path.substr(0, slash))) impl_->fail(path);

@@ -27,11 +27,11 @@ inline void check_scalar(std::string_view op, std::string_view name, const Tenso
 }
 
 inline void check_float(std::string_view op, std::string_view name, const Tensor& tensor) {
-  ADJ_CHECK(tensor && (tensor.dtype() == DType::f32 || tensor.dtype() == DType::f64),
-            "{}: {} is {}, expected float32 or float64", op, name, tensor.str());
+  ADJ_CHECK(tensor && is_floating(tensor.dtype()), "{}: {} is {}, expected float32, float64 or bfloat16", op,
+            name, tensor.str());
 }
 
-/// Two dimensions, float32 or float64.
+/// Two dimensions, floating.
 inline void check_matrix(std::string_view op, std::string_view name, const Tensor& tensor) {
   check_float(op, name, tensor);
   ADJ_CHECK(tensor.dims() == 2, "{}: {} is {}, expected a matrix", op, name, tensor.str());

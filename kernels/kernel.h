@@ -23,9 +23,15 @@
 // `cuda::activate` implement it (kernels/FAMILY/cpu/, kernels/FAMILY/cuda/) and may rely on what was checked.
 //
 // Contracts share these rules. Arguments live on one device. Outputs are allocated by the caller, with the
-// shape and dtype that the contract names, and are wholly overwritten unless it says otherwise. Floating
-// types are float32 or float64 (for gradient checks), the same for all floating arguments, unless a contract
-// adds bfloat16. An argument that has a default may be left out. Violations throw adj::Error.
+// shape and dtype that the contract names, and are wholly overwritten unless it says otherwise. An argument
+// that has a default may be left out. Violations throw adj::Error.
+//
+// Floating types are float32, bfloat16 or float64 (for gradient checks), one for all floating arguments:
+// features, parameters and their gradients. bfloat16 is storage: it is read into float32, computed and summed
+// there, and rounded once where it is written. What a contract calls `wide` is float32 beside bfloat16 and
+// else of the common type: statistics of a normalisation and what it saves of them, losses and sums of all
+// elements with their gradients, targets of regression, and the values of a sparse matrix with theirs. The
+// optimizers' updates are on their own (update/).
 
 #define ADJ_DECLARE_KERNEL(name, Args) \
   void name(const Args& args);         \

@@ -45,7 +45,7 @@ std::mutex& mutex();
 std::string unique_name();
 /// Turns off the printing of HDF5's error stack in this thread.
 void quiet();
-/// How elements of this dtype lie in memory; bfloat16, which files do not hold, counts as bytes.
+/// How elements of this dtype lie in memory; bfloat16 and bits, which files do not hold, count as bytes.
 hid_t memory_type(DType dtype);
 /// The most specific message on the error stack of this thread.
 std::string last_error();

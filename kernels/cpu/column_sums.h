@@ -10,8 +10,8 @@ namespace adj::kernels::cpu {
 /// sums[f] = Σ_i x[i, f] over `rows` rows; `scratch` has 2 period_of(width) elements. Runs of rows are summed
 /// on their own before they join the rest, so that rounding grows with the number of runs and not with that
 /// of rows.
-template <class T>
-void column_sums(const T* x, int64_t rows, int64_t width, T* scratch, T* sums) {
+template <class S, class T = Wide<S>>
+void column_sums(const S* x, int64_t rows, int64_t width, T* scratch, T* sums) {
   constexpr int64_t kRun = 64;
   const int64_t period = period_of(width), n = rows * width;
   T *lanes = scratch, *total = scratch + period;
@@ -21,17 +21,18 @@ void column_sums(const T* x, int64_t rows, int64_t width, T* scratch, T* sums) {
     std::fill_n(lanes, period, T{0});
     const int64_t stop = std::min(n - 4 * period, offset + 4 * period * (kRun - 1));
     for (; offset <= stop; offset += 4 * period) {
-      const T *x0 = x + offset, *x1 = x0 + period, *x2 = x1 + period, *x3 = x2 + period;
+      const S *x0 = x + offset, *x1 = x0 + period, *x2 = x1 + period, *x3 = x2 + period;
 #pragma omp simd
-      for (int64_t j = 0; j < period; ++j) lanes[j] += (x0[j] + x1[j]) + (x2[j] + x3[j]);
+      for (int64_t j = 0; j < period; ++j)
+        lanes[j] += (widen(x0[j]) + widen(x1[j])) + (widen(x2[j]) + widen(x3[j]));
     }
 #pragma omp simd
     for (int64_t j = 0; j < period; ++j) total[j] += lanes[j];
   }
   for_stretches(n - offset, period, [&](int64_t at, int64_t length) {
-    const T* from = x + offset + at;
+    const S* from = x + offset + at;
 #pragma omp simd
-    for (int64_t j = 0; j < length; ++j) total[j] += from[j];
+    for (int64_t j = 0; j < length; ++j) total[j] += widen(from[j]);
   });
   fold(total, width, period, sums);
 }
@@ -40,6 +41,7 @@ void column_sums(const T* x, int64_t rows, int64_t width, T* scratch, T* sums) {
 /// double, in the order of the chunks: y[j] = Σ_chunks sums[j].
 template <class T, class F>
 void sum_over_row_chunks(int64_t rows, int64_t grain, int64_t width, T* y, F f) {
+  static_assert(std::is_same_v<T, Wide<T>>);
   const int64_t chunks = ceil_div(rows, grain);
   if (chunks <= 1) {
     std::fill_n(y, width, T{0});

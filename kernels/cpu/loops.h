@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/dtype.h>
 #include <adjoint/core/parallel.h>
 
 #include <algorithm>
@@ -22,12 +23,13 @@ inline int64_t row_grain(int64_t width, int64_t grain = kGrain) {
 /// Likewise where each chunk leaves `width` partial sums: enough rows that these are few.
 inline int64_t reduction_grain(int64_t width) { return std::max<int64_t>(64, row_grain(width)); }
 
-/// y[i] = f(i) for i in [0, n). Reading element i of an array that is also written is fine.
-template <class T, class F>
-void map(int64_t n, T* y, F f, int64_t grain = kGrain) {
+/// y[i] = f(i) for i in [0, n); f gives what S is computed in. Reading element i of an array that is also
+/// written is fine.
+template <class S, class F>
+void map(int64_t n, S* y, F f, int64_t grain = kGrain) {
   parallel_for(n, grain, [=](int64_t begin, int64_t end) {
 #pragma omp simd
-    for (int64_t i = begin; i < end; ++i) y[i] = f(i);
+    for (int64_t i = begin; i < end; ++i) y[i] = narrow<S>(f(i));
   });
 }
 

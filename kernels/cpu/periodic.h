@@ -12,7 +12,7 @@ inline int64_t period_of(int64_t width) { return width >= 64 ? width : ceil_div(
 /// `to` [period] = `from` [width], repeated.
 template <class T, class From>
 void repeat(const From* from, int64_t width, int64_t period, T* to) {
-  for (int64_t f = 0; f < width; ++f) to[f] = static_cast<T>(from[f]);
+  for (int64_t f = 0; f < width; ++f) to[f] = static_cast<T>(widen(from[f]));
   for (int64_t j = width; j < period; ++j) to[j] = to[j - width];
 }
 

@@ -15,20 +15,22 @@ class RowTile {
 
   explicit RowTile(int64_t width) : width_(width), elements_(static_cast<size_t>(width * kRows)) {}
 
-  /// Reads rows row[0..15] of x.
-  void load(const T* x, const int64_t (&row)[kRows]) {
+  /// Reads rows row[0..15] of x, which is stored as T or narrower.
+  template <class S>
+  void load(const S* x, const int64_t (&row)[kRows]) {
     T* to = elements_.data();
     for (int64_t l = 0; l < kRows; ++l) {
-      const T* from = x + row[l] * width_;
-      for (int64_t c = 0; c < width_; ++c) to[c * kRows + l] = from[c];
+      const S* from = x + row[l] * width_;
+      for (int64_t c = 0; c < width_; ++c) to[c * kRows + l] = widen(from[c]);
     }
   }
   /// Writes its first `count` rows to rows row[0..count) of y.
-  void store(T* y, const int64_t (&row)[kRows], int64_t count) const {
+  template <class S>
+  void store(S* y, const int64_t (&row)[kRows], int64_t count) const {
     const T* from = elements_.data();
     for (int64_t l = 0; l < count; ++l) {
-      T* to = y + row[l] * width_;
-      for (int64_t c = 0; c < width_; ++c) to[c] = from[c * kRows + l];
+      S* to = y + row[l] * width_;
+      for (int64_t c = 0; c < width_; ++c) to[c] = narrow<S>(from[c * kRows + l]);
     }
   }
 

@@ -2,13 +2,40 @@
 
 #include <adjoint/core/cuda/launch.cuh>
 
+#include <type_traits>
+
 namespace adj::kernels::cuda {
 
 using namespace adj::cuda;
 
-template <class T, int N, class F, class... Packs>
-__device__ __forceinline__ Pack<T, N> map_pack(const F& f, const Packs&... packs) {
-  Pack<T, N> result;
+/// As load and store, with the values as they are computed with.
+template <int N, class S>
+__device__ __forceinline__ Pack<Wide<S>, N> load_wide(const S* address) {
+  const Pack<S, N> stored = load<N>(address);
+  if constexpr (std::is_same_v<S, Wide<S>>) {
+    return stored;
+  } else {
+    Pack<Wide<S>, N> pack;
+#pragma unroll
+    for (int k = 0; k < N; ++k) pack[k] = widen(stored[k]);
+    return pack;
+  }
+}
+template <int N, class S>
+__device__ __forceinline__ void store_narrow(S* address, const Pack<Wide<S>, N>& pack) {
+  if constexpr (std::is_same_v<S, Wide<S>>) {
+    store(address, pack);
+  } else {
+    Pack<S, N> stored;
+#pragma unroll
+    for (int k = 0; k < N; ++k) stored[k] = narrow<S>(pack[k]);
+    store(address, stored);
+  }
+}
+
+template <class S, int N, class F, class... Packs>
+__device__ __forceinline__ Pack<Wide<S>, N> map_pack(const F& f, const Packs&... packs) {
+  Pack<Wide<S>, N> result;
 #pragma unroll
   for (int k = 0; k < N; ++k) result[k] = f(packs[k]...);
   return result;
@@ -16,27 +43,29 @@ __device__ __forceinline__ Pack<T, N> map_pack(const F& f, const Packs&... packs
 
 // A thread takes a pack; the first threads also take what is left at the end. A pack is read before it is
 // written, so the output may be an input.
-template <int N, class T, class F, class... In>
-__global__ void __launch_bounds__(kBlockThreads) map_kernel(int64_t n, F f, T* out, const In*... in) {
+template <int N, class S, class F, class... In>
+__global__ void __launch_bounds__(kBlockThreads) map_kernel(int64_t n, F f, S* out, const In*... in) {
   begin_overlapping();
   const int64_t packs = n / N;
   const int64_t first = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  for (int64_t i = first; i < packs; i += step) store(out + i * N, map_pack<T, N>(f, load<N>(in + i * N)...));
+  for (int64_t i = first; i < packs; i += step)
+    store_narrow<N>(out + i * N, map_pack<S, N>(f, load_wide<N>(in + i * N)...));
   if constexpr (N > 1) {
-    if (const int64_t i = packs * N + first; i < n) out[i] = f(in[i]...);
+    if (const int64_t i = packs * N + first; i < n) out[i] = narrow<S>(f(widen(in[i])...));
   }
 }
 
-/// out[i] = f(in[i]...) for i in [0, n). `f` is a functor to copy to the device.
-template <class T, class F, class... In>
-void map(const char* name, int device, int64_t n, const F& f, T* out, const In*... in) {
-  constexpr int kWidth = kVectorWidth<T>;
+/// out[i] = f(in[i]...) for i in [0, n). `f` is a functor to copy to the device, which takes and gives what
+/// elements are computed in.
+template <class S, class F, class... In>
+void map(const char* name, int device, int64_t n, const F& f, S* out, const In*... in) {
+  constexpr int kWidth = kVectorWidth<S>;
   if (aligned_to_16(out, in...)) {
     launch(name, {.device = device, .blocks = blocks_for(n, kWidth), .overlaps = true},
-           map_kernel<kWidth, T, F, In...>, n, f, out, in...);
+           map_kernel<kWidth, S, F, In...>, n, f, out, in...);
   } else {
-    launch(name, {.device = device, .blocks = blocks_for(n), .overlaps = true}, map_kernel<1, T, F, In...>, n,
+    launch(name, {.device = device, .blocks = blocks_for(n), .overlaps = true}, map_kernel<1, S, F, In...>, n,
            f, out, in...);
   }
 }

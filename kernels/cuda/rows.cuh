@@ -9,22 +9,23 @@
 
 namespace adj::kernels::cuda {
 
-/// A row as its group of kLanes lanes sees it: packs of N values, lane l holding packs l, l + kLanes, … With
-/// kHeld = 0 nothing is held and each pass reads the row again.
-template <class T, int N, int kLanes, int kHeld>
+/// A row, stored as S, as its group of kLanes lanes sees it: packs of N values, lane l holding packs l,
+/// l + kLanes, … With kHeld = 0 nothing is held and each pass reads the row again.
+template <class S, int N, int kLanes, int kHeld>
 struct RowView {
-  const T* data;
+  using T = Wide<S>;
+  const S* data;
   int64_t packs;
   int lane;
   Pack<T, N> held[kHeld > 0 ? kHeld : 1];
 
   /// Of row `row` of `matrix`; without packs where `row` is negative.
-  __device__ __forceinline__ RowView(const T* matrix, int64_t width, int64_t row, int lane_in_group)
+  __device__ __forceinline__ RowView(const S* matrix, int64_t width, int64_t row, int lane_in_group)
       : data(matrix + (row < 0 ? 0 : row * width)), packs(row < 0 ? 0 : width / N), lane(lane_in_group) {
     if constexpr (kHeld > 0) {
 #pragma unroll
       for (int h = 0; h < kHeld; ++h)
-        if (lane + h * kLanes < packs) held[h] = load<N>(data + (lane + h * kLanes) * N);
+        if (lane + h * kLanes < packs) held[h] = load_wide<N>(data + (lane + h * kLanes) * N);
     }
   }
 
@@ -36,7 +37,7 @@ struct RowView {
       for (int h = 0; h < kHeld; ++h)
         if (lane + h * kLanes < packs) f(static_cast<int64_t>(lane + h * kLanes) * N, held[h]);
     } else {
-      for (int64_t p = lane; p < packs; p += kLanes) f(p * N, load<N>(data + p * N));
+      for (int64_t p = lane; p < packs; p += kLanes) f(p * N, load_wide<N>(data + p * N));
     }
   }
 
@@ -53,9 +54,9 @@ struct RowView {
 };
 
 /// f(first column, pack of a, pack of b) for each pack of this lane, of two rows of one width.
-template <class T, int N, int kLanes, int kHeld, class F>
-__device__ __forceinline__ void both(const RowView<T, N, kLanes, kHeld>& a,
-                                     const RowView<T, N, kLanes, kHeld>& b, F&& f) {
+template <class S, int N, int kLanes, int kHeld, class F>
+__device__ __forceinline__ void both(const RowView<S, N, kLanes, kHeld>& a,
+                                     const RowView<S, N, kLanes, kHeld>& b, F&& f) {
   if constexpr (kHeld > 0) {
 #pragma unroll
     for (int h = 0; h < kHeld; ++h)
@@ -63,17 +64,17 @@ __device__ __forceinline__ void both(const RowView<T, N, kLanes, kHeld>& a,
         f(static_cast<int64_t>(a.lane + h * kLanes) * N, a.held[h], b.held[h]);
   } else {
     for (int64_t p = a.lane; p < a.packs; p += kLanes)
-      f(p * N, load<N>(a.data + p * N), load<N>(b.data + p * N));
+      f(p * N, load_wide<N>(a.data + p * N), load_wide<N>(b.data + p * N));
   }
 }
 
 /// to[column] = value * factor over the row.
-template <class T, int N, int kLanes, int kHeld>
-__device__ __forceinline__ void scale_row(const RowView<T, N, kLanes, kHeld>& row, T factor, T* to) {
-  row.each([&](int64_t column, Pack<T, N> pack) {
+template <class S, int N, int kLanes, int kHeld>
+__device__ __forceinline__ void scale_row(const RowView<S, N, kLanes, kHeld>& row, Wide<S> factor, S* to) {
+  row.each([&](int64_t column, Pack<Wide<S>, N> pack) {
 #pragma unroll
     for (int k = 0; k < N; ++k) pack[k] *= factor;
-    store(to + column, pack);
+    store_narrow<N>(to + column, pack);
   });
 }
 

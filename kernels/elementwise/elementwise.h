@@ -36,7 +36,7 @@ struct MultiplyArgs {
 };
 ADJ_KERNEL(multiply, MultiplyArgs)
 
-/// y = a * s where `s` has one element, read on the device. `y` may be `a`.
+/// y = a * s where `s` has one element, wide, read on the device. `y` may be `a`.
 struct MultiplyScalarArgs {
   const Tensor& a;
   const Tensor& s;
@@ -45,7 +45,7 @@ struct MultiplyScalarArgs {
   Device device() const { return a.device(); }
   void check() const {
     check_float("multiply_scalar", "a", a);
-    check_scalar("multiply_scalar", "s", s, a.dtype(), a.device());
+    check_scalar("multiply_scalar", "s", s, wide_dtype(a.dtype()), a.device());
     check_like("multiply_scalar", "y", y, a);
   }
 };

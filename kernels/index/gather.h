@@ -10,7 +10,8 @@ namespace detail {
 
 /// The parts stand side by side in `whole`.
 inline void check_parts(std::string_view op, std::span<const Tensor> parts, const Tensor& whole) {
-  ADJ_CHECK(whole && whole.dims() == 2, "{}: y is {}, expected a matrix", op, whole.str());
+  ADJ_CHECK(whole && whole.dims() == 2 && whole.dtype() != DType::bits,
+            "{}: y is {}, expected a matrix of other than bits", op, whole.str());
   int64_t columns = 0;
   for (const Tensor& part : parts) {
     ADJ_CHECK(part && part.dims() == 2, "{}: a part is {}, expected a matrix", op, part.str());
@@ -40,7 +41,7 @@ struct GatherRowsArgs {
 };
 ADJ_KERNEL(gather_rows, GatherRowsArgs)
 
-/// y[N, F0+F1+…] = the parts side by side, each [N, Fk], one dtype.
+/// y[N, F0+F1+…] = the parts side by side, each [N, Fk], one dtype other than bits.
 struct ConcatColumnsArgs {
   std::span<const Tensor> parts;
   Tensor& y;

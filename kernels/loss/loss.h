@@ -5,7 +5,8 @@
 namespace adj::kernels {
 
 // Losses are means over the rows that `index` (int32 [K], distinct, in range) selects, or over all rows where
-// it is absent; `loss` has one element. The backward passes take dloss (one element, on the device), write
+// it is absent; `loss` has one element. Losses, their gradients and the targets of bce and mse are wide. The
+// backward passes take dloss (one element, on the device), write
 // every row of the gradient, zeros where a row was not selected, and recompute what the forward pass knew:
 // nothing is saved but the inputs. K = 0 is an error.
 
@@ -25,11 +26,11 @@ inline void check_labels(std::string_view op, const Tensor& x, const Tensor& lab
 
 inline void check_targets(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index) {
   check_selection(op, x, index);
-  check_like(op, "target", target, x);
+  check_tensor(op, "target", target, x.shape(), wide_dtype(x.dtype()), x.device());
 }
 
 inline void check_gradient(std::string_view op, const Tensor& x, const Tensor& dloss, const Tensor& dx) {
-  check_scalar(op, "dloss", dloss, x.dtype(), x.device());
+  check_scalar(op, "dloss", dloss, wide_dtype(x.dtype()), x.device());
   check_like(op, "dx", dx, x);
 }
 
@@ -45,7 +46,7 @@ struct SoftmaxCrossEntropyArgs {
   Device device() const { return x.device(); }
   void check() const {
     detail::check_labels("softmax_cross_entropy", x, label, index);
-    check_scalar("softmax_cross_entropy", "loss", loss, x.dtype(), x.device());
+    check_scalar("softmax_cross_entropy", "loss", loss, wide_dtype(x.dtype()), x.device());
   }
 };
 ADJ_KERNEL(softmax_cross_entropy, SoftmaxCrossEntropyArgs)
@@ -75,7 +76,7 @@ struct BceWithLogitsArgs {
   Device device() const { return x.device(); }
   void check() const {
     detail::check_targets("bce_with_logits", x, target, index);
-    check_scalar("bce_with_logits", "loss", loss, x.dtype(), x.device());
+    check_scalar("bce_with_logits", "loss", loss, wide_dtype(x.dtype()), x.device());
   }
 };
 ADJ_KERNEL(bce_with_logits, BceWithLogitsArgs)
@@ -105,7 +106,7 @@ struct MseArgs {
   Device device() const { return x.device(); }
   void check() const {
     detail::check_targets("mse", x, target, index);
-    check_scalar("mse", "loss", loss, x.dtype(), x.device());
+    check_scalar("mse", "loss", loss, wide_dtype(x.dtype()), x.device());
   }
 };
 ADJ_KERNEL(mse, MseArgs)

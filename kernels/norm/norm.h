@@ -21,8 +21,14 @@ inline void check_per_column(std::string_view op, std::string_view name, const T
   check_tensor(op, name, tensor, {x.size(1)}, x.dtype(), x.device());
 }
 
-inline void check_per_row(std::string_view op, std::string_view name, const Tensor& tensor, const Tensor& x) {
-  check_tensor(op, name, tensor, {x.size(0)}, x.dtype(), x.device());
+/// A statistic, wide.
+inline void check_of_columns(std::string_view op, std::string_view name, const Tensor& tensor,
+                             const Tensor& x) {
+  check_tensor(op, name, tensor, {x.size(1)}, wide_dtype(x.dtype()), x.device());
+}
+
+inline void check_of_rows(std::string_view op, std::string_view name, const Tensor& tensor, const Tensor& x) {
+  check_tensor(op, name, tensor, {x.size(0)}, wide_dtype(x.dtype()), x.device());
 }
 
 inline void check_epilogue(std::string_view op, const Epilogue& epilogue) {
@@ -34,8 +40,8 @@ inline void check_epilogue(std::string_view op, const Epilogue& epilogue) {
 }  // namespace detail
 
 /// Per column of x[N,F], N >= 1: mean[F] and rstd[F] = 1 / sqrt(biased variance + eps), by Welford's
-/// recurrence or shifted sums merged in fixed order. Where present, running_mean and running_var (float like
-/// x, [F]) move by `momentum` towards the batch's mean and unbiased variance (Ioffe & Szegedy 2015).
+/// recurrence or shifted sums merged in fixed order. Where present, running_mean and running_var [F] move by
+/// `momentum` towards the batch's mean and unbiased variance (Ioffe & Szegedy 2015). All four are wide.
 struct BatchNormStatisticsArgs {
   const Tensor& x;
   double eps;
@@ -50,15 +56,16 @@ struct BatchNormStatisticsArgs {
     constexpr std::string_view op = "batch_norm_statistics";
     check_matrix(op, "x", x);
     ADJ_CHECK(x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
-    detail::check_per_column(op, "mean", mean, x);
-    detail::check_per_column(op, "rstd", rstd, x);
-    if (running_mean) detail::check_per_column(op, "running_mean", running_mean, x);
-    if (running_var) detail::check_per_column(op, "running_var", running_var, x);
+    detail::check_of_columns(op, "mean", mean, x);
+    detail::check_of_columns(op, "rstd", rstd, x);
+    if (running_mean) detail::check_of_columns(op, "running_mean", running_mean, x);
+    if (running_var) detail::check_of_columns(op, "running_var", running_var, x);
   }
 };
 ADJ_KERNEL(batch_norm_statistics, BatchNormStatisticsArgs)
 
-/// The same two rows from running statistics: mean = running_mean, rstd = 1 / sqrt(running_var + eps).
+/// The same two rows from running statistics: mean = running_mean, rstd = 1 / sqrt(running_var + eps). All of
+/// one dtype, float32 or float64.
 struct BatchNormRunningArgs {
   const Tensor& running_mean;
   const Tensor& running_var;
@@ -69,7 +76,8 @@ struct BatchNormRunningArgs {
   Device device() const { return mean.device(); }
   void check() const {
     constexpr std::string_view op = "batch_norm_running";
-    ADJ_CHECK(running_mean.dims() == 1, "{}: running_mean is {}, expected one row", op, running_mean.str());
+    ADJ_CHECK(running_mean.dims() == 1 && wide_dtype(running_mean.dtype()) == running_mean.dtype(),
+              "{}: running_mean is {}, expected one row, not bfloat16", op, running_mean.str());
     check_like(op, "running_var", running_var, running_mean);
     check_like(op, "mean", mean, running_mean);
     check_like(op, "rstd", rstd, running_mean);
@@ -77,7 +85,8 @@ struct BatchNormRunningArgs {
 };
 ADJ_KERNEL(batch_norm_running, BatchNormRunningArgs)
 
-/// y = epilogue((x - mean) * rstd * gamma + beta), all statistics per column. `y` may be `x`.
+/// y = epilogue((x - mean) * rstd * gamma + beta), all statistics per column, mean and rstd wide. `y` may be
+/// `x`.
 struct BatchNormApplyArgs {
   const Tensor& x;
   const Tensor& mean;
@@ -91,8 +100,8 @@ struct BatchNormApplyArgs {
   void check() const {
     constexpr std::string_view op = "batch_norm_apply";
     check_matrix(op, "x", x);
-    detail::check_per_column(op, "mean", mean, x);
-    detail::check_per_column(op, "rstd", rstd, x);
+    detail::check_of_columns(op, "mean", mean, x);
+    detail::check_of_columns(op, "rstd", rstd, x);
     detail::check_per_column(op, "gamma", gamma, x);
     detail::check_per_column(op, "beta", beta, x);
     detail::check_epilogue(op, epilogue);
@@ -101,7 +110,8 @@ struct BatchNormApplyArgs {
 };
 ADJ_KERNEL(batch_norm_apply, BatchNormApplyArgs)
 
-/// Gradients of the two together (batch statistics): dgamma[F], dbeta[F], dx[N,F]. `dx` may be `dy`.
+/// Gradients of the two together (batch statistics): dgamma[F], dbeta[F], dx[N,F]; mean and rstd are wide.
+/// `dx` may be `dy`.
 struct BatchNormBackwardArgs {
   const Tensor& x;
   const Tensor& mean;
@@ -119,8 +129,8 @@ struct BatchNormBackwardArgs {
     constexpr std::string_view op = "batch_norm_backward";
     check_matrix(op, "x", x);
     ADJ_CHECK(x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
-    detail::check_per_column(op, "mean", mean, x);
-    detail::check_per_column(op, "rstd", rstd, x);
+    detail::check_of_columns(op, "mean", mean, x);
+    detail::check_of_columns(op, "rstd", rstd, x);
     detail::check_per_column(op, "gamma", gamma, x);
     detail::check_per_column(op, "beta", beta, x);
     detail::check_epilogue(op, epilogue);
@@ -132,8 +142,8 @@ struct BatchNormBackwardArgs {
 };
 ADJ_KERNEL(batch_norm_backward, BatchNormBackwardArgs)
 
-/// y = (x - mean_i) * rstd_i * gamma + beta per row (Ba et al. 2016); mean[N], rstd[N] are outputs for
-/// backward.
+/// y = (x - mean_i) * rstd_i * gamma + beta per row (Ba et al. 2016); mean[N], rstd[N], wide, are outputs
+/// for backward.
 struct LayerNormArgs {
   const Tensor& x;
   const Tensor& gamma;
@@ -149,8 +159,8 @@ struct LayerNormArgs {
     check_matrix(op, "x", x);
     detail::check_per_column(op, "gamma", gamma, x);
     detail::check_per_column(op, "beta", beta, x);
-    detail::check_per_row(op, "mean", mean, x);
-    detail::check_per_row(op, "rstd", rstd, x);
+    detail::check_of_rows(op, "mean", mean, x);
+    detail::check_of_rows(op, "rstd", rstd, x);
     check_like(op, "y", y, x);
   }
 };
@@ -170,8 +180,8 @@ struct LayerNormBackwardArgs {
   void check() const {
     constexpr std::string_view op = "layer_norm_backward";
     check_matrix(op, "x", x);
-    detail::check_per_row(op, "mean", mean, x);
-    detail::check_per_row(op, "rstd", rstd, x);
+    detail::check_of_rows(op, "mean", mean, x);
+    detail::check_of_rows(op, "rstd", rstd, x);
     detail::check_per_column(op, "gamma", gamma, x);
     check_like(op, "dy", dy, x);
     check_like(op, "dx", dx, x);
@@ -181,7 +191,7 @@ struct LayerNormBackwardArgs {
 };
 ADJ_KERNEL(layer_norm_backward, LayerNormBackwardArgs)
 
-/// y_i = x_i / max(‖x_i‖₂, eps); scale[N] = 1 / max(‖x_i‖₂, eps) is an output for backward.
+/// y_i = x_i / max(‖x_i‖₂, eps); scale[N] = 1 / max(‖x_i‖₂, eps), wide, is an output for backward.
 struct L2NormalizeRowsArgs {
   const Tensor& x;
   double eps;
@@ -191,7 +201,7 @@ struct L2NormalizeRowsArgs {
   Device device() const { return x.device(); }
   void check() const {
     check_matrix("l2_normalize_rows", "x", x);
-    detail::check_per_row("l2_normalize_rows", "scale", scale, x);
+    detail::check_of_rows("l2_normalize_rows", "scale", scale, x);
     check_like("l2_normalize_rows", "y", y, x);
   }
 };
@@ -206,7 +216,7 @@ struct L2NormalizeRowsBackwardArgs {
   Device device() const { return y.device(); }
   void check() const {
     check_matrix("l2_normalize_rows_backward", "y", y);
-    detail::check_per_row("l2_normalize_rows_backward", "scale", scale, y);
+    detail::check_of_rows("l2_normalize_rows_backward", "scale", scale, y);
     check_like("l2_normalize_rows_backward", "dy", dy, y);
     check_like("l2_normalize_rows_backward", "dx", dx, y);
   }

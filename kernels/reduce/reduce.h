@@ -30,7 +30,7 @@ struct SumColumnsArgs {
 };
 ADJ_KERNEL(sum_columns, SumColumnsArgs)
 
-/// y (one element) = scale * Σ x, any shape.
+/// y (one element, wide) = scale * Σ x, any shape.
 struct SumAllArgs {
   const Tensor& x;
   double scale = 1.0;
@@ -39,7 +39,7 @@ struct SumAllArgs {
   Device device() const { return x.device(); }
   void check() const {
     check_float("sum_all", "x", x);
-    check_scalar("sum_all", "y", y, x.dtype(), x.device());
+    check_scalar("sum_all", "y", y, wide_dtype(x.dtype()), x.device());
   }
 };
 ADJ_KERNEL(sum_all, SumAllArgs)

@@ -16,11 +16,11 @@ namespace detail {
 
 inline std::atomic<SpmmBackend> spmm_backend{SpmmBackend::own};
 
-/// Dtype of values where features are `features`.
+/// Dtype of values where features are `features`: the wide one.
 inline DType values_dtype(std::string_view op, DType features) {
   ADJ_CHECK(is_floating(features), "{}: expected float32, float64 or bfloat16 features, got {}", op,
             name_of(features));
-  return features == DType::f64 ? DType::f64 : DType::f32;
+  return wide_dtype(features);
 }
 
 /// Width of a matrix that has `rows` rows.
@@ -44,9 +44,8 @@ inline SpmmBackend spmm_backend() { return detail::spmm_backend; }
 
 /// Y[rows,F] = act(A X + bias), X [cols,F], bias [F] optional. The aggregation of GCN, SGC and weighted sums;
 /// over the transposed structure it is their backward pass. Also the product of sparse features with a
-/// weight. act is none or relu. X and Y may be bfloat16 (values float32; accumulated in float32). Each row is
-/// summed in entry order or in a fixed tree that depends on the structure alone, never on threads. Rows
-/// without entries give act(bias).
+/// weight. act is none or relu. A's values are wide. Each row is summed in entry order or in a fixed tree
+/// that depends on the structure alone, never on threads. Rows without entries give act(bias).
 struct SpmmArgs {
   const CsrMatrix& a;
   const Tensor& x;
@@ -61,7 +60,7 @@ struct SpmmArgs {
     const Device device = a.csr.device();
     const int64_t width = detail::width_of("spmm", "x", x, a.csr.cols);
     check_tensor("spmm", "x", x, {a.csr.cols, width}, x.dtype(), device);
-    if (bias) check_tensor("spmm", "bias", bias, {width}, values, device);
+    if (bias) check_tensor("spmm", "bias", bias, {width}, x.dtype(), device);
     check_tensor("spmm", "y", y, {a.csr.rows, width}, x.dtype(), device);
     check_fused("spmm", activation);
     ADJ_CHECK(!y.shares_storage_with(x), "spmm: y cannot be x");
@@ -70,8 +69,8 @@ struct SpmmArgs {
 ADJ_KERNEL(spmm, SpmmArgs)
 
 /// dw[order[e] or e] = ⟨Y_i, X_j⟩ for entry e = (i, j) of A: the gradient of an aggregation's edge weights
-/// (SDDMM), for dY as `y` [rows,F] and the forward input as `x` [cols,F]. `a.values` is not read. Nothing of
-/// size entries x F exists.
+/// (SDDMM), for dY as `y` [rows,F] and the forward input as `x` [cols,F]; dw is wide. `a.values` is not read.
+/// Nothing of size entries x F exists.
 struct SddmmArgs {
   const CsrMatrix& a;
   const Tensor& y;
@@ -93,7 +92,7 @@ ADJ_KERNEL(sddmm, SddmmArgs)
 
 /// Both gradients of Y = A(w) X in one pass over the transposed structure `at` (entry (j, i), order into w):
 /// dX_j = Σ_i w_ij dY_i and dw_ij = ⟨dY_i, X_j⟩, each dY_i read once. `x` [N,F] is the forward input, dx
-/// [N,F], dw [entries].
+/// [N,F], dw [entries]; w and dw are wide.
 struct SpmmBackwardArgs {
   const CsrMatrix& at;
   const Tensor& dy;

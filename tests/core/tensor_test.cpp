@@ -177,3 +177,57 @@ TEST_CASE("shapes") {
   CHECK_THROWS_AS((Shape{1, -1}), Error);
   CHECK_THROWS_AS((Shape{1, 1, 1, 1, 1}), Error);
 }
+
+TEST_CASE("bit tensors: rows padded to 128 bits, moved as bytes, never read as numbers") {
+  CHECK(bytes_of({}, DType::bits) == 16);
+  CHECK(bytes_of({1}, DType::bits) == 16);
+  CHECK(bytes_of({128}, DType::bits) == 16);
+  CHECK(bytes_of({129}, DType::bits) == 32);
+  CHECK(bytes_of({3, 130}, DType::bits) == 96);
+  CHECK(bytes_of({2, 3, 100}, DType::bits) == 96);
+  CHECK(bytes_of({0, 130}, DType::bits) == 0);
+  CHECK(bytes_of({5, 0}, DType::bits) == 0);
+  CHECK(bytes_of({3, 130}, DType::f32) == 1560);
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Tensor on_host = Tensor::empty({4, 130}, DType::bits);
+    CHECK(on_host.numel() == 520);
+    CHECK(on_host.bytes() == 128);
+    auto* bytes = static_cast<uint8_t*>(on_host.raw_mutable_data());
+    for (size_t i = 0; i < on_host.bytes(); ++i) bytes[i] = static_cast<uint8_t>(3 * i + 1);
+    const Tensor bits = on_host.to(device);
+    CHECK(bits.str() == "[4, 130] bits on " + device.str());
+    CHECK(same_bits(bits, on_host));
+    CHECK(same_bits(bits.clone(), on_host));
+
+    const Tensor middle = bits.rows(1, 3).to(Device::cpu());
+    CHECK(middle.bytes() == 64);
+    CHECK(static_cast<const uint8_t*>(middle.raw_data())[0] == bytes[32]);
+    CHECK(static_cast<const uint8_t*>(middle.raw_data())[63] == bytes[95]);
+    CHECK(bits.reshape({2, 2, 130}).rows(1, 2).shape() == Shape{1, 2, 130});
+    CHECK(same_bits(bits.reshape({2, 2, 130}).rows(1, 2).reshape({2, 130}), on_host.rows(2, 4)));
+    CHECK_THROWS_WITH_AS(bits.reshape({2, 260}),
+                         "reshape: rows of bits keep their width, not [4, 130] to [2, 260]", Error);
+    const Tensor row = Tensor::zeros({300}, DType::bits, device);
+    CHECK(row.rows(128, 300).bytes() == 32);
+    CHECK_THROWS_AS(row.rows(64, 128), Error);
+    CHECK_THROWS_AS(row.rows(0, 100), Error);
+
+    Tensor copy = Tensor::zeros({4, 130}, DType::bits, device);
+    copy.copy_(bits);
+    CHECK(same_bits(copy, on_host));
+    copy.zero_();
+    CHECK(same_bits(copy, Tensor::zeros({4, 130}, DType::bits)));
+
+    CHECK_THROWS_WITH_AS(bits.data<uint8_t>(), doctest::Contains("its elements were asked for as uint8"),
+                         Error);
+    CHECK_THROWS_AS(bits.to_vector<float>(), Error);
+    const char* refusal = "bits: packed bits cannot be read or written as numbers";
+    CHECK_THROWS_WITH_AS(bits.to(DType::f32), refusal, Error);
+    CHECK_THROWS_WITH_AS(Tensor::zeros({3}, DType::f32, device).to(DType::bits), refusal, Error);
+    CHECK_THROWS_WITH_AS(copy.fill_(1.0), refusal, Error);
+    CHECK_THROWS_WITH_AS(Tensor::full({2}, 1.0, DType::bits, device), refusal, Error);
+    CHECK_THROWS_WITH_AS(Tensor::zeros({1}, DType::bits, device).item(), refusal, Error);
+  }
+  CHECK_THROWS_AS(size_of(DType::bits), Error);
+}

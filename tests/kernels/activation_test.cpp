@@ -35,7 +35,7 @@ TEST_CASE("activations have names") {
 }
 
 TEST_CASE("activate: values of every non-linearity, also in place") {
-  on_devices_and_floats([](Device device, DType dtype) {
+  on_devices_and_features([](Device device, DType dtype) {
     for (Activation activation : kAll)
       for (int64_t n : {0, 1, 37, 70001}) {
         CAPTURE(name_of(activation));
@@ -54,7 +54,7 @@ TEST_CASE("activate: values of every non-linearity, also in place") {
 }
 
 TEST_CASE("activate: far out, at zero and at NaN") {
-  on_devices_and_floats([](Device device, DType dtype) {
+  on_devices_and_features([](Device device, DType dtype) {
     const double inf = std::numeric_limits<double>::infinity();
     const std::vector<double> points{-1e30, -200, -90,  -20, -6, -3, -1e-3, -1e-7,
                                      0,     1e-7, 1e-3, 3,   6,  20, 90,    1e30};
@@ -68,8 +68,7 @@ TEST_CASE("activate: far out, at zero and at NaN") {
         CAPTURE(at[i]);
         const double expected = expected_value(activation, at[i], static_cast<double>(0.01f));
         // Relative: small values and the lower tail are as accurate as large ones.
-        CHECK(std::abs(got[i] - expected) <=
-              (dtype == DType::f64 ? 1e-12 : 4e-6) * std::abs(expected) + 1e-12);
+        CHECK(std::abs(got[i] - expected) <= 2 * tolerance(dtype) * std::abs(expected) + 1e-12);
       }
       Tensor odd = Tensor::full({3}, std::numeric_limits<double>::quiet_NaN(), dtype, device);
       kernels::activate({.activation = activation, .x = odd, .y = odd});
@@ -82,7 +81,7 @@ TEST_CASE("activate: far out, at zero and at NaN") {
 }
 
 TEST_CASE("activate_backward: derivatives by differences") {
-  on_devices_and_floats([](Device device, DType dtype) {
+  on_devices_and_features([](Device device, DType dtype) {
     for (Activation activation : kAll) {
       CAPTURE(name_of(activation));
       const Tensor x = random_tensor({3, 401}, dtype, device);
@@ -97,7 +96,7 @@ TEST_CASE("activate_backward: derivatives by differences") {
       const std::vector<double> grad = values(dy), at = values(x);
       for (size_t i = 0; i < expected.size(); ++i)
         expected[i] = std::abs(at[i]) < 2 * h ? values(dx)[i] : expected[i] * grad[i];
-      CHECK(close(dx, expected, dtype == DType::f64 ? 1e-8 : 3e-6));
+      CHECK(close(dx, expected, dtype == DType::f64 ? 1e-8 : 2 * tolerance(dtype)));
       kernels::activate_backward({.activation = activation, .slope = 0.2f, .x = x, .dy = dy, .dx = dy});
       CHECK(same_bits(dx, dy));
     }

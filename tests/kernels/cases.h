@@ -7,18 +7,30 @@
 
 namespace adj::test {
 
-/// What a float32 or float64 result may be off, relative to the largest element.
-inline double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : 2e-6; }
+/// What a result may be off, relative to the largest element: bfloat16 by the rounding of what is stored.
+inline double tolerance(DType dtype) {
+  return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 0x1p-8 : 2e-6;
+}
 
-/// Runs f(device, dtype) for every device and for float32 and float64.
+/// Runs f(device, dtype) for every device and each of the dtypes.
 template <class F>
-void on_devices_and_floats(F f) {
+void on_devices(std::initializer_list<DType> dtypes, F f) {
   for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64}) {
+    for (DType dtype : dtypes) {
       CAPTURE(device.str());
       CAPTURE(name_of(dtype));
       f(device, dtype);
     }
+}
+
+/// For float32 and float64, and for bfloat16 besides: what features may be.
+template <class F>
+void on_devices_and_floats(F f) {
+  on_devices({DType::f32, DType::f64}, f);
+}
+template <class F>
+void on_devices_and_features(F f) {
+  on_devices({DType::f32, DType::f64, DType::bf16}, f);
 }
 
 /// f() writes the tensor it returns; the bits must be the same with 1, 2 and 4 threads.

@@ -7,7 +7,7 @@ using namespace adj;
 using namespace adj::test;
 
 TEST_CASE("linear_combination: with and without b, in place") {
-  on_devices_and_floats([](Device device, DType dtype) {
+  on_devices_and_features([](Device device, DType dtype) {
     for (int64_t n : {0, 1, 15, 100003}) {
       Tensor a = random_tensor({n}, dtype, device), b = random_tensor({n}, dtype, device);
       Tensor y = Tensor::empty_like(a);
@@ -25,7 +25,7 @@ TEST_CASE("linear_combination: with and without b, in place") {
 }
 
 TEST_CASE("multiply, multiply_scalar") {
-  on_devices_and_floats([](Device device, DType dtype) {
+  on_devices_and_features([](Device device, DType dtype) {
     for (int64_t n : {0, 1, 33, 66000}) {
       Tensor a = random_tensor({n, 1}, dtype, device), b = random_tensor({n, 1}, dtype, device);
       Tensor y = Tensor::empty_like(a);
@@ -34,7 +34,7 @@ TEST_CASE("multiply, multiply_scalar") {
       const std::vector<double> other = values(b);
       for (size_t i = 0; i < expected.size(); ++i) expected[i] *= other[i];
       CHECK(close(y, expected, tolerance(dtype)));
-      const Tensor s = Tensor::full({}, -2.5, dtype, device);
+      const Tensor s = Tensor::full({}, -2.5, wide_dtype(dtype), device);
       kernels::multiply_scalar({.a = a, .s = s, .y = y});
       CHECK(close(y, mapped(a, [](double v) { return -2.5 * v; }), tolerance(dtype)));
       kernels::multiply_scalar({.a = a, .s = s, .y = a});
@@ -44,7 +44,7 @@ TEST_CASE("multiply, multiply_scalar") {
 }
 
 TEST_CASE("add_bias and scale_rows: narrow, odd, wide and empty") {
-  on_devices_and_floats([](Device device, DType dtype) {
+  on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{0, 5},
                                         {4, 0},
                                         {1, 1},
@@ -106,6 +106,10 @@ TEST_CASE("element-wise kernels refuse what does not fit") {
                        "add_bias: bias is [4] float32 on cpu, expected [3] float32 on cpu", Error);
   CHECK_THROWS_AS(kernels::scale_rows({.x = x, .s = random_tensor({3}), .y = y}), Error);
   CHECK_THROWS_AS(kernels::multiply_scalar({.a = x, .s = random_tensor({2}), .y = y}), Error);
+  Tensor half = Tensor::empty({4, 3}, DType::bf16);
+  CHECK_THROWS_WITH_AS(
+      kernels::multiply_scalar({.a = half, .s = Tensor::full({}, 1.0, DType::bf16), .y = half}),
+      "multiply_scalar: s is [] bfloat16 on cpu, expected one float32 on cpu", Error);
   Tensor z = Tensor::empty({2});
   CHECK_THROWS_AS(kernels::permute({.x = random_tensor({5}), .order = random_ints(3, 0, 5), .y = z}), Error);
 }

@@ -25,6 +25,19 @@ TEST_CASE("gather_rows: any dtype, repeated and no rows") {
       }
 }
 
+TEST_CASE("gather_rows: rows of bits") {
+  for (Device device : devices()) {
+    Tensor x = Tensor::empty({9, 200}, DType::bits);
+    auto* bytes = static_cast<uint8_t*>(x.raw_mutable_data());
+    for (size_t i = 0; i < x.bytes(); ++i) bytes[i] = static_cast<uint8_t>(5 * i);
+    Tensor y = Tensor::empty({2, 200}, DType::bits, device);
+    kernels::gather_rows(
+        {.x = x.to(device), .index = Tensor::from(std::vector<int32_t>{7, 2}, device), .y = y});
+    CHECK(same_bits(y.rows(0, 1), x.rows(7, 8)));
+    CHECK(same_bits(y.rows(1, 2), x.rows(2, 3)));
+  }
+}
+
 TEST_CASE("gather_rows names the index that is out of range") {
   const Tensor x = random_tensor({5, 2});
   Tensor y = Tensor::empty({3, 2});

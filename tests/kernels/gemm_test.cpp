@@ -43,13 +43,13 @@ struct Operands {
         trans_b(turned_b ? Transpose::yes : Transpose::no) {}
 };
 
-double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-7 : 2e-5; }
+double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-7 : dtype == DType::bf16 ? 0x1p-8 : 2e-5; }
 
 /// Calls f(size, turned_a, turned_b, dtype, device) over all of them.
 template <class F>
 void for_forms(F&& f) {
   for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64})
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (Extents size : kExtents)
         for (bool turned_a : {false, true})
           for (bool turned_b : {false, true}) {
@@ -104,9 +104,33 @@ TEST_CASE("gemm of a long inner extent") {
   }
 }
 
+TEST_CASE("gemm of bfloat16 sums in float32, also where operands are long") {
+  for (Device device : devices())
+    for (bool turned_a : {false, true}) {
+      CAPTURE(device.str());
+      CAPTURE(turned_a);
+      const Extents size = turned_a ? Extents{130, 9000, 3} : Extents{9000, 130, 3};
+      const Operands o(size, turned_a, false, DType::bf16, device);
+      const Tensor bias = random_tensor({3}, DType::bf16, device);
+      const std::vector<double> added = values(bias);
+      std::vector<double> expected = o.product;
+      for (size_t i = 0; i < expected.size(); ++i) expected[i] = std::max(expected[i] + added[i % 3], 0.0);
+      Tensor c = Tensor::empty({size.m, size.n}, DType::bf16, device);
+      kernels::gemm(
+          {.a = o.a, .trans_a = o.trans_a, .b = o.b, .bias = bias, .activation = Activation::relu, .c = c});
+      CHECK(close(c, expected, tolerance(DType::bf16)));
+
+      // A sum that bfloat16 would not get beyond 256: each 1 would be lost beside it.
+      const Tensor ones = Tensor::full({2, 4000}, 1.0, DType::bf16, device);
+      Tensor total = Tensor::empty({2, 2}, DType::bf16, device);
+      kernels::gemm({.a = ones, .b = ones, .trans_b = Transpose::yes, .c = total});
+      CHECK(values(total) == std::vector<double>(4, 4000.0));
+    }
+}
+
 TEST_CASE("gemm with an empty extent") {
   for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64}) {
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
       CAPTURE(device.str());
       const auto gemm = [&](Extents size, const Tensor& bias, Activation activation, Tensor& c) {
         kernels::gemm({.a = Tensor::empty({size.m, size.k}, dtype, device),

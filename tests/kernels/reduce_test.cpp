@@ -15,7 +15,7 @@ constexpr std::pair<int64_t, int64_t> kShapes[] = {{0, 3},    {3, 0},     {1, 1}
 }  // namespace
 
 TEST_CASE("sum_rows, sum_columns, sum_all") {
-  on_devices_and_floats([](Device device, DType dtype) {
+  on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes) {
       CAPTURE(rows);
       CAPTURE(columns);
@@ -31,13 +31,13 @@ TEST_CASE("sum_rows, sum_columns, sum_all") {
           all += v;
         }
       Tensor y = Tensor::empty({columns}, dtype, device), z = Tensor::empty({rows}, dtype, device);
-      Tensor s = Tensor::empty({}, dtype, device);
+      Tensor s = Tensor::empty({}, wide_dtype(dtype), device);
       kernels::sum_rows({.x = x, .y = y});
       CHECK(close(y, by_column, tolerance(dtype)));
       kernels::sum_columns({.x = x, .y = z});
       CHECK(close(z, by_row, tolerance(dtype)));
       kernels::sum_all({.x = x, .scale = 0.5, .y = s});
-      CHECK(close(s, std::vector<double>{0.5 * all}, tolerance(dtype)));
+      CHECK(close(s, std::vector<double>{0.5 * all}, tolerance(s.dtype())));
     }
   });
 }
@@ -68,7 +68,7 @@ TEST_CASE("reductions give the same bits on any number of threads") {
 }
 
 TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
-  on_devices_and_floats([](Device device, DType dtype) {
+  on_devices_and_features([](Device device, DType dtype) {
     for (int64_t columns : {1, 2, 7, 16, 40, 257}) {
       CAPTURE(columns);
       // Few distinct values: many ties.

@@ -147,7 +147,7 @@ TEST_CASE("spmm adds the bias and applies the activation") {
           constexpr int64_t kWidth = 37;
           const Case c(m, Values::direct, values_of(dtype));
           const Tensor x = random_tensor({m.csr.cols, kWidth}, dtype, device);
-          const Tensor bias = random_tensor({kWidth}, values_of(dtype), device);
+          const Tensor bias = random_tensor({kWidth}, dtype, device);
           Tensor y = Tensor::empty({m.csr.rows, kWidth}, dtype, device);
           kernels::spmm({.a = c.a(), .x = x, .bias = bias, .activation = activation, .y = y});
           std::vector<double> expected = multiply_plainly(c, values(x), kWidth);
@@ -293,7 +293,7 @@ TEST_CASE("spmm has the same bits however often it is called") {
         CAPTURE(width);
         const Case c(m, Values::direct, values_of(dtype));
         const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
-        const Tensor bias = random_tensor({width}, values_of(dtype), device);
+        const Tensor bias = random_tensor({width}, dtype, device);
         Tensor first = Tensor::empty({m.csr.rows, width}, dtype, device);
         kernels::spmm({.a = c.a(), .x = x, .bias = bias, .activation = Activation::relu, .y = first});
         for (int call = 0; call < 3; ++call) {

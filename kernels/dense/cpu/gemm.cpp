@@ -4,6 +4,7 @@
 // matrices are at most kTiles times C, far less than the operands when the inner extent is long.
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/dense/cpu/gemm_bf16.h>
 #include <adjoint/kernels/dense/cpu/tile_product.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
@@ -125,6 +126,7 @@ void gemm(const GemmArgs& args) {
       activate({.activation = args.activation, .x = args.c, .y = args.c});
     return;
   }
+  if (args.c.dtype() == DType::bf16) return gemm_bf16(args);
   const bool turned_a = args.trans_a == Transpose::yes;
   const TileShape whole{.m = args.c.size(0),
                         .k = args.a.size(turned_a ? 0 : 1),

@@ -23,8 +23,18 @@ namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what NVIDIA advises for Hopper
 constexpr size_t kMostPlans = 1024;
-constexpr uint32_t kReductions =
-    CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+
+/// Parts of a sum over K may meet in the type that is computed in; in the output's only where that is as
+/// wide.
+uint32_t reductions(DType dtype) {
+  return dtype == DType::bf16
+             ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
+             : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+}
+
+cudaDataType_t cuda_type(DType dtype) {
+  return dtype == DType::f64 ? CUDA_R_64F : dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
+}
 
 /// All that a plan depends on.
 struct Product {
@@ -103,7 +113,7 @@ class Library {
     const Plan& plan = plan_for(p, bias);
     if (!plan.found) return false;
     if (p.bias) set(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data());
-    // float32 for float32 products, float64 for float64 ones.
+    // float64 for float64 products, float32 for all others.
     const float one = 1.0f, zero = 0.0f;
     const double one64 = one, zero64 = zero;
     const bool wide = p.dtype == DType::f64;
@@ -135,8 +145,8 @@ class Library {
 
   std::unique_ptr<Plan> make_plan(const Product& p, const Tensor& bias) {
     auto plan = std::make_unique<Plan>();
-    const cudaDataType_t type = p.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F;
-    ADJ_CUBLAS_CHECK(cublasLtMatmulDescCreate(plan->product.out(), compute_type(p), type));
+    const cudaDataType_t type = cuda_type(p.dtype), scale_type = cuda_type(wide_dtype(p.dtype));
+    ADJ_CUBLAS_CHECK(cublasLtMatmulDescCreate(plan->product.out(), compute_type(p), scale_type));
     const cublasLtMatmulDesc_t product = plan->product.get();
     set(product, CUBLASLT_MATMUL_DESC_TRANSA, p.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(product, CUBLASLT_MATMUL_DESC_TRANSB, p.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -156,7 +166,7 @@ class Library {
     Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
     ADJ_CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(preference.out()));
     set(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(kWorkspaceBytes));
-    set(preference.get(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kReductions);
+    set(preference.get(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions(p.dtype));
     set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.align_b);
     set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.align_a);
     set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.align_c);
@@ -203,10 +213,11 @@ void gemm(const GemmArgs& args) {
     args.c.zero_();
     return finish(static_cast<bool>(args.bias), relu);
   }
-  const bool wide = args.c.dtype() == DType::f64;  // for gradient checks: the plain product is enough
+  const DType dtype = args.c.dtype();
+  const bool wide = dtype == DType::f64;  // for gradient checks: the plain product is enough
   const bool aligned_bias = !args.bias || aligned_to_16(args.bias.raw_data());
-  Product product{args.c.dtype(),
-                  wide ? MatmulPrecision::exact : matmul_precision(),
+  Product product{dtype,
+                  dtype == DType::f32 ? matmul_precision() : MatmulPrecision::exact,
                   transposed_a,
                   transposed_b,
                   !wide && args.bias && aligned_bias,

@@ -15,12 +15,12 @@ constexpr int64_t grain_of(Activation activation) {
 void activate(const ActivateArgs& args) {
   const Activation activation = args.activation;
   const float slope = args.slope;
-  dispatch_float(args.x.dtype(), "activate", [&]<class T>() {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
     dispatch_activation(activation, [&]<Activation A>() {
-      const T* in = args.x.data<T>();
-      const T s = static_cast<T>(slope);
+      const S* in = args.x.data<S>();
+      const Wide<S> s = slope;
       map(
-          args.x.numel(), args.y.mutable_data<T>(), [=](int64_t i) { return activated<A>(in[i], s); },
+          args.x.numel(), args.y.mutable_data<S>(), [=](int64_t i) { return activated<A>(widen(in[i]), s); },
           grain_of(A));
     });
   });
@@ -29,14 +29,14 @@ void activate(const ActivateArgs& args) {
 void activate_backward(const ActivateBackwardArgs& args) {
   const Activation activation = args.activation;
   const float slope = args.slope;
-  dispatch_float(args.x.dtype(), "activate_backward", [&]<class T>() {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
     dispatch_activation(activation, [&]<Activation A>() {
-      const T* in = args.x.data<T>();
-      const T* grad = args.dy.data<T>();
-      const T s = static_cast<T>(slope);
+      const S* in = args.x.data<S>();
+      const S* grad = args.dy.data<S>();
+      const Wide<S> s = slope;
       map(
-          args.x.numel(), args.dx.mutable_data<T>(),
-          [=](int64_t i) { return grad[i] * activation_slope<A>(in[i], s); }, grain_of(A));
+          args.x.numel(), args.dx.mutable_data<S>(),
+          [=](int64_t i) { return widen(grad[i]) * activation_slope<A>(widen(in[i]), s); }, grain_of(A));
     });
   });
 }

@@ -9,49 +9,53 @@ namespace adj::kernels::cpu {
 void linear_combination(const LinearCombinationArgs& args) {
   const double alpha = args.alpha;
   const double beta = args.beta;
-  dispatch_float(args.a.dtype(), "linear_combination", [&]<class T>() {
-    const T* in = args.a.data<T>();
+  dispatch_features(args.a.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.a.data<S>();
     const T s = static_cast<T>(alpha), t = static_cast<T>(beta);
     if (args.b) {
-      const T* other = args.b.data<T>();
-      map(args.a.numel(), args.y.mutable_data<T>(), [=](int64_t i) { return s * in[i] + t * other[i]; });
+      const S* other = args.b.data<S>();
+      map(args.a.numel(), args.y.mutable_data<S>(),
+          [=](int64_t i) { return s * widen(in[i]) + t * widen(other[i]); });
     } else {
-      map(args.a.numel(), args.y.mutable_data<T>(), [=](int64_t i) { return s * in[i]; });
+      map(args.a.numel(), args.y.mutable_data<S>(), [=](int64_t i) { return s * widen(in[i]); });
     }
   });
 }
 
 void multiply(const MultiplyArgs& args) {
-  dispatch_float(args.a.dtype(), "multiply", [&]<class T>() {
-    const T *left = args.a.data<T>(), *right = args.b.data<T>();
-    map(args.a.numel(), args.y.mutable_data<T>(), [=](int64_t i) { return left[i] * right[i]; });
+  dispatch_features(args.a.dtype(), [&]<class S>() {
+    const S *left = args.a.data<S>(), *right = args.b.data<S>();
+    map(args.a.numel(), args.y.mutable_data<S>(),
+        [=](int64_t i) { return widen(left[i]) * widen(right[i]); });
   });
 }
 
 void multiply_scalar(const MultiplyScalarArgs& args) {
-  dispatch_float(args.a.dtype(), "multiply_scalar", [&]<class T>() {
-    const T* in = args.a.data<T>();
-    const T factor = *args.s.data<T>();
-    map(args.a.numel(), args.y.mutable_data<T>(), [=](int64_t i) { return in[i] * factor; });
+  dispatch_features(args.a.dtype(), [&]<class S>() {
+    const S* in = args.a.data<S>();
+    const Wide<S> factor = *args.s.data<Wide<S>>();
+    map(args.a.numel(), args.y.mutable_data<S>(), [=](int64_t i) { return widen(in[i]) * factor; });
   });
 }
 
 void add_bias(const AddBiasArgs& args) {
   const int64_t width = args.x.size(1);
   if (args.x.numel() == 0) return;
-  dispatch_float(args.x.dtype(), "add_bias", [&]<class T>() {
-    const T* in = args.x.data<T>();
-    T* out = args.y.mutable_data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.x.data<S>();
+    S* out = args.y.mutable_data<S>();
     const int64_t period = period_of(width);
     std::vector<T> repeated(static_cast<size_t>(period));
-    repeat(args.bias.data<T>(), width, period, repeated.data());
+    repeat(args.bias.data<S>(), width, period, repeated.data());
     const T* shift = repeated.data();
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for_stretches((end - begin) * width, period, [=](int64_t offset, int64_t length) {
-        const T* from = in + begin * width + offset;
-        T* to = out + begin * width + offset;
+        const S* from = in + begin * width + offset;
+        S* to = out + begin * width + offset;
 #pragma omp simd
-        for (int64_t j = 0; j < length; ++j) to[j] = from[j] + shift[j];
+        for (int64_t j = 0; j < length; ++j) to[j] = narrow<S>(widen(from[j]) + shift[j]);
       });
     });
   });
@@ -59,14 +63,14 @@ void add_bias(const AddBiasArgs& args) {
 
 void scale_rows(const ScaleRowsArgs& args) {
   const int64_t width = args.x.size(1);
-  dispatch_float(args.x.dtype(), "scale_rows", [&]<class T>() {
-    const T *in = args.x.data<T>(), *factor = args.s.data<T>();
-    T* out = args.y.mutable_data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const S *in = args.x.data<S>(), *factor = args.s.data<S>();
+    S* out = args.y.mutable_data<S>();
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T by = factor[i];
+        const Wide<S> by = widen(factor[i]);
 #pragma omp simd
-        for (int64_t k = i * width; k < (i + 1) * width; ++k) out[k] = in[k] * by;
+        for (int64_t k = i * width; k < (i + 1) * width; ++k) out[k] = narrow<S>(widen(in[k]) * by);
       }
     });
   });

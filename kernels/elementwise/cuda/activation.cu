@@ -22,10 +22,11 @@ struct ActivateBackward {
 void activate(const ActivateArgs& args) {
   const Activation activation = args.activation;
   const float slope = args.slope;
-  dispatch_float(args.x.dtype(), "activate", [&]<class T>() {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
     dispatch_activation(activation, [&]<Activation A>() {
       map("activate", args.x.device().index, args.x.numel(), Activate<A, T>{static_cast<T>(slope)},
-          args.y.mutable_data<T>(), args.x.data<T>());
+          args.y.mutable_data<S>(), args.x.data<S>());
     });
   });
 }
@@ -33,11 +34,12 @@ void activate(const ActivateArgs& args) {
 void activate_backward(const ActivateBackwardArgs& args) {
   const Activation activation = args.activation;
   const float slope = args.slope;
-  dispatch_float(args.x.dtype(), "activate_backward", [&]<class T>() {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
     dispatch_activation(activation, [&]<Activation A>() {
       map("activate_backward", args.x.device().index, args.x.numel(),
-          ActivateBackward<A, T>{static_cast<T>(slope)}, args.dx.mutable_data<T>(), args.x.data<T>(),
-          args.dy.data<T>());
+          ActivateBackward<A, T>{static_cast<T>(slope)}, args.dx.mutable_data<S>(), args.x.data<S>(),
+          args.dy.data<S>());
     });
   });
 }

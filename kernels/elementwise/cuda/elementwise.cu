@@ -32,31 +32,33 @@ struct MultiplyScalar {
 
 // N divides the width, so a pack lies in one row. Index is unsigned int where the packs can be counted in it:
 // its division is several times cheaper.
-template <int N, class Index, class T>
+template <int N, class Index, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    add_bias_kernel(Index packs, Index packs_per_row, const T* x, const T* bias, T* y) {
+    add_bias_kernel(Index packs, Index packs_per_row, const S* x, const S* bias, S* y) {
+  using T = Wide<S>;
   begin_overlapping();
   const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
   for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
-    Pack<T, N> pack = load<N>(x + static_cast<int64_t>(i) * N);
-    const Pack<T, N> shift = load<N>(bias + static_cast<int64_t>(i % packs_per_row) * N);
+    Pack<T, N> pack = load_wide<N>(x + static_cast<int64_t>(i) * N);
+    const Pack<T, N> shift = load_wide<N>(bias + static_cast<int64_t>(i % packs_per_row) * N);
 #pragma unroll
     for (int k = 0; k < N; ++k) pack[k] += shift[k];
-    store(y + static_cast<int64_t>(i) * N, pack);
+    store_narrow<N>(y + static_cast<int64_t>(i) * N, pack);
   }
 }
 
-template <int N, class Index, class T>
+template <int N, class Index, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    scale_rows_kernel(Index packs, Index packs_per_row, const T* x, const T* s, T* y) {
+    scale_rows_kernel(Index packs, Index packs_per_row, const S* x, const S* s, S* y) {
+  using T = Wide<S>;
   begin_overlapping();
   const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
   for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
-    Pack<T, N> pack = load<N>(x + static_cast<int64_t>(i) * N);
-    const T factor = s[i / packs_per_row];
+    Pack<T, N> pack = load_wide<N>(x + static_cast<int64_t>(i) * N);
+    const T factor = widen(s[i / packs_per_row]);
 #pragma unroll
     for (int k = 0; k < N; ++k) pack[k] *= factor;
-    store(y + static_cast<int64_t>(i) * N, pack);
+    store_narrow<N>(y + static_cast<int64_t>(i) * N, pack);
   }
 }
 
@@ -81,38 +83,39 @@ void linear_combination(const LinearCombinationArgs& args) {
   const double alpha = args.alpha;
   const double beta = args.beta;
   const int device = args.a.device().index;
-  dispatch_float(args.a.dtype(), "linear_combination", [&]<class T>() {
+  dispatch_features(args.a.dtype(), [&]<class S>() {
+    using T = Wide<S>;
     if (args.b) {
       const LinearCombination<T> combine{static_cast<T>(alpha), static_cast<T>(beta)};
-      map("linear_combination", device, args.a.numel(), combine, args.y.mutable_data<T>(), args.a.data<T>(),
-          args.b.data<T>());
+      map("linear_combination", device, args.a.numel(), combine, args.y.mutable_data<S>(), args.a.data<S>(),
+          args.b.data<S>());
     } else {
       map("linear_combination", device, args.a.numel(), Scale<T>{static_cast<T>(alpha)},
-          args.y.mutable_data<T>(), args.a.data<T>());
+          args.y.mutable_data<S>(), args.a.data<S>());
     }
   });
 }
 
 void multiply(const MultiplyArgs& args) {
-  dispatch_float(args.a.dtype(), "multiply", [&]<class T>() {
-    map("multiply", args.a.device().index, args.a.numel(), Multiply<T>{}, args.y.mutable_data<T>(),
-        args.a.data<T>(), args.b.data<T>());
+  dispatch_features(args.a.dtype(), [&]<class S>() {
+    map("multiply", args.a.device().index, args.a.numel(), Multiply<Wide<S>>{}, args.y.mutable_data<S>(),
+        args.a.data<S>(), args.b.data<S>());
   });
 }
 
 void multiply_scalar(const MultiplyScalarArgs& args) {
-  dispatch_float(args.a.dtype(), "multiply_scalar", [&]<class T>() {
-    map("multiply_scalar", args.a.device().index, args.a.numel(), MultiplyScalar<T>{args.s.data<T>()},
-        args.y.mutable_data<T>(), args.a.data<T>());
+  dispatch_features(args.a.dtype(), [&]<class S>() {
+    map("multiply_scalar", args.a.device().index, args.a.numel(),
+        MultiplyScalar<Wide<S>>{args.s.data<Wide<S>>()}, args.y.mutable_data<S>(), args.a.data<S>());
   });
 }
 
 namespace {
 
 // Calls f<N, Index>(packs, packs_per_row) for the widest packs that rows of `width` allow.
-template <class T, class F>
+template <class S, class F>
 void dispatch_row_packs(int64_t n, int64_t width, bool aligned, F&& f) {
-  constexpr int kWidth = kVectorWidth<T>;
+  constexpr int kWidth = kVectorWidth<S>;
   // The stride over the grid is added to an index below n: 2^31 leaves room for it.
   const bool narrow = n < (int64_t{1} << 31);
   const auto go = [&]<int N>() {
@@ -132,28 +135,28 @@ void dispatch_row_packs(int64_t n, int64_t width, bool aligned, F&& f) {
 }  // namespace
 
 void add_bias(const AddBiasArgs& args) {
-  dispatch_float(args.x.dtype(), "add_bias", [&]<class T>() {
-    const T *in = args.x.data<T>(), *shift = args.bias.data<T>();
-    T* out = args.y.mutable_data<T>();
-    dispatch_row_packs<T>(
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const S *in = args.x.data<S>(), *shift = args.bias.data<S>();
+    S* out = args.y.mutable_data<S>();
+    dispatch_row_packs<S>(
         args.x.numel(), args.x.size(1), aligned_to_16(in, shift, out),
         [&]<int N, class Index>(Index packs, Index per_row) {
           launch("add_bias", {.device = args.x.device().index, .blocks = blocks_for(packs), .overlaps = true},
-                 add_bias_kernel<N, Index, T>, packs, per_row, in, shift, out);
+                 add_bias_kernel<N, Index, S>, packs, per_row, in, shift, out);
         });
   });
 }
 
 void scale_rows(const ScaleRowsArgs& args) {
-  dispatch_float(args.x.dtype(), "scale_rows", [&]<class T>() {
-    const T *in = args.x.data<T>(), *factor = args.s.data<T>();
-    T* out = args.y.mutable_data<T>();
-    dispatch_row_packs<T>(
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const S *in = args.x.data<S>(), *factor = args.s.data<S>();
+    S* out = args.y.mutable_data<S>();
+    dispatch_row_packs<S>(
         args.x.numel(), args.x.size(1), aligned_to_16(in, out),
         [&]<int N, class Index>(Index packs, Index per_row) {
           launch("scale_rows",
                  {.device = args.x.device().index, .blocks = blocks_for(packs), .overlaps = true},
-                 scale_rows_kernel<N, Index, T>, packs, per_row, in, factor, out);
+                 scale_rows_kernel<N, Index, S>, packs, per_row, in, factor, out);
         });
   });
 }

@@ -8,7 +8,7 @@ namespace adj::kernels::cpu {
 
 void gather_rows(const GatherRowsArgs& args) {
   require_in_range("gather_rows", "index", args.index, args.x.size(0));
-  const size_t bytes = static_cast<size_t>(args.x.size(1)) * size_of(args.x.dtype());
+  const size_t bytes = bytes_of({args.x.size(1)}, args.x.dtype());
   const char* in = static_cast<const char*>(args.x.raw_data());
   char* out = static_cast<char*>(args.y.raw_mutable_data());
   const int32_t* from = args.index.data<int32_t>();

@@ -21,9 +21,7 @@ void dispatch_unit(uint64_t all, F&& f) {
 }
 
 uint64_t address(const Tensor& tensor) { return reinterpret_cast<uintptr_t>(tensor.raw_data()); }
-uint64_t row_bytes(const Tensor& tensor) {
-  return static_cast<uint64_t>(tensor.size(1)) * size_of(tensor.dtype());
-}
+uint64_t row_bytes(const Tensor& tensor) { return bytes_of({tensor.size(1)}, tensor.dtype()); }
 
 template <class Unit, class Index>
 __global__ void __launch_bounds__(kBlockThreads)

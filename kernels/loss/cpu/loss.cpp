@@ -25,10 +25,10 @@ Selection selection_of(std::string_view op, const Tensor& x, const Tensor& index
 }
 
 /// Zeros where no row is selected; nothing to do where all are.
-template <class T>
-void clear_unselected(const Selection& selection, int64_t n, T* dx) {
+template <class S>
+void clear_unselected(const Selection& selection, int64_t n, S* dx) {
   if (selection.index == nullptr) return;
-  parallel_for(n, kGrain, [=](int64_t begin, int64_t end) { std::fill(dx + begin, dx + end, T{0}); });
+  parallel_for(n, kGrain, [=](int64_t begin, int64_t end) { std::fill(dx + begin, dx + end, S{}); });
 }
 
 int32_t checked_label(std::string_view op, const int32_t* label, int64_t row, int64_t classes) {
@@ -93,11 +93,13 @@ void mean_of_terms(std::string_view op, const Tensor& x, const Tensor& target, c
                    Tensor& loss) {
   const Selection selection = selection_of(op, x, index);
   const int64_t width = x.size(1);
-  dispatch_float(x.dtype(), op, [&]<class T>() {
-    const T *in = x.data<T>(), *goal = target.data<T>();
+  dispatch_features(x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = x.data<S>();
+    const T* goal = target.data<T>();
     const auto terms = [=](int64_t begin, int64_t end) {
       return sum_of<double>(end - begin, [=](int64_t i) {
-        return static_cast<double>(Loss::term(in[begin + i], goal[begin + i]));
+        return static_cast<double>(Loss::term(widen(in[begin + i]), goal[begin + i]));
       });
     };
     const double sum =
@@ -120,14 +122,16 @@ void mean_of_terms_backward(std::string_view op, const Tensor& x, const Tensor& 
                             const Tensor& dloss, Tensor& dx) {
   const Selection selection = selection_of(op, x, index);
   const int64_t width = x.size(1);
-  dispatch_float(x.dtype(), op, [&]<class T>() {
-    const T *in = x.data<T>(), *goal = target.data<T>();
-    T* grad = dx.mutable_data<T>();
+  dispatch_features(x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = x.data<S>();
+    const T* goal = target.data<T>();
+    S* grad = dx.mutable_data<S>();
     const T factor = *dloss.data<T>() / static_cast<T>(selection.count * width);
     clear_unselected(selection, x.numel(), grad);
     const auto slopes = [=](int64_t begin, int64_t end) {
 #pragma omp simd
-      for (int64_t i = begin; i < end; ++i) grad[i] = factor * Loss::slope(in[i], goal[i]);
+      for (int64_t i = begin; i < end; ++i) grad[i] = narrow<S>(factor * Loss::slope(widen(in[i]), goal[i]));
     };
     if (selection.index == nullptr) {
       parallel_for(x.numel(), kCostlyGrain, slopes);
@@ -146,8 +150,9 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
   constexpr std::string_view op = "softmax_cross_entropy";
   const Selection selection = selection_of(op, args.x, args.index);
   const int64_t classes = args.x.size(1);
-  dispatch_float(args.x.dtype(), op, [&]<class T>() {
-    const T* in = args.x.data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.x.data<S>();
     const int32_t* labels = args.label.data<int32_t>();
     const auto row_of = [=](int64_t k) { return selection.row(k); };
     const auto terms = [=](int64_t begin, int64_t end) {
@@ -176,10 +181,11 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
   constexpr std::string_view op = "softmax_cross_entropy_backward";
   const Selection selection = selection_of(op, args.x, args.index);
   const int64_t classes = args.x.size(1);
-  dispatch_float(args.x.dtype(), op, [&]<class T>() {
-    const T* in = args.x.data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.x.data<S>();
     const int32_t* labels = args.label.data<int32_t>();
-    T* grad = args.dx.mutable_data<T>();
+    S* grad = args.dx.mutable_data<S>();
     const T mean = *args.dloss.data<T>() / static_cast<T>(selection.count);
     clear_unselected(selection, args.x.numel(), grad);
     const auto row_of = [=](int64_t k) { return selection.row(k); };

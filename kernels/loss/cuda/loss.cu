@@ -27,9 +27,10 @@ struct Zero {
 
 /// Zeros where no row is selected; nothing to do where all are. By a kernel, for the next one can overlap
 /// with it.
-template <class T>
+template <class S>
 void clear_unselected(const char* name, const Selection& selection, Tensor& dx) {
-  if (selection.index != nullptr) map(name, dx.device().index, dx.numel(), Zero<T>{}, dx.mutable_data<T>());
+  if (selection.index != nullptr)
+    map(name, dx.device().index, dx.numel(), Zero<Wide<S>>{}, dx.mutable_data<S>());
 }
 
 template <class T>
@@ -40,8 +41,8 @@ struct StoreMean {
 };
 
 /// max and Σ exp(x - max) of a row, on every lane of its group.
-template <class T, int N, int kLanes, int kHeld>
-__device__ __forceinline__ void soft_maximum(const RowView<T, N, kLanes, kHeld>& view, T& largest, T& total) {
+template <class S, int N, int kLanes, int kHeld, class T = Wide<S>>
+__device__ __forceinline__ void soft_maximum(const RowView<S, N, kLanes, kHeld>& view, T& largest, T& total) {
   T mine = -std::numeric_limits<T>::infinity();
   view.each([&](int64_t, const Pack<T, N>& pack) {
 #pragma unroll
@@ -51,10 +52,11 @@ __device__ __forceinline__ void soft_maximum(const RowView<T, N, kLanes, kHeld>&
   total = view.sum([most = largest](int64_t, T value) { return exp(value - most); });
 }
 
-template <int N, int kLanes, int kHeld, class T>
+template <int N, int kLanes, int kHeld, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    cross_entropy_kernel(Selection selection, const T* x, int64_t width, const int32_t* label,
-                         StoreMean<T> finish, double* partial, unsigned* counter) {
+    cross_entropy_kernel(Selection selection, const S* x, int64_t width, const int32_t* label,
+                         StoreMean<Wide<S>> finish, double* partial, unsigned* counter) {
+  using T = Wide<S>;
   begin_overlapping();
   constexpr int kGroups = kBlockThreads / kLanes;
   const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
@@ -62,14 +64,14 @@ __global__ void __launch_bounds__(kBlockThreads)
   double sum = 0.0;
   for (int64_t first = int64_t{blockIdx.x} * kGroups; first < selection.count; first += step) {
     const int64_t row = first + group < selection.count ? selection.row(first + group) : -1;
-    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     T largest, total;
     soft_maximum(view, largest, total);
     if (row >= 0 && lane == 0) {
       const int32_t truth = label[row];
       // A label that is out of range shows in the loss, and touches no memory that is not ours.
       const T logit =
-          truth >= 0 && truth < width ? x[row * width + truth] : std::numeric_limits<T>::quiet_NaN();
+          truth >= 0 && truth < width ? widen(x[row * width + truth]) : std::numeric_limits<T>::quiet_NaN();
       sum += static_cast<double>(log(total) + (largest - logit));
     }
   }
@@ -77,19 +79,20 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 // dx = (softmax(x) - onehot(label)) dloss / count.
-template <class T>
+template <class S>
 struct CrossEntropyBackward {
+  using T = Wide<S>;
   Selection selection;
-  const T* x;
+  const S* x;
   int64_t width;
   const int32_t* label;
   const T* dloss;
-  T* dx;
+  S* dx;
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t k, int lane) const {
     const int64_t row = k < 0 ? k : selection.row(k);
-    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     T largest, total;
     soft_maximum(view, largest, total);
     if (row < 0) return;
@@ -99,7 +102,7 @@ struct CrossEntropyBackward {
 #pragma unroll
       for (int j = 0; j < N; ++j)
         pack[j] = exp(pack[j] - largest) * factor - (column + j == truth ? mean : T{0});
-      store(dx + row * width + column, pack);
+      store_narrow<N>(dx + row * width + column, pack);
     });
   }
 };
@@ -134,27 +137,30 @@ __device__ __forceinline__ int64_t place_of(const Selection& selection, int64_t 
   return selection.index[k] * width + (i - k * width);
 }
 
-template <class Loss, class T>
+template <class Loss, class S>
 struct Terms {
   Selection selection;
-  const T *x, *target;
+  const S* x;
+  const Wide<S>* target;
   int64_t width;
 
   __device__ double operator()(int64_t i) const {
     const int64_t at = place_of(selection, width, i);
-    return static_cast<double>(Loss::term(x[at], target[at]));
+    return static_cast<double>(Loss::term(widen(x[at]), target[at]));
   }
 };
 
-template <class Loss, class T>
+template <class Loss, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    slopes_kernel(Selection selection, const T* x, const T* target, int64_t width, const T* dloss, T* dx) {
+    slopes_kernel(Selection selection, const S* x, const Wide<S>* target, int64_t width, const Wide<S>* dloss,
+                  S* dx) {
+  using T = Wide<S>;
   begin_overlapping();
   const int64_t items = selection.count * width, step = int64_t{gridDim.x} * blockDim.x;
   const T factor = *dloss / static_cast<T>(items);
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
     const int64_t at = place_of(selection, width, i);
-    dx[at] = factor * Loss::slope(x[at], target[at]);
+    dx[at] = narrow<S>(factor * Loss::slope(widen(x[at]), target[at]));
   }
 }
 
@@ -163,9 +169,10 @@ void mean_of_terms(const char* name, const Tensor& x, const Tensor& target, cons
                    Tensor& loss) {
   const Selection selection = selection_of(x, index);
   const int64_t width = x.size(1), items = selection.count * width;
-  dispatch_float(x.dtype(), name, [&]<class T>() {
+  dispatch_features(x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
     flat_sum<double>(name, x.device().index, items,
-                     Terms<Loss, T>{selection, x.data<T>(), target.data<T>(), width},
+                     Terms<Loss, S>{selection, x.data<S>(), target.data<T>(), width},
                      StoreMean<T>{static_cast<double>(items), loss.mutable_data<T>()});
   });
 }
@@ -174,12 +181,13 @@ template <class Loss>
 void mean_of_terms_backward(const char* name, const Tensor& x, const Tensor& target, const Tensor& index,
                             const Tensor& dloss, Tensor& dx) {
   const Selection selection = selection_of(x, index);
-  dispatch_float(x.dtype(), name, [&]<class T>() {
-    clear_unselected<T>(name, selection, dx);
+  dispatch_features(x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    clear_unselected<S>(name, selection, dx);
     launch(name,
            {.device = x.device().index, .blocks = blocks_for(selection.count * x.size(1)), .overlaps = true},
-           slopes_kernel<Loss, T>, selection, x.data<T>(), target.data<T>(), x.size(1), dloss.data<T>(),
-           dx.mutable_data<T>());
+           slopes_kernel<Loss, S>, selection, x.data<S>(), target.data<T>(), x.size(1), dloss.data<T>(),
+           dx.mutable_data<S>());
   });
 }
 
@@ -188,14 +196,15 @@ void mean_of_terms_backward(const char* name, const Tensor& x, const Tensor& tar
 void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
   const Selection selection = selection_of(args.x, args.index);
   const int device = args.x.device().index;
-  dispatch_float(args.x.dtype(), "softmax_cross_entropy", [&]<class T>() {
-    const T* in = args.x.data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.x.data<S>();
     const StoreMean<T> finish{static_cast<double>(selection.count), args.loss.mutable_data<T>()};
-    dispatch_row<T>(args.x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
+    dispatch_row<S>(args.x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
       const unsigned blocks = blocks_for_sum(device, selection.count, kBlockThreads / kLanes);
       Tensor partial = partials(device, blocks);
       launch("softmax_cross_entropy", {.device = device, .blocks = blocks, .overlaps = true},
-             cross_entropy_kernel<N, kLanes, kHeld, T>, selection, in, args.x.size(1),
+             cross_entropy_kernel<N, kLanes, kHeld, S>, selection, in, args.x.size(1),
              args.label.data<int32_t>(), finish, partial.mutable_data<double>(), arrival_counters(device));
     });
   });
@@ -203,15 +212,15 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
 
 void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
   const Selection selection = selection_of(args.x, args.index);
-  dispatch_float(args.x.dtype(), "softmax_cross_entropy_backward", [&]<class T>() {
-    clear_unselected<T>("softmax_cross_entropy_backward", selection, args.dx);
-    const CrossEntropyBackward<T> body{selection,
-                                       args.x.data<T>(),
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    clear_unselected<S>("softmax_cross_entropy_backward", selection, args.dx);
+    const CrossEntropyBackward<S> body{selection,
+                                       args.x.data<S>(),
                                        args.x.size(1),
                                        args.label.data<int32_t>(),
-                                       args.dloss.data<T>(),
-                                       args.dx.mutable_data<T>()};
-    map_rows<T>("softmax_cross_entropy_backward", args.x.device().index, selection.count, args.x.size(1),
+                                       args.dloss.data<Wide<S>>(),
+                                       args.dx.mutable_data<S>()};
+    map_rows<S>("softmax_cross_entropy_backward", args.x.device().index, selection.count, args.x.size(1),
                 aligned_to_16(body.x, body.dx), body);
   });
 }

@@ -21,8 +21,9 @@ struct Moments {
 /// Of `rows` rows, by the sums of d and d² with d = x - (mean of the first rows). However far from zero the
 /// mean is, d is of the size of the deviations; and an outlier among the first rows moves the guess by less
 /// than it widens them.
-template <class T>
-void chunk_moments(const T* x, int64_t rows, int64_t width, Moments to) {
+template <class S>
+void chunk_moments(const S* x, int64_t rows, int64_t width, Moments to) {
+  using T = Wide<S>;
   constexpr int64_t kGuessed = 16;
   const int64_t period = period_of(width), n = rows * width;
   std::vector<T> scratch(static_cast<size_t>(3 * period + width));
@@ -34,19 +35,20 @@ void chunk_moments(const T* x, int64_t rows, int64_t width, Moments to) {
   std::fill_n(first, 2 * period, T{0});
   int64_t offset = 0;
   for (; offset + 4 * period <= n; offset += 4 * period) {
-    const T *x0 = x + offset, *x1 = x0 + period, *x2 = x1 + period, *x3 = x2 + period;
+    const S *x0 = x + offset, *x1 = x0 + period, *x2 = x1 + period, *x3 = x2 + period;
 #pragma omp simd
     for (int64_t j = 0; j < period; ++j) {
-      const T d0 = x0[j] - guess[j], d1 = x1[j] - guess[j], d2 = x2[j] - guess[j], d3 = x3[j] - guess[j];
+      const T d0 = widen(x0[j]) - guess[j], d1 = widen(x1[j]) - guess[j];
+      const T d2 = widen(x2[j]) - guess[j], d3 = widen(x3[j]) - guess[j];
       first[j] += (d0 + d1) + (d2 + d3);
       second[j] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3);
     }
   }
   for_stretches(n - offset, period, [=](int64_t at, int64_t length) {
-    const T* from = x + offset + at;
+    const S* from = x + offset + at;
 #pragma omp simd
     for (int64_t j = 0; j < length; ++j) {
-      const T d = from[j] - guess[j];
+      const T d = widen(from[j]) - guess[j];
       first[j] += d;
       second[j] += d * d;
     }
@@ -70,8 +72,10 @@ void merge(Moments a, int64_t rows_a, const Moments& b, int64_t rows_b, int64_t 
   }
 }
 
-template <class T>
+/// What the affine map of each column is, for features stored as S.
+template <class S>
 struct Columns {
+  using T = Wide<S>;
   std::vector<T> storage;
   int64_t period;
   const T *mean, *scale, *beta;  // scale = rstd gamma
@@ -80,9 +84,10 @@ struct Columns {
       : storage(static_cast<size_t>(3 * period_of(width))), period(period_of(width)) {
     T *to_mean = storage.data(), *to_scale = to_mean + period, *to_beta = to_scale + period;
     repeat(m.data<T>(), width, period, to_mean);
-    repeat(b.data<T>(), width, period, to_beta);
+    repeat(b.data<S>(), width, period, to_beta);
     std::vector<T> product(static_cast<size_t>(width));
-    for (int64_t f = 0; f < width; ++f) product[static_cast<size_t>(f)] = r.data<T>()[f] * g.data<T>()[f];
+    for (int64_t f = 0; f < width; ++f)
+      product[static_cast<size_t>(f)] = r.data<T>()[f] * widen(g.data<S>()[f]);
     repeat(product.data(), width, period, to_scale);
     mean = to_mean, scale = to_scale, beta = to_beta;
   }
@@ -142,8 +147,9 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
   const double momentum = args.momentum;
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   if (width == 0) return;
-  dispatch_float(args.x.dtype(), "batch_norm_statistics", [&]<class T>() {
-    const T* in = args.x.data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.x.data<S>();
     const int64_t grain = reduction_grain(width), chunks = ceil_div(rows, grain);
     Tensor scratch = Tensor::empty({chunks, 2, width}, DType::f64);
     double* partial = scratch.mutable_data<double>();
@@ -190,10 +196,12 @@ void batch_norm_apply(const BatchNormApplyArgs& args) {
   const Epilogue epilogue = args.epilogue;
   const int64_t width = args.x.size(1);
   if (args.x.numel() == 0) return;
-  dispatch_float(args.x.dtype(), "batch_norm_apply", [&]<class T>() {
-    const Columns<T> columns(args.mean, args.rstd, args.gamma, args.beta, width);
-    const T *in = args.x.data<T>(), *shift = columns.mean, *scale = columns.scale, *offset = columns.beta;
-    T* out = args.y.mutable_data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const Columns<S> columns(args.mean, args.rstd, args.gamma, args.beta, width);
+    const S* in = args.x.data<S>();
+    const T *shift = columns.mean, *scale = columns.scale, *offset = columns.beta;
+    S* out = args.y.mutable_data<S>();
     const uint32_t threshold = epilogue.rule.threshold;
     const T factor = static_cast<T>(epilogue.rule.scale);
     dispatch_epilogue(epilogue, [&]<bool kRelu, bool kDropout>() {
@@ -201,14 +209,15 @@ void batch_norm_apply(const BatchNormApplyArgs& args) {
         for_drawn_stretches<kDropout>(
             begin * width, end * width, columns.period, epilogue,
             [=](int64_t at, int64_t column, int64_t length, const uint16_t* draws) {
-              const T *from = in + at, *m = shift + column, *s = scale + column, *b = offset + column;
-              T* to = out + at;
+              const S* from = in + at;
+              const T *m = shift + column, *s = scale + column, *b = offset + column;
+              S* to = out + at;
 #pragma omp simd
               for (int64_t j = 0; j < length; ++j) {
-                T z = normalized(from[j], m[j], s[j], b[j]);
+                T z = normalized<T>(widen(from[j]), m[j], s[j], b[j]);
                 if constexpr (kRelu) z = z < T{0} ? T{0} : z;
                 if constexpr (kDropout) z = static_cast<uint32_t>(draws[j]) >= threshold ? z * factor : T{0};
-                to[j] = z;
+                to[j] = narrow<S>(z);
               }
             });
       });
@@ -222,12 +231,13 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
   const Epilogue epilogue = args.epilogue;
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   if (width == 0) return;
-  dispatch_float(args.x.dtype(), "batch_norm_backward", [&]<class T>() {
-    const Columns<T> columns(args.mean, args.rstd, args.gamma, args.beta, width);
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const Columns<S> columns(args.mean, args.rstd, args.gamma, args.beta, width);
     const int64_t period = columns.period, grain = reduction_grain(width);
-    const T *in = args.x.data<T>(), *grad = args.dy.data<T>();
+    const S *in = args.x.data<S>(), *grad = args.dy.data<S>();
     const T *shift = columns.mean, *scale = columns.scale, *offset = columns.beta;
-    T* out = args.dx.mutable_data<T>();
+    S* out = args.dx.mutable_data<S>();
     const uint32_t threshold = epilogue.rule.threshold;
     const T factor = static_cast<T>(epilogue.rule.scale);
     dispatch_epilogue(epilogue, [&]<bool kRelu, bool kDropout>() {
@@ -238,29 +248,30 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
         for_drawn_stretches<kDropout>(
             begin * width, end * width, period, epilogue,
             [=](int64_t at, int64_t column, int64_t length, const uint16_t* draws) {
-              const T *from = in + at, *d = grad + at;
+              const S *from = in + at, *d = grad + at;
               const T *m = shift + column, *s = scale + column, *b = offset + column;
               T *sum = direct + column, *product = along + column;
 #pragma omp simd
               for (int64_t j = 0; j < length; ++j) {
-                const T z = normalized(from[j], m[j], s[j], b[j]);
-                const T g = before_epilogue<kRelu, kDropout>(d[j], z, draws, j, threshold, factor);
+                const T value = widen(from[j]), z = normalized(value, m[j], s[j], b[j]);
+                const T g = before_epilogue<kRelu, kDropout>(widen(d[j]), z, draws, j, threshold, factor);
                 sum[j] += g;
-                product[j] += g * (from[j] - m[j]);
+                product[j] += g * (value - m[j]);
               }
             });
         fold(direct, width, period, both);
         fold(along, width, period, both + width);
       });
-      T *to_gamma = args.dgamma.mutable_data<T>(), *to_beta = args.dbeta.mutable_data<T>();
+      S *to_gamma = args.dgamma.mutable_data<S>(), *to_beta = args.dbeta.mutable_data<S>();
       const T *r = args.rstd.data<T>(), count = static_cast<T>(rows);
       std::vector<T> repeated(static_cast<size_t>(2 * period));
       T *mean_g = repeated.data(), *mean_gx = mean_g + period;
       for (int64_t f = 0; f < width; ++f) {
-        to_beta[f] = sums[static_cast<size_t>(f)];
-        to_gamma[f] = sums[static_cast<size_t>(width + f)] * r[f];
-        mean_g[f] = to_beta[f] / count;
-        mean_gx[f] = to_gamma[f] * r[f] / count;
+        const T direct = sums[static_cast<size_t>(f)], along = sums[static_cast<size_t>(width + f)] * r[f];
+        to_beta[f] = narrow<S>(direct);
+        to_gamma[f] = narrow<S>(along);
+        mean_g[f] = direct / count;
+        mean_gx[f] = along * r[f] / count;
       }
       repeat(mean_g, width, period, mean_g);
       repeat(mean_gx, width, period, mean_gx);
@@ -268,15 +279,15 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
         for_drawn_stretches<kDropout>(
             begin * width, end * width, period, epilogue,
             [=](int64_t at, int64_t column, int64_t length, const uint16_t* draws) {
-              const T *from = in + at, *d = grad + at;
+              const S *from = in + at, *d = grad + at;
               const T *m = shift + column, *s = scale + column, *b = offset + column;
               const T *direct = mean_g + column, *along = mean_gx + column;
-              T* to = out + at;
+              S* to = out + at;
 #pragma omp simd
               for (int64_t j = 0; j < length; ++j) {
-                const T z = normalized(from[j], m[j], s[j], b[j]);
-                const T g = before_epilogue<kRelu, kDropout>(d[j], z, draws, j, threshold, factor);
-                to[j] = s[j] * (g - direct[j] - (from[j] - m[j]) * along[j]);
+                const T value = widen(from[j]), z = normalized(value, m[j], s[j], b[j]);
+                const T g = before_epilogue<kRelu, kDropout>(widen(d[j]), z, draws, j, threshold, factor);
+                to[j] = narrow<S>(s[j] * (g - direct[j] - (value - m[j]) * along[j]));
               }
             });
       });

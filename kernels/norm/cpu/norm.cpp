@@ -10,22 +10,26 @@ namespace adj::kernels::cpu {
 void layer_norm(const LayerNormArgs& args) {
   const double eps = args.eps;
   const int64_t width = args.x.size(1);
-  dispatch_float(args.x.dtype(), "layer_norm", [&]<class T>() {
-    const T *in = args.x.data<T>(), *g = args.gamma.data<T>(), *b = args.beta.data<T>();
-    T *out = args.y.mutable_data<T>(), *means = args.mean.mutable_data<T>(),
-      *rstds = args.rstd.mutable_data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S *in = args.x.data<S>(), *g = args.gamma.data<S>(), *b = args.beta.data<S>();
+    S* out = args.y.mutable_data<S>();
+    T *means = args.mean.mutable_data<T>(), *rstds = args.rstd.mutable_data<T>();
     const T count = static_cast<T>(width), floor = static_cast<T>(eps);
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T* row = in + i * width;
-        T* to = out + i * width;
-        const T m = sum_of<T>(width, [=](int64_t f) { return row[f]; }) / count;
-        const T variance = sum_of<T>(width, [=](int64_t f) { return (row[f] - m) * (row[f] - m); }) / count;
+        const S* row = in + i * width;
+        S* to = out + i * width;
+        const T m = sum_of<T>(width, [=](int64_t f) { return widen(row[f]); }) / count;
+        const T squares =
+            sum_of<T>(width, [=](int64_t f) { return (widen(row[f]) - m) * (widen(row[f]) - m); });
+        const T variance = squares / count;
         const T r = T{1} / std::sqrt(variance + floor);
         means[i] = m;
         rstds[i] = r;
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f) to[f] = (row[f] - m) * r * g[f] + b[f];
+        for (int64_t f = 0; f < width; ++f)
+          to[f] = narrow<S>((widen(row[f]) - m) * r * widen(g[f]) + widen(b[f]));
       }
     });
   });
@@ -36,56 +40,61 @@ void layer_norm(const LayerNormArgs& args) {
 void layer_norm_backward(const LayerNormBackwardArgs& args) {
   const int64_t width = args.x.size(1);
   if (width == 0) return;
-  dispatch_float(args.x.dtype(), "layer_norm_backward", [&]<class T>() {
-    const T *in = args.x.data<T>(), *grad = args.dy.data<T>(), *gam = args.gamma.data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S *in = args.x.data<S>(), *grad = args.dy.data<S>(), *gam = args.gamma.data<S>();
     const T *means = args.mean.data<T>(), *rstds = args.rstd.data<T>();
-    T* out = args.dx.mutable_data<T>();
+    S* out = args.dx.mutable_data<S>();
     const T count = static_cast<T>(width);
     std::vector<T> sums(static_cast<size_t>(2 * width));
     const auto chunk = [=](int64_t begin, int64_t end, T* both) {
       T *gamma_sum = both, *beta_sum = both + width;
       std::fill_n(both, 2 * width, T{0});
       for (int64_t i = begin; i < end; ++i) {
-        const T *row = in + i * width, *d = grad + i * width;
-        T* to = out + i * width;
+        const S *row = in + i * width, *d = grad + i * width;
+        S* to = out + i * width;
         const T m = means[i], r = rstds[i];
         T direct = 0, along = 0;
 #pragma omp simd reduction(+ : direct, along)
         for (int64_t f = 0; f < width; ++f) {
-          const T normal = (row[f] - m) * r, g = d[f] * gam[f];
+          const T normal = (widen(row[f]) - m) * r, slope = widen(d[f]), g = slope * widen(gam[f]);
           direct += g;
           along += g * normal;
-          gamma_sum[f] += d[f] * normal;
-          beta_sum[f] += d[f];
+          gamma_sum[f] += slope * normal;
+          beta_sum[f] += slope;
         }
         direct /= count;
         along /= count;
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f) to[f] = r * (d[f] * gam[f] - direct - (row[f] - m) * r * along);
+        for (int64_t f = 0; f < width; ++f)
+          to[f] = narrow<S>(r * (widen(d[f]) * widen(gam[f]) - direct - (widen(row[f]) - m) * r * along));
       }
     };
     sum_over_row_chunks(args.x.size(0), reduction_grain(width), 2 * width, sums.data(), chunk);
-    std::copy_n(sums.data(), width, args.dgamma.mutable_data<T>());
-    std::copy_n(sums.data() + width, width, args.dbeta.mutable_data<T>());
+    const auto rounded = [](T sum) { return narrow<S>(sum); };
+    std::transform(sums.begin(), sums.begin() + width, args.dgamma.mutable_data<S>(), rounded);
+    std::transform(sums.begin() + width, sums.end(), args.dbeta.mutable_data<S>(), rounded);
   });
 }
 
 void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
   const double eps = args.eps;
   const int64_t width = args.x.size(1);
-  dispatch_float(args.x.dtype(), "l2_normalize_rows", [&]<class T>() {
-    const T* in = args.x.data<T>();
-    T *out = args.y.mutable_data<T>(), *scales = args.scale.mutable_data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.x.data<S>();
+    S* out = args.y.mutable_data<S>();
+    T* scales = args.scale.mutable_data<T>();
     const T floor = static_cast<T>(eps);
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T* row = in + i * width;
-        T* to = out + i * width;
-        const T norm = std::sqrt(sum_of<T>(width, [=](int64_t f) { return row[f] * row[f]; }));
+        const S* row = in + i * width;
+        S* to = out + i * width;
+        const T norm = std::sqrt(sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(row[f]); }));
         const T s = T{1} / std::max(norm, floor);
         scales[i] = s;
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f) to[f] = row[f] * s;
+        for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * s);
       }
     });
   });
@@ -93,17 +102,19 @@ void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
 
 void l2_normalize_rows_backward(const L2NormalizeRowsBackwardArgs& args) {
   const int64_t width = args.y.size(1);
-  dispatch_float(args.y.dtype(), "l2_normalize_rows_backward", [&]<class T>() {
-    const T *in = args.y.data<T>(), *grad = args.dy.data<T>(), *scales = args.scale.data<T>();
-    T* out = args.dx.mutable_data<T>();
+  dispatch_features(args.y.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S *in = args.y.data<S>(), *grad = args.dy.data<S>();
+    const T* scales = args.scale.data<T>();
+    S* out = args.dx.mutable_data<S>();
     parallel_for(args.y.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T *row = in + i * width, *d = grad + i * width;
-        T* to = out + i * width;
-        const T along = sum_of<T>(width, [=](int64_t f) { return row[f] * d[f]; });
+        const S *row = in + i * width, *d = grad + i * width;
+        S* to = out + i * width;
+        const T along = sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(d[f]); });
         const T s = scales[i];
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f) to[f] = s * (d[f] - along * row[f]);
+        for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(s * (widen(d[f]) - along * widen(row[f])));
       }
     });
   });
@@ -111,17 +122,18 @@ void l2_normalize_rows_backward(const L2NormalizeRowsBackwardArgs& args) {
 
 void sum_normalize_rows(const SumNormalizeRowsArgs& args) {
   const int64_t width = args.x.size(1);
-  dispatch_float(args.x.dtype(), "sum_normalize_rows", [&]<class T>() {
-    const T* in = args.x.data<T>();
-    T* out = args.y.mutable_data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.x.data<S>();
+    S* out = args.y.mutable_data<S>();
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T* row = in + i * width;
-        T* to = out + i * width;
-        const T sum = sum_of<T>(width, [=](int64_t f) { return row[f]; });
+        const S* row = in + i * width;
+        S* to = out + i * width;
+        const T sum = sum_of<T>(width, [=](int64_t f) { return widen(row[f]); });
         const T s = sum == T{0} ? T{1} : T{1} / sum;
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f) to[f] = row[f] * s;
+        for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * s);
       }
     });
   });

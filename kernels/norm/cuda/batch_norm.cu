@@ -12,9 +12,10 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-template <int N, class T>
+template <int N, class S>
 struct Statistics {
-  const T* x;
+  using T = Wide<S>;
+  const S* x;
   int64_t rows, width;
   double eps, momentum;
   T *mean, *rstd, *running_mean, *running_var;
@@ -23,14 +24,14 @@ struct Statistics {
     double shift[N];
   };
   __device__ Columns open(int64_t pack) const {
-    const Pack<T, N> first = load<N>(x + pack * N);
+    const Pack<T, N> first = load_wide<N>(x + pack * N);
     Columns columns;
 #pragma unroll
     for (int k = 0; k < N; ++k) columns.shift[k] = static_cast<double>(first[k]);
     return columns;
   }
   __device__ void add(const Columns& columns, int64_t row, int64_t pack, double (&sum)[2][N]) const {
-    const Pack<T, N> values = load<N>(x + row * width + pack * N);
+    const Pack<T, N> values = load_wide<N>(x + row * width + pack * N);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
       const double d = static_cast<double>(values[k]) - columns.shift[k];
@@ -40,7 +41,7 @@ struct Statistics {
   }
   __device__ void finish(int64_t column, const double (&total)[2]) const {
     const auto n = static_cast<double>(rows);
-    const double apart = total[0] / n, average = static_cast<double>(x[column]) + apart;
+    const double apart = total[0] / n, average = static_cast<double>(widen(x[column])) + apart;
     const double squares = fmax(total[1] - apart * total[0], 0.0);
     mean[column] = static_cast<T>(average);
     rstd[column] = static_cast<T>(1.0 / sqrt(squares / n + eps));
@@ -64,9 +65,12 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 /// What apply and backward have in common: z, and what the epilogue does to it.
-template <int N, bool kRelu, bool kDropout, class T>
+template <int N, bool kRelu, bool kDropout, class S>
 struct Affine {
-  const T *x, *mean, *rstd, *gamma, *beta;
+  using T = Wide<S>;
+  const S* x;
+  const T *mean, *rstd;
+  const S *gamma, *beta;
   int64_t width;
   DropoutMask mask;
   T factor;
@@ -78,8 +82,8 @@ struct Affine {
     __device__ T z(T x, int k) const { return fma(x - mean[k], scale[k], beta[k]); }
   };
   __device__ Columns open(int64_t pack) const {
-    Columns columns{load<N>(mean + pack * N), load<N>(rstd + pack * N), load<N>(beta + pack * N)};
-    const Pack<T, N> weight = load<N>(gamma + pack * N);
+    Columns columns{load<N>(mean + pack * N), load<N>(rstd + pack * N), load_wide<N>(beta + pack * N)};
+    const Pack<T, N> weight = load_wide<N>(gamma + pack * N);
 #pragma unroll
     for (int k = 0; k < N; ++k) columns.scale[k] *= weight[k];
     return columns;
@@ -103,32 +107,35 @@ struct Affine {
   }
 };
 
-template <int N, bool kRelu, bool kDropout, class T>
-struct Apply : Affine<N, kRelu, kDropout, T> {
-  using Base = Affine<N, kRelu, kDropout, T>;
-  T* y;
+template <int N, bool kRelu, bool kDropout, class S>
+struct Apply : Affine<N, kRelu, kDropout, S> {
+  using Base = Affine<N, kRelu, kDropout, S>;
+  S* y;
 
   __device__ void row(const typename Base::Columns& columns, int64_t row, int64_t pack) const {
     const int64_t at = row * this->width + pack * N;
-    Pack<T, N> values = load<N>(this->x + at);
+    Pack<Wide<S>, N> values = load_wide<N>(this->x + at);
     const uint32_t kept = this->kept(at);
 #pragma unroll
     for (int k = 0; k < N; ++k) values[k] = this->forward(columns.z(values[k], k), (kept >> k & 1u) != 0);
-    store(y + at, values);
+    store_narrow<N>(y + at, values);
   }
 };
 
-// With g the gradient before the epilogue: dbeta = Σ g, dgamma = rstd Σ g (x - mean).
-template <int N, bool kRelu, bool kDropout, class T>
-struct BackwardSums : Affine<N, kRelu, kDropout, T> {
-  using Base = Affine<N, kRelu, kDropout, T>;
-  const T* dy;
-  T *dgamma, *dbeta;
+// With g the gradient before the epilogue: dbeta = Σ g, dgamma = rstd Σ g (x - mean). Where the two are
+// stored narrower than they are summed, the sums themselves are also kept for dx.
+template <int N, bool kRelu, bool kDropout, class S>
+struct BackwardSums : Affine<N, kRelu, kDropout, S> {
+  using Base = Affine<N, kRelu, kDropout, S>;
+  using T = Wide<S>;
+  const S* dy;
+  S *dgamma, *dbeta;
+  T *gamma_sum, *beta_sum;
 
   __device__ void add(const typename Base::Columns& columns, int64_t row, int64_t pack,
                       double (&sum)[2][N]) const {
     const int64_t at = row * this->width + pack * N;
-    const Pack<T, N> values = load<N>(this->x + at), gradient = load<N>(dy + at);
+    const Pack<T, N> values = load_wide<N>(this->x + at), gradient = load_wide<N>(dy + at);
     const uint32_t kept = this->kept(at);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
@@ -138,17 +145,25 @@ struct BackwardSums : Affine<N, kRelu, kDropout, T> {
     }
   }
   __device__ void finish(int64_t column, const double (&total)[2]) const {
-    dbeta[column] = static_cast<T>(total[0]);
-    dgamma[column] = static_cast<T>(total[1] * static_cast<double>(this->rstd[column]));
+    const T beta = static_cast<T>(total[0]);
+    const T gamma = static_cast<T>(total[1] * static_cast<double>(this->rstd[column]));
+    dbeta[column] = narrow<S>(beta);
+    dgamma[column] = narrow<S>(gamma);
+    if constexpr (!std::is_same_v<S, T>) {
+      beta_sum[column] = beta;
+      gamma_sum[column] = gamma;
+    }
   }
 };
 
 // dx = gamma rstd (g - dbeta / rows - x̂ dgamma / rows) with x̂ = (x - mean) rstd.
-template <int N, bool kRelu, bool kDropout, class T>
-struct Backward : Affine<N, kRelu, kDropout, T> {
-  using Base = Affine<N, kRelu, kDropout, T>;
-  const T *dy, *dgamma, *dbeta;
-  T* dx;
+template <int N, bool kRelu, bool kDropout, class S>
+struct Backward : Affine<N, kRelu, kDropout, S> {
+  using Base = Affine<N, kRelu, kDropout, S>;
+  using T = Wide<S>;
+  const S* dy;
+  const T *gamma_sum, *beta_sum;
+  S* dx;
   T rows;
 
   struct Columns {
@@ -156,7 +171,7 @@ struct Backward : Affine<N, kRelu, kDropout, T> {
     Pack<T, N> direct, along;
   };
   __device__ Columns open(int64_t pack) const {
-    Columns columns{Base::open(pack), load<N>(dbeta + pack * N), load<N>(dgamma + pack * N)};
+    Columns columns{Base::open(pack), load<N>(beta_sum + pack * N), load<N>(gamma_sum + pack * N)};
     const Pack<T, N> deviation = load<N>(this->rstd + pack * N);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
@@ -167,8 +182,8 @@ struct Backward : Affine<N, kRelu, kDropout, T> {
   }
   __device__ void row(const Columns& columns, int64_t row, int64_t pack) const {
     const int64_t at = row * this->width + pack * N;
-    const Pack<T, N> values = load<N>(this->x + at);
-    Pack<T, N> gradient = load<N>(dy + at);
+    const Pack<T, N> values = load_wide<N>(this->x + at);
+    Pack<T, N> gradient = load_wide<N>(dy + at);
     const uint32_t kept = this->kept(at);
     const auto& affine = columns.affine;
 #pragma unroll
@@ -177,18 +192,19 @@ struct Backward : Affine<N, kRelu, kDropout, T> {
       gradient[k] =
           affine.scale[k] * (g - columns.direct[k] - (values[k] - affine.mean[k]) * columns.along[k]);
     }
-    store(dx + at, gradient);
+    store_narrow<N>(dx + at, gradient);
   }
 };
 
-template <int N, bool kRelu, bool kDropout, class T>
-Affine<N, kRelu, kDropout, T> affine(const Tensor& x, const Tensor& mean, const Tensor& rstd,
+template <int N, bool kRelu, bool kDropout, class S>
+Affine<N, kRelu, kDropout, S> affine(const Tensor& x, const Tensor& mean, const Tensor& rstd,
                                      const Tensor& gamma, const Tensor& beta, const Epilogue& epilogue) {
-  return {x.data<T>(),
+  using T = Wide<S>;
+  return {x.data<S>(),
           mean.data<T>(),
           rstd.data<T>(),
-          gamma.data<T>(),
-          beta.data<T>(),
+          gamma.data<S>(),
+          beta.data<S>(),
           x.size(1),
           DropoutMask{epilogue.key, epilogue.rule.threshold},
           static_cast<T>(epilogue.rule.scale)};
@@ -196,16 +212,16 @@ Affine<N, kRelu, kDropout, T> affine(const Tensor& x, const Tensor& mean, const 
 
 /// Calls `f.template operator()<N, kRelu, kDropout>()`. With dropout a thread takes the eight elements of a
 /// Philox block where it can.
-template <class T, class F>
+template <class S, class F>
 void dispatch_epilogue(int64_t width, bool aligned, const Epilogue& epilogue, F&& f) {
   const bool relu = epilogue.activation == Activation::relu;
   const auto go = [&]<int N, bool kDropout>() {
     relu ? f.template operator()<N, true, kDropout>() : f.template operator()<N, false, kDropout>();
   };
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (std::is_same_v<S, float>) {
     if (epilogue.dropout && aligned && width % 8 == 0) return go.template operator()<8, true>();
   }
-  dispatch_pack<T>(width, aligned, [&]<int N>() {
+  dispatch_pack<S>(width, aligned, [&]<int N>() {
     epilogue.dropout ? go.template operator()<N, true>() : go.template operator()<N, false>();
   });
 }
@@ -215,14 +231,15 @@ void dispatch_epilogue(int64_t width, bool aligned, const Epilogue& epilogue, F&
 void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
   const double eps = args.eps;
   const double momentum = args.momentum;
-  dispatch_float(args.x.dtype(), "batch_norm_statistics", [&]<class T>() {
-    const T* in = args.x.data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.x.data<S>();
     T* moving_mean = args.running_mean ? args.running_mean.mutable_data<T>() : nullptr;
     T* moving_var = args.running_var ? args.running_var.mutable_data<T>() : nullptr;
-    dispatch_pack<T>(args.x.size(1), aligned_to_16(in), [&]<int N>() {
+    dispatch_pack<S>(args.x.size(1), aligned_to_16(in), [&]<int N>() {
       sum_over_rows<2, N>(
           "batch_norm_statistics", args.x.device().index, args.x.size(0), args.x.size(1),
-          Statistics<N, T>{in, args.x.size(0), args.x.size(1), eps, momentum, args.mean.mutable_data<T>(),
+          Statistics<N, S>{in, args.x.size(0), args.x.size(1), eps, momentum, args.mean.mutable_data<T>(),
                            args.rstd.mutable_data<T>(), moving_mean, moving_var});
     });
   });
@@ -240,15 +257,16 @@ void batch_norm_running(const BatchNormRunningArgs& args) {
 
 void batch_norm_apply(const BatchNormApplyArgs& args) {
   const Epilogue epilogue = args.epilogue;
-  dispatch_float(args.x.dtype(), "batch_norm_apply", [&]<class T>() {
-    T* out = args.y.mutable_data<T>();
-    const bool aligned = aligned_to_16(args.x.data<T>(), args.mean.data<T>(), args.rstd.data<T>(),
-                                       args.gamma.data<T>(), args.beta.data<T>(), static_cast<const T*>(out));
-    dispatch_epilogue<T>(args.x.size(1), aligned, epilogue, [&]<int N, bool kRelu, bool kDropout>() {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    S* out = args.y.mutable_data<S>();
+    const bool aligned = aligned_to_16(args.x.data<S>(), args.mean.data<T>(), args.rstd.data<T>(),
+                                       args.gamma.data<S>(), args.beta.data<S>(), static_cast<const S*>(out));
+    dispatch_epilogue<S>(args.x.size(1), aligned, epilogue, [&]<int N, bool kRelu, bool kDropout>() {
       map_columns<N>(
           "batch_norm_apply", args.x.device().index, args.x.size(0), args.x.size(1),
-          Apply<N, kRelu, kDropout, T>{
-              affine<N, kRelu, kDropout, T>(args.x, args.mean, args.rstd, args.gamma, args.beta, epilogue),
+          Apply<N, kRelu, kDropout, S>{
+              affine<N, kRelu, kDropout, S>(args.x, args.mean, args.rstd, args.gamma, args.beta, epilogue),
               out});
     });
   });
@@ -258,21 +276,31 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
   const Epilogue epilogue = args.epilogue;
   const int device = args.x.device().index;
   const int64_t rows = args.x.size(0), width = args.x.size(1);
-  dispatch_float(args.x.dtype(), "batch_norm_backward", [&]<class T>() {
-    const T* gradient = args.dy.data<T>();
-    T *out = args.dx.mutable_data<T>(), *to_gamma = args.dgamma.mutable_data<T>(),
-      *to_beta = args.dbeta.mutable_data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* gradient = args.dy.data<S>();
+    S *out = args.dx.mutable_data<S>(), *to_gamma = args.dgamma.mutable_data<S>(),
+      *to_beta = args.dbeta.mutable_data<S>();
+    T *gamma_sum = nullptr, *beta_sum = nullptr;
+    Tensor sums;
+    if constexpr (std::is_same_v<S, T>) {
+      gamma_sum = to_gamma, beta_sum = to_beta;
+    } else {
+      sums = Tensor::empty({2, width}, dtype_of<T>(), args.x.device());
+      gamma_sum = sums.mutable_data<T>(), beta_sum = gamma_sum + width;
+    }
     const bool aligned =
-        aligned_to_16(args.x.data<T>(), args.mean.data<T>(), args.rstd.data<T>(), args.gamma.data<T>(),
-                      args.beta.data<T>(), gradient, out, to_gamma, to_beta);
-    dispatch_epilogue<T>(width, aligned, epilogue, [&]<int N, bool kRelu, bool kDropout>() {
+        aligned_to_16(args.x.data<S>(), args.mean.data<T>(), args.rstd.data<T>(), args.gamma.data<S>(),
+                      args.beta.data<S>(), gradient, out, gamma_sum, beta_sum);
+    dispatch_epilogue<S>(width, aligned, epilogue, [&]<int N, bool kRelu, bool kDropout>() {
       const auto common =
-          affine<N, kRelu, kDropout, T>(args.x, args.mean, args.rstd, args.gamma, args.beta, epilogue);
-      sum_over_rows<2, N>("batch_norm_backward", device, rows, width,
-                          BackwardSums<N, kRelu, kDropout, T>{common, gradient, to_gamma, to_beta});
+          affine<N, kRelu, kDropout, S>(args.x, args.mean, args.rstd, args.gamma, args.beta, epilogue);
+      sum_over_rows<2, N>(
+          "batch_norm_backward", device, rows, width,
+          BackwardSums<N, kRelu, kDropout, S>{common, gradient, to_gamma, to_beta, gamma_sum, beta_sum});
       map_columns<N>(
           "batch_norm_backward", device, rows, width,
-          Backward<N, kRelu, kDropout, T>{common, gradient, to_gamma, to_beta, out, static_cast<T>(rows)});
+          Backward<N, kRelu, kDropout, S>{common, gradient, gamma_sum, beta_sum, out, static_cast<T>(rows)});
     });
   });
 }

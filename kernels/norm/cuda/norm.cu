@@ -8,16 +8,18 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-template <class T>
+template <class S>
 struct LayerNorm {
-  const T *x, *gamma, *beta;
+  using T = Wide<S>;
+  const S *x, *gamma, *beta;
   int64_t width;
   T eps;
-  T *mean, *rstd, *y;
+  T *mean, *rstd;
+  S* y;
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     const T count = static_cast<T>(width);
     const T m = view.sum([](int64_t, T value) { return value; }) / count;
     const T variance = view.sum([m](int64_t, T value) { return (value - m) * (value - m); }) / count;
@@ -28,29 +30,32 @@ struct LayerNorm {
       rstd[row] = r;
     }
     view.each([&](int64_t column, Pack<T, N> pack) {
-      const Pack<T, N> weight = load<N>(gamma + column), shift = load<N>(beta + column);
+      const Pack<T, N> weight = load_wide<N>(gamma + column), shift = load_wide<N>(beta + column);
 #pragma unroll
       for (int k = 0; k < N; ++k) pack[k] = (pack[k] - m) * r * weight[k] + shift[k];
-      store(y + row * width + column, pack);
+      store_narrow<N>(y + row * width + column, pack);
     });
   }
 };
 
 // With x̂ = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean_f g - x̂ mean_f (g x̂)).
-template <class T>
+template <class S>
 struct LayerNormBackward {
-  const T *x, *mean, *rstd, *gamma, *dy;
+  using T = Wide<S>;
+  const S* x;
+  const T *mean, *rstd;
+  const S *gamma, *dy;
   int64_t width;
-  T* dx;
+  S* dx;
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    const RowView<T, N, kLanes, kHeld> in(x, width, row, lane), gradient(dy, width, row, lane);
+    const RowView<S, N, kLanes, kHeld> in(x, width, row, lane), gradient(dy, width, row, lane);
     const T m = row < 0 ? T{0} : mean[row], r = row < 0 ? T{0} : rstd[row];
     const T count = static_cast<T>(width);
     T direct = 0, along = 0;
     both(in, gradient, [&](int64_t column, const Pack<T, N>& value, const Pack<T, N>& d) {
-      const Pack<T, N> weight = load<N>(gamma + column);
+      const Pack<T, N> weight = load_wide<N>(gamma + column);
 #pragma unroll
       for (int k = 0; k < N; ++k) {
         const T g = d[k] * weight[k];
@@ -62,25 +67,29 @@ struct LayerNormBackward {
     along = sum_of_lanes<kLanes>(along) / count;
     if (row < 0) return;
     both(in, gradient, [&](int64_t column, const Pack<T, N>& value, Pack<T, N> d) {
-      const Pack<T, N> weight = load<N>(gamma + column);
+      const Pack<T, N> weight = load_wide<N>(gamma + column);
 #pragma unroll
       for (int k = 0; k < N; ++k) d[k] = r * (d[k] * weight[k] - direct - (value[k] - m) * r * along);
-      store(dx + row * width + column, d);
+      store_narrow<N>(dx + row * width + column, d);
     });
   }
 };
 
 // dgamma = Σ dy x̂, dbeta = Σ dy.
-template <int N, class T>
+template <int N, class S>
 struct LayerNormSums {
-  const T *x, *mean, *rstd, *dy;
+  using T = Wide<S>;
+  const S* x;
+  const T *mean, *rstd;
+  const S* dy;
   int64_t width;
-  T *dgamma, *dbeta;
+  S *dgamma, *dbeta;
 
   struct Columns {};
   __device__ Columns open(int64_t) const { return {}; }
   __device__ void add(Columns, int64_t row, int64_t pack, double (&sum)[2][N]) const {
-    const Pack<T, N> values = load<N>(x + row * width + pack * N), d = load<N>(dy + row * width + pack * N);
+    const Pack<T, N> values = load_wide<N>(x + row * width + pack * N);
+    const Pack<T, N> d = load_wide<N>(dy + row * width + pack * N);
     const T m = mean[row], r = rstd[row];
 #pragma unroll
     for (int k = 0; k < N; ++k) {
@@ -89,21 +98,23 @@ struct LayerNormSums {
     }
   }
   __device__ void finish(int64_t column, const double (&total)[2]) const {
-    dgamma[column] = static_cast<T>(total[0]);
-    dbeta[column] = static_cast<T>(total[1]);
+    dgamma[column] = narrow<S>(static_cast<T>(total[0]));
+    dbeta[column] = narrow<S>(static_cast<T>(total[1]));
   }
 };
 
-template <class T>
+template <class S>
 struct L2Normalize {
-  const T* x;
+  using T = Wide<S>;
+  const S* x;
   int64_t width;
   T eps;
-  T *scale, *y;
+  T* scale;
+  S* y;
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     const T norm = sqrt(view.sum([](int64_t, T value) { return value * value; }));
     const T s = T{1} / (norm > eps ? norm : eps);
     if (row < 0) return;
@@ -112,15 +123,18 @@ struct L2Normalize {
   }
 };
 
-template <class T>
+template <class S>
 struct L2NormalizeBackward {
-  const T *y, *scale, *dy;
+  using T = Wide<S>;
+  const S* y;
+  const T* scale;
+  const S* dy;
   int64_t width;
-  T* dx;
+  S* dx;
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    const RowView<T, N, kLanes, kHeld> out(y, width, row, lane), gradient(dy, width, row, lane);
+    const RowView<S, N, kLanes, kHeld> out(y, width, row, lane), gradient(dy, width, row, lane);
     T along = 0;
     both(out, gradient, [&](int64_t, const Pack<T, N>& value, const Pack<T, N>& d) {
 #pragma unroll
@@ -132,20 +146,21 @@ struct L2NormalizeBackward {
     both(out, gradient, [&](int64_t column, const Pack<T, N>& value, Pack<T, N> d) {
 #pragma unroll
       for (int k = 0; k < N; ++k) d[k] = s * (d[k] - along * value[k]);
-      store(dx + row * width + column, d);
+      store_narrow<N>(dx + row * width + column, d);
     });
   }
 };
 
-template <class T>
+template <class S>
 struct SumNormalize {
-  const T* x;
+  using T = Wide<S>;
+  const S* x;
   int64_t width;
-  T* y;
+  S* y;
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     const T sum = view.sum([](int64_t, T value) { return value; });
     if (row >= 0) scale_row(view, sum == T{0} ? T{1} : T{1} / sum, y + row * width);
   }
@@ -155,16 +170,17 @@ struct SumNormalize {
 
 void layer_norm(const LayerNormArgs& args) {
   const double eps = args.eps;
-  dispatch_float(args.x.dtype(), "layer_norm", [&]<class T>() {
-    const LayerNorm<T> body{args.x.data<T>(),
-                            args.gamma.data<T>(),
-                            args.beta.data<T>(),
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const LayerNorm<S> body{args.x.data<S>(),
+                            args.gamma.data<S>(),
+                            args.beta.data<S>(),
                             args.x.size(1),
                             static_cast<T>(eps),
                             args.mean.mutable_data<T>(),
                             args.rstd.mutable_data<T>(),
-                            args.y.mutable_data<T>()};
-    map_rows<T>("layer_norm", args.x.device().index, args.x.size(0), args.x.size(1),
+                            args.y.mutable_data<S>()};
+    map_rows<S>("layer_norm", args.x.device().index, args.x.size(0), args.x.size(1),
                 aligned_to_16(body.x, body.gamma, body.beta, body.y), body);
   });
 }
@@ -172,44 +188,46 @@ void layer_norm(const LayerNormArgs& args) {
 void layer_norm_backward(const LayerNormBackwardArgs& args) {
   const int device = args.x.device().index;
   const int64_t rows = args.x.size(0), width = args.x.size(1);
-  dispatch_float(args.x.dtype(), "layer_norm_backward", [&]<class T>() {
-    const T *in = args.x.data<T>(), *gradient = args.dy.data<T>(), *weight = args.gamma.data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S *in = args.x.data<S>(), *gradient = args.dy.data<S>(), *weight = args.gamma.data<S>();
     const T *means = args.mean.data<T>(), *deviations = args.rstd.data<T>();
-    T* out = args.dx.mutable_data<T>();
+    S* out = args.dx.mutable_data<S>();
     // The column sums first: args.dx may be args.dy.
-    dispatch_pack<T>(width, aligned_to_16(in, gradient), [&]<int N>() {
+    dispatch_pack<S>(width, aligned_to_16(in, gradient), [&]<int N>() {
       sum_over_rows<2, N>("layer_norm_backward", device, rows, width,
-                          LayerNormSums<N, T>{in, means, deviations, gradient, width,
-                                              args.dgamma.mutable_data<T>(), args.dbeta.mutable_data<T>()});
+                          LayerNormSums<N, S>{in, means, deviations, gradient, width,
+                                              args.dgamma.mutable_data<S>(), args.dbeta.mutable_data<S>()});
     });
-    map_rows<T>("layer_norm_backward", device, rows, width, aligned_to_16(in, gradient, weight, out),
-                LayerNormBackward<T>{in, means, deviations, weight, gradient, width, out});
+    map_rows<S>("layer_norm_backward", device, rows, width, aligned_to_16(in, gradient, weight, out),
+                LayerNormBackward<S>{in, means, deviations, weight, gradient, width, out});
   });
 }
 
 void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
   const double eps = args.eps;
-  dispatch_float(args.x.dtype(), "l2_normalize_rows", [&]<class T>() {
-    const L2Normalize<T> body{args.x.data<T>(), args.x.size(1), static_cast<T>(eps),
-                              args.scale.mutable_data<T>(), args.y.mutable_data<T>()};
-    map_rows<T>("l2_normalize_rows", args.x.device().index, args.x.size(0), args.x.size(1),
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const L2Normalize<S> body{args.x.data<S>(), args.x.size(1), static_cast<T>(eps),
+                              args.scale.mutable_data<T>(), args.y.mutable_data<S>()};
+    map_rows<S>("l2_normalize_rows", args.x.device().index, args.x.size(0), args.x.size(1),
                 aligned_to_16(body.x, body.y), body);
   });
 }
 
 void l2_normalize_rows_backward(const L2NormalizeRowsBackwardArgs& args) {
-  dispatch_float(args.y.dtype(), "l2_normalize_rows_backward", [&]<class T>() {
-    const L2NormalizeBackward<T> body{args.y.data<T>(), args.scale.data<T>(), args.dy.data<T>(),
-                                      args.y.size(1), args.dx.mutable_data<T>()};
-    map_rows<T>("l2_normalize_rows_backward", args.y.device().index, args.y.size(0), args.y.size(1),
+  dispatch_features(args.y.dtype(), [&]<class S>() {
+    const L2NormalizeBackward<S> body{args.y.data<S>(), args.scale.data<Wide<S>>(), args.dy.data<S>(),
+                                      args.y.size(1), args.dx.mutable_data<S>()};
+    map_rows<S>("l2_normalize_rows_backward", args.y.device().index, args.y.size(0), args.y.size(1),
                 aligned_to_16(body.y, body.dy, body.dx), body);
   });
 }
 
 void sum_normalize_rows(const SumNormalizeRowsArgs& args) {
-  dispatch_float(args.x.dtype(), "sum_normalize_rows", [&]<class T>() {
-    const SumNormalize<T> body{args.x.data<T>(), args.x.size(1), args.y.mutable_data<T>()};
-    map_rows<T>("sum_normalize_rows", args.x.device().index, args.x.size(0), args.x.size(1),
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const SumNormalize<S> body{args.x.data<S>(), args.x.size(1), args.y.mutable_data<S>()};
+    map_rows<S>("sum_normalize_rows", args.x.device().index, args.x.size(0), args.x.size(1),
                 aligned_to_16(body.x, body.y), body);
   });
 }

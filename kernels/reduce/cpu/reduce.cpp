@@ -13,27 +13,37 @@ namespace adj::kernels::cpu {
 
 void sum_rows(const SumRowsArgs& args) {
   const int64_t width = args.x.size(1);
-  dispatch_float(args.x.dtype(), "sum_rows", [&]<class T>() {
-    const T* in = args.x.data<T>();
-    T* out = args.y.mutable_data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.x.data<S>();
+    S* out = args.y.mutable_data<S>();
     if (width == 0) return;
-    sum_over_row_chunks(args.x.size(0), reduction_grain(width), width, out,
-                        [=](int64_t begin, int64_t end, T* sums) {
-                          std::vector<T> scratch(static_cast<size_t>(2 * period_of(width)));
-                          column_sums(in + begin * width, end - begin, width, scratch.data(), sums);
-                        });
+    const auto sum_into = [=](T* sums) {
+      sum_over_row_chunks(args.x.size(0), reduction_grain(width), width, sums,
+                          [=](int64_t begin, int64_t end, T* part) {
+                            std::vector<T> scratch(static_cast<size_t>(2 * period_of(width)));
+                            column_sums(in + begin * width, end - begin, width, scratch.data(), part);
+                          });
+    };
+    if constexpr (std::is_same_v<S, T>) {
+      sum_into(out);
+    } else {
+      std::vector<T> sums(static_cast<size_t>(width));
+      sum_into(sums.data());
+      for (int64_t f = 0; f < width; ++f) out[f] = narrow<S>(sums[static_cast<size_t>(f)]);
+    }
   });
 }
 
 void sum_columns(const SumColumnsArgs& args) {
   const int64_t width = args.x.size(1);
-  dispatch_float(args.x.dtype(), "sum_columns", [&]<class T>() {
-    const T* in = args.x.data<T>();
-    T* out = args.y.mutable_data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const S* in = args.x.data<S>();
+    S* out = args.y.mutable_data<S>();
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T* row = in + i * width;
-        out[i] = sum_of<T>(width, [=](int64_t f) { return row[f]; });
+        const S* row = in + i * width;
+        out[i] = narrow<S>(sum_of<Wide<S>>(width, [=](int64_t f) { return widen(row[f]); }));
       }
     });
   });
@@ -41,10 +51,12 @@ void sum_columns(const SumColumnsArgs& args) {
 
 void sum_all(const SumAllArgs& args) {
   const double scale = args.scale;
-  dispatch_float(args.x.dtype(), "sum_all", [&]<class T>() {
-    const T* in = args.x.data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const S* in = args.x.data<S>();
     const double sum = sum_of_chunks(args.x.numel(), kGrain, [=](int64_t begin, int64_t end) {
-      return sum_of<double>(end - begin, [=](int64_t i) { return static_cast<double>(in[begin + i]); });
+      return sum_of<double>(end - begin,
+                            [=](int64_t i) { return static_cast<double>(widen(in[begin + i])); });
     });
     *args.y.mutable_data<T>() = static_cast<T>(scale * sum);
   });
@@ -52,9 +64,10 @@ void sum_all(const SumAllArgs& args) {
 
 void argmax_columns(const ArgmaxColumnsArgs& args) {
   const int64_t width = args.x.size(1);
-  dispatch_float(args.x.dtype(), "argmax_columns", [&]<class T>() {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
     constexpr int64_t kRows = RowTile<T>::kRows;
-    const T* in = args.x.data<T>();
+    const S* in = args.x.data<S>();
     int32_t* out = args.y.mutable_data<int32_t>();
     parallel_for(args.x.size(0), row_grain(width), [=](int64_t begin, int64_t end) {
       RowTile<T> tile(width);

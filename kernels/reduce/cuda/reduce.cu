@@ -10,46 +10,48 @@ namespace {
 
 struct NoColumns {};
 
-template <int N, class T>
+template <int N, class S>
 struct SumRows {
-  const T* x;
+  const S* x;
   int64_t width;
-  T* y;
+  S* y;
 
   __device__ NoColumns open(int64_t) const { return {}; }
   __device__ void add(NoColumns, int64_t row, int64_t pack, double (&sum)[1][N]) const {
-    const Pack<T, N> values = load<N>(x + row * width + pack * N);
+    const Pack<Wide<S>, N> values = load_wide<N>(x + row * width + pack * N);
 #pragma unroll
     for (int k = 0; k < N; ++k) sum[0][k] += static_cast<double>(values[k]);
   }
   __device__ void finish(int64_t column, const double (&total)[1]) const {
-    y[column] = static_cast<T>(total[0]);
+    y[column] = narrow<S>(static_cast<Wide<S>>(total[0]));
   }
 };
 
-template <class T>
+template <class S>
 struct SumColumns {
-  const T* x;
+  const S* x;
   int64_t width;
-  T* y;
+  S* y;
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    using T = Wide<S>;
+    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     const T total = view.sum([](int64_t, T value) { return value; });
-    if (row >= 0 && lane == 0) y[row] = total;
+    if (row >= 0 && lane == 0) y[row] = narrow<S>(total);
   }
 };
 
-template <class T>
+template <class S>
 struct ArgmaxColumns {
-  const T* x;
+  const S* x;
   int64_t width;
   int32_t* y;
 
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
-    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    using T = Wide<S>;
+    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     // Columns come in ascending order within a lane, so the first of equal values stays.
     T largest = -std::numeric_limits<T>::infinity();
     int where = std::numeric_limits<int>::max();
@@ -76,19 +78,19 @@ struct ArgmaxColumns {
 };
 
 // Item i is elements [i N, i N + N), the last one perhaps fewer.
-template <int N, class T>
+template <int N, class S>
 struct Elements {
-  const T* x;
+  const S* x;
   int64_t n;
 
   __device__ double operator()(int64_t i) const {
     double sum = 0;
     if (i * N + N <= n) {
-      const Pack<T, N> pack = load<N>(x + i * N);
+      const Pack<Wide<S>, N> pack = load_wide<N>(x + i * N);
 #pragma unroll
       for (int k = 0; k < N; ++k) sum += static_cast<double>(pack[k]);
     } else {
-      for (int64_t j = i * N; j < n; ++j) sum += static_cast<double>(x[j]);
+      for (int64_t j = i * N; j < n; ++j) sum += static_cast<double>(widen(x[j]));
     }
     return sum;
   }
@@ -117,43 +119,43 @@ struct StoreCount {
 }  // namespace
 
 void sum_rows(const SumRowsArgs& args) {
-  dispatch_float(args.x.dtype(), "sum_rows", [&]<class T>() {
-    const T* in = args.x.data<T>();
-    dispatch_pack<T>(args.x.size(1), aligned_to_16(in), [&]<int N>() {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const S* in = args.x.data<S>();
+    dispatch_pack<S>(args.x.size(1), aligned_to_16(in), [&]<int N>() {
       sum_over_rows<1, N>("sum_rows", args.x.device().index, args.x.size(0), args.x.size(1),
-                          SumRows<N, T>{in, args.x.size(1), args.y.mutable_data<T>()});
+                          SumRows<N, S>{in, args.x.size(1), args.y.mutable_data<S>()});
     });
   });
 }
 
 void sum_columns(const SumColumnsArgs& args) {
-  dispatch_float(args.x.dtype(), "sum_columns", [&]<class T>() {
-    const T* in = args.x.data<T>();
-    map_rows<T>("sum_columns", args.x.device().index, args.x.size(0), args.x.size(1), aligned_to_16(in),
-                SumColumns<T>{in, args.x.size(1), args.y.mutable_data<T>()});
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const S* in = args.x.data<S>();
+    map_rows<S>("sum_columns", args.x.device().index, args.x.size(0), args.x.size(1), aligned_to_16(in),
+                SumColumns<S>{in, args.x.size(1), args.y.mutable_data<S>()});
   });
 }
 
 void sum_all(const SumAllArgs& args) {
   const double scale = args.scale;
-  dispatch_float(args.x.dtype(), "sum_all", [&]<class T>() {
-    const T* in = args.x.data<T>();
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const S* in = args.x.data<S>();
     const int64_t n = args.x.numel();
-    const StoreScaled<T> finish{scale, args.y.mutable_data<T>()};
-    if (constexpr int kWidth = kVectorWidth<T>; aligned_to_16(in)) {
-      flat_sum<double>("sum_all", args.x.device().index, ceil_div(n, kWidth), Elements<kWidth, T>{in, n},
+    const StoreScaled<Wide<S>> finish{scale, args.y.mutable_data<Wide<S>>()};
+    if (constexpr int kWidth = kVectorWidth<S>; aligned_to_16(in)) {
+      flat_sum<double>("sum_all", args.x.device().index, ceil_div(n, kWidth), Elements<kWidth, S>{in, n},
                        finish);
     } else {
-      flat_sum<double>("sum_all", args.x.device().index, n, Elements<1, T>{in, n}, finish);
+      flat_sum<double>("sum_all", args.x.device().index, n, Elements<1, S>{in, n}, finish);
     }
   });
 }
 
 void argmax_columns(const ArgmaxColumnsArgs& args) {
-  dispatch_float(args.x.dtype(), "argmax_columns", [&]<class T>() {
-    const T* in = args.x.data<T>();
-    map_rows<T>("argmax_columns", args.x.device().index, args.x.size(0), args.x.size(1), aligned_to_16(in),
-                ArgmaxColumns<T>{in, args.x.size(1), args.y.mutable_data<int32_t>()});
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const S* in = args.x.data<S>();
+    map_rows<S>("argmax_columns", args.x.device().index, args.x.size(0), args.x.size(1), aligned_to_16(in),
+                ArgmaxColumns<S>{in, args.x.size(1), args.y.mutable_data<int32_t>()});
   });
 }
 

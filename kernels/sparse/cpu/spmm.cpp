@@ -118,7 +118,7 @@ struct Aggregation {
   int64_t width;
   EntryValues<Scalar<S>> values;
   const S* x;
-  const Scalar<S>* bias;
+  const S* bias;
   bool relu;
   bool far;
   bool stream;
@@ -164,7 +164,7 @@ template <class S, int B>
                                           Vector<S> (&sum)[B]) {
   if (g.bias != nullptr) {
     Vector<S> bias[B];
-    load_block<Scalar<S>, B>(g.bias + first, tail, bias);
+    load_block<S, B>(g.bias + first, tail, bias);
     for (int k = 0; k < B; ++k) sum[k] += bias[k];
   }
   if (g.relu)
@@ -291,7 +291,7 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
 void spmm(const SpmmArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
     Aggregation<S> g(args.a, args.x, args.y);
-    g.bias = args.bias ? args.bias.data<Scalar<S>>() : nullptr;
+    g.bias = args.bias ? args.bias.data<S>() : nullptr;
     g.relu = args.activation == Activation::relu;
     aggregate<false, S>(args.a.csr, g, nullptr, nullptr);
   });

@@ -25,7 +25,7 @@ void finish_in_place(const SpmmArgs& args) {
   arguments.y = args.y.mutable_data<S>();
   arguments.width = static_cast<int>(args.y.size(1));
   arguments.relu = args.activation == Activation::relu;
-  if (args.bias) arguments.bias = args.bias.data<Sum<S>>();
+  if (args.bias) arguments.bias = args.bias.data<S>();
   adj::cuda::launch("spmm",
                     {.device = args.y.device().index, .blocks = adj::cuda::blocks_for(args.y.numel(), 4)},
                     finish_rows<S>, arguments, args.y.numel());

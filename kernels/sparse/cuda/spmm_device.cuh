@@ -9,24 +9,7 @@ using adj::cuda::Pack;
 
 /// What is stored as S is summed as Sum<S>.
 template <class S>
-struct Summed {
-  using type = S;
-};
-template <>
-struct Summed<bfloat16> {
-  using type = float;
-};
-template <class S>
-using Sum = typename Summed<S>::type;
-
-__device__ __forceinline__ float widen(float v) { return v; }
-__device__ __forceinline__ double widen(double v) { return v; }
-__device__ __forceinline__ float widen(bfloat16 v) { return static_cast<float>(v); }
-
-template <class S>
-__device__ __forceinline__ S narrow(Sum<S> v) {
-  return static_cast<S>(v);
-}
+using Sum = Wide<S>;
 
 template <class S>
 struct SpmmArguments {
@@ -44,16 +27,16 @@ struct SpmmArguments {
   int first_feature;
   bool epilogue;  ///< bias or relu
   bool relu;
-  const Sum<S>* bias;  ///< null: none
-  const S* own;        ///< kDot: [rows, width]
-  Sum<S>* dw;          ///< kDot
-  bool add_to_dw;      ///< kDot: the first features are in dw already
+  const S* bias;   ///< null: none
+  const S* own;    ///< kDot: [rows, width]
+  Sum<S>* dw;      ///< kDot
+  bool add_to_dw;  ///< kDot: the first features are in dw already
 };
 
 /// relu(value + bias), or without either.
 template <class S>
 __device__ __forceinline__ Sum<S> finish(const SpmmArguments<S>& a, Sum<S> value, int feature) {
-  if (a.bias != nullptr) value += a.bias[feature];
+  if (a.bias != nullptr) value += widen(a.bias[feature]);
   return a.relu && value < Sum<S>(0) ? Sum<S>(0) : value;  // NaN stays
 }
 

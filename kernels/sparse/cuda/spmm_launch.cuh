@@ -106,7 +106,7 @@ void run_own_spmm(const SpmmVariant<S> (&variants)[N], const SpmmArgs& args) {
   arguments.partial = workspace.template mutable_data<Sum<S>>();
   arguments.relu = args.activation == Activation::relu;
   arguments.epilogue = args.bias || arguments.relu;
-  if (args.bias) arguments.bias = args.bias.template data<Sum<S>>();
+  if (args.bias) arguments.bias = args.bias.template data<S>();
 
   const auto run = [&](int index, int threads) {
     const SpmmVariant<S>& variant = variants[index];

@@ -1,0 +1,191 @@
+#include "../reference/plain.h"
+#include <adjoint/ops.h>
+
+using namespace adj;
+using namespace adj::test;
+
+// Ops over bfloat16 against the same ops in float64 from the same numbers: values and all gradients, to the
+// rounding of what is stored.
+
+namespace {
+
+constexpr double kRounding = 0x1p-8;
+
+using Op = std::function<Var(const std::vector<Var>&)>;
+
+/// Gradients of Σ w f(inputs), for fixed w that bfloat16 holds.
+struct Outcome {
+  Tensor value;
+  std::vector<Tensor> gradients;
+};
+
+Outcome outcome_of(const Op& f, const std::vector<Tensor>& inputs, DType dtype) {
+  std::vector<Var> leaves;
+  for (const Tensor& input : inputs) leaves.push_back(Var::parameter(input.to(dtype)));
+  const Var y = f(leaves);
+  Generator generator(7);
+  const Tensor weights = random_normal(y.shape(), 0.0, 1.0, generator, DType::f32, y.device());
+  y.backward(weights.to(DType::bf16).to(y.dtype()));
+  Outcome outcome{y.value(), {}};
+  for (const Var& leaf : leaves) outcome.gradients.push_back(leaf.grad());
+  return outcome;
+}
+
+/// `roundings`: how many stored intermediate results stand behind one another.
+void compare(const Op& f, const std::vector<Tensor>& inputs, int roundings = 1) {
+  std::vector<Tensor> rounded;
+  for (const Tensor& input : inputs) rounded.push_back(input.to(DType::bf16));
+  const Outcome narrow = outcome_of(f, rounded, DType::bf16), wide = outcome_of(f, rounded, DType::f64);
+  CHECK(close(narrow.value, wide.value, roundings * kRounding));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(narrow.gradients[i]);
+    CHECK(narrow.gradients[i].dtype() == DType::bf16);
+    CHECK(close(narrow.gradients[i], wide.gradients[i], roundings * kRounding));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("bfloat16: products and aggregations with their gradients") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(31, device);
+    const Tensor x = draw.off_zero({50, 16}), w = draw.normal({16, 9}), bias = draw.normal({9});
+    for (Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
+      CAPTURE(name_of(activation));
+      const int roundings = activation == Activation::gelu ? 2 : 1;
+      compare([&](const auto& v) { return linear(v[0], v[1], v[2], activation); }, {x, w, bias}, roundings);
+      compare([&](const auto& v) { return linear(v[0], v[1], {}, activation); }, {x, w}, roundings);
+    }
+    Draw matrices(31, device, DType::f32);
+    const SparseMatrix a = matrices.sparse(40, 50, 300), features = matrices.sparse(40, 16, 100);
+    compare([&](const auto& v) { return linear(Features(features), v[0], v[1]); }, {w, bias});
+    const Tensor shift = draw.normal({16});
+    for (Activation activation : {Activation::none, Activation::relu})
+      compare([&](const auto& v) { return spmm(a, v[0], v[1], activation); }, {x, shift});
+  }
+}
+
+TEST_CASE("bfloat16: edge weights and their gradients are float32") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(32, device);
+    const SparseMatrix a = draw.sparse(40, 50, 300);
+    const Tensor x = draw.normal({50, 24}).to(DType::bf16), w = draw.normal({300}).to(DType::f32);
+    const auto run = [&](DType features, DType weights) {
+      const Var in = Var::parameter(x.to(features)), edge = Var::parameter(w.to(weights));
+      const Var y = weighted_spmm(a.relation(), edge, in);
+      y.backward(Tensor::full(y.shape(), 0.5, y.dtype(), device));
+      return std::vector<Tensor>{y.value(), edge.grad(), in.grad()};
+    };
+    const auto narrow = run(DType::bf16, DType::f32), wide = run(DType::f64, DType::f64);
+    CHECK(narrow[1].dtype() == DType::f32);
+    CHECK(narrow[2].dtype() == DType::bf16);
+    CHECK(close(narrow[0], wide[0], kRounding));
+    CHECK(close(narrow[1], wide[1], 1e-5));
+    CHECK(close(narrow[2], wide[2], kRounding));
+  }
+}
+
+TEST_CASE("bfloat16: element-wise ops, gathers and sums with their gradients") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(33, device);
+    const Tensor x = draw.off_zero({33, 17}), y = draw.normal({33, 17}), bias = draw.normal({17});
+    const Tensor index = draw.ints(50, 0, 33);
+    for (Activation activation :
+         {Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
+      compare([&](const auto& v) { return activate(activation, v[0], 0.25f); }, {x});
+    compare([](const auto& v) { return v[0] + v[1]; }, {x, y});
+    compare([](const auto& v) { return v[0] - v[1]; }, {x, y});
+    compare([](const auto& v) { return v[0] * v[1]; }, {x, y});
+    compare([](const auto& v) { return 1.7 * v[0]; }, {x});
+    compare([](const auto& v) { return add_bias(v[0], v[1]); }, {x, bias});
+    compare(
+        [](const auto& v) {
+          Generator generator(3);
+          return dropout(v[0], 0.4f, true, generator);
+        },
+        {x});
+    compare([&](const auto& v) { return gather_rows(v[0], index); }, {x});
+    compare([](const auto& v) { return concat_columns({v[0], v[1]}); }, {x, y});
+    compare([](const auto& v) { return sum_rows(v[0]); }, {x});
+    compare([](const auto& v) { return sum_columns(v[0]); }, {x});
+    // Used twice: the gradients are added up.
+    compare([](const auto& v) { return v[0] * v[0] + v[0]; }, {x}, 3);
+  }
+}
+
+TEST_CASE("bfloat16: sums, means and losses are float32, their gradients bfloat16") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(34, device);
+    const Tensor x = draw.normal({60, 7}), target = draw.uniform({60, 7}, 0.0, 1.0);
+    const Tensor label = draw.ints(60, 0, 7), index = draw.distinct(20, 60);
+    const auto compare_loss = [&](const Op& f) {
+      const Outcome narrow = outcome_of(f, {x.to(DType::bf16)}, DType::bf16);
+      const Outcome wide = outcome_of(f, {x.to(DType::bf16)}, DType::f64);
+      CHECK(narrow.value.dtype() == DType::f32);
+      CHECK(close(narrow.value, wide.value, 1e-5));
+      CHECK(narrow.gradients[0].dtype() == DType::bf16);
+      double largest = 0.0;
+      for (double g : values(wide.gradients[0])) largest = std::max(largest, std::abs(g));
+      CHECK(close(narrow.gradients[0], wide.gradients[0], kRounding * largest));
+    };
+    compare_loss([](const auto& v) { return sum(v[0]); });
+    compare_loss([](const auto& v) { return mean(v[0]); });
+    compare_loss([&](const auto& v) { return cross_entropy(v[0], label, index); });
+    compare_loss(
+        [&](const auto& v) { return bce_with_logits(v[0], target.to(wide_dtype(v[0].dtype())), index); });
+    compare_loss([&](const auto& v) { return mse_loss(v[0], target.to(wide_dtype(v[0].dtype()))); });
+  }
+}
+
+TEST_CASE("bfloat16: normalisations with their gradients; running statistics are float32") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(35, device);
+    const Tensor x = draw.normal({64, 12}), gamma = draw.uniform({12}, 0.5, 1.5), beta = draw.normal({12});
+    RunningStatistics last;
+    for (bool training : {true, false})
+      for (float p : {0.0f, 0.3f}) {
+        const Op norm = [&](const std::vector<Var>& v) {
+          Generator generator(5);
+          const DType wide = wide_dtype(v[0].dtype());
+          last = {Tensor::zeros({12}, wide, device), Tensor::full({12}, 1.0, wide, device)};
+          return batch_norm(v[0], v[1], v[2], last, training, 1e-5, {Activation::relu, p}, generator);
+        };
+        if (training) {
+          compare(norm, {x, gamma, beta});
+        } else {
+          const NoGrad values_only;
+          const auto of = [&](DType dtype) {
+            const auto stored = [&](const Tensor& t) { return Var(t.to(DType::bf16).to(dtype)); };
+            return norm({stored(x), stored(gamma), stored(beta)}).value();
+          };
+          const Tensor exact = of(DType::f64);
+          CHECK(close(of(DType::bf16), exact, kRounding));
+          CHECK(last.mean.dtype() == DType::f32);
+        }
+      }
+    compare([](const auto& v) { return layer_norm(v[0], v[1], v[2]); }, {x, gamma, beta});
+    // The gradient is taken from the stored output, which was rounded once.
+    compare([](const auto& v) { return l2_normalize(v[0]); }, {x}, 2);
+  }
+}
+
+TEST_CASE("one op takes one dtype, and says so") {
+  const Tensor x = random_tensor({4, 3}), w = random_tensor({3, 2}, DType::bf16);
+  CHECK(error_of([&] { linear(Var(x), Var(w)); }) ==
+        "linear: inputs are [4, 3] float32 on cpu and [3, 2] bfloat16 on cpu, expected one dtype");
+  CHECK(mentions(error_of([&] { linear(Features(x), Var(w)); }), "expected one dtype"));
+  CHECK(linear(Features(x).to(DType::bf16), Var(w)).dtype() == DType::bf16);
+  const Var v = Var::parameter(x);
+  const Var y = record("mine", x.clone(), {v},
+                       [](const Tensor& dy, Gradients& out) { out.add(0, dy.to(DType::bf16)); });
+  CHECK(mentions(error_of([&] {
+                   y.backward(Tensor::full({4, 3}, 1.0));
+                 }),
+                 "backward: gradient [4, 3] bfloat16 on cpu for a value [4, 3] float32"));
+}
