@@ -1,13 +1,18 @@
 #pragma once
 
+#include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/kernels/loss/loss.h>
+#include <adjoint/kernels/loss/weighted_cross_entropy.h>
+
+#include <optional>
 
 namespace adj {
 
-// Means over the rows that `index` (int32 [K], distinct) selects, or over all rows without it. Scalars; of
-// bfloat16 logits in float32, as are the targets of bce_with_logits and mse_loss.
+// Means over the rows that `index` (int32 [K], distinct) selects. Easily missed: an absent index means every
+// row. Scalars; of bfloat16 logits in float32, as are the targets of bce_with_logits and mse_loss and the
+// weights of cross_entropy.
 
 namespace detail {
 
@@ -41,8 +46,48 @@ inline Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index 
       });
 }
 
-/// Binary cross-entropy with logits, x and target [N,T].
+/// The same where not all rows count alike.
+struct CrossEntropyOptions {
+  Tensor weight = {};                        ///< [C]: how much a row of each class counts; absent: 1
+  std::optional<int32_t> ignore_index = {};  ///< rows with this label do not count, as -1 where it means none
+};
+
+/// cross_entropy(x, y, train, {.weight = w, .ignore_index = -1}): Σ w_i loss_i / Σ w_i over the selected rows
+/// that are not ignored, as in PyTorch. Where there is none, or all weigh 0, the CPU throws; a GPU, which is
+/// not asked in the middle of a step, leaves the loss and its gradient 0.
+inline Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index,
+                         const CrossEntropyOptions& options) {
+  if (!options.weight && !options.ignore_index) return cross_entropy(x, label, index);
+  const int64_t ignored = options.ignore_index ? *options.ignore_index : kernels::kNothingIgnored;
+  const DType wide = wide_dtype(x.dtype());
+  Tensor loss = Tensor::empty({}, wide, x.device()), total = Tensor::empty({}, wide, x.device());
+  kernels::weighted_cross_entropy({.x = x.value(),
+                                   .label = label,
+                                   .index = index,
+                                   .weight = options.weight,
+                                   .ignored = ignored,
+                                   .total = total,
+                                   .loss = loss});
+  return record("cross_entropy", loss, {x},
+                [x = Saved(x.value()), label = Saved(label), index = Saved(index),
+                 weight = Saved(options.weight), ignored, total](Tensor dloss, Gradients& out) {
+                  Tensor dx = Tensor::empty_like(x.get());
+                  kernels::weighted_cross_entropy_backward({.x = x.get(),
+                                                            .label = label.get(),
+                                                            .index = index.get(),
+                                                            .weight = weight.get(),
+                                                            .ignored = ignored,
+                                                            .total = total,
+                                                            .dloss = dloss,
+                                                            .dx = dx});
+                  out.add(0, dx);
+                });
+}
+
+/// Binary cross-entropy with logits; x and target [N,T] or [N].
 inline Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& index = {}) {
+  if (x.shape().dims() == 1 && target.dims() == 1)
+    return bce_with_logits(reshape(x, {x.size(0), 1}), target.reshape({target.numel(), 1}), index);
   return detail::loss_of(
       "bce_with_logits", x, target, index,
       [&](Tensor& loss) {
@@ -53,8 +98,10 @@ inline Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& ind
       });
 }
 
-/// Squared error, x and target [N,T].
+/// Squared error; x and target [N,T] or [N].
 inline Var mse_loss(const Var& x, const Tensor& target, const Tensor& index = {}) {
+  if (x.shape().dims() == 1 && target.dims() == 1)
+    return mse_loss(reshape(x, {x.size(0), 1}), target.reshape({target.numel(), 1}), index);
   return detail::loss_of(
       "mse_loss", x, target, index,
       [&](Tensor& loss) { kernels::mse({.x = x.value(), .target = target, .index = index, .loss = loss}); },

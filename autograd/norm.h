@@ -36,8 +36,8 @@ inline Tensor wide_row_like(const Tensor& x, int dim) {
 }  // namespace detail
 
 /// epilogue(γ (x - μ) / sqrt(σ² + eps) + β) per column of x[N,F] (Ioffe & Szegedy 2015). Training takes μ, σ²
-/// from x and moves `running`; otherwise they are `running`'s and dropout is off. γ, β [F]. Saved: x and two
-/// rows.
+/// from x, which then has two rows or more, and moves `running`; otherwise they are `running`'s, constants of
+/// the backward pass, and dropout is off. γ, β [F]. Saved: x and two rows.
 inline Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistics& running,
                       bool training, double eps = 1e-5, const NormEpilogue& wanted = {},
                       Generator& generator = default_generator()) {
@@ -45,6 +45,8 @@ inline Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningSt
   ADJ_CHECK(x.shape().dims() == 2 && gamma.shape() == Shape{x.size(1)} && beta.shape() == gamma.shape(),
             "batch_norm: input {}, gamma {}, beta {}", x.shape().str(), gamma.shape().str(),
             beta.shape().str());
+  ADJ_CHECK(!training || x.size(0) > 1,
+            "batch_norm: input {} has no variance to train with, expected two rows or more", x.shape().str());
   kernels::Epilogue epilogue;
   epilogue.activation = wanted.activation;
   if (training && wanted.dropout > 0.0f) {
@@ -54,32 +56,21 @@ inline Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningSt
   }
   Tensor mean = detail::wide_row_like(x.value(), 1), rstd = detail::wide_row_like(x.value(), 1);
   Tensor y = Tensor::empty_like(x.value());
-  if (!training) {
+  if (training) {
+    kernels::batch_norm_statistics({.x = x.value(),
+                                    .eps = eps,
+                                    .momentum = running.momentum,
+                                    .mean = mean,
+                                    .rstd = rstd,
+                                    .running_mean = running.mean,
+                                    .running_var = running.variance});
+  } else {
     kernels::batch_norm_running({.running_mean = running.mean,
                                  .running_var = running.variance,
                                  .eps = eps,
                                  .mean = mean,
                                  .rstd = rstd});
-    kernels::batch_norm_apply({.x = x.value(),
-                               .mean = mean,
-                               .rstd = rstd,
-                               .gamma = gamma.value(),
-                               .beta = beta.value(),
-                               .epilogue = epilogue,
-                               .y = y});
-    return record("batch_norm", y, {x, gamma, beta}, [](const Tensor&, Gradients&) {
-      fail(
-          "batch_norm: its gradients are defined in training mode only, and this pass ran in evaluation "
-          "mode");
-    });
   }
-  kernels::batch_norm_statistics({.x = x.value(),
-                                  .eps = eps,
-                                  .momentum = running.momentum,
-                                  .mean = mean,
-                                  .rstd = rstd,
-                                  .running_mean = running.mean,
-                                  .running_var = running.variance});
   kernels::batch_norm_apply({.x = x.value(),
                              .mean = mean,
                              .rstd = rstd,
@@ -89,7 +80,7 @@ inline Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningSt
                              .y = y});
   return record("batch_norm", y, {x, gamma, beta},
                 [x = Saved(x.value()), mean, rstd, gamma = Saved(gamma.value()), beta = Saved(beta.value()),
-                 epilogue](Tensor dy, Gradients& out) {
+                 epilogue, training](Tensor dy, Gradients& out) {
                   Tensor dx = reuse(dy), dgamma = detail::row_like(dy, 1), dbeta = detail::row_like(dy, 1);
                   kernels::batch_norm_backward({.x = x.get(),
                                                 .mean = mean,
@@ -97,6 +88,7 @@ inline Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningSt
                                                 .gamma = gamma.get(),
                                                 .beta = beta.get(),
                                                 .epilogue = epilogue,
+                                                .of_batch = training,
                                                 .dy = dy,
                                                 .dx = dx,
                                                 .dgamma = dgamma,

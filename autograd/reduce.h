@@ -1,5 +1,7 @@
 #pragma once
 
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
@@ -9,10 +11,6 @@ namespace adj {
 
 namespace detail {
 
-inline Tensor ones(Shape shape, const Tensor& like) {
-  return Tensor::full(shape, 1.0, like.dtype(), like.device());
-}
-
 inline Var scaled_sum(const char* name, const Var& x, double factor) {
   Tensor y = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
   kernels::sum_all({.x = x.value(), .scale = factor, .y = y});
@@ -21,6 +19,16 @@ inline Var scaled_sum(const char* name, const Var& x, double factor) {
     kernels::multiply_scalar({.a = dx, .s = dy, .y = dx});
     out.add(0, dx);
   });
+}
+
+/// `shape` without dimension `dim`, or with extent 1 there.
+inline Shape reduced_shape(const Shape& shape, int dim, bool keepdim) {
+  if (keepdim) return with_extent(shape, dim, 1);
+  std::array<int64_t, Shape::kMaxDims> extents{};
+  size_t dims = 0;
+  for (int d = 0; d < shape.dims(); ++d)
+    if (d != dim) extents[dims++] = shape[d];
+  return Shape(std::span<const int64_t>(extents.data(), dims));
 }
 
 }  // namespace detail
@@ -33,26 +41,47 @@ inline Var mean(const Var& x) {
   return detail::scaled_sum("mean", x, 1.0 / static_cast<double>(x.value().numel()));
 }
 
-/// [F]: over the rows of x[N,F].
-inline Var sum_rows(const Var& x) {
-  Tensor y = Tensor::empty({x.size(1)}, x.dtype(), x.device());
-  kernels::sum_rows({.x = x.value(), .y = y});
-  return record("sum_rows", y, {x}, [shape = x.shape()](Tensor dy, Gradients& out) {
-    Tensor dx = Tensor::zeros(shape, dy.dtype(), dy.device());
-    kernels::add_bias({.x = dx, .bias = dy, .y = dx});
-    out.add(0, dx);
-  });
+/// Σ over dimension `dim` (negative counts from the end), which goes, or stays with extent 1 where `keepdim`:
+/// for x[N,F], sum(x, 0) is [F] and sum(x, 1) is [N].
+inline Var sum(const Var& x, int dim, bool keepdim = false) {
+  const Shape shape = x.shape();
+  const detail::AroundDim at("sum", shape, dim);
+  const Tensor y = detail::sum_middle(x.value(), at.outer, at.extent, at.inner);
+  return record("sum", y.reshape(detail::reduced_shape(shape, at.dim, keepdim)), {x},
+                [shape, at](Tensor dy, Gradients& out) {
+                  out.add(0, detail::expand_to(shape, dy.reshape(detail::with_extent(shape, at.dim, 1))));
+                });
 }
 
-/// [N]: over its columns.
-inline Var sum_columns(const Var& x) {
-  Tensor y = Tensor::empty({x.size(0)}, x.dtype(), x.device());
-  kernels::sum_columns({.x = x.value(), .y = y});
-  return record("sum_columns", y, {x}, [shape = x.shape()](Tensor dy, Gradients& out) {
-    Tensor dx = detail::ones(shape, dy);
-    kernels::scale_rows({.x = dx, .s = dy, .y = dx});
-    out.add(0, dx);
-  });
+/// Likewise the mean; the dimension has at least one element.
+inline Var mean(const Var& x, int dim, bool keepdim = false) {
+  const detail::AroundDim at("mean", x.shape(), dim);
+  ADJ_CHECK(at.extent > 0, "mean: no elements along dimension {} of {}", dim, x.shape().str());
+  return scale(sum(x, dim, keepdim), 1.0 / static_cast<double>(at.extent));
+}
+
+struct Maximum {
+  Var values;
+  Tensor indices;  ///< int32, of the values' shape: where along the dimension each was
+};
+
+/// The largest along dimension `dim`, ties to the smallest index, which alone takes the gradient. NaN counts
+/// as larger than all. The dimension has at least one element.
+inline Maximum max(const Var& x, int dim, bool keepdim = false) {
+  const Shape shape = x.shape();
+  const detail::AroundDim at("max", shape, dim);
+  ADJ_CHECK(at.extent > 0, "max: no elements along dimension {} of {}", dim, shape.str());
+  Tensor y = Tensor::empty({at.outer, at.inner}, x.dtype(), x.device());
+  Tensor winner = Tensor::empty({at.outer, at.inner}, DType::i32, x.device());
+  kernels::max_dim({.x = x.value().reshape({at.outer, at.extent, at.inner}), .y = y, .winner = winner});
+  const Shape reduced = detail::reduced_shape(shape, at.dim, keepdim);
+  Var values =
+      record("max", y.reshape(reduced), {x}, [shape, at, winner = Saved(winner)](Tensor dy, Gradients& out) {
+        Tensor dx = Tensor::empty({at.outer, at.extent, at.inner}, dy.dtype(), dy.device());
+        kernels::max_dim_backward({.winner = winner.get(), .dy = dy.reshape({at.outer, at.inner}), .dx = dx});
+        out.add(0, dx.reshape(shape));
+      });
+  return {values, winner.reshape(reduced)};
 }
 
 }  // namespace adj

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 namespace adj {
@@ -15,7 +16,9 @@ class Shape {
   static constexpr int kMaxDims = 4;
 
   Shape() = default;
-  Shape(std::initializer_list<int64_t> extents) {
+  Shape(std::initializer_list<int64_t> extents)
+      : Shape(std::span<const int64_t>(extents.begin(), extents.size())) {}
+  explicit Shape(std::span<const int64_t> extents) {
     ADJ_CHECK(extents.size() <= kMaxDims, "shape: at most {} dimensions, got {}", kMaxDims, extents.size());
     for (int64_t extent : extents) {
       ADJ_CHECK(extent >= 0, "shape: negative extent {}", extent);

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 // Functions without branches, so that loops over them become vector code. In float32 they are polynomials
 // (minimax fits, error against the exact value at most 2 units in the last place unless said otherwise); in
@@ -26,6 +27,14 @@ inline float fast_exp(float x) {
   const float power = std::bit_cast<float>((std::bit_cast<uint32_t>(shifted) << 23) + 0x3f800000u);
   const float y = (1.0f + reduced_expm1(r)) * power;
   return x < -87.3f ? 0.0f : y;
+}
+
+inline double any_exp(double x) { return std::exp(x); }
+/// e^x for any x: infinity where it is beyond float32.
+inline float any_exp(float x) {
+  const bool large = x > 80.0f;  // there x - 2 is exact
+  const float inside = (x > 90.0f ? 90.0f : x) - (large ? 2.0f : 0.0f);
+  return fast_exp(inside) * (large ? 7.38905610f : 1.0f);
 }
 
 inline double fast_expm1(double x) { return std::expm1(x); }
@@ -53,6 +62,17 @@ inline float fast_log(float x) {
   return x == x ? sum : x;
 }
 
+inline double any_log(double x) { return std::log(x); }
+/// log x for any x: -infinity at 0, NaN below.
+inline float any_log(float x) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const bool subnormal = x < 0x1p-126f;
+  const float y = fast_log(subnormal ? x * 0x1p24f : x) - (subnormal ? 16.6355323f : 0.0f);
+  const float edge = x == 0.0f ? -kInfinity : std::numeric_limits<float>::quiet_NaN();
+  const float positive = x == kInfinity ? x : y;
+  return x > 0.0f ? positive : edge;
+}
+
 inline double fast_log1p(double x) { return std::log1p(x); }
 /// log(1 + x) for x in [0, 1], by 2 artanh(x / (2 + x)).
 inline float fast_log1p(float x) {
@@ -60,6 +80,13 @@ inline float fast_log1p(float x) {
   const float z = s * s;
   const float series = 1.0f / 3 + z * (1.0f / 5 + z * (1.0f / 7 + z * (1.0f / 9 + z * (1.0f / 11 + z / 13))));
   return 2.0f * (s + s * z * series);
+}
+
+inline double fast_tanh(double x) { return std::tanh(x); }
+/// tanh x (at most 6 units), by e^(-2|x|) - 1, which small x does not cancel in.
+inline float fast_tanh(float x) {
+  const float t = fast_expm1(-2.0f * std::abs(x));
+  return std::copysign(t / (2.0f + t), x);
 }
 
 /// The normal distribution: Φ(x) and its density φ(x).

@@ -110,8 +110,8 @@ struct BatchNormApplyArgs {
 };
 ADJ_KERNEL(batch_norm_apply, BatchNormApplyArgs)
 
-/// Gradients of the two together (batch statistics): dgamma[F], dbeta[F], dx[N,F]; mean and rstd are wide.
-/// `dx` may be `dy`.
+/// Gradients: dgamma[F], dbeta[F], dx[N,F]; mean and rstd are wide. `dx` may be `dy`. `of_batch`: mean and
+/// rstd are x's own, and dx goes through them too; otherwise they are constants, and there may be no row.
 struct BatchNormBackwardArgs {
   const Tensor& x;
   const Tensor& mean;
@@ -119,6 +119,7 @@ struct BatchNormBackwardArgs {
   const Tensor& gamma;
   const Tensor& beta;
   Epilogue epilogue = {};
+  bool of_batch = true;
   const Tensor& dy;
   Tensor& dx;
   Tensor& dgamma;
@@ -128,7 +129,7 @@ struct BatchNormBackwardArgs {
   void check() const {
     constexpr std::string_view op = "batch_norm_backward";
     check_matrix(op, "x", x);
-    ADJ_CHECK(x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
+    ADJ_CHECK(!of_batch || x.size(0) >= 1, "{}: x is {}, expected at least one row", op, x.str());
     detail::check_of_columns(op, "mean", mean, x);
     detail::check_of_columns(op, "rstd", rstd, x);
     detail::check_per_column(op, "gamma", gamma, x);

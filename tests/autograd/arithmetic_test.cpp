@@ -1,12 +1,33 @@
 #include "../reference/plain.h"
 #include <adjoint/autograd/arithmetic.h>
 
+#include <limits>
+#include <tuple>
+
 using namespace adj;
 using namespace adj::test;
 
 namespace {
 
 const std::vector<Shape> kShapes{{}, {7}, {5, 3}, {2, 3, 4}, {0, 3}};
+
+/// x repeated to `shape`, element by element.
+Tensor repeated(const Tensor& x, const Shape& shape) {
+  const std::vector<double> in = values(x);
+  std::vector<double> out(static_cast<size_t>(shape.numel()));
+  for (size_t i = 0; i < out.size(); ++i) {
+    int64_t rest = static_cast<int64_t>(i), at = 0, stride = 1;
+    for (int d = 1; d <= shape.dims(); ++d) {
+      const int64_t place = rest % shape[-d];
+      rest /= shape[-d];
+      if (d > x.dims()) continue;
+      if (x.size(-d) != 1) at += place * stride;
+      stride *= x.size(-d);
+    }
+    out[i] = in[static_cast<size_t>(at)];
+  }
+  return Tensor::from(out, shape);
+}
 
 template <class F>
 std::vector<double> combined(const Tensor& a, const Tensor& b, F&& f) {
@@ -40,11 +61,73 @@ TEST_CASE("element-wise arithmetic equals plain loops") {
       }
 }
 
-TEST_CASE("add_bias equals plain loops") {
+TEST_CASE("operands of other shapes are broadcast") {
+  // Result, left, right: scalars, rows, columns, an outer product, stretched middles, nothing at all.
+  const std::vector<std::tuple<Shape, Shape, Shape>> cases{
+      {{9, 5}, {9, 5}, {}},           {{9, 5}, {}, {9, 5}},
+      {{9, 5}, {9, 5}, {1, 1}},       {{9, 5}, {9, 5}, {5}},
+      {{9, 5}, {1, 5}, {9, 5}},       {{9, 5}, {9, 5}, {9, 1}},
+      {{9, 5}, {9, 1}, {9, 5}},       {{9, 5}, {9, 1}, {5}},
+      {{33, 64}, {64}, {33, 64}},     {{33, 64}, {33, 64}, {33, 1}},
+      {{2, 3, 4}, {2, 3, 4}, {3, 1}}, {{2, 3, 4}, {2, 1, 4}, {3, 1}},
+      {{2, 1, 4}, {2, 1, 1}, {4}},    {{2, 3, 2, 5}, {2, 1, 2, 1}, {3, 1, 5}},
+      {{1, 5}, {5}, {1, 1}},          {{1}, {}, {1}},
+      {{0, 3}, {0, 3}, {3}},          {{0, 3}, {3}, {0, 1}},
+      {{3, 0}, {3, 0}, {3, 1}},       {{3, 0}, {}, {3, 0}}};
+  for (Device device : devices())
+    for (const auto& [result, left, right] : cases) {
+      CAPTURE(device.str());
+      CAPTURE(left.str());
+      CAPTURE(right.str());
+      Draw draw(11, device);
+      const Tensor a = draw.normal(left), b = draw.off_zero(right);
+      const Tensor wide_a = repeated(a, result), wide_b = repeated(b, result);
+      for (DType dtype : {DType::f32, DType::f64}) {
+        const double tolerance = dtype == DType::f64 ? 1e-14 : 1e-6;
+        const Var x = a.to(dtype), y = b.to(dtype);
+        CHECK((x + y).shape() == result);
+        CHECK(close((x + y).value(), combined(wide_a, wide_b, std::plus()), tolerance));
+        CHECK(close((x - y).value(), combined(wide_a, wide_b, std::minus()), tolerance));
+        CHECK(close((x * y).value(), combined(wide_a, wide_b, std::multiplies()), tolerance));
+        CHECK(close((x / y).value(), combined(wide_a, wide_b, std::divides()), tolerance));
+      }
+      if (result == Shape{33, 64}) continue;
+      check([](const auto& v) { return v[0] + v[1]; }, {a, b});
+      check([](const auto& v) { return v[0] - v[1]; }, {a, b});
+      check([](const auto& v) { return v[0] * v[1]; }, {a, b});
+      check([](const auto& v) { return v[0] / v[1]; }, {a, b});
+    }
+}
+
+TEST_CASE("numbers stand on either side") {
   for (Device device : devices()) {
-    Draw draw(11, device, DType::f32);
-    const Tensor x = draw.normal({9, 5}), bias = draw.normal({5});
-    CHECK(close(add_bias(x, bias).value(), plus_row(Dense(x), bias).data, 1e-6));
+    Draw draw(16, device);
+    const Tensor a = draw.off_zero({4, 3});
+    const auto held = [&](const auto& op) {
+      CHECK(close(op(Var(a)).value(), combined(a, a, [&](double x, double) { return op(x); }), 1e-14));
+      check([&](const auto& v) { return op(v[0]); }, {a});
+    };
+    held([](const auto& x) { return x + 2.5; });
+    held([](const auto& x) { return 2.5 + x; });
+    held([](const auto& x) { return x - 2.5; });
+    held([](const auto& x) { return 2.5 - x; });
+    held([](const auto& x) { return x * 2.5; });
+    held([](const auto& x) { return x / 2.5; });
+    held([](const auto& x) { return 2.5 / x; });
+    held([](const auto& x) { return -x; });
+  }
+}
+
+TEST_CASE("quotients are IEEE's") {
+  for (Device device : devices()) {
+    const auto list = [&](std::vector<float> v) { return Var(Tensor::from(v, device)); };
+    const float inf = std::numeric_limits<float>::infinity();
+    const auto y = values((list({1, -1, 0, inf, 1}) / list({0, 0, 0, inf, inf})).value());
+    CHECK(y[0] == inf);
+    CHECK(y[1] == -inf);
+    CHECK(std::isnan(y[2]));
+    CHECK(std::isnan(y[3]));
+    CHECK(y[4] == 0.0);
   }
 }
 
@@ -84,20 +167,13 @@ TEST_CASE("gradients where one operand is a constant") {
   }
 }
 
-TEST_CASE("gradients of add_bias") {
-  for (Device device : devices()) {
-    Draw draw(15, device);
-    check([](const auto& v) { return add_bias(v[0], v[1]); }, {draw.normal({5, 3}), draw.normal({3})});
-    check([](const auto& v) { return add_bias(v[0], v[1]); }, {draw.normal({1, 7}), draw.normal({7})});
-  }
-}
-
 TEST_CASE("element-wise arithmetic refuses shapes that differ, naming both") {
   const Var a = Tensor::zeros({2, 3}), b = Tensor::zeros({3, 2});
-  for (const std::string& message : {error_of([&] { add(a, b); }), error_of([&] { multiply(a, b); })}) {
+  for (const std::string& message : {error_of([&] { a + b; }), error_of([&] { a - b; }),
+                                     error_of([&] { a* b; }), error_of([&] { a / b; })}) {
     CHECK(mentions(message, "[2, 3]"));
     CHECK(mentions(message, "[3, 2]"));
   }
-  CHECK(mentions(error_of([&] { add_bias(a, Tensor::zeros({2})); }), "[2]"));
+  CHECK(mentions(error_of([&] { a + Var(Tensor::zeros({2})); }), "[2]"));
   CHECK_THROWS_AS(add(a, Tensor::zeros({2, 3}, DType::f64)), Error);
 }

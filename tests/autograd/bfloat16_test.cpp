@@ -101,17 +101,33 @@ TEST_CASE("bfloat16: element-wise ops, gathers and sums with their gradients") {
     compare([](const auto& v) { return v[0] - v[1]; }, {x, y});
     compare([](const auto& v) { return v[0] * v[1]; }, {x, y});
     compare([](const auto& v) { return 1.7 * v[0]; }, {x});
-    compare([](const auto& v) { return add_bias(v[0], v[1]); }, {x, bias});
+    compare([](const auto& v) { return v[0] + v[1]; }, {x, bias});
+    const Tensor column = draw.off_zero({33, 1}), number = draw.off_zero({});
+    for (const Tensor& other : {bias, column, number}) {
+      compare([](const auto& v) { return v[0] - v[1]; }, {x, other});
+      compare([](const auto& v) { return v[0] * v[1]; }, {x, other}, 2);
+    }
+    compare([](const auto& v) { return v[0] / v[1]; }, {x, draw.uniform({33, 1}, 1.0, 2.0)}, 4);
+    compare([](const auto& v) { return 2.0 - v[0]; }, {x});
+    compare([](const auto& v) { return exp(v[0]); }, {x}, 2);
+    compare([](const auto& v) { return sigmoid(v[0]); }, {x}, 2);
+    compare([](const auto& v) { return tanh(v[0]); }, {x}, 2);
+    compare([](const auto& v) { return softmax(v[0]); }, {x}, 2);
+    compare([](const auto& v) { return log_softmax(v[0]); }, {x}, 4);
+    compare([](const auto& v) { return max(v[0], 0).values; }, {x});
+    compare([](const auto& v) { return mean(v[0], 1, true); }, {x}, 2);
+    compare([](const auto& v) { return sum(reshape(v[0], {3, 11, 17}), 1); }, {x});
+    compare([](const auto& v) { return narrow(v[0], 1, 3, 5); }, {x});
     compare(
         [](const auto& v) {
           Generator generator(3);
           return dropout(v[0], 0.4f, true, generator);
         },
         {x});
-    compare([&](const auto& v) { return gather_rows(v[0], index); }, {x});
-    compare([](const auto& v) { return concat_columns({v[0], v[1]}); }, {x, y});
-    compare([](const auto& v) { return sum_rows(v[0]); }, {x});
-    compare([](const auto& v) { return sum_columns(v[0]); }, {x});
+    compare([&](const auto& v) { return index_select(v[0], index); }, {x});
+    compare([](const auto& v) { return cat({v[0], v[1]}, 1); }, {x, y});
+    compare([](const auto& v) { return sum(v[0], 0); }, {x});
+    compare([](const auto& v) { return sum(v[0], 1); }, {x});
     // Used twice: the gradients are added up.
     compare([](const auto& v) { return v[0] * v[0] + v[0]; }, {x}, 3);
   }

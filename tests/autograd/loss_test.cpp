@@ -121,6 +121,102 @@ TEST_CASE("losses of huge logits stay finite and right") {
   }
 }
 
+TEST_CASE("cross_entropy with weights and ignored labels is PyTorch's weighted mean") {
+  for (Device device : devices())
+    for (const Shape& shape : {Shape{13, 7}, Shape{501, 3}, Shape{40, 100}}) {
+      const int64_t n = shape[0], classes = shape[1];
+      Draw draw(83, device);
+      const Tensor x = draw.uniform(shape, -6.0, 6.0), weight = draw.uniform({classes}, 0.2, 3.0);
+      const Tensor label = draw.ints(n, -1, static_cast<int32_t>(classes));
+      const auto y = label.to_vector<int32_t>();
+      const std::vector<double> w = values(weight);
+      const Dense d(x);
+      for (const Tensor& index : {Tensor{}, draw.distinct((n + 1) / 2, n)})
+        for (bool weighted : {false, true}) {
+          CAPTURE(device.str());
+          CAPTURE(shape.str());
+          CAPTURE(index.str());
+          CAPTURE(weighted);
+          double sum = 0.0, total = 0.0;
+          for (int32_t i : rows_of(index, n)) {
+            const int32_t truth = y[static_cast<size_t>(i)];
+            if (truth == -1) continue;
+            const double by = weighted ? w[static_cast<size_t>(truth)] : 1.0;
+            double exps = 0.0;
+            for (int64_t c = 0; c < classes; ++c) exps += std::exp(d(i, c));
+            sum += by * (std::log(exps) - d(i, truth));
+            total += by;
+          }
+          const CrossEntropyOptions options{.weight = weighted ? weight : Tensor(), .ignore_index = -1};
+          CHECK(cross_entropy(x, label, index, options).item() ==
+                doctest::Approx(sum / total).epsilon(1e-12));
+          const CrossEntropyOptions single{.weight = weighted ? weight.to(DType::f32) : Tensor(),
+                                           .ignore_index = -1};
+          CHECK(cross_entropy(x.to(DType::f32), label, index, single).item() ==
+                doctest::Approx(sum / total).epsilon(1e-5));
+          if (n < 100 && classes < 10)
+            check([&](const auto& v) { return cross_entropy(v[0], label, index, options); }, {x});
+        }
+    }
+}
+
+TEST_CASE("weights alone, and ignoring a class that exists") {
+  for (Device device : devices()) {
+    Draw draw(84, device);
+    const Tensor x = draw.normal({6, 3}), weight = draw.uniform({3}, 0.2, 3.0), label = draw.ints(6, 0, 3);
+    check([&](const auto& v) { return cross_entropy(v[0], label, {}, {.weight = weight}); }, {x});
+    check([&](const auto& v) { return cross_entropy(v[0], label, {}, {.ignore_index = 1}); }, {x});
+    const Tensor ones = Tensor::full({3}, 1.0, DType::f64, device);
+    CHECK(cross_entropy(x, label, {}, {.weight = ones}).item() ==
+          doctest::Approx(cross_entropy(x, label).item()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("an ignored row has no part in the loss, whatever stands in it") {
+  for (Device device : devices()) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const Var x = Var::parameter(Tensor::from(std::vector<float>{nan, 1, 0, 0}, {2, 2}, device));
+    const Var loss =
+        cross_entropy(x, Tensor::from(std::vector<int32_t>{-1, 0}, device), {}, {.ignore_index = -1});
+    CHECK(loss.item() == doctest::Approx(std::log(2.0)));
+    loss.backward();
+    CHECK(close(x.grad(), std::vector<double>{0.0, 0.0, -0.5, 0.5}, 1e-6));
+  }
+}
+
+TEST_CASE("where every row is ignored the CPU says so and a GPU has loss and gradient 0") {
+  for (Device device : devices()) {
+    const Var x = Var::parameter(Tensor::full({2, 2}, 1.0, DType::f32, device));
+    const Tensor label = Tensor::full({2}, -1.0, DType::i32, device);
+    const auto loss = [&] { return cross_entropy(x, label, {}, {.ignore_index = -1}); };
+    if (device.is_cpu()) {
+      CHECK(mentions(error_of(loss), "every selected row of [2, 2]"));
+    } else {
+      const Var zero = loss();
+      CHECK(zero.item() == 0.0);
+      zero.backward();
+      CHECK(close(x.grad(), std::vector<double>(4, 0.0), 0.0));
+    }
+  }
+}
+
+TEST_CASE("bce_with_logits and mse_loss of one number a row") {
+  for (Device device : devices()) {
+    Draw draw(85, device);
+    const Tensor x = draw.normal({9}), target = draw.uniform({9}, 0.0, 1.0);
+    for (const Tensor& index : {Tensor{}, draw.distinct(4, 9)}) {
+      CHECK(bce_with_logits(x, target, index).item() ==
+            doctest::Approx(plain_mean(Dense(x), Dense(target), index, bce_of)).epsilon(1e-12));
+      CHECK(mse_loss(x, target, index).item() ==
+            doctest::Approx(plain_mean(Dense(x), Dense(target), index, square_of)).epsilon(1e-12));
+      check([&](const auto& v) { return bce_with_logits(v[0], target, index); }, {x});
+      check([&](const auto& v) { return mse_loss(v[0], target, index); }, {x});
+    }
+  }
+  CHECK_THROWS_AS(bce_with_logits(Tensor::zeros({4}), Tensor::zeros({5})), Error);
+  CHECK_THROWS_AS(bce_with_logits(Tensor::zeros({4}), Tensor::zeros({4, 1})), Error);
+}
+
 TEST_CASE("losses refuse what does not fit") {
   const Var x = Tensor::zeros({4, 3});
   const Tensor label = Tensor::zeros({4}, DType::i32), index = Tensor::empty({0}, DType::i32);
@@ -130,4 +226,8 @@ TEST_CASE("losses refuse what does not fit") {
   CHECK_THROWS_AS(bce_with_logits(x, Tensor::zeros({4, 2})), Error);
   CHECK_THROWS_AS(mse_loss(x, Tensor::zeros({3, 4})), Error);
   CHECK(mentions(error_of([&] { cross_entropy(x, Tensor::full({4}, 3.0, DType::i32)); }), "3"));
+  CHECK(mentions(error_of([&] { cross_entropy(x, label, {}, {.weight = Tensor::zeros({4})}); }), "[4]"));
+  CHECK(mentions(
+      error_of([&] { cross_entropy(x, Tensor::full({4}, 3.0, DType::i32), {}, {.ignore_index = -1}); }),
+      "label[0] is 3"));
 }

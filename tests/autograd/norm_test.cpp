@@ -76,14 +76,20 @@ TEST_CASE("batch norm in evaluation mode takes the running statistics and leaves
   }
 }
 
-TEST_CASE("batch norm of one row has the output beta and leaves finite statistics") {
+TEST_CASE("batch norm of one row is refused in training and computed in evaluation") {
   for (Device device : devices()) {
     Draw draw(72, device);
-    const Tensor beta = draw.normal({4});
+    const Tensor x = draw.normal({1, 4}), beta = draw.normal({4}),
+                 ones = Tensor::full({4}, 1.0, DType::f64, device);
     RunningStatistics running = fresh(4, device);
-    const Var y = batch_norm(draw.normal({1, 4}), draw.normal({4}), beta, running, true);
-    CHECK(close(y.value(), values(beta), 1e-12));
-    for (double v : values(running.variance)) CHECK(std::isfinite(v));
+    const Tensor before = running.mean.clone();
+    const std::string message = error_of([&] { batch_norm(x, ones, beta, running, true); });
+    CHECK(mentions(message, "batch_norm: input [1, 4]"));
+    CHECK(mentions(message, "two rows or more"));
+    CHECK(same_bits(running.mean, before));
+    std::vector<double> expected = values(x);
+    for (size_t i = 0; i < 4; ++i) expected[i] += values(beta)[i];
+    CHECK(close(batch_norm(x, ones, beta, running, false, 0.0).value(), expected, 1e-12));
   }
 }
 
@@ -131,12 +137,33 @@ TEST_CASE("a batch norm with epilogue is norm, relu and dropout in turn") {
   }
 }
 
-TEST_CASE("batch norm in evaluation mode has no backward pass and says so") {
-  Draw draw(75);
-  RunningStatistics running = fresh(3, {});
-  const Var x = Var::parameter(draw.normal({4, 3}));
-  const Var y = batch_norm(x, draw.normal({3}), draw.normal({3}), running, false);
-  CHECK(mentions(error_of([&] { y.backward(draw.normal({4, 3})); }), "evaluation mode"));
+TEST_CASE("gradients of batch norm in evaluation mode") {
+  for (Device device : devices())
+    for (Activation activation : {Activation::none, Activation::relu})
+      for (const Shape& shape : {Shape{9, 4}, Shape{1, 3}, Shape{3, 1}}) {
+        CAPTURE(device.str());
+        CAPTURE(name_of(activation));
+        CAPTURE(shape.str());
+        Draw draw(75, device);
+        const int64_t width = shape[1];
+        const RunningStatistics kept{draw.normal({width}), draw.uniform({width}, 0.5, 2.0), 0.1};
+        const auto f = [&](const std::vector<Var>& v) {
+          RunningStatistics running = kept;
+          return batch_norm(v[0], v[1], v[2], running, false, 1e-5, {activation, 0.5f});
+        };
+        check(f, {draw.normal(shape), draw.off_zero({width}), draw.off_zero({width})});
+      }
+}
+
+TEST_CASE("batch norm of no rows has no gradient but zeros in evaluation mode") {
+  for (Device device : devices()) {
+    RunningStatistics running = fresh(3, device);
+    const Var gamma = Var::parameter(Tensor::full({3}, 1.0, DType::f64, device));
+    const Var y = batch_norm(Tensor::empty({0, 3}, DType::f64, device), gamma,
+                             Tensor::zeros({3}, DType::f64, device), running, false);
+    y.backward(Tensor::empty({0, 3}, DType::f64, device));
+    CHECK(close(gamma.grad(), std::vector<double>(3, 0.0), 0.0));
+  }
 }
 
 TEST_CASE("layer norm and row-wise L2 norm equal plain loops") {

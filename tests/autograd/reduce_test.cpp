@@ -45,10 +45,10 @@ TEST_CASE("sums over rows and over columns equal plain loops") {
           by_column[static_cast<size_t>(j)] += d(i, j);
           by_row[static_cast<size_t>(i)] += d(i, j);
         }
-      CHECK(close(sum_rows(x).value(), by_column, 1e-12));
-      CHECK(close(sum_columns(x).value(), by_row, 1e-12));
-      CHECK(close(sum_rows(x.to(DType::f32)).value(), by_column, 1e-5));
-      CHECK(close(sum_columns(x.to(DType::f32)).value(), by_row, 1e-5));
+      CHECK(close(sum(x, 0).value(), by_column, 1e-12));
+      CHECK(close(sum(x, 1).value(), by_row, 1e-12));
+      CHECK(close(sum(x.to(DType::f32), 0).value(), by_column, 1e-5));
+      CHECK(close(sum(x.to(DType::f32), -1).value(), by_row, 1e-5));
     }
 }
 
@@ -61,8 +61,8 @@ TEST_CASE("gradients of reductions") {
       const std::vector<Tensor> x{draw.normal(shape)};
       check([](const auto& v) { return sum(v[0]); }, x);
       check([](const auto& v) { return mean(v[0]); }, x);
-      check([](const auto& v) { return sum_rows(v[0]); }, x);
-      check([](const auto& v) { return sum_columns(v[0]); }, x);
+      check([](const auto& v) { return sum(v[0], 0); }, x);
+      check([](const auto& v) { return sum(v[0], 1); }, x);
     }
 }
 
@@ -71,4 +71,66 @@ TEST_CASE("a sum in float32 has one gradient everywhere, of the input's type") {
   mean(x).backward();
   CHECK(x.grad().dtype() == DType::f32);
   CHECK(close(x.grad(), std::vector<double>(8, 0.125), 1e-7));
+}
+
+TEST_CASE("sum, mean and max over any dimension") {
+  for (Device device : devices())
+    for (const Shape& shape : {Shape{7}, Shape{5, 3}, Shape{4, 3, 5}, Shape{2, 3, 2, 3}}) {
+      Draw draw(33, device);
+      const Tensor x = draw.normal(shape);
+      const std::vector<double> in = values(x);
+      int64_t inner = 1;
+      for (int dim = shape.dims() - 1; dim >= 0; --dim) {
+        CAPTURE(device.str());
+        CAPTURE(shape.str());
+        CAPTURE(dim);
+        const int64_t n = shape[dim];
+        std::vector<double> sums(in.size() / static_cast<size_t>(n)), largest(sums.size());
+        std::vector<int32_t> where(sums.size());
+        for (size_t i = 0; i < sums.size(); ++i)
+          for (int64_t k = 0; k < n; ++k) {
+            const auto result = static_cast<int64_t>(i);
+            const double v = in[static_cast<size_t>((result / inner * n + k) * inner + result % inner)];
+            sums[i] += v;
+            if (k > 0 && v <= largest[i]) continue;
+            largest[i] = v;
+            where[i] = static_cast<int32_t>(k);
+          }
+        CHECK(close(sum(x, dim).value(), sums, 1e-14));
+        CHECK(sum(x, dim).shape().dims() == shape.dims() - 1);
+        CHECK(sum(x, dim, true).size(dim) == 1);
+        CHECK(sum(x, dim, true).shape().dims() == shape.dims());
+        CHECK(same_bits(sum(x, dim).value(), sum(x, dim - shape.dims()).value()));
+        const auto [values_of, indices] = max(x, dim);
+        CHECK(close(values_of.value(), largest, 0.0));
+        CHECK(indices.to_vector<int32_t>() == where);
+        CHECK(indices.shape() == sum(x, dim).shape());
+        for (double& s : sums) s /= static_cast<double>(n);
+        CHECK(close(mean(x, dim).value(), sums, 1e-14));
+        check([=](const auto& v) { return sum(v[0], dim); }, {x});
+        check([=](const auto& v) { return mean(v[0], dim, true); }, {x});
+        check([=](const auto& v) { return max(v[0], dim).values; }, {x});
+        check([=](const auto& v) { return v[0] / sum(v[0] * v[0] + 1.0, dim, true); }, {x});
+        inner *= n;
+      }
+    }
+}
+
+TEST_CASE("of equal largest elements the first takes the gradient") {
+  for (Device device : devices()) {
+    const Var x = Var::parameter(Tensor::from(std::vector<float>{1, 2, 2, 2, 1, 2}, {2, 3}, device));
+    sum(max(x, 1).values).backward();
+    CHECK(close(x.grad(), std::vector<double>{0, 1, 0, 1, 0, 0}, 0.0));
+    Var y = Var::parameter(x.value().clone());
+    sum(max(y, 0).values).backward();
+    CHECK(close(y.grad(), std::vector<double>{0, 1, 1, 1, 0, 0}, 0.0));
+  }
+}
+
+TEST_CASE("reductions over a dimension refuse what is not there") {
+  const Var x = Tensor::zeros({4, 0});
+  for (const std::string& message : {error_of([&] { sum(x, 2); }), error_of([&] { max(x, -3); }),
+                                     error_of([&] { max(x, 1); }), error_of([&] { mean(x, 1); })})
+    CHECK(mentions(message, "[4, 0]"));
+  CHECK(close(sum(x, 1).value(), std::vector<double>(4, 0.0), 0.0));
 }

@@ -122,7 +122,7 @@ TEST_CASE("changing a saved tensor in place is an error at backward that names t
     const Tensor label = draw.ints(4, 0, 3), index = draw.distinct(2, 4);
     CHECK(mentions(message([&] { return cross_entropy(x, label, index); }, label), "cross_entropy"));
     CHECK(mentions(message([&] { return cross_entropy(x, label, index); }, index), "cross_entropy"));
-    CHECK(mentions(message([&] { return gather_rows(x, index); }, index), "gather_rows"));
+    CHECK(mentions(message([&] { return index_select(x, index); }, index), "index_select"));
   }
 }
 

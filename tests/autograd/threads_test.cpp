@@ -29,13 +29,15 @@ TEST_CASE("ops give the same bits with 1, 2, 3, 5, 8 and 16 threads") {
   constexpr int64_t kRows = 20'001, kCols = 37;
   Draw draw(120, {}, DType::f32);
   const Tensor x = draw.normal({kRows, kCols}), other = draw.normal({kRows, kCols});
+  const Tensor column = draw.normal({kRows, 1}), stack = draw.normal({3 * kRows, kCols});
   const Tensor gamma = draw.normal({kCols}), beta = draw.normal({kCols});
   const SparseMatrix a = draw.sparse(kRows, kRows, 8 * kRows);
   const SparseMatrix wide = draw.sparse(kRows, 500, 9 * kRows);
   const Tensor w = draw.normal({500, kCols});
   const Tensor square = draw.normal({kCols, kCols});
   const Tensor label = draw.ints(kRows, 0, kCols), index = draw.distinct(kRows / 2, kRows);
-  const Tensor repeated = draw.ints(2 * kRows, 0, 300), seed = draw.normal({2 * kRows * kCols});
+  const Tensor repeated = draw.ints(2 * kRows, 0, 300), seed = draw.normal({3 * kRows * kCols});
+  const Tensor weight = draw.uniform({kCols}, 0.1, 2.0);
   const Tensor target = draw.uniform({kRows, kCols}, 0.0, 1.0);
   const auto norm = [&](const std::vector<Var>& v) {
     RunningStatistics running{Tensor::zeros({kCols}), Tensor::full({kCols}, 1.0), 0.1};
@@ -48,18 +50,37 @@ TEST_CASE("ops give the same bits with 1, 2, 3, 5, 8 and 16 threads") {
   };
   const std::vector<std::tuple<const char*, Op, std::vector<Tensor>>> ops{
       {"arithmetic", [](const auto& v) { return (v[0] - v[1]) * v[0] + 0.3 * v[1]; }, {x, other}},
-      {"add_bias", [](const auto& v) { return add_bias(v[0], v[1]); }, {x, beta}},
+      {"a row added", [](const auto& v) { return v[0] + v[1]; }, {x, beta}},
+      {"a row and a column",
+       [](const auto& v) { return v[0] * v[1] / (v[2] * v[2] + 1.0); },
+       {x, column, beta}},
+      {"a stretched middle",
+       [](const auto& v) {
+         return reshape(v[0], {-1, 37, 3}) * reshape(v[1], {37, 1});
+       },
+       {stack, beta}},
       {"gelu", [](const auto& v) { return gelu(v[0]); }, {x}},
       {"elu", [](const auto& v) { return elu(v[0]); }, {x}},
       {"dropout", drop, {x}},
       {"sum", [](const auto& v) { return sum(v[0]); }, {x}},
       {"mean", [](const auto& v) { return mean(v[0] * v[0]); }, {x}},
-      {"sum_rows", [](const auto& v) { return sum_rows(v[0]); }, {x}},
-      {"sum_columns", [](const auto& v) { return sum_columns(v[0]); }, {x}},
-      {"gather_rows", [&](const auto& v) { return gather_rows(v[0], repeated); }, {x}},
-      {"concat_columns",
+      {"sum over rows", [](const auto& v) { return sum(v[0], 0); }, {x}},
+      {"sum over columns", [](const auto& v) { return sum(v[0], 1); }, {x}},
+      {"sum over a middle",
        [](const auto& v) {
-         return concat_columns({v[0], v[1]});
+         return sum(reshape(v[0], {3, -1, 37}), 1);
+       },
+       {stack}},
+      {"max over rows", [](const auto& v) { return max(v[0], 0).values; }, {x}},
+      {"max over columns", [](const auto& v) { return max(v[0], 1).values; }, {x}},
+      {"sigmoid", [](const auto& v) { return sigmoid(v[0]); }, {x}},
+      {"softmax", [](const auto& v) { return softmax(v[0]); }, {x}},
+      {"log_softmax", [](const auto& v) { return log_softmax(v[0]); }, {x}},
+      {"narrow", [](const auto& v) { return narrow(v[0], 1, 3, 20); }, {x}},
+      {"index_select", [&](const auto& v) { return index_select(v[0], repeated); }, {x}},
+      {"cat",
+       [](const auto& v) {
+         return cat({v[0], v[1]}, 1);
        },
        {x, other}},
       {"spmm", [&](const auto& v) { return spmm(a, v[0], v[1], Activation::relu); }, {x, beta}},
@@ -75,6 +96,11 @@ TEST_CASE("ops give the same bits with 1, 2, 3, 5, 8 and 16 threads") {
       {"layer_norm", [](const auto& v) { return layer_norm(v[0], v[1], v[2]); }, {x, gamma, beta}},
       {"l2_normalize", [](const auto& v) { return l2_normalize(v[0]); }, {x}},
       {"cross_entropy", [&](const auto& v) { return cross_entropy(v[0], label, index); }, {x}},
+      {"weighted cross_entropy",
+       [&](const auto& v) {
+         return cross_entropy(v[0], label, index, {.weight = weight, .ignore_index = 3});
+       },
+       {x}},
       {"bce_with_logits", [&](const auto& v) { return bce_with_logits(v[0], target, index); }, {x}},
       {"mse_loss", [&](const auto& v) { return mse_loss(v[0], target); }, {x}},
   };

@@ -3,12 +3,16 @@
 #include "cases.h"
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/kernels/elementwise/broadcast.h>
 #include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/gather.h>
+#include <adjoint/kernels/index/slice.h>
 #include <adjoint/kernels/loss/loss.h>
 #include <adjoint/kernels/norm/norm.h>
 #include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/kernels/reduce/reduce_dim.h>
+#include <adjoint/kernels/reduce/softmax.h>
 #include <adjoint/kernels/update/optimizer.h>
 
 using namespace adj;
@@ -61,6 +65,58 @@ Tensor there(const Tensor& view, Device device) {
 }
 
 }  // namespace
+
+TEST_CASE("large: broadcasting") {
+  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
+    for (const Tensor& x : matrices(rows, width)) {
+      const Tensor row = random_tensor({width}), column = random_tensor({rows, 1});
+      agree(device, [&](Device d) {
+        const Tensor in = there(x, d);
+        std::vector<Tensor> y;
+        for (const Tensor& other : {row, column, column.rows(0, 1), x}) {
+          y.push_back(Tensor::empty({rows, width}, DType::f32, d));
+          kernels::binary({.op = Binary::multiply, .a = in, .b = other.to(d), .y = y.back()});
+          y.push_back(Tensor::empty({rows, width}, DType::f32, d));
+          kernels::binary({.op = Binary::subtract, .a = other.to(d), .b = in, .y = y.back()});
+        }
+        y.push_back(Tensor::empty({rows, width}, DType::f32, d));
+        kernels::expand({.x = column.to(d), .y = y.back()});
+        return y;
+      });
+    }
+  });
+}
+
+TEST_CASE("large: softmax and its logarithm, maxima, slices") {
+  on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {
+    for (const Tensor& x : matrices(rows, width))
+      agree(device, [&](Device d) {
+        const Tensor in = there(x, d);
+        std::vector<Tensor> y;
+        for (bool log : {false, true}) {
+          y.push_back(Tensor::empty({rows, width}, DType::f32, d));
+          kernels::softmax({.log = log, .x = in, .y = y.back()});
+          Tensor dx = Tensor::empty({rows, width}, DType::f32, d);
+          kernels::softmax_backward({.log = log, .y = y.back(), .dy = in, .dx = dx});
+          y.push_back(dx);
+        }
+        for (const Shape& shape : {Shape{1, rows, width}, Shape{rows, width, 1}}) {
+          const Shape left{shape[0], shape[2]};
+          Tensor most = Tensor::empty(left, DType::f32, d), winner = Tensor::empty(left, DType::i32, d);
+          kernels::max_dim({.x = in.reshape(shape), .y = most, .winner = winner});
+          y.insert(y.end(), {most, winner});
+        }
+        Tensor sum = Tensor::empty({1, width}, DType::f32, d);
+        kernels::sum_dim({.x = in.reshape({1, rows, width}), .y = sum});
+        Tensor slice = Tensor::empty({rows, width - width / 3}, DType::f32, d);
+        kernels::slice_columns({.x = in, .begin = width / 3, .y = slice});
+        Tensor back = Tensor::empty({rows, width}, DType::f32, d);
+        kernels::pad_columns({.x = slice, .begin = width / 3, .y = back});
+        y.insert(y.end(), {sum, slice, back});
+        return y;
+      });
+  });
+}
 
 TEST_CASE("large: reductions") {
   on_devices_and_shapes([](Device device, int64_t rows, int64_t width) {

@@ -1,6 +1,7 @@
 #include <adjoint/kernels/cpu/vector_math.h>
 
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -60,4 +61,23 @@ TEST_CASE("fast_normal in float32: the lower tail too") {
             [](double x) { return std::exp(-0.5 * x * x) / std::sqrt(2 * M_PI); }) < 4);
   CHECK(fast_normal(-kInfinity).cdf == 0.0f);
   CHECK(fast_normal(kInfinity).cdf == 1.0f);
+}
+
+TEST_CASE("any_exp, any_log and fast_tanh over all of float32") {
+  const auto exp = [](float x) { return any_exp(x); };
+  const auto log = [](float x) { return any_log(x); };
+  const auto tanh = [](float x) { return fast_tanh(x); };
+  CHECK(worst(-87, 88.7, exp, [](double x) { return std::exp(x); }) < 4);
+  CHECK(worst(0x1p-140, 0x1p-120, log, [](double x) { return std::log(x); }) < 3);
+  CHECK(worst(1.5, 1e30, log, [](double x) { return std::log(x); }) < 3);
+  CHECK(worst(-9, 9, tanh, [](double x) { return std::tanh(x); }) < 6);
+  CHECK(worst(-1e-3, 1e-3, tanh, [](double x) { return std::tanh(x); }) < 6);
+  CHECK(any_exp(89.0f) == kInfinity);
+  CHECK(any_exp(kInfinity) == kInfinity);
+  CHECK(any_log(0.0f) == -kInfinity);
+  CHECK(any_log(kInfinity) == kInfinity);
+  CHECK(std::isnan(any_log(-1.0f)));
+  CHECK(fast_tanh(-kInfinity) == -1.0f);
+  for (float y : {any_exp(std::nanf("")), any_log(std::nanf("")), fast_tanh(std::nanf(""))})
+    CHECK(std::isnan(y));
 }

@@ -1,4 +1,4 @@
-#include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/cuda/units.cuh>
 #include <adjoint/kernels/index/gather.h>
 
 #include <algorithm>
@@ -6,22 +6,7 @@
 
 namespace adj::kernels::cuda {
 
-// Rows are copied as bytes, in the widest units that the rows' widths and places allow, whatever the dtype.
-
 namespace {
-
-/// Calls f<Unit>() with the widest unit, 16 bytes at most, whose size divides every number or-ed into `all`.
-template <class F>
-void dispatch_unit(uint64_t all, F&& f) {
-  if (all % 16 == 0) return f.template operator()<uint4>();
-  if (all % 8 == 0) return f.template operator()<uint64_t>();
-  if (all % 4 == 0) return f.template operator()<uint32_t>();
-  if (all % 2 == 0) return f.template operator()<uint16_t>();
-  f.template operator()<uint8_t>();
-}
-
-uint64_t address(const Tensor& tensor) { return reinterpret_cast<uintptr_t>(tensor.raw_data()); }
-uint64_t row_bytes(const Tensor& tensor) { return bytes_of({tensor.size(1)}, tensor.dtype()); }
 
 template <class Unit, class Index>
 __global__ void __launch_bounds__(kBlockThreads)

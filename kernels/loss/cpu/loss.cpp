@@ -1,69 +1,10 @@
-#include <adjoint/kernels/cpu/index.h>
-#include <adjoint/kernels/cpu/loops.h>
-#include <adjoint/kernels/cpu/row_tile.h>
-#include <adjoint/kernels/cpu/vector_math.h>
+#include <adjoint/kernels/cpu/softmax_tile.h>
+#include <adjoint/kernels/loss/cpu/selection.h>
 #include <adjoint/kernels/loss/loss.h>
-
-#include <limits>
 
 namespace adj::kernels::cpu {
 
 namespace {
-
-/// The rows that a loss is taken over.
-struct Selection {
-  const int32_t* index;  // null: all rows
-  int64_t count;
-
-  int64_t row(int64_t k) const { return index != nullptr ? index[k] : k; }
-};
-
-Selection selection_of(std::string_view op, const Tensor& x, const Tensor& index) {
-  if (!index) return {nullptr, x.size(0)};
-  require_in_range(op, "index", index, x.size(0));
-  return {index.data<int32_t>(), index.numel()};
-}
-
-/// Zeros where no row is selected; nothing to do where all are.
-template <class S>
-void clear_unselected(const Selection& selection, int64_t n, S* dx) {
-  if (selection.index == nullptr) return;
-  parallel_for(n, kGrain, [=](int64_t begin, int64_t end) { std::fill(dx + begin, dx + end, S{}); });
-}
-
-int32_t checked_label(std::string_view op, const int32_t* label, int64_t row, int64_t classes) {
-  const int32_t c = label[row];
-  ADJ_CHECK(c >= 0 && c < classes, "{}: label[{}] is {}, expected [0, {})", op, row, c, classes);
-  return c;
-}
-
-/// Replaces a tile's logits by exp(x - largest of the row), and leaves those and their sums per row.
-template <class T>
-struct Softmax {
-  static constexpr int64_t kRows = RowTile<T>::kRows;
-  T largest[kRows];
-  T total[kRows];
-
-  template <bool kKeep>
-  void run(RowTile<T>& tile) {
-    std::fill_n(largest, kRows, -std::numeric_limits<T>::infinity());
-    std::fill_n(total, kRows, T{0});
-    for (int64_t c = 0; c < tile.width(); ++c) {
-      const T* x = tile.column(c);
-#pragma omp simd
-      for (int64_t l = 0; l < kRows; ++l) largest[l] = x[l] > largest[l] ? x[l] : largest[l];
-    }
-    for (int64_t c = 0; c < tile.width(); ++c) {
-      T* x = tile.column(c);
-#pragma omp simd
-      for (int64_t l = 0; l < kRows; ++l) {
-        const T e = fast_exp(x[l] - largest[l]);
-        total[l] += e;
-        if constexpr (kKeep) x[l] = e;
-      }
-    }
-  }
-};
 
 /// The two losses that are sums over elements, by their term and its derivative.
 struct Bce {
@@ -157,7 +98,7 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
     const auto row_of = [=](int64_t k) { return selection.row(k); };
     const auto terms = [=](int64_t begin, int64_t end) {
       RowTile<T> tile(classes);
-      Softmax<T> softmax;
+      SoftmaxTile<T> softmax;
       double sum = 0.0;
       for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
         tile.load(in, row);
@@ -191,7 +132,7 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
     const auto row_of = [=](int64_t k) { return selection.row(k); };
     parallel_for(selection.count, row_grain(classes, kCostlyGrain), [=](int64_t begin, int64_t end) {
       RowTile<T> tile(classes);
-      Softmax<T> softmax;
+      SoftmaxTile<T> softmax;
       for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
         tile.load(in, row);
         softmax.template run<true>(tile);

@@ -1,4 +1,5 @@
-#include <adjoint/kernels/cuda/rows.cuh>
+#include <adjoint/kernels/cuda/softmax.cuh>
+#include <adjoint/kernels/loss/cuda/selection.cuh>
 #include <adjoint/kernels/loss/loss.h>
 
 #include <limits>
@@ -7,50 +8,12 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// The rows that a loss is taken over.
-struct Selection {
-  const int32_t* index;  // null: all rows
-  int64_t count;
-
-  __device__ int64_t row(int64_t k) const { return index != nullptr ? index[k] : k; }
-};
-
-Selection selection_of(const Tensor& x, const Tensor& index) {
-  if (!index) return {nullptr, x.size(0)};
-  return {index.data<int32_t>(), index.numel()};
-}
-
-template <class T>
-struct Zero {
-  __device__ T operator()() const { return T{0}; }
-};
-
-/// Zeros where no row is selected; nothing to do where all are. By a kernel, for the next one can overlap
-/// with it.
-template <class S>
-void clear_unselected(const char* name, const Selection& selection, Tensor& dx) {
-  if (selection.index != nullptr)
-    map(name, dx.device().index, dx.numel(), Zero<Wide<S>>{}, dx.mutable_data<S>());
-}
-
 template <class T>
 struct StoreMean {
   double count;
   T* loss;
   __device__ void operator()(double sum) const { *loss = static_cast<T>(sum / count); }
 };
-
-/// max and Σ exp(x - max) of a row, on every lane of its group.
-template <class S, int N, int kLanes, int kHeld, class T = Wide<S>>
-__device__ __forceinline__ void soft_maximum(const RowView<S, N, kLanes, kHeld>& view, T& largest, T& total) {
-  T mine = -std::numeric_limits<T>::infinity();
-  view.each([&](int64_t, const Pack<T, N>& pack) {
-#pragma unroll
-    for (int k = 0; k < N; ++k) mine = pack[k] > mine ? pack[k] : mine;
-  });
-  largest = largest_of_lanes<kLanes>(mine);
-  total = view.sum([most = largest](int64_t, T value) { return exp(value - most); });
-}
 
 template <int N, int kLanes, int kHeld, class S>
 __global__ void __launch_bounds__(kBlockThreads)

@@ -6,6 +6,7 @@
 #include <adjoint/kernels/norm/norm.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace adj::kernels::cpu {
@@ -226,7 +227,8 @@ void batch_norm_apply(const BatchNormApplyArgs& args) {
 }
 
 // With g the gradient before the epilogue and x̂ = (x - mean) rstd: dbeta = Σ g, dgamma = Σ g x̂ and
-// dx = gamma rstd (g - dbeta / N - x̂ dgamma / N).
+// dx = gamma rstd (g - dbeta / N - x̂ dgamma / N). Statistics that do not depend on these N rows are those of
+// infinitely many.
 void batch_norm_backward(const BatchNormBackwardArgs& args) {
   const Epilogue epilogue = args.epilogue;
   const int64_t rows = args.x.size(0), width = args.x.size(1);
@@ -263,7 +265,8 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
         fold(along, width, period, both + width);
       });
       S *to_gamma = args.dgamma.mutable_data<S>(), *to_beta = args.dbeta.mutable_data<S>();
-      const T *r = args.rstd.data<T>(), count = static_cast<T>(rows);
+      const T* r = args.rstd.data<T>();
+      const T count = args.of_batch ? static_cast<T>(rows) : std::numeric_limits<T>::infinity();
       std::vector<T> repeated(static_cast<size_t>(2 * period));
       T *mean_g = repeated.data(), *mean_gx = mean_g + period;
       for (int64_t f = 0; f < width; ++f) {

@@ -6,6 +6,7 @@
 #include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
 #include <adjoint/kernels/norm/norm.h>
 
+#include <limits>
 #include <type_traits>
 
 namespace adj::kernels::cuda {
@@ -156,7 +157,8 @@ struct BackwardSums : Affine<N, kRelu, kDropout, S> {
   }
 };
 
-// dx = gamma rstd (g - dbeta / rows - x̂ dgamma / rows) with x̂ = (x - mean) rstd.
+// dx = gamma rstd (g - dbeta / rows - x̂ dgamma / rows) with x̂ = (x - mean) rstd. Statistics that do not
+// depend on these rows are those of infinitely many.
 template <int N, bool kRelu, bool kDropout, class S>
 struct Backward : Affine<N, kRelu, kDropout, S> {
   using Base = Affine<N, kRelu, kDropout, S>;
@@ -278,6 +280,7 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
   const int64_t rows = args.x.size(0), width = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
+    const T count = args.of_batch ? static_cast<T>(rows) : std::numeric_limits<T>::infinity();
     const S* gradient = args.dy.data<S>();
     S *out = args.dx.mutable_data<S>(), *to_gamma = args.dgamma.mutable_data<S>(),
       *to_beta = args.dbeta.mutable_data<S>();
@@ -300,7 +303,7 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
           BackwardSums<N, kRelu, kDropout, S>{common, gradient, to_gamma, to_beta, gamma_sum, beta_sum});
       map_columns<N>(
           "batch_norm_backward", device, rows, width,
-          Backward<N, kRelu, kDropout, S>{common, gradient, gamma_sum, beta_sum, out, static_cast<T>(rows)});
+          Backward<N, kRelu, kDropout, S>{common, gradient, gamma_sum, beta_sum, out, count});
     });
   });
 }

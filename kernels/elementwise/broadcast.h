@@ -1,0 +1,140 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace adj {
+
+enum class Binary : uint8_t { add, subtract, multiply, divide };
+
+namespace kernels {
+
+/// a op b for one pair of elements, on either device.
+template <Binary B>
+struct BinaryFunction {
+  template <class W>
+  ADJ_HOST_DEVICE W operator()(W a, W b) const {
+    if constexpr (B == Binary::add) return a + b;
+    if constexpr (B == Binary::subtract) return a - b;
+    if constexpr (B == Binary::multiply) return a * b;
+    return a / b;
+  }
+};
+
+/// Calls `f.template operator()<B>()` with B = `binary`.
+template <class F>
+void dispatch_binary(Binary binary, F&& f) {
+  switch (binary) {
+    case Binary::add:
+      return f.template operator()<Binary::add>();
+    case Binary::subtract:
+      return f.template operator()<Binary::subtract>();
+    case Binary::multiply:
+      return f.template operator()<Binary::multiply>();
+    case Binary::divide:
+      return f.template operator()<Binary::divide>();
+  }
+}
+
+/// Extent of `shape` in dimension `d` counted from the last (0 is the last); 1 where it has no such
+/// dimension.
+inline int64_t extent_from_last(const Shape& shape, int d) {
+  return d < shape.dims() ? shape[shape.dims() - 1 - d] : 1;
+}
+
+/// The shape in which operands meet: aligned at the last dimension, an extent of 1 or one that is missing
+/// stretches to the other's. Throws naming `op` and both shapes.
+inline Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b) {
+  const int dims = std::max(a.dims(), b.dims());
+  std::array<int64_t, Shape::kMaxDims> extents{};
+  for (int d = 0; d < dims; ++d) {
+    const int64_t left = extent_from_last(a, d), right = extent_from_last(b, d);
+    ADJ_CHECK(left == right || left == 1 || right == 1,
+              "{}: shapes {} and {} do not fit: expected equal extents, or 1, from the last dimension on", op,
+              a.str(), b.str());
+    extents[static_cast<size_t>(dims - 1 - d)] = left == 1 ? right : left;
+  }
+  return Shape(std::span<const int64_t>(extents.data(), static_cast<size_t>(dims)));
+}
+
+/// How two operands lie against a result: the result's dimensions, neighbours joined where both operands run
+/// through them alike, so that two equal shapes are one long row, and a matrix with a column two dimensions.
+struct BroadcastLayout {
+  static constexpr int kDims = Shape::kMaxDims, kLast = kDims - 1;
+  int64_t extent[kDims] = {1, 1, 1, 1};  ///< slowest first; those not needed stand before the others
+  int64_t stride[2][kDims] = {};         ///< of the operands, in elements; 0 in a dimension that is stretched
+
+  BroadcastLayout(const Shape& y, const Shape& a, const Shape& b) {
+    const Shape* const operands[2] = {&a, &b};
+    int64_t natural[2] = {1, 1};
+    int slot = kDims;
+    for (int d = 0; d < y.dims(); ++d) {
+      const int64_t n = extent_from_last(y, d);
+      if (n == 1) continue;
+      int64_t step[2];
+      bool joins = slot < kDims;
+      for (int k = 0; k < 2; ++k) {
+        step[k] = extent_from_last(*operands[k], d) == 1 ? 0 : natural[k];
+        natural[k] *= extent_from_last(*operands[k], d);
+        joins = joins && step[k] == stride[k][slot] * extent[slot];
+      }
+      if (joins) {
+        extent[slot] *= n;
+      } else {
+        extent[--slot] = n;
+        for (int k = 0; k < 2; ++k) stride[k][slot] = step[k];
+      }
+    }
+    if (slot == kDims) stride[0][kLast] = stride[1][kLast] = 1;
+  }
+
+  int64_t columns() const { return extent[kLast]; }
+  int64_t numel() const { return extent[0] * extent[1] * extent[2] * extent[3]; }
+  bool is_flat() const { return columns() == numel(); }
+
+  /// Where row `row` (of all dimensions but the last) begins in the operands.
+  ADJ_HOST_DEVICE void begin_of(int64_t row, int64_t& a, int64_t& b) const {
+    a = b = 0;
+    for (int d = kLast - 1; row > 0; --d) {
+      const int64_t rest = row / extent[d], at = row - rest * extent[d];
+      a += at * stride[0][d];
+      b += at * stride[1][d];
+      row = rest;
+    }
+  }
+};
+
+/// y = a op b where y has the shape in which a and b meet (broadcast_shape). `y` may be an operand of its
+/// shape. Division by 0 is IEEE's.
+struct BinaryArgs {
+  Binary op;
+  const Tensor& a;
+  const Tensor& b;
+  Tensor& y;
+
+  Device device() const { return y.device(); }
+  void check() const {
+    check_float("binary", "a", a);
+    check_tensor("binary", "b", b, b.shape(), a.dtype(), a.device());
+    check_tensor("binary", "y", y, broadcast_shape("binary", a.shape(), b.shape()), a.dtype(), a.device());
+  }
+};
+ADJ_KERNEL(binary, BinaryArgs)
+
+/// y = x, repeated along the dimensions in which x has extent 1 or which it lacks.
+struct ExpandArgs {
+  const Tensor& x;
+  Tensor& y;
+
+  Device device() const { return y.device(); }
+  void check() const {
+    check_float("expand", "x", x);
+    check_tensor("expand", "y", y, broadcast_shape("expand", x.shape(), y.shape()), x.dtype(), x.device());
+  }
+};
+ADJ_KERNEL(expand, ExpandArgs)
+
+}  // namespace kernels
+}  // namespace adj

@@ -1,0 +1,59 @@
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/cpu/vector_math.h>
+#include <adjoint/kernels/elementwise/unary.h>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+template <Unary U, class W>
+inline W function_of(W x) {
+  if constexpr (U == Unary::exp) {
+    return any_exp(x);
+  } else if constexpr (U == Unary::log) {
+    return any_log(x);
+  } else if constexpr (U == Unary::sqrt) {
+    return std::sqrt(x);
+  } else if constexpr (U == Unary::sigmoid) {
+    const W e = fast_exp(-std::abs(x));
+    return (x < W{0} ? e : W{1}) / (W{1} + e);
+  } else if constexpr (U == Unary::tanh) {
+    return fast_tanh(x);
+  } else {
+    return W{1} / x;
+  }
+}
+
+}  // namespace
+
+void unary(const UnaryArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class T>() {
+    const T* in = args.x.data<T>();
+    T* out = args.y.mutable_data<T>();
+    dispatch_unary(args.function, [&]<Unary U>() {
+      map(
+          args.x.numel(), out, [=](int64_t i) { return function_of<U>(widen(in[i])); }, kCostlyGrain);
+    });
+  });
+}
+
+void unary_backward(const UnaryBackwardArgs& args) {
+  dispatch_features(args.saved.dtype(), [&]<class T>() {
+    const T *saved = args.saved.data<T>(), *grad = args.dy.data<T>();
+    T* out = args.dx.mutable_data<T>();
+    dispatch_unary(args.function, [&]<Unary U>() {
+      const UnarySlope<U> slope;
+      map(args.saved.numel(), out, [=](int64_t i) { return widen(grad[i]) * slope(widen(saved[i])); });
+    });
+  });
+}
+
+void affine(const AffineArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class T>() {
+    const T* in = args.x.data<T>();
+    const auto scale = static_cast<Wide<T>>(args.scale), shift = static_cast<Wide<T>>(args.shift);
+    map(args.x.numel(), args.y.mutable_data<T>(), [=](int64_t i) { return scale * widen(in[i]) + shift; });
+  });
+}
+
+}  // namespace adj::kernels::cpu

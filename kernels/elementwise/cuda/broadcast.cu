@@ -1,0 +1,116 @@
+// Broadcasting reads each operand as often as it is repeated, from the cache after the first time, and writes
+// y once: bytes moved are those of y and of the operands as they are stored.
+#include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/elementwise/broadcast.h>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+/// One operand, the other being one element, read on the device.
+template <class T, class F, bool kScalarFirst>
+struct OfOne {
+  F f;
+  const T* scalar;
+  __device__ Wide<T> operator()(Wide<T> x) const {
+    return kScalarFirst ? f(widen(*scalar), x) : f(x, widen(*scalar));
+  }
+};
+
+struct First {
+  template <class W>
+  __device__ W operator()(W a, W) const {
+    return a;
+  }
+};
+
+template <class T>
+struct Constant {
+  const T* value;
+  __device__ Wide<T> operator()() const { return widen(*value); }
+};
+
+template <int N, class T>
+__device__ __forceinline__ Pack<Wide<T>, N> load_or_repeat(const T* row, int64_t column, bool moves) {
+  if (moves) return load_wide<N>(row + column);
+  Pack<Wide<T>, N> pack;
+#pragma unroll
+  for (int k = 0; k < N; ++k) pack[k] = widen(*row);
+  return pack;
+}
+
+// N divides the columns, so a pack lies in one row. Index is unsigned int where the packs can be counted in
+// it: its division is several times cheaper.
+template <int N, class Index, class T, class F>
+__global__ void __launch_bounds__(kBlockThreads)
+    broadcast_kernel(Index packs, Index packs_per_row, const __grid_constant__ BroadcastLayout layout, F f,
+                     const T* a, const T* b, T* y) {
+  begin_overlapping();
+  const bool moves_a = layout.stride[0][BroadcastLayout::kLast] != 0;
+  const bool moves_b = layout.stride[1][BroadcastLayout::kLast] != 0;
+  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
+  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < packs; i += step) {
+    const Index row = i / packs_per_row;
+    const int64_t column = static_cast<int64_t>(i - row * packs_per_row) * N;
+    int64_t in_a, in_b;
+    layout.begin_of(static_cast<int64_t>(row), in_a, in_b);
+    const Pack<Wide<T>, N> left = load_or_repeat<N>(a + in_a, column, moves_a);
+    const Pack<Wide<T>, N> right = load_or_repeat<N>(b + in_b, column, moves_b);
+    store_narrow<N>(y + static_cast<int64_t>(i) * N, map_pack<T, N>(f, left, right));
+  }
+}
+
+template <class T, class F>
+void along_rows(const char* name, int device, const BroadcastLayout& layout, const F& f, const T* a,
+                const T* b, T* y) {
+  constexpr int kWidth = kVectorWidth<T>;
+  const int64_t n = layout.numel(), columns = layout.columns();
+  if (n == 0) return;
+  const auto go = [&]<int N, class Index>() {
+    launch(name, {.device = device, .blocks = blocks_for(n / N), .overlaps = true},
+           broadcast_kernel<N, Index, T, F>, static_cast<Index>(n / N), static_cast<Index>(columns / N),
+           layout, f, a, b, y);
+  };
+  // The stride over the grid is added to an index below n: 2^31 leaves room for it.
+  const bool narrow_index = n < (int64_t{1} << 31);
+  if (aligned_to_16(a, b, static_cast<const T*>(y)) && columns % kWidth == 0) {
+    narrow_index ? go.template operator()<kWidth, uint32_t>() : go.template operator()<kWidth, int64_t>();
+  } else {
+    narrow_index ? go.template operator()<1, uint32_t>() : go.template operator()<1, int64_t>();
+  }
+}
+
+}  // namespace
+
+void binary(const BinaryArgs& args) {
+  const BroadcastLayout layout(args.y.shape(), args.a.shape(), args.b.shape());
+  const int device = args.y.device().index;
+  const bool moves_a = layout.stride[0][BroadcastLayout::kLast] != 0;
+  const bool moves_b = layout.stride[1][BroadcastLayout::kLast] != 0;
+  dispatch_features(args.y.dtype(), [&]<class T>() {
+    const T *a = args.a.data<T>(), *b = args.b.data<T>();
+    T* y = args.y.mutable_data<T>();
+    dispatch_binary(args.op, [&]<Binary B>() {
+      using F = BinaryFunction<B>;
+      const int64_t n = layout.numel();
+      if (!layout.is_flat()) return along_rows("binary", device, layout, F{}, a, b, y);
+      if (moves_a && moves_b) return map("binary", device, n, F{}, y, a, b);
+      moves_a ? map("binary", device, n, OfOne<T, F, false>{{}, b}, y, a)
+              : map("binary", device, n, OfOne<T, F, true>{{}, a}, y, b);
+    });
+  });
+}
+
+void expand(const ExpandArgs& args) {
+  const BroadcastLayout layout(args.y.shape(), args.x.shape(), args.x.shape());
+  const int device = args.y.device().index;
+  dispatch_features(args.y.dtype(), [&]<class T>() {
+    const T* x = args.x.data<T>();
+    T* y = args.y.mutable_data<T>();
+    if (layout.is_flat() && layout.stride[0][BroadcastLayout::kLast] == 0)
+      return map("expand", device, layout.numel(), Constant<T>{x}, y);
+    along_rows("expand", device, layout, First{}, x, x, y);
+  });
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,67 @@
+// One pass: x read and y written forward; dy and what was saved read and dx written backward.
+#include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/elementwise/unary.h>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+template <Unary U, class W>
+struct Function {
+  __device__ W operator()(W x) const {
+    if constexpr (U == Unary::exp) {
+      return exp(x);
+    } else if constexpr (U == Unary::log) {
+      return log(x);
+    } else if constexpr (U == Unary::sqrt) {
+      return sqrt(x);
+    } else if constexpr (U == Unary::sigmoid) {
+      const W e = exp(-fabs(x));
+      return (x < W{0} ? e : W{1}) / (W{1} + e);
+    } else if constexpr (U == Unary::tanh) {
+      return tanh(x);
+    } else {
+      return W{1} / x;
+    }
+  }
+};
+
+template <Unary U, class W>
+struct Backward {
+  __device__ W operator()(W saved, W dy) const { return dy * UnarySlope<U>()(saved); }
+};
+
+template <class W>
+struct Affine {
+  W scale, shift;
+  __device__ W operator()(W x) const { return scale * x + shift; }
+};
+
+}  // namespace
+
+void unary(const UnaryArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class T>() {
+    dispatch_unary(args.function, [&]<Unary U>() {
+      map("unary", args.x.device().index, args.x.numel(), Function<U, Wide<T>>{}, args.y.mutable_data<T>(),
+          args.x.data<T>());
+    });
+  });
+}
+
+void unary_backward(const UnaryBackwardArgs& args) {
+  dispatch_features(args.saved.dtype(), [&]<class T>() {
+    dispatch_unary(args.function, [&]<Unary U>() {
+      map("unary_backward", args.saved.device().index, args.saved.numel(), Backward<U, Wide<T>>{},
+          args.dx.mutable_data<T>(), args.saved.data<T>(), args.dy.data<T>());
+    });
+  });
+}
+
+void affine(const AffineArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class T>() {
+    const Affine<Wide<T>> f{static_cast<Wide<T>>(args.scale), static_cast<Wide<T>>(args.shift)};
+    map("affine", args.x.device().index, args.x.numel(), f, args.y.mutable_data<T>(), args.x.data<T>());
+  });
+}
+
+}  // namespace adj::kernels::cuda

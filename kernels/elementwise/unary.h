@@ -1,0 +1,95 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+namespace adj {
+
+enum class Unary : uint8_t { exp, log, sqrt, sigmoid, tanh, reciprocal };
+
+/// Which of its input and output a function's derivative is told from. The output wherever it can be: the op
+/// that follows keeps it anyway, and no exponential is taken again. Only log's output does not tell (1 / x).
+constexpr bool saves_input(Unary function) { return function == Unary::log; }
+
+namespace kernels {
+
+/// Calls `f.template operator()<U>()` with U = `function`.
+template <class F>
+void dispatch_unary(Unary function, F&& f) {
+  switch (function) {
+    case Unary::exp:
+      return f.template operator()<Unary::exp>();
+    case Unary::log:
+      return f.template operator()<Unary::log>();
+    case Unary::sqrt:
+      return f.template operator()<Unary::sqrt>();
+    case Unary::sigmoid:
+      return f.template operator()<Unary::sigmoid>();
+    case Unary::tanh:
+      return f.template operator()<Unary::tanh>();
+    case Unary::reciprocal:
+      return f.template operator()<Unary::reciprocal>();
+  }
+}
+
+/// The derivative, from what saves_input() says.
+template <Unary U>
+struct UnarySlope {
+  template <class W>
+  ADJ_HOST_DEVICE W operator()(W saved) const {
+    if constexpr (U == Unary::exp) return saved;
+    if constexpr (U == Unary::log) return W{1} / saved;
+    if constexpr (U == Unary::sqrt) return W{0.5} / saved;
+    if constexpr (U == Unary::sigmoid) return saved * (W{1} - saved);
+    if constexpr (U == Unary::tanh) return W{1} - saved * saved;
+    return -saved * saved;
+  }
+};
+
+/// y = f(x), any shape: exp, log, sqrt, 1 / (1 + e^-x), tanh, 1 / x, with IEEE's infinities and NaNs. `y` may
+/// be `x`.
+struct UnaryArgs {
+  Unary function;
+  const Tensor& x;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_float("unary", "x", x);
+    check_like("unary", "y", y, x);
+  }
+};
+ADJ_KERNEL(unary, UnaryArgs)
+
+/// dx = dy * f'; `saved` is x where saves_input(function), else y. `dx` may be `dy`.
+struct UnaryBackwardArgs {
+  Unary function;
+  const Tensor& saved;
+  const Tensor& dy;
+  Tensor& dx;
+
+  Device device() const { return saved.device(); }
+  void check() const {
+    check_float("unary_backward", "saved", saved);
+    check_like("unary_backward", "dy", dy, saved);
+    check_like("unary_backward", "dx", dx, saved);
+  }
+};
+ADJ_KERNEL(unary_backward, UnaryBackwardArgs)
+
+/// y = scale * x + shift, any shape. `y` may be `x`.
+struct AffineArgs {
+  double scale = 1.0;
+  double shift = 0.0;
+  const Tensor& x;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_float("affine", "x", x);
+    check_like("affine", "y", y, x);
+  }
+};
+ADJ_KERNEL(affine, AffineArgs)
+
+}  // namespace kernels
+}  // namespace adj

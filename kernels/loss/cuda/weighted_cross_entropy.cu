@@ -1,0 +1,154 @@
+// As softmax_cross_entropy: the logits are read once, here and in the backward pass, which takes the softmax
+// again. The weights are summed in a launch before, which reads labels alone; their sum is all that is saved.
+#include <adjoint/kernels/cuda/softmax.cuh>
+#include <adjoint/kernels/loss/cuda/selection.cuh>
+#include <adjoint/kernels/loss/weighted_cross_entropy.h>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+/// The label of a row and how often the row counts.
+template <class W>
+struct Labels {
+  const int32_t* label;
+  const W* weight;  // null: 1
+  int64_t classes, ignored;
+
+  __device__ bool ignores(int64_t row) const { return label[row] == ignored; }
+  __device__ bool valid(int64_t row) const { return label[row] >= 0 && label[row] < classes; }
+  /// 0 where the row is ignored. A label that is out of range shows in the loss, and touches no memory that
+  /// is not ours.
+  __device__ W weight_of(int64_t row) const {
+    if (ignores(row)) return W{0};
+    if (!valid(row)) return std::numeric_limits<W>::quiet_NaN();
+    return weight != nullptr ? weight[label[row]] : W{1};
+  }
+};
+
+template <class W, class Args>
+Labels<W> labels_of(const Args& args) {
+  return {args.label.template data<int32_t>(), args.weight ? args.weight.template data<W>() : nullptr,
+          args.x.size(1), args.ignored};
+}
+
+template <class W>
+struct Weights {
+  Selection selection;
+  Labels<W> labels;
+  __device__ double operator()(int64_t k) const {
+    return static_cast<double>(labels.weight_of(selection.row(k)));
+  }
+};
+
+template <class W>
+struct StoreSum {
+  W* to;
+  __device__ void operator()(double sum) const { *to = static_cast<W>(sum); }
+};
+
+template <class W>
+struct StoreMean {
+  const W* total;
+  W* loss;
+  __device__ void operator()(double sum) const {
+    *loss = *total == W{0} ? W{0} : static_cast<W>(sum / static_cast<double>(*total));
+  }
+};
+
+template <int N, int kLanes, int kHeld, class T>
+__global__ void __launch_bounds__(kBlockThreads)
+    weighted_cross_entropy_kernel(Selection selection, const T* x, int64_t width, Labels<Wide<T>> labels,
+                                  StoreMean<Wide<T>> finish, double* partial, unsigned* counter) {
+  begin_overlapping();
+  using W = Wide<T>;
+  constexpr int kGroups = kBlockThreads / kLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
+  const int64_t step = int64_t{gridDim.x} * kGroups;
+  double sum = 0.0;
+  for (int64_t first = int64_t{blockIdx.x} * kGroups; first < selection.count; first += step) {
+    const int64_t row = first + group < selection.count ? selection.row(first + group) : -1;
+    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    W largest, total;
+    soft_maximum(view, largest, total);
+    if (row >= 0 && lane == 0 && !labels.ignores(row)) {
+      const W logit = labels.valid(row) ? widen(x[row * width + labels.label[row]]) : W{0};
+      sum += static_cast<double>(labels.weight_of(row) * (log(total) + (largest - logit)));
+    }
+  }
+  finish_grid_sum(sum, finish, partial, counter);
+}
+
+// dx = (softmax(x) - onehot(label)) w dloss / total.
+template <class T>
+struct WeightedBackward {
+  Selection selection;
+  const T* x;
+  int64_t width;
+  Labels<Wide<T>> labels;
+  const Wide<T>*total, *dloss;
+  T* dx;
+
+  template <int N, int kLanes, int kHeld>
+  __device__ void row(int64_t k, int lane) const {
+    using W = Wide<T>;
+    const int64_t row = k < 0 ? k : selection.row(k);
+    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    W largest, sum;
+    soft_maximum(view, largest, sum);
+    if (row < 0) return;
+    const bool nothing = labels.ignores(row) || *total == W{0};
+    const W share = nothing ? W{0} : labels.weight_of(row) * (*dloss / *total), factor = share / sum;
+    const int64_t truth = labels.label[row];
+    view.each([&](int64_t column, Pack<W, N> pack) {
+#pragma unroll
+      for (int j = 0; j < N; ++j) {
+        const W d = exp(pack[j] - largest) * factor - (column + j == truth ? share : W{0});
+        pack[j] = nothing ? W{0} : d;
+      }
+      store_narrow<N>(dx + row * width + column, pack);
+    });
+  }
+};
+
+}  // namespace
+
+void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
+  const Selection selection = selection_of(args.x, args.index);
+  const int device = args.x.device().index;
+  dispatch_features(args.x.dtype(), [&]<class T>() {
+    using W = Wide<T>;
+    const T* in = args.x.data<T>();
+    const Labels<W> labels = labels_of<W>(args);
+    W* total = args.total.mutable_data<W>();
+    flat_sum<double>("weighted_cross_entropy", device, selection.count, Weights<W>{selection, labels},
+                     StoreSum<W>{total});
+    dispatch_row<T>(args.x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
+      const unsigned blocks = blocks_for_sum(device, selection.count, kBlockThreads / kLanes);
+      Tensor partial = partials(device, blocks);
+      launch("weighted_cross_entropy", {.device = device, .blocks = blocks, .overlaps = true},
+             weighted_cross_entropy_kernel<N, kLanes, kHeld, T>, selection, in, args.x.size(1), labels,
+             StoreMean<W>{total, args.loss.mutable_data<W>()}, partial.mutable_data<double>(),
+             arrival_counters(device));
+    });
+  });
+}
+
+void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& args) {
+  const Selection selection = selection_of(args.x, args.index);
+  dispatch_features(args.x.dtype(), [&]<class T>() {
+    using W = Wide<T>;
+    clear_unselected<T>("weighted_cross_entropy_backward", selection, args.dx);
+    const WeightedBackward<T> body{selection,
+                                   args.x.data<T>(),
+                                   args.x.size(1),
+                                   labels_of<W>(args),
+                                   args.total.data<W>(),
+                                   args.dloss.data<W>(),
+                                   args.dx.mutable_data<T>()};
+    map_rows<T>("weighted_cross_entropy_backward", args.x.device().index, selection.count, args.x.size(1),
+                aligned_to_16(body.x, body.dx), body);
+  });
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <adjoint/kernels/loss/loss.h>
+
+#include <limits>
+
+namespace adj::kernels {
+
+/// No label is this one.
+inline constexpr int64_t kNothingIgnored = std::numeric_limits<int64_t>::min();
+
+namespace detail {
+
+inline void check_weighted(std::string_view op, const Tensor& x, const Tensor& label, const Tensor& index,
+                           const Tensor& weight, const Tensor& total) {
+  check_labels(op, x, label, index);
+  const DType wide = wide_dtype(x.dtype());
+  if (weight) check_tensor(op, "weight", weight, {x.size(1)}, wide, x.device());
+  check_scalar(op, "total", total, wide, x.device());
+}
+
+}  // namespace detail
+
+/// softmax_cross_entropy in which row i counts weight[label[i]] times (once without `weight` [C], wide) and
+/// not at all where label[i] is `ignored`: loss = Σ w_i (log Σ_c exp x[i,c] - x[i, label[i]]) / Σ w_i. total
+/// = Σ w_i is kept for the backward pass. Where it is 0 the CPU throws; a GPU, which is not asked, leaves the
+/// loss 0 and a gradient of zeros.
+struct WeightedCrossEntropyArgs {
+  const Tensor& x;
+  const Tensor& label;
+  const Tensor& index = kAbsent;
+  const Tensor& weight = kAbsent;
+  int64_t ignored = kNothingIgnored;
+  Tensor& total;
+  Tensor& loss;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "weighted_cross_entropy";
+    detail::check_weighted(op, x, label, index, weight, total);
+    check_scalar(op, "loss", loss, wide_dtype(x.dtype()), x.device());
+  }
+};
+ADJ_KERNEL(weighted_cross_entropy, WeightedCrossEntropyArgs)
+
+struct WeightedCrossEntropyBackwardArgs {
+  const Tensor& x;
+  const Tensor& label;
+  const Tensor& index = kAbsent;
+  const Tensor& weight = kAbsent;
+  int64_t ignored = kNothingIgnored;
+  const Tensor& total;
+  const Tensor& dloss;
+  Tensor& dx;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "weighted_cross_entropy_backward";
+    detail::check_weighted(op, x, label, index, weight, total);
+    check_scalar(op, "dloss", dloss, wide_dtype(x.dtype()), x.device());
+    check_like(op, "dx", dx, x);
+  }
+};
+ADJ_KERNEL(weighted_cross_entropy_backward, WeightedCrossEntropyBackwardArgs)
+
+}  // namespace adj::kernels

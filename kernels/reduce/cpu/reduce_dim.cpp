@@ -1,0 +1,166 @@
+// The middle dimension is cut into chunks whose partial results are merged in order. Vector code runs over
+// the last dimension; a maximum over the last takes sixteen rows at once instead.
+#include <adjoint/kernels/cpu/row_tile.h>
+#include <adjoint/kernels/reduce/reduce_dim.h>
+
+#include <functional>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+/// The middle dimension cut into chunks, under every outer index.
+struct Chunks {
+  int64_t outer, n, inner, grain, count;
+
+  explicit Chunks(const Tensor& x)
+      : outer(x.size(0)),
+        n(x.size(1)),
+        inner(x.size(2)),
+        grain(reduction_grain(inner)),
+        count(std::max<int64_t>(1, ceil_div(n, grain))) {}
+
+  /// Calls f(item, begin, end) for each, with item = outer index * count + chunk.
+  template <class F>
+  void each(F f) const {
+    const int64_t elements = std::min(n, grain) * inner;
+    parallel_for(outer * count, row_grain(elements), [=, this](int64_t first, int64_t last) {
+      for (int64_t item = first; item < last; ++item) {
+        const int64_t from = item % count * grain;
+        f(item, from, std::min(n, from + grain));
+      }
+    });
+  }
+};
+
+/// Does `value` take the place of `best`? NaN does, and keeps it.
+template <class W>
+inline bool beats(W value, W best) {
+  return value > best || (value != value && best == best);
+}
+
+template <class T>
+void max_of_rows(const T* in, int64_t rows, int64_t width, T* y, int32_t* winner) {
+  using W = Wide<T>;
+  constexpr int64_t kRows = RowTile<W>::kRows;
+  parallel_for(rows, row_grain(width), [=](int64_t begin, int64_t end) {
+    RowTile<W> tile(width);
+    for_row_tiles(begin, end, std::identity(), [&](const auto& row, int64_t count) {
+      tile.load(in, row);
+      W best[kRows];
+      int32_t where[kRows] = {};
+      std::copy_n(tile.column(0), kRows, best);
+      for (int64_t c = 1; c < width; ++c) {
+        const W* column = tile.column(c);
+#pragma omp simd
+        for (int64_t l = 0; l < kRows; ++l) {
+          const bool wins = beats(column[l], best[l]);
+          where[l] = wins ? static_cast<int32_t>(c) : where[l];
+          best[l] = wins ? column[l] : best[l];
+        }
+      }
+      std::copy_n(where, count, winner + row[0]);
+      for (int64_t l = 0; l < count; ++l) y[row[0] + l] = narrow<T>(best[l]);
+    });
+  });
+}
+
+/// Each chunk leaves its winners; then the best of them.
+template <class T>
+void max_of_columns(const Tensor& x, T* y, int32_t* winner) {
+  const Chunks chunks(x);
+  const int64_t inner = chunks.inner, n = chunks.n;
+  const T* in = x.data<T>();
+  Tensor scratch = Tensor::empty({chunks.outer * chunks.count, inner}, DType::i32);
+  int32_t* partial = scratch.mutable_data<int32_t>();
+  chunks.each([=](int64_t item, int64_t begin, int64_t end) {
+    const T* slab = in + item / chunks.count * n * inner;
+    int32_t* where = partial + item * inner;
+    std::vector<Wide<T>> largest(static_cast<size_t>(inner));
+    Wide<T>* best = largest.data();
+    std::fill_n(where, inner, static_cast<int32_t>(begin));
+    for (int64_t f = 0; f < inner; ++f) best[f] = widen(slab[begin * inner + f]);
+    for (int64_t k = begin + 1; k < end; ++k) {
+      const T* row = slab + k * inner;
+#pragma omp simd
+      for (int64_t f = 0; f < inner; ++f) {
+        const Wide<T> value = widen(row[f]);
+        const bool wins = beats(value, best[f]);
+        where[f] = wins ? static_cast<int32_t>(k) : where[f];
+        best[f] = wins ? value : best[f];
+      }
+    }
+  });
+  parallel_for(chunks.outer * inner, kGrain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t outer = i / inner, f = i - outer * inner;
+      const auto value_of = [=](int32_t k) { return in[(outer * n + k) * inner + f]; };
+      const int32_t* candidate = partial + outer * chunks.count * inner + f;
+      int32_t best = *candidate;
+      for (int64_t c = 1; c < chunks.count; ++c) {
+        const int32_t other = candidate[c * inner];
+        if (beats(widen(value_of(other)), widen(value_of(best)))) best = other;
+      }
+      winner[i] = best;
+      y[i] = value_of(best);
+    }
+  });
+}
+
+}  // namespace
+
+void sum_dim(const SumDimArgs& args) {
+  const Chunks chunks(args.x);
+  const int64_t inner = chunks.inner, n = chunks.n;
+  dispatch_features(args.x.dtype(), [&]<class T>() {
+    const T* in = args.x.data<T>();
+    T* out = args.y.mutable_data<T>();
+    Tensor scratch = Tensor::empty({chunks.outer * chunks.count, inner}, DType::f64);
+    double* partial = scratch.mutable_data<double>();
+    chunks.each([=](int64_t item, int64_t begin, int64_t end) {
+      const T* slab = in + item / chunks.count * n * inner;
+      double* sum = partial + item * inner;
+      std::fill_n(sum, inner, 0.0);
+      for (int64_t k = begin; k < end; ++k) {
+        const T* row = slab + k * inner;
+#pragma omp simd
+        for (int64_t f = 0; f < inner; ++f) sum[f] += static_cast<double>(widen(row[f]));
+      }
+    });
+    parallel_for(chunks.outer * inner, kGrain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t outer = i / inner, f = i - outer * inner;
+        double sum = 0.0;
+        for (int64_t c = 0; c < chunks.count; ++c) sum += partial[(outer * chunks.count + c) * inner + f];
+        out[i] = narrow<T>(static_cast<Wide<T>>(sum));
+      }
+    });
+  });
+}
+
+void max_dim(const MaxDimArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class T>() {
+    T* y = args.y.mutable_data<T>();
+    int32_t* winner = args.winner.mutable_data<int32_t>();
+    args.x.size(2) == 1 ? max_of_rows(args.x.data<T>(), args.x.size(0), args.x.size(1), y, winner)
+                        : max_of_columns(args.x, y, winner);
+  });
+}
+
+void max_dim_backward(const MaxDimBackwardArgs& args) {
+  const int64_t n = args.dx.size(1), inner = args.dx.size(2);
+  dispatch_features(args.dx.dtype(), [&]<class T>() {
+    const T* grad = args.dy.data<T>();
+    const int32_t* winner = args.winner.data<int32_t>();
+    T* out = args.dx.mutable_data<T>();
+    map(args.dx.numel(), out, [](int64_t) { return Wide<T>{}; });
+    parallel_for(args.dy.numel(), kGrain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t outer = i / inner, f = i - outer * inner;
+        out[(outer * n + winner[i]) * inner + f] = grad[i];
+      }
+    });
+  });
+}
+
+}  // namespace adj::kernels::cpu

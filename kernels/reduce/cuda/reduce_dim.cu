@@ -1,0 +1,225 @@
+// A thread takes one segment of the middle dimension for one place in the others, so that neighbours read
+// neighbours; where there are several segments, a second launch merges them in their order. How many there
+// are depends on the shape alone. A maximum over the last dimension gives each row to a group of lanes
+// instead. x is read once. Of a maximum the winners are saved: dx is zeroed and written at them, x is not
+// needed.
+#include <adjoint/kernels/cuda/rows.cuh>
+#include <adjoint/kernels/reduce/reduce_dim.h>
+
+#include <limits>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+struct Segments {
+  int64_t outer, n, inner, count;
+
+  explicit Segments(const Tensor& x) : outer(x.size(0)), n(x.size(1)), inner(x.size(2)) {
+    constexpr int64_t kThreads = int64_t{1} << 17;  // enough to fill a GPU
+    constexpr int64_t kLeast = 64;                  // elements that are worth a thread
+    const int64_t wanted = ceil_div(kThreads, std::max<int64_t>(1, outer * inner));
+    count = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, n / kLeast));
+  }
+  int64_t items() const { return outer * count * inner; }
+};
+
+/// What item i covers: elements first + k inner, k in [begin, end).
+struct Segment {
+  int64_t first, begin, end;
+
+  __device__ Segment(const Segments& all, int64_t i) {
+    const int64_t row = i / all.inner, outer = row / all.count, s = row - outer * all.count;
+    first = outer * all.n * all.inner + (i - row * all.inner);
+    begin = all.n * s / all.count;
+    end = all.n * (s + 1) / all.count;
+  }
+};
+
+/// Place of result i's first segment among the items; the others follow `inner` apart.
+__device__ __forceinline__ int64_t first_item(const Segments& all, int64_t i) {
+  const int64_t outer = i / all.inner;
+  return outer * all.count * all.inner + (i - outer * all.inner);
+}
+
+template <class Out, class T>
+__global__ void __launch_bounds__(kBlockThreads) sum_segments_kernel(Segments all, const T* x, Out* sums) {
+  begin_overlapping();
+  const int64_t items = all.outer * all.count * all.inner, step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
+    const Segment segment(all, i);
+    double sum = 0.0;
+    for (int64_t k = segment.begin; k < segment.end; ++k)
+      sum += static_cast<double>(widen(x[segment.first + k * all.inner]));
+    sums[i] = static_cast<Out>(static_cast<Wide<Out>>(sum));
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlockThreads) merge_sums_kernel(Segments all, const double* sums, T* y) {
+  begin_overlapping();
+  const int64_t results = all.outer * all.inner, step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < results; i += step) {
+    const double* of_segment = sums + first_item(all, i);
+    double sum = 0.0;
+    for (int64_t s = 0; s < all.count; ++s) sum += of_segment[s * all.inner];
+    y[i] = narrow<T>(static_cast<Wide<T>>(sum));
+  }
+}
+
+/// Does `value` take the place of `best`? NaN does, and keeps it.
+template <class W>
+__device__ __forceinline__ bool beats(W value, W best) {
+  return value > best || (value != value && best == best);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlockThreads)
+    max_segments_kernel(Segments all, const T* x, int32_t* winner) {
+  begin_overlapping();
+  const int64_t items = all.outer * all.count * all.inner, step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
+    const Segment segment(all, i);
+    int64_t where = segment.begin;
+    Wide<T> best = widen(x[segment.first + where * all.inner]);
+    for (int64_t k = segment.begin + 1; k < segment.end; ++k) {
+      const Wide<T> value = widen(x[segment.first + k * all.inner]);
+      if (beats(value, best)) {
+        best = value;
+        where = k;
+      }
+    }
+    winner[i] = static_cast<int32_t>(where);
+  }
+}
+
+// `winner` may be `of_segments` where there is one segment.
+template <class T>
+__global__ void __launch_bounds__(kBlockThreads)
+    merge_winners_kernel(Segments all, const T* x, const int32_t* of_segments, T* y, int32_t* winner) {
+  begin_overlapping();
+  const int64_t results = all.outer * all.inner, step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < results; i += step) {
+    const int64_t outer = i / all.inner, first = outer * all.n * all.inner + (i - outer * all.inner);
+    const int64_t item = first_item(all, i);
+    int32_t where = of_segments[item];
+    T best = x[first + where * all.inner];
+    for (int64_t s = 1; s < all.count; ++s) {
+      const int32_t other = of_segments[item + s * all.inner];
+      const T value = x[first + other * all.inner];
+      if (beats(widen(value), widen(best))) {
+        best = value;
+        where = other;
+      }
+    }
+    y[i] = best;
+    winner[i] = where;
+  }
+}
+
+template <class T>
+struct MaxOfRow {
+  const T* x;
+  int64_t width;
+  T* y;
+  int32_t* winner;
+
+  template <int N, int kLanes, int kHeld>
+  __device__ void row(int64_t row, int lane) const {
+    using W = Wide<T>;
+    constexpr int kNone = std::numeric_limits<int>::max();
+    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    // Columns come in ascending order within a lane, so the first of equal values stays.
+    W best = -std::numeric_limits<W>::infinity();
+    int where = kNone;
+    view.each([&](int64_t column, const Pack<W, N>& pack) {
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        const W value = pack[k];
+        if (where == kNone || beats(value, best)) {
+          best = value;
+          where = static_cast<int>(column) + k;
+        }
+      }
+    });
+#pragma unroll
+    for (int offset = kLanes / 2; offset > 0; offset /= 2) {
+      const W other = __shfl_xor_sync(0xffffffffu, best, offset);
+      const int its = __shfl_xor_sync(0xffffffffu, where, offset);
+      const bool tie = !beats(other, best) && !beats(best, other);
+      if (its != kNone && (where == kNone || beats(other, best) || (tie && its < where))) {
+        best = other;
+        where = its;
+      }
+    }
+    if (row < 0 || lane != 0) return;
+    y[row] = narrow<T>(best);
+    winner[row] = where;
+  }
+};
+
+template <class T>
+struct Zero {
+  __device__ T operator()() const { return T{}; }
+};
+
+template <class T>
+__global__ void __launch_bounds__(kBlockThreads)
+    max_backward_kernel(int64_t results, int64_t n, int64_t inner, const int32_t* winner, const T* dy,
+                        T* dx) {
+  begin_overlapping();
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < results; i += step) {
+    const int64_t outer = i / inner;
+    dx[(outer * n + winner[i]) * inner + (i - outer * inner)] = dy[i];
+  }
+}
+
+LaunchShape shape_for(const Tensor& x, int64_t items) {
+  return {.device = x.device().index, .blocks = blocks_for(items), .overlaps = true};
+}
+
+}  // namespace
+
+void sum_dim(const SumDimArgs& args) {
+  const Segments all(args.x);
+  dispatch_features(args.x.dtype(), [&]<class T>() {
+    const T* in = args.x.data<T>();
+    T* out = args.y.mutable_data<T>();
+    if (all.count == 1)
+      return launch("sum_dim", shape_for(args.x, all.items()), sum_segments_kernel<T, T>, all, in, out);
+    Tensor scratch = Tensor::empty({all.items()}, DType::f64, args.x.device());
+    double* sums = scratch.mutable_data<double>();
+    launch("sum_dim", shape_for(args.x, all.items()), sum_segments_kernel<double, T>, all, in, sums);
+    launch("sum_dim", shape_for(args.x, args.y.numel()), merge_sums_kernel<T>, all,
+           static_cast<const double*>(sums), out);
+  });
+}
+
+void max_dim(const MaxDimArgs& args) {
+  const Segments all(args.x);
+  dispatch_features(args.x.dtype(), [&]<class T>() {
+    const T* in = args.x.data<T>();
+    T* out = args.y.mutable_data<T>();
+    int32_t* winner = args.winner.mutable_data<int32_t>();
+    if (all.inner == 1)
+      return map_rows<T>("max_dim", args.x.device().index, all.outer, all.n, aligned_to_16(in),
+                         MaxOfRow<T>{in, all.n, out, winner});
+    Tensor scratch = Tensor::empty({all.count > 1 ? all.items() : 0}, DType::i32, args.x.device());
+    int32_t* of_segments = all.count > 1 ? scratch.mutable_data<int32_t>() : winner;
+    launch("max_dim", shape_for(args.x, all.items()), max_segments_kernel<T>, all, in, of_segments);
+    launch("max_dim", shape_for(args.x, args.y.numel()), merge_winners_kernel<T>, all, in,
+           static_cast<const int32_t*>(of_segments), out, winner);
+  });
+}
+
+void max_dim_backward(const MaxDimBackwardArgs& args) {
+  dispatch_features(args.dx.dtype(), [&]<class T>() {
+    T* out = args.dx.mutable_data<T>();
+    map("max_dim_backward", args.dx.device().index, args.dx.numel(), Zero<Wide<T>>{}, out);
+    launch("max_dim_backward", shape_for(args.dx, args.dy.numel()), max_backward_kernel<T>, args.dy.numel(),
+           args.dx.size(1), args.dx.size(2), args.winner.data<int32_t>(), args.dy.data<T>(), out);
+  });
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+namespace adj::kernels {
+
+// Reductions over the middle one of three dimensions, x[P,N,Q]; a reduction over any dimension of a tensor is
+// one of these under another shape. Sums over the first or the last dimension have kernels of their own
+// (reduce.h).
+
+namespace detail {
+
+inline void check_middle(std::string_view op, const Tensor& x) {
+  check_float(op, "x", x);
+  ADJ_CHECK(x.dims() == 3, "{}: x is {}, expected three dimensions", op, x.str());
+}
+
+}  // namespace detail
+
+/// y[P,Q] = Σ_n x[:, n, :]. Partial sums are merged in a fixed order.
+struct SumDimArgs {
+  const Tensor& x;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_middle("sum_dim", x);
+    check_tensor("sum_dim", "y", y, {x.size(0), x.size(2)}, x.dtype(), x.device());
+  }
+};
+ADJ_KERNEL(sum_dim, SumDimArgs)
+
+/// y[P,Q] = max_n x[:, n, :] and winner[P,Q] int32 = its n, ties to the smallest; N >= 1. NaN wins, the first
+/// one.
+struct MaxDimArgs {
+  const Tensor& x;
+  Tensor& y;
+  Tensor& winner;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_middle("max_dim", x);
+    ADJ_CHECK(x.size(1) >= 1 && x.size(1) < (int64_t{1} << 31),
+              "max_dim: x is {}, expected 1 to 2^31 - 1 elements to take the largest of", x.str());
+    check_tensor("max_dim", "y", y, {x.size(0), x.size(2)}, x.dtype(), x.device());
+    check_tensor("max_dim", "winner", winner, y.shape(), DType::i32, x.device());
+  }
+};
+ADJ_KERNEL(max_dim, MaxDimArgs)
+
+/// dx[P,N,Q] = dy[P,Q] at the winners that max_dim found, zero elsewhere.
+struct MaxDimBackwardArgs {
+  const Tensor& winner;
+  const Tensor& dy;
+  Tensor& dx;
+
+  Device device() const { return dx.device(); }
+  void check() const {
+    detail::check_middle("max_dim_backward", dx);
+    check_tensor("max_dim_backward", "dy", dy, {dx.size(0), dx.size(2)}, dx.dtype(), dx.device());
+    check_tensor("max_dim_backward", "winner", winner, dy.shape(), DType::i32, dx.device());
+  }
+};
+ADJ_KERNEL(max_dim_backward, MaxDimBackwardArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+namespace adj::kernels {
+
+/// Per row of x[N,C]: y = exp(x - m) / Σ exp(x - m) with m the row's largest, or with `log` its logarithm
+/// x - m - log Σ exp(x - m). A row with NaN, with +inf or of nothing but -inf is NaN. `y` may be `x`.
+struct SoftmaxArgs {
+  bool log = false;
+  const Tensor& x;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_matrix("softmax", "x", x);
+    check_like("softmax", "y", y, x);
+  }
+};
+ADJ_KERNEL(softmax, SoftmaxArgs)
+
+/// From the output y: dx = y (dy - Σ dy y), or with `log` dx = dy - exp(y) Σ dy. `dx` may be `dy`.
+struct SoftmaxBackwardArgs {
+  bool log = false;
+  const Tensor& y;
+  const Tensor& dy;
+  Tensor& dx;
+
+  Device device() const { return y.device(); }
+  void check() const {
+    check_matrix("softmax_backward", "y", y);
+    check_like("softmax_backward", "dy", dy, y);
+    check_like("softmax_backward", "dx", dx, y);
+  }
+};
+ADJ_KERNEL(softmax_backward, SoftmaxBackwardArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,126 @@
+#include "../reference/plain.h"
+#include <adjoint/adjoint.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+// x² by plain loops on the CPU.
+Var square(const Var& x) {
+  return custom_op(
+      "square", {x},
+      [](const std::vector<Tensor>& in) {
+        Tensor y = in[0].clone();
+        double* element = y.mutable_data<double>();
+        for (int64_t i = 0; i < y.numel(); ++i) element[i] *= element[i];
+        return y;
+      },
+      [](const CustomPass& pass) -> std::vector<Tensor> {
+        Tensor dx = pass.dy.clone();
+        double* element = dx.mutable_data<double>();
+        for (int64_t i = 0; i < dx.numel(); ++i) element[i] *= 2 * pass.inputs[0].data<double>()[i];
+        return {dx};
+      });
+}
+
+// a b / (a + b) by the library's own ops.
+Var harmonic(const Var& a, const Var& b) {
+  return custom_op(
+      "harmonic", {a, b},
+      [](const std::vector<Tensor>& in) { return (Var(in[0]) * in[1] / (Var(in[0]) + in[1])).value(); },
+      [](const CustomPass& pass) -> std::vector<Tensor> {
+        const Var da = Var(pass.output) / pass.inputs[0], db = Var(pass.output) / pass.inputs[1];
+        return {(da * da * pass.dy).value(), (db * db * pass.dy).value()};
+      });
+}
+
+// y = x with whatever gradients, to see what is refused.
+Var returning(const std::vector<Var>& inputs, std::vector<Tensor> gradients) {
+  return custom_op(
+      "faulty", inputs, [](const std::vector<Tensor>& in) { return in[0].clone(); },
+      [gradients](const CustomPass&) { return gradients; });
+}
+
+std::string refused(const std::vector<Var>& inputs, std::vector<Tensor> gradients) {
+  const Var y = returning(inputs, std::move(gradients));
+  return error_of([&] { sum(y).backward(); });
+}
+
+}  // namespace
+
+TEST_CASE("custom ops have the gradients that their authors gave") {
+  Draw draw(130);
+  check([](const auto& v) { return square(v[0]); }, {draw.normal({4, 3})});
+  check([](const auto& v) { return square(square(v[0]) - v[0]); }, {draw.normal({5})});
+  for (Device device : devices()) {
+    Draw here(131, device);
+    check([](const auto& v) { return harmonic(v[0], v[1]); },
+          {here.uniform({4, 3}, 0.5, 2.0), here.uniform({4, 3}, 0.5, 2.0)});
+  }
+}
+
+TEST_CASE("a custom op is told which gradients are wanted, and any other is dropped") {
+  const Tensor two = Tensor::full({2}, 2.0);
+  const Var a = Var::parameter(two.clone()), index = Tensor::zeros({7}, DType::i32);
+  std::vector<bool> wanted;
+  const Var y = custom_op(
+      "picky", {a, index}, [](const std::vector<Tensor>& in) { return in[0].clone(); },
+      [&](const CustomPass& pass) -> std::vector<Tensor> {
+        wanted = pass.wanted;
+        return {pass.dy, pass.dy};  // the second fits nothing, and nobody asks
+      });
+  sum(y).backward();
+  CHECK(wanted == std::vector<bool>{true, false});
+  CHECK(close(a.grad(), std::vector<double>{1.0, 1.0}, 0.0));
+}
+
+TEST_CASE("a custom op over constants is not recorded, and nothing within one is") {
+  CHECK_FALSE(harmonic(Tensor::full({2}, 1.0), Tensor::full({2}, 1.0)).requires_grad());
+  const Var x = Var::parameter(Tensor::full({2}, 1.0));
+  bool recorded = true;
+  const Var y = custom_op(
+      "inner", {x},
+      [&](const std::vector<Tensor>&) {
+        const Var inside = 2.0 * x;
+        recorded = inside.requires_grad();
+        return inside.value();
+      },
+      [](const CustomPass& pass) -> std::vector<Tensor> { return {pass.dy}; });
+  CHECK(y.requires_grad());
+  CHECK_FALSE(recorded);
+}
+
+TEST_CASE("a custom op's wrong gradients are errors that name the op and the input") {
+  const Var x = Var::parameter(Tensor::zeros({2, 3})), w = Var::parameter(Tensor::zeros({4}));
+  const Tensor dx = Tensor::zeros({2, 3}), dw = Tensor::zeros({4});
+  CHECK(refused({x, w}, {dx, dw}).empty());
+  CHECK(mentions(refused({x, w}, {dx}), "faulty: backward returned 1 gradients for 2 inputs"));
+  CHECK(mentions(refused({x, w}, {dx, {}}), "faulty: backward returned no gradient for input 1, [4]"));
+  CHECK(mentions(refused({x, w}, {dx, dx}), "faulty: the gradient of input 1 is [2, 3]"));
+  CHECK(mentions(refused({x, w}, {dx.to(DType::f64), dw}), "faulty: the gradient of input 0 is"));
+  CHECK(mentions(error_of([&] {
+                   custom_op(
+                       "empty", {x}, [](const std::vector<Tensor>&) { return Tensor(); },
+                       [](const CustomPass&) { return std::vector<Tensor>(); });
+                 }),
+                 "empty: forward returned no tensor"));
+}
+
+TEST_CASE("what a custom op saved may not be changed before its backward pass") {
+  Tensor value = Tensor::full({2}, 1.0, DType::f64);
+  const Var x = Var::parameter(value);
+  const Var y = square(x);
+  value.fill_(3.0);
+  CHECK(mentions(error_of([&] { sum(y).backward(); }), "square"));
+}
+
+TEST_CASE("a gradient that is an input itself is copied: steps write to gradients and values") {
+  const Var x = Var::parameter(Tensor::full({2}, 3.0));
+  const Var y = custom_op(
+      "half_square", {x}, [](const std::vector<Tensor>& in) { return (0.5 * Var(in[0]) * in[0]).value(); },
+      [](const CustomPass& pass) -> std::vector<Tensor> { return {pass.inputs[0]}; });
+  y.backward(Tensor::full({2}, 1.0));
+  CHECK(close(x.grad(), std::vector<double>{3.0, 3.0}, 0.0));
+  CHECK_FALSE(x.grad().shares_storage_with(x.value()));
+}

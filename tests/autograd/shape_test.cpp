@@ -1,0 +1,146 @@
+#include "../reference/plain.h"
+#include <adjoint/autograd/shape.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// Element (i, j, k) of a tensor seen as [outer, extent, inner].
+struct Middle {
+  int64_t extent, inner;
+  std::vector<double> data;
+  double operator()(int64_t i, int64_t j, int64_t k) const {
+    return data[static_cast<size_t>((i * extent + j) * inner + k)];
+  }
+};
+
+}  // namespace
+
+TEST_CASE("reshape shares the elements and knows one extent by itself") {
+  for (Device device : devices()) {
+    Draw draw(45, device);
+    const Tensor x = draw.normal({4, 6});
+    const Var y = reshape(x, {2, -1, 3});
+    CHECK(y.shape() == Shape{2, 4, 3});
+    CHECK(y.value().shares_storage_with(x));
+    CHECK(reshape(x, Shape{24}).shape() == Shape{24});
+    check([](const auto& v) { return reshape(v[0], {3, 8}); }, {x});
+    check([](const auto& v) { return reshape(reshape(v[0], {-1}), {2, 12}); }, {x});
+  }
+  CHECK_THROWS_AS(reshape(Tensor::zeros({4, 6}), {5, -1}), Error);
+  CHECK_THROWS_AS(reshape(Tensor::zeros({4, 6}), {5, 5}), Error);
+}
+
+TEST_CASE("narrow takes rows, columns and slices of a middle dimension") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      CAPTURE(device.str());
+      CAPTURE(name_of(dtype));
+      const Tensor x = Draw(46, device, DType::f32).normal({5, 7, 3}).to(dtype);
+      for (int dim = 0; dim < 3; ++dim)
+        for (const auto& [begin, length] :
+             {std::pair<int64_t, int64_t>{0, 1}, {1, 2}, {2, 1}, {0, 3}, {3, 0}}) {
+          CAPTURE(dim);
+          CAPTURE(begin);
+          CAPTURE(length);
+          const int64_t outer = dim == 0 ? 1 : dim == 1 ? 5 : 35, inner = dim == 0 ? 21 : dim == 1 ? 3 : 1;
+          const Middle whole{x.size(dim), inner, values(x)};
+          std::vector<double> expected;
+          for (int64_t i = 0; i < outer; ++i)
+            for (int64_t j = begin; j < begin + length; ++j)
+              for (int64_t k = 0; k < inner; ++k) expected.push_back(whole(i, j, k));
+          const Var y = narrow(x, dim, begin, length);
+          CHECK(y.size(dim) == length);
+          CHECK(close(y.value(), expected, 0.0));
+          CHECK(same_bits(y.value(), narrow(x, dim - 3, begin, length).value()));
+        }
+    }
+}
+
+TEST_CASE("gradients of narrow are zero outside of the slice") {
+  for (Device device : devices()) {
+    Draw draw(47, device);
+    const Tensor x = draw.normal({4, 5, 2});
+    for (int dim = 0; dim < 3; ++dim)
+      for (int64_t begin : {0, 1}) {
+        check([=](const auto& v) { return narrow(v[0], dim, begin, 1); }, {x});
+        check([=](const auto& v) { return narrow(v[0], dim, begin, 0); }, {x});
+      }
+    check([](const auto& v) { return narrow(v[0], 0, 2, 2); }, {draw.normal({4})});
+    // Two slices of one variable meet in its gradient.
+    check(
+        [](const auto& v) {
+          return cat({narrow(v[0], 1, 1, 3), narrow(v[0], 1, 0, 2)}, 1);
+        },
+        {draw.normal({4, 5})});
+  }
+}
+
+TEST_CASE("narrow refuses what is not there, naming the shape") {
+  const Var x = Tensor::zeros({4, 5});
+  for (const std::string& message :
+       {error_of([&] { narrow(x, 0, 2, 3); }), error_of([&] { narrow(x, 1, -1, 2); }),
+        error_of([&] { narrow(x, 1, 6, 0); }), error_of([&] { narrow(x, 2, 0, 1); })})
+    CHECK(mentions(message, "[4, 5]"));
+}
+
+TEST_CASE("cat joins columns") {
+  for (Device device : devices()) {
+    Draw draw(42, device, DType::f32);
+    const std::vector<int64_t> widths{3, 1, 8, 2};
+    std::vector<Var> parts;
+    for (int64_t width : widths) parts.push_back(draw.normal({5, width}));
+    const Dense y(cat(parts, 1).value());
+    REQUIRE(y.cols == 14);
+    int64_t at = 0;
+    for (const Var& part : parts) {
+      const Dense d(part.value());
+      for (int64_t i = 0; i < 5; ++i)
+        for (int64_t j = 0; j < d.cols; ++j) CHECK(y(i, at + j) == d(i, j));
+      at += d.cols;
+    }
+  }
+}
+
+TEST_CASE("gradients of cat") {
+  for (Device device : devices()) {
+    Draw draw(43, device);
+    check([](const auto& v) { return cat(v, 1); }, {draw.normal({4, 3})});
+    check([](const auto& v) { return cat(v, 1); },
+          {draw.normal({4, 3}), draw.normal({4, 1}), draw.normal({4, 5})});
+    check(
+        [](const auto& v) {
+          return cat({v[0], v[1], v[0]}, 1);
+        },
+        {draw.normal({4, 3}), draw.normal({4, 2})});
+    const Tensor constant = draw.normal({4, 2});
+    check([&](const auto& v) { return cat({Var(constant), v[0]}, 1); }, {draw.normal({4, 3})});
+  }
+}
+
+TEST_CASE("cat refuses parts that do not fit") {
+  CHECK_THROWS_AS(cat({}), Error);
+  const std::string message = error_of([] { cat({Tensor::zeros({4, 3}), Tensor::zeros({5, 3})}, 1); });
+  CHECK(mentions(message, "[4, 3]"));
+  CHECK(mentions(message, "[5, 3]"));
+  CHECK_THROWS_AS(cat({Tensor::zeros({4, 3}), Tensor::zeros({4, 2})}), Error);
+  CHECK_THROWS_AS(cat({Tensor::zeros({4, 3}), Tensor::zeros({4})}), Error);
+  CHECK_THROWS_AS(cat({Tensor::zeros({4, 3}), Tensor::zeros({4, 3}, DType::f64)}), Error);
+  CHECK_THROWS_AS(cat({Tensor::zeros({4, 3})}, 2), Error);
+}
+
+TEST_CASE("cat joins rows, vectors and stacks, empty parts too") {
+  for (Device device : devices()) {
+    Draw draw(48, device);
+    const Tensor a = draw.normal({2, 3}), b = draw.normal({0, 3}), c = draw.normal({4, 3});
+    const Var y = cat({a, b, c});
+    CHECK(y.shape() == Shape{6, 3});
+    CHECK(same_bits(y.value().rows(0, 2), a));
+    CHECK(same_bits(y.value().rows(2, 6), c));
+    check([](const auto& v) { return cat({v[0], v[1], v[0]}); }, {draw.normal({5}), draw.normal({2})});
+    check([](const auto& v) { return cat(v, 0); }, {a, b, c});
+    check([](const auto& v) { return cat(v, -1); }, {draw.normal({2, 3, 1}), draw.normal({2, 3, 4})});
+    check([](const auto& v) { return cat(v, 1); }, {draw.normal({2, 3, 2}), draw.normal({2, 1, 2})});
+  }
+}

@@ -1,0 +1,119 @@
+#include "cases.h"
+#include <adjoint/kernels/elementwise/broadcast.h>
+
+#include <functional>
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+struct Case {
+  Shape a, b, y;
+};
+
+// Flat, rows, columns, an outer product, three and four dimensions that do not join, odd, aligned and empty.
+const std::vector<Case> kCases{{{70000}, {70000}, {70000}},
+                               {{70001}, {}, {70001}},
+                               {{}, {33}, {33}},
+                               {{}, {}, {}},
+                               {{513, 7}, {7}, {513, 7}},
+                               {{64}, {300, 64}, {300, 64}},
+                               {{300, 64}, {300, 1}, {300, 64}},
+                               {{300, 1}, {64}, {300, 64}},
+                               {{2, 50000}, {2, 1}, {2, 50000}},
+                               {{40, 8, 16}, {8, 1}, {40, 8, 16}},
+                               {{40, 1, 16}, {8, 1}, {40, 8, 16}},
+                               {{5, 1, 3, 1}, {1, 4, 1, 6}, {5, 4, 3, 6}},
+                               {{0, 3}, {3}, {0, 3}},
+                               {{3, 0}, {3, 1}, {3, 0}}};
+
+/// Where element `i` of y reads an operand, by the definition.
+size_t place(const Shape& operand, const Shape& y, int64_t i) {
+  int64_t at = 0, stride = 1;
+  for (int d = 0; d < y.dims(); ++d) {
+    const int64_t extent = kernels::extent_from_last(y, d), own = kernels::extent_from_last(operand, d);
+    if (own != 1) at += i % extent * stride;
+    stride *= own;
+    i /= extent;
+  }
+  return static_cast<size_t>(at);
+}
+
+double binary_of(Binary op, double a, double b) {
+  return op == Binary::add ? a + b : op == Binary::subtract ? a - b : op == Binary::multiply ? a * b : a / b;
+}
+
+}  // namespace
+
+TEST_CASE("binary: all operations under broadcasting") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (const Case& shapes : kCases)
+        for (Binary op : {Binary::add, Binary::subtract, Binary::multiply, Binary::divide}) {
+          CAPTURE(device.str());
+          CAPTURE(name_of(dtype));
+          CAPTURE(shapes.a.str());
+          CAPTURE(shapes.b.str());
+          const Tensor a = random_tensor(shapes.a, dtype, device);
+          // Away from 0, or a quotient is as large as its rounding.
+          const Tensor b = random_ints(shapes.b.numel(), 1, 100).to(dtype).to(device).reshape(shapes.b);
+          Tensor y = Tensor::empty(shapes.y, dtype, device);
+          kernels::binary({.op = op, .a = a, .b = b, .y = y});
+          const std::vector<double> left = values(a), right = values(b);
+          std::vector<double> expected(static_cast<size_t>(y.numel()));
+          for (size_t i = 0; i < expected.size(); ++i)
+            expected[i] = binary_of(op, left[place(shapes.a, shapes.y, static_cast<int64_t>(i))],
+                                    right[place(shapes.b, shapes.y, static_cast<int64_t>(i))]);
+          CHECK(close(y, expected, dtype == DType::bf16 ? 0.004 : tolerance(dtype)));
+          if (!(shapes.a == shapes.y)) continue;
+          Tensor in_place = a.clone();
+          kernels::binary({.op = op, .a = in_place, .b = b, .y = in_place});
+          CHECK(same_bits(in_place, y));
+        }
+}
+
+TEST_CASE("binary reads views that begin anywhere") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    const Tensor whole = random_tensor({11, 12}, dtype, device);
+    const Tensor a = whole.reshape({132}).rows(1, 121).reshape({10, 12}), b = whole.rows(3, 4);
+    Tensor y = Tensor::empty({10, 12}, dtype, device);
+    kernels::binary({.op = Binary::add, .a = a, .b = b, .y = y});
+    std::vector<double> expected = values(a);
+    const std::vector<double> row = values(b);
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] += row[i % 12];
+    CHECK(close(y, expected, tolerance(dtype)));
+  });
+}
+
+TEST_CASE("expand repeats") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (const Case& shapes : kCases)
+        for (const Shape& from : {shapes.a, shapes.b, Shape{}}) {
+          CAPTURE(device.str());
+          CAPTURE(from.str());
+          CAPTURE(shapes.y.str());
+          const Tensor x = random_tensor(from, dtype, device);
+          Tensor y = Tensor::empty(shapes.y, dtype, device);
+          kernels::expand({.x = x, .y = y});
+          const std::vector<double> in = values(x), out = values(y);
+          for (size_t i = 0; i < out.size(); ++i)
+            REQUIRE(out[i] == in[place(from, shapes.y, static_cast<int64_t>(i))]);
+        }
+}
+
+TEST_CASE("binary refuses what does not fit, naming both shapes") {
+  const Tensor a = random_tensor({2, 3}), b = random_tensor({3, 2});
+  Tensor y = Tensor::empty({2, 3});
+  CHECK_THROWS_WITH_AS(
+      kernels::binary({.op = Binary::add, .a = a, .b = b, .y = y}),
+      "binary: shapes [2, 3] and [3, 2] do not fit: expected equal extents, or 1, from the last dimension on",
+      Error);
+  CHECK_THROWS_AS(kernels::binary({.op = Binary::add, .a = a, .b = random_tensor({3}, DType::f64), .y = y}),
+                  Error);
+  CHECK_THROWS_AS(kernels::binary({.op = Binary::add, .a = random_tensor({3}), .b = a.rows(0, 1), .y = y}),
+                  Error);
+  CHECK_THROWS_AS(kernels::expand({.x = random_tensor({2, 3, 1}), .y = y}), Error);
+}

@@ -1,0 +1,112 @@
+#include "cases.h"
+#include <adjoint/kernels/reduce/reduce_dim.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+// Wide, tall, many, few, one and none of each.
+const std::vector<Shape> kShapes{{1, 1, 1},    {3, 5, 7},     {1, 70001, 3}, {2, 9000, 16},
+                                 {2000, 3, 5}, {1, 300, 257}, {400, 129, 1}, {300, 64, 1},
+                                 {5, 1, 9},    {0, 4, 3},     {4, 3, 0}};
+
+}  // namespace
+
+TEST_CASE("sum_dim") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (const Shape& shape : kShapes) {
+        CAPTURE(device.str());
+        CAPTURE(name_of(dtype));
+        CAPTURE(shape.str());
+        const Tensor x = random_tensor(shape, dtype, device);
+        Tensor y = Tensor::empty({shape[0], shape[2]}, dtype, device);
+        kernels::sum_dim({.x = x, .y = y});
+        const std::vector<double> in = values(x);
+        std::vector<double> expected(static_cast<size_t>(y.numel()));
+        for (size_t i = 0; i < in.size(); ++i) {
+          const auto at = static_cast<int64_t>(i);
+          expected[static_cast<size_t>(at / (shape[1] * shape[2]) * shape[2] + at % shape[2])] += in[i];
+        }
+        CHECK(close(y, expected, dtype == DType::bf16 ? 0.004 : tolerance(dtype)));
+      }
+  Tensor y = Tensor::full({2, 3}, 9.0);
+  kernels::sum_dim({.x = Tensor::empty({2, 0, 3}), .y = y});
+  CHECK(close(y, std::vector<double>(6, 0.0), 0.0));
+}
+
+TEST_CASE("max_dim: the largest and the first of them, and its backward pass") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (const Shape& shape : kShapes) {
+        CAPTURE(device.str());
+        CAPTURE(name_of(dtype));
+        CAPTURE(shape.str());
+        const int64_t n = shape[1], inner = shape[2];
+        // Few distinct values: many ties.
+        const Tensor x = random_ints(shape.numel(), -3, 3, device).to(dtype).reshape(shape);
+        Tensor y = Tensor::empty({shape[0], inner}, dtype, device);
+        Tensor winner = Tensor::empty(y.shape(), DType::i32, device);
+        kernels::max_dim({.x = x, .y = y, .winner = winner});
+        const Tensor dy = random_tensor(y.shape(), dtype, device);
+        Tensor dx = Tensor::full(shape, 9.0, dtype, device);
+        kernels::max_dim_backward({.winner = winner, .dy = dy, .dx = dx});
+        const std::vector<double> in = values(x), out = values(y), d = values(dy);
+        const std::vector<int32_t> where = winner.to_vector<int32_t>();
+        std::vector<double> gradient(in.size());
+        for (size_t i = 0; i < out.size(); ++i) {
+          const auto at = [&](int64_t k) {
+            const auto result = static_cast<int64_t>(i);
+            return static_cast<size_t>((result / inner * n + k) * inner + result % inner);
+          };
+          int64_t best = 0;
+          for (int64_t k = 1; k < n; ++k)
+            if (in[at(k)] > in[at(best)]) best = k;
+          REQUIRE(where[i] == best);
+          REQUIRE(out[i] == in[at(best)]);
+          gradient[at(best)] = d[i];
+        }
+        CHECK(close(dx, gradient, 0.0));
+      }
+}
+
+TEST_CASE("max_dim lets NaN win, the first one, and knows infinities") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+    const std::vector<double> rows{1, nan, 5, nan, -inf, -inf, -inf, -inf, inf, 2, inf, nan, -1, -2, -3, -1};
+    const std::vector<int32_t> expected{1, 0, 3, 0};
+    const Tensor x = Tensor::from(rows, {4, 4}).to(dtype).to(device);
+    Tensor y = Tensor::empty({4, 1}, dtype, device), winner = Tensor::empty({4, 1}, DType::i32, device);
+    kernels::max_dim({.x = x.reshape({4, 4, 1}), .y = y, .winner = winner});
+    CHECK(winner.to_vector<int32_t>() == expected);
+    CHECK(std::isnan(values(y)[0]));
+    CHECK(values(y)[1] == -inf);
+    // The same down the columns, in several chunks: 300 rows that lose stand before and behind.
+    std::vector<double> tall(4 * 604, -inf);
+    for (size_t i = 0; i < 4; ++i)
+      for (size_t k = 0; k < 4; ++k) tall[(300 + k) * 4 + i] = rows[i * 4 + k];
+    Tensor columns = Tensor::empty({1, 4}, dtype, device), at = Tensor::empty({1, 4}, DType::i32, device);
+    kernels::max_dim({.x = Tensor::from(tall, {1, 604, 4}).to(dtype).to(device), .y = columns, .winner = at});
+    CHECK(at.to_vector<int32_t>() == std::vector<int32_t>{301, 0, 303, 300});
+  });
+}
+
+TEST_CASE("reductions over a dimension give the same bits on any number of threads") {
+  const Tensor x = random_tensor({3, 20011, 5});
+  CHECK(same_bits_on_any_threads([&] {
+    Tensor y = Tensor::empty({3, 5});
+    kernels::sum_dim({.x = x, .y = y});
+    return y;
+  }));
+}
+
+TEST_CASE("reductions over a dimension refuse what does not fit") {
+  Tensor y = Tensor::empty({2, 3}), winner = Tensor::empty({2, 3}, DType::i32);
+  CHECK_THROWS_AS(kernels::sum_dim({.x = random_tensor({2, 3}), .y = y}), Error);
+  CHECK_THROWS_AS(kernels::sum_dim({.x = random_tensor({2, 3, 4}), .y = y}), Error);
+  CHECK_THROWS_AS(kernels::max_dim({.x = Tensor::empty({2, 0, 3}), .y = y, .winner = winner}), Error);
+  CHECK_THROWS_AS(kernels::max_dim({.x = random_tensor({2, 5, 3}), .y = y, .winner = y}), Error);
+}

@@ -1,0 +1,87 @@
+#include "cases.h"
+#include <adjoint/kernels/reduce/softmax.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr std::pair<int64_t, int64_t> kShapes[] = {{0, 3},   {3, 0},     {1, 1},    {2708, 7}, {513, 16},
+                                                   {65, 63}, {100, 129}, {7, 2001}, {19, 1024}};
+
+double loose(DType dtype) { return dtype == DType::bf16 ? 0.004 : tolerance(dtype); }
+
+}  // namespace
+
+TEST_CASE("softmax and log_softmax with their gradients") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (const auto& [rows, width] : kShapes)
+        for (bool log : {false, true}) {
+          CAPTURE(device.str());
+          CAPTURE(name_of(dtype));
+          CAPTURE(rows);
+          CAPTURE(width);
+          CAPTURE(log);
+          const Tensor x = random_tensor({rows, width}, dtype, device),
+                       dy = random_tensor({rows, width}, dtype, device);
+          Tensor y = Tensor::empty_like(x), dx = Tensor::empty_like(x);
+          kernels::softmax({.log = log, .x = x, .y = y});
+          kernels::softmax_backward({.log = log, .y = y, .dy = dy, .dx = dx});
+          const std::vector<double> in = values(x), d = values(dy), out = values(y);
+          std::vector<double> expected(in.size()), gradient(in.size());
+          for (int64_t i = 0; i < rows; ++i) {
+            double total = 0.0, along = 0.0;
+            const auto at = [=](int64_t c) { return static_cast<size_t>(i * width + c); };
+            for (int64_t c = 0; c < width; ++c) total += std::exp(in[at(c)]);
+            for (int64_t c = 0; c < width; ++c) {
+              expected[at(c)] = log ? in[at(c)] - std::log(total) : std::exp(in[at(c)]) / total;
+              along += log ? d[at(c)] : d[at(c)] * out[at(c)];
+            }
+            for (int64_t c = 0; c < width; ++c)
+              gradient[at(c)] =
+                  log ? d[at(c)] - std::exp(out[at(c)]) * along : out[at(c)] * (d[at(c)] - along);
+          }
+          CHECK(close(y, expected, loose(dtype)));
+          CHECK(close(dx, gradient, 4 * loose(dtype)));
+          Tensor same = x.clone(), back = dy.clone();
+          kernels::softmax({.log = log, .x = same, .y = same});
+          kernels::softmax_backward({.log = log, .y = y, .dy = back, .dx = back});
+          CHECK(same_bits(same, y));
+          CHECK(same_bits(back, dx));
+        }
+}
+
+TEST_CASE("softmax holds for large numbers and is NaN where it has no value") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+    const std::vector<double> rows{1e4, 1e4, 0, -1e4, 0, -inf, -inf, -inf, -inf, inf, 0, 0, nan, 1, 2};
+    const Tensor x = Tensor::from(rows, {5, 3}).to(dtype).to(device);
+    Tensor y = Tensor::empty_like(x);
+    kernels::softmax({.log = true, .x = x, .y = y});
+    std::vector<double> out = values(y);
+    CHECK(out[0] == doctest::Approx(-std::log(2.0)));
+    CHECK(out[2] == doctest::Approx(-1e4 - std::log(2.0)));
+    CHECK(out[3] == doctest::Approx(-1e4));
+    CHECK(out[4] == doctest::Approx(0.0));
+    CHECK(out[5] == -inf);
+    for (size_t i = 6; i < 15; ++i) CHECK(std::isnan(out[i]));
+    kernels::softmax({.x = x, .y = y});
+    out = values(y);
+    CHECK(out[0] == doctest::Approx(0.5));
+    CHECK(out[2] == 0.0);
+    CHECK(out[4] == 1.0);
+    CHECK(out[5] == 0.0);
+    for (size_t i = 6; i < 15; ++i) CHECK(std::isnan(out[i]));
+  });
+}
+
+TEST_CASE("softmax refuses what does not fit") {
+  const Tensor x = random_tensor({4, 3});
+  Tensor y = Tensor::empty({3, 4});
+  CHECK_THROWS_AS(kernels::softmax({.x = x, .y = y}), Error);
+  CHECK_THROWS_AS(kernels::softmax({.x = random_tensor({4}), .y = y}), Error);
+  CHECK_THROWS_AS(kernels::softmax_backward({.y = x, .dy = y, .dx = y}), Error);
+}

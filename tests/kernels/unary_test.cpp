@@ -1,0 +1,148 @@
+#include "cases.h"
+#include <adjoint/kernels/elementwise/unary.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr Unary kAll[] = {Unary::exp,     Unary::log,  Unary::sqrt,
+                          Unary::sigmoid, Unary::tanh, Unary::reciprocal};
+
+double function(Unary u, double x) {
+  switch (u) {
+    case Unary::exp:
+      return std::exp(x);
+    case Unary::log:
+      return std::log(x);
+    case Unary::sqrt:
+      return std::sqrt(x);
+    case Unary::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Unary::tanh:
+      return std::tanh(x);
+    default:
+      return 1 / x;
+  }
+}
+
+double slope(Unary u, double x) {
+  const double y = function(u, x);
+  switch (u) {
+    case Unary::exp:
+      return y;
+    case Unary::log:
+      return 1 / x;
+    case Unary::sqrt:
+      return 0.5 / y;
+    case Unary::sigmoid:
+      return y * (1 - y);
+    case Unary::tanh:
+      return 1 - y * y;
+    default:
+      return -1 / (x * x);
+  }
+}
+
+Tensor computed(Unary u, const Tensor& x) {
+  Tensor y = Tensor::empty_like(x);
+  kernels::unary({.function = u, .x = x, .y = y});
+  return y;
+}
+
+double relative(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::f32 ? 1e-6 : 0.004; }
+
+}  // namespace
+
+TEST_CASE("unary functions and their slopes equal the library's, relatively") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (Unary u : kAll)
+        for (int64_t n : {0, 1, 20011}) {
+          CAPTURE(device.str());
+          CAPTURE(name_of(dtype));
+          CAPTURE(static_cast<int>(u));
+          CAPTURE(n);
+          // Both signs and several sizes where the function is defined there.
+          const bool positive = u == Unary::log || u == Unary::sqrt;
+          const Tensor x = random_tensor({n}, DType::f64).to(Device::cpu());
+          std::vector<double> in = values(x);
+          for (size_t i = 0; i < in.size(); ++i)
+            in[i] = (positive ? std::abs(in[i]) : in[i]) * (i % 7 + 0.01);
+          const Tensor stored = Tensor::from(in, {n}).to(dtype).to(device);
+          in = values(stored);
+          const Tensor y = computed(u, stored);
+          const std::vector<double> out = values(y);
+          for (size_t i = 0; i < in.size(); ++i) {
+            CAPTURE(in[i]);
+            // log's result is near 0 at 1: relative to the argument's rounding there.
+            const double expected = function(u, in[i]);
+            REQUIRE(std::abs(out[i] - expected) <=
+                    relative(dtype) * std::max(std::abs(expected), u == Unary::log ? 0.5 : 0.0));
+          }
+
+          const Tensor dy = random_tensor({n}, dtype, device);
+          Tensor dx = Tensor::empty_like(dy), in_place = dy.clone();
+          const Tensor saved = saves_input(u) ? stored : y;
+          kernels::unary_backward({.function = u, .saved = saved, .dy = dy, .dx = dx});
+          const std::vector<double> d = values(dy), got = values(dx);
+          for (size_t i = 0; i < in.size(); ++i) {
+            CAPTURE(in[i]);
+            // Told from the rounded output, a slope may be off by the output's rounding.
+            const double expected = d[i] * slope(u, in[i]);
+            REQUIRE(std::abs(got[i] - expected) <=
+                    4 * relative(dtype) * std::max(std::abs(expected), std::abs(d[i])));
+          }
+          kernels::unary_backward({.function = u, .saved = saved, .dy = in_place, .dx = in_place});
+          CHECK(same_bits(in_place, dx));
+        }
+}
+
+TEST_CASE("unary functions at the edges") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    const auto at = [&](Unary u, std::vector<double> x) {
+      return values(computed(u, Tensor::from(x).to(dtype).to(device)));
+    };
+    const double nan = std::nan("");
+    CHECK(at(Unary::exp, {-kInf, 0, kInf, 1000, -1000}) == std::vector<double>{0, 1, kInf, kInf, 0});
+    CHECK(at(Unary::exp, {88.5})[0] == doctest::Approx(std::exp(88.5)).epsilon(1e-5));
+    CHECK(at(Unary::log, {0, kInf, 1}) == std::vector<double>{-kInf, kInf, 0});
+    CHECK(at(Unary::log, {0x1p-140})[0] == doctest::Approx(-140 * std::log(2.0)).epsilon(1e-6));
+    CHECK(std::isnan(at(Unary::log, {-1})[0]));
+    CHECK(at(Unary::sqrt, {0, 4, kInf}) == std::vector<double>{0, 2, kInf});
+    CHECK(std::isnan(at(Unary::sqrt, {-1})[0]));
+    const auto squashed = at(Unary::sigmoid, {-kInf, -100, 0, 100, kInf});
+    CHECK(squashed[0] == 0.0);
+    CHECK(squashed[1] == doctest::Approx(0.0).epsilon(1e-30));
+    CHECK(squashed[2] == 0.5);
+    CHECK(squashed[3] == 1.0);
+    CHECK(squashed[4] == 1.0);
+    CHECK(at(Unary::tanh, {-kInf, -100, 0, 100, kInf}) == std::vector<double>{-1, -1, 0, 1, 1});
+    CHECK(at(Unary::tanh, {1e-6})[0] == doctest::Approx(1e-6).epsilon(1e-6));
+    CHECK(at(Unary::reciprocal, {0, kInf, -kInf}) == std::vector<double>{kInf, 0, 0});
+    for (Unary u : kAll) CHECK(std::isnan(at(u, {nan})[0]));
+  });
+}
+
+TEST_CASE("affine") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      Tensor x = random_tensor({1003}, dtype, device), y = Tensor::empty_like(x);
+      kernels::affine({.scale = -1.5, .shift = 0.25, .x = x, .y = y});
+      CHECK(close(y, mapped(x, [](double v) { return 0.25 - 1.5 * v; }),
+                  dtype == DType::bf16 ? 0.004 : tolerance(dtype)));
+      kernels::affine({.scale = -1.5, .shift = 0.25, .x = x, .y = x});
+      CHECK(same_bits(x, y));
+    }
+}
+
+TEST_CASE("unary kernels refuse what does not fit") {
+  const Tensor x = random_tensor({4});
+  Tensor y = Tensor::empty({3}), whole = Tensor::empty({4}, DType::i32);
+  CHECK_THROWS_AS(kernels::unary({.function = Unary::exp, .x = x, .y = y}), Error);
+  CHECK_THROWS_AS(kernels::unary({.function = Unary::exp, .x = whole, .y = whole}), Error);
+  CHECK_THROWS_AS(kernels::affine({.x = x, .y = y}), Error);
+}

@@ -1,0 +1,85 @@
+#include "cases.h"
+#include <adjoint/kernels/loss/weighted_cross_entropy.h>
+
+using namespace adj;
+using namespace adj::test;
+
+TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a subset") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (const auto& [rows, classes] : {std::pair<int64_t, int64_t>{5, 2}, {2708, 7}, {700, 40}, {33, 129}})
+        for (bool weighted : {false, true})
+          for (bool subset : {false, true}) {
+            CAPTURE(device.str());
+            CAPTURE(name_of(dtype));
+            CAPTURE(rows);
+            CAPTURE(classes);
+            CAPTURE(weighted);
+            CAPTURE(subset);
+            const DType wide = wide_dtype(dtype);
+            const Tensor x = random_tensor({rows, classes}, dtype, device);
+            std::vector<int32_t> truth =
+                random_ints(rows, -1, static_cast<int32_t>(classes)).to_vector<int32_t>();
+            truth[0] = 0;  // one row at least counts
+            const Tensor label = Tensor::from(truth, device);
+            const Tensor weight = weighted ? random_ints(classes, 1, 5).to(wide).to(device) : Tensor();
+            std::vector<int32_t> chosen;
+            for (int64_t i = 0; i < rows; i += subset ? 3 : 1) chosen.push_back(static_cast<int32_t>(i));
+            const Tensor index = subset ? Tensor::from(chosen, device) : Tensor();
+
+            const std::vector<double> in = values(x), by = weighted ? values(weight) : std::vector<double>();
+            double sum = 0.0, total = 0.0;
+            std::vector<double> gradient(in.size());
+            for (int32_t i : chosen) {
+              const int32_t c = truth[static_cast<size_t>(i)];
+              if (c == -1) continue;
+              const double w = weighted ? by[static_cast<size_t>(c)] : 1.0;
+              const double* row = in.data() + i * classes;
+              double exps = 0.0;
+              for (int64_t j = 0; j < classes; ++j) exps += std::exp(row[j]);
+              for (int64_t j = 0; j < classes; ++j)
+                gradient[static_cast<size_t>(i * classes + j)] =
+                    0.7 * w * (std::exp(row[j]) / exps - (j == c));
+              sum += w * (std::log(exps) - row[c]);
+              total += w;
+            }
+            for (double& g : gradient) g /= total;
+
+            Tensor loss = Tensor::empty({}, wide, device), sum_of_weights = Tensor::empty({}, wide, device);
+            Tensor dx = Tensor::full({rows, classes}, 9.0, dtype, device);
+            kernels::weighted_cross_entropy({.x = x,
+                                             .label = label,
+                                             .index = index,
+                                             .weight = weight,
+                                             .ignored = -1,
+                                             .total = sum_of_weights,
+                                             .loss = loss});
+            CHECK(close(sum_of_weights, std::vector<double>{total}, tolerance(wide)));
+            CHECK(close(loss, std::vector<double>{sum / total}, tolerance(wide)));
+            kernels::weighted_cross_entropy_backward({.x = x,
+                                                      .label = label,
+                                                      .index = index,
+                                                      .weight = weight,
+                                                      .ignored = -1,
+                                                      .total = sum_of_weights,
+                                                      .dloss = Tensor::full({}, 0.7, wide, device),
+                                                      .dx = dx});
+            const double largest =
+                std::abs(*std::max_element(gradient.begin(), gradient.end(),
+                                           [](double a, double b) { return std::abs(a) < std::abs(b); }));
+            CHECK(close(dx, gradient, largest * (dtype == DType::bf16 ? 0.004 : tolerance(dtype))));
+          }
+}
+
+TEST_CASE("weighted_cross_entropy refuses what does not fit") {
+  const Tensor x = random_tensor({3, 2}), label = Tensor::from(std::vector<int32_t>{0, 2, 1});
+  Tensor loss = Tensor::empty({}), total = Tensor::empty({});
+  CHECK_THROWS_WITH_AS(
+      kernels::weighted_cross_entropy({.x = x, .label = label, .total = total, .loss = loss}),
+      "cross_entropy: label[1] is 2, expected [0, 2)", Error);
+  kernels::weighted_cross_entropy({.x = x, .label = label, .ignored = 2, .total = total, .loss = loss});
+  CHECK(total.item() == 2.0);
+  CHECK_THROWS_AS(kernels::weighted_cross_entropy(
+                      {.x = x, .label = label, .weight = random_tensor({3}), .total = total, .loss = loss}),
+                  Error);
+}
