@@ -37,30 +37,4 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
   });
 }
 
-/// A(w) x where the values w [M], by edge number, take a gradient too: dw_ij = ⟨dY_i, x_j⟩ (SDDMM), found in
-/// the same pass as dx. w and dw are float32 beside bfloat16 features.
-inline Var weighted_spmm(const Relation& relation, const Var& w, const Var& x) {
-  detail::check_fit("weighted_spmm", relation.num_src(), relation.device(), x);
-  ADJ_CHECK(w.shape() == Shape{relation.num_edges()}, "weighted_spmm: weights {} for {} edges",
-            w.shape().str(), relation.num_edges());
-  Tensor y = Tensor::empty({relation.num_dst(), x.size(1)}, x.dtype(), x.device());
-  kernels::spmm({.a = relation.matrix(w.value()), .x = x.value(), .y = y});
-  return record(
-      "weighted_spmm", y, {w, x},
-      [relation, w = Saved(w.value()), x = Saved(x.value())](Tensor dy, Gradients& out) {
-        Tensor dw = out.wanted(0) ? Tensor::empty_like(w.get()) : Tensor{};
-        Tensor dx = out.wanted(1) ? Tensor::empty_like(x.get()) : Tensor{};
-        if (dw && dx) {
-          kernels::spmm_backward(
-              {.at = relation.adjoint(w.get()), .dy = dy, .x = x.get(), .dx = dx, .dw = dw});
-        } else if (dw) {
-          kernels::sddmm({.a = {relation.csr(), {}, relation.csr_order()}, .y = dy, .x = x.get(), .dw = dw});
-        } else if (dx) {
-          kernels::spmm({.a = relation.adjoint(w.get()), .x = dy, .y = dx});
-        }
-        if (dw) out.add(0, dw);
-        if (dx) out.add(1, dx);
-      });
-}
-
 }  // namespace adj

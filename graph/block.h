@@ -21,6 +21,8 @@ class Block {
 
   explicit operator bool() const { return static_cast<bool>(relation_); }
   const Relation& relation() const { return relation_; }
+  /// A block stands for its relation in edge operations.
+  operator const Relation&() const { return relation_; }
   int64_t num_src() const { return relation_.num_src(); }
   int64_t num_dst() const { return relation_.num_dst(); }
   int64_t num_edges() const { return relation_.num_edges(); }

@@ -39,6 +39,8 @@ class Graph {
   Device device() const;
 
   const Relation& relation() const;
+  /// A graph stands for its relation in edge operations.
+  operator const Relation&() const { return relation(); }
   /// Edge e goes from src[e] to dst[e], both int32 [M].
   EdgeIndex edge_index() const { return relation().edge_index(); }
   /// Rows are targets, columns sources.

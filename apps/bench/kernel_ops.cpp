@@ -1,5 +1,6 @@
 #include "subject.h"
 #include <adjoint/kernels/dense/gemm.h>
+#include <adjoint/kernels/edge/edge_softmax.h>
 #include <adjoint/kernels/elementwise/activation.h>
 #include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
@@ -8,6 +9,8 @@
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/kernels/sparse/spmm.h>
 #include <adjoint/kernels/update/optimizer.h>
+
+#include <numeric>
 
 namespace adj::apps {
 
@@ -86,6 +89,72 @@ Job spmm_backward(const Subject& s) {
           0.0, [o, dx]() mutable {
             kernels::spmm_backward(
                 {.at = {o->transposed, o->weight, o->order}, .dy = o->y, .x = o->x, .dx = dx, .dw = o->dw});
+          }};
+}
+
+/// Operands of attention over the graph's in-edges: logits or weights of edges by head, up to eight heads
+/// that share out the width.
+struct Attention {
+  Csr csr, transposed;
+  Tensor order, weight, dw, x, y;
+
+  explicit Attention(const Subject& s)
+      : csr(s.graph().relation().csr()),
+        transposed(s.graph().relation().transposed()),
+        order(s.graph().relation().transposed_order()),
+        weight(random(s, {csr.entries(), std::gcd(s.width, int64_t{8})})),
+        dw(Tensor::empty_like(weight)),
+        x(random(s, {csr.cols, s.width}, s.dtype)),
+        y(random(s, {csr.rows, s.width}, s.dtype)) {}
+
+  std::string shape() const {
+    return fmt::format("{} x {} x {}, {} entries", csr.rows, weight.size(1), x.size(1) / weight.size(1),
+                       csr.entries());
+  }
+};
+
+Job spmm_heads(const Subject& s) {
+  auto o = std::make_shared<Attention>(s);
+  return {o->shape(), gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, o->weight, o->y}),
+          0.0, [=] {
+            kernels::spmm({.a = {o->csr, o->weight, {}}, .x = o->x, .y = o->y});
+          }};
+}
+
+Job spmm_heads_backward(const Subject& s) {
+  auto o = std::make_shared<Attention>(s);
+  Tensor dx = Tensor::empty_like(o->x);
+  return {o->shape(),
+          gathered(o->transposed, o->y) +
+              bytes_of({o->transposed.offsets, o->transposed.indices, o->order, o->weight, o->dw, o->x, dx}),
+          0.0, [o, dx]() mutable {
+            kernels::spmm_backward(
+                {.at = {o->transposed, o->weight, o->order}, .dy = o->y, .x = o->x, .dx = dx, .dw = o->dw});
+          }};
+}
+
+Job edge_dot(const Subject& s) {
+  auto o = std::make_shared<Attention>(s);
+  return {o->shape(), gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, o->dw, o->y}), 0.0,
+          [=] {
+            kernels::sddmm({.a = {o->csr, {}, {}}, .y = o->y, .x = o->x, .dw = o->dw});
+          }};
+}
+
+Job edge_softmax(const Subject& s) {
+  auto o = std::make_shared<Attention>(s);
+  return {fmt::format("{} x {}", o->weight.size(0), o->weight.size(1)),
+          bytes_of({o->csr.offsets, o->weight, o->dw}), 0.0, [=] {
+            kernels::edge_softmax({.a = {o->csr, {}, {}}, .e = o->weight, .y = o->dw});
+          }};
+}
+
+Job edge_softmax_backward(const Subject& s) {
+  auto o = std::make_shared<Attention>(s);
+  const Tensor dy = random(s, o->weight.shape());
+  return {fmt::format("{} x {}", o->weight.size(0), o->weight.size(1)),
+          bytes_of({o->csr.offsets, o->weight, dy, o->dw}), 0.0, [=] {
+            kernels::edge_softmax_backward({.a = {o->csr, {}, {}}, .y = o->weight, .dy = dy, .de = o->dw});
           }};
 }
 
@@ -250,6 +319,11 @@ std::vector<Op> kernel_ops() {
       {"spmm_transposed", "dX = At dY, the weights by permutation", spmm_transposed},
       {"sddmm", "gradient of the edge weights", sddmm},
       {"spmm_backward", "both gradients in one pass", spmm_backward},
+      {"spmm_heads", "Y = A X with edge weights by head", spmm_heads},
+      {"spmm_heads_backward", "both gradients in one pass", spmm_heads_backward},
+      {"edge_dot", "a dot product for every edge and head", edge_dot},
+      {"edge_softmax", "over the in-edges of each node, by head", edge_softmax},
+      {"edge_softmax_grad", "of the same", edge_softmax_backward},
       {"gemm", "N x width x out",
        [=](const Subject& s) { return gemm(s, nodes(s), s.width, s.out, false, false); }},
       {"gemm_weight", "its weight's gradient, width x N x out",

@@ -139,6 +139,12 @@ inline double sum(F64 v) {
   return quarter[0] + quarter[1];
 }
 
+/// Lane l of the result is lane from[l] of v.
+using I32 = int32_t __attribute__((vector_size(64)));
+using I64 = int64_t __attribute__((vector_size(64)));
+inline F32 permute(F32 v, I32 from) { return __builtin_shuffle(v, from); }
+inline F64 permute(F64 v, I64 from) { return __builtin_shuffle(v, from); }
+
 /// max(v, 0); NaN stays NaN.
 inline F32 relu(F32 v) { return v < F32{} ? F32{} : v; }
 inline F64 relu(F64 v) { return v < F64{} ? F64{} : v; }

@@ -34,7 +34,8 @@ struct Csr {
 
 /// A sparse matrix as kernels take it: structure and values. Entry e has the value values[order[e]] where
 /// `order` (int32) is present, values[e] where it is absent, and 1 where `values` is absent too. `order` lets
-/// a transposed structure use the values of the original one without a copy.
+/// a transposed structure use the values of the original one without a copy. Where a contract knows heads,
+/// values may be [entries, H]: H of them for each entry.
 struct CsrMatrix {
   const Csr& csr;
   Tensor values;
@@ -63,6 +64,24 @@ inline void check_matrix(std::string_view op, const CsrMatrix& a, DType dtype) {
   ADJ_CHECK(
       !a.values || (a.order ? a.values.numel() >= a.csr.entries() : a.values.numel() == a.csr.entries()),
       "{}: {} values for {} entries", op, a.values.numel(), a.csr.entries());
+}
+
+/// Heads of what belongs to entries: one where it is [M] (or absent), H where it is [M, H].
+inline int64_t heads_of(const Tensor& of_entries) {
+  return of_entries && of_entries.dims() == 2 ? of_entries.size(1) : 1;
+}
+
+/// Throws unless `tensor` is [M] or [M, H] of `dtype`, H >= 1, and every entry of the structure finds its
+/// place in it.
+inline void check_entries(std::string_view op, std::string_view name, const CsrMatrix& a,
+                          const Tensor& tensor, DType dtype) {
+  const int64_t entries = a.csr.entries();
+  ADJ_CHECK(tensor && (tensor.dims() == 1 || tensor.dims() == 2) && tensor.dtype() == dtype &&
+                tensor.device() == a.csr.device() && heads_of(tensor) >= 1,
+            "{}: {} is {}, expected {} [{}] or [{}, H] on {}", op, name, tensor.str(), name_of(dtype),
+            entries, entries, a.csr.device().str());
+  ADJ_CHECK(a.order ? tensor.size(0) >= entries : tensor.size(0) == entries, "{}: {} is {}, for {} entries",
+            op, name, tensor.str(), entries);
 }
 
 /// Sorts a coordinate list by (row, column), stably. `row`, `col`: int32 [M] in range. Outputs: offsets int64

@@ -30,10 +30,12 @@ inline int64_t width_of(std::string_view op, std::string_view name, const Tensor
   return matrix.size(1);
 }
 
-inline void check_edge_gradient(std::string_view op, const CsrMatrix& a, const Tensor& dw, DType dtype) {
-  check_tensor(op, "dw", dw, {dw.numel()}, dtype, a.csr.device());
-  ADJ_CHECK(a.order ? dw.numel() >= a.csr.entries() : dw.numel() == a.csr.entries(),
-            "{}: dw has {} elements for {} entries", op, dw.numel(), a.csr.entries());
+/// The structure of `a`, and what belongs to its entries: [M] or [M, H] where H divides the features' width.
+inline void check_weights(std::string_view op, std::string_view name, const CsrMatrix& a,
+                          const Tensor& weights, DType dtype, int64_t width) {
+  check_entries(op, name, a, weights, dtype);
+  ADJ_CHECK(width % heads_of(weights) == 0, "{}: {} is {}, but {} features do not divide into {} heads", op,
+            name, weights.str(), width, heads_of(weights));
 }
 
 }  // namespace detail
@@ -45,7 +47,9 @@ inline SpmmBackend spmm_backend() { return detail::spmm_backend; }
 /// Y[rows,F] = act(A X + bias), X [cols,F], bias [F] optional. The aggregation of GCN, SGC and weighted sums;
 /// over the transposed structure it is their backward pass. Also the product of sparse features with a
 /// weight. act is none or relu. A's values are wide. Each row is summed in entry order or in a fixed tree
-/// that depends on the structure alone, never on threads. Rows without entries give act(bias).
+/// that depends on the structure alone, never on threads. Rows without entries give act(bias). Values [M,H]
+/// weigh by head: values[:, h] belongs to features [h D, (h + 1) D), D = F / H, as in attention of several
+/// heads.
 struct SpmmArgs {
   const CsrMatrix& a;
   const Tensor& x;
@@ -56,9 +60,10 @@ struct SpmmArgs {
   Device device() const { return a.csr.device(); }
   void check() const {
     const DType values = detail::values_dtype("spmm", x.dtype());
-    check_matrix("spmm", a, values);
+    check_matrix("spmm", {a.csr, {}, a.order}, values);
     const Device device = a.csr.device();
     const int64_t width = detail::width_of("spmm", "x", x, a.csr.cols);
+    if (a.values) detail::check_weights("spmm", "values", a, a.values, values, width);
     check_tensor("spmm", "x", x, {a.csr.cols, width}, x.dtype(), device);
     if (bias) check_tensor("spmm", "bias", bias, {width}, x.dtype(), device);
     check_tensor("spmm", "y", y, {a.csr.rows, width}, x.dtype(), device);
@@ -70,7 +75,8 @@ ADJ_KERNEL(spmm, SpmmArgs)
 
 /// dw[order[e] or e] = ⟨Y_i, X_j⟩ for entry e = (i, j) of A: the gradient of an aggregation's edge weights
 /// (SDDMM), for dY as `y` [rows,F] and the forward input as `x` [cols,F]; dw is wide. `a.values` is not read.
-/// Nothing of size entries x F exists.
+/// Nothing of size entries x F exists. dw [M,H] takes a dot product for each head: of its D = F / H features
+/// of both rows.
 struct SddmmArgs {
   const CsrMatrix& a;
   const Tensor& y;
@@ -85,14 +91,14 @@ struct SddmmArgs {
     const int64_t width = detail::width_of("sddmm", "x", x, a.csr.cols);
     check_tensor("sddmm", "x", x, {a.csr.cols, width}, x.dtype(), device);
     check_tensor("sddmm", "y", y, {a.csr.rows, width}, x.dtype(), device);
-    detail::check_edge_gradient("sddmm", a, dw, values);
+    detail::check_weights("sddmm", "dw", a, dw, values, width);
   }
 };
 ADJ_KERNEL(sddmm, SddmmArgs)
 
 /// Both gradients of Y = A(w) X in one pass over the transposed structure `at` (entry (j, i), order into w):
 /// dX_j = Σ_i w_ij dY_i and dw_ij = ⟨dY_i, X_j⟩, each dY_i read once. `x` [N,F] is the forward input, dx
-/// [N,F], dw [entries]; w and dw are wide.
+/// [N,F], dw like the values: [M] or, by head, [M,H]; w and dw are wide.
 struct SpmmBackwardArgs {
   const CsrMatrix& at;
   const Tensor& dy;
@@ -103,13 +109,18 @@ struct SpmmBackwardArgs {
   Device device() const { return at.csr.device(); }
   void check() const {
     const DType values = detail::values_dtype("spmm_backward", x.dtype());
-    check_matrix("spmm_backward", at, values);
+    check_matrix("spmm_backward", {at.csr, {}, at.order}, values);
     const Device device = at.csr.device();
     const int64_t width = detail::width_of("spmm_backward", "x", x, at.csr.rows);
     check_tensor("spmm_backward", "x", x, {at.csr.rows, width}, x.dtype(), device);
     check_tensor("spmm_backward", "dy", dy, {at.csr.cols, width}, x.dtype(), device);
     check_tensor("spmm_backward", "dx", dx, {at.csr.rows, width}, x.dtype(), device);
-    detail::check_edge_gradient("spmm_backward", at, dw, values);
+    detail::check_weights("spmm_backward", "dw", at, dw, values, width);
+    if (at.values) {
+      detail::check_weights("spmm_backward", "values", at, at.values, values, width);
+      ADJ_CHECK(heads_of(at.values) == heads_of(dw), "spmm_backward: values {}, dw {}", at.values.str(),
+                dw.str());
+    }
     ADJ_CHECK(!dx.shares_storage_with(dy), "spmm_backward: dx cannot be dy");
     ADJ_CHECK(!dx.shares_storage_with(x), "spmm_backward: dx cannot be x");
   }

@@ -1,4 +1,5 @@
 #include "../reference/plain.h"
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/spmm.h>
 #include <adjoint/core/allocator.h>
@@ -71,7 +72,7 @@ TEST_CASE("weights of float32 serve a float64 check as well") {
   }
 }
 
-TEST_CASE("gradients of weighted_spmm, all and some of them") {
+TEST_CASE("gradients of a weighted aggregation, all and some of them") {
   for (Device device : devices())
     for (int64_t width : {1, 3, 9}) {
       CAPTURE(device.str());
@@ -79,14 +80,14 @@ TEST_CASE("gradients of weighted_spmm, all and some of them") {
       Draw draw(63, device);
       const SparseMatrix a = draw.sparse(8, 6, 25);
       const Tensor w = a.values(), x = draw.normal({6, width});
-      CHECK(close(weighted_spmm(a.relation(), w, x).value(), (dense_of(a) * Dense(x)).data, 1e-12));
-      check([&](const auto& v) { return weighted_spmm(a.relation(), v[0], v[1]); }, {w, x});
-      check([&](const auto& v) { return weighted_spmm(a.relation(), v[0], x); }, {w});
-      check([&](const auto& v) { return weighted_spmm(a.relation(), w, v[0]); }, {x});
+      CHECK(close(aggregate(a.relation(), x, {.weight = w}).value(), (dense_of(a) * Dense(x)).data, 1e-12));
+      check([&](const auto& v) { return aggregate(a.relation(), v[1], {.weight = v[0]}); }, {w, x});
+      check([&](const auto& v) { return aggregate(a.relation(), x, {.weight = v[0]}); }, {w});
+      check([&](const auto& v) { return aggregate(a.relation(), v[0], {.weight = w}); }, {x});
     }
 }
 
-TEST_CASE("weighted_spmm's gradients equal plain loops at odd sizes") {
+TEST_CASE("a weighted aggregation's gradients equal plain loops at odd sizes") {
   for (Device device : devices()) {
     Draw draw(64, device, DType::f32);
     const SparseMatrix a = draw.sparse(57, 43, 700);
@@ -97,7 +98,7 @@ TEST_CASE("weighted_spmm's gradients equal plain loops at odd sizes") {
       CAPTURE(which);
       const Var weight = which == 1 ? Var(a.values()) : Var::parameter(a.values());
       const Var input = which == 0 ? Var(x) : Var::parameter(x);
-      weighted_spmm(a.relation(), weight, input).backward(dy);
+      aggregate(a.relation(), input, {.weight = weight}).backward(dy);
       if (which != 1) CHECK(close(weight.grad(), dw, 1e-5));
       if (which != 0) CHECK(close(input.grad(), dx.data, 1e-5));
     }
@@ -123,7 +124,9 @@ TEST_CASE("no aggregation allocates a tensor of edges times features") {
       CAPTURE(op);
       const Var w = op == 3 ? Var(a.values()) : Var::parameter(a.values());
       const Var input = op == 2 ? Var(x.value()) : x;
-      const auto step = [&] { (op == 0 ? spmm(a, x) : weighted_spmm(a.relation(), w, input)).backward(dy); };
+      const auto step = [&] {
+        (op == 0 ? spmm(a, x) : aggregate(a.relation(), input, {.weight = w})).backward(dy);
+      };
       step();  // what is derived from the structure is made once and kept
       const size_t before = memory_stats(device).current;
       reset_peak_memory(device);
@@ -141,6 +144,6 @@ TEST_CASE("aggregations refuse what does not fit, naming the shapes") {
   CHECK(mentions(error_of([&] { spmm(a, x); }), "6 columns"));
   CHECK(mentions(error_of([&] { spmm(a, fits, {}, Activation::gelu); }), "gelu"));
   CHECK_THROWS_AS(spmm(a, fits, Tensor::zeros({2}, DType::f64)), Error);
-  CHECK(mentions(error_of([&] { weighted_spmm(a.relation(), Tensor::zeros({24}, DType::f64), fits); }),
-                 "[24]"));
+  CHECK(mentions(
+      error_of([&] { aggregate(a.relation(), fits, {.weight = Tensor::zeros({24}, DType::f64)}); }), "[24]"));
 }

@@ -117,8 +117,8 @@ TEST_CASE("changing a saved tensor in place is an error at backward that names t
     CHECK(mentions(message([&] { return layer_norm(x, row, row); }, row.value()), "layer_norm"));
     const SparseMatrix a = draw.sparse(5, 4, 9);
     const Var values = Var::parameter(a.values());
-    CHECK(mentions(message([&] { return weighted_spmm(a.relation(), values, x); }, x.value()),
-                   "weighted_spmm"));
+    CHECK(mentions(message([&] { return aggregate(a.relation(), x, {.weight = values}); }, x.value()),
+                   "aggregate"));
     const Tensor label = draw.ints(4, 0, 3), index = draw.distinct(2, 4);
     CHECK(mentions(message([&] { return cross_entropy(x, label, index); }, label), "cross_entropy"));
     CHECK(mentions(message([&] { return cross_entropy(x, label, index); }, index), "cross_entropy"));

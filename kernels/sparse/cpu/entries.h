@@ -16,6 +16,11 @@ struct EntryValues {
     if (values == nullptr) return T{1};
     return values[order == nullptr ? e : order[e]];
   }
+  /// Of `heads` values for each entry, head `head`'s.
+  T of_head(int64_t e, int64_t heads, int64_t head) const {
+    if (values == nullptr) return T{1};
+    return values[(order == nullptr ? e : order[e]) * heads + head];
+  }
 };
 
 /// Row that holds entry `e`, for a structure with that many rows; empty rows are passed over.

@@ -5,9 +5,10 @@
 
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/cpu/loops.h>
-#include <adjoint/kernels/cpu/simd.h>
 #include <adjoint/kernels/sparse/cpu/entries.h>
+#include <adjoint/kernels/sparse/cpu/feature_blocks.h>
 #include <adjoint/kernels/sparse/cpu/row_chunks.h>
+#include <adjoint/kernels/sparse/cpu/spmm_heads.h>
 #include <adjoint/kernels/sparse/spmm.h>
 
 #include <algorithm>
@@ -16,89 +17,15 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int kBlock = 8;       // vectors of features in registers
-constexpr int64_t kAhead = 64;  // entries between asking for a row (into the second-level cache) and using it
 constexpr int64_t kTask = 131072;  // multiply-adds worth handing to a thread: some 10 µs
 constexpr int64_t kDotGrain = 4096;
-constexpr size_t kFarBytes = size_t{1} << 20;      // operands below this are taken to sit in a near cache
 constexpr size_t kStreamBytes = size_t{32} << 20;  // results from this size on are stored past the caches
 
-template <class S>
-using Scalar = typename simd::Accumulate<S>::Scalar;
-template <class S>
-using Vector = typename simd::Accumulate<S>::Vector;
-template <class S>
-constexpr int kLanes = simd::Accumulate<S>::kLanes;
-
-/// B vectors of a row from one feature on; the last holds `tail` elements.
-template <class S, int B>
-[[gnu::always_inline]] inline void load_block(const S* p, int tail, Vector<S> (&v)[B]) {
-#pragma GCC unroll 8
-  for (int k = 0; k < B - 1; ++k) v[k] = simd::load(p + k * kLanes<S>);
-  v[B - 1] = simd::load_first(p + (B - 1) * kLanes<S>, tail);
-}
-
-template <class S, int B>
-[[gnu::always_inline]] inline void store_block(S* p, int tail, const Vector<Scalar<S>> (&v)[B]) {
-#pragma GCC unroll 8
-  for (int k = 0; k < B - 1; ++k) simd::store(p + k * kLanes<S>, v[k]);
-  simd::store_first(p + (B - 1) * kLanes<S>, v[B - 1], tail);
-}
-
-template <class S, int B>
-[[gnu::always_inline]] inline void stream_block(S* p, const Vector<S> (&v)[B]) {
-#pragma GCC unroll 8
-  for (int k = 0; k < B; ++k) simd::stream(p + k * kLanes<S>, v[k]);
-}
-
-template <class S, int B>
-[[gnu::always_inline]] inline void prefetch_block(const S* p) {
-  constexpr int kLine = 64 / sizeof(S);
-#pragma GCC unroll 8
-  for (int k = 0; k < B * kLanes<S>; k += kLine) __builtin_prefetch(p + k, 0, 2);
-}
-
-/// Calls f.template operator()<B>(first feature, elements in the last of its B vectors) for blocks that cover
-/// `width`.
-template <class S, class F>
-void for_blocks(int64_t width, F&& f) {
-  constexpr int64_t kLane = kLanes<S>;
-  for (int64_t first = 0; first < width; first += kBlock * kLane) {
-    const int64_t elements = std::min(width - first, kBlock * kLane);
-    const int vectors = static_cast<int>((elements + kLane - 1) / kLane);
-    const int tail = static_cast<int>(elements - (vectors - 1) * kLane);
-    switch (vectors) {
-      case 1:
-        f.template operator()<1>(first, tail);
-        break;
-      case 2:
-        f.template operator()<2>(first, tail);
-        break;
-      case 3:
-        f.template operator()<3>(first, tail);
-        break;
-      case 4:
-        f.template operator()<4>(first, tail);
-        break;
-      case 5:
-        f.template operator()<5>(first, tail);
-        break;
-      case 6:
-        f.template operator()<6>(first, tail);
-        break;
-      case 7:
-        f.template operator()<7>(first, tail);
-        break;
-      default:
-        f.template operator()<8>(first, tail);
-    }
-  }
-}
-
-/// to[order[e] or e] = dots of the entries from `begin` on.
+/// to[order[e] or e] = dots of the entries from `begin` on; `to` has an element per entry in `stride`.
 template <class T>
-void scatter(const int32_t* order, int64_t begin, int64_t count, const T* dots, T* to) {
-  for (int64_t k = 0; k < count; ++k) to[order == nullptr ? begin + k : order[begin + k]] = dots[k];
+void scatter(const int32_t* order, int64_t begin, int64_t count, const T* dots, T* to, int64_t stride) {
+  for (int64_t k = 0; k < count; ++k)
+    to[(order == nullptr ? begin + k : order[begin + k]) * stride] = dots[k];
 }
 
 /// Entries of a chunk as the loops take them, beside its own copy of what they would else jump for.
@@ -115,7 +42,9 @@ struct Aggregation {
   const int64_t* offsets;
   const int32_t* indices;
   int64_t entries;
-  int64_t width;
+  int64_t heads;
+  int64_t pitch;  ///< elements of a row
+  int64_t width;  ///< of them a head's
   EntryValues<Scalar<S>> values;
   const S* x;
   const S* bias;
@@ -124,11 +53,13 @@ struct Aggregation {
   bool stream;
   S* y;
 
-  Aggregation(const CsrMatrix& a, const Tensor& in, Tensor& out)
+  Aggregation(const CsrMatrix& a, const Tensor& in, int64_t head_count, Tensor& out)
       : offsets(a.csr.offsets.data<int64_t>()),
         indices(a.csr.indices.data<int32_t>()),
         entries(a.csr.entries()),
-        width(in.size(1)),
+        heads(head_count),
+        pitch(in.size(1)),
+        width(pitch / heads),
         values(a),
         x(in.data<S>()),
         bias(nullptr),
@@ -142,7 +73,7 @@ struct Aggregation {
     return reinterpret_cast<uintptr_t>(out.raw_data()) % (kLanes<S> * sizeof(S)) == 0;
   }
 
-  const S* row(int64_t e) const { return x + indices[e] * width; }
+  const S* row(int64_t e) const { return x + indices[e] * pitch; }
 
   /// Asks for the block of a row that is soon needed.
   template <int B>
@@ -150,10 +81,11 @@ struct Aggregation {
     if (far) prefetch_block<S, B>(row(std::min(e + kAhead, entries - 1)) + first);
   }
 
-  /// Values of the entries [begin, end), in place where they stand in order, else copied into `buffer`.
-  const Scalar<S>* weights(int64_t begin, int64_t end, Scalar<S>* buffer) const {
-    if (values.values != nullptr && values.order == nullptr) return values.values + begin;
-    for (int64_t e = begin; e < end; ++e) buffer[e - begin] = values[e];
+  /// A head's values of the entries [begin, end), in place where they stand in order, else copied into
+  /// `buffer`.
+  const Scalar<S>* weights(int64_t begin, int64_t end, int64_t head, Scalar<S>* buffer) const {
+    if (values.values != nullptr && values.order == nullptr && heads == 1) return values.values + begin;
+    for (int64_t e = begin; e < end; ++e) buffer[e - begin] = values.of_head(e, heads, head);
     return buffer;
   }
 };
@@ -218,18 +150,18 @@ template <class S>
 void merge_heavy(const Aggregation<S>& g, const RowChunks& cuts, const Scalar<S>* partial) {
   const auto rows = static_cast<int64_t>(cuts.heavy.size());
   if (rows == 0) return;
-  parallel_for(rows, row_grain(cuts.slots / rows * g.width), [&](int64_t from, int64_t to) {
+  parallel_for(rows, row_grain(cuts.slots / rows * g.pitch), [&](int64_t from, int64_t to) {
     for (int64_t h = from; h < to; ++h) {
       const RowChunks::HeavyRow& heavy = cuts.heavy[static_cast<size_t>(h)];
-      for_blocks<S>(g.width, [&]<int B>(int64_t first, int tail) {
+      for_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
         Vector<S> sum[B], part[B];
-        load_block<Scalar<S>, B>(partial + heavy.slot_begin * g.width + first, tail, sum);
+        load_block<Scalar<S>, B>(partial + heavy.slot_begin * g.pitch + first, tail, sum);
         for (int64_t slot = heavy.slot_begin + 1; slot < heavy.slot_end; ++slot) {
-          load_block<Scalar<S>, B>(partial + slot * g.width + first, tail, part);
+          load_block<Scalar<S>, B>(partial + slot * g.pitch + first, tail, part);
           for (int k = 0; k < B; ++k) sum[k] += part[k];
         }
         finish<S, B>(g, first, tail, sum);
-        store_block<S, B>(g.y + heavy.row * g.width + first, tail, sum);
+        store_block<S, B>(g.y + heavy.row * g.pitch + first, tail, sum);
       });
     }
   });
@@ -244,42 +176,46 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
   Tensor scratch;
   Scalar<S>* partial = nullptr;
   if (cuts->slots > 0) {
-    scratch = Tensor::empty({cuts->slots, g.width}, dtype_of<Scalar<S>>());
+    scratch = Tensor::empty({cuts->slots, g.pitch}, dtype_of<Scalar<S>>());
     partial = scratch.mutable_data<Scalar<S>>();
   }
   const int64_t chunks = static_cast<int64_t>(cuts->chunks.size());
-  parallel_for(chunks, chunks_per_task(RowChunks::kWork, g.width), [&](int64_t from, int64_t to) {
+  parallel_for(chunks, chunks_per_task(RowChunks::kWork, g.pitch), [&](int64_t from, int64_t to) {
     Scalar<S> weights[RowChunks::kMaxEntries], dots[RowChunks::kMaxEntries];
     for (int64_t c = from; c < to; ++c) {
       const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
       const int64_t count = chunk.entry_end - chunk.entry_begin;
-      const Scalar<S>* weight = g.weights(chunk.entry_begin, chunk.entry_end, weights);
-      if constexpr (WithDots) std::fill(dots, dots + count, Scalar<S>{});
-      for_blocks<S>(g.width, [&]<int B>(int64_t first, int tail) {
-        Vector<S> sum[B];
-        for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
-          const int64_t begin = std::max(g.offsets[i], chunk.entry_begin);
-          const int64_t end = std::min(g.offsets[i + 1], chunk.entry_end);
-          const int64_t at = begin - chunk.entry_begin;
-          const Entries<S> entries{begin, end, weight + at, dots + at};
-          if constexpr (WithDots) {
-            sum_entries_and_dots<S, B>(g, entries, own + i * g.width, first, tail, sum);
-          } else {
-            sum_entries<S, B>(g, entries, first, tail, sum);
+      for (int64_t head = 0; head < g.heads; ++head) {
+        const Scalar<S>* weight = g.weights(chunk.entry_begin, chunk.entry_end, head, weights);
+        if constexpr (WithDots) std::fill(dots, dots + count, Scalar<S>{});
+        for_blocks<S>(g.width, [&]<int B>(int64_t in_head, int tail) {
+          const int64_t first = head * g.width + in_head;
+          Vector<S> sum[B];
+          for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
+            const int64_t begin = std::max(g.offsets[i], chunk.entry_begin);
+            const int64_t end = std::min(g.offsets[i + 1], chunk.entry_end);
+            const int64_t at = begin - chunk.entry_begin;
+            const Entries<S> entries{begin, end, weight + at, dots + at};
+            if constexpr (WithDots) {
+              sum_entries_and_dots<S, B>(g, entries, own + i * g.pitch, first, tail, sum);
+            } else {
+              sum_entries<S, B>(g, entries, first, tail, sum);
+            }
+            if (chunk.slot >= 0) {
+              store_block<Scalar<S>, B>(partial + chunk.slot * g.pitch + first, tail, sum);
+              continue;
+            }
+            finish<S, B>(g, first, tail, sum);
+            if (g.stream) {
+              stream_block<S, B>(g.y + i * g.pitch + first, sum);
+            } else {
+              store_block<S, B>(g.y + i * g.pitch + first, tail, sum);
+            }
           }
-          if (chunk.slot >= 0) {
-            store_block<Scalar<S>, B>(partial + chunk.slot * g.width + first, tail, sum);
-            continue;
-          }
-          finish<S, B>(g, first, tail, sum);
-          if (g.stream) {
-            stream_block<S, B>(g.y + i * g.width + first, sum);
-          } else {
-            store_block<S, B>(g.y + i * g.width + first, tail, sum);
-          }
-        }
-      });
-      if constexpr (WithDots) scatter(g.values.order, chunk.entry_begin, count, dots, gradient);
+        });
+        if constexpr (WithDots)
+          scatter(g.values.order, chunk.entry_begin, count, dots, gradient + head, g.heads);
+      }
     }
     if (g.stream) simd::fence();
   });
@@ -290,7 +226,8 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
 
 void spmm(const SpmmArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    Aggregation<S> g(args.a, args.x, args.y);
+    if (heads_fill_vectors<S>(heads_of(args.a.values), args.x.size(1))) return spmm_by_head<S>(args);
+    Aggregation<S> g(args.a, args.x, heads_of(args.a.values), args.y);
     g.bias = args.bias ? args.bias.data<S>() : nullptr;
     g.relu = args.activation == Activation::relu;
     aggregate<false, S>(args.a.csr, g, nullptr, nullptr);
@@ -299,43 +236,50 @@ void spmm(const SpmmArgs& args) {
 
 void spmm_backward(const SpmmBackwardArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    const Aggregation<S> g(args.at, args.dy, args.dx);
+    if (args.at.values && heads_fill_vectors<S>(heads_of(args.dw), args.x.size(1)))
+      return spmm_backward_by_head<S>(args);
+    const Aggregation<S> g(args.at, args.dy, heads_of(args.dw), args.dx);
     aggregate<true, S>(args.at.csr, g, args.x.data<S>(), args.dw.mutable_data<Scalar<S>>());
   });
 }
 
 void sddmm(const SddmmArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
+    if (heads_fill_vectors<S>(heads_of(args.dw), args.x.size(1))) return sddmm_by_head<S>(args);
     const int64_t* offsets = args.a.csr.offsets.data<int64_t>();
     const int32_t* indices = args.a.csr.indices.data<int32_t>();
     const int32_t* order = args.a.order ? args.a.order.data<int32_t>() : nullptr;
-    const int64_t entries = args.a.csr.entries(), rows = args.a.csr.rows, width = args.x.size(1);
+    const int64_t entries = args.a.csr.entries(), rows = args.a.csr.rows;
+    const int64_t pitch = args.x.size(1), heads = heads_of(args.dw), width = pitch / heads;
     const bool far = args.x.bytes() >= kFarBytes;
     const S* targets = args.y.data<S>();
     const S* sources = args.x.data<S>();
     Scalar<S>* gradient = args.dw.mutable_data<Scalar<S>>();
-    const auto source = [=](int64_t e) { return sources + indices[e] * width; };
-    parallel_for(entries, kDotGrain * chunks_per_task(kDotGrain, width), [&](int64_t from, int64_t to) {
+    const auto source = [=](int64_t e) { return sources + indices[e] * pitch; };
+    parallel_for(entries, kDotGrain * chunks_per_task(kDotGrain, pitch), [&](int64_t from, int64_t to) {
       for (int64_t begin = from; begin < to; begin += kDotGrain) {
         const int64_t end = std::min(to, begin + kDotGrain);
-        Scalar<S> dots[kDotGrain]{};
         const int64_t first_row = row_of(offsets, rows, begin);
-        for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
-          for (int64_t i = first_row, e = begin; e < end; ++i) {
-            Vector<S> y_i[B];
-            load_block<S, B>(targets + i * width + first, tail, y_i);
-            for (const int64_t row_end = std::min(end, offsets[i + 1]); e < row_end; ++e) {
-              if (far) prefetch_block<S, B>(source(std::min(e + kAhead, entries - 1)) + first);
-              Vector<S> x_j[B];
-              load_block<S, B>(source(e) + first, tail, x_j);
-              Vector<S> dot = y_i[0] * x_j[0];
+        for (int64_t head = 0; head < heads; ++head) {
+          Scalar<S> dots[kDotGrain]{};
+          for_blocks<S>(width, [&]<int B>(int64_t in_head, int tail) {
+            const int64_t first = head * width + in_head;
+            for (int64_t i = first_row, e = begin; e < end; ++i) {
+              Vector<S> y_i[B];
+              load_block<S, B>(targets + i * pitch + first, tail, y_i);
+              for (const int64_t row_end = std::min(end, offsets[i + 1]); e < row_end; ++e) {
+                if (far) prefetch_block<S, B>(source(std::min(e + kAhead, entries - 1)) + first);
+                Vector<S> x_j[B];
+                load_block<S, B>(source(e) + first, tail, x_j);
+                Vector<S> dot = y_i[0] * x_j[0];
 #pragma GCC unroll 8
-              for (int k = 1; k < B; ++k) dot += y_i[k] * x_j[k];
-              dots[e - begin] += simd::sum(dot);
+                for (int k = 1; k < B; ++k) dot += y_i[k] * x_j[k];
+                dots[e - begin] += simd::sum(dot);
+              }
             }
-          }
-        });
-        scatter(order, begin, end - begin, dots, gradient);
+          });
+          scatter(order, begin, end - begin, dots, gradient + head, heads);
+        }
       }
     });
   });

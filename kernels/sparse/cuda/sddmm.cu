@@ -5,6 +5,7 @@
 // dw depend on the width and on whether rows are aligned for wide reads, and the shape is chosen by those
 // alone.
 
+#include <adjoint/kernels/sparse/cuda/spmm_heads.h>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/sparse/spmm.h>
 
@@ -84,9 +85,13 @@ void dispatch(const char* name, const CsrMatrix& a, const Tensor& own, const Ten
 
 }  // namespace
 
-void sddmm(const SddmmArgs& args) { dispatch<false>("sddmm", args.a, args.y, args.x, nullptr, args.dw); }
+void sddmm(const SddmmArgs& args) {
+  if (heads_of(args.dw) > 1) return sddmm_by_head(args);
+  dispatch<false>("sddmm", args.a, args.y, args.x, nullptr, args.dw);
+}
 
 void spmm_backward(const SpmmBackwardArgs& args) {
+  if (heads_of(args.dw) > 1) return spmm_backward_by_head(args);
   dispatch<true>("spmm_backward", args.at, args.x, args.dy, &args.dx, args.dw);
 }
 

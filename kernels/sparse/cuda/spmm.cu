@@ -2,6 +2,7 @@
 // take a pass over Y.
 
 #include <adjoint/kernels/sparse/cuda/spmm_cusparse.h>
+#include <adjoint/kernels/sparse/cuda/spmm_heads.h>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_small.h>
 #include <adjoint/kernels/sparse/spmm.h>
@@ -34,6 +35,7 @@ void finish_in_place(const SpmmArgs& args) {
 }  // namespace
 
 void spmm(const SpmmArgs& args) {
+  if (heads_of(args.a.values) > 1) return spmm_by_head(args);
   dispatch_features(args.x.dtype(), [&]<class S>() {
     if (spmm_backend() == SpmmBackend::cusparse && args.a.csr.entries() > 0 && args.x.size(1) > 0) {
       cusparse_spmm(args.a, args.x, args.y);

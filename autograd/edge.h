@@ -1,0 +1,203 @@
+// Edge operations: what attention and messages of one's own are built from. They take a relation (a Graph or
+// a Block stands for its own) and tensors of three kinds: of its sources, of its targets (on a Graph both are
+// the nodes) and of its edges, [M] or [M,H] for H heads by edge number. A layer after Veličković et al. 2018:
+//
+//   Var alpha = edge_softmax(g, leaky_relu(edge_add(g, l, r), 0.2f));                   // [M,H]
+//   return aggregate(g, x, {.reduce = Reduce::sum, .weight = alpha});                   // [N, H D]
+//
+// Nothing of size M x F is made: the largest thing of an edge is one number a head. Gradients that belong to
+// targets are gathered over the rows of the CSR, those of sources over the transposed one: no atomics, the
+// same bits for any number of threads. Tensors of edges are wide: float32 beside bfloat16 features.
+#pragma once
+
+#include <adjoint/autograd/tape.h>
+#include <adjoint/graph/relation.h>
+#include <adjoint/kernels/edge/edge_add.h>
+#include <adjoint/kernels/edge/edge_mean.h>
+#include <adjoint/kernels/edge/edge_softmax.h>
+#include <adjoint/kernels/sparse/spmm.h>
+
+#include <string_view>
+
+namespace adj {
+
+/// How the terms that reach a target become one.
+enum class Reduce : uint8_t { sum, mean, max, min };
+
+struct AggregateOptions {
+  Reduce reduce = Reduce::sum;
+  Var weight = {};  ///< of the edges, [M] or [M,H]; absent: all ones
+};
+
+namespace detail {
+
+/// The relation without values, as kernels of edges take it.
+inline CsrMatrix by_target(const Relation& relation) { return {relation.csr(), {}, relation.csr_order()}; }
+inline CsrMatrix by_source(const Relation& relation) {
+  return {relation.transposed(), {}, relation.transposed_order()};
+}
+/// Likewise with values of edges.
+inline CsrMatrix by_target(const Relation& relation, const Tensor& values) {
+  return {relation.csr(), values, relation.csr_order()};
+}
+inline CsrMatrix by_source(const Relation& relation, const Tensor& values) {
+  return {relation.transposed(), values, relation.transposed_order()};
+}
+
+/// `x` belongs to `nodes` sources or targets: [nodes, …] of `least` to `most` dimensions.
+inline void check_side(const char* op, const char* name, const Relation& relation, const Var& x,
+                       int64_t nodes, int least, int most) {
+  ADJ_CHECK(x && x.shape().dims() >= least && x.shape().dims() <= most && x.size(0) == nodes,
+            "{}: {} is {}, expected {} with {} rows", op, name, x ? x.shape().str() : "absent",
+            least == 1 ? "[N] or [N, H]" : "[N, F] or [N, H, D]", nodes);
+  ADJ_CHECK(x.device() == relation.device(), "{}: relation on {}, {} on {}", op, relation.device().str(),
+            name, x.device().str());
+}
+inline void check_of_edges(const char* op, const char* name, const Relation& relation, const Var& e) {
+  ADJ_CHECK(e && (e.shape().dims() == 1 || e.shape().dims() == 2) && e.size(0) == relation.num_edges(),
+            "{}: {} is {}, expected [{}] or [{}, H]", op, name, e ? e.shape().str() : "absent",
+            relation.num_edges(), relation.num_edges());
+}
+
+/// [N, H, D] as the matrix [N, H D] that it is in memory.
+inline Tensor as_matrix(const Tensor& x) {
+  return x.dims() == 3 ? x.reshape({x.size(0), x.size(1) * x.size(2)}) : x;
+}
+/// The shape of `like` for another number of nodes.
+inline Shape with_rows(const Shape& like, int64_t rows) {
+  return like.dims() == 3 ? Shape{rows, like[1], like[2]} : Shape{rows, like[1]};
+}
+
+inline DType wide_of(DType dtype) { return dtype == DType::bf16 ? DType::f32 : dtype; }
+
+}  // namespace detail
+
+/// Y_i = Σ_j w_ij x_j over the edges j -> i, or their mean (over the number of edges, not the sum of
+/// weights); targets without edges give 0. x [num_src, F] or [num_src, H, D]; Y likewise with num_dst rows.
+/// Weights [M,H] weigh by head: w[:, h] belongs to features [h D, (h + 1) D), F = H D. dw_ij = ⟨dY_i, x_j⟩,
+/// in the same pass as dx. Throws for max and min, and where sizes do not fit.
+inline Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {}) {
+  const bool mean = options.reduce == Reduce::mean;
+  ADJ_CHECK(mean || options.reduce == Reduce::sum, "aggregate: expected the sum or the mean, got {}",
+            options.reduce == Reduce::max ? "max" : "min");
+  detail::check_side("aggregate", "x", relation, x, relation.num_src(), 2, 3);
+  const Var& given = options.weight;
+  if (given) {
+    detail::check_of_edges("aggregate", "weight", relation, given);
+    ADJ_CHECK(x.shape().dims() == 2 || given.shape().dims() == 1 || given.size(1) == x.size(1),
+              "aggregate: weight is {} for the heads of x, {}", given.shape().str(), x.shape().str());
+  }
+  Tensor weight = given.value_or_absent();
+  if (mean) {
+    weight = given ? Tensor::empty_like(given.value())
+                   : Tensor::empty({relation.num_edges()}, detail::wide_of(x.dtype()), x.device());
+    kernels::edge_mean({.a = detail::by_target(relation), .w = given.value_or_absent(), .y = weight});
+  }
+  Tensor y = Tensor::empty(detail::with_rows(x.shape(), relation.num_dst()), x.dtype(), x.device());
+  Tensor rows = detail::as_matrix(y);
+  kernels::spmm({.a = detail::by_target(relation, weight), .x = detail::as_matrix(x.value()), .y = rows});
+  const bool weight_learns = given && given.requires_grad();
+  return record(
+      "aggregate", y, {x, given},
+      [relation, mean, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
+       x = weight_learns ? Saved(x.value()) : Saved()](Tensor dy, Gradients& out) {
+        const Tensor w = weight ? weight.get() : Tensor();
+        const Tensor dy_rows = detail::as_matrix(dy);
+        Tensor dx = out.wanted(0) ? Tensor::empty(shape, dy.dtype(), dy.device()) : Tensor();
+        Tensor dw = out.wanted(1) ? Tensor::empty_like(w) : Tensor();
+        Tensor dx_rows = dx ? detail::as_matrix(dx) : Tensor();
+        if (dx && dw) {
+          kernels::spmm_backward({.at = detail::by_source(relation, w),
+                                  .dy = dy_rows,
+                                  .x = detail::as_matrix(x.get()),
+                                  .dx = dx_rows,
+                                  .dw = dw});
+        } else if (dw) {
+          kernels::sddmm(
+              {.a = detail::by_target(relation), .y = dy_rows, .x = detail::as_matrix(x.get()), .dw = dw});
+        } else if (dx) {
+          kernels::spmm({.a = detail::by_source(relation, w), .x = dy_rows, .y = dx_rows});
+        }
+        if (dw && mean) kernels::edge_mean({.a = detail::by_target(relation), .w = dw, .y = dw});
+        if (dx) out.add(0, dx);
+        if (dw) out.add(1, dw);
+      });
+}
+
+/// e_ij = ⟨q_i, k_j⟩ for every edge j -> i. q [num_dst, H, D] and k [num_src, H, D] give [M,H], a dot product
+/// for each head; q [num_dst, F] and k [num_src, F] give [M], or [M,heads] where `heads` is given and divides
+/// F: head h takes features [h D, (h + 1) D).
+inline Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads = 0) {
+  detail::check_side("edge_dot", "q", relation, q, relation.num_dst(), 2, 3);
+  detail::check_side("edge_dot", "k", relation, k, relation.num_src(), 2, 3);
+  check_same_device("edge_dot", {q, k});
+  ADJ_CHECK(q.shape() == detail::with_rows(k.shape(), q.size(0)) && q.shape().dims() == k.shape().dims(),
+            "edge_dot: q is {}, k is {}, expected equal widths", q.shape().str(), k.shape().str());
+  if (q.shape().dims() == 3) {
+    ADJ_CHECK(heads == 0 || heads == q.size(1), "edge_dot: {} heads asked of {}", heads, q.shape().str());
+    heads = q.size(1);
+  }
+  const int64_t edges = relation.num_edges();
+  Tensor e =
+      Tensor::empty(heads == 0 ? Shape{edges} : Shape{edges, heads}, detail::wide_of(q.dtype()), q.device());
+  kernels::sddmm({.a = detail::by_target(relation),
+                  .y = detail::as_matrix(q.value()),
+                  .x = detail::as_matrix(k.value()),
+                  .dw = e});
+  return record(
+      "edge_dot", e, {q, k},
+      [relation, q = Saved(q.value()), k = Saved(k.value())](Tensor de, Gradients& out) {
+        if (out.wanted(0)) {
+          Tensor dq = Tensor::empty_like(q.get());
+          Tensor rows = detail::as_matrix(dq);
+          kernels::spmm({.a = detail::by_target(relation, de), .x = detail::as_matrix(k.get()), .y = rows});
+          out.add(0, dq);
+        }
+        if (out.wanted(1)) {
+          Tensor dk = Tensor::empty_like(k.get());
+          Tensor rows = detail::as_matrix(dk);
+          kernels::spmm({.a = detail::by_source(relation, de), .x = detail::as_matrix(q.get()), .y = rows});
+          out.add(1, dk);
+        }
+      });
+}
+
+/// e_ij = l_i + r_j for every edge j -> i: l [num_dst] and r [num_src] give [M], [num_dst, H] and [num_src,
+/// H] give [M,H].
+inline Var edge_add(const Relation& relation, const Var& l, const Var& r) {
+  detail::check_side("edge_add", "l", relation, l, relation.num_dst(), 1, 2);
+  detail::check_side("edge_add", "r", relation, r, relation.num_src(), 1, 2);
+  check_same_device("edge_add", {l, r});
+  const int64_t edges = relation.num_edges();
+  Tensor e = Tensor::empty(l.shape().dims() == 1 ? Shape{edges} : Shape{edges, l.size(1)},
+                           detail::wide_of(l.dtype()), l.device());
+  kernels::edge_add({.a = detail::by_target(relation), .l = l.value(), .r = r.value(), .e = e});
+  return record("edge_add", e, {l, r},
+                [relation, l = l.shape(), r = r.shape(), dtype = l.dtype()](Tensor de, Gradients& out) {
+                  if (out.wanted(0)) {
+                    Tensor dl = Tensor::empty(l, dtype, de.device());
+                    kernels::edge_sum({.a = detail::by_target(relation), .e = de, .y = dl});
+                    out.add(0, dl);
+                  }
+                  if (out.wanted(1)) {
+                    Tensor dr = Tensor::empty(r, dtype, de.device());
+                    kernels::edge_sum({.a = detail::by_source(relation), .e = de, .y = dr});
+                    out.add(1, dr);
+                  }
+                });
+}
+
+/// α_ij = exp(e_ij) / Σ_j exp(e_ij) over the edges into each target, by head; e [M] or [M,H]. The largest
+/// logit is subtracted first. Keeps its output and nothing else.
+inline Var edge_softmax(const Relation& relation, const Var& e) {
+  detail::check_of_edges("edge_softmax", "e", relation, e);
+  Tensor y = Tensor::empty_like(e.value());
+  kernels::edge_softmax({.a = detail::by_target(relation), .e = e.value(), .y = y});
+  return record("edge_softmax", y, {e}, [relation, y = Saved(y)](Tensor dy, Gradients& out) {
+    Tensor de = reuse(dy);
+    kernels::edge_softmax_backward({.a = detail::by_target(relation), .y = y.get(), .dy = dy, .de = de});
+    out.add(0, de);
+  });
+}
+
+}  // namespace adj

@@ -1,0 +1,76 @@
+// Pooling over ranges of rows, such as the nodes of each graph of a batch. A segment reduction is a product
+// with a selection matrix that has the segments as rows; its gradient is one with the transpose, which has a
+// single entry a row. What balances heavy rows in sparse products balances long segments too.
+#pragma once
+
+#include <adjoint/autograd/tape.h>
+#include <adjoint/kernels/edge/edge_mean.h>
+#include <adjoint/kernels/index/select.h>
+#include <adjoint/kernels/sparse/spmm.h>
+
+namespace adj {
+
+namespace detail {
+
+/// Throws unless `offsets` are int64 [G + 1], begin at 0, ascend and end at `rows`. Their contents are looked
+/// at on the CPU only: on a GPU the host would have to wait.
+inline void check_segments(const char* op, const Tensor& offsets, int64_t rows, Device device) {
+  ADJ_CHECK(offsets && offsets.dims() == 1 && offsets.numel() >= 1 && offsets.dtype() == DType::i64 &&
+                offsets.device() == device,
+            "{}: offsets are {}, expected int64 [G + 1] on {}", op, offsets.str(), device.str());
+  if (offsets.is_cuda()) return;
+  const int64_t* bounds = offsets.data<int64_t>();
+  const int64_t last = offsets.numel() - 1;
+  ADJ_CHECK(bounds[0] == 0, "{}: offsets begin at {}, expected 0", op, bounds[0]);
+  ADJ_CHECK(bounds[last] == rows, "{}: offsets end at {}, expected {} rows", op, bounds[last], rows);
+  for (int64_t g = 0; g < last; ++g)
+    ADJ_CHECK(bounds[g] <= bounds[g + 1], "{}: offsets[{}] is {} and offsets[{}] is {}, expected ascending",
+              op, g, bounds[g], g + 1, bounds[g + 1]);
+}
+
+/// The row numbers 0, 1, …
+inline Tensor row_numbers(int64_t rows, Device device) {
+  Tensor numbers = Tensor::empty({rows}, DType::i32, device);
+  kernels::iota({.y = numbers});
+  return numbers;
+}
+
+inline Var segment_reduce(const char* name, const Var& x, const Tensor& offsets, bool mean) {
+  ADJ_CHECK(x.shape().dims() == 2, "{}: x is {}, expected [N, F]", name, x.shape().str());
+  check_segments(name, offsets, x.size(0), x.device());
+  const int64_t rows = x.size(0);
+  Csr selection{offsets.numel() - 1, rows, offsets, row_numbers(rows, x.device())};
+  Tensor weight;
+  if (mean) {
+    weight = Tensor::empty({rows}, x.dtype() == DType::bf16 ? DType::f32 : x.dtype(), x.device());
+    kernels::edge_mean({.a = {selection, {}, {}}, .y = weight});
+  }
+  Tensor y = Tensor::empty({selection.rows, x.size(1)}, x.dtype(), x.device());
+  kernels::spmm({.a = {selection, weight, {}}, .x = x.value(), .y = y});
+  return record(name, y, {x}, [selection, offsets = Saved(offsets), weight](Tensor dy, Gradients& out) {
+    (void)offsets.get();  // the selection's too: throws where they were written to
+    const int64_t count = selection.cols;
+    Csr spread{count, selection.rows, row_numbers(count + 1, dy.device()).to(DType::i64),
+               Tensor::empty({count}, DType::i32, dy.device())};
+    kernels::expand_rows({.a = selection, .row = spread.indices});
+    Tensor dx = Tensor::empty({count, dy.size(1)}, dy.dtype(), dy.device());
+    kernels::spmm({.a = {spread, weight, {}}, .x = dy, .y = dx});
+    out.add(0, dx);
+  });
+}
+
+}  // namespace detail
+
+/// y[G,F]: y_g = Σ of the rows offsets[g] … offsets[g + 1] of x[N,F]. `offsets` int64 [G + 1] from 0 to N,
+/// ascending (contents checked on the CPU alone), on x's device. Empty segments give 0. Each segment is
+/// summed in an order that depends on the offsets alone.
+inline Var segment_sum(const Var& x, const Tensor& offsets) {
+  return detail::segment_reduce("segment_sum", x, offsets, false);
+}
+
+/// Likewise the mean.
+inline Var segment_mean(const Var& x, const Tensor& offsets) {
+  return detail::segment_reduce("segment_mean", x, offsets, true);
+}
+
+}  // namespace adj

@@ -1,0 +1,73 @@
+// l_i + r_j for every edge, and the sums over a row's edges that are its gradients. Bytes: [M,H] once, the
+// nodes' terms once an edge, from the cache where they fit there.
+
+#include <adjoint/kernels/cpu/simd.h>
+#include <adjoint/kernels/edge/cpu/edge_rows.h>
+#include <adjoint/kernels/edge/edge_add.h>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+template <class S>
+using Scalar = typename simd::Accumulate<S>::Scalar;
+
+template <class S>
+struct RowSums {
+  EntryPlaces place;
+  const Scalar<S>* e;
+  S* y;
+
+  int64_t numbers() const { return place.heads; }
+  void collect(int64_t begin, int64_t end, Scalar<S>* of) const {
+    sum_by_head(
+        place, begin, end, [from = e](int64_t i) { return from[i]; }, of);
+  }
+  void merge(const Scalar<S>* parts, int64_t count, Scalar<S>* of) const {
+    add_parts(parts, count, place.heads, of);
+  }
+  void finish_row(int64_t row, const Scalar<S>* of) const {
+    for (int64_t h = 0; h < place.heads; ++h) y[row * place.heads + h] = static_cast<S>(of[h]);
+  }
+  void finish(int64_t, int64_t, const Scalar<S>*, const Scalar<S>*) const {}
+};
+
+}  // namespace
+
+void edge_add(const EdgeAddArgs& args) {
+  dispatch_features(args.l.dtype(), [&]<class S>() {
+    const std::shared_ptr<const RowChunks> cuts = RowChunks::of(args.a.csr);
+    const EntryPlaces place(args.a, args.e);
+    const int64_t heads = place.heads;
+    const int64_t* offsets = args.a.csr.offsets.data<int64_t>();
+    const int32_t* indices = args.a.csr.indices.data<int32_t>();
+    const S *l = args.l.data<S>(), *r = args.r.data<S>();
+    auto* e = args.e.mutable_data<Scalar<S>>();
+    for_chunks(*cuts, args.a.csr.entries() * heads, kGrain, [&](int64_t from, int64_t to) {
+      for (int64_t c = from; c < to; ++c) {
+        const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
+        for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
+          const S* target = l + i * heads;
+          const int64_t end = std::min(offsets[i + 1], chunk.entry_end);
+          for (int64_t k = std::max(offsets[i], chunk.entry_begin); k < end; ++k) {
+            const S* source = r + indices[k] * heads;
+            auto* sum = e + place(k);
+#pragma omp simd
+            for (int64_t h = 0; h < heads; ++h)
+              sum[h] = static_cast<Scalar<S>>(target[h]) + static_cast<Scalar<S>>(source[h]);
+          }
+        }
+      }
+    });
+  });
+}
+
+void edge_sum(const EdgeSumArgs& args) {
+  dispatch_features(args.y.dtype(), [&]<class S>() {
+    const EntryPlaces place(args.a, args.e);
+    reduce_rows<Scalar<S>>(args.a.csr, place.heads,
+                           RowSums<S>{place, args.e.data<Scalar<S>>(), args.y.mutable_data<S>()});
+  });
+}
+
+}  // namespace adj::kernels::cpu

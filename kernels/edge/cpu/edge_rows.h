@@ -1,0 +1,103 @@
+#pragma once
+
+#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/sparse/cpu/row_chunks.h>
+
+#include <algorithm>
+#include <vector>
+
+// Passes over the rows of a structure that reduce what belongs to its entries, [M,H], to a few numbers for
+// each row and head and perhaps write to the entries again: chunks of about equal work, a heavy row in pieces
+// whose numbers are merged in order. What is summed in which order depends on the structure alone.
+namespace adj::kernels::cpu {
+
+/// Where the values of entries are: entry k of the structure begins at place(k).
+struct EntryPlaces {
+  const int32_t* order;
+  int64_t heads;
+
+  explicit EntryPlaces(const CsrMatrix& a, const Tensor& of_entries)
+      : order(a.order ? a.order.data<int32_t>() : nullptr), heads(heads_of(of_entries)) {}
+  int64_t operator()(int64_t k) const { return (order == nullptr ? k : order[k]) * heads; }
+  bool in_order() const { return order == nullptr; }
+};
+
+/// f(first chunk, last chunk) over the chunks of a structure; by one thread where there is little to do.
+template <class F>
+void for_chunks(const RowChunks& cuts, int64_t values, int64_t grain, F&& f) {
+  const auto chunks = static_cast<int64_t>(cuts.chunks.size());
+  parallel_for(chunks, values < grain ? std::max<int64_t>(chunks, 1) : 1, f);
+}
+
+/// Body, with T a float: `numbers()` per row; `collect(begin, end, T* of)` makes them from entries of one
+/// row; `merge(const T* parts, count, T* of)` from those of a row's pieces, which stand one after the other;
+/// `finish_row(row, const T* of)` once for each row; `finish(begin, end, const T* of_piece, const T* of_row)`
+/// for the entries that were collected together, after all that.
+template <class T, class Body>
+void reduce_rows(const Csr& csr, int64_t heads, const Body& body) {
+  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
+  const int64_t* offsets = csr.offsets.data<int64_t>();
+  const int64_t numbers = body.numbers();
+  std::vector<T> of_piece(static_cast<size_t>(cuts->slots * numbers));
+  std::vector<T> of_heavy(cuts->heavy.size() * static_cast<size_t>(numbers));
+  const int64_t values = csr.entries() * heads;
+  for_chunks(*cuts, values, kCostlyGrain, [&](int64_t from, int64_t to) {
+    std::vector<T> of_row(static_cast<size_t>(numbers));
+    for (int64_t c = from; c < to; ++c) {
+      const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
+      if (chunk.slot >= 0) {
+        body.collect(chunk.entry_begin, chunk.entry_end, of_piece.data() + chunk.slot * numbers);
+        continue;
+      }
+      for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
+        body.collect(offsets[i], offsets[i + 1], of_row.data());
+        body.finish_row(i, of_row.data());
+        body.finish(offsets[i], offsets[i + 1], of_row.data(), of_row.data());
+      }
+    }
+  });
+  if (cuts->slots == 0) return;
+  std::vector<const T*> row_of_slot(static_cast<size_t>(cuts->slots));
+  for (size_t h = 0; h < cuts->heavy.size(); ++h) {
+    const RowChunks::HeavyRow& heavy = cuts->heavy[h];
+    T* of_row = of_heavy.data() + static_cast<int64_t>(h) * numbers;
+    body.merge(of_piece.data() + heavy.slot_begin * numbers, heavy.slot_end - heavy.slot_begin, of_row);
+    body.finish_row(heavy.row, of_row);
+    std::fill(row_of_slot.begin() + heavy.slot_begin, row_of_slot.begin() + heavy.slot_end, of_row);
+  }
+  for_chunks(*cuts, values, kCostlyGrain, [&](int64_t from, int64_t to) {
+    for (int64_t c = from; c < to; ++c) {
+      const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
+      if (chunk.slot >= 0)
+        body.finish(chunk.entry_begin, chunk.entry_end, of_piece.data() + chunk.slot * numbers,
+                    row_of_slot[static_cast<size_t>(chunk.slot)]);
+    }
+  });
+}
+
+/// sums[h] = Σ over the entries of value(place(k) + h), `value` taking the flat index.
+template <class T, class F>
+void sum_by_head(const EntryPlaces& place, int64_t begin, int64_t end, F value, T* sums) {
+  const int64_t heads = place.heads;
+  if (heads == 1 && place.in_order()) {
+    sums[0] = sum_of<T>(end - begin, [=](int64_t k) { return value(begin + k); });
+    return;
+  }
+  std::fill_n(sums, heads, T{0});
+  for (int64_t k = begin; k < end; ++k) {
+    const int64_t at = place(k);
+#pragma omp simd
+    for (int64_t h = 0; h < heads; ++h) sums[h] += value(at + h);
+  }
+}
+
+/// of[h] = Σ_p parts[p, h].
+template <class T>
+void add_parts(const T* parts, int64_t count, int64_t heads, T* of) {
+  std::copy_n(parts, heads, of);
+  for (int64_t p = 1; p < count; ++p)
+    for (int64_t h = 0; h < heads; ++h) of[h] += parts[p * heads + h];
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,158 @@
+// The softmax over in-edges: the exponentials of a row, less its largest logit, are written to the output as
+// they are summed, then scaled there, so that each is computed once. A heavy row's pieces have their own
+// largest logit until they are merged. Bytes: the logits read, the output written and, as the row is short,
+// scaled in the cache.
+
+#include <adjoint/kernels/cpu/vector_math.h>
+#include <adjoint/kernels/edge/cpu/edge_rows.h>
+#include <adjoint/kernels/edge/edge_softmax.h>
+
+#include <limits>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+template <class T>
+struct Softmax {
+  EntryPlaces place;
+  const T* e;
+  T* y;
+
+  // Of each head the largest logit, then the sums of exponentials.
+  int64_t numbers() const { return 2 * place.heads; }
+
+  void collect(int64_t begin, int64_t end, T* of) const {
+    const int64_t heads = place.heads, count = (end - begin) * heads;
+    T *largest = of, *sum = of + heads;
+    // The lowest finite number, not -inf: a logit of -inf then has a distance to it.
+    std::fill_n(largest, heads, std::numeric_limits<T>::lowest());
+    if (place.in_order()) {
+      shift(begin, end, largest, y + begin * heads);
+      exponentials(count, y + begin * heads);
+    } else {
+      static thread_local std::vector<T> buffer;
+      buffer.resize(static_cast<size_t>(count));
+      shift(begin, end, largest, buffer.data());
+      exponentials(count, buffer.data());
+      for (int64_t k = begin; k < end; ++k)
+        std::copy_n(buffer.data() + (k - begin) * heads, heads, y + place(k));
+    }
+    sum_by_head(
+        place, begin, end, [to = y](int64_t i) { return to[i]; }, sum);
+  }
+  void merge(const T* parts, int64_t count, T* of) const {
+    const int64_t heads = place.heads;
+    for (int64_t h = 0; h < heads; ++h) {
+      T largest = parts[h], sum = 0;
+      for (int64_t p = 1; p < count; ++p) largest = std::max(largest, parts[2 * p * heads + h]);
+      for (int64_t p = 0; p < count; ++p)
+        sum += parts[(2 * p + 1) * heads + h] * fast_exp(parts[2 * p * heads + h] - largest);
+      of[h] = largest;
+      of[heads + h] = sum;
+    }
+  }
+  void finish_row(int64_t, const T*) const {}
+  void finish(int64_t begin, int64_t end, const T* piece, const T* row) const {
+    const int64_t heads = place.heads;
+    if (heads == 1 && place.in_order()) {
+      const T factor = fast_exp(piece[0] - row[0]) / row[1];
+      T* to = y;
+#pragma omp simd
+      for (int64_t k = begin; k < end; ++k) to[k] *= factor;
+      return;
+    }
+    static thread_local std::vector<T> factor;
+    factor.resize(static_cast<size_t>(heads));
+    for (int64_t h = 0; h < heads; ++h)
+      factor[static_cast<size_t>(h)] = fast_exp(piece[h] - row[h]) / row[heads + h];
+    const T* by = factor.data();
+    for (int64_t k = begin; k < end; ++k) {
+      T* to = y + place(k);
+#pragma omp simd
+      for (int64_t h = 0; h < heads; ++h) to[h] *= by[h];
+    }
+  }
+
+ private:
+  /// Finds the largest logits; z = e less these, one entry after the other.
+  void shift(int64_t begin, int64_t end, T* largest, T* z) const {
+    const int64_t heads = place.heads;
+    if (heads == 1 && place.in_order()) {
+      const T* from = e + begin;
+      T top = largest[0];
+#pragma omp simd reduction(max : top)
+      for (int64_t k = 0; k < end - begin; ++k) top = from[k] > top ? from[k] : top;
+      largest[0] = top;
+#pragma omp simd
+      for (int64_t k = 0; k < end - begin; ++k) z[k] = from[k] - top;
+      return;
+    }
+    for (int64_t k = begin; k < end; ++k) {
+      const T* from = e + place(k);
+#pragma omp simd
+      for (int64_t h = 0; h < heads; ++h) largest[h] = from[h] > largest[h] ? from[h] : largest[h];
+    }
+    for (int64_t k = begin; k < end; ++k) {
+      const T* from = e + place(k);
+      T* to = z + (k - begin) * heads;
+#pragma omp simd
+      for (int64_t h = 0; h < heads; ++h) to[h] = from[h] - largest[h];
+    }
+  }
+  static void exponentials(int64_t n, T* z) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) z[i] = fast_exp(z[i]);
+  }
+};
+
+template <class T>
+struct SoftmaxBackward {
+  EntryPlaces place;
+  const T* y;
+  const T* dy;
+  T* de;
+
+  int64_t numbers() const { return place.heads; }
+  void collect(int64_t begin, int64_t end, T* of) const {
+    sum_by_head(
+        place, begin, end, [a = y, b = dy](int64_t i) { return a[i] * b[i]; }, of);
+  }
+  void merge(const T* parts, int64_t count, T* of) const { add_parts(parts, count, place.heads, of); }
+  void finish_row(int64_t, const T*) const {}
+  void finish(int64_t begin, int64_t end, const T*, const T* dot) const {
+    const int64_t heads = place.heads;
+    const T *a = y, *b = dy;
+    T* to = de;
+    if (heads == 1 && place.in_order()) {
+      const T mean = dot[0];
+#pragma omp simd
+      for (int64_t k = begin; k < end; ++k) to[k] = a[k] * (b[k] - mean);
+      return;
+    }
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t at = place(k);
+#pragma omp simd
+      for (int64_t h = 0; h < heads; ++h) to[at + h] = a[at + h] * (b[at + h] - dot[h]);
+    }
+  }
+};
+
+}  // namespace
+
+void edge_softmax(const EdgeSoftmaxArgs& args) {
+  dispatch_float(args.e.dtype(), "edge_softmax", [&]<class T>() {
+    const EntryPlaces place(args.a, args.e);
+    reduce_rows<T>(args.a.csr, place.heads, Softmax<T>{place, args.e.data<T>(), args.y.mutable_data<T>()});
+  });
+}
+
+void edge_softmax_backward(const EdgeSoftmaxBackwardArgs& args) {
+  dispatch_float(args.y.dtype(), "edge_softmax_backward", [&]<class T>() {
+    const EntryPlaces place(args.a, args.y);
+    reduce_rows<T>(args.a.csr, place.heads,
+                   SoftmaxBackward<T>{place, args.y.data<T>(), args.dy.data<T>(), args.de.mutable_data<T>()});
+  });
+}
+
+}  // namespace adj::kernels::cpu

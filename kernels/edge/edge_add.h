@@ -1,0 +1,61 @@
+#pragma once
+
+#include <adjoint/kernels/sparse/csr.h>
+
+namespace adj::kernels {
+
+namespace detail {
+
+/// Dtype of what belongs to edges where nodes have `nodes`.
+inline DType edge_dtype(DType nodes) { return nodes == DType::bf16 ? DType::f32 : nodes; }
+
+/// A node's terms: [N] beside [M], [N, H] beside [M, H].
+inline void check_terms(std::string_view op, std::string_view name, const Tensor& terms, int64_t nodes,
+                        const Tensor& e, Device device) {
+  const Shape shape = e.dims() == 2 ? Shape{nodes, e.size(1)} : Shape{nodes};
+  check_tensor(op, name, terms, shape, terms.dtype(), device);
+  ADJ_CHECK(is_floating(terms.dtype()), "{}: {} is {}, expected floating", op, name, terms.str());
+}
+
+}  // namespace detail
+
+/// e_ij = l_i + r_j: for every entry (i, j) of `a` the target's term and the source's, by head. `l` [rows] or
+/// [rows, H], `r` [cols] or [cols, H], in float32, float64 or bfloat16, `e` [M] or [M, H] by edge number
+/// (entry k is edge order[k], or k), float32 beside bfloat16. `a.values` is not read.
+struct EdgeAddArgs {
+  const CsrMatrix& a;
+  const Tensor& l;
+  const Tensor& r;
+  Tensor& e;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    const DType dtype = detail::edge_dtype(l.dtype());
+    check_matrix("edge_add", {a.csr, {}, a.order}, dtype);
+    check_entries("edge_add", "e", a, e, dtype);
+    detail::check_terms("edge_add", "l", l, a.csr.rows, e, device());
+    detail::check_terms("edge_add", "r", r, a.csr.cols, e, device());
+    ADJ_CHECK(l.dtype() == r.dtype(), "edge_add: l is {}, r is {}", l.str(), r.str());
+  }
+};
+ADJ_KERNEL(edge_add, EdgeAddArgs)
+
+/// y_i = Σ_k e of the entries k of row i, by head: edge_add's gradient at the targets and, over the
+/// transposed structure, at the sources. `e` [M] or [M, H] by edge number, `y` [rows] or [rows, H], dtypes as
+/// in edge_add. Each row is summed in an order that depends on the structure and H alone.
+struct EdgeSumArgs {
+  const CsrMatrix& a;
+  const Tensor& e;
+  Tensor& y;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    const DType dtype = detail::edge_dtype(y.dtype());
+    check_matrix("edge_sum", {a.csr, {}, a.order}, dtype);
+    check_entries("edge_sum", "e", a, e, dtype);
+    detail::check_terms("edge_sum", "y", y, a.csr.rows, e, device());
+  }
+};
+ADJ_KERNEL(edge_sum, EdgeSumArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <adjoint/kernels/sparse/csr.h>
+
+namespace adj::kernels {
+
+// What belongs to edges is [M] or, for H heads, [M, H] by edge number: entry k of `a` is edge order[k], or k
+// where there is no order. `a.values` is not read.
+
+/// y = exp(e_ij - m_i) / Σ_j exp(e_ij - m_i) with m_i the largest logit into target i: the softmax over each
+/// row of `a` and head (GAT eq. 3, Veličković et al. 2018). Float32 or float64. A logit of -inf gives 0; NaN
+/// stays visible in its whole row, as does a row of nothing but -inf. `y` may be `e`. Each row is summed in
+/// an order that depends on the structure and H alone.
+struct EdgeSoftmaxArgs {
+  const CsrMatrix& a;
+  const Tensor& e;
+  Tensor& y;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    check_float("edge_softmax", "e", e);
+    check_matrix("edge_softmax", {a.csr, {}, a.order}, e.dtype());
+    check_entries("edge_softmax", "e", a, e, e.dtype());
+    check_like("edge_softmax", "y", y, e);
+  }
+};
+ADJ_KERNEL(edge_softmax, EdgeSoftmaxArgs)
+
+/// de = y (dy - Σ_j y dy), the sum over each row of `a` and head; `y` is the forward output. `de` may be
+/// `dy`.
+struct EdgeSoftmaxBackwardArgs {
+  const CsrMatrix& a;
+  const Tensor& y;
+  const Tensor& dy;
+  Tensor& de;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    check_float("edge_softmax_backward", "y", y);
+    check_matrix("edge_softmax_backward", {a.csr, {}, a.order}, y.dtype());
+    check_entries("edge_softmax_backward", "y", a, y, y.dtype());
+    check_like("edge_softmax_backward", "dy", dy, y);
+    check_like("edge_softmax_backward", "de", de, y);
+  }
+};
+ADJ_KERNEL(edge_softmax_backward, EdgeSoftmaxBackwardArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <adjoint/kernels/cpu/simd.h>
+
+#include <algorithm>
+
+// Rows of features as the sparse kernels walk them: in blocks of up to eight vectors, so that a row's sums
+// stay in registers over all its entries.
+namespace adj::kernels::cpu {
+
+inline constexpr int kBlock = 8;  // vectors of features in registers
+/// Entries between asking for a row (into the second-level cache) and using it.
+inline constexpr int64_t kAhead = 64;
+/// Operands below this are taken to sit in a near cache.
+inline constexpr size_t kFarBytes = size_t{1} << 20;
+
+template <class S>
+using Scalar = typename simd::Accumulate<S>::Scalar;
+template <class S>
+using Vector = typename simd::Accumulate<S>::Vector;
+template <class S>
+constexpr int kLanes = simd::Accumulate<S>::kLanes;
+
+/// B vectors of a row from one feature on; the last holds `tail` elements.
+template <class S, int B>
+[[gnu::always_inline]] inline void load_block(const S* p, int tail, Vector<S> (&v)[B]) {
+#pragma GCC unroll 8
+  for (int k = 0; k < B - 1; ++k) v[k] = simd::load(p + k * kLanes<S>);
+  v[B - 1] = simd::load_first(p + (B - 1) * kLanes<S>, tail);
+}
+
+template <class S, int B>
+[[gnu::always_inline]] inline void store_block(S* p, int tail, const Vector<Scalar<S>> (&v)[B]) {
+#pragma GCC unroll 8
+  for (int k = 0; k < B - 1; ++k) simd::store(p + k * kLanes<S>, v[k]);
+  simd::store_first(p + (B - 1) * kLanes<S>, v[B - 1], tail);
+}
+
+template <class S, int B>
+[[gnu::always_inline]] inline void stream_block(S* p, const Vector<S> (&v)[B]) {
+#pragma GCC unroll 8
+  for (int k = 0; k < B; ++k) simd::stream(p + k * kLanes<S>, v[k]);
+}
+
+template <class S, int B>
+[[gnu::always_inline]] inline void prefetch_block(const S* p) {
+  constexpr int kLine = 64 / sizeof(S);
+#pragma GCC unroll 8
+  for (int k = 0; k < B * kLanes<S>; k += kLine) __builtin_prefetch(p + k, 0, 2);
+}
+
+/// Calls f.template operator()<B>(first feature, elements in the last of its B vectors) for blocks that cover
+/// `width`.
+template <class S, class F>
+void for_blocks(int64_t width, F&& f) {
+  constexpr int64_t kLane = kLanes<S>;
+  for (int64_t first = 0; first < width; first += kBlock * kLane) {
+    const int64_t elements = std::min(width - first, kBlock * kLane);
+    const int vectors = static_cast<int>((elements + kLane - 1) / kLane);
+    const int tail = static_cast<int>(elements - (vectors - 1) * kLane);
+    switch (vectors) {
+      case 1:
+        f.template operator()<1>(first, tail);
+        break;
+      case 2:
+        f.template operator()<2>(first, tail);
+        break;
+      case 3:
+        f.template operator()<3>(first, tail);
+        break;
+      case 4:
+        f.template operator()<4>(first, tail);
+        break;
+      case 5:
+        f.template operator()<5>(first, tail);
+        break;
+      case 6:
+        f.template operator()<6>(first, tail);
+        break;
+      case 7:
+        f.template operator()<7>(first, tail);
+        break;
+      default:
+        f.template operator()<8>(first, tail);
+    }
+  }
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,311 @@
+#include "../reference/plain.h"
+#include <adjoint/autograd/activation.h>
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/dropout.h>
+#include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/linear.h>
+#include <adjoint/autograd/loss.h>
+#include <adjoint/core/allocator.h>
+#include <adjoint/data/citation_generator.h>
+#include <adjoint/graph/block.h>
+#include <adjoint/nn/init.h>
+#include <adjoint/optim/adam.h>
+#include <adjoint/optim/train_step.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+struct Case {
+  std::string name;
+  Relation relation;
+};
+
+/// An unsorted list whose sides differ, with parallel edges and a target without any; the same begun as a CSR
+/// and as its transpose; and a graph.
+std::vector<Case> relations(Draw& draw, Device device) {
+  const Tensor src = Tensor::from(std::vector<int32_t>{4, 0, 3, 3, 1, 6, 0, 3, 2, 5, 3}, device);
+  const Tensor dst = Tensor::from(std::vector<int32_t>{1, 4, 3, 3, 0, 3, 1, 3, 4, 0, 3}, device);
+  const Relation list = Relation::from_coo(7, 5, src, dst);
+  return {{"list", list},
+          {"csr", Relation::from_csr(list.csr())},
+          {"transposed", Relation::from_transposed(list.transposed())},
+          {"graph", draw.graph(9, 30)}};
+}
+
+template <class F>
+void for_relations(uint64_t seed, F f) {
+  for (Device device : devices()) {
+    Draw draw(seed, device);
+    for (const Case& c : relations(draw, device)) {
+      CAPTURE(device.str());
+      CAPTURE(c.name);
+      f(c.relation, draw);
+    }
+  }
+}
+
+/// f(source, target) for every edge by number.
+template <class F>
+void each_edge(const Relation& relation, F&& f) {
+  const auto [src, dst] = relation.edge_index();
+  const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
+  for (size_t e = 0; e < from.size(); ++e) f(from[e], to[e], static_cast<int64_t>(e));
+}
+
+}  // namespace
+
+TEST_CASE("aggregate sums and averages over edges by number") {
+  for_relations(80, [](const Relation& relation, Draw& draw) {
+    constexpr int64_t kHeads = 2, kWidth = 3;
+    const int64_t edges = relation.num_edges(), targets = relation.num_dst();
+    const Tensor x = draw.normal({relation.num_src(), kHeads * kWidth});
+    const Tensor w = draw.normal({edges, kHeads}), w1 = draw.normal({edges});
+    std::vector<double> length(static_cast<size_t>(targets));
+    each_edge(relation, [&](int32_t, int32_t i, int64_t) { ++length[static_cast<size_t>(i)]; });
+    for (bool mean : {false, true}) {
+      CAPTURE(mean);
+      const Dense X(x), W(w), W1(w1);
+      Dense plain(targets, X.cols), weighted(targets, X.cols), by_head(targets, X.cols);
+      each_edge(relation, [&](int32_t j, int32_t i, int64_t e) {
+        const double share = mean ? 1.0 / length[static_cast<size_t>(i)] : 1.0;
+        for (int64_t f = 0; f < X.cols; ++f) {
+          plain(i, f) += share * X(j, f);
+          weighted(i, f) += share * W1(e, 0) * X(j, f);
+          by_head(i, f) += share * W(e, f / kWidth) * X(j, f);
+        }
+      });
+      const Reduce reduce = mean ? Reduce::mean : Reduce::sum;
+      CHECK(close(aggregate(relation, x, {.reduce = reduce}).value(), plain.data, 1e-12));
+      CHECK(close(aggregate(relation, x, {.reduce = reduce, .weight = w1}).value(), weighted.data, 1e-12));
+      CHECK(close(aggregate(relation, x, {.reduce = reduce, .weight = w}).value(), by_head.data, 1e-12));
+      const Tensor cube = x.reshape({relation.num_src(), kHeads, kWidth});
+      const Var y = aggregate(relation, cube, {.reduce = reduce, .weight = w});
+      CHECK(y.shape() == Shape{targets, kHeads, kWidth});
+      CHECK(close(y.value().reshape({targets, kHeads * kWidth}), by_head.data, 1e-12));
+    }
+  });
+}
+
+TEST_CASE("gradients of aggregate, all and some of them") {
+  for_relations(81, [](const Relation& relation, Draw& draw) {
+    const Tensor x = draw.normal({relation.num_src(), 6});
+    for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
+      check([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce}); }, {x});
+      for (Shape shape : {Shape{relation.num_edges()}, Shape{relation.num_edges(), 3}}) {
+        const Tensor w = draw.normal(shape);
+        check([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce, .weight = v[1]}); },
+              {x, w});
+        check([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce, .weight = w}); }, {x});
+        check([&](const auto& v) { return aggregate(relation, x, {.reduce = reduce, .weight = v[0]}); }, {w});
+      }
+    }
+  });
+}
+
+TEST_CASE("edge_dot and edge_add give every edge its own") {
+  for_relations(82, [](const Relation& relation, Draw& draw) {
+    const int64_t edges = relation.num_edges();
+    const Tensor q = draw.normal({relation.num_dst(), 6}), k = draw.normal({relation.num_src(), 6});
+    const Dense Q(q), K(k);
+    Dense one(edges, 1), two(edges, 2), sums(edges, 6);
+    each_edge(relation, [&](int32_t j, int32_t i, int64_t e) {
+      for (int64_t f = 0; f < 6; ++f) {
+        one(e, 0) += Q(i, f) * K(j, f);
+        two(e, f / 3) += Q(i, f) * K(j, f);
+        sums(e, f) = Q(i, f) + K(j, f);
+      }
+    });
+    CHECK(edge_dot(relation, q, k).shape() == Shape{edges});
+    CHECK(close(edge_dot(relation, q, k).value(), one.data, 1e-12));
+    CHECK(edge_dot(relation, q, k, 2).shape() == Shape{edges, 2});
+    CHECK(close(edge_dot(relation, q, k, 2).value(), two.data, 1e-12));
+    const Tensor q3 = q.reshape({relation.num_dst(), 2, 3}), k3 = k.reshape({relation.num_src(), 2, 3});
+    CHECK(same_bits(edge_dot(relation, q3, k3).value(), edge_dot(relation, q, k, 2).value()));
+    CHECK(close(edge_add(relation, q, k).value(), sums.data, 1e-12));
+    check([&](const auto& v) { return edge_dot(relation, v[0], v[1]); }, {q, k});
+    check([&](const auto& v) { return edge_dot(relation, v[0], v[1], 2); }, {q, k});
+    check([&](const auto& v) { return edge_dot(relation, v[0], v[1]); }, {q3, k3});
+    check([&](const auto& v) { return edge_dot(relation, q, v[0], 3); }, {k});
+    check([&](const auto& v) { return edge_add(relation, v[0], v[1]); }, {q, k});
+    check([&](const auto& v) { return edge_add(relation, v[0], v[1]); },
+          {draw.normal({relation.num_dst()}), draw.normal({relation.num_src()})});
+  });
+}
+
+TEST_CASE("edge_softmax sums to one over the edges into each target, and its gradient is right") {
+  for_relations(83, [](const Relation& relation, Draw& draw) {
+    for (int64_t heads : {1, 3}) {
+      const Tensor e = draw.normal({relation.num_edges(), heads});
+      const Dense y(edge_softmax(relation, e).value()), logits(e);
+      Dense sum(relation.num_dst(), heads), total(relation.num_dst(), heads);
+      each_edge(relation, [&](int32_t, int32_t i, int64_t k) {
+        for (int64_t h = 0; h < heads; ++h) {
+          sum(i, h) += y(k, h);
+          total(i, h) += std::exp(logits(k, h));
+        }
+      });
+      each_edge(relation, [&](int32_t, int32_t i, int64_t k) {
+        for (int64_t h = 0; h < heads; ++h) {
+          CHECK(sum(i, h) == doctest::Approx(1.0));
+          CHECK(y(k, h) == doctest::Approx(std::exp(logits(k, h)) / total(i, h)));
+        }
+      });
+      check([&](const auto& v) { return edge_softmax(relation, v[0]); }, {e});
+    }
+    check([&](const auto& v) { return edge_softmax(relation, v[0]); }, {draw.normal({relation.num_edges()})});
+  });
+}
+
+TEST_CASE("attention of one's own, from dot products and from sums, on a block too") {
+  for_relations(84, [](const Relation& relation, Draw& draw) {
+    const Tensor q = draw.normal({relation.num_dst(), 2, 3}), k = draw.normal({relation.num_src(), 2, 3});
+    const Tensor v = draw.normal({relation.num_src(), 2, 3});
+    const auto dot_attention = [&](const auto& edges, const auto& in) {
+      const Var alpha = edge_softmax(edges, edge_dot(edges, in[0], in[1]) * 0.5);
+      return aggregate(edges, in[2], {.reduce = Reduce::sum, .weight = alpha});
+    };
+    check([&](const auto& in) { return dot_attention(relation, in); }, {q, k, v});
+    if (relation.num_dst() <= relation.num_src()) {
+      const Block block(relation, draw.distinct(relation.num_src(), 100));
+      const std::vector<Var> in{q, k, v};
+      CHECK(same_bits(dot_attention(block, in).value(), dot_attention(relation, in).value()));
+    }
+    const Tensor l = draw.normal({relation.num_dst(), 2}), r = draw.normal({relation.num_src(), 2});
+    check(
+        [&](const auto& in) {
+          const Var alpha = edge_softmax(relation, leaky_relu(edge_add(relation, in[0], in[1]), 0.2f));
+          return aggregate(relation, in[2], {.weight = alpha});
+        },
+        {l, r, v});
+  });
+}
+
+TEST_CASE("edge operations take bfloat16 features and keep edges in float32") {
+  for (Device device : devices()) {
+    Draw draw(85, device, DType::f32);
+    const Graph graph = draw.graph(40, 200);
+    const Tensor x = draw.normal({40, 32}), w = draw.normal({200, 4});
+    const Tensor half = x.to(DType::bf16), rounded = half.to(DType::f32);
+    const Var dots = edge_dot(graph, half, half, 4);
+    CHECK(dots.dtype() == DType::f32);
+    CHECK(close(dots.value(), values(edge_dot(graph, rounded, rounded, 4).value()), 1e-5));
+    for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
+      const Var in = Var::parameter(half), weight = Var::parameter(w);
+      const Var exact_in = Var::parameter(rounded), exact_weight = Var::parameter(w);
+      const Var y = aggregate(graph, in, {.reduce = reduce, .weight = weight});
+      const Var exact = aggregate(graph, exact_in, {.reduce = reduce, .weight = exact_weight});
+      CHECK(y.dtype() == DType::bf16);
+      CHECK(close(y.value(), values(exact.value()), 8e-3));
+      y.backward(half);
+      exact.backward(rounded);
+      CHECK(close(in.grad(), values(exact_in.grad()), 8e-3));
+      CHECK(weight.grad().dtype() == DType::f32);
+      CHECK(close(weight.grad(), values(exact_weight.grad()), 1e-5));
+    }
+    const Var l = Var::parameter(half), r = Var::parameter(half), exact_l = Var::parameter(rounded);
+    const Var sums = edge_add(graph, l, r), exact_sums = edge_add(graph, exact_l, rounded);
+    CHECK(same_bits(sums.value(), exact_sums.value()));
+    const Tensor de = draw.normal({200, 32});
+    sums.backward(de);
+    exact_sums.backward(de);
+    CHECK(close(l.grad(), values(exact_l.grad()), 8e-3));
+    CHECK(r.grad().dtype() == DType::bf16);
+  }
+}
+
+TEST_CASE("attention from edge operations allocates nothing of edges times features") {
+  constexpr int64_t kNodes = 150, kEdges = 60'000, kHeads = 4, kWidth = 48;
+  constexpr size_t kFeatures = kNodes * kHeads * kWidth * sizeof(float),
+                   kOfEdges = kEdges * kHeads * sizeof(float);
+  constexpr size_t kForbidden = kEdges * kHeads * kWidth * sizeof(float);
+  constexpr size_t kAllowed = 8 * kOfEdges + 12 * kFeatures + (size_t{1} << 20);
+  static_assert(kAllowed < kForbidden / 4);
+  for (Device device : devices())
+    for (bool sums : {false, true}) {
+      CAPTURE(device.str());
+      CAPTURE(sums);
+      Draw draw(86, device, DType::f32);
+      const Graph graph = draw.graph(kNodes, kEdges);
+      (void)graph.relation().transposed_order();
+      const Var x = Var::parameter(draw.normal({kNodes, kHeads * kWidth}));
+      const Var terms = Var::parameter(draw.normal({kNodes, kHeads}));
+      const Tensor dy = draw.normal({kNodes, kHeads * kWidth});
+      const auto step = [&] {
+        const Var logits =
+            sums ? leaky_relu(edge_add(graph, terms, terms), 0.2f) : edge_dot(graph, x, x, kHeads);
+        aggregate(graph, x, {.weight = edge_softmax(graph, logits)}).backward(dy);
+      };
+      step();  // what is derived from the structure is made once and kept
+      const size_t before = memory_stats(device).current;
+      reset_peak_memory(device);
+      step();
+      CHECK(memory_stats(device).peak - before < kAllowed);
+    }
+}
+
+TEST_CASE("edge operations refuse what does not fit, naming the shapes") {
+  const Relation relation = Relation::from_coo(4, 3, Tensor::from(std::vector<int32_t>{0, 3}),
+                                               Tensor::from(std::vector<int32_t>{2, 1}));
+  const Var sources = Tensor::zeros({4, 6}), targets = Tensor::zeros({3, 6}), e = Tensor::zeros({2, 2});
+  const auto error = [](auto f) { return error_of(f); };
+  CHECK(mentions(error([&] { aggregate(relation, targets); }), "[3, 6]"));
+  CHECK(mentions(error([&] { aggregate(relation, sources, {.reduce = Reduce::max}); }),
+                 "expected the sum or the mean, got max"));
+  CHECK(mentions(error([&] { aggregate(relation, sources, {.weight = Tensor::zeros({3})}); }), "[3]"));
+  CHECK(mentions(error([&] { aggregate(relation, sources, {.weight = Tensor::zeros({2, 4})}); }), "4 heads"));
+  CHECK(mentions(error([&] { aggregate(relation, Tensor::zeros({4, 3, 2}), {.weight = e}); }), "[4, 3, 2]"));
+  CHECK(mentions(error([&] { edge_dot(relation, sources, sources); }), "3 rows"));
+  CHECK(mentions(error([&] { edge_dot(relation, targets, Tensor::zeros({4, 5})); }), "[4, 5]"));
+  CHECK(mentions(error([&] { edge_dot(relation, targets, sources, 4); }), "4 heads"));
+  CHECK(mentions(error([&] { edge_add(relation, Tensor::zeros({3, 2}), Tensor::zeros({4, 3})); }), "[4, 3]"));
+  CHECK(mentions(error([&] { edge_softmax(relation, Tensor::zeros({3})); }), "[3]"));
+}
+
+TEST_CASE("a GAT of edge operations learns a citation-like graph, eager and captured alike") {
+  CitationOptions options;
+  options.nodes = 600;
+  options.classes = 4;
+  options.features = 200;
+  options.val = 50;
+  options.test = 100;
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Dataset data = make_citation_dataset(options).to(device);
+    const auto train = [&](bool capture) {
+      Generator generator(5);
+      const auto parameter = [&](int64_t rows, int64_t cols) {
+        return Var::parameter(random_normal({rows, cols}, 0.0, 0.1, generator).to(device));
+      };
+      // Four heads of eight features, then one head that gives the classes.
+      const Var w1 = parameter(200, 32), l1 = parameter(200, 4), r1 = parameter(200, 4);
+      const Var w2 = parameter(32, 4), l2 = parameter(4, 1), r2 = parameter(4, 1);
+      const auto attend = [&](const Var& x, const Var& l, const Var& r) {
+        const Var alpha = edge_softmax(data.graph, leaky_relu(edge_add(data.graph, l, r), 0.2f));
+        return aggregate(data.graph, x, {.weight = alpha});
+      };
+      optim::Adam adam({w1, l1, r1, w2, l2, r2}, {.lr = 0.02});
+      optim::TrainStep step(
+          [&] {
+            const Var h = elu(attend(matmul(data.x, w1), matmul(data.x, l1), matmul(data.x, r1)));
+            const Var z = matmul(h, w2);
+            const Var loss = cross_entropy(attend(z, matmul(z, l2), matmul(z, r2)), data.y, data.train);
+            loss.backward();
+            adam.step();
+            return loss;
+          },
+          {.capture = capture});
+      std::vector<double> losses;
+      for (int epoch = 0; epoch < 30; ++epoch) losses.push_back(step().item());
+      return losses;
+    };
+    const std::vector<double> losses = train(true);
+    CHECK(losses.front() == doctest::Approx(std::log(4.0)).epsilon(0.1));
+    CHECK(losses.back() < 0.5 * losses.front());
+    const std::vector<double> eager = train(false);
+    for (size_t k = 0; k < losses.size(); ++k) CHECK(losses[k] == doctest::Approx(eager[k]).epsilon(1e-4));
+  }
+}

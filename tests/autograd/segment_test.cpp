@@ -1,0 +1,78 @@
+#include "../reference/plain.h"
+#include <adjoint/autograd/segment.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// Segments of 0, 1 and more rows; with `heavy` one of 20,000 besides, which every way of cutting cuts.
+std::vector<int64_t> bounds(bool heavy) {
+  std::vector<int64_t> offsets{0, 0, 3, 4, 4, 11, 13, 13};
+  if (heavy) offsets.push_back(20013);
+  return offsets;
+}
+
+std::vector<double> plain(const Tensor& x, const std::vector<int64_t>& offsets, bool mean) {
+  const Dense d(x);
+  Dense y(static_cast<int64_t>(offsets.size()) - 1, d.cols);
+  for (int64_t g = 0; g < y.rows; ++g) {
+    const int64_t begin = offsets[static_cast<size_t>(g)], end = offsets[static_cast<size_t>(g) + 1];
+    for (int64_t k = begin; k < end; ++k)
+      for (int64_t f = 0; f < d.cols; ++f)
+        y(g, f) += d(k, f) / (mean ? static_cast<double>(end - begin) : 1.0);
+  }
+  return y.data;
+}
+
+}  // namespace
+
+TEST_CASE("segment_sum and segment_mean equal plain loops") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (bool heavy : {false, true})
+        for (int64_t width : {1, 5, 32}) {
+          CAPTURE(device.str());
+          CAPTURE(name_of(dtype));
+          CAPTURE(heavy);
+          CAPTURE(width);
+          Draw draw(90, device, DType::f32);
+          const std::vector<int64_t> offsets = bounds(heavy);
+          const Tensor x = draw.normal({offsets.back(), width}).to(dtype), at = Tensor::from(offsets, device);
+          const double off = dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-5;
+          CHECK(close(segment_sum(x, at).value(), plain(x, offsets, false), off));
+          CHECK(close(segment_mean(x, at).value(), plain(x, offsets, true), off));
+        }
+}
+
+TEST_CASE("gradients of segment reductions") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(91, device);
+    const Tensor at = Tensor::from(bounds(false), device), x = draw.normal({13, 3});
+    check([&](const auto& v) { return segment_sum(v[0], at); }, {x});
+    check([&](const auto& v) { return segment_mean(v[0], at); }, {x});
+  }
+}
+
+TEST_CASE("no segments, and segments of nothing") {
+  for (Device device : devices()) {
+    const Var x = Var::parameter(Tensor::empty({0, 3}, DType::f32, device));
+    CHECK(segment_sum(x, Tensor::zeros({1}, DType::i64, device)).shape() == Shape{0, 3});
+    const Var y = segment_mean(x, Tensor::zeros({3}, DType::i64, device));
+    CHECK(close(y.value(), std::vector<double>(6, 0.0), 0.0));
+    y.backward(Tensor::zeros({2, 3}, DType::f32, device));
+    CHECK(x.grad().shape() == Shape{0, 3});
+  }
+}
+
+TEST_CASE("segment reductions refuse offsets that are none") {
+  const Tensor x = Tensor::zeros({4, 2});
+  const auto error = [&](std::vector<int64_t> offsets) {
+    return error_of([&] { segment_sum(x, Tensor::from(offsets)); });
+  };
+  CHECK(mentions(error({1, 4}), "begin at 1"));
+  CHECK(mentions(error({0, 3}), "end at 3"));
+  CHECK(mentions(error({0, 3, 2, 4}), "offsets[1] is 3"));
+  CHECK(mentions(error_of([&] { segment_mean(x, Tensor::from(std::vector<int32_t>{0, 4})); }), "int64"));
+}

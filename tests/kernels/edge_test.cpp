@@ -1,0 +1,296 @@
+#include "cases.h"
+#include <adjoint/kernels/edge/edge_add.h>
+#include <adjoint/kernels/edge/edge_mean.h>
+#include <adjoint/kernels/edge/edge_softmax.h>
+#include <adjoint/kernels/sparse/spmm.h>
+
+#include <limits>
+#include <numeric>
+#include <random>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// A structure with rows of the given lengths and, where asked, edges in another order than its entries.
+struct Edges {
+  Csr csr;
+  Tensor order;
+  std::vector<int64_t> offsets{0};
+  std::vector<int32_t> columns, edge;
+
+  Edges(const std::vector<int64_t>& lengths, int64_t cols, bool ordered, Device device) {
+    for (int64_t length : lengths) offsets.push_back(offsets.back() + length);
+    columns = random_ints(offsets.back(), 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
+    for (size_t i = 0; i < lengths.size(); ++i)
+      std::sort(columns.begin() + offsets[i], columns.begin() + offsets[i + 1]);
+    edge.resize(columns.size());
+    std::iota(edge.begin(), edge.end(), 0);
+    if (ordered) {
+      std::shuffle(edge.begin(), edge.end(), std::mt19937(7));
+      order = Tensor::from(edge, device);
+    }
+    csr.rows = static_cast<int64_t>(lengths.size());
+    csr.cols = cols;
+    csr.offsets = Tensor::from(offsets, device);
+    csr.indices = Tensor::from(columns, device);
+  }
+
+  CsrMatrix a(const Tensor& values = {}) const { return {csr, values, order}; }
+  int64_t count() const { return csr.entries(); }
+  /// f(row, column, edge) for every entry.
+  template <class F>
+  void each(F&& f) const {
+    for (size_t i = 0; i + 1 < offsets.size(); ++i)
+      for (auto k = static_cast<size_t>(offsets[i]); k < static_cast<size_t>(offsets[i + 1]); ++k)
+        f(i, static_cast<size_t>(columns[k]), static_cast<size_t>(edge[k]));
+  }
+};
+
+/// Short rows and empty ones; a row of 13,000 entries and one of 9,000 at the end, which every way of cutting
+/// cuts; two of middling length.
+std::vector<int64_t> skewed() {
+  std::vector<int64_t> lengths(150);
+  for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i * i % 13);
+  lengths[17] = 13000;
+  lengths[40] = 700;
+  lengths[41] = 90;
+  lengths.back() = 9000;
+  return lengths;
+}
+
+template <class F>
+void for_edges(F f) {
+  for (Device device : devices())
+    for (bool ordered : {false, true})
+      for (const auto& lengths : {std::vector<int64_t>{3, 0, 1, 17, 0, 5, 2}, skewed(),
+                                  std::vector<int64_t>{0, 0, 0}, std::vector<int64_t>{}}) {
+        const Edges edges(lengths, 61, ordered, device);
+        CAPTURE(device.str());
+        CAPTURE(ordered);
+        CAPTURE(lengths.size());
+        f(edges, device);
+      }
+}
+
+/// [n] for no heads, else [n, heads].
+Shape by_head(int64_t n, int64_t heads) { return heads == 0 ? Shape{n} : Shape{n, heads}; }
+DType wide(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+
+const std::vector<int64_t> kHeads{0, 1, 3, 8, 40};
+
+using Numbers = std::vector<double>;
+
+Numbers plain_softmax(const Edges& edges, const Numbers& e, size_t heads) {
+  const auto rows = static_cast<size_t>(edges.csr.rows);
+  Numbers largest(rows * heads, -std::numeric_limits<double>::infinity()), sum(rows * heads), y(e.size());
+  for (size_t h = 0; h < heads; ++h) {
+    edges.each([&](size_t i, size_t, size_t k) {
+      largest[i * heads + h] = std::max(largest[i * heads + h], e[k * heads + h]);
+    });
+    edges.each([&](size_t i, size_t, size_t k) {
+      sum[i * heads + h] += std::exp(e[k * heads + h] - largest[i * heads + h]);
+    });
+    edges.each([&](size_t i, size_t, size_t k) {
+      y[k * heads + h] = std::exp(e[k * heads + h] - largest[i * heads + h]) / sum[i * heads + h];
+    });
+  }
+  return y;
+}
+
+Numbers plain_softmax_backward(const Edges& edges, const Numbers& y, const Numbers& dy, size_t heads) {
+  Numbers dot(static_cast<size_t>(edges.csr.rows) * heads), de(y.size());
+  for (size_t h = 0; h < heads; ++h) {
+    edges.each(
+        [&](size_t i, size_t, size_t k) { dot[i * heads + h] += y[k * heads + h] * dy[k * heads + h]; });
+    edges.each([&](size_t i, size_t, size_t k) {
+      de[k * heads + h] = y[k * heads + h] * (dy[k * heads + h] - dot[i * heads + h]);
+    });
+  }
+  return de;
+}
+
+}  // namespace
+
+TEST_CASE("edge_softmax and its gradient equal plain loops") {
+  for_edges([](const Edges& edges, Device device) {
+    for (DType dtype : {DType::f32, DType::f64})
+      for (int64_t h : kHeads) {
+        if (h > 8 && edges.count() > 1000) continue;
+        CAPTURE(name_of(dtype));
+        CAPTURE(h);
+        const auto heads = static_cast<size_t>(std::max<int64_t>(h, 1));
+        const Tensor e = random_tensor(by_head(edges.count(), h), dtype, device),
+                     dy = random_tensor(e.shape(), dtype, device);
+        Tensor y = random_tensor(e.shape(), dtype, device), de = random_tensor(e.shape(), dtype, device);
+        kernels::edge_softmax({.a = edges.a(), .e = e, .y = y});
+        const Numbers expected = plain_softmax(edges, values(e), heads);
+        CHECK(close(y, expected, tolerance(dtype)));
+        kernels::edge_softmax_backward({.a = edges.a(), .y = y, .dy = dy, .de = de});
+        CHECK(close(de, plain_softmax_backward(edges, values(y), values(dy), heads), tolerance(dtype)));
+        Tensor in_place = e.clone(), gradient = dy.clone();
+        kernels::edge_softmax({.a = edges.a(), .e = in_place, .y = in_place});
+        CHECK(same_bits(in_place, y));
+        kernels::edge_softmax_backward({.a = edges.a(), .y = y, .dy = gradient, .de = gradient});
+        CHECK(same_bits(gradient, de));
+      }
+  });
+}
+
+TEST_CASE("edge_softmax bears large logits, gives -inf nothing and shows what is not a number") {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (Device device : devices())
+    for (int64_t repeats : {1, 3000}) {  // of the first row: a short one, and one in pieces
+      CAPTURE(device.str());
+      CAPTURE(repeats);
+      const Edges edges({3 * repeats, 2, 2, 1}, 5, false, device);
+      std::vector<float> e;
+      for (int64_t k = 0; k < repeats; ++k) e.insert(e.end(), {3e38f, -kInf, 3e38f});
+      e.insert(e.end(), {-3e38f, -3e38f, 1.0f, NAN, -1e4f});
+      Tensor y = Tensor::empty({edges.count()}, DType::f32, device);
+      kernels::edge_softmax({.a = edges.a(), .e = Tensor::from(e, device), .y = y});
+      const Numbers found = values(y);
+      const double share = 0.5 / static_cast<double>(repeats);
+      for (size_t k = 0; k + 5 < found.size(); ++k)
+        REQUIRE(found[k] == doctest::Approx(k % 3 == 1 ? 0.0 : share));
+      const double* rest = found.data() + 3 * repeats;
+      CHECK(rest[0] == 0.5);
+      CHECK(rest[1] == 0.5);
+      CHECK(std::isnan(rest[2]));
+      CHECK(std::isnan(rest[3]));
+      CHECK(rest[4] == 1.0);
+    }
+}
+
+TEST_CASE("edge_add, edge_sum and edge_mean equal plain loops") {
+  for_edges([](const Edges& edges, Device device) {
+    const auto rows = static_cast<size_t>(edges.csr.rows);
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (int64_t h : kHeads) {
+        if (h > 8 && edges.count() > 1000) continue;
+        CAPTURE(name_of(dtype));
+        CAPTURE(h);
+        const auto heads = static_cast<size_t>(std::max<int64_t>(h, 1));
+        const Tensor l = random_tensor(by_head(edges.csr.rows, h), dtype, device);
+        const Tensor r = random_tensor(by_head(edges.csr.cols, h), dtype, device);
+        Tensor e = random_tensor(by_head(edges.count(), h), wide(dtype), device);
+        const Tensor w = e.clone();
+        Numbers added(edges.columns.size() * heads), summed(rows * heads), divided(added.size());
+        Numbers shares(added.size());
+        const Numbers lv = values(l), rv = values(r), ev = values(e);
+        edges.each([&](size_t i, size_t j, size_t k) {
+          const auto length = static_cast<double>(edges.offsets[i + 1] - edges.offsets[i]);
+          for (size_t c = 0; c < heads; ++c) {
+            added[k * heads + c] = lv[i * heads + c] + rv[j * heads + c];
+            summed[i * heads + c] += ev[k * heads + c];
+            divided[k * heads + c] = ev[k * heads + c] / length;
+            shares[k * heads + c] = 1.0 / length;
+          }
+        });
+        kernels::edge_add({.a = edges.a(), .l = l, .r = r, .e = e});
+        CHECK(close(e, added, tolerance(wide(dtype))));
+        Tensor y = random_tensor(l.shape(), dtype, device);
+        kernels::edge_sum({.a = edges.a(), .e = w, .y = y});
+        CHECK(close(y, summed, dtype == DType::bf16 ? 8e-3 : 4 * tolerance(dtype)));
+        kernels::edge_mean({.a = edges.a(), .w = w, .y = e});
+        CHECK(close(e, divided, tolerance(wide(dtype))));
+        kernels::edge_mean({.a = edges.a(), .y = e});
+        CHECK(close(e, shares, tolerance(wide(dtype))));
+      }
+  });
+}
+
+TEST_CASE("sparse products with weights by head equal plain loops") {
+  for_edges([](const Edges& edges, Device device) {
+    const bool large = edges.count() > 1000;
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (int64_t heads : {1, 2, 3, 8})
+        for (int64_t width : {1, 3, 8, 16, 33, 64, 300, 600}) {
+          if (width > 100 && (heads > 2 || large)) continue;
+          if (large && (heads == 3 || heads == 8 || width == 16 || width == 3)) continue;
+          CAPTURE(name_of(dtype));
+          CAPTURE(heads);
+          CAPTURE(width);
+          const auto H = static_cast<size_t>(heads), D = static_cast<size_t>(width);
+          const Tensor x = random_tensor({edges.csr.cols, heads * width}, dtype, device);
+          const Tensor own = random_tensor({edges.csr.rows, heads * width}, dtype, device);
+          const Tensor w = random_tensor({edges.count(), heads}, wide(dtype), device);
+          const Tensor bias = random_tensor({heads * width}, wide(dtype), device);
+          const Numbers xv = values(x), ov = values(own), wv = values(w), bv = values(bias);
+          Numbers product(ov.size()), dots(wv.size());
+          edges.each([&](size_t i, size_t j, size_t k) {
+            for (size_t h = 0; h < H; ++h)
+              for (size_t d = 0; d < D; ++d) {
+                const size_t of_i = (i * H + h) * D + d, of_j = (j * H + h) * D + d;
+                product[of_i] += wv[k * H + h] * xv[of_j];
+                dots[k * H + h] += ov[of_i] * xv[of_j];
+              }
+          });
+          Tensor y = random_tensor(own.shape(), dtype, device),
+                 again = random_tensor(own.shape(), dtype, device);
+          Tensor dw = random_tensor(w.shape(), wide(dtype), device), dw_again = dw.clone();
+          kernels::spmm({.a = edges.a(w), .x = x, .y = y});
+          kernels::sddmm({.a = edges.a(), .y = own, .x = x, .dw = dw});
+          kernels::spmm_backward({.at = edges.a(w), .dy = x, .x = own, .dx = again, .dw = dw_again});
+          const double off = dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4;
+          CHECK(close(y, product, off));
+          CHECK(close(again, product, off));
+          CHECK(close(dw, dots, dtype == DType::f64 ? 1e-12 : 1e-5));
+          CHECK(close(dw_again, dots, dtype == DType::f64 ? 1e-12 : 1e-5));
+          kernels::spmm({.a = edges.a(w), .x = x, .bias = bias, .activation = Activation::relu, .y = y});
+          for (size_t k = 0; k < product.size(); ++k)
+            product[k] = std::max(0.0, product[k] + bv[k % (H * D)]);
+          CHECK(close(y, product, std::max(off, 1e-6)));
+        }
+  });
+}
+
+TEST_CASE("edge kernels give the same bits on 1, 2 and 4 threads, and at every call") {
+  for (Device device : devices())
+    for (bool ordered : {false, true})
+      for (int64_t heads : {1, 4}) {
+        CAPTURE(device.str());
+        CAPTURE(ordered);
+        CAPTURE(heads);
+        const Edges edges(skewed(), 61, ordered, device);
+        const Tensor e = random_tensor({edges.count(), heads}, DType::f32, device);
+        const Tensor x = random_tensor({61, heads * 24}, DType::f32, device);
+        CHECK(same_bits_on_any_threads([&] {
+          Tensor y = Tensor::empty_like(e);
+          kernels::edge_softmax({.a = edges.a(), .e = e, .y = y});
+          return y;
+        }));
+        CHECK(same_bits_on_any_threads([&] {
+          Tensor y = Tensor::empty_like(e);
+          kernels::edge_softmax_backward({.a = edges.a(), .y = e, .dy = e, .de = y});
+          return y;
+        }));
+        CHECK(same_bits_on_any_threads([&] {
+          Tensor y = Tensor::empty({edges.csr.rows, heads}, DType::f32, device);
+          kernels::edge_sum({.a = edges.a(), .e = e, .y = y});
+          return y;
+        }));
+        CHECK(same_bits_on_any_threads([&] {
+          Tensor y = Tensor::empty({edges.csr.rows, heads * 24}, DType::f32, device);
+          kernels::spmm({.a = edges.a(e), .x = x, .y = y});
+          return y;
+        }));
+      }
+}
+
+TEST_CASE("edge kernels name what does not fit") {
+  const Edges edges({2, 1}, 3, false, {});
+  const Tensor x = random_tensor({3, 6});
+  Tensor y = Tensor::empty({2, 6}), e = Tensor::empty({3, 2}), short_e = Tensor::empty({2});
+  CHECK_THROWS_WITH_AS(kernels::spmm({.a = edges.a(random_tensor({3, 4})), .x = x, .y = y}),
+                       "spmm: values is [3, 4] float32 on cpu, but 6 features do not divide into 4 heads",
+                       Error);
+  CHECK_THROWS_AS(kernels::spmm({.a = edges.a(random_tensor({3, 0})), .x = x, .y = y}), Error);
+  CHECK_THROWS_WITH_AS(kernels::edge_softmax({.a = edges.a(), .e = short_e, .y = short_e}),
+                       "edge_softmax: e is [2] float32 on cpu, for 3 entries", Error);
+  CHECK_THROWS_AS(
+      kernels::edge_add({.a = edges.a(), .l = random_tensor({2}), .r = random_tensor({3, 2}), .e = e}),
+      Error);
+  CHECK_THROWS_AS(kernels::edge_sum({.a = edges.a(), .e = e, .y = short_e}), Error);
+}
