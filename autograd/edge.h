@@ -68,8 +68,6 @@ inline Shape with_rows(const Shape& like, int64_t rows) {
   return like.dims() == 3 ? Shape{rows, like[1], like[2]} : Shape{rows, like[1]};
 }
 
-inline DType wide_of(DType dtype) { return dtype == DType::bf16 ? DType::f32 : dtype; }
-
 }  // namespace detail
 
 /// Y_i = Σ_j w_ij x_j over the edges j -> i, or their mean (over the number of edges, not the sum of
@@ -90,7 +88,7 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
   Tensor weight = given.value_or_absent();
   if (mean) {
     weight = given ? Tensor::empty_like(given.value())
-                   : Tensor::empty({relation.num_edges()}, detail::wide_of(x.dtype()), x.device());
+                   : Tensor::empty({relation.num_edges()}, wide_dtype(x.dtype()), x.device());
     kernels::edge_mean({.a = detail::by_target(relation), .w = given.value_or_absent(), .y = weight});
   }
   Tensor y = Tensor::empty(detail::with_rows(x.shape(), relation.num_dst()), x.dtype(), x.device());
@@ -139,7 +137,7 @@ inline Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_
   }
   const int64_t edges = relation.num_edges();
   Tensor e =
-      Tensor::empty(heads == 0 ? Shape{edges} : Shape{edges, heads}, detail::wide_of(q.dtype()), q.device());
+      Tensor::empty(heads == 0 ? Shape{edges} : Shape{edges, heads}, wide_dtype(q.dtype()), q.device());
   kernels::sddmm({.a = detail::by_target(relation),
                   .y = detail::as_matrix(q.value()),
                   .x = detail::as_matrix(k.value()),
@@ -170,7 +168,7 @@ inline Var edge_add(const Relation& relation, const Var& l, const Var& r) {
   check_same_device("edge_add", {l, r});
   const int64_t edges = relation.num_edges();
   Tensor e = Tensor::empty(l.shape().dims() == 1 ? Shape{edges} : Shape{edges, l.size(1)},
-                           detail::wide_of(l.dtype()), l.device());
+                           wide_dtype(l.dtype()), l.device());
   kernels::edge_add({.a = detail::by_target(relation), .l = l.value(), .r = r.value(), .e = e});
   return record("edge_add", e, {l, r},
                 [relation, l = l.shape(), r = r.shape(), dtype = l.dtype()](Tensor de, Gradients& out) {

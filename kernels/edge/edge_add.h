@@ -6,9 +6,6 @@ namespace adj::kernels {
 
 namespace detail {
 
-/// Dtype of what belongs to edges where nodes have `nodes`.
-inline DType edge_dtype(DType nodes) { return nodes == DType::bf16 ? DType::f32 : nodes; }
-
 /// A node's terms: [N] beside [M], [N, H] beside [M, H].
 inline void check_terms(std::string_view op, std::string_view name, const Tensor& terms, int64_t nodes,
                         const Tensor& e, Device device) {
@@ -30,7 +27,7 @@ struct EdgeAddArgs {
 
   Device device() const { return a.csr.device(); }
   void check() const {
-    const DType dtype = detail::edge_dtype(l.dtype());
+    const DType dtype = wide_dtype(l.dtype());
     check_matrix("edge_add", {a.csr, {}, a.order}, dtype);
     check_entries("edge_add", "e", a, e, dtype);
     detail::check_terms("edge_add", "l", l, a.csr.rows, e, device());
@@ -50,7 +47,7 @@ struct EdgeSumArgs {
 
   Device device() const { return a.csr.device(); }
   void check() const {
-    const DType dtype = detail::edge_dtype(y.dtype());
+    const DType dtype = wide_dtype(y.dtype());
     check_matrix("edge_sum", {a.csr, {}, a.order}, dtype);
     check_entries("edge_sum", "e", a, e, dtype);
     detail::check_terms("edge_sum", "y", y, a.csr.rows, e, device());

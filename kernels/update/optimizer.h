@@ -3,7 +3,6 @@
 #include <adjoint/kernels/kernel.h>
 
 #include <span>
-#include <type_traits>
 
 namespace adj::kernels {
 
@@ -19,10 +18,6 @@ struct UpdateSlot {
   Tensor second = {};
   Tensor master = {};
 };
-
-/// What parameters of type P are updated in.
-template <class P>
-using UpdateType = std::conditional_t<std::is_same_v<P, bfloat16>, float, P>;
 
 /// The weight that a step begins with. A master that does not round to the parameter is out of date: weights
 /// were loaded since, and they count. So the optimizer need not be told, and a captured step neither.

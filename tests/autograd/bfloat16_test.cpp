@@ -75,7 +75,7 @@ TEST_CASE("bfloat16: edge weights and their gradients are float32") {
     const Tensor x = draw.normal({50, 24}).to(DType::bf16), w = draw.normal({300}).to(DType::f32);
     const auto run = [&](DType features, DType weights) {
       const Var in = Var::parameter(x.to(features)), edge = Var::parameter(w.to(weights));
-      const Var y = weighted_spmm(a.relation(), edge, in);
+      const Var y = aggregate(a.relation(), in, {.weight = edge});
       y.backward(Tensor::full(y.shape(), 0.5, y.dtype(), device));
       return std::vector<Tensor>{y.value(), edge.grad(), in.grad()};
     };

@@ -216,7 +216,7 @@ TEST_CASE("sparse products with weights by head equal plain loops") {
           const Tensor x = random_tensor({edges.csr.cols, heads * width}, dtype, device);
           const Tensor own = random_tensor({edges.csr.rows, heads * width}, dtype, device);
           const Tensor w = random_tensor({edges.count(), heads}, wide(dtype), device);
-          const Tensor bias = random_tensor({heads * width}, wide(dtype), device);
+          const Tensor bias = random_tensor({heads * width}, dtype, device);
           const Numbers xv = values(x), ov = values(own), wv = values(w), bv = values(bias);
           Numbers product(ov.size()), dots(wv.size());
           edges.each([&](size_t i, size_t j, size_t k) {

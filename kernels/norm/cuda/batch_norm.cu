@@ -301,9 +301,8 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
       sum_over_rows<2, N>(
           "batch_norm_backward", device, rows, width,
           BackwardSums<N, kRelu, kDropout, S>{common, gradient, to_gamma, to_beta, gamma_sum, beta_sum});
-      map_columns<N>(
-          "batch_norm_backward", device, rows, width,
-          Backward<N, kRelu, kDropout, S>{common, gradient, gamma_sum, beta_sum, out, count});
+      map_columns<N>("batch_norm_backward", device, rows, width,
+                     Backward<N, kRelu, kDropout, S>{common, gradient, gamma_sum, beta_sum, out, count});
     });
   });
 }
