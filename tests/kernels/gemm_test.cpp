@@ -44,7 +44,7 @@ struct Operands {
 };
 
 /// Of bfloat16: a GPU rounds the product before the bias too where cuBLASLt does not fuse it.
-double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-7 : dtype == DType::bf16 ? 0x1.8p-8 : 2e-5; }
+double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-7 : dtype == DType::bf16 ? 0x1p-7 : 2e-5; }
 
 /// Calls f(size, turned_a, turned_b, dtype, device) over all of them.
 template <class F>

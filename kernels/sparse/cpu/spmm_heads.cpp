@@ -50,15 +50,17 @@ struct Walk {
   int64_t edge(int64_t e) const { return order == nullptr ? e : order[e]; }
 };
 
-/// Which lanes of a vector belong to which head, for heads that are narrower than it.
+/// Which lanes of a vector belong to which head, for heads that are narrower than it; of no use for wider
+/// ones.
 template <class S>
 struct HeadLanes {
-  Lanes<S> head;       // of each lane
-  Lanes<S> first;      // first lane of head l
-  Lanes<S> across[4];  // partners in the tree that sums a head's lanes
+  Lanes<S> head{};       // of each lane
+  Lanes<S> first{};      // first lane of head l
+  Lanes<S> across[4]{};  // partners in the tree that sums a head's lanes
   int steps = 0;
 
   explicit HeadLanes(int64_t width) {
+    if (width >= kLanes<S>) return;
     for (int l = 0; l < kLanes<S>; ++l) {
       head[l] = l / width;
       first[l] = l * width % kLanes<S>;
