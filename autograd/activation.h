@@ -7,7 +7,7 @@
 namespace adj {
 
 /// act(x), any shape. `slope` is leaky_relu's below zero.
-inline Var activate(Activation activation, const Var& x, float slope = 0.01f) {
+inline Var activate(Activation activation, const Var& x, float slope = kLeakySlope) {
   if (activation == Activation::none) return x;
   Tensor y = Tensor::empty_like(x.value());
   kernels::activate({.activation = activation, .slope = slope, .x = x.value(), .y = y});
@@ -22,7 +22,7 @@ inline Var activate(Activation activation, const Var& x, float slope = 0.01f) {
 }
 
 inline Var relu(const Var& x) { return activate(Activation::relu, x); }
-inline Var leaky_relu(const Var& x, float slope = 0.01f) {
+inline Var leaky_relu(const Var& x, float slope = kLeakySlope) {
   return activate(Activation::leaky_relu, x, slope);
 }
 inline Var elu(const Var& x) { return activate(Activation::elu, x); }

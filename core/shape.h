@@ -39,7 +39,11 @@ class Shape {
     return n;
   }
   /// "[2708, 16]".
-  std::string str() const;
+  std::string str() const {
+    std::string text = "[";
+    for (int d = 0; d < dims_; ++d) text += fmt::format("{}{}", d == 0 ? "" : ", ", extents_[d]);
+    return text + "]";
+  }
   bool operator==(const Shape&) const = default;
 
  private:

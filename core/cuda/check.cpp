@@ -1,6 +1,5 @@
 #include <adjoint/core/cuda/check.h>
-#include <adjoint/core/cuda/check_cublas.h>
-#include <adjoint/core/cuda/check_cusparse.h>
+#include <adjoint/core/cuda/check_libraries.h>
 #include <adjoint/core/error.h>
 
 #include <string_view>

@@ -4,7 +4,7 @@
 // heuristic's first choice is taken rather than the fastest of some measured ones, which could be another one
 // in the next run.
 #include <adjoint/core/allocator.h>
-#include <adjoint/core/cuda/check_cublas.h>
+#include <adjoint/core/cuda/check_libraries.h>
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>

@@ -5,8 +5,8 @@
 // dw depend on the width and on whether rows are aligned for wide reads, and the shape is chosen by those
 // alone.
 
-#include <adjoint/kernels/sparse/cuda/spmm_heads.h>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
+#include <adjoint/kernels/sparse/cuda/spmm_strategies.h>
 #include <adjoint/kernels/sparse/spmm.h>
 
 namespace adj::kernels::cuda {

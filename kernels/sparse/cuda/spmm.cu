@@ -1,10 +1,8 @@
 // Y = act(A X + bias): which code computes it. Bias and relu are part of the own kernels; after cuSPARSE they
 // take a pass over Y.
 
-#include <adjoint/kernels/sparse/cuda/spmm_cusparse.h>
-#include <adjoint/kernels/sparse/cuda/spmm_heads.h>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_small.h>
+#include <adjoint/kernels/sparse/cuda/spmm_strategies.h>
 #include <adjoint/kernels/sparse/spmm.h>
 
 namespace adj::kernels::cuda {

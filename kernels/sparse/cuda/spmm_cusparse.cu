@@ -3,9 +3,9 @@
 // and more, ALG3 included), so it serves on request only; ALG2 is the fastest of them for row-major features.
 
 #include <adjoint/core/convert.h>
-#include <adjoint/core/cuda/check_cusparse.h>
+#include <adjoint/core/cuda/check_libraries.h>
 #include <adjoint/core/cuda/launch.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_cusparse.h>
+#include <adjoint/kernels/sparse/cuda/spmm_strategies.h>
 
 #include <map>
 #include <tuple>

@@ -11,8 +11,8 @@
 // Bytes: entries x F of X, per entry 4 for the column (4 more where there is an order) and 4 H for the
 // weights (4 H more for dw), rows x F of Y.
 
-#include <adjoint/kernels/sparse/cuda/spmm_heads.h>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
+#include <adjoint/kernels/sparse/cuda/spmm_strategies.h>
 
 #include <bit>
 

@@ -5,7 +5,7 @@
 // sums added in the warps' order.
 
 #include <adjoint/kernels/sparse/cuda/spmm_device.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_small.h>
+#include <adjoint/kernels/sparse/cuda/spmm_strategies.h>
 
 #include <bit>
 
