@@ -39,21 +39,4 @@ inline T activation_slope(T x, [[maybe_unused]] T slope) {
   }
 }
 
-/// Calls `f.template operator()<A>()` with A = `activation`.
-template <class F>
-decltype(auto) dispatch_activation(Activation activation, F&& f) {
-  switch (activation) {
-    case Activation::relu:
-      return f.template operator()<Activation::relu>();
-    case Activation::leaky_relu:
-      return f.template operator()<Activation::leaky_relu>();
-    case Activation::elu:
-      return f.template operator()<Activation::elu>();
-    case Activation::gelu:
-      return f.template operator()<Activation::gelu>();
-    default:
-      return f.template operator()<Activation::none>();
-  }
-}
-
 }  // namespace adj::kernels::cpu
