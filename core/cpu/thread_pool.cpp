@@ -1,13 +1,15 @@
 // Workers for parallel loops. A loop is a job: a place that outlives it, from which its caller and workers
-// take chunks by counting one word down. Nobody holds a lock, and nobody waits for a thread that may not have
-// been scheduled:
-// - taking a chunk and joining a job are the same step, so a worker that arrives late finds nothing to take
-//   and touches nothing of the caller's;
-// - the caller takes chunks until none is left, and waits only for chunks that have been begun.
-// Threads are called in one by one: whoever takes a chunk calls one more if what is left is worth it, and
-// that one does the same in its turn. One that is still awake comes for any chunk; a sleeping one is woken
-// only where the threads at work would take longer for the rest than waking takes. So a short loop is over
-// before anybody is disturbed, and in a long one the number of threads doubles until the limit is reached.
+// take chunks. The chunks are cut into as many parts as threads may come, each a run of neighbours with a
+// count of its own. A thread takes those of its own part first and then what it finds in the others, so that
+// - threads do not all meet at one word, and one that comes back loop after loop works on the same rows: what
+//   one op of a training step wrote lies in the cache of the core that reads it in the next;
+// - nobody holds a lock, and nobody waits for a thread that may not have been scheduled: he who comes late
+//   finds his part taken by others. Taking a chunk and joining the loop are the same step, so he touches
+//   nothing of a caller that has gone on;
+// - the caller takes chunks until none is left, and waits only for those that have been begun.
+// Threads are called in by halves: he who has some parts to see to calls another for the second half of them,
+// who does the same in his turn. One that is still awake comes at once; a sleeping one is woken only where
+// the rest would take much longer than waking does. So a short loop disturbs nobody who sleeps.
 #include <adjoint/core/cpu/thread_pool.h>
 
 #include <algorithm>
@@ -20,6 +22,7 @@
 #include <utility>
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 #if defined(__x86_64__)
@@ -37,14 +40,17 @@ using std::memory_order_release;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
+constexpr uint32_t kMaxParts = 256;  // and threads, of one loop
 constexpr uint32_t kMaxWorkers = 1024;
 constexpr int64_t kMaxChunks = std::numeric_limits<int32_t>::max();  // of one job
 
-/// How long a thread with nothing to do stays awake: about as long as the loops of a training step are apart,
-/// and some times what waking takes. More would only keep the core from others.
-constexpr nanoseconds kPatience{60'000};
-/// Some multiple of what waking costs: 2 to 10 µs for him who wakes, 5 to 20 µs until the other one is there.
-constexpr nanoseconds kWorthWaking{40'000};
+/// How long a thread with nothing to do keeps its core: about as long as the loops of a training step are
+/// apart.
+constexpr nanoseconds kPatience{50'000};
+/// And how long it then stays awake while it offers its core to others: waking costs tens of such loops.
+constexpr nanoseconds kWakefulness{500'000};
+/// Some multiple of what waking costs: 2 to 10 µs for him who wakes, 5 to 50 µs until the other one is there.
+constexpr nanoseconds kWorthWaking{80'000};
 /// What a chunk is taken for until one has been run.
 constexpr nanoseconds kUsualChunk{10'000};
 
@@ -54,45 +60,65 @@ void relax() {
 #endif
 }
 
-/// Waits for at most kPatience.
+/// Waits for a while.
 template <class Condition>
 bool soon(Condition condition) {
-  const auto end = steady_clock::now() + kPatience;
-  do {
+  const auto start = steady_clock::now();
+  nanoseconds passed{0};
+  while (passed < kPatience + kWakefulness) {
     for (int round = 0; round < 16; ++round) {
       if (condition()) return true;
       relax();
     }
-  } while (steady_clock::now() < end);
+    passed = steady_clock::now() - start;
+    if (passed > kPatience) sched_yield();
+  }
   return condition();
 }
 
+/// The upper half of a word says which loop of a job the lower half is about.
+constexpr uint64_t tagged(uint32_t loop, uint32_t value) { return uint64_t{loop} << 32 | value; }
+constexpr uint32_t loop_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
+constexpr uint32_t value_of(uint64_t word) { return static_cast<uint32_t>(word); }
+
+/// Parts that somebody has to see to, the first one himself.
+struct Span {
+  uint32_t first = 0, end = 0;
+  uint32_t helpers = 0;  // that the limit has already been asked for
+  uint32_t size() const { return end - first; }
+};
+
+struct alignas(64) Part {
+  std::atomic<uint64_t> left{0};  // tagged: chunks that nobody has taken
+};
+
 /// The loop that a thread is running, reused for its next one, then by other threads; never freed, since a
 /// worker may look in long after. What describes the loop may be read while it changes: it counts only if
-/// `state` is still the same afterwards.
+/// a chunk is taken afterwards.
 struct alignas(64) Job {
-  std::atomic<uint64_t> state{0};  // number of the loop << 32 | chunks that nobody has taken
   std::atomic<int64_t> first{0}, end{0}, grain{1};
-  std::atomic<uint32_t> chunks{0};
+  std::atomic<uint32_t> chunks{0}, parts{0};
   std::atomic<ChunkBody> body{nullptr};
   std::atomic<void*> context{nullptr};
-  std::atomic<int> threads{0};  // working on it, or called to
 
   alignas(64) std::atomic<uint32_t> done{0};
-  std::mutex mutex;  // guards what follows
+  std::atomic<uint64_t> helpers{0};  // tagged: threads besides the caller that `busy` counts for it
+  std::mutex mutex;                  // guards what follows
   std::exception_ptr error;
   int64_t error_at = 0;  // the chunk's begin
 
+  Part part[kMaxParts];
+  uint32_t loop = 0;  // number of the latest; the caller's own
   Job* next_free = nullptr;
 };
 
-uint32_t left_of(uint64_t state) { return static_cast<uint32_t>(state); }
-
 struct alignas(64) Worker {
-  enum Signal : int { idle, asleep, called };
+  enum Signal : int { idle, asleep, taken, called };
   std::atomic<int> signal{called};
-  std::atomic<Job*> job{nullptr};
-  std::atomic<uint32_t> next_idle{0};  // index + 1
+  // What it is called for: written by who has taken it, or makes it.
+  Job* job = nullptr;
+  uint32_t loop = 0;
+  Span span;
 };
 
 /// All of it is usable before static constructors and after static destructors, and in a forked child once
@@ -101,79 +127,78 @@ struct alignas(64) Worker {
 Worker workers[kMaxWorkers];
 std::atomic<uint32_t> created{0};
 std::atomic_flag creating;
-std::atomic<uint64_t> idle_head{0};  // changes << 32 | index + 1 of the worker that became idle last
-std::atomic<int> busy{0};            // threads that compute: callers and workers
+std::atomic<int> busy{0};  // threads that compute or may be called: callers and helpers
 std::atomic<Job*> free_jobs{nullptr};
 
-void push_idle(uint32_t index) {
-  uint64_t head = idle_head.load(memory_order_relaxed);
-  uint64_t next;
+/// A caller begins, with as many of the helpers as the limit allows.
+uint32_t enter(uint32_t wanted) {
+  int now = busy.load(memory_order_relaxed), helpers = 0;
   do {
-    workers[index].next_idle.store(left_of(head), memory_order_relaxed);
-    next = ((head >> 32) + 1) << 32 | (index + 1);
-  } while (!idle_head.compare_exchange_weak(head, next, memory_order_release, memory_order_relaxed));
+    helpers = std::clamp(num_threads() - now - 1, 0, static_cast<int>(wanted));
+  } while (!busy.compare_exchange_weak(now, now + 1 + helpers, memory_order_relaxed));
+  return static_cast<uint32_t>(helpers);
 }
 
-Worker* pop_idle() {
-  uint64_t head = idle_head.load(memory_order_acquire);
-  while (left_of(head) != 0) {
-    Worker& worker = workers[left_of(head) - 1];
-    const uint64_t next = ((head >> 32) + 1) << 32 | worker.next_idle.load(memory_order_relaxed);
-    if (idle_head.compare_exchange_weak(head, next, memory_order_acq_rel, memory_order_acquire))
-      return &worker;
-  }
-  return nullptr;
-}
-
-/// One more may compute.
-bool enter() {
+/// One more helper, if the limit allows and the loop still runs.
+bool add_helper(Job& job, uint32_t loop) {
   int now = busy.load(memory_order_relaxed);
-  const int limit = num_threads();
-  while (now < limit)
-    if (busy.compare_exchange_weak(now, now + 1, memory_order_relaxed)) return true;
+  do {
+    if (now >= num_threads()) return false;
+  } while (!busy.compare_exchange_weak(now, now + 1, memory_order_relaxed));
+  uint64_t helpers = job.helpers.load(memory_order_relaxed);
+  while (loop_of(helpers) == loop)
+    if (job.helpers.compare_exchange_weak(helpers, helpers + 1, memory_order_relaxed)) return true;
+  busy.fetch_sub(1, memory_order_relaxed);
   return false;
 }
 
-/// True, and one less computes, where callers have become too many.
-bool leave_if_crowded() {
+/// True, and one helper less, where callers have become too many or the limit less.
+bool leave_if_crowded(Job& job, uint32_t loop) {
   int now = busy.load(memory_order_relaxed);
-  const int limit = num_threads();
-  while (now > limit)
-    if (busy.compare_exchange_weak(now, now - 1, memory_order_relaxed)) return true;
-  return false;
+  do {
+    if (now <= num_threads()) return false;
+  } while (!busy.compare_exchange_weak(now, now - 1, memory_order_relaxed));
+  uint64_t helpers = job.helpers.load(memory_order_relaxed);
+  while (loop_of(helpers) == loop)
+    if (job.helpers.compare_exchange_weak(helpers, helpers - 1, memory_order_relaxed)) return true;
+  busy.fetch_add(1, memory_order_relaxed);  // the loop is over, and its caller has counted for all
+  return true;
 }
 
-void work_on(Job& job, bool as_caller);
+void work_on(Job& job, uint32_t loop, Span span, bool as_caller);
 
 [[noreturn]] void run_worker(uint32_t index) {
   Worker& self = workers[index];
   const SerialScope inner_loops;
+  const auto is_called = [&] { return self.signal.load(memory_order_acquire) == Worker::called; };
   while (true) {
-    work_on(*self.job.load(memory_order_relaxed), false);
-    self.signal.store(Worker::idle, memory_order_relaxed);
-    push_idle(index);
-    const auto is_called = [&] { return self.signal.load(memory_order_acquire) == Worker::called; };
-    int expected = Worker::idle;
-    if (soon(is_called) ||
-        !self.signal.compare_exchange_strong(expected, Worker::asleep, memory_order_acq_rel))
-      continue;
-    while (!is_called()) self.signal.wait(Worker::asleep, memory_order_acquire);
+    work_on(*self.job, self.loop, self.span, false);
+    self.signal.store(Worker::idle, memory_order_release);
+    if (soon(is_called)) continue;
+    int signal = Worker::idle;
+    if (self.signal.compare_exchange_strong(signal, Worker::asleep, memory_order_acq_rel))
+      self.signal.wait(Worker::asleep, memory_order_acquire);
+    while (!is_called()) relax();  // whoever has taken it is writing what for
   }
 }
 
-/// Starts a thread that begins with this job, unless there are enough or none is to be had.
-bool create_worker(Job& job) {
+/// Starts a thread that begins with this, unless there are enough or none is to be had.
+bool create_worker(Job& job, uint32_t loop, Span span) {
   if (creating.test_and_set(memory_order_acquire)) return false;
   const uint32_t index = created.load(memory_order_relaxed);
   bool started = false;
   if (index < kMaxWorkers && static_cast<int64_t>(index) < num_threads() - 1) {
-    workers[index].job.store(&job, memory_order_relaxed);
+    Worker& worker = workers[index];
+    worker.signal.store(Worker::called, memory_order_relaxed);
+    worker.job = &job;
+    worker.loop = loop;
+    worker.span = span;
     sigset_t all, before;  // signals are the program's own threads' to handle
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       std::thread(run_worker, index).detach();
-      created.store(index + 1, memory_order_relaxed);
+      created.store(index + 1, memory_order_release);
       started = true;
     } catch (const std::exception&) {  // no more threads or memory to be had; the others do the work
     }
@@ -183,42 +208,80 @@ bool create_worker(Job& job) {
   return started;
 }
 
-/// Calls one more thread if that is worth it for the chunks left, each of which is expected to take so long.
-void call_another(Job& job, uint32_t left, nanoseconds expected) {
-  const uint32_t top = left_of(idle_head.load(memory_order_acquire));
-  const bool awake = top != 0 && workers[top - 1].signal.load(memory_order_relaxed) != Worker::asleep;
-  if (!awake && left * expected < job.threads.load(memory_order_relaxed) * kWorthWaking) return;
-  if (!enter()) return;
-  job.threads.fetch_add(1, memory_order_relaxed);
-  if (Worker* worker = pop_idle()) {
-    worker->job.store(&job, memory_order_relaxed);
-    if (worker->signal.exchange(Worker::called, memory_order_acq_rel) == Worker::asleep)
-      worker->signal.notify_one();
-  } else if (!create_worker(job)) {
-    job.threads.fetch_sub(1, memory_order_relaxed);
-    busy.fetch_sub(1, memory_order_relaxed);
+/// Calls a worker that is in this state, the preferred one if it is.
+bool call(Worker::Signal state, uint32_t preferred, Job& job, uint32_t loop, Span span) {
+  const uint32_t count = created.load(memory_order_acquire);
+  for (uint32_t k = 0; k < count; ++k) {
+    Worker& worker = workers[(preferred + k) % count];
+    int signal = state;
+    if (worker.signal.load(memory_order_relaxed) != signal ||
+        !worker.signal.compare_exchange_strong(signal, Worker::taken, memory_order_acq_rel))
+      continue;
+    worker.job = &job;
+    worker.loop = loop;
+    worker.span = span;
+    worker.signal.store(Worker::called, memory_order_release);
+    if (state == Worker::asleep) worker.signal.notify_one();
+    return true;
   }
+  return false;
 }
 
-/// Takes chunks until none is left.
-void work_on(Job& job, bool as_caller) {
-  uint64_t state = job.state.load(memory_order_acquire);
-  bool crowded = false;
+/// Hands the second half of the span to another thread, if one is awake or worth waking.
+bool share(Job& job, uint32_t loop, uint32_t parts, Span& span, bool worth_waking) {
+  if (span.helpers == 0) {
+    if (!add_helper(job, loop)) return false;
+    span.helpers = 1;
+  }
+  const uint32_t middle = span.first + (span.size() + 1) / 2, others = span.helpers - 1;
+  const Span half{middle, span.end, std::min(span.end - middle - 1, others - others / 2)};
+  // The same worker for the same part of every loop: the caller has the first, worker w part w + 1 of as many
+  // as there are threads.
+  const auto preferred =
+      static_cast<uint32_t>(uint64_t{middle} * static_cast<uint32_t>(num_threads()) / parts) - 1;
+  if (!call(Worker::idle, preferred, job, loop, half) &&
+      !(worth_waking && (call(Worker::asleep, preferred, job, loop, half) || create_worker(job, loop, half))))
+    return false;
+  span = {span.first, middle, others - half.helpers};
+  return true;
+}
+
+/// Takes chunks until none is left, of the span first.
+void work_on(Job& job, uint32_t loop, Span span, bool as_caller) {
+  const uint32_t parts = job.parts.load(memory_order_relaxed);
+  uint32_t finished = 0, chunks = 0;
+  const auto report = [&] {
+    if (finished == 0) return;
+    if (job.done.fetch_add(finished, memory_order_acq_rel) + finished == chunks && !as_caller)
+      job.done.notify_one();
+    finished = 0;
+  };
   nanoseconds expected = kUsualChunk;
-  while (left_of(state) > 0) {
-    if (!as_caller && (crowded = leave_if_crowded())) break;
+  uint32_t part = span.first;
+  for (uint32_t seen = 0; seen < parts;) {
+    std::atomic<uint64_t>& count = job.part[part].left;
+    uint64_t left = count.load(memory_order_acquire);
+    if (loop_of(left) != loop || value_of(left) == 0) {
+      report();
+      ++seen;
+      if (++part == parts) part = 0;
+      if (span.size() > 0) ++span.first;
+      continue;
+    }
+    if (!as_caller && leave_if_crowded(job, loop)) break;
     const int64_t first = job.first.load(memory_order_relaxed), end = job.end.load(memory_order_relaxed);
     const int64_t grain = job.grain.load(memory_order_relaxed);
-    const uint32_t chunks = job.chunks.load(memory_order_relaxed);
+    chunks = job.chunks.load(memory_order_relaxed);
     const ChunkBody body = job.body.load(memory_order_relaxed);
     void* const context = job.context.load(memory_order_relaxed);
-    if (!job.state.compare_exchange_weak(state, state - 1, memory_order_acq_rel, memory_order_acquire))
-      continue;
-    // From here to the count of `done` the loop cannot end.
-    const uint32_t left = left_of(state) - 1;
-    if (left > 0) call_another(job, left, expected);
+    if (!count.compare_exchange_weak(left, left - 1, memory_order_acq_rel, memory_order_relaxed)) continue;
+    // From here to the report the loop cannot end.
+    while (span.size() > 1) {
+      const uint32_t rest = value_of(left) + (span.size() - 1) * (chunks / parts);
+      if (!share(job, loop, parts, span, rest * expected >= kWorthWaking)) break;
+    }
     const auto start = steady_clock::now();
-    const int64_t begin = first + (chunks - left - 1) * grain;
+    const int64_t begin = first + (int64_t{chunks} * (part + 1) / parts - value_of(left)) * grain;
     try {
       body(context, begin, begin + std::min(grain, end - begin));
     } catch (...) {
@@ -229,11 +292,9 @@ void work_on(Job& job, bool as_caller) {
       }
     }
     expected = steady_clock::now() - start;
-    if (job.done.fetch_add(1, memory_order_acq_rel) + 1 == chunks && !as_caller) job.done.notify_one();
-    state = job.state.load(memory_order_acquire);
+    ++finished;
   }
-  job.threads.fetch_sub(1, memory_order_relaxed);
-  if (!crowded) busy.fetch_sub(1, memory_order_relaxed);
+  report();
 }
 
 /// The job of a thread, from its first loop until it ends.
@@ -274,7 +335,6 @@ thread_local OwnJob own_job;
 void forget_workers() {
   created.store(0, memory_order_relaxed);
   creating.clear(memory_order_relaxed);
-  idle_head.store(0, memory_order_relaxed);
   busy.store(0, memory_order_relaxed);
   free_jobs.store(nullptr, memory_order_relaxed);
   own_job.forget();
@@ -283,21 +343,28 @@ void forget_workers() {
 void run_job(int64_t first, int64_t end, int64_t grain, uint32_t chunks, ChunkBody body, void* context) {
   [[maybe_unused]] static const int handler = pthread_atfork(nullptr, nullptr, forget_workers);
   Job& job = own_job.get();
+  const uint32_t loop = ++job.loop;
+  const uint32_t parts = std::min({chunks, static_cast<uint32_t>(num_threads()), kMaxParts});
   job.first.store(first, memory_order_relaxed);
   job.end.store(end, memory_order_relaxed);
   job.grain.store(grain, memory_order_relaxed);
   job.chunks.store(chunks, memory_order_relaxed);
+  job.parts.store(parts, memory_order_relaxed);
   job.body.store(body, memory_order_relaxed);
   job.context.store(context, memory_order_relaxed);
   job.done.store(0, memory_order_relaxed);
-  busy.fetch_add(1, memory_order_relaxed);
-  job.threads.fetch_add(1, memory_order_relaxed);
-  job.state.store(((job.state.load(memory_order_relaxed) >> 32) + 1) << 32 | chunks, memory_order_release);
-  work_on(job, true);
+  const uint32_t helpers = enter(parts - 1);
+  job.helpers.store(tagged(loop, helpers), memory_order_relaxed);
+  const auto end_of = [&](uint32_t part) { return static_cast<uint32_t>(uint64_t{chunks} * part / parts); };
+  for (uint32_t part = 0; part < parts; ++part)
+    job.part[part].left.store(tagged(loop, end_of(part + 1) - end_of(part)), memory_order_release);
+  work_on(job, loop, {0, parts, helpers}, true);
   uint32_t done = 0;
   const auto is_done = [&] { return (done = job.done.load(memory_order_acquire)) == chunks; };
   if (!soon(is_done))
     while (!is_done()) job.done.wait(done, memory_order_acquire);
+  const uint64_t counted = job.helpers.exchange(tagged(loop + 1, 0), memory_order_relaxed);
+  busy.fetch_sub(1 + static_cast<int>(value_of(counted)), memory_order_relaxed);
   if (job.error) std::rethrow_exception(std::exchange(job.error, nullptr));
 }
 

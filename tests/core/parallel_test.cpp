@@ -146,6 +146,18 @@ TEST_CASE("a long loop is shared by as many threads as set_num_threads allows, w
   }
 }
 
+TEST_CASE("who is done with his own part of a loop helps with the others'") {
+  const Threads threads(4);
+  Crowd crowd;
+  parallel_for(400, 1, [&](int64_t begin, int64_t) {
+    if (begin >= 100) return;  // all the work lies in the caller's part
+    const Crowd::Member member(crowd);
+    wait_for(std::chrono::microseconds(500));
+  });
+  CHECK(crowd.most() > 1);
+  CHECK(crowd.most() <= 4);
+}
+
 TEST_CASE("a short loop calls nobody") {
   const Threads threads(4);
   CHECK(holds_in_child([] {
