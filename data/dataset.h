@@ -31,10 +31,9 @@ struct Dataset {
   Task task = Task::none;
   bool undirected = false;  ///< as the file says; graph.is_symmetric() is found from the edges
   int64_t classes = 0;
-  Graph graph;
-  Tensor edge_attr;  ///< float32 [M, E] in CSR order, optional
-  Features x;        ///< [N, F], optional
-  Tensor y;          ///< int32 [N], or float32 [N, T] (multilabel, regression), optional
+  Graph graph;  ///< with what the file says of edges: weights, and [M, E] as the attribute "attr"
+  Features x;   ///< [N, F], optional
+  Tensor y;     ///< int32 [N], or float32 [N, T] (multilabel, regression), optional
   std::vector<Split> splits;
   Tensor train, val, test;  ///< the split in use: splits[0] after loading
   Tensor graph_offsets;     ///< int64 [G + 1], many graphs in one file, optional
@@ -58,7 +57,8 @@ Dataset load_dataset(const std::string& path);
 /// The same from memory, for embedded data; `name` stands for the path in messages.
 Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
 /// Writes the schema, edges in the order of the graph's CSR, compressed by `gzip` 1 to 9, or not at 0; the
-/// file appears under its name only when it is complete. Throws DataError.
+/// file appears under its name only when it is complete. Throws DataError; adj::Error for edge attributes
+/// that the schema has no place for.
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0);
 /// The dataset that the library carries with it: `make demo` and every program without --data.
 Dataset load_demo_dataset();

@@ -1,6 +1,5 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/hdf5_file.h>
-#include <adjoint/kernels/index/gather.h>
 
 #include <algorithm>
 #include <cmath>
@@ -80,12 +79,9 @@ class DatasetReader {
       file_.fail("edges/src", "{} edges, expected fewer than {}", edges, std::numeric_limits<int32_t>::max());
     Tensor weight;
     if (file_.has("edges/weight")) weight = read_floats("edges/weight", {edges});
-    data_.graph = Graph::from_coo(nodes_, src, dst, weight);
-    if (file_.has("edges/attr")) {
-      const Tensor given = read_floats("edges/attr", {edges, kAny});
-      data_.edge_attr = Tensor::empty_like(given);
-      kernels::gather_rows({.x = given, .index = data_.graph.input_order(), .y = data_.edge_attr});
-    }
+    EdgeAttributes attributes;
+    if (file_.has("edges/attr")) attributes.emplace("attr", read_floats("edges/attr", {edges, kAny}));
+    data_.graph = Graph::from_coo(nodes_, src, dst, weight, attributes);
   }
 
   void read_features() {

@@ -37,6 +37,10 @@ Tensor stored_labels(const Tensor& y, Task task) {
 
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   ADJ_CHECK(dataset.graph, "save_dataset {}: the dataset has no graph", path);
+  for (const auto& [name, attribute] : dataset.graph.edge_attributes())
+    ADJ_CHECK(name == "attr" && attribute.dims() == 2 && attribute.dtype() == DType::f32,
+              "save_dataset {}: edge attribute \"{}\" {}, the schema has one, \"attr\", float32 [M, E]", path,
+              name, attribute.str());
   H5Writer file(path, gzip);
   file.attribute("", "format", std::string("adjoint.graph"));
   file.attribute("", "version", int64_t{1});
@@ -50,7 +54,8 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   file.write("edges/src", edges.src);
   file.write("edges/dst", edges.dst);
   if (dataset.graph.edge_weight()) file.write("edges/weight", dataset.graph.edge_weight());
-  if (dataset.edge_attr) file.write("edges/attr", dataset.edge_attr);
+  for (const auto& [name, attribute] : dataset.graph.edge_attributes())
+    file.write("edges/" + name, attribute);
 
   write_features(file, dataset.x);
   if (dataset.y) file.write("nodes/y", stored_labels(dataset.y, dataset.task));

@@ -52,7 +52,7 @@ std::string fingerprint(const Dataset& data) {
   Hash hash;
   hash.add(data.graph.relation());
   hash.add(data.graph.edge_weight());
-  hash.add(data.edge_attr);
+  for (const auto& [name, attribute] : data.graph.edge_attributes()) hash.add(attribute);
   if (data.x && data.x.is_sparse()) {
     hash.add(data.x.sparse().relation());
     hash.add(data.x.sparse().values());

@@ -2,6 +2,7 @@
 #include "schema.h"
 #include <adjoint/data/dataset.h>
 
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -34,7 +35,8 @@ TEST_CASE("a file of the schema is read as it stands there") {
     CHECK(d.graph.in_edges().offsets.to_vector<int64_t>() == L{0, 3, 4, 5, 6, 7, 8});
     CHECK(d.graph.in_edges().indices.to_vector<int32_t>() == I{0, 1, 5, 4, 3, 2, 1, 0});
     CHECK(d.graph.edge_weight().to_vector<float>() == F{7, 8, 1, 2, 3, 4, 5, 6});
-    CHECK(d.edge_attr.to_vector<float>() == F{7, -7, 8, -8, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6});
+    CHECK(d.graph.edge_attr("attr").to_vector<float>() ==
+          F{7, -7, 8, -8, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6});
     CHECK(d.x.dense().to_vector<float>()[17] == 18.0f);
     CHECK(d.y.to_vector<int32_t>() == I{0, 1, 2, 0, 1, 2});
     REQUIRE(d.splits.size() == 2);
@@ -135,7 +137,7 @@ TEST_CASE("what was written is read back to the bit") {
       CHECK(same_bits(e.graph.in_edges().indices, d.graph.in_edges().indices));
       CHECK(same_bits(e.graph.in_edges().offsets, d.graph.in_edges().offsets));
       CHECK(same_bits(e.graph.edge_weight(), d.graph.edge_weight()));
-      CHECK(same_bits(e.edge_attr, d.edge_attr));
+      CHECK(same_bits(e.graph.edge_attr("attr"), d.graph.edge_attr("attr")));
       CHECK(e.x.is_sparse() == sparse);
       CHECK(same_bits(e.x.to_dense(), d.x.to_dense()));
       CHECK(same_bits(e.y, d.y));
@@ -143,6 +145,18 @@ TEST_CASE("what was written is read back to the bit") {
       CHECK(same_bits(e.splits[1].train, d.splits[1].train));
       CHECK(same_bits(e.test, d.test));
     }
+}
+
+TEST_CASE("edge attributes that a file has no place for are refused, not dropped") {
+  const TemporaryDirectory folder;
+  Dataset d = load(small_file(false));
+  const int64_t edges = d.graph.num_edges();
+  d.graph = d.graph.with_edge_attr("time", Tensor::zeros({edges, 1}));
+  CHECK_THROWS_AS(save_dataset(d, folder.file("time.h5")), Error);
+  d = load(small_file(false));
+  d.graph = d.graph.with_edge_attr("attr", Tensor::zeros({edges}));
+  CHECK_THROWS_AS(save_dataset(d, folder.file("flat.h5")), Error);
+  CHECK(std::filesystem::is_empty(folder.file(".")));
 }
 
 TEST_CASE("a dataset moves to a device and chooses among its splits") {

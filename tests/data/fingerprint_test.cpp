@@ -61,7 +61,9 @@ TEST_CASE("one number that is another gives another fingerprint") {
   other([](Dataset& d) { std::swap(d.val, d.test); });
   other([](Dataset& d) { d.x = Features(changed(d.x.dense())); });
   other([](Dataset& d) { d.x = Features(d.x.dense().to(DType::bf16)); });
-  other([](Dataset& d) { d.edge_attr = Tensor::zeros({d.graph.num_edges(), 2}); });
+  other([](Dataset& d) {
+    d.graph = d.graph.with_edge_attr("attr", Tensor::zeros({d.graph.num_edges(), 2}));
+  });
   other([](Dataset& d) {
     d.graph = remove_self_loops(add_self_loops(d.graph, 2.0f));
     d.graph = add_self_loops(d.graph);
