@@ -24,9 +24,8 @@ enum class Transpose : bool { no, yes };
 
 /// C[M,N] = act(op(A) op(B) + bias), row-major, op = transpose where asked; `bias` [N] optional;
 /// act none or relu. float32 by oneDNN where present, else Eigen; float64 by Eigen; bfloat16 as the float32
-/// product of the widened operands, rounded once; cuBLASLt on a GPU, bfloat16 on its tensor cores (rounded
-/// before the bias too where cuBLASLt does not fuse it, as for odd extents). M, N or K may be 0 (K = 0 gives
-/// act(bias)).
+/// product of the widened operands, rounded once after bias and act; cuBLASLt on a GPU, bfloat16 on its
+/// tensor cores. M, N or K may be 0 (K = 0 gives act(bias)).
 struct GemmArgs {
   const Tensor& a;
   Transpose trans_a = Transpose::no;

@@ -2,10 +2,11 @@
 // so the operands change places and nothing is transposed. What it is told about a product, and the algorithm
 // that its heuristic picks, is kept per shape. Only algorithms that sum in a fixed order are allowed, and the
 // heuristic's first choice is taken rather than the fastest of some measured ones, which could be another one
-// in the next run.
+// in the next run. A bfloat16 product whose bias cuBLASLt does not add itself is left in float32, 4 M x N
+// bytes of scratch, so that it is rounded once, with the bias.
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/cuda/check_libraries.h>
-#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
@@ -26,8 +27,8 @@ constexpr size_t kMostPlans = 1024;
 
 /// Parts of a sum over K may meet in the type that is computed in; in the output's only where that is as
 /// wide.
-uint32_t reductions(DType dtype) {
-  return dtype == DType::bf16
+uint32_t reductions(DType result) {
+  return result == DType::bf16
              ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
              : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
 }
@@ -38,7 +39,7 @@ cudaDataType_t cuda_type(DType dtype) {
 
 /// All that a plan depends on.
 struct Product {
-  DType dtype;
+  DType dtype, result;  // of the operands and of C
   MatmulPrecision precision;
   bool trans_a, trans_b, bias, relu;
   uint32_t align_a, align_b, align_c;
@@ -145,7 +146,7 @@ class Library {
 
   std::unique_ptr<Plan> make_plan(const Product& p, const Tensor& bias) {
     auto plan = std::make_unique<Plan>();
-    const cudaDataType_t type = cuda_type(p.dtype), scale_type = cuda_type(wide_dtype(p.dtype));
+    const cudaDataType_t scale_type = cuda_type(wide_dtype(p.dtype));
     ADJ_CUBLAS_CHECK(cublasLtMatmulDescCreate(plan->product.out(), compute_type(p), scale_type));
     const cublasLtMatmulDesc_t product = plan->product.get();
     set(product, CUBLASLT_MATMUL_DESC_TRANSA, p.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -155,18 +156,19 @@ class Library {
                : (p.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT));
     if (p.bias) set(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data());
 
-    const auto layout = [&](Layout& made, int64_t rows, int64_t columns) {
+    const auto layout = [](Layout& made, cudaDataType_t type, int64_t rows, int64_t columns) {
       ADJ_CUBLAS_CHECK(cublasLtMatrixLayoutCreate(made.out(), type, static_cast<uint64_t>(rows),
                                                   static_cast<uint64_t>(columns), rows));
     };
-    p.trans_b ? layout(plan->first, p.k, p.n) : layout(plan->first, p.n, p.k);
-    p.trans_a ? layout(plan->second, p.m, p.k) : layout(plan->second, p.k, p.m);
-    layout(plan->result, p.n, p.m);
+    const cudaDataType_t type = cuda_type(p.dtype);
+    p.trans_b ? layout(plan->first, type, p.k, p.n) : layout(plan->first, type, p.n, p.k);
+    p.trans_a ? layout(plan->second, type, p.m, p.k) : layout(plan->second, type, p.k, p.m);
+    layout(plan->result, cuda_type(p.result), p.n, p.m);
 
     Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> preference;
     ADJ_CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(preference.out()));
     set(preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(kWorkspaceBytes));
-    set(preference.get(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions(p.dtype));
+    set(preference.get(), CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions(p.result));
     set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.align_b);
     set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.align_a);
     set(preference.get(), CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, p.align_c);
@@ -198,6 +200,31 @@ Library& library(int device) {
   return *made;
 }
 
+// One element at a time: what comes here is mostly of an odd width.
+template <class Index>
+__global__ void __launch_bounds__(kBlockThreads)
+    round_with_bias_kernel(Index n, Index width, const float* x, const bfloat16* bias, bool relu,
+                           bfloat16* y) {
+  begin_overlapping();
+  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
+  for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
+    const float sum = x[i] + widen(bias[i % width]);
+    y[i] = narrow<bfloat16>(relu && sum < 0.0f ? 0.0f : sum);  // NaN stays
+  }
+}
+
+/// c = act(product + bias), `product` in float32 and `c` in bfloat16.
+void round_with_bias(const Tensor& product, const Tensor& bias, bool relu, Tensor& c) {
+  const int64_t n = c.numel();
+  const auto go = [&]<class Index>() {
+    launch("gemm", {.device = c.device().index, .blocks = blocks_for(n), .overlaps = true},
+           round_with_bias_kernel<Index>, static_cast<Index>(n), static_cast<Index>(c.size(1)),
+           product.data<float>(), bias.data<bfloat16>(), relu, c.mutable_data<bfloat16>());
+  };
+  // The stride over the grid is added to an index below n: 2^31 leaves room for it.
+  n < (int64_t{1} << 31) ? go.template operator()<uint32_t>() : go.template operator()<int64_t>();
+}
+
 }  // namespace
 
 void gemm(const GemmArgs& args) {
@@ -217,6 +244,7 @@ void gemm(const GemmArgs& args) {
   const bool wide = dtype == DType::f64;  // for gradient checks: the plain product is enough
   const bool aligned_bias = !args.bias || aligned_to_16(args.bias.raw_data());
   Product product{dtype,
+                  dtype,
                   dtype == DType::f32 ? matmul_precision() : MatmulPrecision::exact,
                   transposed_a,
                   transposed_b,
@@ -229,13 +257,27 @@ void gemm(const GemmArgs& args) {
                   args.c.size(1),
                   k};
   Library& lt = library(args.c.device().index);
-  if (!lt.run(product, args.a, args.b, args.bias, args.c)) {
-    product.bias = product.relu = false;
-    ADJ_CHECK(lt.run(product, args.a, args.b, args.bias, args.c),
-              "gemm: cuBLASLt has no algorithm for {} times {}, K = {}, to {}", args.a.str(), args.b.str(), k,
-              args.c.str());
+  const auto run = [&](Tensor& c) {
+    product.result = c.dtype();
+    product.align_c = alignment_of(c.raw_data());
+    return lt.run(product, args.a, args.b, args.bias, c);
+  };
+  const auto require = [&](bool found) {
+    ADJ_CHECK(found, "gemm: cuBLASLt has no algorithm for {} times {}, K = {}, to {}", args.a.str(),
+              args.b.str(), k, args.c.str());
+  };
+  const bool rounds_later = dtype == DType::bf16 && args.bias;
+  if (!rounds_later || aligned_bias) {
+    if (run(args.c)) return finish(args.bias && !product.bias, relu && !product.relu);
   }
-  finish(args.bias && !product.bias, relu && !product.relu);
+  product.bias = product.relu = false;
+  if (rounds_later) {
+    Tensor sums = Tensor::empty(args.c.shape(), DType::f32, args.c.device());
+    require(run(sums));
+    return round_with_bias(sums, args.bias, relu, args.c);
+  }
+  require(run(args.c));
+  finish(static_cast<bool>(args.bias), relu);
 }
 
 }  // namespace adj::kernels::cuda
