@@ -7,7 +7,9 @@
 //
 // Nothing of size M x F is made: the largest thing of an edge is one number a head. Gradients that belong to
 // targets are gathered over the rows of the CSR, those of sources over the transposed one: no atomics, the
-// same bits for any number of threads. Tensors of edges are wide: float32 beside bfloat16 features.
+// same bits for any number of threads. What an op makes of edges is wide, float32 beside bfloat16: one number
+// a head is little to keep, and a softmax of rounded scores is far from one of the scores. Where edges have
+// bfloat16 values all the same, edge_softmax and aggregate take them, with gradients in bfloat16.
 #pragma once
 
 #include <adjoint/autograd/tape.h>
@@ -73,7 +75,8 @@ inline Shape with_rows(const Shape& like, int64_t rows) {
 /// Y_i = Σ_j w_ij x_j over the edges j -> i, or their mean (over the number of edges, not the sum of
 /// weights); targets without edges give 0. x [num_src, F] or [num_src, H, D]; Y likewise with num_dst rows.
 /// Weights [M,H] weigh by head: w[:, h] belongs to features [h D, (h + 1) D), F = H D. dw_ij = ⟨dY_i, x_j⟩,
-/// in the same pass as dx. Throws for max and min, and where sizes do not fit.
+/// in the same pass as dx. Weights beside bfloat16 features are float32 or bfloat16. Throws for max and min,
+/// and where sizes do not fit.
 inline Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {}) {
   const bool mean = options.reduce == Reduce::mean;
   ADJ_CHECK(mean || options.reduce == Reduce::sum, "aggregate: expected the sum or the mean, got {}",
@@ -85,11 +88,15 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
     ADJ_CHECK(x.shape().dims() == 2 || given.shape().dims() == 1 || given.size(1) == x.size(1),
               "aggregate: weight is {} for the heads of x, {}", given.shape().str(), x.shape().str());
   }
-  Tensor weight = given.value_or_absent();
+  const DType wide = wide_dtype(x.dtype()), weights = given ? given.dtype() : wide;
+  ADJ_CHECK(weights == wide || weights == x.dtype(), "aggregate: weight is {}, x is {}, expected {}",
+            given.value().str(), x.value().str(),
+            wide == x.dtype() ? "one dtype" : "float32 or bfloat16 weights");
+  const Tensor own = given ? given.value().to(wide) : Tensor();
+  Tensor weight = own;
   if (mean) {
-    weight = given ? Tensor::empty_like(given.value())
-                   : Tensor::empty({relation.num_edges()}, wide_dtype(x.dtype()), x.device());
-    kernels::edge_mean({.a = detail::by_target(relation), .w = given.value_or_absent(), .y = weight});
+    weight = own ? Tensor::empty_like(own) : Tensor::empty({relation.num_edges()}, wide, x.device());
+    kernels::edge_mean({.a = detail::by_target(relation), .w = own, .y = weight});
   }
   Tensor y = Tensor::empty(detail::with_rows(x.shape(), relation.num_dst()), x.dtype(), x.device());
   Tensor rows = detail::as_matrix(y);
@@ -97,7 +104,7 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
   const bool weight_learns = given && given.requires_grad();
   return record(
       "aggregate", y, {x, given},
-      [relation, mean, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
+      [relation, mean, weights, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
        x = weight_learns ? Saved(x.value()) : Saved()](Tensor dy, Gradients& out) {
         const Tensor w = weight ? weight.get() : Tensor();
         const Tensor dy_rows = detail::as_matrix(dy);
@@ -118,7 +125,7 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
         }
         if (dw && mean) kernels::edge_mean({.a = detail::by_target(relation), .w = dw, .y = dw});
         if (dx) out.add(0, dx);
-        if (dw) out.add(1, dw);
+        if (dw) out.add(1, dw.to(weights));
       });
 }
 
@@ -186,13 +193,14 @@ inline Var edge_add(const Relation& relation, const Var& l, const Var& r) {
 }
 
 /// α_ij = exp(e_ij) / Σ_j exp(e_ij) over the edges into each target, by head; e [M] or [M,H]. The largest
-/// logit is subtracted first. Keeps its output and nothing else.
+/// logit is subtracted first. Keeps its output and nothing else. float32 of bfloat16 logits.
 inline Var edge_softmax(const Relation& relation, const Var& e) {
   detail::check_of_edges("edge_softmax", "e", relation, e);
-  Tensor y = Tensor::empty_like(e.value());
+  const DType logits = e.dtype();
+  Tensor y = Tensor::empty(e.shape(), wide_dtype(logits), e.device());
   kernels::edge_softmax({.a = detail::by_target(relation), .e = e.value(), .y = y});
-  return record("edge_softmax", y, {e}, [relation, y = Saved(y)](Tensor dy, Gradients& out) {
-    Tensor de = reuse(dy);
+  return record("edge_softmax", y, {e}, [relation, logits, y = Saved(y)](Tensor dy, Gradients& out) {
+    Tensor de = logits == dy.dtype() ? reuse(dy) : Tensor::empty(dy.shape(), logits, dy.device());
     kernels::edge_softmax_backward({.a = detail::by_target(relation), .y = y.get(), .dy = dy, .de = de});
     out.add(0, de);
   });

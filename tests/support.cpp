@@ -100,6 +100,12 @@ bool close(const Tensor& a, const Tensor& b, double tolerance) {
   return close(a, values(b), tolerance);
 }
 
+bool close_to_scale(const Tensor& a, const Tensor& b, double tolerance) {
+  double largest = 0.0;
+  for (double v : values(b)) largest = std::max(largest, std::abs(v));
+  return close(a, b, tolerance * std::min(largest, 1.0));
+}
+
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return false;
   const Tensor x = a.to(Device::cpu()), y = b.to(Device::cpu());

@@ -25,6 +25,8 @@ std::vector<double> values(const Tensor& tensor);
 /// max |a - b| <= tolerance * max(1, max |b|), shapes equal, nothing NaN. Prints the worst element otherwise.
 bool close(const Tensor& a, const Tensor& b, double tolerance = 1e-5);
 bool close(const Tensor& a, const std::vector<double>& b, double tolerance = 1e-5);
+/// max |a - b| <= tolerance * max |b|, likewise: for what bfloat16 rounded, and for small gradients.
+bool close_to_scale(const Tensor& a, const Tensor& b, double tolerance);
 /// Equal to the bit (shape, dtype and contents).
 bool same_bits(const Tensor& a, const Tensor& b);
 

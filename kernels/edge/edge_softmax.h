@@ -8,9 +8,10 @@ namespace adj::kernels {
 // where there is no order. `a.values` is not read.
 
 /// y = exp(e_ij - m_i) / Σ_j exp(e_ij - m_i) with m_i the largest logit into target i: the softmax over each
-/// row of `a` and head (GAT eq. 3, Veličković et al. 2018). Float32 or float64. A logit of -inf gives 0; NaN
-/// stays visible in its whole row, as does a row of nothing but -inf. `y` may be `e`. Each row is summed in
-/// an order that depends on the structure and H alone.
+/// row of `a` and head (GAT eq. 3, Veličković et al. 2018). `e` in float32, float64 or bfloat16, `y` float32
+/// beside bfloat16. A logit of -inf gives 0; NaN stays visible in its whole row, as does a row of nothing but
+/// -inf. `y` may be `e` where it is of its dtype. Each row is summed in an order that depends on the
+/// structure and H alone.
 struct EdgeSoftmaxArgs {
   const CsrMatrix& a;
   const Tensor& e;
@@ -21,13 +22,13 @@ struct EdgeSoftmaxArgs {
     check_float("edge_softmax", "e", e);
     check_matrix("edge_softmax", {a.csr, {}, a.order}, e.dtype());
     check_entries("edge_softmax", "e", a, e, e.dtype());
-    check_like("edge_softmax", "y", y, e);
+    check_tensor("edge_softmax", "y", y, e.shape(), wide_dtype(e.dtype()), device());
   }
 };
 ADJ_KERNEL(edge_softmax, EdgeSoftmaxArgs)
 
-/// de = y (dy - Σ_j y dy), the sum over each row of `a` and head; `y` is the forward output. `de` may be
-/// `dy`.
+/// de = y (dy - Σ_j y dy), the sum over each row of `a` and head; `y` is the forward output. Dtypes as there:
+/// `de` is e's, `dy` is y's. `de` may be `dy` where it is of its dtype.
 struct EdgeSoftmaxBackwardArgs {
   const CsrMatrix& a;
   const Tensor& y;
@@ -36,11 +37,12 @@ struct EdgeSoftmaxBackwardArgs {
 
   Device device() const { return a.csr.device(); }
   void check() const {
-    check_float("edge_softmax_backward", "y", y);
-    check_matrix("edge_softmax_backward", {a.csr, {}, a.order}, y.dtype());
-    check_entries("edge_softmax_backward", "y", a, y, y.dtype());
+    check_float("edge_softmax_backward", "de", de);
+    const DType dtype = wide_dtype(de.dtype());
+    check_matrix("edge_softmax_backward", {a.csr, {}, a.order}, dtype);
+    check_entries("edge_softmax_backward", "y", a, y, dtype);
     check_like("edge_softmax_backward", "dy", dy, y);
-    check_like("edge_softmax_backward", "de", de, y);
+    check_tensor("edge_softmax_backward", "de", de, y.shape(), de.dtype(), device());
   }
 };
 ADJ_KERNEL(edge_softmax_backward, EdgeSoftmaxBackwardArgs)

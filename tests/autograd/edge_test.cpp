@@ -217,6 +217,45 @@ TEST_CASE("edge operations take bfloat16 features and keep edges in float32") {
   }
 }
 
+TEST_CASE("edge_softmax and aggregate take bfloat16 scores and weights, with gradients of theirs") {
+  for (Device device : devices())
+    for (Shape shape : {Shape{200}, Shape{200, 4}})
+      for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
+        CAPTURE(device.str());
+        CAPTURE(shape.str());
+        CAPTURE(reduce == Reduce::mean);
+        Draw draw(88, device, DType::f32);
+        const Graph graph = draw.graph(40, 200);
+        const Tensor x = draw.normal({40, 32}).to(DType::bf16), e = draw.normal(shape).to(DType::bf16);
+        const Tensor dy = draw.normal({40, 32}).to(DType::bf16);
+        const auto gradients = [&](DType dtype, auto attend) {
+          const Var in = Var::parameter(x.to(dtype)), scores = Var::parameter(e.to(dtype));
+          const Var y = attend(in, scores);
+          CHECK(y.dtype() == dtype);
+          y.backward(dy.to(dtype));
+          return std::vector<Tensor>{y.value(), in.grad(), scores.grad()};
+        };
+        const auto attention = [&](const Var& in, const Var& scores) {
+          const Var alpha = edge_softmax(graph, scores);
+          CHECK(alpha.dtype() == wide_dtype(scores.dtype()));
+          return aggregate(graph, in, {.reduce = reduce, .weight = alpha});
+        };
+        const auto weighing = [&](const Var& in, const Var& weights) {
+          return aggregate(graph, in, {.reduce = reduce, .weight = weights});
+        };
+        const auto compare = [&](auto attend) {
+          const auto narrow = gradients(DType::bf16, attend), exact = gradients(DType::f64, attend);
+          for (size_t k = 0; k < exact.size(); ++k) {
+            CAPTURE(k);
+            CHECK(narrow[k].dtype() == DType::bf16);
+            CHECK(close_to_scale(narrow[k], exact[k], 0x1p-8));
+          }
+        };
+        compare(attention);
+        compare(weighing);
+      }
+}
+
 TEST_CASE("attention from edge operations allocates nothing of edges times features") {
   constexpr int64_t kNodes = 150, kEdges = 60'000, kHeads = 4, kWidth = 48;
   constexpr size_t kFeatures = kNodes * kHeads * kWidth * sizeof(float),
@@ -258,6 +297,13 @@ TEST_CASE("edge operations refuse what does not fit, naming the shapes") {
   CHECK(mentions(error([&] { aggregate(relation, sources, {.weight = Tensor::zeros({3})}); }), "[3]"));
   CHECK(mentions(error([&] { aggregate(relation, sources, {.weight = Tensor::zeros({2, 4})}); }), "4 heads"));
   CHECK(mentions(error([&] { aggregate(relation, Tensor::zeros({4, 3, 2}), {.weight = e}); }), "[4, 3, 2]"));
+  CHECK(mentions(
+      error([&] { aggregate(relation, sources, {.weight = e.value().to(DType::bf16)}); }),
+      "aggregate: weight is [2, 2] bfloat16 on cpu, x is [4, 6] float32 on cpu, expected one dtype"));
+  CHECK(mentions(error([&] {
+                   aggregate(relation, sources.value().to(DType::bf16), {.weight = e.value().to(DType::f64)});
+                 }),
+                 "expected float32 or bfloat16 weights"));
   CHECK(mentions(error([&] { edge_dot(relation, sources, sources); }), "3 rows"));
   CHECK(mentions(error([&] { edge_dot(relation, targets, Tensor::zeros({4, 5})); }), "[4, 5]"));
   CHECK(mentions(error([&] { edge_dot(relation, targets, sources, 4); }), "4 heads"));

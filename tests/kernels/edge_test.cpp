@@ -115,20 +115,22 @@ Numbers plain_softmax_backward(const Edges& edges, const Numbers& y, const Numbe
 
 TEST_CASE("edge_softmax and its gradient equal plain loops") {
   for_edges([](const Edges& edges, Device device) {
-    for (DType dtype : {DType::f32, DType::f64})
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t h : kHeads) {
         if (h > 8 && edges.count() > 1000) continue;
         CAPTURE(name_of(dtype));
         CAPTURE(h);
         const auto heads = static_cast<size_t>(std::max<int64_t>(h, 1));
         const Tensor e = random_tensor(by_head(edges.count(), h), dtype, device),
-                     dy = random_tensor(e.shape(), dtype, device);
-        Tensor y = random_tensor(e.shape(), dtype, device), de = random_tensor(e.shape(), dtype, device);
+                     dy = random_tensor(e.shape(), wide(dtype), device);
+        Tensor y = random_tensor(e.shape(), wide(dtype), device),
+               de = random_tensor(e.shape(), dtype, device);
         kernels::edge_softmax({.a = edges.a(), .e = e, .y = y});
         const Numbers expected = plain_softmax(edges, values(e), heads);
-        CHECK(close(y, expected, tolerance(dtype)));
+        CHECK(close(y, expected, tolerance(wide(dtype))));
         kernels::edge_softmax_backward({.a = edges.a(), .y = y, .dy = dy, .de = de});
         CHECK(close(de, plain_softmax_backward(edges, values(y), values(dy), heads), tolerance(dtype)));
+        if (dtype == DType::bf16) continue;
         Tensor in_place = e.clone(), gradient = dy.clone();
         kernels::edge_softmax({.a = edges.a(), .e = in_place, .y = in_place});
         CHECK(same_bits(in_place, y));
@@ -289,6 +291,11 @@ TEST_CASE("edge kernels name what does not fit") {
   CHECK_THROWS_AS(kernels::spmm({.a = edges.a(random_tensor({3, 0})), .x = x, .y = y}), Error);
   CHECK_THROWS_WITH_AS(kernels::edge_softmax({.a = edges.a(), .e = short_e, .y = short_e}),
                        "edge_softmax: e is [2] float32 on cpu, for 3 entries", Error);
+  Tensor narrow = Tensor::empty({3, 2}, DType::bf16);
+  CHECK_THROWS_WITH_AS(kernels::edge_softmax({.a = edges.a(), .e = narrow, .y = narrow}),
+                       "edge_softmax: y is [3, 2] bfloat16 on cpu, expected [3, 2] float32 on cpu", Error);
+  CHECK_THROWS_AS(kernels::edge_softmax_backward({.a = edges.a(), .y = narrow, .dy = narrow, .de = narrow}),
+                  Error);
   CHECK_THROWS_AS(
       kernels::edge_add({.a = edges.a(), .l = random_tensor({2}), .r = random_tensor({3, 2}), .e = e}),
       Error);

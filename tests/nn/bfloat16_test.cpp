@@ -1,10 +1,12 @@
 #include "../reference/plain.h"
 #include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/init.h>
 #include <adjoint/nn/linear.h>
 #include <adjoint/nn/mlp.h>
 #include <adjoint/nn/norm.h>
 #include <adjoint/nn/sg_conv.h>
 #include <adjoint/ops.h>
+#include <adjoint/optim/adam.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -59,6 +61,83 @@ TEST_CASE("layers in bfloat16 give float32's values and gradients to rounding") 
     compare_layer([] { return nn::Model<nn::BatchNorm>(10); }, alone);
     compare_layer([] { return nn::Model<nn::LayerNorm>(10); }, alone);
   }
+}
+
+namespace {
+
+/// A layer after Veličković et al. 2018 from edge operations. Its scores are sums of the nodes' terms, which
+/// edge_add keeps in float32, or come from the features of both ends of an edge, in their dtype.
+struct GatConv : nn::Module {
+  GatConv(int64_t in, int64_t heads, int64_t width, bool scores_of_ends)
+      : of_ends(scores_of_ends),
+        linear(this, "linear", in, heads * width),
+        left(this, "left", nn::glorot_uniform(heads, width)),
+        right(this, "right", nn::glorot_uniform(heads, width)),
+        score(this, "score", 2 * heads * width, heads, false) {}
+  Var operator()(const Graph& graph, const Var& x) const {
+    const int64_t heads = left.size(0), width = left.size(1);
+    const Var flat = linear(x), h = reshape(flat, {-1, heads, width});
+    const auto [src, dst] = graph.relation().edge_index();
+    const Var e = of_ends ? score(cat({index_select(flat, dst), index_select(flat, src)}, 1))
+                          : edge_add(graph, sum(h * left, 2), sum(h * right, 2));
+    const Var alpha = edge_softmax(graph, leaky_relu(e, 0.2f));
+    return reshape(aggregate(graph, h, {.weight = alpha}), {-1, heads * width});
+  }
+  bool of_ends;
+  nn::Child<nn::Linear> linear;
+  nn::Parameter left, right;
+  nn::Child<nn::Linear> score;
+};
+
+}  // namespace
+
+TEST_CASE("a GAT of edge operations trains in bfloat16 nearly as in float32") {
+  for (Device device : devices())
+    for (bool of_ends : {false, true}) {
+      CAPTURE(device.str());
+      CAPTURE(of_ends);
+      Draw draw(39, device, DType::f32);
+      const Graph graph = draw.graph(100, 600);
+      const Tensor x = draw.normal({100, 12}).to(DType::bf16), label = draw.ints(100, 0, 8);
+      struct Course {
+        std::vector<double> losses;
+        std::vector<Tensor> gradients;  // of the first step
+      };
+      const auto train = [&](DType dtype) {
+        manual_seed(12);
+        nn::Model<GatConv> layer(12, 4, 2, of_ends);
+        layer.to(device);
+        layer.to(DType::bf16), layer.to(dtype);  // both from what bfloat16 holds
+        optim::Adam adam(layer.parameters(), {.lr = 0.02});
+        Course course;
+        for (int step = 0; step < 5; ++step) {
+          const Var y = layer(graph, x.to(dtype));
+          CHECK(y.dtype() == dtype);
+          const Var loss = cross_entropy(y, label);
+          loss.backward();
+          course.losses.push_back(loss.item());
+          if (step == 0)
+            for (const Var& p : layer.parameters())
+              if (p.grad()) course.gradients.push_back(p.grad().clone());
+          adam.step();
+        }
+        return course;
+      };
+      const Course narrow = train(DType::bf16), exact = train(DType::f32);
+      CHECK(exact.losses.back() < 0.95 * exact.losses.front());
+      for (size_t step = 0; step < exact.losses.size(); ++step)
+        CHECK(narrow.losses[step] == doctest::Approx(exact.losses[step]).epsilon(0.01));
+      REQUIRE(narrow.gradients.size() == exact.gradients.size());
+      // Of the largest gradient: a softmax cancels most of what reaches left, all of it but for leaky_relu.
+      double scale = 0.0;
+      for (const Tensor& gradient : exact.gradients)
+        for (double v : values(gradient)) scale = std::max(scale, std::abs(v));
+      for (size_t k = 0; k < exact.gradients.size(); ++k) {
+        CAPTURE(k);
+        CHECK(narrow.gradients[k].dtype() == DType::bf16);
+        CHECK(close(narrow.gradients[k], exact.gradients[k], 4 * kRounding * std::min(scale, 1.0)));
+      }
+    }
 }
 
 TEST_CASE("a GCN trains in bfloat16 nearly as in float32") {

@@ -13,10 +13,11 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-template <class T>
+template <class S>
 struct Softmax {
+  using T = Wide<S>;
   EntryPlaces place;
-  const T* e;
+  const S* e;
   T* y;
 
   // Of each head the largest logit, then the sums of exponentials.
@@ -79,25 +80,31 @@ struct Softmax {
   void shift(int64_t begin, int64_t end, T* largest, T* z) const {
     const int64_t heads = place.heads;
     if (heads == 1 && place.in_order()) {
-      const T* from = e + begin;
+      const S* from = e + begin;
       T top = largest[0];
 #pragma omp simd reduction(max : top)
-      for (int64_t k = 0; k < end - begin; ++k) top = from[k] > top ? from[k] : top;
+      for (int64_t k = 0; k < end - begin; ++k) {
+        const T logit = widen(from[k]);
+        top = logit > top ? logit : top;
+      }
       largest[0] = top;
 #pragma omp simd
-      for (int64_t k = 0; k < end - begin; ++k) z[k] = from[k] - top;
+      for (int64_t k = 0; k < end - begin; ++k) z[k] = widen(from[k]) - top;
       return;
     }
     for (int64_t k = begin; k < end; ++k) {
-      const T* from = e + place(k);
+      const S* from = e + place(k);
 #pragma omp simd
-      for (int64_t h = 0; h < heads; ++h) largest[h] = from[h] > largest[h] ? from[h] : largest[h];
+      for (int64_t h = 0; h < heads; ++h) {
+        const T logit = widen(from[h]);
+        largest[h] = logit > largest[h] ? logit : largest[h];
+      }
     }
     for (int64_t k = begin; k < end; ++k) {
-      const T* from = e + place(k);
+      const S* from = e + place(k);
       T* to = z + (k - begin) * heads;
 #pragma omp simd
-      for (int64_t h = 0; h < heads; ++h) to[h] = from[h] - largest[h];
+      for (int64_t h = 0; h < heads; ++h) to[h] = widen(from[h]) - largest[h];
     }
   }
   static void exponentials(int64_t n, T* z) {
@@ -106,12 +113,13 @@ struct Softmax {
   }
 };
 
-template <class T>
+template <class S>
 struct SoftmaxBackward {
+  using T = Wide<S>;
   EntryPlaces place;
   const T* y;
   const T* dy;
-  T* de;
+  S* de;
 
   int64_t numbers() const { return place.heads; }
   void collect(int64_t begin, int64_t end, T* of) const {
@@ -123,17 +131,17 @@ struct SoftmaxBackward {
   void finish(int64_t begin, int64_t end, const T*, const T* dot) const {
     const int64_t heads = place.heads;
     const T *a = y, *b = dy;
-    T* to = de;
+    S* to = de;
     if (heads == 1 && place.in_order()) {
       const T mean = dot[0];
 #pragma omp simd
-      for (int64_t k = begin; k < end; ++k) to[k] = a[k] * (b[k] - mean);
+      for (int64_t k = begin; k < end; ++k) to[k] = narrow<S>(a[k] * (b[k] - mean));
       return;
     }
     for (int64_t k = begin; k < end; ++k) {
       const int64_t at = place(k);
 #pragma omp simd
-      for (int64_t h = 0; h < heads; ++h) to[at + h] = a[at + h] * (b[at + h] - dot[h]);
+      for (int64_t h = 0; h < heads; ++h) to[at + h] = narrow<S>(a[at + h] * (b[at + h] - dot[h]));
     }
   }
 };
@@ -141,17 +149,19 @@ struct SoftmaxBackward {
 }  // namespace
 
 void edge_softmax(const EdgeSoftmaxArgs& args) {
-  dispatch_float(args.e.dtype(), "edge_softmax", [&]<class T>() {
+  dispatch_features(args.e.dtype(), [&]<class S>() {
+    using T = Wide<S>;
     const EntryPlaces place(args.a, args.e);
-    reduce_rows<T>(args.a.csr, place.heads, Softmax<T>{place, args.e.data<T>(), args.y.mutable_data<T>()});
+    reduce_rows<T>(args.a.csr, place.heads, Softmax<S>{place, args.e.data<S>(), args.y.mutable_data<T>()});
   });
 }
 
 void edge_softmax_backward(const EdgeSoftmaxBackwardArgs& args) {
-  dispatch_float(args.y.dtype(), "edge_softmax_backward", [&]<class T>() {
+  dispatch_features(args.de.dtype(), [&]<class S>() {
+    using T = Wide<S>;
     const EntryPlaces place(args.a, args.y);
     reduce_rows<T>(args.a.csr, place.heads,
-                   SoftmaxBackward<T>{place, args.y.data<T>(), args.dy.data<T>(), args.de.mutable_data<T>()});
+                   SoftmaxBackward<S>{place, args.y.data<T>(), args.dy.data<T>(), args.de.mutable_data<S>()});
   });
 }
 

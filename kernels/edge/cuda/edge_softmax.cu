@@ -1,8 +1,8 @@
 // The softmax over in-edges. Largest logit and sum of exponentials are found in one reading of the row (each
 // lane rescales its sum where a larger logit comes by); a second reading, mostly from the first-level cache,
 // writes the output. Backward recomputes nothing: it needs the output alone, which the tape keeps anyway.
-// Bytes: forward 2 x M x H (e read, y written), backward 3 x M x H (y, dy read, de written), rows of offsets,
-// and 4 M where the structure has an order.
+// Numbers moved: forward 2 x M x H (e read, y written), backward 3 x M x H (y, dy read, de written), rows of
+// offsets, and one of M where the structure has an order.
 
 #include <adjoint/kernels/edge/cuda/edge_rows.cuh>
 #include <adjoint/kernels/edge/edge_softmax.h>
@@ -13,18 +13,19 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-template <class T>
+template <class S>
 struct Softmax {
+  using T = Wide<S>;
   EntryPlaces place;
   T lowest;  // finite: a logit of -inf then has a distance to it
-  const T* e;
+  const S* e;
   T* y;
 
   template <class Team>
   __device__ void row(const Team& team, const EntryRange& range) const {
     T largest = lowest, sum = 0;
     for (int64_t k = range.begin + team.first(); k < range.end; k += team.step()) {
-      const T value = e[place(k, range.head)];
+      const T value = widen(e[place(k, range.head)]);
       if (value > largest) {
         sum = sum * exp(largest - value) + T(1);
         largest = value;
@@ -37,17 +38,18 @@ struct Softmax {
     const T factor = T(1) / total;
     for (int64_t k = range.begin + team.first(); k < range.end; k += team.step()) {
       const int64_t at = place(k, range.head);
-      y[at] = exp(e[at] - top) * factor;
+      y[at] = exp(widen(e[at]) - top) * factor;
     }
   }
 };
 
-template <class T>
+template <class S>
 struct SoftmaxBackward {
+  using T = Wide<S>;
   EntryPlaces place;
   const T* y;
   const T* dy;
-  T* de;
+  S* de;
 
   template <class Team>
   __device__ void row(const Team& team, const EntryRange& range) const {
@@ -59,7 +61,7 @@ struct SoftmaxBackward {
     dot = team.reduce(dot, Add{});
     for (int64_t k = range.begin + team.first(); k < range.end; k += team.step()) {
       const int64_t at = place(k, range.head);
-      de[at] = y[at] * (dy[at] - dot);
+      de[at] = narrow<S>(y[at] * (dy[at] - dot));
     }
   }
 };
@@ -67,19 +69,21 @@ struct SoftmaxBackward {
 }  // namespace
 
 void edge_softmax(const EdgeSoftmaxArgs& args) {
-  dispatch_float(args.e.dtype(), "edge_softmax", [&]<class T>() {
+  dispatch_features(args.e.dtype(), [&]<class S>() {
+    using T = Wide<S>;
     const EntryPlaces place(args.a, args.e);
     map_edge_rows(
         "edge_softmax", args.a.csr, place.heads,
-        Softmax<T>{place, std::numeric_limits<T>::lowest(), args.e.data<T>(), args.y.mutable_data<T>()});
+        Softmax<S>{place, std::numeric_limits<T>::lowest(), args.e.data<S>(), args.y.mutable_data<T>()});
   });
 }
 
 void edge_softmax_backward(const EdgeSoftmaxBackwardArgs& args) {
-  dispatch_float(args.y.dtype(), "edge_softmax_backward", [&]<class T>() {
+  dispatch_features(args.de.dtype(), [&]<class S>() {
+    using T = Wide<S>;
     const EntryPlaces place(args.a, args.y);
     map_edge_rows("edge_softmax_backward", args.a.csr, place.heads,
-                  SoftmaxBackward<T>{place, args.y.data<T>(), args.dy.data<T>(), args.de.mutable_data<T>()});
+                  SoftmaxBackward<S>{place, args.y.data<T>(), args.dy.data<T>(), args.de.mutable_data<S>()});
   });
 }
 
