@@ -107,16 +107,17 @@ constexpr int64_t kGrain = 1 << 14;
 template <class F>
 Tensor draw(Shape shape, Generator& generator, DType dtype, Device device, F&& f) {
   detail::refuse_cpu_in_capture("random numbers");
+  ADJ_CHECK(is_floating(dtype), "random numbers: expected floating, got {}", name_of(dtype));
   Tensor host = Tensor::empty(shape, dtype);
   const RandomKey key = generator.next();
-  dispatch_float(dtype, "random", [&]<class T>() {
-    T* out = host.mutable_data<T>();
+  dispatch_features(dtype, [&]<class S>() {
+    S* out = host.mutable_data<S>();
     const int64_t n = host.numel();
     parallel_for((n + 3) / 4, kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
         const PhiloxBlock words = philox(key.seed, key.stream, static_cast<uint64_t>(block));
         for (int lane = 0; lane < 4 && 4 * block + lane < n; ++lane)
-          out[4 * block + lane] = static_cast<T>(f(words, lane));
+          out[4 * block + lane] = narrow<S>(static_cast<Wide<S>>(f(words, lane)));
       }
     });
   });

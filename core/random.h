@@ -128,8 +128,8 @@ void manual_seed(uint64_t seed);
 // The functions below draw on the host and move what they made to `device`: the numbers are the same for
 // every device and number of threads. Within a captured step they throw Error.
 
-/// Uniform in [low, high) and normal (Box-Muller) numbers, float32 or float64: used for initial weights and
-/// test data. Element i comes from position i of the stream.
+/// Uniform in [low, high) and normal (Box-Muller) numbers, float64 or these rounded to float32, and further
+/// to bfloat16: for initial weights and test data. Element i comes from position i of the stream.
 Tensor random_uniform(Shape shape, double low, double high, Generator& generator, DType dtype = DType::f32,
                       Device device = {});
 Tensor random_normal(Shape shape, double mean, double deviation, Generator& generator,

@@ -6,23 +6,23 @@ namespace adj::nn {
 
 namespace {
 
-Tensor uniform(int64_t in, int64_t out, double bound, Generator& generator) {
-  return random_uniform({in, out}, -bound, bound, generator);
+Tensor uniform(int64_t in, int64_t out, double bound, Generator& generator, DType dtype) {
+  return random_uniform({in, out}, -bound, bound, generator, dtype);
 }
 
 }  // namespace
 
-Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator) {
-  return uniform(in, out, std::sqrt(6.0 / static_cast<double>(in + out)), generator);
+Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator, DType dtype) {
+  return uniform(in, out, std::sqrt(6.0 / static_cast<double>(in + out)), generator, dtype);
 }
-Tensor glorot_normal(int64_t in, int64_t out, Generator& generator) {
-  return random_normal({in, out}, 0.0, std::sqrt(2.0 / static_cast<double>(in + out)), generator);
+Tensor glorot_normal(int64_t in, int64_t out, Generator& generator, DType dtype) {
+  return random_normal({in, out}, 0.0, std::sqrt(2.0 / static_cast<double>(in + out)), generator, dtype);
 }
-Tensor kaiming_uniform(int64_t in, int64_t out, Generator& generator) {
-  return uniform(in, out, std::sqrt(6.0 / static_cast<double>(in)), generator);
+Tensor kaiming_uniform(int64_t in, int64_t out, Generator& generator, DType dtype) {
+  return uniform(in, out, std::sqrt(6.0 / static_cast<double>(in)), generator, dtype);
 }
-Tensor kaiming_normal(int64_t in, int64_t out, Generator& generator) {
-  return random_normal({in, out}, 0.0, std::sqrt(2.0 / static_cast<double>(in)), generator);
+Tensor kaiming_normal(int64_t in, int64_t out, Generator& generator, DType dtype) {
+  return random_normal({in, out}, 0.0, std::sqrt(2.0 / static_cast<double>(in)), generator, dtype);
 }
 
 }  // namespace adj::nn

@@ -4,15 +4,20 @@
 
 namespace adj::nn {
 
-// Initial weights [in, out], from the default generator; float32.
+// Initial weights [in, out], from the default generator; in float32, float64 or bfloat16, which are the same
+// numbers rounded.
 
 /// Uniform in ±sqrt(6 / (in + out)) (Glorot & Bengio 2010); what GCN uses.
-Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator = default_generator());
+Tensor glorot_uniform(int64_t in, int64_t out, Generator& generator = default_generator(),
+                      DType dtype = DType::f32);
 /// Normal with variance 2 / (in + out).
-Tensor glorot_normal(int64_t in, int64_t out, Generator& generator = default_generator());
+Tensor glorot_normal(int64_t in, int64_t out, Generator& generator = default_generator(),
+                     DType dtype = DType::f32);
 /// Uniform in ±sqrt(6 / in) (He et al. 2015), for layers before a ReLU.
-Tensor kaiming_uniform(int64_t in, int64_t out, Generator& generator = default_generator());
+Tensor kaiming_uniform(int64_t in, int64_t out, Generator& generator = default_generator(),
+                       DType dtype = DType::f32);
 /// Normal with variance 2 / in.
-Tensor kaiming_normal(int64_t in, int64_t out, Generator& generator = default_generator());
+Tensor kaiming_normal(int64_t in, int64_t out, Generator& generator = default_generator(),
+                      DType dtype = DType::f32);
 
 }  // namespace adj::nn

@@ -60,6 +60,29 @@ TEST_CASE("normal initialisers have their variance") {
   holds(nn::kaiming_normal(300, 200, generator), std::sqrt(2.0 / 300.0));
 }
 
+TEST_CASE("initialisers draw the same numbers in every dtype, rounded") {
+  const auto holds = [](auto initialise) {
+    const auto of = [&](DType dtype) {
+      Generator generator(232);
+      const Tensor w = initialise(40, 30, generator, dtype);
+      CHECK(w.dtype() == dtype);
+      CHECK(w.shape() == Shape{40, 30});
+      CHECK(generator.position() == 1);
+      return w;
+    };
+    const Tensor exact = of(DType::f64);
+    CHECK(same_bits(of(DType::f32), exact.to(DType::f32)));
+    CHECK(same_bits(of(DType::bf16), of(DType::f32).to(DType::bf16)));
+    CHECK_FALSE(same_bits(exact, of(DType::f32).to(DType::f64)));
+  };
+  holds(nn::glorot_uniform);
+  holds(nn::glorot_normal);
+  holds(nn::kaiming_uniform);
+  holds(nn::kaiming_normal);
+  Generator generator;
+  CHECK_THROWS_AS(nn::glorot_uniform(2, 2, generator, DType::i32), Error);
+}
+
 TEST_CASE("the same seed gives the same weights, and each layer draws its own") {
   manual_seed(7);
   const nn::Model<nn::Linear> first(20, 30), second(20, 30);
