@@ -525,67 +525,79 @@ std::vector<double> last(const Tensor& matrix, size_t count) {
 }  // namespace
 
 TEST_CASE("large: nodes x features above 2^31") {
-  for (Device device : gpus_with(size_t{48} << 30)) {
-    constexpr int64_t kRows = 1100000, kWidth = 2000;  // 2.2e9 elements, 8.8 GB
-    static_assert(kRows * kWidth > int64_t{1} << 31);
-    Tensor x = Tensor::full({kRows, kWidth}, -1.0, DType::f32, device);
-    x.rows(kRows - 1, kRows).fill_(3.0);
-    Tensor y = Tensor::full({kRows, kWidth}, NAN, DType::f32, device);
-    kernels::activate({.activation = Activation::relu, .x = x, .y = y});
-    CHECK(last(y, 2) == std::vector<double>{3.0, 3.0});
-    CHECK(values(y.rows(0, 1))[0] == 0.0);
-    const Tensor bias = Tensor::full({kWidth}, 0.5, DType::f32, device);
-    kernels::add_bias({.x = x, .bias = bias, .y = y});
-    CHECK(last(y, 1) == std::vector<double>{3.5});
-    kernels::linear_combination({.alpha = 2.0, .a = x, .beta = 1.0, .b = y, .y = y});
-    CHECK(last(y, 1) == std::vector<double>{9.5});
-    // Row i of the structure takes row N - 1 - i of x: the first row of y is the last of x.
-    std::vector<int64_t> offsets(static_cast<size_t>(kRows) + 1);
-    std::vector<int32_t> indices(static_cast<size_t>(kRows));
-    for (size_t i = 0; i <= static_cast<size_t>(kRows); ++i) offsets[i] = static_cast<int64_t>(i);
-    for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int32_t>(indices.size() - 1 - i);
-    Csr csr;
-    csr.rows = csr.cols = kRows;
-    csr.offsets = Tensor::from(offsets, device);
-    csr.indices = Tensor::from(indices, device);
-    kernels::spmm({.a = {csr, {}, {}}, .x = x, .y = y});
-    CHECK(values(y.rows(0, 1))[1999] == 3.0);
-    CHECK(last(y, 1) == std::vector<double>{-1.0});
-    Tensor sums = Tensor::empty({kWidth}, DType::f32, device);
-    kernels::sum_rows({.x = y, .y = sums});
-    CHECK(values(sums)[7] == doctest::Approx(4.0 - static_cast<double>(kRows)).epsilon(1e-5));
-    Tensor dw = Tensor::full({kRows}, NAN, DType::f32, device);
-    kernels::sddmm({.a = {csr, {}, {}}, .y = y, .x = x, .dw = dw});
-    CHECK(values(dw.rows(0, 1))[0] == doctest::Approx(9.0 * kWidth));
-    CHECK(values(dw.rows(kRows - 1, kRows))[0] == doctest::Approx(1.0 * kWidth));
-  }
+  for (Device device : gpus_with(size_t{48} << 30))
+    for (DType dtype : {DType::f32, DType::bf16}) {
+      CAPTURE(name_of(dtype));
+      constexpr int64_t kRows = 1100000, kWidth = 2000;  // 2.2e9 elements, 8.8 GB of float32
+      static_assert(kRows * kWidth > int64_t{1} << 31);
+      Tensor x = Tensor::full({kRows, kWidth}, -1.0, dtype, device);
+      x.rows(kRows - 1, kRows).fill_(3.0);
+      Tensor y = Tensor::full({kRows, kWidth}, NAN, dtype, device);
+      kernels::activate({.activation = Activation::relu, .x = x, .y = y});
+      CHECK(last(y, 2) == std::vector<double>{3.0, 3.0});
+      CHECK(values(y.rows(0, 1))[0] == 0.0);
+      const Tensor bias = Tensor::full({kWidth}, 0.5, dtype, device);
+      kernels::add_bias({.x = x, .bias = bias, .y = y});
+      CHECK(last(y, 1) == std::vector<double>{3.5});
+      kernels::linear_combination({.alpha = 2.0, .a = x, .beta = 1.0, .b = y, .y = y});
+      CHECK(last(y, 1) == std::vector<double>{9.5});
+      // Row i of the structure takes row N - 1 - i of x: the first row of y is the last of x.
+      std::vector<int64_t> offsets(static_cast<size_t>(kRows) + 1);
+      std::vector<int32_t> indices(static_cast<size_t>(kRows));
+      for (size_t i = 0; i <= static_cast<size_t>(kRows); ++i) offsets[i] = static_cast<int64_t>(i);
+      for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int32_t>(indices.size() - 1 - i);
+      Csr csr;
+      csr.rows = csr.cols = kRows;
+      csr.offsets = Tensor::from(offsets, device);
+      csr.indices = Tensor::from(indices, device);
+      kernels::spmm({.a = {csr, {}, {}}, .x = x, .y = y});
+      CHECK(values(y.rows(0, 1))[1999] == 3.0);
+      CHECK(last(y, 1) == std::vector<double>{-1.0});
+      Tensor sums = Tensor::empty({kWidth}, dtype, device);
+      kernels::sum_rows({.x = y, .y = sums});
+      CHECK(values(sums)[7] ==
+            doctest::Approx(4.0 - static_cast<double>(kRows)).epsilon(dtype == DType::bf16 ? 0x1p-8 : 1e-5));
+      Tensor dw = Tensor::full({kRows}, NAN, DType::f32, device);
+      kernels::sddmm({.a = {csr, {}, {}}, .y = y, .x = x, .dw = dw});
+      CHECK(values(dw.rows(0, 1))[0] == doctest::Approx(9.0 * kWidth));
+      CHECK(values(dw.rows(kRows - 1, kRows))[0] == doctest::Approx(1.0 * kWidth));
+    }
 }
 
 TEST_CASE("large: edges x heads above 2^31") {
-  for (Device device : gpus_with(size_t{56} << 30)) {
-    constexpr int64_t kRows = int64_t{1} << 20, kDegree = 260, kHeads = 8, kEdges = kRows * kDegree;
-    static_assert(kEdges * kHeads > int64_t{1} << 31);
-    std::vector<int64_t> offsets(static_cast<size_t>(kRows) + 1);
-    for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<int64_t>(i) * kDegree;
-    Csr csr;
-    csr.rows = csr.cols = kRows;
-    csr.offsets = Tensor::from(offsets, device);
-    csr.indices = Tensor::zeros({kEdges}, DType::i32, device);
-    const CsrMatrix a{csr, {}, {}};
-    Tensor l = Tensor::zeros({kRows, kHeads}, DType::f32, device);
-    l.rows(kRows - 1, kRows).fill_(2.0);
-    const Tensor r = Tensor::full({kRows, kHeads}, 1.0, DType::f32, device);
-    Tensor e = Tensor::full({kEdges, kHeads}, NAN, DType::f32, device);
-    kernels::edge_add({.a = a, .l = l, .r = r, .e = e});
-    CHECK(last(e, 2) == std::vector<double>{3.0, 3.0});
-    kernels::edge_softmax({.a = a, .e = e, .y = e});
-    CHECK(last(e, 1)[0] == doctest::Approx(1.0 / kDegree));
-    CHECK(values(e.rows(0, 1))[0] == doctest::Approx(1.0 / kDegree));
-    const Tensor x = Tensor::full({kRows, kHeads}, 5.0, DType::f32, device);
-    Tensor y = Tensor::full({kRows, kHeads}, NAN, DType::f32, device);
-    kernels::spmm({.a = {csr, e, {}}, .x = x, .y = y});
-    CHECK(last(y, 1)[0] == doctest::Approx(5.0));
-    kernels::sddmm({.a = a, .y = y, .x = x, .dw = e});
-    CHECK(last(e, 1)[0] == doctest::Approx(25.0));
-  }
+  for (Device device : gpus_with(size_t{56} << 30))
+    for (DType dtype : {DType::f32, DType::bf16}) {
+      CAPTURE(name_of(dtype));
+      constexpr int64_t kRows = int64_t{1} << 20, kDegree = 260, kHeads = 8, kEdges = kRows * kDegree;
+      static_assert(kEdges * kHeads > int64_t{1} << 31);
+      std::vector<int64_t> offsets(static_cast<size_t>(kRows) + 1);
+      for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<int64_t>(i) * kDegree;
+      Csr csr;
+      csr.rows = csr.cols = kRows;
+      csr.offsets = Tensor::from(offsets, device);
+      csr.indices = Tensor::zeros({kEdges}, DType::i32, device);
+      const CsrMatrix a{csr, {}, {}};
+      Tensor l = Tensor::zeros({kRows, kHeads}, dtype, device);
+      l.rows(kRows - 1, kRows).fill_(2.0);
+      const Tensor r = Tensor::full({kRows, kHeads}, 1.0, dtype, device);
+      Tensor e = Tensor::full({kEdges, kHeads}, NAN, DType::f32, device);
+      kernels::edge_add({.a = a, .l = l, .r = r, .e = e});
+      CHECK(last(e, 2) == std::vector<double>{3.0, 3.0});
+      Tensor scores = e.to(dtype);  // in float32 e itself
+      kernels::edge_softmax({.a = a, .e = scores, .y = e});
+      CHECK(last(e, 1)[0] == doctest::Approx(1.0 / kDegree));
+      CHECK(values(e.rows(0, 1))[0] == doctest::Approx(1.0 / kDegree));
+      if (dtype == DType::bf16) {
+        CHECK(last(scores, 1) == std::vector<double>{3.0});
+        kernels::edge_softmax_backward({.a = a, .y = e, .dy = e, .de = scores});  // of equal shares: none
+        CHECK(std::abs(last(scores, 1)[0]) < 1e-6);
+        CHECK(std::abs(values(scores.rows(0, 1))[0]) < 1e-6);
+      }
+      const Tensor x = Tensor::full({kRows, kHeads}, 5.0, dtype, device);
+      Tensor y = Tensor::full({kRows, kHeads}, NAN, dtype, device);
+      kernels::spmm({.a = {csr, e, {}}, .x = x, .y = y});
+      CHECK(last(y, 1)[0] == doctest::Approx(5.0));
+      kernels::sddmm({.a = a, .y = y, .x = x, .dw = e});
+      CHECK(last(e, 1)[0] == doctest::Approx(25.0));
+    }
 }
