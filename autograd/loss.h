@@ -11,10 +11,16 @@
 namespace adj {
 
 // Means over the rows that `index` (int32 [K], distinct) selects. Easily missed: an absent index means every
-// row. Scalars; of bfloat16 logits in float32, as are the targets of bce_with_logits and mse_loss and the
-// weights of cross_entropy.
+// row. Scalars; of bfloat16 logits in float32. Beside these the targets of bce_with_logits and mse_loss and
+// the weights of cross_entropy are float32 or bfloat16.
 
 namespace detail {
+
+/// Targets or weights as the kernels take them beside `x`.
+inline Tensor beside(const Var& x, const Tensor& given) {
+  const bool narrow = given && given.dtype() == DType::bf16 && x.dtype() == DType::bf16;
+  return narrow ? given.to(DType::f32) : given;
+}
 
 /// Forward and Backward are calls of the loss's two kernels; saved are the logits, the targets and the index.
 template <class Forward, class Backward>
@@ -61,16 +67,17 @@ inline Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index,
   const int64_t ignored = options.ignore_index ? *options.ignore_index : kernels::kNothingIgnored;
   const DType wide = wide_dtype(x.dtype());
   Tensor loss = Tensor::empty({}, wide, x.device()), total = Tensor::empty({}, wide, x.device());
+  const Tensor by_class = detail::beside(x, options.weight);
   kernels::weighted_cross_entropy({.x = x.value(),
                                    .label = label,
                                    .index = index,
-                                   .weight = options.weight,
+                                   .weight = by_class,
                                    .ignored = ignored,
                                    .total = total,
                                    .loss = loss});
   return record("cross_entropy", loss, {x},
-                [x = Saved(x.value()), label = Saved(label), index = Saved(index),
-                 weight = Saved(options.weight), ignored, total](Tensor dloss, Gradients& out) {
+                [x = Saved(x.value()), label = Saved(label), index = Saved(index), weight = Saved(by_class),
+                 ignored, total](Tensor dloss, Gradients& out) {
                   Tensor dx = Tensor::empty_like(x.get());
                   kernels::weighted_cross_entropy_backward({.x = x.get(),
                                                             .label = label.get(),
@@ -88,10 +95,11 @@ inline Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index,
 inline Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& index = {}) {
   if (x.shape().dims() == 1 && target.dims() == 1)
     return bce_with_logits(reshape(x, {x.size(0), 1}), target.reshape({target.numel(), 1}), index);
+  const Tensor goal = detail::beside(x, target);
   return detail::loss_of(
-      "bce_with_logits", x, target, index,
+      "bce_with_logits", x, goal, index,
       [&](Tensor& loss) {
-        kernels::bce_with_logits({.x = x.value(), .target = target, .index = index, .loss = loss});
+        kernels::bce_with_logits({.x = x.value(), .target = goal, .index = index, .loss = loss});
       },
       [](const Tensor& in, const Tensor& of, const Tensor& rows, const Tensor& dloss, Tensor& dx) {
         kernels::bce_with_logits_backward({.x = in, .target = of, .index = rows, .dloss = dloss, .dx = dx});
@@ -102,9 +110,10 @@ inline Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& ind
 inline Var mse_loss(const Var& x, const Tensor& target, const Tensor& index = {}) {
   if (x.shape().dims() == 1 && target.dims() == 1)
     return mse_loss(reshape(x, {x.size(0), 1}), target.reshape({target.numel(), 1}), index);
+  const Tensor goal = detail::beside(x, target);
   return detail::loss_of(
-      "mse_loss", x, target, index,
-      [&](Tensor& loss) { kernels::mse({.x = x.value(), .target = target, .index = index, .loss = loss}); },
+      "mse_loss", x, goal, index,
+      [&](Tensor& loss) { kernels::mse({.x = x.value(), .target = goal, .index = index, .loss = loss}); },
       [](const Tensor& in, const Tensor& of, const Tensor& rows, const Tensor& dloss, Tensor& dx) {
         kernels::mse_backward({.x = in, .target = of, .index = rows, .dloss = dloss, .dx = dx});
       });

@@ -109,6 +109,12 @@ TEST_CASE("bfloat16: element-wise ops, gathers and sums with their gradients") {
     }
     compare([](const auto& v) { return v[0] / v[1]; }, {x, draw.uniform({33, 1}, 1.0, 2.0)}, 4);
     compare([](const auto& v) { return 2.0 - v[0]; }, {x});
+    compare([](const auto& v) { return v[0] + 1.7; }, {x});
+    compare([](const auto& v) { return -v[0]; }, {x});
+    const Tensor positive = draw.uniform({33, 17}, 0.5, 2.0);
+    compare([](const auto& v) { return log(v[0]); }, {positive});
+    compare([](const auto& v) { return sqrt(v[0]); }, {positive}, 2);
+    compare([](const auto& v) { return reciprocal(v[0]); }, {positive}, 3);
     compare([](const auto& v) { return exp(v[0]); }, {x}, 2);
     compare([](const auto& v) { return sigmoid(v[0]); }, {x}, 2);
     compare([](const auto& v) { return tanh(v[0]); }, {x}, 2);
@@ -155,6 +161,33 @@ TEST_CASE("bfloat16: sums, means and losses are float32, their gradients bfloat1
     compare_loss(
         [&](const auto& v) { return bce_with_logits(v[0], target.to(wide_dtype(v[0].dtype())), index); });
     compare_loss([&](const auto& v) { return mse_loss(v[0], target.to(wide_dtype(v[0].dtype()))); });
+    // Targets and weights of classes may be bfloat16 as well.
+    const Tensor rounded = target.to(DType::bf16), counts = draw.uniform({7}, 0.5, 2.0).to(DType::bf16);
+    compare_loss([&](const auto& v) { return bce_with_logits(v[0], rounded.to(v[0].dtype()), index); });
+    compare_loss([&](const auto& v) { return mse_loss(v[0], rounded.to(v[0].dtype())); });
+    compare_loss([&](const auto& v) {
+      return cross_entropy(v[0], label, index, {.weight = counts.to(v[0].dtype()), .ignore_index = 3});
+    });
+  }
+}
+
+TEST_CASE("bfloat16: edge operations and segments with their gradients") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(38, device);
+    const Graph graph = draw.graph(40, 200);
+    const Tensor x = draw.normal({40, 12}), y = draw.normal({40, 12}), e = draw.normal({200, 3});
+    const Tensor offsets = Tensor::from(std::vector<int64_t>{0, 7, 7, 30, 40}, device);
+    for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
+      compare([&](const auto& v) { return aggregate(graph, v[0], {.reduce = reduce}); }, {x});
+      compare([&](const auto& v) { return aggregate(graph, v[0], {.reduce = reduce, .weight = v[1]}); },
+              {x, e});
+    }
+    compare([&](const auto& v) { return edge_dot(graph, v[0], v[1], 3); }, {x, y});
+    compare([&](const auto& v) { return edge_add(graph, v[0], v[1]); }, {x, y});
+    compare([&](const auto& v) { return edge_softmax(graph, v[0]); }, {e});
+    compare([&](const auto& v) { return segment_sum(v[0], offsets); }, {x});
+    compare([&](const auto& v) { return segment_mean(v[0], offsets); }, {x});
   }
 }
 
