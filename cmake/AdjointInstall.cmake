@@ -7,7 +7,7 @@ install(TARGETS adjoint EXPORT adjointTargets)
 # The devices' own sides, and what stands in a folder detail/, are no interface.
 foreach(layer IN LISTS layers)
   install(DIRECTORY ${layer}/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/adjoint/${layer}" FILES_MATCHING PATTERN "*.h"
-    REGEX "/(cpu|cuda|no_cuda|detail)$" EXCLUDE)
+    REGEX "/(cpu|cuda|no_cuda|detail|hdf5_child)$" EXCLUDE)
 endforeach()
 install(FILES "${ADJOINT_INCLUDE_DIR}/adjoint/adjoint.h" "${ADJOINT_INCLUDE_DIR}/adjoint/ops.h"
   "${ADJOINT_INCLUDE_DIR}/adjoint/contracts.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/adjoint")

@@ -28,9 +28,10 @@ void write_splits(H5Writer& file, const std::vector<Split>& splits) {
   }
 }
 
-/// Multilabel targets are bits.
-Tensor stored_labels(const Tensor& y, Task task) {
-  return task == Task::node_multilabel ? y.to(DType::u8) : y;
+/// Multilabel targets are bits, unless some are missing.
+Tensor stored_labels(const Dataset& dataset) {
+  return dataset.task == Task::node_multilabel && dataset.unlabelled == 0 ? dataset.y.to(DType::u8)
+                                                                          : dataset.y;
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
     file.write("edges/" + name, attribute);
 
   write_features(file, dataset.x);
-  if (dataset.y) file.write("nodes/y", stored_labels(dataset.y, dataset.task));
+  if (dataset.y) file.write("nodes/y", stored_labels(dataset));
   write_splits(file, dataset.splits);
   if (dataset.graph_offsets) file.write("graphs/offsets", dataset.graph_offsets);
   if (dataset.graph_y) file.write("graphs/y", dataset.graph_y);

@@ -3,7 +3,6 @@
 #include <adjoint/core/tensor.h>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,37 +18,53 @@ namespace adj {
 /// The value of an attribute. monostate: of a type that is not read (an array, a reference).
 using H5Value = std::variant<std::monostate, int64_t, double, std::string>;
 
-/// The contents of an HDF5 file, taken in as a whole and read without HDF5. HDF5's library crashes and hangs
-/// on some damaged files, so it runs in a forked child with bounded time and memory that hands the contents
-/// over through shared memory; a file that it fails on is a DataError like any other. Where the process
-/// cannot fork, the library runs in it. All errors are DataErrors of one line, "FILE: PLACE: what was found,
-/// what was expected".
+/// An HDF5 file, read without HDF5 in this process. HDF5's library crashes and hangs on some damaged files,
+/// so it runs in a process of its own, with bounded time and memory, and says what the file holds; a file
+/// that it fails on is a DataError like any other. Values that lie in the file as they do in memory are read
+/// from there, straight into place; compressed and converted ones come from that process, some rows at a
+/// time. Nothing is read before it is asked for, and nothing outside of the file: links and values in other
+/// files are errors. All errors are DataErrors of one line, "FILE: PLACE: what was found, what was expected".
+/// Copies share the file; threads may read at once. The file is not to change meanwhile.
 class H5Reader {
  public:
-  /// Which objects to take in, by their path ("edges/src"); groups that are not taken in are not entered.
-  using Accept = std::function<bool(std::string_view path)>;
+  /// What to look up: paths of objects ("edges/src"), where a part `*` is any name ("splits/*/train"),
+  /// attributes ("nodes@x_cols"; "@format" of the root), or "**" for everything. What is not looked up might
+  /// not be there, and may be of any kind. Groups on the way are found too.
+  using Wanted = std::vector<std::string>;
 
-  static H5Reader open(const std::string& path, const Accept& accept = {});
+  static H5Reader open(const std::string& path, const Wanted& wanted = {"**"});
   /// From memory; `name` stands for the path in messages.
   static H5Reader from_image(std::span<const std::byte> image, const std::string& name,
-                             const Accept& accept = {});
+                             const Wanted& wanted = {"**"});
 
-  const std::string& file() const { return file_; }
-  /// Paths have no leading slash; the root is "".
-  bool has(std::string_view path) const { return objects_.find(path) != objects_.end(); }
+  const std::string& file() const;
+  /// Paths have no leading slash; the root is "". True for a link that leads nowhere, too.
+  bool has(std::string_view path) const;
   bool is_group(std::string_view path) const;
   /// Names in a group, ascending.
   std::vector<std::string> children(std::string_view group) const;
-  /// Extents of a dataset. Throws if it is missing.
+  /// Extents of a dataset. Throws if it is missing or a link that leads nowhere.
   const std::vector<int64_t>& shape(std::string_view path) const;
+  /// What `rows` and `tensor` read a dataset as: any width of integer and float is read, as the dtype that
+  /// holds it of uint8, int32, int64, float32, float64; h5py's bool as uint8. Throws for other types.
+  DType dtype(std::string_view path) const;
+  bool is_bool(std::string_view path) const;
+  /// Throw unless a dataset has this shape (-1: any extent) and integers, or floating numbers, of any width.
+  void expect_integers(std::string_view path, std::initializer_list<int64_t> shape) const;
+  void expect_floats(std::string_view path, std::initializer_list<int64_t> shape) const;
 
-  /// A dataset, copied to the CPU. Any width of integer and float is read, as the dtype that holds it of
-  /// uint8, int32, int64, float32, float64. Throws if it is missing, or if dtype or shape are not among those
-  /// expected; -1 in `shape` stands for any extent.
+  /// A dataset, on the CPU. Throws if it is missing, or if dtype or shape are not among those expected; -1 in
+  /// `shape` stands for any extent.
   Tensor tensor(std::string_view path, std::initializer_list<DType> dtypes,
                 std::initializer_list<int64_t> shape) const;
   /// Likewise, of any shape.
   Tensor tensor(std::string_view path, std::initializer_list<DType> dtypes) const;
+
+  /// The rows [first, first + count) of a dataset (of one number: its only row) as `dtype(path)`, into `to`.
+  void rows(std::string_view path, int64_t first, int64_t count, void* to) const;
+  /// Calls f(first, count) over blocks of rows that suit reading them: about a megabyte, or what is
+  /// compressed together. Several at once where that is faster.
+  void for_blocks(std::string_view path, const std::function<void(int64_t first, int64_t count)>& f) const;
 
   bool has_attribute(std::string_view object, std::string_view name) const;
   /// Names of an object's attributes, ascending; none where there is no such object.
@@ -66,24 +81,18 @@ class H5Reader {
   }
 
  private:
-  struct Object {
-    bool group = false;
-    std::string type;  // as the file has it, for messages
-    bool readable = false;
-    DType dtype = DType::u8;
-    std::vector<int64_t> shape;
-    const std::byte* data = nullptr;
-    std::map<std::string, H5Value, std::less<>> attributes;
-  };
+  struct Impl;
+  struct Object;
 
-  H5Reader(std::string file, std::span<const std::byte> image, bool from_memory, const Accept& accept);
+  explicit H5Reader(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   [[noreturn]] void fail_with(std::string_view place, const std::string& message) const;
+  const Object* find(std::string_view path) const;
   const Object& dataset(std::string_view path) const;
+  const Object& dataset(std::string_view path, std::initializer_list<int64_t> shape,
+                        const std::string& expected) const;
   const H5Value& attribute(std::string_view object, std::string_view name, std::string_view expected) const;
 
-  std::string file_;
-  std::map<std::string, Object, std::less<>> objects_;
-  std::shared_ptr<const void> memory_;  // what the data pointers point into
+  std::shared_ptr<const Impl> impl_;
 };
 
 /// Writes an HDF5 file as a whole: it appears under its name, complete and on disk, at commit(), in the place

@@ -1,9 +1,14 @@
-#include <adjoint/data/detail/hdf5_capture.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/data/detail/hdf5_process.h>
+#include <adjoint/data/detail/hdf5_wire.h>
 #include <adjoint/data/hdf5_file.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,7 +18,13 @@ namespace adj {
 
 namespace {
 
+using hdf5::Descriptor;
+using hdf5::printable;
+
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+constexpr int64_t kBlock = int64_t{1}
+                           << 20;  // bytes that are read at once, and still in the cache when checked
+constexpr int64_t kDecompressed = int64_t{8} << 20;  // that are asked for at once
 
 /// The signature stands at the beginning, or at 512, 1024, 2048, … behind a user block.
 bool has_signature(int descriptor, off_t bytes) {
@@ -23,18 +34,16 @@ bool has_signature(int descriptor, off_t bytes) {
   return false;
 }
 
-size_t checked_file_size(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) data_fail("{}: {}", hdf5::printable(path), std::strerror(errno));
+Descriptor open_file(const std::string& path, size_t* bytes) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) data_fail("{}: {}", printable(path), std::strerror(errno));
   struct stat status {};
-  const bool known = fstat(descriptor, &status) == 0;
-  const bool regular = known && S_ISREG(status.st_mode);
-  const bool signature = regular && has_signature(descriptor, status.st_size);
-  close(descriptor);
-  if (!regular) data_fail("{}: not a file", hdf5::printable(path));
-  if (!signature)
-    data_fail("{}: not an HDF5 file{}", hdf5::printable(path), status.st_size == 0 ? ", it is empty" : "");
-  return static_cast<size_t>(status.st_size);
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    data_fail("{}: not a file", printable(path));
+  if (!has_signature(file.get(), status.st_size))
+    data_fail("{}: not an HDF5 file{}", printable(path), status.st_size == 0 ? ", it is empty" : "");
+  *bytes = static_cast<size_t>(status.st_size);
+  return file;
 }
 
 std::string shape_text(const std::vector<int64_t>& shape) {
@@ -51,73 +60,134 @@ std::string dtypes_text(std::initializer_list<DType> dtypes) {
 
 }  // namespace
 
-H5Reader H5Reader::open(const std::string& path, const Accept& accept) {
-  return H5Reader(path, {}, false, accept);
-}
+struct H5Reader::Object {
+  bool group = false;
+  std::string problem;  // what hinders reading it
+  std::string type;     // as the file has it, for messages
+  bool readable = false;
+  DType dtype = DType::u8;
+  uint64_t offset = hdf5::kNowhere;
+  int64_t band = 1;  // rows that are compressed together
+  std::vector<int64_t> shape;
+  std::map<std::string, H5Value, std::less<>> attributes;
+  size_t index = 0;  // in the directory
 
-H5Reader H5Reader::from_image(std::span<const std::byte> image, const std::string& name,
-                              const Accept& accept) {
-  return H5Reader(name, image, true, accept);
-}
-
-H5Reader::H5Reader(std::string file, std::span<const std::byte> image, bool from_memory, const Accept& accept)
-    : file_(std::move(file)) {
-  hdf5::Source source;
-  if (from_memory) {
-    source.image = image;
-    source.bytes = image.size();
-    if (image.size() < 8 || std::memcmp(image.data(), kSignature.data(), 8) != 0)
-      data_fail("{}: not an HDF5 file", file_);
-  } else {
-    source.path = file_;
-    source.bytes = checked_file_size(file_);
+  int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
+  size_t row_bytes() const {
+    size_t bytes = size_of(dtype);
+    for (size_t d = 1; d < shape.size(); ++d) bytes *= static_cast<size_t>(shape[d]);
+    return bytes;
   }
-  const auto memory = std::make_shared<hdf5::SharedMemory>();
-  try {
-    const std::string directory = hdf5::capture_isolated(source, accept, *memory);
+};
+
+struct H5Reader::Impl {
+  std::string name;
+  Descriptor file;
+  std::map<std::string, Object, std::less<>> objects;
+  mutable std::mutex mutex;  // of the process
+  mutable std::optional<hdf5::Process> process;
+
+  Impl(std::string of, Descriptor from, size_t bytes, const Wanted& wanted)
+      : name(std::move(of)), file(std::move(from)) {
+    process.emplace(file, bytes);
+    decode(process->list(wanted));
+    const bool needed = std::any_of(objects.begin(), objects.end(), [](const auto& named) {
+      const Object& object = named.second;
+      return object.readable && object.problem.empty() && object.offset == hdf5::kNowhere;
+    });
+    if (!needed) process.reset();
+  }
+
+  void decode(const std::string& directory) {
     hdf5::Decoder in(directory);
-    const std::span<const std::byte> data = memory->map();
-    while (!in.done()) {
-      Object& object = objects_[in.get_text()];
+    for (size_t index = 0; !in.done(); ++index) {
+      Object& object = objects[in.get_text()];
+      object.index = index;
+      object.problem = in.get_text();
       object.group = in.get<uint8_t>() != 0;
       for (auto left = in.get<uint64_t>(); left > 0; --left) {
         H5Value& value = object.attributes[in.get_text()];
-        const auto tag = in.get<uint8_t>();
-        if (tag == 1) value = in.get<int64_t>();
-        if (tag == 2) value = in.get<double>();
-        if (tag == 3) value = in.get_text();
+        const auto kind = in.get<uint8_t>();
+        if (kind == 1) value = in.get<int64_t>();
+        if (kind == 2) value = in.get<double>();
+        if (kind == 3) value = in.get_text();
       }
       if (object.group) continue;
       object.type = in.get_text();
       object.readable = in.get<uint8_t>() != 0;
       object.dtype = static_cast<DType>(in.get<uint8_t>());
+      object.offset = in.get<uint64_t>();
+      object.band = std::max<int64_t>(1, in.get<int64_t>());
       for (auto left = in.get<uint64_t>(); left > 0; --left) object.shape.push_back(in.get<int64_t>());
-      const auto offset = in.get<uint64_t>(), bytes = in.get<uint64_t>();
-      if (bytes == 0) continue;
-      if (offset > data.size() || bytes > data.size() - offset)
-        data_fail("damaged: the HDF5 library crashed on it");
-      object.data = data.data() + offset;
     }
-  } catch (const DataError& error) {
-    data_fail("{}: {}", hdf5::printable(file_), hdf5::printable(error.what()));
   }
-  memory_ = memory;
+
+  void read(const Object& object, int64_t first, int64_t count, void* to) const {
+    const size_t row = object.row_bytes(), bytes = row * static_cast<size_t>(count);
+    if (bytes == 0) return;
+    if (object.offset == hdf5::kNowhere) {
+      const std::lock_guard lock(mutex);
+      process->read(object.index, static_cast<size_t>(first), static_cast<size_t>(count), to, bytes);
+      return;
+    }
+    char* at = static_cast<char*>(to);
+    size_t left = bytes;
+    for (size_t from = object.offset + row * static_cast<size_t>(first); left > 0;) {
+      const ssize_t got = pread(file.get(), at, left, static_cast<off_t>(from));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw_data_error(fmt::format("cannot be read: {}", std::strerror(errno)));
+      if (got == 0) throw_data_error("the file has become shorter");
+      at += got;
+      from += static_cast<size_t>(got);
+      left -= static_cast<size_t>(got);
+    }
+  }
+};
+
+H5Reader H5Reader::open(const std::string& path, const Wanted& wanted) {
+  size_t bytes = 0;
+  Descriptor file = open_file(path, &bytes);
+  try {
+    return H5Reader(std::make_shared<const Impl>(path, std::move(file), bytes, wanted));
+  } catch (const DataError& error) {
+    data_fail("{}: {}", printable(path), printable(error.what()));
+  }
 }
+
+H5Reader H5Reader::from_image(std::span<const std::byte> image, const std::string& name,
+                              const Wanted& wanted) {
+  if (image.size() < 8 || std::memcmp(image.data(), kSignature.data(), 8) != 0)
+    data_fail("{}: not an HDF5 file", printable(name));
+  try {
+    return H5Reader(std::make_shared<const Impl>(
+        name, hdf5::file_in_memory("adjoint-image", image.data(), image.size()), image.size(), wanted));
+  } catch (const DataError& error) {
+    data_fail("{}: {}", printable(name), printable(error.what()));
+  }
+}
+
+const std::string& H5Reader::file() const { return impl_->name; }
 
 void H5Reader::fail_with(std::string_view place, const std::string& message) const {
-  throw_data_error(
-      fmt::format("{}: {}: {}", hdf5::printable(file_), hdf5::printable(place), hdf5::printable(message)));
+  throw_data_error(fmt::format("{}: {}: {}", printable(file()), printable(place), printable(message)));
 }
 
+const H5Reader::Object* H5Reader::find(std::string_view path) const {
+  const auto found = impl_->objects.find(path);
+  return found == impl_->objects.end() ? nullptr : &found->second;
+}
+
+bool H5Reader::has(std::string_view path) const { return find(path) != nullptr; }
+
 bool H5Reader::is_group(std::string_view path) const {
-  const auto found = objects_.find(path);
-  return found != objects_.end() && found->second.group;
+  const Object* object = find(path);
+  return object != nullptr && object->group;
 }
 
 std::vector<std::string> H5Reader::children(std::string_view group) const {
   std::vector<std::string> names;
   const std::string prefix = group.empty() ? "" : std::string(group) + "/";
-  for (const auto& [path, object] : objects_)
+  for (const auto& [path, object] : impl_->objects)
     if (path.size() > prefix.size() && path.starts_with(prefix) &&
         path.find('/', prefix.size()) == std::string::npos)
       names.push_back(path.substr(prefix.size()));
@@ -125,13 +195,74 @@ std::vector<std::string> H5Reader::children(std::string_view group) const {
 }
 
 const H5Reader::Object& H5Reader::dataset(std::string_view path) const {
-  const auto found = objects_.find(path);
-  if (found == objects_.end()) fail(path, "missing");
-  if (found->second.group) fail(path, "a group, expected a dataset");
-  return found->second;
+  const Object* object = find(path);
+  if (object == nullptr) fail(path, "missing");
+  if (!object->problem.empty()) fail(path, "{}", object->problem);
+  if (object->group) fail(path, "a group, expected a dataset");
+  return *object;
 }
 
 const std::vector<int64_t>& H5Reader::shape(std::string_view path) const { return dataset(path).shape; }
+
+DType H5Reader::dtype(std::string_view path) const {
+  const Object& object = dataset(path);
+  if (!object.readable) fail(path, "{} {}, expected numbers", object.type, shape_text(object.shape));
+  return object.dtype;
+}
+
+const H5Reader::Object& H5Reader::dataset(std::string_view path, std::initializer_list<int64_t> shape,
+                                          const std::string& expected) const {
+  const Object& object = dataset(path);
+  const bool fits = object.shape.size() == shape.size() &&
+                    std::equal(shape.begin(), shape.end(), object.shape.begin(),
+                               [](int64_t wanted, int64_t found) { return wanted == -1 || wanted == found; });
+  if (!fits) fail(path, "shape {}, expected {} {}", shape_text(object.shape), shape_text(shape), expected);
+  return object;
+}
+
+void H5Reader::expect_integers(std::string_view path, std::initializer_list<int64_t> shape) const {
+  const Object& object = dataset(path, shape, "integers");
+  if (!object.readable || is_floating(object.dtype) || object.type == "bool")
+    fail(path, "{} {}, expected integers", object.type, shape_text(object.shape));
+}
+
+void H5Reader::expect_floats(std::string_view path, std::initializer_list<int64_t> shape) const {
+  const Object& object = dataset(path, shape, "floating numbers");
+  if (!object.readable || !is_floating(object.dtype))
+    fail(path, "{} {}, expected floating numbers", object.type, shape_text(object.shape));
+}
+
+bool H5Reader::is_bool(std::string_view path) const { return dataset(path).type == "bool"; }
+
+void H5Reader::rows(std::string_view path, int64_t first, int64_t count, void* to) const {
+  (void)dtype(path);
+  const Object& object = dataset(path);
+  ADJ_CHECK(first >= 0 && count >= 0 && first <= object.rows() && count <= object.rows() - first,
+            "{}: {}: rows {} to {} of {}", file(), path, first, first + count, object.rows());
+  try {
+    impl_->read(object, first, count, to);
+  } catch (const DataError& error) {
+    fail(path, "{}", error.what());
+  }
+}
+
+void H5Reader::for_blocks(std::string_view path, const std::function<void(int64_t, int64_t)>& f) const {
+  (void)dtype(path);
+  const Object& object = dataset(path);
+  const int64_t rows = object.rows(), row = std::max<int64_t>(1, static_cast<int64_t>(object.row_bytes()));
+  if (object.offset != hdf5::kNowhere)
+    return parallel_for(rows, std::max<int64_t>(1, kBlock / row),
+                        [&](int64_t begin, int64_t end) { f(begin, end - begin); });
+  // One after another, and whole bands, so that nothing is decompressed twice.
+  int64_t step = std::max<int64_t>(1, kDecompressed / row);
+  if (step > object.band) step = step / object.band * object.band;
+  for (int64_t first = 0; first < rows;) {
+    const int64_t band_end = (first / object.band + 1) * object.band;
+    const int64_t end = std::min({rows, first + step, step < object.band ? band_end : rows});
+    f(first, end - first);
+    first = end;
+  }
+}
 
 Tensor H5Reader::tensor(std::string_view path, std::initializer_list<DType> dtypes) const {
   const Object& object = dataset(path);
@@ -144,31 +275,30 @@ Tensor H5Reader::tensor(std::string_view path, std::initializer_list<DType> dtyp
   if (n.size() == 3) extents = {n[0], n[1], n[2]};
   if (n.size() == 4) extents = {n[0], n[1], n[2], n[3]};
   Tensor tensor = Tensor::empty(extents, object.dtype);
-  if (tensor.bytes() > 0) std::memcpy(tensor.raw_mutable_data(), object.data, tensor.bytes());
+  if (tensor.bytes() == 0) return tensor;
+  auto* to = static_cast<std::byte*>(tensor.raw_mutable_data());
+  const size_t row = object.row_bytes();
+  for_blocks(path, [&](int64_t first, int64_t count) {
+    rows(path, first, count, to + static_cast<size_t>(first) * row);
+  });
   return tensor;
 }
 
 Tensor H5Reader::tensor(std::string_view path, std::initializer_list<DType> dtypes,
                         std::initializer_list<int64_t> shape) const {
-  const Object& object = dataset(path);
-  const bool fits =
-      object.shape.size() == shape.size() &&
-      std::equal(shape.begin(), shape.end(), object.shape.begin(),
-                 [](int64_t expected, int64_t found) { return expected == -1 || expected == found; });
-  if (!fits)
-    fail(path, "shape {}, expected {} {}", shape_text(object.shape), shape_text(shape), dtypes_text(dtypes));
+  (void)dataset(path, shape, dtypes_text(dtypes));
   return tensor(path, dtypes);
 }
 
 bool H5Reader::has_attribute(std::string_view object, std::string_view name) const {
-  const auto found = objects_.find(object);
-  return found != objects_.end() && found->second.attributes.find(name) != found->second.attributes.end();
+  const Object* found = find(object);
+  return found != nullptr && found->attributes.find(name) != found->attributes.end();
 }
 
 std::vector<std::string> H5Reader::attributes(std::string_view object) const {
   std::vector<std::string> names;
-  if (const auto found = objects_.find(object); found != objects_.end())
-    for (const auto& [name, value] : found->second.attributes) names.push_back(name);
+  if (const Object* found = find(object))
+    for (const auto& [name, value] : found->attributes) names.push_back(name);
   return names;
 }
 
@@ -183,7 +313,7 @@ std::string attribute_place(std::string_view object, std::string_view name) {
 const H5Value& H5Reader::attribute(std::string_view object, std::string_view name,
                                    std::string_view expected) const {
   if (!has_attribute(object, name)) fail(attribute_place(object, name), "missing, expected {}", expected);
-  return objects_.find(object)->second.attributes.find(name)->second;
+  return find(object)->attributes.find(name)->second;
 }
 
 int64_t H5Reader::integer(std::string_view object, std::string_view name) const {
@@ -204,17 +334,5 @@ std::string H5Reader::text(std::string_view object, std::string_view name) const
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   fail(attribute_place(object, name), "not a string");
 }
-
-namespace hdf5 {
-
-std::string printable(std::string_view text) {
-  constexpr size_t kMost = 400;
-  std::string clean(text.substr(0, kMost));
-  for (char& c : clean)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return text.size() > kMost ? clean + "..." : clean;
-}
-
-}  // namespace hdf5
 
 }  // namespace adj

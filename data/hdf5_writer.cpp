@@ -1,6 +1,6 @@
 #include <adjoint/core/file.h>
-#include <adjoint/data/detail/hdf5_capture.h>
 #include <adjoint/data/detail/hdf5_handle.h>
+#include <adjoint/data/detail/hdf5_wire.h>
 #include <adjoint/data/hdf5_file.h>
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 #include "../support.h"
 #include "schema.h"
+#include <adjoint/autograd/loss.h>
 #include <adjoint/data/dataset.h>
+#include <adjoint/nn/metrics.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,6 +22,9 @@ Dataset load(const SchemaFile& file, int gzip = 0) {
 using I = std::vector<int32_t>;
 using L = std::vector<int64_t>;
 using F = std::vector<float>;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
@@ -99,6 +104,8 @@ TEST_CASE("other tasks: multilabel, regression, many graphs, none") {
   f.attributes["task"] = "graph_class";
   f.attributes["num_classes"] = int64_t{2};
   f.datasets["graphs/offsets"] = Tensor::from(L{0, 2, 2, 6});
+  f.datasets["edges/src"] = Tensor::from(I{5, 4, 3, 2, 1, 0, 0, 1});
+  f.datasets["edges/dst"] = Tensor::from(I{2, 3, 4, 5, 0, 1, 0, 0});
   f.datasets["graphs/y"] = Tensor::from(I{1, 0, 1});
   for (const char* part : {"splits/1/train", "splits/1/val", "splits/1/test"}) f.datasets.erase(part);
   f.datasets["splits/train"] = Tensor::from(I{2});
@@ -147,6 +154,81 @@ TEST_CASE("what was written is read back to the bit") {
     }
 }
 
+TEST_CASE("numbers of other types are converted") {
+  SchemaFile f = small_file();
+  const Dataset plain = load(f);
+  f.datasets["nodes/x"] = f.datasets["nodes/x"].to(DType::f64);
+  f.datasets["edges/weight"] = f.datasets["edges/weight"].to(DType::f64);
+  for (const char* path : {"edges/src", "nodes/y", "splits/train"})
+    f.datasets[path] = f.datasets[path].to(DType::i64);
+  f.datasets["edges/dst"] = f.datasets["edges/dst"].to(DType::u8);
+  f.datasets["splits/val"] = f.datasets["splits/val"].to(DType::u8);  // indices, not a mask
+  const Dataset d = load(f);
+  CHECK(same_bits(d.x.dense(), plain.x.dense()));
+  CHECK(same_bits(d.graph.edge_weight(), plain.graph.edge_weight()));
+  CHECK(same_bits(d.graph.in_edges().indices, plain.graph.in_edges().indices));
+  CHECK(same_bits(d.y, plain.y));
+  CHECK(same_bits(d.train, plain.train));
+  CHECK(same_bits(d.val, plain.val));
+}
+
+TEST_CASE("nodes without a label are counted, and kept when written") {
+  const TemporaryDirectory folder;
+  SchemaFile f = small_file();
+  f.datasets["nodes/y"] = Tensor::from(I{-1, 1, 2, 0, -1, 2});
+  f.datasets["splits/train"] = Tensor::from(I{1});
+  f.datasets["splits/test"] = Tensor::from(I{5});
+  for (const char* part : {"train", "val", "test"}) f.datasets.erase(std::string("splits/1/") + part);
+  Dataset d = load(f);
+  CHECK(d.unlabelled == 2);
+  CHECK(d.y.to_vector<int32_t>() == I{-1, 1, 2, 0, -1, 2});
+  save_dataset(d, folder.file("again.h5"));
+  CHECK(load_dataset(folder.file("again.h5")).unlabelled == 2);
+
+  f.attributes["task"] = "node_multilabel";
+  f.datasets["nodes/y"] = Tensor::from(F{0, kNan, 1, 0, 1, 1, 0, 0, 1, kNan, 1, 1}, {6, 2});
+  d = load(f);
+  CHECK(d.unlabelled == 2);
+  save_dataset(d, folder.file("again.h5"));
+  CHECK(load_dataset(folder.file("again.h5")).unlabelled == 2);
+  CHECK(load(small_file()).unlabelled == 0);
+}
+
+TEST_CASE("without splits the selections are of nothing, which losses and metrics refuse") {
+  SchemaFile f = small_file();
+  for (const char* split : {"splits/", "splits/1/"})
+    for (const char* part : {"train", "val", "test"}) f.datasets.erase(split + std::string(part));
+  const Dataset d = load(f);
+  CHECK(d.splits.empty());
+  for (const Tensor& selection : {d.train, d.val, d.test}) {
+    REQUIRE(selection);
+    CHECK(selection.numel() == 0);
+  }
+  const Tensor logits = Tensor::zeros({6, 3});
+  CHECK_THROWS_AS((void)cross_entropy(Var(logits), d.y, d.train), Error);
+  CHECK_THROWS_AS((void)nn::accuracy(logits, d.y, d.test), Error);
+  CHECK(d.to(Device::cpu()).train.numel() == 0);
+}
+
+TEST_CASE("edges from one graph to another are refused") {
+  SchemaFile f = small_file();
+  f.attributes["task"] = "graph_class";
+  f.datasets["graphs/offsets"] = Tensor::from(L{0, 2, 4, 6});
+  f.datasets["graphs/y"] = Tensor::from(I{0, 1, 2});
+  for (const char* path : {"splits/1/train", "splits/1/val", "splits/1/test"}) f.datasets.erase(path);
+  f.datasets["splits/train"] = Tensor::from(I{0});
+  f.datasets["splits/val"] = Tensor::from(I{1});
+  f.datasets["splits/test"] = Tensor::from(I{2});
+  f.datasets["edges/src"] = Tensor::from(I{0, 1, 2, 3, 4, 5, 0, 1});
+  f.datasets["edges/dst"] = Tensor::from(I{1, 0, 3, 2, 5, 4, 0, 0});
+  CHECK(load(f).graph_y.numel() == 3);
+  f.datasets["edges/dst"] = Tensor::from(I{1, 0, 3, 2, 5, 3, 0, 0});
+  CHECK_THROWS_WITH_AS(
+      load(f),
+      doctest::Contains("edges/dst: an edge from node 5 of graph 2 to node 3 of graph 1 at position 5"),
+      DataError);
+}
+
 TEST_CASE("edge attributes that a file has no place for are refused, not dropped") {
   const TemporaryDirectory folder;
   Dataset d = load(small_file(false));
@@ -183,9 +265,6 @@ void set(SchemaFile& f, const char* name, auto values) { f.datasets[name] = Tens
 void poke(SchemaFile& f, const char* name, auto value, int64_t at) {
   f.datasets[name].template mutable_data<decltype(value)>()[at] = value;
 }
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
 const Fault kFaults[] = {
     {"attribute format: missing, expected a string", [](SchemaFile& f) { f.attributes.erase("format"); }},
     {"attribute format: \"other\", expected \"adjoint.graph\"",
@@ -213,9 +292,9 @@ const Fault kFaults[] = {
      [](SchemaFile& f) { f.attributes["task"] = "guess"; }},
     {"edges/src: missing", [](SchemaFile& f) { f.datasets.erase("edges/src"); }},
     {"edges/dst: missing", [](SchemaFile& f) { f.datasets.erase("edges/dst"); }},
-    {"edges/src: float32 [8], expected int32 or int64",
+    {"edges/src: float32 [8], expected integers",
      [](SchemaFile& f) { f.datasets["edges/src"] = Tensor::zeros({8}); }},
-    {"edges/src: shape [4, 2], expected [*] int32 or int64",
+    {"edges/src: shape [4, 2], expected [*] integers",
      [](SchemaFile& f) {
        f.datasets["edges/src"] = f.datasets["edges/src"].reshape({4, 2});
      }},
@@ -229,19 +308,24 @@ const Fault kFaults[] = {
      [](SchemaFile& f) {
        set(f, "edges/src", L{int64_t{1} << 32, 0, 0, 0, 0, 0, 0, 0});
      }},
-    {"edges/weight: shape [7], expected [8] float32",
+    {"edges/weight: shape [7], expected [8] floating numbers",
      [](SchemaFile& f) { f.datasets["edges/weight"] = Tensor::zeros({7}); }},
-    {"edges/weight: float64 [8], expected float32",
-     [](SchemaFile& f) { f.datasets["edges/weight"] = Tensor::zeros({8}, DType::f64); }},
+    {"edges/weight: int32 [8], expected floating numbers",
+     [](SchemaFile& f) { f.datasets["edges/weight"] = Tensor::zeros({8}, DType::i32); }},
+    {"edges/weight: 1e+39 at position 3, expected finite numbers",
+     [](SchemaFile& f) {
+       f.datasets["edges/weight"] = Tensor::zeros({8}, DType::f64);
+       poke(f, "edges/weight", 1e39, 3);
+     }},
     {"edges/weight: inf at position 2, expected finite numbers",
      [](SchemaFile& f) { poke(f, "edges/weight", kInf, 2); }},
-    {"edges/attr: shape [8], expected [8, *] float32",
+    {"edges/attr: shape [8], expected [8, *] floating numbers",
      [](SchemaFile& f) { f.datasets["edges/attr"] = Tensor::zeros({8}); }},
     {"edges/attr: nan at row 3, column 1, expected finite numbers",
      [](SchemaFile& f) { poke(f, "edges/attr", kNan, 7); }},
-    {"nodes/x: shape [5, 3], expected [6, *] float32",
+    {"nodes/x: shape [5, 3], expected 6 rows",
      [](SchemaFile& f) { f.datasets["nodes/x"] = f.datasets["nodes/x"].rows(0, 5); }},
-    {"nodes/x: int32 [6, 3], expected float32",
+    {"nodes/x: int32 [6, 3], expected floating numbers",
      [](SchemaFile& f) {
        f.datasets["nodes/x"] = Tensor::zeros({6, 3}, DType::i32);
      }},
@@ -261,7 +345,7 @@ const Fault kFaults[] = {
     {"nodes/x_indptr: missing", [](SchemaFile& f) { f.datasets.erase("nodes/x_indptr"); }, true},
     {"nodes/x_data: missing", [](SchemaFile& f) { f.datasets.erase("nodes/x_data"); }, true},
     {"nodes/x_indices: missing", [](SchemaFile& f) { f.datasets.erase("nodes/x_indices"); }, true},
-    {"nodes/x_indptr: shape [6], expected [7] int32 or int64",
+    {"nodes/x_indptr: shape [6], expected 7 rows",
      [](SchemaFile& f) {
        set(f, "nodes/x_indptr", L{0, 2, 2, 3, 4, 6});
      },
@@ -274,31 +358,45 @@ const Fault kFaults[] = {
      [](SchemaFile& f) { poke(f, "nodes/x_indptr", int64_t{7}, 6); }, true},
     {"nodes/x_indices: 3 at position 4, expected 0 to 2",
      [](SchemaFile& f) { poke(f, "nodes/x_indices", int32_t{3}, 4); }, true},
-    {"nodes/x_data: shape [5], expected [6] float32",
+    {"nodes/x_data: shape [5], expected [6] floating numbers",
      [](SchemaFile& f) { f.datasets["nodes/x_data"] = Tensor::zeros({5}); }, true},
     {"nodes/x_data: nan at position 0, expected finite numbers",
      [](SchemaFile& f) { poke(f, "nodes/x_data", kNan, 0); }, true},
     {"nodes/y: missing, expected for task node_class", [](SchemaFile& f) { f.datasets.erase("nodes/y"); }},
-    {"nodes/y: 3 at position 5, expected 0 to 2", [](SchemaFile& f) { poke(f, "nodes/y", int32_t{3}, 5); }},
-    {"nodes/y: -1 at position 0, expected 0 to 2", [](SchemaFile& f) { poke(f, "nodes/y", int32_t{-1}, 0); }},
-    {"nodes/y: shape [5], expected [6] int32 or int64",
+    {"nodes/y: 3 at position 5, expected -1 to 2", [](SchemaFile& f) { poke(f, "nodes/y", int32_t{3}, 5); }},
+    {"nodes/y: -2 at position 0, expected -1 to 2",
+     [](SchemaFile& f) { poke(f, "nodes/y", int32_t{-2}, 0); }},
+    {"splits/test: index 5 at position 1 has no label",
+     [](SchemaFile& f) { poke(f, "nodes/y", int32_t{-1}, 5); }},
+    {"splits/train: index 1 at position 1 has no label",
+     [](SchemaFile& f) {
+       f.attributes["task"] = "node_regression";
+       set(f, "nodes/y", F{0, kNan, 0, 0, 0, 0});
+     }},
+    {"attribute num_nodes: 300000000, but nothing in the file is of so many nodes",
+     [](SchemaFile& f) {
+       f.attributes["num_nodes"] = int64_t{300'000'000};
+       f.datasets.erase("nodes/x");
+       f.datasets.erase("nodes/y");
+     }},
+    {"nodes/x: shape [6, 3], expected 300000000 rows",
+     [](SchemaFile& f) { f.attributes["num_nodes"] = int64_t{300'000'000}; }},
+    {"nodes/y: shape [5], expected 6 rows",
      [](SchemaFile& f) {
        set(f, "nodes/y", I{0, 0, 0, 0, 0});
      }},
-    {"nodes/y: float32 [6], expected int32 or int64",
+    {"nodes/y: float32 [6], expected integers",
      [](SchemaFile& f) { f.datasets["nodes/y"] = Tensor::zeros({6}); }},
     {"nodes/y: label 2 at row 2, column 0, expected 0 or 1",
      [](SchemaFile& f) {
        f.attributes["task"] = "node_multilabel";
        f.datasets["nodes/y"] = f.datasets["nodes/y"].to(DType::u8).reshape({6, 1});
      }},
-    {"nodes/y: nan at row 1, column 0, expected finite numbers",
+    {"nodes/y: inf at position 1, expected finite numbers, or nan for no label",
      [](SchemaFile& f) {
        f.attributes["task"] = "node_regression";
-       set(f, "nodes/y", F{0, kNan, 0, 0, 0, 0});
+       set(f, "nodes/y", F{0, kInf, 0, 0, 0, 0});
      }},
-    {"nodes/y: int32, expected uint8 or float32",
-     [](SchemaFile& f) { f.attributes["task"] = "node_regression"; }},
     {"splits/train: empty, expected at least one index", [](SchemaFile& f) { set(f, "splits/train", I{}); }},
     {"splits/val: missing", [](SchemaFile& f) { f.datasets.erase("splits/val"); }},
     {"splits/1/test: missing", [](SchemaFile& f) { f.datasets.erase("splits/1/test"); }},
@@ -327,7 +425,7 @@ const Fault kFaults[] = {
     {"graphs/y: missing, expected for task graph_class",
      [](SchemaFile& f) {
        f.attributes["task"] = "graph_class";
-       set(f, "graphs/offsets", L{0, 3, 6});
+       set(f, "graphs/offsets", L{0, 6});
      }},
     {"graphs/offsets: ends with 5, expected 6, the number of nodes",
      [](SchemaFile& f) {

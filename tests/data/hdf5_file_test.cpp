@@ -1,12 +1,17 @@
 #include "../support.h"
 #include <adjoint/data/hdf5_file.h>
 
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
 #include <thread>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace adj;
@@ -109,16 +114,123 @@ TEST_CASE("what is asked for otherwise than it is there is an error") {
   CHECK(reader.tensor("g/x", {DType::f32}, {-1, 3}).numel() == 6);
 }
 
-TEST_CASE("only what is accepted is taken in") {
+TEST_CASE("only what is wanted is looked up") {
   const TemporaryDirectory folder;
   H5Writer writer(folder.file("a.h5"));
-  writer.write("g/x", random_tensor({2}));
-  writer.write("h/x", random_tensor({2}));
+  for (const char* path : {"g/x", "h/x", "h/y", "k/1/x", "k/two/x", "k/two/y"})
+    writer.write(path, random_tensor({2}));
+  writer.attribute("h", "a", int64_t{1});
+  writer.attribute("h", "b", int64_t{2});
+  writer.attribute("", "c", int64_t{3});
   writer.commit();
   const H5Reader reader =
-      H5Reader::open(folder.file("a.h5"), [](std::string_view path) { return path.starts_with("h"); });
+      H5Reader::open(folder.file("a.h5"), {"h/x", "h@b", "@c", "@none", "k/*/x", "none/x", "h/x/deeper"});
   CHECK(!reader.has("g"));
   CHECK(reader.has("h/x"));
+  CHECK(reader.is_group("h"));
+  CHECK(!reader.has("h/y"));
+  CHECK(reader.attributes("h") == std::vector<std::string>{"b"});
+  CHECK(reader.integer("", "c") == 3);
+  CHECK(!reader.has_attribute("", "none"));
+  CHECK(reader.children("k") == std::vector<std::string>{"1", "two"});
+  CHECK(reader.has("k/two/x"));
+  CHECK(!reader.has("k/two/y"));
+}
+
+TEST_CASE("rows are read from wherever they lie, some at a time") {
+  const TemporaryDirectory folder;
+  const Tensor x = random_tensor({5000, 37}), whole = random_tensor({300'000}),
+               wide = random_tensor({2, 3'000'000});
+  for (int gzip : {0, 1}) {
+    CAPTURE(gzip);
+    H5Writer writer(folder.file("a.h5"), gzip);
+    writer.write("x", x);
+    writer.write("flat", whole);
+    writer.write("wide", wide);
+    writer.write("one", Tensor::from(std::vector<double>{7.0}, Shape{}));
+    writer.commit();
+    const H5Reader reader = H5Reader::open(folder.file("a.h5"));
+    for (auto [first, count] :
+         {std::pair<int64_t, int64_t>{0, 5000}, {0, 1}, {4999, 1}, {1234, 777}, {5000, 0}}) {
+      Tensor part = Tensor::zeros({count, 37});
+      reader.rows("x", first, count, part.raw_mutable_data());
+      CHECK(same_bits(part, x.rows(first, first + count)));
+    }
+    for (const char* path : {"x", "flat", "wide"}) {
+      std::vector<std::atomic<int>> seen(static_cast<size_t>(reader.shape(path)[0]));
+      reader.for_blocks(path, [&](int64_t first, int64_t count) {
+        for (int64_t i = first; i < first + count; ++i) ++seen[static_cast<size_t>(i)];
+      });
+      CHECK(std::all_of(seen.begin(), seen.end(), [](const auto& times) { return times == 1; }));
+    }
+    CHECK(same_bits(reader.tensor("flat", {DType::f32}), whole));
+    CHECK(same_bits(reader.tensor("wide", {DType::f32}), wide));
+    double one = 0.0;
+    reader.rows("one", 0, 1, &one);
+    CHECK(one == 7.0);
+    float nothing = 0.0f;
+    CHECK_THROWS_AS(reader.rows("x", 4999, 2, &nothing), Error);
+    CHECK_THROWS_AS(reader.rows("x", -1, 1, &nothing), Error);
+    CHECK_THROWS_AS(reader.rows("y", 0, 1, &nothing), DataError);
+  }
+}
+
+TEST_CASE("a file that becomes shorter while it is read is an error") {
+  const TemporaryDirectory folder;
+  H5Writer writer(folder.file("a.h5"));
+  writer.write("x", random_tensor({100'000}));
+  writer.commit();
+  const H5Reader reader = H5Reader::open(folder.file("a.h5"));
+  std::filesystem::resize_file(folder.file("a.h5"), 50'000);
+  CHECK_THROWS_WITH_AS((void)reader.tensor("x", {DType::f32}),
+                       doctest::Contains("x: the file has become shorter"), DataError);
+}
+
+TEST_CASE(
+    "where no process can be started, or no file made in memory, nothing is read, and the error says so") {
+  const TemporaryDirectory folder;
+  H5Writer writer(folder.file("a.h5"));
+  writer.write("x", random_tensor({3}));
+  writer.commit();
+  const std::string image = bytes_of(folder.file("a.h5"));
+  const auto refusal = [&](__rlimit_resource resource, rlim_t limit, bool from_memory = false) {
+    std::string text(400, '\0');
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      // Limits of processes do not hold for root.
+      if (resource == RLIMIT_NPROC && getuid() == 0 && setresuid(54321, 54321, 54321) != 0) _exit(2);
+      rlimit value{limit, limit};
+      setrlimit(resource, &value);
+      std::string said = "read";
+      try {
+        from_memory
+            ? (void)H5Reader::from_image(std::as_bytes(std::span(image.data(), image.size())), "image")
+            : (void)H5Reader::open(folder.file("a.h5"));
+      } catch (const DataError& error) {
+        said = error.what();
+      }
+      _exit(write(ends[1], said.data(), said.size()) > 0 ? 0 : 1);
+    }
+    close(ends[1]);
+    const ssize_t got = read(ends[0], text.data(), text.size());
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status));
+    text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    return text;
+  };
+  std::filesystem::permissions(std::filesystem::path(folder.file("a.h5")).parent_path(),
+                               std::filesystem::perms::all);
+  CHECK(refusal(RLIMIT_NPROC, 0).find("a.h5: cannot be read: no process for the HDF5 library") !=
+        std::string::npos);
+  CHECK(refusal(RLIMIT_FSIZE, 100, true)
+            .find("image: cannot be read: no file in memory (File too large; ulimit -f") !=
+        std::string::npos);
+  CHECK(refusal(RLIMIT_NOFILE, 11).find("a.h5: cannot be read: no ") != std::string::npos);
 }
 
 TEST_CASE("the same calls write the same bytes") {

@@ -53,6 +53,7 @@ def main():
         header(f, "many", task="graph_regression")
         content(f, rng, chunks=(64,), scaleoffset=0)
         f["nodes/x"] = rng.random((40, 5)).astype(np.float16)
+        f["edges/dst"][...] = f["edges/src"][...]  # within graphs
         f["graphs/offsets"] = np.array([0] + sorted(rng.integers(0, 40, 39)) + [40])
         f["graphs/y"] = rng.random((40, 2), dtype=np.float32)
         for k in range(1, 13):

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace adj::hdf5 {
+
+/// A file descriptor, closed at the end.
+class Descriptor {
+ public:
+  explicit Descriptor(int value = -1) : value_(value) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : value_(other.value_) { other.value_ = -1; }
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+/// A file in memory that holds these bytes. Throws DataError where there is no room.
+Descriptor file_in_memory(const char* name, const void* bytes, size_t count);
+
+/// HDF5's library in a process of its own, for one file. That process is started by exec, not a copy of this
+/// one: neither this one's memory nor a device or network that it holds comes along. All functions throw
+/// DataError, also where no process can be started; they do not run HDF5 here instead.
+class Process {
+ public:
+  /// `bytes` of the file are what limits of time and memory start from.
+  Process(const Descriptor& file, size_t bytes);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// The directory of what is wanted (hdf5_wire.h).
+  std::string list(const std::vector<std::string>& wanted);
+  /// `bytes` of values of `rows` rows from `first` on.
+  void read(size_t index, size_t first, size_t rows, void* to, size_t bytes);
+
+ private:
+  void ask(std::string_view request);
+  /// Of the answer, which is awaited for as long as work on so many bytes may take.
+  size_t length(size_t bytes);
+  void get(void* to, size_t count, size_t bytes);
+  void wait_for_answer(size_t bytes);
+  [[noreturn]] void ended(bool too_long);
+
+  Descriptor socket_;
+  pid_t child_ = -1;
+  size_t file_bytes_;
+};
+
+}  // namespace adj::hdf5

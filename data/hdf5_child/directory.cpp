@@ -1,0 +1,363 @@
+#include "directory.h"
+
+#include <adjoint/core/error.h>
+#include <adjoint/data/detail/hdf5_wire.h>
+
+#include <algorithm>
+
+#include <unistd.h>
+
+namespace adj::hdf5 {
+
+namespace {
+
+constexpr int kMaxDepth = 8;
+constexpr size_t kMaxObjects = 100'000;  // and attributes, and names in a group that is searched
+constexpr size_t kMaxText = size_t{1} << 20;
+constexpr int kMaxDims = 4;
+constexpr hsize_t kLongest = hsize_t{1} << 40;
+
+// deflate makes at most 1032 bytes of one. What claims more than this is not in the file.
+constexpr size_t kMaxExpansion = 1100;
+constexpr size_t kSmall = size_t{1} << 20;  // bytes that need no proof
+/// How often a file's own size the values may be that stand under a second name.
+constexpr size_t kMaxRepeated = 4;
+
+[[noreturn]] void fail(const std::string& place, const std::string& message) {
+  throw_data_error(place.empty() ? message : fmt::format("{}: {}", place, message));
+}
+std::string unreadable() { return fmt::format("unreadable: the HDF5 library says \"{}\"", last_error()); }
+
+std::string join(const std::string& group, const std::string& name) {
+  return group.empty() ? name : fmt::format("{}/{}", group, name);
+}
+
+/// Name of a type as messages call it, and how it is read.
+void describe_type(hid_t type, Found& to) {
+  const auto bits = 8 * H5Tget_size(type);
+  to.type = "of another kind";
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER: {
+      const bool is_signed = H5Tget_sign(type) != H5T_SGN_NONE;
+      to.type = fmt::format("{}int{}", is_signed ? "" : "u", bits);
+      to.readable = bits <= 64;
+      to.dtype = bits <= (is_signed ? 32u : 16u) ? DType::i32 : DType::i64;
+      if (!is_signed && bits <= 8) to.dtype = DType::u8;
+      break;
+    }
+    case H5T_FLOAT:
+      to.type = fmt::format("float{}", bits);
+      to.readable = bits <= 64;
+      to.dtype = bits <= 32 ? DType::f32 : DType::f64;
+      break;
+    case H5T_STRING:
+      to.type = "string";
+      break;
+    case H5T_ENUM:
+      to.type = "enumeration";
+      if (bits == 8 && H5Tget_nmembers(type) == 2) {
+        to.type = "bool";
+        to.readable = to.raw = true;
+      }
+      break;
+    case H5T_COMPOUND:
+      to.type = "compound";
+      break;
+    case H5T_VLEN:
+      to.type = "variable-length array";
+      break;
+    default:
+      break;
+  }
+}
+
+/// Whether values of this type lie in memory as they do in the file.
+bool is_plain(hid_t type, DType dtype) {
+  const hid_t stored = dtype == DType::u8    ? H5T_STD_U8LE
+                       : dtype == DType::i32 ? H5T_STD_I32LE
+                       : dtype == DType::i64 ? H5T_STD_I64LE
+                       : dtype == DType::f32 ? H5T_IEEE_F32LE
+                                             : H5T_IEEE_F64LE;
+  return H5Tequal(type, stored) > 0 && H5Tequal(type, memory_type(dtype)) > 0;
+}
+
+/// A dataset may name other files to read from, where Adjoint reads the one that it was given, and filters
+/// that this machine's HDF5 does not have.
+std::string storage_problem(hid_t plist) {
+  if (H5Pget_layout(plist) == H5D_VIRTUAL || H5Pget_external_count(plist) != 0)
+    return "its values are in other files, expected in this one";
+  const int filters = H5Pget_nfilters(plist);
+  for (int k = 0; k < filters; ++k) {
+    char name[64] = "";
+    unsigned flags = 0, config = 0;
+    size_t parameters = 0;
+    const H5Z_filter_t filter = H5Pget_filter2(plist, static_cast<unsigned>(k), &flags, &parameters, nullptr,
+                                               sizeof name, name, &config);
+    if (filter < 0) return unreadable();
+    if (H5Zfilter_avail(filter) <= 0)
+      return fmt::format(
+          "compressed by filter {} \"{}\", which HDF5 does not have here, expected gzip or none", filter,
+          name);
+  }
+  return "";
+}
+
+std::string read_text(hid_t attribute, hid_t type, hid_t space) {
+  if (H5Tis_variable_str(type) > 0) {
+    char* value = nullptr;
+    if (H5Aread(attribute, type, &value) < 0) fail("", unreadable());
+    const std::string copy(value == nullptr ? "" : value);
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, &value);
+    return copy;
+  }
+  std::string value(H5Tget_size(type), '\0');
+  if (H5Aread(attribute, type, value.data()) < 0) fail("", unreadable());
+  if (H5Tget_strpad(type) == H5T_STR_SPACEPAD) value.erase(value.find_last_not_of(' ') + 1);
+  return value.substr(0, value.find('\0'));
+}
+
+AttributeValue value_of(hid_t attribute) {
+  const Handle type(H5Aget_type(attribute), H5Tclose), space(H5Aget_space(attribute), H5Sclose);
+  if (!type || !space) fail("", unreadable());
+  const H5T_class_t kind = H5Tget_class(type.get());
+  const size_t size = H5Tget_size(type.get());
+  AttributeValue value;
+  if (H5Sget_simple_extent_npoints(space.get()) != 1) return value;
+  if ((kind == H5T_INTEGER || kind == H5T_ENUM) && size <= 8) {
+    // There is no conversion from an enumeration (h5py's bool); from the integers that it is made of there
+    // is.
+    const Handle base(kind == H5T_ENUM ? H5Tget_super(type.get()) : H5Tcopy(type.get()), H5Tclose);
+    alignas(8) char raw[64] = {};
+    if (H5Aread(attribute, type.get(), raw) < 0 ||
+        H5Tconvert(base.get(), H5T_NATIVE_INT64, 1, raw, nullptr, H5P_DEFAULT) < 0)
+      fail("", unreadable());
+    std::copy_n(raw, sizeof value.whole, reinterpret_cast<char*>(&value.whole));
+    value.kind = AttributeValue::integer;
+  } else if (kind == H5T_FLOAT) {
+    if (H5Aread(attribute, H5T_NATIVE_DOUBLE, &value.real) < 0) fail("", unreadable());
+    value.kind = AttributeValue::number;
+  } else if (kind == H5T_STRING && size <= kMaxText) {
+    value.words = read_text(attribute, type.get(), space.get());
+    value.kind = AttributeValue::text;
+  }
+  return value;
+}
+
+}  // namespace
+
+Directory::Directory(hid_t file, size_t file_bytes, const std::vector<std::string>& wanted)
+    : file_bytes_(file_bytes) {
+  const Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
+  if (!root) fail("", unreadable());
+  note(root.get(), "");
+  for (const std::string& name : wanted)
+    name == "**" ? want_all(root.get(), "", 0) : want(root.get(), "", name);
+  check_sizes();
+}
+
+Found& Directory::note(hid_t object, const std::string& path) {
+  if (const auto known = found_.find(path); known != found_.end()) return known->second;
+  if (found_.size() >= kMaxObjects) fail(path, fmt::format("more than {} objects in one file", kMaxObjects));
+  Found& found = found_[path];
+  const H5I_type_t kind = object < 0 ? H5I_BADID : H5Iget_type(object);
+  found.group = kind == H5I_GROUP;
+  if (kind == H5I_DATASET) describe_dataset(object, found);
+  return found;
+}
+
+Handle Directory::open(hid_t group, const std::string& name, const std::string& path) {
+  H5L_info_t link;
+  if (H5Lexists(group, name.c_str(), H5P_DEFAULT) <= 0 ||
+      H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT) < 0)
+    return {};
+  const bool inside = link.type == H5L_TYPE_HARD || link.type == H5L_TYPE_SOFT;
+  Handle object;
+  if (inside) object = Handle(H5Oopen(group, name.c_str(), H5P_DEFAULT), H5Oclose);
+  if (!object)
+    note(-1, path).problem = inside ? fmt::format("a link that leads nowhere in this file ({})", last_error())
+                                    : "a link to another file, expected values in this one";
+  return object;
+}
+
+void Directory::want(hid_t group, const std::string& path, std::string_view rest) {
+  if (rest.starts_with('@')) {
+    const std::string attribute(rest.substr(1));
+    Found& found = note(group, path);
+    read_attribute(group, found, attribute.c_str());
+    return;
+  }
+  const size_t end = std::min(rest.find_first_of("/@"), rest.size());
+  const std::string name(rest.substr(0, end));
+  rest.remove_prefix(end < rest.size() && rest[end] == '/' ? end + 1 : end);
+  if (name != "*") return want_child(group, path, name, rest);
+  for (const std::string& child : names_in(group, path)) want_child(group, path, child, rest);
+}
+
+void Directory::want_child(hid_t group, const std::string& path, const std::string& name,
+                           std::string_view rest) {
+  const std::string child = join(path, name);
+  const Handle object = open(group, name, child);
+  if (!object) return;
+  note(object.get(), child);
+  if (!rest.empty() && (rest.starts_with('@') || H5Iget_type(object.get()) == H5I_GROUP))
+    want(object.get(), child, rest);
+}
+
+void Directory::want_all(hid_t group, const std::string& path, int depth) {
+  if (depth > kMaxDepth) fail(path, fmt::format("groups nested deeper than {}", kMaxDepth));
+  read_attributes(group, note(group, path), path);
+  for (const std::string& name : names_in(group, path)) {
+    const std::string child = join(path, name);
+    const Handle object = open(group, name, child);
+    if (!object) continue;
+    if (H5Iget_type(object.get()) == H5I_GROUP) {
+      want_all(object.get(), child, depth + 1);
+    } else {
+      read_attributes(object.get(), note(object.get(), child), child);
+    }
+  }
+}
+
+std::vector<std::string> Directory::names_in(hid_t group, const std::string& path) const {
+  std::vector<std::string> names;
+  hsize_t position = 0;
+  const herr_t walked = H5Literate(
+      group, H5_INDEX_NAME, H5_ITER_NATIVE, &position,
+      [](hid_t, const char* name, const H5L_info_t*, void* to) {
+        auto& list = *static_cast<std::vector<std::string>*>(to);
+        const std::string_view text(name);
+        if (!text.empty() && text != "." && text.find('/') == std::string_view::npos) list.emplace_back(text);
+        return herr_t{list.size() > kMaxObjects};
+      },
+      &names);
+  if (walked < 0) fail(path, unreadable());
+  if (walked > 0) fail(path, fmt::format("more than {} names in one group", kMaxObjects));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void Directory::read_attribute(hid_t object, Found& to, const char* name) const {
+  if (H5Aexists(object, name) <= 0) return;
+  const Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
+  if (!attribute) fail(fmt::format("attribute {}", name), unreadable());
+  to.attributes.insert_or_assign(name, value_of(attribute.get()));
+}
+
+void Directory::read_attributes(hid_t object, Found& to, const std::string& path) const {
+  std::vector<std::string> names;
+  hsize_t position = 0;
+  const herr_t walked = H5Aiterate2(
+      object, H5_INDEX_NAME, H5_ITER_NATIVE, &position,
+      [](hid_t, const char* name, const H5A_info_t*, void* list) {
+        auto& all = *static_cast<std::vector<std::string>*>(list);
+        all.emplace_back(name);
+        return herr_t{all.size() > kMaxObjects};
+      },
+      &names);
+  if (walked < 0) fail(path, unreadable());
+  if (walked > 0) fail(path, fmt::format("more than {} attributes of one object", kMaxObjects));
+  for (const std::string& name : names) read_attribute(object, to, name.c_str());
+}
+
+void Directory::describe_dataset(hid_t dataset, Found& to) const {
+  const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Dget_space(dataset), H5Sclose),
+      plist(H5Dget_create_plist(dataset), H5Pclose);
+  if (!type || !space || !plist) {
+    to.problem = unreadable();
+    return;
+  }
+  describe_type(type.get(), to);
+  const int dims = H5Sget_simple_extent_ndims(space.get());
+  if (dims < 0 || dims > H5S_MAX_RANK) {
+    to.problem = unreadable();
+    return;
+  }
+  to.extents.resize(static_cast<size_t>(dims));
+  if (dims > 0 && H5Sget_simple_extent_dims(space.get(), to.extents.data(), nullptr) != dims) {
+    to.problem = unreadable();
+    return;
+  }
+  const bool no_elements = H5Sget_simple_extent_type(space.get()) == H5S_NULL;
+  to.readable = to.readable && dims <= kMaxDims && !no_elements;
+  to.offset = kNowhere;
+  H5O_info_t info;
+  if (H5Oget_info2(dataset, &info, H5O_INFO_BASIC) >= 0) to.address = info.addr;
+  to.problem = storage_problem(plist.get());
+  if (!to.readable || !to.problem.empty()) return;
+
+  const size_t element = size_of(to.dtype);
+  size_t bytes = element;
+  for (hsize_t extent : to.extents) {
+    if (extent > kLongest) {
+      to.problem = fmt::format("an extent of {}, expected at most {}", extent, kLongest);
+      return;
+    }
+    bytes = extent == 0 || bytes == 0 ? 0 : bytes > SIZE_MAX / extent ? SIZE_MAX : bytes * extent;
+  }
+  if (std::find(to.extents.begin(), to.extents.end(), hsize_t{0}) != to.extents.end()) bytes = 0;
+  const hsize_t stored = H5Dget_storage_size(dataset);
+  if (bytes > kMaxExpansion * std::min<size_t>(stored, file_bytes_) + kSmall) {
+    to.problem = stored == 0
+                     ? fmt::format("claims {} elements that were never written", fmt::join(to.extents, " x "))
+                     : fmt::format("claims {} elements, more than a file of {} bytes can hold",
+                                   fmt::join(to.extents, " x "), file_bytes_);
+    return;
+  }
+  to.bytes = bytes;
+  if (bytes == 0) return;
+
+  if (H5Pget_layout(plist.get()) == H5D_CONTIGUOUS) {
+    const haddr_t offset = H5Dget_offset(dataset);
+    if (offset != HADDR_UNDEF && stored == bytes && is_plain(type.get(), to.dtype)) {
+      if (offset > file_bytes_ || bytes > file_bytes_ - offset) {
+        to.problem = fmt::format("its values reach beyond the file's {} bytes", file_bytes_);
+      } else {
+        to.offset = offset;
+      }
+    }
+  } else if (H5Pget_layout(plist.get()) == H5D_CHUNKED && dims > 0) {
+    std::vector<hsize_t> chunk(static_cast<size_t>(dims), 1);
+    if (H5Pget_chunk(plist.get(), dims, chunk.data()) == dims) to.band = std::max<hsize_t>(chunk[0], 1);
+  }
+}
+
+/// Many names for the same values would take memory as often.
+void Directory::check_sizes() const {
+  std::set<uint64_t> seen;
+  size_t repeated = 0;
+  for (const auto& [path, found] : found_) {
+    if (found.bytes <= kSmall / 64 || seen.insert(found.address).second) continue;
+    repeated += std::min(found.bytes, SIZE_MAX / 2 - repeated);
+    if (repeated > kMaxRepeated * (file_bytes_ + kSmall))
+      fail(path, fmt::format("the same values under many names: {} bytes of them in a file of {}", repeated,
+                             file_bytes_));
+  }
+}
+
+std::string Directory::encoded() const {
+  Encoder out;
+  for (const auto& [path, found] : found_) {
+    out.put_text(path);
+    out.put_text(found.problem);
+    out.put<uint8_t>(found.group);
+    out.put<uint64_t>(found.attributes.size());
+    for (const auto& [name, value] : found.attributes) {
+      out.put_text(name);
+      out.put<uint8_t>(value.kind);
+      if (value.kind == AttributeValue::integer) out.put<int64_t>(value.whole);
+      if (value.kind == AttributeValue::number) out.put<double>(value.real);
+      if (value.kind == AttributeValue::text) out.put_text(value.words);
+    }
+    if (found.group) continue;
+    out.put_text(found.type);
+    out.put<uint8_t>(found.readable);
+    out.put<uint8_t>(static_cast<uint8_t>(found.dtype));
+    out.put<uint64_t>(found.offset);
+    out.put<uint64_t>(found.band);
+    out.put<uint64_t>(found.extents.size());
+    for (hsize_t extent : found.extents) out.put<uint64_t>(extent);
+  }
+  return out.take();
+}
+
+}  // namespace adj::hdf5

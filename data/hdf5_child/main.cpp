@@ -1,0 +1,189 @@
+// The process in which HDF5's library reads a file for another program: on some damaged files it crashes or
+// hangs, so it runs apart, under limits of time and memory, and reads nothing but the file that it was given.
+// It answers the requests of hdf5_wire.h until its reader closes the other end.
+#include "directory.h"
+#include <adjoint/core/error.h>
+#include <adjoint/data/detail/hdf5_wire.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace adj;
+using namespace adj::hdf5;
+
+constexpr size_t kSlack = size_t{1} << 30;  // address space beside the data
+constexpr rlim_t kSeconds = 1;              // processor time beside the data
+constexpr size_t kBytesPerSecond = size_t{20} << 20;
+constexpr size_t kMaxCache = size_t{1} << 30;  // of decompressed values
+constexpr size_t kMaxRequest = size_t{1} << 20;
+
+void set_limit(int resource, rlim_t value) {
+  rlimit limit{};
+  if (getrlimit(resource, &limit) != 0) return;
+  limit.rlim_cur = std::min(value, limit.rlim_max);
+  setrlimit(resource, &limit);
+}
+
+size_t address_space_in_use() {
+  size_t pages = 0;
+  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%zu", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// So much more to hold and to work on.
+void allow(size_t bytes) {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+  set_limit(RLIMIT_CPU, seconds + 1 + kSeconds + bytes / kBytesPerSecond);
+  if (const size_t now = address_space_in_use(); now > 0) set_limit(RLIMIT_AS, now + bytes + kSlack);
+}
+
+[[noreturn]] void unreadable(const std::string& place) {
+  const std::string reason = fmt::format("unreadable: the HDF5 library says \"{}\"", last_error());
+  throw_data_error(place.empty() ? reason : fmt::format("{}: {}", place, reason));
+}
+
+class Service {
+ public:
+  std::string answer(std::string_view request) {
+    Decoder in(request);
+    switch (in.get<char>()) {
+      case kList: {
+        std::vector<std::string> wanted;
+        while (!in.done()) wanted.push_back(in.get_text());
+        return list(wanted);
+      }
+      case kRead: {
+        const auto index = in.get<uint64_t>(), first = in.get<uint64_t>(), rows = in.get<uint64_t>();
+        return read(index, first, rows);
+      }
+      default:
+        throw_data_error("a request that is not known");
+    }
+  }
+
+ private:
+  std::string list(const std::vector<std::string>& wanted) {
+    struct stat status {};
+    if (fstat(kFile, &status) != 0) throw_data_error("no file to read");
+    allow(static_cast<size_t>(status.st_size));
+    open(status);
+    directory_.emplace(file_.get(), static_cast<size_t>(status.st_size), wanted);
+    return directory_->encoded();
+  }
+
+  void open(const struct stat& status) {
+    const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    H5Pset_file_locking(access.get(), false, true);
+    std::string name = fmt::format("/proc/self/fd/{}", kFile);
+    // HDF5 opens by name alone, which a file in memory, or one that was removed, has no more.
+    if (status.st_nlink == 0) {
+      std::string image(static_cast<size_t>(status.st_size), '\0');
+      allow(3 * image.size());
+      for (size_t at = 0; at < image.size();) {
+        const ssize_t got = pread(kFile, image.data() + at, image.size() - at, static_cast<off_t>(at));
+        if (got <= 0) throw_data_error("cannot be read");
+        at += static_cast<size_t>(got);
+      }
+      H5Pset_fapl_core(access.get(), 1 << 16, false);
+      H5Pset_file_image(access.get(), image.data(), image.size());
+      name = unique_name();
+    }
+    file_ = Handle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+    if (file_) return;
+    const std::string reason = last_error();
+    unsigned long long have = 0, base = 0, want = 0;
+    if (std::sscanf(reason.c_str(), "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu",
+                    &have, &base, &want) == 3)
+      throw_data_error(fmt::format("truncated: {} bytes, expected {}", have, want));
+    unreadable("");
+  }
+
+  std::string read(uint64_t index, uint64_t first, uint64_t rows) {
+    if (!directory_ || index >= directory_->found().size()) throw_data_error("a request out of order");
+    const auto& [path, found] = *std::next(directory_->found().begin(), static_cast<std::ptrdiff_t>(index));
+    const uint64_t all = found.extents.empty() ? 1 : found.extents[0];
+    if (!found.readable || !found.problem.empty() || found.bytes == 0 || first > all || rows > all - first)
+      throw_data_error("a request out of order");
+    const size_t row = found.bytes / all, cache = std::min(kMaxCache, found.band * row);
+    allow(rows * row + 2 * cache);
+    if (path != path_) {
+      const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+      // A chunk decompressed for some of its rows is kept for the others.
+      H5Pset_chunk_cache(access.get(), 521, std::max(cache, size_t{1} << 20), 1.0);
+      dataset_ = Handle(H5Dopen2(file_.get(), path.c_str(), access.get()), H5Dclose);
+      path_ = path;
+    }
+    const Handle type(H5Dget_type(dataset_.get()), H5Tclose), space(H5Dget_space(dataset_.get()), H5Sclose);
+    if (!dataset_ || !type || !space) unreadable(path);
+    std::string values(rows * row, '\0');
+    std::vector<hsize_t> start(found.extents.size(), 0), count = found.extents;
+    Handle memory(H5Screate(H5S_SCALAR), H5Sclose);
+    if (!count.empty()) {
+      start[0] = first;
+      count[0] = rows;
+      memory = Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
+      if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) < 0)
+        unreadable(path);
+    }
+    const hid_t as = found.raw ? type.get() : memory_type(found.dtype);
+    if (H5Dread(dataset_.get(), as, memory.get(), space.get(), H5P_DEFAULT, values.data()) < 0)
+      unreadable(path);
+    return values;
+  }
+
+  Handle file_;
+  std::optional<Directory> directory_;
+  std::string path_;
+  Handle dataset_;
+};
+
+}  // namespace
+
+int main() {
+  // Nothing of the program that started this one: its files, its way with signals, its cores.
+  syscall(SYS_close_range, kFile + 1u, ~0u, 0u);
+  for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  set_limit(RLIMIT_CORE, 0);
+
+  H5open();
+  quiet();
+  H5Lunregister(H5L_TYPE_EXTERNAL);  // a path through a link to another file ends there
+  Service service;
+  std::string request;
+  for (uint64_t length = 0; receive_all(kRequests, &length, sizeof length) && length <= kMaxRequest;) {
+    request.resize(length);
+    if (!receive_all(kRequests, request.data(), length)) break;
+    char verdict = '+';
+    std::string answer;
+    try {
+      answer = service.answer(request);
+    } catch (const std::exception& error) {
+      verdict = '-';
+      answer = error.what();
+    }
+    length = answer.size();
+    if (!send_all(kRequests, &verdict, 1) || !send_all(kRequests, &length, sizeof length) ||
+        !send_all(kRequests, answer.data(), answer.size()))
+      break;
+  }
+  _exit(0);  // what HDF5 would do on its way out is of no use, and may crash
+}

@@ -1,0 +1,264 @@
+#include <adjoint/core/error.h>
+#include <adjoint/data/detail/hdf5_handle.h>
+#include <adjoint/data/detail/hdf5_process.h>
+#include <adjoint/data/detail/hdf5_wire.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern "C" {
+extern const unsigned char adjoint_hdf5_child[];
+extern const unsigned char adjoint_hdf5_child_end[];
+extern char** environ;
+}
+
+namespace adj::hdf5 {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+// The process limits its own processor time; this is for what it cannot see, such as a stopped file system,
+// and must not cut it short on a busy machine.
+constexpr int kPatience = 50;  // times what the work should take
+constexpr size_t kBytesPerSecond = size_t{20} << 20;
+
+/// Away from the standard streams, which may be closed: what stands at 0 to 2 is taken for them.
+Descriptor moved_up(int descriptor) {
+  if (descriptor < 0) return Descriptor();
+  const Descriptor low(descriptor);
+  return Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 10));
+}
+
+/// While it lives, writing beyond the limit on file sizes is an error and not the end of the program.
+class FileSizeSignal {
+ public:
+  FileSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~FileSizeSignal() {
+    const timespec now{};
+    sigtimedwait(&signal_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  FileSizeSignal(const FileSizeSignal&) = delete;
+  FileSizeSignal& operator=(const FileSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_, before_;
+};
+
+const Descriptor& program() {
+  static const Descriptor file = file_in_memory(
+      "adjoint-hdf5", adjoint_hdf5_child, static_cast<size_t>(adjoint_hdf5_child_end - adjoint_hdf5_child));
+  return file;
+}
+
+/// This process's environment, with the folder of its own HDF5 library first among those searched.
+std::vector<std::string> environment() {
+  constexpr std::string_view kSearched = "LD_LIBRARY_PATH=";
+  std::string searched(kSearched);
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<const void*>(&H5open), &library) != 0 && library.dli_fname != nullptr)
+    searched += std::filesystem::path(library.dli_fname).parent_path().string();
+  std::vector<std::string> all;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (text.starts_with(kSearched)) {
+      searched.append(":").append(text.substr(kSearched.size()));
+    } else {
+      all.emplace_back(text);
+    }
+  }
+  if (searched.size() > kSearched.size()) all.push_back(searched);
+  return all;
+}
+
+/// What runs between vfork and exec: system calls alone, for the memory is the parent's.
+[[noreturn]] void become(int executable, int socket, int file, char* const* arguments, char* const* variables,
+                         volatile int* failure) {
+  if (dup2(socket, kRequests) >= 0 && dup2(file, kFile) >= 0) {
+    const int null = open("/dev/null", O_WRONLY);
+    if (null >= 0) {
+      dup2(null, STDOUT_FILENO);
+      dup2(null, STDERR_FILENO);
+    }
+    fexecve(executable, arguments, variables);
+  }
+  *failure = errno;
+  _exit(127);
+}
+
+pid_t start(int executable, int socket, int file) {
+  char name[] = "adjoint-hdf5";
+  char* const arguments[] = {name, nullptr};
+  std::vector<std::string> texts = environment();
+  std::vector<char*> variables;
+  for (std::string& text : texts) variables.push_back(text.data());
+  variables.push_back(nullptr);
+  // No handler of this program may run in a process that shares its memory.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  volatile int failure = 0;
+  const pid_t child = vfork();
+  if (child == 0) become(executable, socket, file, arguments, variables.data(), &failure);
+  const int no_process = child < 0 ? errno : 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (no_process != 0)
+    data_fail("cannot be read: no process for the HDF5 library ({}; ulimit -u limits their number)",
+              std::strerror(no_process));
+  if (failure != 0) {
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    data_fail("cannot be read: the process for the HDF5 library does not start ({})", std::strerror(failure));
+  }
+  return child;
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (value_ >= 0) close(value_);
+}
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(value_, other.value_);
+  return *this;
+}
+
+Descriptor file_in_memory(const char* name, const void* bytes, size_t count) {
+  constexpr unsigned kMayRun = 0x10;  // MFD_EXEC: said or implied, where the kernel asks which
+  int made = memfd_create(name, MFD_CLOEXEC | kMayRun);
+  if (made < 0 && errno == EINVAL) made = memfd_create(name, MFD_CLOEXEC);
+  Descriptor file = moved_up(made);
+  if (file.get() < 0) data_fail("cannot be read: no file in memory ({})", std::strerror(errno));
+  const FileSizeSignal blocked;
+  const char* from = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t wrote = write(file.get(), from, count);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0)
+      data_fail("cannot be read: no file in memory ({}{})", std::strerror(errno),
+                errno == EFBIG ? "; ulimit -f limits files to less than it takes" : "");
+    from += wrote;
+    count -= static_cast<size_t>(wrote);
+  }
+  return file;
+}
+
+Process::Process(const Descriptor& file, size_t bytes) : file_bytes_(bytes) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    data_fail("cannot be read: no connection to a process ({})", std::strerror(errno));
+  socket_ = moved_up(ends[0]);
+  const Descriptor theirs = moved_up(ends[1]), given(fcntl(file.get(), F_DUPFD_CLOEXEC, 10));
+  if (socket_.get() < 0 || theirs.get() < 0 || given.get() < 0)
+    data_fail("cannot be read: no connection to a process ({})", std::strerror(errno));
+  child_ = start(program().get(), theirs.get(), given.get());
+}
+
+Process::~Process() {
+  socket_ = Descriptor();  // it ends when the other side of its own is closed
+  if (child_ < 0) return;
+  kill(child_, SIGKILL);
+  while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+std::string Process::list(const std::vector<std::string>& wanted) {
+  Encoder request;
+  request.put<char>(kList);
+  for (const std::string& name : wanted) request.put_text(name);
+  ask(request.take());
+  std::string directory(length(file_bytes_), '\0');
+  get(directory.data(), directory.size(), file_bytes_);
+  return directory;
+}
+
+void Process::read(size_t index, size_t first, size_t rows, void* to, size_t bytes) {
+  Encoder request;
+  request.put<char>(kRead);
+  for (size_t value : {index, first, rows}) request.put<uint64_t>(value);
+  ask(request.take());
+  if (length(bytes + file_bytes_) != bytes) ended(false);
+  get(to, bytes, bytes);
+}
+
+void Process::ask(std::string_view request) {
+  const uint64_t size = request.size();
+  if (!send_all(socket_.get(), &size, sizeof size) ||
+      !send_all(socket_.get(), request.data(), request.size()))
+    ended(false);
+}
+
+size_t Process::length(size_t bytes) {
+  char verdict = 0;
+  uint64_t size = 0;
+  get(&verdict, 1, bytes);
+  get(&size, sizeof size, bytes);
+  if (verdict == '+') return size;
+  if (verdict != '-' || size > (size_t{1} << 20)) ended(false);
+  std::string message(size, '\0');
+  get(message.data(), size, bytes);
+  throw_data_error(message);
+}
+
+void Process::get(void* to, size_t count, size_t bytes) {
+  char* at = static_cast<char*>(to);
+  while (count > 0) {
+    wait_for_answer(bytes);
+    const ssize_t got = recv(socket_.get(), at, count, MSG_DONTWAIT);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got <= 0) ended(false);
+    at += got;
+    count -= static_cast<size_t>(got);
+  }
+}
+
+void Process::wait_for_answer(size_t bytes) {
+  const auto deadline = steady_clock::now() +
+                        std::chrono::seconds(kPatience * (2 + static_cast<int64_t>(bytes / kBytesPerSecond)));
+  while (true) {
+    pollfd wait{socket_.get(), POLLIN, 0};
+    const int ready = poll(&wait, 1, 1000);
+    if (ready > 0) return;
+    if (ready < 0 && errno != EINTR) ended(false);
+    if (steady_clock::now() > deadline) ended(true);
+  }
+}
+
+void Process::ended(bool too_long) {
+  if (child_ < 0) throw_data_error("damaged: the HDF5 library crashed on it");
+  if (too_long) kill(child_, SIGKILL);
+  socket_ = Descriptor();
+  // Where the program ignores SIGCHLD there is no status to be had.
+  int status = 0;
+  pid_t waited = 0;
+  do waited = waitpid(child_, &status, 0);
+  while (waited < 0 && errno == EINTR);
+  const bool known = waited == child_;
+  child_ = -1;
+  if (known && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    throw_data_error(
+        "cannot be read: the process for the HDF5 library does not start (its shared libraries?)");
+  too_long = too_long || (known && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU);
+  throw_data_error(too_long ? "damaged: the HDF5 library came to no end on it"
+                            : "damaged: the HDF5 library crashed on it");
+}
+
+}  // namespace adj::hdf5
