@@ -1,19 +1,23 @@
-// Changes valid files in many ways and loads them: each must load, or be refused with a DataError of one
-// line. Some of them crash or hang HDF5's library, which is why the reader runs it in a child; these are
-// counted.
-//   hdf5_fuzz [RUNS [SEED]]
+// Changes valid datasets and checkpoints in many ways, in their bytes and in what they hold, and loads them:
+// each must load, or be refused with a DataError of one line that leaves the training that would have gone on
+// as it was. Some of them crash or hang HDF5's library, which is why it runs in a process of its own; these
+// are counted.
+//   hdf5_fuzz [RUNS | SECONDSs [SEED]]     hdf5_fuzz 4000, hdf5_fuzz 120s 7
 
 #include "../data/schema.h"
-#include <adjoint/core/random.h>
+#include "content_mutator.h"
 #include <adjoint/data/citation_generator.h>
+#include <adjoint/nn/linear.h>
+#include <adjoint/ops.h>
+#include <adjoint/optim/adam.h>
+#include <adjoint/optim/training_state.h>
 
-#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <functional>
 #include <sstream>
 
 #include <unistd.h>
@@ -21,151 +25,81 @@
 namespace {
 
 using namespace adj;
-using Bytes = std::string;
+using namespace adj::fuzz;
+namespace fs = std::filesystem;
 
 constexpr double kLongestSeconds =
     120.0;  // a hang ends after seconds of processor time; the machine may be busy
 
-class Random {
- public:
-  explicit Random(uint64_t seed) : seed_(seed) {}
-  size_t below(size_t n) { return n == 0 ? 0 : static_cast<size_t>(next() % n); }
-  uint64_t next() {
-    const PhiloxBlock block = philox(seed_, 0, count_++);
-    return static_cast<uint64_t>(block.word[0]) << 32 | block.word[1];
-  }
-
- private:
-  uint64_t seed_, count_ = 0;
-};
-
-Bytes read(const std::filesystem::path& path) {
+Bytes read(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
 }
 
-void write(const std::filesystem::path& path, const Bytes& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
+void write(const fs::path& path, const Bytes& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+[[noreturn]] void give_up(const std::string& what) {
+  fmt::print(stderr, "{}\n", what);
+  std::exit(1);
 }
 
-/// Where HDF5's own structures begin: most bytes of a file are values, where a change tells little.
-std::vector<size_t> structures(const Bytes& file) {
-  std::vector<size_t> places{0};
-  for (const char* mark : {"OHDR", "OCHK", "TREE", "SNOD", "HEAP", "GCOL", "FRHP", "FHDB", "FHIB", "FSHD",
-                           "FSSE", "BTHD", "BTLF", "BTIN", "FAHD", "FADB", "EAHD", "EAIB", "EADB", "EASB"})
-    for (size_t at = file.find(mark); at != Bytes::npos; at = file.find(mark, at + 1)) places.push_back(at);
-  // Old object headers have no mark: version 1, a zero, a small number of messages, one reference.
-  for (size_t at = 0; at + 16 < file.size(); at += 8)
-    if (std::memcmp(&file[at], "\x01\x00", 2) == 0 && file[at + 3] == 0 &&
-        std::memcmp(&file[at + 4], "\x01\x00\x00\x00", 4) == 0)
-      places.push_back(at);
-  return places;
-}
+struct Net : nn::Module {
+  nn::Child<nn::Linear> first{this, "first", 5, 3}, second{this, "second", 3, 2};
+};
 
-uint64_t interesting(Random& random, size_t size) {
-  const uint64_t values[] = {0,
-                             1,
-                             2,
-                             7,
-                             8,
-                             0x7f,
-                             0x80,
-                             0xff,
-                             0xffff,
-                             0x7fffffff,
-                             0x80000000,
-                             0xffffffff,
-                             ~uint64_t{0},
-                             ~uint64_t{0} - 1,
-                             uint64_t{1} << 63,
-                             size,
-                             size - 1,
-                             size + 1,
-                             random.below(size),
-                             random.next()};
-  return values[random.below(std::size(values))];
-}
-
-class Mutator {
+/// A training that a checkpoint is of.
+class Training {
  public:
-  Mutator(Bytes file, Random& random) : file_(std::move(file)), places_(structures(file_)), random_(random) {}
-
-  Bytes mutate() {
-    Bytes bytes = file_;
-    for (size_t left = 1 + random_.below(4); left > 0 && bytes.size() > 64; --left) change(bytes);
-    return bytes;
+  Training() : adam_(model_.parameters()), stopping_(model_, 3), metrics_("metrics.csv", {"epoch", "loss"}) {
+    state_.emplace("fuzz", model_, adam_);
+    state_->add(stopping_).add(metrics_).require("options", "none");
+    for (int64_t epoch = 0; epoch < 4; ++epoch) {
+      for (const Var& parameter : model_.parameters()) sum(parameter * parameter).backward();
+      adam_.step();
+      stopping_.observe(epoch, epoch == 2 ? 0.9 : 0.5);
+      metrics_.add({static_cast<double>(epoch), 0.5});
+    }
+  }
+  void save(const fs::path& path) const { state_->save(path.string(), 4); }
+  void resume(const std::string& path) {
+    const std::vector<float> before = numbers();
+    try {
+      (void)state_->resume(path);
+    } catch (...) {
+      if (std::memcmp(numbers().data(), before.data(), before.size() * sizeof(float)) != 0)
+        give_up("a checkpoint that was refused has changed the model");
+      throw;
+    }
+    for (float number : numbers())
+      if (!std::isfinite(number)) give_up("a checkpoint with numbers that are not finite was taken");
   }
 
  private:
-  size_t place(const Bytes& bytes) {
-    const size_t at = random_.below(8) == 0 ? random_.below(bytes.size())
-                                            : places_[random_.below(places_.size())] + random_.below(96);
-    return std::min(at, bytes.size() - 1);
+  std::vector<float> numbers() const {
+    std::vector<float> all;
+    for (const Var& parameter : model_.parameters())
+      for (float number : parameter.value().to_vector<float>()) all.push_back(number);
+    return all;
   }
 
-  void change(Bytes& bytes) {
-    const size_t at = place(bytes), room = bytes.size() - at;
-    switch (random_.below(9)) {
-      case 0:
-        bytes[at] ^= static_cast<char>(1u << random_.below(8));
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(random_.next());
-        break;
-      case 2:
-        bytes[at] = static_cast<char>(bytes[at] + (random_.below(2) == 0 ? 1 : -1));
-        break;
-      case 3:
-      case 4: {
-        const uint64_t value = interesting(random_, bytes.size());
-        const size_t width = std::min(room, size_t{1} << random_.below(4));
-        std::memcpy(&bytes[at], &value, width);
-        break;
-      }
-      case 5: {
-        const size_t from = place(bytes), length = std::min({random_.below(64), room, bytes.size() - from});
-        std::memmove(&bytes[at], &bytes[from], length);
-        break;
-      }
-      case 6:
-        std::memset(&bytes[at], random_.below(2) == 0 ? 0 : 0xff, std::min(room, random_.below(64)));
-        break;
-      case 7:
-        if (random_.below(4) == 0) bytes.resize(at);
-        break;
-      default: {
-        const size_t other = place(bytes),
-                     length = std::min({1 + random_.below(32), room, bytes.size() - other});
-        std::swap_ranges(bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                         bytes.begin() + static_cast<std::ptrdiff_t>(at + length),
-                         bytes.begin() + static_cast<std::ptrdiff_t>(other));
-      }
-    }
-  }
-
-  Bytes file_;
-  std::vector<size_t> places_;
-  Random& random_;
+  nn::Model<Net> model_;
+  optim::Adam adam_;
+  optim::EarlyStopping stopping_;
+  optim::MetricsFile metrics_;
+  std::optional<optim::TrainingState> state_;
 };
 
 /// What became of a file: "loaded", or the kind of error. Anything but a DataError of one line ends the
 /// program.
-std::string load(const Bytes& bytes, const std::string& path) {
+std::string outcome(const std::function<void()>& load) {
   try {
-    if (path.empty()) {
-      (void)load_dataset(std::as_bytes(std::span(bytes.data(), bytes.size())), "image");
-    } else {
-      write(path, bytes);
-      (void)load_dataset(path);
-    }
+    load();
     return "loaded";
   } catch (const DataError& error) {
     const std::string message = error.what();
-    if (message.find('\n') != std::string::npos || message.size() > 2000) {
-      fmt::print(stderr, "not one line: {}\n", message);
-      std::exit(1);
-    }
+    const bool control = std::any_of(message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+    if (control || message.size() > 2000) give_up("not one line of text: " + message);
     if (message.find("the HDF5 library crashed") != std::string::npos) return "HDF5 crashed";
     if (message.find("the HDF5 library came to no end") != std::string::npos) return "HDF5 hung";
     if (message.find("the HDF5 library says") != std::string::npos) return "refused by HDF5";
@@ -173,57 +107,96 @@ std::string load(const Bytes& bytes, const std::string& path) {
   }
 }
 
-std::vector<Bytes> corpus(const std::filesystem::path& scratch) {
-  std::vector<Bytes> files;
+/// A valid file, and how files like it are loaded.
+struct Seed {
+  Bytes bytes;
+  Content content;
+  bool checkpoint = false;
+};
+
+std::vector<Seed> seeds(const fs::path& scratch) {
+  std::vector<Seed> all;
+  const fs::path file = scratch / "seed.h5";
+  const auto take = [&](bool checkpoint) {
+    all.push_back({read(file), Content::of(H5Reader::open(file.string())), checkpoint});
+  };
   for (bool sparse : {false, true}) {
-    test::small_file(sparse).write(scratch / "seed.h5");
-    files.push_back(read(scratch / "seed.h5"));
+    test::small_file(sparse).write(file);
+    take(false);
   }
+  Training().save(file);
+  take(true);
   CitationOptions options;
   options.nodes = 200;
   options.features = 60;
   options.train_per_class = 5;
   options.val = options.test = 40;
-  save_dataset(make_citation_dataset(options), scratch / "seed.h5", 6);
-  files.push_back(read(scratch / "seed.h5"));
-  for (const auto& entry : std::filesystem::directory_iterator(ADJOINT_FUZZ_CORPUS))
-    files.push_back(read(entry.path()));
-  return files;
+  save_dataset(make_citation_dataset(options), file, 6);
+  take(false);
+  Training().save(file);
+  take(true);
+  for (const auto& entry : fs::directory_iterator(ADJOINT_FUZZ_CORPUS)) {
+    all.push_back({read(entry.path()), {}, false});  // whose bytes alone are changed: they hold a cycle
+  }
+  return all;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const long runs = argc > 1 ? std::atol(argv[1]) : 4000;
+  const std::string length = argc > 1 ? argv[1] : "4000";
+  const bool timed = length.ends_with('s');
+  const double limit = std::atof(length.c_str());
   const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
-  std::string pattern = (std::filesystem::temp_directory_path() / "adjoint-fuzz-XXXXXX").string();
+  std::string pattern = (fs::temp_directory_path() / "adjoint-fuzz-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) return 1;
-  const std::filesystem::path scratch = pattern;
+  const fs::path scratch = pattern, path = scratch / "case.h5";
 
+  using Clock = std::chrono::steady_clock;
+  const auto seconds_since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  const auto begin = Clock::now();
   Random random(seed);
-  std::vector<Mutator> mutators;
-  for (const Bytes& file : corpus(scratch)) {
-    write(scratch / "case.h5", file);
-    fmt::print("seed of {} bytes: {}\n", file.size(), load(file, ""));
-    mutators.emplace_back(file, random);
-  }
-  std::map<std::string, long> outcomes;
+  const std::vector<Seed> all = seeds(scratch);
+  Training training;
+  std::map<std::string, std::map<std::string, long>> outcomes;
   double longest = 0.0;
-  for (long run = 0; run < runs; ++run) {
-    const Bytes bytes = mutators[static_cast<size_t>(run) % mutators.size()].mutate();
-    // Left behind if this program should crash. Every tenth is read from there, the rest from memory.
-    write(scratch / "case.h5", bytes);
-    const auto start = std::chrono::steady_clock::now();
-    ++outcomes[load(bytes, run % 10 == 0 ? (scratch / "case.h5").string() : "")];
-    longest =
-        std::max(longest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    if (longest > kLongestSeconds) {
-      fmt::print(stderr, "run {}: took {:.0f} s, see {}\n", run, longest, (scratch / "case.h5").string());
-      return 1;
+  long runs = 0;
+  for (; timed ? seconds_since(begin) < limit : static_cast<double>(runs) < limit; ++runs) {
+    const Seed& from = all[static_cast<size_t>(runs) % all.size()];
+    const bool by_content = !from.content.datasets.empty() && random.below(2) == 0;
+    // Left behind if this program should crash.
+    if (by_content) {
+      Content content = from.content;
+      content.mutate(random);
+      try {
+        content.write(path.string());
+      } catch (const Error&) {
+        continue;  // what the writer does not write, such as an attribute of a dataset that is gone
+      }
+    } else {
+      write(path, Mutator(from.bytes, random).mutate());
     }
+    const bool from_memory = !from.checkpoint && random.below(2) == 0;
+    const Bytes image = from_memory ? read(path) : Bytes();
+    const auto start = Clock::now();
+    const std::string became = outcome([&] {
+      if (from.checkpoint) {
+        training.resume(path.string());
+      } else if (from_memory) {
+        (void)load_dataset(std::as_bytes(std::span(image.data(), image.size())), "image");
+      } else {
+        (void)load_dataset(path.string());
+      }
+    });
+    ++outcomes[fmt::format("{}, {}", from.checkpoint ? "checkpoint" : "dataset", by_content ? "contents" : "bytes")][became];
+    longest = std::max(longest, seconds_since(start));
+    if (longest > kLongestSeconds) give_up(fmt::format("run {}: took {:.0f} s, see {}", runs, longest, path.string()));
   }
-  for (const auto& [outcome, count] : outcomes) fmt::print("{:6}  {}\n", count, outcome);
-  fmt::print("{} files, the longest took {:.2f} s\n", runs, longest);
-  std::filesystem::remove_all(scratch);
+  for (const auto& [kind, counts] : outcomes)
+    for (const auto& [what, count] : counts) fmt::print("{:22} {:8}  {}\n", kind, count, what);
+  fmt::print("{} files in {:.0f} s, the longest took {:.2f} s\n", runs, seconds_since(begin), longest);
+  fs::remove_all(scratch);
   return 0;
 }

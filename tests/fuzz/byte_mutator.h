@@ -1,0 +1,129 @@
+#pragma once
+
+#include <adjoint/core/random.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace adj::fuzz {
+
+using Bytes = std::string;
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : seed_(seed) {}
+  size_t below(size_t n) { return n == 0 ? 0 : static_cast<size_t>(next() % n); }
+  uint64_t next() {
+    const PhiloxBlock block = philox(seed_, 0, count_++);
+    return static_cast<uint64_t>(block.word[0]) << 32 | block.word[1];
+  }
+
+ private:
+  uint64_t seed_, count_ = 0;
+};
+
+/// Where HDF5's own structures begin: most bytes of a file are values, where a change tells little.
+std::vector<size_t> structures(const Bytes& file) {
+  std::vector<size_t> places{0};
+  for (const char* mark : {"OHDR", "OCHK", "TREE", "SNOD", "HEAP", "GCOL", "FRHP", "FHDB", "FHIB", "FSHD",
+                           "FSSE", "BTHD", "BTLF", "BTIN", "FAHD", "FADB", "EAHD", "EAIB", "EADB", "EASB"})
+    for (size_t at = file.find(mark); at != Bytes::npos; at = file.find(mark, at + 1)) places.push_back(at);
+  // Old object headers have no mark: version 1, a zero, a small number of messages, one reference.
+  for (size_t at = 0; at + 16 < file.size(); at += 8)
+    if (std::memcmp(&file[at], "\x01\x00", 2) == 0 && file[at + 3] == 0 &&
+        std::memcmp(&file[at + 4], "\x01\x00\x00\x00", 4) == 0)
+      places.push_back(at);
+  return places;
+}
+
+uint64_t interesting(Random& random, size_t size) {
+  const uint64_t values[] = {0,
+                             1,
+                             2,
+                             7,
+                             8,
+                             0x7f,
+                             0x80,
+                             0xff,
+                             0xffff,
+                             0x7fffffff,
+                             0x80000000,
+                             0xffffffff,
+                             ~uint64_t{0},
+                             ~uint64_t{0} - 1,
+                             uint64_t{1} << 63,
+                             size,
+                             size - 1,
+                             size + 1,
+                             random.below(size),
+                             random.next()};
+  return values[random.below(std::size(values))];
+}
+
+class Mutator {
+ public:
+  Mutator(Bytes file, Random& random) : file_(std::move(file)), places_(structures(file_)), random_(random) {}
+
+  Bytes mutate() {
+    Bytes bytes = file_;
+    for (size_t left = 1 + random_.below(4); left > 0 && bytes.size() > 64; --left) change(bytes);
+    return bytes;
+  }
+
+ private:
+  size_t place(const Bytes& bytes) {
+    const size_t at = random_.below(8) == 0 ? random_.below(bytes.size())
+                                            : places_[random_.below(places_.size())] + random_.below(96);
+    return std::min(at, bytes.size() - 1);
+  }
+
+  void change(Bytes& bytes) {
+    const size_t at = place(bytes), room = bytes.size() - at;
+    switch (random_.below(9)) {
+      case 0:
+        bytes[at] ^= static_cast<char>(1u << random_.below(8));
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(random_.next());
+        break;
+      case 2:
+        bytes[at] = static_cast<char>(bytes[at] + (random_.below(2) == 0 ? 1 : -1));
+        break;
+      case 3:
+      case 4: {
+        const uint64_t value = interesting(random_, bytes.size());
+        const size_t width = std::min(room, size_t{1} << random_.below(4));
+        std::memcpy(&bytes[at], &value, width);
+        break;
+      }
+      case 5: {
+        const size_t from = place(bytes), length = std::min({random_.below(64), room, bytes.size() - from});
+        std::memmove(&bytes[at], &bytes[from], length);
+        break;
+      }
+      case 6:
+        std::memset(&bytes[at], random_.below(2) == 0 ? 0 : 0xff, std::min(room, random_.below(64)));
+        break;
+      case 7:
+        if (random_.below(4) == 0) bytes.resize(at);
+        break;
+      default: {
+        const size_t other = place(bytes),
+                     length = std::min({1 + random_.below(32), room, bytes.size() - other});
+        std::swap_ranges(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                         bytes.begin() + static_cast<std::ptrdiff_t>(at + length),
+                         bytes.begin() + static_cast<std::ptrdiff_t>(other));
+      }
+    }
+  }
+
+  Bytes file_;
+  std::vector<size_t> places_;
+  Random& random_;
+};
+
+}  // namespace adj::fuzz
