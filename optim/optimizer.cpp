@@ -132,6 +132,9 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& state) {
   for (size_t g = 0; g < groups_.size(); ++g) {
     rates.push_back(state.at(fmt::format("{}.lr", g)).item());
     check_rate("optimizer state", rates.back());
+    const std::string steps = fmt::format("{}.steps", g);
+    const auto done = static_cast<int64_t>(state.at(steps).item());
+    ADJ_CHECK(done >= 0, "optimizer state: {} is {}, expected 0 or more", steps, done);
   }
   for (auto& [name, tensor] : own)
     if (name != "rate_factor" && !name.ends_with(".lr")) tensor.copy_(state.at(name));

@@ -1,6 +1,8 @@
 #include <adjoint/data/fingerprint.h>
+#include <adjoint/optim/finite.h>
 #include <adjoint/optim/training_state.h>
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
 
@@ -17,11 +19,29 @@ void put(Checkpoint& checkpoint, const std::string& prefix,
   for (const auto& [name, tensor] : state) checkpoint.tensors[prefix + name] = tensor;
 }
 
+using Named = std::vector<std::pair<std::string, Tensor>>;
+
+Named with_prefixes(const Checkpoint& checkpoint, const std::vector<std::string>& prefixes) {
+  Named found;
+  for (const std::string& prefix : prefixes)
+    for (const auto& [name, tensor] : checkpoint.with_prefix(prefix))
+      found.emplace_back(prefix + name, tensor);
+  return found;
+}
+
+/// A fact that is a finite number.
+double finite(const Checkpoint& checkpoint, const std::string& fact) {
+  const double value = checkpoint.number(fact);
+  if (!std::isfinite(value))
+    data_fail("{}: facts@{}: {}, expected a finite number", checkpoint.path, fact, value);
+  return value;
+}
+
 }  // namespace
 
 TrainingState::TrainingState(std::string program, nn::Module& model, Optimizer& optimizer)
     : program_(std::move(program)), model_(model) {
-  add([&model, at = take("model")](Checkpoint& to) { put(to, at, model.state()); },
+  add([&model, at = take_finite("model")](Checkpoint& to) { put(to, at, model.state()); },
       [&model](const Checkpoint& from) { model.load_state(from.with_prefix("model.")); });
   add("optimizer", optimizer);
   add("generator", default_generator());
@@ -40,8 +60,13 @@ std::string TrainingState::take(const std::string& name) {
   return name + ".";
 }
 
+std::string TrainingState::take_finite(const std::string& name) {
+  finite_.push_back(take(name));
+  return finite_.back();
+}
+
 TrainingState& TrainingState::add(const std::string& name, Optimizer& optimizer) {
-  const std::string prefix = take(name);
+  const std::string prefix = take_finite(name);
   return add(
       [&optimizer, prefix](Checkpoint& to) { put(to, prefix, optimizer.state()); },
       [&optimizer, prefix](const Checkpoint& from) { optimizer.load_state(from.with_prefix(prefix)); });
@@ -73,15 +98,18 @@ TrainingState& TrainingState::add(const std::string& name, Plateau& plateau) {
         to.set(prefix + "cooldown", state.cooldown);
       },
       [&plateau, prefix](const Checkpoint& from) {
-        plateau.set_state({from.integer(prefix + "any", 0, 1) != 0, from.number(prefix + "best"),
-                           from.number(prefix + "factor"), from.integer(prefix + "bad", 0, kMost),
+        const double factor = finite(from, prefix + "factor");
+        if (factor < 0.0 || factor > 1.0)
+          data_fail("{}: facts@{}factor: {}, expected 0 to 1", from.path, prefix, factor);
+        plateau.set_state({from.integer(prefix + "any", 0, 1) != 0, finite(from, prefix + "best"), factor,
+                           from.integer(prefix + "bad", 0, kMost),
                            from.integer(prefix + "cooldown", 0, kMost)});
       });
 }
 
 TrainingState& TrainingState::add(EarlyStopping& stopping) {
   return add(
-      [&stopping, at = take("best")](Checkpoint& to) {
+      [&stopping, at = take_finite("best")](Checkpoint& to) {
         to.set("best_epoch", stopping.best_epoch());
         to.set("best_metric", stopping.best_metric());
         for (const auto& [name, tensor] : stopping.best_state()) to.tensors[at + name] = tensor;
@@ -125,6 +153,10 @@ void TrainingState::save(const std::string& path, int64_t epoch) const {
   for (const Part& part : parts_) part.save(checkpoint);
   for (const auto& [fact, value] : required_)
     ADJ_CHECK(checkpoint.facts.emplace(fact, value).second, "training state: two facts are named '{}'", fact);
+  if (const std::string name = first_not_finite(with_prefixes(checkpoint, finite_)); !name.empty()) {
+    require_finite(model_, fmt::format("epoch {}: {} is not written", epoch, path));
+    fail("epoch {}: {} is not written: {} is not finite", epoch, path, name);
+  }
   save_checkpoint(checkpoint, path);
 }
 
@@ -137,6 +169,8 @@ int64_t TrainingState::resume(const std::string& path) {
       data_fail("{}: facts@{}: '{}', but this training has '{}'", path, fact, found->second, value);
   }
   const int64_t epoch = checkpoint.integer("epoch", 0, kMost);
+  if (const std::string name = first_not_finite(with_prefixes(checkpoint, finite_)); !name.empty())
+    data_fail("{}: tensors/{}: not finite", path, name);
 
   Checkpoint before;  // each part checks itself alone, so a later one may still refuse
   before.set("epoch", kMost);

@@ -46,10 +46,11 @@ class TrainingState {
   /// A checkpoint of other data is refused: another name, other counts or contents (see fingerprint()).
   TrainingState& require(const Dataset& data);
 
-  /// Replaces `path` in one step. `epoch`: how many are done.
+  /// Replaces `path` in one step. `epoch`: how many are done. Throws, and leaves the file as it is, where a
+  /// tensor of the model, of its best weights or of an optimizer is not finite: nothing could go on from it.
   void save(const std::string& path, int64_t epoch) const;
   /// Takes everything back; returns the epoch. Throws DataError, naming the file and the first thing in it
-  /// that is of another program, data or model; then nothing was changed.
+  /// that is of another program, data or model, or not finite; then nothing was changed.
   int64_t resume(const std::string& path);
   /// Likewise, or 0 where there is no such file.
   int64_t resume_if_exists(const std::string& path);
@@ -62,10 +63,13 @@ class TrainingState {
 
   /// `name` as the beginning of what a part is called in the checkpoint.
   std::string take(const std::string& name);
+  /// Likewise, of tensors that a training can only go on from where all of them are finite.
+  std::string take_finite(const std::string& name);
 
   std::string program_;
   nn::Module& model_;
   std::set<std::string> taken_;
+  std::vector<std::string> finite_;  // prefixes of the tensors whose elements must all be finite
   std::vector<Part> parts_;
   std::vector<std::pair<std::string, std::string>> required_;
 };

@@ -1,5 +1,7 @@
 #include "trainer.h"
 
+#include <adjoint/optim/finite.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -72,6 +74,96 @@ double test_auc(const Dataset& data, const Tensor& logits) {
 
 constexpr int64_t kRecordWidth = 5;
 
+/// Row `row` of a table in a checkpoint, whose numbers are asked for with what they must be.
+class TableRow {
+ public:
+  TableRow(const optim::Checkpoint& checkpoint, const char* table, const std::vector<double>& values,
+           int64_t row)
+      : checkpoint_(checkpoint), table_(table), values_(values.data() + row * kRecordWidth), row_(row) {}
+
+  int64_t whole(int column, const char* name, int64_t low, int64_t high) const {
+    const double value = number(column, name, static_cast<double>(low), static_cast<double>(high));
+    if (value != std::floor(value)) refuse(name, value, "a whole number");
+    return static_cast<int64_t>(value);
+  }
+  double number(int column, const char* name, double low, double high) const {
+    const double value = values_[column];
+    if (!(value >= low && value <= high)) refuse(name, value, fmt::format("{} to {}", low, high));
+    return value;
+  }
+  double finite(int column, const char* name) const {
+    if (!std::isfinite(values_[column])) refuse(name, values_[column], "a finite number");
+    return values_[column];
+  }
+  /// A share, or NaN where there is none.
+  double share_or_none(int column, const char* name) const {
+    return std::isnan(values_[column]) ? values_[column] : number(column, name, 0.0, 1.0);
+  }
+  [[noreturn]] void refuse(const char* name, double value, const std::string& expected) const {
+    data_fail("{}: tensors/{}: row {}: {} is {}, expected {}", checkpoint_.path, table_, row_, name, value,
+              expected);
+  }
+
+ private:
+  const optim::Checkpoint& checkpoint_;
+  const char* table_;
+  const double* values_;
+  int64_t row_;
+};
+
+/// The epochs that were evaluated, run after run, up to where run `run` stands.
+std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, int64_t run, int64_t epochs) {
+  const std::vector<double> values = checkpoint.table("history", kRecordWidth);
+  const int64_t now = checkpoint.integer("epoch");
+  std::vector<EpochRecord> history;
+  for (int64_t i = 0; i < std::ssize(values) / kRecordWidth; ++i) {
+    const TableRow row(checkpoint, "history", values, i);
+    const int64_t before = history.empty() ? -1 : history.back().run;
+    EpochRecord r{};
+    r.run = row.whole(0, "the run", 0, run);
+    if (r.run != before && r.run != before + 1)
+      row.refuse("the run", static_cast<double>(r.run), fmt::format("{} or the one after it", before));
+    r.epoch = row.whole(1, "the epoch", 1, r.run == run ? now : epochs);
+    if (r.run == before && r.epoch <= history.back().epoch)
+      row.refuse("the epoch", static_cast<double>(r.epoch),
+                 fmt::format("one after {}", history.back().epoch));
+    r.train_loss = row.finite(2, "the training loss");
+    r.val_loss = row.finite(3, "the validation loss");
+    r.val_acc = row.number(4, "the validation accuracy", 0.0, 1.0);
+    history.push_back(r);
+  }
+  if (const int64_t last = history.empty() ? -1 : history.back().run; last < run - 1)
+    data_fail("{}: tensors/history: no row of run {}", checkpoint.path, last + 1);
+  return history;
+}
+
+/// Null where the epoch was not evaluated.
+const EpochRecord* row_of(const std::vector<EpochRecord>& history, int64_t run, int64_t epoch) {
+  const auto found = std::find_if(history.begin(), history.end(),
+                                  [=](const auto& r) { return r.run == run && r.epoch == epoch; });
+  return found == history.end() ? nullptr : &*found;
+}
+
+/// One row for each of the `runs` that are over.
+std::vector<RunResult> read_results(const optim::Checkpoint& checkpoint, int64_t runs, int64_t epochs,
+                                    const std::vector<EpochRecord>& history) {
+  const std::vector<double> values = checkpoint.table("results", kRecordWidth);
+  const int64_t rows = std::ssize(values) / kRecordWidth;
+  if (rows != runs) data_fail("{}: tensors/results: {} rows, expected {}", checkpoint.path, rows, runs);
+  std::vector<RunResult> results;
+  for (int64_t i = 0; i < rows; ++i) {
+    const TableRow row(checkpoint, "results", values, i);
+    const RunResult r{row.finite(0, "the training loss"), row.number(1, "the validation accuracy", 0.0, 1.0),
+                      row.number(2, "the test accuracy", 0.0, 1.0),
+                      row.share_or_none(3, "the area under the curve"),
+                      row.whole(4, "the best epoch", 1, epochs)};
+    if (row_of(history, i, r.best_epoch) == nullptr)
+      row.refuse("the best epoch", static_cast<double>(r.best_epoch), "one that tensors/history has");
+    results.push_back(r);
+  }
+  return results;
+}
+
 }  // namespace
 
 Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset& data)
@@ -86,7 +178,7 @@ void Trainer::start_run() {
   best_.reset();
   training_ = program_.make(data_, settings_);
   best_ = std::make_unique<optim::EarlyStopping>(*training_.module, settings_.patience);
-  epoch_ = 0;
+  epoch_ = looked_at_ = 0;
   stopped_ = false;
   describe_state();
 }
@@ -144,15 +236,29 @@ void Trainer::train_epochs(Progress& progress) {
   }
 }
 
+std::string Trainer::since_last_look() const {
+  return epoch_ == looked_at_ + 1 ? fmt::format("epoch {}", epoch_)
+                                  : fmt::format("epochs {} to {}", looked_at_ + 1, epoch_);
+}
+
+// The loss is read here anyway and the parameters cost one pass beside a whole forward one, so nothing is
+// added to the epochs between, captured or not; what is not finite does not become so again.
 void Trainer::evaluate(double train_loss) {
   if (!std::isfinite(train_loss))
-    fail("epoch {}: the training loss is {}; try a smaller --lr", epoch_, train_loss);
+    fail("{}: the training loss is {}; try a smaller --lr", since_last_look(), train_loss);
+  optim::require_finite(*training_.module, since_last_look());
   const NoGrad no_grad;
   training_.module->eval();
   const Var logits = training_.logits();
   training_.module->train();
-  history_.push_back({run_, epoch_, train_loss, cross_entropy(logits, data_.y, data_.val).item(),
-                      nn::accuracy(logits.value(), data_.y, data_.val)});
+  const double val_loss = cross_entropy(logits, data_.y, data_.val).item();
+  if (!std::isfinite(val_loss)) {
+    const bool overflow = !optim::first_not_finite({{"logits", logits.value()}}).empty();
+    fail("{}: the {} {}; try a smaller --lr", since_last_look(),
+         overflow ? "logits are not finite, and the validation loss is" : "validation loss is", val_loss);
+  }
+  looked_at_ = epoch_;
+  history_.push_back({run_, epoch_, train_loss, val_loss, nn::accuracy(logits.value(), data_.y, data_.val)});
 }
 
 void Trainer::finish_run() {
@@ -160,6 +266,9 @@ void Trainer::finish_run() {
   const NoGrad no_grad;
   training_.module->eval();
   logits_ = training_.logits().value();
+  // Of nodes in no part of the split, too: predictions hold all of them.
+  if (!optim::first_not_finite({{"logits", logits_}}).empty())
+    fail("epoch {}: the logits are not finite; try a smaller --lr", best_->best_epoch());
   results_.push_back({history_.back().train_loss, best_->best_metric(),
                       nn::accuracy(logits_, data_.y, data_.test), test_auc(data_, logits_),
                       best_->best_epoch()});
@@ -186,11 +295,11 @@ void Trainer::describe_state() {
 }
 
 void Trainer::resume(const std::string& path) {
-  epoch_ = state_->resume(path);
+  epoch_ = looked_at_ = state_->resume(path);  // which refuses what is not finite
   if (epoch_ > settings_.epochs)
     data_fail("{}: facts@epoch: {}, expected 0 to {}", path, epoch_, settings_.epochs);
-  if (epoch_ == settings_.epochs && history_.empty())
-    data_fail("{}: tensors/history: no rows after {} epochs", path, epoch_);
+  if (epoch_ == settings_.epochs && best_->best_epoch() < 0)
+    data_fail("{}: tensors/history: no row of run {} after {} epochs", path, run_, epoch_);
 }
 
 // Model, optimizer, generator and the best weights are the state's own.
@@ -213,18 +322,18 @@ void Trainer::save(optim::Checkpoint& checkpoint) const {
 void Trainer::load(const optim::Checkpoint& checkpoint) {
   run_ = checkpoint.integer("run", 0, settings_.runs - 1);
   stopped_ = checkpoint.integer("stopped", 0, 1) != 0;
-  history_.clear();
-  const std::vector<double> history = checkpoint.table("history", kRecordWidth);
-  for (size_t i = 0; i < history.size(); i += kRecordWidth)
-    history_.push_back({static_cast<int64_t>(history[i]), static_cast<int64_t>(history[i + 1]),
-                        history[i + 2], history[i + 3], history[i + 4]});
-  results_.clear();
-  const std::vector<double> results = checkpoint.table("results", kRecordWidth);
-  for (size_t i = 0; i < results.size(); i += kRecordWidth)
-    results_.push_back(
-        {results[i], results[i + 1], results[i + 2], results[i + 3], static_cast<int64_t>(results[i + 4])});
-  ADJ_CHECK(static_cast<int64_t>(results_.size()) == run_, "tensors/results: {} rows, expected {}",
-            results_.size(), run_);
+  history_ = read_history(checkpoint, run_, settings_.epochs);
+  results_ = read_results(checkpoint, run_, settings_.epochs, history_);
+  const bool begun = !history_.empty() && history_.back().run == run_;
+  if (stopped_ && !begun)
+    data_fail("{}: facts@stopped: 1, but tensors/history has no row of run {}", checkpoint.path, run_);
+  const EpochRecord* best = row_of(history_, run_, best_->best_epoch());
+  if (begun ? best == nullptr : best_->best_epoch() != -1)
+    data_fail("{}: facts@best_epoch: {}, expected {} of run {}", checkpoint.path, best_->best_epoch(),
+              begun ? "an epoch in tensors/history" : "-1, for it has no row", run_);
+  if (best != nullptr && best->val_acc != best_->best_metric())
+    data_fail("{}: facts@best_metric: {}, but tensors/history has {} at epoch {}", checkpoint.path,
+              best_->best_metric(), best->val_acc, best->epoch);
 }
 
 }  // namespace adj::apps

@@ -41,6 +41,8 @@ class Trainer {
   void start_run();
   void train_epochs(Progress& progress);
   void evaluate(double train_loss);
+  /// "epoch 20", or "epochs 11 to 20" where those before were not looked at.
+  std::string since_last_look() const;
   void finish_run();
   void describe_state();
   void save(optim::Checkpoint& checkpoint) const;
@@ -52,6 +54,7 @@ class Trainer {
   const Dataset& data_;
 
   int64_t run_ = 0, epoch_ = 0;
+  int64_t looked_at_ = 0;  // the last epoch whose loss and parameters are known to be finite
   bool stopped_ = false;
   Training training_;
   std::unique_ptr<optim::EarlyStopping> best_;

@@ -3,6 +3,7 @@
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/optim/checkpoint.h>
 
+#include <cmath>
 #include <csignal>
 
 using namespace adj;
@@ -190,4 +191,99 @@ TEST_CASE("a checkpoint of something else is refused, and stays") {
       },
       {"history", "[2, 4]"}));
   CHECK(changed([](auto& x) { x.tensors.erase("results"); }, {"results", "missing"}));
+}
+
+TEST_CASE("a checkpoint of what no training leaves is refused by file and place") {
+  if (!have_program("train_gcn")) return;
+  const Bench bench;
+  const std::string c = bench.checkpoint, spoiled = bench.folder.file("spoiled.h5");
+  const auto refused = [&](const Words& options, auto&& change, const Words& parts) {
+    optim::Checkpoint checkpoint = optim::load_checkpoint(c, "train_gcn");
+    change(checkpoint);
+    optim::save_checkpoint(checkpoint, spoiled);
+    Words words = options, all = parts;
+    words.insert(words.end(), {"--resume", spoiled});
+    all.push_back(spoiled);
+    return fails_with(bench.train(words), 1, all);
+  };
+  const auto cell = [](const char* table, int64_t at, double value) {
+    return [=](optim::Checkpoint& x) { x.tensors[table].mutable_data<double>()[at] = value; };
+  };
+  const auto element = [](const char* name, double value) {
+    return [=](optim::Checkpoint& x) {
+      Tensor first = x.tensors.at(name).reshape({-1}).rows(0, 1);
+      first.fill_(value);
+    };
+  };
+
+  const Words one{"--epochs", "8"};
+  REQUIRE(bench.train({"--epochs", "4", "--checkpoint", c}).status == 0);
+  CHECK(bench.train({"--epochs", "8", "--resume", c}).status == 0);
+  for (double value : {double(NAN), double(INFINITY), -double(INFINITY)}) {
+    for (const char* name :
+         {"model.convs.0.weight", "model.convs.1.bias", "best.convs.1.weight", "optimizer.0.0.first",
+          "optimizer.1.0.second", "optimizer.0.lr", "optimizer.rate_factor"}) {
+      CAPTURE(std::string(name));
+      CHECK(refused(one, element(name, value), {name, "not finite"}));
+    }
+    CHECK(refused(one, cell("history", 2, value), {"tensors/history", "row 0", "training loss", "finite"}));
+    CHECK(refused(one, cell("history", 8, value), {"tensors/history", "row 1", "validation loss"}));
+    CHECK(refused(one, cell("history", 9, value), {"tensors/history", "row 1", "validation accuracy"}));
+    CHECK(refused(one, cell("history", 6, value), {"tensors/history", "row 1", "epoch"}));
+    CHECK(refused(one, [=](auto& x) { x.set("best_metric", value); }, {"facts@best_metric"}));
+  }
+  CHECK(refused(one, element("optimizer.0.steps", -1.0), {"0.steps", "-1"}));
+  CHECK(refused(one, cell("history", 0, 1.0), {"tensors/history", "row 0", "run is 1"}));
+  CHECK(refused(one, cell("history", 0, -1.0), {"tensors/history", "row 0", "run is -1"}));
+  CHECK(refused(one, cell("history", 1, 0.0), {"tensors/history", "row 0", "epoch is 0", "1 to 4"}));
+  CHECK(refused(one, cell("history", 1, -2.0), {"tensors/history", "row 0", "epoch is -2"}));
+  CHECK(refused(one, cell("history", 1, 2.0), {"tensors/history", "row 1", "epoch is 2", "after 2"}));
+  CHECK(refused(one, cell("history", 11, 2.5), {"tensors/history", "row 2", "epoch is 2.5", "whole"}));
+  CHECK(refused(one, cell("history", 16, 5.0), {"tensors/history", "row 3", "epoch is 5", "1 to 4"}));
+  CHECK(refused(one, cell("history", 4, 1.5), {"tensors/history", "row 0", "1.5", "0 to 1"}));
+  CHECK(refused(one, cell("history", 4, -0.5), {"tensors/history", "row 0", "-0.5", "0 to 1"}));
+  for (int64_t best : {-2, -1, 0, 5, 400})
+    CHECK(refused(one, [=](auto& x) { x.set("best_epoch", best); },
+                  {"facts@best_epoch", fmt::format("{}", best)}));
+  CHECK(refused(one, [](auto& x) { x.set("best_metric", 0.123); }, {"facts@best_metric", "0.123"}));
+  CHECK(refused(one, [](auto& x) { x.set("epoch", int64_t{-3}); }, {"facts@epoch", "-3"}));
+  CHECK(refused(one, [](auto& x) { x.set("run", int64_t{-1}); }, {"facts@run", "-1"}));
+  CHECK(refused(one, [](auto& x) { x.set("stopped", int64_t{2}); }, {"facts@stopped", "2"}));
+  const auto without_history = [](optim::Checkpoint& x) {
+    x.tensors["history"] = Tensor::zeros({0, 5}, DType::f64);
+    x.set("best_epoch", int64_t{-1});
+    std::erase_if(x.tensors, [](const auto& t) { return t.first.starts_with("best."); });
+  };
+  CHECK(refused(one,
+                [&](auto& x) {
+                  without_history(x);
+                  x.set("stopped", int64_t{1});
+                },
+                {"facts@stopped", "no row"}));
+  CHECK(refused({"--epochs", "4"}, without_history, {"tensors/history", "no row"}));
+  CHECK(refused(one,
+                [](auto& x) {
+                  x.tensors["history"] = Tensor::zeros({0, 5}, DType::f64);
+                },
+                {"facts@best_epoch", "no row"}));
+
+  std::filesystem::remove(c);
+  const Words two{"--epochs", "6", "--runs", "2"};
+  REQUIRE(bench.train({"--epochs", "6", "--runs", "2", "--checkpoint", c}).status == 0);
+  CHECK(refused(two, cell("results", 4, 7.0), {"tensors/results", "row 0", "best epoch is 7"}));
+  CHECK(refused(two, cell("results", 4, -1.0), {"tensors/results", "row 0", "best epoch is -1"}));
+  CHECK(refused(two, cell("results", 0, double(NAN)), {"tensors/results", "row 0", "training loss"}));
+  CHECK(refused(two, cell("results", 2, -0.1), {"tensors/results", "row 0", "test accuracy", "-0.1"}));
+  CHECK(refused(two, cell("results", 3, 1.1), {"tensors/results", "row 0", "curve", "1.1"}));
+  CHECK(refused(two,
+                [](auto& x) {
+                  x.tensors["results"] = Tensor::zeros({0, 5}, DType::f64);
+                },
+                {"tensors/results", "0 rows", "1"}));
+  CHECK(refused(two,
+                [](auto& x) {
+                  x.tensors["history"] = Tensor::zeros({0, 5}, DType::f64);
+                  x.set("best_epoch", int64_t{-1});
+                },
+                {"tensors/history", "no row of run 0"}));
 }

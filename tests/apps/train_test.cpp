@@ -196,6 +196,34 @@ TEST_CASE("a plot is an SVG of the curves, whatever the dataset is called") {
   CHECK(json_members(lines_of(outcome.out).back()).size() == kKeys.size());
 }
 
+TEST_CASE("a training that diverges is an error that names the epoch, and leaves no outputs") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const auto train = [&](Words more) {
+      const std::string predicted = small.folder.file("p.h5"), metrics = small.folder.file("m.csv"),
+                        checkpoint = small.folder.file("c.h5");
+      more.insert(more.end(), {"--quiet", "--device", device.str(), "--predict", predicted, "--metrics",
+                               metrics, "--checkpoint", checkpoint});
+      const Outcome outcome = small.train(more);
+      for (const std::string& path : {predicted, metrics}) CHECK_FALSE(std::filesystem::exists(path));
+      return outcome;
+    };
+    // The last epoch's step is seen by the validation alone.
+    CHECK(fails_with(train({"--lr", "1e20", "--epochs", "1"}), 1, {"epoch 1:", "the logits are not finite"}));
+    CHECK(fails_with(train({"--lr", "1e38", "--epochs", "5", "--weight-decay", "1e30"}), 1, {"epoch 1:"}));
+    CHECK(fails_with(train({"--lr", "1e300", "--epochs", "4"}), 1,
+                     {"epoch 1:", "the parameter convs.0.weight is not finite"}));
+    CHECK(fails_with(
+        train({"--lr", "1e300", "--epochs", "40", "--eval-every", "20", "--checkpoint-every", "1000"}), 1,
+        {"epochs 1 to 20:", "training loss"}));
+    CHECK(fails_with(train({"--lr", "1e300", "--epochs", "40", "--eval-every", "20"}), 1,
+                     {"epoch 10:", "parameter convs.0.weight", "c.h5 is not written"}));
+    CHECK_FALSE(std::filesystem::exists(small.folder.file("c.h5")));
+  }
+}
+
 TEST_CASE("patience stops early, and its best epoch is what is reported") {
   if (!have_program("train_gcn")) return;
   const Small small;

@@ -96,12 +96,17 @@ TEST_CASE("a checkpoint that is not one is refused by name and place") {
   dataset.commit();
   CHECK(mentions(load(other), "adjoint.checkpoint"));
 
-  const std::string newer = folder.file("newer.h5");
-  H5Writer future(newer);
-  future.attribute("", "format", std::string("adjoint.checkpoint"));
-  future.attribute("", "version", int64_t{3});
-  future.commit();
-  CHECK(mentions(load(newer), "version"));
+  for (int64_t version : {0, 1, 3, -1}) {
+    const std::string another = folder.file("another.h5");
+    H5Writer writer(another);
+    writer.attribute("", "format", std::string("adjoint.checkpoint"));
+    writer.attribute("", "version", version);
+    writer.attribute("", "program", std::string("train_test"));
+    writer.attribute("facts", "epoch", std::string("3"));
+    writer.write("tensors/a", Tensor::zeros({1}));
+    writer.commit();
+    CHECK(mentions(load(another), fmt::format("version: {}, expected 2", version)));
+  }
 
   const std::string good = folder.file("good.h5");
   optim::save_checkpoint(example(3), good);

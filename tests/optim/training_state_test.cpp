@@ -5,10 +5,12 @@
 #include <adjoint/nn/norm.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
+#include <adjoint/optim/finite.h>
 #include <adjoint/optim/sgd.h>
 #include <adjoint/optim/train_step.h>
 #include <adjoint/optim/training_state.h>
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -199,6 +201,83 @@ TEST_CASE("a checkpoint of something else is refused with a sentence, and nothin
   changed([](auto& c) { c.tensors.erase("model.norm.running_var"); }, {"norm.running_var"});
   changed([](auto& c) { c.tensors.erase("sgd.0.0.first"); }, {"optimizer"});
   changed([](auto& c) { c.tensors["metrics"] = Tensor::zeros({3, 2}, DType::f64); }, {"metrics", "[3, 2]"});
+}
+
+TEST_CASE("what is not finite is not saved, is refused where it was, and can be left by resuming") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const TemporaryDirectory folder;
+    const std::string path = folder.file("c.h5"), spoiled = folder.file("spoiled.h5");
+    Training t(citations(device), folder, "t");
+    t.run(0, 3);
+    t.state.save(path, 3);
+    for (const char* name : {"model.conv1.bias", "best.norm.running_var", "optimizer.0.0.second",
+                             "sgd.0.1.first", "sgd.rate_factor"})
+      for (double value : {double(NAN), double(INFINITY)}) {
+        CAPTURE(std::string(name));
+        optim::Checkpoint checkpoint = optim::load_checkpoint(path, "state_test");
+        Tensor first = checkpoint.tensors.at(name).reshape({-1}).rows(0, 1);
+        first.fill_(value);
+        optim::save_checkpoint(checkpoint, spoiled);
+        const auto before = t.all();
+        CHECK(error_of([&] { t.state.resume(spoiled); }) ==
+              fmt::format("{}: tensors/{}: not finite", spoiled, name));
+        CHECK(t.all() == before);
+      }
+    optim::Checkpoint checkpoint = optim::load_checkpoint(path, "state_test");
+    checkpoint.facts["plateau.factor"] = "nan";
+    optim::save_checkpoint(checkpoint, spoiled);
+    CHECK(mentions(error_of([&] { t.state.resume(spoiled); }), "facts@plateau.factor: nan"));
+    checkpoint.facts["plateau.factor"] = "-0.5";
+    optim::save_checkpoint(checkpoint, spoiled);
+    CHECK(mentions(error_of([&] { t.state.resume(spoiled); }), "facts@plateau.factor: -0.5"));
+
+    const auto good = t.all();
+    const std::string bytes = contents_of(path);
+    Tensor bias = t.model.conv2.parameters()[1].value().rows(2, 3);
+    bias.fill_(NAN);
+    CHECK(error_of([&] { t.state.save(path, 4); }) ==
+          fmt::format("epoch 4: {} is not written: the parameter conv2.bias is not finite", path));
+    CHECK(contents_of(path) == bytes);
+    CHECK(t.state.resume(path) == 3);
+    CHECK(t.all() == good);
+    Tensor moment = t.sgd.state().back().second;
+    moment.fill_(INFINITY);
+    CHECK(error_of([&] { t.state.save(path, 4); }) ==
+          fmt::format("epoch 4: {} is not written: sgd.{} is not finite", path, t.sgd.state().back().first));
+  }
+}
+
+TEST_CASE("the first tensor that is not finite is named") {
+  for (Device device : devices()) {
+    nn::Model<Gcn> model(4, 3, 2);
+    model.to(device);
+    const auto found = [&] { return optim::first_not_finite(model.state()); };
+    CHECK(found().empty());
+    optim::require_finite(model, "epoch 1");
+    for (auto& [name, tensor] : model.state()) {
+      CAPTURE(name);
+      const Tensor kept = tensor.clone();
+      for (double value : {double(NAN), double(INFINITY), -double(INFINITY)}) {
+        Tensor last = tensor.reshape({-1}).rows(tensor.numel() - 1, tensor.numel());
+        last.fill_(value);
+        CHECK(found() == name);
+      }
+      const std::string what = name.find("running") == std::string::npos ? "parameter" : "buffer";
+      CHECK(error_of([&] { optim::require_finite(model, "epoch 7"); }) ==
+            fmt::format("epoch 7: the {} {} is not finite", what, name));
+      tensor.copy_(kept);
+    }
+    // Large, but finite, whatever their squares are.
+    CHECK(optim::first_not_finite({{"a", Tensor::full({3}, 1e300, DType::f64, device)},
+                                   {"b", Tensor::full({3}, 3e38, DType::f32, device)},
+                                   {"c", Tensor::full({3}, 3e38, DType::bf16, device)},
+                                   {"d", Tensor::full({3}, 3, DType::i64, device)},
+                                   {"e", Tensor::empty({0}, DType::f32, device)}})
+              .empty());
+    CHECK(optim::first_not_finite({{"a", Tensor::full({3}, 1e300, DType::f64, device)},
+                                   {"b", Tensor::full({3}, INFINITY, DType::bf16, device)}}) == "b");
+  }
 }
 
 TEST_CASE("bfloat16 goes into a checkpoint and comes back") {
