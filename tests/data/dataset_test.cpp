@@ -1,12 +1,17 @@
 #include "../support.h"
 #include "schema.h"
 #include <adjoint/autograd/loss.h>
+#include <adjoint/core/allocator.h>
 #include <adjoint/data/dataset.h>
 #include <adjoint/nn/metrics.h>
 
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <string>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -208,6 +213,43 @@ TEST_CASE("without splits the selections are of nothing, which losses and metric
   CHECK_THROWS_AS((void)cross_entropy(Var(logits), d.y, d.train), Error);
   CHECK_THROWS_AS((void)nn::accuracy(logits, d.y, d.test), Error);
   CHECK(d.to(Device::cpu()).train.numel() == 0);
+}
+
+TEST_CASE("loading takes little more memory than what is loaded") {
+#if defined(__SANITIZE_ADDRESS__)
+  MESSAGE("skipped: a sanitizer keeps memory of its own");
+#else
+  const TemporaryDirectory folder;
+  constexpr int64_t kNodes = 250'000, kFeatures = 64;  // 64 MB
+  SchemaFile f = small_file();
+  f.attributes["num_nodes"] = kNodes;
+  f.datasets["nodes/x"] = Tensor::full({kNodes, kFeatures}, 0.5);
+  f.datasets["nodes/y"] = Tensor::zeros({kNodes}, DType::i32);
+  f.write(folder.file("large.h5"));
+  f.datasets.clear();
+  const auto megabytes = [](const char* what) {
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    for (double kilobytes = 0.0; status >> word;)
+      if (word == what && status >> kilobytes) return kilobytes / 1024.0;
+    return 0.0;
+  };
+  // In a child, whose highest mark nothing before has set.
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    empty_cache(Device::cpu());
+    std::ofstream("/proc/self/clear_refs") << 5;
+    const double before = megabytes("VmRSS:");
+    const Dataset d = load_dataset(folder.file("large.h5"));
+    const double taken = megabytes("VmHWM:") - before, held = kNodes * (kFeatures + 1) * 4 / 0x1p20;
+    _exit(d.num_features() == kFeatures && taken > 0.9 * held && taken < 1.1 * held + 8.0 ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+#endif
 }
 
 TEST_CASE("edges from one graph to another are refused") {

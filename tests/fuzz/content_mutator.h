@@ -27,8 +27,11 @@ struct Content {
     for (const auto& [name, value] : attributes) {
       const size_t at = name.find('@');
       const std::string object = at == std::string::npos ? "" : name.substr(0, at);
-      std::visit([&](const auto& v) { file.attribute(object, name.substr(at == std::string::npos ? 0 : at + 1), v); },
-                 value);
+      std::visit(
+          [&](const auto& v) {
+            file.attribute(object, name.substr(at == std::string::npos ? 0 : at + 1), v);
+          },
+          value);
     }
     file.commit();
   }
@@ -73,18 +76,52 @@ struct Content {
 
   static double number(Random& random) {
     constexpr double kInf = std::numeric_limits<double>::infinity();
-    const double values[] = {0.0,  -0.0, 1.0,   -1.0,  2.0,  0.5,   -2.0,         3e9,           -3e9,
-                             1e20, 1e39, -1e39, 1e308, kInf, -kInf, 1e-310,       1e-45,         2147483647.0,
-                             std::numeric_limits<double>::quiet_NaN(), -2147483648.0, 9.2e18,
-                             static_cast<double>(random.below(1000)), static_cast<double>(random.below(10))};
+    const double values[] = {0.0,
+                             -0.0,
+                             1.0,
+                             -1.0,
+                             2.0,
+                             0.5,
+                             -2.0,
+                             3e9,
+                             -3e9,
+                             1e20,
+                             1e39,
+                             -1e39,
+                             1e308,
+                             kInf,
+                             -kInf,
+                             1e-310,
+                             1e-45,
+                             2147483647.0,
+                             std::numeric_limits<double>::quiet_NaN(),
+                             -2147483648.0,
+                             9.2e18,
+                             static_cast<double>(random.below(1000)),
+                             static_cast<double>(random.below(10))};
     return values[random.below(std::size(values))];
   }
 
   static std::string text(Random& random, const std::string& before) {
-    const std::string values[] = {"", "0", "-1", "1e400", "nan", "inf", "9223372036854775808", "x", "none",
-                                  before + before, before.substr(0, before.size() / 2), std::string(5000, 'a'),
-                                  "\x1b[2J\x07\n\r", "\xff\xfe\xc3", "node_regression", "graph_class", "adjoint.graph",
-                                  std::to_string(random.next()), fmt::format("{}", number(random))};
+    const std::string values[] = {"",
+                                  "0",
+                                  "-1",
+                                  "1e400",
+                                  "nan",
+                                  "inf",
+                                  "9223372036854775808",
+                                  "x",
+                                  "none",
+                                  before + before,
+                                  before.substr(0, before.size() / 2),
+                                  std::string(5000, 'a'),
+                                  "\x1b[2J\x07\n\r",
+                                  "\xff\xfe\xc3",
+                                  "node_regression",
+                                  "graph_class",
+                                  "adjoint.graph",
+                                  std::to_string(random.next()),
+                                  fmt::format("{}", number(random))};
     return values[random.below(std::size(values))];
   }
 
@@ -130,7 +167,8 @@ struct Content {
       }
       case 2:  // fewer
         if (tensor.dims() > 0 && tensor.size(0) > 0)
-          tensor = tensor.rows(0, static_cast<int64_t>(random.below(static_cast<size_t>(tensor.size(0))))).clone();
+          tensor =
+              tensor.rows(0, static_cast<int64_t>(random.below(static_cast<size_t>(tensor.size(0))))).clone();
         break;
       case 3:
         if (tensor.dims() > 0) tensor = random.below(2) == 0 ? tensor.reshape({n}) : tensor.reshape({n, 1});
@@ -152,9 +190,11 @@ struct Content {
     } else if (tensor.dtype() == DType::f64) {
       tensor.mutable_data<double>()[at] = number(random);
     } else if (tensor.dtype() == DType::i32) {
-      tensor.mutable_data<int32_t>()[at] = static_cast<int32_t>(interesting(random, static_cast<size_t>(tensor.numel())));
+      tensor.mutable_data<int32_t>()[at] =
+          static_cast<int32_t>(interesting(random, static_cast<size_t>(tensor.numel())));
     } else if (tensor.dtype() == DType::i64) {
-      tensor.mutable_data<int64_t>()[at] = static_cast<int64_t>(interesting(random, static_cast<size_t>(tensor.numel())));
+      tensor.mutable_data<int64_t>()[at] =
+          static_cast<int64_t>(interesting(random, static_cast<size_t>(tensor.numel())));
     } else {
       tensor.mutable_data<uint8_t>()[at] = static_cast<uint8_t>(interesting(random, 10));
     }

@@ -98,7 +98,8 @@ std::string outcome(const std::function<void()>& load) {
     return "loaded";
   } catch (const DataError& error) {
     const std::string message = error.what();
-    const bool control = std::any_of(message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+    const bool control =
+        std::any_of(message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
     if (control || message.size() > 2000) give_up("not one line of text: " + message);
     if (message.find("the HDF5 library crashed") != std::string::npos) return "HDF5 crashed";
     if (message.find("the HDF5 library came to no end") != std::string::npos) return "HDF5 hung";
@@ -190,9 +191,11 @@ int main(int argc, char** argv) {
         (void)load_dataset(path.string());
       }
     });
-    ++outcomes[fmt::format("{}, {}", from.checkpoint ? "checkpoint" : "dataset", by_content ? "contents" : "bytes")][became];
+    ++outcomes[fmt::format("{}, {}", from.checkpoint ? "checkpoint" : "dataset",
+                           by_content ? "contents" : "bytes")][became];
     longest = std::max(longest, seconds_since(start));
-    if (longest > kLongestSeconds) give_up(fmt::format("run {}: took {:.0f} s, see {}", runs, longest, path.string()));
+    if (longest > kLongestSeconds)
+      give_up(fmt::format("run {}: took {:.0f} s, see {}", runs, longest, path.string()));
   }
   for (const auto& [kind, counts] : outcomes)
     for (const auto& [what, count] : counts) fmt::print("{:22} {:8}  {}\n", kind, count, what);
