@@ -129,6 +129,34 @@ struct TransposeArgs {
 };
 ADJ_KERNEL(transpose, TransposeArgs)
 
+/// The rows of `a` [N,C], each followed by that of `b` [N,C]: offsets int64 [N + 1], indices int32 [Ma + Mb],
+/// and so `a_value` int32 [Ma] and `b_value` [Mb], which their entries bring along, in `values` [Ma + Mb].
+struct JoinRowsArgs {
+  const Csr& a;
+  const Csr& b;
+  const Tensor& a_value;
+  const Tensor& b_value;
+  Tensor& offsets;
+  Tensor& indices;
+  Tensor& values;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_csr("join_rows", a);
+    check_csr("join_rows", b);
+    ADJ_CHECK(a.rows == b.rows && a.cols == b.cols, "join_rows: [{}, {}] and [{}, {}], expected one shape",
+              a.rows, a.cols, b.rows, b.cols);
+    const int64_t entries = a.entries() + b.entries();
+    ADJ_CHECK(entries <= kMaxEntries, "join_rows: expected fewer than 2^31 entries, got {}", entries);
+    check_tensor("join_rows", "a_value", a_value, {a.entries()}, DType::i32, a.device());
+    check_tensor("join_rows", "b_value", b_value, {b.entries()}, DType::i32, a.device());
+    check_tensor("join_rows", "offsets", offsets, {a.rows + 1}, DType::i64, a.device());
+    check_tensor("join_rows", "indices", indices, {entries}, DType::i32, a.device());
+    check_tensor("join_rows", "values", values, {entries}, DType::i32, a.device());
+  }
+};
+ADJ_KERNEL(join_rows, JoinRowsArgs)
+
 /// row[e] int32 [M] = the row of entry e.
 struct ExpandRowsArgs {
   const Csr& a;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 using namespace adj;
@@ -37,7 +38,8 @@ struct Coo {
   std::vector<int32_t> row, col;
 };
 
-/// Empty, one-sided, duplicated, skewed (half the entries in one row), already sorted, and with many buckets.
+/// Empty, one-sided, duplicated, skewed (half the entries in one row), with rows in order, sorted but for the
+/// last entry, sorted altogether (the last rows empty), and with many buckets.
 std::vector<Coo> lists() {
   std::vector<Coo> result{{0, 0, {}, {}}, {5, 3, {}, {}}, {1, 1, {0, 0, 0}, {0, 0, 0}}};
   const auto add = [&](int64_t rows, int64_t cols, int64_t entries) {
@@ -53,6 +55,13 @@ std::vector<Coo> lists() {
   for (size_t e = 0; e < skewed->row.size(); e += 2) skewed->row[e] = 1234;
   Coo* ordered = add(500, 500, 5000);
   std::sort(ordered->row.begin(), ordered->row.end());
+  for (const bool broken : {true, false}) {
+    Coo* sorted = add(4000, 300, 90001);
+    for (int32_t& row : sorted->row) row = std::min(row, 3000);
+    std::sort(sorted->row.begin(), sorted->row.end());
+    sorted->col = sort_plainly(sorted->row, sorted->col, sorted->rows).indices;
+    if (broken) sorted->row.back() = 2;
+  }
   add(150000, 70000, 200000);
   return result;
 }
@@ -120,6 +129,63 @@ TEST_CASE("coo_to_csr sorts stably by row and column") {
       }
     }
   }
+}
+
+TEST_CASE("coo_to_csr sorts columns of all their bits") {
+  for (Device device : devices()) {
+    const int64_t cols = std::numeric_limits<int32_t>::max() - 1, entries = 20001;
+    const Tensor row = random_ints(entries, 0, 7, device);
+    const Tensor col = random_ints(entries, 0, static_cast<int32_t>(cols), device);
+    const Sorted expected = sort_plainly(row.to_vector<int32_t>(), col.to_vector<int32_t>(), 7);
+    Tensor offsets = Tensor::empty({8}, DType::i64, device);
+    Tensor indices = Tensor::empty_like(row), order = Tensor::empty_like(row);
+    kernels::coo_to_csr(
+        {.row = row, .col = col, .cols = cols, .offsets = offsets, .indices = indices, .order = order});
+    CHECK(offsets.to_vector<int64_t>() == expected.offsets);
+    CHECK(indices.to_vector<int32_t>() == expected.indices);
+    CHECK(order.to_vector<int32_t>() == expected.order);
+  }
+}
+
+TEST_CASE("join_rows puts the rows of one structure behind those of another") {
+  for (Device device : devices())
+    for (const Coo& coo : lists()) {
+      Coo other{coo.rows, coo.cols, {}, {}};
+      for (size_t e = 0; e < coo.row.size(); e += 3) {  // some rows are in one alone
+        other.row.push_back(coo.row[e] / 2);
+        other.col.push_back(coo.col[e]);
+      }
+      const Matrix a = matrix_of(coo, device), b = matrix_of(other, device);
+      const Tensor a_value = random_ints(a.csr.entries(), 0, 1000, device);
+      const Tensor b_value = random_ints(b.csr.entries(), 0, 1000, device);
+      std::vector<int64_t> expected_offsets{0};
+      std::vector<int32_t> expected_indices, expected_values;
+      const auto append = [](std::vector<int32_t>& to, const std::vector<int32_t>& from, const Matrix& m,
+                             size_t i) {
+        to.insert(to.end(), from.begin() + m.offsets[i], from.begin() + m.offsets[i + 1]);
+      };
+      const auto first = a_value.to_vector<int32_t>(), second = b_value.to_vector<int32_t>();
+      for (size_t i = 0; i < static_cast<size_t>(coo.rows); ++i) {
+        append(expected_indices, a.indices, a, i);
+        append(expected_indices, b.indices, b, i);
+        append(expected_values, first, a, i);
+        append(expected_values, second, b, i);
+        expected_offsets.push_back(static_cast<int64_t>(expected_indices.size()));
+      }
+      Tensor offsets = Tensor::empty({coo.rows + 1}, DType::i64, device);
+      Tensor indices = Tensor::empty({a.csr.entries() + b.csr.entries()}, DType::i32, device);
+      Tensor values = Tensor::empty_like(indices);
+      kernels::join_rows({.a = a.csr,
+                          .b = b.csr,
+                          .a_value = a_value,
+                          .b_value = b_value,
+                          .offsets = offsets,
+                          .indices = indices,
+                          .values = values});
+      CHECK(offsets.to_vector<int64_t>() == expected_offsets);
+      CHECK(indices.to_vector<int32_t>() == expected_indices);
+      CHECK(values.to_vector<int32_t>() == expected_values);
+    }
 }
 
 TEST_CASE("transpose turns the structure, stably") {

@@ -1,13 +1,17 @@
-// Structures are sorted by one scheme: entries are dealt into buckets of neighbouring rows (a stable counting
-// pass over fixed chunks of the list), then each bucket, small enough for the cache, is dealt into its rows,
-// and each row sorted by (column, position). The result of a stable sort is unique, so it does not depend on
-// threads.
+// Structures are sorted by one scheme. Entries are dealt into buckets of neighbouring rows (a stable counting
+// pass over fixed chunks of the list), and each bucket, small enough for the cache, is sorted by column
+// digits and then row, all stable passes; those by column are left out where each row's columns ascend as
+// they come, as in a transposition. A list that is sorted already, as transforms and files often have it, is
+// only copied. The result of a stable sort is unique, so it does not depend on threads.
 
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/sparse/cpu/entries.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -16,13 +20,7 @@ namespace adj::kernels::cpu {
 namespace {
 
 constexpr int64_t kRowGrain = 2048;
-constexpr int64_t kEntryGrain = 1 << 16;
-
-/// A position in the list (low half) under its column (high half): ordered by (column, position).
-using Key = uint64_t;
-Key make_key(int32_t col, int64_t position) {
-  return static_cast<uint64_t>(static_cast<uint32_t>(col)) << 32 | static_cast<uint32_t>(position);
-}
+constexpr int64_t kEntryGrain = 1 << 15;
 
 struct Placed {
   int32_t row;
@@ -30,10 +28,12 @@ struct Placed {
   int32_t position;
 };
 
-/// Row ranges of 2^shift rows: at most 1024 of them, and no smaller than 64 rows.
-int bucket_shift(int64_t rows) {
+/// `shift` of row ranges of 2^shift rows: at most 1024 of them, of 4096 rows and entries or more on
+/// average, and no smaller than 64 rows.
+int bucket_shift(int64_t rows, int64_t entries) {
+  const int64_t buckets = std::clamp<int64_t>((rows + entries) / 4096, 1, 1024);
   int shift = 6;
-  while ((rows >> shift) >= 1024) ++shift;
+  while ((rows >> shift) >= buckets) ++shift;
   return shift;
 }
 
@@ -41,10 +41,11 @@ int bucket_shift(int64_t rows) {
 std::vector<int64_t> deal_into_buckets(const int32_t* row, const int32_t* col, int64_t entries, int64_t rows,
                                        int shift, Placed* placed) {
   const int64_t buckets = (rows >> shift) + 1;
-  const int64_t chunks = (entries + kEntryGrain - 1) / kEntryGrain;
+  const int64_t grain = std::max(kEntryGrain, ceil_div(entries, 256));  // counts stay few
+  const int64_t chunks = ceil_div(entries, grain);
   std::vector<int64_t> next(static_cast<size_t>(chunks * buckets), 0);
-  parallel_for(entries, kEntryGrain, [&](int64_t begin, int64_t end) {
-    int64_t* count = next.data() + begin / kEntryGrain * buckets;
+  parallel_for(entries, grain, [&](int64_t begin, int64_t end) {
+    int64_t* count = next.data() + begin / grain * buckets;
     for (int64_t e = begin; e < end; ++e) ++count[row[e] >> shift];
   });
   std::vector<int64_t> start(static_cast<size_t>(buckets) + 1, 0);
@@ -57,46 +58,88 @@ std::vector<int64_t> deal_into_buckets(const int32_t* row, const int32_t* col, i
     }
   }
   start.back() = total;
-  parallel_for(entries, kEntryGrain, [&](int64_t begin, int64_t end) {
-    int64_t* to = next.data() + begin / kEntryGrain * buckets;
+  parallel_for(entries, grain, [&](int64_t begin, int64_t end) {
+    int64_t* to = next.data() + begin / grain * buckets;
     for (int64_t e = begin; e < end; ++e)
       placed[to[row[e] >> shift]++] = {row[e], col[e], static_cast<int32_t>(e)};
   });
   return start;
 }
 
+/// Stable, by column: `a` and `b` take turns, and the one that holds the result is returned.
+const Placed* sort_by_column(Placed* a, Placed* b, int64_t entries, int64_t cols) {
+  constexpr int kDigit = 9;
+  for (int shift = 0; shift < 31 && (cols - 1) >> shift > 0; shift += kDigit) {
+    std::array<int64_t, (1 << kDigit) + 1> next{};
+    const auto digit = [=](const Placed& entry) { return (entry.col >> shift) & ((1 << kDigit) - 1); };
+    for (int64_t e = 0; e < entries; ++e) ++next[static_cast<size_t>(digit(a[e])) + 1];
+    for (size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+    for (int64_t e = 0; e < entries; ++e) b[next[static_cast<size_t>(digit(a[e]))]++] = a[e];
+    std::swap(a, b);
+  }
+  return a;
+}
+
+bool is_sorted(const int32_t* row, const int32_t* col, int64_t entries) {
+  std::atomic<bool> sorted = true;
+  parallel_for(entries, kEntryGrain, [=, &sorted](int64_t begin, int64_t end) {
+    for (int64_t e = std::max<int64_t>(begin, 1); e < end && sorted.load(std::memory_order_relaxed);) {
+      const int64_t stop = std::min(end, e + 256);
+      int falls = 0;
+      for (int64_t k = e; k < stop; ++k)
+        falls |= static_cast<int>(row[k] < row[k - 1]) |
+                 (static_cast<int>(row[k] == row[k - 1]) & static_cast<int>(col[k] < col[k - 1]));
+      if (falls != 0) sorted.store(false, std::memory_order_relaxed);
+      e = stop;
+    }
+  });
+  return sorted;
+}
+
+void copy_sorted(const int32_t* row, const int32_t* col, int64_t entries, int64_t rows, int64_t* offsets,
+                 int32_t* indices, int32_t* order) {
+  parallel_for(entries, kEntryGrain, [=](int64_t begin, int64_t end) {
+    std::copy(col + begin, col + end, indices + begin);
+    std::iota(order + begin, order + end, static_cast<int32_t>(begin));
+    for (int64_t e = begin; e < end; ++e)
+      for (int64_t i = e > 0 ? row[e - 1] + int64_t{1} : 0; i <= row[e]; ++i) offsets[i] = e;
+  });
+  std::fill(offsets + (entries > 0 ? row[entries - 1] + int64_t{1} : 0), offsets + rows + 1, entries);
+}
+
 void sort_by_row_and_column(const int32_t* row, const int32_t* col, int64_t entries, int64_t rows,
-                            int64_t* offsets, int32_t* indices, int32_t* order) {
-  const int shift = bucket_shift(rows);
-  std::vector<Placed> placed(static_cast<size_t>(entries));
-  const std::vector<int64_t> start = deal_into_buckets(row, col, entries, rows, shift, placed.data());
+                            int64_t cols, int64_t* offsets, int32_t* indices, int32_t* order) {
+  if (is_sorted(row, col, entries)) return copy_sorted(row, col, entries, rows, offsets, indices, order);
+  const int shift = bucket_shift(rows, entries);
+  Tensor scratch = Tensor::empty({entries, 3}, DType::i32);
+  auto* placed = static_cast<Placed*>(scratch.raw_mutable_data());
+  const std::vector<int64_t> start = deal_into_buckets(row, col, entries, rows, shift, placed);
   offsets[rows] = entries;
   parallel_for(static_cast<int64_t>(start.size()) - 1, 1, [&](int64_t bucket, int64_t) {
     const int64_t first_row = bucket << shift, last_row = std::min(rows, (bucket + 1) << shift);
     const int64_t begin = start[static_cast<size_t>(bucket)], end = start[static_cast<size_t>(bucket) + 1];
     if (first_row >= last_row) return;
     std::vector<int64_t> next(static_cast<size_t>(last_row - first_row) + 1, 0);
-    for (int64_t e = begin; e < end; ++e) ++next[static_cast<size_t>(placed[e].row - first_row) + 1];
+    std::vector<int32_t> last_col(next.size(), -1);
+    bool ascend = true;
+    for (int64_t e = begin; e < end; ++e) {
+      const auto i = static_cast<size_t>(placed[e].row - first_row);
+      ++next[i + 1];
+      ascend &= placed[e].col >= std::exchange(last_col[i], placed[e].col);
+    }
+    next[0] = begin;
     for (size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
-    for (int64_t i = first_row; i < last_row; ++i)
-      offsets[i] = begin + next[static_cast<size_t>(i - first_row)];
-    std::vector<Key> keys(static_cast<size_t>(end - begin));
-    for (int64_t e = begin; e < end; ++e) {
-      const Placed& entry = placed[static_cast<size_t>(e)];
-      keys[static_cast<size_t>(next[static_cast<size_t>(entry.row - first_row)]++)] =
-          make_key(entry.col, entry.position);
+    std::copy(next.begin(), next.end() - 1, offsets + first_row);
+    const Placed* from = placed + begin;
+    std::vector<Placed> other;
+    if (!ascend) {
+      other.resize(static_cast<size_t>(end - begin));
+      from = sort_by_column(placed + begin, other.data(), end - begin, cols);
     }
-    int64_t row_begin = 0;
-    for (int64_t i = first_row; i < last_row; ++i) {
-      const int64_t row_end = next[static_cast<size_t>(i - first_row)];
-      const auto from = keys.begin() + row_begin, to = keys.begin() + row_end;
-      if (!std::is_sorted(from, to)) std::sort(from, to);
-      row_begin = row_end;
-    }
-    for (int64_t e = begin; e < end; ++e) {
-      const Key key = keys[static_cast<size_t>(e - begin)];
-      indices[e] = static_cast<int32_t>(key >> 32);
-      order[e] = static_cast<int32_t>(key & 0xffffffffu);
+    for (int64_t k = 0; k < end - begin; ++k) {
+      const int64_t to = next[static_cast<size_t>(from[k].row - first_row)]++;
+      indices[to] = from[k].col;
+      order[to] = from[k].position;
     }
   });
 }
@@ -121,7 +164,7 @@ float sum_entries(const EntryValues<float>& values, int64_t begin, int64_t end) 
 
 void coo_to_csr(const CooToCsrArgs& args) {
   sort_by_row_and_column(args.row.data<int32_t>(), args.col.data<int32_t>(), args.row.numel(),
-                         args.offsets.numel() - 1, args.offsets.mutable_data<int64_t>(),
+                         args.offsets.numel() - 1, args.cols, args.offsets.mutable_data<int64_t>(),
                          args.indices.mutable_data<int32_t>(), args.order.mutable_data<int32_t>());
 }
 
@@ -129,8 +172,24 @@ void transpose(const TransposeArgs& args) {
   Tensor row = Tensor::empty({args.a.entries()}, DType::i32);
   expand_rows({.a = args.a, .row = row});
   sort_by_row_and_column(args.a.indices.data<int32_t>(), row.data<int32_t>(), args.a.entries(), args.a.cols,
-                         args.offsets.mutable_data<int64_t>(), args.indices.mutable_data<int32_t>(),
-                         args.order.mutable_data<int32_t>());
+                         args.a.rows, args.offsets.mutable_data<int64_t>(),
+                         args.indices.mutable_data<int32_t>(), args.order.mutable_data<int32_t>());
+}
+
+void join_rows(const JoinRowsArgs& args) {
+  const int64_t *a = args.a.offsets.data<int64_t>(), *b = args.b.offsets.data<int64_t>();
+  const int32_t *a_indices = args.a.indices.data<int32_t>(), *b_indices = args.b.indices.data<int32_t>();
+  const int32_t *a_values = args.a_value.data<int32_t>(), *b_values = args.b_value.data<int32_t>();
+  int64_t* offsets = args.offsets.mutable_data<int64_t>();
+  int32_t *indices = args.indices.mutable_data<int32_t>(), *values = args.values.mutable_data<int32_t>();
+  offsets[0] = 0;
+  for_rows(args.a, [=](int64_t i, int64_t begin, int64_t end) {
+    std::copy(a_indices + begin, a_indices + end, indices + begin + b[i]);
+    std::copy(a_values + begin, a_values + end, values + begin + b[i]);
+    std::copy(b_indices + b[i], b_indices + b[i + 1], indices + end + b[i]);
+    std::copy(b_values + b[i], b_values + b[i + 1], values + end + b[i]);
+    offsets[i + 1] = a[i + 1] + b[i + 1];
+  });
 }
 
 void expand_rows(const ExpandRowsArgs& args) {

@@ -58,6 +58,11 @@ __global__ void fill_iota(int64_t n, int32_t* iota) {
   if (e < n) iota[e] = static_cast<int32_t>(e);
 }
 
+__global__ void add_offsets(int64_t rows, const int64_t* a, const int64_t* b, int64_t* offsets) {
+  const int64_t i = thread_index();
+  if (i <= rows) offsets[i] = a[i] + b[i];
+}
+
 template <class Key>
 Tensor empty_keys(int64_t n, Device device) {
   return Tensor::empty({n}, sizeof(Key) == 8 ? DType::i64 : DType::i32, device);
@@ -131,6 +136,23 @@ void transpose(const TransposeArgs& args) {
   expand_rows({.a = args.a, .row = rows});
   launch("transpose", {.device = device.index, .blocks = blocks_for(n)}, gather, rows.data<int32_t>(),
          args.order.data<int32_t>(), n, args.indices.mutable_data<int32_t>());
+}
+
+void join_rows(const JoinRowsArgs& args) {
+  const int64_t *a = args.a.offsets.data<int64_t>(), *b = args.b.offsets.data<int64_t>();
+  const int32_t *a_indices = args.a.indices.data<int32_t>(), *b_indices = args.b.indices.data<int32_t>();
+  const int32_t *a_values = args.a_value.data<int32_t>(), *b_values = args.b_value.data<int32_t>();
+  int32_t *indices = args.indices.mutable_data<int32_t>(), *values = args.values.mutable_data<int32_t>();
+  launch("join_rows", {.device = args.a.device().index, .blocks = blocks_for(args.a.rows + 1)}, add_offsets,
+         args.a.rows, a, b, args.offsets.mutable_data<int64_t>());
+  for_each_entry("join_rows", args.a, [=] __device__(int64_t i, int64_t e) {
+    indices[e + b[i]] = a_indices[e];
+    values[e + b[i]] = a_values[e];
+  });
+  for_each_entry("join_rows", args.b, [=] __device__(int64_t i, int64_t e) {
+    indices[e + a[i + 1]] = b_indices[e];
+    values[e + a[i + 1]] = b_values[e];
+  });
 }
 
 void expand_rows(const ExpandRowsArgs& args) {
