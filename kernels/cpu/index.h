@@ -11,8 +11,7 @@ inline void require_in_range(std::string_view op, std::string_view name, const T
   const int32_t* values = index.data<int32_t>();
   const int64_t n = index.numel();
   int32_t outside = 0;
-#pragma omp simd reduction(| : outside)
-  for (int64_t k = 0; k < n; ++k) outside |= static_cast<int32_t>(values[k] < 0 || values[k] >= limit);
+  for (int64_t k = 0; k < n; ++k) outside |= static_cast<int32_t>((values[k] < 0) | (values[k] >= limit));
   if (outside == 0) [[likely]]
     return;
   for (int64_t k = 0; k < n; ++k)

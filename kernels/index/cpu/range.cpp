@@ -13,10 +13,9 @@ constexpr int64_t kGrain = 1 << 16;
 template <class T>
 int64_t find(const T* index, int64_t n, int64_t limit) {
   std::vector<int64_t> found(static_cast<size_t>((n + kGrain - 1) / kGrain), n);
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(n, kGrain, [=, &found](int64_t begin, int64_t end) {
     int outside = 0;
-#pragma omp simd reduction(| : outside)
-    for (int64_t k = begin; k < end; ++k) outside |= static_cast<int>(index[k] < 0 || index[k] >= limit);
+    for (int64_t k = begin; k < end; ++k) outside |= static_cast<int>((index[k] < 0) | (index[k] >= limit));
     if (outside == 0) return;
     const T* bad =
         std::find_if(index + begin, index + end, [=](T value) { return value < 0 || value >= limit; });

@@ -55,9 +55,11 @@ void layer_norm_backward(const LayerNormBackwardArgs& args) {
         S* to = out + i * width;
         const T m = means[i], r = rstds[i];
         T direct = 0, along = 0;
+        // GCC 12 reads what a reduction captures anew for every lane, and then gathers from there.
+        const S* gain = gam;
 #pragma omp simd reduction(+ : direct, along)
         for (int64_t f = 0; f < width; ++f) {
-          const T normal = (widen(row[f]) - m) * r, slope = widen(d[f]), g = slope * widen(gam[f]);
+          const T normal = (widen(row[f]) - m) * r, slope = widen(d[f]), g = slope * widen(gain[f]);
           direct += g;
           along += g * normal;
           gamma_sum[f] += slope * normal;

@@ -96,11 +96,16 @@ void count_equal(const CountEqualArgs& args) {
   const int32_t *left = args.a.data<int32_t>(), *right = args.b.data<int32_t>();
   const int32_t* at = args.index ? args.index.data<int32_t>() : nullptr;
   std::atomic<int64_t> count{0};  // of integers: the order of the additions does not matter
-  parallel_for(args.index ? args.index.numel() : args.a.numel(), kGrain, [&](int64_t begin, int64_t end) {
-    const auto same = [=](int64_t k) -> int64_t { return left[k] == right[k]; };
-    count += at != nullptr ? sum_of<int64_t>(end - begin, [=](int64_t k) { return same(at[begin + k]); })
-                           : sum_of<int64_t>(end - begin, [=](int64_t k) { return same(begin + k); });
-  });
+  parallel_for(args.index ? args.index.numel() : args.a.numel(), kGrain,
+               [=, &count](int64_t begin, int64_t end) {
+                 int64_t equal = 0;
+                 if (at != nullptr)
+                   for (int64_t k = begin; k < end; ++k)
+                     equal += static_cast<int64_t>(left[at[k]] == right[at[k]]);
+                 else
+                   for (int64_t k = begin; k < end; ++k) equal += static_cast<int64_t>(left[k] == right[k]);
+                 count += equal;
+               });
   *args.y.mutable_data<int64_t>() = count;
 }
 
