@@ -20,10 +20,9 @@ Tensor iota(int64_t n, Device device) {
 
 /// The places k, ascending, where the pair (a[k], b[k]) passes. Waits for the device, to learn how many.
 Tensor places(kernels::PairTest test, const Tensor& a, const Tensor& b) {
-  Tensor flags = Tensor::empty_like(a), positions = Tensor::empty_like(a);
+  Tensor positions = Tensor::empty_like(a);
   Tensor count = Tensor::empty({}, DType::i64, a.device());
-  kernels::flag_pairs({.test = test, .a = a, .b = b, .flags = flags});
-  kernels::select_flagged({.flags = flags, .positions = positions, .count = count});
+  kernels::select_pairs({.test = test, .a = a, .b = b, .positions = positions, .count = count});
   return positions.rows(0, count.to_vector<int64_t>()[0]);
 }
 
@@ -73,14 +72,12 @@ Tensor merged(const Tensor& x, const Tensor& order, const Tensor& starts, bool m
   return x.dims() == 1 ? y.reshape({y.numel()}) : y;
 }
 
-/// The edges of a graph to be, in any order.
-struct Draft {
-  int64_t nodes;
-  Tensor src, dst;
+/// What the edges of a graph to be carry: edge e has row row[e], or row e where `row` is absent.
+struct Carried {
   Tensor weight;  // optional
   EdgeAttributes attributes;
-  Tensor row;   // which row of weight and attributes each edge takes; absent: each its own
-  Tensor from;  // the old edge, -1 for an added one
+  Tensor from;  // the old edge, -1 for an added one; absent: edge `row`
+  Tensor row;
 };
 
 struct Built {
@@ -88,36 +85,48 @@ struct Built {
   Tensor edge_map;
 };
 
-Built build(const Draft& draft, std::optional<bool> symmetric = {}) {
-  const auto sorted = detail::sorted_edges(draft.nodes, draft.nodes, {draft.src, draft.dst});
-  const Tensor row = draft.row ? gather_edges(draft.row, sorted.order) : sorted.order;
-  return {Graph(Relation::from_csr(sorted.csr, symmetric),
-                draft.weight ? gather_edges(draft.weight, row) : Tensor(),
-                detail::gather_attributes(draft.attributes, row)),
-          gather_edges(draft.from, sorted.order)};
+Built build(const Csr& csr, const Carried& by, std::optional<bool> symmetric = {}) {
+  const Relation relation = Relation::from_csr(csr, symmetric);
+  if (!by.row) return {Graph(relation, by.weight, by.attributes), by.from};
+  return {Graph(relation, by.weight ? gather_edges(by.weight, by.row) : Tensor(),
+                detail::gather_attributes(by.attributes, by.row)),
+          by.from ? gather_edges(by.from, by.row) : by.row};
+}
+
+/// Of edges in any order.
+Built build(int64_t nodes, const EdgeIndex& edges, Carried by) {
+  const auto [csr, order] = detail::sorted_edges(nodes, nodes, edges);
+  by.row = by.row ? gather_edges(by.row, order) : order;
+  return build(csr, by);
+}
+
+/// Of edges that come by target, then source.
+Built build_sorted(int64_t nodes, const EdgeIndex& edges, const Carried& by) {
+  return build(detail::sorted_edges(nodes, nodes, edges).csr, by);
 }
 
 /// With what no new edge is made of more than one old edge.
-Transformed build_apart(const Graph& old, const Draft& draft) {
-  auto [graph, edge_map] = build(draft);
-  Tensor became = inverse(edge_map, old.num_edges());
-  return {std::move(graph), std::move(edge_map), std::move(became)};
+Transformed apart(const Graph& old, Built built) {
+  Tensor became = inverse(built.edge_map, old.num_edges());
+  return {std::move(built.graph), std::move(built.edge_map), std::move(became)};
 }
 
 /// With what every old edge is part of the new edge between the same nodes.
-Transformed build_merged(const Graph& old, const Draft& draft, std::optional<bool> symmetric = {}) {
-  auto [graph, edge_map] = build(draft, symmetric);
+Transformed merged(const Graph& old, Built built) {
   const auto [src, dst] = old.edge_index();
   Tensor became = Tensor::empty_like(src);
-  kernels::find_entries({.csr = graph.in_edges(), .row = dst, .col = src, .entry = became});
-  return {std::move(graph), std::move(edge_map), std::move(became)};
+  kernels::find_entries({.csr = built.graph.in_edges(), .row = dst, .col = src, .entry = became});
+  return {std::move(built.graph), std::move(built.edge_map), std::move(became)};
 }
 
-/// What is left of the edges, under other nodes' numbers where `src` and `dst` say so.
-Transformed kept(const Graph& graph, int64_t nodes, const Tensor& src, const Tensor& dst,
-                 const Tensor& edges) {
-  return build_apart(graph, {nodes, gather_edges(src, edges), gather_edges(dst, edges), graph.edge_weight(),
-                             graph.edge_attributes(), edges, edges});
+/// The edges that stand at `entries` of the CSR.
+Tensor numbers(const Relation& relation, const Tensor& entries) {
+  return relation.csr_order() ? gather_edges(relation.csr_order(), entries) : entries;
+}
+
+/// What old edges carry, where those that are left are `edges`.
+Carried kept(const Graph& graph, const Tensor& edges) {
+  return {graph.edge_weight(), graph.edge_attributes(), {}, edges};
 }
 
 EdgeAttributes merged(const EdgeAttributes& attributes, const Tensor& order, const Tensor& starts,
@@ -138,21 +147,36 @@ Transformed to_undirected(const Graph& graph) {
   Tensor low = Tensor::empty_like(src), high = Tensor::empty_like(src);
   kernels::order_pairs({.a = src, .b = dst, .low = low, .high = high});
   const auto pairs = detail::sorted_edges(nodes, nodes, {low, high});
-  low = gather_edges(low, pairs.order);
-  high = gather_edges(high, pairs.order);
+  low = pairs.csr.indices;
+  kernels::expand_rows({.a = pairs.csr, .row = high});
   const Tensor starts = places(kernels::PairTest::begins_run, low, high);
   low = gather_edges(low, starts);
   high = gather_edges(high, starts);
-  const Tensor turned = places(kernels::PairTest::differ, low, high);  // a self-loop has one direction
-  const Tensor row = concatenated(iota(starts.numel(), device), turned);
+  // A row of the whole is that of what leads up to its node, and then that of what leads down to it, which is
+  // the same turned round, self-loops apart. Both are sorted, and so are the columns of either part.
+  const Tensor turned = places(kernels::PairTest::differ, low, high);
+  const auto up = detail::sorted_edges(nodes, nodes, {low, high});
+  const auto down =
+      detail::sorted_edges(nodes, nodes, {gather_edges(high, turned), gather_edges(low, turned)});
+  const int64_t edges = starts.numel() + turned.numel();
+  Csr both = up.csr;
+  both.offsets = Tensor::empty_like(up.csr.offsets);
+  both.indices = empty_index(edges, device);
+  Tensor row = empty_index(edges, device);
+  kernels::join_rows({.a = up.csr,
+                      .b = down.csr,
+                      .a_value = up.order,
+                      .b_value = gather_edges(turned, down.order),
+                      .offsets = both.offsets,
+                      .indices = both.indices,
+                      .values = row});
   const bool mean = true;
-  return build_merged(
-      graph,
-      {nodes, concatenated(low, gather_edges(high, turned)), concatenated(high, gather_edges(low, turned)),
-       graph.edge_weight() ? merged(graph.edge_weight(), pairs.order, starts, mean) : Tensor(),
-       merged(graph.edge_attributes(), pairs.order, starts, mean), row,
-       gather_edges(gather_edges(pairs.order, starts), row)},
-      true);
+  return merged(
+      graph, build(both,
+                   {graph.edge_weight() ? merged(graph.edge_weight(), pairs.order, starts, mean) : Tensor(),
+                    merged(graph.edge_attributes(), pairs.order, starts, mean),
+                    gather_edges(pairs.order, starts), row},
+                   true));
 }
 
 Transformed add_self_loops(const Graph& graph, float weight) {
@@ -164,24 +188,26 @@ Transformed add_self_loops(const Graph& graph, float weight) {
   kernels::find_entries({.csr = graph.in_edges(), .row = nodes, .col = nodes, .entry = loop});
   const Tensor lacking = places(kernels::PairTest::both_absent, loop, loop);
   const int64_t added = lacking.numel();
-  Draft draft{graph.num_nodes(), concatenated(src, lacking), concatenated(dst, lacking), {}, {}, {}, {}};
+  Carried by;
   if (graph.edge_weight() || weight != 1.0f) {
     const Tensor given =
         graph.edge_weight() ? graph.edge_weight() : Tensor::full({edges}, 1.0, DType::f32, device);
-    draft.weight =
-        concatenated(given, Tensor::full({added}, static_cast<double>(weight), DType::f32, device));
+    by.weight = concatenated(given, Tensor::full({added}, static_cast<double>(weight), DType::f32, device));
   }
   for (const auto& [name, given] : graph.edge_attributes()) {
     const Shape shape = given.dims() == 1 ? Shape{added} : Shape{added, given.size(1)};
-    draft.attributes.emplace(name, concatenated(given, Tensor::zeros(shape, given.dtype(), device)));
+    by.attributes.emplace(name, concatenated(given, Tensor::zeros(shape, given.dtype(), device)));
   }
-  draft.from = concatenated(iota(edges, device), Tensor::full({added}, -1.0, DType::i32, device));
-  return build_apart(graph, draft);
+  by.from = concatenated(iota(edges, device), Tensor::full({added}, -1.0, DType::i32, device));
+  return apart(graph, build(graph.num_nodes(), {concatenated(src, lacking), concatenated(dst, lacking)}, by));
 }
 
 Transformed remove_self_loops(const Graph& graph) {
-  const auto [src, dst] = graph.edge_index();
-  return kept(graph, graph.num_nodes(), src, dst, places(kernels::PairTest::differ, src, dst));
+  const Relation& relation = graph.relation();
+  const auto [src, dst] = relation.sorted().edge_index();
+  const Tensor left = places(kernels::PairTest::differ, src, dst);
+  return apart(graph, build_sorted(graph.num_nodes(), {gather_edges(src, left), gather_edges(dst, left)},
+                                   kept(graph, numbers(relation, left))));
 }
 
 Transformed coalesce(const Graph& graph) {
@@ -190,27 +216,29 @@ Transformed coalesce(const Graph& graph) {
   const Tensor order = relation.csr_order() ? relation.csr_order() : iota(graph.num_edges(), graph.device());
   const Tensor starts = places(kernels::PairTest::begins_run, dst, src);
   const bool mean = false;
-  return build_merged(graph,
-                      {graph.num_nodes(),
-                       gather_edges(src, starts),
-                       gather_edges(dst, starts),
-                       graph.edge_weight() ? merged(graph.edge_weight(), order, starts, mean) : Tensor(),
-                       merged(graph.edge_attributes(), order, starts, mean),
-                       {},
-                       gather_edges(order, starts)});
+  return merged(
+      graph, build_sorted(graph.num_nodes(), {gather_edges(src, starts), gather_edges(dst, starts)},
+                          {graph.edge_weight() ? merged(graph.edge_weight(), order, starts, mean) : Tensor(),
+                           merged(graph.edge_attributes(), order, starts, mean),
+                           numbers(relation, starts),
+                           {}}));
 }
 
 Transformed induced_subgraph(const Graph& graph, const Tensor& nodes) {
   const Tensor number = checked_inverse("induced_subgraph", "node", nodes, graph.num_nodes(), graph.device());
   const auto [src, dst] = graph.edge_index();
   const Tensor from = gather_edges(number, src), to = gather_edges(number, dst);
-  return kept(graph, nodes.numel(), from, to, places(kernels::PairTest::both_present, from, to));
+  const Tensor left = places(kernels::PairTest::both_present, from, to);
+  return apart(graph,
+               build(nodes.numel(), {gather_edges(from, left), gather_edges(to, left)}, kept(graph, left)));
 }
 
 Transformed edge_subgraph(const Graph& graph, const Tensor& edges) {
   (void)checked_inverse("edge_subgraph", "edge", edges, graph.num_edges(), graph.device());
   const auto [src, dst] = graph.edge_index();
-  return kept(graph, graph.num_nodes(), src, dst, edges.to(graph.device()));
+  const Tensor left = edges.to(graph.device());
+  return apart(
+      graph, build(graph.num_nodes(), {gather_edges(src, left), gather_edges(dst, left)}, kept(graph, left)));
 }
 
 Graph reverse(const Graph& graph) {

@@ -30,7 +30,7 @@ TEST_CASE("iota counts up") {
     }
 }
 
-TEST_CASE("flag_pairs tells pairs apart, and select_flagged finds the places of the flags") {
+TEST_CASE("select_pairs finds the places of the pairs that pass") {
   using kernels::PairTest;
   for (Device device : devices())
     for (int64_t n : kLengths)
@@ -40,21 +40,18 @@ TEST_CASE("flag_pairs tells pairs apart, and select_flagged finds the places of 
         CAPTURE(n);
         const Tensor a = random_ints(n, -1, 2, device), b = random_ints(n, -1, 1, device);
         const auto x = a.to_vector<int32_t>(), y = b.to_vector<int32_t>();
-        std::vector<int32_t> flags, places;
+        std::vector<int32_t> places;
         for (size_t k = 0; k < x.size(); ++k) {
           const bool passes = test == PairTest::differ         ? x[k] != y[k]
                               : test == PairTest::both_present ? std::min(x[k], y[k]) >= 0
                               : test == PairTest::both_absent
                                   ? std::max(x[k], y[k]) < 0
                                   : k == 0 || x[k] != x[k - 1] || y[k] != y[k - 1];
-          flags.push_back(passes);
           if (passes) places.push_back(static_cast<int32_t>(k));
         }
-        Tensor found = empty_index(n, device), positions = empty_index(n, device);
+        Tensor positions = empty_index(n, device);
         Tensor count = Tensor::empty({}, DType::i64, device);
-        kernels::flag_pairs({.test = test, .a = a, .b = b, .flags = found});
-        CHECK(found.to_vector<int32_t>() == flags);
-        kernels::select_flagged({.flags = found, .positions = positions, .count = count});
+        kernels::select_pairs({.test = test, .a = a, .b = b, .positions = positions, .count = count});
         REQUIRE(whole(count) == static_cast<int64_t>(places.size()));
         CHECK(positions.rows(0, whole(count)).to_vector<int32_t>() == places);
       }
@@ -98,6 +95,46 @@ TEST_CASE("find_entries finds the first of equal entries") {
     Tensor entry = Tensor::empty_like(row);
     kernels::find_entries({.csr = csr, .row = row, .col = col, .entry = entry});
     CHECK(entry.to_vector<int32_t>() == std::vector<int32_t>{0, 2, -1, -1, 3, 6, -1, 7, -1});
+  }
+}
+
+TEST_CASE("find_entries takes pairs in any order, ascending ones as well") {
+  const int64_t rows = 50, cols = 3000, pairs = 40001;
+  std::vector<int32_t> indices = random_ints(20000, 0, cols).to_vector<int32_t>();
+  std::vector<int64_t> offsets{0};
+  for (int64_t i = 1; i <= rows; ++i) {
+    offsets.push_back(i < 40 ? i * i * 10 : 20000);  // of many lengths, and some of none
+    std::sort(indices.begin() + offsets[static_cast<size_t>(i) - 1], indices.begin() + offsets.back());
+  }
+  std::vector<int32_t> row = random_ints(pairs, 0, rows).to_vector<int32_t>();
+  std::vector<int32_t> col = random_ints(pairs, 0, cols).to_vector<int32_t>();
+  for (const bool ascending : {false, true}) {
+    if (ascending) {
+      std::sort(row.begin(), row.end());
+      for (auto k = row.begin(); k != row.end();) {
+        const auto end = std::upper_bound(k, row.end(), *k);
+        std::sort(col.begin() + (k - row.begin()), col.begin() + (end - row.begin()));
+        k = end;
+      }
+    }
+    std::vector<int32_t> expected;
+    for (size_t k = 0; k < row.size(); ++k) {
+      const auto i = static_cast<size_t>(row[k]);
+      const auto end = indices.begin() + offsets[i + 1];
+      const auto found = std::find(indices.begin() + offsets[i], end, col[k]);
+      expected.push_back(found == end ? -1 : static_cast<int32_t>(found - indices.begin()));
+    }
+    for (Device device : devices()) {
+      Csr csr;
+      csr.rows = rows;
+      csr.cols = cols;
+      csr.offsets = Tensor::from(offsets, device);
+      csr.indices = Tensor::from(indices, device);
+      Tensor entry = empty_index(pairs, device);
+      kernels::find_entries(
+          {.csr = csr, .row = Tensor::from(row, device), .col = Tensor::from(col, device), .entry = entry});
+      CHECK(entry.to_vector<int32_t>() == expected);
+    }
   }
 }
 
@@ -148,8 +185,10 @@ TEST_CASE("index kernels refuse what does not fit") {
   Tensor a = empty_index(3, {}), b = empty_index(4, {}), count = Tensor::empty({}, DType::i64);
   CHECK_THROWS_WITH_AS(kernels::order_pairs({.a = a, .b = b, .low = a, .high = a}),
                        doctest::Contains("order_pairs: b is [4] int32"), Error);
-  CHECK_THROWS_AS(kernels::select_flagged({.flags = a, .positions = b, .count = count}), Error);
-  CHECK_THROWS_AS(kernels::select_flagged({.flags = a, .positions = a, .count = a}), Error);
+  const auto test = kernels::PairTest::differ;
+  CHECK_THROWS_AS(kernels::select_pairs({.test = test, .a = a, .b = b, .positions = a, .count = count}),
+                  Error);
+  CHECK_THROWS_AS(kernels::select_pairs({.test = test, .a = a, .b = a, .positions = a, .count = a}), Error);
   Tensor real = Tensor::zeros({3});
   CHECK_THROWS_AS(kernels::iota({.y = real}), Error);
 }

@@ -2,6 +2,7 @@
 #include <adjoint/kernels/index/renumber.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace adj::kernels::cpu {
 
@@ -14,14 +15,32 @@ constexpr int64_t kGrain = 1 << 14;
 void renumber(const RenumberArgs& args) {
   const int32_t* index = args.index.data<int32_t>();
   int32_t* number = args.number.mutable_data<int32_t>();
-  const int64_t n = args.index.numel();
-  std::fill(number, number + args.number.numel(), -1);
+  const int64_t n = args.index.numel(), limit = args.number.numel();
+  parallel_for(limit, kGrain,
+               [=](int64_t begin, int64_t end) { std::fill(number + begin, number + end, -1); });
+  // Where nothing stands twice there is one writer to each number, and as many numbers as writers.
+  std::atomic<int64_t> unmatched{0};
+  parallel_for(n, kGrain, [=, &unmatched](int64_t begin, int64_t end) {
+    int64_t written = 0;
+    for (int64_t k = begin; k < end; ++k) {
+      if (index[k] < 0) continue;
+      std::atomic_ref(number[index[k]]).store(static_cast<int32_t>(k), std::memory_order_relaxed);
+      ++written;
+    }
+    unmatched += written;
+  });
+  parallel_for(limit, kGrain, [=, &unmatched](int64_t begin, int64_t end) {
+    int64_t found = 0;
+    for (int64_t i = begin; i < end; ++i) found += static_cast<int64_t>(number[i] >= 0);
+    unmatched -= found;
+  });
   int64_t repeated = n;
-  for (int64_t k = n - 1; k >= 0; --k) {  // backwards: the first is written last
-    if (index[k] >= 0) number[index[k]] = static_cast<int32_t>(k);
+  if (unmatched != 0) {
+    for (int64_t k = n - 1; k >= 0; --k)  // backwards: the first is written last
+      if (index[k] >= 0) number[index[k]] = static_cast<int32_t>(k);
+    for (int64_t k = 0; k < n && repeated == n; ++k)
+      if (index[k] >= 0 && number[index[k]] != k) repeated = k;
   }
-  for (int64_t k = 0; k < n && repeated == n; ++k)
-    if (index[k] >= 0 && number[index[k]] != k) repeated = k;
   *args.repeated.mutable_data<int64_t>() = repeated;
 }
 
@@ -30,10 +49,24 @@ void find_entries(const FindEntriesArgs& args) {
   const int32_t* indices = args.csr.indices.data<int32_t>();
   const int32_t *row = args.row.data<int32_t>(), *col = args.col.data<int32_t>();
   int32_t* entry = args.entry.mutable_data<int32_t>();
+  // Edges that come in the order of a structure ask for entries in ascending order: each search goes on from
+  // where the one before it ended, by steps that double.
   parallel_for(args.row.numel(), kGrain, [=](int64_t begin, int64_t end) {
+    const int32_t *at = nullptr, *last = nullptr;
     for (int64_t k = begin; k < end; ++k) {
-      const int32_t* last = indices + offsets[row[k] + 1];
-      const int32_t* at = std::lower_bound(indices + offsets[row[k]], last, col[k]);
+      if (k == begin || row[k] != row[k - 1] || col[k] < col[k - 1]) {
+        at = indices + offsets[row[k]];
+        last = indices + offsets[row[k] + 1];
+      }
+      std::ptrdiff_t step = 1;
+      while (at < last && *at < col[k]) {
+        if (step >= last - at || at[step] >= col[k]) {
+          at = std::lower_bound(at + 1, at + std::min(step, last - at), col[k]);
+          break;
+        }
+        at += step;
+        step *= 2;
+      }
       entry[k] = at != last && *at == col[k] ? static_cast<int32_t>(at - indices) : -1;
     }
   });

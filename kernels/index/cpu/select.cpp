@@ -1,8 +1,8 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/index/select.h>
 
+#include <algorithm>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 namespace adj::kernels::cpu {
@@ -11,12 +11,29 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 15;
 
+/// A pass counts what each chunk holds, so that the next can write. Both are free of branches. Places below
+/// `first` pass untested.
 template <class Test>
-void flag(const FlagPairsArgs& args, Test&& test) {
-  int32_t* flags = args.flags.mutable_data<int32_t>();
-  parallel_for(args.a.numel(), kGrain, [=](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) flags[k] = test(k) ? 1 : 0;
+void select(const SelectPairsArgs& args, int64_t first, Test test) {
+  const int64_t n = args.a.numel();
+  int32_t* positions = args.positions.mutable_data<int32_t>();
+  std::vector<int64_t> before(static_cast<size_t>(ceil_div(n, kGrain)) + 1);
+  parallel_for(n, kGrain, [=, &before](int64_t begin, int64_t end) {
+    int32_t count = begin == 0 ? static_cast<int32_t>(first) : 0;
+    for (int64_t k = std::max(begin, first); k < end; ++k) count += static_cast<int32_t>(test(k));
+    before[static_cast<size_t>(begin / kGrain) + 1] = count;
   });
+  for (size_t chunk = 1; chunk < before.size(); ++chunk) before[chunk] += before[chunk - 1];
+  parallel_for(n, kGrain, [=, &before](int64_t begin, int64_t) {
+    const auto chunk = static_cast<size_t>(begin / kGrain);
+    const int64_t last = before[chunk + 1];
+    int64_t k = begin;
+    for (int64_t to = before[chunk]; to < last; ++k) {
+      positions[to] = static_cast<int32_t>(k);
+      to += static_cast<int64_t>(k < first || test(k));
+    }
+  });
+  *args.count.mutable_data<int64_t>() = before.back();
 }
 
 }  // namespace
@@ -28,36 +45,19 @@ void iota(const IotaArgs& args) {
   });
 }
 
-void flag_pairs(const FlagPairsArgs& args) {
+void select_pairs(const SelectPairsArgs& args) {
   const int32_t *a = args.a.data<int32_t>(), *b = args.b.data<int32_t>();
   switch (args.test) {
     case PairTest::differ:
-      return flag(args, [=](int64_t k) { return a[k] != b[k]; });
+      return select(args, 0, [=](int64_t k) { return a[k] != b[k]; });
     case PairTest::both_present:
-      return flag(args, [=](int64_t k) { return a[k] >= 0 && b[k] >= 0; });
+      return select(args, 0, [=](int64_t k) { return (a[k] | b[k]) >= 0; });
     case PairTest::both_absent:
-      return flag(args, [=](int64_t k) { return a[k] < 0 && b[k] < 0; });
+      return select(args, 0, [=](int64_t k) { return (a[k] & b[k]) < 0; });
     case PairTest::begins_run:
-      return flag(args, [=](int64_t k) { return k == 0 || a[k] != a[k - 1] || b[k] != b[k - 1]; });
+      return select(args, std::min<int64_t>(1, args.a.numel()),
+                    [=](int64_t k) { return ((a[k] ^ a[k - 1]) | (b[k] ^ b[k - 1])) != 0; });
   }
-}
-
-void select_flagged(const SelectFlaggedArgs& args) {
-  const int32_t* flags = args.flags.data<int32_t>();
-  int32_t* positions = args.positions.mutable_data<int32_t>();
-  const int64_t n = args.flags.numel();
-  std::vector<int64_t> before(static_cast<size_t>((n + kGrain - 1) / kGrain));
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-    before[static_cast<size_t>(begin / kGrain)] = std::accumulate(flags + begin, flags + end, int64_t{0});
-  });
-  int64_t total = 0;
-  for (int64_t& chunk : before) total += std::exchange(chunk, total);
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-    int64_t to = before[static_cast<size_t>(begin / kGrain)];
-    for (int64_t k = begin; k < end; ++k)
-      if (flags[k] != 0) positions[to++] = static_cast<int32_t>(k);
-  });
-  *args.count.mutable_data<int64_t>() = total;
 }
 
 }  // namespace adj::kernels::cpu

@@ -1,6 +1,6 @@
-// Flags are int32, so that one prefix sum of them is at once the place that each flagged element takes: 4
-// bytes read and written per element, then 8 read and at most 4 written. Temporaries: that sum, and CUB's
-// own.
+// Flags are int32, so that one prefix sum of them, in their place, is at once the place that each element
+// takes which passes: 4 bytes written per element, 4 read and written, then 12 read, for the test once more,
+// and at most 4 written. Temporaries: that sum, and CUB's own.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/index/select.h>
@@ -36,18 +36,19 @@ __device__ bool passes(PairTest test, const int32_t* a, const int32_t* b, int64_
 }
 
 __global__ void __launch_bounds__(kThreads)
-    flag_pairs_kernel(PairTest test, int64_t n, const int32_t* a, const int32_t* b, int32_t* flags) {
+    flag_pairs(PairTest test, int64_t n, const int32_t* a, const int32_t* b, int32_t* flags) {
   const int64_t k = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (k < n) flags[k] = passes(test, a, b, k) ? 1 : 0;
 }
 
 __global__ void __launch_bounds__(kThreads)
-    place_flagged(int64_t n, const int32_t* flags, const int32_t* before, int32_t* positions,
-                  int64_t* count) {
+    place_passing(PairTest test, int64_t n, const int32_t* a, const int32_t* b, const int32_t* before,
+                  int32_t* positions, int64_t* count) {
   const int64_t k = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (k >= n) return;
-  if (flags[k] != 0) positions[before[k]] = static_cast<int32_t>(k);
-  if (k == n - 1) *count = before[k] + flags[k];
+  const bool taken = passes(test, a, b, k);
+  if (taken) positions[before[k]] = static_cast<int32_t>(k);
+  if (k == n - 1) *count = before[k] + (taken ? 1 : 0);
 }
 
 }  // namespace
@@ -57,30 +58,26 @@ void iota(const IotaArgs& args) {
          args.y.numel(), args.y.mutable_data<int32_t>());
 }
 
-void flag_pairs(const FlagPairsArgs& args) {
-  launch("flag_pairs", {.device = args.a.device().index, .blocks = blocks_for(args.a.numel())},
-         flag_pairs_kernel, args.test, args.a.numel(), args.a.data<int32_t>(), args.b.data<int32_t>(),
-         args.flags.mutable_data<int32_t>());
-}
-
-void select_flagged(const SelectFlaggedArgs& args) {
-  const int64_t n = args.flags.numel();
+void select_pairs(const SelectPairsArgs& args) {
+  const int64_t n = args.a.numel();
   if (n == 0) {
     args.count.zero_();
     return;
   }
-  const Device device = args.flags.device();
+  const Device device = args.a.device();
   adj::cuda::use_device(device.index);
   const cudaStream_t stream = adj::cuda::current_stream(device.index);
   Tensor before = Tensor::empty({n}, DType::i32, device);
-  const int32_t* flags = args.flags.data<int32_t>();
+  const int32_t *a = args.a.data<int32_t>(), *b = args.b.data<int32_t>();
   int32_t* sums = before.mutable_data<int32_t>();
+  launch("select_pairs", {.device = device.index, .blocks = blocks_for(n)}, flag_pairs, args.test, n, a, b,
+         sums);
   size_t bytes = 0;
-  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(nullptr, bytes, flags, sums, n, stream));
+  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(nullptr, bytes, sums, sums, n, stream));
   Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
-  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(workspace.raw_mutable_data(), bytes, flags, sums, n, stream));
-  launch("select_flagged", {.device = device.index, .blocks = blocks_for(n)}, place_flagged, n, flags, sums,
-         args.positions.mutable_data<int32_t>(), args.count.mutable_data<int64_t>());
+  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(workspace.raw_mutable_data(), bytes, sums, sums, n, stream));
+  launch("select_pairs", {.device = device.index, .blocks = blocks_for(n)}, place_passing, args.test, n, a, b,
+         sums, args.positions.mutable_data<int32_t>(), args.count.mutable_data<int64_t>());
 }
 
 }  // namespace adj::kernels::cuda
