@@ -10,13 +10,22 @@ void refuse_on_cpu_in_capture(Device device, const char* kernel) {
   if (device.is_cpu()) adj::detail::refuse_cpu_in_capture(kernel);
 }
 
+template <class Args>
+void check(const char* kernel, const Args& args) {
+  if constexpr (requires { args.check(kernel); }) {
+    args.check(kernel);
+  } else {
+    args.check();
+  }
+}
+
 }  // namespace
 }  // namespace adj::kernels
 
 #define ADJ_KERNEL(name, Args)                      \
   ADJ_DECLARE_KERNEL(name, Args)                    \
   void name(const Args& args) {                     \
-    args.check();                                   \
+    check(#name, args);                             \
     refuse_on_cpu_in_capture(args.device(), #name); \
     ADJ_DISPATCH(args.device(), name, args);        \
   }

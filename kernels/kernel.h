@@ -22,6 +22,9 @@
 // goes to the device; it is defined for all kernels in dispatch.cpp, by the same line. `cpu::activate` and
 // `cuda::activate` implement it (kernels/FAMILY/cpu/, kernels/FAMILY/cuda/) and may rely on what was checked.
 //
+// Kernels that share a contract share the struct; its check(std::string_view op) is told which of them is
+// called.
+//
 // Contracts share these rules. Arguments live on one device. Outputs are allocated by the caller, with the
 // shape and dtype that the contract names, and are wholly overwritten unless it says otherwise. An argument
 // that has a default may be left out. Violations throw adj::Error.

@@ -6,9 +6,19 @@ namespace adj::kernels {
 
 // Losses are means over the rows that `index` (int32 [K], distinct, in range) selects, or over all rows where
 // it is absent; `loss` has one element. Losses, their gradients and the targets of bce and mse are wide. The
-// backward passes take dloss (one element, on the device), write
-// every row of the gradient, zeros where a row was not selected, and recompute what the forward pass knew:
-// nothing is saved but the inputs. K = 0 is an error.
+// backward passes take dloss (one element, on the device), write every row of the gradient, zeros where a row
+// was not selected, and recompute what the forward pass knew: nothing is saved but the inputs. K = 0 is an
+// error.
+
+/// The rows that a loss is taken over.
+struct Selection {
+  const int32_t* index;  // null: all rows
+  int64_t count;
+
+  Selection(const Tensor& x, const Tensor& rows)
+      : index(rows ? rows.data<int32_t>() : nullptr), count(rows ? rows.numel() : x.size(0)) {}
+  constexpr int64_t row(int64_t k) const { return index != nullptr ? index[k] : k; }
+};
 
 namespace detail {
 
@@ -66,22 +76,21 @@ struct SoftmaxCrossEntropyBackwardArgs {
 };
 ADJ_KERNEL(softmax_cross_entropy_backward, SoftmaxCrossEntropyBackwardArgs)
 
-/// loss = mean over selected rows and all columns of max(x,0) - x t + log(1 + exp(-|x|)); x, t [N,T].
-struct BceWithLogitsArgs {
+/// A loss that compares x [N,T] with targets t of the same shape.
+struct TargetLossArgs {
   const Tensor& x;
   const Tensor& target;
   const Tensor& index = kAbsent;
   Tensor& loss;
 
   Device device() const { return x.device(); }
-  void check() const {
-    detail::check_targets("bce_with_logits", x, target, index);
-    check_scalar("bce_with_logits", "loss", loss, wide_dtype(x.dtype()), x.device());
+  void check(std::string_view op) const {
+    detail::check_targets(op, x, target, index);
+    check_scalar(op, "loss", loss, wide_dtype(x.dtype()), x.device());
   }
 };
-ADJ_KERNEL(bce_with_logits, BceWithLogitsArgs)
 
-struct BceWithLogitsBackwardArgs {
+struct TargetLossBackwardArgs {
   const Tensor& x;
   const Tensor& target;
   const Tensor& index = kAbsent;
@@ -89,41 +98,18 @@ struct BceWithLogitsBackwardArgs {
   Tensor& dx;
 
   Device device() const { return x.device(); }
-  void check() const {
-    detail::check_targets("bce_with_logits_backward", x, target, index);
-    detail::check_gradient("bce_with_logits_backward", x, dloss, dx);
+  void check(std::string_view op) const {
+    detail::check_targets(op, x, target, index);
+    detail::check_gradient(op, x, dloss, dx);
   }
 };
-ADJ_KERNEL(bce_with_logits_backward, BceWithLogitsBackwardArgs)
 
-/// loss = mean over selected rows and all columns of (x - t)^2; x, t [N,T].
-struct MseArgs {
-  const Tensor& x;
-  const Tensor& target;
-  const Tensor& index = kAbsent;
-  Tensor& loss;
+/// loss = mean over selected rows and all columns of max(x,0) - x t + log(1 + exp(-|x|)).
+ADJ_KERNEL(bce_with_logits, TargetLossArgs)
+ADJ_KERNEL(bce_with_logits_backward, TargetLossBackwardArgs)
 
-  Device device() const { return x.device(); }
-  void check() const {
-    detail::check_targets("mse", x, target, index);
-    check_scalar("mse", "loss", loss, wide_dtype(x.dtype()), x.device());
-  }
-};
-ADJ_KERNEL(mse, MseArgs)
-
-struct MseBackwardArgs {
-  const Tensor& x;
-  const Tensor& target;
-  const Tensor& index = kAbsent;
-  const Tensor& dloss;
-  Tensor& dx;
-
-  Device device() const { return x.device(); }
-  void check() const {
-    detail::check_targets("mse_backward", x, target, index);
-    detail::check_gradient("mse_backward", x, dloss, dx);
-  }
-};
-ADJ_KERNEL(mse_backward, MseBackwardArgs)
+/// loss = mean over selected rows and all columns of (x - t)^2.
+ADJ_KERNEL(mse, TargetLossArgs)
+ADJ_KERNEL(mse_backward, TargetLossBackwardArgs)
 
 }  // namespace adj::kernels

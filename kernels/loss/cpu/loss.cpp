@@ -30,14 +30,13 @@ struct SquaredError {
 };
 
 template <class Loss>
-void mean_of_terms(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index,
-                   Tensor& loss) {
-  const Selection selection = selection_of(op, x, index);
-  const int64_t width = x.size(1);
-  dispatch_features(x.dtype(), [&]<class S>() {
+void mean_of_terms(std::string_view op, const TargetLossArgs& args) {
+  const Selection selection = checked_selection(op, args.x, args.index);
+  const int64_t width = args.x.size(1);
+  dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
-    const S* in = x.data<S>();
-    const T* goal = target.data<T>();
+    const S* in = args.x.data<S>();
+    const T* goal = args.target.data<T>();
     const auto terms = [=](int64_t begin, int64_t end) {
       return sum_of<double>(end - begin, [=](int64_t i) {
         return static_cast<double>(Loss::term(widen(in[begin + i]), goal[begin + i]));
@@ -45,7 +44,7 @@ void mean_of_terms(std::string_view op, const Tensor& x, const Tensor& target, c
     };
     const double sum =
         selection.index == nullptr
-            ? sum_of_chunks(x.numel(), kCostlyGrain, terms)
+            ? sum_of_chunks(args.x.numel(), kCostlyGrain, terms)
             : sum_of_chunks(selection.count, row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
                 double rows = 0.0;
                 for (int64_t k = begin; k < end; ++k) {
@@ -54,28 +53,27 @@ void mean_of_terms(std::string_view op, const Tensor& x, const Tensor& target, c
                 }
                 return rows;
               });
-    *loss.mutable_data<T>() = static_cast<T>(sum / static_cast<double>(selection.count * width));
+    *args.loss.mutable_data<T>() = static_cast<T>(sum / static_cast<double>(selection.count * width));
   });
 }
 
 template <class Loss>
-void mean_of_terms_backward(std::string_view op, const Tensor& x, const Tensor& target, const Tensor& index,
-                            const Tensor& dloss, Tensor& dx) {
-  const Selection selection = selection_of(op, x, index);
-  const int64_t width = x.size(1);
-  dispatch_features(x.dtype(), [&]<class S>() {
+void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& args) {
+  const Selection selection = checked_selection(op, args.x, args.index);
+  const int64_t width = args.x.size(1);
+  dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
-    const S* in = x.data<S>();
-    const T* goal = target.data<T>();
-    S* grad = dx.mutable_data<S>();
-    const T factor = *dloss.data<T>() / static_cast<T>(selection.count * width);
-    clear_unselected(selection, x.numel(), grad);
+    const S* in = args.x.data<S>();
+    const T* goal = args.target.data<T>();
+    S* grad = args.dx.mutable_data<S>();
+    const T factor = *args.dloss.data<T>() / static_cast<T>(selection.count * width);
+    clear_unselected(selection, args.x.numel(), grad);
     const auto slopes = [=](int64_t begin, int64_t end) {
 #pragma omp simd
       for (int64_t i = begin; i < end; ++i) grad[i] = narrow<S>(factor * Loss::slope(widen(in[i]), goal[i]));
     };
     if (selection.index == nullptr) {
-      parallel_for(x.numel(), kCostlyGrain, slopes);
+      parallel_for(args.x.numel(), kCostlyGrain, slopes);
     } else {
       parallel_for(selection.count, row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
         for (int64_t k = begin; k < end; ++k)
@@ -89,7 +87,7 @@ void mean_of_terms_backward(std::string_view op, const Tensor& x, const Tensor& 
 
 void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
   constexpr std::string_view op = "softmax_cross_entropy";
-  const Selection selection = selection_of(op, args.x, args.index);
+  const Selection selection = checked_selection(op, args.x, args.index);
   const int64_t classes = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
@@ -120,7 +118,7 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
 
 void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
   constexpr std::string_view op = "softmax_cross_entropy_backward";
-  const Selection selection = selection_of(op, args.x, args.index);
+  const Selection selection = checked_selection(op, args.x, args.index);
   const int64_t classes = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
@@ -151,18 +149,13 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
   });
 }
 
-void bce_with_logits(const BceWithLogitsArgs& args) {
-  mean_of_terms<Bce>("bce_with_logits", args.x, args.target, args.index, args.loss);
+void bce_with_logits(const TargetLossArgs& args) { mean_of_terms<Bce>("bce_with_logits", args); }
+void bce_with_logits_backward(const TargetLossBackwardArgs& args) {
+  mean_of_terms_backward<Bce>("bce_with_logits_backward", args);
 }
-void bce_with_logits_backward(const BceWithLogitsBackwardArgs& args) {
-  mean_of_terms_backward<Bce>("bce_with_logits_backward", args.x, args.target, args.index, args.dloss,
-                              args.dx);
-}
-void mse(const MseArgs& args) {
-  mean_of_terms<SquaredError>("mse", args.x, args.target, args.index, args.loss);
-}
-void mse_backward(const MseBackwardArgs& args) {
-  mean_of_terms_backward<SquaredError>("mse_backward", args.x, args.target, args.index, args.dloss, args.dx);
+void mse(const TargetLossArgs& args) { mean_of_terms<SquaredError>("mse", args); }
+void mse_backward(const TargetLossBackwardArgs& args) {
+  mean_of_terms_backward<SquaredError>("mse_backward", args);
 }
 
 }  // namespace adj::kernels::cpu

@@ -2,21 +2,13 @@
 
 #include <adjoint/kernels/cpu/index.h>
 #include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/loss/loss.h>
 
 namespace adj::kernels::cpu {
 
-/// The rows that a loss is taken over.
-struct Selection {
-  const int32_t* index;  // null: all rows
-  int64_t count;
-
-  int64_t row(int64_t k) const { return index != nullptr ? index[k] : k; }
-};
-
-inline Selection selection_of(std::string_view op, const Tensor& x, const Tensor& index) {
-  if (!index) return {nullptr, x.size(0)};
-  require_in_range(op, "index", index, x.size(0));
-  return {index.data<int32_t>(), index.numel()};
+inline Selection checked_selection(std::string_view op, const Tensor& x, const Tensor& index) {
+  if (index) require_in_range(op, "index", index, x.size(0));
+  return {x, index};
 }
 
 /// Zeros where no row is selected; nothing to do where all are.

@@ -31,7 +31,7 @@ struct Labels {
 }  // namespace
 
 void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
-  const Selection selection = selection_of("cross_entropy", args.x, args.index);
+  const Selection selection = checked_selection("cross_entropy", args.x, args.index);
   const int64_t classes = args.x.size(1), grain = row_grain(classes, kCostlyGrain);
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Wide<T>;
@@ -71,7 +71,7 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
 }
 
 void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& args) {
-  const Selection selection = selection_of("cross_entropy", args.x, args.index);
+  const Selection selection = checked_selection("cross_entropy", args.x, args.index);
   const int64_t classes = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Wide<T>;

@@ -128,36 +128,36 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 template <class Loss>
-void mean_of_terms(const char* name, const Tensor& x, const Tensor& target, const Tensor& index,
-                   Tensor& loss) {
-  const Selection selection = selection_of(x, index);
-  const int64_t width = x.size(1), items = selection.count * width;
-  dispatch_features(x.dtype(), [&]<class S>() {
+void mean_of_terms(const char* name, const TargetLossArgs& args) {
+  const Selection selection(args.x, args.index);
+  const int64_t width = args.x.size(1), items = selection.count * width;
+  dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
-    flat_sum<double>(name, x.device().index, items,
-                     Terms<Loss, S>{selection, x.data<S>(), target.data<T>(), width},
-                     StoreMean<T>{static_cast<double>(items), loss.mutable_data<T>()});
+    flat_sum<double>(name, args.x.device().index, items,
+                     Terms<Loss, S>{selection, args.x.data<S>(), args.target.data<T>(), width},
+                     StoreMean<T>{static_cast<double>(items), args.loss.mutable_data<T>()});
   });
 }
 
 template <class Loss>
-void mean_of_terms_backward(const char* name, const Tensor& x, const Tensor& target, const Tensor& index,
-                            const Tensor& dloss, Tensor& dx) {
-  const Selection selection = selection_of(x, index);
-  dispatch_features(x.dtype(), [&]<class S>() {
+void mean_of_terms_backward(const char* name, const TargetLossBackwardArgs& args) {
+  const Selection selection(args.x, args.index);
+  dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
-    clear_unselected<S>(name, selection, dx);
+    clear_unselected<S>(name, selection, args.dx);
     launch(name,
-           {.device = x.device().index, .blocks = blocks_for(selection.count * x.size(1)), .overlaps = true},
-           slopes_kernel<Loss, S>, selection, x.data<S>(), target.data<T>(), x.size(1), dloss.data<T>(),
-           dx.mutable_data<S>());
+           {.device = args.x.device().index,
+            .blocks = blocks_for(selection.count * args.x.size(1)),
+            .overlaps = true},
+           slopes_kernel<Loss, S>, selection, args.x.data<S>(), args.target.data<T>(), args.x.size(1),
+           args.dloss.data<T>(), args.dx.mutable_data<S>());
   });
 }
 
 }  // namespace
 
 void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
-  const Selection selection = selection_of(args.x, args.index);
+  const Selection selection(args.x, args.index);
   const int device = args.x.device().index;
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
@@ -174,7 +174,7 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
 }
 
 void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
-  const Selection selection = selection_of(args.x, args.index);
+  const Selection selection(args.x, args.index);
   dispatch_features(args.x.dtype(), [&]<class S>() {
     clear_unselected<S>("softmax_cross_entropy_backward", selection, args.dx);
     const CrossEntropyBackward<S> body{selection,
@@ -188,18 +188,13 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
   });
 }
 
-void bce_with_logits(const BceWithLogitsArgs& args) {
-  mean_of_terms<Bce>("bce_with_logits", args.x, args.target, args.index, args.loss);
+void bce_with_logits(const TargetLossArgs& args) { mean_of_terms<Bce>("bce_with_logits", args); }
+void bce_with_logits_backward(const TargetLossBackwardArgs& args) {
+  mean_of_terms_backward<Bce>("bce_with_logits_backward", args);
 }
-void bce_with_logits_backward(const BceWithLogitsBackwardArgs& args) {
-  mean_of_terms_backward<Bce>("bce_with_logits_backward", args.x, args.target, args.index, args.dloss,
-                              args.dx);
-}
-void mse(const MseArgs& args) {
-  mean_of_terms<SquaredError>("mse", args.x, args.target, args.index, args.loss);
-}
-void mse_backward(const MseBackwardArgs& args) {
-  mean_of_terms_backward<SquaredError>("mse_backward", args.x, args.target, args.index, args.dloss, args.dx);
+void mse(const TargetLossArgs& args) { mean_of_terms<SquaredError>("mse", args); }
+void mse_backward(const TargetLossBackwardArgs& args) {
+  mean_of_terms_backward<SquaredError>("mse_backward", args);
 }
 
 }  // namespace adj::kernels::cuda

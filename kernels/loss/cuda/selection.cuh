@@ -1,21 +1,9 @@
 #pragma once
 
 #include <adjoint/kernels/cuda/rows.cuh>
+#include <adjoint/kernels/loss/loss.h>
 
 namespace adj::kernels::cuda {
-
-/// The rows that a loss is taken over.
-struct Selection {
-  const int32_t* index;  // null: all rows
-  int64_t count;
-
-  __device__ int64_t row(int64_t k) const { return index != nullptr ? index[k] : k; }
-};
-
-inline Selection selection_of(const Tensor& x, const Tensor& index) {
-  if (!index) return {nullptr, x.size(0)};
-  return {index.data<int32_t>(), index.numel()};
-}
 
 template <class T>
 struct Zero {

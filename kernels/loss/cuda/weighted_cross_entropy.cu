@@ -114,7 +114,7 @@ struct WeightedBackward {
 }  // namespace
 
 void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
-  const Selection selection = selection_of(args.x, args.index);
+  const Selection selection(args.x, args.index);
   const int device = args.x.device().index;
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Wide<T>;
@@ -135,7 +135,7 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
 }
 
 void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& args) {
-  const Selection selection = selection_of(args.x, args.index);
+  const Selection selection(args.x, args.index);
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Wide<T>;
     clear_unselected<T>("weighted_cross_entropy_backward", selection, args.dx);

@@ -3,13 +3,8 @@
 // registers, and ask for the rows of entries ahead while they work on this one. Nothing is saved. Bytes per
 // pass: every entry's row of features, its column and value, and every row of the output once.
 
-#include <adjoint/core/parallel.h>
-#include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/sparse/cpu/entries.h>
-#include <adjoint/kernels/sparse/cpu/feature_blocks.h>
-#include <adjoint/kernels/sparse/cpu/row_chunks.h>
-#include <adjoint/kernels/sparse/cpu/spmm_heads.h>
-#include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/sparse/cpu/spmm.h>
 
 #include <algorithm>
 
@@ -90,19 +85,6 @@ struct Aggregation {
   }
 };
 
-/// What is done to a row's sum before it is stored.
-template <class S, int B>
-[[gnu::always_inline]] inline void finish(const Aggregation<S>& g, int64_t first, int tail,
-                                          Vector<S> (&sum)[B]) {
-  if (g.bias != nullptr) {
-    Vector<S> bias[B];
-    load_block<S, B>(g.bias + first, tail, bias);
-    for (int k = 0; k < B; ++k) sum[k] += bias[k];
-  }
-  if (g.relu)
-    for (int k = 0; k < B; ++k) sum[k] = simd::relu(sum[k]);
-}
-
 template <class S, int B>
 [[gnu::always_inline]] inline void sum_entries(const Aggregation<S>& g, const Entries<S>& entries,
                                                int64_t first, int tail, Vector<S> (&sum)[B]) {
@@ -145,28 +127,6 @@ inline int64_t chunks_per_task(int64_t entries, int64_t width) {
   return ceil_div(kTask, entries * std::max<int64_t>(width, 16));
 }
 
-/// Merges the partial sums of heavy rows, in the order of their entries.
-template <class S>
-void merge_heavy(const Aggregation<S>& g, const RowChunks& cuts, const Scalar<S>* partial) {
-  const auto rows = static_cast<int64_t>(cuts.heavy.size());
-  if (rows == 0) return;
-  parallel_for(rows, row_grain(cuts.slots / rows * g.pitch), [&](int64_t from, int64_t to) {
-    for (int64_t h = from; h < to; ++h) {
-      const RowChunks::HeavyRow& heavy = cuts.heavy[static_cast<size_t>(h)];
-      for_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
-        Vector<S> sum[B], part[B];
-        load_block<Scalar<S>, B>(partial + heavy.slot_begin * g.pitch + first, tail, sum);
-        for (int64_t slot = heavy.slot_begin + 1; slot < heavy.slot_end; ++slot) {
-          load_block<Scalar<S>, B>(partial + slot * g.pitch + first, tail, part);
-          for (int k = 0; k < B; ++k) sum[k] += part[k];
-        }
-        finish<S, B>(g, first, tail, sum);
-        store_block<S, B>(g.y + heavy.row * g.pitch + first, tail, sum);
-      });
-    }
-  });
-}
-
 /// g.y = the sums over all rows. WithDots: the dot products of every entry's row with the target's row of
 /// `own` go to `gradient`.
 template <bool WithDots, class S>
@@ -205,7 +165,7 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
               store_block<Scalar<S>, B>(partial + chunk.slot * g.pitch + first, tail, sum);
               continue;
             }
-            finish<S, B>(g, first, tail, sum);
+            finish<S, B>(g.bias, g.relu, first, tail, sum);
             if (g.stream) {
               stream_block<S, B>(g.y + i * g.pitch + first, sum);
             } else {
@@ -219,7 +179,7 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
     }
     if (g.stream) simd::fence();
   });
-  merge_heavy(g, *cuts, partial);
+  merge_heavy<S>(*cuts, partial, g.pitch, g.bias, g.relu, g.y);
 }
 
 }  // namespace

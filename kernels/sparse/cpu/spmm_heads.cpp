@@ -3,10 +3,7 @@
 // of several heads by a vector of weights, of which each stands in its head's lanes. Bytes as in spmm.cpp,
 // and H weights for every entry.
 
-#include <adjoint/core/parallel.h>
-#include <adjoint/kernels/sparse/cpu/feature_blocks.h>
-#include <adjoint/kernels/sparse/cpu/row_chunks.h>
-#include <adjoint/kernels/sparse/cpu/spmm_heads.h>
+#include <adjoint/kernels/sparse/cpu/spmm.h>
 
 #include <type_traits>
 #include <vector>
@@ -120,18 +117,6 @@ template <bool kSum, bool kDot, bool kNarrow, class S, int B>
   }
 }
 
-template <class S, int B>
-void finish_and_store(const Walk<S>& g, int64_t row, int64_t first, int tail, Vector<S> (&sum)[B]) {
-  if (g.bias != nullptr) {
-    Vector<S> bias[B];
-    load_block<S, B>(g.bias + first, tail, bias);
-    for (int k = 0; k < B; ++k) sum[k] += bias[k];
-  }
-  if (g.relu)
-    for (int k = 0; k < B; ++k) sum[k] = simd::relu(sum[k]);
-  store_block<S, B>(g.y + row * g.pitch + first, tail, sum);
-}
-
 template <bool kSum, bool kDot, bool kNarrow, class S>
 void walk(const Walk<S>& g) {
   const std::shared_ptr<const RowChunks> cuts = RowChunks::of(g.csr);
@@ -177,7 +162,8 @@ void walk(const Walk<S>& g) {
           if (chunk.slot >= 0) {
             store_block<Scalar<S>, B>(partial + chunk.slot * g.pitch + first, tail, sum);
           } else {
-            finish_and_store<S, B>(g, i, first, tail, sum);
+            finish<S, B>(g.bias, g.relu, first, tail, sum);
+            store_block<S, B>(g.y + i * g.pitch + first, tail, sum);
           }
         }
       });
@@ -188,19 +174,7 @@ void walk(const Walk<S>& g) {
       }
     }
   });
-  if constexpr (kSum)
-    parallel_for(static_cast<int64_t>(cuts->heavy.size()), 1, [&](int64_t h, int64_t) {
-      const RowChunks::HeavyRow& heavy = cuts->heavy[static_cast<size_t>(h)];
-      for_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
-        Vector<S> sum[B], part[B];
-        load_block<Scalar<S>, B>(partial + heavy.slot_begin * g.pitch + first, tail, sum);
-        for (int64_t slot = heavy.slot_begin + 1; slot < heavy.slot_end; ++slot) {
-          load_block<Scalar<S>, B>(partial + slot * g.pitch + first, tail, part);
-          for (int k = 0; k < B; ++k) sum[k] += part[k];
-        }
-        finish_and_store<S, B>(g, heavy.row, first, tail, sum);
-      });
-    });
+  if constexpr (kSum) merge_heavy<S>(*cuts, partial, g.pitch, g.bias, g.relu, g.y);
 }
 
 template <bool kSum, bool kDot, class S>
