@@ -6,6 +6,8 @@
 
 namespace adj {
 
+std::string_view version() { return ADJOINT_VERSION; }
+
 Device Device::best() { return cuda_device_count() > 0 ? cuda(0) : cpu(); }
 
 Device Device::parse(std::string_view text) {

@@ -27,6 +27,9 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+/// Version of the library that is linked, as "0.1.0".
+std::string_view version();
+
 /// Number of usable NVIDIA GPUs: 0 in a build without CUDA or on a machine without a driver.
 int cuda_device_count();
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 // fmt 9 takes nvcc for a compiler without constexpr, and is then no valid C++20.
 #if defined(__NVCC__) && !defined(FMT_USE_CONSTEXPR)
@@ -38,8 +39,13 @@ class OutOfMemory : public Error {
   using Error::Error;
 };
 
-[[noreturn]] void throw_error(std::string message);
-[[noreturn]] void throw_data_error(std::string message);
+// Out of line, for what calls them is on the way of every call that does not fail.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(std::string message) {
+  throw Error(std::move(message));
+}
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_data_error(std::string message) {
+  throw DataError(std::move(message));
+}
 
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {

@@ -19,6 +19,10 @@ inline void check_launch(cudaError_t status, const char* kernel) {
     throw_launch_error(status, kernel);
 }
 
+/// The oldest compute capability that this build has code for, times ten: 80 for 8.0. Where nvcc says so:
+/// architecture.cu.
+int oldest_architecture();
+
 }  // namespace adj::cuda
 
 /// Throws adj::Error with the call's text and place unless it returns cudaSuccess.

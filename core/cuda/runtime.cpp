@@ -1,4 +1,4 @@
-#include <adjoint/core/cuda/architecture.h>
+#include <adjoint/core/cuda/check.h>
 #include <adjoint/core/cuda/staging.h>
 #include <adjoint/core/cuda/stream.h>
 #include <adjoint/core/error.h>

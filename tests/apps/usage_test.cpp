@@ -1,6 +1,6 @@
 #include "process.h"
 #include "small_dataset.h"
-#include <adjoint/core/version.h>
+#include <adjoint/core/device.h>
 
 using namespace adj;
 using namespace adj::test;

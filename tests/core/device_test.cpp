@@ -1,6 +1,7 @@
 #include <adjoint/core/device.h>
 #include <adjoint/core/error.h>
 
+#include <algorithm>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -43,4 +44,10 @@ TEST_CASE("devices print as they are parsed") {
   CHECK(Device::cpu().str() == "cpu");
   CHECK(Device::cuda(1).str() == "cuda:1");
   CHECK(Device::cuda(1) != Device::cuda(0));
+}
+
+TEST_CASE("version is three numbers") {
+  const std::string_view version = version();
+  CHECK(std::count(version.begin(), version.end(), '.') == 2);
+  CHECK(version.find_first_not_of("0123456789.") == std::string_view::npos);
 }
