@@ -3,7 +3,6 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/kernels/index/gather.h>
-#include <adjoint/kernels/index/slice.h>
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
-#include <adjoint/kernels/index/range.h>
+#include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
 #include <limits>

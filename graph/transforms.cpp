@@ -1,6 +1,5 @@
 #include <adjoint/graph/transforms.h>
 #include <adjoint/kernels/index/merge.h>
-#include <adjoint/kernels/index/range.h>
 #include <adjoint/kernels/index/renumber.h>
 #include <adjoint/kernels/index/select.h>
 

@@ -11,7 +11,6 @@
 #include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/gather.h>
-#include <adjoint/kernels/index/slice.h>
 #include <adjoint/kernels/loss/loss.h>
 #include <adjoint/kernels/norm/norm.h>
 #include <adjoint/kernels/reduce/reduce.h>

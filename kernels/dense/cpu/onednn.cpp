@@ -1,5 +1,5 @@
 #include <adjoint/core/error.h>
-#include <adjoint/kernels/dense/cpu/onednn.h>
+#include <adjoint/kernels/dense/cpu/tile_product.h>
 
 #if ADJOINT_WITH_ONEDNN
 

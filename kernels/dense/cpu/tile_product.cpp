@@ -1,7 +1,6 @@
 // GCC 12 takes the undefined registers of its own AVX-512 intrinsics for a mistake (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
-#include <adjoint/kernels/dense/cpu/onednn.h>
 #include <adjoint/kernels/dense/cpu/tile_product.h>
 
 #include <type_traits>

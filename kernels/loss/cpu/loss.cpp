@@ -1,4 +1,4 @@
-#include <adjoint/kernels/cpu/softmax_tile.h>
+#include <adjoint/kernels/cpu/row_tile.h>
 #include <adjoint/kernels/loss/cpu/selection.h>
 #include <adjoint/kernels/loss/loss.h>
 

@@ -1,4 +1,4 @@
-#include <adjoint/kernels/cuda/softmax.cuh>
+#include <adjoint/kernels/cuda/rows.cuh>
 #include <adjoint/kernels/loss/cuda/selection.cuh>
 #include <adjoint/kernels/loss/loss.h>
 

@@ -1,6 +1,6 @@
 // As softmax_cross_entropy: the logits are read once, here and in the backward pass, which takes the softmax
 // again. The weights are summed in a launch before, which reads labels alone; their sum is all that is saved.
-#include <adjoint/kernels/cuda/softmax.cuh>
+#include <adjoint/kernels/cuda/rows.cuh>
 #include <adjoint/kernels/loss/cuda/selection.cuh>
 #include <adjoint/kernels/loss/weighted_cross_entropy.h>
 

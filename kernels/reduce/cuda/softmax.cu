@@ -1,5 +1,5 @@
 // A group of lanes holds a row in registers, so that each byte is read once: x forward, y and dy backward.
-#include <adjoint/kernels/cuda/softmax.cuh>
+#include <adjoint/kernels/cuda/rows.cuh>
 #include <adjoint/kernels/reduce/softmax.h>
 
 namespace adj::kernels::cuda {
