@@ -1,8 +1,7 @@
 // Writes a generated dataset in Adjoint's HDF5 schema. data/demo.h5 is `make_dataset --out data/demo.h5
 // --name demo`.
 
-#include <adjoint/data/citation_generator.h>
-#include <adjoint/data/random_dataset.h>
+#include <adjoint/data/generators.h>
 
 #include <iostream>
 

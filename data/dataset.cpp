@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+extern "C" {
+extern const unsigned char adjoint_data_demo[];
+extern const unsigned char adjoint_data_demo_end[];
+}
+
 namespace adj {
 
 std::string_view name_of(Task task) {
@@ -49,6 +54,12 @@ Dataset Dataset::to(Device device) const {
     split.test = split.test.to(device);
   }
   return moved;
+}
+
+Dataset load_demo_dataset() {
+  const auto* begin = reinterpret_cast<const std::byte*>(adjoint_data_demo);
+  const auto* end = reinterpret_cast<const std::byte*>(adjoint_data_demo_end);
+  return load_dataset(std::span(begin, end), "demo dataset");
 }
 
 }  // namespace adj

@@ -1,4 +1,4 @@
-#include <adjoint/data/fingerprint.h>
+#include <adjoint/data/dataset.h>
 
 #include <bit>
 #include <cstring>

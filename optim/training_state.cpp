@@ -1,4 +1,4 @@
-#include <adjoint/data/fingerprint.h>
+#include <adjoint/data/dataset.h>
 #include <adjoint/optim/finite.h>
 #include <adjoint/optim/training_state.h>
 

@@ -1,4 +1,4 @@
-#include "subject.h"
+#include "measure.h"
 
 namespace adj::apps {
 

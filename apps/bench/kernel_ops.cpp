@@ -1,4 +1,4 @@
-#include "subject.h"
+#include "measure.h"
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
 #include <adjoint/kernels/elementwise/activation.h>

@@ -1,8 +1,53 @@
 #pragma once
 
-#include "subject.h"
+#include <adjoint/adjoint.h>
+
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace adj::apps {
+
+/// What the ops are timed on.
+struct Subject {
+  Dataset data;              ///< with features and labels, on the device
+  int64_t width = 128;       ///< of the features that kernels work on
+  int64_t out = 128;         ///< columns of a product's result
+  DType dtype = DType::f32;  ///< of features of sparse products
+  int64_t hidden = 256;      ///< of the trained models
+  int64_t layers = 3;
+  bool batch_norm = true;
+  double dropout = 0.5;
+  bool capture = true;
+
+  Device device() const { return data.device(); }
+  const Graph& graph() const { return data.graph; }
+};
+
+/// One op made ready: run() may be called any number of times.
+struct Job {
+  std::string shape;  ///< "169343 x 128, 1166243 entries"
+  double bytes =
+      0.0;  ///< that it must move: what it reads and writes, a gathered row once per entry; 0: not known
+  double flops = 0.0;  ///< of a dense product
+  std::function<void()> run;
+};
+
+struct Op {
+  std::string name;
+  std::string summary;
+  std::function<Job(const Subject&)> prepare;
+};
+
+/// Kernels.
+std::vector<Op> kernel_ops();
+/// Training epochs: forward, loss, backward, Adam.
+std::vector<Op> epoch_ops();
+
+/// The dataset at `path`, or a generated graph by name with random features and labels, half of the nodes for
+/// training.
+Dataset load_subject(const std::string& path);
+Dataset generate_subject(const std::string& graph, int64_t features, int64_t classes, uint64_t seed);
 
 struct Measurement {
   double ms = 0.0;        ///< median

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/data/citation_generator.h>
+#include <adjoint/data/generators.h>
 
 #include <string>
 

@@ -6,7 +6,7 @@
 #include <adjoint/autograd/linear.h>
 #include <adjoint/autograd/loss.h>
 #include <adjoint/core/allocator.h>
-#include <adjoint/data/citation_generator.h>
+#include <adjoint/data/generators.h>
 #include <adjoint/graph/block.h>
 #include <adjoint/nn/init.h>
 #include <adjoint/optim/adam.h>

@@ -1,6 +1,6 @@
 #include "../reference/plain.h"
-#include <adjoint/data/citation_generator.h>
-#include <adjoint/data/fingerprint.h>
+#include <adjoint/data/dataset.h>
+#include <adjoint/data/generators.h>
 #include <adjoint/graph/transforms.h>
 
 #include <set>

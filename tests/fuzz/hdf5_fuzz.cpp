@@ -6,7 +6,7 @@
 
 #include "../data/schema.h"
 #include "content_mutator.h"
-#include <adjoint/data/citation_generator.h>
+#include <adjoint/data/generators.h>
 #include <adjoint/nn/linear.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>

@@ -1,5 +1,5 @@
 #include "../reference/plain.h"
-#include <adjoint/data/citation_generator.h>
+#include <adjoint/data/generators.h>
 #include <adjoint/nn/gcn_conv.h>
 #include <adjoint/nn/metrics.h>
 #include <adjoint/nn/norm.h>
