@@ -10,9 +10,10 @@
 
 namespace adj {
 
-// Means over the rows that `index` (int32 [K], distinct) selects. Easily missed: an absent index means every
-// row. Scalars; of bfloat16 logits in float32. Beside these the targets of bce_with_logits and mse_loss and
-// the weights of cross_entropy are float32 or bfloat16.
+// Means over the rows that `index` (int32 [K]) selects; a row that stands there twice counts twice. Easily
+// missed: an absent index means every row. Where a label or a row is out of range the CPU throws at once, and
+// a GPU, whose step goes on, when the loss is read. Scalars; of bfloat16 logits in float32. Beside these the
+// targets of bce_with_logits and mse_loss and the weights of cross_entropy are float32 or bfloat16.
 
 namespace detail {
 

@@ -1,4 +1,5 @@
 #include <adjoint/core/cuda/check.h>
+#include <adjoint/core/cuda/fault.h>
 #include <adjoint/core/cuda/staging.h>
 #include <adjoint/core/cuda/stream.h>
 #include <adjoint/core/error.h>
@@ -105,6 +106,7 @@ class CudaRuntime final : public DeviceRuntime {
         cuda::StagingRing::record(slot, stream);
       }
     }
+    cuda::check_faults(index_);
   }
 
   void copy_within(void* to, const void* from, size_t bytes) override {

@@ -4,21 +4,13 @@
 
 namespace adj::kernels {
 
-// Losses are means over the rows that `index` (int32 [K], distinct, in range) selects, or over all rows where
-// it is absent; `loss` has one element. Losses, their gradients and the targets of bce and mse are wide. The
-// backward passes take dloss (one element, on the device), write every row of the gradient, zeros where a row
-// was not selected, and recompute what the forward pass knew: nothing is saved but the inputs. K = 0 is an
-// error.
-
-/// The rows that a loss is taken over.
-struct Selection {
-  const int32_t* index;  // null: all rows
-  int64_t count;
-
-  Selection(const Tensor& x, const Tensor& rows)
-      : index(rows ? rows.data<int32_t>() : nullptr), count(rows ? rows.numel() : x.size(0)) {}
-  constexpr int64_t row(int64_t k) const { return index != nullptr ? index[k] : k; }
-};
+// Losses are means over the rows that `index` (int32 [K], in range) selects, or over all rows where it is
+// absent; a row that stands there several times counts as often, in the loss and in the gradient. `loss` has
+// one element. Losses, their gradients and the targets of bce and mse are wide. The backward passes take
+// dloss (one element, on the device), write every row of the gradient, zeros where a row was not selected,
+// and recompute what the forward pass knew: nothing is saved but the inputs. K = 0 is an error. So is a row
+// of `index` or a label that is out of range: on the CPU at once; a GPU, which is not asked in the middle of
+// a step, leaves the loss NaN, and who reads it (or anything else) from there gets the error.
 
 namespace detail {
 

@@ -74,10 +74,14 @@ TEST_CASE("gradients of losses") {
       Draw draw(81, device);
       const Tensor x = draw.normal(shape), target = draw.uniform(shape, 0.0, 1.0);
       const Tensor label = draw.ints(shape[0], 0, static_cast<int32_t>(shape[1]));
-      for (const Tensor& index : {Tensor{}, draw.distinct(3, shape[0])}) {
+      const Tensor weight = draw.uniform({shape[1]}, 0.5, 2.0);
+      const auto last = static_cast<int32_t>(shape[0] - 1);
+      const Tensor repeated = Tensor::from(std::vector<int32_t>{1, last, last, 0, last, 0}, device);
+      for (const Tensor& index : {Tensor{}, draw.distinct(3, shape[0]), repeated}) {
         CAPTURE(device.str());
         CAPTURE(shape.str());
         CAPTURE(index.str());
+        check([&](const auto& v) { return cross_entropy(v[0], label, index, {.weight = weight}); }, {x});
         check([&](const auto& v) { return cross_entropy(v[0], label, index); }, {x});
         check([&](const auto& v) { return bce_with_logits(v[0], target, index); }, {x});
         check([&](const auto& v) { return mse_loss(v[0], target, index); }, {x});

@@ -1,5 +1,9 @@
+#include "../reference/plain.h"
 #include "cases.h"
 #include <adjoint/kernels/loss/loss.h>
+
+#include <cmath>
+#include <limits>
 
 using namespace adj;
 using namespace adj::test;
@@ -12,6 +16,21 @@ Tensor some_rows(int64_t rows, Device device) {
   for (int64_t k = 0; k < (rows + 2) / 3; ++k) index.push_back(static_cast<int32_t>(rows - 1 - 3 * k));
   std::reverse(index.begin() + static_cast<int64_t>(index.size()) / 2, index.end());
   return Tensor::from(index, device);
+}
+
+/// As many of them, in no order, and some of them again and again.
+Tensor repeated_rows(int64_t rows, Device device) {
+  std::vector<int32_t> index = some_rows(rows, {}).to_vector<int32_t>();
+  for (size_t k = 1; k < index.size(); k += 2) index[k] = index[k / 4];
+  index.push_back(index.front());
+  return Tensor::from(index, device);
+}
+
+enum class Rows { all, some, repeated };
+Tensor selected(Rows which, int64_t rows, Device device) {
+  return which == Rows::all    ? Tensor()
+         : which == Rows::some ? some_rows(rows, device)
+                               : repeated_rows(rows, device);
 }
 
 std::vector<int64_t> rows_of(const Tensor& index, int64_t n) {
@@ -42,7 +61,7 @@ Expected cross_entropy(const std::vector<double>& x, const std::vector<int32_t>&
     const int32_t truth = label[static_cast<size_t>(i)];
     e.loss += (std::log(total) + largest - row[truth]) / n;
     for (int64_t c = 0; c < classes; ++c)
-      e.gradient[static_cast<size_t>(i * classes + c)] =
+      e.gradient[static_cast<size_t>(i * classes + c)] +=
           dloss / n * (std::exp(row[c] - largest) / total - (c == truth ? 1.0 : 0.0));
   }
   return e;
@@ -57,12 +76,13 @@ Expected mean_of(const std::vector<double>& x, const std::vector<double>& t, int
     for (int64_t c = 0; c < width; ++c) {
       const auto k = static_cast<size_t>(i * width + c);
       e.loss += term(x[k], t[k]) / n;
-      e.gradient[k] = dloss / n * slope(x[k], t[k]);
+      e.gradient[k] += dloss / n * slope(x[k], t[k]);
     }
   return e;
 }
 
-constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {5, 2}, {2708, 7}, {700, 40}, {33, 129}};
+constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1},    {5, 2},    {2708, 7},
+                                                   {700, 40}, {33, 129}, {40000, 3}};
 
 /// Relative to the largest element of the gradient, which is far below 1.
 double gradient_tolerance(const std::vector<double>& gradient, DType dtype) {
@@ -73,15 +93,16 @@ double gradient_tolerance(const std::vector<double>& gradient, DType dtype) {
 
 }  // namespace
 
-TEST_CASE("softmax_cross_entropy and its gradient, all rows and a subset") {
+TEST_CASE("softmax_cross_entropy and its gradient, all rows, a subset, and rows that repeat") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, classes] : kShapes)
-      for (bool subset : {false, true}) {
+      for (Rows which : {Rows::all, Rows::some, Rows::repeated}) {
+        CAPTURE(which);
         CAPTURE(rows);
         CAPTURE(classes);
         const Tensor x = random_tensor({rows, classes}, dtype, device);
         const Tensor label = random_ints(rows, 0, static_cast<int32_t>(classes), device);
-        const Tensor index = subset ? some_rows(rows, device) : Tensor();
+        const Tensor index = selected(which, rows, device);
         const Expected expected =
             cross_entropy(values(x), label.to_vector<int32_t>(), classes, rows_of(index, rows), 0.7);
         Tensor loss = Tensor::empty({}, wide_dtype(dtype), device),
@@ -119,13 +140,14 @@ TEST_CASE("softmax_cross_entropy holds for large logits and is NaN where they ar
 TEST_CASE("bce_with_logits and mse with their gradients") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes)
-      for (bool subset : {false, true}) {
+      for (Rows which : {Rows::all, Rows::some, Rows::repeated}) {
+        CAPTURE(which);
         CAPTURE(rows);
         CAPTURE(columns);
         Tensor x = random_tensor({rows, columns}, dtype, device);
         const Tensor t =
             random_ints(rows * columns, 0, 2, device).to(wide_dtype(dtype)).reshape({rows, columns});
-        const Tensor index = subset ? some_rows(rows, device) : Tensor();
+        const Tensor index = selected(which, rows, device);
         const Tensor dloss = Tensor::full({}, -1.3, wide_dtype(dtype), device);
         Tensor loss = Tensor::empty({}, wide_dtype(dtype), device),
                dx = Tensor::full({rows, columns}, 9.0, dtype, device);
@@ -174,10 +196,100 @@ TEST_CASE("losses give the same bits on any number of threads") {
   }));
   CHECK(same_bits_on_any_threads([&] {
     Tensor dx = Tensor::empty_like(x);
-    kernels::softmax_cross_entropy_backward(
-        {.x = x, .label = label, .index = some_rows(30001, {}), .dloss = Tensor::full({}, 1.0), .dx = dx});
+    kernels::softmax_cross_entropy_backward({.x = x,
+                                             .label = label,
+                                             .index = repeated_rows(30001, {}),
+                                             .dloss = Tensor::full({}, 1.0),
+                                             .dx = dx});
     return dx;
   }));
+}
+
+TEST_CASE("a row that stands in the index n times has n times its gradient, to the bit, in any order") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Tensor x = random_tensor({50, 6}, DType::f32, device), label = random_ints(50, 0, 6, device),
+                 target = random_tensor({50, 6}, DType::f32, device),
+                 dloss = Tensor::full({}, 1.0, DType::f32, device);
+    // Means over eight rows, so that all factors are powers of two.
+    const auto ints = [&](const std::vector<int32_t>& v) { return Tensor::from(v, device); };
+    const Tensor once = ints({3, 1, 2, 9, 30, 31, 32, 33}), four = ints({7, 3, 3, 7, 3, 49, 3, 0}),
+                 turned = ints({3, 0, 3, 49, 7, 3, 7, 3});
+    const auto gradients = [&](const Tensor& index) {
+      std::vector<Tensor> dx;
+      for (int k = 0; k < 3; ++k) dx.push_back(Tensor::full({50, 6}, 9.0, DType::f32, device));
+      kernels::softmax_cross_entropy_backward(
+          {.x = x, .label = label, .index = index, .dloss = dloss, .dx = dx[0]});
+      kernels::bce_with_logits_backward(
+          {.x = x, .target = target, .index = index, .dloss = dloss, .dx = dx[1]});
+      kernels::mse_backward({.x = x, .target = target, .index = index, .dloss = dloss, .dx = dx[2]});
+      return dx;
+    };
+    const auto of_once = gradients(once), of_four = gradients(four), of_turned = gradients(turned);
+    for (size_t k = 0; k < 3; ++k) {
+      CAPTURE(k);
+      CHECK(same_bits(of_four[k], of_turned[k]));
+      std::vector<double> single = values(of_once[k].rows(3, 4)), several = values(of_four[k].rows(3, 4));
+      for (size_t c = 0; c < 6; ++c) CHECK(several[c] == 4.0 * single[c]);
+      CHECK(close(of_four[k].rows(1, 2), std::vector<double>(6, 0.0), 0.0));
+    }
+  }
+}
+
+TEST_CASE("losses name a label and a row that are out of range, on a GPU where something is read") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const bool later = device.is_cuda();
+    const Tensor x = random_tensor({9, 3}, DType::f32, device),
+                 target = random_tensor({9, 3}, DType::f32, device);
+    const std::string end = later ? fmt::format(" (found on {})", device.str()) : "";
+    for (int32_t bad :
+         {-1, 3, 100, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()}) {
+      CAPTURE(bad);
+      const Tensor label = Tensor::from(std::vector<int32_t>{0, 1, 2, 0, 1, bad, bad, 1, 2}, device),
+                   index = Tensor::from(std::vector<int32_t>{8, 6, 5, 1}, device);
+      for (bool some : {false, true}) {
+        Tensor loss = Tensor::empty({}, DType::f32, device);
+        const std::string message = error_of([&] {
+          kernels::softmax_cross_entropy(
+              {.x = x, .label = label, .index = some ? index : Tensor(), .loss = loss});
+          (void)loss.item();
+        });
+        const int row = some && !later ? 6 : 5;  // the first in the index, or by place
+        CHECK(message ==
+              fmt::format("softmax_cross_entropy: label[{}] is {}, expected [0, 3){}", row, bad, end));
+        if (later) CHECK(std::isnan(loss.item()));  // told once
+      }
+      if (bad == 3) continue;
+      const Tensor outside = Tensor::from(std::vector<int32_t>{1, 2, bad, 3}, device);
+      const Tensor fine = random_ints(9, 0, 3, device);
+      Tensor loss = Tensor::empty({}, DType::f32, device);
+      const auto expected = [&](const char* op) {
+        return fmt::format("{}: index[2] is {}, expected [0, 9){}", op, bad, end);
+      };
+      CHECK(error_of([&] {
+              kernels::softmax_cross_entropy({.x = x, .label = fine, .index = outside, .loss = loss});
+              (void)loss.item();
+            }) == expected("softmax_cross_entropy"));
+      CHECK(error_of([&] {
+              kernels::bce_with_logits({.x = x, .target = target, .index = outside, .loss = loss});
+              (void)loss.item();
+            }) == expected("bce_with_logits"));
+      CHECK(error_of([&] {
+              kernels::mse({.x = x, .target = target, .index = outside, .loss = loss});
+              (void)loss.item();
+            }) == expected("mse"));
+      Tensor dx = Tensor::empty_like(x);
+      CHECK(error_of([&] {
+              kernels::mse_backward({.x = x,
+                                     .target = target,
+                                     .index = outside,
+                                     .dloss = Tensor::full({}, 1.0, DType::f32, device),
+                                     .dx = dx});
+              (void)dx.rows(0, 1).to_vector<float>();
+            }) == expected("mse_backward"));
+    }
+  }
 }
 
 TEST_CASE("losses refuse empty selections, labels and rows out of range") {

@@ -1,5 +1,8 @@
+#include "../reference/plain.h"
 #include "cases.h"
 #include <adjoint/kernels/loss/weighted_cross_entropy.h>
+
+#include <limits>
 
 using namespace adj;
 using namespace adj::test;
@@ -9,7 +12,7 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (const auto& [rows, classes] : {std::pair<int64_t, int64_t>{5, 2}, {2708, 7}, {700, 40}, {33, 129}})
         for (bool weighted : {false, true})
-          for (bool subset : {false, true}) {
+          for (int subset : {0, 1, 2}) {  // all rows, some, some of them twice and three times
             CAPTURE(device.str());
             CAPTURE(name_of(dtype));
             CAPTURE(rows);
@@ -24,8 +27,11 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
             const Tensor label = Tensor::from(truth, device);
             const Tensor weight = weighted ? random_ints(classes, 1, 5).to(wide).to(device) : Tensor();
             std::vector<int32_t> chosen;
-            for (int64_t i = 0; i < rows; i += subset ? 3 : 1) chosen.push_back(static_cast<int32_t>(i));
-            const Tensor index = subset ? Tensor::from(chosen, device) : Tensor();
+            for (int64_t i = 0; i<rows; i += subset> 0 ? 3 : 1) chosen.push_back(static_cast<int32_t>(i));
+            if (subset == 2)
+              for (int64_t i = 0; i < rows; i += i % 2 == 0 ? 3 : 9)
+                chosen.insert(chosen.begin(), static_cast<int32_t>(i));
+            const Tensor index = subset > 0 ? Tensor::from(chosen, device) : Tensor();
 
             const std::vector<double> in = values(x), by = weighted ? values(weight) : std::vector<double>();
             double sum = 0.0, total = 0.0;
@@ -38,7 +44,7 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
               double exps = 0.0;
               for (int64_t j = 0; j < classes; ++j) exps += std::exp(row[j]);
               for (int64_t j = 0; j < classes; ++j)
-                gradient[static_cast<size_t>(i * classes + j)] =
+                gradient[static_cast<size_t>(i * classes + j)] +=
                     0.7 * w * (std::exp(row[j]) / exps - (j == c));
               sum += w * (std::log(exps) - row[c]);
               total += w;
@@ -82,4 +88,28 @@ TEST_CASE("weighted_cross_entropy refuses what does not fit") {
   CHECK_THROWS_AS(kernels::weighted_cross_entropy(
                       {.x = x, .label = label, .weight = random_tensor({3}), .total = total, .loss = loss}),
                   Error);
+}
+
+TEST_CASE("weighted_cross_entropy names a label out of range, on a GPU where the loss is read") {
+  for (Device device : devices())
+    for (int32_t bad : {-1, 3, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()})
+      for (bool weighted : {false, true})
+        for (bool ignoring : {false, true}) {
+          CAPTURE(device.str());
+          CAPTURE(bad);
+          const Tensor x = random_tensor({6, 3}, DType::f32, device),
+                       label = Tensor::from(std::vector<int32_t>{0, 1, 1, 0, bad, 2}, device),
+                       weight = weighted ? Tensor::full({3}, 0.5, DType::f32, device) : Tensor();
+          Tensor loss = Tensor::empty({}, DType::f32, device), total = Tensor::empty({}, DType::f32, device);
+          CHECK(error_of([&] {
+                  kernels::weighted_cross_entropy({.x = x,
+                                                   .label = label,
+                                                   .weight = weight,
+                                                   .ignored = ignoring ? 2 : kernels::kNothingIgnored,
+                                                   .total = total,
+                                                   .loss = loss});
+                  (void)loss.item();
+                }) == fmt::format("cross_entropy: label[4] is {}, expected [0, 3){}", bad,
+                                  device.is_cuda() ? fmt::format(" (found on {})", device.str()) : ""));
+        }
 }

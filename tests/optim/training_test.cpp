@@ -2,10 +2,12 @@
 #include <adjoint/core/capture.h>
 #include <adjoint/data/generators.h>
 #include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/linear.h>
 #include <adjoint/nn/metrics.h>
 #include <adjoint/nn/norm.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
+#include <adjoint/optim/sgd.h>
 #include <adjoint/optim/train_step.h>
 
 using namespace adj;
@@ -178,4 +180,29 @@ TEST_CASE("models train to the same bits with 1, 2, 3, 5, 8 and 16 threads") {
   };
   check([&] { return nn::Model<WithoutGemm>(data.num_features(), 48); });
   check([&] { return nn::Model<Gcn>(data.num_features(), 64, 4); });
+}
+
+TEST_CASE("a label out of range in a step, captured too, is an error where the loss is read") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Tensor x = random_tensor({40, 5}, DType::f32, device);
+    Tensor label = random_ints(40, 0, 3, device);
+    nn::Model<nn::Linear> model(5, 3);
+    model.to(device);
+    optim::SGD sgd(model.parameters(), {.lr = 0.1});
+    optim::TrainStep step([&] {
+      const Var loss = cross_entropy(model(x), label);
+      loss.backward();
+      sgd.step();
+      return loss;
+    });
+    for (int i = 0; i < 5; ++i) CHECK(std::isfinite(step().item()));
+    CHECK(step.captured() == device.is_cuda());
+    Tensor one = label.rows(17, 18);
+    one.fill_(7);
+    CHECK(mentions(error_of([&] { (void)step().item(); }),
+                   "softmax_cross_entropy: label[17] is 7, expected [0, 3)"));
+    one.fill_(0);
+    if (device.is_cpu()) CHECK(std::isfinite(step().item()));
+  }
 }

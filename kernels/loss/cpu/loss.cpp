@@ -67,17 +67,21 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
     const T* goal = args.target.data<T>();
     S* grad = args.dx.mutable_data<S>();
     const T factor = *args.dloss.data<T>() / static_cast<T>(selection.count * width);
-    clear_unselected(selection, args.x.numel(), grad);
-    const auto slopes = [=](int64_t begin, int64_t end) {
+    const auto slopes = [=](int64_t begin, int64_t end, T by) {
 #pragma omp simd
-      for (int64_t i = begin; i < end; ++i) grad[i] = narrow<S>(factor * Loss::slope(widen(in[i]), goal[i]));
+      for (int64_t i = begin; i < end; ++i) grad[i] = narrow<S>(by * Loss::slope(widen(in[i]), goal[i]));
     };
     if (selection.index == nullptr) {
-      parallel_for(args.x.numel(), kCostlyGrain, slopes);
+      parallel_for(args.x.numel(), kCostlyGrain,
+                   [=](int64_t begin, int64_t end) { slopes(begin, end, factor); });
     } else {
-      parallel_for(selection.count, row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
-        for (int64_t k = begin; k < end; ++k)
-          slopes(selection.row(k) * width, (selection.row(k) + 1) * width);
+      const Tensor times = times_selected(selection, args.x.size(0));
+      const int32_t* count = times.data<int32_t>();
+      for_selected_rows(times, args.x.size(0), width, grad, [=](int64_t begin, int64_t end, auto row_of) {
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t row = row_of(k);
+          slopes(row * width, (row + 1) * width, factor * static_cast<T>(count[row]));
+        }
       });
     }
   });
@@ -126,23 +130,26 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
     const int32_t* labels = args.label.data<int32_t>();
     S* grad = args.dx.mutable_data<S>();
     const T mean = *args.dloss.data<T>() / static_cast<T>(selection.count);
-    clear_unselected(selection, args.x.numel(), grad);
-    const auto row_of = [=](int64_t k) { return selection.row(k); };
-    parallel_for(selection.count, row_grain(classes, kCostlyGrain), [=](int64_t begin, int64_t end) {
+    const Tensor times = times_selected(selection, args.x.size(0));
+    const int32_t* count_of = times ? times.data<int32_t>() : nullptr;
+    for_selected_rows(times, args.x.size(0), classes, grad, [=](int64_t begin, int64_t end, auto row_of) {
       RowTile<T> tile(classes);
       SoftmaxTile<T> softmax;
       for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
         tile.load(in, row);
         softmax.template run<true>(tile);
-        T factor[RowTile<T>::kRows];
+        T share[RowTile<T>::kRows], factor[RowTile<T>::kRows];
+        for (int64_t l = 0; l < RowTile<T>::kRows; ++l)
+          share[l] = count_of != nullptr ? mean * static_cast<T>(count_of[row[l]]) : mean;
 #pragma omp simd
-        for (int64_t l = 0; l < RowTile<T>::kRows; ++l) factor[l] = mean / softmax.total[l];
+        for (int64_t l = 0; l < RowTile<T>::kRows; ++l) factor[l] = share[l] / softmax.total[l];
         for (int64_t c = 0; c < classes; ++c) {
           T* column = tile.column(c);
 #pragma omp simd
           for (int64_t l = 0; l < RowTile<T>::kRows; ++l) column[l] *= factor[l];
         }
-        for (int64_t l = 0; l < count; ++l) tile.at(l, checked_label(op, labels, row[l], classes)) -= mean;
+        for (int64_t l = 0; l < count; ++l)
+          tile.at(l, checked_label(op, labels, row[l], classes)) -= share[l];
         tile.store(grad, row, count);
       });
     });

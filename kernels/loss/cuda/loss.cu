@@ -17,7 +17,7 @@ struct StoreMean {
 
 template <int N, int kLanes, int kHeld, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    cross_entropy_kernel(Selection selection, const S* x, int64_t width, const int32_t* label,
+    cross_entropy_kernel(Selection selection, const S* x, int64_t width, const int32_t* label, Fault outside,
                          StoreMean<Wide<S>> finish, double* partial, unsigned* counter) {
   using T = Wide<S>;
   begin_overlapping();
@@ -26,26 +26,34 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t step = int64_t{gridDim.x} * kGroups;
   double sum = 0.0;
   for (int64_t first = int64_t{blockIdx.x} * kGroups; first < selection.count; first += step) {
-    const int64_t row = first + group < selection.count ? selection.row(first + group) : -1;
+    const bool any = first + group < selection.count;
+    const int64_t row = any ? selection.row(first + group) : -1;
     const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     T largest, total;
     soft_maximum(view, largest, total);
-    if (row >= 0 && lane == 0) {
-      const int32_t truth = label[row];
-      // A label that is out of range shows in the loss, and touches no memory that is not ours.
-      const T logit =
-          truth >= 0 && truth < width ? widen(x[row * width + truth]) : std::numeric_limits<T>::quiet_NaN();
+    if (any && lane == 0) {
+      // A label or a row that is out of range shows in the loss, and touches no memory that is not ours.
+      T logit = std::numeric_limits<T>::quiet_NaN();
+      if (row >= 0) {
+        const int32_t truth = label[row];
+        if (truth >= 0 && truth < width) {
+          logit = widen(x[row * width + truth]);
+        } else {
+          raise(outside, row, truth, width);
+        }
+      }
       sum += static_cast<double>(log(total) + (largest - logit));
     }
   }
   finish_grid_sum(sum, finish, partial, counter);
 }
 
-// dx = (softmax(x) - onehot(label)) dloss / count.
+// dx = (softmax(x) - onehot(label)) dloss times / count.
 template <class S>
 struct CrossEntropyBackward {
   using T = Wide<S>;
-  Selection selection;
+  const int32_t* times;  // that each row is selected; null: once
+  int64_t count;         // selected rows
   const S* x;
   int64_t width;
   const int32_t* label;
@@ -53,13 +61,14 @@ struct CrossEntropyBackward {
   S* dx;
 
   template <int N, int kLanes, int kHeld>
-  __device__ void row(int64_t k, int lane) const {
-    const int64_t row = k < 0 ? k : selection.row(k);
-    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
+  __device__ void row(int64_t row, int lane) const {
+    const int32_t often = row < 0 ? 0 : times == nullptr ? 1 : times[row];
+    const RowView<S, N, kLanes, kHeld> view(x, width, often > 0 ? row : -1, lane);
     T largest, total;
     soft_maximum(view, largest, total);
     if (row < 0) return;
-    const T mean = *dloss / static_cast<T>(selection.count), factor = mean / total;
+    if (often == 0) return clear_row<N, kLanes>(dx + row * width, width, lane);
+    const T mean = *dloss / static_cast<T>(count) * static_cast<T>(often), factor = mean / total;
     const int64_t truth = label[row];
     view.each([&](int64_t column, Pack<T, N> pack) {
 #pragma unroll
@@ -93,13 +102,6 @@ struct SquaredError {
   }
 };
 
-/// Item i of the selected rows, as a place in the matrix.
-__device__ __forceinline__ int64_t place_of(const Selection& selection, int64_t width, int64_t i) {
-  if (selection.index == nullptr) return i;
-  const int64_t k = i / width;
-  return selection.index[k] * width + (i - k * width);
-}
-
 template <class Loss, class S>
 struct Terms {
   Selection selection;
@@ -108,28 +110,35 @@ struct Terms {
   int64_t width;
 
   __device__ double operator()(int64_t i) const {
-    const int64_t at = place_of(selection, width, i);
+    int64_t at = i;
+    if (selection.index != nullptr) {
+      const int64_t k = i / width, row = selection.row(k);
+      if (row < 0) return std::numeric_limits<double>::quiet_NaN();
+      at = row * width + (i - k * width);
+    }
     return static_cast<double>(Loss::term(widen(x[at]), target[at]));
   }
 };
 
 template <class Loss, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    slopes_kernel(Selection selection, const S* x, const Wide<S>* target, int64_t width, const Wide<S>* dloss,
-                  S* dx) {
+    slopes_kernel(const int32_t* times, int64_t count, int64_t elements, const S* x, const Wide<S>* target,
+                  int64_t width, const Wide<S>* dloss, S* dx) {
   using T = Wide<S>;
   begin_overlapping();
-  const int64_t items = selection.count * width, step = int64_t{gridDim.x} * blockDim.x;
-  const T factor = *dloss / static_cast<T>(items);
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
-    const int64_t at = place_of(selection, width, i);
-    dx[at] = narrow<S>(factor * Loss::slope(widen(x[at]), target[at]));
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  const T factor = *dloss / static_cast<T>(count * width);
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < elements; i += step) {
+    const int32_t often = times == nullptr ? 1 : times[i / width];
+    T d = 0;
+    if (often > 0) d = factor * static_cast<T>(often) * Loss::slope(widen(x[i]), target[i]);
+    dx[i] = narrow<S>(d);
   }
 }
 
 template <class Loss>
 void mean_of_terms(const char* name, const TargetLossArgs& args) {
-  const Selection selection(args.x, args.index);
+  const Selection selection = selection_of(name, args.x, args.index);
   const int64_t width = args.x.size(1), items = selection.count * width;
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
@@ -141,24 +150,23 @@ void mean_of_terms(const char* name, const TargetLossArgs& args) {
 
 template <class Loss>
 void mean_of_terms_backward(const char* name, const TargetLossBackwardArgs& args) {
-  const Selection selection(args.x, args.index);
+  const Selection selection = selection_of(name, args.x, args.index);
+  const Tensor times = times_selected(name, selection, args.x.device());
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
-    clear_unselected<S>(name, selection, args.dx);
-    launch(name,
-           {.device = args.x.device().index,
-            .blocks = blocks_for(selection.count * args.x.size(1)),
-            .overlaps = true},
-           slopes_kernel<Loss, S>, selection, args.x.data<S>(), args.target.data<T>(), args.x.size(1),
-           args.dloss.data<T>(), args.dx.mutable_data<S>());
+    launch(name, {.device = args.x.device().index, .blocks = blocks_for(args.x.numel()), .overlaps = true},
+           slopes_kernel<Loss, S>, counts_of(times), selection.count, args.x.numel(), args.x.data<S>(),
+           args.target.data<T>(), args.x.size(1), args.dloss.data<T>(), args.dx.mutable_data<S>());
   });
 }
 
 }  // namespace
 
 void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
-  const Selection selection(args.x, args.index);
+  constexpr const char* kName = "softmax_cross_entropy";
+  const Selection selection = selection_of(kName, args.x, args.index);
   const int device = args.x.device().index;
+  const Fault outside = fault_of(device, kName, "label");
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
     const S* in = args.x.data<S>();
@@ -166,25 +174,25 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
     dispatch_row<S>(args.x.size(1), aligned_to_16(in), [&]<int N, int kLanes, int kHeld>() {
       const unsigned blocks = blocks_for_sum(device, selection.count, kBlockThreads / kLanes);
       Tensor partial = partials(device, blocks);
-      launch("softmax_cross_entropy", {.device = device, .blocks = blocks, .overlaps = true},
+      launch(kName, {.device = device, .blocks = blocks, .overlaps = true},
              cross_entropy_kernel<N, kLanes, kHeld, S>, selection, in, args.x.size(1),
-             args.label.data<int32_t>(), finish, partial.mutable_data<double>(), arrival_counters(device));
+             args.label.data<int32_t>(), outside, finish, partial.mutable_data<double>(),
+             arrival_counters(device));
     });
   });
 }
 
 void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
-  const Selection selection(args.x, args.index);
+  constexpr const char* kName = "softmax_cross_entropy_backward";
+  const Selection selection = selection_of(kName, args.x, args.index);
+  const Tensor times = times_selected(kName, selection, args.x.device());
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    clear_unselected<S>("softmax_cross_entropy_backward", selection, args.dx);
-    const CrossEntropyBackward<S> body{selection,
-                                       args.x.data<S>(),
-                                       args.x.size(1),
-                                       args.label.data<int32_t>(),
-                                       args.dloss.data<Wide<S>>(),
+    const CrossEntropyBackward<S> body{counts_of(times),           selection.count,
+                                       args.x.data<S>(),           args.x.size(1),
+                                       args.label.data<int32_t>(), args.dloss.data<Wide<S>>(),
                                        args.dx.mutable_data<S>()};
-    map_rows<S>("softmax_cross_entropy_backward", args.x.device().index, selection.count, args.x.size(1),
-                aligned_to_16(body.x, body.dx), body);
+    map_rows<S>(kName, args.x.device().index, selection.rows, args.x.size(1), aligned_to_16(body.x, body.dx),
+                body);
   });
 }
 

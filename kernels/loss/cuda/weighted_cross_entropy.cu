@@ -14,6 +14,7 @@ struct Labels {
   const int32_t* label;
   const W* weight;  // null: 1
   int64_t classes, ignored;
+  Fault outside;
 
   __device__ bool ignores(int64_t row) const { return label[row] == ignored; }
   __device__ bool valid(int64_t row) const { return label[row] >= 0 && label[row] < classes; }
@@ -21,7 +22,10 @@ struct Labels {
   /// is not ours.
   __device__ W weight_of(int64_t row) const {
     if (ignores(row)) return W{0};
-    if (!valid(row)) return std::numeric_limits<W>::quiet_NaN();
+    if (!valid(row)) {
+      raise(outside, row, label[row], classes);
+      return std::numeric_limits<W>::quiet_NaN();
+    }
     return weight != nullptr ? weight[label[row]] : W{1};
   }
 };
@@ -29,7 +33,7 @@ struct Labels {
 template <class W, class Args>
 Labels<W> labels_of(const Args& args) {
   return {args.label.template data<int32_t>(), args.weight ? args.weight.template data<W>() : nullptr,
-          args.x.size(1), args.ignored};
+          args.x.size(1), args.ignored, fault_of(args.x.device().index, "cross_entropy", "label")};
 }
 
 template <class W>
@@ -37,7 +41,8 @@ struct Weights {
   Selection selection;
   Labels<W> labels;
   __device__ double operator()(int64_t k) const {
-    return static_cast<double>(labels.weight_of(selection.row(k)));
+    const int64_t row = selection.row(k);
+    return row < 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(labels.weight_of(row));
   }
 };
 
@@ -79,10 +84,10 @@ __global__ void __launch_bounds__(kBlockThreads)
   finish_grid_sum(sum, finish, partial, counter);
 }
 
-// dx = (softmax(x) - onehot(label)) w dloss / total.
+// dx = (softmax(x) - onehot(label)) w dloss times / total.
 template <class T>
 struct WeightedBackward {
-  Selection selection;
+  const int32_t* times;  // that each row is selected; null: once
   const T* x;
   int64_t width;
   Labels<Wide<T>> labels;
@@ -90,15 +95,17 @@ struct WeightedBackward {
   T* dx;
 
   template <int N, int kLanes, int kHeld>
-  __device__ void row(int64_t k, int lane) const {
+  __device__ void row(int64_t row, int lane) const {
     using W = Wide<T>;
-    const int64_t row = k < 0 ? k : selection.row(k);
-    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
+    const int32_t often = row < 0 ? 0 : times == nullptr ? 1 : times[row];
+    const RowView<T, N, kLanes, kHeld> view(x, width, often > 0 ? row : -1, lane);
     W largest, sum;
     soft_maximum(view, largest, sum);
     if (row < 0) return;
+    if (often == 0) return clear_row<N, kLanes>(dx + row * width, width, lane);
     const bool nothing = labels.ignores(row) || *total == W{0};
-    const W share = nothing ? W{0} : labels.weight_of(row) * (*dloss / *total), factor = share / sum;
+    const W share = nothing ? W{0} : labels.weight_of(row) * (*dloss / *total) * static_cast<W>(often);
+    const W factor = share / sum;
     const int64_t truth = labels.label[row];
     view.each([&](int64_t column, Pack<W, N> pack) {
 #pragma unroll
@@ -114,7 +121,7 @@ struct WeightedBackward {
 }  // namespace
 
 void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
-  const Selection selection(args.x, args.index);
+  const Selection selection = selection_of("cross_entropy", args.x, args.index);
   const int device = args.x.device().index;
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Wide<T>;
@@ -135,18 +142,14 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
 }
 
 void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& args) {
-  const Selection selection(args.x, args.index);
+  const Selection selection = selection_of("cross_entropy", args.x, args.index);
+  const Tensor times = times_selected("weighted_cross_entropy_backward", selection, args.x.device());
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Wide<T>;
-    clear_unselected<T>("weighted_cross_entropy_backward", selection, args.dx);
-    const WeightedBackward<T> body{selection,
-                                   args.x.data<T>(),
-                                   args.x.size(1),
-                                   labels_of<W>(args),
-                                   args.total.data<W>(),
-                                   args.dloss.data<W>(),
+    const WeightedBackward<T> body{counts_of(times),         args.x.data<T>(),     args.x.size(1),
+                                   labels_of<W>(args),       args.total.data<W>(), args.dloss.data<W>(),
                                    args.dx.mutable_data<T>()};
-    map_rows<T>("weighted_cross_entropy_backward", args.x.device().index, selection.count, args.x.size(1),
+    map_rows<T>("weighted_cross_entropy_backward", args.x.device().index, selection.rows, args.x.size(1),
                 aligned_to_16(body.x, body.dx), body);
   });
 }

@@ -1,0 +1,115 @@
+#include <adjoint/core/cuda/fault.h>
+#include <adjoint/core/cuda/stream.h>
+#include <adjoint/core/device.h>
+#include <adjoint/core/error.h>
+
+#include <array>
+#include <mutex>
+#include <string_view>
+
+namespace adj::cuda {
+
+namespace {
+
+constexpr int kFaults = 32;
+
+struct Slot {
+  unsigned long long first;
+  long long limit;
+};
+using Slots = std::array<Slot, kFaults>;
+
+struct Name {
+  const char* op;
+  const char* name;
+};
+
+struct DeviceFaults {
+  std::once_flag once;
+  Slot* slots = nullptr;           // on the device
+  volatile int* raised = nullptr;  // on the host
+};
+
+// Never destroyed, as the streams.
+std::mutex& mutex() {
+  static auto* one = new std::mutex;
+  return *one;
+}
+
+struct Names {
+  std::array<Name, kFaults> of{};
+  int count = 0;
+};
+Names& names() {
+  static auto* all = new Names;
+  return *all;
+}
+
+void clear(const DeviceFaults& faults, cudaStream_t stream) {
+  *faults.raised = 0;
+  Slots none;
+  none.fill({kNoFault, 0});
+  ADJ_CUDA_CHECK(cudaMemcpyAsync(faults.slots, none.data(), sizeof none, cudaMemcpyHostToDevice, stream));
+  ADJ_CUDA_CHECK(cudaStreamSynchronize(stream));
+}
+
+void open(DeviceFaults& faults, int index) {
+  use_device(index);
+  const RelaxedCapture relaxed;
+  void *slots = nullptr, *raised = nullptr;
+  ADJ_CUDA_CHECK(cudaMalloc(&slots, sizeof(Slots)));
+  ADJ_CUDA_CHECK(cudaHostAlloc(&raised, sizeof(int), cudaHostAllocPortable | cudaHostAllocMapped));
+  faults.slots = static_cast<Slot*>(slots);
+  faults.raised = static_cast<volatile int*>(raised);
+  clear(faults, stream_of(index, 0));
+}
+
+DeviceFaults& faults_of(int index) {
+  static auto* all = new std::array<DeviceFaults, detail::kMaxDevices>;
+  DeviceFaults& faults = all->at(static_cast<size_t>(index));
+  std::call_once(faults.once, [&] { open(faults, index); });
+  return faults;
+}
+
+int number_of(const char* op, const char* name) {
+  const std::lock_guard lock(mutex());
+  Names& known = names();
+  for (int i = 0; i < known.count; ++i)
+    if (known.of[static_cast<size_t>(i)].op == std::string_view(op) &&
+        known.of[static_cast<size_t>(i)].name == std::string_view(name))
+      return i;
+  ADJ_CHECK(known.count < kFaults, "{}: more than {} kinds of faults", op, kFaults);
+  known.of[static_cast<size_t>(known.count)] = {op, name};
+  return known.count++;
+}
+
+}  // namespace
+
+Fault fault_of(int index, const char* op, const char* name) {
+  const DeviceFaults& faults = faults_of(index);
+  Slot& slot = faults.slots[number_of(op, name)];  // an address alone: it is the device's
+  return {&slot.first, &slot.limit, faults.raised};
+}
+
+volatile int* faults_raised(int index) { return faults_of(index).raised; }
+
+void throw_fault(int index) {
+  const DeviceFaults& faults = faults_of(index);
+  Slots found;
+  Names known;
+  {
+    const std::lock_guard lock(mutex());
+    if (*faults.raised == 0) return;  // another thread tells of it
+    const cudaStream_t stream = stream_of(index, detail::current_stream(Device::cuda(index)));
+    ADJ_CUDA_CHECK(cudaMemcpyAsync(found.data(), faults.slots, sizeof found, cudaMemcpyDeviceToHost, stream));
+    ADJ_CUDA_CHECK(cudaStreamSynchronize(stream));
+    clear(faults, stream);
+    known = names();
+  }
+  for (size_t i = 0; i < static_cast<size_t>(known.count); ++i)
+    if (found[i].first != kNoFault)
+      fail("{}: {}[{}] is {}, expected [0, {}) (found on cuda:{})", known.of[i].op, known.of[i].name,
+           found[i].first >> 32, static_cast<int32_t>(found[i].first & 0xffffffffu), found[i].limit, index);
+}
+
+}  // namespace adj::cuda
