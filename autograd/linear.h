@@ -58,13 +58,15 @@ inline Var linear(const Features& x, const Var& w, const Var& bias = {},
   kernels::spmm(
       {.a = a.matrix(), .x = w.value(), .bias = bias.value_or_absent(), .activation = activation, .y = y});
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return record("sparse_linear", y, {w, bias}, [a, y = output](Tensor dy, Gradients& out) {
-    const Tensor dz = detail::through_epilogue(y, 1, std::move(dy), out);
-    if (!out.wanted(0)) return;
-    Tensor dw = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
-    kernels::spmm({.a = a.adjoint(), .x = dz, .y = dw});
-    out.add(0, dw);
-  });
+  return record("sparse_linear", y, {w, bias},
+                [a, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
+                  const Tensor dz = detail::through_epilogue(y, 1, std::move(dy), out);
+                  if (!out.wanted(0)) return;
+                  (void)values.get();  // the matrix's own: throws where they were written to
+                  Tensor dw = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
+                  kernels::spmm({.a = a.adjoint(), .x = dz, .y = dw});
+                  out.add(0, dw);
+                });
 }
 
 /// a b.

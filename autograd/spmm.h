@@ -28,9 +28,10 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
   kernels::spmm(
       {.a = a.matrix(), .x = x.value(), .bias = bias.value_or_absent(), .activation = activation, .y = y});
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return record("spmm", y, {x, bias}, [a, y = output](Tensor dy, Gradients& out) {
+  return record("spmm", y, {x, bias}, [a, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
     const Tensor dz = detail::through_epilogue(y, 1, std::move(dy), out);
     if (!out.wanted(0)) return;
+    (void)values.get();  // the matrix's own: throws where they were written to
     Tensor dx = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
     kernels::spmm({.a = a.adjoint(), .x = dz, .y = dx});
     out.add(0, dx);

@@ -40,7 +40,15 @@ SparseMatrix SparseMatrix::from_csr(int64_t rows, int64_t cols, const std::vecto
                       values.size() == indices.size() && !values.empty() ? Tensor::from(values) : Tensor());
 }
 
+void SparseMatrix::check_kept() const {
+  ADJ_CHECK((!self_adjoint_ && !adjoint_values_) || values_.version() == kept_version_,
+            "sparse matrix [{}, {}]: its values were changed in place after keep_adjoint(), which must be "
+            "called again",
+            rows(), cols());
+}
+
 CsrMatrix SparseMatrix::adjoint() const {
+  check_kept();
   if (self_adjoint_) return matrix();
   if (adjoint_values_) return {relation_.transposed(), adjoint_values_, {}};
   return relation_.adjoint(values_);
@@ -50,14 +58,18 @@ void SparseMatrix::keep_adjoint(bool self_adjoint) {
   ADJ_CHECK(!self_adjoint || rows() == cols(), "sparse matrix [{}, {}]: not square, so not its own adjoint",
             rows(), cols());
   self_adjoint_ = self_adjoint;
-  if (self_adjoint || !values_ || adjoint_values_ || !relation_.transposed_order()) return;
+  const bool known = adjoint_values_ && values_.version() == kept_version_;
+  kept_version_ = values_.version();
+  if (self_adjoint || !values_ || known || !relation_.transposed_order()) return;
   adjoint_values_ = Tensor::empty_like(values_);
   kernels::permute({.x = values_, .order = relation_.transposed_order(), .y = adjoint_values_});
 }
 
 SparseMatrix SparseMatrix::to(Device device) const {
   if (!relation_ || device == this->device()) return *this;
+  check_kept();
   SparseMatrix moved(relation_.to(device), values_.to(device));
+  moved.kept_version_ = moved.values_.version();
   moved.adjoint_values_ = adjoint_values_.to(device);
   moved.self_adjoint_ = self_adjoint_;
   return moved;

@@ -25,7 +25,8 @@ class SparseMatrix {
   int64_t entries() const { return relation_.num_edges(); }
   Device device() const { return relation_.device(); }
 
-  /// The matrix, and its transpose, as kernels take them. The views borrow from this object.
+  /// The matrix, and its transpose, as kernels take them. The views borrow from this object. The transpose of
+  /// a matrix that keeps its adjoint throws where the values were changed in place since.
   CsrMatrix matrix() const { return relation_.matrix(values_); }
   CsrMatrix adjoint() const;
   /// The same structure with other values.
@@ -37,7 +38,8 @@ class SparseMatrix {
                                                                       : *this;
   }
   /// Copies the values into the transposed order once, for a matrix that is used step after step;
-  /// `self_adjoint` says that the matrix equals its transpose, so that one copy serves both.
+  /// `self_adjoint` says that the matrix equals its transpose, so that one copy serves both. To be called
+  /// again after the values were changed in place.
   void keep_adjoint(bool self_adjoint = false);
 
   SparseMatrix to(Device device) const;
@@ -47,10 +49,13 @@ class SparseMatrix {
   SparseMatrix row_normalized() const;
 
  private:
+  void check_kept() const;
+
   Relation relation_;
   Tensor values_;
   Tensor adjoint_values_;
   bool self_adjoint_ = false;
+  uint64_t kept_version_ = 0;  // of the values, when keep_adjoint() saw them
 };
 
 }  // namespace adj

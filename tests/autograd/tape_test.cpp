@@ -126,6 +126,62 @@ TEST_CASE("changing a saved tensor in place is an error at backward that names t
   }
 }
 
+TEST_CASE(
+    "changing a matrix's values in place is an error at backward, whether it keeps its adjoint or not") {
+  for (Device device : devices())
+    for (int kept : {0, 1, 2}) {
+      CAPTURE(device.str());
+      CAPTURE(kept);
+      Draw draw(112, device, DType::f32);
+      const auto matrix = [&] {
+        SparseMatrix a = draw.sparse(4, 4, 9);
+        if (kept > 0) a.keep_adjoint(kept == 2);
+        return a;
+      };
+      const Var x = Var::parameter(draw.normal({4, 3}));
+      const auto message = [&](const SparseMatrix& a, const Var& y) {
+        Tensor alias = a.values();
+        alias.fill_(0.5);
+        const Tensor seed = Tensor::full(y.shape(), 1.0, y.dtype(), device);
+        return error_of([&] { y.backward(seed); });
+      };
+      const SparseMatrix a = matrix(), b = matrix(), c = matrix();
+      CHECK(mentions(message(a, spmm(a, x)), "spmm had saved a tensor [9] float32"));
+      CHECK(mentions(message(b, spmm(b, x, {}, Activation::relu)), "changed in place"));
+      CHECK(mentions(message(c, linear(Features(c), x)), "sparse_linear had saved a tensor [9] float32"));
+      // Where nobody asks for a gradient by x, the values are not read again.
+      const Var bias = Var::parameter(draw.normal({3}));
+      CHECK(message(a, spmm(a, x.detach(), bias)).empty());
+    }
+}
+
+TEST_CASE(
+    "values that changed before the forward pass give their gradient, or an error where a copy was kept") {
+  for (Device device : devices()) {
+    Draw draw(113, device, DType::f32);
+    SparseMatrix a = draw.sparse(5, 4, 11);
+    const Var x = Var::parameter(draw.normal({4, 3}));
+    const Tensor seed = draw.normal({5, 3}), other = draw.normal({11});
+    const auto gradient = [&](const SparseMatrix& m) {
+      Var(x).zero_grad();
+      spmm(m, x).backward(seed);
+      return x.grad();
+    };
+    const Tensor expected = gradient(a.with_values(other.clone()));
+    Tensor alias = a.values();
+    alias.copy_(other);
+    CHECK(same_bits(gradient(a), expected));
+    a.keep_adjoint();
+    alias.fill_(0.0);
+    alias.copy_(other);
+    CHECK(mentions(error_of([&] { gradient(a); }), "keep_adjoint"));
+    CHECK(mentions(error_of([&] { a.adjoint(); }), "sparse matrix [5, 4]"));
+    a.keep_adjoint();
+    CHECK(same_bits(gradient(a), expected));
+    CHECK(same_bits(gradient(a.to(Device::cpu()).to(device)), expected));
+  }
+}
+
 TEST_CASE("changing what nobody saved is allowed") {
   const Var x = Var::parameter(Tensor::full({2, 2}, 1.0));
   const Var y = scale(relu(x), 2.0);
