@@ -33,8 +33,8 @@ Tensor Features::to_dense() const { return is_sparse() ? sparse_.to_dense() : de
 
 Features Features::row_normalized() const {
   if (is_sparse()) return sparse_.row_normalized();
-  Tensor normalized = Tensor::empty_like(dense_);
-  kernels::sum_normalize_rows({.x = dense_, .y = normalized});
+  Tensor normalized = Tensor::empty_like(dense());
+  kernels::sum_normalize_rows({.x = dense(), .y = normalized});
   return Features(normalized);
 }
 

@@ -139,11 +139,15 @@ Graph Graph::from_coo(int64_t num_nodes, const Tensor& src, const Tensor& dst, c
 int64_t Graph::num_nodes() const { return impl_ ? impl_->relation.num_dst() : 0; }
 int64_t Graph::num_edges() const { return impl_ ? impl_->relation.num_edges() : 0; }
 Device Graph::device() const { return impl_ ? impl_->relation.device() : Device::cpu(); }
-const Relation& Graph::relation() const { return impl_->relation; }
-const Tensor& Graph::edge_weight() const { return impl_->weight; }
-const Tensor& Graph::input_order() const { return impl_->input_order; }
-bool Graph::is_symmetric() const { return impl_->is_symmetric(); }
-bool Graph::has_self_loops() const { return impl_->entries_with_diagonal() < num_edges() + num_nodes(); }
+const Graph::Impl& Graph::impl() const {
+  ADJ_CHECK(impl_ != nullptr, "graph: no edges behind a default-constructed graph");
+  return *impl_;
+}
+const Relation& Graph::relation() const { return impl().relation; }
+const Tensor& Graph::edge_weight() const { return impl().weight; }
+const Tensor& Graph::input_order() const { return impl().input_order; }
+bool Graph::is_symmetric() const { return impl().is_symmetric(); }
+bool Graph::has_self_loops() const { return impl().entries_with_diagonal() < num_edges() + num_nodes(); }
 
 const EdgeAttributes& Graph::edge_attributes() const {
   static const EdgeAttributes none;
@@ -155,6 +159,7 @@ const Tensor& Graph::edge_attr(std::string_view name) const {
 }
 
 Graph Graph::with_edge_attr(std::string name, Tensor attribute) const {
+  (void)impl();
   EdgeAttributes all = edge_attributes();
   all.insert_or_assign(std::move(name), std::move(attribute));
   detail::check_attributes("graph", all, num_edges(), device());
@@ -164,30 +169,31 @@ Graph Graph::with_edge_attr(std::string name, Tensor attribute) const {
 }
 
 Graph Graph::with_edge_weight(Tensor weight) const {
+  (void)impl();
   check_weight(weight, num_edges(), device());
-  auto impl = std::make_shared<Impl>();
-  impl->relation = impl_->relation;
-  impl->input_order = impl_->input_order;
-  impl->weight = std::move(weight);
+  auto other = std::make_shared<Impl>();
+  other->relation = relation();
+  other->input_order = input_order();
+  other->weight = std::move(weight);
   Graph graph = *this;
-  graph.impl_ = std::move(impl);
+  graph.impl_ = std::move(other);
   return graph;
 }
 
 const SparseMatrix& Graph::adjacency() const {
-  return impl_->adjacency.get([this] {
-    SparseMatrix matrix(relation().sorted(), impl_->sorted_weight());
+  return impl().adjacency.get([this] {
+    SparseMatrix matrix(relation().sorted(), impl().sorted_weight());
     if (edge_weight()) matrix.keep_adjoint(is_symmetric());
     return matrix;
   });
 }
 
 const SparseMatrix& Graph::gcn_adjacency() const {
-  return impl_->gcn.get([this] { return impl_->make_gcn(); });
+  return impl().gcn.get([this] { return impl().make_gcn(); });
 }
 
 const SparseMatrix& Graph::mean_adjacency() const {
-  return impl_->mean.get([this] {
+  return impl().mean.get([this] {
     SparseMatrix matrix = adjacency().row_normalized();
     matrix.keep_adjoint();
     return matrix;
@@ -196,12 +202,12 @@ const SparseMatrix& Graph::mean_adjacency() const {
 
 Graph Graph::to(Device device) const {
   if (!impl_ || device == this->device()) return *this;
-  auto impl = std::make_shared<Impl>();
-  impl->relation = relation().to(device);
-  impl->weight = edge_weight().to(device);
-  impl->input_order = input_order().to(device);
+  auto other = std::make_shared<Impl>();
+  other->relation = relation().to(device);
+  other->weight = edge_weight().to(device);
+  other->input_order = input_order().to(device);
   Graph moved;
-  moved.impl_ = std::move(impl);
+  moved.impl_ = std::move(other);
   if (attributes_)
     moved.attributes_ = std::make_shared<const EdgeAttributes>(detail::to_device(*attributes_, device));
   return moved;

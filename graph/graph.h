@@ -79,6 +79,7 @@ class Graph {
 
  private:
   struct Impl;
+  const Impl& impl() const;
   std::shared_ptr<const Impl> impl_;
   std::shared_ptr<const EdgeAttributes> attributes_;
 };

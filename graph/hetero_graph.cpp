@@ -52,15 +52,20 @@ HeteroGraph::HeteroGraph(NodeCounts nodes, std::map<EdgeType, Edges> edges) {
   impl_ = std::make_shared<const Impl>(Impl{std::move(nodes), std::move(edges)});
 }
 
+const HeteroGraph::Impl& HeteroGraph::impl() const {
+  ADJ_CHECK(impl_ != nullptr, "hetero graph: no edges behind a default-constructed one");
+  return *impl_;
+}
+
 std::vector<std::string> HeteroGraph::node_types() const {
   std::vector<std::string> types;
-  for (const auto& [type, count] : impl_->nodes) types.push_back(type);
+  for (const auto& [type, count] : impl().nodes) types.push_back(type);
   return types;
 }
 
 std::vector<EdgeType> HeteroGraph::edge_types() const {
   std::vector<EdgeType> types;
-  for (const auto& [type, edges] : impl_->edges) types.push_back(type);
+  for (const auto& [type, edges] : impl().edges) types.push_back(type);
   return types;
 }
 
@@ -68,38 +73,38 @@ Device HeteroGraph::device() const {
   return impl_ && !impl_->edges.empty() ? impl_->edges.begin()->second.relation.device() : Device::cpu();
 }
 
-int64_t HeteroGraph::num_nodes(std::string_view type) const { return count_of(impl_->nodes, type); }
+int64_t HeteroGraph::num_nodes(std::string_view type) const { return count_of(impl().nodes, type); }
 
 int64_t HeteroGraph::num_nodes() const {
   int64_t sum = 0;
-  for (const auto& [type, count] : impl_->nodes) sum += count;
+  for (const auto& [type, count] : impl().nodes) sum += count;
   return sum;
 }
 
 int64_t HeteroGraph::num_edges() const {
   int64_t sum = 0;
-  for (const auto& [type, edges] : impl_->edges) sum += edges.relation.num_edges();
+  for (const auto& [type, edges] : impl().edges) sum += edges.relation.num_edges();
   return sum;
 }
 
 const HeteroGraph::Edges& HeteroGraph::edges_of(const EdgeType& type) const {
-  const auto found = impl_->edges.find(type);
-  if (found != impl_->edges.end()) return found->second;
-  fail("hetero graph: no relation {}, expected one of: {}", type.str(), types_of(impl_->edges));
+  const auto found = impl().edges.find(type);
+  if (found != impl().edges.end()) return found->second;
+  fail("hetero graph: no relation {}, expected one of: {}", type.str(), types_of(impl().edges));
 }
 
 const Relation& HeteroGraph::relation(const EdgeType& type) const { return edges_of(type).relation; }
 
 const Relation& HeteroGraph::relation(std::string_view name) const {
   const Relation* found = nullptr;
-  for (const auto& [type, edges] : impl_->edges) {
+  for (const auto& [type, edges] : impl().edges) {
     if (type.name != name) continue;
     ADJ_CHECK(found == nullptr, "hetero graph: several relations \"{}\", expected one among: {}", name,
-              types_of(impl_->edges));
+              types_of(impl().edges));
     found = &edges.relation;
   }
   ADJ_CHECK(found != nullptr, "hetero graph: no relation \"{}\", expected one of: {}", name,
-            types_of(impl_->edges));
+            types_of(impl().edges));
   return *found;
 }
 
@@ -113,17 +118,17 @@ const Tensor& HeteroGraph::edge_attr(const EdgeType& type, std::string_view name
 
 HeteroGraph HeteroGraph::with_edge_attr(const EdgeType& type, std::string name, Tensor attribute) const {
   (void)edges_of(type);
-  std::map<EdgeType, Edges> edges = impl_->edges;
+  std::map<EdgeType, Edges> edges = impl().edges;
   edges.at(type).attributes.insert_or_assign(std::move(name), std::move(attribute));
-  return HeteroGraph(impl_->nodes, std::move(edges));
+  return HeteroGraph(impl().nodes, std::move(edges));
 }
 
 HeteroGraph HeteroGraph::to(Device device) const {
   if (!impl_ || device == this->device()) return *this;
   std::map<EdgeType, Edges> edges;
-  for (const auto& [type, of_type] : impl_->edges)
+  for (const auto& [type, of_type] : impl().edges)
     edges.emplace(type, Edges{of_type.relation.to(device), detail::to_device(of_type.attributes, device)});
-  return HeteroGraph(impl_->nodes, std::move(edges));
+  return HeteroGraph(impl().nodes, std::move(edges));
 }
 
 }  // namespace adj

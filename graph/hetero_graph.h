@@ -61,6 +61,7 @@ class HeteroGraph {
 
  private:
   struct Impl;
+  const Impl& impl() const;
   const Edges& edges_of(const EdgeType& type) const;
   std::shared_ptr<const Impl> impl_;
 };

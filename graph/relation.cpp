@@ -179,23 +179,28 @@ Relation Relation::from_transposed(Csr out_edges, std::optional<bool> symmetric)
   return from_csr(std::move(out_edges), symmetric).reversed();
 }
 
-int64_t Relation::num_src() const { return reversed_ ? impl_->num_dst : impl_->num_src; }
-int64_t Relation::num_dst() const { return reversed_ ? impl_->num_src : impl_->num_dst; }
-int64_t Relation::num_edges() const { return impl_->num_edges; }
-Device Relation::device() const { return impl_->device; }
+const Relation::Impl& Relation::impl() const {
+  ADJ_CHECK(impl_ != nullptr, "relation: no edges behind a default-constructed relation");
+  return *impl_;
+}
+
+int64_t Relation::num_src() const { return reversed_ ? impl().num_dst : impl().num_src; }
+int64_t Relation::num_dst() const { return reversed_ ? impl().num_src : impl().num_dst; }
+int64_t Relation::num_edges() const { return impl().num_edges; }
+Device Relation::device() const { return impl().device; }
 
 EdgeIndex Relation::edge_index() const {
-  const EdgeIndex& edges = impl_->edge_index();
+  const EdgeIndex& edges = impl().edge_index();
   return reversed_ ? EdgeIndex{edges.dst, edges.src} : edges;
 }
 
-const Csr& Relation::csr() const { return reversed_ ? impl_->sources() : impl_->targets().csr; }
-const Csr& Relation::transposed() const { return reversed_ ? impl_->targets().csr : impl_->sources(); }
+const Csr& Relation::csr() const { return reversed_ ? impl().sources() : impl().targets().csr; }
+const Csr& Relation::transposed() const { return reversed_ ? impl().targets().csr : impl().sources(); }
 const Tensor& Relation::csr_order() const {
-  return reversed_ ? impl_->turned().order : impl_->targets().order;
+  return reversed_ ? impl().turned().order : impl().targets().order;
 }
 const Tensor& Relation::transposed_order() const {
-  return reversed_ ? impl_->targets().order : impl_->turned().order;
+  return reversed_ ? impl().targets().order : impl().turned().order;
 }
 
 CsrMatrix Relation::matrix(const Tensor& values) const {
@@ -207,36 +212,39 @@ CsrMatrix Relation::adjoint(const Tensor& values) const {
 }
 
 bool Relation::symmetric() const {
-  if (const std::optional<bool> known = impl_->known_symmetric()) return *known;
-  return impl_->num_src == impl_->num_dst && impl_->turned().symmetric;
+  if (const std::optional<bool> known = impl().known_symmetric()) return *known;
+  return impl().num_src == impl().num_dst && impl().turned().symmetric;
 }
 
 const Tensor& Relation::in_degrees() const {
-  return (reversed_ ? impl_->out_degrees : impl_->in_degrees).get([this] { return degrees(csr()); });
+  return (reversed_ ? impl().out_degrees : impl().in_degrees).get([this] { return degrees(csr()); });
 }
 
 const Tensor& Relation::out_degrees() const {
-  return (reversed_ ? impl_->in_degrees : impl_->out_degrees).get([this] { return degrees(transposed()); });
+  return (reversed_ ? impl().in_degrees : impl().out_degrees).get([this] { return degrees(transposed()); });
 }
 
-Relation Relation::reversed() const { return {impl_, !reversed_}; }
+Relation Relation::reversed() const {
+  (void)impl();
+  return {impl_, !reversed_};
+}
 
 const Relation& Relation::sorted() const {
   if (!csr_order()) return *this;
-  return impl_->sorted[reversed_ ? 1 : 0].get([this] { return from_csr(csr(), impl_->known_symmetric()); });
+  return impl().sorted[reversed_ ? 1 : 0].get([this] { return from_csr(csr(), impl().known_symmetric()); });
 }
 
 Relation Relation::to(Device device) const {
   if (!impl_ || device == this->device()) return *this;
-  if (!impl_->from_list)
-    return {std::make_shared<const Impl>(impl_->targets().csr.to(device), impl_->known_symmetric()),
+  if (!impl().from_list)
+    return {std::make_shared<const Impl>(impl().targets().csr.to(device), impl().known_symmetric()),
             reversed_};
-  const EdgeIndex& edges = impl_->edge_index();
-  return {std::make_shared<const Impl>(impl_->num_src, impl_->num_dst,
+  const EdgeIndex& edges = impl().edge_index();
+  return {std::make_shared<const Impl>(impl().num_src, impl().num_dst,
                                        EdgeIndex{edges.src.to(device), edges.dst.to(device)}),
           reversed_};
 }
 
-KeyedCache& Relation::cache() const { return impl_->cache[reversed_ ? 1 : 0]; }
+KeyedCache& Relation::cache() const { return impl().cache[reversed_ ? 1 : 0]; }
 
 }  // namespace adj

@@ -94,6 +94,7 @@ class Relation {
 
  private:
   struct Impl;
+  const Impl& impl() const;
   Relation(std::shared_ptr<const Impl> impl, bool reversed) : impl_(std::move(impl)), reversed_(reversed) {}
 
   std::shared_ptr<const Impl> impl_;
