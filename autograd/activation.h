@@ -8,6 +8,7 @@ namespace adj {
 
 /// act(x), any shape. `slope` is leaky_relu's below zero.
 inline Var activate(Activation activation, const Var& x, float slope = kLeakySlope) {
+  const OpScope scope("activate", x);
   if (activation == Activation::none) return x;
   Tensor y = Tensor::empty_like(x.value());
   kernels::activate({.activation = activation, .slope = slope, .x = x.value(), .y = y});

@@ -58,6 +58,7 @@ inline Tensor scaled(const Tensor& x, double factor) {
 
 /// y = a + factor * b, factor 1 or -1.
 inline Var add_scaled(const char* name, const Var& a, const Var& b, double factor) {
+  const OpScope scope(name, a, b);
   Tensor y;
   const bool same_kind = a.dtype() == b.dtype() && a.device() == b.device();
   if (same_kind && a.shape() == b.shape()) {
@@ -81,6 +82,7 @@ inline Var add_scaled(const char* name, const Var& a, const Var& b, double facto
 }
 
 inline Var affine(const char* name, const Var& x, double scale, double shift) {
+  const OpScope scope(name, x);
   Tensor y = Tensor::empty_like(x.value());
   kernels::affine({.scale = scale, .shift = shift, .x = x.value(), .y = y});
   return record(name, y, {x}, [scale](Tensor dy, Gradients& out) {
@@ -94,6 +96,7 @@ inline Var add(const Var& a, const Var& b) { return detail::add_scaled("add", a,
 inline Var subtract(const Var& a, const Var& b) { return detail::add_scaled("subtract", a, b, -1.0); }
 
 inline Var multiply(const Var& a, const Var& b) {
+  const OpScope scope("multiply", a, b);
   return record("multiply", detail::product(a.value(), b.value()), {a, b},
                 [a = Saved(a.value()), b = Saved(b.value())](Tensor dy, Gradients& out) {
                   if (out.wanted(1))
@@ -108,6 +111,7 @@ inline Var multiply(const Var& a, const Var& b) {
 }
 
 inline Var divide(const Var& a, const Var& b) {
+  const OpScope scope("divide", a, b);
   const Tensor y = detail::combined("divide", Binary::divide, a.value(), b.value());
   return record("divide", y, {a, b},
                 [a_shape = a.shape(), b = Saved(b.value()), y = Saved(y)](Tensor dy, Gradients& out) {
@@ -124,6 +128,7 @@ inline Var divide(const Var& a, const Var& b) {
 
 /// factor * a.
 inline Var scale(const Var& a, double factor) {
+  const OpScope scope("scale", a);
   return record("scale", detail::scaled(a.value(), factor), {a}, [factor](Tensor dy, Gradients& out) {
     Tensor da = reuse(dy);
     kernels::linear_combination({.alpha = factor, .a = dy, .y = da});

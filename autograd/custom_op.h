@@ -40,6 +40,7 @@ using CustomBackward = std::function<std::vector<Tensor>(const CustomPass& pass)
 /// Throws, naming the op and the input, where a gradient is missing or does not fit its input.
 inline Var custom_op(const char* name, const std::vector<Var>& inputs, const CustomForward& forward,
                      CustomBackward backward) {
+  const OpScope scope(name, inputs);
   std::vector<Tensor> values;
   std::vector<Saved> saved;
   for (const Var& input : inputs) {

@@ -12,6 +12,7 @@ namespace adj {
 /// 2014); x as it is where p = 0 or `training` is false. Nothing is saved: the mask is drawn again in the
 /// backward pass. Takes one stream of `generator`.
 inline Var dropout(const Var& x, float p, bool training = true, Generator& generator = default_generator()) {
+  const OpScope scope("dropout", x);
   const DropoutRule rule = DropoutRule::of(p);
   if (!training || rule.threshold == 0) return x;
   const RandomKey key = generator.next();
@@ -27,6 +28,7 @@ inline Var dropout(const Var& x, float p, bool training = true, Generator& gener
 /// The same for features; of sparse ones the stored values are drawn.
 inline Features dropout(const Features& x, float p, bool training = true,
                         Generator& generator = default_generator()) {
+  const OpScope scope("dropout", x);
   if (!x.is_sparse()) return Features(dropout(Var(x.dense()), p, training, generator).value());
   const DropoutRule rule = DropoutRule::of(p);
   if (!training || rule.threshold == 0) return x;

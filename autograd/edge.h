@@ -78,6 +78,7 @@ inline Shape with_rows(const Shape& like, int64_t rows) {
 /// in the same pass as dx. Weights beside bfloat16 features are float32 or bfloat16. Throws for max and min,
 /// and where sizes do not fit.
 inline Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {}) {
+  const OpScope scope("aggregate", relation, x, options.weight);
   const bool mean = options.reduce == Reduce::mean;
   ADJ_CHECK(mean || options.reduce == Reduce::sum, "aggregate: expected the sum or the mean, got {}",
             options.reduce == Reduce::max ? "max" : "min");
@@ -133,6 +134,7 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
 /// for each head; q [num_dst, F] and k [num_src, F] give [M], or [M,heads] where `heads` is given and divides
 /// F: head h takes features [h D, (h + 1) D).
 inline Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads = 0) {
+  const OpScope scope("edge_dot", relation, q, k);
   detail::check_side("edge_dot", "q", relation, q, relation.num_dst(), 2, 3);
   detail::check_side("edge_dot", "k", relation, k, relation.num_src(), 2, 3);
   check_same_device("edge_dot", {q, k});
@@ -170,6 +172,7 @@ inline Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_
 /// e_ij = l_i + r_j for every edge j -> i: l [num_dst] and r [num_src] give [M], [num_dst, H] and [num_src,
 /// H] give [M,H].
 inline Var edge_add(const Relation& relation, const Var& l, const Var& r) {
+  const OpScope scope("edge_add", relation, l, r);
   detail::check_side("edge_add", "l", relation, l, relation.num_dst(), 1, 2);
   detail::check_side("edge_add", "r", relation, r, relation.num_src(), 1, 2);
   check_same_device("edge_add", {l, r});
@@ -195,6 +198,7 @@ inline Var edge_add(const Relation& relation, const Var& l, const Var& r) {
 /// α_ij = exp(e_ij) / Σ_j exp(e_ij) over the edges into each target, by head; e [M] or [M,H]. The largest
 /// logit is subtracted first. Keeps its output and nothing else. float32 of bfloat16 logits.
 inline Var edge_softmax(const Relation& relation, const Var& e) {
+  const OpScope scope("edge_softmax", relation, e);
   detail::check_of_edges("edge_softmax", "e", relation, e);
   const DType logits = e.dtype();
   Tensor y = Tensor::empty(e.shape(), wide_dtype(logits), e.device());

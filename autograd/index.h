@@ -12,6 +12,7 @@ namespace adj {
 /// [K,…]: x[index[k]] for each k, along the first dimension of x [N,…]; `index` int32 [K], repeats allowed, a
 /// range-checked one on the CPU. Backward sums in index order.
 inline Var index_select(const Var& x, const Tensor& index) {
+  const OpScope scope("index_select", x, index);
   const Shape shape = x.shape();
   ADJ_CHECK(shape.dims() >= 1, "index_select: expected at least one dimension, got {}", x.value().str());
   ADJ_CHECK(index && index.dims() == 1, "index_select: index is {}, expected int32 [K]", index.str());

@@ -14,6 +14,7 @@ namespace adj {
 /// pass; other activations follow in a second.
 inline Var linear(const Var& x, const Var& w, const Var& bias = {},
                   Activation activation = Activation::none) {
+  const OpScope scope("linear", x, w, bias);
   check_same_device("linear", {x, w, bias});
   ADJ_CHECK(x.shape().dims() == 2 && w.shape().dims() == 2 && x.size(1) == w.size(0),
             "linear: input {} does not fit weight {}", x.shape().str(), w.shape().str());
@@ -46,6 +47,7 @@ inline Var linear(const Var& x, const Var& w, const Var& bias = {},
 /// (Features::to); sparse ones keep float32 values beside a bfloat16 weight.
 inline Var linear(const Features& x, const Var& w, const Var& bias = {},
                   Activation activation = Activation::none) {
+  const OpScope scope("linear", x, w, bias);
   if (!x.is_sparse()) return linear(Var(x.dense()), w, bias, activation);
   ADJ_CHECK(x.device() == w.device(), "linear: features on {}, weight on {}", x.device().str(),
             w.device().str());

@@ -27,6 +27,7 @@ inline Tensor beside(const Var& x, const Tensor& given) {
 template <class Forward, class Backward>
 Var loss_of(const char* name, const Var& x, const Tensor& target, const Tensor& index, Forward forward,
             Backward backward) {
+  const OpScope scope(name, x, target, index);
   Tensor loss = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
   forward(loss);
   return record(name, loss, {x},
@@ -65,6 +66,7 @@ struct CrossEntropyOptions {
 inline Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index,
                          const CrossEntropyOptions& options) {
   if (!options.weight && !options.ignore_index) return cross_entropy(x, label, index);
+  const OpScope scope("cross_entropy", x, label, index);
   const int64_t ignored = options.ignore_index ? *options.ignore_index : kernels::kNothingIgnored;
   const DType wide = wide_dtype(x.dtype());
   Tensor loss = Tensor::empty({}, wide, x.device()), total = Tensor::empty({}, wide, x.device());

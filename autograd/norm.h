@@ -41,6 +41,7 @@ inline Tensor wide_row_like(const Tensor& x, int dim) {
 inline Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningStatistics& running,
                       bool training, double eps = 1e-5, const NormEpilogue& wanted = {},
                       Generator& generator = default_generator()) {
+  const OpScope scope("batch_norm", x);
   check_same_device("batch_norm", {x, gamma, beta});
   ADJ_CHECK(x.shape().dims() == 2 && gamma.shape() == Shape{x.size(1)} && beta.shape() == gamma.shape(),
             "batch_norm: input {}, gamma {}, beta {}", x.shape().str(), gamma.shape().str(),
@@ -101,6 +102,7 @@ inline Var batch_norm(const Var& x, const Var& gamma, const Var& beta, RunningSt
 
 /// γ (x_i - μ_i) / sqrt(σ_i² + eps) + β per row (Ba et al. 2016).
 inline Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double eps = 1e-5) {
+  const OpScope scope("layer_norm", x);
   check_same_device("layer_norm", {x, gamma, beta});
   Tensor mean = detail::wide_row_like(x.value(), 0), rstd = detail::wide_row_like(x.value(), 0);
   Tensor y = Tensor::empty_like(x.value());
@@ -130,6 +132,7 @@ inline Var layer_norm(const Var& x, const Var& gamma, const Var& beta, double ep
 
 /// x_i / max(‖x_i‖₂, eps) per row.
 inline Var l2_normalize(const Var& x, double eps = 1e-12) {
+  const OpScope scope("l2_normalize", x);
   Tensor scale = detail::wide_row_like(x.value(), 0), y = Tensor::empty_like(x.value());
   kernels::l2_normalize_rows({.x = x.value(), .eps = eps, .scale = scale, .y = y});
   return record("l2_normalize", y, {x}, [y = Saved(y), scale](Tensor dy, Gradients& out) {

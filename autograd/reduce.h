@@ -12,6 +12,7 @@ namespace adj {
 namespace detail {
 
 inline Var scaled_sum(const char* name, const Var& x, double factor) {
+  const OpScope scope(name, x);
   Tensor y = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
   kernels::sum_all({.x = x.value(), .scale = factor, .y = y});
   return record(name, y, {x}, [factor, shape = x.shape(), dtype = x.dtype()](Tensor dy, Gradients& out) {
@@ -45,6 +46,7 @@ inline Var mean(const Var& x) {
 /// for x[N,F], sum(x, 0) is [F] and sum(x, 1) is [N].
 inline Var sum(const Var& x, int dim, bool keepdim = false) {
   const Shape shape = x.shape();
+  const OpScope scope("sum", x);
   const detail::AroundDim at("sum", shape, dim);
   const Tensor y = detail::sum_middle(x.value(), at.outer, at.extent, at.inner);
   return record("sum", y.reshape(detail::reduced_shape(shape, at.dim, keepdim)), {x},
@@ -69,6 +71,7 @@ struct Maximum {
 /// as larger than all. The dimension has at least one element.
 inline Maximum max(const Var& x, int dim, bool keepdim = false) {
   const Shape shape = x.shape();
+  const OpScope scope("max", x);
   const detail::AroundDim at("max", shape, dim);
   ADJ_CHECK(at.extent > 0, "max: no elements along dimension {} of {}", dim, shape.str());
   Tensor y = Tensor::empty({at.outer, at.inner}, x.dtype(), x.device());

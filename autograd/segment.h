@@ -36,6 +36,7 @@ inline Tensor row_numbers(int64_t rows, Device device) {
 }
 
 inline Var segment_reduce(const char* name, const Var& x, const Tensor& offsets, bool mean) {
+  const OpScope scope(name, x, offsets);
   ADJ_CHECK(x.shape().dims() == 2, "{}: x is {}, expected [N, F]", name, x.shape().str());
   check_segments(name, offsets, x.size(0), x.device());
   const int64_t rows = x.size(0);

@@ -45,6 +45,7 @@ inline Var reshape(const Var& x, const Shape& shape) {
 /// Indices [begin, begin + length) of dimension `dim` (negative counts from the end): rows by dim 0, without
 /// a copy, the columns of a matrix by dim 1.
 inline Var narrow(const Var& x, int dim, int64_t begin, int64_t length) {
+  const OpScope scope("narrow", x);
   const detail::AroundDim at("narrow", x.shape(), dim);
   ADJ_CHECK(begin >= 0 && length >= 0 && begin + length <= at.extent,
             "narrow: [{}, {}) of dimension {} of {}", begin, begin + length, dim, x.shape().str());
@@ -68,6 +69,7 @@ inline Var narrow(const Var& x, int dim, int64_t begin, int64_t length) {
 /// The parts joined along dimension `dim`: below each other by dim 0, side by side by dim 1. Their other
 /// extents, dtypes and devices are equal.
 inline Var cat(const std::vector<Var>& parts, int dim = 0) {
+  const OpScope scope("cat", parts);
   ADJ_CHECK(!parts.empty(), "cat: no parts");
   const Shape first = parts[0].shape();
   const detail::AroundDim at("cat", first, dim);

@@ -10,6 +10,7 @@ namespace adj {
 namespace detail {
 
 inline Var softmax_of(const char* name, const Var& x, bool log) {
+  const OpScope scope(name, x);
   const Shape shape = x.shape();
   ADJ_CHECK(shape.dims() >= 1, "{}: expected at least one dimension, got {}", name, x.value().str());
   const int64_t width = shape[-1], rows = width == 0 ? 0 : shape.numel() / width;

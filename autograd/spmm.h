@@ -21,6 +21,7 @@ inline void check_fit(const char* op, int64_t cols, Device device, const Var& x)
 /// over its adjoint. The bias is of x's dtype; A's values are float32 beside bfloat16.
 inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
                 Activation activation = Activation::none) {
+  const OpScope scope("spmm", matrix, x, bias);
   detail::check_fit("spmm", matrix.cols(), matrix.device(), x);
   kernels::check_fused("spmm", activation);
   const SparseMatrix a = matrix.for_features(x.dtype());

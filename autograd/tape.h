@@ -1,13 +1,17 @@
 #pragma once
 
 #include <adjoint/autograd/variable.h>
+#include <adjoint/core/allocator.h>
 
+#include <string>
+#include <tuple>
 #include <vector>
 
 // What the author of a differentiable op needs. An op is one function: it computes its value, then records,
 // beside it, how dL/d(value) becomes dL/d(inputs):
 //
 //   Var relu(const Var& x) {
+//     const OpScope scope("relu", x);
 //     Tensor y = Tensor::empty_like(x.value());
 //     kernels::activate({.activation = Activation::relu, .slope = 0.0f, .x = x.value(), .y = y});
 //     return record("relu", y, {x}, [x = Saved(x.value())](Tensor dy, Gradients& out) {
@@ -53,6 +57,51 @@ using Backward = std::function<void(Tensor dy, Gradients& out)>;
 /// must outlive the tape (a literal). Absent inputs are allowed.
 Var record(const char* name, Tensor value, std::initializer_list<Var> inputs, Backward backward);
 Var record(const char* name, Tensor value, const std::vector<Var>& inputs, Backward backward);
+
+namespace detail {
+
+/// What a message says of an op's input: a variable or tensor, several of them, a matrix, features, or a
+/// relation.
+template <class T>
+std::string input_text(const T& input) {
+  if constexpr (requires { input.shape(); }) {
+    return input ? input.shape().str() : "absent";
+  } else if constexpr (requires { input.size(); }) {
+    std::string text;
+    for (const auto& one : input) text += (text.empty() ? "" : ", ") + input_text(one);
+    return text;
+  } else if constexpr (requires { input.rows(); }) {
+    return input ? fmt::format("[{}, {}]", input.rows(), input.cols()) : "absent";
+  } else {
+    return input ? fmt::format("{} edges", input.num_edges()) : "absent";
+  }
+}
+
+}  // namespace detail
+
+/// Stands first in an op: what runs out of memory while it lives says which op it was, and with which inputs.
+/// They must outlive it.
+template <class... Inputs>
+class OpScope {
+ public:
+  explicit OpScope(const char* name, const Inputs&... inputs)
+      : inputs_(&inputs...), scope_(name, shapes, &inputs_) {}
+
+ private:
+  using Pointers = std::tuple<const Inputs*...>;
+  static std::string shapes(const void* inputs) {
+    std::string text;
+    std::apply(
+        [&](const Inputs*... input) {
+          ((text += (text.empty() ? "" : ", ") + detail::input_text(*input)), ...);
+        },
+        *static_cast<const Pointers*>(inputs));
+    return text;
+  }
+
+  Pointers inputs_;
+  AllocationScope scope_;
+};
 
 /// True if an op over these inputs will be recorded: otherwise nothing need be computed for the backward
 /// pass.

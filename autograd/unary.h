@@ -10,6 +10,7 @@ namespace adj {
 namespace detail {
 
 inline Var apply(const char* name, Unary function, const Var& x) {
+  const OpScope scope(name, x);
   Tensor y = Tensor::empty_like(x.value());
   kernels::unary({.function = function, .x = x.value(), .y = y});
   const Saved saved(saves_input(function) ? x.value() : y);

@@ -67,7 +67,7 @@ struct BySize {
   }
 };
 
-thread_local const char* current_scope = nullptr;
+thread_local const AllocationScope* current_scope = nullptr;
 
 }  // namespace
 }  // namespace detail
@@ -339,8 +339,16 @@ MemoryPoolScope::MemoryPoolScope(std::shared_ptr<MemoryPool> pool)
     : outer_(std::exchange(scoped_pool, std::move(pool))) {}
 MemoryPoolScope::~MemoryPoolScope() { scoped_pool = std::move(outer_); }
 
-AllocationScope::AllocationScope(const char* name) : outer_(std::exchange(detail::current_scope, name)) {}
+AllocationScope::AllocationScope(const char* name, Inputs inputs, const void* of)
+    : outer_(std::exchange(detail::current_scope, this)), name_(name), inputs_(inputs), of_(of) {}
 AllocationScope::~AllocationScope() { detail::current_scope = outer_; }
+
+std::string AllocationScope::current() {
+  const AllocationScope* scope = detail::current_scope;
+  if (scope == nullptr) return "tensor";
+  return scope->inputs_ == nullptr ? scope->name_
+                                   : fmt::format("{}({})", scope->name_, scope->inputs_(scope->of_));
+}
 
 MemoryStats memory_stats(Device device) {
   auto& device_totals = totals(device);
@@ -394,8 +402,8 @@ Chunk* allocate(Device device, size_t bytes, const Shape& shape, DType dtype) {
       "out of memory on {}: {} {} {} needs {}; {} are held in tensors, {} reserved, {} of {} free on the "
       "device; "
       "fewer hidden units or layers, or a smaller graph would help",
-      device.str(), current_scope != nullptr ? current_scope : "tensor", shape.str(), name_of(dtype),
-      in_mib(bytes), in_mib(stats.current), in_mib(stats.reserved), in_mib(free_bytes), in_mib(total_bytes)));
+      device.str(), AllocationScope::current(), shape.str(), name_of(dtype), in_mib(bytes),
+      in_mib(stats.current), in_mib(stats.reserved), in_mib(free_bytes), in_mib(total_bytes)));
 }
 
 void* address_of(const Chunk* chunk) { return chunk->data; }

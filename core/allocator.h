@@ -33,16 +33,25 @@ void reset_peak_memory(Device device);
 /// at once.
 void empty_cache(Device device);
 
-/// Names what is being allocated in this scope (an op, a layer), for the out-of-memory message. Scopes nest.
+/// Names what is being allocated in this scope (an op, a layer), for the out-of-memory message; `inputs(of)`,
+/// where it is given, is asked only then for what the op was called with ("[5, 3], [3, 2]"). Scopes nest, and
+/// the innermost counts.
 class AllocationScope {
  public:
-  explicit AllocationScope(const char* name);
+  using Inputs = std::string (*)(const void* of);
+  explicit AllocationScope(const char* name, Inputs inputs = nullptr, const void* of = nullptr);
   ~AllocationScope();
   AllocationScope(const AllocationScope&) = delete;
   AllocationScope& operator=(const AllocationScope&) = delete;
 
+  /// "linear([5, 3], [3, 2])"; "tensor" outside of all scopes.
+  static std::string current();
+
  private:
-  const char* outer_;
+  const AllocationScope* outer_;
+  const char* name_;
+  Inputs inputs_;
+  const void* of_;
 };
 
 /// Keeps memory apart: what is allocated while the scope lives comes from `pool` and returns to it, so that a

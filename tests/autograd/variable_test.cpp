@@ -139,3 +139,50 @@ TEST_CASE("set_grad and set_value take what fits a leaf") {
   Var y = relu(x);
   CHECK_THROWS_AS(y.set_value(Tensor::zeros({4})), Error);
 }
+
+TEST_CASE("a forward pass that runs out of memory says which op, with what, and what was asked for") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    // 2^47 bytes: more than there are addresses.
+    constexpr int64_t kMany = int64_t{1} << 22;
+    const Tensor tall = Tensor::zeros({kMany, 1}, DType::f64, device),
+                 flat = Tensor::zeros({1, kMany}, DType::f64, device);
+    const auto message = [&](const auto& f) {
+      std::string text;
+      try {
+        f();
+      } catch (const OutOfMemory& error) {
+        text = error.what();
+      }
+      CHECK(text.find('\n') == std::string::npos);
+      CHECK(mentions(text, "out of memory on " + device.str() + ": "));
+      CHECK(mentions(text, "[4194304, 4194304] float64 needs 134217728.0 MiB"));
+      CHECK(mentions(text, "free on the device"));
+      return text;
+    };
+    const char* both = "([4194304, 1], [1, 4194304]";
+    CHECK(mentions(message([&] { matmul(tall, flat); }), std::string("linear") + both + ", absent)"));
+    CHECK(mentions(message([&] { add(tall, flat); }), std::string("add") + both + ")"));
+    CHECK(mentions(message([&] { subtract(tall, flat); }), std::string("subtract") + both + ")"));
+    CHECK(mentions(message([&] { multiply(tall, flat); }), std::string("multiply") + both + ")"));
+    CHECK(mentions(message([&] { divide(tall, flat); }), std::string("divide") + both + ")"));
+    const Tensor rows = Tensor::zeros({kMany}, DType::i32, device);
+    CHECK(mentions(message([&] { index_select(flat, rows); }), "index_select([1, 4194304], [4194304])"));
+    const Relation nothing = Relation::from_coo(1, kMany, Tensor::zeros({0}, DType::i32, device),
+                                                Tensor::zeros({0}, DType::i32, device));
+    CHECK(mentions(message([&] { spmm(SparseMatrix(nothing), flat); }),
+                   "spmm([4194304, 1], [1, 4194304], absent)"));
+    CHECK(mentions(message([&] { linear(Features(SparseMatrix(nothing)), flat); }),
+                   "linear([4194304, 1], [1, 4194304], absent)"));
+    CHECK(mentions(message([&] { aggregate(nothing, flat); }), "aggregate(0 edges, [1, 4194304], absent)"));
+    CHECK(mentions(message([&] {
+                     custom_op(
+                         "own", {tall, flat},
+                         [](const auto& in) {
+                           return Tensor::empty({in[0].size(0), in[1].size(1)}, DType::f64, in[0].device());
+                         },
+                         [](const CustomPass&) { return std::vector<Tensor>(); });
+                   }),
+                   std::string("own") + both + ")"));
+  }
+}
