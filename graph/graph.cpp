@@ -1,5 +1,6 @@
 #include <adjoint/graph/graph.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/reduce/reduce.h>
 
 #include <algorithm>
 
@@ -75,7 +76,47 @@ struct Graph::Impl {
     });
   }
 
+  /// Does a node have more than one loop?
+  bool repeats_loops() const {
+    const int64_t with_loops = csr().rows - (entries_with_diagonal() - csr().entries());
+    if (with_loops == 0) return false;
+    const EdgeIndex edges = relation.edge_index();
+    Tensor loops = Tensor::empty({}, DType::i64, csr().device());
+    kernels::count_equal({.a = edges.src, .b = edges.dst, .y = loops});
+    return loops.to_vector<int64_t>()[0] > with_loops;
+  }
+
+  /// The same edges with the last loop of each node alone. Rare, and made once: on the host.
+  std::unique_ptr<Impl> with_last_loops() const {
+    const std::vector<int64_t> offsets = csr().offsets.to_vector<int64_t>();
+    const std::vector<int32_t> indices = csr().indices.to_vector<int32_t>();
+    const std::vector<float> weights = weight ? sorted_weight().to_vector<float>() : std::vector<float>();
+    std::vector<int64_t> kept_offsets{0};
+    std::vector<int32_t> kept_indices;
+    std::vector<float> kept_weights;
+    for (size_t row = 0; row + 1 < offsets.size(); ++row) {
+      const auto end = static_cast<size_t>(offsets[row + 1]);
+      for (auto e = static_cast<size_t>(offsets[row]); e < end; ++e) {
+        const bool loop = indices[e] == static_cast<int32_t>(row);
+        if (loop && e + 1 < end && indices[e + 1] == indices[e]) continue;
+        kept_indices.push_back(indices[e]);
+        if (weight) kept_weights.push_back(weights[e]);
+      }
+      kept_offsets.push_back(std::ssize(kept_indices));
+    }
+    const Device device = csr().device();
+    Csr kept;
+    kept.rows = kept.cols = csr().rows;
+    kept.offsets = Tensor::from(kept_offsets, device);
+    kept.indices = Tensor::from(kept_indices, device);
+    auto single = std::make_unique<Impl>();
+    single->relation = Relation::from_csr(std::move(kept));
+    if (weight) single->weight = Tensor::from(kept_weights, device);
+    return single;
+  }
+
   SparseMatrix make_gcn() const {
+    if (repeats_loops()) return with_last_loops()->make_gcn();
     const Tensor& given = sorted_weight();
     const int64_t entries = entries_with_diagonal();
     const bool complete = entries == csr().entries();

@@ -70,7 +70,8 @@ class Graph {
   /// A: the edges with their weights. The matrices' entries stand in the order of in_edges().
   const SparseMatrix& adjacency() const;
   /// D^-1/2 (A + I) D^-1/2, D the row sums of A + I (GCN eq. 2, Kipf & Welling 2017). A self-loop is added
-  /// only to nodes without one.
+  /// only to nodes without one, which keeps its weight; of several loops of a node the last counts alone, in
+  /// the order in which they were given, as in PyG's add_remaining_self_loops.
   const SparseMatrix& gcn_adjacency() const;
   /// D^-1 A: the mean over in-edges. Nodes without in-edges give 0.
   const SparseMatrix& mean_adjacency() const;

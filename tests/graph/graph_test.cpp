@@ -62,12 +62,13 @@ std::vector<double> transposed(const std::vector<double>& a, int64_t n) {
   return t;
 }
 
-/// D^-1/2 (A + I) D^-1/2 in float64, loops for nodes that have none.
+/// D^-1/2 (A + I) D^-1/2 in float64, loops for nodes that have none; of several loops of a node the last.
 std::vector<double> dense_gcn(int64_t n, const std::vector<Edge>& list, bool weighted) {
   std::vector<double> a(static_cast<size_t>(n * n), 0.0), degree(static_cast<size_t>(n), 0.0);
   std::vector<bool> loop(static_cast<size_t>(n), false);
   for (const auto& [i, j, w] : list) {
-    a[static_cast<size_t>(i * n + j)] += weighted ? static_cast<double>(w) : 1.0;
+    double& to = a[static_cast<size_t>(i * n + j)];
+    to = (i == j ? 0.0 : to) + (weighted ? static_cast<double>(w) : 1.0);
     if (i == j) loop[static_cast<size_t>(i)] = true;
   }
   for (int64_t i = 0; i < n; ++i)
@@ -162,6 +163,32 @@ TEST_CASE("gcn_adjacency is D^-1/2 (A + I) D^-1/2") {
         CHECK(close(dense(a.adjoint()), transposed(expected, nodes), 1e-6));
         CHECK(&a == &graph.gcn_adjacency());
       }
+}
+
+TEST_CASE("of several self-loops of a node the last is the one that gcn_adjacency takes, as in PyG") {
+  for (Device device : devices()) {
+    // add_remaining_self_loops: a loop that there is keeps its weight, and loop_attr[i] = weight in order.
+    const std::vector<Edge> list{{0, 0, 5}, {1, 0, 1}, {0, 0, 2}, {2, 2, 0}, {0, 1, 1}, {0, 0, 3}, {2, 2, 4}};
+    const auto expected = [](double d0, double d1, double d2, double l0, double l2) {
+      return std::vector<double>{
+          l0 / d0, 1.0 / std::sqrt(d0 * d1), 0.0, 1.0 / std::sqrt(d0 * d1), 1.0 / d1, 0.0, 0.0, 0.0, l2 / d2};
+    };
+    CHECK(close(make(3, list, true, device).gcn_adjacency().to_dense(), expected(4, 2, 4, 3, 4), 1e-6));
+    CHECK(close(make(3, list, false, device).gcn_adjacency().to_dense(), expected(2, 2, 1, 1, 1), 1e-6));
+    CHECK(make(3, list, true, device).gcn_adjacency().entries() == 5);
+    // The others are there all the same.
+    CHECK(make(3, list, true, device).num_edges() == 7);
+    CHECK(values(make(3, list, true, device).adjacency().to_dense())[0] == 10.0);
+  }
+}
+
+TEST_CASE("gcn_adjacency holds where the product of two degrees is no float32") {
+  for (Device device : devices())
+    for (float w : {1e25f, 1e-25f}) {
+      CAPTURE(w);
+      const Graph graph = make(2, {{0, 1, w}, {1, 0, w}, {0, 0, w}, {1, 1, w}}, true, device);
+      CHECK(close(graph.gcn_adjacency().to_dense(), {0.5, 0.5, 0.5, 0.5}, 1e-5));
+    }
 }
 
 TEST_CASE("gcn_adjacency of a symmetric graph keeps one structure and one copy of the values") {
