@@ -37,7 +37,12 @@ Dataset load_data(const Program& program, const Settings& settings, Device devic
     throw UsageError(
         fmt::format("--split: expected 0 to {} for {}, got {}", splits - 1, file, settings.split));
   data.use_split(static_cast<size_t>(settings.split));
-  if (settings.normalize) data.x = data.x.row_normalized();
+  if (settings.normalize) {
+    data.x = data.x.row_normalized();
+    const Tensor& x = data.x.is_sparse() ? data.x.sparse().values() : data.x.dense();
+    if (!optim::first_not_finite({{"x", x}}).empty())
+      data_fail("{}: nodes/x: a row divided by its sum is not finite; --raw-features leaves it", file);
+  }
   return data.to(device);
 }
 

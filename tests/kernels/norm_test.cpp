@@ -261,6 +261,17 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
   });
 }
 
+TEST_CASE("sum_normalize_rows: rows of zeros, rows that sum to 0, and denormal numbers") {
+  on_devices_and_features([](Device device, DType dtype) {
+    const double tiny = dtype == DType::f64 ? 0x1p-1070 : 0x1p-130;
+    const Tensor x =
+        Tensor::from(std::vector<double>{0, 0, 2, -2, tiny, tiny * 3, 1, 3}, {4, 2}).to(dtype).to(device);
+    Tensor y = Tensor::empty_like(x);
+    kernels::sum_normalize_rows({.x = x, .y = y});
+    CHECK(close(y, {0, 0, 2, -2, 0.25, 0.75, 0.25, 0.75}, tolerance(dtype)));
+  });
+}
+
 TEST_CASE("batch_norm gives the same bits on any number of threads") {
   Batch b = random_batch(20011, 20, DType::f32, {});
   const Epilogue epilogue = epilogues().back();

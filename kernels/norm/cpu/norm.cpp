@@ -3,6 +3,7 @@
 #include <adjoint/kernels/norm/norm.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace adj::kernels::cpu {
@@ -133,9 +134,11 @@ void sum_normalize_rows(const SumNormalizeRowsArgs& args) {
         const S* row = in + i * width;
         S* to = out + i * width;
         const T sum = sum_of<T>(width, [=](int64_t f) { return widen(row[f]); });
-        const T s = sum == T{0} ? T{1} : T{1} / sum;
+        // A sum of denormal numbers has no reciprocal.
+        const T lift = std::abs(sum) < std::numeric_limits<T>::min() ? T(0x1p64) : T{1};
+        const T s = sum == T{0} ? T{1} / lift : T{1} / (sum * lift);
 #pragma omp simd
-        for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * s);
+        for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * lift * s);
       }
     });
   });

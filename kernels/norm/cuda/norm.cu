@@ -4,6 +4,8 @@
 #include <adjoint/kernels/cuda/rows.cuh>
 #include <adjoint/kernels/norm/norm.h>
 
+#include <limits>
+
 namespace adj::kernels::cuda {
 
 namespace {
@@ -162,7 +164,16 @@ struct SumNormalize {
   __device__ void row(int64_t row, int lane) const {
     const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     const T sum = view.sum([](int64_t, T value) { return value; });
-    if (row >= 0) scale_row(view, sum == T{0} ? T{1} : T{1} / sum, y + row * width);
+    if (row < 0) return;
+    if (sum == T{0} || fabs(sum) >= std::numeric_limits<T>::min())
+      return scale_row(view, sum == T{0} ? T{1} : T{1} / sum, y + row * width);
+    // A sum of denormal numbers has no reciprocal.
+    const T lift = T(0x1p64), s = T{1} / (sum * lift);
+    view.each([&](int64_t column, Pack<T, N> pack) {
+#pragma unroll
+      for (int k = 0; k < N; ++k) pack[k] = pack[k] * lift * s;
+      store_narrow<N>(y + row * width + column, pack);
+    });
   }
 };
 

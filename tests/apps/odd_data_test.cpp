@@ -1,0 +1,114 @@
+#include "process.h"
+#include <adjoint/data/dataset.h>
+#include <adjoint/data/hdf5_file.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+// Datasets in which there is little to learn. Training on them works, or one line says why it does not.
+
+namespace {
+
+/// A ring of nodes with labels 0, 1, … in turn, split in three.
+Dataset ring(int64_t nodes, int64_t classes, const Tensor& x) {
+  std::vector<int32_t> src, dst, y;
+  std::vector<std::vector<int32_t>> parts(3);
+  for (int32_t i = 0; i < nodes; ++i) {
+    const auto next = static_cast<int32_t>((i + 1) % nodes);
+    src.insert(src.end(), {i, next});
+    dst.insert(dst.end(), {next, i});
+    y.push_back(static_cast<int32_t>(i % classes));
+    parts[static_cast<size_t>(i % 3)].push_back(i);
+  }
+  Dataset data;
+  data.name = "ring";
+  data.task = Task::node_class;
+  data.undirected = true;
+  data.classes = classes;
+  data.graph = Graph::from_coo(nodes, Tensor::from(src), Tensor::from(dst));
+  data.x = Features(x);
+  data.y = Tensor::from(y);
+  data.splits = {{Tensor::from(parts[0]), Tensor::from(parts[1]), Tensor::from(parts[2])}};
+  data.use_split(0);
+  return data;
+}
+
+/// Trains in every way; the results and predictions hold numbers alone.
+bool trains(const Dataset& data) {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("odd.h5"), predicted = folder.file("p.h5");
+  save_dataset(data, path);
+  bool good = true;
+  for (Device device : devices())
+    for (const std::vector<std::string>& more :
+         {std::vector<std::string>{}, {"--raw-features"}, {"--norm", "batch"}}) {
+      std::vector<std::string> words{"--data", path,       "--epochs",   "8",         "--quiet",
+                                     "--json", "--device", device.str(), "--predict", predicted};
+      words.insert(words.end(), more.begin(), more.end());
+      const Outcome outcome = run("train_gcn", words);
+      if (outcome.status != 0 || !outcome.err.empty()) MESSAGE(outcome.err);
+      good = good && outcome.status == 0 && outcome.out.find("nan") == std::string::npos &&
+             outcome.out.find("inf") == std::string::npos;
+      if (outcome.status != 0) continue;
+      for (float p : H5Reader::open(predicted).tensor("nodes/probability", {DType::f32}).to_vector<float>())
+        good = good && std::isfinite(p);
+    }
+  return good;
+}
+
+}  // namespace
+
+TEST_CASE("denormal, constant and zero features train") {
+  if (!have_program("train_gcn")) return;
+  for (double value : {1e-45, 1e-42, 1e-38, 0.0, 1.0, 1e30}) {
+    CAPTURE(value);
+    CHECK(trains(ring(30, 3, Tensor::full({30, 4}, value))));
+  }
+  Tensor mixed = Tensor::full({30, 4}, 1e-42);
+  mixed.rows(0, 10).fill_(2.0);
+  CHECK(trains(ring(30, 3, mixed)));
+}
+
+TEST_CASE("one class trains, and so do three nodes and one feature") {
+  if (!have_program("train_gcn")) return;
+  CHECK(trains(ring(30, 1, random_tensor({30, 4}))));
+  CHECK(trains(ring(3, 2, Tensor::full({3, 1}, 1.0))));
+  CHECK(trains(ring(3, 1, Tensor::full({3, 1}, 1e-42))));
+}
+
+TEST_CASE("one node has no parts to train, validate and test on, which is said") {
+  if (!have_program("train_gcn")) return;
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("one.h5");
+  H5Writer file(path);
+  file.attribute("", "format", std::string("adjoint.graph"));
+  file.attribute("", "name", std::string("one"));
+  file.attribute("", "task", std::string("node_class"));
+  for (const char* name : {"version", "num_nodes", "num_classes", "undirected"})
+    file.attribute("", name, int64_t{1});
+  const Tensor none = Tensor::empty({0}, DType::i32), zero = Tensor::zeros({1}, DType::i32);
+  file.write("edges/src", none);
+  file.write("edges/dst", none);
+  file.write("nodes/x", Tensor::full({1, 2}, 1.0));
+  file.write("nodes/y", zero);
+  file.write("splits/train", zero);
+  file.write("splits/val", none);
+  file.write("splits/test", none);
+  file.commit();
+  CHECK(fails_with(run("train_gcn", {"--data", path}), 1, {path, "splits/val", "empty"}));
+}
+
+TEST_CASE("a row whose quotient by its sum is not finite is refused, and trains as it is") {
+  if (!have_program("train_gcn")) return;
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("cancelled.h5");
+  Tensor x = Tensor::full({6, 3}, 1.0);
+  x.mutable_data<float>()[0] = -1.0f;
+  x.mutable_data<float>()[2] = 1e-42f;  // 1 - 1 + 1e-42
+  save_dataset(ring(6, 2, x), path);
+  CHECK(fails_with(run("train_gcn", {"--data", path, "--epochs", "2"}), 1,
+                   {path, "nodes/x", "not finite", "--raw-features"}));
+  CHECK(run("train_gcn", {"--data", path, "--epochs", "2", "--raw-features"}).status == 0);
+}
