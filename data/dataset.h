@@ -63,9 +63,9 @@ Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
 /// file appears under its name only when it is complete. Throws DataError; adj::Error for edge attributes
 /// that the schema has no place for.
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0);
-/// One line by which a dataset is known again: name, counts, and a hash of what it holds (edges with weights
-/// and attributes, features, labels, the split in use, graphs), whatever device it is on: "cora, 2708 nodes,
-/// 10556 edges, 1433 features, 7 classes, contents 1b0f…". Reads everything once.
+/// One line by which a dataset is known again: name, counts, and a hash of what it holds (its task, edges
+/// with weights and named attributes, features, labels, the split in use, graphs), on any device: "cora, 2708
+/// nodes, 10556 edges, 1433 features, 7 classes, contents 1b0f…". Reads everything once.
 std::string fingerprint(const Dataset& data);
 /// The dataset that the library carries with it: `make demo` and every program without --data.
 Dataset load_demo_dataset();

@@ -14,6 +14,10 @@ class Hash {
     word = std::rotl(word * 0x87c37b91114253d5u, 31) * 0x4cf5ad432745937fu;
     state_ = std::rotl(state_ ^ word, 27) * 5 + 0x52dce729u;
   }
+  void add(std::string_view text) {
+    add(uint64_t{text.size()});
+    for (const char c : text) add(uint64_t{static_cast<unsigned char>(c)});
+  }
   /// Shape, dtype and contents; an absent tensor is not an empty one.
   void add(const Tensor& tensor) {
     add(uint64_t{tensor ? 1u : 0u});
@@ -36,6 +40,11 @@ class Hash {
     add(relation.csr().offsets);
     add(relation.csr().indices);
   }
+  /// What belongs to its edges, beside them, however they are numbered.
+  void add(const Relation& relation, const Tensor& of_edges) {
+    const bool numbered = of_edges && relation.csr_order();
+    add(numbered ? detail::gather_edges(of_edges, relation.csr_order()) : of_edges);
+  }
   uint64_t result() const {
     uint64_t h = (state_ ^ (state_ >> 33)) * 0xff51afd7ed558ccdu;
     h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
@@ -50,12 +59,18 @@ class Hash {
 
 std::string fingerprint(const Dataset& data) {
   Hash hash;
-  hash.add(data.graph.relation());
-  hash.add(data.graph.edge_weight());
-  for (const auto& [name, attribute] : data.graph.edge_attributes()) hash.add(attribute);
+  hash.add(name_of(data.task));
+  const Relation& edges = data.graph.relation();
+  hash.add(edges);
+  hash.add(edges, data.graph.edge_weight());
+  for (const auto& [name, attribute] : data.graph.edge_attributes()) {
+    hash.add(name);
+    hash.add(edges, attribute);
+  }
   if (data.x && data.x.is_sparse()) {
-    hash.add(data.x.sparse().relation());
-    hash.add(data.x.sparse().values());
+    const Relation& entries = data.x.sparse().relation();
+    hash.add(entries);
+    hash.add(entries, data.x.sparse().values());
   } else {
     hash.add(data.x ? data.x.dense() : Tensor());
   }

@@ -156,6 +156,17 @@ TEST_CASE("a checkpoint of something else is refused, and stays") {
   save_dataset(relabelled, other);
   CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
                    {c, "dataset", "contents"}));
+  // The same labels of other nodes, and edges of other weights.
+  std::rotate(labels.begin(), labels.begin() + 1, labels.end());
+  relabelled.y = Tensor::from(labels);
+  save_dataset(relabelled, other);
+  CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
+                   {c, "dataset", "contents"}));
+  Dataset weighted = load_dataset(bench.data);
+  weighted.graph = weighted.graph.with_edge_weight(Tensor::full({weighted.graph.num_edges()}, 2.0));
+  save_dataset(weighted, other);
+  CHECK(fails_with(run("train_gcn", {"--quiet", "--data", other, "--resume", c}), 1,
+                   {c, "dataset", "contents"}));
   CHECK(fails_with(bench.train({"--resume", bench.data}), 1,
                    {bench.data, "adjoint.graph", "adjoint.checkpoint"}));
   CHECK(fails_with(bench.train({"--resume", bench.folder.file("none.h5")}), 1, {"none.h5", "No such file"}));

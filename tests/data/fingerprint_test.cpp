@@ -3,6 +3,9 @@
 #include <adjoint/data/generators.h>
 #include <adjoint/graph/transforms.h>
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 
 using namespace adj;
@@ -72,4 +75,68 @@ TEST_CASE("one number that is another gives another fingerprint") {
     const SparseMatrix x = sparse.x.sparse();
     d.x = x.with_values(x.values() ? changed(x.values()) : Tensor::full({x.entries()}, 2.0));
   });
+  other([](Dataset& d) { d.task = Task::none; });
+  // The same labels, dealt out otherwise.
+  other([](Dataset& d) {
+    std::vector<int32_t> labels = d.y.to_vector<int32_t>();
+    std::rotate(labels.begin(), labels.begin() + 1, labels.end());
+    d.y = Tensor::from(labels);
+  });
+  other([](Dataset& d) {
+    std::vector<int32_t> labels = d.y.to_vector<int32_t>();
+    const auto differs = std::adjacent_find(labels.begin(), labels.end(), std::not_equal_to<>());
+    std::iter_swap(differs, differs + 1);
+    d.y = Tensor::from(labels);
+  });
+  // As many edges, and one of them from another node.
+  other([](Dataset& d) {
+    auto [src, dst] = d.graph.edge_index();
+    std::vector<int32_t> from = src.to_vector<int32_t>();
+    from[7] = (from[7] + 1) % 300;
+    d.graph = Graph::from_coo(300, Tensor::from(from), dst);
+  });
+  // As many entries of the features, and one of them in another column.
+  other([&](Dataset& d) {
+    const Csr& csr = sparse.x.sparse().relation().csr();
+    std::vector<int32_t> columns = csr.indices.to_vector<int32_t>();
+    columns.back() ^= 1;
+    Csr moved = csr.to({});
+    moved.indices = Tensor::from(columns);
+    moved.cache = std::make_shared<KeyedCache>();
+    REQUIRE(!same_bits(moved.indices, csr.indices));
+    d.x = SparseMatrix(Relation::from_csr(moved), sparse.x.sparse().values());
+  });
+
+  const int64_t edges = data.graph.num_edges();
+  const Tensor weight = Tensor::full({edges}, 1.0), attribute = Tensor::zeros({edges, 2});
+  other([&](Dataset& d) { d.graph = d.graph.with_edge_weight(weight); });
+  other([&](Dataset& d) { d.graph = d.graph.with_edge_weight(changed(weight)); });
+  other([&](Dataset& d) { d.graph = d.graph.with_edge_attr("attr", changed(attribute)); });
+  other([&](Dataset& d) { d.graph = d.graph.with_edge_attr("other", attribute); });
+  other([&](Dataset& d) { d.graph = d.graph.with_edge_attr("attr", attribute).with_edge_weight(weight); });
+  other([&](Dataset& d) {
+    d.graph = d.graph.with_edge_attr("attr", attribute).with_edge_attr("b", attribute);
+  });
+  other([](Dataset& d) { d.graph_offsets = Tensor::from(std::vector<int64_t>{0, 100, 300}); });
+  other([](Dataset& d) { d.graph_offsets = Tensor::from(std::vector<int64_t>{0, 101, 300}); });
+  other([](Dataset& d) { d.graph_y = Tensor::from(std::vector<int32_t>{0, 1}); });
+  other([](Dataset& d) { d.graph_y = Tensor::from(std::vector<int32_t>{1, 0}); });
+}
+
+TEST_CASE(
+    "weights that belong to other edges give another fingerprint, in whatever order edges are numbered") {
+  const Dataset data = small(true);
+  const auto [src, dst] = data.graph.edge_index();
+  const int64_t edges = src.numel();
+  std::vector<int32_t> order(static_cast<size_t>(edges));
+  std::iota(order.rbegin(), order.rend(), 0);
+  const Tensor turned = Tensor::from(order), weight = random_tensor({edges});
+  Dataset numbered = data, otherwise = data;
+  numbered.graph = Graph(Relation::from_coo(300, 300, src, dst), weight);
+  otherwise.graph = Graph(
+      Relation::from_coo(300, 300, detail::gather_edges(src, turned), detail::gather_edges(dst, turned)),
+      weight);
+  CHECK(fingerprint(numbered) != fingerprint(otherwise));
+  otherwise.graph = otherwise.graph.with_edge_weight(detail::gather_edges(weight, turned));
+  CHECK(fingerprint(numbered) == fingerprint(otherwise));
 }
