@@ -87,6 +87,43 @@ TEST_CASE("a gradient of the wrong shape is an error at once") {
   CHECK(mentions(error_of([&] { y.backward(Tensor::zeros({2})); }), "[2, 3]"));
 }
 
+TEST_CASE("a seed gradient of another shape, dtype or device is refused") {
+  for (Device device : devices()) {
+    const Var x = Var::parameter(Tensor::zeros({2, 3}, DType::f32, device));
+    const Var y = scale(x, 2.0);
+    CHECK(mentions(error_of([&] {
+                     y.backward(Tensor::zeros({2, 3}, DType::f64, device));
+                   }),
+                   "seed gradient [2, 3] float64"));
+    CHECK_THROWS_AS(y.backward(Tensor::zeros({2, 3}, DType::bf16, device)), Error);
+    CHECK_THROWS_AS(y.backward(Tensor::zeros({3, 2}, DType::f32, device)), Error);
+    if (device.is_cuda()) CHECK_THROWS_AS(y.backward(Tensor::zeros({2, 3})), Error);
+    y.backward(Tensor::full({2, 3}, 1.0, DType::f32, device));
+    CHECK(close(x.grad(), std::vector<double>(6, 2.0), 0.0));
+  }
+}
+
+TEST_CASE("linear lets its input go before the gradient by it is allocated") {
+  for (Device device : devices()) {
+    constexpr int64_t kRows = 1 << 16, kWidth = 64;
+    const auto bytes = static_cast<size_t>(kRows * kWidth) * sizeof(float);
+    const Var a = Var::parameter(Tensor::full({kRows, kWidth}, 1.0, DType::f32, device)),
+              w = Var::parameter(Tensor::full({kWidth, 1}, 1.0, DType::f32, device));
+    const auto pass = [&] {
+      const Var y = linear(scale(a, 2.0), w);  // nobody else holds the input
+      const Tensor seed = Tensor::full(y.shape(), 1.0, DType::f32, device);
+      const size_t before = memory_stats(device).current;
+      reset_peak_memory(device);
+      y.backward(seed);
+      return memory_stats(device).peak - before;
+    };
+    (void)pass();  // libraries make their workspaces
+    Var(a).zero_grad();
+    Var(w).zero_grad();
+    CHECK(pass() < bytes / 2);
+  }
+}
+
 TEST_CASE("a second backward pass over the same ops is an error that names the op") {
   const Var x = Var::parameter(Tensor::full({2}, 1.0));
   const Var h = gelu(x), loss = sum(h);

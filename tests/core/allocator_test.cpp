@@ -41,6 +41,59 @@ TEST_CASE("statistics follow live tensors, their peak and the number of requests
   }
 }
 
+TEST_CASE("the peak stays where it was when less is allocated after something was freed") {
+  for (Device device : devices()) {
+    const MemoryStats before = memory_stats(device);
+    reset_peak_memory(device);
+    { const Tensor large = bytes(5 * kMiB, device); }
+    CHECK(memory_stats(device).peak - before.current == 5 * kMiB);
+    const Tensor small = bytes(kMiB, device);
+    CHECK(memory_stats(device).peak - before.current == 5 * kMiB);
+    CHECK(memory_stats(device).current - before.current == kMiB);
+  }
+}
+
+TEST_CASE("requests are rounded to 256 bytes, and what is taken from the device to segments of their kind") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    std::vector<Tensor> live;  // what other tests left of small segments is used up
+    const auto taken = [&](int64_t size) {
+      empty_cache(device);
+      const MemoryStats before = memory_stats(device);
+      const size_t reserved = before.reserved;
+      live.push_back(bytes(size, device));
+      const MemoryStats after = memory_stats(device);
+      CHECK(after.current - before.current >= static_cast<size_t>(size));
+      return std::pair(after.current - before.current, after.reserved - reserved);
+    };
+    const auto is = [&](int64_t size, int64_t current, int64_t reserved) {
+      const auto [c, r] = taken(size);
+      CHECK(c == static_cast<size_t>(current));
+      CHECK(r == static_cast<size_t>(reserved));
+    };
+    is(30 * kMiB, 30 * kMiB, 30 * kMiB);
+    is(11 * kMiB + 1, 12 * kMiB, 12 * kMiB);  // the rest is too little for another one
+    is(10 * kMiB, 10 * kMiB, 10 * kMiB);
+    is(19 * kMiB + 300, 20 * kMiB, 20 * kMiB);
+    is(12 * kMiB + kMiB / 2, 12 * kMiB + kMiB / 2, 14 * kMiB);  // and here it is not
+    empty_cache(device);
+    // A fresh pool has segments of its own.
+    const MemoryPoolScope scope(make_memory_pool(device));
+    const MemoryStats before = memory_stats(device);
+    const Tensor a = bytes(1, device), b = bytes(257, device), c = bytes(256, device);
+    CHECK(memory_stats(device).current - before.current == 256 + 512 + 256);
+    CHECK(memory_stats(device).reserved - before.reserved == 2 * kMiB);
+    const auto at = [](const Tensor& t) { return static_cast<const char*>(t.raw_data()); };
+    CHECK(at(b) == at(a) + 256);
+    CHECK(at(c) == at(a) + 768);
+    const Tensor d = bytes(2 * kMiB, device), e = bytes(3 * kMiB, device), f = bytes(14 * kMiB, device),
+                 g = bytes(16 * kMiB, device);
+    CHECK(memory_stats(device).reserved - before.reserved == (2 + 20 + 16) * kMiB);
+    CHECK(at(f) == at(e) + 3 * kMiB);
+    CHECK(at(e) == at(d) + 2 * kMiB);
+  }
+}
+
 TEST_CASE("a freed block is used again without asking the device") {
   for (Device device : devices()) {
     CAPTURE(device.str());

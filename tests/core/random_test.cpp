@@ -80,6 +80,36 @@ TEST_CASE("uniform and normal numbers have their moments and stay in range") {
   CHECK(std::abs(neighbours / n) < 5 / std::sqrt(n));
 }
 
+TEST_CASE("random tensors are those that Philox's words make, of this seed and this stream") {
+  // By an implementation of its own in Python, for seed 5 and stream 3.
+  for (Device device : devices()) {
+    const auto generator = [] {
+      Generator made(5);
+      made.set_state(5, 3);
+      return made;
+    };
+    Generator g = generator();
+    CHECK(values(random_uniform({8}, -1.0, 3.0, g, DType::f64, device)) ==
+          std::vector<double>{-0.2555572986602783, 0.27100706100463867, 1.4350776672363281,
+                              -0.21018052101135254, 0.306384801864624, 1.5590925216674805,
+                              -0.8760807514190674, 2.5546329021453857});
+    CHECK(g.position() == 4);
+    g = generator();
+    CHECK(close(random_normal({8}, 1.0, 2.0, g, DType::f64, device),
+                {0.46995947165025853, 2.1689756774096325, 1.888272624524888, 3.5920333856665825,
+                 -0.13565008308556292, -0.3687877587300361, 1.3838992438276432, 0.6769210012085589},
+                1e-14));
+    for (DType dtype : {DType::i32, DType::i64}) {
+      g = generator();
+      CHECK(values(random_integers({8}, -10, 1000, g, dtype, device)) ==
+            std::vector<double>{310, 189, 636, 887, 409, 569, 817, 854});
+    }
+    g = generator();
+    CHECK(values(random_permutation(10, g, device)) == std::vector<double>{7, 8, 0, 5, 3, 4, 6, 1, 2, 9});
+    CHECK(g.position() == 5);
+  }
+}
+
 TEST_CASE("to_uniform covers [0, 1)") {
   CHECK(to_uniform(0) == 0.0f);
   CHECK(to_uniform(0xffffffffu) < 1.0f);

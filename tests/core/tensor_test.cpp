@@ -74,6 +74,12 @@ TEST_CASE("rows and reshapes are views") {
     CHECK_THROWS_AS(t.reshape({5, -1}), Error);
     CHECK_THROWS_AS(t.reshape({3, 3}), Error);
     CHECK_THROWS_AS(t.reshape({-1, -1}), Error);
+    // Any extent would do: there is none to find.
+    const Tensor nothing = Tensor::zeros({0, 3}, DType::f32, device);
+    CHECK_THROWS_WITH_AS(nothing.reshape({0, -1}), "reshape: 0 elements do not divide by 0", Error);
+    CHECK_THROWS_AS(t.reshape({0, -1}), Error);
+    CHECK(nothing.reshape({3, -1}).shape() == Shape{3, 0});
+    CHECK(nothing.reshape({-1}).shape() == Shape{0});
     CHECK_THROWS_WITH_AS(t.rows(3, 5), doctest::Contains("no rows [3, 5)"), Error);
     CHECK_THROWS_AS(t.rows(-1, 2), Error);
     CHECK_THROWS_AS(t.rows(2, 1), Error);

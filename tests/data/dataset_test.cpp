@@ -90,6 +90,16 @@ TEST_CASE("features divided by their row sums, dense and sparse alike") {
   }
 }
 
+TEST_CASE("a row of zeros stays one where features are divided by their row sums") {
+  for (Device device : devices()) {
+    const Tensor x = Tensor::from(std::vector<float>{1, 3, 0, 0, -1, 1, 5, 0}, {4, 2}, device);
+    CHECK(close(Features(x).row_normalized().dense(), {0.25, 0.75, 0, 0, -1, 1, 1, 0}, 1e-6));
+    const SparseMatrix sparse =
+        SparseMatrix::from_csr(4, 2, {0, 2, 2, 4, 5}, {0, 1, 0, 1, 0}, {1, 3, 0, 0, 5}).to(device);
+    CHECK(close(Features(sparse).row_normalized().to_dense(), {0.25, 0.75, 0, 0, 0, 0, 1, 0}, 1e-6));
+  }
+}
+
 TEST_CASE("other tasks: multilabel, regression, many graphs, none") {
   SchemaFile f = small_file();
   f.attributes["task"] = "node_multilabel";
@@ -291,6 +301,12 @@ TEST_CASE("a dataset moves to a device and chooses among its splits") {
     d.use_split(1);
     CHECK(d.train.device() == device);
     CHECK(d.train.to_vector<int32_t>() == I{5});
+    CHECK(d.val.to_vector<int32_t>() == I{4});
+    CHECK(d.test.to_vector<int32_t>() == I{3, 2});
+    d.use_split(0);
+    CHECK(d.train.to_vector<int32_t>() == I{0, 1});
+    CHECK(d.val.to_vector<int32_t>() == I{2, 3});
+    CHECK(d.test.to_vector<int32_t>() == I{4, 5});
     CHECK_THROWS_WITH_AS(d.use_split(2), "dataset small: no split 2, it has 2", Error);
   }
 }

@@ -191,6 +191,19 @@ TEST_CASE("where there is no memory left, what waits is waited for, and other st
   CHECK(fake().held == 0);
 }
 
+TEST_CASE(
+    "where there is no memory left, cached segments of other sizes are given up before it is asked again") {
+  (void)streams();
+  fake().most = size_t{50} << 20;
+  { const Tensor small = bytes(), other = bytes(kBytes / 2); }
+  CHECK(fake().held >= static_cast<size_t>(kBytes));
+  const Tensor larger = bytes(kBytes + (int64_t{12} << 20));
+  CHECK(current() == static_cast<size_t>(kBytes) + (size_t{12} << 20));
+  // What is in use cannot be.
+  CHECK_THROWS_AS(bytes(), OutOfMemory);
+  fake().most = size_t{1} << 30;
+}
+
 TEST_CASE("what a recording holds until it dies then waits for the stream that it was replayed on") {
   const auto [first, second] = streams();
   std::shared_ptr<MemoryPool> pool;

@@ -99,6 +99,22 @@ TEST_CASE("generated graphs depend on the seed, not on threads") {
   CHECK(community_graph(100, 50000, 7, 0.5, 1).src != community_graph(100, 50000, 7, 0.5, 2).src);
 }
 
+TEST_CASE("generated graphs are those that Philox's words make") {
+  // By an implementation of its own in Python, for seed 7.
+  using Ints = std::vector<int32_t>;
+  const auto check = [](const EdgeList& graph, const Ints& src, const Ints& dst) {
+    CHECK(graph.src == src);
+    CHECK(graph.dst == dst);
+  };
+  check(power_law_graph(1000, 6, {}, 7), {171, 849, 661, 473, 664, 254}, {226, 671, 996, 4, 113, 596});
+  check(power_law_graph(1000, 6, {.exponent = 2.48, .shift = 728.0, .skewed_sources = true}, 7),
+        {724, 410, 839, 698, 477, 11}, {170, 793, 460, 397, 258, 867});
+  check(power_law_graph(1000, 6, {.exponent = 1.0}, 7), {171, 849, 661, 473, 664, 254},
+        {271, 635, 996, 460, 972, 144});
+  check(community_graph(1000, 6, 30, 0.6, 7), {758, 624, 154, 263, 162, 342}, {750, 795, 8, 250, 989, 336});
+  check(thinned_grid(12, 4, 8, 7), {0, 7, 4, 6, 9, 10, 11, 9}, {1, 3, 5, 5, 5, 6, 7, 10});
+}
+
 TEST_CASE("generators at their limits") {
   CHECK(power_law_graph(1, 5, {}, 1).dst == std::vector<int32_t>(5, 0));
   CHECK(power_law_graph(10, 0, {.exponent = 1.0}, 1).src.empty());

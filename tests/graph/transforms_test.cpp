@@ -188,6 +188,21 @@ TEST_CASE("add_self_loops: one for each node that has none") {
   });
 }
 
+TEST_CASE(
+    "add_self_loops makes an unweighted graph a weighted one: its edges weigh 1, the loops what was asked") {
+  for (Device device : devices()) {
+    const auto ints = [&](const std::vector<int32_t>& v) { return Tensor::from(v, device); };
+    const Graph graph = Graph::from_coo(3, ints({0, 1, 1}), ints({1, 1, 2}));
+    const Transformed looped = add_self_loops(graph, 2.5f);
+    // By target and source: 0 <- 0 (added), 1 <- 0, 1 <- 1 (given), 2 <- 1, 2 <- 2 (added).
+    CHECK(close(looped.edge_weight(), {2.5, 1, 1, 1, 2.5}, 0.0));
+    CHECK(looped.edge_map.to_vector<int32_t>() == std::vector<int32_t>{-1, 0, 1, 2, -1});
+    CHECK(!add_self_loops(graph, 1.0f).edge_weight());
+    const Graph weighted = graph.with_edge_weight(Tensor::full({3}, 7.0, DType::f32, device));
+    CHECK(close(add_self_loops(weighted).edge_weight(), {1, 7, 7, 7, 1}, 0.0));
+  }
+}
+
 TEST_CASE("remove_self_loops removes them all and nothing else") {
   for_cases([](const Graph& graph) {
     const Transformed bare = remove_self_loops(graph);
@@ -290,6 +305,8 @@ TEST_CASE("what a subgraph cannot be made of is refused with its place") {
     };
     CHECK_THROWS_WITH_AS(nodes({1, 30}), "induced_subgraph: nodes[1] is 30, expected 0 to 29", Error);
     CHECK_THROWS_WITH_AS(nodes({1, 2, -1}), "induced_subgraph: nodes[2] is -1, expected 0 to 29", Error);
+    CHECK_THROWS_WITH_AS(nodes({-1}), "induced_subgraph: nodes[0] is -1, expected 0 to 29", Error);
+    CHECK_THROWS_WITH_AS(edges({3, -1}), "edge_subgraph: edges[1] is -1, expected 0 to 299", Error);
     CHECK_THROWS_WITH_AS(nodes({4, 1, 4}), "induced_subgraph: node 4 stands at 0 and at 2, expected once",
                          Error);
     CHECK_THROWS_WITH_AS(edges({300}), "edge_subgraph: edges[0] is 300, expected 0 to 299", Error);

@@ -80,3 +80,13 @@ TEST_CASE("dropout gives the same bits on any number of threads") {
     return y;
   }));
 }
+
+TEST_CASE("dropout refuses a threshold that sixteen bits do not reach") {
+  for (Device device : devices()) {
+    const Tensor x = random_tensor({8}, DType::f32, device);
+    Tensor y = Tensor::empty_like(x);
+    kernels::dropout({.x = x, .key = {1, 2, nullptr}, .rule = {65535u, 1.0f}, .y = y});
+    CHECK_THROWS_WITH_AS(kernels::dropout({.x = x, .key = {1, 2, nullptr}, .rule = {65536u, 1.0f}, .y = y}),
+                         "dropout: threshold 65536, expected less than 65536", Error);
+  }
+}

@@ -202,6 +202,19 @@ TEST_CASE("gemm names what does not fit") {
                        "gemm: activation gelu, expected none or relu", Error);
 }
 
+TEST_CASE("gemm refuses an output that shares storage with an operand") {
+  for (Device device : devices()) {
+    Tensor a = random_tensor({3, 3}, DType::f32, device), b = random_tensor({3, 3}, DType::f32, device);
+    CHECK_THROWS_WITH_AS(kernels::gemm({.a = a, .b = b, .c = a}), "gemm: c cannot share storage with a or b",
+                         Error);
+    CHECK_THROWS_WITH_AS(kernels::gemm({.a = a, .b = b, .c = b}), "gemm: c cannot share storage with a or b",
+                         Error);
+    const Tensor both = random_tensor({6, 3}, DType::f32, device);
+    Tensor half = both.rows(3, 6);
+    CHECK_THROWS_AS(kernels::gemm({.a = both.rows(0, 3), .b = b, .c = half}), Error);
+  }
+}
+
 TEST_CASE("matmul precision is remembered") {
   CHECK(matmul_precision() == MatmulPrecision::exact);
   set_matmul_precision(MatmulPrecision::tf32);

@@ -261,6 +261,31 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
   });
 }
 
+TEST_CASE("batch_norm's relu has the derivative 0 at exactly 0") {
+  on_devices_and_features([](Device device, DType dtype) {
+    const Tensor x = Tensor::from(std::vector<float>{1, 1, 3, -1, 1, 1}, {3, 2}).to(dtype).to(device);
+    const auto row = [&](double v, DType type) { return Tensor::full({2}, v, type, device); };
+    kernels::Epilogue relu;
+    relu.activation = Activation::relu;
+    Tensor dy = Tensor::full({3, 2}, 1.0, dtype, device), dx = Tensor::empty_like(x), dgamma = row(0, dtype),
+           dbeta = row(0, dtype);
+    kernels::batch_norm_backward({.x = x,
+                                  .mean = row(1, wide_dtype(dtype)),
+                                  .rstd = row(1, wide_dtype(dtype)),
+                                  .gamma = row(1, dtype),
+                                  .beta = row(0, dtype),
+                                  .epilogue = relu,
+                                  .of_batch = false,
+                                  .dy = dy,
+                                  .dx = dx,
+                                  .dgamma = dgamma,
+                                  .dbeta = dbeta});
+    CHECK(close(dx, {0, 0, 1, 0, 0, 0}, 0.0));
+    CHECK(close(dbeta, {1, 0}, 0.0));
+    CHECK(close(dgamma, {2, 0}, 0.0));
+  });
+}
+
 TEST_CASE("sum_normalize_rows: rows of zeros, rows that sum to 0, and denormal numbers") {
   on_devices_and_features([](Device device, DType dtype) {
     const double tiny = dtype == DType::f64 ? 0x1p-1070 : 0x1p-130;

@@ -194,6 +194,21 @@ TEST_CASE("global_norm and clip_to_norm") {
   });
 }
 
+TEST_CASE("clip_to_norm leaves gradients alone whose norm is NaN, and refuses a norm that is not positive") {
+  on_devices_and_weights([](Device device, DType dtype) {
+    std::vector<Tensor> tensors{Tensor::full({4}, 3.0, dtype, device), Tensor::full({5}, NAN, dtype, device)};
+    const Tensor before = tensors[0].clone();
+    Tensor norm = Tensor::empty({1}, DType::f64, device);
+    kernels::global_norm({.tensors = tensors, .norm = norm});
+    CHECK(std::isnan(norm.item()));
+    kernels::clip_to_norm({.tensors = tensors, .norm = norm, .max_norm = 1.0});
+    CHECK(same_bits(tensors[0], before));
+    for (double most : {0.0, -1.0, double(NAN)})
+      CHECK_THROWS_WITH_AS(kernels::clip_to_norm({.tensors = tensors, .norm = norm, .max_norm = most}),
+                           doctest::Contains("expected a positive number"), Error);
+  });
+}
+
 TEST_CASE("updates refuse states that do not fit") {
   Group group({}, DType::f32, 1, 0.1);
   CHECK_THROWS_AS(kernels::adam_update(

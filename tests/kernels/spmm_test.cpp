@@ -220,6 +220,24 @@ TEST_CASE("results larger than the caches, at any address") {
   }
 }
 
+TEST_CASE("results larger than the caches whose rows are no whole vectors, with several heads too") {
+  for (Device device : devices()) {
+    std::vector<int64_t> lengths(300000);
+    for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 2);
+    const Matrix m = matrix_of(lengths, 50, device);
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      CAPTURE(device.str());
+      CAPTURE(name_of(dtype));
+      const int64_t width = dtype == DType::f32 ? 33 : dtype == DType::f64 ? 17 : 66;
+      const Case c(m, Values::direct, values_of(dtype));
+      const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
+      Tensor y = Tensor::full({m.csr.rows, width}, NAN, dtype, device);
+      kernels::spmm({.a = c.a(), .x = x, .y = y});
+      CHECK(close(y, multiply_plainly(c, values(x), width), tolerance(dtype)));
+    }
+  }
+}
+
 TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
   for (Device device : devices()) {
     CAPTURE(device.str());
@@ -356,4 +374,47 @@ TEST_CASE("spmm names what does not fit") {
   CHECK_THROWS_AS(spmm({}, random_ints(36, 0, 5).reshape({9, 4}), {}, y), Error);
   Tensor dw = Tensor::empty({m.csr.entries() - 1});
   CHECK_THROWS_AS(kernels::sddmm({.a = {m.csr, {}, {}}, .y = y, .x = x, .dw = dw}), Error);
+  // Surplus values belong to no entry, unless an order says which.
+  const int64_t entries = m.csr.entries();
+  const Tensor surplus = random_tensor({entries + 1}), order = random_ints(entries, 0, 3);
+  CHECK_THROWS_WITH_AS(spmm(surplus, x, {}, y), doctest::Contains("values is"), Error);
+  kernels::spmm({.a = {m.csr, surplus, order}, .x = x, .y = y});
+  Tensor many = Tensor::empty({entries + 1});
+  CHECK_THROWS_AS(kernels::sddmm({.a = {m.csr, {}, {}}, .y = y, .x = x, .dw = many}), Error);
+  Tensor sums = Tensor::empty({m.csr.rows});
+  CHECK_THROWS_AS(kernels::row_sums({.a = {m.csr, surplus, {}}, .y = sums}), Error);
+}
+
+TEST_CASE("sparse products refuse outputs that are their inputs") {
+  for (Device device : devices()) {
+    const Matrix m = matrix_of({1, 0, 2, 3}, 4, device);
+    Tensor x = random_tensor({4, 3}, DType::f32, device), y = Tensor::empty_like(x),
+           dw = Tensor::empty({m.csr.entries()}, DType::f32, device);
+    const Tensor both = random_tensor({8, 3}, DType::f32, device);
+    Tensor half = both.rows(4, 8);
+    CHECK_THROWS_WITH_AS(kernels::spmm({.a = {m.csr, {}, {}}, .x = x, .y = x}), "spmm: y cannot be x", Error);
+    CHECK_THROWS_AS(kernels::spmm({.a = {m.csr, {}, {}}, .x = both.rows(0, 4), .y = half}), Error);
+    const auto backward = [&](const Tensor& dy, const Tensor& in, Tensor& dx) {
+      kernels::spmm_backward({.at = {m.csr, {}, {}}, .dy = dy, .x = in, .dx = dx, .dw = dw});
+    };
+    backward(both.rows(0, 4), x, y);
+    CHECK_THROWS_WITH_AS(backward(y, x, y), "spmm_backward: dx cannot be dy", Error);
+    CHECK_THROWS_WITH_AS(backward(x, y, y), "spmm_backward: dx cannot be x", Error);
+  }
+}
+
+TEST_CASE("normalisations refuse to write over values that are read in another order") {
+  for (Device device : devices()) {
+    const Matrix m = matrix_of({1, 2, 1, 2}, 4, device);
+    Tensor values = Tensor::full({6}, 2.0, DType::f32, device),
+           degree = Tensor::empty({4}, DType::f32, device);
+    const Tensor order = Tensor::from(std::vector<int32_t>{5, 4, 3, 2, 1, 0}, device);
+    CHECK_THROWS_WITH_AS(
+        kernels::gcn_normalize({.a = {m.csr, values, order}, .degree = degree, .weights = values}),
+        doctest::Contains("weights cannot be the values"), Error);
+    CHECK_THROWS_WITH_AS(kernels::row_normalize_entries({.a = {m.csr, values, order}, .weights = values}),
+                         doctest::Contains("weights cannot be the values"), Error);
+    kernels::row_normalize_entries({.a = {m.csr, values, {}}, .weights = values});
+    CHECK(close(values, {1, 0.5, 0.5, 1, 0.5, 0.5}, 1e-6));
+  }
 }

@@ -56,6 +56,31 @@ TEST_CASE("an MLP is linear layers with relu between them") {
   CHECK_THROWS_AS(nn::Model<nn::MLP>({5, 3}, 1.0f), Error);
 }
 
+TEST_CASE("an MLP draws dropout before each layer: on the input too, and not on the output") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(226, device, DType::f32);
+    nn::Model<nn::MLP> mlp({5, 8, 6, 3}, 0.5f);
+    mlp.to(device);
+    std::vector<Var> p;
+    for (const auto& [name, parameter] : mlp.named_parameters()) p.push_back(parameter);
+    const Tensor dense = draw.normal({40, 5});
+    const SparseMatrix sparse = draw.sparse(40, 5, 90);
+    const auto expected = [&](const auto& input) {
+      manual_seed(4);
+      Var y = linear(dropout(input, 0.5f), p[0], p[1], Activation::relu);
+      y = linear(dropout(y, 0.5f), p[2], p[3], Activation::relu);
+      return linear(dropout(y, 0.5f), p[4], p[5]).value();
+    };
+    const auto found = [&](const auto& input) {
+      manual_seed(4);
+      return mlp(input).value();
+    };
+    CHECK(same_bits(found(Var(dense)), expected(Var(dense))));
+    CHECK(same_bits(found(Features(sparse)), expected(Features(sparse))));
+  }
+}
+
 TEST_CASE("BatchNorm follows the mean and variance of what it sees, and uses them in evaluation mode") {
   for (Device device : devices()) {
     CAPTURE(device.str());

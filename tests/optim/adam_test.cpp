@@ -8,7 +8,7 @@ namespace {
 
 // Kingma & Ba 2015, algorithm 1, for one number.
 struct ScalarAdam {
-  double p, m = 0.0, v = 0.0;
+  double p = 0.0, m = 0.0, v = 0.0;
 
   void step(double g, int t, const optim::AdamOptions& o, bool decoupled) {
     if (decoupled) {
@@ -91,4 +91,39 @@ TEST_CASE("Adam refuses options out of range") {
   CHECK_THROWS_AS(optim::Adam({p}, {.eps = 0.0}), Error);
   CHECK_THROWS_AS(optim::Adam({p}, {.weight_decay = -0.1}), Error);
   CHECK_THROWS_AS(optim::Adam({p}, {.lr = 0.0}), Error);
+}
+
+TEST_CASE("Adam counts a group's steps: none without a gradient, and one for all that have one") {
+  for (Device device : devices()) {
+    Var a = Var::parameter(Tensor::zeros({1}, DType::f64, device)),
+        b = Var::parameter(Tensor::zeros({1}, DType::f64, device)),
+        alone = Var::parameter(Tensor::zeros({1}, DType::f64, device));
+    optim::Adam adam({{{a, b}, {.lr = 0.1}}, {{alone}, {.lr = 0.1}}});
+    const auto steps = [&](const char* name) {
+      for (const auto& [known, tensor] : adam.state())
+        if (known == name) return tensor.item();
+      return -1.0;
+    };
+    const auto give = [&](Var& p, double g) { p.set_grad(Tensor::full({1}, g, DType::f64, device)); };
+    adam.step();
+    CHECK(steps("0.steps") == 0.0);
+    std::vector<ScalarAdam> expected(3);
+    for (int t = 1; t <= 4; ++t) {
+      give(a, 2.0);
+      expected[0].step(2.0, t, {.lr = 0.1}, false);
+      if (t == 4) give(b, 3.0);
+      if (t == 4) expected[1].step(3.0, t, {.lr = 0.1}, false);
+      adam.step();
+    }
+    CHECK(steps("0.steps") == 4.0);
+    CHECK(steps("1.steps") == 0.0);
+    give(alone, 5.0);
+    expected[2].step(5.0, 1, {.lr = 0.1}, false);
+    adam.step();
+    CHECK(steps("0.steps") == 4.0);
+    CHECK(steps("1.steps") == 1.0);
+    CHECK(a.item() == doctest::Approx(expected[0].p).epsilon(1e-12));
+    CHECK(b.item() == doctest::Approx(expected[1].p).epsilon(1e-12));
+    CHECK(alone.item() == doctest::Approx(expected[2].p).epsilon(1e-12));
+  }
 }
