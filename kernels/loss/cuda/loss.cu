@@ -63,6 +63,10 @@ struct CrossEntropyBackward {
   template <int N, int kLanes, int kHeld>
   __device__ void row(int64_t row, int lane) const {
     const int32_t often = row < 0 ? 0 : times == nullptr ? 1 : times[row];
+    if (__all_sync(0xffffffffu, often == 0)) {  // where few rows are selected, most warps have none
+      if (row >= 0) clear_row<N, kLanes>(dx + row * width, width, lane);
+      return;
+    }
     const RowView<S, N, kLanes, kHeld> view(x, width, often > 0 ? row : -1, lane);
     T largest, total;
     soft_maximum(view, largest, total);
