@@ -3,10 +3,19 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <mutex>
+#include <set>
+#include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,21 +23,57 @@ namespace adj {
 
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;  // as the system follows
+constexpr int kMostTries = 100;
+constexpr std::string_view kPrefix = ".adjoint-", kSuffix = ".tmp";
+constexpr size_t kDigits = 16;
+constexpr time_t kStaleSeconds = 600;
+
 class Descriptor {
  public:
-  explicit Descriptor(int value) : value_(value) {}
+  /// Not in the place of a standard stream that is closed: what is printed would go into the file.
+  explicit Descriptor(int value) : value_(value) {
+    if (value_ < 0 || value_ > STDERR_FILENO) return;
+    value_ = ::fcntl(value, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int error = errno;
+    ::close(value);
+    errno = error;
+  }
   ~Descriptor() {
     if (value_ >= 0) ::close(value_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
   int get() const { return value_; }
 
  private:
   int value_;
 };
 
+/// While it lives, to write beyond the limit on file sizes is an error and not the end of the program.
+class FileSizeSignal {
+ public:
+  FileSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~FileSizeSignal() {
+    const timespec now{};
+    sigtimedwait(&signal_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  FileSizeSignal(const FileSizeSignal&) = delete;
+  FileSizeSignal& operator=(const FileSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_{}, before_{};
+};
+
 bool write_all(int descriptor, std::string_view bytes) {
+  const FileSizeSignal blocked;
   while (!bytes.empty()) {
     const ssize_t wrote = ::write(descriptor, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
@@ -38,46 +83,143 @@ bool write_all(int descriptor, std::string_view bytes) {
   return true;
 }
 
-std::filesystem::path resolve(const std::string& path) {
+std::string system_says() { return std::strerror(errno); }
+
+/// Follows links to what is not there, too, which no function of the library does.
+fs::path follow(fs::path path) {
   std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-  return error ? std::filesystem::path(path) : target;
+  for (int links = 0; links < kMostLinks; ++links) {
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / target;
+  }
+  return path;
 }
 
-/// True where `path` is no file that could be replaced and has been written to as it is.
-bool write_in_place(const std::string& path, std::string_view bytes) {
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : "."; }
+
+/// Of what stands at `path`, if anything; nothing is tried.
+std::string obstacle_at(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode)) return false;
-  if (S_ISDIR(status.st_mode)) data_fail("{}: a folder, expected a file", path);
-  if (!S_ISCHR(status.st_mode) && !S_ISFIFO(status.st_mode)) data_fail("{}: not a regular file", path);
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0 || !write_all(file.get(), bytes))
-    data_fail("{}: cannot write: {}", path, std::strerror(errno));
-  return true;
+  if (::stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return "a folder, not a regular file";
+    if (!S_ISREG(status.st_mode)) return "not a regular file";
+    return ::access(path.c_str(), W_OK) == 0 ? "" : system_says();
+  }
+  if (errno != ENOENT) return system_says();
+  const fs::path target = follow(path);
+  if (target.filename().empty()) return path.empty() ? system_says() : "a folder, not a regular file";
+  const long longest = ::pathconf(folder_of(target).c_str(), _PC_NAME_MAX);
+  if (longest > 0 && target.filename().string().size() > static_cast<size_t>(longest))
+    return std::strerror(ENAMETOOLONG);
+  return "";
+}
+
+/// A new file in the folder, locked for as long as it is open, and gone with the object unless it was
+/// renamed. Not named after its process: in a container that is often number 1 again.
+class Temporary {
+ public:
+  /// Where there is none to be had, get() is negative and errno says why.
+  explicit Temporary(const fs::path& folder) : file_(make(folder)) {}
+  ~Temporary() {
+    if (file_.get() >= 0 && !renamed_) ::unlink(path_.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  int get() const { return file_.get(); }
+  bool rename_to(const fs::path& target) {
+    renamed_ = ::rename(path_.c_str(), target.c_str()) == 0;
+    return renamed_;
+  }
+
+ private:
+  static uint64_t random_number() {
+    static std::atomic<uint64_t> count{0};
+    uint64_t number = 0;
+    if (::getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
+    number = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    return (number << 20) + (static_cast<uint64_t>(::getpid()) << 8) + ++count;
+  }
+
+  Descriptor make(const fs::path& folder) {
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      path_ = folder / fmt::format("{}{:0{}x}{}", kPrefix, random_number(), kDigits, kSuffix);
+      Descriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      if (file.get() < 0 && errno == EEXIST) continue;
+      if (file.get() < 0) return file;
+      // Where there are no locks, remove_stale gets none either; where it was faster, the name is lost.
+      const bool lost = ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+      struct stat status {};
+      if (!lost && ::fstat(file.get(), &status) == 0 && status.st_nlink > 0) return file;
+      ::unlink(path_.c_str());
+    }
+    errno = EEXIST;
+    return Descriptor(-1);
+  }
+
+  fs::path path_;
+  Descriptor file_;
+  bool renamed_ = false;
+};
+
+bool is_temporary(std::string_view name) {
+  if (name.size() != kPrefix.size() + kDigits + kSuffix.size() || !name.starts_with(kPrefix) ||
+      !name.ends_with(kSuffix))
+    return false;
+  const std::string_view digits = name.substr(kPrefix.size(), kDigits);
+  return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// Whoever writes a temporary holds its lock, and the system lets go of it when he dies; process ids say
+/// nothing where containers or hosts share a folder. The age is for folders whose locks are not shared.
+bool is_stale(int descriptor) {
+  struct stat status {};
+  return descriptor >= 0 && ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_nlink == 1 && status.st_uid == ::geteuid() &&
+         std::time(nullptr) - status.st_mtime > kStaleSeconds && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
+/// Removes what killed runs left in the folder, when this process first writes there.
+void remove_stale(const fs::path& folder) {
+  static std::mutex mutex;
+  static std::set<fs::path> seen;
+  {
+    const std::lock_guard lock(mutex);
+    std::error_code unknown;
+    if (!seen.insert(fs::absolute(folder, unknown)).second) return;
+  }
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (!is_temporary(entry->path().filename().string())) continue;
+    const Descriptor file(
+        ::open(entry->path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (is_stale(file.get())) ::unlink(entry->path().c_str());
+  }
 }
 
 }  // namespace
 
+std::string followed(const std::string& path) { return follow(path).string(); }
+
+std::string obstacle_to_replacing(const std::string& path) {
+  std::string obstacle = obstacle_at(path);
+  // Trying is the only sure way to know about permissions, quotas and read-only file systems.
+  if (obstacle.empty() && Temporary(folder_of(follow(path))).get() < 0) obstacle = system_says();
+  return obstacle;
+}
+
 void replace_file(const std::string& path, std::string_view bytes) {
-  static std::atomic<unsigned> count{0};
-  if (write_in_place(path, bytes)) return;
-  const std::filesystem::path target = resolve(path);
-  const std::filesystem::path folder =
-      target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
-  const std::string temporary =
-      (folder / fmt::format(".{}.{}-{}.tmp", target.filename().string(), getpid(), ++count)).string();
-  const auto give_up = [&](const char* what) {
-    const std::string reason = std::strerror(errno);
-    ::unlink(temporary.c_str());
-    data_fail("{}: cannot {}: {}", path, what, reason);
-  };
+  if (const std::string obstacle = obstacle_at(path); !obstacle.empty()) data_fail("{}: {}", path, obstacle);
+  const fs::path target = follow(path), folder = folder_of(target);
+  remove_stale(folder);
   {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (file.get() < 0) data_fail("{}: cannot write in its folder: {}", path, std::strerror(errno));
-    if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0) give_up("write");
+    Temporary file(folder);
+    if (file.get() < 0) data_fail("{}: cannot write in its folder: {}", path, system_says());
+    if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0)
+      data_fail("{}: cannot write: {}", path, system_says());
+    if (!file.rename_to(target)) data_fail("{}: cannot replace: {}", path, system_says());
   }
-  if (::rename(temporary.c_str(), target.c_str()) != 0) give_up("replace");
   const Descriptor entry(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (entry.get() >= 0) (void)::fsync(entry.get());
 }

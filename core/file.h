@@ -5,10 +5,21 @@
 
 namespace adj {
 
+// One rule for everything that is written: an output is a regular file, or a name where there is nothing yet.
+// A folder, a device (/dev/null), a pipe and a socket are refused, and so is a file that must not be written.
+// A symbolic link stays one: what it points to is replaced, or made where there is nothing yet.
+
 /// Puts `bytes` in the place of the file `path` in one step, on disk: a kill at any moment leaves the old
-/// file or the new one, whole. A symbolic link stays one: what it points to is replaced. A device or a pipe
-/// (/dev/null) is written to and stays. Throws DataError naming the file where it cannot be written, or is a
-/// folder.
+/// file or the new one, whole. They are written beside it, as ".adjoint-<16 hex digits>.tmp"; what runs that
+/// were killed left under such names goes when the folder is next written to, ten minutes later at the
+/// earliest. Throws DataError naming the file where it cannot be written.
 void replace_file(const std::string& path, std::string_view bytes);
+
+/// Why replace_file(path, …) would fail, as far as can be found out by trying to write nothing; empty where
+/// it would not.
+std::string obstacle_to_replacing(const std::string& path);
+
+/// What replace_file(path, …) replaces: `path`, or where it leads as a symbolic link.
+std::string followed(const std::string& path);
 
 }  // namespace adj

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <filesystem>
 
 #include <fmt/ranges.h>
 
@@ -34,17 +33,9 @@ void MetricsFile::set_rows(std::vector<double> rows) {
 }
 
 void MetricsFile::flush() {
-  std::error_code error;
-  const auto kind = std::filesystem::status(path_, error).type();
-  const bool stays =
-      kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo;
-  if (!stays) {
-    sent_ = 0;
-    begun_ = false;
-  }
   std::string text;
-  if (!json_ && !begun_) text = fmt::format("{}\n", fmt::join(columns_, ","));
-  for (size_t i = std::min(sent_, rows_.size()); i < rows_.size(); ++i) {
+  if (!json_) text = fmt::format("{}\n", fmt::join(columns_, ","));
+  for (size_t i = 0; i < rows_.size(); ++i) {
     const size_t column = i % columns_.size();
     if (json_) {  // which has no word for what is not finite
       text += fmt::format("{}\"{}\": {}", column == 0 ? "{" : ", ", columns_[column],
@@ -55,8 +46,6 @@ void MetricsFile::flush() {
     if (column + 1 == columns_.size()) text += json_ ? "}\n" : "\n";
   }
   replace_file(path_, text);
-  sent_ = rows_.size();
-  begun_ = true;
 }
 
 }  // namespace adj::optim

@@ -17,8 +17,7 @@ class MetricsFile {
 
   /// Throws unless there is one number a column.
   void add(std::initializer_list<double> row);
-  /// Replaces the file; a device or pipe (/dev/null) gets the rows that it has not got yet and stays. Throws
-  /// DataError.
+  /// Replaces the file (core/file.h). Throws DataError.
   void flush();
 
   const std::vector<std::string>& columns() const { return columns_; }
@@ -31,8 +30,6 @@ class MetricsFile {
   std::string path_;
   std::vector<std::string> columns_;
   std::vector<double> rows_;
-  size_t sent_ = 0;  // of the rows, to a device
-  bool begun_ = false;
   bool json_;
 };
 

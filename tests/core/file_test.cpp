@@ -1,11 +1,16 @@
 #include "../support.h"
 #include <adjoint/core/file.h>
 
+#include <ctime>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace adj;
@@ -29,6 +34,13 @@ std::string message_of(F&& f) {
   return "no DataError";
 }
 
+std::set<std::string> names_in(const TemporaryDirectory& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.file("")))
+    names.insert(entry.path().filename().string());
+  return names;
+}
+
 }  // namespace
 
 TEST_CASE("a file is replaced whole, a link to it stays one, and nothing is left beside it") {
@@ -45,25 +57,100 @@ TEST_CASE("a file is replaced whole, a link to it stays one, and nothing is left
   CHECK(std::distance(begin(entries), end(entries)) == 2);
 }
 
-TEST_CASE("devices and pipes are written to and stay") {
+TEST_CASE("only regular files are replaced, and all else stays what it is") {
   const TemporaryDirectory folder;
-  replace_file("/dev/null", "gone");
-  CHECK(std::filesystem::is_character_file("/dev/null"));
   const std::string link = folder.file("null"), pipe = folder.file("pipe");
   std::filesystem::create_symlink("/dev/null", link);
-  replace_file(link, "gone");
-  CHECK(std::filesystem::is_symlink(link));
-  CHECK(std::filesystem::is_character_file("/dev/null"));
-
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  REQUIRE(reader >= 0);
-  replace_file(pipe, "through");
-  char buffer[16];
-  CHECK(std::string(buffer, static_cast<size_t>(read(reader, buffer, sizeof buffer))) == "through");
-  close(reader);
+  for (const std::string& path : {std::string("/dev/null"), link, pipe}) {
+    CAPTURE(path);
+    CHECK(message_of([&] { replace_file(path, "gone"); }) == path + ": not a regular file");
+    CHECK(obstacle_to_replacing(path) == "not a regular file");
+  }
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  CHECK(std::filesystem::is_symlink(link));
   CHECK(std::filesystem::is_fifo(pipe));
-  CHECK(message_of([] { replace_file("/dev/full", "x"); }).find("/dev/full: cannot write: No space") == 0);
+}
+
+TEST_CASE("a link to nothing yet stays one, and what it points to is made in its own folder") {
+  const TemporaryDirectory folder;
+  std::filesystem::create_directory(folder.file("there"));
+  std::filesystem::create_symlink("there/new", folder.file("second"));
+  std::filesystem::create_symlink("second", folder.file("first"));
+  CHECK(followed(folder.file("first")) == folder.file("there/new"));
+  CHECK(obstacle_to_replacing(folder.file("first")).empty());
+  CHECK_FALSE(std::filesystem::exists(folder.file("there/new")));
+  replace_file(folder.file("first"), "bytes");
+  CHECK(std::filesystem::is_symlink(folder.file("first")));
+  CHECK(std::filesystem::is_symlink(folder.file("second")));
+  CHECK(contents_of(folder.file("there/new")) == "bytes");
+  std::filesystem::create_symlink("no/folder", folder.file("nowhere"));
+  CHECK(message_of([&] { replace_file(folder.file("nowhere"), "x"); }).find("No such file") !=
+        std::string::npos);
+  std::filesystem::create_symlink("loop", folder.file("loop"));
+  CHECK(message_of([&] { replace_file(folder.file("loop"), "x"); }).find("symbolic links") !=
+        std::string::npos);
+}
+
+TEST_CASE("a failed write leaves the old file and no temporary") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("a.txt");
+  replace_file(path, "old");
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string message = message_of([&] { replace_file(path, std::string(10000, 'x')); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(message == path + ": cannot write: File too large");
+  CHECK(contents_of(path) == "old");
+  CHECK(names_in(folder) == std::set<std::string>{"a.txt"});
+}
+
+TEST_CASE("temporaries of killed runs are no obstacle, and go when they are old and nobody holds them") {
+  const TemporaryDirectory folder;
+  const auto put = [&](const std::string& name, int64_t age) {
+    const std::string path = folder.file(name);
+    std::ofstream(path) << "left";
+    const timespec then{std::time(nullptr) - age, 0}, times[2]{then, then};
+    REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+    return path;
+  };
+  put(".adjoint-0123456789abcdef.tmp", 3600);
+  put(".adjoint-0123456789abcde0.tmp", 10);
+  const std::string held = put(".adjoint-0123456789abcde1.tmp", 3600);
+  const int holder = open(held.c_str(), O_WRONLY | O_CLOEXEC);
+  REQUIRE(flock(holder, LOCK_EX) == 0);
+  std::set<std::string> stay{".adjoint-0123456789abcde0.tmp", ".adjoint-0123456789abcde1.tmp", "a.txt"};
+  for (const char* name :
+       {".adjoint-0123456789abcdef.tmp2", ".adjoint-0123456789abcdeg.tmp", ".adjoint-0123456789ABCDEF.tmp",
+        ".adjoint-0123.tmp", "adjoint-0123456789abcdef.tmp"}) {
+    put(name, 3600);
+    stay.insert(name);
+  }
+  std::filesystem::create_directory(folder.file(".adjoint-00000000000000aa.tmp"));
+  std::filesystem::create_symlink("a.txt", folder.file(".adjoint-00000000000000bb.tmp"));
+  stay.insert({".adjoint-00000000000000aa.tmp", ".adjoint-00000000000000bb.tmp"});
+  replace_file(folder.file("a.txt"), "x");
+  CHECK(names_in(folder) == stay);
+  close(holder);
+}
+
+TEST_CASE("no file is opened in the place of a standard stream that is closed") {
+  const TemporaryDirectory folder;
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    close(STDOUT_FILENO);
+    const rlimit none{3, 3};  // no number but 0 to 2 is to be had, of which 1 is free
+    setrlimit(RLIMIT_NOFILE, &none);
+    _exit(message_of([&] { replace_file(folder.file("a"), "x"); }) == "no DataError" ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  replace_file(folder.file("a"), "x");
 }
 
 TEST_CASE("what cannot be written is refused by name") {
@@ -71,4 +158,11 @@ TEST_CASE("what cannot be written is refused by name") {
   const std::string nowhere = folder.file("no/such/file"), here = folder.file("");
   CHECK(message_of([&] { replace_file(nowhere, "x"); }).find(nowhere) == 0);
   CHECK(message_of([&] { replace_file(here, "x"); }).find("a folder") != std::string::npos);
+  const std::string longest = folder.file(std::string(255, 'n')), longer = longest + "n";
+  CHECK(obstacle_to_replacing(longest).empty());
+  replace_file(longest, "x");
+  CHECK(contents_of(longest) == "x");
+  CHECK(obstacle_to_replacing(longer) == "File name too long");
+  CHECK(message_of([&] { replace_file(longer, "x"); }) == longer + ": File name too long");
+  CHECK(obstacle_to_replacing("") == "No such file or directory");
 }
