@@ -1,12 +1,10 @@
 // Times kernels and training epochs, beside a copy of the bytes that they must move.
 
 #include "bench/measure.h"
-#include "common.h"
+#include "common/options.h"
 #include <adjoint/graph/generators.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/sparse/spmm.h>
-
-#include <iostream>
 
 #include <fmt/ranges.h>
 
@@ -24,11 +22,6 @@ struct Options {
   Subject subject;
 };
 
-template <class T>
-po::typed_value<T>* value(T& variable, const char* name = "N") {
-  return po::value(&variable)->default_value(variable)->value_name(name);
-}
-
 void check(const Options& o) {
   expect_one_of("dtype", o.dtype, {"float32", "bfloat16"});
   expect_one_of("norm", o.norm, {"batch", "none"});
@@ -44,6 +37,8 @@ void check(const Options& o) {
   at_least("features", o.features, 1);
   at_least("classes", o.classes, 2);
   at_least("threads", o.threads, 0);
+  if (o.threads > kMaxThreads)
+    throw UsageError(fmt::format("--threads: expected at most {}, got {}", kMaxThreads, o.threads));
   at_least("repeats", o.repeats, 1);
   at_least("seed", o.seed, 0);
   if (!(o.subject.dropout >= 0.0 && o.subject.dropout < 1.0))
@@ -52,28 +47,27 @@ void check(const Options& o) {
 
 /// False if --help was asked for and has been printed.
 bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
-  po::options_description options(
-      "Usage: bench [OP]... [OPTION]...\nTimes kernels and training epochs (all kernels unless named)");
-  options.add_options()("graph", value(o.graph, "NAME"),
+  po::options_description options;
+  options.add_options()("graph", with_default(o.graph, "NAME"),
                         fmt::format("a generated graph: {}", fmt::join(named_graphs(), ", ")).c_str())(
       "data", po::value(&o.data)->value_name("FILE"), "a dataset in HDF5 instead")(
-      "features", value(o.features), "features of a generated graph's nodes")(
-      "classes", value(o.classes), "classes of a generated graph's nodes")(
-      "width", value(o.subject.width), "of the features that kernels work on")("out", value(o.subject.out),
-                                                                               "columns of a dense product")(
-      "dtype", value(o.dtype, "TYPE"), "of sparse products' features: float32, bfloat16")(
+      "features", with_default(o.features), "features of a generated graph's nodes")(
+      "classes", with_default(o.classes), "classes of a generated graph's nodes")(
+      "width", with_default(o.subject.width), "of the features that kernels work on")(
+      "out", with_default(o.subject.out), "columns of a dense product")(
+      "dtype", with_default(o.dtype, "TYPE"), "of sparse products' features: float32, bfloat16")(
       "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products by TF32")(
-      "spmm", value(o.spmm, "NAME"), "on a GPU, sparse products by: own, cusparse")(
-      "hidden", value(o.subject.hidden), "width of trained models")("layers", value(o.subject.layers),
-                                                                    "layers of trained models")(
-      "norm", value(o.norm, "NAME"), "between them: batch, none")("dropout", value(o.subject.dropout, "P"),
-                                                                  "probability of dropping")(
+      "spmm", with_default(o.spmm, "NAME"), "on a GPU, sparse products by: own, cusparse")(
+      "hidden", with_default(o.subject.hidden), "width of trained models")(
+      "layers", with_default(o.subject.layers), "layers of trained models")(
+      "norm", with_default(o.norm, "NAME"), "between them: batch, none")(
+      "dropout", with_default(o.subject.dropout, "P"), "probability of dropping")(
       "no-capture", po::bool_switch(&o.no_capture), "on a GPU, launch every kernel of a step")(
-      "device", value(o.device, "NAME"), "cpu, cuda or cuda:1")(
-      "threads", value(o.threads), "CPU threads (0: all)")("repeats", value(o.repeats),
-                                                           "rounds that the median is taken of")(
-      "seed", value(o.seed), "of what is generated")("json", po::bool_switch(&o.json),
-                                                     "print one JSON object last")("help", "print this");
+      "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")("threads", with_default(o.threads),
+                                                                       "CPU threads (0: all)")(
+      "repeats", with_default(o.repeats), "rounds that the median is taken of")("seed", with_default(o.seed),
+                                                                                "of what is generated")(
+      "json", po::bool_switch(&o.json), "print one JSON object last")("help", "print this");
   po::options_description hidden;
   hidden.add(options).add_options()("op", po::value(&o.ops));
   po::positional_options_description positional;
@@ -87,8 +81,10 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
                   .run(),
               values);
     if (values.count("help") != 0) {
-      std::cout << options << "\nOps:\n";
-      for (const Op& op : all) std::cout << fmt::format("  {:20} {}\n", op.name, op.summary);
+      print_help("bench [OP]... [OPTION]...", "Times kernels and training epochs (all kernels unless named).",
+                 options);
+      fmt::print("\nOps:\n");
+      for (const Op& op : all) fmt::print("  {:20} {}\n", op.name, op.summary);
       return false;
     }
     po::notify(values);
@@ -149,7 +145,7 @@ void bench(int argc, char** argv) {
   o.subject.batch_norm = o.norm == "batch";
   o.subject.capture = !o.no_capture;
 
-  fmt::print("{} on {}: {} nodes, {} edges; {} threads, {} rounds\n", data.name, device.str(),
+  fmt::print("{} on {}: {} nodes, {} edges; {} threads, {} rounds\n", printable(data.name), device.str(),
              data.num_nodes(), data.graph.num_edges(), num_threads(), o.repeats);
   fmt::print("{:20} {:32} {:>10} {:>10} {:>12} {:>12} {:>12} {:>7} {:>12} {:>9}\n", "op", "shape", "ms",
              "fastest", "bytes", "rate", "copy", "of copy", "products", "peak MB");
@@ -161,12 +157,11 @@ void bench(int argc, char** argv) {
     rows.push_back(json_row(op, job, m));
   }
   if (o.json)
-    fmt::print(
-        R"({{"app": "bench", "dataset": "{}", "device": "{}", "threads": {}, "nodes": {}, "edges": {}, )"
-        R"("width": {}, "dtype": "{}", "results": [{}]}})"
-        "\n",
-        data.name, device.str(), num_threads(), data.num_nodes(), data.graph.num_edges(), o.subject.width,
-        o.dtype, fmt::join(rows, ", "));
+    fmt::print(R"({{"app": "bench", "dataset": {}, "device": "{}", "threads": {}, "nodes": {}, "edges": {}, )"
+               R"("width": {}, "dtype": "{}", "results": [{}]}})"
+               "\n",
+               json_text(data.name), device.str(), num_threads(), data.num_nodes(), data.graph.num_edges(),
+               o.subject.width, o.dtype, fmt::join(rows, ", "));
 }
 
 }  // namespace

@@ -5,10 +5,7 @@
 #include "common/trainer.h"
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
-#include <new>
-#include <set>
 
 #include <fmt/ranges.h>
 
@@ -48,24 +45,20 @@ Dataset load_data(const Program& program, const Settings& settings, Device devic
 
 /// Refuses, before anything is trained, outputs that cannot be written or that would overwrite an input or
 /// each other.
-void check_outputs(Settings& settings) {
+void check_outputs(const Settings& settings) {
   if (!settings.metrics.empty() && !settings.metrics.ends_with(".csv") &&
       !settings.metrics.ends_with(".jsonl"))
     throw UsageError(fmt::format("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", settings.metrics));
   if (!settings.plot.empty() && !settings.plot.ends_with(".svg"))
     throw UsageError(fmt::format("--plot: expected FILE.svg, got '{}'", settings.plot));
-  std::set<std::filesystem::path> taken;
-  if (!settings.data.empty()) taken.insert(std::filesystem::weakly_canonical(settings.data));
-  const auto check = [&](const char* option, std::string& path) {
-    if (path.empty()) return;
-    if (!taken.insert(std::filesystem::weakly_canonical(path)).second)
-      throw UsageError(fmt::format("--{}: '{}' is the name of another file of this run", option, path));
-    path = writable_path(option, path);
-  };
-  check("checkpoint", settings.checkpoint);
-  check("metrics", settings.metrics);
-  check("predict", settings.predict);
-  check("plot", settings.plot);
+  RunFiles files;
+  files.read("data", settings.data);
+  files.read("config", settings.config);
+  files.read("resume", settings.resume);
+  files.write("checkpoint", settings.checkpoint, "resume");
+  files.write("metrics", settings.metrics);
+  files.write("predict", settings.predict);
+  files.write("plot", settings.plot);
   if (!settings.plot.empty()) require_gnuplot();
 }
 
@@ -107,7 +100,7 @@ void print_summary(const Settings& settings, const Dataset& data, const Trainer&
   const auto spread = [&](double RunResult::*field) {
     return results.size() < 2 ? "" : fmt::format(" ± {:.4f}", deviation(results, field));
   };
-  fmt::print("{} on {}{}: test accuracy {:.4f}{}\n", trainer.model(), data.name,
+  fmt::print("{} on {}{}: test accuracy {:.4f}{}\n", trainer.model(), printable(data.name),
              results.size() < 2 ? "" : fmt::format(", {} runs", results.size()),
              mean(results, &RunResult::test_acc), spread(&RunResult::test_acc));
   if (const double auc = mean(results, &RunResult::test_auc); std::isfinite(auc))
@@ -134,16 +127,16 @@ void print_json(const Program& program, const Settings& settings, const Dataset&
       median_best_epoch(results), trainer.epoch_ms(), peak);
 }
 
-void train_with(const Program& program, CommandLine line) {
-  Settings& settings = line.settings;
+void train_with(const Program& program, const CommandLine& line) {
+  const Settings& settings = line.settings;
   if (settings.quiet) set_log_level(LogLevel::warning);
   if (settings.threads > 0) set_num_threads(static_cast<int>(settings.threads));
   const Device device = Device::parse(settings.device);
   check_outputs(settings);
   const Dataset data = load_data(program, settings, device);
   log_info("{}: {} nodes, {} edges, {} features, {} classes; {} nodes to train, {} to validate, {} to test",
-           data.name, data.num_nodes(), data.graph.num_edges(), data.num_features(), data.num_classes(),
-           data.train.numel(), data.val.numel(), data.test.numel());
+           printable(data.name), data.num_nodes(), data.graph.num_edges(), data.num_features(),
+           data.num_classes(), data.train.numel(), data.val.numel(), data.test.numel());
 
   Trainer trainer(program, line, data);
   if (!settings.resume.empty()) trainer.resume(settings.resume);
@@ -158,32 +151,13 @@ void train_with(const Program& program, CommandLine line) {
   const double peak = peak_mb(device);
   if (!settings.quiet || !settings.json) print_summary(settings, data, trainer, peak);
   if (settings.json) print_json(program, settings, data, trainer, peak);
-  if (std::fflush(stdout) != 0) fail("standard output: {}", std::strerror(errno));
 }
 
 }  // namespace
 
-int run_program(const std::string& name, const std::function<void()>& body) {
-  try {
-    body();
-    return 0;
-  } catch (const Interrupted& interrupted) {
-    fmt::print(stderr, "{}: {}\n", name, interrupted.message);
-    return 128 + interrupted.signal;
-  } catch (const UsageError& error) {
-    fmt::print(stderr, "{}: {} (see --help)\n", name, error.what());
-    return 2;
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "{}: out of memory\n", name);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", name, error.what());
-  }
-  return 1;
-}
-
 int train(int argc, char** argv, const Program& program) {
   return run_program(program.name, [&] {
-    if (auto line = read_command_line(argc, argv, program)) train_with(program, std::move(*line));
+    if (auto line = read_command_line(argc, argv, program)) train_with(program, *line);
   });
 }
 

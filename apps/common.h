@@ -16,6 +16,7 @@ namespace adj::apps {
 /// The common options' values; a program changes a default by setting it here. Kipf & Welling (2017) unless
 /// changed.
 struct Settings {
+  std::string config;
   std::string data;  ///< empty: the embedded demo dataset
   std::string device = "cpu";
   int64_t split = 0;
@@ -59,10 +60,6 @@ struct Program {
 /// Runs the program: the return value of main(). An interrupt ends it after the current epoch with status 128
 /// + its signal.
 int train(int argc, char** argv, const Program& program);
-
-/// What every program's main() stands in: errors end as one line on stderr and status 1, or 2 for wrong
-/// usage.
-int run_program(const std::string& name, const std::function<void()>& body);
 
 /// Throws UsageError unless `value` is one of `choices`.
 void expect_one_of(const std::string& option, const std::string& value,

@@ -12,22 +12,24 @@ struct Gcn : nn::Module {
 };
 
 int main(int argc, char** argv) {
-  const Dataset data = (argc > 1 ? load_dataset(argv[1]) : load_demo_dataset()).to(Device::best());
-  const Features x = data.x.row_normalized();
-  nn::Model<Gcn> model(data.num_features(), 16, data.num_classes());
-  model.to(data.device());
-  optim::Adam adam(model.parameters(), {.lr = 0.01, .weight_decay = 5e-4});
-  optim::TrainStep step([&] {  // runs eagerly on the CPU; captured once on a GPU
-    Var loss = cross_entropy(model(data.graph, x), data.y, data.train);
-    loss.backward();
-    adam.step();
-    return loss;
+  return run_program("first_gcn", [&] {
+    const Dataset data = (argc > 1 ? load_dataset(argv[1]) : load_demo_dataset()).to(Device::best());
+    const Features x = data.x.row_normalized();
+    nn::Model<Gcn> model(data.num_features(), 16, data.num_classes());
+    model.to(data.device());
+    optim::Adam adam(model.parameters(), {.lr = 0.01, .weight_decay = 5e-4});
+    optim::TrainStep step([&] {  // runs eagerly on the CPU; captured once on a GPU
+      Var loss = cross_entropy(model(data.graph, x), data.y, data.train);
+      loss.backward();
+      adam.step();
+      return loss;
+    });
+    for (int epoch = 1; epoch <= 200; ++epoch) {
+      const Tensor loss = step();
+      if (epoch % 50 == 0) fmt::print("epoch {}: loss {:.4f}\n", epoch, loss.item());
+    }
+    model.eval();
+    const NoGrad no_grad;
+    fmt::print("test accuracy {:.3f}\n", nn::accuracy(model(data.graph, x).value(), data.y, data.test));
   });
-  for (int epoch = 1; epoch <= 200; ++epoch) {
-    const Tensor loss = step();
-    if (epoch % 50 == 0) fmt::print("epoch {}: loss {:.4f}\n", epoch, loss.item());
-  }
-  model.eval();
-  const NoGrad no_grad;
-  fmt::print("test accuracy {:.3f}\n", nn::accuracy(model(data.graph, x).value(), data.y, data.test));
 }

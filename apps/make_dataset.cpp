@@ -1,11 +1,12 @@
 // Writes a generated dataset in Adjoint's HDF5 schema. data/demo.h5 is `make_dataset --out data/demo.h5
 // --name demo`.
 
+#include "common/options.h"
+#include "common/outputs.h"
 #include <adjoint/data/generators.h>
 
-#include <iostream>
-
 #include <boost/program_options.hpp>
+#include <fmt/ranges.h>
 
 namespace po = boost::program_options;
 
@@ -18,32 +19,29 @@ struct Options {
   int gzip = 9;
 };
 
-template <class T>
-po::typed_value<T>* number(T& value) {
-  return po::value(&value)->default_value(value)->value_name("N");
-}
+using adj::apps::with_default;
 
 /// False if --help was asked for.
 bool read(int argc, char** argv, Options& o) {
   adj::CitationOptions& c = o.citation;
-  po::options_description all(
-      "Usage: make_dataset --out FILE [OPTION]...\nWrites a generated dataset as HDF5"),
-      general("Options"), citation("A citation-like graph with something to learn, unless --graph is given");
+  po::options_description all, general("Options"),
+      citation("A citation-like graph with something to learn, unless --graph is given");
   general.add_options()("out", po::value(&o.out)->value_name("FILE"), "the HDF5 file to write")(
-      "name", po::value(&o.name)->value_name("NAME"), "of the dataset")(
-      "features", number(c.features), "columns of the features")("classes", number(c.classes), "classes")(
-      "seed", number(o.seed), "of all that is drawn")("gzip", number(o.gzip), "compression, 0 (none) to 9")(
+      "name", po::value(&o.name)->value_name("NAME"), "of the dataset")("features", with_default(c.features),
+                                                                        "columns of the features")(
+      "classes", with_default(c.classes), "classes")("seed", with_default(o.seed), "of all that is drawn")(
+      "gzip", with_default(o.gzip), "compression, 0 (none) to 9")(
       "graph", po::value(&o.graph)->value_name("NAME"),
       fmt::format("a graph of a well-known shape and size, with random features and classes: {}",
                   fmt::join(adj::named_graphs(), ", "))
           .c_str())("help", "print this");
-  citation.add_options()("nodes", number(c.nodes), "nodes")(
-      "degree", number(c.degree), "mean number of neighbours")("homophily", number(c.homophily),
-                                                               "share of edges within a class")(
-      "words", number(c.words), "mean number of words drawn for a node")(
-      "signal", number(c.signal), "share of words drawn from the class's own distribution")(
-      "train-per-class", number(c.train_per_class), "training nodes of each class")(
-      "val", number(c.val), "validation nodes")("test", number(c.test), "test nodes");
+  citation.add_options()("nodes", with_default(c.nodes), "nodes")(
+      "degree", with_default(c.degree), "mean number of neighbours")("homophily", with_default(c.homophily),
+                                                                     "share of edges within a class")(
+      "words", with_default(c.words), "mean number of words drawn for a node")(
+      "signal", with_default(c.signal), "share of words drawn from the class's own distribution")(
+      "train-per-class", with_default(c.train_per_class), "training nodes of each class")(
+      "val", with_default(c.val), "validation nodes")("test", with_default(c.test), "test nodes");
   all.add(general).add(citation);
   po::variables_map values;
   try {
@@ -59,7 +57,7 @@ bool read(int argc, char** argv, Options& o) {
     throw adj::UsageError(error.what());
   }
   if (values.count("help") != 0) {
-    std::cout << all;
+    adj::apps::print_help("make_dataset --out FILE [OPTION]...", "Writes a generated dataset as HDF5.", all);
     return false;
   }
   if (o.out.empty()) throw adj::UsageError("--out: expected the file to write");
@@ -93,19 +91,13 @@ adj::Dataset make(const Options& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Options options;
-  try {
-    if (!read(argc, argv, options)) return 0;
+  return adj::run_program("make_dataset", [&] {
+    Options options;
+    if (!read(argc, argv, options)) return;
+    adj::apps::RunFiles().write("out", options.out);
     const adj::Dataset data = make(options);
     adj::save_dataset(data, options.out, options.gzip);
-    fmt::print("{}: {} nodes, {} directed edges, {} features, {} classes\n", options.out, data.num_nodes(),
-               data.graph.num_edges(), data.num_features(), data.num_classes());
-  } catch (const adj::UsageError& error) {
-    fmt::print(stderr, "make_dataset: {} (see --help)\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "make_dataset: {}\n", error.what());
-    return 1;
-  }
-  return 0;
+    fmt::print("{}: {} nodes, {} directed edges, {} features, {} classes\n", adj::printable(options.out),
+               data.num_nodes(), data.graph.num_edges(), data.num_features(), data.num_classes());
+  });
 }

@@ -1,5 +1,6 @@
 #include <adjoint/core/cores.h>
 #include <adjoint/core/error.h>
+#include <adjoint/core/parallel.h>
 
 #include <algorithm>
 #include <charconv>
@@ -75,7 +76,8 @@ double cores_of_control_groups() {
   return least;
 }
 
-/// The number that `text` begins with, up to a comma (OpenMP takes a list, a number a level); 0: none.
+/// The number that `text` begins with, up to a comma (OpenMP takes a list, a number a level); 0: none that an
+/// int holds.
 int parse_threads(const char* text) {
   int threads = 0;
   const std::string_view all(text);
@@ -95,12 +97,13 @@ int available_cores() {
 int default_threads() {
   if (const char* own = std::getenv("ADJOINT_NUM_THREADS"); own != nullptr && *own != '\0') {
     const int threads = parse_threads(own);
-    ADJ_CHECK(threads >= 1, "ADJOINT_NUM_THREADS: expected a number from 1 on, got '{}'", own);
+    ADJ_CHECK(threads >= 1 && threads <= kMaxThreads,
+              "ADJOINT_NUM_THREADS: expected a number from 1 to {}, got '{}'", kMaxThreads, own);
     return threads;
   }
   if (const char* openmp = std::getenv("OMP_NUM_THREADS"); openmp != nullptr)
-    if (const int threads = parse_threads(openmp); threads >= 1) return threads;
-  return available_cores();
+    if (const int threads = parse_threads(openmp); threads >= 1) return std::min(threads, kMaxThreads);
+  return std::min(available_cores(), kMaxThreads);
 }
 
 }  // namespace adj

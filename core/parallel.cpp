@@ -22,7 +22,8 @@ thread_local int serial_scopes = 0;  // a running loop is one too
 int num_threads() { return limit().load(std::memory_order_relaxed); }
 
 void set_num_threads(int threads) {
-  ADJ_CHECK(threads >= 1, "set_num_threads: expected 1 or more, got {}", threads);
+  ADJ_CHECK(threads >= 1 && threads <= kMaxThreads, "set_num_threads: expected 1 to {}, got {}", kMaxThreads,
+            threads);
   limit().store(threads, std::memory_order_relaxed);
 }
 

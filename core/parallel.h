@@ -9,11 +9,15 @@ namespace adj {
 /// a / b, rounded up; a >= 0, b > 0.
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// What num_threads() is at most: more than a machine has cores, and than would help.
+constexpr int kMaxThreads = 1024;
+
 /// Threads that parallel loops of this process may compute on at once, whoever runs them: the callers of
 /// loops and the workers that help them. Until set, ADJOINT_NUM_THREADS, else OMP_NUM_THREADS, else the cores
-/// that this process may use. Throws adj::Error if ADJOINT_NUM_THREADS is no number from 1 on.
+/// that this process may use. Throws adj::Error if ADJOINT_NUM_THREADS is no number from 1 to kMaxThreads.
 int num_threads();
-/// For the whole process, from any thread; loops that are running follow at their next chunk.
+/// 1 to kMaxThreads, for the whole process, from any thread; loops that are running follow at their next
+/// chunk.
 void set_num_threads(int threads);
 
 /// While it lives, parallel loops of this thread run on this thread alone: for the workers of a loader, which

@@ -43,6 +43,7 @@ Progress::Progress(int64_t total, int64_t done, std::string unit)
       next_draw_(start_),
       outer_(innermost) {
   ADJ_CHECK(done >= 0 && done <= total, "progress: expected 0 <= done <= total, got {} of {}", done, total);
+  if (outer_ != nullptr) outer_->hide();
   innermost = this;
 }
 
@@ -63,7 +64,7 @@ void Progress::advance(int64_t by) {
   done_ = std::min(total_, done_ + by);
   if (!shown_ || done_ == before) return;
   if (terminal_) {
-    if (Clock::now() >= next_draw_) draw();
+    if (innermost == this && Clock::now() >= next_draw_) draw();
     return;
   }
   if (done_ * 10 / total_ > before * 10 / total_)

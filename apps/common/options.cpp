@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 namespace adj::apps {
 
@@ -19,11 +20,6 @@ namespace {
 template <class... Args>
 [[noreturn]] void usage(fmt::format_string<Args...> format, Args&&... args) {
   throw UsageError(fmt::format(format, std::forward<Args>(args)...));
-}
-
-template <class T>
-po::typed_value<T>* with_default(T& value, const char* name) {
-  return po::value(&value)->default_value(value, fmt::format("{}", value))->value_name(name);
 }
 
 po::typed_value<std::string>* file(std::string& value) { return po::value(&value)->value_name("FILE"); }
@@ -50,7 +46,7 @@ void check(const Settings& s) {
   expect_integer("patience", s.patience, 0, kMany);
   expect_integer("eval-every", s.eval_every, 1, kMany);
   expect_integer("checkpoint-every", s.checkpoint_every, 1, kMany);
-  expect_integer("threads", s.threads, 0, 4096);
+  expect_integer("threads", s.threads, 0, kMaxThreads);
   if (!std::isfinite(s.lr) || s.lr <= 0.0) usage("--lr: expected a positive number, got {}", s.lr);
   if (!std::isfinite(s.weight_decay) || s.weight_decay < 0.0)
     usage("--weight-decay: expected 0 or more, got {}", s.weight_decay);
@@ -58,10 +54,27 @@ void check(const Settings& s) {
     usage("--dropout: expected a probability in [0, 1), got {}", s.dropout);
 }
 
+/// What stands in a file of options. Anything but a regular file or a pipe could be without end.
+std::string read_text(const std::string& path) {
+  constexpr size_t kMost = size_t{1} << 20;
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) data_fail("{}: {}", path, std::strerror(errno));
+  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
+    data_fail("{}: {}, expected a regular file or a pipe", path,
+              S_ISDIR(status.st_mode) ? "a directory" : "a device or socket");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) data_fail("{}: {}", path, std::strerror(errno));
+  std::string text(kMost + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad()) data_fail("{}: {}", path, std::strerror(errno));
+  text.resize(static_cast<size_t>(stream.gcount()));
+  if (text.size() > kMost) data_fail("{}: expected options of 1 MB at most", path);
+  return text;
+}
+
 /// One `option = value` a line, # for comments. Read line by line, so that an error can name the line.
 po::parsed_options read_config(const std::string& path, const po::options_description& options) {
-  std::ifstream stream(path);
-  if (!stream) data_fail("{}: {}", path, std::strerror(errno));
+  std::istringstream stream(read_text(path));
   po::parsed_options all(&options);
   std::map<std::string, int> seen;
   std::string line;
@@ -87,7 +100,6 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
       usage("{}: {}", where, error.what());
     }
   }
-  if (stream.bad()) data_fail("{}: {}", path, std::strerror(errno));
   return all;
 }
 
@@ -104,7 +116,6 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   CommandLine line;
   Settings& s = line.settings = program.defaults;
   bool raw_features = false, no_capture = false;
-  std::string config;
 
   po::options_description data("Data"), training("Training"), output("Output"), other("Other");
   data.add_options()("data", file(s.data), "dataset in HDF5 (default: the one that comes along)")(
@@ -134,9 +145,9 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "threads", with_default(s.threads, "N"), "CPU threads (0: all cores)")(
       "no-capture", po::bool_switch(&no_capture),
       "on a GPU, launch every kernel of every step instead of one recorded graph")(
-      "config", file(config), "read options from FILE, one NAME = VALUE a line; the command line wins")(
+      "config", file(s.config), "read options from FILE, one NAME = VALUE a line; the command line wins")(
       "version", "print the version")("help", "print this");
-  po::options_description all(fmt::format("Usage: {} [OPTION]...\n{}", program.name, program.summary));
+  po::options_description all;
   all.add(data).add(program.options).add(training).add(output).add(other);
 
   po::variables_map values;
@@ -147,9 +158,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       if (option.string_key.empty()) usage("unexpected argument '{}'", option.value.at(0));
     po::store(parsed, values);
     if (values.count("help") != 0) {
-      std::ostringstream text;
-      text << all;
-      fmt::print("{}", text.str());
+      print_help(program.name + " [OPTION]...", program.summary, all);
       return {};
     }
     if (values.count("version") != 0) {
@@ -172,6 +181,13 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   for (const auto& [name, value] : values)
     if (kFree.count(name) == 0) line.identity[name] = text_of(value);
   return line;
+}
+
+void print_help(const std::string& usage, const std::string& summary,
+                const po::options_description& options) {
+  std::ostringstream text;
+  text << options;
+  fmt::print("Usage: {}\n{}\n\n{}", usage, summary, text.str());
 }
 
 void expect_one_of(const std::string& option, const std::string& value,

@@ -1,35 +1,49 @@
 #include "outputs.h"
 
+#include <adjoint/core/file.h>
 #include <adjoint/data/hdf5_file.h>
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 
-#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace adj::apps {
 
-namespace fs = std::filesystem;
+RunFiles::RunFiles() {
+  const std::pair<int, const char*> streams[] = {{STDOUT_FILENO, "standard output"},
+                                                 {STDERR_FILENO, "standard error"}};
+  struct stat status {};
+  for (const auto& [stream, name] : streams)
+    if (fstat(stream, &status) == 0 && S_ISREG(status.st_mode))
+      taken_.push_back({{status.st_dev, status.st_ino, ""}, name});
+}
 
-std::string writable_path(const std::string& option, const std::string& path) {
-  std::error_code error;
-  std::string target = path;
-  if (fs::is_symlink(path, error)) target = fs::weakly_canonical(path, error).string();
-  const fs::file_status status = fs::status(target, error);
-  if (fs::exists(status) && !fs::is_regular_file(status))
-    data_fail("{}: --{}: not a regular file", path, option);
-  if (fs::exists(status) && access(target.c_str(), W_OK) != 0)
-    data_fail("{}: --{}: {}", path, option, std::strerror(errno));
-  // Trying is the only sure way to know about permissions, quotas and read-only file systems.
-  const std::string probe = fmt::format("{}.{}.tmp", target, getpid());
-  const int descriptor = open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (descriptor < 0) data_fail("{}: --{}: {}", path, option, std::strerror(errno));
-  close(descriptor);
-  unlink(probe.c_str());
-  return target;
+std::optional<RunFiles::Identity> RunFiles::identify(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) return Identity{status.st_dev, status.st_ino, ""};
+  const std::filesystem::path target = followed(path);
+  const std::string folder = target.has_parent_path() ? target.parent_path().string() : ".";
+  if (stat(folder.c_str(), &status) != 0) return {};
+  return Identity{status.st_dev, status.st_ino, target.filename().string()};
+}
+
+void RunFiles::read(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  if (const auto identity = identify(path)) taken_.emplace_back(*identity, "--" + option);
+}
+
+void RunFiles::write(const std::string& option, const std::string& path, const std::string& may_be) {
+  if (path.empty()) return;
+  if (const auto identity = identify(path)) {
+    for (const auto& [other, by] : taken_)
+      if (other == *identity && by != "--" + may_be)
+        throw UsageError(fmt::format("--{}: '{}' is the file of {}", option, path, by));
+    taken_.emplace_back(*identity, "--" + option);
+  }
+  if (const std::string obstacle = obstacle_to_replacing(path); !obstacle.empty())
+    data_fail("{}: --{}: {}", path, option, obstacle);
 }
 
 void write_metrics(const std::string& path, const std::vector<EpochRecord>& history) {
@@ -62,21 +76,6 @@ void write_predictions(const std::string& path, const std::string& program, cons
   file.write("nodes/prediction", Tensor::from(best));
   file.write("nodes/probability", Tensor::from(values, logits.shape()));
   file.commit();
-}
-
-std::string json_text(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
 }
 
 }  // namespace adj::apps

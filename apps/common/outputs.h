@@ -2,9 +2,12 @@
 
 #include <adjoint/adjoint.h>
 
+#include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace adj::apps {
 
@@ -14,9 +17,28 @@ struct EpochRecord {
   double train_loss, val_loss, val_acc;
 };
 
-/// Where a path leads once symbolic links are followed. Throws DataError unless a file can be made or
-/// replaced there.
-std::string writable_path(const std::string& option, const std::string& path);
+/// The files of one run, told apart by what they are on disk and not by their names.
+class RunFiles {
+ public:
+  /// Standard output and error are files of the run where they go into one.
+  RunFiles();
+  /// A file that is read. An empty path is none.
+  void read(const std::string& option, const std::string& path);
+  /// One that will be written. Throws UsageError where it is another file of the run (of the option
+  /// `may_be`, it may), DataError unless it can be made or replaced (core/file.h).
+  void write(const std::string& option, const std::string& path, const std::string& may_be = "");
+
+ private:
+  struct Identity {
+    dev_t device;
+    ino_t inode;       // of the folder where there is no file yet
+    std::string name;  // in it
+    bool operator==(const Identity&) const = default;
+  };
+  static std::optional<Identity> identify(const std::string& path);
+
+  std::vector<std::pair<Identity, std::string>> taken_;  // and what takes it
+};
 
 /// Rows run, epoch, train_loss, val_loss, val_acc: CSV with a header or JSON lines, by the path's suffix.
 void write_metrics(const std::string& path, const std::vector<EpochRecord>& history);
@@ -29,8 +51,5 @@ void write_predictions(const std::string& path, const std::string& program, cons
 void require_gnuplot();
 /// SVG of losses and validation accuracy over the epochs, one curve a run.
 void write_plot(const std::string& path, const std::string& title, const std::vector<EpochRecord>& history);
-
-/// `text` as a JSON string, quotes included.
-std::string json_text(std::string_view text);
 
 }  // namespace adj::apps

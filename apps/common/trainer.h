@@ -7,12 +7,6 @@
 
 namespace adj::apps {
 
-/// SIGINT or SIGTERM came: the epoch was finished, and the checkpoint written where one was asked for.
-struct Interrupted {
-  int signal;
-  std::string message;
-};
-
 /// How one run ended, with the weights of its best validation epoch (train_loss: of its last epoch).
 struct RunResult {
   double train_loss, val_acc, test_acc;
@@ -26,7 +20,8 @@ class Trainer {
   Trainer(const Program& program, const CommandLine& line, const Dataset& data);
   /// Goes on from a checkpoint. Throws DataError where it is not of this program, dataset, model and options.
   void resume(const std::string& path);
-  /// Throws Interrupted.
+  /// Throws Interrupted after a SIGINT or SIGTERM: the epoch was finished, and the checkpoint written where
+  /// one was asked for.
   void run();
 
   const std::string& model() const { return training_.name; }

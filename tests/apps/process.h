@@ -2,6 +2,7 @@
 
 #include "../support.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -100,6 +101,23 @@ class Process {
 inline Outcome run(const std::string& program, const std::vector<std::string>& arguments,
                    const std::map<std::string, std::string>& environment = {}) {
   return Process(program, arguments, environment).wait();
+}
+
+/// As a shell starts it: after `before`, with the redirections `how` (">&-", "2>/dev/full").
+inline Outcome run_in_shell(const std::string& before, const std::string& how, const std::string& program,
+                            const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{"-c", before + " exec \"$0\" \"$@\" " + how, program_path(program)};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return run("/bin/sh", words);
+}
+
+inline bool have_gnuplot() {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (access((folder + "/gnuplot").c_str(), X_OK) == 0) return true;
+  MESSAGE("skipped: no gnuplot");
+  return false;
 }
 
 /// True if every part occurs in `text`; prints it otherwise.

@@ -126,7 +126,7 @@ TEST_CASE("parallel_for inside parallel_for runs on its caller's thread") {
 TEST_CASE("set_num_threads") {
   const Threads threads(3);
   CHECK(num_threads() == 3);
-  CHECK_THROWS_AS(set_num_threads(0), Error);
+  for (int wrong : {0, -1, kMaxThreads + 1, 100000}) CHECK_THROWS_AS(set_num_threads(wrong), Error);
   CHECK(num_threads() == 3);
 }
 
@@ -260,10 +260,12 @@ TEST_CASE("the default is ADJOINT_NUM_THREADS, else OMP_NUM_THREADS, else the co
     good = good && default_threads() == 3;
     setenv("OMP_NUM_THREADS", "many", 1);  // OpenMP's own to complain of
     good = good && default_threads() == available_cores();
+    setenv("OMP_NUM_THREADS", "100000", 1);  // meant for others, so not refused
+    good = good && default_threads() == kMaxThreads;
     setenv("ADJOINT_NUM_THREADS", "5", 1);
     return good && default_threads() == 5;
   }));
-  for (const char* bad : {"0", "-1", "x", "2x"})
+  for (const char* bad : {"0", "-1", "x", "2x", "1025", "100000", "99999999999999999999"})
     CHECK(holds_in_child([bad] {
       setenv("ADJOINT_NUM_THREADS", bad, 1);
       try {

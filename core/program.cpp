@@ -1,0 +1,83 @@
+#include <adjoint/core/error.h>
+#include <adjoint/core/program.h>
+#include <adjoint/core/text.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace adj {
+
+namespace {
+
+// Four times what programs were seen to take; threads get as much each.
+constexpr rlim_t kLeastStack = rlim_t{256} << 10;
+
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+      (void)!open("/dev/null", O_RDWR);  // takes the lowest number that is free: this one
+}
+
+void require_stack() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kLeastStack)
+    fail("the stack is limited to {} KB, expected {} or more (ulimit -s)", limit.rlim_cur >> 10,
+         kLeastStack >> 10);
+}
+
+/// What throws cannot be used here: stderr may be full.
+void complain(const std::string& name, std::string_view what) {
+  const std::string line = printable(fmt::format("{}: {}", name, what)) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+int run(const std::string& name, const std::function<void()>& body) {
+  try {
+    require_stack();
+    body();
+    return 0;
+  } catch (const Interrupted& interrupted) {
+    complain(name, interrupted.message);
+    return 128 + interrupted.signal;
+  } catch (const UsageError& error) {
+    complain(name, fmt::format("{} (see --help)", error.what()));
+    return 2;
+  } catch (const std::bad_alloc&) {
+    complain(name, "out of memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string path = error.path1().string();
+    complain(name, fmt::format("{}{}{}", path, path.empty() ? "" : ": ", error.code().message()));
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) {
+      complain(name, fmt::format("standard output: cannot write: {}", error.code().message()));
+    } else {
+      complain(name, error.what());
+    }
+  } catch (const std::exception& error) {
+    complain(name, error.what());
+  }
+  return 1;
+}
+
+}  // namespace
+
+int run_program(const std::string& name, const std::function<void()>& body) {
+  open_standard_streams();
+  const int status = run(name, body);
+  errno = 0;
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || status != 0) return status;
+  complain(name, fmt::format("standard output: cannot write{}{}", errno != 0 ? ": " : "",
+                             errno != 0 ? std::strerror(errno) : ""));
+  return 1;
+}
+
+}  // namespace adj

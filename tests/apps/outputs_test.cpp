@@ -1,0 +1,192 @@
+#include "process.h"
+#include "small_dataset.h"
+#include <adjoint/data/hdf5_file.h>
+
+#include <set>
+
+#include <sys/stat.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+namespace fs = std::filesystem;
+
+struct Small {
+  TemporaryDirectory folder;
+  std::string data = folder.file("small.h5");
+  Small() { write_small_dataset(data); }
+  Outcome train(Words more) const {
+    more.insert(more.begin(), {"--data", data, "--epochs", "2", "--quiet"});
+    return run("train_gcn", more);
+  }
+  std::set<std::string> names() const {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(folder.file(""))) found.insert(entry.path().filename());
+    return found;
+  }
+};
+
+/// The options that write a file, and its suffix.
+std::vector<std::pair<std::string, std::string>> writers() {
+  std::vector<std::pair<std::string, std::string>> all{
+      {"--metrics", ".csv"}, {"--metrics", ".jsonl"}, {"--predict", ".h5"}, {"--checkpoint", ".h5"}};
+  if (static const bool plots = have_gnuplot(); plots) all.emplace_back("--plot", ".svg");
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("outputs are regular files in every program") {
+  const Small small;
+  const std::string pipe = small.folder.file("pipe"), link = small.folder.file("link");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  fs::create_symlink("/dev/null", link);
+  for (const std::string& path : {std::string("/dev/null"), pipe, link}) {
+    CAPTURE(path);
+    if (have_program("make_dataset"))
+      CHECK(fails_with(run("make_dataset", {"--out", path}), 1, {path, "--out", "not a regular file"}));
+    if (!have_program("train_gcn")) continue;
+    for (const char* option : {"--predict", "--checkpoint"})
+      CHECK(fails_with(small.train({option, path}), 1, {path, option, "not a regular file"}));
+  }
+  CHECK(fs::is_character_file("/dev/null"));
+  CHECK(fs::is_fifo(pipe));
+  CHECK(small.names() == std::set<std::string>{"small.h5", "pipe", "link"});
+}
+
+TEST_CASE("an output that is another file of the run is refused, whatever its name") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const auto file = [&](const char* name) { return small.folder.file(name); };
+  const std::string config = file("run.ini"), state = file("c.h5");
+  std::ofstream(config) << "seed = 0\n";
+  REQUIRE(small.train({"--checkpoint", state}).status == 0);
+  fs::create_directory(file("sub"));
+  const auto aliases = [&](const std::string& path) {
+    const std::string name = fs::path(path).filename();
+    for (const char* made : {"hard.csv", "soft.csv", "chain.csv"}) fs::remove(file(made));
+    fs::create_hard_link(path, file("hard.csv"));
+    fs::create_symlink(name, file("soft.csv"));
+    fs::create_symlink(file("sub/../soft.csv"), file("chain.csv"));
+    return Words{path,
+                 file(("./" + name).c_str()),
+                 file(("sub/../" + name).c_str()),
+                 file("hard.csv"),
+                 file("soft.csv"),
+                 file("chain.csv")};
+  };
+  const struct {
+    std::string path, option;
+  } inputs[] = {{small.data, "--data"}, {config, "--config"}, {state, "--resume"}};
+  for (const auto& input : inputs) {
+    const std::string before = contents_of(input.path);
+    for (const std::string& alias : aliases(input.path)) {
+      CAPTURE(alias);
+      for (const char* option : {"--predict", "--metrics"}) {
+        if (option == std::string("--metrics") && !alias.ends_with(".csv")) continue;
+        CHECK(fails_with(small.train({"--config", config, "--resume", state, option, alias}), 2,
+                         {option, alias, "the file of " + input.option}));
+      }
+    }
+    CHECK(contents_of(input.path) == before);
+  }
+  for (const std::string& alias : aliases(state))  // a training goes on in its own checkpoint
+    CHECK(small.train({"--resume", state, "--checkpoint", alias}).status == 0);
+
+  std::ofstream(file("old.csv")) << "old";
+  for (const std::string& alias : aliases(file("old.csv")))
+    CHECK(fails_with(small.train({"--metrics", file("old.csv"), "--predict", alias}), 2,
+                     {"--predict", "the file of --metrics"}));
+  CHECK(contents_of(file("old.csv")) == "old");
+  fs::create_symlink("new.csv", file("dangling.csv"));
+  for (const char* alias : {"new.csv", "./new.csv", "sub/../new.csv", "dangling.csv"})
+    CHECK(fails_with(small.train({"--metrics", file("new.csv"), "--predict", file(alias)}), 2,
+                     {"--predict", "the file of --metrics"}));
+  CHECK_FALSE(fs::exists(file("new.csv")));
+
+  const Words words{"--data", small.data, "--epochs", "2", "--metrics", file("out.csv")};
+  const std::string quoted = " '" + file("out.csv") + "'";
+  const Outcome shared = run_in_shell("", "2>>" + quoted, "train_gcn", words);
+  CHECK(shared.status == 2);
+  CHECK(mentions(contents_of(file("out.csv")), {"--metrics", "the file of standard error"}));
+  CHECK(fails_with(run_in_shell("", ">>" + quoted, "train_gcn", words), 2, {"the file of standard output"}));
+}
+
+TEST_CASE("a link to nothing yet is an output whose target is made, in every writer") {
+  if (!have_program("train_gcn")) return;
+  for (const auto& [option, suffix] : writers()) {
+    CAPTURE(option + suffix);
+    const Small small;
+    fs::create_directory(small.folder.file("there"));
+    const std::string link = small.folder.file("link" + suffix), target = "there/made" + suffix;
+    fs::create_symlink(target, link);
+    CHECK(small.train({option, link}).status == 0);
+    CHECK(fs::is_symlink(link));
+    CHECK(fs::is_regular_file(small.folder.file(target)));
+    CHECK(small.train({option, link}).status == 0);
+    CHECK(fs::is_symlink(link));
+    CHECK(small.names() == std::set<std::string>{"small.h5", "there", "link" + suffix});
+  }
+  if (!have_program("make_dataset")) return;
+  const Small small;
+  fs::create_symlink("made.h5", small.folder.file("link.h5"));
+  CHECK(run("make_dataset",
+            {"--out", small.folder.file("link.h5"), "--nodes", "400", "--test", "100", "--val", "50"})
+            .status == 0);
+  CHECK(fs::is_symlink(small.folder.file("link.h5")));
+  CHECK(load_dataset(small.folder.file("made.h5")).num_nodes() == 400);
+}
+
+TEST_CASE("a name that is as long as can be is written, a longer one refused before anything is done") {
+  if (!have_program("train_gcn")) return;
+  for (const auto& [option, suffix] : writers()) {
+    CAPTURE(option + suffix);
+    const Small small;
+    const std::string longest = small.folder.file(std::string(255 - suffix.size(), 'n') + suffix);
+    CHECK(small.train({option, longest}).status == 0);
+    CHECK(fs::is_regular_file(longest));
+    const std::string longer = small.folder.file(std::string(256 - suffix.size(), 'n') + suffix);
+    CHECK(fails_with(small.train({option, longer, "--epochs=1000000000"}), 2, {"--epochs"}));
+    CHECK(fails_with(run("train_gcn", {"--data", small.data, "--epochs", "1000000000", option, longer}), 1,
+                     {option, "File name too long"}));
+  }
+  const Small small;
+  const std::string longer = small.folder.file(std::string(256, 'n'));
+  for (const char* option : {"--data", "--resume", "--config"})
+    CHECK(fails_with(run("train_gcn", {"--quiet", option, longer}), 1, {longer, "File name too long"}));
+  if (have_program("make_dataset"))
+    CHECK(fails_with(run("make_dataset", {"--out", longer}), 1, {"--out", "File name too long"}));
+}
+
+TEST_CASE("what runs before left in the folder does not stop a run") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const std::string metrics = small.folder.file("m.csv");
+  for (int count = 0; count < 3; ++count)  // names that were once made of a process id, as 1 in a container
+    for (int id = 1; id < 3; ++id) {
+      std::ofstream(metrics + fmt::format(".{}.tmp", id)) << "left";
+      std::ofstream(small.folder.file(fmt::format(".m.csv.{}-{}.tmp", id, count))) << "left";
+    }
+  const size_t before = small.names().size();
+  const Outcome outcome = run("train_gcn", {"--data", small.data, "--epochs", "2", "--metrics", metrics});
+  CHECK(outcome.status == 0);
+  CHECK(small.names().size() == before + 1);
+}
+
+TEST_CASE("a config file is a regular file or a pipe of 1 MB at most") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const std::string config = small.folder.file("run.ini");
+  for (const char* device : {"/dev/zero", "/dev/null"})
+    CHECK(fails_with(small.train({"--config", device}), 1, {device, "regular file or a pipe"}));
+  std::ofstream(config) << "hidden = 5\n" << std::string((1 << 20) - 11, '#');
+  CHECK(mentions(small.train({"--config", config}).out, {"GCN 40-5-3"}));
+  std::ofstream(config, std::ios::app) << "#";
+  CHECK(fails_with(small.train({"--config", config}), 1, {config, "1 MB at most"}));
+  const Words words{"--data", small.data, "--epochs", "2", "--config", "/dev/stdin"};
+  CHECK(mentions(run_in_shell("echo hidden = 6 |", "", "train_gcn", words).out, {"GCN 40-6-3"}));
+  CHECK(fails_with(run_in_shell("yes '#' |", "", "train_gcn", words), 1, {"/dev/stdin", "1 MB at most"}));
+}

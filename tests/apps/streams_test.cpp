@@ -1,0 +1,137 @@
+#include "process.h"
+#include "small_dataset.h"
+#include <adjoint/data/hdf5_file.h>
+
+// Standard streams that are closed or full, and names that a terminal must not be shown as they are.
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Call {
+  std::string program;
+  Words arguments;
+};
+
+/// Each program doing something short.
+std::vector<Call> calls(const TemporaryDirectory& folder) {
+  const std::string data = folder.file("small.h5");
+  write_small_dataset(data);
+  const Words train{
+      "--data",           data, "--epochs", "3", "--metrics", folder.file("m.csv"), "--checkpoint",
+      folder.file("c.h5")};
+  std::vector<Call> all{
+      {"train_gcn", train},
+      {"train_gcn", {"--help"}},
+      {"train_gcn", {"--version"}},
+      {"make_dataset", {"--out", folder.file("made.h5"), "--nodes", "400", "--test", "100", "--val", "50"}},
+      {"make_dataset", {"--help"}},
+      {"bench", {"gemm", "--data", data, "--repeats", "1", "--width", "8"}},
+      {"bench", {"--help"}},
+      {"first_gcn", {data}}};
+  std::erase_if(all, [](const Call& call) { return !have_program(call.program); });
+  return all;
+}
+
+/// One line, none of whose bytes a terminal takes for a command.
+bool is_plain_line(const std::string& text) {
+  return text.ends_with('\n') &&
+         std::all_of(text.begin(), text.end() - 1, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+}  // namespace
+
+TEST_CASE("programs run where standard streams are closed, and nothing printed lands in a file") {
+  const TemporaryDirectory folder;
+  for (const Call& call : calls(folder)) {
+    CAPTURE(call.program);
+    CAPTURE(call.arguments[0]);
+    for (const char* how : {">&-", "2>&-", "<&-", "<&- >&- 2>&-"}) {
+      CAPTURE(std::string(how));
+      CHECK(run_in_shell("", how, call.program, call.arguments).status == 0);
+    }
+    if (call.program != "first_gcn")
+      CHECK(run_in_shell("", "<&- >&- 2>&-", call.program, {"--nonsense"}).status == 2);
+  }
+  if (!have_program("train_gcn")) return;
+  CHECK(lines_of(contents_of(folder.file("m.csv"))).size() == 4);
+  CHECK(H5Reader::open(folder.file("c.h5")).text("", "format") == "adjoint.checkpoint");
+}
+
+TEST_CASE("what could not be printed is an error") {
+  const TemporaryDirectory folder;
+  for (const Call& call : calls(folder)) {
+    CAPTURE(call.program);
+    CAPTURE(call.arguments[0]);
+    const Outcome outcome = run_in_shell("", ">/dev/full", call.program, call.arguments);
+    CHECK(outcome.status == 1);
+    const Words lines = lines_of(outcome.err);
+    REQUIRE_FALSE(lines.empty());
+    CHECK(lines.back() == call.program + ": standard output: cannot write: No space left on device");
+    CHECK(run_in_shell("", "2>/dev/full", call.program, call.arguments).status == 0);
+    if (call.program != "first_gcn")
+      CHECK(run_in_shell("", "2>/dev/full", call.program, {"--nonsense"}).status == 2);
+  }
+}
+
+TEST_CASE("names out of files and command lines reach a terminal as text on one line") {
+  if (!have_program("train_gcn")) return;
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("named.h5");
+  write_small_dataset(path);
+  Dataset data = load_dataset(path);
+  data.name = "red\x1b[31m\n\x07\u009b\x7f";
+  save_dataset(data, path);
+  const Outcome outcome = run("train_gcn", {"--data", path, "--epochs", "1", "--json"});
+  REQUIRE(outcome.status == 0);
+  for (const std::string& line : lines_of(outcome.out + outcome.err)) CHECK(is_plain_line(line + "\n"));
+  CHECK(mentions(outcome.out, {"on red\\x1b[31m\\n\\x07\\u009b\\x7f: test accuracy",
+                               R"("dataset": "red\u001b[31m\u000a\u0007\u009b\u007f")"}));
+  CHECK(mentions(outcome.err, {"red\\x1b[31m\\n\\x07\\u009b\\x7f: 120 nodes"}));
+  if (have_program("bench")) {
+    const Outcome measured =
+        run("bench", {"gemm", "--data", path, "--repeats", "1", "--width", "8", "--json"});
+    REQUIRE(measured.status == 0);
+    for (const std::string& line : lines_of(measured.out)) CHECK(is_plain_line(line + "\n"));
+    CHECK(mentions(measured.out, {R"("dataset": "red\u001b[31m\u000a)"}));
+  }
+
+  const std::string odd = "two\nlines\x1b[2J\xff.h5";
+  for (const Words& words : {Words{"--data", folder.file(odd)}, Words{"--resume", folder.file(odd)},
+                             Words{"--predict", folder.file("no/" + odd)},
+                             Words{"--config", folder.file(odd)}, Words{"--norm", odd},
+                             Words{"--epochs", odd}, Words{odd}, Words{"--" + odd}, Words{"--device", odd}}) {
+    CAPTURE(words[0]);
+    Words all = words;
+    all.push_back("--quiet");
+    const Outcome refused = run("train_gcn", all);
+    CHECK(refused.status > 0);
+    CHECK(refused.status <= 2);
+    CHECK(is_plain_line(refused.err));
+    CHECK(mentions(refused.err, {"two", "lines", "[2J", ".h5"}));
+  }
+  if (!have_program("make_dataset")) return;
+  const Outcome made =
+      run("make_dataset", {"--out", folder.file(odd), "--nodes", "400", "--test", "100", "--val", "50"});
+  CHECK(made.status == 0);
+  CHECK(is_plain_line(made.out));
+}
+
+TEST_CASE("limits of the system are one line each") {
+  if (!have_program("train_gcn")) return;
+  const TemporaryDirectory folder;
+  const std::string data = folder.file("small.h5");
+  write_small_dataset(data);
+  const Words words{"--data", data, "--epochs", "2", "--quiet"};
+  CHECK(
+      fails_with(run_in_shell("ulimit -s 64;", "", "train_gcn", words), 1, {"stack", "64 KB", "ulimit -s"}));
+  CHECK(run("train_gcn", words, {{"OMP_NUM_THREADS", "100000"}}).status == 0);
+  CHECK(fails_with(run("train_gcn", words, {{"ADJOINT_NUM_THREADS", "100000"}}), 1,
+                   {"ADJOINT_NUM_THREADS", "1 to 1024", "100000"}));
+  for (const char* program : {"train_gcn", "bench"})
+    if (have_program(program))
+      CHECK(fails_with(run(program, {"--threads", "100000"}), 2, {"--threads", "1024", "100000"}));
+}

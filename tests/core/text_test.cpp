@@ -1,0 +1,36 @@
+#include "../support.h"
+#include <adjoint/core/text.h>
+
+using namespace adj;
+
+TEST_CASE("what a terminal is shown has no control characters, no turns and no bytes that are no UTF-8") {
+  CHECK(printable("") == "");
+  CHECK(printable("plain, d\u00e9j\u00e0 vu, \u6f22, \U0001f600 ~") ==
+        "plain, d\u00e9j\u00e0 vu, \u6f22, \U0001f600 ~");
+  CHECK(printable("a\nb\tc\rd") == "a\\nb\\tc\\rd");
+  CHECK(printable("\x1b[31mred") == "\\x1b[31mred");
+  CHECK(printable(std::string_view("\0\x7f", 2)) == "\\x00\\x7f");
+  CHECK(printable("\u009b31m") == "\\u009b31m");
+  CHECK(printable("\u202etxt\u2028\u2066\u200f") == "\\u202etxt\\u2028\\u2066\\u200f");
+  CHECK(printable("\xff\x80 \xc3") == "\\xff\\x80 \\xc3");
+}
+
+TEST_CASE("bytes that are no UTF-8 are none in any of the ways there are") {
+  for (const char* text : {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
+                           "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xf0\x9f\x98"}) {
+    const std::string shown = printable(text);
+    CAPTURE(shown);
+    CHECK(shown.size() == 4 * std::string(text).size());
+    CHECK(shown.find_first_not_of("\\x0123456789abcdef") == std::string::npos);
+  }
+  for (const char* text :
+       {"\xc2\xa0", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+    CHECK(printable(text) == text);
+}
+
+TEST_CASE("JSON text is valid whatever the bytes") {
+  CHECK(json_text("it's \"a\\b\"") == R"("it's \"a\\b\"")");
+  CHECK(json_text(std::string_view("\0\n\x1f\x7f", 4)) == R"("\u0000\u000a\u001f\u007f")");
+  CHECK(json_text("\u009b \u6f22") == "\"\\u009b \u6f22\"");
+  CHECK(json_text("a\xff\xc3") == "\"a\ufffd\ufffd\"");
+}
