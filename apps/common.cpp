@@ -4,6 +4,7 @@
 #include "common/outputs.h"
 #include "common/trainer.h"
 
+#include <chrono>
 #include <cmath>
 #include <fstream>
 
@@ -113,30 +114,36 @@ void print_summary(const Settings& settings, const Dataset& data, const Trainer&
 }
 
 void print_json(const Program& program, const Settings& settings, const Dataset& data, const Trainer& trainer,
-                double peak) {
+                double peak, double wall_s) {
   const auto& results = trainer.results();
+  std::string auc;
+  if (const double value = mean(results, &RunResult::test_auc); std::isfinite(value))
+    auc = fmt::format(R"("test_auc": {}, "test_auc_std": {}, )", value,
+                      deviation(results, &RunResult::test_auc));
   fmt::print(
       R"({{"app": {}, "dataset": {}, "model": {}, "device": {}, "seed": {}, "runs": {}, "epochs": {}, )"
-      R"("train_loss": {}, "val_acc": {}, "test_acc": {}, "test_acc_std": {}, "best_epoch": {}, )"
-      R"("epoch_ms": {:.4f}, "peak_mb": {:.1f}}})"
+      R"("train_loss": {}, "val_acc": {}, "test_acc": {}, "test_acc_std": {}, {}"best_epoch": {}, )"
+      R"("epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})"
       "\n",
       json_text(program.name), json_text(data.name), json_text(trainer.model()),
       json_text(data.device().str()), settings.seed, settings.runs, settings.epochs,
       mean(results, &RunResult::train_loss), mean(results, &RunResult::val_acc),
-      mean(results, &RunResult::test_acc), deviation(results, &RunResult::test_acc),
-      median_best_epoch(results), trainer.epoch_ms(), peak);
+      mean(results, &RunResult::test_acc), deviation(results, &RunResult::test_acc), auc,
+      median_best_epoch(results), trainer.epoch_ms(), peak, wall_s);
 }
 
 void train_with(const Program& program, const CommandLine& line) {
+  const auto start = std::chrono::steady_clock::now();
   const Settings& settings = line.settings;
   if (settings.quiet) set_log_level(LogLevel::warning);
   if (settings.threads > 0) set_num_threads(static_cast<int>(settings.threads));
   const Device device = Device::parse(settings.device);
   check_outputs(settings);
   const Dataset data = load_data(program, settings, device);
-  log_info("{}: {} nodes, {} edges, {} features, {} classes; {} nodes to train, {} to validate, {} to test",
+  log_info("{}: {} nodes, {} edges, {} features, {} classes; {} nodes to train, {} to validate, {} to test{}",
            printable(data.name), data.num_nodes(), data.graph.num_edges(), data.num_features(),
-           data.num_classes(), data.train.numel(), data.val.numel(), data.test.numel());
+           data.num_classes(), data.train.numel(), data.val.numel(), data.test.numel(),
+           data.unlabelled > 0 ? fmt::format(", {} without a label", data.unlabelled) : "");
 
   Trainer trainer(program, line, data);
   if (!settings.resume.empty()) trainer.resume(settings.resume);
@@ -147,10 +154,12 @@ void train_with(const Program& program, const CommandLine& line) {
   if (!settings.predict.empty())
     write_predictions(settings.predict, program.name, data.name, trainer.logits());
   if (!settings.plot.empty())
-    write_plot(settings.plot, fmt::format("{} on {}", trainer.model(), data.name), trainer.history());
+    write_plot(settings.plot, fmt::format("{} on {}", trainer.model(), data.name), trainer.history(),
+               trainer.results());
   const double peak = peak_mb(device);
   if (!settings.quiet || !settings.json) print_summary(settings, data, trainer, peak);
-  if (settings.json) print_json(program, settings, data, trainer, peak);
+  const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (settings.json) print_json(program, settings, data, trainer, peak, wall_s);
 }
 
 }  // namespace

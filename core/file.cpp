@@ -102,13 +102,13 @@ fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.
 std::string obstacle_at(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) return "a folder, not a regular file";
+    if (S_ISDIR(status.st_mode)) return "a folder, expected a file";
     if (!S_ISREG(status.st_mode)) return "not a regular file";
     return ::access(path.c_str(), W_OK) == 0 ? "" : system_says();
   }
   if (errno != ENOENT) return system_says();
   const fs::path target = follow(path);
-  if (target.filename().empty()) return path.empty() ? system_says() : "a folder, not a regular file";
+  if (target.filename().empty()) return path.empty() ? system_says() : "a folder, expected a file";
   const long longest = ::pathconf(folder_of(target).c_str(), _PC_NAME_MAX);
   if (longest > 0 && target.filename().string().size() > static_cast<size_t>(longest))
     return std::strerror(ENAMETOOLONG);

@@ -186,8 +186,8 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
 void print_help(const std::string& usage, const std::string& summary,
                 const po::options_description& options) {
   std::ostringstream text;
-  text << options;
-  fmt::print("Usage: {}\n{}\n\n{}", usage, summary, text.str());
+  text << options;  // of which groups begin with an empty line
+  fmt::print("Usage: {}\n{}\n{}{}", usage, summary, text.str().starts_with('\n') ? "" : "\n", text.str());
 }
 
 void expect_one_of(const std::string& option, const std::string& value,

@@ -17,6 +17,13 @@ struct EpochRecord {
   double train_loss, val_loss, val_acc;
 };
 
+/// How one run ended, with the weights of its best validation epoch (train_loss: of its last epoch).
+struct RunResult {
+  double train_loss, val_acc, test_acc;
+  double test_auc;  ///< NaN unless there are two classes
+  int64_t best_epoch;
+};
+
 /// The files of one run, told apart by what they are on disk and not by their names.
 class RunFiles {
  public:
@@ -49,7 +56,9 @@ void write_predictions(const std::string& path, const std::string& program, cons
 
 /// Finds gnuplot; throws Error with what to install otherwise.
 void require_gnuplot();
-/// SVG of losses and validation accuracy over the epochs, one curve a run.
-void write_plot(const std::string& path, const std::string& title, const std::vector<EpochRecord>& history);
+/// SVG of losses and validation accuracy over the epochs, one curve a run and their mean, with each run's
+/// best epoch and the test accuracy there.
+void write_plot(const std::string& path, const std::string& title, const std::vector<EpochRecord>& history,
+                const std::vector<RunResult>& results);
 
 }  // namespace adj::apps

@@ -206,6 +206,7 @@ void Trainer::train_epochs(Progress& progress) {
         return loss;
       },
       {.capture = settings_.capture});
+  optim::TrainStep validation([this] { return validate(); }, {.capture = settings_.capture});
 
   Stopwatch watch;
   watch.start();
@@ -214,16 +215,14 @@ void Trainer::train_epochs(Progress& progress) {
     ++epoch_;
     watch.count();
     const bool last = epoch_ == settings_.epochs;
-    const bool validate = last || epoch_ % settings_.eval_every == 0;
+    const bool evaluated = last || epoch_ % settings_.eval_every == 0;
     bool keep = epoch_ % settings_.checkpoint_every == 0 || caught != 0;
-    if (validate || keep) epoch_ms_.push_back(watch.stop(device));
-    if (validate) {
-      evaluate(loss.item());
-      const EpochRecord& now = history_.back();
-      if (progress.due())
-        progress.note(fmt::format("loss {:.4f}  validation {:.4f}", now.train_loss, now.val_acc));
-      stopped_ = best_->observe(epoch_, now.val_acc);
+    if (evaluated || keep) epoch_ms_.push_back(watch.stop(device));
+    if (evaluated) {
+      evaluate(loss.item(), validation);
+      stopped_ = best_->observe(epoch_, history_.back().val_acc);
     }
+    if (progress.due()) progress.note(note(loss.item()));
     keep = keep || last || stopped_;
     if (keep && !settings_.checkpoint.empty()) state_->save(settings_.checkpoint, epoch_);
     progress.advance();
@@ -232,8 +231,17 @@ void Trainer::train_epochs(Progress& progress) {
                                     ? fmt::format("interrupted after epoch {}; nothing was written", epoch_)
                                     : fmt::format("interrupted after epoch {}; --resume {} goes on", epoch_,
                                                   settings_.checkpoint)};
-    if (validate || keep) watch.start();
+    if (evaluated || keep) watch.start();
   }
+}
+
+std::string Trainer::note(double train_loss) const {
+  std::string text = fmt::format("loss {:.4f}", train_loss);
+  if (history_.empty() || history_.back().run != run_) return text;
+  const EpochRecord& last = history_.back();
+  text += fmt::format("  validation {:.4f}", last.val_acc);
+  if (last.epoch != epoch_) text += fmt::format(" (epoch {})", last.epoch);
+  return text;
 }
 
 std::string Trainer::since_last_look() const {
@@ -241,24 +249,30 @@ std::string Trainer::since_last_look() const {
                                   : fmt::format("epochs {} to {}", looked_at_ + 1, epoch_);
 }
 
-// The loss is read here anyway and the parameters cost one pass beside a whole forward one, so nothing is
-// added to the epochs between, captured or not; what is not finite does not become so again.
-void Trainer::evaluate(double train_loss) {
-  if (!std::isfinite(train_loss))
-    fail("{}: the training loss is {}; try a smaller --lr", since_last_look(), train_loss);
-  optim::require_finite(*training_.module, since_last_look());
+// Recorded once on a GPU, as the training step is: the logits' tensor is then the same each time.
+Var Trainer::validate() {
   const NoGrad no_grad;
   training_.module->eval();
   const Var logits = training_.logits();
   training_.module->train();
-  const double val_loss = cross_entropy(logits, data_.y, data_.val).item();
+  validated_ = logits.value();
+  return cross_entropy(logits, data_.y, data_.val);
+}
+
+// The loss is read here anyway and the parameters cost one pass beside a whole forward one, so nothing is
+// added to the epochs between, captured or not; what is not finite does not become so again.
+void Trainer::evaluate(double train_loss, optim::TrainStep& validation) {
+  if (!std::isfinite(train_loss))
+    fail("{}: the training loss is {}; try a smaller --lr", since_last_look(), train_loss);
+  optim::require_finite(*training_.module, since_last_look());
+  const double val_loss = validation().item();
   if (!std::isfinite(val_loss)) {
-    const bool overflow = !optim::first_not_finite({{"logits", logits.value()}}).empty();
+    const bool overflow = !optim::first_not_finite({{"logits", validated_}}).empty();
     fail("{}: the {} {}; try a smaller --lr", since_last_look(),
          overflow ? "logits are not finite, and the validation loss is" : "validation loss is", val_loss);
   }
   looked_at_ = epoch_;
-  history_.push_back({run_, epoch_, train_loss, val_loss, nn::accuracy(logits.value(), data_.y, data_.val)});
+  history_.push_back({run_, epoch_, train_loss, val_loss, nn::accuracy(validated_, data_.y, data_.val)});
 }
 
 void Trainer::finish_run() {

@@ -7,13 +7,6 @@
 
 namespace adj::apps {
 
-/// How one run ended, with the weights of its best validation epoch (train_loss: of its last epoch).
-struct RunResult {
-  double train_loss, val_acc, test_acc;
-  double test_auc;  ///< NaN unless there are two classes
-  int64_t best_epoch;
-};
-
 /// Trains the runs that are asked for, one after the other.
 class Trainer {
  public:
@@ -35,7 +28,11 @@ class Trainer {
  private:
   void start_run();
   void train_epochs(Progress& progress);
-  void evaluate(double train_loss);
+  /// The forward pass on the validation nodes: their loss, with `validated_` as the logits.
+  Var validate();
+  void evaluate(double train_loss, optim::TrainStep& validation);
+  /// What stands beside the count of epochs.
+  std::string note(double train_loss) const;
   /// "epoch 20", or "epochs 11 to 20" where those before were not looked at.
   std::string since_last_look() const;
   void finish_run();
@@ -58,7 +55,7 @@ class Trainer {
   std::vector<RunResult> results_;
   std::vector<EpochRecord> history_;
   std::vector<double> epoch_ms_;
-  Tensor logits_;
+  Tensor logits_, validated_;
 };
 
 }  // namespace adj::apps

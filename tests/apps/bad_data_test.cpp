@@ -184,7 +184,7 @@ TEST_CASE("outputs that cannot be written are refused before training") {
     CHECK(fails_with(train({flag, nowhere}), 1, {nowhere, flag, "No such file"}));
     const std::string directory = folder.file("directory" + suffix);
     std::filesystem::create_directory(directory);
-    CHECK(fails_with(train({flag, directory}), 1, {directory, flag, "not a regular file"}));
+    CHECK(fails_with(train({flag, directory}), 1, {directory, flag, "a folder"}));
     std::filesystem::remove(directory);
     if (suffix == ".csv") {
       std::filesystem::create_symlink("/dev/null", directory);

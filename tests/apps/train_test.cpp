@@ -13,7 +13,7 @@ using Words = std::vector<std::string>;
 
 const Words kKeys = {"app",          "dataset",    "model",      "device",  "seed",
                      "runs",         "epochs",     "train_loss", "val_acc", "test_acc",
-                     "test_acc_std", "best_epoch", "epoch_ms",   "peak_mb"};
+                     "test_acc_std", "best_epoch", "epoch_ms",   "peak_mb", "wall_s"};
 
 /// The members of a flat JSON object in order, strings without their quotes; empty where it is none.
 std::vector<std::pair<std::string, std::string>> json_members(const std::string& line) {
@@ -96,6 +96,8 @@ TEST_CASE("--json prints one object last, with the keys in order") {
   CHECK(std::stoi(json["best_epoch"]) <= 12);
   CHECK(std::stod(json["epoch_ms"]) > 0.0);
   CHECK(std::stod(json["peak_mb"]) > 1.0);
+  CHECK(std::stod(json["wall_s"]) > 0.0);
+  CHECK(1000.0 * std::stod(json["wall_s"]) >= std::stod(json["epoch_ms"]));
   CHECK(mentions(outcome.err, {"epoch 12/12", "loss", "validation"}));
 
   const Outcome quiet = small.train({"--epochs", "2", "--quiet"});
@@ -187,9 +189,81 @@ TEST_CASE("a plot is an SVG of the curves, whatever the dataset is called") {
   const std::string path = small.folder.file("it's \"a\" $(plot).svg");
   const Outcome outcome = small.train({"--epochs", "5", "--runs", "2", "--plot", path});
   REQUIRE(outcome.status == 0);
-  CHECK(mentions(contents_of(path), {"<svg", "training loss", "validation accuracy", "</svg>"}));
+  CHECK(
+      mentions(contents_of(path),
+               {"<svg", "training loss, mean of 2 runs", "validation accuracy, mean of 2 runs", "best epochs",
+                fmt::format("test accuracy {:.4f}", std::stod(json_of(outcome)["test_acc"])), "</svg>"}));
+  const Outcome one = small.train({"--epochs", "5", "--plot", path});
+  CHECK(mentions(contents_of(path),
+                 {">training loss<", "best epoch " + json_of(one)["best_epoch"],
+                  fmt::format("test accuracy {:.4f}", std::stod(json_of(one)["test_acc"]))}));
   CHECK_FALSE(std::filesystem::exists(small.folder.file("oops")));
   CHECK(json_members(lines_of(outcome.out).back()).size() == kKeys.size());
+}
+
+TEST_CASE("progress says the loss of its own epoch, and which validation stands beside it") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const Words lines = lines_of(small.train({"--epochs", "20", "--eval-every", "7"}).err);
+  const Words every = lines_of(small.train({"--epochs", "20"}).err);
+  REQUIRE(lines.size() == 12);
+  REQUIRE(every.size() == 12);
+  for (size_t i = 2; i < 11; ++i) {
+    const size_t epoch = 2 * (i - 1), validated = epoch / 7 * 7;
+    CAPTURE(lines[i]);
+    const std::string loss = every[i].substr(0, every[i].find("  validation"));
+    CHECK(lines[i].starts_with(loss));
+    CHECK(loss.find("loss ") != std::string::npos);
+    if (validated == 0) {
+      CHECK(lines[i] == loss);
+    } else {
+      CHECK(lines[i].ends_with(validated == epoch ? every[i].substr(loss.size())
+                                                  : fmt::format(" (epoch {})", validated)));
+    }
+  }
+  CHECK(lines.back() == every.back());
+}
+
+TEST_CASE("nodes without a label are counted in the summary of the data") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  CHECK(small.train({"--epochs", "1"}).err.find("without a label") == std::string::npos);
+  Dataset data = load_dataset(small.data);
+  std::vector<int32_t> labels = data.y.to_vector<int32_t>();
+  std::vector<bool> used(labels.size());
+  for (const Tensor& part : {data.train, data.val, data.test})
+    for (int32_t i : part.to_vector<int32_t>()) used[static_cast<size_t>(i)] = true;
+  int hidden = 0;
+  for (size_t i = 0; i < labels.size() && hidden < 5; ++i)
+    if (!used[i]) {
+      labels[i] = -1;
+      ++hidden;
+    }
+  REQUIRE(hidden == 5);
+  data.y = Tensor::from(labels);
+  save_dataset(data, small.data);
+  CHECK(mentions(small.train({"--epochs", "1"}).err, {"40 to test, 5 without a label\n"}));
+}
+
+TEST_CASE("a recorded validation has the bits of one that is launched kernel by kernel") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    for (const Words& model : {Words{}, Words{"--norm", "batch", "--layers", "3", "--runs", "2"},
+                               Words{"--eval-every", "4", "--patience", "8"}}) {
+      const auto course = [&](Words more) {
+        const std::string metrics = small.folder.file("m.csv"), predicted = small.folder.file("p.h5");
+        more.insert(more.end(), model.begin(), model.end());
+        more.insert(more.end(), {"--epochs", "30", "--device", device.str(), "--metrics", metrics,
+                                 "--predict", predicted});
+        const std::string result = result_of(small.train(more));
+        return result + contents_of(metrics) + contents_of(predicted);
+      };
+      const bool same = course({}) == course({"--no-capture"});
+      CHECK(same);
+    }
+  }
 }
 
 TEST_CASE("a training that diverges is an error that names the epoch, and leaves no outputs") {
@@ -236,7 +310,13 @@ TEST_CASE("patience stops early, and its best epoch is what is reported") {
 
 TEST_CASE("two classes have an area under the curve, three have none") {
   if (!have_program("train_gcn")) return;
-  CHECK(mentions(Small(2).train({"--epochs", "5"}).out, {"ROC-AUC"}));
+  const Outcome two = Small(2).train({"--epochs", "5", "--runs", "2"});
+  CHECK(mentions(two.out, {"ROC-AUC", "\"test_auc_std\": "}));
+  auto json = json_of(two);
+  CHECK(std::stod(json["test_auc"]) > 0.0);
+  CHECK(std::stod(json["test_auc"]) <= 1.0);
+  CHECK(mentions(two.out, {fmt::format("test ROC-AUC {:.4f}", std::stod(json["test_auc"]))}));
+  CHECK(Small(3).train({"--epochs", "5"}).out.find("auc") == std::string::npos);
   CHECK(Small(3).train({"--epochs", "5"}).out.find("ROC-AUC") == std::string::npos);
 }
 

@@ -94,6 +94,18 @@ TEST_CASE("train_gcn says what it is and what it takes") {
                             "--version",
                             "--no-capture",
                             "--norm"}));
+  CHECK(help.out.starts_with(
+      "Usage: train_gcn [OPTION]...\nTrains a graph convolutional network (Kipf & Welling "
+      "2017) to classify nodes.\n\nData:\n"));
+  for (const char* program : {"train_gcn", "make_dataset", "bench"}) {
+    if (!have_program(program)) continue;
+    const Outcome page = run(program, {"--help"});
+    CAPTURE(page.out);
+    CHECK(page.status == 0);
+    CHECK(page.out.starts_with(std::string("Usage: ") + program + " "));
+    CHECK(lines_of(page.out)[1].ends_with("."));
+    for (const char* ugly : {"99999", "00000", ".:", "):"}) CHECK(page.out.find(ugly) == std::string::npos);
+  }
   const Outcome shown = run("train_gcn", {"--version"});
   CHECK(shown.status == 0);
   CHECK(shown.out == "train_gcn " + std::string(version()) + "\n");

@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 using namespace adj;
@@ -30,6 +32,35 @@ std::string written_by(F&& f) {
   text << std::ifstream(path).rdbuf();
   return text.str();
 }
+
+/// What `f` writes to stderr, which is a terminal of 120 columns meanwhile.
+template <class F>
+std::string shown_by(F&& f) {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  REQUIRE(master >= 0);
+  REQUIRE(grantpt(master) == 0);
+  REQUIRE(unlockpt(master) == 0);
+  const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC), before = dup(STDERR_FILENO);
+  REQUIRE(slave >= 0);
+  winsize size{};
+  size.ws_col = 120;
+  ioctl(slave, TIOCSWINSZ, &size);
+  dup2(slave, STDERR_FILENO);
+  f();
+  std::fflush(stderr);
+  dup2(before, STDERR_FILENO);
+  close(before);
+  std::string text;
+  char buffer[4096];
+  fcntl(master, F_SETFL, O_NONBLOCK);
+  for (ssize_t got = 0; (got = read(master, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(got));
+  close(slave);
+  close(master);
+  return text;
+}
+
+const std::string kGone = "\r\x1b[K";
 
 struct Level {
   explicit Level(LogLevel level) { set_log_level(level); }
@@ -88,4 +119,87 @@ TEST_CASE("log writes lines of its level and above") {
   CHECK(text == "3 nodes\nwarning: careful\nerror: wrong\nepoch 7: loss 0.5000\n");
   const Level all(LogLevel::debug);
   CHECK(written_by([] { log_debug("yes"); }) == "yes\n");
+}
+
+TEST_CASE("nothing below the level that is set is written, and what is at it or above is") {
+  const struct {
+    LogLevel level;
+    const char* text;
+  } cases[] = {{LogLevel::debug, "a\nb\nwarning: c\nb\nerror: d\nepoch 1: loss 1.0000\n"},
+               {LogLevel::info, "b\nwarning: c\nb\nerror: d\nepoch 1: loss 1.0000\n"},
+               {LogLevel::warning, "warning: c\nerror: d\n"},
+               {LogLevel::error, "error: d\n"}};
+  for (const auto& c : cases) {
+    const Level level(c.level);
+    CHECK(log_level() == c.level);
+    CHECK(written_by([] {
+            log_debug("a");
+            log_info("b");
+            log_warning("c");
+            log_line(LogLevel::info, "b");
+            log_line(LogLevel::error, "d");
+            log(1, Tensor::full({}, 1.0));
+          }) == c.text);
+    CHECK(written_by([] { Progress(1).advance(); }).empty() == (c.level > LogLevel::info));
+  }
+}
+
+TEST_CASE("a terminal shows a bar with the time left, in hours where it is long") {
+  const std::string bar = shown_by([] {
+    Progress steps(1'000'000'000, 0, "step");
+    usleep(20000);
+    steps.note("loss 0.5");
+    steps.advance(250'000'000);
+  });
+  CHECK(bar.starts_with("\rstep 250000000/1000000000 [======                  ] loss 0.5  ETA 0:01\x1b[K"));
+  CHECK(bar.ends_with(kGone));
+
+  const std::string text = shown_by([] {
+    Progress steps(1'000'000, 0);
+    usleep(20000);
+    steps.advance();
+  });
+  const size_t at = text.find("ETA ");
+  REQUIRE(at != std::string::npos);
+  int hours = 0, minutes = 0, seconds = 0, read = 0;
+  REQUIRE(std::sscanf(text.c_str() + at, "ETA %d:%2d:%2d%n", &hours, &minutes, &seconds, &read) == 3);
+  CHECK(text.substr(at + static_cast<size_t>(read)).starts_with("\x1b[K"));
+  CHECK(text.substr(at, static_cast<size_t>(read)) ==
+        fmt::format("ETA {}:{:02}:{:02}", hours, minutes, seconds));
+  CHECK(hours >= 5);  // a million times 20 ms and more
+  CHECK(minutes < 60);
+  CHECK(seconds < 60);
+}
+
+TEST_CASE("of nested bars the innermost is shown, and lines of the log stand alone") {
+  CHECK(Progress::current() == nullptr);
+  const std::string text = shown_by([] {
+    Progress outer(4, 0, "run");
+    CHECK(Progress::current() == &outer);
+    outer.advance();
+    {
+      Progress inner(2, 0, "epoch");
+      CHECK(Progress::current() == &inner);
+      log_info("one");
+      inner.advance();
+      usleep(110000);
+      outer.advance();
+      log_info("two");
+      usleep(110000);
+    }
+    CHECK(Progress::current() == &outer);
+    outer.advance();
+  });
+  CHECK(Progress::current() == nullptr);
+  const auto bar = [](const char* count, const char* filled) {
+    return fmt::format("\r{} [{: <24}] ETA 0:0", count, filled);
+  };
+  std::string plain;  // without the seconds, which depend on the clock
+  for (size_t i = 0; i < text.size(); ++i) {
+    plain += text[i];
+    if (plain.ends_with("ETA 0:0")) ++i;
+  }
+  const std::string end = "\x1b[K";
+  CHECK(plain == bar("run 1/4", "======") + end + kGone + "one\r\n" + bar("epoch 1/2", "============") + end +
+                     kGone + "two\r\n" + bar("run 3/4", "==================") + end + kGone);
 }
