@@ -1,7 +1,6 @@
 #include "../reference/plain.h"
 #include <adjoint/autograd/edge.h>
 #include <adjoint/data/dataset.h>
-#include <adjoint/data/fingerprint.h>
 #include <adjoint/graph/block.h>
 #include <adjoint/graph/hetero_graph.h>
 #include <adjoint/graph/negative_sampling.h>
