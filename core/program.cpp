@@ -1,4 +1,5 @@
 #include <adjoint/core/error.h>
+#include <adjoint/core/parallel.h>
 #include <adjoint/core/program.h>
 #include <adjoint/core/text.h>
 
@@ -42,6 +43,7 @@ void complain(const std::string& name, std::string_view what) {
 int run(const std::string& name, const std::function<void()>& body) {
   try {
     require_stack();
+    (void)num_threads();  // what the environment says of it is said to be wrong before anything is begun
     body();
     return 0;
   } catch (const Interrupted& interrupted) {

@@ -72,6 +72,11 @@ std::string printable(std::string_view text) {
   });
 }
 
+std::string excerpt(std::string_view text) {
+  constexpr size_t kMost = 400;
+  return printable(text.substr(0, kMost)) + (text.size() > kMost ? "..." : "");
+}
+
 std::string json_text(std::string_view text) {
   return "\"" +
          rewritten(text,

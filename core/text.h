@@ -10,6 +10,9 @@ namespace adj {
 /// files and command lines.
 std::string printable(std::string_view text);
 
+/// Likewise, and cut where it is too long for a message.
+std::string excerpt(std::string_view text);
+
 /// `text` as a JSON string, quotes included, with control characters escaped. Valid UTF-8 whatever it is
 /// given: a byte that is none becomes U+FFFD.
 std::string json_text(std::string_view text);

@@ -1,4 +1,5 @@
 #include <adjoint/core/parallel.h>
+#include <adjoint/core/text.h>
 #include <adjoint/data/detail/hdf5_process.h>
 #include <adjoint/data/detail/hdf5_wire.h>
 #include <adjoint/data/hdf5_file.h>
@@ -19,7 +20,6 @@ namespace adj {
 namespace {
 
 using hdf5::Descriptor;
-using hdf5::printable;
 
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
 constexpr int64_t kBlock = int64_t{1}
@@ -36,12 +36,11 @@ bool has_signature(int descriptor, off_t bytes) {
 
 Descriptor open_file(const std::string& path, size_t* bytes) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) data_fail("{}: {}", printable(path), std::strerror(errno));
+  if (file.get() < 0) data_fail("{}: {}", excerpt(path), std::strerror(errno));
   struct stat status {};
-  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    data_fail("{}: not a file", printable(path));
+  if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) data_fail("{}: not a file", excerpt(path));
   if (!has_signature(file.get(), status.st_size))
-    data_fail("{}: not an HDF5 file{}", printable(path), status.st_size == 0 ? ", it is empty" : "");
+    data_fail("{}: not an HDF5 file{}", excerpt(path), status.st_size == 0 ? ", it is empty" : "");
   *bytes = static_cast<size_t>(status.st_size);
   return file;
 }
@@ -150,26 +149,26 @@ H5Reader H5Reader::open(const std::string& path, const Wanted& wanted) {
   try {
     return H5Reader(std::make_shared<const Impl>(path, std::move(file), bytes, wanted));
   } catch (const DataError& error) {
-    data_fail("{}: {}", printable(path), printable(error.what()));
+    data_fail("{}: {}", excerpt(path), excerpt(error.what()));
   }
 }
 
 H5Reader H5Reader::from_image(std::span<const std::byte> image, const std::string& name,
                               const Wanted& wanted) {
   if (image.size() < 8 || std::memcmp(image.data(), kSignature.data(), 8) != 0)
-    data_fail("{}: not an HDF5 file", printable(name));
+    data_fail("{}: not an HDF5 file", excerpt(name));
   try {
     return H5Reader(std::make_shared<const Impl>(
         name, hdf5::file_in_memory("adjoint-image", image.data(), image.size()), image.size(), wanted));
   } catch (const DataError& error) {
-    data_fail("{}: {}", printable(name), printable(error.what()));
+    data_fail("{}: {}", excerpt(name), excerpt(error.what()));
   }
 }
 
 const std::string& H5Reader::file() const { return impl_->name; }
 
 void H5Reader::fail_with(std::string_view place, const std::string& message) const {
-  throw_data_error(fmt::format("{}: {}: {}", printable(file()), printable(place), printable(message)));
+  throw_data_error(fmt::format("{}: {}: {}", excerpt(file()), excerpt(place), excerpt(message)));
 }
 
 const H5Reader::Object* H5Reader::find(std::string_view path) const {

@@ -7,14 +7,6 @@
 
 namespace adj::hdf5 {
 
-std::string printable(std::string_view text) {
-  constexpr size_t kMost = 400;
-  std::string clean(text.substr(0, kMost));
-  for (char& c : clean)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return text.size() > kMost ? clean + "..." : clean;
-}
-
 std::string_view Decoder::cut(size_t bytes) {
   if (bytes > text_.size()) throw_data_error("damaged: the HDF5 library crashed on it");
   const std::string_view piece = text_.substr(0, bytes);

@@ -1,6 +1,6 @@
 #include <adjoint/core/file.h>
+#include <adjoint/core/text.h>
 #include <adjoint/data/detail/hdf5_handle.h>
-#include <adjoint/data/detail/hdf5_wire.h>
 #include <adjoint/data/hdf5_file.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct H5Writer::Impl {
   Handle file;
 
   [[noreturn]] void fail(const std::string& place) const {
-    data_fail("{}: {}: cannot be written: {}", path, place, hdf5::printable(hdf5::last_error()));
+    data_fail("{}: {}: cannot be written: {}", path, place, excerpt(hdf5::last_error()));
   }
 
   /// Opens what stands under `object`, or makes a group of it.

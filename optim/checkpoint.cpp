@@ -1,3 +1,4 @@
+#include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/optim/checkpoint.h>
 
@@ -23,7 +24,7 @@ T parse(const Checkpoint& checkpoint, const std::string& fact) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    data_fail("{}: facts@{}: '{}', expected a number", checkpoint.path, fact, text);
+    data_fail("{}: facts@{}: '{}', expected a number", checkpoint.path, fact, excerpt(text));
   return value;
 }
 

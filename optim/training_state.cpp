@@ -1,3 +1,4 @@
+#include <adjoint/core/text.h>
 #include <adjoint/data/dataset.h>
 #include <adjoint/optim/finite.h>
 #include <adjoint/optim/training_state.h>
@@ -166,11 +167,11 @@ int64_t TrainingState::resume(const std::string& path) {
     const auto found = checkpoint.facts.find(fact);
     if (found == checkpoint.facts.end()) data_fail("{}: facts@{}: missing, expected '{}'", path, fact, value);
     if (found->second != value)
-      data_fail("{}: facts@{}: '{}', but this training has '{}'", path, fact, found->second, value);
+      data_fail("{}: facts@{}: '{}', but this training has '{}'", path, fact, excerpt(found->second), value);
   }
   const int64_t epoch = checkpoint.integer("epoch", 0, kMost);
   if (const std::string name = first_not_finite(with_prefixes(checkpoint, finite_)); !name.empty())
-    data_fail("{}: tensors/{}: not finite", path, name);
+    data_fail("{}: tensors/{}: not finite", path, excerpt(name));
 
   Checkpoint before;  // each part checks itself alone, so a later one may still refuse
   before.set("epoch", kMost);

@@ -23,9 +23,6 @@ constexpr char kRead = 'R';
 /// Where a dataset's values lie, if they lie in the file as they do in memory.
 constexpr uint64_t kNowhere = ~uint64_t{0};
 
-/// `text` with all but printable characters replaced, and not too long for a message.
-std::string printable(std::string_view text);
-
 /// Values one after another in a string.
 class Encoder {
  public:
