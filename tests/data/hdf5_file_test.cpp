@@ -230,7 +230,9 @@ TEST_CASE(
   CHECK(refusal(RLIMIT_FSIZE, 100, true)
             .find("image: cannot be read: no file in memory (File too large; ulimit -f") !=
         std::string::npos);
-  CHECK(refusal(RLIMIT_NOFILE, 11).find("a.h5: cannot be read: no ") != std::string::npos);
+  const std::string few = refusal(RLIMIT_NOFILE, 11);  // the file itself may be one too many
+  CHECK((few.find("a.h5: cannot be read: no ") != std::string::npos ||
+         few.find("a.h5: Too many open files") != std::string::npos));
 }
 
 TEST_CASE("the same calls write the same bytes") {

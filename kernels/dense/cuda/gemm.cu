@@ -267,7 +267,8 @@ void gemm(const GemmArgs& args) {
               args.b.str(), k, args.c.str());
   };
   const bool rounds_later = dtype == DType::bf16 && args.bias;
-  if (!rounds_later || aligned_bias) {
+  // For other widths cuBLASLt has kernels that round before they add the bias.
+  if (!rounds_later || (aligned_bias && product.n % 8 == 0)) {
     if (run(args.c)) return finish(args.bias && !product.bias, relu && !product.relu);
   }
   product.bias = product.relu = false;
