@@ -1,17 +1,16 @@
+#include <adjoint/core/detail/descriptor.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/file.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <mutex>
 #include <set>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -24,64 +23,14 @@ namespace adj {
 namespace {
 
 namespace fs = std::filesystem;
+using detail::Descriptor;
+using detail::write_all;
 
 constexpr int kMostLinks = 40;  // as the system follows
 constexpr int kMostTries = 100;
 constexpr std::string_view kPrefix = ".adjoint-", kSuffix = ".tmp";
 constexpr size_t kDigits = 16;
 constexpr time_t kStaleSeconds = 600;
-
-class Descriptor {
- public:
-  /// Not in the place of a standard stream that is closed: what is printed would go into the file.
-  explicit Descriptor(int value) : value_(value) {
-    if (value_ < 0 || value_ > STDERR_FILENO) return;
-    value_ = ::fcntl(value, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    const int error = errno;
-    ::close(value);
-    errno = error;
-  }
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
-
-/// While it lives, to write beyond the limit on file sizes is an error and not the end of the program.
-class FileSizeSignal {
- public:
-  FileSizeSignal() {
-    sigemptyset(&signal_);
-    sigaddset(&signal_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-  }
-  ~FileSizeSignal() {
-    const timespec now{};
-    sigtimedwait(&signal_, nullptr, &now);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  FileSizeSignal(const FileSizeSignal&) = delete;
-  FileSizeSignal& operator=(const FileSizeSignal&) = delete;
-
- private:
-  sigset_t signal_{}, before_{};
-};
-
-bool write_all(int descriptor, std::string_view bytes) {
-  const FileSizeSignal blocked;
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(descriptor, bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return true;
-}
 
 std::string system_says() { return std::strerror(errno); }
 

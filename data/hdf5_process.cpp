@@ -36,32 +36,8 @@ using std::chrono::steady_clock;
 constexpr int kPatience = 50;  // times what the work should take
 constexpr size_t kBytesPerSecond = size_t{20} << 20;
 
-/// Away from the standard streams, which may be closed: what stands at 0 to 2 is taken for them.
-Descriptor moved_up(int descriptor) {
-  if (descriptor < 0) return Descriptor();
-  const Descriptor low(descriptor);
-  return Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 10));
-}
-
-/// While it lives, writing beyond the limit on file sizes is an error and not the end of the program.
-class FileSizeSignal {
- public:
-  FileSizeSignal() {
-    sigemptyset(&signal_);
-    sigaddset(&signal_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-  }
-  ~FileSizeSignal() {
-    const timespec now{};
-    sigtimedwait(&signal_, nullptr, &now);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  FileSizeSignal(const FileSizeSignal&) = delete;
-  FileSizeSignal& operator=(const FileSizeSignal&) = delete;
-
- private:
-  sigset_t signal_, before_;
-};
+// The other process has its descriptors below; these are put there one after another.
+constexpr int kLowest = 10;
 
 const Descriptor& program() {
   static const Descriptor file = file_in_memory(
@@ -133,31 +109,15 @@ pid_t start(int executable, int socket, int file) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (value_ >= 0) close(value_);
-}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(value_, other.value_);
-  return *this;
-}
-
 Descriptor file_in_memory(const char* name, const void* bytes, size_t count) {
   constexpr unsigned kMayRun = 0x10;  // MFD_EXEC: said or implied, where the kernel asks which
   int made = memfd_create(name, MFD_CLOEXEC | kMayRun);
   if (made < 0 && errno == EINVAL) made = memfd_create(name, MFD_CLOEXEC);
-  Descriptor file = moved_up(made);
+  Descriptor file(made, kLowest);
   if (file.get() < 0) data_fail("cannot be read: no file in memory ({})", std::strerror(errno));
-  const FileSizeSignal blocked;
-  const char* from = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const ssize_t wrote = write(file.get(), from, count);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0)
-      data_fail("cannot be read: no file in memory ({}{})", std::strerror(errno),
-                errno == EFBIG ? "; ulimit -f limits files to less than it takes" : "");
-    from += wrote;
-    count -= static_cast<size_t>(wrote);
-  }
+  if (!detail::write_all(file.get(), {static_cast<const char*>(bytes), count}))
+    data_fail("cannot be read: no file in memory ({}{})", std::strerror(errno),
+              errno == EFBIG ? "; ulimit -f limits files to less than it takes" : "");
   return file;
 }
 
@@ -165,8 +125,8 @@ Process::Process(const Descriptor& file, size_t bytes) : file_bytes_(bytes) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     data_fail("cannot be read: no connection to a process ({})", std::strerror(errno));
-  socket_ = moved_up(ends[0]);
-  const Descriptor theirs = moved_up(ends[1]), given(fcntl(file.get(), F_DUPFD_CLOEXEC, 10));
+  socket_ = Descriptor(ends[0], kLowest);
+  const Descriptor theirs(ends[1], kLowest), given(fcntl(file.get(), F_DUPFD_CLOEXEC, kLowest));
   if (socket_.get() < 0 || theirs.get() < 0 || given.get() < 0)
     data_fail("cannot be read: no connection to a process ({})", std::strerror(errno));
   child_ = start(program().get(), theirs.get(), given.get());

@@ -38,8 +38,7 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Held around every use of HDF5 and every fork for it, so that a child never finds the library in use by a
-/// thread that it does not have.
+/// Held around every use of HDF5 in this process: the library is not safe with several threads.
 std::mutex& mutex();
 /// A name for a file in memory. HDF5 tells open files in memory apart by their names.
 std::string unique_name();

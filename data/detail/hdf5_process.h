@@ -1,5 +1,7 @@
 #pragma once
 
+#include <adjoint/core/detail/descriptor.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -9,18 +11,7 @@
 
 namespace adj::hdf5 {
 
-/// A file descriptor, closed at the end.
-class Descriptor {
- public:
-  explicit Descriptor(int value = -1) : value_(value) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : value_(other.value_) { other.value_ = -1; }
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
+using detail::Descriptor;
 
 /// A file in memory that holds these bytes. Throws DataError where there is no room.
 Descriptor file_in_memory(const char* name, const void* bytes, size_t count);

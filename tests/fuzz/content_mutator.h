@@ -1,7 +1,7 @@
 #pragma once
 
+#include "../data/schema.h"
 #include "byte_mutator.h"
-#include <adjoint/data/hdf5_file.h>
 
 #include <limits>
 #include <map>
@@ -11,29 +11,11 @@ namespace adj::fuzz {
 
 /// What a file holds, to be changed in ways that HDF5 finds nothing wrong with: numbers at the edges of what
 /// they may be, other types and shapes, what is missing, twice, or another's.
-struct Content {
-  std::map<std::string, Tensor> datasets;
-  std::map<std::string, std::variant<int64_t, double, std::string>> attributes;  // "object@name", or "name"
-
+struct Content : test::SchemaFile {
   static Content of(const H5Reader& file) {
     Content content;
     content.take(file, "");
     return content;
-  }
-
-  void write(const std::string& path) const {
-    H5Writer file(path);
-    for (const auto& [name, tensor] : datasets) file.write(name, tensor);
-    for (const auto& [name, value] : attributes) {
-      const size_t at = name.find('@');
-      const std::string object = at == std::string::npos ? "" : name.substr(0, at);
-      std::visit(
-          [&](const auto& v) {
-            file.attribute(object, name.substr(at == std::string::npos ? 0 : at + 1), v);
-          },
-          value);
-    }
-    file.commit();
   }
 
   void mutate(Random& random) {

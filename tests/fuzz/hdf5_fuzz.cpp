@@ -4,7 +4,6 @@
 // are counted.
 //   hdf5_fuzz [RUNS | SECONDSs [SEED]]     hdf5_fuzz 4000, hdf5_fuzz 120s 7
 
-#include "../data/schema.h"
 #include "content_mutator.h"
 #include <adjoint/data/generators.h>
 #include <adjoint/nn/linear.h>

@@ -1,0 +1,66 @@
+#include <adjoint/core/detail/descriptor.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace adj::detail {
+
+namespace {
+
+/// While it lives, to write beyond the limit on file sizes is an error and not the end of the program.
+class FileSizeSignal {
+ public:
+  FileSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~FileSizeSignal() {
+    const int error = errno;  // of the write
+    const timespec now{};
+    sigtimedwait(&signal_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+  FileSizeSignal(const FileSizeSignal&) = delete;
+  FileSizeSignal& operator=(const FileSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_{}, before_{};
+};
+
+}  // namespace
+
+Descriptor::Descriptor(int value, int lowest) : value_(value) {
+  if (value_ < 0 || value_ >= lowest) return;
+  value_ = ::fcntl(value, F_DUPFD_CLOEXEC, lowest);
+  const int error = errno;
+  ::close(value);
+  errno = error;
+}
+Descriptor::~Descriptor() {
+  if (value_ >= 0) ::close(value_);
+}
+Descriptor::Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(value_, other.value_);
+  return *this;
+}
+
+bool write_all(int descriptor, std::string_view bytes) {
+  const FileSizeSignal blocked;
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(descriptor, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return true;
+}
+
+}  // namespace adj::detail
