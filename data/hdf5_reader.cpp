@@ -22,8 +22,7 @@ namespace {
 using hdf5::Descriptor;
 
 constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-constexpr int64_t kBlock = int64_t{1}
-                           << 20;  // bytes that are read at once, and still in the cache when checked
+constexpr int64_t kBlock = int64_t{256} << 10;       // bytes that are read at once, still cached when checked
 constexpr int64_t kDecompressed = int64_t{8} << 20;  // that are asked for at once
 
 /// The signature stands at the beginning, or at 512, 1024, 2048, … behind a user block.

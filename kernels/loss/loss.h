@@ -34,6 +34,7 @@ inline void check_targets(std::string_view op, const Tensor& x, const Tensor& ta
 inline void check_gradient(std::string_view op, const Tensor& x, const Tensor& dloss, const Tensor& dx) {
   check_scalar(op, "dloss", dloss, wide_dtype(x.dtype()), x.device());
   check_like(op, "dx", dx, x);
+  ADJ_CHECK(!dx.shares_storage_with(x), "{}: dx cannot be x", op);
 }
 
 }  // namespace detail

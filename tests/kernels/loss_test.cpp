@@ -2,6 +2,7 @@
 #include "cases.h"
 #include <adjoint/kernels/loss/loss.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -26,11 +27,29 @@ Tensor repeated_rows(int64_t rows, Device device) {
   return Tensor::from(index, device);
 }
 
-enum class Rows { all, some, repeated };
+Tensor sorted(const Tensor& index) {
+  std::vector<int32_t> rows = index.to_vector<int32_t>();
+  std::sort(rows.begin(), rows.end());
+  return Tensor::from(rows, index.device());
+}
+
+enum class Rows { all, some, repeated, ascending, ascending_repeated };
+constexpr std::initializer_list<Rows> kSelections = {Rows::all, Rows::some, Rows::repeated, Rows::ascending,
+                                                     Rows::ascending_repeated};
 Tensor selected(Rows which, int64_t rows, Device device) {
-  return which == Rows::all    ? Tensor()
-         : which == Rows::some ? some_rows(rows, device)
-                               : repeated_rows(rows, device);
+  switch (which) {
+    case Rows::all:
+      return {};
+    case Rows::some:
+      return some_rows(rows, device);
+    case Rows::repeated:
+      return repeated_rows(rows, device);
+    case Rows::ascending:
+      return sorted(some_rows(rows, device));
+    case Rows::ascending_repeated:
+      return sorted(repeated_rows(rows, device));
+  }
+  return {};
 }
 
 std::vector<int64_t> rows_of(const Tensor& index, int64_t n) {
@@ -96,7 +115,7 @@ double gradient_tolerance(const std::vector<double>& gradient, DType dtype) {
 TEST_CASE("softmax_cross_entropy and its gradient, all rows, a subset, and rows that repeat") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, classes] : kShapes)
-      for (Rows which : {Rows::all, Rows::some, Rows::repeated}) {
+      for (Rows which : kSelections) {
         CAPTURE(which);
         CAPTURE(rows);
         CAPTURE(classes);
@@ -140,7 +159,7 @@ TEST_CASE("softmax_cross_entropy holds for large logits and is NaN where they ar
 TEST_CASE("bce_with_logits and mse with their gradients") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes)
-      for (Rows which : {Rows::all, Rows::some, Rows::repeated}) {
+      for (Rows which : kSelections) {
         CAPTURE(which);
         CAPTURE(rows);
         CAPTURE(columns);
@@ -236,6 +255,40 @@ TEST_CASE("a row that stands in the index n times has n times its gradient, to t
   }
 }
 
+TEST_CASE("of many rows too, the order of the index changes no bit, wherever in it a row repeats") {
+  constexpr int64_t kRows = 40000, kSelected = 9000;
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Tensor x = random_tensor({kRows, 3}, DType::f32, device), label = random_ints(kRows, 0, 3, device),
+                 target = random_tensor({kRows, 3}, DType::f32, device),
+                 dloss = Tensor::full({}, 1.0, DType::f32, device);
+    for (size_t repeated_at : {size_t{0}, size_t{1}, size_t{4096}, size_t{4097}, size_t{kSelected - 1}}) {
+      CAPTURE(repeated_at);
+      std::vector<int32_t> rows(kSelected);
+      for (size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<int32_t>(4 * k + 3);
+      if (repeated_at > 0) rows[repeated_at] = rows[repeated_at - 1];
+      const Tensor index = Tensor::from(rows, device);
+      std::reverse(rows.begin(), rows.end());
+      const Tensor turned = Tensor::from(rows, device);
+      const auto gradients = [&](const Tensor& of) {
+        std::vector<Tensor> dx;
+        for (int k = 0; k < 2; ++k) dx.push_back(Tensor::full({kRows, 3}, 9.0, DType::f32, device));
+        kernels::softmax_cross_entropy_backward(
+            {.x = x, .label = label, .index = of, .dloss = dloss, .dx = dx[0]});
+        kernels::mse_backward({.x = x, .target = target, .index = of, .dloss = dloss, .dx = dx[1]});
+        return dx;
+      };
+      const auto straight = gradients(index), backwards = gradients(turned);
+      CHECK(same_bits(straight[0], backwards[0]));
+      CHECK(same_bits(straight[1], backwards[1]));
+      CHECK(
+          close(straight[0],
+                cross_entropy(values(x), label.to_vector<int32_t>(), 3, rows_of(index, kRows), 1.0).gradient,
+                1e-9));
+    }
+  }
+}
+
 TEST_CASE("losses name a label and a row that are out of range, on a GPU where something is read") {
   for (Device device : devices()) {
     CAPTURE(device.str());
@@ -305,6 +358,13 @@ TEST_CASE("losses refuse empty selections, labels and rows out of range") {
                       {.x = x, .label = label, .index = Tensor::from(std::vector<int32_t>{3}), .loss = loss}),
                   Error);
   CHECK_THROWS_AS(kernels::mse({.x = x, .target = random_tensor({3, 1}), .loss = loss}), Error);
+  const Tensor good = Tensor::from(std::vector<int32_t>{0, 1, 1}), one = Tensor::full({}, 1.0);
+  Tensor in_place = random_tensor({3, 2});
+  CHECK_THROWS_WITH_AS(
+      kernels::softmax_cross_entropy_backward({.x = in_place, .label = good, .dloss = one, .dx = in_place}),
+      "softmax_cross_entropy_backward: dx cannot be x", Error);
+  CHECK_THROWS_WITH_AS(kernels::mse_backward({.x = in_place, .target = x, .dloss = one, .dx = in_place}),
+                       "mse_backward: dx cannot be x", Error);
   // The bad label is not among the selected rows.
   kernels::softmax_cross_entropy(
       {.x = x, .label = label, .index = Tensor::from(std::vector<int32_t>{2, 0}), .loss = loss});

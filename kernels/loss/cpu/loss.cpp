@@ -76,13 +76,15 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
                    [=](int64_t begin, int64_t end) { slopes(begin, end, factor); });
     } else {
       const Tensor times = times_selected(selection, args.x.size(0));
-      const int32_t* count = times.data<int32_t>();
-      for_selected_rows(times, args.x.size(0), width, grad, [=](int64_t begin, int64_t end, auto row_of) {
-        for (int64_t k = begin; k < end; ++k) {
-          const int64_t row = row_of(k);
-          slopes(row * width, (row + 1) * width, factor * static_cast<T>(count[row]));
-        }
-      });
+      const int32_t* count = times ? times.data<int32_t>() : nullptr;
+      for_selected_rows(selection, times, args.x.size(0), width, grad,
+                        [=](int64_t begin, int64_t end, auto row_of) {
+                          for (int64_t k = begin; k < end; ++k) {
+                            const int64_t row = row_of(k);
+                            const T by = count != nullptr ? factor * static_cast<T>(count[row]) : factor;
+                            slopes(row * width, (row + 1) * width, by);
+                          }
+                        });
     }
   });
 }
@@ -132,27 +134,29 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
     const T mean = *args.dloss.data<T>() / static_cast<T>(selection.count);
     const Tensor times = times_selected(selection, args.x.size(0));
     const int32_t* count_of = times ? times.data<int32_t>() : nullptr;
-    for_selected_rows(times, args.x.size(0), classes, grad, [=](int64_t begin, int64_t end, auto row_of) {
-      RowTile<T> tile(classes);
-      SoftmaxTile<T> softmax;
-      for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
-        tile.load(in, row);
-        softmax.template run<true>(tile);
-        T share[RowTile<T>::kRows], factor[RowTile<T>::kRows];
-        for (int64_t l = 0; l < RowTile<T>::kRows; ++l)
-          share[l] = count_of != nullptr ? mean * static_cast<T>(count_of[row[l]]) : mean;
+    for_selected_rows(selection, times, args.x.size(0), classes, grad,
+                      [=](int64_t begin, int64_t end, auto row_of) {
+                        RowTile<T> tile(classes);
+                        SoftmaxTile<T> softmax;
+                        for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
+                          tile.load(in, row);
+                          softmax.template run<true>(tile);
+                          T share[RowTile<T>::kRows], factor[RowTile<T>::kRows];
+                          for (int64_t l = 0; l < RowTile<T>::kRows; ++l)
+                            share[l] = count_of != nullptr ? mean * static_cast<T>(count_of[row[l]]) : mean;
 #pragma omp simd
-        for (int64_t l = 0; l < RowTile<T>::kRows; ++l) factor[l] = share[l] / softmax.total[l];
-        for (int64_t c = 0; c < classes; ++c) {
-          T* column = tile.column(c);
+                          for (int64_t l = 0; l < RowTile<T>::kRows; ++l)
+                            factor[l] = share[l] / softmax.total[l];
+                          for (int64_t c = 0; c < classes; ++c) {
+                            T* column = tile.column(c);
 #pragma omp simd
-          for (int64_t l = 0; l < RowTile<T>::kRows; ++l) column[l] *= factor[l];
-        }
-        for (int64_t l = 0; l < count; ++l)
-          tile.at(l, checked_label(op, labels, row[l], classes)) -= share[l];
-        tile.store(grad, row, count);
-      });
-    });
+                            for (int64_t l = 0; l < RowTile<T>::kRows; ++l) column[l] *= factor[l];
+                          }
+                          for (int64_t l = 0; l < count; ++l)
+                            tile.at(l, checked_label(op, labels, row[l], classes)) -= share[l];
+                          tile.store(grad, row, count);
+                        });
+                      });
   });
 }
 

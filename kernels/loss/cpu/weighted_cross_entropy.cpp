@@ -81,31 +81,32 @@ void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& arg
     const W mean = *args.dloss.data<W>() / *args.total.data<W>();
     const Tensor times = times_selected(selection, args.x.size(0));
     const int32_t* count_of = times ? times.data<int32_t>() : nullptr;
-    for_selected_rows(times, args.x.size(0), classes, grad, [=](int64_t begin, int64_t end, auto row_of) {
-      RowTile<W> tile(classes);
-      SoftmaxTile<W> softmax;
-      for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
-        tile.load(in, row);
-        softmax.template run<true>(tile);
-        W share[RowTile<W>::kRows], factor[RowTile<W>::kRows];
-        bool ignored[RowTile<W>::kRows];
-        for (int64_t l = 0; l < RowTile<W>::kRows; ++l) {
-          const W by = count_of != nullptr ? static_cast<W>(count_of[row[l]]) : W{1};
-          share[l] = mean * labels.weight_of(row[l]) * by;
-          ignored[l] = labels.label[row[l]] == labels.ignored;
-          factor[l] = share[l] / softmax.total[l];
-        }
-        for (int64_t c = 0; c < classes; ++c) {
-          W* column = tile.column(c);
+    for_selected_rows(selection, times, args.x.size(0), classes, grad,
+                      [=](int64_t begin, int64_t end, auto row_of) {
+                        RowTile<W> tile(classes);
+                        SoftmaxTile<W> softmax;
+                        for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
+                          tile.load(in, row);
+                          softmax.template run<true>(tile);
+                          W share[RowTile<W>::kRows], factor[RowTile<W>::kRows];
+                          bool ignored[RowTile<W>::kRows];
+                          for (int64_t l = 0; l < RowTile<W>::kRows; ++l) {
+                            const W by = count_of != nullptr ? static_cast<W>(count_of[row[l]]) : W{1};
+                            share[l] = mean * labels.weight_of(row[l]) * by;
+                            ignored[l] = labels.label[row[l]] == labels.ignored;
+                            factor[l] = share[l] / softmax.total[l];
+                          }
+                          for (int64_t c = 0; c < classes; ++c) {
+                            W* column = tile.column(c);
 #pragma omp simd
-          for (int64_t l = 0; l < RowTile<W>::kRows; ++l)
-            column[l] = ignored[l] ? W{0} : column[l] * factor[l];
-        }
-        for (int64_t l = 0; l < count; ++l)
-          if (!ignored[l]) tile.at(l, labels.label[row[l]]) -= share[l];
-        tile.store(grad, row, count);
-      });
-    });
+                            for (int64_t l = 0; l < RowTile<W>::kRows; ++l)
+                              column[l] = ignored[l] ? W{0} : column[l] * factor[l];
+                          }
+                          for (int64_t l = 0; l < count; ++l)
+                            if (!ignored[l]) tile.at(l, labels.label[row[l]]) -= share[l];
+                          tile.store(grad, row, count);
+                        });
+                      });
   });
 }
 

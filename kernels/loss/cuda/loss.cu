@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <class S>
 struct CrossEntropyBackward {
   using T = Wide<S>;
+  Selection selection;
   const int32_t* times;  // that each row is selected; null: once
-  int64_t count;         // selected rows
   const S* x;
   int64_t width;
   const int32_t* label;
@@ -61,18 +61,14 @@ struct CrossEntropyBackward {
   S* dx;
 
   template <int N, int kLanes, int kHeld>
-  __device__ void row(int64_t row, int lane) const {
-    const int32_t often = row < 0 ? 0 : times == nullptr ? 1 : times[row];
-    if (__all_sync(0xffffffffu, often == 0)) {  // where few rows are selected, most warps have none
-      if (row >= 0) clear_row<N, kLanes>(dx + row * width, width, lane);
-      return;
-    }
-    const RowView<S, N, kLanes, kHeld> view(x, width, often > 0 ? row : -1, lane);
+  __device__ void row(int64_t k, int lane) const {
+    const int64_t row = k < 0 ? k : selection.row(k);
+    const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     T largest, total;
     soft_maximum(view, largest, total);
     if (row < 0) return;
-    if (often == 0) return clear_row<N, kLanes>(dx + row * width, width, lane);
-    const T mean = *dloss / static_cast<T>(count) * static_cast<T>(often), factor = mean / total;
+    const T mean = *dloss / static_cast<T>(selection.count) * static_cast<T>(often(times, row));
+    const T factor = mean / total;
     const int64_t truth = label[row];
     view.each([&](int64_t column, Pack<T, N> pack) {
 #pragma unroll
@@ -126,17 +122,22 @@ struct Terms {
 
 template <class Loss, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    slopes_kernel(const int32_t* times, int64_t count, int64_t elements, const S* x, const Wide<S>* target,
-                  int64_t width, const Wide<S>* dloss, S* dx) {
+    slopes_kernel(Selection selection, const int32_t* times, const S* x, const Wide<S>* target, int64_t width,
+                  const Wide<S>* dloss, S* dx) {
   using T = Wide<S>;
   begin_overlapping();
-  const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  const T factor = *dloss / static_cast<T>(count * width);
-  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < elements; i += step) {
-    const int32_t often = times == nullptr ? 1 : times[i / width];
-    T d = 0;
-    if (often > 0) d = factor * static_cast<T>(often) * Loss::slope(widen(x[i]), target[i]);
-    dx[i] = narrow<S>(d);
+  const int64_t step = int64_t{gridDim.x} * blockDim.x, items = selection.count * width;
+  const T factor = *dloss / static_cast<T>(items);
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
+    int64_t at = i;
+    T by = factor;
+    if (selection.index != nullptr) {
+      const int64_t k = i / width, row = selection.row(k);
+      if (row < 0) continue;
+      at = row * width + (i - k * width);
+      by *= static_cast<T>(times[row]);
+    }
+    dx[at] = narrow<S>(by * Loss::slope(widen(x[at]), target[at]));
   }
 }
 
@@ -155,12 +156,15 @@ void mean_of_terms(const char* name, const TargetLossArgs& args) {
 template <class Loss>
 void mean_of_terms_backward(const char* name, const TargetLossBackwardArgs& args) {
   const Selection selection = selection_of(name, args.x, args.index);
-  const Tensor times = times_selected(name, selection, args.x.device());
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
-    launch(name, {.device = args.x.device().index, .blocks = blocks_for(args.x.numel()), .overlaps = true},
-           slopes_kernel<Loss, S>, counts_of(times), selection.count, args.x.numel(), args.x.data<S>(),
-           args.target.data<T>(), args.x.size(1), args.dloss.data<T>(), args.dx.mutable_data<S>());
+    Tensor& dx = args.dx;
+    const Tensor times = begin_gradient<S>(name, selection, dx);
+    const int64_t width = args.x.size(1);
+    launch(name,
+           {.device = args.x.device().index, .blocks = blocks_for(selection.count * width), .overlaps = true},
+           slopes_kernel<Loss, S>, selection, counts_of(times), args.x.data<S>(), args.target.data<T>(),
+           width, args.dloss.data<T>(), dx.mutable_data<S>());
   });
 }
 
@@ -189,13 +193,14 @@ void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
 void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args) {
   constexpr const char* kName = "softmax_cross_entropy_backward";
   const Selection selection = selection_of(kName, args.x, args.index);
-  const Tensor times = times_selected(kName, selection, args.x.device());
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    const CrossEntropyBackward<S> body{counts_of(times),           selection.count,
-                                       args.x.data<S>(),           args.x.size(1),
-                                       args.label.data<int32_t>(), args.dloss.data<Wide<S>>(),
-                                       args.dx.mutable_data<S>()};
-    map_rows<S>(kName, args.x.device().index, selection.rows, args.x.size(1), aligned_to_16(body.x, body.dx),
+    Tensor& dx = args.dx;
+    const Tensor times = begin_gradient<S>(kName, selection, dx);
+    const CrossEntropyBackward<S> body{
+        selection,           counts_of(times),           args.x.data<S>(),
+        args.x.size(1),      args.label.data<int32_t>(), args.dloss.data<Wide<S>>(),
+        dx.mutable_data<S>()};
+    map_rows<S>(kName, dx.device().index, selection.count, args.x.size(1), aligned_to_16(body.x, body.dx),
                 body);
   });
 }

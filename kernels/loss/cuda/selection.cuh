@@ -35,47 +35,84 @@ __device__ __forceinline__ void count_selected(const Selection& selection, int64
     if (const int64_t row = selection.row(k); row >= 0) atomicAdd(times + row, 1);
 }
 
-// One block does both where that is faster than two launches.
-static __global__ void __launch_bounds__(1024) clear_and_count_kernel(Selection selection, int32_t* times) {
+/// Zeros in packs of N, and in what is left at the end.
+template <int N, class S>
+__device__ __forceinline__ void clear(S* to, int64_t n, int64_t first, int64_t step) {
+  Pack<S, N> zeros;
+#pragma unroll
+  for (int j = 0; j < N; ++j) zeros[j] = S{};
+  for (int64_t i = first; i < n / N; i += step) store(to + i * N, zeros);
+  if (const int64_t i = n / N * N + first; i < n) to[i] = S{};
+}
+
+// The first block counts, where that is faster than a launch of its own; the others clear dx.
+template <int N, class S>
+__global__ void __launch_bounds__(1024)
+    clear_and_count_kernel(Selection selection, int32_t* times, S* dx, int64_t elements) {
   begin_overlapping();
-  for (int64_t i = threadIdx.x; i < selection.rows; i += blockDim.x) times[i] = 0;
+  if (blockIdx.x > 0)
+    return clear<N>(dx, elements, (blockIdx.x - 1) * int64_t{blockDim.x} + threadIdx.x,
+                    (gridDim.x - 1) * int64_t{blockDim.x});
+  clear<1>(times, selection.rows, threadIdx.x, blockDim.x);
   __syncthreads();
   count_selected(selection, threadIdx.x, blockDim.x, times);
 }
 
+template <int N, class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    clear_kernel(int32_t* times, int64_t rows, S* dx, int64_t elements) {
+  begin_overlapping();
+  const int64_t first = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  clear<kVectorWidth<int32_t>>(times, rows, first, step);
+  clear<N>(dx, elements, first, step);
+}
+
 static __global__ void __launch_bounds__(kBlockThreads) count_kernel(Selection selection, int32_t* times) {
+  begin_overlapping();
   count_selected(selection, blockIdx.x * int64_t{blockDim.x} + threadIdx.x, int64_t{gridDim.x} * blockDim.x,
                  times);
 }
 
-/// How often each row is selected, int32 [rows]; absent where all are, once. Counted in integers, which
-/// atomic additions leave the same in any order. A backward pass then goes through all rows, and writes the
-/// gradient once: zeros where a row is not selected.
-inline Tensor times_selected(const char* name, const Selection& selection, Device device) {
+/// Before a backward pass: clears dx and says how often each row is selected, int32 [rows]; absent, with
+/// nothing to clear, where all are, once. The pass then goes through the selection. A row that stands there
+/// twice is written twice, with the same bits: its gradient times its count. Counted in integers, which
+/// atomic additions leave the same in any order.
+template <class S>
+Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) {
   if (selection.index == nullptr) return {};
   constexpr int64_t kOneBlock = 32768;
-  Tensor times = Tensor::empty({selection.rows}, DType::i32, device);
-  if (selection.rows <= kOneBlock && selection.count <= kOneBlock) {
-    launch(name, {.device = device.index, .blocks = 1, .threads = 1024, .overlaps = true},
-           clear_and_count_kernel, selection, times.mutable_data<int32_t>());
-    return times;
+  const int device = dx.device().index;
+  const int64_t elements = dx.numel();
+  Tensor times = Tensor::empty({selection.rows}, DType::i32, dx.device());
+  int32_t* count = times.mutable_data<int32_t>();
+  S* to = dx.mutable_data<S>();
+  const auto prepare = [&]<int N>() {
+    if (selection.rows <= kOneBlock && selection.count <= kOneBlock) {
+      launch(
+          name,
+          {.device = device, .blocks = 1 + blocks_for(elements, N, 1024), .threads = 1024, .overlaps = true},
+          clear_and_count_kernel<N, S>, selection, count, to, elements);
+    } else {
+      launch(name, {.device = device, .blocks = blocks_for(elements, N), .overlaps = true},
+             clear_kernel<N, S>, count, selection.rows, to, elements);
+      launch(name, {.device = device, .blocks = blocks_for(selection.count), .overlaps = true}, count_kernel,
+             selection, count);
+    }
+  };
+  if (aligned_to_16(to)) {
+    prepare.template operator()<kVectorWidth<S>>();
+  } else {
+    prepare.template operator()<1>();
   }
-  times.zero_();
-  launch(name, {.device = device.index, .blocks = blocks_for(selection.count)}, count_kernel, selection,
-         times.mutable_data<int32_t>());
   return times;
 }
 
 inline const int32_t* counts_of(const Tensor& times) { return times ? times.data<int32_t>() : nullptr; }
 
-/// Zeros in the row of a gradient; `lane` of kLanes.
-template <int N, int kLanes, class S>
-__device__ __forceinline__ void clear_row(S* to, int64_t width, int lane) {
-  Pack<Wide<S>, N> zeros;
-#pragma unroll
-  for (int j = 0; j < N; ++j) zeros[j] = Wide<S>{0};
-  for (int64_t column = int64_t{lane} * N; column < width; column += kLanes * N)
-    store_narrow<N>(to + column, zeros);
+/// How often `row` counts.
+__device__ __forceinline__ int32_t often(const int32_t* times, int64_t row) {
+  return times == nullptr ? 1 : times[row];
 }
 
 }  // namespace adj::kernels::cuda

@@ -87,6 +87,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 // dx = (softmax(x) - onehot(label)) w dloss times / total.
 template <class T>
 struct WeightedBackward {
+  Selection selection;
   const int32_t* times;  // that each row is selected; null: once
   const T* x;
   int64_t width;
@@ -95,20 +96,16 @@ struct WeightedBackward {
   T* dx;
 
   template <int N, int kLanes, int kHeld>
-  __device__ void row(int64_t row, int lane) const {
+  __device__ void row(int64_t k, int lane) const {
     using W = Wide<T>;
-    const int32_t often = row < 0 ? 0 : times == nullptr ? 1 : times[row];
-    if (__all_sync(0xffffffffu, often == 0)) {  // where few rows are selected, most warps have none
-      if (row >= 0) clear_row<N, kLanes>(dx + row * width, width, lane);
-      return;
-    }
-    const RowView<T, N, kLanes, kHeld> view(x, width, often > 0 ? row : -1, lane);
+    const int64_t row = k < 0 ? k : selection.row(k);
+    const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
     W largest, sum;
     soft_maximum(view, largest, sum);
     if (row < 0) return;
-    if (often == 0) return clear_row<N, kLanes>(dx + row * width, width, lane);
     const bool nothing = labels.ignores(row) || *total == W{0};
-    const W share = nothing ? W{0} : labels.weight_of(row) * (*dloss / *total) * static_cast<W>(often);
+    const W by = static_cast<W>(often(times, row));
+    const W share = nothing ? W{0} : labels.weight_of(row) * (*dloss / *total) * by;
     const W factor = share / sum;
     const int64_t truth = labels.label[row];
     view.each([&](int64_t column, Pack<W, N> pack) {
@@ -147,13 +144,14 @@ void weighted_cross_entropy(const WeightedCrossEntropyArgs& args) {
 
 void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& args) {
   const Selection selection = selection_of("cross_entropy", args.x, args.index);
-  const Tensor times = times_selected("weighted_cross_entropy_backward", selection, args.x.device());
   dispatch_features(args.x.dtype(), [&]<class T>() {
     using W = Wide<T>;
-    const WeightedBackward<T> body{counts_of(times),         args.x.data<T>(),     args.x.size(1),
-                                   labels_of<W>(args),       args.total.data<W>(), args.dloss.data<W>(),
-                                   args.dx.mutable_data<T>()};
-    map_rows<T>("weighted_cross_entropy_backward", args.x.device().index, selection.rows, args.x.size(1),
+    Tensor& dx = args.dx;
+    const Tensor times = begin_gradient<T>("weighted_cross_entropy_backward", selection, dx);
+    const WeightedBackward<T> body{
+        selection,          counts_of(times),     args.x.data<T>(),     args.x.size(1),
+        labels_of<W>(args), args.total.data<W>(), args.dloss.data<W>(), dx.mutable_data<T>()};
+    map_rows<T>("weighted_cross_entropy_backward", dx.device().index, selection.count, args.x.size(1),
                 aligned_to_16(body.x, body.dx), body);
   });
 }
