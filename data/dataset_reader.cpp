@@ -156,8 +156,8 @@ class DatasetReader {
 
   SparseMatrix read_sparse_features() const {
     const int64_t cols = file_.integer("nodes", "x_cols");
-    if (cols < 0 || cols > kLargest)
-      file_.fail("attribute nodes@x_cols", "{}, expected 0 to {}", cols, kLargest);
+    if (cols < 0 || cols >= kLargest)
+      file_.fail("attribute nodes@x_cols", "{}, expected 0 to {}", cols, kLargest - 1);
     const Tensor indices = read_indices("nodes/x_indices", kAny, cols);
     const int64_t entries = indices.numel();
     Csr csr;
