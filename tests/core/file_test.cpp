@@ -92,6 +92,19 @@ TEST_CASE("a link to nothing yet stays one, and what it points to is made in its
         std::string::npos);
 }
 
+TEST_CASE("what may be written is tried where a link leads, not where it stands") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("a.txt");
+  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  REQUIRE(file >= 0);
+  // In this folder of links nobody can make a file.
+  const std::string link = fmt::format("/proc/self/fd/{}", file);
+  CHECK(obstacle_to_replacing(link).empty());
+  replace_file(link, "x");
+  CHECK(contents_of(path) == "x");
+  close(file);
+}
+
 TEST_CASE("a failed write leaves the old file and no temporary") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("a.txt");

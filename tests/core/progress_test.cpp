@@ -180,6 +180,34 @@ TEST_CASE("a terminal shows a bar with the time left, in hours where it is long"
   CHECK(seconds < 60);
 }
 
+TEST_CASE("the time left is reckoned from what this run has done, and a bar fits its line") {
+  if (!has_terminals()) return;
+  const auto seconds_left = [](int64_t done) {
+    const std::string text = shown_by([&] {
+      Progress steps(1'000'100, done);
+      usleep(20000);
+      steps.note(std::string(20, 'n'));
+      steps.advance(100);
+    });
+    const size_t at = text.find("ETA ");
+    REQUIRE(at != std::string::npos);
+    int a = 0, b = 0, c = 0;
+    return std::sscanf(text.c_str() + at, "ETA %d:%d:%d", &a, &b, &c) == 3 ? 3600 * a + 60 * b + c
+                                                                           : 60 * a + b;
+  };
+  CHECK(seconds_left(0) >= 200);  // ten thousand times 20 ms and more
+  CHECK(seconds_left(500'000) >= 100);
+
+  const std::string text = shown_by([] {
+    Progress steps(10, 0, "step");
+    steps.note(std::string(200, 'n'));
+    steps.advance();
+  });
+  const std::string shown = text.substr(1, text.find("\x1b[K") - 1);
+  CHECK(shown.size() == 119);  // one less than the terminal is wide, which does not wrap then
+  CHECK(shown.starts_with("step 1/10 [==                      ] nnn"));
+}
+
 TEST_CASE("of nested bars the innermost is shown, and lines of the log stand alone") {
   if (!has_terminals()) return;
   CHECK(Progress::current() == nullptr);

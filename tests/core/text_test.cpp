@@ -13,11 +13,18 @@ TEST_CASE("what a terminal is shown has no control characters, no turns and no b
   CHECK(printable("\u009b31m") == "\\u009b31m");
   CHECK(printable("\u202etxt\u2028\u2066\u200f") == "\\u202etxt\\u2028\\u2066\\u200f");
   CHECK(printable("\xff\x80 \xc3") == "\\xff\\x80 \\xc3");
+  // The first and last of each range of characters that turn the direction or end a line, and their
+  // neighbours.
+  CHECK(printable("\u200e\u200f\u2028\u202e\u2066\u2069") == "\\u200e\\u200f\\u2028\\u202e\\u2066\\u2069");
+  CHECK(printable("\u0080\u009f\x1f") == "\\u0080\\u009f\\x1f");
+  for (const char* text : {"\u00a0", "\u200d", "\u2010", "\u2027", "\u202f", "\u2065", "\u206a"})
+    CHECK(printable(text) == text);
 }
 
 TEST_CASE("bytes that are no UTF-8 are none in any of the ways there are") {
-  for (const char* text : {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
-                           "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xf0\x9f\x98"}) {
+  for (const char* text :
+       {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xed\xb0\x80", "\xed\xbf\xbf",
+        "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xf0\x9f\x98"}) {
     const std::string shown = printable(text);
     CAPTURE(shown);
     CHECK(shown.size() == 4 * std::string(text).size());
