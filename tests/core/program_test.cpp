@@ -1,0 +1,54 @@
+#include "../support.h"
+#include <adjoint/core/error.h>
+#include <adjoint/core/program.h>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace adj;
+
+namespace {
+
+/// The exit status of `f` in a process of its own.
+template <class F>
+int status_of(F&& f) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) _exit(f());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("a program has its three standard streams, whichever of them it is started without") {
+  for (int closed = 0; closed < 8; ++closed) {
+    CAPTURE(closed);
+    CHECK(status_of([closed] {
+            for (int stream = 0; stream < 3; ++stream)
+              if ((closed >> stream & 1) != 0) close(stream);
+            bool whole = false;
+            const int status = run_program("test", [&] {
+              whole = open("/dev/null", O_RDONLY | O_CLOEXEC) > 2;
+              for (int stream = 0; stream < 3; ++stream) whole = whole && fcntl(stream, F_GETFD) >= 0;
+            });
+            return whole ? status : 99;
+          }) == 0);
+  }
+}
+
+TEST_CASE("how a program ends says how its body did") {
+  const auto status = [](const std::function<void()>& body) {
+    return status_of([&] {
+      close(STDERR_FILENO);  // whose text other tests read
+      return run_program("test", body);
+    });
+  };
+  CHECK(status([] {}) == 0);
+  CHECK(status([] { fail("wrong"); }) == 1);
+  CHECK(status([] { throw UsageError("wrong"); }) == 2);
+  CHECK(status([] { throw std::bad_alloc(); }) == 1);
+  CHECK(status([] { throw Interrupted{15, "stopped"}; }) == 143);
+}
