@@ -53,3 +53,16 @@ TEST_CASE("a descriptor that is moved up leaves its number free") {
   CHECK(nowhere.get() < 0);
   CHECK_FALSE(is_open(stuck));
 }
+
+TEST_CASE("what hinders a write is what is told of it") {
+  const Descriptor full(open("/dev/full", O_WRONLY | O_CLOEXEC)), closed;
+  if (full.get() < 0) {
+    MESSAGE("skipped: no /dev/full");
+    return;
+  }
+  errno = 0;
+  CHECK_FALSE(detail::write_all(full.get(), "x"));
+  CHECK(errno == ENOSPC);
+  CHECK_FALSE(detail::write_all(closed.get(), "x"));
+  CHECK(errno == EBADF);
+}
