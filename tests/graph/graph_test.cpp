@@ -100,6 +100,8 @@ TEST_CASE("a graph keeps every edge, sorted by target and source, and remembers 
       CHECK(graph.num_edges() == count);
       const auto order = graph.input_order().to_vector<int32_t>();
       for (size_t e = 0; e < order.size(); ++e) CHECK(list[static_cast<size_t>(order[e])] == sorted[e]);
+      const Tensor ones = Tensor::full({count}, 1.0, DType::f32, device);
+      CHECK(graph.with_edge_weight(ones).input_order().to_vector<int32_t>() == order);
     }
 }
 
