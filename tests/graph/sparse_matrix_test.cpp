@@ -65,7 +65,7 @@ TEST_CASE("a sparse matrix and its adjoint hold the same numbers, kept or not") 
         a.keep_adjoint();
         CHECK(close(Tensor::from(turned(dense, rows, cols)), dense_of(a.adjoint())));
         if (weighted && a.entries() > 0) CHECK(!a.adjoint().order);
-        if (!weighted) continue;
+        if (!weighted || a.entries() == 0) continue;
         Tensor in_place = a.values();
         in_place.copy_(random_tensor({a.entries()}, DType::f32, device));
         a.keep_adjoint();  // again
