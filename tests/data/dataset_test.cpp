@@ -33,6 +33,19 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
+TEST_CASE("classes are those the file says, else the columns of the labels that the task is about") {
+  Dataset data;
+  CHECK(data.num_classes() == 0);
+  data.y = Tensor::zeros({4, 5});
+  CHECK(data.num_classes() == 5);
+  data.graph_y = Tensor::zeros({2, 3});
+  CHECK(data.num_classes() == 3);
+  data.graph_y = Tensor::zeros({2}, DType::i32);
+  CHECK(data.num_classes() == 1);
+  data.classes = 7;
+  CHECK(data.num_classes() == 7);
+}
+
 TEST_CASE("a file of the schema is read as it stands there") {
   for (int gzip : {0, 9}) {
     const Dataset d = load(small_file(), gzip);

@@ -113,6 +113,21 @@ class Files(unittest.TestCase):
             self.write(format=lambda f, _: f.attrs.__setitem__("format", value))
             self.accepted().close()
 
+        def padded(f, _):
+            kind = h5py.h5t.C_S1.copy()
+            kind.set_size(20)
+            kind.set_strpad(h5py.h5t.STR_SPACEPAD)
+            attribute = h5py.h5a.create(f.id, b"format", kind, h5py.h5s.create(h5py.h5s.SCALAR))
+            attribute.write(np.array(b"adjoint.graph       ", "S20"), kind)
+        self.write(padded=lambda f, _: (f.attrs.__delitem__("format"), padded(f, _)))
+        self.accepted().close()
+
+    def test_unsigned_numbers_keep_their_upper_half(self):
+        self.write(**{"edges/src": np.array([1, 3_000_000_000, 0, 3, 3], np.uint32)})
+        self.refused("edges/src: 3000000000 at position 1, expected 0 to 3")
+        self.write(**{"nodes/y": np.array([0, 4_294_967_295, 1, 0], np.uint32)})
+        self.refused("nodes/y: 4294967295 at position 1, expected -1 to 1")
+
     def test_numbers_of_every_width(self):
         for kind in ("i1", "u1", ">i2", "u4", "<i8", ">u8"):
             self.write(count=lambda f, _: f.attrs.__setitem__("num_nodes", np.array(4, kind)),
