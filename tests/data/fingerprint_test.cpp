@@ -123,6 +123,21 @@ TEST_CASE("one number that is another gives another fingerprint") {
   other([](Dataset& d) { d.graph_y = Tensor::from(std::vector<int32_t>{1, 0}); });
 }
 
+TEST_CASE("every element counts, of tensors of any number of bytes") {
+  Dataset data = small(true);
+  for (DType dtype : {DType::u8, DType::i32, DType::f32})
+    for (int64_t n = 1; n <= 17; ++n) {
+      CAPTURE(n);
+      std::set<std::string> marks;
+      for (int64_t changed = -1; changed < n; ++changed) {
+        std::vector<double> numbers(static_cast<size_t>(n), 0.0);
+        if (changed >= 0) numbers[static_cast<size_t>(changed)] = 1.0;
+        data.y = Tensor::from(numbers).to(dtype);
+        CHECK(marks.insert(fingerprint(data)).second);
+      }
+    }
+}
+
 TEST_CASE(
     "weights that belong to other edges give another fingerprint, in whatever order edges are numbered") {
   const Dataset data = small(true);
