@@ -60,4 +60,15 @@ class Threads {
   int before_;
 };
 
+/// Lengths of rows, one below, at and one above where a kernel may begin to take them another way: powers of
+/// two and, of pieces of 32 entries, 48; with so many short and empty rows that the mean is small.
+inline std::vector<int64_t> lengths_at_boundaries() {
+  std::vector<int64_t> lengths;
+  for (int64_t length = 16; length <= 1024; length *= 2)
+    for (int64_t off : {-1, 0, 1}) lengths.push_back(length + off);
+  for (int64_t pieces : {47, 48, 49}) lengths.push_back(32 * pieces);
+  for (int64_t i = 0; i < 1400; ++i) lengths.push_back(i % 3);
+  return lengths;
+}
+
 }  // namespace adj::test

@@ -95,6 +95,16 @@ Coo square(int64_t n, int64_t entries) {
   return coo;
 }
 
+/// With rows of every length at which they might be taken another way.
+Coo at_boundaries() {
+  const std::vector<int64_t> lengths = lengths_at_boundaries();
+  Coo coo{std::ssize(lengths), std::ssize(lengths), {}, {}};
+  for (size_t i = 0; i < lengths.size(); ++i)
+    for (int64_t e = 0; e < lengths[i]; ++e) coo.row.push_back(static_cast<int32_t>(i));
+  coo.col = random_ints(std::ssize(coo.row), 0, static_cast<int32_t>(coo.cols)).to_vector<int32_t>();
+  return coo;
+}
+
 Tensor positive_values(int64_t n, Device device) {
   std::vector<float> value(static_cast<size_t>(n));
   const std::vector<double> raw = values(random_tensor({n}));
@@ -284,7 +294,7 @@ TEST_CASE("a diagonal is added to the rows that have none") {
 TEST_CASE("gcn_normalize divides by the roots of the row sums") {
   for (Device device : devices()) {
     CAPTURE(device.str());
-    for (const Coo& coo : {Coo{3, 3, {}, {}}, square(50, 60), square(3001, 9000)}) {
+    for (const Coo& coo : {Coo{3, 3, {}, {}}, square(50, 60), square(3001, 9000), at_boundaries()}) {
       const Matrix m = matrix_of(coo, device);
       const int64_t entries = m.csr.entries();
       for (bool weighted : {false, true}) {

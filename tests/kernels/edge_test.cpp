@@ -64,8 +64,9 @@ template <class F>
 void for_edges(F f) {
   for (Device device : devices())
     for (bool ordered : {false, true})
-      for (const auto& lengths : {std::vector<int64_t>{3, 0, 1, 17, 0, 5, 2}, skewed(),
-                                  std::vector<int64_t>{0, 0, 0}, std::vector<int64_t>{}}) {
+      for (const auto& lengths :
+           {std::vector<int64_t>{3, 0, 1, 17, 0, 5, 2}, skewed(), lengths_at_boundaries(),
+            std::vector<int64_t>{0, 0, 0}, std::vector<int64_t>{}}) {
         const Edges edges(lengths, 61, ordered, device);
         CAPTURE(device.str());
         CAPTURE(ordered);

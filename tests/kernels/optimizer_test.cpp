@@ -169,6 +169,35 @@ TEST_CASE("groups of several dtypes take one step together") {
   }
 }
 
+TEST_CASE("tensors without elements count for nothing, however many they are and wherever they stand") {
+  on_devices_and_weights([](Device device, DType dtype) {
+    for (int full : {0, 1, 63, 64, 65, 128}) {
+      CAPTURE(full);
+      std::vector<UpdateSlot> slots;
+      std::vector<Tensor> gradients;
+      const auto add = [&](int64_t n) {
+        UpdateSlot slot{.parameter = Tensor::full({n}, 2.0, dtype, device),
+                        .gradient = Tensor::full({n}, 1.0, dtype, device)};
+        if (dtype == DType::bf16) slot.master = slot.parameter.to(DType::f32);
+        slots.push_back(slot);
+        gradients.push_back(slot.gradient);
+      };
+      for (int k = 0; k < full; ++k) add(3);
+      for (int k = 0; k < 150; ++k) add(0);
+      Tensor step = Tensor::zeros({1}, DType::i64, device), norm = Tensor::full({1}, 9.0, DType::f64, device);
+      kernels::sgd_update({.slots = slots,
+                           .rule = SgdRule{},
+                           .learning_rate = Tensor::full({1}, 0.5, DType::f64, device),
+                           .step = step});
+      CHECK(step.item() == 1.0);
+      for (int k = 0; k < full; ++k)
+        CHECK(values(slots[static_cast<size_t>(k)].parameter) == std::vector<double>(3, 1.5));
+      kernels::global_norm({.tensors = gradients, .norm = norm});
+      CHECK(norm.item() == doctest::Approx(std::sqrt(3.0 * full)));
+    }
+  });
+}
+
 TEST_CASE("global_norm and clip_to_norm") {
   on_devices_and_weights([](Device device, DType dtype) {
     std::vector<Tensor> tensors;

@@ -135,6 +135,26 @@ TEST_CASE("spmm equals the plain sum over entries") {
   });
 }
 
+TEST_CASE("sparse products take rows of every length at which they might be taken another way") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Matrix m = matrix_of(lengths_at_boundaries(), 97, device);
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (int64_t width : {1, 16, 72, 130}) {
+        CAPTURE(name_of(dtype));
+        CAPTURE(width);
+        const Case c(m, Values::ordered, values_of(dtype));
+        const Tensor x = random_tensor({m.csr.cols, width}, dtype, device),
+                     dy = random_tensor({m.csr.rows, width}, dtype, device);
+        Tensor y = random_tensor({m.csr.rows, width}, dtype, device), weights = Tensor::empty_like(c.value);
+        kernels::spmm({.a = c.a(), .x = x, .y = y});
+        CHECK(close(y, multiply_plainly(c, values(x), width), tolerance(dtype)));
+        kernels::sddmm({.a = c.a(), .y = dy, .x = x, .dw = weights});
+        CHECK(close(weights, dot_plainly(c, values(dy), values(x), width), tolerance(dtype)));
+      }
+  }
+}
+
 TEST_CASE("spmm adds the bias and applies the activation") {
   for (Device device : devices()) {
     CAPTURE(device.str());
