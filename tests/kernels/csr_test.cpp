@@ -39,7 +39,7 @@ struct Coo {
 };
 
 /// Empty, one-sided, duplicated, skewed (half the entries in one row), with rows in order, sorted but for the
-/// last entry, sorted altogether (the last rows empty), and with many buckets.
+/// last entry, sorted altogether (the last rows empty), two sorted lists in one, and with many buckets.
 std::vector<Coo> lists() {
   std::vector<Coo> result{{0, 0, {}, {}}, {5, 3, {}, {}}, {1, 1, {0, 0, 0}, {0, 0, 0}}};
   const auto add = [&](int64_t rows, int64_t cols, int64_t entries) {
@@ -61,6 +61,10 @@ std::vector<Coo> lists() {
     std::sort(sorted->row.begin(), sorted->row.end());
     sorted->col = sort_plainly(sorted->row, sorted->col, sorted->rows).indices;
     if (broken) sorted->row.back() = 2;
+  }
+  for (int32_t half : {256, 4096, 32768, 65536}) {  // two sorted halves: it falls in one place alone
+    Coo* twice = add(half, 9, 2 * int64_t{half});
+    for (int32_t e = 0; e < 2 * half; ++e) twice->row[static_cast<size_t>(e)] = e % half;
   }
   add(150000, 70000, 200000);
   return result;

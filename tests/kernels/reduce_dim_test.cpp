@@ -1,6 +1,7 @@
 #include "cases.h"
 #include <adjoint/kernels/reduce/reduce_dim.h>
 
+#include <cmath>
 #include <limits>
 
 using namespace adj;
@@ -91,6 +92,28 @@ TEST_CASE("max_dim lets NaN win, the first one, and knows infinities") {
     Tensor columns = Tensor::empty({1, 4}, dtype, device), at = Tensor::empty({1, 4}, DType::i32, device);
     kernels::max_dim({.x = Tensor::from(tall, {1, 604, 4}).to(dtype).to(device), .y = columns, .winner = at});
     CHECK(at.to_vector<int32_t>() == std::vector<int32_t>{301, 0, 303, 300});
+  });
+}
+
+TEST_CASE("max_dim lets the first NaN win among many elements, wherever the larger numbers are") {
+  on_devices_and_floats([](Device device, DType dtype) {
+    constexpr int64_t kRows = 100'000;
+    std::vector<double> numbers(static_cast<size_t>(3 * kRows), -1.0);
+    const auto at = [&](int64_t row, int64_t column) -> double& {
+      return numbers[static_cast<size_t>(3 * row + column)];
+    };
+    at(10, 0) = at(70'000, 0) = 7.0;
+    at(60'000, 0) = at(90'000, 0) = NAN;
+    at(99'999, 1) = at(50'000, 1) = 2.0;
+    at(5, 2) = at(99'999, 2) = NAN;
+    at(40'000, 2) = 3.0;
+    Tensor y = Tensor::empty({1, 3}, dtype, device), winner = Tensor::empty({1, 3}, DType::i32, device);
+    kernels::max_dim(
+        {.x = Tensor::from(numbers, {1, kRows, 3}).to(dtype).to(device), .y = y, .winner = winner});
+    CHECK(winner.to_vector<int32_t>() == std::vector<int32_t>{60'000, 50'000, 5});
+    CHECK(std::isnan(values(y)[0]));
+    CHECK(values(y)[1] == 2.0);
+    CHECK(std::isnan(values(y)[2]));
   });
 }
 

@@ -85,8 +85,7 @@ void merge(const T* partial, int64_t pieces, const TileShape& shape, const T* bi
       }
       if (bias != nullptr)
         for (int64_t j = 0; j < n; ++j) row[j] += bias[j];
-      if (relu)
-        for (int64_t j = 0; j < n; ++j) row[j] = std::max(row[j], T{0});
+      if (relu) relu_row(row, n);
     }
   });
 }

@@ -78,10 +78,7 @@ OneDnnProduct compile(const TileShape& s) {
   const memory::desc b({s.k, s.n}, kFloat, strides(s.turned_b, s.stride_b));
   const memory::desc c({s.m, s.n}, kFloat, strides(false, s.stride_c));
   const memory::desc bias({1, s.n}, kFloat, strides(false, s.n));
-  dnnl::post_ops after;
-  if (s.relu) after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
   dnnl::primitive_attr attributes;
-  attributes.set_post_ops(after);
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // or two threads could not run one product
   const OneThread scope;
   const dnnl::matmul::primitive_desc description(

@@ -34,7 +34,14 @@ class TileProduct {
   std::shared_ptr<const OneDnnProduct> compiled_;
 };
 
-/// oneDNN's code for one thread and this shape; compiled ones are kept for the process, since shapes recur
+/// In place, within what a thread has in its cache. NaN stays, where oneDNN's own relu makes it 0.
+template <class T>
+void relu_row(T* row, int64_t n) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) row[j] = row[j] <= T{0} ? T{0} : row[j];
+}
+
+/// oneDNN's code for one thread and this shape, but for relu; compiled ones are kept for the process, since shapes recur
 /// from step to step. Null in a build without oneDNN.
 std::shared_ptr<const OneDnnProduct> compile_onednn(const TileShape& shape);
 /// See TileProduct.
