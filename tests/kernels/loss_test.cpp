@@ -195,14 +195,19 @@ TEST_CASE("bce_with_logits and mse with their gradients") {
 
 TEST_CASE("bce_with_logits holds for large logits") {
   on_devices_and_features([](Device device, DType dtype) {
-    const Tensor x = Tensor::from(std::vector<double>{1e4, -1e4, 1e4, -30}, {4, 1}).to(dtype).to(device);
-    const Tensor t = Tensor::from(std::vector<double>{1, 0, 0, 0}, {4, 1}).to(wide_dtype(dtype)).to(device);
+    const Tensor x = Tensor::from(std::vector<double>{1e4, -1e4, 1e4, -30, -1e4, -30, 30, 1e4}, {8, 1})
+                         .to(dtype)
+                         .to(device);
+    const Tensor t =
+        Tensor::from(std::vector<double>{1, 0, 0, 0, 1, 1, 1, 0}, {8, 1}).to(wide_dtype(dtype)).to(device);
     Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), dx = Tensor::empty_like(x);
     kernels::bce_with_logits({.x = x, .target = t, .loss = loss});
-    CHECK(close(loss, std::vector<double>{values(x)[2] / 4}, tolerance(loss.dtype())));
+    const double far = values(x)[0];  // 1e4 as dtype has it
+    CHECK(close(loss, std::vector<double>{(3 * far + 30) / 8}, tolerance(loss.dtype())));
     kernels::bce_with_logits_backward(
-        {.x = x, .target = t, .dloss = Tensor::full({}, 4.0, wide_dtype(dtype), device), .dx = dx});
-    CHECK(close(dx, {0, 0, 1, std::exp(-30.0)}, tolerance(dtype)));
+        {.x = x, .target = t, .dloss = Tensor::full({}, 8.0, wide_dtype(dtype), device), .dx = dx});
+    const double tiny = std::exp(-30.0);
+    CHECK(close(dx, {0, 0, 1, tiny, -1, -1 + tiny, -tiny, 1}, tolerance(dtype)));
   });
 }
 
