@@ -58,22 +58,20 @@ __global__ void __launch_bounds__(1024)
   count_selected(selection, threadIdx.x, blockDim.x, times);
 }
 
-static __global__ void __launch_bounds__(kBlockThreads) clear_kernel(int32_t* times, int64_t rows) {
-  begin_overlapping();
-  clear<kVectorWidth<int32_t>>(times, rows, blockIdx.x * int64_t{blockDim.x} + threadIdx.x,
-                               int64_t{gridDim.x} * blockDim.x);
-}
-
-// The counting waits for memory's answers, the clearing for its bandwidth: together they take as long as the
-// longer one.
 template <int N, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    count_and_clear_kernel(Selection selection, int32_t* times, S* dx, int64_t elements) {
+    clear_kernel(int32_t* times, int64_t rows, S* dx, int64_t elements) {
   begin_overlapping();
   const int64_t first = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
-  count_selected(selection, first, step, times);
+  clear<kVectorWidth<int32_t>>(times, rows, first, step);
   clear<N>(dx, elements, first, step);
+}
+
+static __global__ void __launch_bounds__(kBlockThreads) count_kernel(Selection selection, int32_t* times) {
+  begin_overlapping();
+  count_selected(selection, blockIdx.x * int64_t{blockDim.x} + threadIdx.x, int64_t{gridDim.x} * blockDim.x,
+                 times);
 }
 
 /// Before a backward pass: clears dx and says how often each row is selected, int32 [rows]; absent, with
@@ -96,12 +94,10 @@ Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) 
           {.device = device, .blocks = 1 + blocks_for(elements, N, 1024), .threads = 1024, .overlaps = true},
           clear_and_count_kernel<N, S>, selection, count, to, elements);
     } else {
-      launch(
-          name,
-          {.device = device, .blocks = blocks_for(selection.rows, kVectorWidth<int32_t>), .overlaps = true},
-          clear_kernel, count, selection.rows);
       launch(name, {.device = device, .blocks = blocks_for(elements, N), .overlaps = true},
-             count_and_clear_kernel<N, S>, selection, count, to, elements);
+             clear_kernel<N, S>, count, selection.rows, to, elements);
+      launch(name, {.device = device, .blocks = blocks_for(selection.count), .overlaps = true}, count_kernel,
+             selection, count);
     }
   };
   if (aligned_to_16(to)) {
