@@ -277,23 +277,25 @@ TEST_CASE("gemm of a long inner extent is right on the CPU") {
     }
 }
 
-TEST_CASE("relu after a product hides no NaN on the CPU, however long the inner extent") {
-  for (DType dtype : {DType::f32, DType::f64})
-    for (int64_t k : {5, 9001}) {
-      CAPTURE(name_of(dtype));
-      CAPTURE(k);
-      std::vector<double> a(static_cast<size_t>(3 * k), -1.0);
-      a[static_cast<size_t>(k + 3)] = NAN;
-      Tensor c = Tensor::empty({3, 20}, dtype);
-      kernels::gemm({.a = Tensor::from(a, {3, k}).to(dtype),
-                     .b = Tensor::full({k, 20}, 1.0, dtype),
-                     .activation = Activation::relu,
-                     .c = c});
-      const std::vector<double> y = values(c);
-      for (size_t j = 0; j < 20; ++j) {
-        CHECK(y[j] == 0.0);
-        CHECK(std::isnan(y[20 + j]));
-        CHECK(y[40 + j] == 0.0);
+TEST_CASE("relu after a product hides no NaN, however long the inner extent") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (int64_t k : {5, 9001}) {
+        CAPTURE(device.str());
+        CAPTURE(name_of(dtype));
+        CAPTURE(k);
+        std::vector<double> a(static_cast<size_t>(3 * k), -1.0);
+        a[static_cast<size_t>(k + 3)] = NAN;
+        Tensor c = Tensor::empty({3, 20}, dtype, device);
+        kernels::gemm({.a = Tensor::from(a, {3, k}).to(dtype).to(device),
+                       .b = Tensor::full({k, 20}, 1.0, dtype, device),
+                       .activation = Activation::relu,
+                       .c = c});
+        const std::vector<double> y = values(c);
+        for (size_t j = 0; j < 20; ++j) {
+          CHECK(y[j] == 0.0);
+          CHECK(std::isnan(y[20 + j]));
+          CHECK(y[40 + j] == 0.0);
+        }
       }
-    }
 }

@@ -41,8 +41,8 @@ void relu_row(T* row, int64_t n) {
   for (int64_t j = 0; j < n; ++j) row[j] = row[j] <= T{0} ? T{0} : row[j];
 }
 
-/// oneDNN's code for one thread and this shape, but for relu; compiled ones are kept for the process, since shapes recur
-/// from step to step. Null in a build without oneDNN.
+/// oneDNN's code for one thread and this shape, but for relu; compiled ones are kept for the process, since
+/// shapes recur from step to step. Null in a build without oneDNN.
 std::shared_ptr<const OneDnnProduct> compile_onednn(const TileShape& shape);
 /// See TileProduct.
 void run_onednn(const std::shared_ptr<const OneDnnProduct>& product, const float* a, const float* b,
