@@ -64,6 +64,18 @@ TEST_CASE("a resumed training ends with the bits of an unbroken one") {
   }
 }
 
+TEST_CASE("what decides no result may be another when a training goes on") {
+  if (!have_program("train_gcn")) return;
+  const Bench bench;
+  const std::string unbroken = bench.all_of({"--epochs", "12"});
+  REQUIRE(bench
+              .train({"--epochs", "5", "--threads", "2", "--checkpoint", bench.checkpoint,
+                      "--checkpoint-every", "2"})
+              .status == 0);
+  CHECK(bench.all_of({"--epochs", "12", "--resume", bench.checkpoint, "--threads", "1", "--no-capture",
+                      "--checkpoint", bench.folder.file("other.h5"), "--checkpoint-every", "7"}) == unbroken);
+}
+
 TEST_CASE("an interrupted training finishes its epoch, keeps its state and exits with 130") {
   if (!have_program("train_gcn")) return;
   const Bench bench;
