@@ -126,23 +126,26 @@ TEST_CASE("a gradient that is an input itself is copied: steps write to gradient
 }
 
 TEST_CASE("a gradient that is the op's input or output is the tape's own copy") {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
-    for (bool output : {false, true}) {
-      const Var x = Var::parameter(random_tensor({4, 3}, DType::f32, device));
-      const Var y = custom_op(
-          "same", {x}, [](const std::vector<Tensor>& in) { return in[0].clone(); },
-          [output](const CustomPass& pass) -> std::vector<Tensor> {
-            return {output ? pass.output : pass.inputs[0]};
-          });
-      const std::vector<double> before = values(y.value());
-      // Whichever arrives first, the other is added to it in place.
-      (sum(y) + sum(x * 3.0) + sum(x * 2.0)).backward();
-      CHECK(values(y.value()) == before);
-      CHECK(values(x.value()) == before);
-      std::vector<double> expected = before;
-      for (double& g : expected) g += 5.0;
-      CHECK(close(x.grad(), expected, 1e-6));
-    }
-  }
+  for (Device device : devices())
+    for (bool output : {false, true})
+      for (bool more : {false, true}) {
+        CAPTURE(device.str());
+        CAPTURE(output);
+        CAPTURE(more);
+        const Var x = Var::parameter(random_tensor({4, 3}, DType::f32, device));
+        const Var five = sum(x * 5.0);  // recorded before, so that its gradient is added to the op's
+        const Var y = custom_op(
+            "same", {x}, [](const std::vector<Tensor>& in) { return in[0].clone(); },
+            [output](const CustomPass& pass) -> std::vector<Tensor> {
+              return {output ? pass.output : pass.inputs[0]};
+            });
+        std::vector<double> expected = values(y.value());
+        (more ? five + sum(y) : sum(y)).backward();
+        CHECK(values(y.value()) == expected);
+        CHECK(values(x.value()) == expected);
+        CHECK_FALSE(x.grad().shares_storage_with(y.value()));
+        CHECK_FALSE(x.grad().shares_storage_with(x.value()));
+        for (double& g : expected) g += more ? 5.0 : 0.0;
+        CHECK(close(x.grad(), expected, 1e-6));
+      }
 }
