@@ -1,3 +1,4 @@
+#include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/update/optimizer.h>
 #include <adjoint/optim/finite.h>
 
@@ -46,6 +47,18 @@ void require_finite(const nn::Module& model, const std::string& when) {
   const bool parameter =
       std::any_of(parameters.begin(), parameters.end(), [&](const auto& p) { return p.first == name; });
   fail("{}: the {} {} is not finite", when, parameter ? "parameter" : "buffer", name);
+}
+
+FiniteWatch::FiniteWatch(Device device, DType dtype) : sum_(Tensor::zeros({}, dtype, device)) {}
+
+void FiniteWatch::add(const Tensor& number) {
+  kernels::linear_combination({.alpha = 1.0, .a = sum_, .beta = 0.0, .b = number, .y = sum_});
+}
+
+bool FiniteWatch::all_finite() {
+  const bool finite = std::isfinite(sum_.item());
+  if (!finite) sum_.zero_();
+  return finite;
 }
 
 }  // namespace adj::optim

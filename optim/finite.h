@@ -18,4 +18,18 @@ std::string first_not_finite(const std::vector<std::pair<std::string, Tensor>>& 
 /// ask at the end of a training is enough to know of all of it. `when` stands for "epoch 3".
 void require_finite(const nn::Module& model, const std::string& when);
 
+/// Notices on their device which of many numbers are not finite, the losses of a training say, though nobody
+/// reads them: the host waits only where it asks. What infinite losses leave may be finite again.
+class FiniteWatch {
+ public:
+  explicit FiniteWatch(Device device, DType dtype = DType::f32);
+  /// `number` has one element. May stand in a captured step.
+  void add(const Tensor& number);
+  /// True if all were finite that were added since this was last false.
+  bool all_finite();
+
+ private:
+  Tensor sum_;  // of them all times 0: 0, or NaN from the first that is not finite
+};
+
 }  // namespace adj::optim

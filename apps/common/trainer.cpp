@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace adj::apps {
 
@@ -198,9 +199,16 @@ void Trainer::run() {
 
 void Trainer::train_epochs(Progress& progress) {
   const Device device = data_.device();
+  std::optional<optim::FiniteWatch> between;  // of losses that nobody reads
+  if (settings_.eval_every > 1) between.emplace(device);
+  const auto require_finite_between = [&] {
+    if (between && !between->all_finite())
+      fail("{}: a training loss among them was not finite; try a smaller --lr", since_last_look());
+  };
   optim::TrainStep step(
-      [this] {
+      [&] {
         Var loss = cross_entropy(training_.logits(), data_.y, data_.train);
+        if (between) between->add(loss.value());
         loss.backward();
         training_.optimizer->step();
         return loss;
@@ -219,12 +227,17 @@ void Trainer::train_epochs(Progress& progress) {
     bool keep = epoch_ % settings_.checkpoint_every == 0 || caught != 0;
     if (evaluated || keep) epoch_ms_.push_back(watch.stop(device));
     if (evaluated) {
-      evaluate(loss.item(), validation);
+      const double train_loss = loss.item();
+      if (std::isfinite(train_loss)) require_finite_between();
+      evaluate(train_loss, validation);
       stopped_ = best_->observe(epoch_, history_.back().val_acc);
     }
     if (progress.due()) progress.note(note(loss.item()));
     keep = keep || last || stopped_;
-    if (keep && !settings_.checkpoint.empty()) state_->save(settings_.checkpoint, epoch_);
+    if (keep && !settings_.checkpoint.empty()) {
+      if (between && optim::first_not_finite(training_.module->state()).empty()) require_finite_between();
+      state_->save(settings_.checkpoint, epoch_);  // which refuses what is not finite
+    }
     progress.advance();
     if (caught != 0)
       throw Interrupted{caught, settings_.checkpoint.empty()
@@ -259,8 +272,8 @@ Var Trainer::validate() {
   return cross_entropy(logits, data_.y, data_.val);
 }
 
-// The loss is read here anyway and the parameters cost one pass beside a whole forward one, so nothing is
-// added to the epochs between, captured or not; what is not finite does not become so again.
+// The loss is read here anyway and the parameters cost one pass beside a whole forward one; one of them that
+// is not finite does not become so again. A loss may, whence the watch over those between.
 void Trainer::evaluate(double train_loss, optim::TrainStep& validation) {
   if (!std::isfinite(train_loss))
     fail("{}: the training loss is {}; try a smaller --lr", since_last_look(), train_loss);

@@ -1,0 +1,58 @@
+#include "../support.h"
+#include <adjoint/ops.h>
+#include <adjoint/optim/finite.h>
+#include <adjoint/optim/train_step.h>
+
+#include <cmath>
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+TEST_CASE("a watch over numbers tells of one that was not finite, though those after it are") {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64})
+      for (double bad : {inf, -inf, std::nan("")}) {
+        CAPTURE(device.str());
+        CAPTURE(name_of(dtype));
+        CAPTURE(bad);
+        optim::FiniteWatch watch(device, dtype);
+        CHECK(watch.all_finite());
+        const auto add = [&](double number) { watch.add(Tensor::full({}, number, dtype, device)); };
+        for (int k = 0; k < 20; ++k) add(3e38);  // whose sum is none in float32
+        CHECK(watch.all_finite());
+        add(1.0);
+        add(bad);
+        add(-bad);
+        add(2.0);
+        CHECK_FALSE(watch.all_finite());
+        add(2.0);
+        CHECK(watch.all_finite());
+      }
+}
+
+TEST_CASE("a watch sees what a step does that is replayed") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Var x = Var::parameter(Tensor::full({3}, 1.0, DType::f32, device));
+    Tensor scale = Tensor::full({}, 1.0, DType::f32, device);
+    optim::FiniteWatch watch(device);
+    optim::TrainStep step([&] {
+      const Var loss = sum(x * Var(scale));
+      loss.backward();
+      watch.add(loss.value());
+      return loss;
+    });
+    for (int k = 0; k < 6; ++k) (void)step();
+    CHECK(step.captured() == device.is_cuda());
+    CHECK(watch.all_finite());
+    scale.fill_(std::numeric_limits<double>::infinity());
+    (void)step();
+    scale.fill_(2.0);
+    CHECK(step().item() == 6.0);
+    CHECK_FALSE(watch.all_finite());
+    CHECK(step().item() == 6.0);
+    CHECK(watch.all_finite());
+  }
+}
