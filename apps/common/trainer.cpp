@@ -235,7 +235,8 @@ void Trainer::train_epochs(Progress& progress) {
     if (progress.due()) progress.note(note(loss.item()));
     keep = keep || last || stopped_;
     if (keep && !settings_.checkpoint.empty()) {
-      if (between && optim::first_not_finite(training_.module->state()).empty()) require_finite_between();
+      if (between && !evaluated && optim::first_not_finite(training_.module->state()).empty())
+        require_finite_between();
       state_->save(settings_.checkpoint, epoch_);  // which refuses what is not finite
     }
     progress.advance();

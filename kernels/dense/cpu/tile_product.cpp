@@ -17,7 +17,6 @@ void multiply_by_eigen(const TileShape& shape, const T* a, const T* b, const T* 
   using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   using Stride = Eigen::OuterStride<>;
   const auto& [m, k, n, turned_a, turned_b, stride_a, stride_b, stride_c, has_bias, relu] = shape;
-  (void)relu;  // is the caller's
   const Eigen::Map<const Matrix, 0, Stride> left(a, turned_a ? k : m, turned_a ? m : k, Stride(stride_a));
   const Eigen::Map<const Matrix, 0, Stride> right(b, turned_b ? n : k, turned_b ? k : n, Stride(stride_b));
   Eigen::Map<Matrix, 0, Stride> result(c, m, n, Stride(stride_c));
