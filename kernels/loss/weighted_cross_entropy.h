@@ -57,9 +57,7 @@ struct WeightedCrossEntropyBackwardArgs {
   void check() const {
     constexpr std::string_view op = "weighted_cross_entropy_backward";
     detail::check_weighted(op, x, label, index, weight, total);
-    check_scalar(op, "dloss", dloss, wide_dtype(x.dtype()), x.device());
-    check_like(op, "dx", dx, x);
-    ADJ_CHECK(!dx.shares_storage_with(x), "{}: dx cannot be x", op);
+    detail::check_gradient(op, x, dloss, dx);
   }
 };
 ADJ_KERNEL(weighted_cross_entropy_backward, WeightedCrossEntropyBackwardArgs)

@@ -75,14 +75,11 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
       parallel_for(args.x.numel(), kCostlyGrain,
                    [=](int64_t begin, int64_t end) { slopes(begin, end, factor); });
     } else {
-      const Tensor times = times_selected(selection, args.x.size(0));
-      const int32_t* count = times ? times.data<int32_t>() : nullptr;
-      for_selected_rows(selection, times, args.x.size(0), width, grad,
-                        [=](int64_t begin, int64_t end, auto row_of) {
+      for_selected_rows(selection, args.x.size(0), width, grad,
+                        [=](int64_t begin, int64_t end, auto row_of, auto often) {
                           for (int64_t k = begin; k < end; ++k) {
                             const int64_t row = row_of(k);
-                            const T by = count != nullptr ? factor * static_cast<T>(count[row]) : factor;
-                            slopes(row * width, (row + 1) * width, by);
+                            slopes(row * width, (row + 1) * width, factor * static_cast<T>(often(row)));
                           }
                         });
     }
@@ -132,10 +129,8 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
     const int32_t* labels = args.label.data<int32_t>();
     S* grad = args.dx.mutable_data<S>();
     const T mean = *args.dloss.data<T>() / static_cast<T>(selection.count);
-    const Tensor times = times_selected(selection, args.x.size(0));
-    const int32_t* count_of = times ? times.data<int32_t>() : nullptr;
-    for_selected_rows(selection, times, args.x.size(0), classes, grad,
-                      [=](int64_t begin, int64_t end, auto row_of) {
+    for_selected_rows(selection, args.x.size(0), classes, grad,
+                      [=](int64_t begin, int64_t end, auto row_of, auto often) {
                         RowTile<T> tile(classes);
                         SoftmaxTile<T> softmax;
                         for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
@@ -143,7 +138,7 @@ void softmax_cross_entropy_backward(const SoftmaxCrossEntropyBackwardArgs& args)
                           softmax.template run<true>(tile);
                           T share[RowTile<T>::kRows], factor[RowTile<T>::kRows];
                           for (int64_t l = 0; l < RowTile<T>::kRows; ++l)
-                            share[l] = count_of != nullptr ? mean * static_cast<T>(count_of[row[l]]) : mean;
+                            share[l] = mean * static_cast<T>(often(row[l]));
 #pragma omp simd
                           for (int64_t l = 0; l < RowTile<T>::kRows; ++l)
                             factor[l] = share[l] / softmax.total[l];

@@ -47,16 +47,19 @@ inline Tensor times_selected(const Selection& selection, int64_t rows) {
   return times;
 }
 
-/// For a gradient dx [rows, width]: calls f(begin, end, row_of) so that row_of(k), k in [begin, end), goes
-/// through the selected rows, each once and by one thread. What is not selected becomes 0. `times` is
-/// times_selected's.
+/// For a gradient dx [rows, width]: calls f(begin, end, row_of, often) so that row_of(k), k in [begin, end),
+/// goes through the selected rows, each once and by one thread; it is selected often(row) times. What is not
+/// selected becomes 0.
 template <class T, class F>
-void for_selected_rows(const Selection& selection, const Tensor& times, int64_t rows, int64_t width, T* dx,
-                       F f) {
+void for_selected_rows(const Selection& selection, int64_t rows, int64_t width, T* dx, F f) {
   const int32_t* index = selection.index;
+  const Tensor times = times_selected(selection, rows);
   const int32_t* count = times ? times.data<int32_t>() : nullptr;
+  const auto often = [=](int64_t row) { return count != nullptr ? count[row] : 1; };
   parallel_for(rows, row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
-    if (index == nullptr) return f(begin, end, [](int64_t k) { return k; });
+    if (index == nullptr)
+      return f(
+          begin, end, [](int64_t k) { return k; }, often);
     std::fill(dx + begin * width, dx + end * width, T{});
     std::vector<int32_t> found;
     const int32_t *from = nullptr, *to = nullptr;
@@ -69,7 +72,9 @@ void for_selected_rows(const Selection& selection, const Tensor& times, int64_t 
       from = found.data();
       to = from + found.size();
     }
-    if (from != to) f(int64_t{0}, to - from, [from](int64_t k) { return int64_t{from[k]}; });
+    if (from != to)
+      f(
+          int64_t{0}, to - from, [from](int64_t k) { return int64_t{from[k]}; }, often);
   });
 }
 

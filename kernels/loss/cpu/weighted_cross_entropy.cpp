@@ -79,10 +79,8 @@ void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& arg
     T* grad = args.dx.mutable_data<T>();
     const Labels<W> labels(args);
     const W mean = *args.dloss.data<W>() / *args.total.data<W>();
-    const Tensor times = times_selected(selection, args.x.size(0));
-    const int32_t* count_of = times ? times.data<int32_t>() : nullptr;
-    for_selected_rows(selection, times, args.x.size(0), classes, grad,
-                      [=](int64_t begin, int64_t end, auto row_of) {
+    for_selected_rows(selection, args.x.size(0), classes, grad,
+                      [=](int64_t begin, int64_t end, auto row_of, auto often) {
                         RowTile<W> tile(classes);
                         SoftmaxTile<W> softmax;
                         for_row_tiles(begin, end, row_of, [&](const auto& row, int64_t count) {
@@ -91,7 +89,7 @@ void weighted_cross_entropy_backward(const WeightedCrossEntropyBackwardArgs& arg
                           W share[RowTile<W>::kRows], factor[RowTile<W>::kRows];
                           bool ignored[RowTile<W>::kRows];
                           for (int64_t l = 0; l < RowTile<W>::kRows; ++l) {
-                            const W by = count_of != nullptr ? static_cast<W>(count_of[row[l]]) : W{1};
+                            const W by = static_cast<W>(often(row[l]));
                             share[l] = mean * labels.weight_of(row[l]) * by;
                             ignored[l] = labels.label[row[l]] == labels.ignored;
                             factor[l] = share[l] / softmax.total[l];
