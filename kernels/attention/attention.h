@@ -1,0 +1,67 @@
+#pragma once
+
+#include <adjoint/core/random.h>
+#include <adjoint/kernels/sparse/csr.h>
+
+namespace adj::kernels {
+
+// What the attentions share. Row i of `a` holds the edges into target i, column j their sources; `at` is the
+// transposed structure. What belongs to edges goes by edge number: entry k is edge order[k], or k. H heads of
+// width D: features are matrices [N, H D] whose columns [h D, (h + 1) D) are head h's. With
+//
+//   α_ij = exp(e_ij - lse_i),  lse_i = log Σ_j exp(e_ij)       (softmax over the edges into i, by head)
+//   O_i  = Σ_j m_ij α_ij v_j                                   (m: attention dropout, 0 or scale)
+//
+// nothing of size M x H is kept: `lse` [N, H] and O are what the backward pass needs, in which
+//
+//   Δ_i  = ⟨dO_i, O_i⟩,  de_ij = α_ij (m_ij ⟨dO_i, v_j⟩ - Δ_i),  Σ_j de_ij = 0
+//
+// (design: FlashAttention 2's backward, Dao 2023, over the rows of a graph). What belongs to targets is
+// summed over the rows of `a`, what belongs to sources over those of `at`: no atomics. Targets without edges
+// give O = 0 and lse = 0, and no gradient. Each sum's order depends on the structure and the widths alone.
+// Features, parameters and their gradients are of one dtype, float32, float64 or bfloat16; lse, Δ, the terms
+// of nodes and edges and their gradients are wide. NaN stays visible in its row and head; a row of nothing
+// but logits of -inf gives NaN.
+
+/// Attention dropout: edge e keeps head h where position e H + h of the sequence `key` is kept, and is scaled
+/// by rule.scale (Veličković et al. 2018, 3.3). Threshold 0: none.
+struct AttentionDropout {
+  RandomKey key;
+  DropoutRule rule;
+
+  bool drops() const { return rule.threshold != 0; }
+};
+
+namespace detail {
+
+/// The width of a head, where `heads` of them share `width` columns.
+inline int64_t head_width(std::string_view op, std::string_view name, int64_t width, int64_t heads) {
+  ADJ_CHECK(heads >= 1 && width % heads == 0, "{}: {} columns of {} do not divide into {} heads", op, width,
+            name, heads);
+  return width / heads;
+}
+
+/// `a` and `at` are one structure, seen from both sides.
+inline void check_both_sides(std::string_view op, const CsrMatrix& a, const CsrMatrix& at, DType wide) {
+  check_matrix(op, {a.csr, {}, a.order}, wide);
+  check_matrix(op, {at.csr, {}, at.order}, wide);
+  ADJ_CHECK(a.csr.rows == at.csr.cols && a.csr.cols == at.csr.rows && a.csr.entries() == at.csr.entries() &&
+                a.csr.device() == at.csr.device(),
+            "{}: [{}, {}] of {} entries and [{}, {}] of {}, expected a structure and its transpose", op,
+            a.csr.rows, a.csr.cols, a.csr.entries(), at.csr.rows, at.csr.cols, at.csr.entries());
+}
+
+/// An argument that may be absent.
+inline void check_optional(std::string_view op, std::string_view name, const Tensor& tensor,
+                           const Shape& shape, DType dtype, Device device) {
+  if (tensor) check_tensor(op, name, tensor, shape, dtype, device);
+}
+
+inline void check_attention_dropout(std::string_view op, const AttentionDropout& dropout) {
+  ADJ_CHECK(dropout.rule.threshold < 65536u, "{}: dropout threshold {}, expected less than 65536", op,
+            dropout.rule.threshold);
+}
+
+}  // namespace detail
+
+}  // namespace adj::kernels

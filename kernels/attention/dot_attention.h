@@ -1,0 +1,140 @@
+#pragma once
+
+#include <adjoint/kernels/attention/attention.h>
+
+namespace adj::kernels {
+
+/// e_ij = scale (⟨q_i, k_j⟩ + ⟨u_i, attr_ij⟩) (Vaswani et al. 2017; over the edges of a graph, Shi et al.
+/// 2021). q [rows, H D], k and v [cols, H D].
+///
+/// Without v the values are the keys, each times its s_j [cols,H] (wide) where that is given: one row is then
+/// gathered for an edge and not two (AGNN, Thekumparampil et al. 2018: k_j = x_j / |x_j|, s_j = |x_j|).
+///
+/// Edge features attr [M,E] (wide) come with u [rows, H E] and o_attr [rows, H E] = Σ_j m_ij α_ij attr_ij by
+/// head: where W attr_ij is to be added to keys and values, u_i = q_i W and O_i + o_attr_i Wᵀ say the same,
+/// and nothing of size M x D is made.
+struct DotAttentionArgs {
+  const CsrMatrix& a;
+  int64_t heads;
+  float scale;
+  const Tensor& q;
+  const Tensor& k;
+  const Tensor& v = kAbsent;
+  const Tensor& s = kAbsent;
+  const Tensor& attr = kAbsent;
+  const Tensor& u = kAbsent;
+  AttentionDropout dropout = {};
+  Tensor& o;
+  Tensor& o_attr;
+  Tensor& lse;
+
+  Device device() const { return a.csr.device(); }
+  int64_t head_width() const { return q.size(1) / heads; }
+  void check() const {
+    constexpr std::string_view op = "dot_attention";
+    check_float(op, "q", q);
+    check_matrix(op, "q", q);
+    const DType dtype = q.dtype(), wide = wide_dtype(dtype);
+    check_matrix(op, {a.csr, {}, a.order}, wide);
+    const int64_t width = q.size(1);
+    detail::head_width(op, "q", width, heads);
+    check_tensor(op, "q", q, {a.csr.rows, width}, dtype, device());
+    check_tensor(op, "k", k, {a.csr.cols, width}, dtype, device());
+    detail::check_optional(op, "v", v, {a.csr.cols, width}, dtype, device());
+    detail::check_optional(op, "s", s, {a.csr.cols, heads}, wide, device());
+    ADJ_CHECK(!v || !s, "{}: s is for keys that are values, but there is v", op);
+    ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(u) &&
+                  static_cast<bool>(attr) == static_cast<bool>(o_attr),
+              "{}: attr, u and o_attr come together", op);
+    if (attr) {
+      check_entries(op, "attr", a, attr, wide);
+      check_tensor(op, "u", u, {a.csr.rows, heads * heads_of(attr)}, dtype, device());
+      check_tensor(op, "o_attr", o_attr, u.shape(), dtype, device());
+    }
+    detail::check_attention_dropout(op, dropout);
+    check_tensor(op, "o", o, {a.csr.rows, width}, dtype, device());
+    check_tensor(op, "lse", lse, {a.csr.rows, heads}, wide, device());
+    for (const Tensor* input : {&q, &k, &v})
+      ADJ_CHECK(!*input || !o.shares_storage_with(*input), "{}: o can be none of q, k and v", op);
+  }
+};
+ADJ_KERNEL(dot_attention, DotAttentionArgs)
+
+/// The gradients of dot_attention, any of which may be absent where nobody asks for it. Without v, dk is the
+/// whole gradient of what is both key and value. d_o_attr comes with attr. `delta` [rows,H] is scratch that
+/// is written.
+struct DotAttentionBackwardArgs {
+  const CsrMatrix& a;
+  const CsrMatrix& at;
+  int64_t heads;
+  float scale;
+  const Tensor& q;
+  const Tensor& k;
+  const Tensor& v = kAbsent;
+  const Tensor& s = kAbsent;
+  const Tensor& attr = kAbsent;
+  const Tensor& u = kAbsent;
+  AttentionDropout dropout = {};
+  const Tensor& o;
+  const Tensor& o_attr = kAbsent;
+  const Tensor& lse;
+  const Tensor& d_o;
+  const Tensor& d_o_attr = kAbsent;
+  Tensor& delta;
+  Tensor& dq;
+  Tensor& dk;
+  Tensor& dv;
+  Tensor& ds;
+  Tensor& dattr;
+  Tensor& du;
+
+  Device device() const { return a.csr.device(); }
+  int64_t head_width() const { return q.size(1) / heads; }
+  void check() const {
+    constexpr std::string_view op = "dot_attention_backward";
+    check_float(op, "q", q);
+    check_matrix(op, "q", q);
+    const DType dtype = q.dtype(), wide = wide_dtype(dtype);
+    detail::check_both_sides(op, a, at, wide);
+    const int64_t width = q.size(1);
+    detail::head_width(op, "q", width, heads);
+    const Shape target{a.csr.rows, width}, source{a.csr.cols, width}, terms{a.csr.rows, heads};
+    check_tensor(op, "q", q, target, dtype, device());
+    check_tensor(op, "k", k, source, dtype, device());
+    detail::check_optional(op, "v", v, source, dtype, device());
+    detail::check_optional(op, "s", s, {a.csr.cols, heads}, wide, device());
+    ADJ_CHECK(!v || !s, "{}: s is for keys that are values, but there is v", op);
+    ADJ_CHECK(v || !dv, "{}: dv without v", op);
+    ADJ_CHECK(s || !ds, "{}: ds without s", op);
+    const bool featured = static_cast<bool>(attr);
+    ADJ_CHECK(featured == static_cast<bool>(u) && featured == static_cast<bool>(o_attr) &&
+                  featured == static_cast<bool>(d_o_attr),
+              "{}: attr, u, o_attr and d_o_attr come together", op);
+    if (featured) {
+      check_entries(op, "attr", a, attr, wide);
+      check_tensor(op, "u", u, {a.csr.rows, heads * heads_of(attr)}, dtype, device());
+      check_tensor(op, "o_attr", o_attr, u.shape(), dtype, device());
+      check_tensor(op, "d_o_attr", d_o_attr, u.shape(), dtype, device());
+      detail::check_optional(op, "dattr", dattr, attr.shape(), wide, device());
+      detail::check_optional(op, "du", du, u.shape(), dtype, device());
+    } else {
+      ADJ_CHECK(!dattr && !du, "{}: gradients of edge features where there are none", op);
+    }
+    detail::check_attention_dropout(op, dropout);
+    check_tensor(op, "o", o, target, dtype, device());
+    check_tensor(op, "d_o", d_o, target, dtype, device());
+    check_tensor(op, "lse", lse, terms, wide, device());
+    check_tensor(op, "delta", delta, terms, wide, device());
+    detail::check_optional(op, "dq", dq, target, dtype, device());
+    detail::check_optional(op, "dk", dk, source, dtype, device());
+    detail::check_optional(op, "dv", dv, source, dtype, device());
+    detail::check_optional(op, "ds", ds, {a.csr.cols, heads}, wide, device());
+    for (const Tensor* output : {&dq, &dk, &dv})
+      for (const Tensor* input : {&q, &k, &v, &o, &d_o})
+        ADJ_CHECK(!*output || !*input || !output->shares_storage_with(*input),
+                  "{}: dq, dk and dv can be none of q, k, v, o and d_o", op);
+  }
+};
+ADJ_KERNEL(dot_attention_backward, DotAttentionBackwardArgs)
+
+}  // namespace adj::kernels

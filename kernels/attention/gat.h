@@ -1,0 +1,112 @@
+#pragma once
+
+#include <adjoint/kernels/attention/attention.h>
+
+namespace adj::kernels {
+
+/// e_ij = leaky_relu(l_i + r_j + c_ij) and v_j = x_j (GAT eq. 3 and 4, Veličković et al. 2018). l [rows,H], r
+/// [cols,H] and, where there are edge features, c [M,H] are wide; x [cols, H D]. Writes O [rows, H D] and lse
+/// [rows,H].
+struct GatArgs {
+  const CsrMatrix& a;
+  const Tensor& l;
+  const Tensor& r;
+  const Tensor& c = kAbsent;
+  const Tensor& x;
+  float slope;
+  AttentionDropout dropout = {};
+  Tensor& o;
+  Tensor& lse;
+
+  Device device() const { return a.csr.device(); }
+  int64_t heads() const { return l.size(1); }
+  int64_t head_width() const { return x.size(1) / heads(); }
+  void check() const {
+    constexpr std::string_view op = "gat";
+    check_float(op, "x", x);
+    check_matrix(op, "x", x);
+    check_matrix(op, "l", l);
+    const DType wide = wide_dtype(x.dtype());
+    check_matrix(op, {a.csr, {}, a.order}, wide);
+    detail::head_width(op, "x", x.size(1), heads());
+    check_tensor(op, "l", l, {a.csr.rows, heads()}, wide, device());
+    check_tensor(op, "r", r, {a.csr.cols, heads()}, wide, device());
+    if (c) check_entries(op, "c", a, c, wide);
+    ADJ_CHECK(!c || (c.dims() == 2 && c.size(1) == heads()), "{}: c is {} for {} heads", op, c.str(),
+              heads());
+    check_tensor(op, "x", x, {a.csr.cols, x.size(1)}, x.dtype(), device());
+    detail::check_attention_dropout(op, dropout);
+    check_tensor(op, "o", o, {a.csr.rows, x.size(1)}, x.dtype(), device());
+    check_tensor(op, "lse", lse, {a.csr.rows, heads()}, wide, device());
+    ADJ_CHECK(!o.shares_storage_with(x), "{}: o cannot be x", op);
+  }
+};
+ADJ_KERNEL(gat, GatArgs)
+
+/// The gradients of gat. dl [rows,H], dr [cols,H], dx [cols, H D] and dc [M,H] are outputs, any of which may
+/// be absent where nobody asks for it. `delta` [rows,H] is scratch that is written.
+///
+/// Where `source` [H,D] and `target` [H,D] are given, l and r are the products of x itself with them,
+/// l_i = ⟨target, x_i⟩ and r_j = ⟨source, x_j⟩ (rows and columns are then one set of nodes), and dx is the
+/// whole gradient of x: it includes dl_j target + dr_j source; dl and dr are present.
+struct GatBackwardArgs {
+  const CsrMatrix& a;
+  const CsrMatrix& at;
+  const Tensor& l;
+  const Tensor& r;
+  const Tensor& c = kAbsent;
+  const Tensor& x;
+  float slope;
+  AttentionDropout dropout = {};
+  const Tensor& o;
+  const Tensor& lse;
+  const Tensor& d_o;
+  const Tensor& source = kAbsent;
+  const Tensor& target = kAbsent;
+  Tensor& delta;
+  Tensor& dl;
+  Tensor& dr;
+  Tensor& dx;
+  Tensor& dc;
+
+  Device device() const { return a.csr.device(); }
+  int64_t heads() const { return l.size(1); }
+  int64_t head_width() const { return x.size(1) / heads(); }
+  void check() const {
+    constexpr std::string_view op = "gat_backward";
+    check_float(op, "x", x);
+    check_matrix(op, "x", x);
+    check_matrix(op, "l", l);
+    const DType wide = wide_dtype(x.dtype());
+    detail::check_both_sides(op, a, at, wide);
+    const int64_t width = x.size(1), d = detail::head_width(op, "x", width, heads());
+    const Shape target_terms{a.csr.rows, heads()}, source_terms{a.csr.cols, heads()};
+    check_tensor(op, "l", l, target_terms, wide, device());
+    check_tensor(op, "r", r, source_terms, wide, device());
+    if (c) check_entries(op, "c", a, c, wide);
+    check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device());
+    detail::check_attention_dropout(op, dropout);
+    check_tensor(op, "o", o, {a.csr.rows, width}, x.dtype(), device());
+    check_tensor(op, "d_o", d_o, {a.csr.rows, width}, x.dtype(), device());
+    check_tensor(op, "lse", lse, target_terms, wide, device());
+    check_tensor(op, "delta", delta, target_terms, wide, device());
+    detail::check_optional(op, "dl", dl, target_terms, wide, device());
+    detail::check_optional(op, "dr", dr, source_terms, wide, device());
+    detail::check_optional(op, "dx", dx, {a.csr.cols, width}, x.dtype(), device());
+    if (dc) check_entries(op, "dc", a, dc, wide);
+    ADJ_CHECK(static_cast<bool>(source) == static_cast<bool>(target), "{}: source without target", op);
+    if (source) {
+      check_tensor(op, "source", source, {heads(), d}, x.dtype(), device());
+      check_tensor(op, "target", target, {heads(), d}, x.dtype(), device());
+      ADJ_CHECK(a.csr.rows == a.csr.cols && dl && dr && dx,
+                "{}: with source and target, dl, dr and dx of "
+                "one set of nodes are expected",
+                op);
+    }
+    ADJ_CHECK(!dx || (!dx.shares_storage_with(x) && !dx.shares_storage_with(d_o)),
+              "{}: dx can be neither x nor d_o", op);
+  }
+};
+ADJ_KERNEL(gat_backward, GatBackwardArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <adjoint/kernels/attention/attention.h>
+
+namespace adj::kernels {
+
+/// e_ij = ⟨att, leaky_relu(l_i + r_j + w_ij)⟩ and v_j = r_j (GATv2 eq. 7, Brody et al. 2022). l [rows, H D]
+/// belongs to targets, r [cols, H D] to sources, att [H,D]; with edge features w_ij = attr_ij W, attr wide
+/// [M,E] and W [E, H D], of which nothing of size M x D is made. `lse` is that of logits less
+/// what they share in a row, as the backward pass finds them again: it serves nothing else.
+struct Gatv2Args {
+  const CsrMatrix& a;
+  const Tensor& l;
+  const Tensor& r;
+  const Tensor& att;
+  const Tensor& attr = kAbsent;
+  const Tensor& w = kAbsent;
+  float slope;
+  AttentionDropout dropout = {};
+  Tensor& o;
+  Tensor& lse;
+
+  Device device() const { return a.csr.device(); }
+  int64_t heads() const { return att.size(0); }
+  int64_t head_width() const { return att.size(1); }
+  void check() const {
+    constexpr std::string_view op = "gatv2";
+    check_float(op, "l", l);
+    check_matrix(op, "att", att);
+    const DType dtype = l.dtype(), wide = wide_dtype(dtype);
+    check_matrix(op, {a.csr, {}, a.order}, wide);
+    const int64_t width = heads() * head_width();
+    ADJ_CHECK(heads() >= 1, "{}: att is {}, expected [H, D]", op, att.str());
+    check_tensor(op, "att", att, {heads(), head_width()}, dtype, device());
+    check_tensor(op, "l", l, {a.csr.rows, width}, dtype, device());
+    check_tensor(op, "r", r, {a.csr.cols, width}, dtype, device());
+    ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(w), "{}: attr and w come together", op);
+    if (attr) {
+      check_entries(op, "attr", a, attr, wide);
+      check_tensor(op, "w", w, {heads_of(attr), width}, dtype, device());
+    }
+    detail::check_attention_dropout(op, dropout);
+    check_tensor(op, "o", o, {a.csr.rows, width}, dtype, device());
+    check_tensor(op, "lse", lse, {a.csr.rows, heads()}, wide, device());
+    ADJ_CHECK(!o.shares_storage_with(l) && !o.shares_storage_with(r), "{}: o can be neither l nor r", op);
+  }
+};
+ADJ_KERNEL(gatv2, Gatv2Args)
+
+/// The gradients of gatv2: dl [rows, H D], dr [cols, H D], datt [H,D], dattr [M,E] (wide) and dw [E, H D],
+/// any of which may be absent where nobody asks for it. `delta` [rows,H] is scratch that is written.
+struct Gatv2BackwardArgs {
+  const CsrMatrix& a;
+  const CsrMatrix& at;
+  const Tensor& l;
+  const Tensor& r;
+  const Tensor& att;
+  const Tensor& attr = kAbsent;
+  const Tensor& w = kAbsent;
+  float slope;
+  AttentionDropout dropout = {};
+  const Tensor& o;
+  const Tensor& lse;
+  const Tensor& d_o;
+  Tensor& delta;
+  Tensor& dl;
+  Tensor& dr;
+  Tensor& datt;
+  Tensor& dattr;
+  Tensor& dw;
+
+  Device device() const { return a.csr.device(); }
+  int64_t heads() const { return att.size(0); }
+  int64_t head_width() const { return att.size(1); }
+  void check() const {
+    constexpr std::string_view op = "gatv2_backward";
+    check_float(op, "l", l);
+    check_matrix(op, "att", att);
+    const DType dtype = l.dtype(), wide = wide_dtype(dtype);
+    detail::check_both_sides(op, a, at, wide);
+    const int64_t width = heads() * head_width();
+    ADJ_CHECK(heads() >= 1, "{}: att is {}, expected [H, D]", op, att.str());
+    const Shape target{a.csr.rows, width}, source{a.csr.cols, width}, terms{a.csr.rows, heads()};
+    check_tensor(op, "att", att, {heads(), head_width()}, dtype, device());
+    check_tensor(op, "l", l, target, dtype, device());
+    check_tensor(op, "r", r, source, dtype, device());
+    ADJ_CHECK(static_cast<bool>(attr) == static_cast<bool>(w), "{}: attr and w come together", op);
+    if (attr) {
+      check_entries(op, "attr", a, attr, wide);
+      check_tensor(op, "w", w, {heads_of(attr), width}, dtype, device());
+      detail::check_optional(op, "dattr", dattr, attr.shape(), wide, device());
+      detail::check_optional(op, "dw", dw, w.shape(), dtype, device());
+    } else {
+      ADJ_CHECK(!dattr && !dw, "{}: gradients of edge features where there are none", op);
+    }
+    detail::check_attention_dropout(op, dropout);
+    check_tensor(op, "o", o, target, dtype, device());
+    check_tensor(op, "d_o", d_o, target, dtype, device());
+    check_tensor(op, "lse", lse, terms, wide, device());
+    check_tensor(op, "delta", delta, terms, wide, device());
+    detail::check_optional(op, "dl", dl, target, dtype, device());
+    detail::check_optional(op, "dr", dr, source, dtype, device());
+    detail::check_optional(op, "datt", datt, att.shape(), dtype, device());
+    for (const Tensor* output : {&dl, &dr})
+      ADJ_CHECK(!*output || (!output->shares_storage_with(l) && !output->shares_storage_with(r) &&
+                             !output->shares_storage_with(d_o) && !output->shares_storage_with(o)),
+                "{}: dl and dr can be none of l, r, o and d_o", op);
+  }
+};
+ADJ_KERNEL(gatv2_backward, Gatv2BackwardArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+namespace adj::kernels {
+
+/// y[n,h] = ⟨x[n,h,:], a[h,:]⟩ for one or two vectors in one reading of x: the terms of GAT's logits. x
+/// [N, H D], a [H,D], y [N,H] (wide); `a2` and `y2` are absent or both there.
+struct HeadDotArgs {
+  const Tensor& x;
+  const Tensor& a;
+  const Tensor& a2 = kAbsent;
+  Tensor& y;
+  Tensor& y2;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "head_dot";
+    check_float(op, "x", x);
+    check_matrix(op, "x", x);
+    check_matrix(op, "a", a);
+    const DType wide = wide_dtype(x.dtype());
+    const int64_t heads = a.size(0);
+    check_tensor(op, "a", a, {heads, a.size(1)}, x.dtype(), device());
+    check_tensor(op, "x", x, {x.size(0), a.numel()}, x.dtype(), device());
+    check_tensor(op, "y", y, {x.size(0), heads}, wide, device());
+    ADJ_CHECK(static_cast<bool>(a2) == static_cast<bool>(y2), "{}: a2 and y2 come together", op);
+    if (a2) {
+      check_tensor(op, "a2", a2, a.shape(), x.dtype(), device());
+      check_tensor(op, "y2", y2, y.shape(), wide, device());
+    }
+  }
+};
+ADJ_KERNEL(head_dot, HeadDotArgs)
+
+/// The gradients of head_dot: dx[n,h,:] = dy[n,h] a[h,:] + dy2[n,h] a2[h,:], da[h,:] = Σ_n dy[n,h] x[n,h,:]
+/// and da2 likewise; any of them may be absent where nobody asks for it. Rows are summed in an order that
+/// depends on the shape alone.
+struct HeadDotBackwardArgs {
+  const Tensor& x;
+  const Tensor& a;
+  const Tensor& a2 = kAbsent;
+  const Tensor& dy;
+  const Tensor& dy2 = kAbsent;
+  Tensor& dx;
+  Tensor& da;
+  Tensor& da2;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "head_dot_backward";
+    check_float(op, "x", x);
+    check_matrix(op, "x", x);
+    check_matrix(op, "a", a);
+    const DType wide = wide_dtype(x.dtype());
+    const int64_t heads = a.size(0);
+    check_tensor(op, "a", a, {heads, a.size(1)}, x.dtype(), device());
+    check_tensor(op, "x", x, {x.size(0), a.numel()}, x.dtype(), device());
+    check_tensor(op, "dy", dy, {x.size(0), heads}, wide, device());
+    ADJ_CHECK(static_cast<bool>(a2) == static_cast<bool>(dy2) && (a2 || !da2),
+              "{}: a2, dy2 and da2 come together", op);
+    if (a2) {
+      check_tensor(op, "a2", a2, a.shape(), x.dtype(), device());
+      check_tensor(op, "dy2", dy2, dy.shape(), wide, device());
+    }
+    if (dx) check_like(op, "dx", dx, x);
+    if (da) check_like(op, "da", da, a);
+    if (da2) check_like(op, "da2", da2, a);
+  }
+};
+ADJ_KERNEL(head_dot_backward, HeadDotBackwardArgs)
+
+}  // namespace adj::kernels
