@@ -1,0 +1,120 @@
+#pragma once
+
+// What edge features [M,E] come to for a (edge, head), and back: passes over entries and over rows of
+// numbers, E of them for an edge. None of them sees the features of nodes.
+
+#include <adjoint/kernels/attention/attention.h>
+#include <adjoint/kernels/edge/cuda/edge_rows.cuh>
+#include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
+
+namespace adj::kernels::cuda {
+
+/// Entry k is of row row[k] and is edge order[k], or k.
+struct Entries {
+  const int32_t* row;
+  const int32_t* order;
+  int64_t count;
+
+  __device__ int64_t edge(int64_t k) const { return order == nullptr ? k : int64_t{order[k]}; }
+};
+
+/// int32 [M]: the row of each entry.
+inline Tensor rows_of_entries(const Csr& csr) {
+  Tensor row = Tensor::empty({csr.entries()}, DType::i32, csr.device());
+  cuda::expand_rows({.a = csr, .row = row});
+  return row;
+}
+
+/// y[edge, h] = factor ⟨u[row, h, :], attr[edge, :]⟩.
+template <class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    entry_products(Entries entries, int64_t heads, int64_t features, Wide<S> factor, const S* u,
+                   const Wide<S>* attr, Wide<S>* y) {
+  using A = Wide<S>;
+  begin_overlapping();
+  const int64_t n = entries.count * heads, step = int64_t{gridDim.x} * kBlockThreads;
+  for (int64_t i = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < n; i += step) {
+    const int64_t k = i / heads, h = i % heads, edge = entries.edge(k);
+    const S* const of_row = u + (entries.row[k] * heads + h) * features;
+    A sum = 0;
+    for (int64_t f = 0; f < features; ++f) sum = fma(A(widen(of_row[f])), attr[edge * features + f], sum);
+    y[edge * heads + h] = factor * sum;
+  }
+}
+
+/// y[edge, h] = m exp(e[edge, h] - lse[row, h]), in place of e.
+template <class A>
+__global__ void __launch_bounds__(kBlockThreads)
+    entry_weights(Entries entries, int64_t heads, DropoutMask dropout, A kept_scale, const A* lse, A* y) {
+  begin_overlapping();
+  const int64_t n = entries.count * heads, step = int64_t{gridDim.x} * kBlockThreads;
+  for (int64_t i = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < n; i += step) {
+    const int64_t k = i / heads, h = i % heads, at = entries.edge(k) * heads + h;
+    A weight = exp(y[at] - lse[entries.row[k] * heads + h]);
+    if (dropout.threshold != 0) weight *= (dropout.template kept<1>(at) & 1u) != 0 ? kept_scale : A(0);
+    y[at] = weight;
+  }
+}
+
+/// dattr[edge, f] = Σ_h factor de[edge, h] u[row, h, f] + w[edge, h] v[row, h, f].
+template <class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    entry_gradients(Entries entries, int64_t heads, int64_t features, Wide<S> factor, const Wide<S>* de,
+                    const S* u, const Wide<S>* w, const S* v, Wide<S>* dattr) {
+  using A = Wide<S>;
+  begin_overlapping();
+  const int64_t n = entries.count * features, step = int64_t{gridDim.x} * kBlockThreads;
+  for (int64_t i = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; i < n; i += step) {
+    const int64_t k = i / features, f = i % features, edge = entries.edge(k), row = entries.row[k];
+    A sum = 0;
+    for (int64_t h = 0; h < heads; ++h) {
+      const int64_t at = (row * heads + h) * features + f;
+      sum = fma(factor * de[edge * heads + h], A(widen(u[at])), sum);
+      sum = fma(w[edge * heads + h], A(widen(v[at])), sum);
+    }
+    dattr[edge * features + f] = sum;
+  }
+}
+
+/// y[row, h, f] = factor Σ w[edge, h] attr[edge, f] over the row's entries.
+template <class S>
+struct RowsOfFeatures {
+  using A = Wide<S>;
+  EntryPlaces place;
+  int64_t features;
+  A factor;
+  const A* w;
+  const A* attr;
+  S* y;
+
+  template <class Team>
+  __device__ void row(const Team& team, const EntryRange& range) const {
+    for (int64_t f = 0; f < features; ++f) {
+      A sum = 0;
+      for (int64_t k = range.begin + team.first(); k < range.end; k += team.step()) {
+        const int64_t at = place(k, range.head);
+        sum = fma(w[at], attr[at / place.heads * features + f], sum);
+      }
+      sum = team.reduce(sum, Add{}) * factor;
+      if (range.row >= 0 && team.first() == 0)
+        y[(range.row * place.heads + range.head) * features + f] = narrow<S>(sum);
+    }
+  }
+};
+
+/// y[p] = ⟨a[p, :], b[p, :]⟩.
+template <class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    row_products(int64_t n, int64_t features, const S* a, const S* b, Wide<S>* y) {
+  using A = Wide<S>;
+  begin_overlapping();
+  const int64_t step = int64_t{gridDim.x} * kBlockThreads;
+  for (int64_t p = int64_t{blockIdx.x} * kBlockThreads + threadIdx.x; p < n; p += step) {
+    A sum = 0;
+    for (int64_t f = 0; f < features; ++f)
+      sum = fma(A(widen(a[p * features + f])), A(widen(b[p * features + f])), sum);
+    y[p] = sum;
+  }
+}
+
+}  // namespace adj::kernels::cuda

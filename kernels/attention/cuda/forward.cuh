@@ -1,0 +1,288 @@
+#pragma once
+
+// The forward pass: one walk over the rows with an online softmax (Milakov & Gimelshein 2018; FlashAttention,
+// Dao et al. 2022). Where a batch holds a logit above the largest so far, what was summed is scaled down to
+// it: a vote finds out, so that most batches of a long row spend nothing on it. Parts of heavy rows leave
+// their largest logit, sum and weighted features in the workspace, which merge_attention joins in order.
+//
+// Bytes: entries x H D of values (and as many of keys, where these are other rows), 4 of the column; rows x
+// H D of what the target has and of O; lse. Saved: lse and O.
+
+#include <adjoint/kernels/attention/cuda/tile.cuh>
+
+namespace adj::kernels::cuda {
+
+template <class S>
+struct ForwardArguments : AttentionArguments<S> {
+  using A = Wide<S>;
+  const S* target;  ///< q or l [rows, H D]
+  const S* source;  ///< k, r or x [cols, H D]
+  const S* value;   ///< v [cols, H D]; dot alone
+  const S* att;     ///< [H,D]; gatv2
+  const A* l;       ///< [rows,H]; gat
+  const A* r;       ///< [cols,H]; gat
+  const A* s;       ///< [cols,H], or null; keyed
+  const A* c;       ///< [M,H] by edge number, added to the logits (gat: within leaky_relu), or null
+  A* logits;        ///< [M,H] by edge number: the logits, or null
+  S* o;
+  A* lse;
+  A* partial;        ///< [slots, H D]
+  A* partial_stats;  ///< [slots, H, 2]: largest logit and sum
+};
+
+template <class A>
+__device__ __forceinline__ A leaky(A z, A slope) {
+  return z > A(0) ? z : slope * z;
+}
+
+template <class T>
+constexpr int kForwardBlocks = blocks_for_registers<T>(T::kBatch* T::kVector <= 8     ? 64
+                                                       : T::kBatch * T::kVector <= 16 ? 80
+                                                                                      : 128);
+
+template <class T, Score kScore, bool kEdges>
+__global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
+    attention_forward(const __grid_constant__ ForwardArguments<typename T::S> a) {
+  using S = typename T::S;
+  using A = typename T::A;
+  constexpr int kBatch = T::kBatch, kOwned = T::kOwned, kChunks = T::kChunks, kVector = T::kVector;
+  adj::cuda::begin_overlapping();
+  const Place<T> place(a);
+  Walk walk;
+  walk.begin(a, static_cast<int>(blockIdx.x) * place.groups + place.group);
+  const int feature = place.feature(a), read = place.read_feature(a);
+  const char* const source = rows_at(a.source, read);
+  const char* const value = kScore == Score::dot ? rows_at(a.value, read) : nullptr;
+  const char* const target = kScore == Score::gat ? nullptr : rows_at(a.target, read);
+
+  const bool drops = a.dropout.threshold != 0;
+
+  WideFeatures<T> own;  // q times what logits carry, or -l
+  WideFeatures<T> att;
+  A own_term = 0;
+  if constexpr (kScore == Score::gatv2)
+    gather_wide<T>(rows_at(a.att, read), 0, 0, true, place, kLog2E<A>, att);
+  auto begin_row = [&] {
+    if constexpr (kScore == Score::gat)
+      own_term = walk.active() && place.has_head ? a.l[int64_t{walk.row} * a.heads + place.head] : A(0);
+    else
+      gather_wide<T>(target, walk.row, a.pitch, walk.active(), place,
+                     kScore == Score::gatv2 ? A(-1) : a.scale * kLog2E<A>, own);
+  };
+
+  WideFeatures<T> sum;
+  A largest = lowest<A>(), total = 0;
+  int row_begin = walk.entry;
+  clear<T>(sum);
+  begin_row();
+
+  KeptBits<T> bits;
+  if (drops) bits.draw(a, place, walk.entry, walk.end_entry);
+  int column[kBatch];
+  load_columns<T>(a.indices, walk.entry, walk.end_entry, column);
+
+  while (__any_sync(kAllLanes, walk.active())) {
+    int count = walk.active() ? min(kBatch, walk.row_end - walk.entry) : 0;
+    if (drops) {
+      if (__any_sync(kAllLanes, walk.active() && walk.entry == bits.end(place)))
+        bits.draw(a, place, walk.entry, walk.end_entry);
+      count = min(count, max(bits.end(place) - walk.entry, 0));
+    }
+    RowFeatures<T> row_of[kBatch];
+    [[maybe_unused]] RowFeatures<T> value_of[kScore == Score::dot ? kBatch : 1];
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u) gather<T>(source, column[u], a.pitch, u < count, place, row_of[u]);
+    if constexpr (kScore == Score::dot) {
+#pragma unroll
+      for (int u = 0; u < kBatch; ++u) gather<T>(value, column[u], a.pitch, u < count, place, value_of[u]);
+    }
+
+    // The entries that this lane owns.
+    A logit[kBatch];
+    A term[kOwned] = {};
+    int64_t edge[kOwned];
+    bool is_entry[kOwned];
+#pragma unroll
+    for (int k = 0; k < kOwned; ++k) {
+      const int slot = owned_slot<T>(place.t, k);
+      is_entry[k] = slot < count && place.has_head;
+      edge[k] = 0;
+      if (!is_entry[k]) continue;
+      const int at = walk.entry + slot;
+      if (kEdges) edge[k] = int64_t{a.order == nullptr ? at : __ldg(a.order + at)} * a.heads + place.head;
+      if constexpr (kScore == Score::gat || kScore == Score::keyed) {
+        const A* const of_source = kScore == Score::gat ? a.r : a.s;
+        if (of_source != nullptr)
+          term[k] = __ldg(of_source + int64_t{__ldg(a.indices + at)} * a.heads + place.head);
+        else
+          term[k] = A(1);
+      }
+    }
+    load_columns<T>(a.indices, walk.entry + count, walk.end_entry, column);
+
+    if constexpr (kScore == Score::gat) {
+#pragma unroll
+      for (int k = 0; k < kOwned; ++k) {
+        A z = own_term + term[k];
+        if (kEdges && a.c != nullptr && is_entry[k]) z += a.c[edge[k]];
+        logit[k] = leaky(z, a.slope) * kLog2E<A>;
+      }
+    } else {
+#pragma unroll
+      for (int u = 0; u < kBatch; ++u) {
+        A dot = 0, above = 0;
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+          for (int v = 0; v < kVector; ++v) {
+            const A x = widen(row_of[u][c][v]);
+            dot = fma(kScore == Score::gatv2 ? att[c][v] : own[c][v], x, dot);
+            if constexpr (kScore == Score::gatv2) above = fma(att[c][v], larger(x, own[c][v]), above);
+          }
+        // ⟨att, leaky_relu(l + r)⟩ = s ⟨att, r⟩ + (1 - s) ⟨att, max(r, -l)⟩ and what the whole row shares.
+        logit[u] = kScore == Score::gatv2 ? fma(a.slope, dot, (A(1) - a.slope) * above) : dot;
+      }
+      sum_and_own<T>(logit, place.t);
+      if (kEdges && a.c != nullptr) {
+#pragma unroll
+        for (int k = 0; k < kOwned; ++k)
+          if (is_entry[k]) logit[k] += a.c[edge[k]] * kLog2E<A>;
+      }
+    }
+
+    if (kEdges && a.logits != nullptr && place.t % T::kShare == 0) {
+#pragma unroll
+      for (int k = 0; k < kOwned; ++k)
+        if (is_entry[k]) a.logits[edge[k]] = logit[k] * kLn2<A>;
+    }
+
+    A batch_largest = lowest<A>();
+#pragma unroll
+    for (int k = 0; k < kOwned; ++k)
+      if (is_entry[k] && logit[k] > batch_largest) batch_largest = logit[k];
+    if (__any_sync(kAllLanes, batch_largest > largest)) {
+      batch_largest = largest_of_owned<T>(batch_largest);
+      if (batch_largest > largest) {
+        const A factor = power_of_2(largest - batch_largest);
+        largest = batch_largest;
+        total *= factor;
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+          for (int v = 0; v < kVector; ++v) sum[c][v] *= factor;
+      }
+    }
+    A weight[kBatch];
+#pragma unroll
+    for (int k = 0; k < kOwned; ++k) {
+      weight[k] = is_entry[k] ? power_of_2(logit[k] - largest) : A(0);
+      total += weight[k];
+      if constexpr (kScore == Score::keyed) weight[k] *= is_entry[k] ? term[k] : A(0);
+    }
+    if (drops) {
+#pragma unroll
+      for (int k = 0; k < kOwned; ++k) {
+        const bool kept = bits.kept(a, place, walk.entry + owned_slot<T>(place.t, k));
+        weight[k] = kept ? weight[k] * a.kept_scale : A(0);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u) {
+      const A w = owned_by<T>(weight, u);
+      const bool is_row = u < count;
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+        for (int v = 0; v < kVector; ++v) {
+          const A x = widen(kScore == Score::dot ? value_of[u][c][v] : row_of[u][c][v]);
+          if (is_row) sum[c][v] = fma(w, x, sum[c][v]);
+        }
+    }
+
+    walk.entry += count;
+    const bool ended = walk.active() && walk.entry == walk.row_end;
+    if (!__any_sync(kAllLanes, ended)) continue;
+    const A row_total = sum_of_owned<T>(total);
+    if (!ended) continue;
+    if (walk.part) {
+      scatter<T>(a.partial + int64_t{walk.slot} * a.heads * a.width + feature, place, sum);
+      if (place.t == 0 && place.has_head) {
+        A* const stats = a.partial_stats + (int64_t{walk.slot} * a.heads + place.head) * 2;
+        stats[0] = largest;
+        stats[1] = row_total;
+      }
+    } else {
+      const bool empty = row_begin == walk.row_end;
+      const A factor = empty ? A(0) : A(1) / row_total;
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+        for (int v = 0; v < kVector; ++v) sum[c][v] *= factor;
+      scatter<T>(a.o + int64_t{walk.row} * a.heads * a.width + feature, place, sum);
+      if (place.t == 0 && place.has_head)
+        a.lse[int64_t{walk.row} * a.heads + place.head] =
+            empty ? A(0) : (largest + log2(row_total)) * kLn2<A>;
+    }
+    walk.next_row(a);
+    row_begin = walk.entry;
+    largest = lowest<A>();
+    total = 0;
+    clear<T>(sum);
+    begin_row();
+  }
+}
+
+/// O and lse of the rows that the plan cut: a block for a row and 32 features of one head, whose warps each
+/// take a run of the parts in order; then the runs in order.
+template <class S>
+__global__ void __launch_bounds__(adj::cuda::kBlockThreads)
+    merge_attention(const HeavyRow* heavy, const int64_t* count,
+                    const __grid_constant__ ForwardArguments<S> a) {
+  using A = Wide<S>;
+  adj::cuda::begin_overlapping();
+  constexpr int kWarps = adj::cuda::kBlockThreads / 32;
+  __shared__ A sums[kWarps][32], totals[kWarps], largests[kWarps];
+  if (static_cast<int64_t>(blockIdx.x) >= *count) return;
+  const HeavyRow row = heavy[blockIdx.x];
+  const int64_t slots = heavy[blockIdx.x + 1].slot - row.slot;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int head = static_cast<int>(blockIdx.y), in_head = static_cast<int>(blockIdx.z) * 32 + lane;
+  const int64_t begin = row.slot + slots * warp / kWarps, end = row.slot + slots * (warp + 1) / kWarps;
+
+  A largest = lowest<A>(), total = 0, sum = 0;
+  for (int64_t s = begin; s < end; ++s) {
+    const A* const stats = a.partial_stats + (s * a.heads + head) * 2;
+    const A part_largest = stats[0];
+    const A x = in_head < a.width ? a.partial[(s * a.heads + head) * a.width + in_head] : A(0);
+    if (part_largest > largest) {
+      const A factor = power_of_2(largest - part_largest);
+      sum *= factor;
+      total *= factor;
+      largest = part_largest;
+    }
+    const A factor = power_of_2(part_largest - largest);
+    total = fma(stats[1], factor, total);
+    sum = fma(x, factor, sum);
+  }
+  sums[warp][lane] = sum;
+  if (lane == 0) {
+    totals[warp] = total;
+    largests[warp] = largest;
+  }
+  __syncthreads();
+  if (warp != 0) return;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) largest = largests[w] > largest ? largests[w] : largest;
+  total = sum = 0;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) {
+    const A factor = power_of_2(largests[w] - largest);
+    total = fma(totals[w], factor, total);
+    sum = fma(sums[w][lane], factor, sum);
+  }
+  if (in_head < a.width)
+    a.o[(int64_t{row.row} * a.heads + head) * a.width + in_head] = narrow<S>(sum / total);
+  if (in_head == 0) a.lse[int64_t{row.row} * a.heads + head] = (largest + log2(total)) * kLn2<A>;
+}
+
+}  // namespace adj::kernels::cuda

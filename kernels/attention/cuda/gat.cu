@@ -1,0 +1,18 @@
+// GAT: the walks of forward.cuh and backward.cuh with one number of the target and one of the source for a
+// logit. Saved: lse and O. Recomputed: the logits.
+
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/attention/cuda/strategies.h>
+#include <adjoint/kernels/attention/gat.h>
+
+namespace adj::kernels::cuda {
+
+void gat(const GatArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() { run_gat<S>(args); });
+}
+
+void gat_backward(const GatBackwardArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() { run_gat_backward<S>(args); });
+}
+
+}  // namespace adj::kernels::cuda

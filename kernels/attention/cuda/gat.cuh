@@ -1,0 +1,49 @@
+#pragma once
+
+#include <adjoint/kernels/attention/cuda/launch.cuh>
+#include <adjoint/kernels/attention/cuda/strategies.h>
+
+namespace adj::kernels::cuda {
+
+template <class S>
+void run_gat(const GatArgs& args) {
+  using A = Wide<S>;
+  ForwardArguments<S> a{};
+  set_heads(a, args.heads(), args.head_width(), args.dropout);
+  a.source = args.x.data<S>();
+  a.l = args.l.data<A>();
+  a.r = args.r.data<A>();
+  a.c = data_or_null<A>(args.c);
+  a.slope = static_cast<A>(args.slope);
+  a.o = args.o.mutable_data<S>();
+  a.lse = args.lse.mutable_data<A>();
+  run_forward<S, Score::gat>("gat", args.a, a, wide_reads<S>(a.width, a.source, a.o));
+}
+
+template <class S>
+void run_gat_backward(const GatBackwardArgs& args) {
+  using A = Wide<S>;
+  BackwardArguments<S> a{};
+  set_heads(a, args.heads(), args.head_width(), args.dropout);
+  a.source = args.x.data<S>();
+  a.l = args.l.data<A>();
+  a.r = args.r.data<A>();
+  a.c = data_or_null<A>(args.c);
+  a.slope = static_cast<A>(args.slope);
+  a.o = args.o.data<S>();
+  a.d_o = args.d_o.data<S>();
+  a.lse = args.lse.data<A>();
+  a.delta = args.delta.mutable_data<A>();
+  a.logit_gradient = mutable_data_or_null<A>(args.dc);
+  a.by_source = data_or_null<S>(args.source);
+  a.by_target = data_or_null<S>(args.target);
+  a.dl = data_or_null<A>(args.dl);
+  S* const dx = mutable_data_or_null<S>(args.dx);
+  Tensor none;
+  run_backward<S, Score::gat>("gat_backward", args.a, args.at, a,
+                              wide_reads<S>(a.width, a.source, a.o, a.d_o, dx, a.by_source, a.by_target),
+                              {.term = mutable_data_or_null<A>(args.dl)},
+                              {.row = dx, .term = mutable_data_or_null<A>(args.dr)}, none);
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,303 @@
+// GATv2: the walks of forward.cuh and backward.cuh. Saved: lse and O. Recomputed: the logits.
+//
+// With edge features the logits are no longer sums of what rows share, and are made first, [M,H], by a pass
+// over the entries; the walks of GAT then take them as they are, and leave their gradients, [M,H]. The
+// messages' own gradients are passes of a thread a feature, each of which makes attr_ij W again for its
+// feature: E products instead of M x H D numbers kept. What is of size M x H is gone when the call returns.
+
+#include <adjoint/core/convert.h>
+#include <adjoint/kernels/attention/cuda/edge_terms.cuh>
+#include <adjoint/kernels/attention/cuda/strategies.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+/// z_ij = l_i + r_j + attr_ij W, a feature at a time.
+template <class S>
+struct Messages {
+  using A = Wide<S>;
+  const S* l;
+  const S* r;
+  const S* att;
+  const A* attr;
+  const S* w;
+  A slope;
+  int64_t heads, width, features;
+
+  __device__ int64_t all() const { return heads * width; }
+  __device__ A operator()(int64_t target, int64_t source, int64_t edge, int64_t f) const {
+    A z = A(widen(l[target * all() + f])) + A(widen(r[source * all() + f]));
+    for (int64_t k = 0; k < features; ++k) z = fma(attr[edge * features + k], A(widen(w[k * all() + f])), z);
+    return z;
+  }
+  /// d e / d z, where e is the logit.
+  __device__ A slope_at(A z, int64_t f) const { return A(widen(att[f])) * (z > A(0) ? A(1) : slope); }
+};
+
+template <class S, class Args>
+Messages<S> messages_of(const Args& args) {
+  using A = Wide<S>;
+  return {args.l.template data<S>(),
+          args.r.template data<S>(),
+          args.att.template data<S>(),
+          args.attr.template data<A>(),
+          args.w.template data<S>(),
+          static_cast<A>(args.slope),
+          args.heads(),
+          args.head_width(),
+          heads_of(args.attr)};
+}
+
+/// e[edge, h], a warp for each.
+template <class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    logits_kernel(Entries entries, const int32_t* source, Messages<S> z, Wide<S>* e) {
+  using A = Wide<S>;
+  begin_overlapping();
+  const int64_t n = entries.count * z.heads, step = int64_t{gridDim.x} * (kBlockThreads / 32);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  for (int64_t i = int64_t{blockIdx.x} * (kBlockThreads / 32) + threadIdx.x / 32; i < n; i += step) {
+    const int64_t k = i / z.heads, h = i % z.heads, edge = entries.edge(k);
+    A sum = 0;
+    for (int64_t f = h * z.width + lane; f < (h + 1) * z.width; f += 32) {
+      const A value = z(entries.row[k], source[k], edge, f);
+      sum = fma(A(widen(z.att[f])), value > A(0) ? value : z.slope * value, sum);
+    }
+    sum = sum_of_lanes<32>(sum);
+    if (lane == 0) e[edge * z.heads + h] = sum;
+  }
+}
+
+/// Σ de att leaky_relu'(z) over each row, a thread a feature; blockIdx.x is an item of the plan. kByTarget:
+/// the rows are targets.
+template <class S, bool kByTarget>
+__global__ void __launch_bounds__(kBlockThreads)
+    row_gradients_kernel(const __grid_constant__ SpmmArguments<S> a, Messages<S> z, const Wide<S>* de) {
+  using A = Wide<S>;
+  begin_overlapping();
+  const int64_t f = int64_t{blockIdx.y} * blockDim.x + threadIdx.x;
+  if (f >= z.all()) return;
+  const int64_t head = f / z.width;
+  const ItemStart start = a.starts[blockIdx.x], stop = a.starts[blockIdx.x + 1];
+  const bool part = start.row < 0 || stop.row < 0;
+  int row = start.row < 0 ? ~start.row : start.row;
+  const int end_row = part ? row + 1 : stop.row;
+  int k = start.entry;
+  for (; row < end_row; ++row) {
+    const int end = min(static_cast<int>(a.offsets[row + 1]), stop.entry);
+    A sum = 0;
+    for (; k < end; ++k) {
+      const int64_t edge = a.order == nullptr ? k : a.order[k];
+      const int column = a.indices[k];
+      const A value = kByTarget ? z(row, column, edge, f) : z(column, row, edge, f);
+      sum = fma(de[edge * z.heads + head], z.slope_at(value, f), sum);
+    }
+    if (part)
+      a.partial[int64_t{start.slot} * z.all() + f] = sum;
+    else
+      a.y[int64_t{row} * z.all() + f] = narrow<S>(sum);
+  }
+}
+
+constexpr int kFeaturesAtOnce = 8;
+
+/// What block blockIdx.x's entries add to dW[k, f], k of kFeaturesAtOnce from blockIdx.z on, and, for the
+/// first k, to datt[f].
+template <class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    weight_gradients_kernel(Entries entries, const int32_t* source, int64_t entries_of_block, Messages<S> z,
+                            const Wide<S>* de, Wide<S>* dw, Wide<S>* datt) {
+  using A = Wide<S>;
+  begin_overlapping();
+  const int64_t f = int64_t{blockIdx.y} * blockDim.x + threadIdx.x;
+  if (f >= z.all()) return;
+  const int64_t begin = int64_t{blockIdx.x} * entries_of_block,
+                end = min(entries.count, begin + entries_of_block), head = f / z.width;
+  const int64_t first = int64_t{blockIdx.z} * kFeaturesAtOnce;
+  A sums[kFeaturesAtOnce] = {}, att_sum = 0;
+  for (int64_t k = begin; k < end; ++k) {
+    const int64_t edge = entries.edge(k);
+    const A value = z(entries.row[k], source[k], edge, f), d = de[edge * z.heads + head];
+    att_sum = fma(d, value > A(0) ? value : z.slope * value, att_sum);
+    const A dz = d * z.slope_at(value, f);
+#pragma unroll
+    for (int i = 0; i < kFeaturesAtOnce; ++i)
+      if (first + i < z.features) sums[i] = fma(z.attr[edge * z.features + first + i], dz, sums[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < kFeaturesAtOnce; ++i)
+    if (dw != nullptr && first + i < z.features)
+      dw[(blockIdx.x * z.features + first + i) * z.all() + f] = sums[i];
+  if (datt != nullptr && first == 0) datt[blockIdx.x * z.all() + f] = att_sum;
+}
+
+/// dattr[edge, k] = Σ_f dz_f W[k, f], a warp an entry.
+template <class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    attribute_gradients_kernel(Entries entries, const int32_t* source, Messages<S> z, const Wide<S>* de,
+                               Wide<S>* dattr) {
+  using A = Wide<S>;
+  begin_overlapping();
+  const int64_t step = int64_t{gridDim.x} * (kBlockThreads / 32);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  for (int64_t k = int64_t{blockIdx.x} * (kBlockThreads / 32) + threadIdx.x / 32; k < entries.count;
+       k += step) {
+    const int64_t edge = entries.edge(k);
+    for (int64_t first = 0; first < z.features; first += kFeaturesAtOnce) {
+      A sums[kFeaturesAtOnce] = {};
+      for (int64_t f = lane; f < z.all(); f += 32) {
+        const A dz = de[edge * z.heads + f / z.width] * z.slope_at(z(entries.row[k], source[k], edge, f), f);
+#pragma unroll
+        for (int i = 0; i < kFeaturesAtOnce; ++i)
+          if (first + i < z.features) sums[i] = fma(A(widen(z.w[(first + i) * z.all() + f])), dz, sums[i]);
+      }
+#pragma unroll
+      for (int i = 0; i < kFeaturesAtOnce; ++i) {
+        const A sum = sum_of_lanes<32>(sums[i]);
+        if (lane == 0 && first + i < z.features) dattr[edge * z.features + first + i] = sum;
+      }
+    }
+  }
+}
+
+Entries entries_of(const CsrMatrix& a, const Tensor& row) {
+  return {row.data<int32_t>(), a.order ? a.order.data<int32_t>() : nullptr, a.csr.entries()};
+}
+
+LaunchShape warps_over(Device device, int64_t items) {
+  return {.device = device.index, .blocks = blocks_for(items * 32), .overlaps = true};
+}
+
+template <class S, class Args>
+Tensor make_logits(const Args& args, const Tensor& row) {
+  Tensor e = Tensor::empty({args.attr.size(0), args.heads()}, dtype_of<Wide<S>>(), args.device());
+  launch("gatv2", warps_over(args.device(), args.a.csr.entries() * args.heads()), logits_kernel<S>,
+         entries_of(args.a, row), args.a.csr.indices.template data<int32_t>(), messages_of<S>(args),
+         e.mutable_data<Wide<S>>());
+  return e;
+}
+
+template <class S>
+void forward_with_features(const Gatv2Args& args) {
+  const DType wide = dtype_of<Wide<S>>();
+  const Tensor e = make_logits<S>(args, rows_of_entries(args.a.csr));
+  const Tensor l = Tensor::zeros({args.a.csr.rows, args.heads()}, wide, args.device()),
+               r = Tensor::zeros({args.a.csr.cols, args.heads()}, wide, args.device());
+  run_gat<S>({.a = args.a,
+              .l = l,
+              .r = r,
+              .c = e,
+              .x = args.r,
+              .slope = 1.0f,
+              .dropout = args.dropout,
+              .o = args.o,
+              .lse = args.lse});
+}
+
+/// to[rows, H D] = Σ de d e / d z over the rows of a structure.
+template <class S, bool kByTarget>
+void sum_message_gradients(const CsrMatrix& a, const Messages<S>& z, const Tensor& de, Tensor& to) {
+  const int64_t width = to.size(1);
+  const SpmmPlan plan = spmm_plan(a.csr, width * static_cast<int64_t>(sizeof(Wide<S>)));
+  if (plan.items == 0 || width == 0) return;
+  Tensor workspace = Tensor::empty({plan.slots, width}, dtype_of<Wide<S>>(), to.device());
+  SpmmArguments<S> arguments = spmm_arguments<S>(a, plan, nullptr, width);
+  arguments.y = to.mutable_data<S>();
+  arguments.partial = workspace.mutable_data<Wide<S>>();
+  const auto threads = static_cast<unsigned>(std::min<int64_t>(ceil_div(width, 32) * 32, kBlockThreads));
+  launch("gatv2_backward",
+         {.device = to.device().index,
+          .blocks = dim3(static_cast<unsigned>(plan.items), static_cast<unsigned>(ceil_div(width, threads))),
+          .threads = threads,
+          .overlaps = true},
+         row_gradients_kernel<S, kByTarget>, arguments, z, de.data<Wide<S>>());
+  launch_merge<S>("gatv2_backward", to.device().index, plan, arguments);
+}
+
+/// to = Σ over the first dimension of `parts`.
+void sum_parts(const Tensor& parts, Tensor& to) {
+  if (!to) return;
+  const Tensor rows = parts.reshape({parts.size(0), to.numel()});
+  Tensor sum = Tensor::empty({to.numel()}, parts.dtype(), parts.device());
+  cuda::sum_rows({.x = rows, .y = sum});
+  adj::convert(sum, to);
+}
+
+template <class S>
+void backward_with_features(const Gatv2BackwardArgs& args) {
+  using A = Wide<S>;
+  const Device device = args.device();
+  const Csr& csr = args.a.csr;
+  const DType wide = dtype_of<A>();
+  const int64_t width = args.heads() * args.head_width(), features = heads_of(args.attr);
+  const Tensor row = rows_of_entries(csr);
+  const Tensor e = make_logits<S>(args, row);
+  const Tensor l = Tensor::zeros({csr.rows, args.heads()}, wide, device),
+               r = Tensor::zeros({csr.cols, args.heads()}, wide, device);
+  Tensor de = Tensor::empty_like(e), none;
+  run_gat_backward<S>({.a = args.a,
+                       .at = args.at,
+                       .l = l,
+                       .r = r,
+                       .c = e,
+                       .x = args.r,
+                       .slope = 1.0f,
+                       .dropout = args.dropout,
+                       .o = args.o,
+                       .lse = args.lse,
+                       .d_o = args.d_o,
+                       .delta = args.delta,
+                       .dl = none,
+                       .dr = none,
+                       .dx = args.dr,
+                       .dc = de});
+  const Messages<S> z = messages_of<S>(args);
+  const Entries entries = entries_of(args.a, row);
+  const int32_t* source = csr.indices.data<int32_t>();
+  if (args.dl) sum_message_gradients<S, true>(args.a, z, de, args.dl);
+  if (args.dr) {
+    Tensor by_logits = Tensor::empty_like(args.dr);
+    sum_message_gradients<S, false>(args.at, z, de, by_logits);
+    cuda::linear_combination({.a = args.dr, .beta = 1.0, .b = by_logits, .y = args.dr});
+  }
+  if (args.dattr)
+    launch("gatv2_backward", warps_over(device, csr.entries()), attribute_gradients_kernel<S>, entries,
+           source, z, de.data<A>(), args.dattr.mutable_data<A>());
+  if (!args.datt && !args.dw) return;
+  constexpr int64_t kBlocks = 256;
+  const int64_t entries_of_block = std::max<int64_t>(ceil_div(csr.entries(), kBlocks), 1);
+  const int64_t blocks = std::max<int64_t>(ceil_div(csr.entries(), entries_of_block), 1);
+  Tensor dw, datt;
+  if (args.dw) dw = Tensor::empty({blocks, features, width}, wide, device);
+  if (args.datt) datt = Tensor::empty({blocks, width}, wide, device);
+  const auto threads = static_cast<unsigned>(std::min<int64_t>(ceil_div(width, 32) * 32, kBlockThreads));
+  launch("gatv2_backward",
+         {.device = device.index,
+          .blocks = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(ceil_div(width, threads)),
+                         static_cast<unsigned>(ceil_div(features, kFeaturesAtOnce))),
+          .threads = threads,
+          .overlaps = true},
+         weight_gradients_kernel<S>, entries, source, entries_of_block, z, de.data<A>(),
+         dw ? dw.mutable_data<A>() : nullptr, datt ? datt.mutable_data<A>() : nullptr);
+  if (dw) sum_parts(dw, args.dw);
+  if (datt) sum_parts(datt, args.datt);
+}
+
+}  // namespace
+
+void gatv2(const Gatv2Args& args) {
+  dispatch_features(args.l.dtype(),
+                    [&]<class S>() { args.attr ? forward_with_features<S>(args) : run_gatv2<S>(args); });
+}
+
+void gatv2_backward(const Gatv2BackwardArgs& args) {
+  dispatch_features(args.l.dtype(), [&]<class S>() {
+    args.attr ? backward_with_features<S>(args) : run_gatv2_backward<S>(args);
+  });
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <adjoint/kernels/attention/cuda/launch.cuh>
+#include <adjoint/kernels/attention/cuda/strategies.h>
+
+namespace adj::kernels::cuda {
+
+template <class S>
+void run_gatv2(const Gatv2Args& args) {
+  using A = Wide<S>;
+  ForwardArguments<S> a{};
+  set_heads(a, args.heads(), args.head_width(), args.dropout);
+  a.target = args.l.data<S>();
+  a.source = args.r.data<S>();
+  a.att = args.att.data<S>();
+  a.slope = static_cast<A>(args.slope);
+  a.o = args.o.mutable_data<S>();
+  a.lse = args.lse.mutable_data<A>();
+  run_forward<S, Score::gatv2>("gatv2", args.a, a, wide_reads<S>(a.width, a.target, a.source, a.att, a.o));
+}
+
+template <class S>
+void run_gatv2_backward(const Gatv2BackwardArgs& args) {
+  using A = Wide<S>;
+  BackwardArguments<S> a{};
+  set_heads(a, args.heads(), args.head_width(), args.dropout);
+  a.target = args.l.data<S>();
+  a.source = args.r.data<S>();
+  a.att = args.att.data<S>();
+  a.slope = static_cast<A>(args.slope);
+  a.o = args.o.data<S>();
+  a.d_o = args.d_o.data<S>();
+  a.lse = args.lse.data<A>();
+  a.delta = args.delta.mutable_data<A>();
+  S* const dl = mutable_data_or_null<S>(args.dl);
+  S* const dr = mutable_data_or_null<S>(args.dr);
+  run_backward<S, Score::gatv2>("gatv2_backward", args.a, args.at, a,
+                                wide_reads<S>(a.width, a.target, a.source, a.att, a.o, a.d_o, dl, dr),
+                                {.row = dl}, {.row = dr}, args.datt);
+}
+
+}  // namespace adj::kernels::cuda

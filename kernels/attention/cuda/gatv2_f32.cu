@@ -1,0 +1,8 @@
+#include <adjoint/kernels/attention/cuda/gatv2.cuh>
+
+namespace adj::kernels::cuda {
+
+template void run_gatv2<float>(const Gatv2Args&);
+template void run_gatv2_backward<float>(const Gatv2BackwardArgs&);
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <adjoint/kernels/attention/dot_attention.h>
+#include <adjoint/kernels/attention/gat.h>
+#include <adjoint/kernels/attention/gatv2.h>
+
+// The walks over a structure, compiled in a file for each score and dtype. Edge features of gatv2 and dot
+// attention are not theirs to see: what they need of them is one number for a (edge, head), `c`.
+namespace adj::kernels::cuda {
+
+/// What edge features add to dot attention, [M,H] (wide) by edge number, any of it absent.
+struct EdgeTerms {
+  Tensor c;         ///< in: added to the logits
+  Tensor logits;    ///< out, forward: the whole logits
+  Tensor g;         ///< in, backward: added to ⟨dO_i, v_j⟩
+  Tensor delta;     ///< in, backward, [rows,H]: added to Δ_i
+  Tensor d_logits;  ///< out, backward: de
+  Tensor weights;   ///< out, backward: m α
+};
+
+template <class S>
+void run_gat(const GatArgs& args);
+template <class S>
+void run_gat_backward(const GatBackwardArgs& args);
+template <class S>
+void run_gatv2(const Gatv2Args& args);
+template <class S>
+void run_gatv2_backward(const Gatv2BackwardArgs& args);
+template <class S>
+void run_dot_attention(const DotAttentionArgs& args, const EdgeTerms& edges);
+template <class S>
+void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges);
+
+}  // namespace adj::kernels::cuda

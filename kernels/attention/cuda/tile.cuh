@@ -1,0 +1,350 @@
+#pragma once
+
+// What the attentions' kernels are made of. A group of lanes takes one item of the structure's plan
+// (kernels/sparse/cuda/spmm_plan.h) and walks its rows, some entries of one row at a time: a batch. The lanes
+// of a group are shared out among heads that lie side by side, so that they read rows as these lie in memory;
+// heads beyond the group are blockIdx.y's. A lane keeps the same features throughout.
+//
+// What is one number for a (entry, head), a logit say, is summed over the head's lanes by halving: each lane
+// is left with the sums of a few entries of the batch (those that it owns), takes their exponentials alone,
+// and hands them to the other lanes where features are to be weighed. That is 1 + 3 / 4 shuffles an entry and
+// reduction for batches of four, and one exponential, where a butterfly takes five of each.
+//
+// The warps stay together: all groups of a warp go through the same number of batches, with nothing to do in
+// some, so that every shuffle is whole.
+
+#include <adjoint/kernels/attention/attention.h>
+#include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
+#include <adjoint/kernels/sparse/cuda/spmm_device.cuh>
+
+namespace adj::kernels::cuda {
+
+/// How e_ij comes about and what v_j is (gat.h, gatv2.h, dot_attention.h; `keyed`: keys are values).
+enum class Score : uint8_t { gat, gatv2, dot, keyed };
+
+/// How the features of a head lie over lanes: lane t owns (c * kLanes + t) * kVector + [0, kVector).
+template <class S_, int kVector_, int kLanes_, int kChunks_, int kBatch_, int kThreads_>
+struct Tile {
+  using S = S_;
+  using A = Wide<S>;
+  static constexpr int kVector = kVector_, kLanes = kLanes_, kChunks = kChunks_, kBatch = kBatch_;
+  static constexpr int kThreads = kThreads_;                            ///< of a block
+  static constexpr int kSpan = kVector * kLanes * kChunks;              ///< of the widest head
+  static constexpr int kOwned = kBatch > kLanes ? kBatch / kLanes : 1;  ///< entries of a batch to a lane
+  static constexpr int kShare = kLanes > kBatch ? kLanes / kBatch : 1;  ///< lanes with the same entry
+  static_assert(kOwned == 1 || kShare == 1);
+};
+
+/// Blocks that are to fit on a multiprocessor, which bounds the registers: gathers need other warps to wait
+/// for. `registers` is what a thread may have.
+template <class T>
+constexpr int blocks_for_registers(int registers) {
+  return T::kChunks > 1 || sizeof(typename T::S) == 8 ? 1 : 65536 / (registers * T::kThreads);
+}
+
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+/// v[k] of lane t is left with the sum over the head's lanes of v[owned_slot(t, k)], k < kOwned.
+template <class T>
+__device__ __forceinline__ int owned_slot(int t, int k) {
+  return T::kOwned > 1 ? t * T::kOwned + k : t / T::kShare;
+}
+template <class T>
+__device__ __forceinline__ void sum_and_own(typename T::A (&v)[T::kBatch], int t) {
+  int step = T::kLanes / 2;
+#pragma unroll
+  for (int n = T::kBatch / 2; n >= 1; n /= 2) {
+    if (step < 1) break;
+    const bool upper = (t & step) != 0;
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+      const auto kept = upper ? v[i + n] : v[i], sent = upper ? v[i] : v[i + n];
+      v[i] = kept + __shfl_xor_sync(kAllLanes, sent, step);
+    }
+    step /= 2;
+  }
+#pragma unroll
+  for (; step >= 1; step /= 2) v[0] += __shfl_xor_sync(kAllLanes, v[0], step);
+}
+/// The number that a lane of the head owns for entry `slot`.
+template <class T>
+__device__ __forceinline__ typename T::A owned_by(const typename T::A (&v)[T::kBatch], int slot) {
+  if constexpr (T::kLanes == 1) return v[slot];
+  return __shfl_sync(kAllLanes, v[slot % T::kOwned], T::kOwned > 1 ? slot / T::kOwned : slot * T::kShare,
+                     T::kLanes);
+}
+/// Over the head's lanes, on all of them.
+template <class T>
+__device__ __forceinline__ typename T::A sum_of_head(typename T::A value) {
+#pragma unroll
+  for (int step = T::kLanes / 2; step >= 1; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+  return value;
+}
+/// Likewise of what lanes own, each entry once.
+template <class T>
+__device__ __forceinline__ typename T::A sum_of_owned(typename T::A value) {
+#pragma unroll
+  for (int step = T::kLanes / 2; step >= T::kShare; step /= 2)
+    value += __shfl_xor_sync(kAllLanes, value, step);
+  return value;
+}
+template <class T>
+__device__ __forceinline__ typename T::A largest_of_owned(typename T::A value) {
+#pragma unroll
+  for (int step = T::kLanes / 2; step >= T::kShare; step /= 2) {
+    const auto other = __shfl_xor_sync(kAllLanes, value, step);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+/// 2^x. Exponentials are taken to the base 2, of logits that carry log2(e).
+__device__ __forceinline__ float power_of_2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ double power_of_2(double x) { return exp2(x); }
+template <class A>
+constexpr A kLog2E = A(1.4426950408889634074);
+template <class A>
+constexpr A kLn2 = A(0.69314718055994530942);
+/// Below every logit but -inf, which so has a distance to it.
+template <class A>
+__device__ __forceinline__ A lowest() {
+  if constexpr (sizeof(A) == 8) return A(-1.7976931348623157e308);
+  return A(-3.402823466e38f);
+}
+
+/// The larger one; NaN where either is.
+__device__ __forceinline__ float larger(float a, float b) {
+  float y;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+  return y;
+}
+__device__ __forceinline__ double larger(double a, double b) { return a > b || a != a ? a : b; }
+
+/// The next columns of a group's item, as many as a batch has, from `from` on; 0 beyond the item.
+template <class T>
+__device__ __forceinline__ void load_columns(const int32_t* indices, int from, int end,
+                                             int (&column)[T::kBatch]) {
+  const int32_t* const at = indices + from;
+  if (from + T::kBatch <= end) {
+#pragma unroll
+    for (int u = 0; u < T::kBatch; ++u) column[u] = __ldg(at + u);
+  } else {
+#pragma unroll
+    for (int u = 0; u < T::kBatch; ++u) column[u] = from + u < end ? __ldg(at + u) : 0;
+  }
+}
+
+/// What all passes are given.
+template <class S>
+struct AttentionArguments {
+  using A = Wide<S>;
+  // The structure whose rows are walked.
+  const ItemStart* starts;
+  int items;
+  const int64_t* offsets;
+  const int32_t* indices;
+  const int32_t* order;  ///< null: entry e is edge e
+  // The heads.
+  int heads;
+  int width;       ///< of a head
+  int side;        ///< heads that lie side by side in a group: a power of two
+  uint32_t pitch;  ///< bytes of a row of all heads
+  // The logits.
+  A slope;
+  A scale;
+  DropoutMask dropout;  ///< threshold 0: none
+  A kept_scale;
+};
+
+/// A lane's place.
+template <class T>
+struct Place {
+  int t;      ///< among the head's lanes
+  int head;   ///< of all heads
+  int group;  ///< of the block
+  int groups;
+  int group_lanes;
+  bool has_head;
+  bool valid[T::kChunks];  ///< is there such a feature?
+
+  __device__ explicit Place(const AttentionArguments<typename T::S>& a) {
+    const int thread = static_cast<int>(threadIdx.x);
+    group_lanes = T::kLanes * a.side;
+    t = thread % T::kLanes;
+    group = thread / group_lanes;
+    groups = static_cast<int>(blockDim.x) / group_lanes;
+    head = static_cast<int>(blockIdx.y) * a.side + thread % group_lanes / T::kLanes;
+    has_head = head < a.heads;
+#pragma unroll
+    for (int c = 0; c < T::kChunks; ++c) valid[c] = has_head && (c * T::kLanes + t) * T::kVector < a.width;
+  }
+  /// The lane's first feature of a row of all heads, where it writes.
+  __device__ int feature(const AttentionArguments<typename T::S>& a) const {
+    return head * a.width + t * T::kVector;
+  }
+  /// Where it reads: some feature of the row in any case.
+  __device__ int read_feature(const AttentionArguments<typename T::S>& a) const {
+    return valid[0] ? feature(a) : has_head ? head * a.width : 0;
+  }
+};
+
+/// A lane's features of a row.
+template <class T>
+using RowFeatures = Pack<typename T::S, T::kVector>[T::kChunks];
+template <class T>
+using WideFeatures = typename T::A[T::kChunks][T::kVector];
+
+/// Reads where `wanted`; else the pack is what it was, which nobody may look at.
+template <class S, int N>
+__device__ __forceinline__ void gather_if(bool wanted, const char* from, Pack<S, N>& pack) {
+  using W = typename Word<sizeof(S) * N>::type;
+  W word;
+  const int p = wanted;
+  if constexpr (sizeof(W) == 16)
+    asm("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+        : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+        : "l"(from), "r"(p));
+  else if constexpr (sizeof(W) == 8)
+    asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.nc.v2.u32 {%0, %1}, [%2]; }"
+        : "=r"(word.x), "=r"(word.y)
+        : "l"(from), "r"(p));
+  else if constexpr (sizeof(W) == 4)
+    asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u32 %0, [%1]; }"
+        : "=r"(word)
+        : "l"(from), "r"(p));
+  else
+    asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u16 %0, [%1]; }"
+        : "=h"(word)
+        : "l"(from), "r"(p));
+  memcpy(&pack, &word, sizeof(word));
+}
+
+/// A matrix at the feature where the lane reads.
+template <class S>
+__device__ __forceinline__ const char* rows_at(const S* matrix, int feature) {
+  return reinterpret_cast<const char*>(matrix + feature);
+}
+
+/// A row, where it is wanted, of a matrix that begins at `from` (rows_at). A lane without a feature reads
+/// along with the head's first: what it gets counts for nothing, as its own features are 0.
+template <class T>
+__device__ __forceinline__ void gather(const char* from, int row, uint32_t pitch, bool wanted,
+                                       const Place<T>& place, RowFeatures<T>& to) {
+  const char* const at = row_address(from, row, pitch);
+  constexpr int kStep = T::kLanes * T::kVector * static_cast<int>(sizeof(typename T::S));
+#pragma unroll
+  for (int c = 0; c < T::kChunks; ++c)
+    gather_if(wanted, at + (c == 0 || place.valid[c] ? c * kStep : 0), to[c]);
+}
+/// Likewise wide and times `factor`; 0 where it is not wanted.
+template <class T>
+__device__ __forceinline__ void gather_wide(const char* from, int row, uint32_t pitch, bool wanted,
+                                            const Place<T>& place, typename T::A factor,
+                                            WideFeatures<T>& to) {
+  RowFeatures<T> row_of;
+  gather<T>(from, row, pitch, wanted, place, row_of);
+#pragma unroll
+  for (int c = 0; c < T::kChunks; ++c)
+#pragma unroll
+    for (int v = 0; v < T::kVector; ++v)
+      to[c][v] = wanted && place.valid[c] ? typename T::A(widen(row_of[c][v])) * factor : typename T::A(0);
+}
+template <class T>
+__device__ __forceinline__ void clear(WideFeatures<T>& x) {
+#pragma unroll
+  for (int c = 0; c < T::kChunks; ++c)
+#pragma unroll
+    for (int v = 0; v < T::kVector; ++v) x[c][v] = typename T::A(0);
+}
+/// Rounded to S where `to` is a matrix of features, not where it is of partial sums.
+template <class T, class To>
+__device__ __forceinline__ void scatter(To* to, const Place<T>& place, const WideFeatures<T>& x) {
+#pragma unroll
+  for (int c = 0; c < T::kChunks; ++c) {
+    if (!place.valid[c]) continue;
+    Pack<To, T::kVector> pack;
+#pragma unroll
+    for (int v = 0; v < T::kVector; ++v) pack[v] = narrow<To>(x[c][v]);
+    adj::cuda::store(to + c * T::kLanes * T::kVector, pack);
+  }
+}
+
+/// Where a group is in its item.
+struct Walk {
+  int entry = 0, end_entry = 0;
+  int row = 0, end_row = 0;
+  int row_end = 0, next_end = 0;
+  int slot = 0;
+  bool part = false;   ///< of a heavy row
+  bool first = false;  ///< its first part, or not a part
+
+  template <class Arguments>
+  __device__ void begin(const Arguments& a, int item) {
+    *this = {};
+    if (item >= a.items) return;
+    const ItemStart start = a.starts[item], stop = a.starts[item + 1];
+    part = start.row < 0 || stop.row < 0;
+    first = start.row >= 0;
+    row = first ? start.row : ~start.row;
+    end_row = part ? row + 1 : stop.row;
+    entry = start.entry;
+    end_entry = stop.entry;
+    slot = start.slot;
+    row_end = end_of(a, row);
+    next_end = end_of(a, row + 1);
+  }
+  template <class Arguments>
+  __device__ int end_of(const Arguments& a, int r) const {
+    return r < end_row ? min(static_cast<int>(a.offsets[r + 1]), end_entry) : 0;
+  }
+  __device__ bool active() const { return row < end_row; }
+  template <class Arguments>
+  __device__ void next_row(const Arguments& a) {
+    ++row;
+    row_end = next_end;
+    next_end = end_of(a, row + 1);
+  }
+};
+
+/// Which of a group's entries attention dropout keeps, some entries ahead: each lane draws for one entry and
+/// all heads of the group, 8 decisions to a Philox block.
+template <class T>
+class KeptBits {
+ public:
+  /// Entries from `entry` on, one for each lane of the group. All lanes of the warp call it.
+  __device__ void draw(const AttentionArguments<typename T::S>& a, const Place<T>& place, int entry,
+                       int end_entry) {
+    first_ = entry;
+    bits_ = 0;
+    const int own = entry + (static_cast<int>(threadIdx.x) & (place.group_lanes - 1));
+    if (own >= end_entry) return;
+    const int64_t edge = a.order == nullptr ? own : a.order[own];
+    const int first_head = static_cast<int>(blockIdx.y) * a.side;
+    for (int h = 0; h < a.side && first_head + h < a.heads;) {
+      const int64_t position = edge * a.heads + first_head + h;
+      const int skipped = static_cast<int>(position % 8);
+      const uint32_t kept = a.dropout.template kept<8>(position - skipped) >> skipped;
+      bits_ |= kept << h;
+      h += 8 - skipped;
+    }
+  }
+  __device__ int end(const Place<T>& place) const { return first_ + place.group_lanes; }
+  /// Of an entry that was drawn, for this lane's head. All lanes of the warp call it.
+  __device__ bool kept(const AttentionArguments<typename T::S>& a, const Place<T>& place, int entry) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int mask = place.group_lanes - 1;  // it is a power of two
+    const int source = (lane & ~mask) | ((entry - first_) & mask);
+    const uint32_t bits = __shfl_sync(kAllLanes, bits_, source);
+    return (bits >> (place.head & (a.side - 1))) & 1u;
+  }
+
+ private:
+  int first_ = 0;
+  uint32_t bits_ = 0;
+};
+
+}  // namespace adj::kernels::cuda
