@@ -61,8 +61,9 @@ struct DotAttentionArgs {
 ADJ_KERNEL(dot_attention, DotAttentionArgs)
 
 /// The gradients of dot_attention, any of which may be absent where nobody asks for it. Without v, dk is the
-/// whole gradient of what is both key and value. d_o_attr comes with attr. `delta` [rows,H] is scratch that
-/// is written.
+/// whole gradient of what is both key and value. d_o_attr comes with attr; where o_attr is left out, its
+/// share has been added to `o`, and Δ_i = ⟨dO_i, O_i⟩ is the whole of it, else Δ_i = ⟨dO_i, O_i⟩ +
+/// ⟨d_o_attr_i, o_attr_i⟩. `delta` [rows,H] is scratch that is written.
 struct DotAttentionBackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;
@@ -107,13 +108,13 @@ struct DotAttentionBackwardArgs {
     ADJ_CHECK(v || !dv, "{}: dv without v", op);
     ADJ_CHECK(s || !ds, "{}: ds without s", op);
     const bool featured = static_cast<bool>(attr);
-    ADJ_CHECK(featured == static_cast<bool>(u) && featured == static_cast<bool>(o_attr) &&
-                  featured == static_cast<bool>(d_o_attr),
-              "{}: attr, u, o_attr and d_o_attr come together", op);
+    ADJ_CHECK(
+        featured == static_cast<bool>(u) && featured == static_cast<bool>(d_o_attr) && (featured || !o_attr),
+        "{}: attr, u and d_o_attr come together", op);
     if (featured) {
       check_entries(op, "attr", a, attr, wide);
       check_tensor(op, "u", u, {a.csr.rows, heads * heads_of(attr)}, dtype, device());
-      check_tensor(op, "o_attr", o_attr, u.shape(), dtype, device());
+      detail::check_optional(op, "o_attr", o_attr, u.shape(), dtype, device());
       check_tensor(op, "d_o_attr", d_o_attr, u.shape(), dtype, device());
       detail::check_optional(op, "dattr", dattr, attr.shape(), wide, device());
       detail::check_optional(op, "du", du, u.shape(), dtype, device());
