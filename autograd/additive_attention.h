@@ -14,8 +14,8 @@ inline Var head_dot(const Var& x, const Var& a) {
   ADJ_CHECK(x && x.shape().dims() == 3 && x.size(1) >= 1 && x.size(2) >= 1,
             "head_dot: x is {}, expected [N, H, D] with H and D at least 1", x ? x.shape().str() : "absent");
   detail::check_beside("head_dot", "a", a, {x.size(1), x.size(2)}, x);
-  Tensor y = detail::head_terms(x.size(0), x.size(1), x.value()), none;
-  kernels::head_dot({.x = detail::as_matrix(x.value()), .a = a.value(), .y = y, .y2 = none});
+  Tensor y = detail::head_terms(x.size(0), x.size(1), x.value()), y2;
+  kernels::head_dot({.x = detail::as_matrix(x.value()), .a = a.value(), .y = y, .y2 = y2});
   return record(
       "head_dot", y, {x, a}, [x = Saved(x.value()), a = Saved(a.value())](Tensor dy, Gradients& out) {
         Tensor dx = detail::empty_if(out.wanted(0), x.get()), rows = detail::rows_of(dx);

@@ -55,9 +55,9 @@ inline void check_edge_features(const char* op, const Relation& relation, const 
   ADJ_CHECK(attr.shape().dims() == 2 && attr.size(0) == relation.num_edges() && attr.size(1) >= 1,
             "{}: edge_attr is {}, expected [{}, E] with E at least 1", op, attr.shape().str(),
             relation.num_edges());
-  ADJ_CHECK((attr.dtype() == x.dtype() || attr.dtype() == wide_dtype(x.dtype())) &&
-                attr.device() == x.device(),
-            "{}: edge_attr is {} beside nodes' features {}", op, attr.value().str(), x.value().str());
+  ADJ_CHECK(
+      (attr.dtype() == x.dtype() || attr.dtype() == wide_dtype(x.dtype())) && attr.device() == x.device(),
+      "{}: edge_attr is {} beside nodes' features {}", op, attr.value().str(), x.value().str());
   check_beside(op, "edge_weight", weight, {attr.size(1), columns}, x);
 }
 

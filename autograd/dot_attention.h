@@ -99,7 +99,7 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
                  v = Saved(v.value()), attr = featured ? Saved(options.edge_attr.value()) : Saved(),
                  weight = featured ? Saved(options.edge_weight.value()) : Saved(), lse, o = Saved(o),
                  o_attr](Tensor dy, Gradients& out) {
-                  const Tensor q_rows = detail::as_matrix(q.get()), d_o = detail::as_matrix(dy);
+                  const Tensor queries = detail::as_matrix(q.get()), d_o = detail::as_matrix(dy);
                   const bool wants_q = out.wanted(0), wants_weight = featured && out.wanted(4);
                   Tensor dq = detail::empty_if(wants_q, q.get()), dq_rows = detail::rows_of(dq);
                   Tensor dk = detail::empty_if(out.wanted(1), k.get()), dk_rows = detail::rows_of(dk);
@@ -109,7 +109,7 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
                   if (featured) {
                     blocks.emplace(weight.get(), heads);
                     features = attr.get().to(wide);
-                    u = detail::product_of(q_rows, blocks->matrix(), false, true);
+                    u = detail::product_of(queries, blocks->matrix(), false, true);
                     d_o_attr = detail::product_of(d_o, blocks->matrix(), false, true);
                     du = detail::empty_if(wants_q || wants_weight, u);
                     dattr = detail::empty_if(out.wanted(3), features);
@@ -120,7 +120,7 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
                                                    .at = detail::by_source(relation),
                                                    .heads = heads,
                                                    .scale = scale,
-                                                   .q = q_rows,
+                                                   .q = queries,
                                                    .k = detail::as_matrix(k.get()),
                                                    .v = detail::as_matrix(v.get()),
                                                    .attr = features,
@@ -143,7 +143,7 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
                   if (dv) out.add(2, dv);
                   if (dattr) out.add(3, dattr.to(attr.get().dtype()));
                   if (wants_weight) {
-                    Tensor dmatrix = detail::product_of(du, q_rows, true);
+                    Tensor dmatrix = detail::product_of(du, queries, true);
                     detail::add_to(dmatrix, detail::product_of(o_attr, d_o, true));
                     out.add(4, blocks->gradient(std::move(dmatrix)));
                   }
@@ -184,7 +184,7 @@ inline Var cosine_attention(const Relation& relation, const Var& x, const Var& b
     }
   };
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
-  Tensor o = Tensor::empty_like(x.value()), none, lse = detail::head_terms(x.size(0), 1, x.value());
+  Tensor o = Tensor::empty_like(x.value()), o_attr, lse = detail::head_terms(x.size(0), 1, x.value());
   {
     const Directions of(x.value(), beta.value(), wide);
     kernels::dot_attention({.a = detail::by_target(relation),
@@ -195,7 +195,7 @@ inline Var cosine_attention(const Relation& relation, const Var& x, const Var& b
                             .s = of.norm,
                             .dropout = dropout,
                             .o = o,
-                            .o_attr = none,
+                            .o_attr = o_attr,
                             .lse = lse});
   }
   return record(
