@@ -20,15 +20,12 @@ namespace detail {
 /// The sum in front of the network, with edges that have features.
 class GineSum : public GinSum {
  public:
-  Child<Linear>* lin() { return lin_.empty() ? nullptr : &lin_.front(); }
+  std::optional<Child<Linear>> lin;  ///< W_e and b_e, where edge_dim is given
 
  protected:
   GineSum(int64_t in, const GINEConvOptions& options);
   Var summed_with_edges(const Relation& relation, const Var& x_src, const Var& x_dst,
                         const Var& edge_attr) const;
-
- private:
-  std::deque<Child<Linear>> lin_;  // none or one
 };
 
 }  // namespace detail

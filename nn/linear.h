@@ -7,8 +7,9 @@ namespace adj::nn {
 
 /// How a linear map begins.
 enum class Initial : uint8_t {
-  glorot,  ///< the weight Glorot-uniform, the bias zero
-  fan_in,  ///< both uniform in ±1 / sqrt(in), as torch.nn.Linear
+  glorot,       ///< the weight Glorot-uniform, the bias zero
+  fan_in,       ///< both uniform in ±1 / sqrt(in), as torch.nn.Linear
+  glorot_bias,  ///< the weight Glorot-uniform, the bias uniform in ±1 / sqrt(in)
 };
 
 /// act(x W + b): x [N,in] (dense or sparse features) -> [N,out]. Bias and relu are part of the product's

@@ -8,8 +8,9 @@ namespace adj::nn {
 /// layer is to run on a relation between different ones.
 struct Widths {
   int64_t src, dst;
-  Widths(int64_t both) : src(both), dst(both) {}
-  Widths(int64_t sources, int64_t targets) : src(sources), dst(targets) {}
+  bool one_set;  ///< one number was given
+  Widths(int64_t both) : src(both), dst(both), one_set(true) {}
+  Widths(int64_t sources, int64_t targets) : src(sources), dst(targets), one_set(false) {}
   bool positive() const { return src > 0 && dst > 0; }
 };
 

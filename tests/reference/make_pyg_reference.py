@@ -124,7 +124,7 @@ def states(layer):
     layer = layer.double()
     with torch.no_grad():
         for name, tensor in layer.state_dict().items():
-            if name.rsplit('.', 1)[-1] not in ('eps', 'beta'):
+            if name.rsplit('.', 1)[-1] != 'eps':
                 tensor.copy_(0.5 * draw(*tensor.shape))
     return layer
 
@@ -242,6 +242,61 @@ def convolutions(new):
     on_graph('tag/zero', pyg.TAGConv(5, 3, K=0), 5)
 
 
+def attentions(new):
+    def on_graph(name, layer, attr=None, one_number=False):
+        edge_index = edges(True)
+        extra = None if attr is None else draw(edge_index.shape[1]) if one_number else draw(edge_index.shape[1], attr)
+        case(new(name), layer,
+             lambda layer, x, edge_attr: layer(x, edge_index) if edge_attr is None else layer(x, edge_index, edge_attr),
+             edge_index, x=draw(NODES, 5), edge_attr=extra)
+
+    def on_relation(name, layer, attr=None):
+        edge_index = bipartite()
+        case(new(name), layer,
+             lambda layer, x_src, x_dst, extra: (layer((x_src, x_dst), edge_index) if extra is None else
+                                                 layer((x_src, x_dst), edge_index, extra)),
+             edge_index, x_src=draw(12, 5), x_dst=draw(9, 3),
+             extra=None if attr is None else draw(edge_index.shape[1], attr))
+
+    on_graph('gat/one_head', pyg.GATConv(5, 4))
+    on_graph('gat/heads', pyg.GATConv(5, 4, heads=3, residual=True))
+    on_graph('gat/mean', pyg.GATConv(5, 4, heads=2, concat=False, bias=False, negative_slope=0.05))
+    on_graph('gat/no_loops', pyg.GATConv(5, 4, heads=2, add_self_loops=False))
+    on_graph('gat/two_maps', pyg.GATConv((5, 5), 4, heads=2))
+    on_graph('gat/edges_mean', pyg.GATConv(5, 4, heads=2, edge_dim=3), attr=3)
+    on_graph('gat/edges_sum', pyg.GATConv(5, 4, heads=2, edge_dim=2, fill_value='add'), attr=2)
+    on_graph('gat/edges_constant', pyg.GATConv(5, 4, heads=2, edge_dim=1, fill_value=0.5), attr=1, one_number=True)
+    on_graph('gat/edges_no_loops', pyg.GATConv(5, 4, edge_dim=3, add_self_loops=False, concat=False, residual=True),
+             attr=3)
+    on_relation('gat/bipartite', pyg.GATConv((5, 3), 4, heads=2, add_self_loops=False, residual=True))
+    on_relation('gat/bipartite_edges', pyg.GATConv((5, 3), 4, heads=2, add_self_loops=False, edge_dim=2), attr=2)
+    on_relation('gat/bipartite_loops', pyg.GATConv((5, 3), 4, edge_dim=2), attr=2)
+
+    on_graph('gatv2/one_head', pyg.GATv2Conv(5, 4))
+    on_graph('gatv2/heads', pyg.GATv2Conv(5, 4, heads=3, residual=True))
+    on_graph('gatv2/mean', pyg.GATv2Conv(5, 4, heads=2, concat=False, bias=False, negative_slope=0.05))
+    on_graph('gatv2/no_loops', pyg.GATv2Conv(5, 4, heads=2, add_self_loops=False))
+    on_graph('gatv2/shared', pyg.GATv2Conv(5, 4, heads=2, share_weights=True))
+    on_graph('gatv2/edges_mean', pyg.GATv2Conv(5, 4, heads=2, edge_dim=3), attr=3)
+    on_graph('gatv2/edges_constant', pyg.GATv2Conv(5, 4, heads=2, edge_dim=1, fill_value=0.5), attr=1, one_number=True)
+    on_relation('gatv2/bipartite', pyg.GATv2Conv((5, 3), 4, heads=2, add_self_loops=False, residual=True))
+    on_relation('gatv2/bipartite_loops', pyg.GATv2Conv((5, 3), 4, heads=2, edge_dim=2), attr=2)
+
+    on_graph('transformer/one_head', pyg.TransformerConv(5, 4))
+    on_graph('transformer/heads', pyg.TransformerConv(5, 4, heads=3))
+    on_graph('transformer/mean', pyg.TransformerConv(5, 4, heads=2, concat=False, bias=False))
+    on_graph('transformer/rootless', pyg.TransformerConv(5, 4, heads=2, root_weight=False, beta=True))
+    on_graph('transformer/gate', pyg.TransformerConv(5, 4, heads=2, beta=True))
+    on_graph('transformer/gate_mean', pyg.TransformerConv(5, 4, heads=2, beta=True, concat=False), attr=None)
+    on_graph('transformer/edges', pyg.TransformerConv(5, 4, heads=2, edge_dim=3), attr=3)
+    on_graph('transformer/edges_gate', pyg.TransformerConv(5, 4, heads=2, edge_dim=1, beta=True), attr=1)
+    on_relation('transformer/bipartite', pyg.TransformerConv((5, 3), 4, heads=2, edge_dim=2), attr=2)
+
+    on_graph('agnn/learned', pyg.AGNNConv())
+    on_graph('agnn/fixed', pyg.AGNNConv(requires_grad=False))
+    on_graph('agnn/no_loops', pyg.AGNNConv(add_self_loops=False))
+
+
 def recipes(new):
     batch = torch.tensor([0] * 7 + [1] + [3] * 12)
     for name, layer in (('pair_norm/plain', pyg.PairNorm()), ('pair_norm/scaled', pyg.PairNorm(scale=2.5)),
@@ -288,6 +343,7 @@ def main():
         optimizer(new('adamw/decay'), optim.AdamW, lr=0.02, weight_decay=0.1)
         convolutions(new)
         recipes(new)
+        attentions(new)
     print(f'{out}: {os.path.getsize(out)} bytes')
 
 
