@@ -22,7 +22,11 @@ struct SpmmProblem {
   int64_t width;
   size_t element_bytes;
   size_t alignment;  ///< that all rows' first elements have, in bytes
+  int family = 0;    ///< of shapes; each is chosen from on its own
 };
+
+/// Families of kernels over the items of a structure.
+enum ItemKernels : int { kSpmmItems, kLargestItems, kSmallestItems, kMomentItems, kEveryItems, kWinnerItems };
 
 struct SpmmChoice {
   int variant = 0;
