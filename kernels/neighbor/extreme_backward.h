@@ -34,9 +34,10 @@ inline bool extreme_backward_gathers(int64_t rows, int64_t entries, DType dtype,
 
 /// dx_j,f = Σ dy_i,f over the (i, f) that j won: winner_i,f = j. `winner` int32 [rows,F] in [-1, cols), -1
 /// where nobody won; `dy` [rows, K F] whose columns [part F, (part + 1) F) are the gradient; `dx` [cols,F],
-/// to which is added where `accumulate`. `transposed` [cols, rows], the structure of which the winners are
-/// entries: where it is given, it is gathered over, else the CPU sums in row order and a GPU in fixed point
-/// of 2^-60 of rows x max |dy| or finer (not for float64). A dy that is not finite leaves a dx that is not.
+/// to which is added where `accumulate`. The CPU sums in row order. A GPU gathers over `transposed` [cols,
+/// rows], the structure of which the winners are entries, where it is given, else it sums in fixed point (not
+/// float64): every term is rounded to a unit of at most 2^-58 rows max |dy|, the sum is exact. Either way the
+/// bits are the same in every run. A dy that is not finite leaves a dx that is not.
 struct NeighborExtremeBackwardArgs {
   const Tensor& winner;
   const Tensor& dy;

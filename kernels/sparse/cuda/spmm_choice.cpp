@@ -177,7 +177,8 @@ SpmmChoice choose_spmm(const SpmmProblem& problem, std::span<const SpmmShape> sh
     remembered.choice = {choose_by_rule(problem, shapes, adj::cuda::properties(device).l2_bytes),
                          kUsualThreads};
   const int64_t bytes = csr.entries() * problem.width * static_cast<int64_t>(problem.element_bytes);
-  if (remembered.measured || remembered.calls < 2 || bytes < kMeasuredBytes || adj::cuda::capturing(device))
+  if (remembered.measured || remembered.calls < 2 || bytes < kMeasuredBytes || !problem.measures ||
+      adj::cuda::capturing(device))
     return remembered.choice;
 
   const std::lock_guard alike_lock(alike_mutex);

@@ -21,8 +21,9 @@ struct SpmmProblem {
   const Csr* csr;
   int64_t width;
   size_t element_bytes;
-  size_t alignment;  ///< that all rows' first elements have, in bytes
-  int family = 0;    ///< of shapes; each is chosen from on its own
+  size_t alignment;      ///< that all rows' first elements have, in bytes
+  int family = 0;        ///< of shapes; each is chosen from on its own
+  bool measures = true;  ///< may the product be computed more than once?
 };
 
 /// Families of kernels over the items of a structure.
