@@ -180,13 +180,12 @@ TEST_CASE("neighbor_reduce gives the largest and the smallest, and who they were
 
 TEST_CASE("neighbor_reduce gives several reductions in one pass, in any order") {
   on_devices_and_features([](Device device, DType dtype) {
-    const std::vector<std::vector<Reduce>> sets{
-        kAll,
-        {Reduce::mean, Reduce::min, Reduce::max, Reduce::std},
-        {Reduce::min, Reduce::max},
-        {Reduce::std, Reduce::sum},
-        {Reduce::var},
-        {Reduce::max, Reduce::mean}};
+    const std::vector<std::vector<Reduce>> sets{kAll,
+                                                {Reduce::mean, Reduce::min, Reduce::max, Reduce::std},
+                                                {Reduce::min, Reduce::max},
+                                                {Reduce::std, Reduce::sum},
+                                                {Reduce::var},
+                                                {Reduce::max, Reduce::mean}};
     for (const Structure& s : structures(device))
       for (int64_t width : {0, 1, 3, 8, 33, 64, 128, 256}) {
         const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
@@ -205,8 +204,7 @@ TEST_CASE("neighbor_reduce gives several reductions in one pass, in any order") 
           }
           if (r.max_winner) CHECK(r.max_winner.to_vector<int32_t>() == plain.max_winner);
           if (r.min_winner) CHECK(r.min_winner.to_vector<int32_t>() == plain.min_winner);
-          if (r.mean)
-            CHECK(close(r.mean, plain.of.at(Reduce::mean), dtype == DType::f64 ? 1e-11 : 2e-4));
+          if (r.mean) CHECK(close(r.mean, plain.of.at(Reduce::mean), dtype == DType::f64 ? 1e-11 : 2e-4));
         }
       }
   });
@@ -363,10 +361,8 @@ TEST_CASE("neighbor_extreme_backward keeps its digits at every scale, and what i
         Tensor dy = Tensor::from(scaled, {s.csr.rows, kWidth}).to(dtype).to(device);
         Tensor dx = Tensor::empty(x.shape(), dtype, device);
         const auto run = [&] {
-          kernels::neighbor_extreme_backward({.winner = r.max_winner,
-                                              .dy = dy,
-                                              .transposed = gathers ? &back : nullptr,
-                                              .dx = dx});
+          kernels::neighbor_extreme_backward(
+              {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
         };
         run();
         const std::vector<double> expected = to_winners(winner, values(dy), s.csr.cols, kWidth);
@@ -403,10 +399,8 @@ TEST_CASE("neighbor_extreme_backward gives the same bits in every run") {
     for_each_way(dtype, device, [&](bool gathers) {
       const auto run = [&] {
         Tensor dx = Tensor::empty(x.shape(), dtype, device);
-        kernels::neighbor_extreme_backward({.winner = r.max_winner,
-                                            .dy = dy,
-                                            .transposed = gathers ? &back : nullptr,
-                                            .dx = dx});
+        kernels::neighbor_extreme_backward(
+            {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
         return dx;
       };
       CHECK(same_bits_on_any_threads(run));
