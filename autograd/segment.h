@@ -3,6 +3,7 @@
 // single entry a row. What balances heavy rows in sparse products balances long segments too.
 #pragma once
 
+#include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/kernels/edge/edge_mean.h>
 #include <adjoint/kernels/index/select.h>
@@ -66,6 +67,18 @@ inline Var segment_reduce(const char* name, const Var& x, const Tensor& offsets,
   });
 }
 
+/// The largest or smallest: the segments are the targets of a relation of which each row is a source.
+inline Var segment_extreme(const char* name, const Var& x, const Tensor& offsets, Reduce reduce) {
+  const OpScope scope(name, x, offsets);
+  ADJ_CHECK(x.shape().dims() == 2, "{}: x is {}, expected [N, F]", name, x.shape().str());
+  check_segments(name, offsets, x.size(0), x.device());
+  const int64_t rows = x.size(0);
+  return reduce_neighbors(
+      name,
+      Relation::from_csr(Csr{offsets.numel() - 1, rows, offsets.clone(), row_numbers(rows, x.device())}), x,
+      {reduce});
+}
+
 }  // namespace detail
 
 /// y[G,F]: y_g = Σ of the rows offsets[g] … offsets[g + 1] of x[N,F]. `offsets` int64 [G + 1] from 0 to N,
@@ -98,6 +111,14 @@ inline Var segment_expand(const Var& x, const Tensor& offsets, int64_t rows) {
     kernels::spmm({.a = {selection, {}, {}}, .x = dy, .y = dx});
     out.add(0, dx);
   });
+}
+
+/// Likewise the largest or smallest of each feature; ties, and the gradient, go to the first such row.
+inline Var segment_max(const Var& x, const Tensor& offsets) {
+  return detail::segment_extreme("segment_max", x, offsets, Reduce::max);
+}
+inline Var segment_min(const Var& x, const Tensor& offsets) {
+  return detail::segment_extreme("segment_min", x, offsets, Reduce::min);
 }
 
 }  // namespace adj

@@ -7,6 +7,7 @@
 #include <adjoint/nn/gcn_conv.h>
 #include <adjoint/nn/gine_conv.h>
 #include <adjoint/nn/graph_conv.h>
+#include <adjoint/nn/sage_conv.h>
 #include <adjoint/nn/sg_conv.h>
 #include <adjoint/nn/tag_conv.h>
 
@@ -164,6 +165,30 @@ TEST_CASE("ChebConv and its gradients equal PyG's") {
   }
   run("one", 3, 5, 1, {});
   run("two", 5, 3, 2, {});
+}
+
+TEST_CASE("SAGEConv and its gradients equal PyG's") {
+  const auto run = [](const std::string& name, int64_t in, int64_t out, const nn::SAGEConvOptions& options) {
+    on_devices("sage/" + name, [&](PygCase& ref) {
+      nn::Model<nn::SAGEConv> layer(in, out, options);
+      ref.load(layer);
+      ref.compare(layer, layer(ref.graph(), ref.in("x")));
+    });
+  };
+  for (const auto& [name, aggr] : {std::pair<std::string, Reduce>{"mean", Reduce::mean},
+                                   {"max", Reduce::max},
+                                   {"sum", Reduce::sum}}) {
+    run(name, 4, 6, {.aggr = aggr});
+    run(name + "_wide", 6, 4, {.aggr = aggr, .bias = false});
+  }
+  run("normalized", 4, 6, {.normalize = true});
+  run("rootless", 4, 6, {.root_weight = false});
+  run("pool", 4, 6, {.aggr = Reduce::max, .project = true});
+  on_devices("sage/bipartite", [](PygCase& ref) {
+    nn::Model<nn::SAGEConv> layer(nn::Widths(5, 3), 4);
+    ref.load(layer);
+    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst")));
+  });
 }
 
 TEST_CASE("TAGConv and its gradients equal PyG's") {

@@ -297,6 +297,23 @@ def attentions(new):
     on_graph('agnn/no_loops', pyg.AGNNConv(add_self_loops=False))
 
 
+def sage(new):
+    def on_graph(name, layer, width):
+        edge_index = edges(True)
+        case(new(f'sage/{name}'), layer, lambda layer, x: layer(x, edge_index), edge_index, x=draw(NODES, width))
+
+    for aggr in ('mean', 'max', 'sum'):
+        on_graph(aggr, pyg.SAGEConv(4, 6, aggr=aggr), 4)
+        on_graph(f'{aggr}_wide', pyg.SAGEConv(6, 4, aggr=aggr, bias=False), 6)
+    on_graph('normalized', pyg.SAGEConv(4, 6, normalize=True), 4)
+    on_graph('rootless', pyg.SAGEConv(4, 6, root_weight=False), 4)
+    on_graph('pool', pyg.SAGEConv(4, 6, aggr='max', project=True), 4)
+    edge_index = bipartite()
+    case(new('sage/bipartite'), pyg.SAGEConv((5, 3), 4),
+         lambda layer, x_src, x_dst: layer((x_src, x_dst), edge_index, size=(12, 9)), edge_index, x_src=draw(12, 5),
+         x_dst=draw(9, 3))
+
+
 def recipes(new):
     batch = torch.tensor([0] * 7 + [1] + [3] * 12)
     for name, layer in (('pair_norm/plain', pyg.PairNorm()), ('pair_norm/scaled', pyg.PairNorm(scale=2.5)),
@@ -344,6 +361,7 @@ def main():
         convolutions(new)
         recipes(new)
         attentions(new)
+        sage(new)
     print(f'{out}: {os.path.getsize(out)} bytes')
 
 

@@ -130,7 +130,7 @@ SpmmChoice measure(const SpmmProblem& problem, std::span<const SpmmShape> shapes
   return choice;
 }
 
-using Key = std::tuple<int64_t, size_t, size_t>;  // width, element bytes, alignment
+using Key = std::tuple<int64_t, size_t, size_t, int>;  // width, element bytes, alignment, family
 using AlikeKey = std::tuple<int, int, int, int, Key>;
 
 struct Remembered {
@@ -171,13 +171,14 @@ SpmmChoice choose_spmm(const SpmmProblem& problem, std::span<const SpmmShape> sh
   const int device = csr.device().index;
   const auto choices = csr.cache->get<RememberedChoices>([] { return new RememberedChoices; });
   const std::lock_guard lock(choices->mutex);
-  const Key key{problem.width, problem.element_bytes, problem.alignment};
+  const Key key{problem.width, problem.element_bytes, problem.alignment, problem.family};
   Remembered& remembered = choices->by_key[key];
   if (remembered.calls++ == 0)
     remembered.choice = {choose_by_rule(problem, shapes, adj::cuda::properties(device).l2_bytes),
                          kUsualThreads};
   const int64_t bytes = csr.entries() * problem.width * static_cast<int64_t>(problem.element_bytes);
-  if (remembered.measured || remembered.calls < 2 || bytes < kMeasuredBytes || adj::cuda::capturing(device))
+  if (remembered.measured || remembered.calls < 2 || bytes < kMeasuredBytes || !problem.measures ||
+      adj::cuda::capturing(device))
     return remembered.choice;
 
   const std::lock_guard alike_lock(alike_mutex);
