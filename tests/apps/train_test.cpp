@@ -11,9 +11,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const Words kKeys = {"app",          "dataset",    "model",      "device",  "seed",
-                     "runs",         "epochs",     "train_loss", "val_acc", "test_acc",
-                     "test_acc_std", "best_epoch", "epoch_ms",   "peak_mb", "wall_s"};
+const Words kKeys = {"app",        "dataset",  "model",      "device",  "seed",     "runs",
+                     "epochs",     "metric",   "train_loss", "val_acc", "test_acc", "test_acc_std",
+                     "best_epoch", "epoch_ms", "peak_mb",    "wall_s"};
 
 /// The members of a flat JSON object in order, strings without their quotes; empty where it is none.
 std::vector<std::pair<std::string, std::string>> json_members(const std::string& line) {
@@ -89,6 +89,7 @@ TEST_CASE("--json prints one object last, with the keys in order") {
   CHECK(json["seed"] == "5");
   CHECK(json["runs"] == "1");
   CHECK(json["epochs"] == "12");
+  CHECK(json["metric"] == "accuracy");
   CHECK(json["test_acc_std"] == "0");
   CHECK(std::stod(json["train_loss"]) > 0.0);
   CHECK(std::stod(json["val_acc"]) <= 1.0);
