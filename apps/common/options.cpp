@@ -55,10 +55,14 @@ void add_input_options(po::options_description& options, Settings& s, bool& raw_
       "parameters, with float32 masters, sums and loss)");
 }
 
-void add_own_options(const Program& program, po::options_description& options, Settings& s) {
+/// Only where there are several.
+void add_choice_of_model(const Program& program, po::options_description& options, Settings& s) {
   if (program.models.size() > 1)
     options.add_options()("model", with_default(s.model, "NAME"),
                           fmt::format("{}", fmt::join(program.models, " or ")).c_str());
+}
+
+void add_own_options(const Program& program, po::options_description& options, Settings& s) {
   if (program.options) program.options(options.add_options(), s);
   options.add_options()("hidden", with_default(s.hidden, "N"), "width of the hidden layers")(
       "layers", with_default(s.layers, "N"), "number of layers")("dropout", with_default(s.dropout, "P"),
@@ -167,7 +171,9 @@ Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint)
   bool raw_features = false;
   po::options_description options;
   add_input_options(options, s, raw_features);
+  add_choice_of_model(program, options, s);
   add_own_options(program, options, s);
+  options.add_options()("metric", po::value(&s.metric));
   po::parsed_options parsed(&options);
   for (const auto& option : options.options()) {
     const std::string& name = option->long_name();
@@ -216,6 +222,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "inductive", po::bool_switch(&s.inductive),
       "take the graph as new at every epoch: from its edge list all structures are derived again");
   add_input_options(data, s, raw_features);
+  add_choice_of_model(program, model, s);
   add_own_options(program, model, s);
   training.add_options()("epochs", with_default(s.epochs, "N"), "passes over the training nodes")(
       "lr", with_default(s.lr, "X"), "learning rate")("weight-decay", with_default(s.weight_decay, "X"),
