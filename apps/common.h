@@ -46,6 +46,12 @@ struct Settings {
 
   std::string model;  ///< of several in one program: "gat", "gatv2"
   std::string norm = "none";
+  bool residual = false;
+  int64_t heads = 1, output_heads = 1;
+  double attention_dropout = 0.0;
+  std::string aggr = "mean";
+  bool train_eps = false;
+  bool gate = false;
 };
 
 /// What a program trains. Its one-line describe() ("GCN 1433-16-7") names it to users and in checkpoints.

@@ -3,60 +3,25 @@
 #include "common/options.h"
 #include "common/outputs.h"
 #include "common/trained_model.h"
+#include "predict/options.h"
 #include <adjoint/core/text.h>
 
 #include <chrono>
 
-namespace po = boost::program_options;
 using namespace adj;
 using namespace adj::apps;
 
 namespace {
 
-struct Options {
-  std::string checkpoint, data, out, device = "cpu", split = "0";
-  int64_t threads = 0;
-  bool json = false, quiet = false;
-};
-
-/// False if --help was asked for and has been printed.
-bool read(int argc, char** argv, Options& o) {
-  const auto file = [](std::string& value) { return po::value(&value)->value_name("FILE"); };
-  po::options_description options("Options");
-  options.add_options()("checkpoint", file(o.checkpoint), "what a training wrote with --checkpoint")(
-      "data", file(o.data), "a dataset in HDF5 with as many features; labels and splits are not needed")(
-      "out", file(o.out), "write here what is predicted for every node, HDF5")(
-      "split", with_default(o.split, "K"), "of the dataset, whose test nodes the metric is taken over")(
-      "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
-      "threads", with_default(o.threads), "CPU threads (0: all cores)")("json", po::bool_switch(&o.json),
-                                                                        "print one JSON object last")(
-      "quiet", po::bool_switch(&o.quiet), "say nothing; with --json nothing but the object")(
-      "version", "print the version")("help", "print this");
-  try {
-    po::variables_map values = parse_command_line(argc, argv, options);
-    if (values.count("help") != 0) {
-      print_help("predict --checkpoint FILE --data FILE --out FILE [OPTION]...",
-                 "Runs a trained model on a graph that it may not have seen.", options);
-      return false;
-    }
-    if (values.count("version") != 0) {
-      fmt::print("predict {}\n", version());
-      return false;
-    }
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
-  for (const auto& [name, value] :
-       {std::pair("checkpoint", &o.checkpoint), {"data", &o.data}, {"out", &o.out}})
-    if (value->empty()) throw UsageError(fmt::format("--{}: expected a file", name));
-  expect_integer("threads", o.threads, 0, kMaxThreads);
-  if (!split_number(o.split)) throw UsageError("--split: expected a number, got 'all'");
-  RunFiles files;
-  files.read("data", o.data);
-  files.read("checkpoint", o.checkpoint);
-  files.write("out", o.out);
-  return true;
+/// A PyG state, whose widths are the dataset's unless options say them.
+TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device device) {
+  const Task task = o.task.empty() ? data.task : task_named("task", o.task);
+  if (!is_trained(task)) throw UsageError(fmt::format("--task: {} has none, expected one", o.data));
+  const bool labelled = data.y && data.task == task;
+  if (o.outputs == 0 && !labelled)
+    throw UsageError(fmt::format("--outputs: {} has no such labels, expected a number", o.data));
+  return load_pyg(o.program, o.settings, o.pyg_state, o.names, task, data.num_features(),
+                  o.outputs == 0 ? outputs_of(data) : o.outputs, device);
 }
 
 /// What the metric says of the split's test nodes; empty, and said why, where it says nothing.
@@ -75,18 +40,22 @@ std::optional<double> measure(const TrainedModel& trained, const Dataset& data, 
   }
 }
 
-void predict(const Options& o) {
+void predict(const PredictOptions& o) {
   const auto start = std::chrono::steady_clock::now();
   if (o.quiet) set_log_level(LogLevel::warning);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   const Device device = Device::parse(o.device);
-  const TrainedModel trained = load_trained(o.checkpoint, device);
-  set_precision(trained.settings);
+  // What is wrong with a checkpoint is said before a large dataset is read; a PyG state needs its widths.
+  std::optional<TrainedModel> loaded;
+  if (!o.checkpoint.empty()) loaded = load_trained(o.checkpoint, device);
   Dataset data = load_dataset(o.data);
-  if (data.x && data.num_features() != trained.features)
+  prepare_features(data, o.data, "predict", (loaded ? loaded->settings : o.settings).normalize);
+  if (!loaded) loaded = load_foreign(o, data, device);
+  const TrainedModel& trained = *loaded;
+  set_precision(trained.settings);
+  if (data.num_features() != trained.features)
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               trained.features);
-  prepare_features(data, o.data, "predict", trained.settings.normalize);
   const int64_t split = *split_number(o.split);
   if (!data.splits.empty() && split >= std::ssize(data.splits))
     throw UsageError(
@@ -116,7 +85,6 @@ void predict(const Options& o) {
 
 int main(int argc, char** argv) {
   return run_program("predict", [&] {
-    Options o;
-    if (read(argc, argv, o)) predict(o);
+    if (const auto options = read_predict_options(argc, argv)) predict(*options);
   });
 }

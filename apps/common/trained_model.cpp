@@ -3,6 +3,7 @@
 #include "../models/models.h"
 #include "options.h"
 #include <adjoint/core/text.h>
+#include <adjoint/nn/pyg_state.h>
 
 #include <limits>
 
@@ -78,6 +79,25 @@ TrainedModel load_trained(const std::string& path, Device device) {
     const Tensor deviation = row_of(checkpoint, "targets.deviation", trained.outputs, device);
     trained.objective = Objective(trained.task, mean, deviation);
   }
+  return trained;
+}
+
+TrainedModel load_pyg(const Program& program, const Settings& settings, const std::string& state,
+                      const std::map<std::string, std::string>& names, Task task, int64_t features,
+                      int64_t outputs, Device device) {
+  TrainedModel trained;
+  trained.settings = settings;
+  trained.task = task;
+  trained.metric = metric_named("auto", task, outputs);
+  trained.features = features;
+  trained.outputs = outputs;
+  trained.origin = printable(state);
+  trained.model = program.make(features, outputs, settings);
+  nn::load_pyg_state(*trained.model, state, names);
+  if (const std::string name = optim::first_not_finite(trained.model->state()); !name.empty())
+    data_fail("{}: {} is not finite", state, name);
+  trained.model->to(device);
+  trained.model->eval();
   return trained;
 }
 

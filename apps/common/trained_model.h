@@ -23,5 +23,10 @@ struct TrainedModel {
 /// What the checkpoint says, with the weights of the best epoch that its training had seen. Throws DataError
 /// naming the file and what is missing or wrong in it.
 TrainedModel load_trained(const std::string& checkpoint, Device device);
+/// The program's model with the weights of a PyG model of the same layers, whose parts `names` maps to what
+/// the state calls them (nn/pyg_state.h). Throws DataError naming the file and what does not fit.
+TrainedModel load_pyg(const Program& program, const Settings& settings, const std::string& state,
+                      const std::map<std::string, std::string>& names, Task task, int64_t features,
+                      int64_t outputs, Device device);
 
 }  // namespace adj::apps
