@@ -1,5 +1,6 @@
 #include "common.h"
 
+#include "common/inputs.h"
 #include "common/options.h"
 #include "common/outputs.h"
 #include "common/trainer.h"
@@ -14,34 +15,37 @@ namespace adj::apps {
 
 namespace {
 
+/// A dataset as a training takes it.
+struct Prepared {
+  Dataset data;  ///< on the device
+  Metric metric;
+  std::vector<size_t> splits;  ///< run r trains on splits[r % size]
+};
+
 /// Reads, checks and prepares what --data names.
-Dataset load_data(const Program& program, const Settings& settings, Device device) {
+Prepared load_data(const Program& program, const Settings& settings, Device device) {
   const bool demo = settings.data.empty();
   Dataset data = demo ? load_demo_dataset() : load_dataset(settings.data);
   const std::string file = demo ? data.name : settings.data;
-  if (data.task != Task::node_class)
-    data_fail("{}: attribute task: {}, {} trains node_class", file, name_of(data.task), program.name);
-  if (data.num_features() == 0)
-    data_fail("{}: nodes/x: {}, {} needs node features", file, data.x ? "no columns" : "missing",
-              program.name);
+  if (!is_trained(data.task))
+    data_fail("{}: attribute task: {}, {} trains node_class, node_multilabel and node_regression", file,
+              name_of(data.task), program.name);
+  prepare_features(data, file, program.name, settings.normalize);
   if (!data.y) data_fail("{}: nodes/y: missing, {} needs labels", file, program.name);
   if (data.splits.empty())
     data_fail(
         "{}: splits: missing; to train on it, write splits/train, splits/val and splits/test (int32 node "
         "indices)",
         file);
-  const auto splits = static_cast<int64_t>(data.splits.size());
-  if (settings.split >= splits)
-    throw UsageError(
-        fmt::format("--split: expected 0 to {} for {}, got {}", splits - 1, file, settings.split));
-  data.use_split(static_cast<size_t>(settings.split));
-  if (settings.normalize) {
-    data.x = data.x.row_normalized();
-    const Tensor& x = data.x.is_sparse() ? data.x.sparse().values() : data.x.dense();
-    if (!optim::first_not_finite({{"x", x}}).empty())
-      data_fail("{}: nodes/x: a row divided by its sum is not finite; --raw-features leaves it", file);
-  }
-  return data.to(device);
+  const auto count = static_cast<int64_t>(data.splits.size());
+  const std::optional<int64_t> one = split_number(settings.split);
+  if (one && *one >= count)
+    throw UsageError(fmt::format("--split: expected 0 to {} for {}, got {}", count - 1, file, *one));
+  std::vector<size_t> splits{static_cast<size_t>(one.value_or(0))};
+  while (!one && std::ssize(splits) < count) splits.push_back(splits.size());
+  const Metric metric = metric_for(data, file, settings.metric, splits.front(), splits.size());
+  data.use_split(splits.front());
+  return {data.to(device), metric, splits};
 }
 
 /// Refuses, before anything is trained, outputs that cannot be written or that would overwrite an input or
@@ -95,26 +99,29 @@ double peak_mb(Device device) {
   return 0.0;
 }
 
-void print_summary(const Settings& settings, const Dataset& data, const Trainer& trainer, double peak) {
+void print_summary(const Settings& settings, const Prepared& given, const Trainer& trainer, double peak) {
   const auto& results = trainer.results();
+  const Metric& metric = given.metric;
   const double ms = trainer.epoch_ms();
   const auto spread = [&](double RunResult::*field) {
     return results.size() < 2 ? "" : fmt::format(" ± {:.4f}", deviation(results, field));
   };
-  fmt::print("{} on {}{}: test accuracy {:.4f}{}\n", trainer.model(), printable(data.name),
-             results.size() < 2 ? "" : fmt::format(", {} runs", results.size()),
-             mean(results, &RunResult::test_acc), spread(&RunResult::test_acc));
-  if (const double auc = mean(results, &RunResult::test_auc); std::isfinite(auc))
+  const std::string over = given.splits.size() < 2 ? "" : fmt::format(" over {} splits", given.splits.size());
+  fmt::print("{} on {}{}: test {} {:.4f}{}\n", trainer.model(), printable(given.data.name),
+             results.size() < 2 ? "" : fmt::format(", {} runs{}", results.size(), over), metric.name,
+             mean(results, &RunResult::test_metric), spread(&RunResult::test_metric));
+  if (const double auc = mean(results, &RunResult::test_auc); std::isfinite(auc) && metric.option != "auc")
     fmt::print("test ROC-AUC {:.4f}{}\n", auc, spread(&RunResult::test_auc));
-  fmt::print("validation accuracy {:.4f}{} at epoch {} of {}; {} ms an epoch; peak {:.0f} MB\n",
-             mean(results, &RunResult::val_acc), spread(&RunResult::val_acc), median_best_epoch(results),
-             settings.epochs, ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms), peak);
+  fmt::print("validation {} {:.4f}{} at epoch {} of {}; {} ms an epoch; peak {:.0f} MB\n", metric.name,
+             mean(results, &RunResult::val_metric), spread(&RunResult::val_metric),
+             median_best_epoch(results), settings.epochs,
+             ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms), peak);
   if (settings.data.empty())
     fmt::print("This was the dataset that comes along. For Cora, see data/README.md, then: --data cora.h5\n");
 }
 
-void print_json(const Program& program, const Settings& settings, const Dataset& data, const Trainer& trainer,
-                double peak, double wall_s) {
+void print_json(const Program& program, const Settings& settings, const Prepared& given,
+                const Trainer& trainer, double peak, double wall_s) {
   const auto& results = trainer.results();
   std::string auc;
   if (const double value = mean(results, &RunResult::test_auc); std::isfinite(value))
@@ -122,44 +129,54 @@ void print_json(const Program& program, const Settings& settings, const Dataset&
                       deviation(results, &RunResult::test_auc));
   fmt::print(
       R"({{"app": {}, "dataset": {}, "model": {}, "device": {}, "seed": {}, "runs": {}, "epochs": {}, )"
-      R"("train_loss": {}, "val_acc": {}, "test_acc": {}, "test_acc_std": {}, {}"best_epoch": {}, )"
-      R"("epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})"
+      R"("metric": "{}", "train_loss": {}, "val_acc": {}, "test_acc": {}, "test_acc_std": {}, {})"
+      R"("best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})"
       "\n",
-      json_text(program.name), json_text(data.name), json_text(trainer.model()),
-      json_text(data.device().str()), settings.seed, settings.runs, settings.epochs,
-      mean(results, &RunResult::train_loss), mean(results, &RunResult::val_acc),
-      mean(results, &RunResult::test_acc), deviation(results, &RunResult::test_acc), auc,
+      json_text(program.name), json_text(given.data.name), json_text(trainer.model()),
+      json_text(given.data.device().str()), settings.seed, results.size(), settings.epochs,
+      given.metric.option, mean(results, &RunResult::train_loss), mean(results, &RunResult::val_metric),
+      mean(results, &RunResult::test_metric), deviation(results, &RunResult::test_metric), auc,
       median_best_epoch(results), trainer.epoch_ms(), peak, wall_s);
 }
 
-void train_with(const Program& program, const CommandLine& line) {
+std::string_view word_for_outputs(Task task) {
+  return task == Task::node_class ? "classes" : task == Task::node_multilabel ? "labels" : "targets";
+}
+
+void train_with(const Program& program, CommandLine line) {
   const auto start = std::chrono::steady_clock::now();
-  const Settings& settings = line.settings;
+  Settings& settings = line.settings;
   if (settings.quiet) set_log_level(LogLevel::warning);
   if (settings.threads > 0) set_num_threads(static_cast<int>(settings.threads));
+  if (settings.explain) set_explaining(true);
+  set_precision(settings);
   const Device device = Device::parse(settings.device);
   check_outputs(settings);
-  const Dataset data = load_data(program, settings, device);
-  log_info("{}: {} nodes, {} edges, {} features, {} classes; {} nodes to train, {} to validate, {} to test{}",
+  const Prepared given = load_data(program, settings, device);
+  const Dataset& data = given.data;
+  if (given.splits.size() > 1 && settings.runs == 1) settings.runs = std::ssize(given.splits);
+  log_info("{}: {} nodes, {} edges, {} features, {} {}; {} nodes to train, {} to validate, {} to test{}{}",
            printable(data.name), data.num_nodes(), data.graph.num_edges(), data.num_features(),
-           data.num_classes(), data.train.numel(), data.val.numel(), data.test.numel(),
+           outputs_of(data), word_for_outputs(data.task), data.train.numel(), data.val.numel(),
+           data.test.numel(), given.splits.size() > 1 ? fmt::format(" ({} splits)", given.splits.size()) : "",
            data.unlabelled > 0 ? fmt::format(", {} without a label", data.unlabelled) : "");
 
-  Trainer trainer(program, line, data);
+  Trainer trainer(program, line, data, given.metric, given.splits);
   if (!settings.resume.empty()) trainer.resume(settings.resume);
   log_info("{} on {}", trainer.model(), device.str());
   trainer.run();
 
-  if (!settings.metrics.empty()) write_metrics(settings.metrics, trainer.history());
+  if (!settings.metrics.empty()) write_metrics(settings.metrics, given.metric, trainer.history());
   if (!settings.predict.empty())
-    write_predictions(settings.predict, program.name, data.name, trainer.logits());
+    write_predictions(settings.predict, program.name, data.name, data.task, trainer.output());
   if (!settings.plot.empty())
-    write_plot(settings.plot, fmt::format("{} on {}", trainer.model(), data.name), trainer.history(),
-               trainer.results());
+    write_plot(settings.plot, fmt::format("{} on {}", trainer.model(), data.name), given.metric,
+               trainer.history(), trainer.results());
   const double peak = peak_mb(device);
-  if (!settings.quiet || !settings.json) print_summary(settings, data, trainer, peak);
+  if (settings.explain) print_explanations();
+  if (!settings.quiet || !settings.json) print_summary(settings, given, trainer, peak);
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (settings.json) print_json(program, settings, data, trainer, peak, wall_s);
+  if (settings.json) print_json(program, settings, given, trainer, peak, wall_s);
 }
 
 }  // namespace
@@ -170,10 +187,10 @@ int train(int argc, char** argv, const Program& program) {
   });
 }
 
-std::vector<int64_t> widths_of(const Dataset& data, const Settings& settings) {
+std::vector<int64_t> widths_of(int64_t in, int64_t out, const Settings& settings) {
   std::vector<int64_t> widths(static_cast<size_t>(settings.layers) + 1, settings.hidden);
-  widths.front() = data.num_features();
-  widths.back() = data.num_classes();
+  widths.front() = in;
+  widths.back() = out;
   return widths;
 }
 

@@ -8,64 +8,94 @@
 
 #include <boost/program_options.hpp>
 
-// What the training programs share: a program names itself, its own options and its model; train() does the
-// rest, from the command line to the last line of output.
+// What the programs share. A training program names itself, its own options and its model; train() does the
+// rest, from the command line to the last line of output, for every task of nodes. The models stand in
+// apps/models/, for `predict` makes them anew from what a checkpoint says of them.
 
 namespace adj::apps {
 
-/// The common options' values; a program changes a default by setting it here. Kipf & Welling (2017) unless
-/// changed.
+/// The options' values; a program changes a default by setting it here. Kipf & Welling (2017) unless changed.
 struct Settings {
   std::string config;
   std::string data;  ///< empty: the embedded demo dataset
   std::string device = "cpu";
-  int64_t split = 0;
+  std::string split = "0";  ///< a number, or "all": run r trains on split r
+  std::string metric = "auto";
+  std::string precision = "float32";
   bool normalize = true;  ///< rows of the features divided by their sum
   int64_t epochs = 200;
   int64_t seed = 0;
   int64_t runs = 1;  ///< with seeds seed, seed + 1, …
   double lr = 0.01;
   double weight_decay = 5e-4;
-  double dropout = 0.5;
-  int64_t hidden = 16;
-  int64_t layers = 2;
   int64_t patience = 0;  ///< 0: never stop early
   int64_t eval_every = 1;
   std::string checkpoint, resume, metrics, predict, plot;
   int64_t checkpoint_every = 10;
   int64_t threads = 0;  ///< 0: as the library finds them
   bool capture = true;
+  bool inductive = false;  ///< the graph is an edge list at the beginning of every epoch
+  bool explain = false;
   bool quiet = false;
   bool json = false;
+
+  // What a model is made of; each program takes those of the second half that its model knows.
+  int64_t hidden = 16;
+  int64_t layers = 2;
+  double dropout = 0.5;
+
+  std::string model;  ///< of several in one program: "gat", "gatv2"
+  std::string norm = "none";
+  bool residual = false;
+  int64_t heads = 1, output_heads = 1;
+  double attention_dropout = 0.0;
+  std::string aggr = "mean";
+  bool train_eps = false;
+  bool gate = false;
 };
 
-/// A model about to be trained; made anew for every run.
-struct Training {
-  std::string name;  ///< "GCN 1433-16-7"
-  std::unique_ptr<nn::Module> module;
-  std::function<Var()> logits;  ///< [N, C] of the whole graph, in the module's mode
-  std::unique_ptr<optim::Optimizer> optimizer;
+/// What a program trains. Its one-line describe() ("GCN 1433-16-7") names it to users and in checkpoints.
+struct NodeModel : nn::Module {
+  /// [N, outputs]: logits, or for regression what is predicted, of every node, in the module's mode.
+  virtual Var operator()(const Graph& graph, const Features& x) = 0;
+  /// Does weight decay apply to this parameter?
+  virtual bool decays(const std::string& /*parameter*/) const { return true; }
 };
 
 struct Program {
-  std::string name;     ///< "train_gcn"
-  std::string summary;  ///< one line for --help
-  Settings defaults;
-  boost::program_options::options_description options{"Model"};  ///< the program's own
-  std::function<void()> check;  ///< of the program's own options; throws UsageError
-  /// The model on the dataset's device, with initial weights from the default generator.
-  std::function<Training(const Dataset&, const Settings&)> make;
+  std::string name;                 ///< "train_gcn"
+  std::string summary;              ///< one line for --help
+  std::vector<std::string> models;  ///< what --model may be; one is as if there were no such option
+  Settings defaults = {};
+  /// Adds the model's own options, which are to set these.
+  std::function<void(boost::program_options::options_description_easy_init, Settings&)> options = {};
+  /// Throws UsageError where these do not go together.
+  std::function<void(const Settings&)> check = {};
+  /// The model on the CPU, with initial weights from the default generator.
+  std::function<std::unique_ptr<NodeModel>(int64_t in, int64_t out, const Settings&)> make = {};
 };
 
 /// Runs the program: the return value of main(). An interrupt ends it after the current epoch with status 128
 /// + its signal.
 int train(int argc, char** argv, const Program& program);
 
+/// An option with a default, which --help shows as a person would write it: 0.72.
+template <class T>
+boost::program_options::typed_value<T>* with_default(T& value, const char* name = "N") {
+  return boost::program_options::value(&value)
+      ->default_value(value, fmt::format("{}", value))
+      ->value_name(name);
+}
+
 /// Throws UsageError unless `value` is one of `choices`.
 void expect_one_of(const std::string& option, const std::string& value,
                    const std::vector<std::string>& choices);
-/// "1433-16-16-7" and [1433, 16, 16, 7]: the widths of a model with `layers` layers for this dataset.
-std::vector<int64_t> widths_of(const Dataset& data, const Settings& settings);
+/// Throws UsageError unless low <= value <= high.
+void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high);
+/// Throws UsageError unless 0 <= value < 1.
+void expect_probability(const std::string& option, double value);
+/// [1433, 16, 16, 7] and "1433-16-16-7": the widths of a model of `layers` layers.
+std::vector<int64_t> widths_of(int64_t in, int64_t out, const Settings& settings);
 std::string dashed(const std::vector<int64_t>& widths);
 
 }  // namespace adj::apps

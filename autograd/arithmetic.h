@@ -136,6 +136,32 @@ inline Var scale(const Var& a, double factor) {
   });
 }
 
+/// alpha a + beta b, of one shape, in one pass.
+inline Var linear_combination(double alpha, const Var& a, double beta, const Var& b) {
+  const OpScope scope("linear_combination", a, b);
+  check_same_device("linear_combination", {a, b});
+  ADJ_CHECK(a.shape() == b.shape(), "linear_combination: operands {} and {}, expected one shape",
+            a.shape().str(), b.shape().str());
+  Tensor y = Tensor::empty_like(a.value());
+  kernels::linear_combination({.alpha = alpha, .a = a.value(), .beta = beta, .b = b.value(), .y = y});
+  return record("linear_combination", y, {a, b}, [alpha, beta](Tensor dy, Gradients& out) {
+    if (out.wanted(1)) out.add(1, detail::scaled(dy, beta));
+    if (!out.wanted(0)) return;
+    Tensor da = reuse(dy);
+    kernels::linear_combination({.alpha = alpha, .a = dy, .y = da});
+    out.add(0, da);
+  });
+}
+
+/// x in another floating dtype; its gradient in x's own.
+inline Var cast(const Var& x, DType dtype) {
+  const OpScope scope("cast", x);
+  ADJ_CHECK(is_floating(dtype), "cast: to {}, expected float32, float64 or bfloat16", name_of(dtype));
+  if (x.dtype() == dtype) return x;
+  return record("cast", x.value().to(dtype), {x},
+                [from = x.dtype()](Tensor dy, Gradients& out) { out.add(0, dy.to(from)); });
+}
+
 inline Var operator+(const Var& a, const Var& b) { return add(a, b); }
 inline Var operator-(const Var& a, const Var& b) { return subtract(a, b); }
 inline Var operator*(const Var& a, const Var& b) { return multiply(a, b); }

@@ -12,6 +12,7 @@
 // bfloat16 values all the same, edge_softmax and aggregate take them, with gradients in bfloat16.
 #pragma once
 
+#include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/edge/edge_add.h>
@@ -22,9 +23,6 @@
 #include <string_view>
 
 namespace adj {
-
-/// How the terms that reach a target become one.
-enum class Reduce : uint8_t { sum, mean, max, min };
 
 struct AggregateOptions {
   Reduce reduce = Reduce::sum;
@@ -75,15 +73,19 @@ inline Shape with_rows(const Shape& like, int64_t rows) {
 /// Y_i = Σ_j w_ij x_j over the edges j -> i, or their mean (over the number of edges, not the sum of
 /// weights); targets without edges give 0. x [num_src, F] or [num_src, H, D]; Y likewise with num_dst rows.
 /// Weights [M,H] weigh by head: w[:, h] belongs to features [h D, (h + 1) D), F = H D. dw_ij = ⟨dY_i, x_j⟩,
-/// in the same pass as dx. Weights beside bfloat16 features are float32 or bfloat16. Throws for max and min,
-/// and where sizes do not fit.
+/// in the same pass as dx. Weights beside bfloat16 features are float32 or bfloat16. The largest or smallest
+/// x_j, their variance and its root (aggregate_all in neighbor_reduce.h, which gives several at once) take no
+/// weights. Throws where sizes do not fit.
 inline Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {}) {
   const OpScope scope("aggregate", relation, x, options.weight);
   const bool mean = options.reduce == Reduce::mean;
-  ADJ_CHECK(mean || options.reduce == Reduce::sum, "aggregate: expected the sum or the mean, got {}",
-            options.reduce == Reduce::max ? "max" : "min");
   detail::check_side("aggregate", "x", relation, x, relation.num_src(), 2, 3);
   const Var& given = options.weight;
+  if (!mean && options.reduce != Reduce::sum) {
+    ADJ_CHECK(!given, "aggregate: weight is {}, but {} takes no weights: expected the sum or the mean",
+              given.shape().str(), name_of(options.reduce));
+    return detail::reduce_neighbors("aggregate", relation, x, {options.reduce});
+  }
   if (given) {
     detail::check_of_edges("aggregate", "weight", relation, given);
     ADJ_CHECK(x.shape().dims() == 2 || given.shape().dims() == 1 || given.size(1) == x.size(1),

@@ -30,5 +30,7 @@ inline Var sqrt(const Var& x) { return detail::apply("sqrt", Unary::sqrt, x); }
 inline Var sigmoid(const Var& x) { return detail::apply("sigmoid", Unary::sigmoid, x); }
 inline Var tanh(const Var& x) { return detail::apply("tanh", Unary::tanh, x); }
 inline Var reciprocal(const Var& x) { return detail::apply("reciprocal", Unary::reciprocal, x); }
+/// 1 / √x, and 0 (with a gradient of 0) where x is not positive: what degrees are normalised with.
+inline Var inverse_sqrt(const Var& x) { return detail::apply("inverse_sqrt", Unary::inverse_sqrt, x); }
 
 }  // namespace adj

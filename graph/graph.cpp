@@ -3,6 +3,7 @@
 #include <adjoint/kernels/reduce/reduce.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace adj {
 
@@ -47,7 +48,8 @@ struct Graph::Impl {
   Tensor input_order;
   Lazy<Tensor> looped_offsets, csr_weight;
   Lazy<bool> symmetric;
-  Lazy<SparseMatrix> adjacency, gcn, mean;
+  Lazy<SparseMatrix> adjacency, mean;
+  mutable KeyedCache gcn;  // by the bits of the added loops' weight
 
   const Csr& csr() const { return relation.csr(); }
 
@@ -115,10 +117,11 @@ struct Graph::Impl {
     return single;
   }
 
-  SparseMatrix make_gcn() const {
-    if (repeats_loops()) return with_last_loops()->make_gcn();
+  SparseMatrix make_gcn(float loop_weight) const {
+    const bool completes = loop_weight != 0.0f;
+    if (completes && repeats_loops()) return with_last_loops()->make_gcn(loop_weight);
     const Tensor& given = sorted_weight();
-    const int64_t entries = entries_with_diagonal();
+    const int64_t entries = completes ? entries_with_diagonal() : csr().entries();
     const bool complete = entries == csr().entries();
     Csr with_loops;
     Tensor values;
@@ -128,7 +131,7 @@ struct Graph::Impl {
       with_loops.indices = Tensor::empty({entries}, DType::i32, csr().device());
       values = Tensor::empty({entries}, DType::f32, csr().device());
       kernels::insert_diagonal({.a = {csr(), given, {}},
-                                .fill = 1.0f,
+                                .fill = loop_weight,
                                 .offsets = with_loops.offsets,
                                 .indices = with_loops.indices,
                                 .values = values});
@@ -229,8 +232,11 @@ const SparseMatrix& Graph::adjacency() const {
   });
 }
 
-const SparseMatrix& Graph::gcn_adjacency() const {
-  return impl().gcn.get([this] { return impl().make_gcn(); });
+const SparseMatrix& Graph::gcn_adjacency(float loop_weight) const {
+  const auto key = static_cast<int64_t>(std::bit_cast<uint32_t>(loop_weight));
+  // Kept as long as the graph is.
+  return *impl().gcn.get<SparseMatrix>(
+      key, [&] { return std::make_shared<SparseMatrix>(impl().make_gcn(loop_weight)); });
 }
 
 const SparseMatrix& Graph::mean_adjacency() const {

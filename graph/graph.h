@@ -72,7 +72,10 @@ class Graph {
   /// D^-1/2 (A + I) D^-1/2, D the row sums of A + I (GCN eq. 2, Kipf & Welling 2017). A self-loop is added
   /// only to nodes without one, which keeps its weight; of several loops of a node the last counts alone, in
   /// the order in which they were given, as in PyG's add_remaining_self_loops.
-  const SparseMatrix& gcn_adjacency() const;
+  const SparseMatrix& gcn_adjacency() const { return gcn_adjacency(1.0f); }
+  /// Likewise with added loops of another weight: 2 is PyG's `improved`, 0 adds none (and takes loops as they
+  /// are, all of them). Each is kept.
+  const SparseMatrix& gcn_adjacency(float loop_weight) const;
   /// D^-1 A: the mean over in-edges. Nodes without in-edges give 0.
   const SparseMatrix& mean_adjacency() const;
 

@@ -1,4 +1,5 @@
 #include <adjoint/graph/transforms.h>
+#include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/index/merge.h>
 #include <adjoint/kernels/index/renumber.h>
 #include <adjoint/kernels/index/select.h>
@@ -238,6 +239,35 @@ Transformed edge_subgraph(const Graph& graph, const Tensor& edges) {
   const Tensor left = edges.to(graph.device());
   return apart(
       graph, build(graph.num_nodes(), {gather_edges(src, left), gather_edges(dst, left)}, kept(graph, left)));
+}
+
+Transformed dropout_edge(const Graph& graph, float p, bool force_undirected, bool training,
+                         Generator& generator) {
+  const DropoutRule rule = DropoutRule::of(p);
+  const Device device = graph.device();
+  const int64_t edges = graph.num_edges();
+  const bool drops = training && rule.threshold > 0;
+  if (!drops) {
+    const Tensor all = iota(edges, device);
+    return {graph, all, all};
+  }
+  // 1 / (1 - p) or 0, which as a whole number is 1 or more, or 0.
+  Tensor drawn = Tensor::full({edges}, 1.0, DType::f32, device);
+  kernels::dropout({.x = drawn, .key = generator.next(), .rule = rule, .y = drawn});
+  const Tensor none = Tensor::zeros({edges}, DType::i32, device);
+  Tensor left = places(kernels::PairTest::differ, drawn.to(DType::i32), none);
+  const auto [src, dst] = graph.edge_index();
+  Tensor from = gather_edges(src, left), to = gather_edges(dst, left);
+  if (!force_undirected) return apart(graph, build(graph.num_nodes(), {from, to}, kept(graph, left)));
+  const Tensor up = places(kernels::PairTest::ascends, from, to);
+  left = gather_edges(left, up);
+  from = gather_edges(from, up);
+  to = gather_edges(to, up);
+  const Tensor turned = places(kernels::PairTest::differ, from, to);  // all but loops
+  return merged(graph, build(graph.num_nodes(),
+                             {concatenated(from, gather_edges(to, turned)),
+                              concatenated(to, gather_edges(from, turned))},
+                             kept(graph, concatenated(left, gather_edges(left, turned)))));
 }
 
 Graph reverse(const Graph& graph) {

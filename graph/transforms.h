@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/random.h>
 #include <adjoint/graph/graph.h>
 
 namespace adj {
@@ -31,6 +32,14 @@ Transformed coalesce(const Graph& graph);
 Transformed induced_subgraph(const Graph& graph, const Tensor& nodes);
 /// All nodes, and the edges `edges` (int32 [K], distinct edge numbers).
 Transformed edge_subgraph(const Graph& graph, const Tensor& edges);
+/// Each edge left out with probability p in [0, 1), drawn by its number from one stream of `generator`
+/// (DropEdge, Rong et al. 2020; PyG's dropout_edge). `force_undirected`: of a graph whose edges stand in both
+/// directions, the edges from a smaller node to a larger one are drawn, and each stays in both directions or
+/// in none; edges that lead down are not looked at, for those that stay are the others turned round, with
+/// their weights and attributes, and `merged_into` is an edge that stays between the same nodes. With
+/// `training` false it is the graph as it is. The host waits for the device to learn how many are left.
+Transformed dropout_edge(const Graph& graph, float p = 0.5f, bool force_undirected = false,
+                         bool training = true, Generator& generator = default_generator());
 /// Every edge turned round, under its number, with its weight and attributes. Free: both graphs share all
 /// forms.
 Graph reverse(const Graph& graph);

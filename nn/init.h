@@ -16,6 +16,13 @@ Tensor glorot_normal(int64_t in, int64_t out, Generator& generator = default_gen
 /// Uniform in ±sqrt(6 / in) (He et al. 2015), for layers before a ReLU.
 Tensor kaiming_uniform(int64_t in, int64_t out, Generator& generator = default_generator(),
                        DType dtype = DType::f32);
+/// Uniform in ±1 / sqrt(in): what torch.nn.Linear begins with, and PyG's layers where they ask for nothing
+/// else; kaiming_uniform for a leaky ReLU of slope sqrt(5).
+Tensor fan_in_uniform(int64_t in, int64_t out, Generator& generator = default_generator(),
+                      DType dtype = DType::f32);
+/// Likewise the bias [out] beside such a weight.
+Tensor fan_in_bias(int64_t in, int64_t out, Generator& generator = default_generator(),
+                   DType dtype = DType::f32);
 /// Normal with variance 2 / in.
 Tensor kaiming_normal(int64_t in, int64_t out, Generator& generator = default_generator(),
                       DType dtype = DType::f32);

@@ -5,11 +5,19 @@
 
 namespace adj::nn {
 
-/// act(x W + b): x [N,in] (dense or sparse features) -> [N,out]. W is Glorot-uniform, b zero. Bias and relu
-/// are part of the product's pass.
+/// How a linear map begins.
+enum class Initial : uint8_t {
+  glorot,       ///< the weight Glorot-uniform, the bias zero
+  fan_in,       ///< both uniform in ±1 / sqrt(in), as torch.nn.Linear
+  glorot_bias,  ///< the weight Glorot-uniform, the bias uniform in ±1 / sqrt(in)
+};
+
+/// act(x W + b): x [N,in] (dense or sparse features) -> [N,out]. Bias and relu are part of the product's
+/// pass.
 class Linear : public Module {
  public:
-  Linear(int64_t in, int64_t out, bool bias = true, Activation activation = Activation::none);
+  Linear(int64_t in, int64_t out, bool bias = true, Activation activation = Activation::none,
+         Initial initial = Initial::glorot);
   Var operator()(const Var& x) const { return linear(x, weight, bias, activation_); }
   Var operator()(const Features& x) const { return linear(x, weight, bias, activation_); }
   std::string describe() const override;

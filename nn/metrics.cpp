@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace adj::nn {
@@ -27,6 +28,61 @@ std::vector<int32_t> selection(const char* metric, const Tensor& index, int64_t 
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
+
+/// Mann-Whitney: from the sum of the positives' ranks, ties sharing their mean rank. NaN where all nodes are
+/// of one class.
+template <class Score, class Positive>
+double area_under_curve(const char* metric, std::vector<int32_t> chosen, Score score, Positive positive) {
+  for (int32_t i : chosen)
+    ADJ_CHECK(!std::isnan(score(i)), "{}: the score of node {} is not a number", metric, i);
+  std::sort(chosen.begin(), chosen.end(), [&](int32_t a, int32_t b) { return score(a) < score(b); });
+  double rank_sum = 0.0, positives = 0.0;
+  for (size_t begin = 0; begin < chosen.size();) {
+    size_t end = begin;
+    double tied = 0.0;
+    while (end < chosen.size() && score(chosen[end]) == score(chosen[begin])) {
+      tied += positive(chosen[end]) ? 1.0 : 0.0;
+      ++end;
+    }
+    rank_sum += tied * (static_cast<double>(begin + 1) + static_cast<double>(end)) / 2.0;
+    positives += tied;
+    begin = end;
+  }
+  const double negatives = static_cast<double>(chosen.size()) - positives;
+  if (positives == 0.0 || negatives == 0.0) return std::numeric_limits<double>::quiet_NaN();
+  return (rank_sum - positives * (positives + 1.0) / 2.0) / (positives * negatives);
+}
+
+/// What a metric of several columns compares, on the host.
+class Columns {
+ public:
+  Columns(const char* metric, const Tensor& given, const Tensor& truth, const Tensor& index) {
+    ADJ_CHECK(given.dims() == 2 && given.size(1) > 0 && given.shape() == truth.shape(),
+              "{}: {} for targets {}, expected [N, T] of both", metric, given.str(), truth.str());
+    count = given.size(1);
+    chosen = selection(metric, index, given.size(0));
+    ADJ_CHECK(!chosen.empty(), "{}: no nodes selected", metric);
+    given_ = given.to(DType::f64).to_vector<double>();
+    truth_ = truth.to(DType::f64).to_vector<double>();
+    for (int32_t i : chosen)
+      for (int64_t t = 0; t < count; ++t)
+        ADJ_CHECK(!std::isnan(this->truth(i, t)), "{}: node {} has no target in column {}", metric, i, t);
+  }
+  double given(int32_t i, int64_t t) const { return given_[at(i, t)]; }
+  double truth(int32_t i, int64_t t) const { return truth_[at(i, t)]; }
+  /// Are there two targets in column t?
+  bool differ(int64_t t) const {
+    return std::any_of(chosen.begin(), chosen.end(),
+                       [&](int32_t i) { return truth(i, t) != truth(chosen[0], t); });
+  }
+
+  int64_t count;
+  std::vector<int32_t> chosen;
+
+ private:
+  size_t at(int32_t i, int64_t t) const { return static_cast<size_t>(i * count + t); }
+  std::vector<double> given_, truth_;
+};
 
 }  // namespace
 
@@ -70,31 +126,71 @@ double roc_auc(const Tensor& score, const Tensor& label, const Tensor& index) {
   const auto scores = score.to(DType::f64).to_vector<double>();
   const auto truth = label.to_vector<int32_t>();
   ADJ_CHECK(scores.size() == truth.size(), "roc_auc: {} scores for {} labels", scores.size(), truth.size());
-  auto chosen = selection("roc_auc", index, label.numel());
-  for (int32_t i : chosen)
-    ADJ_CHECK(!std::isnan(scores[static_cast<size_t>(i)]), "roc_auc: the score of node {} is not a number",
-              i);
-  std::sort(chosen.begin(), chosen.end(), [&](int32_t a, int32_t b) {
-    return scores[static_cast<size_t>(a)] < scores[static_cast<size_t>(b)];
-  });
-  // Mann-Whitney: the sum of the positives' ranks, ties sharing their mean rank.
-  double rank_sum = 0.0, positives = 0.0;
-  for (size_t begin = 0; begin < chosen.size();) {
-    size_t end = begin;
-    double tied = 0.0;
-    while (end < chosen.size() &&
-           scores[static_cast<size_t>(chosen[end])] == scores[static_cast<size_t>(chosen[begin])]) {
-      tied += truth[static_cast<size_t>(chosen[end])] != 0 ? 1.0 : 0.0;
-      ++end;
-    }
-    rank_sum += tied * (static_cast<double>(begin + 1) + static_cast<double>(end)) / 2.0;
-    positives += tied;
-    begin = end;
+  const auto chosen = selection("roc_auc", index, label.numel());
+  const double area = area_under_curve(
+      "roc_auc", chosen, [&](int32_t i) { return scores[static_cast<size_t>(i)]; },
+      [&](int32_t i) { return truth[static_cast<size_t>(i)] != 0; });
+  ADJ_CHECK(!std::isnan(area), "roc_auc: only one class is present among {} nodes", chosen.size());
+  return area;
+}
+
+double mean_roc_auc(const Tensor& score, const Tensor& target, const Tensor& index) {
+  const Columns columns("mean_roc_auc", score, target, index);
+  double sum = 0.0;
+  int64_t counted = 0;
+  for (int64_t t = 0; t < columns.count; ++t) {
+    const double area = area_under_curve(
+        "mean_roc_auc", columns.chosen, [&](int32_t i) { return columns.given(i, t); },
+        [&](int32_t i) { return columns.truth(i, t) != 0.0; });
+    if (std::isnan(area)) continue;
+    sum += area;
+    ++counted;
   }
-  const double negatives = static_cast<double>(chosen.size()) - positives;
-  ADJ_CHECK(positives > 0.0 && negatives > 0.0, "roc_auc: only one class is present among {} nodes",
-            chosen.size());
-  return (rank_sum - positives * (positives + 1.0) / 2.0) / (positives * negatives);
+  ADJ_CHECK(counted > 0, "mean_roc_auc: only one class is present in each of {} columns", columns.count);
+  return sum / static_cast<double>(counted);
+}
+
+double micro_f1(const Tensor& logits, const Tensor& target, const Tensor& index) {
+  const Columns columns("micro_f1", logits, target, index);
+  double hit = 0.0, seen = 0.0;  // seen: tp + fp plus tp + fn
+  for (int32_t i : columns.chosen)
+    for (int64_t t = 0; t < columns.count; ++t) {
+      const bool predicted = columns.given(i, t) > 0.0, present = columns.truth(i, t) != 0.0;
+      hit += predicted && present ? 1.0 : 0.0;
+      seen += (predicted ? 1.0 : 0.0) + (present ? 1.0 : 0.0);
+    }
+  ADJ_CHECK(seen > 0.0, "micro_f1: nothing is predicted and nothing present among {} nodes",
+            columns.chosen.size());
+  return 2.0 * hit / seen;
+}
+
+double r2(const Tensor& prediction, const Tensor& target, const Tensor& index) {
+  const Columns columns("r2", prediction, target, index);
+  double sum = 0.0;
+  int64_t counted = 0;
+  for (int64_t t = 0; t < columns.count; ++t) {
+    double mean = 0.0, residual = 0.0, spread = 0.0;
+    for (int32_t i : columns.chosen) mean += columns.truth(i, t) / static_cast<double>(columns.chosen.size());
+    for (int32_t i : columns.chosen) {
+      const double truth = columns.truth(i, t), off = truth - columns.given(i, t), apart = truth - mean;
+      residual += off * off;
+      spread += apart * apart;
+    }
+    if (!columns.differ(t)) continue;  // of which `spread` is rounding alone
+    sum += 1.0 - residual / spread;
+    ++counted;
+  }
+  ADJ_CHECK(counted > 0, "r2: the targets of {} nodes are the same in each of {} columns",
+            columns.chosen.size(), columns.count);
+  return sum / static_cast<double>(counted);
+}
+
+double mean_absolute_error(const Tensor& prediction, const Tensor& target, const Tensor& index) {
+  const Columns columns("mean_absolute_error", prediction, target, index);
+  double sum = 0.0;
+  for (int32_t i : columns.chosen)
+    for (int64_t t = 0; t < columns.count; ++t) sum += std::abs(columns.truth(i, t) - columns.given(i, t));
+  return sum / static_cast<double>(std::ssize(columns.chosen) * columns.count);
 }
 
 }  // namespace adj::nn

@@ -16,4 +16,18 @@ double macro_f1(const Tensor& logits, const Tensor& label, const Tensor& index =
 /// where only one class is present.
 double roc_auc(const Tensor& score, const Tensor& label, const Tensor& index = {});
 
+// Of several columns at once: score, prediction and target are float [N,T].
+
+/// Mean of roc_auc over the columns in which the selected targets (0 or 1) are not all the same; the others
+/// are left out, as in the Open Graph Benchmark (Hu et al. 2020). Throws where all are.
+double mean_roc_auc(const Tensor& score, const Tensor& target, const Tensor& index = {});
+/// F1 = 2 tp / (2 tp + fp + fn) counted over all columns together, where a logit above 0 predicts 1. Throws
+/// where nothing is predicted and nothing present.
+double micro_f1(const Tensor& logits, const Tensor& target, const Tensor& index = {});
+/// Coefficient of determination 1 - Σ (t - p)² / Σ (t - mean t)², its mean over the columns whose selected
+/// targets differ; the others are left out. Throws where none does.
+double r2(const Tensor& prediction, const Tensor& target, const Tensor& index = {});
+/// Mean of |t - p| over the selected rows and all columns.
+double mean_absolute_error(const Tensor& prediction, const Tensor& target, const Tensor& index = {});
+
 }  // namespace adj::nn

@@ -18,7 +18,7 @@ class MLP : public Module {
  private:
   Var from(size_t layer, Var y) const;
 
-  ModuleList<Linear> layers_{this, "layers"};
+  ModuleList<Linear> layers_{this, "lins"};
   float dropout_;
 };
 

@@ -48,6 +48,20 @@ std::vector<std::pair<std::string, Tensor>> Module::state() const {
   return found;
 }
 
+std::vector<PygLayout> Module::pyg_layout() const {
+  std::vector<PygLayout> found;
+  visit("", [&](const std::string& prefix, const Module& module) {
+    for (const auto& [name, var] : module.parameters_) {
+      const auto known = module.pyg_.find(name);
+      PygLayout layout = known == module.pyg_.end() ? PygLayout{} : known->second;
+      layout.name = prefix + (layout.name.empty() ? name : layout.name);
+      found.push_back(std::move(layout));
+    }
+    for (const auto& [name, tensor] : module.buffers_) found.push_back({.name = prefix + name});
+  });
+  return found;
+}
+
 void Module::check_state(const std::map<std::string, Tensor>& state) const {
   const auto own = this->state();
   for (const auto& [name, tensor] : own) {
@@ -116,9 +130,10 @@ void Module::check_new(const std::string& name, const void* member) const {
   check(children_);
 }
 
-void Module::add_parameter(std::string name, Var& member, Tensor value) {
+void Module::add_parameter(std::string name, Var& member, Tensor value, PygLayout pyg) {
   check_new(name, &member);
   member = Var::parameter(std::move(value));
+  if (pyg.transposed || !pyg.name.empty()) pyg_.emplace(name, std::move(pyg));
   parameters_.emplace_back(std::move(name), &member);
 }
 

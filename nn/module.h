@@ -11,6 +11,13 @@
 
 namespace adj::nn {
 
+/// How the state dict of PyG's module of the same name has a parameter.
+struct PygLayout {
+  bool transposed =
+      false;              ///< [out, in] there, as torch.nn.Linear has its weight, where it is [in, out] here
+  std::string name = {};  ///< relative to the module's ("lin.weight"), where it differs
+};
+
 /// What layers and models are classes of: parameters, buffers and child modules, found by name. An object of
 /// such a class is either a part of another module, `Child<T>`, or a whole, `Model<T>`:
 ///
@@ -43,6 +50,8 @@ class Module {
   void load_state(const std::map<std::string, Tensor>& state);
   /// Throws what load_state() would.
   void check_state(const std::map<std::string, Tensor>& state) const;
+  /// state(), in its order, as PyG calls and lays it out (nn/pyg_state.h reads it).
+  std::vector<PygLayout> pyg_layout() const;
 
   /// Training mode (dropout draws, batch norm uses the batch), for this module and its children.
   void train(bool on = true);
@@ -64,7 +73,7 @@ class Module {
   /// Makes `member` a parameter holding `value`, from the constructor's body; `Parameter` does it where it is
   /// declared. Here as for buffers and children, a name that is taken, empty or has a '.' or '/' in it
   /// throws, and so does a member that is registered already.
-  void add_parameter(std::string name, Var& member, Tensor value);
+  void add_parameter(std::string name, Var& member, Tensor value, PygLayout pyg = {});
   /// State that takes no gradient (running statistics).
   void add_buffer(std::string name, Tensor& member, Tensor value);
 
@@ -91,6 +100,7 @@ class Module {
   std::vector<std::pair<std::string, Var*>> parameters_;
   std::vector<std::pair<std::string, Tensor*>> buffers_;
   std::vector<std::pair<std::string, Module*>> children_;
+  std::map<std::string, PygLayout> pyg_;  // of the parameters that differ there
   Module* parent_ = nullptr;
   bool training_ = true;
 };
@@ -142,6 +152,7 @@ class ModuleList : public Module {
   T& operator[](size_t i) { return items_.at(i); }
   const T& operator[](size_t i) const { return items_.at(i); }
   T& back() { return items_.back(); }
+  const T& back() const { return items_.back(); }
   auto begin() { return items_.begin(); }
   auto end() { return items_.end(); }
   auto begin() const { return items_.begin(); }

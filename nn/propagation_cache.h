@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/autograd/variable.h>
 #include <adjoint/graph/graph.h>
 
 #include <vector>
@@ -10,6 +11,15 @@ namespace adj::nn {
 inline void check_rows(const char* layer, const Graph& graph, const Shape& features) {
   ADJ_CHECK(features.dims() == 2 && features[0] == graph.num_nodes(),
             "{}: features {} for a graph of {} nodes", layer, features.str(), graph.num_nodes());
+}
+
+/// Likewise for the two sides of a relation; features of targets may be absent.
+inline void check_sides(const char* layer, const Relation& relation, const Var& x_src, const Var& x_dst) {
+  const auto fit = [](const Var& x, int64_t nodes) { return x.shape().dims() == 2 && x.size(0) == nodes; };
+  ADJ_CHECK(x_src && fit(x_src, relation.num_src()), "{}: features {} for a relation of {} sources", layer,
+            x_src ? x_src.shape().str() : "absent", relation.num_src());
+  ADJ_CHECK(!x_dst || fit(x_dst, relation.num_dst()), "{}: features {} for a relation of {} targets", layer,
+            x_dst.shape().str(), relation.num_dst());
 }
 
 /// A^hops x for an input that takes no gradient and comes again unchanged (features without dropout):

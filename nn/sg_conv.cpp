@@ -1,32 +1,34 @@
 #include <adjoint/autograd/linear.h>
-#include <adjoint/autograd/spmm.h>
 #include <adjoint/nn/init.h>
 #include <adjoint/nn/sg_conv.h>
 
 namespace adj::nn {
 
-SGConv::SGConv(int64_t in, int64_t out, int hops, bool has_bias) : hops_(hops) {
-  ADJ_CHECK(in > 0 && out > 0 && hops >= 1,
-            "SGConv: expected positive widths and hops, got {} -> {}, {} hops", in, out, hops);
-  add_parameter("weight", weight, glorot_uniform(in, out));
-  if (has_bias) add_parameter("bias", bias, Tensor::zeros({out}));
+SGConv::SGConv(int64_t in, int64_t out, int K, bool has_bias, bool add_self_loops)
+    : hops_(K), norm_{.add_self_loops = add_self_loops} {
+  ADJ_CHECK(in > 0 && out > 0 && K >= 1, "SGConv: expected positive widths and hops, got {} -> {}, {} hops",
+            in, out, K);
+  add_parameter("weight", weight, fan_in_uniform(in, out), {.transposed = true, .name = "lin.weight"});
+  if (has_bias) add_parameter("bias", bias, fan_in_bias(in, out), {.name = "lin.bias"});
 }
 
-Var SGConv::operator()(const Graph& graph, const Var& x) {
+Var SGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) {
   check_rows("SGConv", graph, x.shape());
-  const SparseMatrix& a = graph.gcn_adjacency();
-  if (!x.requires_grad()) return linear(cache_.get(a, x.value(), hops_), weight, bias);
-  return propagate(a, linear(x, weight));
+  const GcnNorm a("SGConv", graph, norm_, edge_weight);
+  if (a.matrix() != nullptr && !x.requires_grad())
+    return linear(cache_.get(*a.matrix(), x.value(), hops_), weight, bias);
+  if (weight.size(0) < weight.size(1)) return linear(propagate(a, x, {}), weight, bias);
+  return propagate(a, linear(x, weight), bias);
 }
 
-Var SGConv::operator()(const Graph& graph, const Features& x) {
-  if (!x.is_sparse()) return (*this)(graph, Var(x.dense()));
+Var SGConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) {
+  if (!x.is_sparse()) return (*this)(graph, Var(x.dense()), edge_weight);
   check_rows("SGConv", graph, {x.rows(), x.cols()});
-  return propagate(graph.gcn_adjacency(), linear(x, weight));
+  return propagate(GcnNorm("SGConv", graph, norm_, edge_weight), linear(x, weight), bias);
 }
 
-Var SGConv::propagate(const SparseMatrix& a, Var y) const {
-  for (int hop = 0; hop < hops_; ++hop) y = spmm(a, y, hop + 1 == hops_ ? bias : Var{});
+Var SGConv::propagate(const GcnNorm& a, Var y, const Var& last_bias) const {
+  for (int hop = 0; hop < hops_; ++hop) y = a(y, hop + 1 == hops_ ? last_bias : Var{});
   return y;
 }
 

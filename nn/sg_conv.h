@@ -1,29 +1,31 @@
 #pragma once
 
 #include <adjoint/data/features.h>
-#include <adjoint/graph/graph.h>
-#include <adjoint/nn/module.h>
+#include <adjoint/nn/gcn_norm.h>
 #include <adjoint/nn/propagation_cache.h>
 
 namespace adj::nn {
 
 /// Â^K X W + b: K propagation steps and one linear map (Wu et al., Simplifying Graph Convolutional Networks,
 /// 2019). x [N,in], dense or sparse features -> [N,out]. Dense features without gradient are propagated once
-/// for the whole training; sparse ones are transformed first.
+/// for the whole training; all else is transformed first where that is narrower. W and b are uniform in ±1 /
+/// sqrt(in), as in PyG's SGConv. `edge_weight` [M] by edge number stands in the place of the graph's own
+/// weights, and may require a gradient.
 class SGConv : public Module {
  public:
-  SGConv(int64_t in, int64_t out, int hops = 2, bool bias = true);
-  Var operator()(const Graph& graph, const Var& x);
-  Var operator()(const Graph& graph, const Features& x);
+  explicit SGConv(int64_t in, int64_t out, int K = 1, bool bias = true, bool add_self_loops = true);
+  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {});
+  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
   std::string describe() const override;
 
-  Var weight;  ///< [in, out]
-  Var bias;    ///< [out], or absent
+  Var weight;  ///< [in, out]; PyG's "lin.weight"
+  Var bias;    ///< [out], or absent; PyG's "lin.bias"
 
  private:
-  Var propagate(const SparseMatrix& a, Var y) const;
+  Var propagate(const GcnNorm& a, Var y, const Var& last_bias) const;
 
   int hops_;
+  GcnNormOptions norm_;
   PropagationCache cache_;
 };
 

@@ -72,7 +72,11 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
   file.commit();
 }
 
-Checkpoint load_checkpoint(const std::string& path, const std::string& program) {
+namespace {
+
+/// The checkpoint once `check` has seen who wrote it.
+template <class Check>
+Checkpoint load(const std::string& path, Check check) {
   const H5Reader file = H5Reader::open(path);
   if (const std::string format = file.text("", "format"); format != kFormat)
     file.fail("attribute format", "'{}', expected '{}'", format, kFormat);
@@ -81,8 +85,7 @@ Checkpoint load_checkpoint(const std::string& path, const std::string& program) 
   Checkpoint checkpoint;
   checkpoint.path = path;
   checkpoint.program = file.text("", "program");
-  if (checkpoint.program != program)
-    file.fail("attribute program", "written by {}, expected {}", checkpoint.program, program);
+  check(file, checkpoint.program);
   for (const std::string& fact : file.attributes("facts"))
     checkpoint.facts.emplace(fact, file.text("facts", fact));
   for (const std::string& name : file.children("tensors")) {
@@ -94,6 +97,19 @@ Checkpoint load_checkpoint(const std::string& path, const std::string& program) 
     checkpoint.tensors.emplace(name, std::move(tensor));
   }
   return checkpoint;
+}
+
+}  // namespace
+
+Checkpoint load_checkpoint(const std::string& path, const std::string& program) {
+  return load(path, [&](const H5Reader& file, const std::string& found) {
+    if (found != program)
+      file.fail("attribute program", "written by {}, expected {}", excerpt(found), program);
+  });
+}
+
+Checkpoint load_checkpoint(const std::string& path) {
+  return load(path, [](const H5Reader&, const std::string&) {});
 }
 
 }  // namespace adj::optim

@@ -36,5 +36,7 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path);
 /// Onto the CPU. Throws DataError naming the file and what is wrong with it; `program` must be the one that
 /// wrote it.
 Checkpoint load_checkpoint(const std::string& path, const std::string& program);
+/// Likewise, of any program.
+Checkpoint load_checkpoint(const std::string& path);
 
 }  // namespace adj::optim

@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -25,24 +26,17 @@ template <class... Args>
 po::typed_value<std::string>* file(std::string& value) { return po::value(&value)->value_name("FILE"); }
 
 /// Whatever is not named here decides the result.
-const std::set<std::string> kFree = {"data",       "device",  "epochs",  "checkpoint", "checkpoint-every",
-                                     "resume",     "metrics", "predict", "plot",       "threads",
-                                     "no-capture", "quiet",   "json",    "config",     "help",
-                                     "version"};
-
-void expect_integer(const char* option, int64_t value, int64_t low, int64_t high) {
-  if (value < low) usage("--{}: expected {} or more, got {}", option, low, value);
-  if (value > high) usage("--{}: expected at most {}, got {}", option, high, value);
-}
+const std::set<std::string> kFree = {"data",       "device",  "epochs",   "checkpoint", "checkpoint-every",
+                                     "resume",     "metrics", "predict",  "plot",       "threads",
+                                     "no-capture", "quiet",   "json",     "config",     "help",
+                                     "version",    "explain", "inductive"};
+constexpr int64_t kMany = 1'000'000'000;
 
 void check(const Settings& s) {
-  constexpr int64_t kMany = 1'000'000'000;
-  expect_integer("split", s.split, 0, kMany);
+  (void)split_number(s.split);
   expect_integer("epochs", s.epochs, 1, kMany);
   expect_integer("seed", s.seed, 0, std::numeric_limits<int64_t>::max() - kMany);
   expect_integer("runs", s.runs, 1, 1'000'000);
-  expect_integer("hidden", s.hidden, 1, 1 << 20);
-  expect_integer("layers", s.layers, 1, 1000);
   expect_integer("patience", s.patience, 0, kMany);
   expect_integer("eval-every", s.eval_every, 1, kMany);
   expect_integer("checkpoint-every", s.checkpoint_every, 1, kMany);
@@ -50,8 +44,35 @@ void check(const Settings& s) {
   if (!std::isfinite(s.lr) || s.lr <= 0.0) usage("--lr: expected a positive number, got {}", s.lr);
   if (!std::isfinite(s.weight_decay) || s.weight_decay < 0.0)
     usage("--weight-decay: expected 0 or more, got {}", s.weight_decay);
-  if (!(s.dropout >= 0.0 && s.dropout < 1.0))
-    usage("--dropout: expected a probability in [0, 1), got {}", s.dropout);
+}
+
+/// The options that decide what a model computes of a dataset, beside what it is made of.
+void add_input_options(po::options_description& options, Settings& s, bool& raw_features) {
+  options.add_options()("raw-features", po::bool_switch(&raw_features),
+                        "take the features as they are, else each row is divided by its sum")(
+      "precision", with_default(s.precision, "TYPE"),
+      "float32, tf32 (a GPU's matrix products with rounded operands) or bfloat16 (storage of features and "
+      "parameters, with float32 masters, sums and loss)");
+}
+
+/// Only where there are several.
+void add_choice_of_model(const Program& program, po::options_description& options, Settings& s) {
+  if (program.models.size() > 1)
+    options.add_options()("model", with_default(s.model, "NAME"),
+                          fmt::format("{}", fmt::join(program.models, " or ")).c_str());
+}
+
+void add_own_options(const Program& program, po::options_description& options, Settings& s) {
+  if (program.options) program.options(options.add_options(), s);
+  options.add_options()("hidden", with_default(s.hidden, "N"), "width of the hidden layers")(
+      "layers", with_default(s.layers, "N"), "number of layers")("dropout", with_default(s.dropout, "P"),
+                                                                 "probability of dropping");
+}
+
+Settings defaults_of(const Program& program) {
+  Settings s = program.defaults;
+  if (s.model.empty()) s.model = program.models.front();
+  return s;
 }
 
 /// What stands in a file of options. Anything but a regular file or a pipe could be without end.
@@ -112,35 +133,114 @@ std::string text_of(const po::variable_value& value) {
 
 }  // namespace
 
+std::optional<int64_t> split_number(const std::string& split) {
+  if (split == "all") return {};
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(split.data(), split.data() + split.size(), number);
+  if (error != std::errc{} || end != split.data() + split.size())
+    usage("--split: expected a number or all, got '{}'", split);
+  expect_integer("split", number, 0, kMany);
+  return number;
+}
+
+void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high) {
+  if (value < low) usage("--{}: expected {} or more, got {}", option, low, value);
+  if (value > high) usage("--{}: expected at most {}, got {}", option, high, value);
+}
+
+void expect_probability(const std::string& option, double value) {
+  if (!(value >= 0.0 && value < 1.0)) usage("--{}: expected a probability in [0, 1), got {}", option, value);
+}
+
+void add_model_options(const Program& program, po::options_description& options, Settings& s) {
+  s = defaults_of(program);
+  add_own_options(program, options, s);
+}
+
+void check_model_options(const Program& program, const Settings& s) {
+  expect_one_of("model", s.model, program.models);
+  expect_one_of("precision", s.precision, {"float32", "tf32", "bfloat16"});
+  expect_integer("hidden", s.hidden, 1, 1 << 20);
+  expect_integer("layers", s.layers, 1, 1000);
+  expect_probability("dropout", s.dropout);
+  if (program.check) program.check(s);
+}
+
+Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint) {
+  Settings s = defaults_of(program);
+  bool raw_features = false;
+  po::options_description options;
+  add_input_options(options, s, raw_features);
+  add_choice_of_model(program, options, s);
+  add_own_options(program, options, s);
+  options.add_options()("metric", po::value(&s.metric));
+  po::parsed_options parsed(&options);
+  for (const auto& option : options.options()) {
+    const std::string& name = option->long_name();
+    const auto fact = checkpoint.facts.find("option." + name);
+    if (fact == checkpoint.facts.end()) data_fail("{}: facts@option.{}: missing", checkpoint.path, name);
+    parsed.options.emplace_back(name, std::vector{fact->second});
+  }
+  try {
+    po::variables_map values;
+    po::store(parsed, values);
+    po::notify(values);
+    check_model_options(program, s);
+  } catch (const po::error& error) {
+    data_fail("{}: facts: {}", checkpoint.path, error.what());
+  } catch (const UsageError& error) {
+    data_fail("{}: facts: {}", checkpoint.path, error.what());
+  }
+  s.normalize = !raw_features;
+  return s;
+}
+
+po::variables_map parse_command_line(int argc, char** argv, const po::options_description& options) {
+  constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  const po::parsed_options parsed = po::command_line_parser(argc, argv).options(options).style(kStyle).run();
+  for (const auto& option : parsed.options)
+    if (option.string_key.empty()) usage("unexpected argument '{}'", option.value.at(0));
+  po::variables_map values;
+  po::store(parsed, values);
+  return values;
+}
+
 std::optional<CommandLine> read_command_line(int argc, char** argv, const Program& program) {
   CommandLine line;
-  Settings& s = line.settings = program.defaults;
+  Settings& s = line.settings = defaults_of(program);
   bool raw_features = false, no_capture = false;
 
-  po::options_description data("Data"), training("Training"), output("Output"), other("Other");
+  po::options_description data("Data"), model("Model"), training("Training"), output("Output"),
+      other("Other");
   data.add_options()("data", file(s.data), "dataset in HDF5 (default: the one that comes along)")(
-      "split", with_default(s.split, "K"), "which of the dataset's splits")(
-      "raw-features", po::bool_switch(&raw_features),
-      "take the features as they are, else each row is divided by its sum");
+      "split", with_default(s.split, "K"),
+      "which of the dataset's splits, or all: a run for each of them, and for more runs in turn")(
+      "metric", with_default(s.metric, "NAME"),
+      "what validation selects the best epoch by: accuracy, auc or f1 for classes (auto: auc for two), auc "
+      "or "
+      "f1 for several labels (auto: auc), r2 or mae for regression (auto: r2)")(
+      "inductive", po::bool_switch(&s.inductive),
+      "take the graph as new at every epoch: from its edge list all structures are derived again");
+  add_input_options(data, s, raw_features);
+  add_choice_of_model(program, model, s);
+  add_own_options(program, model, s);
   training.add_options()("epochs", with_default(s.epochs, "N"), "passes over the training nodes")(
       "lr", with_default(s.lr, "X"), "learning rate")("weight-decay", with_default(s.weight_decay, "X"),
                                                       "L2 penalty, added to the gradient")(
-      "dropout", with_default(s.dropout, "P"), "probability of dropping")(
-      "hidden", with_default(s.hidden, "N"), "width of the hidden layers")(
-      "layers", with_default(s.layers, "N"), "number of layers")("seed", with_default(s.seed, "N"),
-                                                                 "of initial weights and dropout")(
+      "seed", with_default(s.seed, "N"), "of initial weights and dropout")(
       "runs", with_default(s.runs, "R"), "repeat with seeds seed, seed + 1, ...; report mean and deviation")(
       "patience", with_default(s.patience, "N"),
-      "stop after N epochs without a better validation accuracy (0: never)")(
+      "stop after N epochs without a better validation metric (0: never)")(
       "eval-every", with_default(s.eval_every, "N"), "validate every N epochs");
   output.add_options()("json", po::bool_switch(&s.json), "print one JSON object last")(
       "quiet", po::bool_switch(&s.quiet), "no progress; with --json nothing but the object")(
-      "metrics", file(s.metrics), "loss and accuracy by epoch, FILE.csv or FILE.jsonl")(
-      "predict", file(s.predict), "class and probabilities of every node, HDF5")(
-      "plot", file(s.plot), "loss and accuracy over the epochs, FILE.svg (needs gnuplot)")(
+      "metrics", file(s.metrics), "loss and metric by epoch, FILE.csv or FILE.jsonl")(
+      "predict", file(s.predict), "what is predicted for every node, HDF5")(
+      "plot", file(s.plot), "loss and metric over the epochs, FILE.svg (needs gnuplot)")(
       "checkpoint", file(s.checkpoint), "write the state of the training here")(
       "checkpoint-every", with_default(s.checkpoint_every, "N"), "every N epochs, and at the end")(
-      "resume", file(s.resume), "go on from this checkpoint");
+      "resume", file(s.resume), "go on from this checkpoint")(
+      "explain", po::bool_switch(&s.explain), "print which kernels were chosen for which structure, and why");
   other.add_options()("device", with_default(s.device, "NAME"), "cpu, cuda or cuda:1")(
       "threads", with_default(s.threads, "N"), "CPU threads (0: all cores)")(
       "no-capture", po::bool_switch(&no_capture),
@@ -148,15 +248,11 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "config", file(s.config), "read options from FILE, one NAME = VALUE a line; the command line wins")(
       "version", "print the version")("help", "print this");
   po::options_description all;
-  all.add(data).add(program.options).add(training).add(output).add(other);
+  all.add(data).add(model).add(training).add(output).add(other);
 
   po::variables_map values;
   try {
-    constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    const po::parsed_options parsed = po::command_line_parser(argc, argv).options(all).style(kStyle).run();
-    for (const auto& option : parsed.options)
-      if (option.string_key.empty()) usage("unexpected argument '{}'", option.value.at(0));
-    po::store(parsed, values);
+    values = parse_command_line(argc, argv, all);
     if (values.count("help") != 0) {
       print_help(program.name + " [OPTION]...", program.summary, all);
       return {};
@@ -177,7 +273,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   s.normalize = !raw_features;
   s.capture = !no_capture;
   check(s);
-  if (program.check) program.check();
+  check_model_options(program, s);
   for (const auto& [name, value] : values)
     if (kFree.count(name) == 0) line.identity[name] = text_of(value);
   return line;

@@ -19,13 +19,23 @@ struct CommandLine {
 /// is a regular file or a pipe, of 1 MB at most.
 std::optional<CommandLine> read_command_line(int argc, char** argv, const Program& program);
 
-/// An option with a default, which --help shows as a person would write it: 0.72.
-template <class T>
-boost::program_options::typed_value<T>* with_default(T& value, const char* name = "N") {
-  return boost::program_options::value(&value)
-      ->default_value(value, fmt::format("{}", value))
-      ->value_name(name);
-}
+/// Empty for "all". Throws UsageError where --split is neither that nor a number of a split.
+std::optional<int64_t> split_number(const std::string& split);
+
+/// The options of a model, of how its input is prepared and of its metric, from a checkpoint's facts
+/// "option.NAME".
+/// Throws DataError naming the fact.
+Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint);
+/// What a model is made of, for a command line that names the model itself; `settings` become the program's
+/// defaults.
+void add_model_options(const Program& program, boost::program_options::options_description& options,
+                       Settings& settings);
+/// Throws UsageError where the options of a model are out of range or do not go together.
+void check_model_options(const Program& program, const Settings& settings);
+
+/// Parses argv against `options`: the values, stored but not yet notified. Throws UsageError.
+boost::program_options::variables_map parse_command_line(
+    int argc, char** argv, const boost::program_options::options_description& options);
 
 /// Prints what --help is asked for.
 void print_help(const std::string& usage, const std::string& summary,

@@ -46,19 +46,21 @@ void RunFiles::write(const std::string& option, const std::string& path, const s
     data_fail("{}: --{}: {}", path, option, obstacle);
 }
 
-void write_metrics(const std::string& path, const std::vector<EpochRecord>& history) {
-  optim::MetricsFile file(path, {"run", "epoch", "train_loss", "val_loss", "val_acc"});
+void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history) {
+  optim::MetricsFile file(path,
+                          {"run", "epoch", "train_loss", "val_loss", fmt::format("val_{}", metric.column)});
   for (const EpochRecord& r : history)
-    file.add({static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss, r.val_loss, r.val_acc});
+    file.add(
+        {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss, r.val_loss, r.val_metric});
   file.flush();
 }
 
-void write_predictions(const std::string& path, const std::string& program, const std::string& dataset,
-                       const Tensor& logits) {
-  const auto rows = static_cast<size_t>(logits.size(0)), columns = static_cast<size_t>(logits.size(1));
-  std::vector<float> values = logits.to_vector<float>();
-  std::vector<int32_t> best(rows);
-  for (size_t i = 0; i < rows; ++i) {
+namespace {
+
+/// Rows of logits become probabilities; the largest one's place in each row.
+std::vector<int32_t> softmax_rows(std::vector<float>& values, size_t columns) {
+  std::vector<int32_t> best(values.size() / columns);
+  for (size_t i = 0; i < best.size(); ++i) {
     float* row = values.data() + i * columns;
     const float* largest = std::max_element(row, row + columns);
     best[i] = static_cast<int32_t>(largest - row);
@@ -68,13 +70,34 @@ void write_predictions(const std::string& path, const std::string& program, cons
     for (size_t c = 0; c < columns; ++c)
       row[c] = static_cast<float>(std::exp(static_cast<double>(row[c] - top)) / total);
   }
+  return best;
+}
+
+}  // namespace
+
+void write_predictions(const std::string& path, const std::string& program, const std::string& dataset,
+                       Task task, const Tensor& output) {
   H5Writer file(path);
   file.attribute("", "format", std::string("adjoint.prediction"));
   file.attribute("", "version", int64_t{1});
   file.attribute("", "program", program);
   file.attribute("", "dataset", dataset);
-  file.write("nodes/prediction", Tensor::from(best));
-  file.write("nodes/probability", Tensor::from(values, logits.shape()));
+  file.attribute("", "task", std::string(name_of(task)));
+  std::vector<float> values = output.to_vector<float>();
+  if (task == Task::node_class) {
+    file.write("nodes/prediction", Tensor::from(softmax_rows(values, static_cast<size_t>(output.size(1)))));
+    file.write("nodes/probability", Tensor::from(values, output.shape()));
+  } else if (task == Task::node_multilabel) {
+    std::vector<uint8_t> predicted(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      predicted[i] = values[i] > 0.0f ? 1 : 0;
+      values[i] = static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(values[i]))));
+    }
+    file.write("nodes/prediction", Tensor::from(predicted, output.shape()));
+    file.write("nodes/probability", Tensor::from(values, output.shape()));
+  } else {
+    file.write("nodes/prediction", Tensor::from(values, output.shape()));
+  }
   file.commit();
 }
 

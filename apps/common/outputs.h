@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/adjoint.h>
+#include "objective.h"
 
 #include <optional>
 #include <string>
@@ -14,12 +14,12 @@ namespace adj::apps {
 /// What the training said at one epoch, counted from 1.
 struct EpochRecord {
   int64_t run, epoch;
-  double train_loss, val_loss, val_acc;
+  double train_loss, val_loss, val_metric;
 };
 
 /// How one run ended, with the weights of its best validation epoch (train_loss: of its last epoch).
 struct RunResult {
-  double train_loss, val_acc, test_acc;
+  double train_loss, val_metric, test_metric;
   double test_auc;  ///< NaN unless there are two classes
   int64_t best_epoch;
 };
@@ -47,18 +47,21 @@ class RunFiles {
   std::vector<std::pair<Identity, std::string>> taken_;  // and what takes it
 };
 
-/// Rows run, epoch, train_loss, val_loss, val_acc: CSV with a header or JSON lines, by the path's suffix.
-void write_metrics(const std::string& path, const std::vector<EpochRecord>& history);
+/// Rows run, epoch, train_loss, val_loss, val_acc (val_auc, …: the metric's column): CSV with a header or
+/// JSON lines, by the path's suffix.
+void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history);
 
-/// HDF5: nodes/prediction int32 [N], nodes/probability float32 [N, C], from logits [N, C].
+/// HDF5, from outputs [N, T] as an Objective gives them. node_class: nodes/prediction int32 [N] and
+/// nodes/probability float32 [N, T]; node_multilabel: nodes/prediction uint8 [N, T] (where the probability is
+/// above one half) and nodes/probability float32 [N, T]; node_regression: nodes/prediction float32 [N, T].
 void write_predictions(const std::string& path, const std::string& program, const std::string& dataset,
-                       const Tensor& logits);
+                       Task task, const Tensor& output);
 
 /// Finds gnuplot; throws Error with what to install otherwise.
 void require_gnuplot();
-/// SVG of losses and validation accuracy over the epochs, one curve a run and their mean, with each run's
-/// best epoch and the test accuracy there.
-void write_plot(const std::string& path, const std::string& title, const std::vector<EpochRecord>& history,
-                const std::vector<RunResult>& results);
+/// SVG of losses and the validation metric over the epochs, one curve a run and their mean, with each run's
+/// best epoch and the test metric there.
+void write_plot(const std::string& path, const std::string& title, const Metric& metric,
+                const std::vector<EpochRecord>& history, const std::vector<RunResult>& results);
 
 }  // namespace adj::apps

@@ -2,6 +2,7 @@
 #include <adjoint/core/file.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -85,7 +86,7 @@ std::string run_gnuplot(const std::string& script) {
 }
 
 std::string row(const EpochRecord& r) {
-  return fmt::format("{} {} {} {}\n", r.epoch, r.train_loss, r.val_loss, r.val_acc);
+  return fmt::format("{} {} {} {}\n", r.epoch, r.train_loss, r.val_loss, r.val_metric);
 }
 
 /// The mean over the runs at every epoch that all of them reached.
@@ -95,14 +96,14 @@ std::string means(const std::vector<EpochRecord>& history, size_t runs) {
     auto& [sum, count] = sums[r.epoch];
     sum.train_loss += r.train_loss;
     sum.val_loss += r.val_loss;
-    sum.val_acc += r.val_acc;
+    sum.val_metric += r.val_metric;
     ++count;
   }
   std::string block = "$mean << end_of_data\n";
   const auto all = static_cast<double>(runs);
   for (const auto& [epoch, entry] : sums)
     if (const auto& [sum, count] = entry; count == runs)
-      block += row({0, epoch, sum.train_loss / all, sum.val_loss / all, sum.val_acc / all});
+      block += row({0, epoch, sum.train_loss / all, sum.val_loss / all, sum.val_metric / all});
   return block + "end_of_data\n";
 }
 
@@ -112,8 +113,8 @@ void require_gnuplot() {
   if (run_gnuplot("set terminal svg\nset print '-'\nprint 'svg'\n") != "svg\n") fail("{}", kMissing);
 }
 
-void write_plot(const std::string& path, const std::string& title, const std::vector<EpochRecord>& history,
-                const std::vector<RunResult>& results) {
+void write_plot(const std::string& path, const std::string& title, const Metric& metric,
+                const std::vector<EpochRecord>& history, const std::vector<RunResult>& results) {
   const size_t runs = results.size();
   const bool several = runs > 1;
   std::string script = several ? means(history, runs) : "";
@@ -124,24 +125,25 @@ void write_plot(const std::string& path, const std::string& title, const std::ve
     script += row(history[i]);
   }
   script += "end_of_data\n$best << end_of_data\n";
-  double test_acc = 0.0;
+  double test_metric = 0.0;
   for (const RunResult& r : results) {
-    script += fmt::format("{} {} {}\n", r.best_epoch, r.val_acc, r.test_acc);
-    test_acc += r.test_acc / static_cast<double>(runs);
+    script += fmt::format("{} {} {}\n", r.best_epoch, r.val_metric, r.test_metric);
+    test_metric += r.test_metric / static_cast<double>(runs);
   }
   script += fmt::format(
       "end_of_data\n"
       "set terminal svg size 900,540 dynamic font 'sans-serif,14' background '#ffffff'\n"
       "set title '{}' noenhanced\n"
-      "set xlabel 'epoch'\nset ylabel 'loss'\nset yrange [0:*]\nset y2label 'accuracy'\nset y2range [0:1]\n"
+      "set xlabel 'epoch'\nset ylabel 'loss'\nset yrange [0:*]\nset y2label '{}'\nset y2range [{}:{}]\n"
       "set ytics nomirror\nset y2tics\nset grid\nset key outside bottom center horizontal\nplot ",
-      plain(title));
+      plain(title), metric.name, metric.low < 0.0 ? "*" : "0", std::isfinite(metric.high) ? "1" : "*");
   const struct {
     int column;
-    const char *axes, *color, *title;
+    const char *axes, *color;
+    std::string title;
   } curves[] = {{2, "x1y1", "4477aa", "training loss"},
                 {3, "x1y1", "ee6677", "validation loss"},
-                {4, "x1y2", "228833", "validation accuracy"}};
+                {4, "x1y2", "228833", fmt::format("validation {}", metric.name)}};
   for (const auto& c : curves) {
     // Of several runs each is faint, and their mean stands out.
     script += fmt::format("for [r=0:{}] $curves index r using 1:{} axes {} with lines lc '#{}{}' ", runs - 1,
@@ -153,8 +155,8 @@ void write_plot(const std::string& path, const std::string& title, const std::ve
   }
   script += fmt::format(
       "$best using 1:2 axes x1y2 with points pt 7 ps 0.7 lc '#228833' title 'best epoch{}', "
-      "$best using 1:3 axes x1y2 with points pt 8 ps 1.2 lw 2 lc '#aa3377' title 'test accuracy {:.4f}'\n",
-      several ? "s" : fmt::format(" {}", results[0].best_epoch), test_acc);
+      "$best using 1:3 axes x1y2 with points pt 8 ps 1.2 lw 2 lc '#aa3377' title 'test {} {:.4f}'\n",
+      several ? "s" : fmt::format(" {}", results[0].best_epoch), metric.name, test_metric);
   replace_file(path, run_gnuplot(script));
 }
 

@@ -57,20 +57,28 @@ class Stopwatch {
   int64_t epochs_ = 0;
 };
 
+/// The area under the curve on the test nodes; NaN unless there are two classes, both among them.
 double test_auc(const Dataset& data, const Tensor& logits) {
-  if (data.num_classes() != 2) return std::numeric_limits<double>::quiet_NaN();
-  const std::vector<float> values = logits.to_vector<float>();
-  std::vector<double> margin(values.size() / 2);
-  for (size_t i = 0; i < margin.size(); ++i)
-    margin[i] = static_cast<double>(values[2 * i + 1]) - static_cast<double>(values[2 * i]);
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (data.task != Task::node_class || data.classes != 2) return kNone;
   const auto labels = data.y.to_vector<int32_t>();
   const auto test = data.test.to_vector<int32_t>();
   const auto positive =
       std::count_if(test.begin(), test.end(), [&](int32_t i) { return labels[static_cast<size_t>(i)] == 1; });
-  if (positive == 0 || static_cast<size_t>(positive) == test.size())
-    return std::numeric_limits<double>::quiet_NaN();
-  const Device cpu;
-  return nn::roc_auc(Tensor::from(margin), data.y.to(cpu), data.test.to(cpu));
+  if (positive == 0 || static_cast<size_t>(positive) == test.size()) return kNone;
+  return metric_named("auc", data.task, data.classes).of(logits, data.y, data.test);
+}
+
+/// Adam over all parameters; weight decay where the model has it.
+std::unique_ptr<optim::Optimizer> make_adam(const NodeModel& model, const Settings& settings) {
+  optim::Group<optim::AdamOptions> decayed{{}, {.lr = settings.lr, .weight_decay = settings.weight_decay}};
+  optim::Group<optim::AdamOptions> free{{}, {.lr = settings.lr}};
+  for (const auto& [name, parameter] : model.named_parameters())
+    (model.decays(name) ? decayed : free).parameters.push_back(parameter);
+  std::vector<optim::Group<optim::AdamOptions>> groups;
+  for (auto* group : {&decayed, &free})
+    if (!group->parameters.empty()) groups.push_back(std::move(*group));
+  return std::make_unique<optim::Adam>(groups);
 }
 
 constexpr int64_t kRecordWidth = 5;
@@ -96,6 +104,11 @@ class TableRow {
     if (!std::isfinite(values_[column])) refuse(name, values_[column], "a finite number");
     return values_[column];
   }
+  double value_of(const Metric& metric, int column, const char* part) const {
+    const std::string name = fmt::format("the {} {}", part, metric.name);
+    (void)finite(column, name.c_str());
+    return number(column, name.c_str(), metric.low, metric.high);
+  }
   /// A share, or NaN where there is none.
   double share_or_none(int column, const char* name) const {
     return std::isnan(values_[column]) ? values_[column] : number(column, name, 0.0, 1.0);
@@ -113,7 +126,8 @@ class TableRow {
 };
 
 /// The epochs that were evaluated, run after run, up to where run `run` stands.
-std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, int64_t run, int64_t epochs) {
+std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, const Metric& metric, int64_t run,
+                                      int64_t epochs) {
   const std::vector<double> values = checkpoint.table("history", kRecordWidth);
   const int64_t now = checkpoint.integer("epoch");
   std::vector<EpochRecord> history;
@@ -130,7 +144,7 @@ std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, int64
                  fmt::format("one after {}", history.back().epoch));
     r.train_loss = row.finite(2, "the training loss");
     r.val_loss = row.finite(3, "the validation loss");
-    r.val_acc = row.number(4, "the validation accuracy", 0.0, 1.0);
+    r.val_metric = row.value_of(metric, 4, "validation");
     history.push_back(r);
   }
   if (const int64_t last = history.empty() ? -1 : history.back().run; last < run - 1)
@@ -147,16 +161,15 @@ const EpochRecord* row_of(const std::vector<EpochRecord>& history, int64_t run, 
 
 /// One row for each of the `runs` that are over.
 std::vector<RunResult> read_results(const optim::Checkpoint& checkpoint, int64_t runs, int64_t epochs,
-                                    const std::vector<EpochRecord>& history) {
+                                    const Metric& metric, const std::vector<EpochRecord>& history) {
   const std::vector<double> values = checkpoint.table("results", kRecordWidth);
   const int64_t rows = std::ssize(values) / kRecordWidth;
   if (rows != runs) data_fail("{}: tensors/results: {} rows, expected {}", checkpoint.path, rows, runs);
   std::vector<RunResult> results;
   for (int64_t i = 0; i < rows; ++i) {
     const TableRow row(checkpoint, "results", values, i);
-    const RunResult r{row.finite(0, "the training loss"), row.number(1, "the validation accuracy", 0.0, 1.0),
-                      row.number(2, "the test accuracy", 0.0, 1.0),
-                      row.share_or_none(3, "the area under the curve"),
+    const RunResult r{row.finite(0, "the training loss"), row.value_of(metric, 1, "validation"),
+                      row.value_of(metric, 2, "test"), row.share_or_none(3, "the area under the curve"),
                       row.whole(4, "the best epoch", 1, epochs)};
     if (row_of(history, i, r.best_epoch) == nullptr)
       row.refuse("the best epoch", static_cast<double>(r.best_epoch), "one that tensors/history has");
@@ -167,18 +180,42 @@ std::vector<RunResult> read_results(const optim::Checkpoint& checkpoint, int64_t
 
 }  // namespace
 
-Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset& data)
-    : program_(program), line_(line), settings_(line.settings), data_(data) {
-  if (!settings_.checkpoint.empty() || !settings_.resume.empty()) fingerprint_ = fingerprint(data_);
+Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset& data, const Metric& metric,
+                 std::vector<size_t> splits)
+    : program_(program),
+      line_(line),
+      settings_(line.settings),
+      data_(data),
+      metric_(metric),
+      splits_(std::move(splits)),
+      features_(data.x.to(feature_dtype(settings_))),
+      graph_(data.graph) {
+  if (!settings_.checkpoint.empty() || !settings_.resume.empty())
+    for (const size_t split : splits_) {
+      data_.use_split(split);
+      fingerprint_ += (fingerprint_.empty() ? "" : "; ") + fingerprint(data_);
+    }
+  if (settings_.inductive) edges_.emplace(data.graph);
   start_run();
+}
+
+void Trainer::choose_split() {
+  data_.use_split(splits_[static_cast<size_t>(run_) % splits_.size()]);
+  objective_ = Objective(data_);
 }
 
 void Trainer::start_run() {
   manual_seed(static_cast<uint64_t>(settings_.seed + run_));
   state_.reset();
   best_.reset();
-  training_ = program_.make(data_, settings_);
-  best_ = std::make_unique<optim::EarlyStopping>(*training_.module, settings_.patience);
+  optimizer_.reset();
+  choose_split();
+  model_ = program_.make(data_.num_features(), outputs_of(data_), settings_);
+  model_->to(data_.device());
+  model_->to(feature_dtype(settings_));
+  name_ = model_->describe();
+  optimizer_ = make_adam(*model_, settings_);
+  best_ = std::make_unique<optim::EarlyStopping>(*model_, settings_.patience);
   epoch_ = looked_at_ = 0;
   stopped_ = false;
   describe_state();
@@ -199,6 +236,8 @@ void Trainer::run() {
 
 void Trainer::train_epochs(Progress& progress) {
   const Device device = data_.device();
+  // The host asks the device about an edge list (is it in range?) and sizes what is derived from it.
+  const bool capture = settings_.capture && !edges_;
   std::optional<optim::FiniteWatch> between;  // of losses that nobody reads
   if (settings_.eval_every > 1) between.emplace(device);
   const auto require_finite_between = [&] {
@@ -207,14 +246,18 @@ void Trainer::train_epochs(Progress& progress) {
   };
   optim::TrainStep step(
       [&] {
-        Var loss = cross_entropy(training_.logits(), data_.y, data_.train);
+        if (edges_) {
+          graph_ = Graph();  // with all that was derived from it
+          graph_ = edges_->graph();
+        }
+        Var loss = objective_.loss(forward(), data_.train);
         if (between) between->add(loss.value());
         loss.backward();
-        training_.optimizer->step();
+        optimizer_->step();
         return loss;
       },
-      {.capture = settings_.capture});
-  optim::TrainStep validation([this] { return validate(); }, {.capture = settings_.capture});
+      {.capture = capture});
+  optim::TrainStep validation([this] { return validate(); }, {.capture = capture});
 
   Stopwatch watch;
   watch.start();
@@ -230,13 +273,12 @@ void Trainer::train_epochs(Progress& progress) {
       const double train_loss = loss.item();
       if (std::isfinite(train_loss)) require_finite_between();
       evaluate(train_loss, validation);
-      stopped_ = best_->observe(epoch_, history_.back().val_acc);
+      stopped_ = best_->observe(epoch_, metric_.score(history_.back().val_metric));
     }
     if (progress.due()) progress.note(note(loss.item()));
     keep = keep || last || stopped_;
     if (keep && !settings_.checkpoint.empty()) {
-      if (between && !evaluated && optim::first_not_finite(training_.module->state()).empty())
-        require_finite_between();
+      if (between && !evaluated && optim::first_not_finite(model_->state()).empty()) require_finite_between();
       state_->save(settings_.checkpoint, epoch_);  // which refuses what is not finite
     }
     progress.advance();
@@ -253,7 +295,7 @@ std::string Trainer::note(double train_loss) const {
   std::string text = fmt::format("loss {:.4f}", train_loss);
   if (history_.empty() || history_.back().run != run_) return text;
   const EpochRecord& last = history_.back();
-  text += fmt::format("  validation {:.4f}", last.val_acc);
+  text += fmt::format("  validation {:.4f}", last.val_metric);
   if (last.epoch != epoch_) text += fmt::format(" (epoch {})", last.epoch);
   return text;
 }
@@ -263,14 +305,14 @@ std::string Trainer::since_last_look() const {
                                   : fmt::format("epochs {} to {}", looked_at_ + 1, epoch_);
 }
 
-// Recorded once on a GPU, as the training step is: the logits' tensor is then the same each time.
+// Recorded once on a GPU, as the training step is: the outputs' tensor is then the same each time.
 Var Trainer::validate() {
   const NoGrad no_grad;
-  training_.module->eval();
-  const Var logits = training_.logits();
-  training_.module->train();
-  validated_ = logits.value();
-  return cross_entropy(logits, data_.y, data_.val);
+  model_->eval();
+  const Var out = forward();
+  model_->train();
+  validated_ = objective_.output(out.value());
+  return objective_.loss(out, data_.val);
 }
 
 // The loss is read here anyway and the parameters cost one pass beside a whole forward one; one of them that
@@ -278,31 +320,37 @@ Var Trainer::validate() {
 void Trainer::evaluate(double train_loss, optim::TrainStep& validation) {
   if (!std::isfinite(train_loss))
     fail("{}: the training loss is {}; try a smaller --lr", since_last_look(), train_loss);
-  optim::require_finite(*training_.module, since_last_look());
+  optim::require_finite(*model_, since_last_look());
   const double val_loss = validation().item();
   if (!std::isfinite(val_loss)) {
     const bool overflow = !optim::first_not_finite({{"logits", validated_}}).empty();
     fail("{}: the {} {}; try a smaller --lr", since_last_look(),
-         overflow ? "logits are not finite, and the validation loss is" : "validation loss is", val_loss);
+         overflow ? fmt::format("{} are not finite, and the validation loss is", outputs_name())
+                  : "validation loss is",
+         val_loss);
   }
   looked_at_ = epoch_;
-  history_.push_back({run_, epoch_, train_loss, val_loss, nn::accuracy(validated_, data_.y, data_.val)});
+  history_.push_back({run_, epoch_, train_loss, val_loss, metric_.of(validated_, data_.y, data_.val)});
+}
+
+const char* Trainer::outputs_name() const {
+  return data_.task == Task::node_regression ? "predictions" : "logits";
 }
 
 void Trainer::finish_run() {
   best_->restore();
   const NoGrad no_grad;
-  training_.module->eval();
-  logits_ = training_.logits().value();
+  model_->eval();
+  output_ = objective_.output(forward().value());
   // Of nodes in no part of the split, too: predictions hold all of them.
-  if (!optim::first_not_finite({{"logits", logits_}}).empty())
-    fail("epoch {}: the logits are not finite; try a smaller --lr", best_->best_epoch());
-  results_.push_back({history_.back().train_loss, best_->best_metric(),
-                      nn::accuracy(logits_, data_.y, data_.test), test_auc(data_, logits_),
+  if (!optim::first_not_finite({{"logits", output_}}).empty())
+    fail("epoch {}: the {} are not finite; try a smaller --lr", best_->best_epoch(), outputs_name());
+  results_.push_back({history_.back().train_loss, metric_.score(best_->best_metric()),
+                      metric_.of(output_, data_.y, data_.test), test_auc(data_, output_),
                       best_->best_epoch()});
   if (settings_.runs > 1)
-    log_info("run {}/{}: test accuracy {:.4f} at epoch {}", run_ + 1, settings_.runs,
-             results_.back().test_acc, results_.back().best_epoch);
+    log_info("run {}/{}: test {} {:.4f} at epoch {}", run_ + 1, settings_.runs, metric_.name,
+             results_.back().test_metric, results_.back().best_epoch);
 }
 
 double Trainer::epoch_ms() const {
@@ -314,10 +362,14 @@ double Trainer::epoch_ms() const {
 }
 
 void Trainer::describe_state() {
-  state_ = std::make_unique<optim::TrainingState>(program_.name, *training_.module, *training_.optimizer);
+  state_ = std::make_unique<optim::TrainingState>(program_.name, *model_, *optimizer_);
   for (const auto& [option, text] : line_.identity) state_->require("option." + option, text);
   if (settings_.runs > 1) state_->require("option.epochs", fmt::format("{}", settings_.epochs));
-  state_->require("dataset", fingerprint_).require("model", training_.name).add(*best_);
+  state_->require("dataset", fingerprint_).require("model", name_).add(*best_);
+  // With the options, what `predict` makes the model of.
+  state_->require("task", std::string(name_of(data_.task)))
+      .require("features", fmt::format("{}", data_.num_features()))
+      .require("outputs", fmt::format("{}", outputs_of(data_)));
   state_->add([this](optim::Checkpoint& to) { save(to); },
               [this](const optim::Checkpoint& from) { load(from); });
 }
@@ -338,20 +390,24 @@ void Trainer::save(optim::Checkpoint& checkpoint) const {
   std::vector<double> rows;
   for (const EpochRecord& r : history_)
     rows.insert(rows.end(), {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss,
-                             r.val_loss, r.val_acc});
+                             r.val_loss, r.val_metric});
   checkpoint.tensors["history"] = Tensor::from(rows, {static_cast<int64_t>(history_.size()), kRecordWidth});
   rows.clear();
   for (const RunResult& r : results_)
     rows.insert(rows.end(),
-                {r.train_loss, r.val_acc, r.test_acc, r.test_auc, static_cast<double>(r.best_epoch)});
+                {r.train_loss, r.val_metric, r.test_metric, r.test_auc, static_cast<double>(r.best_epoch)});
   checkpoint.tensors["results"] = Tensor::from(rows, {static_cast<int64_t>(results_.size()), kRecordWidth});
+  if (!objective_.mean()) return;
+  checkpoint.tensors["targets.mean"] = objective_.mean();
+  checkpoint.tensors["targets.deviation"] = objective_.deviation();
 }
 
 void Trainer::load(const optim::Checkpoint& checkpoint) {
   run_ = checkpoint.integer("run", 0, settings_.runs - 1);
+  choose_split();
   stopped_ = checkpoint.integer("stopped", 0, 1) != 0;
-  history_ = read_history(checkpoint, run_, settings_.epochs);
-  results_ = read_results(checkpoint, run_, settings_.epochs, history_);
+  history_ = read_history(checkpoint, metric_, run_, settings_.epochs);
+  results_ = read_results(checkpoint, run_, settings_.epochs, metric_, history_);
   const bool begun = !history_.empty() && history_.back().run == run_;
   if (stopped_ && !begun)
     data_fail("{}: facts@stopped: 1, but tensors/history has no row of run {}", checkpoint.path, run_);
@@ -359,9 +415,9 @@ void Trainer::load(const optim::Checkpoint& checkpoint) {
   if (begun ? best == nullptr : best_->best_epoch() != -1)
     data_fail("{}: facts@best_epoch: {}, expected {} of run {}", checkpoint.path, best_->best_epoch(),
               begun ? "an epoch in tensors/history" : "-1, for it has no row", run_);
-  if (best != nullptr && best->val_acc != best_->best_metric())
+  if (best != nullptr && metric_.score(best->val_metric) != best_->best_metric())
     data_fail("{}: facts@best_metric: {}, but tensors/history has {} at epoch {}", checkpoint.path,
-              best_->best_metric(), best->val_acc, best->epoch);
+              best_->best_metric(), metric_.score(best->val_metric), best->epoch);
 }
 
 }  // namespace adj::apps

@@ -36,8 +36,8 @@ namespace detail {
 
 /// The width of a head, where `heads` of them share `width` columns.
 inline int64_t head_width(std::string_view op, std::string_view name, int64_t width, int64_t heads) {
-  ADJ_CHECK(heads >= 1 && width % heads == 0, "{}: {} columns of {} do not divide into {} heads", op, width,
-            name, heads);
+  ADJ_CHECK(heads >= 1 && width >= 1 && width % heads == 0,
+            "{}: {} columns of {} do not divide into {} heads", op, width, name, heads);
   return width / heads;
 }
 

@@ -30,7 +30,8 @@ struct Gatv2Args {
     const DType dtype = l.dtype(), wide = wide_dtype(dtype);
     check_matrix(op, {a.csr, {}, a.order}, wide);
     const int64_t width = heads() * head_width();
-    ADJ_CHECK(heads() >= 1, "{}: att is {}, expected [H, D]", op, att.str());
+    ADJ_CHECK(heads() >= 1 && head_width() >= 1, "{}: att is {}, expected [H, D], at least 1 each", op,
+              att.str());
     check_tensor(op, "att", att, {heads(), head_width()}, dtype, device());
     check_tensor(op, "l", l, {a.csr.rows, width}, dtype, device());
     check_tensor(op, "r", r, {a.csr.cols, width}, dtype, device());
@@ -79,7 +80,8 @@ struct Gatv2BackwardArgs {
     const DType dtype = l.dtype(), wide = wide_dtype(dtype);
     detail::check_both_sides(op, a, at, wide);
     const int64_t width = heads() * head_width();
-    ADJ_CHECK(heads() >= 1, "{}: att is {}, expected [H, D]", op, att.str());
+    ADJ_CHECK(heads() >= 1 && head_width() >= 1, "{}: att is {}, expected [H, D], at least 1 each", op,
+              att.str());
     const Shape target{a.csr.rows, width}, source{a.csr.cols, width}, terms{a.csr.rows, heads()};
     check_tensor(op, "att", att, {heads(), head_width()}, dtype, device());
     check_tensor(op, "l", l, target, dtype, device());

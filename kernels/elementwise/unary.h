@@ -4,7 +4,7 @@
 
 namespace adj {
 
-enum class Unary : uint8_t { exp, log, sqrt, sigmoid, tanh, reciprocal };
+enum class Unary : uint8_t { exp, log, sqrt, sigmoid, tanh, reciprocal, inverse_sqrt };
 
 /// Which of its input and output a function's derivative is told from. The output wherever it can be: the op
 /// that follows keeps it anyway, and no exponential is taken again. Only log's output does not tell (1 / x).
@@ -28,6 +28,8 @@ void dispatch_unary(Unary function, F&& f) {
       return f.template operator()<Unary::tanh>();
     case Unary::reciprocal:
       return f.template operator()<Unary::reciprocal>();
+    case Unary::inverse_sqrt:
+      return f.template operator()<Unary::inverse_sqrt>();
   }
 }
 
@@ -41,12 +43,13 @@ struct UnarySlope {
     if constexpr (U == Unary::sqrt) return W{0.5} / saved;
     if constexpr (U == Unary::sigmoid) return saved * (W{1} - saved);
     if constexpr (U == Unary::tanh) return W{1} - saved * saved;
+    if constexpr (U == Unary::inverse_sqrt) return W{-0.5} * saved * saved * saved;
     return -saved * saved;
   }
 };
 
-/// y = f(x), any shape: exp, log, sqrt, 1 / (1 + e^-x), tanh, 1 / x, with IEEE's infinities and NaNs. `y` may
-/// be `x`.
+/// y = f(x), any shape: exp, log, sqrt, 1 / (1 + e^-x), tanh, 1 / x, with IEEE's infinities and NaNs; and
+/// 1 / √x, which is 0 where x is not positive (gcn_normalize has its degrees so). `y` may be `x`.
 struct UnaryArgs {
   Unary function;
   const Tensor& x;

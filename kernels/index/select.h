@@ -20,6 +20,7 @@ enum class PairTest : uint8_t {
   differ,        ///< a[k] != b[k]
   both_present,  ///< a[k] >= 0 and b[k] >= 0
   both_absent,   ///< a[k] < 0 and b[k] < 0
+  ascends,       ///< a[k] <= b[k]
   begins_run,    ///< k = 0, or the pair is another one than at k - 1
 };
 

@@ -2,12 +2,14 @@
 
 #include <adjoint/data/generators.h>
 
+#include <cmath>
+#include <limits>
 #include <string>
 
 namespace adj::test {
 
-/// Writes a dataset that a program trains on in milliseconds.
-inline void write_small_dataset(const std::string& path, uint64_t seed = 1, int64_t classes = 3) {
+/// A dataset that a program trains on in milliseconds.
+inline Dataset small_dataset(uint64_t seed = 1, int64_t classes = 3) {
   CitationOptions options;
   options.nodes = 120;
   options.classes = classes;
@@ -18,7 +20,52 @@ inline void write_small_dataset(const std::string& path, uint64_t seed = 1, int6
   options.seed = seed;
   Dataset data = make_citation_dataset(options);
   data.name = "small";
-  save_dataset(data, path);
+  return data;
+}
+
+inline void write_small_dataset(const std::string& path, uint64_t seed = 1, int64_t classes = 3) {
+  save_dataset(small_dataset(seed, classes), path);
+}
+
+/// The same nodes with other labels, [N, 3] made by of(class, column). A node of no split has none.
+template <class F>
+Dataset small_dataset_of(Task task, F of) {
+  Dataset data = small_dataset();
+  const auto classes = data.y.to_vector<int32_t>();
+  std::vector<bool> used(classes.size());
+  for (const Tensor& part : {data.train, data.val, data.test})
+    for (int32_t i : part.to_vector<int32_t>()) used[static_cast<size_t>(i)] = true;
+  std::vector<float> y;
+  bool left_out = false;
+  for (size_t i = 0; i < classes.size(); ++i) {
+    const bool none = !used[i] && !std::exchange(left_out, left_out || !used[i]);
+    for (int t = 0; t < 3; ++t)
+      y.push_back(none && t == 1 ? std::numeric_limits<float>::quiet_NaN()
+                                 : static_cast<float>(of(classes[i], t)));
+  }
+  data.task = task;
+  data.classes = 0;
+  data.y = Tensor::from(y, {static_cast<int64_t>(classes.size()), 3});
+  data.unlabelled = 1;
+  return data;
+}
+/// Is the node of class t, for t = 0 to 2?
+inline Dataset small_multilabel_dataset() {
+  return small_dataset_of(Task::node_multilabel, [](int c, int t) { return c == t ? 1.0 : 0.0; });
+}
+/// Targets far from 0, of different sizes; the last is constant.
+inline Dataset small_regression_dataset() {
+  return small_dataset_of(Task::node_regression, [](int c, int t) {
+    return t == 0 ? 1000.0 + 5.0 * c : t == 1 ? -0.01 * (c == 1) : 7.0;
+  });
+}
+
+/// `count` splits: the dataset's own, and its parts in turn.
+inline void add_splits(Dataset& data, size_t count) {
+  while (data.splits.size() < count) {
+    const Split last = data.splits.back();
+    data.splits.push_back({last.val, last.test, last.train});
+  }
 }
 
 }  // namespace adj::test

@@ -31,6 +31,7 @@ std::vector<Call> calls(const TemporaryDirectory& folder) {
       {"make_dataset", {"--help"}},
       {"bench", {"gemm", "--data", data, "--repeats", "1", "--width", "8"}},
       {"bench", {"--help"}},
+      {"predict", {"--help"}},
       {"first_gcn", {data}}};
   std::erase_if(all, [](const Call& call) { return !have_program(call.program); });
   return all;

@@ -40,6 +40,10 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
       {{"--seed=-1"}, {"--seed", "0 or more"}},
       {{"--split=-1"}, {"--split", "0 or more"}},
       {{"--split", "7"}, {"--split", "0 to 0", "7"}},
+      {{"--split", "some"}, {"--split", "a number or all", "some"}},
+      {{"--metric", "r2"}, {"--metric", "accuracy or f1", "node_class of 7 classes", "r2"}},
+      {{"--metric", "auc"}, {"--metric", "accuracy or f1", "auc"}},
+      {{"--precision", "float16"}, {"--precision", "float32 or tf32 or bfloat16", "float16"}},
       {{"--patience=-1"}, {"--patience"}},
       {{"--eval-every", "0"}, {"--eval-every"}},
       {{"--checkpoint-every", "0"}, {"--checkpoint-every"}},
@@ -93,11 +97,15 @@ TEST_CASE("train_gcn says what it is and what it takes") {
                             "--checkpoint-every",
                             "--version",
                             "--no-capture",
+                            "--metric",
+                            "--precision",
+                            "--inductive",
+                            "--explain",
                             "--norm"}));
   CHECK(help.out.starts_with(
       "Usage: train_gcn [OPTION]...\nTrains a graph convolutional network (Kipf & Welling "
-      "2017) to classify nodes.\n\nData:\n"));
-  for (const char* program : {"train_gcn", "make_dataset", "bench"}) {
+      "2017).\n\nData:\n"));
+  for (const char* program : {"train_gcn", "make_dataset", "bench", "predict"}) {
     if (!have_program(program)) continue;
     const Outcome page = run(program, {"--help"});
     CAPTURE(page.out);

@@ -142,6 +142,7 @@ TEST_CASE("gradients of element-wise arithmetic") {
       check([](const auto& v) { return v[0] - v[1]; }, ab);
       check([](const auto& v) { return v[0] * v[1]; }, ab);
       check([](const auto& v) { return v[0] * -1.5; }, ab);
+      check([](const auto& v) { return linear_combination(0.7, v[0], -2.0, v[1]); }, ab);
       check([](const auto& v) { return (v[0] - v[1]) * (v[0] + 2.0 * v[1]) * v[0]; }, ab);
     }
 }
@@ -167,6 +168,18 @@ TEST_CASE("gradients where one operand is a constant") {
   }
 }
 
+TEST_CASE("cast rounds, and its gradient is of the input's dtype") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      const Var x = Var::parameter(Draw(17, device, DType::f32).normal({5, 3}));
+      const Var y = cast(x, dtype);
+      CHECK(same_bits(y.value(), x.value().to(dtype)));
+      y.backward(Tensor::full({5, 3}, 0.5, dtype, device));
+      CHECK(same_bits(x.grad(), Tensor::full({5, 3}, 0.5, DType::f32, device)));
+    }
+  CHECK_THROWS_AS(cast(Tensor::zeros({2}), DType::i32), Error);
+}
+
 TEST_CASE("element-wise arithmetic refuses shapes that differ, naming both") {
   const Var a = Tensor::zeros({2, 3}), b = Tensor::zeros({3, 2});
   for (const std::string& message : {error_of([&] { a + b; }), error_of([&] { a - b; }),
@@ -176,4 +189,5 @@ TEST_CASE("element-wise arithmetic refuses shapes that differ, naming both") {
   }
   CHECK(mentions(error_of([&] { a + Var(Tensor::zeros({2})); }), "[2]"));
   CHECK_THROWS_AS(add(a, Tensor::zeros({2, 3}, DType::f64)), Error);
+  CHECK(mentions(error_of([&] { linear_combination(1.0, a, 2.0, b); }), "[3, 2]"));
 }

@@ -292,8 +292,9 @@ TEST_CASE("edge operations refuse what does not fit, naming the shapes") {
   const Var sources = Tensor::zeros({4, 6}), targets = Tensor::zeros({3, 6}), e = Tensor::zeros({2, 2});
   const auto error = [](auto f) { return error_of(f); };
   CHECK(mentions(error([&] { aggregate(relation, targets); }), "[3, 6]"));
-  CHECK(mentions(error([&] { aggregate(relation, sources, {.reduce = Reduce::max}); }),
-                 "expected the sum or the mean, got max"));
+  CHECK(mentions(
+      error([&] { aggregate(relation, sources, {.reduce = Reduce::max, .weight = Tensor::zeros({2})}); }),
+      "aggregate: weight is [2], but max takes no weights: expected the sum or the mean"));
   CHECK(mentions(error([&] { aggregate(relation, sources, {.weight = Tensor::zeros({3})}); }), "[3]"));
   CHECK(mentions(error([&] { aggregate(relation, sources, {.weight = Tensor::zeros({2, 4})}); }), "4 heads"));
   CHECK(mentions(error([&] { aggregate(relation, Tensor::zeros({4, 3, 2}), {.weight = e}); }), "[4, 3, 2]"));

@@ -55,6 +55,42 @@ TEST_CASE("gradients of segment reductions") {
   }
 }
 
+TEST_CASE("segment_max and segment_min equal plain loops, and their gradient goes to the winner") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
+      for (bool heavy : {false, true})
+        for (int64_t width : {1, 5, 32})
+          for (bool largest : {false, true}) {
+            CAPTURE(device.str());
+            CAPTURE(name_of(dtype));
+            CAPTURE(heavy);
+            CAPTURE(width);
+            CAPTURE(largest);
+            Draw draw(92, device, DType::f32);
+            const std::vector<int64_t> offsets = bounds(heavy);
+            const auto segments = static_cast<int64_t>(offsets.size()) - 1;
+            const Var x = Var::parameter(draw.normal({offsets.back(), width}).to(dtype));
+            const Tensor dy = draw.normal({segments, width}).to(dtype), at = Tensor::from(offsets, device);
+            const Dense in(x.value()), seed(dy);
+            Dense expected(segments, width), gradient(in.rows, width);
+            for (int64_t g = 0; g < segments; ++g)
+              for (int64_t f = 0; f < width; ++f) {
+                const int64_t begin = offsets[static_cast<size_t>(g)],
+                              end = offsets[static_cast<size_t>(g) + 1];
+                if (begin == end) continue;
+                int64_t best = begin;
+                for (int64_t k = begin; k < end; ++k)
+                  if (largest ? in(k, f) > in(best, f) : in(k, f) < in(best, f)) best = k;
+                expected(g, f) = in(best, f);
+                gradient(best, f) = seed(g, f);
+              }
+            const Var y = largest ? segment_max(x, at) : segment_min(x, at);
+            CHECK(close(y.value(), expected.data, 0.0));
+            y.backward(dy);
+            CHECK(close(x.grad(), gradient.data, dtype == DType::f64 ? 0.0 : 1e-6));
+          }
+}
+
 TEST_CASE("no segments, and segments of nothing") {
   for (Device device : devices()) {
     const Var x = Var::parameter(Tensor::empty({0, 3}, DType::f32, device));
@@ -71,6 +107,7 @@ TEST_CASE("segment reductions refuse offsets that are none") {
   const auto error = [&](std::vector<int64_t> offsets) {
     return error_of([&] { segment_sum(x, Tensor::from(offsets)); });
   };
+  CHECK(mentions(error_of([&] { segment_max(x, Tensor::from(std::vector<int64_t>{1, 4})); }), "begin at 1"));
   CHECK(mentions(error({1, 4}), "begin at 1"));
   CHECK(mentions(error({0, 3}), "end at 3"));
   CHECK(mentions(error({0, 3, 2, 4}), "offsets[1] is 3"));

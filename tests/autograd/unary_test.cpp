@@ -23,6 +23,7 @@ TEST_CASE("unary functions equal the library's, of any shape") {
       held(sigmoid(x), [](double v) { return 1 / (1 + std::exp(-v)); });
       held(tanh(Var(x)), [](double v) { return std::tanh(v); });
       held(reciprocal(x), [](double v) { return 1 / v; });
+      held(inverse_sqrt(x), [](double v) { return 1 / std::sqrt(v); });
     }
 }
 
@@ -39,6 +40,7 @@ TEST_CASE("gradients of unary functions") {
       check([](const auto& v) { return sigmoid(v[0]); }, x);
       check([](const auto& v) { return tanh(v[0]); }, x);
       check([](const auto& v) { return reciprocal(v[0]); }, {draw.uniform(shape, 0.5, 2.0)});
+      check([](const auto& v) { return inverse_sqrt(v[0]); }, positive);
       check([](const auto& v) { return log(1.0 + exp(-v[0])) * tanh(v[0]) / sqrt(v[0] * v[0] + 1.0); }, x);
     }
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr Unary kAll[] = {Unary::exp,     Unary::log,  Unary::sqrt,
-                          Unary::sigmoid, Unary::tanh, Unary::reciprocal};
+                          Unary::sigmoid, Unary::tanh, Unary::reciprocal, Unary::inverse_sqrt};
 
 double function(Unary u, double x) {
   switch (u) {
@@ -24,6 +24,8 @@ double function(Unary u, double x) {
       return 1 / (1 + std::exp(-x));
     case Unary::tanh:
       return std::tanh(x);
+    case Unary::inverse_sqrt:
+      return 1 / std::sqrt(x);
     default:
       return 1 / x;
   }
@@ -42,6 +44,8 @@ double slope(Unary u, double x) {
       return y * (1 - y);
     case Unary::tanh:
       return 1 - y * y;
+    case Unary::inverse_sqrt:
+      return -0.5 / (x * std::sqrt(x));
     default:
       return -1 / (x * x);
   }
@@ -67,7 +71,7 @@ TEST_CASE("unary functions and their slopes equal the library's, relatively") {
           CAPTURE(static_cast<int>(u));
           CAPTURE(n);
           // Both signs and several sizes where the function is defined there.
-          const bool positive = u == Unary::log || u == Unary::sqrt;
+          const bool positive = u == Unary::log || u == Unary::sqrt || u == Unary::inverse_sqrt;
           const Tensor x = random_tensor({n}, DType::f64).to(Device::cpu());
           std::vector<double> in = values(x);
           for (size_t i = 0; i < in.size(); ++i)
@@ -123,6 +127,7 @@ TEST_CASE("unary functions at the edges") {
     CHECK(at(Unary::tanh, {-kInf, -100, 0, 100, kInf}) == std::vector<double>{-1, -1, 0, 1, 1});
     CHECK(at(Unary::tanh, {1e-6})[0] == doctest::Approx(1e-6).epsilon(1e-6));
     CHECK(at(Unary::reciprocal, {0, kInf, -kInf}) == std::vector<double>{kInf, 0, 0});
+    CHECK(at(Unary::inverse_sqrt, {0, 4, kInf, -2}) == std::vector<double>{0, 0.5, 0, 0});
     for (Unary u : kAll) CHECK(std::isnan(at(u, {nan})[0]));
   });
 }

@@ -45,6 +45,7 @@ TEST_CASE("uniform initialisers fill their bounds evenly") {
   };
   holds(nn::glorot_uniform(300, 200, generator), std::sqrt(6.0 / 500.0));
   holds(nn::kaiming_uniform(300, 200, generator), std::sqrt(6.0 / 300.0));
+  holds(nn::fan_in_uniform(300, 200, generator), std::sqrt(1.0 / 300.0));
 }
 
 TEST_CASE("normal initialisers have their variance") {
@@ -101,5 +102,16 @@ TEST_CASE("layers start Glorot-uniform, with biases of zero") {
   };
   holds(nn::Model<nn::Linear>(20, 30));
   holds(nn::Model<nn::GCNConv>(20, 30));
+}
+
+TEST_CASE("a linear map can start as torch.nn.Linear does, and SGConv does") {
+  const double bound = 1.0 / std::sqrt(20.0);
+  const auto holds = [&](const auto& layer) {
+    for (const Var& parameter : {layer.weight, layer.bias}) {
+      CHECK(statistics(parameter.value()).largest <= bound * (1.0 + 1e-7));
+      CHECK(statistics(parameter.value()).largest > 0.8 * bound);
+    }
+  };
+  holds(nn::Model<nn::Linear>(20, 30, true, Activation::none, nn::Initial::fan_in));
   holds(nn::Model<nn::SGConv>(20, 30));
 }

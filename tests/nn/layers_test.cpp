@@ -33,8 +33,8 @@ TEST_CASE("an MLP is linear layers with relu between them") {
     CHECK(mlp.num_parameters() == 5 * 8 + 8 + 8 * 6 + 6 + 6 * 3 + 3);
     const auto parameters = mlp.named_parameters();
     REQUIRE(parameters.size() == 6);
-    CHECK(parameters[0].first == "layers.0.weight");
-    CHECK(parameters[5].first == "layers.2.bias");
+    CHECK(parameters[0].first == "lins.0.weight");
+    CHECK(parameters[5].first == "lins.2.bias");
     const SparseMatrix x = draw.sparse(11, 5, 30);
     Dense expected = dense_of(x);
     for (size_t i = 0; i < 3; ++i) {

@@ -84,6 +84,63 @@ TEST_CASE("ROC-AUC equals a count over all pairs, with many ties") {
   }
 }
 
+TEST_CASE("metrics of several columns equal those of each, and values computed by hand") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(261, device, DType::f32);
+    const Tensor score = draw.normal({50, 3}), index = draw.distinct(20, 50);
+    Tensor target = Tensor::zeros({50, 3}, DType::f32);
+    const auto bits = draw.ints(50, 0, 2).to_vector<int32_t>();
+    for (int64_t i = 0; i < 50; ++i) {
+      target.mutable_data<float>()[3 * i] = static_cast<float>(bits[static_cast<size_t>(i)]);
+      target.mutable_data<float>()[3 * i + 2] = static_cast<float>(1 - bits[static_cast<size_t>(i)]);
+    }  // column 1 is of one class, and left out
+    const auto column = [](const Tensor& of, int64_t t) {
+      std::vector<float> all = of.to_vector<float>(), some;
+      for (size_t i = static_cast<size_t>(t); i < all.size(); i += 3) some.push_back(all[i]);
+      return Tensor::from(some);
+    };
+    const Tensor host = index.to(Device{});
+    const double mean = (nn::roc_auc(column(score, 0), column(target, 0).to(DType::i32), host) +
+                         nn::roc_auc(column(score, 2), column(target, 2).to(DType::i32), host)) /
+                        2.0;
+    CHECK(nn::mean_roc_auc(score, target.to(device), index) == Approx(mean));
+
+    const auto pairs = [&](std::vector<float> v) { return Tensor::from(v, {3, 2}, device); };
+    const Tensor truth = pairs({1, 0, 1, 1, 0, 0});
+    CHECK(nn::micro_f1(pairs({2, -1, -3, 1, 0.5, 0}), truth) == Approx(2.0 * 2.0 / (3.0 + 3.0)));
+    CHECK(nn::micro_f1(pairs({2, -1, -3, 1, 0.5, 0}), truth, ints({0}, device)) == 1.0);
+    CHECK(nn::mean_absolute_error(pairs({1, 1, 1, 1, 1, 1}), truth) == Approx(0.5));
+    CHECK(nn::mean_absolute_error(pairs({3, 0, 1, 1, 1, 1}), truth, ints({0, 1}, device)) == Approx(0.5));
+
+    const Tensor t = pairs({1, 5, 2, 5, 6, 5});  // column 1 is constant, and left out
+    CHECK(nn::r2(t, t) == 1.0);
+    CHECK(nn::r2(pairs({3, 0, 3, 0, 3, 0}), t) == Approx(0.0));
+    CHECK(nn::r2(pairs({1, 0, 2, 0, 3, 0}), t) == Approx(1.0 - 9.0 / 14.0));
+    CHECK(nn::r2(pairs({1, 0, 0, 0, 0, 0}), t, ints({0, 1}, device)) == Approx(1.0 - 4.0 / 0.5));
+  }
+}
+
+TEST_CASE("metrics of several columns refuse what they are not defined for") {
+  const Tensor x = Tensor::zeros({3, 2}), ones = Tensor::full({3, 2}, 1.0);
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  CHECK(mentions(error_of([&] { nn::mean_roc_auc(x, ones); }),
+                 "only one class is present in each of 2 columns"));
+  CHECK(mentions(error_of([&] { nn::micro_f1(x, x); }), "nothing is predicted"));
+  CHECK(mentions(error_of([&] {
+                   nn::r2(x, Tensor::full({3, 2}, 0.1));
+                 }),
+                 "are the same in each of 2 columns"));
+  for (auto metric : {nn::mean_roc_auc, nn::micro_f1, nn::r2, nn::mean_absolute_error}) {
+    CHECK(mentions(error_of([&] { metric(x, Tensor::zeros({3, 1}), {}); }), "[3, 1]"));
+    CHECK(mentions(error_of([&] { metric(x, ones, none); }), "no nodes selected"));
+    CHECK(mentions(error_of([&] { metric(x, ones, ints({3}, {})); }), "index 3"));
+    Tensor missing = ones.clone();
+    missing.mutable_data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
+    CHECK(mentions(error_of([&] { metric(x, missing, {}); }), "node 1 has no target in column 1"));
+  }
+}
+
 TEST_CASE("metrics refuse what they are not defined for") {
   const Tensor logits = Tensor::zeros({3, 2}), three = Tensor::zeros({3}), label = ints({0, 1, 1}, {});
   const Tensor none = Tensor::empty({0}, DType::i32);

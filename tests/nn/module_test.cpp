@@ -248,9 +248,9 @@ TEST_CASE("parts may come and go, in containers too") {
   model.eval();
   model.mlp.emplace(&model, "mlp", std::vector<int64_t>{2, 3, 4}, 0.25f);
   CHECK_FALSE(model.mlp->training());
-  CHECK(names(model.state()) == std::vector<std::string>{"a.weight", "b.weight", "mlp.layers.0.weight",
-                                                         "mlp.layers.0.bias", "mlp.layers.1.weight",
-                                                         "mlp.layers.1.bias"});
+  CHECK(names(model.state()) == std::vector<std::string>{"a.weight", "b.weight", "mlp.lins.0.weight",
+                                                         "mlp.lins.0.bias", "mlp.lins.1.weight",
+                                                         "mlp.lins.1.bias"});
   model.mlp.reset();
   model.layers.erase(model.layers.begin());
   CHECK(names(model.state()) == std::vector<std::string>{"b.weight"});

@@ -119,6 +119,213 @@ def optimizer(group, make, **options):
         store(group, **{f'start{k}': start[k], f'gradients{k}': gradients[k], f'history{k}': torch.stack(history[k])})
 
 
+def states(layer):
+    """Every parameter and buffer with numbers of its own, where it does not have one value by nature."""
+    layer = layer.double()
+    with torch.no_grad():
+        for name, tensor in layer.state_dict().items():
+            if name.rsplit('.', 1)[-1] != 'eps':
+                tensor.copy_(0.5 * draw(*tensor.shape))
+    return layer
+
+
+def case(group, layer, forward, edge_index, **inputs):
+    """`forward(**inputs)` and the gradients of its inputs and parameters; what is None is left out of the file."""
+    layer = states(layer)
+    layer.zero_grad()
+    if edge_index is not None:
+        store(group, src=edge_index[0], dst=edge_index[1])
+    store(group.create_group('state'), **layer.state_dict())
+    leaves = {name: leaf(value) for name, value in inputs.items() if value is not None}
+    y = forward(layer, **{name: leaves.get(name) for name in inputs})
+    dy = draw(*y.shape)
+    y.backward(dy)
+    store(group, y=y, dy=dy)
+    store(group.create_group('in'), **leaves)
+    store(group.create_group('d'), **{name: value.grad for name, value in leaves.items() if value.grad is not None})
+    store(group.create_group('dstate'), **{name: value.grad for name, value in layer.named_parameters()
+                                           if value.grad is not None})
+
+
+def weights(edge_index):
+    return torch.tensor(rng.uniform(0.25, 2.0, edge_index.shape[1]).astype(np.float32), dtype=torch.float64)
+
+
+def bipartite():
+    """From 12 sources to 9 targets, some of which have no edge."""
+    pairs = np.stack([rng.integers(0, 12, 40), rng.integers(0, 7, 40)])
+    return torch.tensor(pairs)
+
+
+def network(fan_in, fan_out):
+    nn = torch.nn
+    return nn.Sequential(nn.Linear(fan_in, 6), nn.ReLU(), nn.Linear(6, fan_out))
+
+
+def convolutions(new):
+    """On a graph: with its own nodes as sources and targets, with and without weights; on a bipartite relation."""
+    def on_graph(name, layer, width, weighted=False, self_loops=False, attr=None, **fixed):
+        edge_index = edges(self_loops)
+        x = draw(NODES, width)
+        if attr is not None:
+            case(new(name), layer, lambda layer, x, edge_attr: layer(x, edge_index, edge_attr, **fixed), edge_index,
+                 x=x, edge_attr=draw(edge_index.shape[1], attr))
+        else:
+            case(new(name), layer,
+                 lambda layer, x, edge_weight: (layer(x, edge_index, **fixed) if edge_weight is None else
+                                                layer(x, edge_index, edge_weight, **fixed)),
+                 edge_index, x=x, edge_weight=weights(edge_index) if weighted else None)
+
+    def on_relation(name, layer, widths, weighted=False, root=True, attr=None):
+        edge_index = bipartite()
+        count = edge_index.shape[1]
+        extra = weights(edge_index) if weighted else draw(count, attr) if attr is not None else None
+        case(new(name), layer,
+             lambda layer, x_src, x_dst, extra: (layer((x_src, x_dst), edge_index, size=(12, 9)) if extra is None else
+                                                 layer((x_src, x_dst), edge_index, extra, size=(12, 9))),
+             edge_index, x_src=draw(12, widths[0]), x_dst=draw(9, widths[1]) if root else None, extra=extra)
+
+    for aggr in ('add', 'mean', 'max'):
+        on_graph(f'graph_conv/{aggr}', pyg.GraphConv(4, 6, aggr=aggr), 4)
+        on_graph(f'graph_conv/{aggr}_wide', pyg.GraphConv(6, 4, aggr=aggr, bias=False), 6, self_loops=True)
+        on_graph(f'graph_conv/{aggr}_weighted', pyg.GraphConv(4, 6, aggr=aggr), 4, weighted=True)
+        on_graph(f'graph_conv/{aggr}_weighted_wide', pyg.GraphConv(6, 4, aggr=aggr), 6, weighted=True)
+        on_relation(f'graph_conv/{aggr}_bipartite', pyg.GraphConv((4, 3), 5, aggr=aggr), (4, 3), weighted=True)
+    on_relation('graph_conv/rootless', pyg.GraphConv((6, 3), 5), (6, 3), root=False)
+
+    on_graph('gin/fixed', pyg.GINConv(network(4, 5), eps=0.5), 4, self_loops=True)
+    on_graph('gin/learned', pyg.GINConv(network(4, 5), eps=-0.25, train_eps=True), 4)
+    on_relation('gin/bipartite', pyg.GINConv(network(4, 5), eps=0.5), (4, 4))
+    on_graph('gine/mapped', pyg.GINEConv(network(4, 5), eps=0.5, edge_dim=3), 4, attr=3)
+    on_graph('gine/wide_edges', pyg.GINEConv(network(4, 5), train_eps=True, edge_dim=11), 4, attr=11)
+    on_graph('gine/plain', pyg.GINEConv(network(4, 5)), 4, attr=4)
+    on_relation('gine/bipartite', pyg.GINEConv(network(4, 5), edge_dim=2), (4, 4), attr=2)
+
+    # Without edge weights PyG 2.8 forgets what `improved` asks for.
+    on_graph('gcn_options/improved', pyg.GCNConv(3, 5, improved=True), 3, weighted=True, self_loops=True)
+    on_graph('gcn_options/no_loops', pyg.GCNConv(5, 3, add_self_loops=False), 5)
+    on_graph('gcn_options/not_normalized', pyg.GCNConv(3, 5, normalize=False), 3)
+    on_graph('gcn_options/weighted', pyg.GCNConv(3, 5), 3, weighted=True)
+    on_graph('gcn_options/weighted_loops', pyg.GCNConv(5, 3), 5, weighted=True, self_loops=True)
+    on_graph('gcn_options/weighted_improved', pyg.GCNConv(3, 5, improved=True, bias=False), 3, weighted=True)
+    on_graph('gcn_options/weighted_not_normalized', pyg.GCNConv(5, 3, normalize=False), 5, weighted=True)
+    on_graph('sg/one', pyg.SGConv(4, 6), 4)
+    on_graph('sg/no_loops', pyg.SGConv(6, 4, K=3, add_self_loops=False), 6, self_loops=True)
+    on_graph('sg/weighted', pyg.SGConv(4, 6, K=2), 4, weighted=True)
+    on_graph('appnp/plain', pyg.APPNP(3, 0.1), 4)
+    on_graph('appnp/weighted', pyg.APPNP(2, 0.25, add_self_loops=False), 4, weighted=True)
+    on_graph('appnp/not_normalized', pyg.APPNP(2, 0.25, normalize=False), 4, weighted=True)
+
+    def with_first(name, layer, weighted=False):
+        edge_index = edges(True)
+        case(new(name), layer, lambda layer, x, x_0, edge_weight: layer(x, x_0, edge_index, edge_weight), edge_index,
+             x=draw(NODES, 5), x_0=draw(NODES, 5), edge_weight=weights(edge_index) if weighted else None)
+
+    with_first('gcn2/plain', pyg.GCN2Conv(5, 0.1))
+    with_first('gcn2/shared', pyg.GCN2Conv(5, 0.2, theta=0.5, layer=3), weighted=True)
+    with_first('gcn2/unshared', pyg.GCN2Conv(5, 0.2, theta=0.5, layer=2, shared_weights=False))
+    with_first('gcn2/not_normalized', pyg.GCN2Conv(5, 0.2, normalize=False, add_self_loops=False), weighted=True)
+
+    for kind in ('sym', 'rw', None):
+        name = f'cheb/{kind or "plain"}'
+        on_graph(name, pyg.ChebConv(3, 5, K=3, normalization=kind), 3, self_loops=True)
+        on_graph(f'{name}_wide', pyg.ChebConv(5, 3, K=4, normalization=kind), 5)
+        on_graph(f'{name}_weighted', pyg.ChebConv(5, 3, K=3, normalization=kind), 5, weighted=True)
+        on_graph(f'{name}_lambda', pyg.ChebConv(3, 5, K=3, normalization=kind, bias=False), 3, weighted=True,
+                 lambda_max=torch.tensor(1.5, dtype=torch.float64))
+    on_graph('cheb/one', pyg.ChebConv(3, 5, K=1), 3)
+    on_graph('cheb/two', pyg.ChebConv(5, 3, K=2), 5)
+    on_graph('tag/plain', pyg.TAGConv(3, 5), 3, self_loops=True)
+    on_graph('tag/wide', pyg.TAGConv(5, 3, K=2), 5)
+    on_graph('tag/weighted', pyg.TAGConv(5, 3, K=2, bias=False), 5, weighted=True)
+    on_graph('tag/not_normalized', pyg.TAGConv(3, 5, K=2, normalize=False), 3, weighted=True)
+    on_graph('tag/zero', pyg.TAGConv(5, 3, K=0), 5)
+
+
+def attentions(new):
+    def on_graph(name, layer, attr=None, one_number=False):
+        edge_index = edges(True)
+        extra = None if attr is None else draw(edge_index.shape[1]) if one_number else draw(edge_index.shape[1], attr)
+        case(new(name), layer,
+             lambda layer, x, edge_attr: layer(x, edge_index) if edge_attr is None else layer(x, edge_index, edge_attr),
+             edge_index, x=draw(NODES, 5), edge_attr=extra)
+
+    def on_relation(name, layer, attr=None):
+        edge_index = bipartite()
+        case(new(name), layer,
+             lambda layer, x_src, x_dst, extra: (layer((x_src, x_dst), edge_index) if extra is None else
+                                                 layer((x_src, x_dst), edge_index, extra)),
+             edge_index, x_src=draw(12, 5), x_dst=draw(9, 3),
+             extra=None if attr is None else draw(edge_index.shape[1], attr))
+
+    on_graph('gat/one_head', pyg.GATConv(5, 4))
+    on_graph('gat/heads', pyg.GATConv(5, 4, heads=3, residual=True))
+    on_graph('gat/mean', pyg.GATConv(5, 4, heads=2, concat=False, bias=False, negative_slope=0.05))
+    on_graph('gat/no_loops', pyg.GATConv(5, 4, heads=2, add_self_loops=False))
+    on_graph('gat/two_maps', pyg.GATConv((5, 5), 4, heads=2))
+    on_graph('gat/edges_mean', pyg.GATConv(5, 4, heads=2, edge_dim=3), attr=3)
+    on_graph('gat/edges_sum', pyg.GATConv(5, 4, heads=2, edge_dim=2, fill_value='add'), attr=2)
+    on_graph('gat/edges_constant', pyg.GATConv(5, 4, heads=2, edge_dim=1, fill_value=0.5), attr=1, one_number=True)
+    on_graph('gat/edges_no_loops', pyg.GATConv(5, 4, edge_dim=3, add_self_loops=False, concat=False, residual=True),
+             attr=3)
+    on_relation('gat/bipartite', pyg.GATConv((5, 3), 4, heads=2, add_self_loops=False, residual=True))
+    on_relation('gat/bipartite_edges', pyg.GATConv((5, 3), 4, heads=2, add_self_loops=False, edge_dim=2), attr=2)
+    on_relation('gat/bipartite_loops', pyg.GATConv((5, 3), 4, edge_dim=2), attr=2)
+
+    on_graph('gatv2/one_head', pyg.GATv2Conv(5, 4))
+    on_graph('gatv2/heads', pyg.GATv2Conv(5, 4, heads=3, residual=True))
+    on_graph('gatv2/mean', pyg.GATv2Conv(5, 4, heads=2, concat=False, bias=False, negative_slope=0.05))
+    on_graph('gatv2/no_loops', pyg.GATv2Conv(5, 4, heads=2, add_self_loops=False))
+    on_graph('gatv2/shared', pyg.GATv2Conv(5, 4, heads=2, share_weights=True))
+    on_graph('gatv2/edges_mean', pyg.GATv2Conv(5, 4, heads=2, edge_dim=3), attr=3)
+    on_graph('gatv2/edges_constant', pyg.GATv2Conv(5, 4, heads=2, edge_dim=1, fill_value=0.5), attr=1, one_number=True)
+    on_relation('gatv2/bipartite', pyg.GATv2Conv((5, 3), 4, heads=2, add_self_loops=False, residual=True))
+    on_relation('gatv2/bipartite_loops', pyg.GATv2Conv((5, 3), 4, heads=2, edge_dim=2), attr=2)
+
+    on_graph('transformer/one_head', pyg.TransformerConv(5, 4))
+    on_graph('transformer/heads', pyg.TransformerConv(5, 4, heads=3))
+    on_graph('transformer/mean', pyg.TransformerConv(5, 4, heads=2, concat=False, bias=False))
+    on_graph('transformer/rootless', pyg.TransformerConv(5, 4, heads=2, root_weight=False, beta=True))
+    on_graph('transformer/gate', pyg.TransformerConv(5, 4, heads=2, beta=True))
+    on_graph('transformer/gate_mean', pyg.TransformerConv(5, 4, heads=2, beta=True, concat=False), attr=None)
+    on_graph('transformer/edges', pyg.TransformerConv(5, 4, heads=2, edge_dim=3), attr=3)
+    on_graph('transformer/edges_gate', pyg.TransformerConv(5, 4, heads=2, edge_dim=1, beta=True), attr=1)
+    on_relation('transformer/bipartite', pyg.TransformerConv((5, 3), 4, heads=2, edge_dim=2), attr=2)
+
+    on_graph('agnn/learned', pyg.AGNNConv())
+    on_graph('agnn/fixed', pyg.AGNNConv(requires_grad=False))
+    on_graph('agnn/no_loops', pyg.AGNNConv(add_self_loops=False))
+
+
+def sage(new):
+    def on_graph(name, layer, width):
+        edge_index = edges(True)
+        case(new(f'sage/{name}'), layer, lambda layer, x: layer(x, edge_index), edge_index, x=draw(NODES, width))
+
+    for aggr in ('mean', 'max', 'sum'):
+        on_graph(aggr, pyg.SAGEConv(4, 6, aggr=aggr), 4)
+        on_graph(f'{aggr}_wide', pyg.SAGEConv(6, 4, aggr=aggr, bias=False), 6)
+    on_graph('normalized', pyg.SAGEConv(4, 6, normalize=True), 4)
+    on_graph('rootless', pyg.SAGEConv(4, 6, root_weight=False), 4)
+    on_graph('pool', pyg.SAGEConv(4, 6, aggr='max', project=True), 4)
+    edge_index = bipartite()
+    case(new('sage/bipartite'), pyg.SAGEConv((5, 3), 4),
+         lambda layer, x_src, x_dst: layer((x_src, x_dst), edge_index, size=(12, 9)), edge_index, x_src=draw(12, 5),
+         x_dst=draw(9, 3))
+
+
+def recipes(new):
+    batch = torch.tensor([0] * 7 + [1] + [3] * 12)
+    for name, layer in (('pair_norm/plain', pyg.PairNorm()), ('pair_norm/scaled', pyg.PairNorm(scale=2.5)),
+                        ('pair_norm/individually', pyg.PairNorm(scale=0.5, scale_individually=True)),
+                        ('graph_norm', pyg.GraphNorm(5))):
+        case(new(name), layer, lambda layer, x: layer(x), None, x=draw(NODES, 5, shift=1.0))
+        case(new(f'{name}_batch'), layer, lambda layer, x: layer(x, batch, 4), None, x=draw(NODES, 5, shift=1.0))
+    for mode in ('cat', 'max'):
+        case(new(f'jumping_knowledge/{mode}'), pyg.JumpingKnowledge(mode),
+             lambda layer, a, b, c: layer([a, b, c]), None, a=draw(NODES, 3), b=draw(NODES, 3), c=draw(NODES, 3))
+
+
 def main():
     out = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pyg_layers.h5')
     with h5py.File(out, 'w', libver='latest') as file:
@@ -151,6 +358,10 @@ def main():
         optimizer(new('adam/plain'), optim.Adam, lr=0.01)
         optimizer(new('adam/decay'), optim.Adam, lr=0.02, weight_decay=0.1)
         optimizer(new('adamw/decay'), optim.AdamW, lr=0.02, weight_decay=0.1)
+        convolutions(new)
+        recipes(new)
+        attentions(new)
+        sage(new)
     print(f'{out}: {os.path.getsize(out)} bytes')
 
 

@@ -7,6 +7,7 @@
 // GCC 12 takes the don't-care operands inside its own intrinsics for uninitialised variables.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
 #pragma GCC diagnostic pop
 #endif
@@ -32,16 +33,13 @@ inline constexpr int64_t kDrawsAtOnce = kDrawsPerBlock * kBlocksAtOnce;
 
 #if defined(__AVX512F__)
 
-/// draws[0, 128) = the draws of the blocks [block, block + 16), in the order of their positions.
-inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, uint64_t block, uint16_t* draws) {
+/// draws[0, 128) = the draws of sixteen blocks, given their counters, one after the other.
+inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, __m512i (&c0)[2], uint16_t* draws) {
   // Eight blocks to a vector, one per 64-bit lane. Only the low half of a lane counts: multiplication reads
   // no more, so products and exclusive ors may leave what they like in the high half.
   const __m512i m0 = _mm512_set1_epi64(0xD2511F53), m1 = _mm512_set1_epi64(0xCD9E8D57);
   const __m512i s2 = _mm512_set1_epi64(static_cast<int64_t>(stream)), s3 = _mm512_srli_epi64(s2, 32);
-  __m512i c0[2], c1[2], c2[2] = {s2, s2}, c3[2] = {s3, s3};
-  c0[0] = _mm512_add_epi64(_mm512_set1_epi64(static_cast<int64_t>(block)),
-                           _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
-  c0[1] = _mm512_add_epi64(c0[0], _mm512_set1_epi64(8));
+  __m512i c1[2], c2[2] = {s2, s2}, c3[2] = {s3, s3};
   for (int i = 0; i < 2; ++i) c1[i] = _mm512_srli_epi64(c0[i], 32);
   constexpr int kXor3 = 0x96;
   for (int round = 0; round < 10; ++round) {
@@ -65,14 +63,27 @@ inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, uint64_t block
   }
 }
 
+/// draws[0, 128) = the draws of the blocks [block, block + 16), in the order of their positions.
+inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, uint64_t block, uint16_t* draws) {
+  const __m512i first = _mm512_add_epi64(_mm512_set1_epi64(static_cast<int64_t>(block)),
+                                         _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+  __m512i counters[2] = {first, _mm512_add_epi64(first, _mm512_set1_epi64(8))};
+  philox_draws(keys, stream, counters, draws);
+}
+/// draws[0, 128) = those of sixteen blocks, one after the other.
+inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t* blocks, uint16_t* draws) {
+  __m512i counters[2] = {_mm512_loadu_si512(blocks), _mm512_loadu_si512(blocks + 8)};
+  philox_draws(keys, stream, counters, draws);
+}
+
 #else
 
-inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, uint64_t block, uint16_t* draws) {
+/// draws[0, 128) = the draws of sixteen blocks, one after the other.
+inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t* blocks, uint16_t* draws) {
   uint32_t c0[kBlocksAtOnce], c1[kBlocksAtOnce], c2[kBlocksAtOnce], c3[kBlocksAtOnce];
   for (int i = 0; i < kBlocksAtOnce; ++i) {
-    const uint64_t counter = block + static_cast<uint64_t>(i);
-    c0[i] = static_cast<uint32_t>(counter);
-    c1[i] = static_cast<uint32_t>(counter >> 32);
+    c0[i] = static_cast<uint32_t>(blocks[i]);
+    c1[i] = static_cast<uint32_t>(blocks[i] >> 32);
     c2[i] = static_cast<uint32_t>(stream);
     c3[i] = static_cast<uint32_t>(stream >> 32);
   }
@@ -91,6 +102,12 @@ inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, uint64_t block
     const uint32_t words[4] = {c0[i], c1[i], c2[i], c3[i]};
     std::memcpy(draws + kDrawsPerBlock * i, words, sizeof words);
   }
+}
+/// draws[0, 128) = the draws of the blocks [block, block + 16), in the order of their positions.
+inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, uint64_t block, uint16_t* draws) {
+  uint64_t blocks[kBlocksAtOnce];
+  for (int i = 0; i < kBlocksAtOnce; ++i) blocks[i] = block + static_cast<uint64_t>(i);
+  philox_draws(keys, stream, blocks, draws);
 }
 
 #endif

@@ -19,6 +19,8 @@ inline W function_of(W x) {
     return (x < W{0} ? e : W{1}) / (W{1} + e);
   } else if constexpr (U == Unary::tanh) {
     return fast_tanh(x);
+  } else if constexpr (U == Unary::inverse_sqrt) {
+    return x <= W{0} ? W{0} : W{1} / std::sqrt(x);
   } else {
     return W{1} / x;
   }

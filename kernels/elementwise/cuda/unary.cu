@@ -20,6 +20,8 @@ struct Function {
       return (x < W{0} ? e : W{1}) / (W{1} + e);
     } else if constexpr (U == Unary::tanh) {
       return tanh(x);
+    } else if constexpr (U == Unary::inverse_sqrt) {
+      return x <= W{0} ? W{0} : W{1} / sqrt(x);
     } else {
       return W{1} / x;
     }

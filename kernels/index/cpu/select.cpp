@@ -54,6 +54,8 @@ void select_pairs(const SelectPairsArgs& args) {
       return select(args, 0, [=](int64_t k) { return (a[k] | b[k]) >= 0; });
     case PairTest::both_absent:
       return select(args, 0, [=](int64_t k) { return (a[k] & b[k]) < 0; });
+    case PairTest::ascends:
+      return select(args, 0, [=](int64_t k) { return a[k] <= b[k]; });
     case PairTest::begins_run:
       return select(args, std::min<int64_t>(1, args.a.numel()),
                     [=](int64_t k) { return ((a[k] ^ a[k - 1]) | (b[k] ^ b[k - 1])) != 0; });

@@ -29,6 +29,8 @@ __device__ bool passes(PairTest test, const int32_t* a, const int32_t* b, int64_
       return a[k] >= 0 && b[k] >= 0;
     case PairTest::both_absent:
       return a[k] < 0 && b[k] < 0;
+    case PairTest::ascends:
+      return a[k] <= b[k];
     case PairTest::begins_run:
       return k == 0 || a[k] != a[k - 1] || b[k] != b[k - 1];
   }

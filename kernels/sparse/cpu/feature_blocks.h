@@ -49,39 +49,41 @@ template <class S, int B>
   for (int k = 0; k < B * kLanes<S>; k += kLine) __builtin_prefetch(p + k, 0, 2);
 }
 
-/// Calls f.template operator()<B>(first feature, elements in the last of its B vectors) for blocks that cover
-/// `width`.
-template <class S, class F>
+/// Calls f.template operator()<B>(first feature, elements in the last of its B vectors) for blocks of up to
+/// kMost vectors that cover `width`.
+template <class S, int kMost = kBlock, class F>
 void for_blocks(int64_t width, F&& f) {
+  static_assert(kMost == 2 || kMost == 4 || kMost == 8);
   constexpr int64_t kLane = kLanes<S>;
-  for (int64_t first = 0; first < width; first += kBlock * kLane) {
-    const int64_t elements = std::min(width - first, kBlock * kLane);
+  for (int64_t first = 0; first < width; first += kMost * kLane) {
+    const int64_t elements = std::min(width - first, kMost * kLane);
     const int vectors = static_cast<int>((elements + kLane - 1) / kLane);
     const int tail = static_cast<int>(elements - (vectors - 1) * kLane);
+    if (vectors == kMost) {
+      f.template operator()<kMost>(first, tail);
+      continue;
+    }
     switch (vectors) {
       case 1:
         f.template operator()<1>(first, tail);
         break;
       case 2:
-        f.template operator()<2>(first, tail);
+        if constexpr (kMost > 2) f.template operator()<2>(first, tail);
         break;
       case 3:
-        f.template operator()<3>(first, tail);
+        if constexpr (kMost > 2) f.template operator()<3>(first, tail);
         break;
       case 4:
-        f.template operator()<4>(first, tail);
+        if constexpr (kMost > 4) f.template operator()<4>(first, tail);
         break;
       case 5:
-        f.template operator()<5>(first, tail);
+        if constexpr (kMost > 4) f.template operator()<5>(first, tail);
         break;
       case 6:
-        f.template operator()<6>(first, tail);
-        break;
-      case 7:
-        f.template operator()<7>(first, tail);
+        if constexpr (kMost > 4) f.template operator()<6>(first, tail);
         break;
       default:
-        f.template operator()<8>(first, tail);
+        if constexpr (kMost > 4) f.template operator()<7>(first, tail);
     }
   }
 }

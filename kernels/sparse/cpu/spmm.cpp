@@ -5,6 +5,7 @@
 
 #include <adjoint/kernels/sparse/cpu/entries.h>
 #include <adjoint/kernels/sparse/cpu/spmm.h>
+#include <adjoint/kernels/sparse/explain.h>
 
 #include <algorithm>
 
@@ -186,8 +187,16 @@ void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S
 
 void spmm(const SpmmArgs& args) {
   dispatch_features(args.x.dtype(), [&]<class S>() {
-    if (heads_fill_vectors<S>(heads_of(args.a.values), args.x.size(1))) return spmm_by_head<S>(args);
-    Aggregation<S> g(args.a, args.x, heads_of(args.a.values), args.y);
+    const int64_t heads = heads_of(args.a.values), width = args.x.size(1);
+    if (heads_fill_vectors<S>(heads, width)) {
+      explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "all heads in one walk");
+      return spmm_by_head<S>(args);
+    }
+    Aggregation<S> g(args.a, args.x, heads, args.y);
+    explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "{}{}{}",
+                   heads > 1 ? "a walk for each head" : "one walk",
+                   g.far ? ", rows asked for ahead" : ", rows within the caches",
+                   g.stream ? ", results stored past the caches" : "");
     g.bias = args.bias ? args.bias.data<S>() : nullptr;
     g.relu = args.activation == Activation::relu;
     aggregate<false, S>(args.a.csr, g, nullptr, nullptr);

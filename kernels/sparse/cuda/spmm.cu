@@ -3,6 +3,7 @@
 
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_strategies.h>
+#include <adjoint/kernels/sparse/explain.h>
 #include <adjoint/kernels/sparse/spmm.h>
 
 namespace adj::kernels::cuda {
@@ -33,12 +34,20 @@ void finish_in_place(const SpmmArgs& args) {
 }  // namespace
 
 void spmm(const SpmmArgs& args) {
-  if (heads_of(args.a.values) > 1) return spmm_by_head(args);
+  const auto say = [&](const char* choice) {
+    explain_sparse("spmm", args.a.csr, args.x.size(1), heads_of(args.a.values), args.x.dtype(), "{}", choice);
+  };
+  if (heads_of(args.a.values) > 1) {
+    say("all heads in one walk");
+    return spmm_by_head(args);
+  }
   dispatch_features(args.x.dtype(), [&]<class S>() {
     if (spmm_backend() == SpmmBackend::cusparse && args.a.csr.entries() > 0 && args.x.size(1) > 0) {
+      say("cuSPARSE, as asked");
       cusparse_spmm(args.a, args.x, args.y);
       finish_in_place<S>(args);
     } else if (is_small_spmm(args.a.csr, args.x)) {
+      say("a warp a row, for a small product (by rule)");
       small_spmm(args);
     } else {
       own_spmm<S>(args);

@@ -21,8 +21,13 @@ struct SpmmProblem {
   const Csr* csr;
   int64_t width;
   size_t element_bytes;
-  size_t alignment;  ///< that all rows' first elements have, in bytes
+  size_t alignment;      ///< that all rows' first elements have, in bytes
+  int family = 0;        ///< of shapes; each is chosen from on its own
+  bool measures = true;  ///< may the product be computed more than once?
 };
+
+/// Families of kernels over the items of a structure.
+enum ItemKernels : int { kSpmmItems, kLargestItems, kSmallestItems, kMomentItems, kEveryItems, kWinnerItems };
 
 struct SpmmChoice {
   int variant = 0;

@@ -66,6 +66,13 @@ __device__ __forceinline__ const char* row_address(const char* from, int32_t ind
   return reinterpret_cast<const char*>(address);
 }
 
+/// The value itself, which the compiler now keeps in a register rather than compute it again in every round
+/// of a loop.
+template <class T>
+__device__ __forceinline__ T keep(unsigned mask, T value) {
+  return __shfl_sync(mask, value, threadIdx.x % 32);
+}
+
 /// One read through the read-only path, as wide as the pack (16 bytes at most).
 template <class S, int N>
 __device__ __forceinline__ Pack<S, N> gather_pack(const char* from) {

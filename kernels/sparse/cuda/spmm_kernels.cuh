@@ -16,13 +16,6 @@
 
 namespace adj::kernels::cuda {
 
-/// The value itself, which the compiler now keeps in a register rather than compute it again in every round
-/// of a loop.
-template <class T>
-__device__ __forceinline__ T keep(unsigned mask, T value) {
-  return __shfl_sync(mask, value, threadIdx.x % 32);
-}
-
 /// Threads of a block that leave each enough registers for what it has in flight.
 template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kDot>
 constexpr int kMostThreads = kVector* kChunks* kUnroll <= 16 && kLanes >= 16 && sizeof(S) <= 4 && !kDot ? 1024

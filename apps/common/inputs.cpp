@@ -1,0 +1,53 @@
+#include "inputs.h"
+
+#include <adjoint/core/explain.h>
+
+namespace adj::apps {
+
+void prepare_features(Dataset& data, const std::string& file, const std::string& program, bool normalize) {
+  if (data.num_features() == 0)
+    data_fail("{}: nodes/x: {}, {} needs node features", file, data.x ? "no columns" : "missing", program);
+  if (!normalize) return;
+  data.x = data.x.row_normalized();
+  const Tensor& x = data.x.is_sparse() ? data.x.sparse().values() : data.x.dense();
+  if (!optim::first_not_finite({{"x", x}}).empty())
+    data_fail("{}: nodes/x: a row divided by its sum is not finite; --raw-features leaves it", file);
+}
+
+void set_precision(const Settings& settings) {
+  if (settings.precision == "tf32") set_matmul_precision(MatmulPrecision::tf32);
+}
+
+DType feature_dtype(const Settings& settings) {
+  return settings.precision == "bfloat16" ? DType::bf16 : DType::f32;
+}
+
+void print_explanations() {
+  for (const std::string& line : explanations()) fmt::print("{}\n", line);
+}
+
+namespace {
+
+/// Element k is edge e with order[e] = k.
+Tensor inverse(const Tensor& order) {
+  const std::vector<int32_t> given = order.to_vector<int32_t>();
+  std::vector<int32_t> place(given.size());
+  for (size_t e = 0; e < given.size(); ++e) place[static_cast<size_t>(given[e])] = static_cast<int32_t>(e);
+  return Tensor::from(place, order.device());
+}
+
+}  // namespace
+
+EdgeList::EdgeList(const Graph& graph)
+    : nodes_(graph.num_nodes()), weight_(graph.edge_weight()), attributes_(graph.edge_attributes()) {
+  const EdgeIndex edges = graph.edge_index();
+  src_ = edges.src;
+  dst_ = edges.dst;
+  if (!graph.input_order()) return;
+  const Tensor place = inverse(graph.input_order());
+  for (Tensor* of_edges : {&src_, &dst_, &weight_})
+    if (*of_edges) *of_edges = detail::gather_edges(*of_edges, place);
+  attributes_ = detail::gather_attributes(attributes_, place);
+}
+
+}  // namespace adj::apps

@@ -1,0 +1,142 @@
+#include "objective.h"
+
+#include <cmath>
+#include <limits>
+
+#include <fmt/ranges.h>
+
+namespace adj::apps {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Of two classes: the area under the curve of the margin between their logits.
+double two_class_auc(const Tensor& logits, const Tensor& y, const Tensor& index) {
+  const std::vector<float> values = logits.to_vector<float>();
+  std::vector<double> margin(values.size() / 2);
+  for (size_t i = 0; i < margin.size(); ++i)
+    margin[i] = static_cast<double>(values[2 * i + 1]) - static_cast<double>(values[2 * i]);
+  const Device cpu;
+  return nn::roc_auc(Tensor::from(margin), y.to(cpu), index.to(cpu));
+}
+
+// The first of a task is its usual one.
+constexpr Metric kOfClasses[] = {{"accuracy", "accuracy", "acc", true, 0.0, 1.0, nn::accuracy},
+                                 {"f1", "macro-F1", "f1", true, 0.0, 1.0, nn::macro_f1}};
+constexpr Metric kOfTwoClasses[] = {
+    {"auc", "ROC-AUC", "auc", true, 0.0, 1.0, two_class_auc}, kOfClasses[0], kOfClasses[1]};
+constexpr Metric kOfLabels[] = {{"auc", "mean ROC-AUC", "auc", true, 0.0, 1.0, nn::mean_roc_auc},
+                                {"f1", "micro-F1", "f1", true, 0.0, 1.0, nn::micro_f1}};
+constexpr Metric kOfTargets[] = {
+    {"r2", "R2", "r2", true, -kInfinity, 1.0, nn::r2},
+    {"mae", "mean absolute error", "mae", false, 0.0, kInfinity, nn::mean_absolute_error}};
+
+std::span<const Metric> metrics_of(Task task, int64_t outputs) {
+  if (task == Task::node_multilabel) return kOfLabels;
+  if (task == Task::node_regression) return kOfTargets;
+  if (outputs == 2) return kOfTwoClasses;
+  return kOfClasses;
+}
+
+/// Why the metric has no value on these nodes, whatever the outputs; empty where it has one.
+std::string obstacle(const Metric& metric, const Dataset& data, const Tensor& index) {
+  try {
+    (void)metric.of(Tensor::zeros({data.num_nodes(), outputs_of(data)}), data.y, index);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+bool is_trained(Task task) {
+  return task == Task::node_class || task == Task::node_multilabel || task == Task::node_regression;
+}
+
+Task task_named(const std::string& option, const std::string& name) {
+  for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression})
+    if (name == name_of(task)) return task;
+  throw UsageError(fmt::format("--{}: expected {}, {} or {}, got '{}'", option, name_of(Task::node_class),
+                               name_of(Task::node_multilabel), name_of(Task::node_regression), name));
+}
+
+int64_t outputs_of(const Dataset& data) {
+  return data.task == Task::node_class ? data.classes : data.y.size(1);
+}
+
+const Metric& metric_named(const std::string& wanted, Task task, int64_t outputs) {
+  const std::span<const Metric> metrics = metrics_of(task, outputs);
+  if (wanted == "auto") return metrics.front();
+  std::vector<std::string_view> names;
+  for (const Metric& metric : metrics) {
+    if (wanted == metric.option) return metric;
+    names.push_back(metric.option);
+  }
+  throw UsageError(
+      fmt::format("--metric: expected {} for {}{}, got '{}'", fmt::join(names, " or "), name_of(task),
+                  task == Task::node_class ? fmt::format(" of {} classes", outputs) : "", wanted));
+}
+
+const Metric& metric_for(const Dataset& data, const std::string& file, const std::string& wanted,
+                         size_t first_split, size_t splits) {
+  const Metric& metric = metric_named(wanted, data.task, outputs_of(data));
+  for (size_t k = first_split; k < first_split + splits; ++k) {
+    const Split& split = data.splits.at(k);
+    for (const auto& [name, part] : {std::pair("val", &split.val), std::pair("test", &split.test)}) {
+      const std::string reason = obstacle(metric, data, *part);
+      if (reason.empty()) continue;
+      const std::string place =
+          k == 0 ? fmt::format("splits/{}", name) : fmt::format("splits/{}/{}", k, name);
+      if (wanted != "auto" || data.task != Task::node_class)
+        data_fail("{}: {}: no {} ({}); another --metric may be defined there", file, place, metric.name,
+                  reason);
+      log_info("{}: {}: {}; accuracy is taken instead", file, place, reason);
+      return metric_named("accuracy", data.task, outputs_of(data));
+    }
+  }
+  return metric;
+}
+
+Objective::Objective(const Dataset& data) : task_(data.task), y_(data.y) {
+  if (task_ != Task::node_regression) return;
+  const std::vector<float> values = data.y.to_vector<float>();
+  const std::vector<int32_t> nodes = data.train.to_vector<int32_t>();
+  const auto columns = static_cast<size_t>(data.y.size(1));
+  std::vector<float> mean(columns), deviation(columns);
+  for (size_t t = 0; t < columns; ++t) {
+    const auto target = [&](int32_t i) {
+      return static_cast<double>(values[static_cast<size_t>(i) * columns + t]);
+    };
+    double sum = 0.0, squares = 0.0;
+    for (int32_t i : nodes) sum += target(i);
+    const double center = sum / static_cast<double>(nodes.size());
+    for (int32_t i : nodes) squares += (target(i) - center) * (target(i) - center);
+    mean[t] = static_cast<float>(center);
+    deviation[t] = static_cast<float>(std::sqrt(squares / static_cast<double>(nodes.size())));
+    if (!(deviation[t] > 0.0f)) deviation[t] = 1.0f;  // constant targets
+  }
+  mean_ = Tensor::from(mean, data.y.device());
+  deviation_ = Tensor::from(deviation, data.y.device());
+  const NoGrad no_grad;
+  y_ = ((Var(data.y) - Var(mean_)) / Var(deviation_)).value();
+}
+
+Objective::Objective(Task task, Tensor mean, Tensor deviation)
+    : task_(task), mean_(std::move(mean)), deviation_(std::move(deviation)) {}
+
+Var Objective::loss(const Var& out, const Tensor& index) const {
+  if (task_ == Task::node_multilabel) return bce_with_logits(out, y_, index);
+  if (task_ == Task::node_regression) return mse_loss(out, y_, index);
+  return cross_entropy(out, y_, index);
+}
+
+Tensor Objective::output(const Tensor& out) const {
+  const Tensor wide = out.to(DType::f32);
+  if (!mean_) return wide;
+  const NoGrad no_grad;
+  return (Var(wide) * Var(deviation_) + Var(mean_)).value();
+}
+
+}  // namespace adj::apps

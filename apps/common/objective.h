@@ -1,0 +1,66 @@
+#pragma once
+
+#include <adjoint/adjoint.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace adj::apps {
+
+/// How good a model's outputs are.
+struct Metric {
+  std::string_view option;  ///< as --metric and --json have it: "accuracy"
+  std::string_view name;    ///< in sentences: "ROC-AUC"
+  std::string_view column;  ///< in files: "auc"
+  bool higher_is_better;
+  double low, high;  ///< between which it lies
+  /// Of outputs [N, T] against labels, over the nodes of `index`.
+  double (*of)(const Tensor& output, const Tensor& y, const Tensor& index);
+
+  /// Higher is better, for who compares.
+  double score(double value) const { return higher_is_better ? value : -value; }
+};
+
+/// Is this a task that programs train, of nodes with labels?
+bool is_trained(Task task);
+/// The task of this name. Throws UsageError.
+Task task_named(const std::string& option, const std::string& name);
+/// How many numbers a model gives for a node: classes, or columns of labels.
+int64_t outputs_of(const Dataset& data);
+
+/// The metric that `wanted` names for this task; "auto": accuracy for classes (ROC-AUC for two of them), mean
+/// ROC-AUC for several labels, R2 for regression. Throws UsageError where the task has no such metric.
+const Metric& metric_named(const std::string& wanted, Task task, int64_t outputs);
+/// Likewise, one that is defined on validation and test nodes of all these splits of a dataset on the CPU.
+/// Accuracy takes the place of an "auto" ROC-AUC that is not; else throws DataError naming the place in
+/// `file`.
+const Metric& metric_for(const Dataset& data, const std::string& file, const std::string& wanted,
+                         size_t first_split, size_t splits);
+
+/// What a dataset's task asks of a training on the split in use: a loss, and outputs as users want them.
+/// Targets of regression are standardised by the training nodes' mean and deviation, so that neither their
+/// unit nor their offset matters to the optimizer; outputs are in the targets' own unit again.
+class Objective {
+ public:
+  Objective() = default;
+  explicit Objective(const Dataset& data);
+  /// From what another one wrote down.
+  Objective(Task task, Tensor mean, Tensor deviation);
+
+  /// Softmax or binary cross-entropy, or squared error of the standardised targets, over the nodes of
+  /// `index`.
+  Var loss(const Var& out, const Tensor& index) const;
+  /// float32: logits, or predictions in the targets' unit.
+  Tensor output(const Tensor& out) const;
+
+  /// float32 [T]; absent but for regression.
+  const Tensor& mean() const { return mean_; }
+  const Tensor& deviation() const { return deviation_; }
+
+ private:
+  Task task_ = Task::none;
+  Tensor y_, mean_, deviation_;
+};
+
+}  // namespace adj::apps

@@ -1,0 +1,90 @@
+// Runs a trained model on a graph: that of its training, or any other with the same features.
+
+#include "common/options.h"
+#include "common/outputs.h"
+#include "common/trained_model.h"
+#include "predict/options.h"
+#include <adjoint/core/text.h>
+
+#include <chrono>
+
+using namespace adj;
+using namespace adj::apps;
+
+namespace {
+
+/// A PyG state, whose widths are the dataset's unless options say them.
+TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device device) {
+  const Task task = o.task.empty() ? data.task : task_named("task", o.task);
+  if (!is_trained(task)) throw UsageError(fmt::format("--task: {} has none, expected one", o.data));
+  const bool labelled = data.y && data.task == task;
+  if (o.outputs == 0 && !labelled)
+    throw UsageError(fmt::format("--outputs: {} has no such labels, expected a number", o.data));
+  return load_pyg(o.program, o.settings, o.pyg_state, o.names, task, data.num_features(),
+                  o.outputs == 0 ? outputs_of(data) : o.outputs, device);
+}
+
+/// What the metric says of the split's test nodes; empty, and said why, where it says nothing.
+std::optional<double> measure(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
+  if (!data.y || data.splits.empty()) return {};
+  if (data.task != trained.task || outputs_of(data) != trained.outputs) {
+    log_info("no metric: the labels are {} [{}], the model gives {} [{}]", name_of(data.task),
+             data.num_classes(), name_of(trained.task), trained.outputs);
+    return {};
+  }
+  try {
+    return trained.metric.of(output, data.y, data.test);
+  } catch (const Error& error) {
+    log_info("no metric: {}", error.what());
+    return {};
+  }
+}
+
+void predict(const PredictOptions& o) {
+  const auto start = std::chrono::steady_clock::now();
+  if (o.quiet) set_log_level(LogLevel::warning);
+  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  const Device device = Device::parse(o.device);
+  // What is wrong with a checkpoint is said before a large dataset is read; a PyG state needs its widths.
+  std::optional<TrainedModel> loaded;
+  if (!o.checkpoint.empty()) loaded = load_trained(o.checkpoint, device);
+  Dataset data = load_dataset(o.data);
+  prepare_features(data, o.data, "predict", (loaded ? loaded->settings : o.settings).normalize);
+  if (!loaded) loaded = load_foreign(o, data, device);
+  const TrainedModel& trained = *loaded;
+  set_precision(trained.settings);
+  if (data.num_features() != trained.features)
+    data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
+              trained.features);
+  const int64_t split = *split_number(o.split);
+  if (!data.splits.empty() && split >= std::ssize(data.splits))
+    throw UsageError(
+        fmt::format("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split));
+  if (!data.splits.empty()) data.use_split(static_cast<size_t>(split));
+  data = data.to(device);
+  const std::string model = trained.model->describe();
+  log_info("{} of {} on {}: {} nodes, {} edges, {}", model, trained.origin, printable(data.name),
+           data.num_nodes(), data.graph.num_edges(), device.str());
+
+  const Tensor output = trained.run(data);
+  write_predictions(o.out, "predict", data.name, trained.task, output);
+  const std::optional<double> value = measure(trained, data, output);
+  if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", trained.metric.name, *value);
+  if (!o.json) return;
+  const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  fmt::print(R"({{"app": "predict", "dataset": {}, "model": {}, "device": {}, "nodes": {}, "task": "{}", )"
+             R"({}"wall_s": {:.3f}}})"
+             "\n",
+             json_text(data.name), json_text(model), json_text(device.str()), data.num_nodes(),
+             name_of(trained.task),
+             value ? fmt::format(R"("metric": "{}", "test_acc": {}, )", trained.metric.option, *value) : "",
+             wall_s);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("predict", [&] {
+    if (const auto options = read_predict_options(argc, argv)) predict(*options);
+  });
+}

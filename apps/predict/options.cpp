@@ -1,0 +1,126 @@
+#include "options.h"
+
+#include "../common/options.h"
+#include "../common/outputs.h"
+#include "../models/models.h"
+
+#include <fmt/ranges.h>
+
+namespace adj::apps {
+
+namespace po = boost::program_options;
+
+namespace {
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const Program& program : all_programs())
+    names.insert(names.end(), program.models.begin(), program.models.end());
+  return names;
+}
+
+/// What --model says, before the options of that model are known.
+std::string model_of(int argc, char** argv) {
+  std::string model;
+  po::options_description only;
+  only.add_options()("model", po::value(&model));
+  constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  po::variables_map values;
+  po::store(po::command_line_parser(argc, argv).options(only).style(kStyle).allow_unregistered().run(),
+            values);
+  po::notify(values);
+  return model;
+}
+
+Program program_of(const std::string& model) {
+  for (Program& program : all_programs())
+    for (const std::string& name : program.models)
+      if (name == model) return std::move(program);
+  throw UsageError(fmt::format("--model: expected {}, got '{}'", fmt::join(model_names(), " or "), model));
+}
+
+/// "convs.0=conv1" as ours and theirs.
+std::pair<std::string, std::string> renaming(const std::string& text) {
+  const size_t at = text.find('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+    throw UsageError(fmt::format("--rename: expected OURS=THEIRS, got '{}'", text));
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+void check(PredictOptions& o, const std::vector<std::string>& renamed) {
+  if (o.checkpoint.empty() == o.pyg_state.empty())
+    throw UsageError("expected either --checkpoint or --pyg-state");
+  for (const auto& [name, value] : {std::pair("data", &o.data), {"out", &o.out}})
+    if (value->empty()) throw UsageError(fmt::format("--{}: expected a file", name));
+  if (o.pyg_state.empty() != o.model.empty())
+    throw UsageError("--pyg-state and --model belong together: a checkpoint says itself what made it");
+  if (!o.pyg_state.empty()) check_model_options(o.program, o.settings);
+  for (const std::string& text : renamed) o.names.insert(renaming(text));
+  if (!o.task.empty()) (void)task_named("task", o.task);
+  expect_integer("outputs", o.outputs, 0, std::numeric_limits<int32_t>::max());
+  expect_integer("threads", o.threads, 0, kMaxThreads);
+  if (!split_number(o.split)) throw UsageError("--split: expected a number, got 'all'");
+  RunFiles files;
+  files.read("data", o.data);
+  files.read("checkpoint", o.checkpoint);
+  files.read("pyg-state", o.pyg_state);
+  files.write("out", o.out);
+}
+
+}  // namespace
+
+std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
+  PredictOptions o;
+  std::vector<std::string> renamed;
+  bool normalize = false;
+  const auto file = [](std::string& value) { return po::value(&value)->value_name("FILE"); };
+  po::options_description general("Options"), foreign("A model trained in PyG, as docs/pyg.md shows"), own;
+  general.add_options()("checkpoint", file(o.checkpoint), "what a training wrote with --checkpoint")(
+      "data", file(o.data), "a dataset in HDF5 with as many features; labels and splits are not needed")(
+      "out", file(o.out), "write here what is predicted for every node, HDF5")(
+      "split", with_default(o.split, "K"), "of the dataset, whose test nodes the metric is taken over")(
+      "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
+      "threads", with_default(o.threads), "CPU threads (0: all cores)")("json", po::bool_switch(&o.json),
+                                                                        "print one JSON object last")(
+      "quiet", po::bool_switch(&o.quiet), "say nothing; with --json nothing but the object")(
+      "version", "print the version")("help", "print this; with --model NAME the model's own options too");
+  foreign.add_options()("pyg-state", file(o.pyg_state), "its state dict, by data/pyg_state_to_hdf5.py")(
+      "model", po::value<std::string>()->value_name("NAME"),
+      fmt::format("{}", fmt::join(model_names(), ", ")).c_str())(
+      "rename", po::value(&renamed)->value_name("OURS=THEIRS"),
+      "part of a name in the model and what the state calls it: convs.0=conv1; any number of times")(
+      "normalize-features", po::bool_switch(&normalize), "divide each row of the features by its sum")(
+      "task", po::value(&o.task)->value_name("NAME"),
+      "node_class, node_multilabel or node_regression (default: the dataset's)")(
+      "outputs", with_default(o.outputs), "numbers that the model gives for a node (0: as the labels have)");
+  try {
+    o.model = model_of(argc, argv);
+    if (!o.model.empty()) {
+      o.program = program_of(o.model);
+      po::options_description options(fmt::format("--model {}", o.model));
+      add_model_options(o.program, options, o.settings);
+      o.settings.model = o.model;
+      own.add(options);
+    }
+    po::options_description all;
+    all.add(general).add(foreign).add(own);
+    po::variables_map values = parse_command_line(argc, argv, all);
+    if (values.count("help") != 0) {
+      print_help("predict --checkpoint FILE --data FILE --out FILE [OPTION]...",
+                 "Runs a trained model on a graph that it may not have seen.", all);
+      return {};
+    }
+    if (values.count("version") != 0) {
+      fmt::print("predict {}\n", version());
+      return {};
+    }
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  o.settings.normalize = normalize;
+  check(o, renamed);
+  return o;
+}
+
+}  // namespace adj::apps

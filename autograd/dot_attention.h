@@ -1,0 +1,245 @@
+// Attention whose logits are dot products of a target's and a source's features: the graph transformer's, and
+// AGNN's of their directions.
+#pragma once
+
+#include <adjoint/autograd/attention_options.h>
+#include <adjoint/kernels/attention/dot_attention.h>
+#include <adjoint/kernels/elementwise/broadcast.h>
+#include <adjoint/kernels/elementwise/unary.h>
+#include <adjoint/kernels/norm/norm.h>
+#include <adjoint/kernels/reduce/reduce.h>
+
+#include <cmath>
+#include <optional>
+
+namespace adj {
+
+namespace detail {
+
+/// The weight of edge features, [E, H D], as one of all heads' features: [H E, H D] with head h's rows 0
+/// outside of head h's columns, so that one product serves all heads.
+class HeadBlocks {
+ public:
+  HeadBlocks(const Tensor& weight, int64_t heads)
+      : features_(weight.size(0)), heads_(heads), width_(weight.size(1) / heads) {
+    // The identity, as it runs on in memory: a one, then as many zeros as there are heads.
+    Tensor run = Tensor::zeros({heads + 1}, weight.dtype(), weight.device());
+    Tensor one = run.rows(0, 1);
+    one.fill_(1.0);
+    Tensor runs = Tensor::empty({heads, heads + 1}, weight.dtype(), weight.device());
+    kernels::expand({.x = run, .y = runs});
+    identity_ = runs.reshape({heads * (heads + 1)}).rows(0, heads * heads).reshape({heads, 1, heads, 1});
+    matrix_ = Tensor::empty({heads, features_, heads, width_}, weight.dtype(), weight.device());
+    kernels::binary({.op = Binary::multiply,
+                     .a = weight.reshape({1, features_, heads, width_}),
+                     .b = identity_,
+                     .y = matrix_});
+    matrix_ = matrix_.reshape({heads * features_, heads * width_});
+  }
+  const Tensor& matrix() const { return matrix_; }
+  /// The gradient of the weight, from that of matrix(), which is overwritten.
+  Tensor gradient(Tensor dmatrix) const {
+    Tensor blocks = dmatrix.reshape({heads_, features_, heads_, width_});
+    kernels::binary({.op = Binary::multiply, .a = blocks, .b = identity_, .y = blocks});
+    Tensor sum = Tensor::empty({features_ * heads_ * width_}, dmatrix.dtype(), dmatrix.device());
+    kernels::sum_rows({.x = blocks.reshape({heads_, sum.numel()}), .y = sum});
+    return sum.reshape({features_, heads_ * width_});
+  }
+
+ private:
+  int64_t features_, heads_, width_;
+  Tensor identity_, matrix_;
+};
+
+}  // namespace detail
+
+/// α_ij = softmax_j(scale ⟨q_i, k_j + w_ij⟩), O_i = Σ_j α_ij (v_j + w_ij) (Vaswani et al. 2017; over the
+/// edges of a graph, Shi et al. 2021). q [num_dst,H,D], k and v [num_src,H,D]. Edge features give w =
+/// edge_attr edge_weight, edge_weight [E, H D], of which nothing is made: ⟨q_i, w_ij⟩ = ⟨q_i Wᵀ, attr_ij⟩.
+/// `scale` 0: 1 / sqrt(D). O [num_dst,H,D]. With edge features Σ_j α_ij attr_ij [num_dst, H E] is saved
+/// besides.
+inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Var& v,
+                         const AttentionOptions& options = {}, float scale = 0.0f) {
+  constexpr const char* op = "dot_attention";
+  const OpScope scope(op, relation, q, k, v, options.edge_attr, options.edge_weight);
+  detail::check_heads(op, "q", relation, q, relation.num_dst());
+  const int64_t heads = q.size(1), width = q.size(2);
+  detail::check_beside(op, "k", k, {relation.num_src(), heads, width}, q);
+  detail::check_beside(op, "v", v, {relation.num_src(), heads, width}, q);
+  detail::check_edge_features(op, relation, options, heads * width, q);
+  if (scale == 0.0f) scale = 1.0f / std::sqrt(static_cast<float>(width));
+  const DType wide = wide_dtype(q.dtype());
+  const bool featured = static_cast<bool>(options.edge_attr);
+  const kernels::AttentionDropout dropout = detail::attention_dropout(options);
+  const Tensor q_rows = detail::as_matrix(q.value());
+  Tensor o = Tensor::empty({relation.num_dst(), heads, width}, q.dtype(), q.device());
+  Tensor o_rows = detail::as_matrix(o), o_attr;
+  Tensor lse = detail::head_terms(relation.num_dst(), heads, q_rows);
+  {
+    const Tensor blocks =
+        featured ? detail::HeadBlocks(options.edge_weight.value(), heads).matrix() : Tensor();
+    const Tensor u = featured ? detail::product_of(q_rows, blocks, false, true) : Tensor();
+    if (featured) o_attr = Tensor::empty_like(u);
+    kernels::dot_attention({.a = detail::by_target(relation),
+                            .heads = heads,
+                            .scale = scale,
+                            .q = q_rows,
+                            .k = detail::as_matrix(k.value()),
+                            .v = detail::as_matrix(v.value()),
+                            .attr = featured ? options.edge_attr.value().to(wide) : Tensor(),
+                            .u = u,
+                            .dropout = dropout,
+                            .o = o_rows,
+                            .o_attr = o_attr,
+                            .lse = lse});
+    if (featured) detail::add_to(o_rows, detail::product_of(o_attr, blocks));
+  }
+  return record(op, o, {q, k, v, options.edge_attr, options.edge_weight},
+                [relation, heads, scale, dropout, featured, wide, q = Saved(q.value()), k = Saved(k.value()),
+                 v = Saved(v.value()), attr = featured ? Saved(options.edge_attr.value()) : Saved(),
+                 weight = featured ? Saved(options.edge_weight.value()) : Saved(), lse, o = Saved(o),
+                 o_attr](Tensor dy, Gradients& out) {
+                  const Tensor queries = detail::as_matrix(q.get()), d_o = detail::as_matrix(dy);
+                  const bool wants_q = out.wanted(0), wants_weight = featured && out.wanted(4);
+                  Tensor dq = detail::empty_if(wants_q, q.get()), dq_rows = detail::rows_of(dq);
+                  Tensor dk = detail::empty_if(out.wanted(1), k.get()), dk_rows = detail::rows_of(dk);
+                  Tensor dv = detail::empty_if(out.wanted(2), v.get()), dv_rows = detail::rows_of(dv);
+                  std::optional<detail::HeadBlocks> blocks;
+                  Tensor features, u, du, d_o_attr, dattr, ds;
+                  if (featured) {
+                    blocks.emplace(weight.get(), heads);
+                    features = attr.get().to(wide);
+                    u = detail::product_of(queries, blocks->matrix(), false, true);
+                    d_o_attr = detail::product_of(d_o, blocks->matrix(), false, true);
+                    du = detail::empty_if(wants_q || wants_weight, u);
+                    dattr = detail::empty_if(out.wanted(3), features);
+                  }
+                  Tensor delta = Tensor::empty_like(lse);
+                  // o has the edges' share already, so that ⟨dO, O⟩ is the whole of Δ.
+                  kernels::dot_attention_backward({.a = detail::by_target(relation),
+                                                   .at = detail::by_source(relation),
+                                                   .heads = heads,
+                                                   .scale = scale,
+                                                   .q = queries,
+                                                   .k = detail::as_matrix(k.get()),
+                                                   .v = detail::as_matrix(v.get()),
+                                                   .attr = features,
+                                                   .u = u,
+                                                   .dropout = dropout,
+                                                   .o = detail::as_matrix(o.get()),
+                                                   .lse = lse,
+                                                   .d_o = d_o,
+                                                   .d_o_attr = d_o_attr,
+                                                   .delta = delta,
+                                                   .dq = dq_rows,
+                                                   .dk = dk_rows,
+                                                   .dv = dv_rows,
+                                                   .ds = ds,
+                                                   .dattr = dattr,
+                                                   .du = du});
+                  if (featured && wants_q) detail::add_to(dq_rows, detail::product_of(du, blocks->matrix()));
+                  if (dq) out.add(0, dq);
+                  if (dk) out.add(1, dk);
+                  if (dv) out.add(2, dv);
+                  if (dattr) out.add(3, dattr.to(attr.get().dtype()));
+                  if (wants_weight) {
+                    Tensor dmatrix = detail::product_of(du, queries, true);
+                    detail::add_to(dmatrix, detail::product_of(o_attr, d_o, true));
+                    out.add(4, blocks->gradient(std::move(dmatrix)));
+                  }
+                });
+}
+
+/// α_ij = softmax_j(β cos(x_i, x_j)), O_i = Σ_j α_ij x_j (AGNN eq. 8, Thekumparampil et al. 2018), cos with
+/// |x| at least 1e-12. x [N,F] over one set of nodes, β [1]; O [N,F]. Takes no edge features. Saved: x, β, O
+/// and the logs of sums; directions are made again.
+inline Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
+                            const AttentionOptions& options = {}) {
+  constexpr const char* op = "cosine_attention";
+  constexpr double kLeastNorm = 1e-12;
+  const OpScope scope(op, relation, x, beta);
+  ADJ_CHECK(relation.num_src() == relation.num_dst(), "{}: {} sources and {} targets, expected one set", op,
+            relation.num_src(), relation.num_dst());
+  ADJ_CHECK(x && x.shape().dims() == 2 && x.size(0) == relation.num_dst() && x.size(1) >= 1,
+            "{}: x is {}, expected [{}, F] with F at least 1", op, x ? x.shape().str() : "absent",
+            relation.num_dst());
+  ADJ_CHECK(x.device() == relation.device(), "{}: relation on {}, x on {}", op, relation.device().str(),
+            x.device().str());
+  detail::check_beside(op, "beta", beta, {1}, x);
+  ADJ_CHECK(!options.edge_attr && !options.edge_weight, "{}: takes no edge features", op);
+  const DType wide = wide_dtype(x.dtype());
+
+  /// x_j = norm_j direction_j, and β direction_i, which is the query.
+  struct Directions {
+    Tensor direction, scale, norm, query;
+
+    Directions(const Tensor& x, const Tensor& beta, DType wide)
+        : direction(Tensor::empty_like(x)),
+          scale(Tensor::empty({x.size(0)}, wide, x.device())),
+          norm(Tensor::empty({x.size(0), 1}, wide, x.device())),
+          query(Tensor::empty_like(x)) {
+      kernels::l2_normalize_rows({.x = x, .eps = kLeastNorm, .scale = scale, .y = direction});
+      kernels::unary({.function = Unary::reciprocal, .x = scale.reshape({x.size(0), 1}), .y = norm});
+      kernels::multiply_scalar({.a = direction, .s = beta.to(wide), .y = query});
+    }
+  };
+  const kernels::AttentionDropout dropout = detail::attention_dropout(options);
+  Tensor o = Tensor::empty_like(x.value()), o_attr, lse = detail::head_terms(x.size(0), 1, x.value());
+  {
+    const Directions of(x.value(), beta.value(), wide);
+    kernels::dot_attention({.a = detail::by_target(relation),
+                            .heads = 1,
+                            .scale = 1.0f,
+                            .q = of.query,
+                            .k = of.direction,
+                            .s = of.norm,
+                            .dropout = dropout,
+                            .o = o,
+                            .o_attr = o_attr,
+                            .lse = lse});
+  }
+  return record(
+      op, o, {x, beta},
+      [relation, dropout, wide, x = Saved(x.value()), beta = Saved(beta.value()), lse, o = Saved(o)](
+          Tensor dy, Gradients& out) {
+        const Directions of(x.get(), beta.get(), wide);
+        const bool wants_x = out.wanted(0);
+        Tensor dq = Tensor::empty_like(x.get()), dk = detail::empty_if(wants_x, x.get());
+        Tensor ds = detail::empty_if(wants_x, of.norm), delta = Tensor::empty_like(lse), none;
+        kernels::dot_attention_backward({.a = detail::by_target(relation),
+                                         .at = detail::by_source(relation),
+                                         .heads = 1,
+                                         .scale = 1.0f,
+                                         .q = of.query,
+                                         .k = of.direction,
+                                         .s = of.norm,
+                                         .dropout = dropout,
+                                         .o = o.get(),
+                                         .lse = lse,
+                                         .d_o = dy,
+                                         .delta = delta,
+                                         .dq = dq,
+                                         .dk = dk,
+                                         .dv = none,
+                                         .ds = ds,
+                                         .dattr = none,
+                                         .du = none});
+        if (out.wanted(1)) {
+          Tensor product = Tensor::empty_like(dq);
+          kernels::multiply({.a = dq, .b = of.direction, .y = product});
+          Tensor dbeta = Tensor::empty({1}, wide, dq.device());
+          kernels::sum_all({.x = product, .y = dbeta});
+          out.add(1, dbeta.to(beta.get().dtype()));
+        }
+        if (!wants_x) return;
+        // The direction is key, value and, times β, query; the norm's gradient goes along the direction.
+        kernels::multiply_scalar({.a = dq, .s = beta.get().to(wide), .y = dq});
+        detail::add_to(dk, dq);
+        kernels::l2_normalize_rows_backward({.y = of.direction, .scale = of.scale, .dy = dk, .dx = dk});
+        kernels::scale_rows({.x = of.direction, .s = ds.reshape({ds.size(0)}).to(dk.dtype()), .y = dq});
+        detail::add_to(dk, dq);
+        out.add(0, dk);
+      });
+}
+
+}  // namespace adj

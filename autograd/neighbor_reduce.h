@@ -1,0 +1,121 @@
+// Reductions over neighbours, several of them in one pass. Saved for backward: of max and min the winners,
+// int32 [num_dst, F] each; of var and std the input, the means and the output. The gradient of a maximum goes
+// to its winner alone. What the others give a source is p + x q, with p and q sums over its out-edges of terms
+// that belong to targets: a product with the transposed structure, F or 2 F wide.
+#pragma once
+
+#include <adjoint/autograd/tape.h>
+#include <adjoint/graph/relation.h>
+#include <adjoint/kernels/neighbor/extreme_backward.h>
+#include <adjoint/kernels/neighbor/moments_backward.h>
+#include <adjoint/kernels/neighbor/neighbor_reduce.h>
+#include <adjoint/kernels/sparse/spmm.h>
+
+#include <span>
+#include <vector>
+
+namespace adj {
+
+namespace detail {
+
+/// What the gradient of reductions needs.
+struct SavedReductions {
+  std::vector<Reduce> reduce;
+  Saved x, y;
+  Tensor mean, max_winner, min_winner;
+};
+
+/// dx [num_src, F] of dy [num_dst, K F].
+inline Tensor reductions_gradient(const Relation& relation, const SavedReductions& saved, const Tensor& dy) {
+  const kernels::ReductionSet set("aggregate", saved.reduce);
+  const int64_t width = dy.size(1) / set.count, sources = relation.num_src();
+  const DType dtype = dy.dtype();
+  Tensor dx;
+  if (set.has_moments()) {
+    const bool spread = set.has_spread();
+    Tensor terms =
+        Tensor::empty({dy.size(0), spread ? 2 * width : width}, wide_dtype(dtype), dy.device());
+    kernels::moment_terms({.a = relation.csr(),
+                           .reduce = saved.reduce,
+                           .dy = dy,
+                           .y = saved.y ? saved.y.get() : Tensor(),
+                           .mean = saved.mean,
+                           .terms = terms});
+    Tensor sums = Tensor::empty({sources, terms.size(1)}, terms.dtype(), dy.device());
+    kernels::spmm({.a = {relation.transposed(), {}, {}}, .x = terms, .y = sums});
+    terms = {};
+    if (spread) {
+      dx = Tensor::empty({sources, width}, dtype, dy.device());
+      const Tensor& x = saved.x.get();
+      kernels::moments_gradient({.x = x.reshape({sources, width}), .sums = sums, .dx = dx});
+    } else {
+      dx = sums.to(dtype);
+    }
+  }
+  for (Reduce reduce : {Reduce::max, Reduce::min}) {
+    if (!set.has(reduce)) continue;
+    const bool gathers = kernels::extreme_backward_gathers(relation.num_dst(), relation.num_edges(), dtype,
+                                                           relation.device());
+    const bool begun = static_cast<bool>(dx);
+    if (!begun) dx = Tensor::empty({sources, width}, dtype, dy.device());
+    kernels::neighbor_extreme_backward(
+        {.winner = reduce == Reduce::max ? saved.max_winner : saved.min_winner,
+         .dy = dy,
+         .part = set[reduce],
+         .transposed = gathers ? &relation.transposed() : nullptr,
+         .accumulate = begun,
+         .dx = dx});
+  }
+  return dx;
+}
+
+/// [num_dst, K F] for x [num_src, F]; for one reduction of x [num_src, H, D] it is [num_dst, H, D].
+inline Var reduce_neighbors(const char* name, const Relation& relation, const Var& x,
+                            std::vector<Reduce> reduce) {
+  const kernels::ReductionSet set(name, reduce);
+  const Shape shape = x.shape();
+  const int64_t width = shape.dims() == 3 ? shape[1] * shape[2] : shape[1], targets = relation.num_dst();
+  const bool records = recording({x}), spread = set.has_spread();
+  const auto winner = [&](Reduce of) {
+    return records && set.has(of) ? Tensor::empty({targets, width}, DType::i32, x.device()) : Tensor();
+  };
+  SavedReductions saved;
+  saved.max_winner = winner(Reduce::max);
+  saved.min_winner = winner(Reduce::min);
+  if (records && spread) saved.mean = Tensor::empty({targets, width}, wide_dtype(x.dtype()), x.device());
+  Tensor y = Tensor::empty({targets, set.count * width}, x.dtype(), x.device());
+  kernels::neighbor_reduce({.a = relation.csr(),
+                            .x = x.value().reshape({shape[0], width}),
+                            .reduce = reduce,
+                            .y = y,
+                            .max_winner = saved.max_winner,
+                            .min_winner = saved.min_winner,
+                            .mean = saved.mean});
+  if (records && spread) saved.x = Saved(x.value());
+  if (records && set.has(Reduce::std)) saved.y = Saved(y);
+  saved.reduce = std::move(reduce);
+  const Tensor value = shape.dims() == 3 ? y.reshape({targets, shape[1], shape[2]}) : y;
+  return record(name, value, {x}, [relation, shape, saved](Tensor dy, Gradients& out) {
+    const Tensor rows = dy.dims() == 3 ? dy.reshape({dy.size(0), dy.size(1) * dy.size(2)}) : dy;
+    out.add(0, reductions_gradient(relation, saved, rows).reshape(shape));
+  });
+}
+
+}  // namespace detail
+
+/// Several reductions of the x_j over the edges j -> i, each asked for once, in one pass that reads every
+/// x_j once (the aggregators of PNA, Corso et al. 2020): x [num_src, F] gives [num_dst, K F], the k-th
+/// reduction in columns [k F, (k + 1) F). Targets without edges give 0. Ties of max and min, and their
+/// gradient, go to the smallest source; var and std are PyG's, the gradient of a std of 0 being 0. A NaN
+/// stays visible. Throws where sizes do not fit or a reduction is asked for twice.
+inline Var aggregate_all(const Relation& relation, const Var& x, const std::vector<Reduce>& reduce) {
+  const OpScope scope("aggregate_all", relation, x);
+  ADJ_CHECK(x && x.shape().dims() == 2 && x.size(0) == relation.num_src(),
+            "aggregate_all: x is {}, expected [N, F] with {} rows", x ? x.shape().str() : "absent",
+            relation.num_src());
+  ADJ_CHECK(x.device() == relation.device(), "aggregate_all: relation on {}, x on {}",
+            relation.device().str(), x.device().str());
+  return detail::reduce_neighbors("aggregate_all", relation, x, reduce);
+}
+
+}  // namespace adj

@@ -1,0 +1,109 @@
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/self_loops.h>
+#include <adjoint/kernels/index/renumber.h>
+#include <adjoint/kernels/index/select.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace adj {
+
+namespace {
+
+using detail::gather_edges;
+
+/// What is kept: absent tensors and no relation where nothing changed, for the relation that keeps this is
+/// not to keep itself.
+struct Kept {
+  LoopedRelation looped;
+};
+
+Tensor numbers(int64_t n, Device device) {
+  Tensor y = Tensor::empty({n}, DType::i32, device);
+  kernels::iota({.y = y});
+  return y;
+}
+
+Tensor joined(const Tensor& a, const Tensor& b) {
+  const int64_t n = a.numel(), all = n + b.numel();
+  Tensor y = Tensor::empty({all}, a.dtype(), a.device());
+  if (n > 0) y.rows(0, n).copy_(a);
+  if (all > n) y.rows(n, all).copy_(b);
+  return y;
+}
+
+/// The edges that are no loops, by number, ascending. Waits for the device, to learn how many.
+Tensor without_loops(const EdgeIndex& edges) {
+  Tensor places = Tensor::empty_like(edges.src);
+  Tensor count = Tensor::empty({}, DType::i64, edges.src.device());
+  kernels::select_pairs({.test = kernels::PairTest::differ,
+                         .a = edges.src,
+                         .b = edges.dst,
+                         .positions = places,
+                         .count = count});
+  return places.rows(0, count.to_vector<int64_t>()[0]);
+}
+
+/// Of each node the last of its loops, or edges + node. Rare, and made once: on the host.
+Tensor last_loops(const EdgeIndex& edges, int64_t nodes) {
+  const auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
+  std::vector<int32_t> loop(static_cast<size_t>(nodes));
+  for (size_t i = 0; i < loop.size(); ++i) loop[i] = static_cast<int32_t>(src.size() + i);
+  for (size_t e = 0; e < src.size(); ++e)
+    if (src[e] == dst[e]) loop[static_cast<size_t>(src[e])] = static_cast<int32_t>(e);
+  return Tensor::from(loop, edges.src.device());
+}
+
+/// The inverse of `origin`, with M' for what is in no place.
+Tensor places_of(const Tensor& origin, int64_t all, bool complete) {
+  const Device device = origin.device();
+  Tensor place = Tensor::empty({all}, DType::i32, device), repeated = Tensor::empty({}, DType::i64, device);
+  kernels::renumber({.index = origin, .number = place, .repeated = repeated});
+  if (complete) return place;
+  auto numbers = place.to_vector<int32_t>();
+  std::replace(numbers.begin(), numbers.end(), -1, static_cast<int32_t>(origin.numel()));
+  return Tensor::from(numbers, device);
+}
+
+LoopedRelation made(const Relation& relation, SelfLoops wanted) {
+  const Device device = relation.device();
+  const int64_t old = relation.num_edges(), nodes = std::min(relation.num_src(), relation.num_dst());
+  LoopedRelation looped;
+  looped.loops = nodes;
+  ADJ_CHECK(old + nodes < kernels::kMaxEntries,
+            "self-loops: {} edges and {} loops, expected fewer than {} together", old, nodes,
+            kernels::kMaxEntries);
+  const EdgeIndex edges = relation.edge_index();
+  const Tensor others = wanted == SelfLoops::added ? numbers(old, device) : without_loops(edges);
+  const bool had_none = others.numel() == old;
+  if (wanted == SelfLoops::removed && had_none) return looped;
+  Tensor src = gather_edges(edges.src, others), dst = gather_edges(edges.dst, others), origin = others;
+  if (wanted != SelfLoops::removed) {
+    const Tensor node = numbers(nodes, device);
+    src = joined(src, node);
+    dst = joined(dst, node);
+    const Tensor loop = wanted == SelfLoops::completed && !had_none
+                            ? last_loops(edges, nodes)
+                            : numbers(old + nodes, device).rows(old, old + nodes);
+    origin = joined(origin, loop);
+  }
+  auto [csr, order] = detail::sorted_edges(relation.num_src(), relation.num_dst(), {src, dst});
+  looped.relation = Relation::from_csr(std::move(csr));
+  looped.origin = gather_edges(origin, order);
+  looped.complete = looped.origin.numel() == old + nodes;
+  looped.became = places_of(looped.origin, old + nodes, looped.complete);
+  return looped;
+}
+
+}  // namespace
+
+LoopedRelation with_self_loops(const Relation& relation, SelfLoops loops) {
+  LoopedRelation looped =
+      relation.cache()
+          .get<Kept>(static_cast<int64_t>(loops), [&] { return new Kept{made(relation, loops)}; })
+          ->looped;
+  if (!looped.relation) looped.relation = relation;
+  return looped;
+}
+
+}  // namespace adj

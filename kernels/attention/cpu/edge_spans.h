@@ -1,0 +1,123 @@
+#pragma once
+
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/tensor.h>
+#include <adjoint/kernels/sparse/cpu/row_chunks.h>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+// Passes over the rows of a structure, a span of entries at a time: few enough for what is gathered for them
+// to stay near while it is used twice, enough for vector code over what is made of them, however short the
+// rows are. What is summed in which order depends on the structure and the span alone.
+namespace adj::kernels::cpu {
+
+/// Entries [begin, end) of one row: all of them, or a piece. `first`: nothing of the row was before; `last`:
+/// the row ends with it.
+struct Segment {
+  int64_t row, begin, end;
+  bool first, last;
+
+  int64_t count() const { return end - begin; }
+};
+
+namespace detail {
+
+inline constexpr size_t kMostSegments = 256;
+
+/// Cuts a chunk into spans: local.run(begin, end, segments). A span is of whole rows, or a piece of one.
+template <class Local>
+void run_chunk(const int64_t* offsets, const RowChunks::Chunk& chunk, int64_t span, Local& local,
+               std::vector<Segment>& segments) {
+  int64_t begin = chunk.entry_begin;
+  const auto flush = [&](int64_t end) {
+    if (!segments.empty()) local.run(begin, end, std::span<const Segment>(segments));
+    segments.clear();
+    begin = end;
+  };
+  for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
+    const int64_t from = std::max(offsets[i], chunk.entry_begin);
+    const int64_t to = std::min(offsets[i + 1], chunk.entry_end);
+    if (to - begin > span || segments.size() == kMostSegments) flush(from);
+    if (to - from <= span) {
+      segments.push_back({i, from, to, true, chunk.slot < 0});
+      continue;
+    }
+    for (int64_t at = from; at < to; at += span) {
+      const int64_t end = std::min(at + span, to);
+      segments.push_back({i, at, end, at == from, chunk.slot < 0 && end == to});
+      flush(end);
+    }
+  }
+  flush(chunk.entry_end);
+}
+
+}  // namespace detail
+
+/// Body, with T a float: `numbers()`, how many a row is summed to; `Local(body)`, a thread's own, with
+/// `run(begin, end, segments)`, the row at hand's numbers `state()`, `merge(parts, count)`, which makes the
+/// state of those of a row's pieces, one after the other, and `finish(row)`, which run() calls at a last
+/// segment. Where sums are taken over all rows too, Body::parameters() is their number and
+/// Local::parameters() its rows' share, zeros at first; `parameters` receives them, added up in double.
+template <class T, class Body>
+void walk_spans(const Csr& csr, int64_t span, const Body& body, double* parameters = nullptr) {
+  constexpr int64_t kMostGroups = 256;  // of chunks that share their sums over all rows
+  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
+  const int64_t* offsets = csr.offsets.data<int64_t>();
+  constexpr bool kParameters = requires { body.parameters(); };
+  const int64_t numbers = body.numbers();
+  int64_t wanted = 0;
+  if constexpr (kParameters) wanted = body.parameters();
+  const auto chunks = static_cast<int64_t>(cuts->chunks.size());
+  const int64_t groups = wanted == 0 ? chunks : std::min(chunks, kMostGroups);
+  Tensor of_slots, of_groups;
+  T *slots = nullptr, *sums = nullptr;
+  if (cuts->slots > 0) {
+    of_slots = Tensor::empty({cuts->slots, numbers}, dtype_of<T>());
+    slots = of_slots.mutable_data<T>();
+  }
+  if (wanted > 0) {
+    of_groups = Tensor::empty({groups + 1, wanted}, dtype_of<T>());
+    sums = of_groups.mutable_data<T>();
+  }
+  const auto keep = [&]([[maybe_unused]] typename Body::Local& local, [[maybe_unused]] int64_t group) {
+    if constexpr (kParameters) std::copy_n(local.parameters(), wanted, sums + group * wanted);
+  };
+  parallel_for(groups, 1, [&](int64_t from, int64_t to) {
+    std::vector<Segment> segments;
+    for (int64_t group = from; group < to; ++group) {
+      typename Body::Local local(body);
+      for (int64_t c = group * chunks / groups; c < (group + 1) * chunks / groups; ++c) {
+        const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
+        detail::run_chunk(offsets, chunk, span, local, segments);
+        if (chunk.slot >= 0) std::copy_n(local.state(), numbers, slots + chunk.slot * numbers);
+      }
+      keep(local, group);
+    }
+  });
+  if (wanted > 0 || cuts->slots > 0) {
+    typename Body::Local local(body);
+    for (const RowChunks::HeavyRow& heavy : cuts->heavy) {
+      local.merge(slots + heavy.slot_begin * numbers, heavy.slot_end - heavy.slot_begin);
+      local.finish(heavy.row);
+    }
+    keep(local, groups);
+  }
+  for (int64_t p = 0; p < wanted; ++p) {
+    double sum = 0.0;
+    for (int64_t group = 0; group <= groups; ++group) sum += static_cast<double>(sums[group * wanted + p]);
+    parameters[p] = sum;
+  }
+}
+
+/// state[i] = Σ_p parts[p, i], in order.
+template <class T>
+void add_states(const T* parts, int64_t count, int64_t numbers, T* state) {
+  std::copy_n(parts, numbers, state);
+  for (int64_t p = 1; p < count; ++p)
+#pragma omp simd
+    for (int64_t i = 0; i < numbers; ++i) state[i] += parts[p * numbers + i];
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,316 @@
+// GATv2 in one pass over the entries forward, and one over each side backward. Saved: O and lse. With
+// leaky_relu(z) = s z + (1 - s) max(z, 0) and max(l + r, 0) = max(r, -l) + l, and without what is the same
+// for a row's logits and so for no coefficient,
+//
+//   e_ij ~ ⟨(1 - s) att, max(r_j, -l_i)⟩ + ⟨s att, r_j⟩:
+//
+// a comparison and two products an element. Backward, where Σ_j de_ij = 0 takes the same terms away,
+//
+//   dl_i = (1 - s) att T_i,  T_i = Σ_j de_ij [r_j > -l_i],
+//   dr_j = Σ_i m_ij α_ij dO_i + att U_j,  U_j = (1 - s) Σ_i de_ij [r_j > -l_i] + s Σ_i de_ij,
+//   datt = Σ_j r_j U_j + (1 - s) Σ_i l_i T_i,
+//
+// so that no pass does more for datt than a product for each node. Bytes: forward and for targets a row of r
+// for every entry, for sources a row of l and one of dO.
+//
+// With edge features z_ij = l_i + r_j + attr_ij W is made for a span of entries at a time, and the rest is
+// said of it as it stands (gatv2_features.cpp).
+
+#include <adjoint/kernels/attention/cpu/gatv2.h>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+/// ⟨att, leaky_relu(l + r)⟩ less the terms in l alone, for a row of l; for a row of r, less the terms in r
+/// alone.
+template <class S>
+struct LogitOfTarget {
+  using V = Vector<S>;
+  struct Held {
+    V low, above, slope;
+  };
+  const S* l;
+  const S* att;
+  Scalar<S> s;
+
+  Held hold(int64_t at, int n) const {
+    const V a = simd::load_first(att + at, n);
+    return {-simd::load_first(l + at, n), (1 - s) * a, s * a};
+  }
+  V operator()(V sum, const Held& held, V r) const {
+    return sum + held.above * simd::larger(held.low, r) + held.slope * r;
+  }
+};
+template <class S>
+struct LogitOfSource {
+  using V = Vector<S>;
+  struct Held {
+    V r, above;
+  };
+  const S* r;
+  const S* att;
+  Scalar<S> s;
+
+  Held hold(int64_t at, int n) const {
+    return {simd::load_first(r + at, n), (1 - s) * simd::load_first(att + at, n)};
+  }
+  V operator()(V sum, const Held& held, V l) const { return sum + held.above * simd::larger(-l, held.r); }
+};
+
+/// Adds w where own + x > 0.
+template <class S>
+struct WherePositive {
+  using V = Vector<S>;
+  using Held = V;
+  const S* own;
+
+  Held hold(int64_t at, int n) const { return -simd::load_first(own + at, n); }
+  V operator()(V sum, Held low, V w, V x) const { return sum + (x > low ? w : V{}); }
+};
+
+template <class S>
+struct Logits {
+  const Gatv2Operands<S>& of;
+  EdgeRows rows;
+
+  struct Local {
+    using T = Scalar<S>;
+    const Logits& body;
+    std::vector<T> broken;
+
+    explicit Local(const Logits& b) : body(b), broken(room_for<S>(b.of.g.heads)) {}
+    void operator()(const Segment& segment, T* e) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      const S* l = of.l + segment.row * g.pitch;
+      g.dots(segment.count(), body.rows.gathered(of.r, g.pitch, segment.begin, true),
+             LogitOfTarget<S>{l, of.att, of.slope}, e);
+      // The larger of -l and r is r where l is not a number, which is to be seen all the same.
+      for (int64_t h = 0; h < g.heads; ++h) {
+        T sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t d = 0; d < g.width; ++d) sum += T{0} * widen(l[h * g.width + d]);
+        broken[static_cast<size_t>(h)] = sum;
+      }
+      for (int64_t h = 0; h < g.heads; ++h)
+        if (broken[static_cast<size_t>(h)] != T{0})
+          for (int64_t k = 0; k < segment.count(); ++k) e[k * g.heads + h] += broken[static_cast<size_t>(h)];
+    }
+  };
+};
+
+/// dl and its share of datt. State: T.
+template <class S>
+struct Targets {
+  using T = Scalar<S>;
+  const Gatv2Operands<S>& of;
+  EdgeRows rows;
+  T* delta;
+  S* dl;        ///< or null
+  bool learns;  ///< is datt wanted?
+
+  int64_t numbers() const { return of.g.pitch; }
+  int64_t parameters() const { return learns ? of.g.pitch : 0; }
+
+  struct Local {
+    const Targets& body;
+    Coefficients<S> coefficients;
+    std::vector<T> dots, row_delta, row_state, share;
+
+    explicit Local(const Targets& b)
+        : body(b),
+          coefficients(b.of, b.rows),
+          dots(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          row_delta(room_for<S>(b.of.g.heads)),
+          row_state(room_for<S>(b.numbers())),
+          share(static_cast<size_t>(b.parameters())) {}
+    T* state() { return row_state.data(); }
+    T* parameters() { return share.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        T* e = coefficients.alpha(at);
+        const auto sources = body.rows.gathered(of.r, g.pitch, segment.begin, true);
+        g.dots(segment.count(), sources, LogitOfTarget<S>{of.l + segment.row * g.pitch, of.att, of.slope}, e);
+        coefficients.subtract_lse(at, segment.count(), segment.row);
+        g.dots(segment.count(), body.rows.gathered(of.r, g.pitch, segment.begin),
+               DotWith<S>{of.d_o + segment.row * g.pitch}, dots.data() + at * g.heads);
+      }
+      coefficients.make(begin, end);
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        of.delta(segment.row, row_delta.data());
+        T* de = dots.data() + at * g.heads;
+        coefficients.gradients(at, segment.count(), row_delta.data(), de);
+        g.accumulate(segment.count(), de, body.rows.gathered(of.r, g.pitch, segment.begin),
+                     WherePositive<S>{of.l + segment.row * g.pitch}, segment.first, row_state.data());
+        if (segment.last) finish(segment.row);
+      }
+    }
+    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
+    void finish(int64_t row) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      T *delta = body.delta + row * g.heads, *sums = row_state.data();
+      of.delta(row, delta);
+      // What is not a number is to be seen where no element is positive, too.
+      for (int64_t h = 0; h < g.heads; ++h)
+        row_delta[static_cast<size_t>(h)] = T{0} * (delta[h] + of.lse[row * g.heads + h]);
+      map_row(g, sums, [&](int64_t at, int n, int64_t v) {
+        return simd::load_first(sums + at, n) + g.expanded(row_delta.data(), v);
+      });
+      const T above = T{1} - of.slope;
+      if (body.dl != nullptr)
+        map_row(g, body.dl + row * g.pitch, [&](int64_t at, int n, int64_t) {
+          return above * simd::load_first(of.att + at, n) * simd::load_first(sums + at, n);
+        });
+      if (!body.learns) return;
+      const S* l = of.l + row * g.pitch;
+      T* to = share.data();
+#pragma omp simd
+      for (int64_t f = 0; f < g.pitch; ++f) to[f] += above * sums[f] * widen(l[f]);
+    }
+  };
+};
+
+/// dr and its share of datt. State: Σ m α dO, Σ de [positive], Σ de.
+template <class S>
+struct Sources {
+  using T = Scalar<S>;
+  const Gatv2Operands<S>& of;
+  EdgeRows rows;
+  const T* delta;
+  S* dr;        ///< or null
+  bool learns;  ///< is datt wanted?
+
+  int64_t numbers() const { return 2 * of.g.pitch + of.g.heads; }
+  int64_t parameters() const { return learns ? of.g.pitch : 0; }
+
+  struct Local {
+    const Sources& body;
+    ByHead<T> by_head;
+    Coefficients<S> coefficients;
+    std::vector<T> dots, constant, row_state, share;
+
+    explicit Local(const Sources& b)
+        : body(b),
+          by_head(b.of.g.heads),
+          coefficients(b.of, b.rows),
+          dots(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          constant(room_for<S>(b.of.g.heads)),
+          row_state(room_for<S>(b.numbers())),
+          share(static_cast<size_t>(b.parameters())) {}
+    T* state() { return row_state.data(); }
+    T* parameters() { return share.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        T* e = coefficients.alpha(at);
+        const S* r = of.r + segment.row * g.pitch;
+        g.dots(segment.count(), body.rows.gathered(of.l, g.pitch, segment.begin, true),
+               LogitOfSource<S>{r, of.att, of.slope}, e);
+        g.dots(segment.count(), body.rows.gathered(of.d_o, g.pitch, segment.begin, true), DotWith<S>{r},
+               dots.data() + at * g.heads);
+        g.dots(1, ConsecutiveRows<S>{r, g.pitch}, DotWith<S>{of.att}, constant.data());
+        for (int64_t h = 0; h < g.heads; ++h) constant[static_cast<size_t>(h)] *= -of.slope;
+        by_head.subtract(e, segment.count(), constant.data());
+        coefficients.subtract_lse(at, segment.count(), body.rows.columns + segment.begin);
+      }
+      coefficients.make(begin, end);
+      T *values = row_state.data(), *positive = values + g.pitch, *all = positive + g.pitch;
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        if (segment.first) std::fill_n(all, g.heads, T{0});
+        if (body.dr != nullptr)
+          g.accumulate(segment.count(), coefficients.kept(at),
+                       body.rows.gathered(of.d_o, g.pitch, segment.begin), Weighted<S>{}, segment.first,
+                       values);
+        T* de = dots.data() + at * g.heads;
+        coefficients.gradients(at, segment.count(), body.delta, body.rows.columns + segment.begin, de);
+        g.accumulate(segment.count(), de, body.rows.gathered(of.l, g.pitch, segment.begin),
+                     WherePositive<S>{of.r + segment.row * g.pitch}, segment.first, positive);
+        by_head.add(de, segment.count(), all);
+        if (segment.last) finish(segment.row);
+      }
+    }
+    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
+    void finish(int64_t row) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      const T above = T{1} - of.slope, slope = of.slope;
+      T *values = row_state.data(), *positive = values + g.pitch, *all = positive + g.pitch;
+      // U, in place of the sum over positive entries.
+      map_row(g, positive, [&](int64_t at, int n, int64_t v) {
+        return above * simd::load_first(positive + at, n) + slope * g.expanded(all, v);
+      });
+      if (body.dr != nullptr)
+        map_row(g, body.dr + row * g.pitch, [&](int64_t at, int n, int64_t) {
+          return simd::load_first(values + at, n) +
+                 simd::load_first(of.att + at, n) * simd::load_first(positive + at, n);
+        });
+      if (!body.learns) return;
+      const S* r = of.r + row * g.pitch;
+      T* to = share.data();
+#pragma omp simd
+      for (int64_t f = 0; f < g.pitch; ++f) to[f] += positive[f] * widen(r[f]);
+    }
+  };
+};
+
+}  // namespace
+
+void gatv2(const Gatv2Args& args) {
+  dispatch_features(args.l.dtype(), [&]<class S>() {
+    using T = Scalar<S>;
+    const Gatv2Operands<S> of(args);
+    if (args.attr) return gatv2_with_features<S>(args);
+    const EdgeRows rows(args.a);
+    const Logits<S> logits{of, rows};
+    const Attend<S, Logits<S>> body{of.g,
+                                    rows,
+                                    logits,
+                                    of.r,
+                                    nullptr,
+                                    false,
+                                    args.dropout,
+                                    {},
+                                    args.o.template mutable_data<S>(),
+                                    nullptr,
+                                    args.lse.template mutable_data<T>()};
+    walk_spans<T>(args.a.csr, of.g.span(), body);
+  });
+}
+
+void gatv2_backward(const Gatv2BackwardArgs& args) {
+  dispatch_features(args.l.dtype(), [&]<class S>() {
+    using T = Scalar<S>;
+    if (args.attr) return gatv2_backward_with_features<S>(args);
+    const Gatv2Operands<S> of(args);
+    T* delta = args.delta.mutable_data<T>();
+    const auto data = [](Tensor& of_nodes) { return of_nodes ? of_nodes.mutable_data<S>() : nullptr; };
+    const bool learns = static_cast<bool>(args.datt);
+    std::vector<double> of_targets(static_cast<size_t>(of.g.pitch)), of_sources(of_targets);
+    if (args.dl || learns) {
+      walk_spans<T>(args.a.csr, of.g.span(), Targets<S>{of, EdgeRows(args.a), delta, data(args.dl), learns},
+                    of_targets.data());
+    } else {
+      of.all_deltas(args.a.csr.rows, delta);
+    }
+    if (args.dr || learns)
+      walk_spans<T>(args.at.csr, of.g.span(), Sources<S>{of, EdgeRows(args.at), delta, data(args.dr), learns},
+                    of_sources.data());
+    if (!learns) return;
+    S* datt = args.datt.mutable_data<S>();
+    for (size_t f = 0; f < of_targets.size(); ++f)
+      datt[f] = narrow<S>(static_cast<T>(of_targets[f] + of_sources[f]));
+  });
+}
+
+}  // namespace adj::kernels::cpu

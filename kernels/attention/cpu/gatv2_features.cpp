@@ -1,0 +1,356 @@
+// GATv2 with edge features: z_ij = l_i + r_j + attr_ij W is made for a span of entries at a time, E products
+// an element, in every pass; nothing of size M x D is kept. With G_ij = de_ij leaky_relu'(z_ij), by element,
+//
+//   dl_i = att Σ_j G_ij,  dr_j = Σ_i m_ij α_ij dO_i + att Σ_i G_ij,  datt = Σ G_ij z_ij,
+//   dW = att Σ attr_ij G_ijᵀ,  dattr_ij = W (att G_ij),
+//
+// of which all but dr is summed over the rows of targets. Bytes: as in gatv2.cpp, and E numbers for every
+// entry.
+
+#include <adjoint/kernels/attention/cpu/gatv2.h>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+/// ⟨att, leaky_relu(z)⟩.
+template <class S>
+struct Logit {
+  using V = Vector<S>;
+  struct Held {
+    V above, slope;
+  };
+  const S* att;
+  Scalar<S> s;
+
+  Held hold(int64_t at, int n) const {
+    const V a = simd::load_first(att + at, n);
+    return {(1 - s) * a, s * a};
+  }
+  V operator()(V sum, const Held& held, V z) const {
+    return sum + held.above * simd::relu(z) + held.slope * z;
+  }
+};
+
+/// Makes z for the entries of rows of either side: `own` belongs to the row, `other` to the columns.
+template <class S>
+struct SumsOfEdges {
+  using T = Scalar<S>;
+  const HeadRows<S>& g;
+  EdgeRows rows;
+  const S* own;
+  const S* other;
+  EdgeFeatures<T> attr;
+  const S* w;
+
+  SumsOfEdges(const HeadRows<S>& of, const CsrMatrix& a, const S* own_rows, const S* other_rows,
+              const Tensor& of_edges, const Tensor& weight)
+      : g(of), rows(a), own(own_rows), other(other_rows), attr(of_edges), w(weight.data<S>()) {}
+
+  /// Rows of T, one for each entry of the segment.
+  void make(const Segment& segment, T* z) const {
+    const auto others = rows.gathered(other, g.pitch, segment.begin, true);
+    for_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
+      Vector<S> mine[B];
+      load_block<S, B>(own + segment.row * g.pitch + first, tail, mine);
+      for (int64_t k = 0; k < segment.count(); ++k) {
+        others.prefetch(k, first, (B - 1) * kLanes<S> + tail);
+        Vector<S> sum[B], row[B];
+        load_block<S, B>(others[k] + first, tail, sum);
+        for (int b = 0; b < B; ++b) sum[b] += mine[b];
+        const T* features = attr.of(rows.edge(segment.begin + k));
+        for (int64_t e = 0; e < attr.count; ++e) {
+          load_block<S, B>(w + e * g.pitch + first, tail, row);
+          for (int b = 0; b < B; ++b) sum[b] += features[e] * row[b];
+        }
+        store_block<T, B>(z + k * g.pitch + first, tail, sum);
+      }
+    });
+  }
+};
+
+template <class S>
+struct Logits {
+  const Gatv2Operands<S>& of;
+  const SumsOfEdges<S>& sums;
+
+  struct Local {
+    const Logits& body;
+    std::vector<Scalar<S>> z;
+
+    explicit Local(const Logits& b) : body(b), z(room_for<S>(b.of.g.span() * b.of.g.pitch)) {}
+    void operator()(const Segment& segment, Scalar<S>* e) {
+      const HeadRows<S>& g = body.of.g;
+      body.sums.make(segment, z.data());
+      g.dots(segment.count(), ConsecutiveRows<Scalar<S>>{z.data(), g.pitch},
+             Logit<S>{body.of.att, body.of.slope}, e);
+    }
+  };
+};
+
+/// α, de and G of a span's entries; G stands where z stood.
+template <class S>
+class EdgeGradients {
+ public:
+  using T = Scalar<S>;
+  EdgeGradients(const Gatv2Operands<S>& of, const SumsOfEdges<S>& sums)
+      : of_(of),
+        sums_(sums),
+        coefficients_(of, sums.rows),
+        dots_(room_for<S>(of.g.span() * of.g.heads)),
+        z_(room_for<S>(of.g.span() * of.g.pitch)) {}
+
+  Coefficients<S>& coefficients() { return coefficients_; }
+  T* dots(int64_t at) { return dots_.data() + at * of_.g.heads; }
+  T* z(int64_t at) { return z_.data() + at * of_.g.pitch; }
+
+  /// Logits, in coefficients().alpha(at).
+  void logits(const Segment& segment, int64_t at) {
+    sums_.make(segment, z(at));
+    of_.g.dots(segment.count(), ConsecutiveRows<T>{z(at), of_.g.pitch}, Logit<S>{of_.att, of_.slope},
+               coefficients_.alpha(at));
+  }
+  /// G of entries whose de are dots(at); their sum over the segment is added to `sum`, and ΣG z to `datt`
+  /// where that is not null.
+  void make(const Segment& segment, int64_t at, T* sum, T* datt) {
+    const HeadRows<S>& g = of_.g;
+    const T slope = of_.slope;
+    for (int64_t k = 0; k < segment.count(); ++k) {
+      const T* de = dots(at + k);
+      T* row = z(at + k);
+      g.each_vector([&](int64_t f, int n, int64_t v) {
+        const Vector<S> z_v = simd::load_first(row + f, n), w = g.expanded(de, v);
+        const Vector<S> gradient = z_v > Vector<S>{} ? w : slope * w;
+        simd::store_first(row + f, gradient, n);
+        simd::store_first(sum + f, simd::load_first(sum + f, n) + gradient, n);
+        if (datt != nullptr) simd::store_first(datt + f, simd::load_first(datt + f, n) + gradient * z_v, n);
+      });
+    }
+  }
+
+ private:
+  const Gatv2Operands<S>& of_;
+  const SumsOfEdges<S>& sums_;
+  Coefficients<S> coefficients_;
+  std::vector<T> dots_, z_;
+};
+
+/// dl, datt, dW and dattr. State: ΣG. Parameters: datt, then dW less att.
+template <class S>
+struct Targets {
+  using T = Scalar<S>;
+  const Gatv2Operands<S>& of;
+  const SumsOfEdges<S>& sums;
+  const T* weighted;  ///< W att, by element
+  T* delta;
+  S* dl;     ///< or null
+  T* dattr;  ///< or null
+  bool learns;
+
+  int64_t numbers() const { return of.g.pitch; }
+  int64_t parameters() const { return learns ? (1 + sums.attr.count) * of.g.pitch : 0; }
+
+  struct Local {
+    const Targets& body;
+    EdgeGradients<S> edges;
+    std::vector<T> row_delta, row_state, share;
+    std::vector<T> of_span;  // of the parameters' share: what is summed first
+
+    explicit Local(const Targets& b)
+        : body(b),
+          edges(b.of, b.sums),
+          row_delta(room_for<S>(b.of.g.heads)),
+          row_state(room_for<S>(b.numbers())),
+          share(static_cast<size_t>(b.parameters())),
+          of_span(share) {}
+    T* state() { return row_state.data(); }
+    T* parameters() { return share.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      Coefficients<S>& coefficients = edges.coefficients();
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        edges.logits(segment, at);
+        coefficients.subtract_lse(at, segment.count(), segment.row);
+        g.dots(segment.count(), body.sums.rows.gathered(of.r, g.pitch, segment.begin),
+               DotWith<S>{of.d_o + segment.row * g.pitch}, edges.dots(at));
+      }
+      coefficients.make(begin, end);
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        of.delta(segment.row, row_delta.data());
+        coefficients.gradients(at, segment.count(), row_delta.data(), edges.dots(at));
+        if (segment.first) std::fill_n(row_state.data(), g.pitch, T{0});
+        edges.make(segment, at, row_state.data(), body.learns ? of_span.data() : nullptr);
+        of_features(segment, at);
+        if (segment.last) finish(segment.row);
+      }
+#pragma omp simd
+      for (size_t p = 0; p < share.size(); ++p) share[p] += of_span[p];
+      std::fill(of_span.begin(), of_span.end(), T{0});
+    }
+    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
+    void finish(int64_t row) {
+      const Gatv2Operands<S>& of = body.of;
+      of.delta(row, body.delta + row * of.g.heads);
+      if (body.dl == nullptr) return;
+      const T* sums = row_state.data();
+      map_row(of.g, body.dl + row * of.g.pitch, [&](int64_t at, int n, int64_t) {
+        return simd::load_first(of.att + at, n) * simd::load_first(sums + at, n);
+      });
+    }
+
+   private:
+    void of_features(const Segment& segment, int64_t at) {
+      const int64_t pitch = body.of.g.pitch, features = body.sums.attr.count;
+      for (int64_t k = 0; k < segment.count(); ++k) {
+        const int64_t edge = body.sums.rows.edge(segment.begin + k);
+        const T *gradient = edges.z(at + k), *attr = body.sums.attr.of(edge);
+        for (int64_t e = 0; e < features; ++e) {
+          if (body.learns) {
+            T* dw = of_span.data() + (1 + e) * pitch;
+            const T weight = attr[e];
+#pragma omp simd
+            for (int64_t f = 0; f < pitch; ++f) dw[f] += weight * gradient[f];
+          }
+          if (body.dattr == nullptr) continue;
+          const T* w = body.weighted + e * pitch;
+          T sum = 0;
+#pragma omp simd reduction(+ : sum)
+          for (int64_t f = 0; f < pitch; ++f) sum += w[f] * gradient[f];
+          body.dattr[edge * features + e] = sum;
+        }
+      }
+    }
+  };
+};
+
+/// dr. State: Σ m α dO, ΣG.
+template <class S>
+struct Sources {
+  using T = Scalar<S>;
+  const Gatv2Operands<S>& of;
+  const SumsOfEdges<S>& sums;
+  const T* delta;
+  S* dr;
+
+  int64_t numbers() const { return 2 * of.g.pitch; }
+
+  struct Local {
+    const Sources& body;
+    EdgeGradients<S> edges;
+    std::vector<T> row_state;
+
+    explicit Local(const Sources& b) : body(b), edges(b.of, b.sums), row_state(room_for<S>(b.numbers())) {}
+    T* state() { return row_state.data(); }
+
+    void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
+      const Gatv2Operands<S>& of = body.of;
+      const HeadRows<S>& g = of.g;
+      const EdgeRows& rows = body.sums.rows;
+      Coefficients<S>& coefficients = edges.coefficients();
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        edges.logits(segment, at);
+        coefficients.subtract_lse(at, segment.count(), rows.columns + segment.begin);
+        g.dots(segment.count(), rows.gathered(of.d_o, g.pitch, segment.begin, true),
+               DotWith<S>{of.r + segment.row * g.pitch}, edges.dots(at));
+      }
+      coefficients.make(begin, end);
+      T *values = row_state.data(), *gradients = values + g.pitch;
+      for (const Segment& segment : segments) {
+        const int64_t at = segment.begin - begin;
+        g.accumulate(segment.count(), coefficients.kept(at), rows.gathered(of.d_o, g.pitch, segment.begin),
+                     Weighted<S>{}, segment.first, values);
+        coefficients.gradients(at, segment.count(), body.delta, rows.columns + segment.begin, edges.dots(at));
+        if (segment.first) std::fill_n(gradients, g.pitch, T{0});
+        edges.make(segment, at, gradients, nullptr);
+        if (segment.last) finish(segment.row);
+      }
+    }
+    void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
+    void finish(int64_t row) {
+      const Gatv2Operands<S>& of = body.of;
+      const T *values = row_state.data(), *gradients = values + of.g.pitch;
+      map_row(of.g, body.dr + row * of.g.pitch, [&](int64_t at, int n, int64_t) {
+        return simd::load_first(values + at, n) +
+               simd::load_first(of.att + at, n) * simd::load_first(gradients + at, n);
+      });
+    }
+  };
+};
+
+}  // namespace
+
+template <class S>
+void gatv2_with_features(const Gatv2Args& args) {
+  using T = Scalar<S>;
+  const Gatv2Operands<S> of(args);
+  const SumsOfEdges<S> sums(of.g, args.a, of.l, of.r, args.attr, args.w);
+  const Logits<S> logits{of, sums};
+  const Attend<S, Logits<S>> body{of.g,
+                                  sums.rows,
+                                  logits,
+                                  of.r,
+                                  nullptr,
+                                  false,
+                                  args.dropout,
+                                  {},
+                                  args.o.template mutable_data<S>(),
+                                  nullptr,
+                                  args.lse.template mutable_data<T>()};
+  walk_spans<T>(args.a.csr, of.g.span(), body);
+}
+
+template <class S>
+void gatv2_backward_with_features(const Gatv2BackwardArgs& args) {
+  using T = Scalar<S>;
+  const Gatv2Operands<S> of(args);
+  const int64_t pitch = of.g.pitch;
+  T* delta = args.delta.template mutable_data<T>();
+  const SumsOfEdges<S> by_target(of.g, args.a, of.l, of.r, args.attr, args.w);
+  const int64_t features = by_target.attr.count;
+  const bool learns = args.datt || args.dw;
+  if (learns || args.dl || args.dattr) {
+    std::vector<T> weighted(static_cast<size_t>(features * pitch));
+    for (int64_t e = 0; e < features; ++e)
+      for (int64_t f = 0; f < pitch; ++f)
+        weighted[static_cast<size_t>(e * pitch + f)] = widen(by_target.w[e * pitch + f]) * widen(of.att[f]);
+    const Targets<S> body{of,
+                          by_target,
+                          weighted.data(),
+                          delta,
+                          args.dl ? args.dl.template mutable_data<S>() : nullptr,
+                          args.dattr ? args.dattr.template mutable_data<T>() : nullptr,
+                          learns};
+    std::vector<double> sums(static_cast<size_t>(body.parameters()));
+    walk_spans<T>(args.a.csr, of.g.span(), body, sums.data());
+    if (args.datt) {
+      S* datt = args.datt.template mutable_data<S>();
+      for (int64_t f = 0; f < pitch; ++f) datt[f] = narrow<S>(static_cast<T>(sums[static_cast<size_t>(f)]));
+    }
+    if (args.dw) {
+      S* dw = args.dw.template mutable_data<S>();
+      for (int64_t i = 0; i < features * pitch; ++i)
+        dw[i] = narrow<S>(static_cast<T>(sums[static_cast<size_t>(pitch + i)] *
+                                         static_cast<double>(widen(of.att[i % pitch]))));
+    }
+  } else {
+    of.all_deltas(args.a.csr.rows, delta);
+  }
+  if (!args.dr) return;
+  const SumsOfEdges<S> by_source(of.g, args.at, of.r, of.l, args.attr, args.w);
+  walk_spans<T>(args.at.csr, of.g.span(),
+                Sources<S>{of, by_source, delta, args.dr.template mutable_data<S>()});
+}
+
+template void gatv2_with_features<float>(const Gatv2Args&);
+template void gatv2_with_features<double>(const Gatv2Args&);
+template void gatv2_with_features<bfloat16>(const Gatv2Args&);
+template void gatv2_backward_with_features<float>(const Gatv2BackwardArgs&);
+template void gatv2_backward_with_features<double>(const Gatv2BackwardArgs&);
+template void gatv2_backward_with_features<bfloat16>(const Gatv2BackwardArgs&);
+
+}  // namespace adj::kernels::cpu

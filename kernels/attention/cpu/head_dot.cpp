@@ -1,0 +1,83 @@
+// Dot products of a node's heads with a vector for each head, one or two in one reading. Bytes: x once, and
+// H numbers a node.
+
+#include <adjoint/kernels/attention/cpu/head_rows.h>
+#include <adjoint/kernels/attention/head_dot.h>
+#include <adjoint/kernels/cpu/column_sums.h>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+/// Nodes gone through at once, which stay in the nearest cache for the second vector.
+constexpr int64_t kNodes = 32;
+
+}  // namespace
+
+void head_dot(const HeadDotArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Scalar<S>;
+    const HeadRows<S> g(args.a.size(0), args.a.size(1));
+    const S *x = args.x.data<S>(), *a = args.a.data<S>();
+    const S* a2 = args.a2 ? args.a2.data<S>() : nullptr;
+    T* y = args.y.mutable_data<T>();
+    T* y2 = args.y2 ? args.y2.mutable_data<T>() : nullptr;
+    parallel_for(args.x.size(0), ceil_div(row_grain(g.pitch), kNodes) * kNodes,
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; i += kNodes) {
+                     const int64_t count = std::min(kNodes, end - i);
+                     const ConsecutiveRows<S> rows{x + i * g.pitch, g.pitch};
+                     g.dots(count, rows, DotWith<S>{a}, y + i * g.heads);
+                     if (a2 != nullptr) g.dots(count, rows, DotWith<S>{a2}, y2 + i * g.heads);
+                   }
+                 });
+  });
+}
+
+void head_dot_backward(const HeadDotBackwardArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Scalar<S>;
+    const HeadRows<S> g(args.a.size(0), args.a.size(1));
+    const int64_t nodes = args.x.size(0), heads = g.heads, pitch = g.pitch;
+    const S *x = args.x.data<S>(), *a = args.a.data<S>();
+    const T* dy = args.dy.data<T>();
+    const S* a2 = args.a2 ? args.a2.data<S>() : nullptr;
+    const T* dy2 = args.dy2 ? args.dy2.data<T>() : nullptr;
+    if (args.dx) {
+      S* dx = args.dx.mutable_data<S>();
+      parallel_for(nodes, row_grain(pitch), [&](int64_t begin, int64_t end) {
+        // A copy of a node's numbers, behind which there is room for a vector.
+        std::vector<T> of(static_cast<size_t>(heads + g.kLane)), of2(of);
+        for (int64_t i = begin; i < end; ++i) {
+          std::copy_n(dy + i * heads, heads, of.data());
+          if (dy2 != nullptr) std::copy_n(dy2 + i * heads, heads, of2.data());
+          g.each_vector([&](int64_t at, int n, int64_t v) {
+            auto sum = g.expanded(of.data(), v) * simd::load_first(a + at, n);
+            if (a2 != nullptr) sum += g.expanded(of2.data(), v) * simd::load_first(a2 + at, n);
+            simd::store_first(dx + i * pitch + at, sum, n);
+          });
+        }
+      });
+    }
+    const auto sum = [&](const T* by, Tensor& da) {
+      Tensor total = Tensor::empty({pitch}, dtype_of<T>());
+      sum_over_row_chunks<T>(nodes, reduction_grain(pitch), pitch, total.mutable_data<T>(),
+                             [&](int64_t begin, int64_t end, T* sums) {
+                               std::vector<T> of(static_cast<size_t>(kNodes * heads + g.kLane));
+                               for (int64_t i = begin; i < end; i += kNodes) {
+                                 const int64_t count = std::min(kNodes, end - i);
+                                 std::copy_n(by + i * heads, count * heads, of.data());
+                                 g.accumulate(count, of.data(), ConsecutiveRows<S>{x + i * pitch, pitch},
+                                              Weighted<S>{}, i == begin, sums);
+                               }
+                             });
+      const T* from = total.data<T>();
+      S* to = da.mutable_data<S>();
+      for (int64_t f = 0; f < pitch; ++f) to[f] = narrow<S>(from[f]);
+    };
+    if (args.da) sum(dy, args.da);
+    if (args.da2) sum(dy2, args.da2);
+  });
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,393 @@
+#pragma once
+
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/sparse/cpu/feature_blocks.h>
+
+#include <type_traits>
+#include <vector>
+
+// Rows of features in which H heads of D columns stand one after the other, and what attention does with
+// rows that edges gather: dot products by head, and sums weighted by head. What belongs to an entry and a
+// head stands at [k H + h], in arrays with room for a vector behind their last element.
+namespace adj::kernels::cpu {
+
+namespace simd {
+
+/// The larger one; b where either is NaN.
+#if ADJ_AVX512
+inline F32 larger(F32 a, F32 b) {
+  return reinterpret_cast<F32>(_mm512_max_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b)));
+}
+inline F64 larger(F64 a, F64 b) {
+  return reinterpret_cast<F64>(_mm512_max_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b)));
+}
+#else
+inline F32 larger(F32 a, F32 b) { return a > b ? a : b; }
+inline F64 larger(F64 a, F64 b) { return a > b ? a : b; }
+#endif
+
+/// sums[i] = the sum of v[i]'s lanes.
+inline void sum_each(const F32 (&v)[4], float* sums) {
+  using F32x4 = float __attribute__((vector_size(16)));
+  const auto halves = [](F32 a, F32 b) {
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+           __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  };
+  const F32 a = halves(v[0], v[1]), b = halves(v[2], v[3]);
+  F32 c = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+          __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  c += __builtin_shufflevector(c, c, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  c += __builtin_shufflevector(c, c, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+  const F32x4 each = __builtin_shufflevector(c, c, 0, 4, 8, 12);
+  std::memcpy(sums, &each, sizeof each);
+}
+inline void sum_each(const F64 (&v)[4], double* sums) {
+  using F64x4 = double __attribute__((vector_size(32)));
+  const auto halves = [](F64 a, F64 b) {
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
+           __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+  };
+  const F64 a = halves(v[0], v[1]), b = halves(v[2], v[3]);
+  F64 c = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13) +
+          __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
+  c += __builtin_shufflevector(c, c, 1, 0, 3, 2, 5, 4, 7, 6);
+  const F64x4 each = __builtin_shufflevector(c, c, 0, 2, 4, 6);
+  std::memcpy(sums, &each, sizeof each);
+}
+
+}  // namespace simd
+
+/// Calls f.template operator()<H>() with H = `heads` where that is 1, 2, 4 or 8, so that loops over heads
+/// unroll; with 0 elsewhere.
+template <class F>
+void with_heads(int64_t heads, F&& f) {
+  switch (heads) {
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 4:
+      return f.template operator()<4>();
+    case 8:
+      return f.template operator()<8>();
+    default:
+      return f.template operator()<0>();
+  }
+}
+
+/// Rows x[columns[k]] of features, the entries' own.
+template <class R>
+struct GatheredRows {
+  const R* x;
+  const int32_t* columns;
+  int64_t pitch;
+  const int32_t* last = nullptr;  ///< of the structure's columns; null: rows are near, and not asked for
+
+  const R* operator[](int64_t k) const { return x + columns[k] * pitch; }
+  /// Asks for columns of a row that is soon needed.
+  void prefetch(int64_t k, int64_t first, int64_t count) const {
+    if (last == nullptr) return;
+    const R* row = x + *std::min(columns + k + kAhead, last) * pitch + first;
+    for (int64_t c = 0; c < count; c += 64 / static_cast<int64_t>(sizeof(R)))
+      __builtin_prefetch(row + c, 0, 2);
+  }
+};
+
+/// Rows that stand one after the other.
+template <class R>
+struct ConsecutiveRows {
+  const R* x;
+  int64_t pitch;
+
+  const R* operator[](int64_t k) const { return x + k * pitch; }
+  void prefetch(int64_t, int64_t, int64_t) const {}
+};
+
+template <class S>
+struct HeadRows {
+  using T = Scalar<S>;
+  using V = Vector<S>;
+  using Lanes = std::conditional_t<sizeof(T) == 8, simd::I64, simd::I32>;
+  static constexpr int64_t kLane = kLanes<S>;
+
+  int64_t heads;
+  int64_t width;  ///< of a head
+  int64_t pitch;  ///< of a row
+  int64_t head_vectors;
+  int head_tail;  ///< elements of a head's last vector
+  /// Of each vector of a row, the head of its first lane, and of each lane how many heads further it is.
+  std::vector<int64_t> first_head;
+  std::vector<Lanes> lanes;
+
+  HeadRows(int64_t head_count, int64_t head_width)
+      : heads(head_count),
+        width(head_width),
+        pitch(heads * width),
+        head_vectors(ceil_div(width, kLane)),
+        head_tail(static_cast<int>(width - (head_vectors - 1) * kLane)) {
+    for (int64_t at = 0; at < pitch; at += kLane) {
+      first_head.push_back(at / width);
+      Lanes lane{};
+      for (int64_t l = 0; l < kLane; ++l)
+        lane[l] = static_cast<std::remove_reference_t<decltype(lane[0])>>(
+            std::min((at + l) / width, heads - 1) - at / width);
+      lanes.push_back(lane);
+    }
+  }
+
+  /// Entries that are gone through at once: their rows fit the nearest cache, if not the second.
+  int64_t span() const { return std::clamp<int64_t>(24576 / (pitch * int64_t{sizeof(S)}), 16, 128); }
+
+  /// out[k, h] = the sum of op over the columns of head h. `op` has what it keeps of the columns at hand,
+  /// hold(first column, their number), and adds a vector of a row: op(sum, held, x).
+  template <class Rows, class Op>
+  void dots(int64_t count, const Rows& rows, const Op& op, T* out) const {
+    int64_t head = 0;
+    for (; head + 4 <= heads; head += 4) {
+      switch (head_vectors) {
+        case 1:
+          dot_group<4, 1, 1>(head, count, rows, op, out);
+          break;
+        case 2:
+          dot_group<4, 1, 2>(head, count, rows, op, out);
+          break;
+        default:
+          dot_group<4, 1, 0>(head, count, rows, op, out);
+      }
+    }
+    for (; head < heads; ++head) {
+      switch (head_vectors) {
+        case 1:
+          dot_group<1, 4, 1>(head, count, rows, op, out);
+          break;
+        case 2:
+          dot_group<1, 4, 2>(head, count, rows, op, out);
+          break;
+        case 4:
+          dot_group<1, 4, 4>(head, count, rows, op, out);
+          break;
+        default:
+          dot_group<1, 4, 0>(head, count, rows, op, out);
+      }
+    }
+  }
+
+  /// sum[f] (+)= Σ_k term of w[k, head of f] and row k; from 0 where `fresh`. `term` is as `op` above:
+  /// term(sum, held, weights, x).
+  template <class Rows, class Term>
+  void accumulate(int64_t count, const T* w, const Rows& rows, const Term& term, bool fresh, T* sum) const {
+    if (heads == 1) {
+      accumulate<0>(count, w, rows, term, fresh, sum);
+    } else if (width % kLane == 0) {
+      accumulate<1>(count, w, rows, term, fresh, sum);
+    } else {
+      accumulate<2>(count, w, rows, term, fresh, sum);
+    }
+  }
+
+  /// Calls f(first column, elements, vector number) for the vectors of a row.
+  template <class F>
+  void each_vector(F&& f) const {
+    for (int64_t at = 0, v = 0; at < pitch; at += kLane, ++v)
+      f(at, static_cast<int>(std::min(kLane, pitch - at)), v);
+  }
+  /// of[head] in the lanes of vector v.
+  V expanded(const T* of, int64_t v) const {
+    const T* p = of + first_head[static_cast<size_t>(v)];
+    return width % kLane == 0 ? *p - V{} : simd::permute(simd::load(p), lanes[static_cast<size_t>(v)]);
+  }
+
+ private:
+  template <int kHeads, int kEntries, int N, class Rows, class Op>
+  void dot_group(int64_t head, int64_t count, const Rows& rows, const Op& op, T* out) const {
+    static_assert(kHeads * kEntries == 4);
+    const int64_t vectors = N > 0 ? N : head_vectors;
+    const auto elements = [&](int64_t v) { return v == vectors - 1 ? head_tail : static_cast<int>(kLane); };
+    typename Op::Held held[N > 0 ? kHeads * N : 1];
+    if constexpr (N > 0)
+      for (int q = 0; q < kHeads; ++q)
+        for (int v = 0; v < N; ++v) held[q * N + v] = op.hold((head + q) * width + v * kLane, elements(v));
+    for (int64_t k = 0; k < count; k += kEntries) {
+      V sum[4];
+#pragma GCC unroll 4
+      for (int e = 0; e < kEntries; ++e) {
+        const int64_t entry = std::min(k + e, count - 1);
+        rows.prefetch(entry, head * width, kHeads * width);
+        const auto* row = rows[entry] + head * width;
+#pragma GCC unroll 4
+        for (int q = 0; q < kHeads; ++q) {
+          V one{};
+          const auto* x = row + q * width;
+          if constexpr (N > 0) {
+#pragma GCC unroll 4
+            for (int v = 0; v < N; ++v)
+              one = op(one, held[q * N + v], simd::load_first(x + v * kLane, elements(v)));
+          } else {
+            for (int64_t v = 0; v < vectors; ++v)
+              one = op(one, op.hold((head + q) * width + v * kLane, elements(v)),
+                       simd::load_first(x + v * kLane, elements(v)));
+          }
+          sum[e * kHeads + q] = one;
+        }
+      }
+      if constexpr (kEntries == 1) {
+        simd::sum_each(sum, out + k * heads + head);
+      } else {
+        T each[4];
+        simd::sum_each(sum, each);
+        for (int e = 0; e < std::min<int64_t>(kEntries, count - k); ++e)
+          out[(k + e) * heads + head] = each[e];
+      }
+    }
+  }
+
+  /// kKind 0: one head; 1: a vector lies in one head; 2: it may lie in several.
+  template <int kKind, class Rows, class Term>
+  void accumulate(int64_t count, const T* w, const Rows& rows, const Term& term, bool fresh, T* sum) const {
+    for_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
+      V total[B];
+      typename Term::Held held[B];
+      [[maybe_unused]] int64_t head[B];
+      [[maybe_unused]] Lanes lane[B];
+      for (int v = 0; v < B; ++v) {
+        const int64_t vector = first / kLane + v;
+        held[v] = term.hold(first + v * kLane, v == B - 1 ? tail : static_cast<int>(kLane));
+        if constexpr (kKind > 0) head[v] = first_head[static_cast<size_t>(vector)];
+        if constexpr (kKind == 2) lane[v] = lanes[static_cast<size_t>(vector)];
+        total[v] = V{};
+      }
+      for (int64_t k = 0; k < count; ++k) {
+        rows.prefetch(k, first, (B - 1) * kLane + tail);
+        V row[B];
+        load_row<B>(rows[k] + first, tail, row);
+        const T* weight = w + k * heads;
+#pragma GCC unroll 8
+        for (int v = 0; v < B; ++v) {
+          if constexpr (kKind == 2) {
+            total[v] = term(total[v], held[v], simd::permute(simd::load(weight + head[v]), lane[v]), row[v]);
+          } else {
+            total[v] = term(total[v], held[v], (kKind == 0 ? weight[0] : weight[head[v]]) - V{}, row[v]);
+          }
+        }
+      }
+      // What was there is added last: rounding then grows with the number of spans, not that of entries.
+      if (!fresh) {
+        V before[B];
+        load_block<T, B>(sum + first, tail, before);
+        for (int v = 0; v < B; ++v) total[v] += before[v];
+      }
+      store_block<T, B>(sum + first, tail, total);
+    });
+  }
+
+  /// Rows may be stored as S, or wide.
+  template <int B, class R>
+  [[gnu::always_inline]] static void load_row(const R* p, int tail, V (&v)[B]) {
+    load_block<R, B>(p, tail, v);
+  }
+};
+
+/// ⟨own, x⟩, and w x: nothing but products.
+template <class S, class R = S>
+struct DotWith {
+  using V = Vector<S>;
+  using Held = V;
+  const R* own;
+
+  Held hold(int64_t at, int n) const { return simd::load_first(own + at, n); }
+  V operator()(V sum, V held, V x) const { return sum + held * x; }
+};
+template <class S>
+struct Weighted {
+  using V = Vector<S>;
+  struct Held {};
+
+  Held hold(int64_t, int) const { return {}; }
+  V operator()(V sum, Held, V w, V x) const { return sum + w * x; }
+};
+
+/// What belongs to entries and heads, [k H + h], as a flat array: where a vector holds whole entries it is
+/// gone through by vectors. Arrays of H numbers have room for a vector.
+template <class T>
+class ByHead {
+ public:
+  using V = Vector<T>;
+  static constexpr int64_t kLane = kLanes<T>;
+
+  explicit ByHead(int64_t heads)
+      : heads_(heads), even_(kLane % heads == 0), sums_(static_cast<size_t>(heads)) {
+    if (!even_) return;
+    for (int64_t l = 0; l < kLane; ++l) head_[l] = static_cast<Index>(l % heads);
+    for (int64_t step = kLane / 2; step >= heads; step /= 2, ++steps_)
+      for (int64_t l = 0; l < kLane; ++l) across_[steps_][l] = static_cast<Index>(l ^ step);
+  }
+
+  /// of[h] = max(of[h], the largest e[k, h]); NaN never wins.
+  void largest(const T* e, int64_t count, T* of) const {
+    reduce(
+        e, count, of, [](V a, V b) { return simd::larger(b, a); }, [](T a, T b) { return b > a ? b : a; });
+  }
+  /// of[h] += Σ_k e[k, h], the sum taken first.
+  void add(const T* e, int64_t count, T* of) {
+    std::fill(sums_.begin(), sums_.end(), T{0});
+    reduce(
+        e, count, sums_.data(), [](V a, V b) { return a + b; }, [](T a, T b) { return a + b; });
+    for (int64_t h = 0; h < heads_; ++h) of[h] += sums_[static_cast<size_t>(h)];
+  }
+  /// e[k, h] -= of[h]. Writes up to a vector behind the last entry.
+  void subtract(T* e, int64_t count, const T* of) const {
+    if (even_) {
+      const V by = simd::permute(simd::load(of), head_);
+      for (int64_t i = 0; i < count * heads_; i += kLane) simd::store(e + i, simd::load(e + i) - by);
+      return;
+    }
+    for (int64_t k = 0; k < count; ++k)
+      for (int64_t h = 0; h < heads_; ++h) e[k * heads_ + h] -= of[h];
+  }
+  /// y[k, h] = a[k, h] y[k, h] - b[k, h] of[h].
+  void multiply_and_subtract(const T* a, const T* b, const T* of, int64_t count, T* y) const {
+    const int64_t n = count * heads_;
+    if (even_) {
+      const V by = simd::permute(simd::load(of), head_);
+      for (int64_t i = 0; i < n; i += kLane) {
+        const V result = simd::load(a + i) * simd::load(y + i) - simd::load(b + i) * by;
+        simd::store_first(y + i, result, static_cast<int>(std::min(kLane, n - i)));
+      }
+      return;
+    }
+    for (int64_t i = 0; i < n; i += heads_)
+      for (int64_t h = 0; h < heads_; ++h) y[i + h] = a[i + h] * y[i + h] - b[i + h] * of[h];
+  }
+
+ private:
+  using Lanes = std::conditional_t<sizeof(T) == 8, simd::I64, simd::I32>;
+  using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+
+  template <class F, class G>
+  void reduce(const T* e, int64_t count, T* of, F&& of_vectors, G&& of_numbers) const {
+    const int64_t n = count * heads_;
+    if (!even_ || n < kLane) {
+      for (int64_t k = 0; k < count; ++k)
+        for (int64_t h = 0; h < heads_; ++h) of[h] = of_numbers(of[h], e[k * heads_ + h]);
+      return;
+    }
+    V all = simd::load(e);
+    int64_t i = kLane;
+    for (; i + kLane <= n; i += kLane) all = of_vectors(all, simd::load(e + i));
+    for (int step = 0; step < steps_; ++step) all = of_vectors(all, simd::permute(all, across_[step]));
+    T each[kLane];
+    simd::store(each, all);
+    for (int64_t h = 0; h < heads_; ++h) of[h] = of_numbers(of[h], each[h]);
+    for (; i < n; i += heads_)
+      for (int64_t h = 0; h < heads_; ++h) of[h] = of_numbers(of[h], e[i + h]);
+  }
+
+  int64_t heads_;
+  bool even_;
+  std::vector<T> sums_;
+  Lanes head_{};
+  Lanes across_[4]{};
+  int steps_ = 0;
+};
+
+}  // namespace adj::kernels::cpu

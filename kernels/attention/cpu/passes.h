@@ -1,0 +1,201 @@
+#pragma once
+
+#include <adjoint/kernels/attention/cpu/attention_mask.h>
+#include <adjoint/kernels/attention/cpu/edge_spans.h>
+#include <adjoint/kernels/attention/cpu/head_rows.h>
+#include <adjoint/kernels/cpu/vector_math.h>
+
+#include <span>
+#include <vector>
+
+// What the attentions' passes have in common.
+namespace adj::kernels::cpu {
+
+/// A structure as the passes read it.
+struct EdgeRows {
+  const Csr& csr;
+  const int64_t* offsets;
+  const int32_t* columns;
+  const int32_t* order;  ///< null: entry k is edge k
+
+  explicit EdgeRows(const CsrMatrix& a)
+      : csr(a.csr),
+        offsets(a.csr.offsets.data<int64_t>()),
+        columns(a.csr.indices.data<int32_t>()),
+        order(a.order ? a.order.data<int32_t>() : nullptr) {}
+
+  int64_t edge(int64_t k) const { return order == nullptr ? k : order[k]; }
+  /// The rows of `x` that entries from `begin` on gather. `first`: nobody else has asked for them.
+  template <class R>
+  GatheredRows<R> gathered(const R* x, int64_t pitch, int64_t begin, bool first = false) const {
+    const bool far = static_cast<size_t>(csr.cols * pitch) * sizeof(R) >= kFarBytes;
+    return {x, columns + begin, pitch, first && far ? columns + csr.entries() - 1 : nullptr};
+  }
+};
+
+template <class T>
+void exponentials(T* e, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) e[i] = fast_exp(e[i]);
+}
+
+/// y[h, :] = narrow(x[h, :] of[h]).
+template <class S>
+void scale_heads(const HeadRows<S>& g, const Scalar<S>* x, const Scalar<S>* of, S* y) {
+  g.each_vector([&](int64_t at, int n, int64_t v) {
+    simd::store_first(y + at, simd::load_first(x + at, n) * g.expanded(of, v), n);
+  });
+}
+/// Vectors of y = f(column, elements, vector number).
+template <class S, class R, class F>
+void map_row(const HeadRows<S>& g, R* y, F&& f) {
+  g.each_vector([&](int64_t at, int n, int64_t v) { simd::store_first(y + at, f(at, n, v), n); });
+}
+
+/// Numbers of entries and heads, and of rows and heads, with room for a vector behind the last.
+template <class S>
+std::vector<Scalar<S>> room_for(int64_t n) {
+  return std::vector<Scalar<S>>(static_cast<size_t>(n + HeadRows<S>::kLane));
+}
+
+/// Features of edges, attr [M,E], which are weighed by head too.
+template <class T>
+struct EdgeFeatures {
+  const T* attr = nullptr;
+  int64_t count = 0;
+
+  EdgeFeatures() = default;
+  explicit EdgeFeatures(const Tensor& of_edges) {
+    if (!of_edges) return;
+    attr = of_edges.data<T>();
+    count = heads_of(of_edges);
+  }
+  explicit operator bool() const { return attr != nullptr; }
+  const T* of(int64_t edge) const { return attr + edge * count; }
+};
+
+/// out[h] += ⟨by[h, :], attr⟩, for H rows of E numbers.
+template <class S, class T>
+void add_feature_dots(int64_t heads, int64_t features, const S* by, const T* attr, T* out) {
+  for (int64_t h = 0; h < heads; ++h) {
+    const S* row = by + h * features;
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t e = 0; e < features; ++e) sum += widen(row[e]) * attr[e];
+    out[h] += sum;
+  }
+}
+/// sum[h, :] += w[h] attr.
+template <class T>
+void add_weighted_features(int64_t heads, int64_t features, const T* w, const T* attr, T* sum) {
+  for (int64_t h = 0; h < heads; ++h) {
+    const T weight = w[h];
+    T* to = sum + h * features;
+#pragma omp simd
+    for (int64_t e = 0; e < features; ++e) to[e] += weight * attr[e];
+  }
+}
+
+/// What every backward pass reads of the forward one.
+template <class S>
+struct Outputs {
+  using T = Scalar<S>;
+  HeadRows<S> g;
+  const AttentionDropout& dropout;
+  const S* o = nullptr;
+  const S* d_o = nullptr;
+  const T* lse = nullptr;
+
+  /// Of a forward pass, which has none of them yet, the dimensions.
+  template <class Args>
+  Outputs(const Args& args, int64_t heads) : g(heads, args.head_width()), dropout(args.dropout) {
+    if constexpr (requires { args.d_o; }) {
+      o = args.o.template data<S>();
+      d_o = args.d_o.template data<S>();
+      lse = args.lse.template data<T>();
+    }
+  }
+
+  /// Δ of a target.
+  void delta(int64_t row, T* of) const {
+    g.dots(1, ConsecutiveRows<S>{d_o + row * g.pitch, g.pitch}, DotWith<S>{o + row * g.pitch}, of);
+  }
+  void all_deltas(int64_t rows, T* of) const {
+    parallel_for(rows, row_grain(g.pitch), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) delta(i, of + i * g.heads);
+    });
+  }
+};
+
+/// What the backward passes make of a span's entries, [k H + h] from the span's first: α, α times the
+/// dropout's m, and de.
+template <class S>
+class Coefficients {
+ public:
+  using T = Scalar<S>;
+  Coefficients(const Outputs<S>& of, const EdgeRows& rows)
+      : heads_(of.g.heads),
+        lse_(of.lse),
+        by_head_(heads_),
+        mask_(of.dropout, rows.order, heads_),
+        alpha_(room_for<S>(of.g.span() * heads_)),
+        of_row_(room_for<S>(heads_)) {
+    if (mask_.drops()) kept_ = alpha_;
+  }
+
+  T* alpha(int64_t at) { return alpha_.data() + at * heads_; }
+  T* kept(int64_t at) { return (mask_.drops() ? kept_ : alpha_).data() + at * heads_; }
+
+  /// Where logits stand in alpha(at), takes a target's lse off; segment after segment.
+  void subtract_lse(int64_t at, int64_t count, int64_t target) {
+    std::copy_n(lse_ + target * heads_, heads_, of_row_.data());
+    by_head_.subtract(alpha(at), count, of_row_.data());
+  }
+  /// Likewise, of entries whose columns are targets.
+  void subtract_lse(int64_t at, int64_t count, const int32_t* targets) {
+    T* e = alpha(at);
+    each(count, targets, [=, lse = lse_](int64_t i, int64_t of_target) { e[i] -= lse[of_target]; });
+  }
+  /// Makes coefficients of logits less lse.
+  void make(int64_t begin, int64_t end) {
+    exponentials(alpha_.data(), (end - begin) * heads_);
+    if (!mask_.drops()) return;
+    std::copy_n(alpha_.data(), (end - begin) * heads_, kept_.data());
+    mask_.apply(begin, end - begin, kept_.data());
+  }
+
+  /// g = m α g - α Δ, the gradients of the logits, with Δ of their target.
+  void gradients(int64_t at, int64_t count, const T* delta, T* g) {
+    std::copy_n(delta, heads_, of_row_.data());
+    by_head_.multiply_and_subtract(kept(at), alpha(at), of_row_.data(), count, g);
+  }
+  /// Likewise, of entries whose columns are targets.
+  void gradients(int64_t at, int64_t count, const T* delta, const int32_t* targets, T* g) {
+    const T *a = alpha(at), *m = kept(at);
+    each(count, targets, [=](int64_t i, int64_t of_target) { g[i] = m[i] * g[i] - a[i] * delta[of_target]; });
+  }
+
+ private:
+  template <class F>
+  void each(int64_t count, const int32_t* targets, F&& f) const {
+    with_heads(heads_, [&]<int kHeads>() {
+      if constexpr (kHeads == 1) {
+#pragma omp simd
+        for (int64_t k = 0; k < count; ++k) f(k, targets[k]);
+      } else {
+        const int64_t n = kHeads > 0 ? kHeads : heads_;
+        for (int64_t k = 0; k < count; ++k)
+#pragma omp simd
+          for (int64_t h = 0; h < n; ++h) f(k * n + h, targets[k] * n + h);
+      }
+    });
+  }
+
+  int64_t heads_;
+  const T* lse_;
+  ByHead<T> by_head_;
+  AttentionMask<T> mask_;
+  std::vector<T> alpha_, kept_, of_row_;
+};
+
+}  // namespace adj::kernels::cpu

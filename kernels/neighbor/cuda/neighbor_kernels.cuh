@@ -1,0 +1,402 @@
+#pragma once
+
+// The kernel of reductions over neighbours. A group of lanes walks an item of the plan (item_walk.cuh), each
+// lane owning the same features throughout, with what is asked of a row in registers: largest and smallest
+// with their columns, and sums. A finished row is written at once, past the caches; the parts of a cut row go
+// to the workspace, which merge_neighbors_kernel merges in order, so that the bits depend on the structure
+// alone.
+//
+// An extreme costs three instructions an element: the comparison, the maximum, and the choice of the column.
+// max.NaN keeps a NaN without a second comparison; the columns after it are then wrong, and where a row's
+// result is NaN (or nothing passed what it began with) its end looks the column up, going through the row
+// again.
+//
+// Bytes: entries x width of X (from L1 and L2 where neighbouring rows share columns), 4 a column, and rows x
+// width of every result and winner. Nothing is saved but the winners.
+
+#include <adjoint/kernels/neighbor/cuda/item_walk.cuh>
+#include <adjoint/kernels/neighbor/neighbor_reduce.h>
+
+#include <math_constants.h>
+
+namespace adj::kernels::cuda {
+
+/// What a cut row's part leaves: one value each for a feature.
+enum Part : int { kLargestPart, kSmallestPart, kSumPart, kOffPart, kSquarePart, kParts };
+
+template <class S>
+struct NeighborArguments {
+  const ItemStart* starts;
+  int items;
+  const int64_t* offsets;
+  const int32_t* indices;
+  const S* x;
+  int width;
+  uint32_t pitch;  ///< bytes of a row of x
+  S* y;            ///< [rows, count width]
+  int count;
+  int place[kReductions];   ///< of a reduction in a row of y; -1: not asked for
+  int32_t* winner[2];       ///< of the largest, the smallest; null: not wanted
+  Sum<S>* mean;             ///< null: not wanted
+  Sum<S>* part[kParts];     ///< [slots, width]
+  int32_t* part_winner[2];  ///< likewise
+
+  __device__ __forceinline__ bool wants(Reduce reduce) const { return place[static_cast<int>(reduce)] >= 0; }
+  /// Where a row's features from `feature` on stand.
+  __device__ __forceinline__ S* at(Reduce reduce, int row, int feature) const {
+    return y + (static_cast<int64_t>(row) * count + place[static_cast<int>(reduce)]) * width + feature;
+  }
+};
+
+/// Does the value take the place of the best? True of a NaN on either side.
+template <bool kLargest, class A>
+__device__ __forceinline__ bool passes(A value, A best) {
+  return kLargest ? !(value <= best) : !(value >= best);
+}
+/// The larger (smaller) of both, NaN where either is.
+template <bool kLargest>
+__device__ __forceinline__ float better_of(float best, float value) {
+  float better;
+  if constexpr (kLargest) {
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(better) : "f"(best), "f"(value));
+  } else {
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(better) : "f"(best), "f"(value));
+  }
+  return better;
+}
+template <bool kLargest>
+__device__ __forceinline__ double better_of(double best, double value) {
+  return best == best && passes<kLargest>(value, best) ? value : best;
+}
+
+template <class A>
+struct RowMoments {
+  A sum = 0, mean = 0, variance = 0, deviation = 0;
+
+  /// `off` and `square` are relative to a term of the row.
+  __device__ __forceinline__ RowMoments(int count, A total, A off, A square) {
+    if (count == 0) return;
+    const A n = static_cast<A>(count), difference = off / n;
+    sum = total;
+    mean = total / n;
+    variance = square / n - difference * difference;
+    if (variance < A(0)) variance = 0;  // NaN stays
+    deviation = variance <= A(kSmallestVariance) ? A(0) : sqrt(variance);
+  }
+};
+
+/// Written past the caches, at most 16 bytes at a time.
+template <class T, int N>
+__device__ __forceinline__ void stream_values(T* to, const T (&values)[N]) {
+  constexpr int kStep = sizeof(T) * N <= 16 ? N : 16 / static_cast<int>(sizeof(T));
+#pragma unroll
+  for (int k = 0; k < N; k += kStep) {
+    Pack<T, kStep> pack;
+#pragma unroll
+    for (int v = 0; v < kStep; ++v) pack[v] = values[k + v];
+    stream_pack(reinterpret_cast<const char*>(to + k), pack);
+  }
+}
+
+template <class S, int N>
+__device__ __forceinline__ void stream_narrow(S* to, const Sum<S> (&values)[N]) {
+  S narrowed[N];
+#pragma unroll
+  for (int v = 0; v < N; ++v) narrowed[v] = narrow<S>(values[v]);
+  stream_values(to, narrowed);
+}
+
+/// The largest (smallest) of what a lane has seen of a row: kVector features of kChunks.
+template <class S, int kVector, int kChunks, bool kLargest>
+struct ExtremeState {
+  using A = Sum<S>;
+  static constexpr Part kPart = kLargest ? kLargestPart : kSmallestPart;
+  static constexpr Reduce kReduce = kLargest ? Reduce::max : Reduce::min;
+  A best[kChunks][kVector];
+  int32_t column[kChunks][kVector];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) {
+        best[c][v] = kLargest ? -static_cast<A>(CUDART_INF_F) : static_cast<A>(CUDART_INF_F);
+        column[c][v] = -1;
+      }
+  }
+  __device__ __forceinline__ void add(int c, int v, A value, int32_t at) {
+    if (passes<kLargest>(value, best[c][v])) column[c][v] = at;
+    best[c][v] = better_of<kLargest>(best[c][v], value);
+  }
+  /// After the row's entries [begin, end): who it was where add() could not tell.
+  __device__ __forceinline__ void settle(const NeighborArguments<S>& a, int c, int feature, int begin,
+                                         int end) {
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+      if (begin == end) {
+        best[c][v] = A(0);
+      } else if (best[c][v] != best[c][v]) {
+        int e = begin;
+        while (e + 1 < end) {
+          const A value = widen(a.x[static_cast<int64_t>(a.indices[e]) * a.width + feature + v]);
+          if (value != value) break;
+          ++e;
+        }
+        column[c][v] = a.indices[e];
+      } else if (column[c][v] < 0) {
+        column[c][v] = a.indices[begin];  // nothing passes an infinity
+      }
+    }
+  }
+  __device__ __forceinline__ void leave(const NeighborArguments<S>& a, int c, int feature, int slot) const {
+    const int64_t at = static_cast<int64_t>(slot) * a.width + feature;
+    stream_values(a.part[kPart] + at, best[c]);
+    stream_values(a.part_winner[kLargest ? 0 : 1] + at, column[c]);
+  }
+  __device__ __forceinline__ void write(const NeighborArguments<S>& a, int c, int feature, int row) const {
+    if (a.wants(kReduce)) stream_narrow(a.at(kReduce, row, feature), best[c]);
+    if (int32_t* const winner = a.winner[kLargest ? 0 : 1]; winner != nullptr)
+      stream_values(winner + static_cast<int64_t>(row) * a.width + feature, column[c]);
+  }
+};
+
+template <class S, int N>
+__device__ __forceinline__ void write_moments(const NeighborArguments<S>& a, int row, int feature, int count,
+                                              const Sum<S> (&total)[N], const Sum<S> (&off)[N],
+                                              const Sum<S> (&square)[N]) {
+  using A = Sum<S>;
+  A sum[N], mean[N], variance[N], deviation[N];
+#pragma unroll
+  for (int v = 0; v < N; ++v) {
+    const RowMoments<A> moments(count, total[v], off[v], square[v]);
+    sum[v] = moments.sum;
+    mean[v] = moments.mean;
+    variance[v] = moments.variance;
+    deviation[v] = moments.deviation;
+  }
+  if (a.wants(Reduce::sum)) stream_narrow(a.at(Reduce::sum, row, feature), sum);
+  if (a.wants(Reduce::mean)) stream_narrow(a.at(Reduce::mean, row, feature), mean);
+  if (a.wants(Reduce::var)) stream_narrow(a.at(Reduce::var, row, feature), variance);
+  if (a.wants(Reduce::std)) stream_narrow(a.at(Reduce::std, row, feature), deviation);
+  if (a.mean != nullptr) stream_values(a.mean + static_cast<int64_t>(row) * a.width + feature, mean);
+}
+
+/// Σ x, and the sums relative to a term of the row.
+template <class S, int kVector, int kChunks>
+struct MomentState {
+  using A = Sum<S>;
+  A shift[kChunks][kVector], sum[kChunks][kVector], off[kChunks][kVector], square[kChunks][kVector];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) sum[c][v] = off[c][v] = square[c][v] = A(0);
+  }
+  /// 0 where the term is not finite, and would make NaN of an infinity.
+  __device__ __forceinline__ void begin(int c, const Pack<S, kVector>& term) {
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+      const A value = widen(term[v]);
+      shift[c][v] = value - value == A(0) ? value : A(0);
+    }
+  }
+  __device__ __forceinline__ void add(int c, int v, A value) {
+    const A difference = value - shift[c][v];
+    sum[c][v] += value;
+    off[c][v] += difference;
+    square[c][v] = fma(difference, difference, square[c][v]);
+  }
+  __device__ __forceinline__ void leave(const NeighborArguments<S>& a, int c, int feature, int slot) const {
+    const int64_t at = static_cast<int64_t>(slot) * a.width + feature;
+    stream_values(a.part[kSumPart] + at, sum[c]);
+    stream_values(a.part[kOffPart] + at, off[c]);
+    stream_values(a.part[kSquarePart] + at, square[c]);
+  }
+};
+
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments>
+struct NeighborBody {
+  using A = Sum<S>;
+  static constexpr int kChunkBytes = kLanes * kVector * static_cast<int>(sizeof(S));
+
+  const NeighborArguments<S>& a;
+  const Item& item;
+  const int feature;    ///< of the first chunk
+  const bool valid;     ///< or beyond the width
+  const char* const x;  ///< this lane's features of row 0
+  const uint32_t pitch;
+  Pack<S, kVector> gathered[kUnroll][kChunks];
+  ExtremeState<S, kVector, kChunks, true> largest;
+  ExtremeState<S, kVector, kChunks, false> smallest;
+  MomentState<S, kVector, kChunks> moments;
+
+  __device__ __forceinline__ void clear() {
+    if constexpr (kMax) largest.clear();
+    if constexpr (kMin) smallest.clear();
+    if constexpr (kMoments) moments.clear();
+  }
+  __device__ __forceinline__ Pack<S, kVector> features_of(int32_t column, int c) const {
+    return gather_pack<S, kVector>(row_address(x, column, pitch) + c * kChunkBytes);
+  }
+  __device__ __forceinline__ void begin() {
+    clear();
+    if constexpr (kMoments) {
+      if (!item.first_part) {
+        const int32_t column = a.indices[a.offsets[item.row]];
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c) moments.begin(c, features_of(column, c));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& at) {
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u)
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) gathered[u][c] = features_of(at[u], c);
+  }
+  __device__ __forceinline__ void add(int u, int32_t column, bool first) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      if constexpr (kMoments) {
+        if (first && item.first_part) moments.begin(c, gathered[u][c]);
+      }
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) {
+        const A value = widen(gathered[u][c][v]);
+        if constexpr (kMax) largest.add(c, v, value, column);
+        if constexpr (kMin) smallest.add(c, v, value, column);
+        if constexpr (kMoments) moments.add(c, v, value);
+      }
+    }
+  }
+  __device__ __forceinline__ void end_row(int row, int begin, int end) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      if (!valid) break;
+      const int at = feature + c * kLanes * kVector;
+      if constexpr (kMax) largest.settle(a, c, at, begin, end);
+      if constexpr (kMin) smallest.settle(a, c, at, begin, end);
+      if (item.part) {
+        if constexpr (kMax) largest.leave(a, c, at, item.slot);
+        if constexpr (kMin) smallest.leave(a, c, at, item.slot);
+        if constexpr (kMoments) moments.leave(a, c, at, item.slot);
+      } else {
+        if constexpr (kMax) largest.write(a, c, at, row);
+        if constexpr (kMin) smallest.write(a, c, at, row);
+        if constexpr (kMoments)
+          write_moments<S, kVector>(a, row, at, end - begin, moments.sum[c], moments.off[c],
+                                    moments.square[c]);
+      }
+    }
+    clear();
+  }
+};
+
+constexpr int kNeighborThreads = 512;
+
+/// Lane l of a group owns features (blockIdx.y kChunks kLanes + c kLanes + l) kVector + [0, kVector) for c <
+/// kChunks. The width is a multiple of kVector, and of the slab where there are several chunks; rows are
+/// aligned to a vector.
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments>
+__global__ void __launch_bounds__(kNeighborThreads)
+    neighbor_kernel(const __grid_constant__ NeighborArguments<S> a) {
+  adj::cuda::begin_overlapping();
+  extern __shared__ uint4 shared[];
+  const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
+  const int group = keep(group_mask<kLanes>(), static_cast<int>(threadIdx.x / kLanes));
+  int32_t* const columns = reinterpret_cast<int32_t*>(shared) + group * kStage<kLanes>;
+  const int number = blockIdx.x * groups + group;
+  if (number >= a.items) return;
+  const Item item(a.starts[number], a.starts[number + 1]);
+  const int feature = (static_cast<int>(blockIdx.y) * kChunks * kLanes + lane) * kVector;
+  const bool valid = feature < a.width;
+  // A lane beyond the width reads along with the first one and writes nothing.
+  const S* const from = a.x + (valid ? feature : 0);
+  NeighborBody<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments> body{
+      a,
+      item,
+      feature,
+      valid,
+      reinterpret_cast<const char*>(keep(group_mask<kLanes>(), reinterpret_cast<unsigned long long>(from))),
+      a.pitch};
+  body.begin();
+  walk_item<kLanes, kUnroll>(item, a.offsets, a.indices, columns, body);
+}
+
+constexpr int kRunWarps = 8;
+
+/// The results of rows that the plan cut: a block for each and 32 features, its warps taking a run of parts
+/// in order each, and then the first one the runs in order. `count` tells how many rows there are.
+template <class S, bool kMax, bool kMin, bool kMoments>
+__global__ void __launch_bounds__(32 * kRunWarps)
+    merge_neighbors_kernel(const HeavyRow* heavy, const int64_t* count,
+                           const __grid_constant__ NeighborArguments<S> a) {
+  using A = Sum<S>;
+  adj::cuda::begin_overlapping();
+  __shared__ A values[kParts][kRunWarps][32];
+  __shared__ int32_t winners[2][kRunWarps][32];
+  if (blockIdx.x >= *count) return;
+  const HeavyRow row = heavy[blockIdx.x];
+  const int slots = heavy[blockIdx.x + 1].slot - row.slot;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int feature = static_cast<int>(blockIdx.y) * 32 + lane;
+  const bool valid = feature < a.width;
+
+  ExtremeState<S, 1, 1, true> largest;
+  ExtremeState<S, 1, 1, false> smallest;
+  A sums[3] = {A(0), A(0), A(0)};
+  largest.clear();
+  smallest.clear();
+  // The winner of a part is known, and -1 stands for no part at all.
+  auto take = [](auto& state, A value, int32_t winner) {
+    A& best = state.best[0][0];
+    int32_t& column = state.column[0][0];
+    constexpr bool kLargest = std::remove_reference_t<decltype(state)>::kPart == kLargestPart;
+    if (winner >= 0 && (column < 0 || (best == best && passes<kLargest>(value, best)))) {
+      best = value;
+      column = winner;
+    }
+  };
+
+  const auto bound = [&](int run) {
+    return row.slot + static_cast<int>(static_cast<int64_t>(slots) * run / kRunWarps);
+  };
+  if (valid) {
+    const int end = bound(warp + 1);
+#pragma unroll 4
+    for (int slot = bound(warp); slot < end; ++slot) {
+      const int64_t at = static_cast<int64_t>(slot) * a.width + feature;
+      if constexpr (kMax) take(largest, a.part[kLargestPart][at], a.part_winner[0][at]);
+      if constexpr (kMin) take(smallest, a.part[kSmallestPart][at], a.part_winner[1][at]);
+      if constexpr (kMoments) {
+#pragma unroll
+        for (int k = 0; k < 3; ++k) sums[k] += a.part[kSumPart + k][at];
+      }
+    }
+  }
+  values[kLargestPart][warp][lane] = largest.best[0][0];
+  values[kSmallestPart][warp][lane] = smallest.best[0][0];
+  winners[0][warp][lane] = largest.column[0][0];
+  winners[1][warp][lane] = smallest.column[0][0];
+#pragma unroll
+  for (int k = 0; k < 3; ++k) values[kSumPart + k][warp][lane] = sums[k];
+  __syncthreads();
+  if (warp != 0 || !valid) return;
+  for (int run = 1; run < kRunWarps; ++run) {
+    if constexpr (kMax) take(largest, values[kLargestPart][run][lane], winners[0][run][lane]);
+    if constexpr (kMin) take(smallest, values[kSmallestPart][run][lane], winners[1][run][lane]);
+#pragma unroll
+    for (int k = 0; k < 3; ++k) sums[k] += values[kSumPart + k][run][lane];
+  }
+  if constexpr (kMax) largest.write(a, 0, feature, row.row);
+  if constexpr (kMin) smallest.write(a, 0, feature, row.row);
+  if constexpr (kMoments) {
+    const A total[1] = {sums[0]}, off[1] = {sums[1]}, square[1] = {sums[2]};
+    const int length = static_cast<int>(a.offsets[row.row + 1] - a.offsets[row.row]);
+    write_moments<S, 1>(a, row.row, feature, length, total, off, square);
+  }
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <adjoint/kernels/sparse/csr.h>
+
+#include <atomic>
+
+namespace adj::kernels {
+
+/// How a GPU brings the gradient of a maximum or minimum back to the winners. `gather`: each source goes
+/// through its out-edges and takes what it won there, over the transposed structure: entries x F reads.
+/// `scatter`: each result is added to its winner, rows x F integer atomics of fixed point: the same bits in
+/// any order. `by_structure`: whichever a rule on the structure's sizes says.
+enum class ExtremeGradient : uint8_t { by_structure, gather, scatter };
+
+namespace detail {
+inline std::atomic<ExtremeGradient> extreme_gradient{ExtremeGradient::by_structure};
+}
+
+/// For the whole process, from the next call on: to compare the two.
+inline void set_extreme_gradient(ExtremeGradient way) { detail::extreme_gradient = way; }
+inline ExtremeGradient extreme_gradient() { return detail::extreme_gradient; }
+
+/// Entries a row up to which gathering moves fewer bytes than the scatter's atomics cost.
+inline constexpr int64_t kGatheredDegree = 8;
+
+/// Does neighbor_extreme_backward want the transposed structure for a structure of that many rows and
+/// entries? On a GPU where it gathers: always in float64, which has no fixed point to be summed in. On the
+/// CPU never.
+inline bool extreme_backward_gathers(int64_t rows, int64_t entries, DType dtype, Device device) {
+  if (device.is_cpu()) return false;
+  if (dtype == DType::f64 || extreme_gradient() == ExtremeGradient::gather) return true;
+  return extreme_gradient() == ExtremeGradient::by_structure && entries <= kGatheredDegree * rows;
+}
+
+/// dx_j,f = Σ dy_i,f over the (i, f) that j won: winner_i,f = j. `winner` int32 [rows,F] in [-1, cols), -1
+/// where nobody won; `dy` [rows, K F] whose columns [part F, (part + 1) F) are the gradient; `dx` [cols,F],
+/// to which is added where `accumulate`. The CPU sums in row order. A GPU gathers over `transposed` [cols,
+/// rows], the structure of which the winners are entries, where it is given, else it sums in fixed point (not
+/// float64): every term is rounded to a unit of at most 2^-58 rows max |dy|, the sum is exact. Either way the
+/// bits are the same in every run. A dy that is not finite leaves a dx that is not.
+struct NeighborExtremeBackwardArgs {
+  const Tensor& winner;
+  const Tensor& dy;
+  int64_t part = 0;
+  const Csr* transposed = nullptr;
+  bool accumulate = false;
+  Tensor& dx;
+
+  Device device() const { return dx.device(); }
+  void check() const {
+    constexpr std::string_view kName = "neighbor_extreme_backward";
+    check_matrix(kName, "dx", dx);
+    check_matrix(kName, "dy", dy);
+    const int64_t rows = dy.size(0), width = dx.size(1);
+    check_tensor(kName, "winner", winner, {rows, width}, DType::i32, dx.device());
+    check_tensor(kName, "dy", dy, dy.shape(), dx.dtype(), dx.device());
+    ADJ_CHECK(part >= 0 && (part + 1) * width <= dy.size(1), "{}: part {} of dy {} for dx {}", kName, part,
+              dy.str(), dx.str());
+    ADJ_CHECK(!dx.shares_storage_with(dy), "{}: dx cannot be dy", kName);
+    if (transposed == nullptr) return;
+    check_csr(kName, *transposed);
+    ADJ_CHECK(
+        transposed->rows == dx.size(0) && transposed->cols == rows && transposed->device() == dx.device(),
+        "{}: transposed structure [{}, {}] on {} for dx {} and dy {}", kName, transposed->rows,
+        transposed->cols, transposed->device().str(), dx.str(), dy.str());
+  }
+};
+ADJ_KERNEL(neighbor_extreme_backward, NeighborExtremeBackwardArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <adjoint/kernels/sparse/csr.h>
+
+#include <array>
+#include <span>
+
+namespace adj {
+
+/// How the terms that reach a target become one. `var` is the mean of the squares less the square of the
+/// mean; `std` is its root where it is above kSmallestVariance, else 0.
+enum class Reduce : uint8_t { sum, mean, max, min, var, std };
+
+inline constexpr int kReductions = 6;
+/// As PyG's StdAggregation: below it neither a deviation nor a gradient.
+inline constexpr double kSmallestVariance = 1e-5;
+
+constexpr std::string_view name_of(Reduce reduce) {
+  constexpr std::string_view kNames[kReductions] = {"sum", "mean", "max", "min", "var", "std"};
+  return kNames[static_cast<size_t>(reduce)];
+}
+
+namespace kernels {
+
+/// Which reductions are asked for, and where the features of each stand in a row of all of them.
+struct ReductionSet {
+  std::array<int, kReductions> place{-1, -1, -1, -1, -1, -1};  ///< -1: not asked for
+  int count = 0;
+
+  ReductionSet(std::string_view op, std::span<const Reduce> reductions) {
+    for (Reduce reduce : reductions) {
+      int& at = place[static_cast<size_t>(reduce)];
+      ADJ_CHECK(at < 0, "{}: {} is asked for twice", op, name_of(reduce));
+      at = count++;
+    }
+    ADJ_CHECK(count > 0, "{}: no reduction is asked for", op);
+  }
+  int operator[](Reduce reduce) const { return place[static_cast<size_t>(reduce)]; }
+  bool has(Reduce reduce) const { return (*this)[reduce] >= 0; }
+  /// Is there one whose gradient needs the terms themselves?
+  bool has_spread() const { return has(Reduce::var) || has(Reduce::std); }
+  bool has_moments() const { return has(Reduce::sum) || has(Reduce::mean) || has_spread(); }
+};
+
+/// y[rows, K F]: the K reductions of the rows x_j of x [cols,F] over the entries (i, j) of row i of `a`, each
+/// asked for once, in columns [k F, (k + 1) F) for the k-th of `reduce`; one pass, each x_j read once
+/// (aggregators of PNA, Corso et al. 2020, eq. 6). Rows without entries give 0. A NaN among the terms makes
+/// every reduction of that feature NaN. `max_winner` and `min_winner`, int32 [rows,F], optional: the column j
+/// of the term that is the result, the smallest of equal ones, the first NaN's where there is one; -1 in rows
+/// without entries. `mean`, wide [rows,F], optional: of the terms, unrounded, which the gradient of var and
+/// std needs. A variance is summed relative to the row's first term, so that one far below the squared mean
+/// keeps its digits. Sums have entry order, or a fixed tree that depends on the structure alone.
+struct NeighborReduceArgs {
+  const Csr& a;
+  const Tensor& x;
+  std::span<const Reduce> reduce;
+  Tensor& y;
+  Tensor max_winner = {};
+  Tensor min_winner = {};
+  Tensor mean = {};
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_csr("neighbor_reduce", a);
+    check_matrix("neighbor_reduce", "x", x);
+    const int64_t width = x.size(1);
+    const ReductionSet set("neighbor_reduce", reduce);
+    check_tensor("neighbor_reduce", "x", x, {a.cols, width}, x.dtype(), a.device());
+    check_tensor("neighbor_reduce", "y", y, {a.rows, set.count * width}, x.dtype(), a.device());
+    ADJ_CHECK(!y.shares_storage_with(x), "neighbor_reduce: y cannot be x");
+    const Shape of_rows{a.rows, width};
+    if (max_winner)
+      check_tensor("neighbor_reduce", "max_winner", max_winner, of_rows, DType::i32, a.device());
+    if (min_winner)
+      check_tensor("neighbor_reduce", "min_winner", min_winner, of_rows, DType::i32, a.device());
+    if (mean) check_tensor("neighbor_reduce", "mean", mean, of_rows, wide_dtype(x.dtype()), a.device());
+    ADJ_CHECK(!max_winner || set.has(Reduce::max), "neighbor_reduce: a winner, but no max, is asked for");
+    ADJ_CHECK(!min_winner || set.has(Reduce::min), "neighbor_reduce: a winner, but no min, is asked for");
+    ADJ_CHECK(!mean || set.has_moments(), "neighbor_reduce: a mean to keep, but no sums are asked for");
+  }
+};
+ADJ_KERNEL(neighbor_reduce, NeighborReduceArgs)
+
+}  // namespace kernels
+}  // namespace adj

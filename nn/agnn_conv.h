@@ -1,0 +1,25 @@
+#pragma once
+
+#include <adjoint/graph/graph.h>
+#include <adjoint/nn/module.h>
+
+namespace adj::nn {
+
+/// Σ_j α_ij x_j, α_ij = softmax_j(β cos(x_i, x_j)) (Thekumparampil et al., Attention-based Graph Neural
+/// Network for Semi-supervised Learning, 2018, eq. 8). x [N,F] -> [N,F]. With `add_self_loops` every node
+/// attends to itself, once. β begins as 1, a parameter where it `requires_grad`, else a buffer. PyG's
+/// AGNNConv.
+class AGNNConv : public Module {
+ public:
+  explicit AGNNConv(bool requires_grad = true, bool add_self_loops = true);
+  Var operator()(const Graph& graph, const Var& x) const;
+  std::string describe() const override { return "AGNNConv"; }
+
+  Var beta;  ///< [1], or absent
+
+ private:
+  Tensor fixed_beta_;
+  bool self_loops_;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <adjoint/autograd/variable.h>
+#include <adjoint/graph/relation.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace adj::nn {
+
+/// What features a self-loop gets that GAT's layers add: PyG's fill_value.
+struct LoopFill {
+  enum class Kind : uint8_t { mean, sum, constant };
+  Kind kind = Kind::mean;  ///< over the features of the edges into the node, its own loops aside
+  double value = 0.0;      ///< where constant
+
+  LoopFill(Kind of = Kind::mean) : kind(of) {}
+  LoopFill(double constant) : kind(Kind::constant), value(constant) {}
+};
+
+/// The edges that a layer attends to, and their features.
+struct AttentionEdges {
+  Relation relation;
+  Var attr;  ///< [M', E], or absent
+};
+
+/// `edge_attr` [M] or [M,edge_dim] by edge number, where `edge_dim` is given and only then; throws otherwise.
+/// With `self_loops` a node's own loops go and every node gets one (of a relation, those that stand on both
+/// sides), found once and kept with the relation.
+AttentionEdges attention_edges(const char* layer, const Relation& relation, const Var& edge_attr,
+                               std::optional<int64_t> edge_dim, bool self_loops, const LoopFill& fill);
+
+}  // namespace adj::nn

@@ -1,0 +1,67 @@
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/self_loops.h>
+#include <adjoint/autograd/spmm.h>
+#include <adjoint/nn/gin_conv.h>
+
+#include <bit>
+
+namespace adj::nn::detail {
+
+namespace {
+
+/// A + (1 + ε) I without regard to weights, kept with the relation for each ε.
+SparseMatrix with_own_term(const Relation& relation, double eps) {
+  return *relation.cache().get<SparseMatrix>(std::bit_cast<int64_t>(eps), [&] {
+    const LoopedRelation looped = with_self_loops(relation, SelfLoops::added);
+    const Device device = relation.device();
+    const Tensor values =
+        with_self_loops(looped, Tensor::full({relation.num_edges()}, 1.0, DType::f32, device),
+                        Tensor::full({looped.loops}, 1.0 + eps, DType::f32, device))
+            .value();
+    SparseMatrix matrix(looped.relation, values);
+    matrix.keep_adjoint(relation.symmetric());
+    return std::make_shared<SparseMatrix>(std::move(matrix));
+  });
+}
+
+}  // namespace
+
+GinSum::GinSum(const char* layer, const GINConvOptions& options) : layer_(layer) {
+  const Tensor eps = Tensor::full({1}, options.eps);
+  if (options.train_eps) {
+    add_parameter("eps", learned_eps_, eps);
+  } else {
+    add_buffer("eps", eps_, eps);
+  }
+}
+
+Var GinSum::root_factor(DType dtype) const {
+  return cast((learned_eps_ ? learned_eps_ : Var(eps_)) + 1.0, dtype);
+}
+
+// The host waits for the device once for each value that the buffer is given.
+double GinSum::fixed_eps() {
+  if (known_storage_ != eps_.storage_id() || known_version_ != eps_.version()) {
+    known_eps_ = eps_.item();
+    known_storage_ = eps_.storage_id();
+    known_version_ = eps_.version();
+  }
+  return known_eps_;
+}
+
+Var GinSum::summed(const Graph& graph, const Var& x) {
+  check_rows(layer_, graph, x.shape());
+  const auto propagated = [&](const SparseMatrix& a) {
+    return x.requires_grad() ? spmm(a, x) : Var(cache_.get(a, x.value(), 1));
+  };
+  if (!learned_eps_) return propagated(with_own_term(graph.relation(), fixed_eps()));
+  return propagated(SparseMatrix(graph.relation().sorted())) + x * root_factor(x.dtype());
+}
+
+Var GinSum::summed(const Relation& relation, const Var& x_src, const Var& x_dst) const {
+  check_sides(layer_, relation, x_src, x_dst);
+  const Var y = aggregate(relation, x_src);
+  return x_dst ? y + x_dst * root_factor(x_dst.dtype()) : y;
+}
+
+}  // namespace adj::nn::detail

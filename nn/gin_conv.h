@@ -1,0 +1,64 @@
+#pragma once
+
+#include <adjoint/data/features.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/nn/mlp.h>
+#include <adjoint/nn/propagation_cache.h>
+
+#include <utility>
+
+namespace adj::nn {
+
+struct GINConvOptions {
+  double eps = 0.0;        ///< ε, or where it begins
+  bool train_eps = false;  ///< ε is a parameter; else a buffer, of the same name
+};
+
+namespace detail {
+
+/// ε and the sum in front of the network, whatever that is.
+class GinSum : public Module {
+ protected:
+  GinSum(const char* layer, const GINConvOptions& options);
+  /// 1 + ε, [1] of `dtype`.
+  Var root_factor(DType dtype) const;
+  /// (1 + ε) x_i + Σ_j x_j. Where ε is fixed this is one product with A + (1 + ε) I, which is made once.
+  Var summed(const Graph& graph, const Var& x);
+  Var summed(const Relation& relation, const Var& x_src, const Var& x_dst) const;
+
+  const char* layer_;
+  Var learned_eps_;  // [1], or absent:
+  Tensor eps_;       // [1]
+
+ private:
+  double fixed_eps();
+
+  // The number in eps_ on the host, for what eps_ held when it was read.
+  double known_eps_ = 0.0;
+  uint64_t known_storage_ = 0, known_version_ = 0;
+  PropagationCache cache_;
+};
+
+}  // namespace detail
+
+/// h((1 + ε) x_i + Σ_j x_j), h a module that maps [N,in] to [N,out] (Xu et al., How Powerful are Graph Neural
+/// Networks?, 2019, eq. 4.1): `GINConv<MLP> conv({.train_eps = true}, std::vector<int64_t>{64, 64, 64})` has
+/// "nn.lins.0.weight", … and "eps" in its state. Weights of edges do not count. PyG's GINConv.
+template <class Net = MLP>
+class GINConv : public detail::GinSum {
+ public:
+  /// h is made from `args`.
+  template <class... Args>
+  explicit GINConv(const GINConvOptions& options, Args&&... args)
+      : GinSum("GINConv", options), nn(this, "nn", std::forward<Args>(args)...) {}
+  Var operator()(const Graph& graph, const Var& x) { return nn(summed(graph, x)); }
+  /// x_src [num_src,in], x_dst [num_dst,in], or absent: no term of its own.
+  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst) {
+    return nn(summed(relation, x_src, x_dst));
+  }
+  std::string describe() const override { return "GINConv"; }
+
+  Child<Net> nn;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <adjoint/nn/module.h>
+
+namespace adj::nn {
+
+/// γ (x - α μ) / sqrt(σ² + eps) + β per feature, α learned, σ² the mean square of what is over the root (Cai
+/// et al., GraphNorm, 2021). x [N,F] -> [N,F]. Over all rows, or the rows of each graph of a batch,
+/// offsets[g] … offsets[g + 1] (int64 [G + 1], as for segment_sum).
+class GraphNorm : public Module {
+ public:
+  explicit GraphNorm(int64_t features, double eps = 1e-5);
+  Var operator()(const Var& x, const Tensor& offsets = {}) const;
+  std::string describe() const override { return fmt::format("GraphNorm({})", weight.size(0)); }
+
+  Var weight, bias, mean_scale;  ///< γ, β and α, [features]
+
+ private:
+  double eps_;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <adjoint/nn/module.h>
+
+namespace adj::nn {
+
+struct PairNormOptions {
+  double scale = 1.0;               ///< s
+  bool scale_individually = false;  ///< each row to the same length, else their mean square
+  double eps = 1e-5;
+};
+
+/// s (x - μ) / sqrt(eps + mean_i ‖x_i - μ‖²), or over each row's own length (Zhao & Akoglu, PairNorm, 2020),
+/// which keeps features of deep networks from growing alike. x [N,F] -> [N,F], without parameters. Over all
+/// rows, or the rows of each graph of a batch, offsets[g] … offsets[g + 1] (int64 [G + 1], as for
+/// segment_sum).
+class PairNorm : public Module {
+ public:
+  explicit PairNorm(const PairNormOptions& options = {});
+  Var operator()(const Var& x, const Tensor& offsets = {}) const;
+  std::string describe() const override { return "PairNorm"; }
+
+ private:
+  PairNormOptions options_;
+};
+
+}  // namespace adj::nn

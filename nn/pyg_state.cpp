@@ -1,0 +1,81 @@
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/nn/pyg_state.h>
+
+#include <set>
+
+namespace adj::nn {
+
+namespace {
+
+constexpr const char* kWrapped = ".module.";
+constexpr const char* kBatchCount = "num_batches_tracked";
+
+/// `name` with the longest of `names` that it begins with, whole parts of it, replaced.
+std::string renamed(const std::string& name, const std::map<std::string, std::string>& names) {
+  const std::pair<const std::string, std::string>* best = nullptr;
+  for (const auto& rule : names) {
+    const std::string& part = rule.first;
+    const bool begins = name.starts_with(part) && (name.size() == part.size() || name[part.size()] == '.');
+    if (begins && (best == nullptr || part.size() > best->first.size())) best = &rule;
+  }
+  return best == nullptr ? name : best->second + name.substr(best->first.size());
+}
+
+/// "norm.module.weight" for "norm.weight"; "" for a name without a dot.
+std::string wrapped(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos ? "" : name.substr(0, dot) + kWrapped + name.substr(dot + 1);
+}
+
+/// [a, b] as [b, a]. On the host: weights are small, and this is done once.
+Tensor transposed(const Tensor& x) {
+  const int64_t rows = x.size(0), cols = x.size(1);
+  const auto from = x.to(DType::f64).to_vector<double>();
+  std::vector<double> to(from.size());
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < cols; ++j)
+      to[static_cast<size_t>(j * rows + i)] = from[static_cast<size_t>(i * cols + j)];
+  return Tensor::from(to, {cols, rows});
+}
+
+/// Equal but for leading extents of 1: PyG's attention vectors are [1, heads, channels].
+bool same_but_for_ones(const Shape& file, const Shape& own) {
+  int lead = 0;
+  while (file.dims() - lead > own.dims() && file[lead] == 1) ++lead;
+  if (file.dims() - lead != own.dims()) return false;
+  for (int d = 0; d < own.dims(); ++d)
+    if (file[lead + d] != own[d]) return false;
+  return true;
+}
+
+}  // namespace
+
+void load_pyg_state(Module& module, const std::string& path,
+                    const std::map<std::string, std::string>& names) {
+  const H5Reader file = H5Reader::open(path);
+  const auto own = module.state();
+  const std::vector<PygLayout> layouts = module.pyg_layout();
+  std::map<std::string, Tensor> loaded;
+  std::set<std::string> used;
+  for (size_t i = 0; i < own.size(); ++i) {
+    const auto& [name, tensor] = own[i];
+    std::string place = renamed(layouts[i].name, names);
+    const Shape expected =
+        layouts[i].transposed ? Shape{tensor.size(1), tensor.size(0)} : Shape(tensor.shape());
+    if (!file.has(place) && file.has(wrapped(place))) place = wrapped(place);
+    if (!file.has(place)) file.fail(place, "missing, expected {} for {} of the model", expected.str(), name);
+    Tensor found = file.tensor(place, {DType::f32, DType::f64});
+    if (!same_but_for_ones(found.shape(), expected))
+      file.fail(place, "{}, expected {} for {} of the model", found.shape().str(), expected.str(), name);
+    found = found.reshape(expected);
+    if (layouts[i].transposed) found = transposed(found);
+    loaded.emplace(name, found.to(tensor.dtype()));
+    used.insert(place);
+  }
+  for (const std::string& name : file.children(""))
+    if (!used.contains(name) && !name.ends_with(kBatchCount))
+      file.fail(name, "left over, the model has no such part");
+  module.load_state(loaded);
+}
+
+}  // namespace adj::nn

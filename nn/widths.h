@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+namespace adj::nn {
+
+/// Widths of the features of sources and of targets: one number where both are the nodes, two where the
+/// layer is to run on a relation between different ones.
+struct Widths {
+  int64_t src, dst;
+  bool one_set;  ///< one number was given
+  Widths(int64_t both) : src(both), dst(both), one_set(true) {}
+  Widths(int64_t sources, int64_t targets) : src(sources), dst(targets), one_set(false) {}
+  bool positive() const { return src > 0 && dst > 0; }
+};
+
+}  // namespace adj::nn

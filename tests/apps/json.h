@@ -1,0 +1,46 @@
+#pragma once
+
+#include "process.h"
+
+#include <map>
+
+namespace adj::test {
+
+/// The members of a flat JSON object in order, strings without their quotes; empty where it is none.
+inline std::vector<std::pair<std::string, std::string>> json_members(const std::string& line) {
+  std::vector<std::pair<std::string, std::string>> members;
+  size_t at = 1;
+  const auto text = [&] {
+    size_t end = line.find('"', at + 1);
+    while (line[end - 1] == '\\') end = line.find('"', end + 1);
+    std::string found = line.substr(at + 1, end - at - 1);
+    at = end + 1;
+    return found;
+  };
+  if (line.empty() || line.front() != '{' || line.back() != '}') return {};
+  while (at < line.size() && line[at] == '"') {
+    const std::string key = text();
+    if (line.compare(at, 2, ": ") != 0) return {};
+    at += 2;
+    if (line[at] == '"') {
+      members.emplace_back(key, text());
+    } else {
+      const size_t end = line.find_first_of(",}", at);
+      members.emplace_back(key, line.substr(at, end - at));
+      at = end;
+    }
+    at += line[at] == ',' ? 2 : 0;
+  }
+  return members;
+}
+
+/// The object that a program printed last.
+inline std::map<std::string, std::string> json_of(const Outcome& outcome) {
+  const std::vector<std::string> lines = lines_of(outcome.out);
+  REQUIRE(!lines.empty());
+  std::map<std::string, std::string> found;
+  for (const auto& [key, value] : json_members(lines.back())) found[key] = value;
+  return found;
+}
+
+}  // namespace adj::test

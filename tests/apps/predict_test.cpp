@@ -1,0 +1,208 @@
+#include "json.h"
+#include "small_dataset.h"
+#include "variants.h"
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/optim/checkpoint.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string data = folder.file("data.h5"), checkpoint = folder.file("c.h5"), out = folder.file("p.h5");
+  explicit Bench(const Dataset& dataset = small_dataset()) { save_dataset(dataset, data); }
+
+  /// The training's own predictions, of its best epoch.
+  std::string train(const std::string& program, Words more) const {
+    const std::string predicted = folder.file("trained.h5");
+    more.insert(more.begin(), {"--data", data, "--quiet", "--json", "--epochs", "20", "--checkpoint",
+                               checkpoint, "--predict", predicted});
+    const Outcome outcome = run(program, more);
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return predicted;
+  }
+  Outcome predict(const std::string& on, Words more = {}) const {
+    more.insert(more.begin(), {"--checkpoint", checkpoint, "--data", on, "--out", out});
+    return run("predict", more);
+  }
+};
+
+std::vector<float> values_of(const std::string& predictions) {
+  const H5Reader file = H5Reader::open(predictions);
+  const bool regression = file.text("", "task") == "node_regression";
+  return file.tensor(regression ? "nodes/prediction" : "nodes/probability", {DType::f32}).to_vector<float>();
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint alone gives the predictions of its training, on every device, whatever the task") {
+  if (!have_program("predict")) return;
+  for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
+    for (Variant variant : variants()) {
+      if (!have_program(variant.program)) continue;
+      CAPTURE(variant.program);
+      const bool narrow = variant.options.empty();  // every model once
+      if (narrow) variant.options = {"--precision", "bfloat16"};
+      CAPTURE(std::string(name_of(data.task)));
+      const Bench bench(data);
+      const std::string trained = bench.train(variant.program, variant.options);
+      const std::vector<float> expected = values_of(trained);
+      for (Device device : devices()) {
+        CAPTURE(device.str());
+        const Outcome outcome = bench.predict(bench.data, {"--device", device.str(), "--json", "--quiet"});
+        if (outcome.status != 0) MESSAGE(outcome.err);
+        REQUIRE(outcome.status == 0);
+        const std::vector<float> given = values_of(bench.out);
+        REQUIRE(given.size() == expected.size());
+        for (size_t i = 0; i < given.size(); ++i) {
+          if (device.is_cpu()) CHECK(given[i] == expected[i]);
+          CHECK(given[i] == doctest::Approx(expected[i]).epsilon(narrow ? 0.05 : 1e-4));
+        }
+        auto json = json_of(outcome);
+        CHECK(json["app"] == "predict");
+        CHECK(json["task"] == name_of(data.task));
+        CHECK(json.count("test_acc") == 1);
+      }
+    }
+}
+
+TEST_CASE("the metric is that of the training, over the test nodes of the split that is named") {
+  if (!have_program("predict") || !have_program("train_gcn")) return;
+  Dataset data = small_dataset();
+  add_splits(data, 2);
+  const Bench bench(data);
+  const Outcome trained =
+      run("train_gcn", {"--data", bench.data, "--json", "--quiet", "--metric", "f1", "--split", "1",
+                        "--epochs", "15", "--checkpoint", bench.checkpoint});
+  auto expected = json_of(trained), json = json_of(bench.predict(bench.data, {"--json", "--split", "1"}));
+  CHECK(json["metric"] == "f1");
+  CHECK(json["test_acc"] == expected["test_acc"]);
+  CHECK(mentions(bench.predict(bench.data, {"--split", "1"}).out,
+                 {fmt::format("test macro-F1 {:.4f}", std::stod(expected["test_acc"]))}));
+  CHECK(fails_with(bench.predict(bench.data, {"--split", "2"}), 2, {"--split", "0 to 1", "2"}));
+}
+
+TEST_CASE("a model runs on graphs that it has not seen, without labels and splits") {
+  if (!have_program("predict") || !have_program("train_gcn")) return;
+  const Bench bench;
+  bench.train("train_gcn", {});
+  Dataset other = small_dataset(2);
+  other.name = "other";
+  const std::string path = bench.folder.file("other.h5");
+  save_dataset(other, path);
+  auto json = json_of(bench.predict(path, {"--json"}));
+  CHECK(json["dataset"] == "other");
+  CHECK(json.count("test_acc") == 1);
+  const std::vector<float> labelled = values_of(bench.out);
+
+  other.y = Tensor();
+  other.splits.clear();
+  other.train = other.val = other.test = Tensor();
+  other.task = Task::none;
+  save_dataset(other, path);
+  const Outcome outcome = bench.predict(path, {"--json", "--quiet"});
+  CHECK(outcome.status == 0);
+  CHECK(json_of(outcome).count("test_acc") == 0);
+  CHECK(values_of(bench.out) == labelled);
+
+  // Half of the graph, of which no node has an edge.
+  Dataset lonely;
+  lonely.name = "lonely";
+  lonely.graph = Graph::from_coo(60, Tensor::empty({0}, DType::i32), Tensor::empty({0}, DType::i32));
+  lonely.x = Features(other.x.to_dense().rows(0, 60).clone());
+  save_dataset(lonely, path);
+  CHECK(bench.predict(path).status == 0);
+  CHECK(values_of(bench.out).size() == 180);
+
+  // Labels of something else give no metric.
+  save_dataset(small_dataset(3, 4), path);
+  const Outcome apart = bench.predict(path);
+  CHECK(apart.status == 0);
+  CHECK(mentions(apart.err, {"no metric", "[4]", "[3]"}));
+}
+
+TEST_CASE("what cannot be predicted from is one line, and leaves the output alone") {
+  if (!have_program("predict") || !have_program("train_gcn")) return;
+  const Bench bench;
+  const std::string c = bench.checkpoint, spoiled = bench.folder.file("spoiled.h5");
+  bench.train("train_gcn", {"--norm", "batch"});
+  std::ofstream(bench.out) << "kept";
+  const auto with = [&](const std::string& checkpoint, const std::string& data, Words more = {}) {
+    more.insert(more.begin(), {"--quiet", "--checkpoint", checkpoint, "--data", data, "--out", bench.out});
+    return run("predict", more);
+  };
+  const std::string none = bench.folder.file("none.h5");
+  CHECK(fails_with(with(none, bench.data), 1, {none, "No such file"}));
+  CHECK(fails_with(with(c, none), 1, {none, "No such file"}));
+  CHECK(fails_with(with(bench.data, bench.data), 1, {bench.data, "adjoint.graph", "adjoint.checkpoint"}));
+  CHECK(fails_with(with(c, c), 1, {c, "adjoint.checkpoint", "adjoint.graph"}));
+  CHECK(fails_with(with(c, bench.data, {"--device", "cuda:99"}), 1, {"cuda:99"}));
+  for (const std::string& input : {c, bench.data})
+    CHECK(fails_with(run("predict", {"--checkpoint", c, "--data", bench.data, "--out", input}), 2,
+                     {"--out", "the file of"}));
+  CHECK(fails_with(run("predict", {"--data", bench.data, "--out", bench.out}), 2, {"--checkpoint"}));
+  CHECK(fails_with(run("predict", {"--checkpoint", c, "--out", bench.out}), 2, {"--data"}));
+  CHECK(fails_with(run("predict", {"--checkpoint", c, "--data", bench.data}), 2, {"--out"}));
+  CHECK(fails_with(with(c, bench.data, {"--split", "all"}), 2, {"--split", "number"}));
+  CHECK(fails_with(with(c, bench.data, {"--threads=-1"}), 2, {"--threads"}));
+  CHECK(fails_with(with(c, bench.data, {"more"}), 2, {"more"}));
+
+  const std::string wide = bench.folder.file("wide.h5");
+  Dataset other = small_dataset();
+  other.x = Features(Tensor::full({120, 41}, 1.0));
+  save_dataset(other, wide);
+  CHECK(fails_with(with(c, wide), 1, {wide, "nodes/x", "41", c, "40"}));
+  other.x = Features();
+  save_dataset(other, wide);
+  CHECK(fails_with(with(c, wide), 1, {wide, "nodes/x", "missing"}));
+
+  const auto changed = [&](auto&& change, const Words& parts) {
+    optim::Checkpoint checkpoint = optim::load_checkpoint(c);
+    change(checkpoint);
+    optim::save_checkpoint(checkpoint, spoiled);
+    Words all = parts;
+    all.push_back(spoiled);
+    return fails_with(with(spoiled, bench.data), 1, all);
+  };
+  CHECK(changed([](auto& x) { x.program = "first_gcn"; }, {"program", "first_gcn", "train_gcn"}));
+  CHECK(changed([](auto& x) { x.facts.erase("option.hidden"); }, {"facts@option.hidden", "missing"}));
+  CHECK(changed([](auto& x) { x.facts["option.hidden"] = "many"; }, {"hidden", "many"}));
+  CHECK(changed([](auto& x) { x.facts["option.hidden"] = "0"; }, {"hidden", "1 or more"}));
+  CHECK(changed([](auto& x) { x.facts["option.hidden"] = "17"; }, {"best.", "convs.0.weight", "[40, 16]"}));
+  CHECK(changed([](auto& x) { x.facts["option.norm"] = "none"; }, {"norms.0"}));
+  CHECK(changed([](auto& x) { x.facts["option.norm"] = "some"; }, {"norm", "some"}));
+  CHECK(changed([](auto& x) { x.facts["option.metric"] = "r2"; }, {"option.metric", "r2"}));
+  CHECK(changed([](auto& x) { x.facts["option.precision"] = "int8"; }, {"precision", "int8"}));
+  CHECK(changed([](auto& x) { x.facts["option.raw-features"] = "maybe"; }, {"raw-features", "maybe"}));
+  CHECK(changed([](auto& x) { x.facts.erase("task"); }, {"facts@task", "missing"}));
+  CHECK(changed([](auto& x) { x.facts["task"] = "graph_class"; }, {"facts@task", "graph_class"}));
+  CHECK(changed([](auto& x) { x.facts["task"] = "node_regression"; }, {"targets.mean", "missing"}));
+  CHECK(changed([](auto& x) { x.facts["features"] = "0"; }, {"facts@features", "0"}));
+  CHECK(changed([](auto& x) { x.facts["outputs"] = "-3"; }, {"facts@outputs", "-3"}));
+  CHECK(changed([](auto& x) { x.facts["outputs"] = "4"; }, {"convs.1.weight"}));
+  CHECK(changed([](auto& x) { x.facts.erase("best_epoch"); }, {"facts@best_epoch", "missing"}));
+  CHECK(changed([](auto& x) { x.tensors.erase("best.convs.0.bias"); }, {"convs.0.bias", "missing"}));
+  CHECK(
+      changed([](auto& x) { x.tensors.at("best.convs.0.bias").fill_(NAN); }, {"convs.0.bias", "not finite"}));
+  CHECK(contents_of(bench.out) == "kept");
+
+  const Bench targets(small_regression_dataset());
+  targets.train("train_gcn", {});
+  const auto without = [&](auto&& change, const Words& parts) {
+    optim::Checkpoint checkpoint = optim::load_checkpoint(targets.checkpoint);
+    change(checkpoint);
+    optim::save_checkpoint(checkpoint, spoiled);
+    return fails_with(with(spoiled, targets.data), 1, parts);
+  };
+  CHECK(without([](auto& x) { x.tensors.erase("targets.mean"); }, {"targets.mean", "missing"}));
+  CHECK(without([](auto& x) { x.tensors["targets.mean"] = Tensor::zeros({2}); }, {"targets.mean", "[3]"}));
+  CHECK(without([](auto& x) { x.tensors.at("targets.deviation").fill_(NAN); },
+                {"targets.deviation", "finite"}));
+}

@@ -1,0 +1,140 @@
+#include "json.h"
+#include "small_dataset.h"
+#include <adjoint/data/hdf5_file.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+// Models that were made and run in PyG (tests/reference/make_pyg_models.py), run from their state dicts.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+const std::string kReference = std::string("tests/reference/pyg_models.h5");
+constexpr int64_t kNodes = 30, kClasses = 5;
+
+struct Foreign {
+  std::string model;
+  Words options;
+};
+
+const std::vector<Foreign>& foreign() {
+  static const std::vector<Foreign> all = {
+      {"gcn", {}},
+      {"gin",
+       {"--train-eps", "--norm", "batch",  // a torch.nn.Sequential counts its ReLU
+        "--rename", "convs.0.nn.lins.0=convs.0.nn.0", "--rename", "convs.0.nn.lins.1=convs.0.nn.2",
+        "--rename", "convs.1.nn.lins.0=convs.1.nn.0", "--rename", "convs.1.nn.lins.1=convs.1.nn.2",
+        "--rename", "convs.2.nn.lins.0=convs.2.nn.0", "--rename", "convs.2.nn.lins.1=convs.2.nn.2"}},
+  };
+  return all;
+}
+
+/// What data/pyg_state_to_hdf5.py would have written for the model.
+void write_state(const std::string& model, const std::string& path) {
+  const H5Reader file = H5Reader::open(kReference);
+  H5Writer state(path);
+  for (const std::string& name : file.children(model + "/state"))
+    state.write(name, file.tensor(model + "/state/" + name, {DType::f32, DType::i64}));
+  state.commit();
+}
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string state = folder.file("state.h5"), out = folder.file("p.h5");
+  Outcome predict(const Foreign& f, Words more = {}) const {
+    Words words{"--pyg-state", state,   "--model", f.model,    "--data",
+                kReference,    "--out", out,       "--hidden", "4"};
+    if (f.model != "agnn") words.insert(words.end(), {"--layers", "3"});
+    words.insert(words.end(), f.options.begin(), f.options.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return run("predict", words);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a model trained in PyG gives in C++ what it gave there") {
+  if (!have_program("predict")) return;
+  for (const Foreign& f : foreign())
+    for (Device device : devices()) {
+      CAPTURE(f.model);
+      CAPTURE(device.str());
+      const Bench bench;
+      write_state(f.model, bench.state);
+      const Outcome outcome = bench.predict(f, {"--device", device.str(), "--json"});
+      if (outcome.status != 0) MESSAGE(outcome.err);
+      REQUIRE(outcome.status == 0);
+      CHECK(json_of(outcome)["task"] == "node_class");
+      const auto logits = H5Reader::open(kReference)
+                              .tensor(f.model + "/output", {DType::f32}, {kNodes, kClasses})
+                              .to_vector<float>();
+      const auto given = H5Reader::open(bench.out)
+                             .tensor("nodes/probability", {DType::f32}, {kNodes, kClasses})
+                             .to_vector<float>();
+      for (size_t i = 0; i < given.size(); i += kClasses) {
+        double total = 0.0;
+        for (size_t c = i; c < i + kClasses; ++c) total += std::exp(static_cast<double>(logits[c]));
+        for (size_t c = i; c < i + kClasses; ++c)
+          CHECK(given[c] == doctest::Approx(std::exp(static_cast<double>(logits[c])) / total).epsilon(2e-5));
+      }
+    }
+}
+
+TEST_CASE("a state that does not fit is one line that names file and part, and what options are missing") {
+  if (!have_program("predict")) return;
+  const Bench bench;
+  const Foreign gcn = foreign()[0];
+  write_state("gcn", bench.state);
+  REQUIRE(bench.predict(gcn).status == 0);
+  const std::string before = contents_of(bench.out);
+  CHECK(fails_with(bench.predict(gcn, {"--quiet", "--norm", "batch"}), 1, {bench.state, "norms.0"}));
+  CHECK(fails_with(bench.predict({"gin", {}}, {"--quiet"}), 1, {bench.state, "convs.0.eps", "missing"}));
+  Words words{"--quiet", "--pyg-state", bench.state, "--data", kReference, "--out", bench.out};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return run("predict", more);
+  };
+  CHECK(fails_with(with({"--model", "gcn", "--hidden", "4", "--layers", "2"}), 1, {bench.state, "convs."}));
+  CHECK(fails_with(with({"--model", "gcn", "--hidden", "5", "--layers", "3"}), 1,
+                   {bench.state, "[4, 6]", "[5, 6]"}));
+  CHECK(fails_with(with({"--model", "gcn", "--hidden", "0"}), 2, {"--hidden"}));
+  CHECK(fails_with(with({"--model", "resnet"}), 2, {"--model", "gcn or", "resnet"}));
+  CHECK(fails_with(with({"--model", "gcn", "--heads", "3"}), 2, {"heads"}));
+  CHECK(fails_with(with({}), 2, {"--pyg-state", "--model"}));
+  CHECK(fails_with(with({"--checkpoint", bench.state}), 2, {"--checkpoint", "--pyg-state"}));
+  CHECK(fails_with(with({"--model", "gcn", "--rename", "convs.0"}), 2, {"--rename", "OURS=THEIRS"}));
+  CHECK(fails_with(with({"--model", "gcn", "--task", "none"}), 2, {"--task", "node_class"}));
+  CHECK(fails_with(with({"--model", "gcn", "--hidden", "4", "--layers", "3", "--outputs", "6"}), 1,
+                   {bench.state, "[5, 4]", "[6, 4]"}));
+  CHECK(fails_with(
+      run("predict", {"--pyg-state", kReference, "--model", "gcn", "--data", kReference, "--out", bench.out}),
+      1, {kReference}));
+  CHECK(fails_with(run("predict", {"--pyg-state", bench.state, "--model", "gcn", "--data", kReference,
+                                   "--out", bench.state}),
+                   2, {"--out", "--pyg-state"}));
+  CHECK(contents_of(bench.out) == before);
+
+  // Without labels the options say what the model gives.
+  Dataset data = small_dataset();
+  data.x = Features(Tensor::full({120, 6}, 0.5));
+  data.y = Tensor();
+  data.splits.clear();
+  data.train = data.val = data.test = Tensor();
+  data.task = Task::none;
+  const std::string bare = bench.folder.file("bare.h5");
+  save_dataset(data, bare);
+  const Words fits{"--quiet",  "--pyg-state", bench.state, "--model", "gcn",   "--hidden", "4",
+                   "--layers", "3",           "--data",    bare,      "--out", bench.out};
+  const auto given = [&](Words more) {
+    more.insert(more.begin(), fits.begin(), fits.end());
+    return run("predict", more);
+  };
+  CHECK(fails_with(given({}), 2, {"--task", bare}));
+  CHECK(fails_with(given({"--task", "node_class"}), 2, {"--outputs", bare}));
+  CHECK(given({"--task", "node_multilabel", "--outputs", "5"}).status == 0);
+  CHECK(H5Reader::open(bench.out).tensor("nodes/probability", {DType::f32}).shape() == Shape{120, 5});
+}

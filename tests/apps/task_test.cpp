@@ -1,0 +1,295 @@
+#include "json.h"
+#include "small_dataset.h"
+#include <adjoint/core/text.h>
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/nn/metrics.h>
+#include <adjoint/optim/checkpoint.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+// Tasks besides classes, metrics, precisions, several splits, graphs that are new at every epoch.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Trained {
+  Outcome outcome;
+  std::map<std::string, std::string> json;
+  std::string metrics;  ///< contents of the file
+  std::string predictions;
+};
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string data = folder.file("data.h5"), predicted = folder.file("p.h5"), csv = folder.file("m.csv");
+  explicit Bench(const Dataset& dataset) { save_dataset(dataset, data); }
+
+  Trained train(Words more) const {
+    more.insert(more.begin(),
+                {"--data", data, "--json", "--quiet", "--predict", predicted, "--metrics", csv});
+    Trained t{run("train_gcn", more), {}, {}, {}};
+    if (t.outcome.status != 0) MESSAGE(t.outcome.err);
+    REQUIRE(t.outcome.status == 0);
+    t.json = json_of(t.outcome);
+    t.metrics = contents_of(csv);
+    t.predictions = contents_of(predicted);
+    return t;
+  }
+  Outcome fail(Words more) const {
+    more.insert(more.begin(), {"--data", data, "--quiet"});
+    return run("train_gcn", more);
+  }
+};
+
+double number(const Trained& t, const std::string& key) { return std::stod(t.json.at(key)); }
+
+}  // namespace
+
+TEST_CASE(
+    "several labels are learnt, scored by their mean ROC-AUC or micro-F1, and written as probabilities") {
+  if (!have_program("train_gcn")) return;
+  const Dataset data = small_multilabel_dataset();
+  const Bench bench(data);
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Trained t = bench.train({"--epochs", "60", "--device", device.str()});
+    CHECK(t.json.at("metric") == "auc");
+    CHECK(t.json.at("model") == "GCN 40-16-3");
+    CHECK(number(t, "test_acc") > 0.7);
+    CHECK(t.json.count("test_auc") == 0);
+    CHECK(lines_of(t.metrics)[0] == "run,epoch,train_loss,val_loss,val_auc");
+    const H5Reader file = H5Reader::open(bench.predicted);
+    CHECK(file.text("", "task") == "node_multilabel");
+    const Tensor probability = file.tensor("nodes/probability", {DType::f32}, {120, 3});
+    const auto predicted = file.tensor("nodes/prediction", {DType::u8}, {120, 3}).to_vector<uint8_t>();
+    const auto values = probability.to_vector<float>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      CHECK(values[i] >= 0.0f);
+      CHECK(values[i] <= 1.0f);
+      CHECK((predicted[i] == 1) == (values[i] > 0.5f));
+    }
+    CHECK(nn::mean_roc_auc(probability, data.y, data.test) == doctest::Approx(number(t, "test_acc")));
+    const Trained f1 = bench.train({"--epochs", "60", "--metric", "f1", "--device", device.str()});
+    CHECK(f1.json.at("metric") == "f1");
+    const Tensor again = H5Reader::open(bench.predicted).tensor("nodes/prediction", {DType::u8});
+    Tensor centred = again.to(DType::f32);
+    for (float& v : std::span(centred.mutable_data<float>(), 360)) v -= 0.5f;
+    CHECK(nn::micro_f1(centred, data.y, data.test) == doctest::Approx(number(f1, "test_acc")));
+  }
+  const Outcome text = run("train_gcn", {"--data", bench.data, "--epochs", "4"});
+  CHECK(mentions(text.out, {"test mean ROC-AUC", "validation mean ROC-AUC"}));
+  CHECK(mentions(text.err, {"3 labels;", "1 without a label"}));
+}
+
+TEST_CASE("targets far from zero are learnt, scored by R2 or their absolute error, in their own unit") {
+  if (!have_program("train_gcn")) return;
+  const Dataset data = small_regression_dataset();
+  const Bench bench(data);
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Trained t = bench.train({"--epochs", "100", "--device", device.str()});
+    CHECK(t.json.at("metric") == "r2");
+    CHECK(number(t, "test_acc") > 0.2);
+    CHECK(lines_of(t.metrics)[0] == "run,epoch,train_loss,val_loss,val_r2");
+    const H5Reader file = H5Reader::open(bench.predicted);
+    CHECK_FALSE(file.has("nodes/probability"));
+    const Tensor predicted = file.tensor("nodes/prediction", {DType::f32}, {120, 3});
+    CHECK(nn::r2(predicted, data.y, data.test) == doctest::Approx(number(t, "test_acc")));
+    CHECK(predicted.data<float>()[0] > 990.0f);
+    const Trained mae = bench.train({"--epochs", "60", "--metric", "mae", "--device", device.str()});
+    double least = INFINITY;  // the best epoch is one of the least error
+    for (const std::string& row : lines_of(mae.metrics))
+      if (!row.starts_with("run")) least = std::min(least, std::stod(row.substr(row.rfind(',') + 1)));
+    CHECK(number(mae, "val_acc") == least);
+  }
+  const Outcome text = run("train_gcn", {"--data", bench.data, "--epochs", "4"});
+  CHECK(mentions(text.out, {"test R2", "validation R2"}));
+  CHECK(mentions(text.err, {"3 targets;"}));
+}
+
+TEST_CASE("other tasks go on from a checkpoint with the bits of an unbroken training") {
+  if (!have_program("train_gcn")) return;
+  for (const Dataset& data : {small_multilabel_dataset(), small_regression_dataset()}) {
+    const Bench bench(data);
+    const std::string c = bench.folder.file("c.h5");
+    for (const Words& more :
+         {Words{}, Words{"--metric", data.task == Task::node_regression ? "mae" : "f1"}}) {
+      Words first = more, whole = more;
+      whole.insert(whole.end(), {"--epochs", "20"});
+      first.insert(first.end(), {"--epochs", "9", "--checkpoint", c});
+      const Trained unbroken = bench.train(whole);
+      bench.train(first);
+      whole.insert(whole.end(), {"--resume", c});
+      const Trained resumed = bench.train(whole);
+      CHECK(resumed.metrics == unbroken.metrics);
+      CHECK(resumed.predictions == unbroken.predictions);
+      CHECK(resumed.json.at("test_acc") == unbroken.json.at("test_acc"));
+      CHECK(fails_with(bench.fail({"--resume", c, "--metric", "auto", "--hidden", "8"}), 1, {"hidden"}));
+    }
+    CHECK(fails_with(bench.fail({"--resume", c, "--metric", "auto"}), 1, {"option.metric"}));
+  }
+}
+
+TEST_CASE("a metric that is not the task's, or has no value on a split, is refused by name and place") {
+  if (!have_program("train_gcn")) return;
+  const Bench labels(small_multilabel_dataset()), targets(small_regression_dataset());
+  CHECK(fails_with(labels.fail({"--metric", "r2"}), 2, {"--metric", "auc or f1", "node_multilabel", "'r2'"}));
+  CHECK(fails_with(targets.fail({"--metric", "auc"}), 2, {"--metric", "r2 or mae", "node_regression"}));
+  Dataset data = small_regression_dataset();
+  data.y = Tensor::full({120, 1}, 3.0);
+  data.unlabelled = 0;
+  const Bench constant(data);
+  CHECK(fails_with(constant.fail({}), 1, {constant.data, "splits/val", "R2", "the same", "--metric"}));
+  CHECK(constant.train({"--metric", "mae", "--epochs", "30"}).json.at("metric") == "mae");
+  data = small_multilabel_dataset();
+  data.y = Tensor::full({120, 2}, 1.0);
+  data.unlabelled = 0;
+  CHECK(fails_with(Bench(data).fail({}), 1, {"splits/val", "mean ROC-AUC", "one class"}));
+
+  // Two classes of which validation knows one: accuracy, and it is said.
+  data = small_dataset(1, 2);
+  auto y = data.y.to_vector<int32_t>();
+  for (int32_t i : data.val.to_vector<int32_t>()) y[static_cast<size_t>(i)] = 0;
+  data.y = Tensor::from(y);
+  const Bench two(data);
+  CHECK(two.train({"--epochs", "3"}).json.at("metric") == "accuracy");
+  CHECK(mentions(run("train_gcn", {"--data", two.data, "--epochs", "3"}).err,
+                 {"splits/val", "only one class", "accuracy is taken"}));
+  CHECK(fails_with(two.fail({"--metric", "auc"}), 1, {"splits/val", "ROC-AUC", "only one class"}));
+}
+
+TEST_CASE("two classes are scored by ROC-AUC unless accuracy is asked for") {
+  if (!have_program("train_gcn")) return;
+  Dataset data = small_dataset(1, 2);
+  auto y = data.y.to_vector<int32_t>();
+  const auto val = data.val.to_vector<int32_t>();
+  for (size_t i = 0; i < 4; ++i) y[static_cast<size_t>(val[i])] = static_cast<int32_t>(i % 2);
+  data.y = Tensor::from(y);
+  const Bench bench(data);
+  const Trained area = bench.train({"--epochs", "10"}),
+                share = bench.train({"--epochs", "10", "--metric", "accuracy"});
+  CHECK(area.json.at("metric") == "auc");
+  CHECK(area.json.at("test_acc") == area.json.at("test_auc"));
+  CHECK(share.json.at("metric") == "accuracy");
+  CHECK(share.json.at("test_acc") != share.json.at("test_auc"));
+  CHECK(bench.train({"--epochs", "10", "--metric", "f1"}).json.at("metric") == "f1");
+}
+
+TEST_CASE("all splits are gone through, one a run, and a resumed training goes on in its own") {
+  if (!have_program("train_gcn")) return;
+  Dataset data = small_dataset();
+  add_splits(data, 3);
+  const Bench bench(data);
+  std::vector<double> alone;
+  for (int k = 0; k < 3; ++k)
+    alone.push_back(
+        number(bench.train({"--epochs", "12", "--split", std::to_string(k), "--seed", std::to_string(5 + k)}),
+               "test_acc"));
+  const Trained all = bench.train({"--epochs", "12", "--split", "all", "--seed", "5"});
+  CHECK(all.json.at("runs") == "3");
+  CHECK(number(all, "test_acc") == doctest::Approx((alone[0] + alone[1] + alone[2]) / 3.0));
+  CHECK(bench.train({"--epochs", "2", "--split", "all", "--runs", "4"}).json.at("runs") == "4");
+  CHECK(mentions(run("train_gcn", {"--data", bench.data, "--epochs", "2", "--split", "all"}).out,
+                 {"3 runs over 3 splits"}));
+
+  const Words words{"--epochs", "300", "--split", "all", "--patience", "150"};
+  const Trained unbroken = bench.train(words);
+  const std::string c = bench.folder.file("c.h5");
+  {
+    Words more = words;
+    more.insert(more.begin(),
+                {"--data", bench.data, "--quiet", "--checkpoint", c, "--checkpoint-every", "1"});
+    Process process("train_gcn", more);
+    for (int i = 0; i < 10000; ++i) {
+      usleep(2000);
+      if (std::filesystem::exists(c) && optim::load_checkpoint(c, "train_gcn").integer("run") == 1) break;
+    }
+    process.send(SIGKILL);
+    (void)process.wait();
+  }
+  Words more = words;
+  more.insert(more.end(), {"--resume", c});
+  const Trained resumed = bench.train(more);
+  CHECK(resumed.metrics == unbroken.metrics);
+  CHECK(resumed.predictions == unbroken.predictions);
+
+  // Every split is the dataset's, not only the first.
+  data.splits[2].train = data.splits[2].train.rows(1, data.splits[2].train.size(0)).clone();
+  save_dataset(data, bench.data);
+  CHECK(fails_with(bench.fail({"--epochs", "300", "--split", "all", "--patience", "150", "--resume", c}), 1,
+                   {c, "dataset"}));
+}
+
+TEST_CASE("a graph that is new at every epoch gives the bits of one that is kept") {
+  if (!have_program("train_gcn")) return;
+  Dataset data = small_dataset();
+  // Edges in another order than the graph's own, with weights and attributes.
+  const EdgeIndex edges = data.graph.edge_index();
+  auto src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
+  std::vector<float> weight;
+  for (size_t e = 0; e < src.size(); ++e) weight.push_back(1.0f + static_cast<float>(e % 7));
+  std::reverse(src.begin(), src.end()), std::reverse(dst.begin(), dst.end());
+  data.graph = Graph::from_coo(120, Tensor::from(src), Tensor::from(dst), Tensor::from(weight),
+                               {{"attr", Tensor::zeros({std::ssize(src), 2})}});
+  const Bench bench(data);
+  for (Device device : devices())
+    for (const Words& model : {Words{}, Words{"--norm", "batch", "--layers", "3"}}) {
+      CAPTURE(device.str());
+      Words words = model;
+      words.insert(words.end(), {"--epochs", "10", "--device", device.str()});
+      const Trained kept = bench.train(words);
+      words.emplace_back("--inductive");
+      const Trained fresh = bench.train(words);
+      CHECK(fresh.metrics == kept.metrics);
+      CHECK(fresh.predictions == kept.predictions);
+      CHECK(fresh.json.at("test_acc") == kept.json.at("test_acc"));
+    }
+}
+
+TEST_CASE("bfloat16 trains nearly as float32, and tf32 is float32 on the CPU") {
+  if (!have_program("train_gcn")) return;
+  for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()}) {
+    const Bench bench(data);
+    for (Device device : devices()) {
+      CAPTURE(device.str());
+      const Words words{"--epochs", "40", "--dropout", "0", "--device", device.str()};
+      const auto with = [&](const char* precision) {
+        Words more = words;
+        more.insert(more.end(), {"--precision", precision});
+        return bench.train(more);
+      };
+      const Trained wide = bench.train(words), narrow = with("bfloat16"), tf32 = with("tf32");
+      CHECK(number(narrow, "train_loss") == doctest::Approx(number(wide, "train_loss")).epsilon(0.05));
+      CHECK(narrow.json.at("train_loss") != wide.json.at("train_loss"));
+      CHECK(narrow.metrics == with("bfloat16").metrics);
+      if (device.is_cpu()) CHECK(tf32.metrics == wide.metrics);
+      CHECK(number(tf32, "train_loss") == doctest::Approx(number(wide, "train_loss")).epsilon(0.02));
+    }
+    const std::string c = bench.folder.file("c.h5");
+    const Trained unbroken = bench.train({"--epochs", "20", "--precision", "bfloat16"});
+    bench.train({"--epochs", "11", "--precision", "bfloat16", "--checkpoint", c});
+    CHECK(bench.train({"--epochs", "20", "--precision", "bfloat16", "--resume", c}).metrics ==
+          unbroken.metrics);
+    CHECK(fails_with(bench.fail({"--epochs", "20", "--resume", c}), 1, {"precision", "bfloat16", "float32"}));
+  }
+}
+
+TEST_CASE("--explain says which kernels ran, before the results") {
+  if (!have_program("train_gcn")) return;
+  const Bench bench(small_dataset());
+  for (Device device : devices()) {
+    const Words words{"--data", bench.data, "--epochs", "3", "--device", device.str(), "--json"};
+    CHECK(run("train_gcn", words).out.find("spmm of") == std::string::npos);
+    Words more = words;
+    more.emplace_back("--explain");
+    const Words lines = lines_of(run("train_gcn", more).out);
+    REQUIRE(lines.size() > 2);
+    CHECK(lines[0].starts_with("spmm of 120 x "));
+    CHECK(lines[0].find(device.str() + ": ") != std::string::npos);
+    CHECK(lines.back().starts_with("{\"app\""));
+  }
+}

@@ -1,0 +1,287 @@
+#include "../reference/plain.h"
+#include <adjoint/autograd/activation.h>
+#include <adjoint/autograd/attention.h>
+#include <adjoint/autograd/linear.h>
+#include <adjoint/autograd/loss.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/core/allocator.h>
+#include <adjoint/data/generators.h>
+#include <adjoint/optim/adam.h>
+#include <adjoint/optim/train_step.h>
+
+// What all attentions have in common: bfloat16, memory, dropout, training, errors.
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// Every op, over one set of nodes, of x [N, H D].
+using Attention = std::function<Var(const Relation&, const Var& x, const AttentionOptions& options)>;
+
+struct NamedAttention {
+  const char* name;
+  Attention apply;
+};
+
+/// With parameters drawn for `heads` of `width` on `device`; edge weights too where `features` are given.
+std::vector<NamedAttention> all_attentions(Draw& draw, int64_t heads, int64_t width, int64_t features,
+                                           std::vector<Var>* parameters = nullptr) {
+  const auto parameter = [&](Shape shape) {
+    const Var p = Var::parameter(draw.normal(shape));
+    if (parameters != nullptr) parameters->push_back(p);
+    return p;
+  };
+  const Var source = parameter({heads, width}), target = parameter({heads, width}), beta = parameter({1});
+  const Var by_head = features > 0 ? parameter({features, heads}) : Var(),
+            by_feature = features > 0 ? parameter({features, heads * width}) : Var();
+  const auto cube = [=](const Var& x) { return reshape(x, {x.size(0), heads, width}); };
+  const auto matrix = [](const Var& o) { return reshape(o, {o.size(0), o.size(1) * o.size(2)}); };
+  const auto with = [](AttentionOptions options, const Var& weight) {
+    if (options.edge_attr) options.edge_weight = weight;
+    return options;
+  };
+  std::vector<NamedAttention> all = {
+      {"gat",
+       [=](const Relation& a, const Var& x, const AttentionOptions& o) {
+         return matrix(gat_attention(a, cube(x), source, target, 0.2f, with(o, by_head)));
+       }},
+      {"gatv2",
+       [=](const Relation& a, const Var& x, const AttentionOptions& o) {
+         return matrix(gatv2_attention(a, cube(x), cube(x), source, 0.2f, with(o, by_feature)));
+       }},
+      {"dot", [=](const Relation& a, const Var& x, const AttentionOptions& o) {
+         return matrix(dot_attention(a, cube(x), cube(x), cube(x), with(o, by_feature)));
+       }}};
+  if (features == 0)
+    all.push_back({"cosine", [=](const Relation& a, const Var& x, const AttentionOptions& o) {
+                     return cosine_attention(a, x, beta, o);
+                   }});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("attentions in bfloat16 follow those in float32") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(95, device, DType::f32);
+    const Relation relation = draw.graph(40, 400);
+    const Tensor x = draw.normal({40, 24}).to(DType::bf16), dy = draw.normal({40, 24}).to(DType::bf16);
+    const Tensor attr = draw.normal({400, 2});
+    for (int64_t features : {0, 2}) {
+      std::vector<Tensor> gradients[2];
+      for (DType dtype : {DType::f32, DType::bf16}) {
+        Draw same(96, device, DType::f32);
+        std::vector<Var> parameters;
+        (void)all_attentions(same, 3, 8, features, &parameters);
+        for (Var& p : parameters) p.set_value(p.value().to(DType::bf16).to(dtype));
+        for (const Var& p : parameters) REQUIRE(p.dtype() == dtype);
+        const auto values_of = [&](const Var& y, const Var& input) {
+          gradients[dtype == DType::bf16].push_back(y.value());
+          gradients[dtype == DType::bf16].push_back(input.grad());
+        };
+        const auto run = [&](auto apply) {
+          const Var input = Var::parameter(x.to(dtype));
+          const Var y = apply(reshape(input, {40, 3, 8}), input);
+          y.backward(dy.to(dtype).reshape(y.shape()));
+          values_of(y, input);
+          for (Var& p : parameters)
+            if (p.grad()) gradients[dtype == DType::bf16].push_back(p.grad().clone()), p.zero_grad();
+        };
+        const auto options = [&](size_t weight) {
+          AttentionOptions o;
+          if (features > 0) {
+            o.edge_attr = attr;
+            o.edge_weight = parameters[weight];
+          }
+          return o;
+        };
+        run([&](const Var& c, const Var&) {
+          return gat_attention(relation, c, parameters[0], parameters[1], 0.2f, options(3));
+        });
+        run([&](const Var& c, const Var&) {
+          return gatv2_attention(relation, c, c, parameters[0], 0.2f, options(4));
+        });
+        run([&](const Var& c, const Var&) { return dot_attention(relation, c, c, c, options(4)); });
+        if (features == 0)
+          run([&](const Var&, const Var& input) { return cosine_attention(relation, input, parameters[2]); });
+      }
+      REQUIRE(gradients[0].size() == gradients[1].size());
+      for (size_t k = 0; k < gradients[0].size(); ++k) {
+        CAPTURE(features);
+        CAPTURE(k);
+        CHECK(gradients[1][k].dtype() == DType::bf16);
+        CHECK(close_to_scale(gradients[1][k], gradients[0][k], 0x1p-5));
+      }
+    }
+  }
+}
+
+TEST_CASE("attention allocates nothing of edges times features, and keeps nothing of edges times heads") {
+  constexpr int64_t kNodes = 150, kEdges = 60'000, kManyHeads = 4, kManyWidth = 48;
+  constexpr size_t kOfNodes = kNodes * kManyHeads * kManyWidth * sizeof(float),
+                   kOfEdges = kEdges * kManyHeads * sizeof(float);
+  constexpr size_t kForbidden = kEdges * kManyHeads * kManyWidth * sizeof(float);
+  constexpr size_t kScratch = size_t{1} << 20;
+  for (Device device : devices())
+    for (int64_t features : {0, 3}) {
+      CAPTURE(device.str());
+      CAPTURE(features);
+      Draw draw(97, device, DType::f32);
+      const Graph graph = draw.graph(kNodes, kEdges);
+      (void)graph.relation().transposed_order();
+      const Var x = Var::parameter(draw.normal({kNodes, kManyHeads * kManyWidth}));
+      const Tensor dy = draw.normal(x.shape());
+      const Var attr = features > 0 ? Var::parameter(draw.normal({kEdges, features})) : Var();
+      for (const NamedAttention& attention : all_attentions(draw, kManyHeads, kManyWidth, features)) {
+        CAPTURE(attention.name);
+        size_t kept = 0;
+        const auto step = [&] {
+          const size_t before = memory_stats(device).current;
+          const Var y = attention.apply(graph.relation(), x, {.dropout = 0.3f, .edge_attr = attr});
+          kept = memory_stats(device).current - before;
+          y.backward(dy);
+        };
+        step();  // what is derived from the structure is made once and kept
+        if (attr) Var(attr).zero_grad();
+        const size_t before = memory_stats(device).current;
+        reset_peak_memory(device);
+        step();
+        const size_t peak = memory_stats(device).peak - before;
+        // A few matrices over the nodes; with edge features terms of edges and heads, and their gradients.
+        const size_t of_edges = features > 0 ? 3 * kOfEdges : 0;
+        CHECK(peak < 12 * kOfNodes + of_edges + kScratch);
+        CHECK(12 * kOfNodes + of_edges + kScratch < kForbidden / 4);
+        CHECK(kept < 3 * kOfNodes);
+        CHECK(3 * kOfNodes < kOfEdges);
+      }
+    }
+}
+
+TEST_CASE("attentions draw their dropout once, and none outside of training") {
+  for (Device device : devices()) {
+    Draw draw(98, device, DType::f32);
+    const Relation relation = draw.graph(50, 600);
+    const Var x = draw.normal({50, 12});
+    for (const NamedAttention& attention : all_attentions(draw, 2, 6, 0)) {
+      CAPTURE(device.str());
+      CAPTURE(attention.name);
+      Generator one(7), other(7), third(8);
+      const Tensor a = attention.apply(relation, x, {.dropout = 0.5f, .generator = &one}).value();
+      CHECK(same_bits(attention.apply(relation, x, {.dropout = 0.5f, .generator = &other}).value(), a));
+      CHECK(one.position() == 1);
+      CHECK_FALSE(same_bits(attention.apply(relation, x, {.dropout = 0.5f, .generator = &one}).value(), a));
+      CHECK_FALSE(same_bits(attention.apply(relation, x, {.dropout = 0.5f, .generator = &third}).value(), a));
+      const Tensor plain_value = attention.apply(relation, x, {}).value();
+      CHECK(same_bits(
+          attention.apply(relation, x, {.dropout = 0.5f, .training = false, .generator = &third}).value(),
+          plain_value));
+      CHECK(third.position() == 1);
+      manual_seed(7);
+      CHECK(same_bits(attention.apply(relation, x, {.dropout = 0.5f}).value(), a));
+    }
+  }
+}
+
+TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {
+  CitationOptions options;
+  options.nodes = 500;
+  options.classes = 4;
+  options.features = 100;
+  options.val = 50;
+  options.test = 100;
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Dataset data = make_citation_dataset(options).to(device);
+    for (size_t which = 0; which < 4; ++which) {
+      const auto train = [&](bool capture) {
+        Draw draw(99, device, DType::f32);
+        manual_seed(3);
+        std::vector<Var> parameters;
+        const NamedAttention attention = all_attentions(draw, 4, 4, 0, &parameters)[which];
+        INFO(attention.name);
+        const auto parameter = [&](int64_t rows, int64_t cols) {
+          parameters.push_back(Var::parameter(draw.uniform({rows, cols}, -0.2, 0.2)));
+          return parameters.back();
+        };
+        const Var w1 = parameter(100, 16), w2 = parameter(16, 4);
+        optim::Adam adam(parameters, {.lr = 0.02f});
+        optim::TrainStep step(
+            [&] {
+              const Var hidden =
+                  elu(attention.apply(data.graph.relation(), linear(data.x, w1), {.dropout = 0.2f}));
+              const Var loss = cross_entropy(linear(hidden, w2), data.y, data.train);
+              loss.backward();
+              adam.step();
+              return loss;
+            },
+            {.capture = capture});
+        std::vector<double> losses;
+        for (int epoch = 0; epoch < 25; ++epoch) losses.push_back(step().item());
+        return losses;
+      };
+      const std::vector<double> eager = train(false);
+      CHECK(eager.back() < 0.7 * eager.front());
+      CHECK(train(false) == eager);
+      CHECK(train(true) == eager);
+    }
+  }
+}
+
+TEST_CASE("attentions refuse what does not fit, naming the op and the shapes") {
+  const Relation relation = Relation::from_coo(4, 3, Tensor::from(std::vector<int32_t>{0, 3}),
+                                               Tensor::from(std::vector<int32_t>{2, 1}));
+  const Var src = Tensor::zeros({4, 2, 3}), dst = Tensor::zeros({3, 2, 3}), a = Tensor::zeros({2, 3});
+  const Var attr = Tensor::zeros({2, 5}), weight = Tensor::zeros({5, 6});
+  const auto error = [](auto f) { return error_of(f); };
+  CHECK(mentions(error([&] { gat_attention(relation, src, a, a, 0.2f); }), "expected x_dst beside x"));
+  CHECK(mentions(error([&] { gat_attention(relation, dst, a, a, 0.2f, {}, dst); }),
+                 "gat_attention: x is [3, 2, 3], expected [4, H, D]"));
+  CHECK(mentions(error([&] {
+                   gat_attention(relation, src, Tensor::zeros({3, 2}), a, 0.2f, {}, dst);
+                 }),
+                 "source is [3, 2]"));
+  CHECK(mentions(error([&] { gat_attention(relation, src, a, Var(), 0.2f, {}, dst); }), "target is absent"));
+  CHECK(mentions(error([&] { gat_attention(relation, src, a, a, 0.2f, {}, src); }), "x_dst is [4, 2, 3]"));
+  CHECK(mentions(error([&] { gat_attention(relation, src, a, a, 0.2f, {.edge_attr = attr}, dst); }),
+                 "edge_attr without edge_weight"));
+  CHECK(mentions(error([&] {
+                   gat_attention(relation, src, a, a, 0.2f, {.edge_attr = attr, .edge_weight = weight}, dst);
+                 }),
+                 "edge_weight is [5, 6] float32 on cpu, expected [5, 2]"));
+  CHECK(mentions(error([&] { gat_attention(relation, src, a, a, 0.2f, {.dropout = 1.0f}, dst); }), "1"));
+  CHECK(mentions(error([&] { gatv2_attention(relation, src, src, a, 0.2f); }),
+                 "gatv2_attention: x_dst is [4, 2, 3]"));
+  CHECK(
+      mentions(error([&] { gatv2_attention(relation, dst, src, Tensor::zeros({6}), 0.2f); }), "att is [6]"));
+  CHECK(mentions(error([&] {
+                   gatv2_attention(relation, dst, src, a, 0.2f,
+                                   {.edge_attr = Tensor::zeros({3, 5}), .edge_weight = weight});
+                 }),
+                 "edge_attr is [3, 5], expected [2, E]"));
+  CHECK(mentions(error([&] {
+                   dot_attention(relation, dst, src, Tensor::zeros({4, 2, 2}));
+                 }),
+                 "dot_attention: v is [4, 2, 2]"));
+  CHECK(mentions(error([&] {
+                   dot_attention(relation, dst, Tensor::zeros({4, 2, 3}, DType::f64), src);
+                 }),
+                 "k is [4, 2, 3] float64 on cpu, expected [4, 2, 3] float32"));
+  CHECK(mentions(error([&] { dot_attention(relation, Tensor::zeros({3, 0, 3}), src, src); }), "at least 1"));
+  CHECK(mentions(error([&] {
+                   cosine_attention(relation, Tensor::zeros({4, 2}), Tensor::zeros({1}));
+                 }),
+                 "4 sources and 3 targets"));
+  const Relation square =
+      Relation::from_coo(3, 3, Tensor::from(std::vector<int32_t>{0}), Tensor::from(std::vector<int32_t>{2}));
+  CHECK(mentions(error([&] {
+                   cosine_attention(square, Tensor::zeros({4, 2}), Tensor::zeros({1}));
+                 }),
+                 "x is [4, 2]"));
+  CHECK(mentions(error([&] {
+                   cosine_attention(square, Tensor::zeros({3, 2}), Tensor::zeros({2}));
+                 }),
+                 "beta is [2]"));
+  CHECK(mentions(error([&] { head_dot(Tensor::zeros({3, 6}), a); }), "head_dot: x is [3, 6]"));
+}

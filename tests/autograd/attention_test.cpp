@@ -1,0 +1,312 @@
+#include "../reference/plain.h"
+#include <adjoint/autograd/attention.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr int64_t kHeads = 2, kWidth = 3, kFeatures = 2;
+
+struct Case {
+  std::string name;
+  Relation relation;
+};
+
+/// An unsorted list whose sides differ, with parallel edges and a target without any; the same begun as a CSR
+/// and as its transpose; graphs with and without self-loops; one without edges.
+std::vector<Case> relations(Draw& draw, Device device) {
+  const Tensor src = Tensor::from(std::vector<int32_t>{4, 0, 3, 3, 1, 6, 0, 3, 2, 5, 3}, device);
+  const Tensor dst = Tensor::from(std::vector<int32_t>{1, 4, 3, 3, 0, 3, 1, 3, 4, 0, 3}, device);
+  const Tensor none = Tensor::from(std::vector<int32_t>{}, device);
+  const Relation list = Relation::from_coo(7, 5, src, dst);
+  return {{"list", list},
+          {"csr", Relation::from_csr(list.csr())},
+          {"transposed", Relation::from_transposed(list.transposed())},
+          {"loops", Relation::from_coo(7, 7, src, dst)},
+          {"graph", draw.graph(9, 30)},
+          {"no edges", Relation::from_coo(3, 3, none, none)}};
+}
+
+template <class F>
+void for_relations(uint64_t seed, F f) {
+  for (Device device : devices()) {
+    Draw draw(seed, device);
+    for (const Case& c : relations(draw, device)) {
+      CAPTURE(device.str());
+      CAPTURE(c.name);
+      f(c.relation, draw);
+    }
+  }
+}
+
+template <class F>
+void each_edge(const Relation& relation, F&& f) {
+  const auto [src, dst] = relation.edge_index();
+  const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
+  for (size_t e = 0; e < from.size(); ++e) f(static_cast<size_t>(from[e]), static_cast<size_t>(to[e]), e);
+}
+
+/// What an op takes, drawn for a relation. Features of nodes and of edges (none where `featured` is false).
+struct Inputs {
+  Tensor dst, src, value, one, two, attr;
+
+  Inputs(Draw& draw, const Relation& relation)
+      : dst(draw.normal({relation.num_dst(), kHeads, kWidth})),
+        src(draw.normal({relation.num_src(), kHeads, kWidth})),
+        value(draw.normal({relation.num_src(), kHeads, kWidth})),
+        one(draw.normal({kHeads, kWidth})),
+        two(draw.normal({kHeads, kWidth})),
+        attr(draw.normal({relation.num_edges(), kFeatures})) {}
+};
+
+/// Options with dropout, drawing the same numbers at every call.
+struct Dropping {
+  Generator generator{5};
+  AttentionOptions operator()(float p) {
+    generator.set_state(5, 0);
+    return {.dropout = p, .generator = &generator};
+  }
+};
+
+/// Σ_j softmax(logit) value, [targets, H D], by plain loops: logit(edge, source, target, h), value(edge,
+/// source, h, c).
+template <class Logit, class Value>
+std::vector<double> plain(const Relation& relation, size_t heads, size_t width, Logit&& logit,
+                          Value&& value) {
+  const auto targets = static_cast<size_t>(relation.num_dst());
+  std::vector<double> sum(targets * heads), o(sum.size() * width);
+  each_edge(relation, [&](size_t j, size_t i, size_t e) {
+    for (size_t h = 0; h < heads; ++h) {
+      const double a = std::exp(logit(e, j, i, h));
+      sum[i * heads + h] += a;
+      for (size_t c = 0; c < width; ++c) o[(i * heads + h) * width + c] += a * value(e, j, h, c);
+    }
+  });
+  for (size_t f = 0; f < o.size(); ++f)
+    if (sum[f / width] > 0.0) o[f] /= sum[f / width];
+  return o;
+}
+
+double leaky(double z) { return z > 0.0 ? z : static_cast<double>(0.2f) * z; }
+
+Tensor flat(const Var& x) { return x.value().reshape({x.value().numel()}); }
+
+}  // namespace
+
+TEST_CASE("attentions are the softmax of their papers' logits") {
+  for_relations(90, [](const Relation& relation, Draw& draw) {
+    const Inputs in(draw, relation);
+    const Tensor by_head = draw.normal({kFeatures, kHeads}),
+                 by_feature = draw.normal({kFeatures, kHeads * kWidth});
+    const auto X = values(in.src), Y = values(in.dst), V = values(in.value), S = values(in.one),
+               T = values(in.two), A = values(in.attr), C = values(by_head), W = values(by_feature);
+    const auto at = [](size_t row, size_t h, size_t c) { return (row * kHeads + h) * kWidth + c; };
+    const auto edge = [&](size_t e, size_t h, size_t c) {
+      double sum = 0.0;
+      for (size_t f = 0; f < kFeatures; ++f)
+        sum += A[e * kFeatures + f] * W[f * kHeads * kWidth + h * kWidth + c];
+      return sum;
+    };
+    const AttentionOptions featured{.edge_attr = in.attr, .edge_weight = by_feature};
+    const auto gat = [&](const std::vector<double>& target, bool with_edges) {
+      return plain(
+          relation, kHeads, kWidth,
+          [&](size_t e, size_t j, size_t i, size_t h) {
+            double z = 0.0;
+            for (size_t c = 0; c < kWidth; ++c)
+              z += S[h * kWidth + c] * X[at(j, h, c)] + T[h * kWidth + c] * target[at(i, h, c)];
+            if (with_edges)
+              for (size_t f = 0; f < kFeatures; ++f) z += A[e * kFeatures + f] * C[f * kHeads + h];
+            return leaky(z);
+          },
+          [&](size_t, size_t j, size_t h, size_t c) { return X[at(j, h, c)]; });
+    };
+    CHECK(
+        close(flat(gat_attention(relation, in.src, in.one, in.two, 0.2f, {}, in.dst)), gat(Y, false), 1e-12));
+    CHECK(close(flat(gat_attention(relation, in.src, in.one, in.two, 0.2f,
+                                   {.edge_attr = in.attr, .edge_weight = by_head}, in.dst)),
+                gat(Y, true), 1e-12));
+    if (relation.num_src() == relation.num_dst())
+      CHECK(close(flat(gat_attention(relation, in.src, in.one, in.two, 0.2f)), gat(X, false), 1e-12));
+    for (bool with_edges : {false, true}) {
+      CAPTURE(with_edges);
+      const AttentionOptions options = with_edges ? featured : AttentionOptions{};
+      const auto of_edge = [&](size_t e, size_t h, size_t c) { return with_edges ? edge(e, h, c) : 0.0; };
+      const auto gatv2 = plain(
+          relation, kHeads, kWidth,
+          [&](size_t e, size_t j, size_t i, size_t h) {
+            double sum = 0.0;
+            for (size_t c = 0; c < kWidth; ++c)
+              sum += S[h * kWidth + c] * leaky(Y[at(i, h, c)] + X[at(j, h, c)] + of_edge(e, h, c));
+            return sum;
+          },
+          [&](size_t, size_t j, size_t h, size_t c) { return X[at(j, h, c)]; });
+      CHECK(close(flat(gatv2_attention(relation, in.dst, in.src, in.one, 0.2f, options)), gatv2, 1e-12));
+      for (float scale : {0.0f, 0.5f}) {
+        const double by = scale == 0.0f ? static_cast<double>(1.0f / std::sqrt(3.0f)) : 0.5;
+        const auto dot = plain(
+            relation, kHeads, kWidth,
+            [&](size_t e, size_t j, size_t i, size_t h) {
+              double sum = 0.0;
+              for (size_t c = 0; c < kWidth; ++c) sum += Y[at(i, h, c)] * (X[at(j, h, c)] + of_edge(e, h, c));
+              return by * sum;
+            },
+            [&](size_t e, size_t j, size_t h, size_t c) { return V[at(j, h, c)] + of_edge(e, h, c); });
+        CHECK(close(flat(dot_attention(relation, in.dst, in.src, in.value, options, scale)), dot, 1e-12));
+      }
+    }
+    if (relation.num_src() != relation.num_dst()) return;
+    Tensor x = draw.normal({relation.num_src(), 4});
+    std::vector<double> rows = values(x);
+    std::fill_n(rows.begin(), 4, 0.0);  // the first node has no direction
+    x = Tensor::from(rows, x.shape(), x.device());
+    const auto norm = [&](size_t i) {
+      double sum = 0.0;
+      for (size_t c = 0; c < 4; ++c) sum += rows[i * 4 + c] * rows[i * 4 + c];
+      return std::max(std::sqrt(sum), 1e-12);
+    };
+    const Tensor beta = draw.normal({1});
+    const auto agnn = plain(
+        relation, 1, 4,
+        [&](size_t, size_t j, size_t i, size_t) {
+          double sum = 0.0;
+          for (size_t c = 0; c < 4; ++c) sum += rows[i * 4 + c] * rows[j * 4 + c];
+          return values(beta)[0] * sum / (norm(i) * norm(j));
+        },
+        [&](size_t, size_t j, size_t, size_t c) { return rows[j * 4 + c]; });
+    CHECK(close(flat(cosine_attention(relation, x, beta)), agnn, 1e-12));
+  });
+}
+
+TEST_CASE("gradients of gat_attention, with every option") {
+  for_relations(91, [](const Relation& relation, Draw& draw) {
+    const Inputs in(draw, relation);
+    const Tensor weight = draw.normal({kFeatures, kHeads});
+    Dropping dropping;
+    for (float p : {0.0f, 0.4f}) {
+      CAPTURE(p);
+      check([&](const auto& v) { return gat_attention(relation, v[0], v[1], v[2], 0.2f, dropping(p), v[3]); },
+            {in.src, in.one, in.two, in.dst});
+      check(
+          [&](const auto& v) {
+            AttentionOptions options = dropping(p);
+            options.edge_attr = v[4];
+            options.edge_weight = v[5];
+            return gat_attention(relation, v[0], v[1], v[2], 0.2f, options, v[3]);
+          },
+          {in.src, in.one, in.two, in.dst, in.attr, weight});
+      if (relation.num_src() != relation.num_dst()) continue;
+      check([&](const auto& v) { return gat_attention(relation, v[0], v[1], v[2], 0.2f, dropping(p)); },
+            {in.src, in.one, in.two});
+      check(
+          [&](const auto& v) {
+            AttentionOptions options = dropping(p);
+            options.edge_attr = v[3];
+            options.edge_weight = v[4];
+            return gat_attention(relation, v[0], v[1], v[2], 0.2f, options, v[0]);
+          },
+          {in.src, in.one, in.two, in.attr, weight});
+    }
+    // One input alone.
+    check([&](const auto& v) { return gat_attention(relation, v[0], in.one, in.two, 0.2f, {}, in.dst); },
+          {in.src});
+    check([&](const auto& v) { return gat_attention(relation, in.src, v[0], in.two, 0.2f, {}, in.dst); },
+          {in.one});
+    check([&](const auto& v) { return gat_attention(relation, in.src, in.one, v[0], 0.2f, {}, in.dst); },
+          {in.two});
+    check([&](const auto& v) { return gat_attention(relation, in.src, in.one, in.two, 0.2f, {}, v[0]); },
+          {in.dst});
+    for (bool attr : {false, true})
+      check(
+          [&](const auto& v) {
+            return gat_attention(
+                relation, in.src, in.one, in.two, 0.2f,
+                {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]}, in.dst);
+          },
+          {attr ? in.attr : weight});
+  });
+}
+
+TEST_CASE("gradients of gatv2_attention, with every option") {
+  for_relations(92, [](const Relation& relation, Draw& draw) {
+    const Inputs in(draw, relation);
+    const Tensor weight = draw.normal({kFeatures, kHeads * kWidth});
+    Dropping dropping;
+    for (float p : {0.0f, 0.4f}) {
+      CAPTURE(p);
+      check([&](const auto& v) { return gatv2_attention(relation, v[0], v[1], v[2], 0.2f, dropping(p)); },
+            {in.dst, in.src, in.one});
+      check(
+          [&](const auto& v) {
+            AttentionOptions options = dropping(p);
+            options.edge_attr = v[3];
+            options.edge_weight = v[4];
+            return gatv2_attention(relation, v[0], v[1], v[2], 0.2f, options);
+          },
+          {in.dst, in.src, in.one, in.attr, weight});
+    }
+    if (relation.num_src() == relation.num_dst())
+      check([&](const auto& v) { return gatv2_attention(relation, v[0], v[0], v[1], 0.2f); },
+            {in.src, in.one});
+    check([&](const auto& v) { return gatv2_attention(relation, v[0], in.src, in.one, 0.2f); }, {in.dst});
+    check([&](const auto& v) { return gatv2_attention(relation, in.dst, v[0], in.one, 0.2f); }, {in.src});
+    check([&](const auto& v) { return gatv2_attention(relation, in.dst, in.src, v[0], 0.2f); }, {in.one});
+    for (bool attr : {false, true})
+      check(
+          [&](const auto& v) {
+            return gatv2_attention(
+                relation, in.dst, in.src, in.one, 0.2f,
+                {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]});
+          },
+          {attr ? in.attr : weight});
+  });
+}
+
+TEST_CASE("gradients of dot_attention, with every option") {
+  for_relations(93, [](const Relation& relation, Draw& draw) {
+    const Inputs in(draw, relation);
+    const Tensor weight = draw.normal({kFeatures, kHeads * kWidth});
+    Dropping dropping;
+    for (float p : {0.0f, 0.4f}) {
+      CAPTURE(p);
+      check([&](const auto& v) { return dot_attention(relation, v[0], v[1], v[2], dropping(p)); },
+            {in.dst, in.src, in.value});
+      check(
+          [&](const auto& v) {
+            AttentionOptions options = dropping(p);
+            options.edge_attr = v[3];
+            options.edge_weight = v[4];
+            return dot_attention(relation, v[0], v[1], v[2], options, 0.7f);
+          },
+          {in.dst, in.src, in.value, in.attr, weight});
+    }
+    check([&](const auto& v) { return dot_attention(relation, in.dst, v[0], v[0]); }, {in.src});
+    check([&](const auto& v) { return dot_attention(relation, v[0], in.src, in.value); }, {in.dst});
+    check([&](const auto& v) { return dot_attention(relation, in.dst, in.src, v[0]); }, {in.value});
+    for (bool attr : {false, true})
+      check(
+          [&](const auto& v) {
+            return dot_attention(
+                relation, in.dst, in.src, in.value,
+                {.edge_attr = attr ? v[0] : Var(in.attr), .edge_weight = attr ? Var(weight) : v[0]});
+          },
+          {attr ? in.attr : weight});
+  });
+}
+
+TEST_CASE("gradients of cosine_attention and of head_dot") {
+  for_relations(94, [](const Relation& relation, Draw& draw) {
+    const Inputs in(draw, relation);
+    check([&](const auto& v) { return head_dot(v[0], v[1]); }, {in.src, in.one});
+    check([&](const auto& v) { return head_dot(v[0], in.one); }, {in.src});
+    check([&](const auto& v) { return head_dot(in.src, v[0]); }, {in.one});
+    if (relation.num_src() != relation.num_dst()) return;
+    const Tensor x = draw.normal({relation.num_src(), 4}), beta = draw.normal({1});
+    Dropping dropping;
+    for (float p : {0.0f, 0.4f})
+      check([&](const auto& v) { return cosine_attention(relation, v[0], v[1], dropping(p)); }, {x, beta});
+    check([&](const auto& v) { return cosine_attention(relation, x, v[0]); }, {beta});
+    check([&](const auto& v) { return cosine_attention(relation, v[0], beta); }, {x});
+  });
+}

@@ -1,0 +1,229 @@
+#include "../kernels/cases.h"
+#include "../reference/plain.h"
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/edge.h>
+#include <adjoint/core/allocator.h>
+#include <adjoint/optim/train_step.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+const std::vector<Reduce> kAll{Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::var, Reduce::std};
+
+/// An unsorted list whose sides differ, with parallel edges and a target without any; the same begun as a CSR
+/// and as its transpose; and a graph.
+std::vector<Relation> relations(Draw& draw, Device device) {
+  const Tensor src = Tensor::from(std::vector<int32_t>{4, 0, 3, 3, 1, 6, 0, 3, 2, 5, 3}, device);
+  const Tensor dst = Tensor::from(std::vector<int32_t>{1, 4, 3, 3, 0, 3, 1, 3, 4, 0, 3}, device);
+  const Relation list = Relation::from_coo(7, 5, src, dst);
+  return {list, Relation::from_csr(list.csr()), Relation::from_transposed(list.transposed()),
+          draw.graph(9, 30)};
+}
+
+template <class F>
+void for_relations(uint64_t seed, F f) {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(seed, device);
+    for (const Relation& relation : relations(draw, device)) f(relation, draw);
+  }
+}
+
+/// Σ over targets and features of c_i,f times the reduction, computed from the edges: what has the gradient.
+double reduced_plainly(const Relation& relation, const Tensor& x, Reduce reduce, int64_t target, int64_t f) {
+  const auto [src, dst] = relation.edge_index();
+  const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
+  const Dense X(x);
+  double count = 0, sum = 0, square = 0, largest = -INFINITY, smallest = INFINITY;
+  for (size_t e = 0; e < to.size(); ++e) {
+    if (to[e] != target) continue;
+    const double v = X(from[e], f);
+    ++count;
+    sum += v;
+    square += v * v;
+    largest = std::max(largest, v);
+    smallest = std::min(smallest, v);
+  }
+  if (count == 0) return 0.0;
+  const double variance = square / count - sum / count * (sum / count);
+  switch (reduce) {
+    case Reduce::sum:
+      return sum;
+    case Reduce::mean:
+      return sum / count;
+    case Reduce::max:
+      return largest;
+    case Reduce::min:
+      return smallest;
+    case Reduce::var:
+      return variance;
+    case Reduce::std:
+      return variance > kSmallestVariance ? std::sqrt(variance) : 0.0;
+  }
+  return 0.0;
+}
+
+}  // namespace
+
+TEST_CASE("aggregate gives the largest, the smallest and the spread over edges of any numbering") {
+  for_relations(93, [](const Relation& relation, Draw& draw) {
+    const Tensor x = draw.normal({relation.num_src(), 6});
+    const Tensor cube = x.reshape({relation.num_src(), 2, 3});
+    std::vector<double> all(static_cast<size_t>(relation.num_dst() * 36));
+    for (size_t k = 0; k < kAll.size(); ++k) {
+      CAPTURE(name_of(kAll[k]));
+      std::vector<double> expected;
+      for (int64_t i = 0; i < relation.num_dst(); ++i)
+        for (int64_t f = 0; f < 6; ++f) {
+          expected.push_back(reduced_plainly(relation, x, kAll[k], i, f));
+          all[static_cast<size_t>(i * 36 + static_cast<int64_t>(k) * 6 + f)] = expected.back();
+        }
+      CHECK(close(aggregate(relation, x, {.reduce = kAll[k]}).value(), expected, 1e-12));
+      const Var y = aggregate(relation, cube, {.reduce = kAll[k]});
+      CHECK(y.shape() == Shape{relation.num_dst(), 2, 3});
+      CHECK(close(y.value().reshape({relation.num_dst(), 6}), expected, 1e-12));
+    }
+    CHECK(close(aggregate_all(relation, x, kAll).value(), all, 1e-12));
+  });
+}
+
+TEST_CASE("gradients of reductions over neighbours, alone and together") {
+  for_relations(94, [](const Relation& relation, Draw& draw) {
+    const Tensor x = draw.normal({relation.num_src(), 5});
+    for (Reduce reduce : kAll) {
+      CAPTURE(name_of(reduce));
+      check([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce}); }, {x});
+      check([&](const auto& v) { return aggregate_all(relation, v[0], {reduce}); }, {x});
+    }
+    const std::vector<std::vector<Reduce>> sets{kAll,
+                                                {Reduce::mean, Reduce::min, Reduce::max, Reduce::std},
+                                                {Reduce::max, Reduce::sum},
+                                                {Reduce::std, Reduce::var}};
+    for (const std::vector<Reduce>& set : sets)
+      check([&](const auto& v) { return aggregate_all(relation, v[0], set); }, {x});
+    check([&](const auto& v) { return aggregate(relation, v[0], {.reduce = Reduce::max}); },
+          {draw.normal({relation.num_src(), 2, 3})});
+  });
+}
+
+TEST_CASE("a deviation of nothing has no gradient, and one of ties goes to the first") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    // Target 0 sees three equal sources, target 1 one alone.
+    const Relation relation = Relation::from_coo(4, 2, Tensor::from(std::vector<int32_t>{2, 1, 3, 0}, device),
+                                                 Tensor::from(std::vector<int32_t>{0, 0, 0, 1}, device));
+    const Var x = Var::parameter(Tensor::full({4, 2}, 3.5, DType::f32, device));
+    const Var y = aggregate_all(relation, x, {Reduce::std, Reduce::max});
+    CHECK(close(y.value(), {0, 0, 3.5, 3.5, 0, 0, 3.5, 3.5}, 0.0));
+    y.backward(Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}, {2, 4}, device));
+    CHECK(close(x.grad(), {7, 8, 3, 4, 0, 0, 0, 0}, 1e-7));
+  }
+}
+
+TEST_CASE("reductions in float32 and bfloat16 have the gradients of float64") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (int64_t edges : {150, 3000}) {  // gathered and scattered
+        CAPTURE(device.str());
+        CAPTURE(name_of(dtype));
+        CAPTURE(edges);
+        Draw draw(95, device, DType::f32);
+        const Graph graph = draw.graph(40, edges);
+        const std::vector<Reduce> set{Reduce::mean, Reduce::max, Reduce::std, Reduce::min};
+        const Tensor x = draw.normal({40, 33}).to(dtype), dy = draw.normal({40, 132}).to(dtype);
+        const auto gradient = [&](DType as) {
+          const Var in = Var::parameter(x.to(as));
+          aggregate_all(graph, in, set).backward(dy.to(as));
+          return in.grad();
+        };
+        const Tensor seen = gradient(dtype);
+        CHECK(seen.dtype() == dtype);
+        CHECK(close_to_scale(seen, gradient(DType::f64), dtype == DType::bf16 ? 3 * 0x1p-8 : 2e-5));
+      }
+}
+
+TEST_CASE("reductions over neighbours allocate nothing of edges times features") {
+  constexpr int64_t kNodes = 200, kEdges = 60'000, kWidth = 128;
+  constexpr size_t kFeatures = kNodes * kWidth * sizeof(float);
+  constexpr size_t kForbidden = kEdges * kWidth * sizeof(float);
+  for (Device device : devices())
+    for (bool all : {false, true}) {
+      CAPTURE(device.str());
+      CAPTURE(all);
+      Draw draw(96, device, DType::f32);
+      const Graph graph = draw.graph(kNodes, kEdges);
+      const std::vector<Reduce> set =
+          all ? std::vector<Reduce>{Reduce::mean, Reduce::min, Reduce::max, Reduce::std}
+              : std::vector<Reduce>{Reduce::max};
+      const Var x = Var::parameter(draw.normal({kNodes, kWidth}));
+      const Tensor dy = draw.normal({kNodes, static_cast<int64_t>(set.size()) * kWidth});
+      const auto step = [&] { aggregate_all(graph, x, set).backward(dy); };
+      step();  // what is derived from the structure is made once and kept
+      step();
+      const size_t before = memory_stats(device).current;
+      reset_peak_memory(device);
+      step();
+      // The output, the winner, the gradient and on a GPU its sums of 8 bytes and parts of heavy rows; of
+      // four reductions as much of each, and of var and std the terms and their sums.
+      const size_t allowed = (all ? 30 : 12) * kFeatures + (size_t{1} << 20);
+      static_assert(30 * kFeatures + (size_t{1} << 20) < kForbidden / 4);
+      CHECK(memory_stats(device).peak - before < allowed);
+    }
+}
+
+TEST_CASE("nothing is kept of reductions that are not recorded") {
+  for (Device device : devices()) {
+    Draw draw(97, device, DType::f32);
+    const Graph graph = draw.graph(300, 2000);
+    const Var x = Var::parameter(draw.normal({300, 64}));
+    const Var recorded = aggregate(graph, x, {.reduce = Reduce::max});
+    const NoGrad off;
+    const size_t before = memory_stats(device).current;
+    const Var y = aggregate(graph, x, {.reduce = Reduce::max});
+    CHECK(memory_stats(device).current - before < 300 * 64 * sizeof(float) + 4096);
+    CHECK(same_bits(y.value(), recorded.value()));
+    CHECK(!y.requires_grad());
+  }
+}
+
+TEST_CASE("gradients of reductions have the same bits on any number of threads, eager and captured") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(98, device, DType::f32);
+    const Graph graph = draw.graph(500, 20000);
+    const Tensor in = draw.normal({500, 48}), dy = draw.normal({500, 4 * 48});
+    const auto gradient = [&](bool capture) {
+      Var x = Var::parameter(in.clone());
+      optim::TrainStep step(
+          [&] {
+            x.zero_grad();
+            const Var y = aggregate_all(graph, x, {Reduce::mean, Reduce::min, Reduce::max, Reduce::std});
+            y.backward(dy);
+            return y;
+          },
+          {.capture = capture});
+      for (int k = 0; k < 4; ++k) step();
+      return x.grad().clone();
+    };
+    const Tensor eager = gradient(false);
+    CHECK(same_bits(gradient(true), eager));
+    CHECK(same_bits_on_any_threads([&] { return gradient(false); }));
+  }
+}
+
+TEST_CASE("aggregate_all refuses what does not fit") {
+  const Relation relation = Relation::from_coo(4, 3, Tensor::from(std::vector<int32_t>{0, 3}),
+                                               Tensor::from(std::vector<int32_t>{2, 1}));
+  const Var x = Tensor::zeros({4, 6});
+  CHECK(error_of([&] {
+          aggregate_all(relation, Tensor::zeros({3, 6}), {Reduce::max});
+        }) == "aggregate_all: x is [3, 6], expected [N, F] with 4 rows");
+  CHECK(error_of([&] { aggregate_all(relation, x, {}); }) == "aggregate_all: no reduction is asked for");
+  CHECK(error_of([&] {
+          aggregate_all(relation, x, {Reduce::std, Reduce::max, Reduce::std});
+        }) == "aggregate_all: std is asked for twice");
+}

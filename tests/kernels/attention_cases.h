@@ -1,0 +1,241 @@
+#pragma once
+
+#include "cases.h"
+#include <adjoint/kernels/attention/attention.h>
+
+#include <limits>
+#include <numeric>
+#include <random>
+
+// Structures, plain loops in double precision and comparisons for the attentions' tests.
+namespace adj::test {
+
+using Numbers = std::vector<double>;
+
+/// A structure and its transpose; edges are numbered as its entries or, where asked, in another order.
+struct Edges {
+  Csr csr, transposed;
+  Tensor order, transposed_order;
+  std::vector<int64_t> offsets{0};
+  std::vector<int32_t> columns, edge;
+
+  Edges(const std::vector<std::vector<int32_t>>& rows, int64_t cols, bool ordered, Device device) {
+    for (std::vector<int32_t> row : rows) {
+      std::sort(row.begin(), row.end());
+      columns.insert(columns.end(), row.begin(), row.end());
+      offsets.push_back(static_cast<int64_t>(columns.size()));
+    }
+    edge.resize(columns.size());
+    std::iota(edge.begin(), edge.end(), 0);
+    if (ordered) {
+      std::shuffle(edge.begin(), edge.end(), std::mt19937(7));
+      order = Tensor::from(edge, device);
+    }
+    csr.rows = static_cast<int64_t>(rows.size());
+    csr.cols = cols;
+    csr.offsets = Tensor::from(offsets, device);
+    csr.indices = Tensor::from(columns, device);
+    std::vector<int64_t> starts(static_cast<size_t>(cols) + 1);
+    for (int32_t j : columns) ++starts[static_cast<size_t>(j) + 1];
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    std::vector<int64_t> next = starts;
+    std::vector<int32_t> targets(columns.size()), edges(columns.size());
+    each([&](size_t i, size_t j, size_t e) {
+      const auto at = static_cast<size_t>(next[j]++);
+      targets[at] = static_cast<int32_t>(i);
+      edges[at] = static_cast<int32_t>(e);
+    });
+    transposed.rows = cols;
+    transposed.cols = csr.rows;
+    transposed.offsets = Tensor::from(starts, device);
+    transposed.indices = Tensor::from(targets, device);
+    transposed_order = Tensor::from(edges, device);
+  }
+
+  CsrMatrix a() const { return {csr, {}, order}; }
+  CsrMatrix at() const { return {transposed, {}, transposed_order}; }
+  int64_t rows() const { return csr.rows; }
+  int64_t cols() const { return csr.cols; }
+  int64_t count() const { return csr.entries(); }
+  /// f(target, source, edge) for every edge.
+  template <class F>
+  void each(F&& f) const {
+    for (size_t i = 0; i + 1 < offsets.size(); ++i)
+      for (auto k = static_cast<size_t>(offsets[i]); k < static_cast<size_t>(offsets[i + 1]); ++k)
+        f(i, static_cast<size_t>(columns[k]), static_cast<size_t>(edge[k]));
+  }
+};
+
+using Rows = std::vector<std::vector<int32_t>>;
+
+/// Rows of these lengths with random columns, half of them one and the same: both sides are skewed.
+inline Rows random_rows(const std::vector<int64_t>& lengths, int64_t cols, uint32_t seed) {
+  std::mt19937 random(seed);
+  Rows rows;
+  for (int64_t length : lengths) {
+    rows.emplace_back();
+    for (int64_t k = 0; k < length; ++k) {
+      const auto draw = static_cast<int32_t>(random() % static_cast<uint32_t>(2 * cols));
+      rows.back().push_back(draw < cols ? draw : 5);
+    }
+  }
+  return rows;
+}
+
+/// Rectangular, with empty rows and columns.
+inline Rows small_rows() { return random_rows({3, 0, 1, 17, 0, 5, 2, 40}, 61, 1); }
+/// Rows and a column that are cut into pieces, rows of middling length, short and empty ones.
+inline Rows skewed_rows() {
+  std::vector<int64_t> lengths(150);
+  for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i * i % 13);
+  lengths[17] = 13000;
+  lengths[40] = 700;
+  lengths[41] = 90;
+  lengths.back() = 9000;
+  return random_rows(lengths, 61, 2);
+}
+/// Undirected, over 61 nodes, each with a self-loop.
+inline Rows symmetric_rows() {
+  Rows rows(61);
+  std::mt19937 random(3);
+  for (int32_t i = 0; i < 61; ++i) {
+    rows[static_cast<size_t>(i)].push_back(i);
+    for (int32_t j = 0; j < i; ++j)
+      if (random() % 9 == 0) {
+        rows[static_cast<size_t>(i)].push_back(j);
+        rows[static_cast<size_t>(j)].push_back(i);
+      }
+  }
+  return rows;
+}
+
+struct AttentionCase {
+  int64_t heads, width, features;  ///< of a node's head; of an edge, 0: none
+  bool dropout;
+};
+
+/// Calls f(edges, case, dtype, device): small structures with every width, others with a few.
+template <class F>
+void for_attention_cases(const std::vector<AttentionCase>& wide, const std::vector<AttentionCase>& few,
+                         F&& f) {
+  const std::vector<std::pair<Rows, bool>> structures = {{small_rows(), false},
+                                                         {symmetric_rows(), true},
+                                                         {skewed_rows(), false},
+                                                         {skewed_rows(), true},
+                                                         {random_rows(lengths_at_boundaries(), 61, 4), false},
+                                                         {Rows(3), false},
+                                                         {Rows(), true}};
+  on_devices_and_features([&](Device device, DType dtype) {
+    for (size_t s = 0; s < structures.size(); ++s) {
+      const Edges edges(structures[s].first, 61, structures[s].second, device);
+      CAPTURE(s);
+      for (const AttentionCase& c : s < 2 ? wide : few) {
+        CAPTURE(c.heads);
+        CAPTURE(c.width);
+        CAPTURE(c.features);
+        CAPTURE(c.dropout);
+        f(edges, c, dtype, device);
+      }
+    }
+  });
+}
+
+/// Normal numbers times `factor`.
+inline Tensor scaled_random(Shape shape, double factor, DType dtype, Device device) {
+  Numbers x = values(random_tensor(shape, DType::f64));
+  for (double& v : x) v *= factor;
+  return Tensor::from(x, shape).to(dtype).to(device);
+}
+
+inline kernels::AttentionDropout attention_dropout(bool on) {
+  if (!on) return {};
+  return {{.seed = 11, .stream = 3}, DropoutRule::of(0.3f)};
+}
+
+/// m [M,H]: 0 or the rule's scale.
+inline Numbers mask_of(const kernels::AttentionDropout& dropout, int64_t edges, int64_t heads) {
+  Numbers m(static_cast<size_t>(edges * heads), 1.0);
+  if (!dropout.drops()) return m;
+  for (size_t p = 0; p < m.size(); ++p) {
+    const PhiloxBlock block = philox(dropout.key.seed, stream_of(dropout.key), p / 8);
+    m[p] = dropout_keeps(block, static_cast<int>(p % 8), dropout.rule.threshold)
+               ? static_cast<double>(dropout.rule.scale)
+               : 0.0;
+  }
+  return m;
+}
+
+/// Attention by logits e [M,H] and value(source, edge, head, c), c < width.
+struct PlainAttention {
+  const Edges& edges;
+  size_t heads, width;
+  Numbers mask, alpha, lse, o;
+
+  template <class Value>
+  PlainAttention(const Edges& of, size_t head_count, size_t head_width, const Numbers& e, Numbers m,
+                 Value&& value)
+      : edges(of),
+        heads(head_count),
+        width(head_width),
+        mask(std::move(m)),
+        alpha(e.size()),
+        lse(static_cast<size_t>(of.rows()) * heads),
+        o(lse.size() * width) {
+    Numbers largest(lse.size(), -std::numeric_limits<double>::infinity()), sum(lse.size());
+    edges.each([&](size_t i, size_t, size_t k) {
+      for (size_t h = 0; h < heads; ++h)
+        largest[i * heads + h] = std::max(largest[i * heads + h], e[k * heads + h]);
+    });
+    edges.each([&](size_t i, size_t, size_t k) {
+      for (size_t h = 0; h < heads; ++h)
+        sum[i * heads + h] += std::exp(e[k * heads + h] - largest[i * heads + h]);
+    });
+    for (size_t t = 0; t < lse.size(); ++t)
+      if (sum[t] > 0.0) lse[t] = largest[t] + std::log(sum[t]);
+    edges.each([&](size_t i, size_t j, size_t k) {
+      for (size_t h = 0; h < heads; ++h) {
+        const size_t t = i * heads + h;
+        alpha[k * heads + h] = std::exp(e[k * heads + h] - largest[t]) / sum[t];
+        for (size_t c = 0; c < width; ++c)
+          o[t * width + c] += mask[k * heads + h] * alpha[k * heads + h] * value(j, k, h, c);
+      }
+    });
+  }
+
+  /// de [M,H], for dO as o.
+  template <class Value>
+  Numbers backward(const Numbers& d_o, Value&& value) const {
+    Numbers de(alpha.size());
+    edges.each([&](size_t i, size_t j, size_t k) {
+      for (size_t h = 0; h < heads; ++h) {
+        const size_t t = i * heads + h;
+        double gain = 0.0, delta = 0.0;
+        for (size_t c = 0; c < width; ++c) {
+          gain += d_o[t * width + c] * value(j, k, h, c);
+          delta += d_o[t * width + c] * o[t * width + c];
+        }
+        de[k * heads + h] = alpha[k * heads + h] * (mask[k * heads + h] * gain - delta);
+      }
+    });
+    return de;
+  }
+  /// dv [cols, H D] of values that are the sources' own; `first` columns of a head count.
+  Numbers value_gradients(const Numbers& d_o, size_t first) const {
+    Numbers dv(static_cast<size_t>(edges.cols()) * heads * first);
+    edges.each([&](size_t i, size_t j, size_t k) {
+      for (size_t h = 0; h < heads; ++h)
+        for (size_t c = 0; c < first; ++c)
+          dv[(j * heads + h) * first + c] +=
+              mask[k * heads + h] * alpha[k * heads + h] * d_o[(i * heads + h) * width + c];
+    });
+    return dv;
+  }
+};
+
+/// What a result may be off. In bfloat16 Δ is of an O that was rounded, which the width of a head adds up.
+inline double attention_tolerance(DType dtype, int64_t width = 1) {
+  if (dtype != DType::bf16) return dtype == DType::f64 ? 1e-11 : 2e-5;
+  return 2e-2 * std::max(1.0, std::sqrt(static_cast<double>(width) / 16.0));
+}
+
+}  // namespace adj::test

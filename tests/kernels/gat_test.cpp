@@ -1,0 +1,317 @@
+#include "attention_cases.h"
+#include <adjoint/kernels/attention/gat.h>
+#include <adjoint/kernels/attention/head_dot.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+const std::vector<AttentionCase> kWide{
+    {1, 1, 0, false},   {8, 1, 0, true},     {3, 3, 1, true},  {8, 8, 0, true},  {8, 8, 1, false},
+    {2, 33, 0, false},  {5, 7, 1, true},     {4, 16, 0, true}, {1, 64, 1, true}, {6, 128, 0, true},
+    {2, 256, 0, false}, {1, 1024, 1, false}, {7, 2, 0, true},  {2, 12, 1, true}};
+const std::vector<AttentionCase> kFew{{8, 8, 0, true}, {4, 16, 1, false}, {1, 7, 0, true}, {3, 5, 1, true}};
+
+struct Case {
+  static constexpr float kSlope = 0.2f;
+  const Edges& edges;
+  int64_t heads, width;
+  DType dtype, wide;
+  kernels::AttentionDropout dropout;
+  Tensor l, r, c, x, d_o, o, lse;
+
+  Case(const Edges& of, const AttentionCase& shape, DType type, Device device)
+      : edges(of),
+        heads(shape.heads),
+        width(shape.width),
+        dtype(type),
+        wide(wide_dtype(type)),
+        dropout(attention_dropout(shape.dropout)),
+        l(random_tensor({of.rows(), heads}, wide, device)),
+        r(random_tensor({of.cols(), heads}, wide, device)),
+        c(shape.features > 0 ? random_tensor({of.count(), heads}, wide, device) : Tensor()),
+        x(random_tensor({of.cols(), heads * width}, type, device)),
+        d_o(random_tensor({of.rows(), heads * width}, type, device)),
+        o(random_tensor({of.rows(), heads * width}, type, device)),
+        lse(random_tensor({of.rows(), heads}, wide, device)) {}
+
+  void forward() {
+    kernels::gat({.a = edges.a(),
+                  .l = l,
+                  .r = r,
+                  .c = c,
+                  .x = x,
+                  .slope = kSlope,
+                  .dropout = dropout,
+                  .o = o,
+                  .lse = lse});
+  }
+  struct Gradients {
+    Tensor dl, dr, dx, dc;
+  };
+  /// Those that are wanted; the whole gradient of x where source and target are given.
+  Gradients backward(bool want_l, bool want_r, bool want_x, bool want_c, const Tensor& source = {},
+                     const Tensor& target = {}) const {
+    const Device device = x.device();
+    Gradients g;
+    if (want_l) g.dl = random_tensor(l.shape(), wide, device);
+    if (want_r) g.dr = random_tensor(r.shape(), wide, device);
+    if (want_x) g.dx = random_tensor(x.shape(), dtype, device);
+    if (want_c) g.dc = random_tensor({edges.count(), heads}, wide, device);
+    Tensor delta = random_tensor(l.shape(), wide, device);
+    kernels::gat_backward({.a = edges.a(),
+                           .at = edges.at(),
+                           .l = l,
+                           .r = r,
+                           .c = c,
+                           .x = x,
+                           .slope = kSlope,
+                           .dropout = dropout,
+                           .o = o,
+                           .lse = lse,
+                           .d_o = d_o,
+                           .source = source,
+                           .target = target,
+                           .delta = delta,
+                           .dl = g.dl,
+                           .dr = g.dr,
+                           .dx = g.dx,
+                           .dc = g.dc});
+    return g;
+  }
+
+  /// l_i + r_j + c_ij.
+  Numbers sums() const {
+    const auto H = static_cast<size_t>(heads);
+    const Numbers L = values(l), R = values(r), C = c ? values(c) : Numbers();
+    Numbers z(static_cast<size_t>(edges.count()) * H);
+    edges.each([&](size_t i, size_t j, size_t k) {
+      for (size_t h = 0; h < H; ++h)
+        z[k * H + h] = L[i * H + h] + R[j * H + h] + (C.empty() ? 0.0 : C[k * H + h]);
+    });
+    return z;
+  }
+};
+
+double slope_at(double z) { return z > 0.0 ? 1.0 : static_cast<double>(Case::kSlope); }
+
+}  // namespace
+
+TEST_CASE("gat and its gradients equal plain loops") {
+  for_attention_cases(
+      kWide, kFew, [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
+        Case t(edges, shape, dtype, device);
+        const auto H = static_cast<size_t>(t.heads), D = static_cast<size_t>(t.width);
+        const double allowed = attention_tolerance(dtype, t.width);
+        const Numbers z = t.sums(), X = values(t.x), dO = values(t.d_o);
+        Numbers e = z;
+        for (double& v : e) v *= slope_at(v);
+        const auto value = [&](size_t j, size_t, size_t h, size_t c) { return X[(j * H + h) * D + c]; };
+        const PlainAttention plain(edges, H, D, e, mask_of(t.dropout, edges.count(), t.heads), value);
+        t.forward();
+        CHECK(close(t.o, plain.o, allowed));
+        CHECK(close(t.lse, plain.lse, attention_tolerance(t.wide)));
+
+        Numbers de = plain.backward(dO, value), dl(static_cast<size_t>(edges.rows()) * H),
+                dr(static_cast<size_t>(edges.cols()) * H);
+        for (size_t k = 0; k < de.size(); ++k) de[k] *= slope_at(z[k]);
+        edges.each([&](size_t i, size_t j, size_t k) {
+          for (size_t h = 0; h < H; ++h) {
+            dl[i * H + h] += de[k * H + h];
+            dr[j * H + h] += de[k * H + h];
+          }
+        });
+        const Case::Gradients g = t.backward(true, true, true, static_cast<bool>(t.c));
+        const Numbers dx = plain.value_gradients(dO, D);
+        CHECK(close(g.dl, dl, allowed));
+        CHECK(close(g.dr, dr, allowed));
+        CHECK(close(g.dx, dx, allowed));
+        if (t.c) CHECK(close(g.dc, de, allowed));
+        if (edges.rows() != edges.cols()) return;
+        const Tensor source = random_tensor({t.heads, t.width}, dtype, device),
+                     target = random_tensor({t.heads, t.width}, dtype, device);
+        const Numbers S = values(source), T = values(target);
+        Numbers whole = dx;
+        for (size_t f = 0; f < whole.size(); ++f) {
+          const size_t node = f / (H * D), in_row = f % (H * D), h = in_row / D;
+          whole[f] += dl[node * H + h] * T[in_row] + dr[node * H + h] * S[in_row];
+        }
+        CHECK(close(t.backward(true, true, true, false, source, target).dx, whole, allowed));
+      });
+}
+
+TEST_CASE("gat's gradients are the same whichever of them are asked for, and on any number of threads") {
+  for (Device device : devices())
+    for (bool featured : {false, true}) {
+      CAPTURE(device.str());
+      CAPTURE(featured);
+      const Edges edges(skewed_rows(), 61, true, device);
+      Case t(edges, {4, 16, featured ? 1 : 0, true}, DType::f32, device);
+      CHECK(same_bits_on_any_threads([&] {
+        t.forward();
+        return t.o.clone();
+      }));
+      const Case::Gradients all = t.backward(true, true, true, false);
+      CHECK(same_bits(t.backward(true, false, false, false).dl, all.dl));
+      CHECK(same_bits(t.backward(false, true, false, false).dr, all.dr));
+      CHECK(same_bits(t.backward(false, false, true, false).dx, all.dx));
+      CHECK(same_bits_on_any_threads([&] { return t.backward(true, true, true, false).dl; }));
+      CHECK(same_bits_on_any_threads([&] { return t.backward(true, true, true, false).dr; }));
+      CHECK(same_bits_on_any_threads([&] { return t.backward(true, true, true, false).dx; }));
+      if (!featured) continue;
+      CHECK(close(t.backward(true, false, false, true).dl, values(all.dl), 1e-4));
+      CHECK(same_bits(t.backward(false, false, false, true).dc, t.backward(true, true, true, true).dc));
+      CHECK(same_bits_on_any_threads([&] { return t.backward(false, false, false, true).dc; }));
+    }
+}
+
+TEST_CASE("gat bears large logits, gives -inf nothing and shows what is not a number") {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (Device device : devices())
+    for (int32_t repeats : {1, 4000}) {  // of the first row: a short one, and one in pieces
+      CAPTURE(device.str());
+      CAPTURE(repeats);
+      Rows rows{{}, {0, 1}, {3, 3}, {2, 0}, {4}, {}};
+      for (int32_t k = 0; k < repeats; ++k) rows[0].insert(rows[0].end(), {0, 3, 1});
+      const Edges edges(rows, 5, false, device);
+      Case t(edges, {1, 2, 0, false}, DType::f32, device);
+      // Sources 0 and 1 have equal, huge terms, 2 one that is not a number, 3 none at all.
+      t.l = Tensor::from(std::vector<float>{0, -6e37f, 0, 0, 0, 0}, {6, 1}, device);
+      t.r = Tensor::from(std::vector<float>{3e38f, 3e38f, NAN, -kInf, -1e4f}, {5, 1}, device);
+      t.x = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {5, 2}, device);
+      t.forward();
+      const Numbers o = values(t.o), lse = values(t.lse);
+      CHECK(o[0] == doctest::Approx(2.0));  // of sources 0 and 1 alone
+      CHECK(o[1] == doctest::Approx(3.0));
+      CHECK(o[2] == 2.0);
+      CHECK(o[3] == 3.0);
+      CHECK(std::isnan(o[4]));  // nothing but -inf
+      CHECK(std::isnan(o[6]));  // one NaN
+      CHECK(o[8] == 9.0);
+      CHECK(lse[4] == doctest::Approx(-2e3));
+      CHECK(o[10] == 0.0);  // no edges
+      CHECK(lse[5] == 0.0);
+      const Case::Gradients g = t.backward(true, true, true, false);
+      const Numbers dl = values(g.dl), dx = values(g.dx);
+      CHECK(std::isnan(dl[3]));
+      CHECK(dl[5] == 0.0);
+      CHECK(std::isnan(dx[4]));  // of source 2, by the row that is not a number
+      CHECK(!std::isnan(dx[2]));
+    }
+}
+
+TEST_CASE("gat keeps what is not a number to its head") {
+  for (Device device : devices()) {
+    const Edges edges(symmetric_rows(), 61, false, device);
+    Case t(edges, {3, 5, 0, false}, DType::f32, device);
+    std::vector<float> l = t.l.to_vector<float>();
+    l[4 * 3 + 1] = NAN;
+    t.l = Tensor::from(l, t.l.shape(), device);
+    t.forward();
+    const Numbers o = values(t.o);
+    for (size_t f = 0; f < o.size(); ++f) REQUIRE(std::isnan(o[f]) == (f / 15 == 4 && f % 15 / 5 == 1));
+    const Numbers dl = values(t.backward(true, true, true, false).dl);
+    for (size_t k = 0; k < dl.size(); ++k) REQUIRE(std::isnan(dl[k]) == (k == 13));
+  }
+}
+
+TEST_CASE("head_dot and its gradients equal plain loops") {
+  on_devices_and_features([](Device device, DType dtype) {
+    for (auto [nodes, heads, width] : {std::array<int64_t, 3>{0, 2, 3},
+                                       {1, 1, 1},
+                                       {37, 8, 8},
+                                       {500, 5, 33},
+                                       {3000, 4, 16},
+                                       {70, 1, 1024},
+                                       {65, 7, 128},
+                                       {20000, 1, 7}}) {
+      CAPTURE(nodes);
+      CAPTURE(heads);
+      CAPTURE(width);
+      const DType wide = wide_dtype(dtype);
+      const auto H = static_cast<size_t>(heads), D = static_cast<size_t>(width);
+      const Tensor x = random_tensor({nodes, heads * width}, dtype, device);
+      const Tensor a[2] = {random_tensor({heads, width}, dtype, device),
+                           random_tensor({heads, width}, dtype, device)};
+      const Tensor dy[2] = {random_tensor({nodes, heads}, wide, device),
+                            random_tensor({nodes, heads}, wide, device)};
+      const Numbers X = values(x), A[2] = {values(a[0]), values(a[1])},
+                    dY[2] = {values(dy[0]), values(dy[1])};
+      Numbers y[2], da[2], dx[2];
+      for (int v = 0; v < 2; ++v) {
+        y[v].resize(static_cast<size_t>(nodes) * H);
+        da[v].resize(H * D);
+        dx[v].resize(X.size());
+        if (v == 1) dx[1] = dx[0];
+        for (size_t f = 0; f < X.size(); ++f) {
+          const size_t in_row = f % (H * D), t = f / D;
+          y[v][t] += X[f] * A[v][in_row];
+          da[v][in_row] += X[f] * dY[v][t];
+          dx[v][f] += A[v][in_row] * dY[v][t];
+        }
+      }
+      const double allowed = attention_tolerance(dtype) * 4;
+      Tensor y1 = random_tensor({nodes, heads}, wide, device), y2 = y1.clone(), none;
+      kernels::head_dot({.x = x, .a = a[0], .y = y1, .y2 = none});
+      CHECK(close(y1, y[0], attention_tolerance(wide) * 4));
+      const Tensor alone = y1.clone();
+      kernels::head_dot({.x = x, .a = a[0], .a2 = a[1], .y = y1, .y2 = y2});
+      CHECK(same_bits(y1, alone));
+      CHECK(close(y2, y[1], attention_tolerance(wide) * 4));
+
+      Tensor dx1 = random_tensor(x.shape(), dtype, device), da1 = random_tensor(a[0].shape(), dtype, device),
+             da2 = da1.clone();
+      kernels::head_dot_backward({.x = x, .a = a[0], .dy = dy[0], .dx = dx1, .da = da1, .da2 = none});
+      CHECK(close(dx1, dx[0], allowed));
+      CHECK(close(da1, da[0], allowed));
+      kernels::head_dot_backward(
+          {.x = x, .a = a[0], .a2 = a[1], .dy = dy[0], .dy2 = dy[1], .dx = dx1, .da = da1, .da2 = da2});
+      CHECK(close(dx1, dx[1], allowed));
+      CHECK(close(da1, da[0], allowed));
+      CHECK(close(da2, da[1], allowed));
+      CHECK(same_bits_on_any_threads([&] {
+        kernels::head_dot_backward(
+            {.x = x, .a = a[0], .a2 = a[1], .dy = dy[0], .dy2 = dy[1], .dx = none, .da = none, .da2 = da2});
+        return da2.clone();
+      }));
+    }
+  });
+}
+
+TEST_CASE("gat and head_dot refuse what does not fit, naming it") {
+  const Edges edges(small_rows(), 61, false, {});
+  Case t(edges, {2, 3, 0, false}, DType::f32, {});
+  const auto error = [](auto f) -> std::string {
+    try {
+      f();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const auto mentions = [](const std::string& text, const char* part) {
+    CAPTURE(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  const Tensor l = t.l, x = t.x;
+  t.l = Tensor::zeros({8, 4});
+  mentions(error([&] { t.forward(); }), "do not divide into 4 heads");
+  t.l = Tensor::zeros({7, 2});
+  mentions(error([&] { t.forward(); }), "gat: l is [7, 2]");
+  t.l = l;
+  t.c = Tensor::zeros({edges.count(), 3});
+  mentions(error([&] { t.forward(); }), "for 2 heads");
+  t.c = {};
+  t.x = Tensor::zeros({61, 0});
+  mentions(error([&] { t.forward(); }), "0 columns of x");
+  t.x = x;
+  mentions(error([&] {
+             t.backward(true, true, true, false, Tensor::zeros({2, 3}));
+           }),
+           "source without target");
+  mentions(error([&] {
+             t.backward(true, true, true, false, Tensor::zeros({2, 3}), Tensor::zeros({2, 3}));
+           }),
+           "one set of nodes");
+}

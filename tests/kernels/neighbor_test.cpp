@@ -1,0 +1,472 @@
+#include "cases.h"
+#include <adjoint/graph/relation.h>
+#include <adjoint/kernels/neighbor/extreme_backward.h>
+#include <adjoint/kernels/neighbor/moments_backward.h>
+#include <adjoint/kernels/neighbor/neighbor_reduce.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+const std::vector<Reduce> kAll{Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::var, Reduce::std};
+
+struct Structure {
+  Csr csr;
+  std::vector<int64_t> offsets;
+  std::vector<int32_t> indices;
+};
+
+/// With the given row lengths, columns ascending, equal ones allowed; row i holds column i first where
+/// `loops`.
+Structure structure_of(const std::vector<int64_t>& lengths, int64_t cols, Device device, bool loops = false) {
+  Structure s;
+  s.offsets.push_back(0);
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    std::vector<int32_t> row = random_ints(lengths[i], 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
+    if (loops && !row.empty()) row[0] = static_cast<int32_t>(static_cast<int64_t>(i) % cols);
+    std::sort(row.begin(), row.end());
+    s.indices.insert(s.indices.end(), row.begin(), row.end());
+    s.offsets.push_back(static_cast<int64_t>(s.indices.size()));
+  }
+  s.csr.rows = static_cast<int64_t>(lengths.size());
+  s.csr.cols = cols;
+  s.csr.offsets = Tensor::from(s.offsets, device);
+  s.csr.indices = Tensor::from(s.indices, device);
+  return s;
+}
+
+std::vector<Structure> structures(Device device) {
+  std::vector<int64_t> skewed(300);
+  for (size_t i = 0; i < skewed.size(); ++i) skewed[i] = static_cast<int64_t>(i * i % 13);
+  skewed[17] = 13001;
+  skewed[120] = 700;
+  skewed.back() = 30000;
+  std::vector<int64_t> even(40, 7);
+  std::vector<Structure> all;
+  all.push_back(structure_of({3, 0, 1, 17, 0, 5, 2}, 9, device));
+  all.push_back(structure_of(skewed, 211, device));
+  all.push_back(structure_of(even, 40, device, true));
+  all.push_back(structure_of({0, 0, 0}, 4, device));
+  all.push_back(structure_of({}, 3, device));
+  all.push_back(structure_of({1, 1}, 1, device));
+  return all;
+}
+
+struct Plain {
+  std::map<Reduce, std::vector<double>> of;
+  std::vector<int32_t> max_winner, min_winner;
+};
+
+/// Every reduction by its definition, the variance from the deviations.
+Plain reduce_plainly(const Structure& s, const std::vector<double>& x, int64_t width) {
+  Plain plain;
+  const auto size = static_cast<size_t>(s.csr.rows * width);
+  for (Reduce reduce : kAll) plain.of[reduce].assign(size, 0.0);
+  plain.max_winner.assign(size, -1);
+  plain.min_winner.assign(size, -1);
+  for (int64_t i = 0; i < s.csr.rows; ++i)
+    for (int64_t f = 0; f < width; ++f) {
+      const auto at = static_cast<size_t>(i * width + f);
+      const int64_t begin = s.offsets[static_cast<size_t>(i)], end = s.offsets[static_cast<size_t>(i) + 1];
+      if (begin == end) continue;
+      const auto term = [&](int64_t e) {
+        return x[static_cast<size_t>(s.indices[static_cast<size_t>(e)] * width + f)];
+      };
+      int64_t largest = begin, smallest = begin;
+      double sum = 0.0, square = 0.0;
+      for (int64_t e = begin; e < end; ++e) {
+        sum += term(e);
+        const auto wins = [&](int64_t best, bool better) {
+          return !std::isnan(term(best)) && (better || std::isnan(term(e)));
+        };
+        if (wins(largest, term(e) > term(largest))) largest = e;
+        if (wins(smallest, term(e) < term(smallest))) smallest = e;
+      }
+      const double count = static_cast<double>(end - begin), mean = sum / count;
+      for (int64_t e = begin; e < end; ++e) square += (term(e) - mean) * (term(e) - mean);
+      plain.of[Reduce::sum][at] = sum;
+      plain.of[Reduce::mean][at] = mean;
+      plain.of[Reduce::max][at] = term(largest);
+      plain.of[Reduce::min][at] = term(smallest);
+      plain.of[Reduce::var][at] = square / count;
+      plain.of[Reduce::std][at] = square / count <= kSmallestVariance ? 0.0 : std::sqrt(square / count);
+      plain.max_winner[at] = s.indices[static_cast<size_t>(largest)];
+      plain.min_winner[at] = s.indices[static_cast<size_t>(smallest)];
+    }
+  return plain;
+}
+
+struct Reduced {
+  Tensor y, max_winner, min_winner, mean;
+};
+
+Reduced reduced(const Structure& s, const Tensor& x, const std::vector<Reduce>& reduce) {
+  const kernels::ReductionSet set("test", reduce);
+  const Shape of_rows{s.csr.rows, x.size(1)};
+  const Device device = x.device();
+  Reduced r;
+  r.y = Tensor::full({s.csr.rows, set.count * x.size(1)}, 77.0, x.dtype(), device);
+  if (set.has(Reduce::max)) r.max_winner = Tensor::full(of_rows, 55.0, DType::i32, device);
+  if (set.has(Reduce::min)) r.min_winner = Tensor::full(of_rows, 55.0, DType::i32, device);
+  if (set.has_moments()) r.mean = Tensor::full(of_rows, 77.0, wide_dtype(x.dtype()), device);
+  kernels::neighbor_reduce({.a = s.csr,
+                            .x = x,
+                            .reduce = reduce,
+                            .y = r.y,
+                            .max_winner = r.max_winner,
+                            .min_winner = r.min_winner,
+                            .mean = r.mean});
+  return r;
+}
+
+/// Columns [part width, (part + 1) width) of y.
+std::vector<double> part_of(const Tensor& y, int64_t part, int64_t width) {
+  const std::vector<double> all = values(y);
+  std::vector<double> columns;
+  for (int64_t i = 0; i < y.size(0); ++i)
+    for (int64_t f = 0; f < width; ++f)
+      columns.push_back(all[static_cast<size_t>(i * y.size(1) + part * width + f)]);
+  return columns;
+}
+
+bool equal(const std::vector<double>& a, const std::vector<double>& b, double tolerance) {
+  return close(Tensor::from(a), b, tolerance);
+}
+
+/// The gradient of the winners, plainly.
+std::vector<double> to_winners(const std::vector<int32_t>& winner, const std::vector<double>& dy,
+                               int64_t cols, int64_t width) {
+  std::vector<double> dx(static_cast<size_t>(cols * width), 0.0);
+  for (size_t k = 0; k < winner.size(); ++k)
+    if (winner[k] >= 0) dx[static_cast<size_t>(winner[k] * width) + k % static_cast<size_t>(width)] += dy[k];
+  return dx;
+}
+
+Csr transposed(const Structure& s) { return Relation::from_csr(s.csr).transposed(); }
+
+/// Runs f(how) for every way that this device has to bring gradients back.
+template <class F>
+void for_each_way(DType dtype, Device device, F f) {
+  f(true);
+  if (device.is_cpu() || dtype != DType::f64) f(false);
+}
+
+const std::vector<int64_t> kWidths{0, 1, 3, 8, 33, 64, 128, 256, 1024};
+
+}  // namespace
+
+TEST_CASE("neighbor_reduce gives the largest and the smallest, and who they were") {
+  on_devices_and_features([](Device device, DType dtype) {
+    for (const Structure& s : structures(device))
+      for (int64_t width : kWidths) {
+        if (s.csr.rows == 300 && width > 256) continue;
+        CAPTURE(s.csr.rows);
+        CAPTURE(width);
+        const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
+        const Plain plain = reduce_plainly(s, values(x), width);
+        const Reduced max = reduced(s, x, {Reduce::max}), min = reduced(s, x, {Reduce::min});
+        CHECK(values(max.y) == plain.of.at(Reduce::max));
+        CHECK(values(min.y) == plain.of.at(Reduce::min));
+        CHECK(max.max_winner.to_vector<int32_t>() == plain.max_winner);
+        CHECK(min.min_winner.to_vector<int32_t>() == plain.min_winner);
+      }
+  });
+}
+
+TEST_CASE("neighbor_reduce gives several reductions in one pass, in any order") {
+  on_devices_and_features([](Device device, DType dtype) {
+    const std::vector<std::vector<Reduce>> sets{kAll,
+                                                {Reduce::mean, Reduce::min, Reduce::max, Reduce::std},
+                                                {Reduce::min, Reduce::max},
+                                                {Reduce::std, Reduce::sum},
+                                                {Reduce::var},
+                                                {Reduce::max, Reduce::mean}};
+    for (const Structure& s : structures(device))
+      for (int64_t width : {0, 1, 3, 8, 33, 64, 128, 256}) {
+        const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
+        const Plain plain = reduce_plainly(s, values(x), width);
+        for (const std::vector<Reduce>& reduce : sets) {
+          CAPTURE(s.csr.rows);
+          CAPTURE(width);
+          CAPTURE(reduce.size());
+          const Reduced r = reduced(s, x, reduce);
+          for (size_t k = 0; k < reduce.size(); ++k) {
+            CAPTURE(name_of(reduce[k]));
+            const bool exact = reduce[k] == Reduce::max || reduce[k] == Reduce::min;
+            const double bound = dtype == DType::f64 ? 1e-11 : dtype == DType::bf16 ? 8e-3 : 2e-4;
+            CHECK(equal(part_of(r.y, static_cast<int64_t>(k), width), plain.of.at(reduce[k]),
+                        exact ? 0.0 : bound));
+          }
+          if (r.max_winner) CHECK(r.max_winner.to_vector<int32_t>() == plain.max_winner);
+          if (r.min_winner) CHECK(r.min_winner.to_vector<int32_t>() == plain.min_winner);
+          if (r.mean) CHECK(close(r.mean, plain.of.at(Reduce::mean), dtype == DType::f64 ? 1e-11 : 2e-4));
+        }
+      }
+  });
+}
+
+TEST_CASE("neighbor_reduce takes rows of every length at which they might be taken another way") {
+  on_devices({DType::f32}, [](Device device, DType dtype) {
+    const Structure s = structure_of(lengths_at_boundaries(), 97, device);
+    for (int64_t width : {1, 16, 72, 130}) {
+      CAPTURE(width);
+      const Tensor x = random_tensor({97, width}, dtype, device);
+      const Plain plain = reduce_plainly(s, values(x), width);
+      const Reduced r = reduced(s, x, kAll);
+      for (size_t k = 0; k < kAll.size(); ++k)
+        CHECK(equal(part_of(r.y, static_cast<int64_t>(k), width), plain.of.at(kAll[k]), 2e-5));
+      CHECK(r.max_winner.to_vector<int32_t>() == plain.max_winner);
+      CHECK(r.min_winner.to_vector<int32_t>() == plain.min_winner);
+    }
+  });
+}
+
+TEST_CASE("of equal terms the smallest column wins, of infinite ones too, and a NaN wins over all") {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  on_devices_and_features([](Device device, DType dtype) {
+    std::vector<int64_t> lengths{4, 2, 300, 20000, 0, 7};
+    const Structure s = structure_of(lengths, 60, device);
+    for (int64_t width : {1, 4, 33, 128})
+      for (double rare : {0.0, kNan, kInfinity, -kInfinity}) {
+        CAPTURE(width);
+        CAPTURE(rare);
+        // Few different values, so that most are equal, and all equal in the last column.
+        std::vector<double> x = values(random_tensor({60, width}));
+        for (size_t k = 0; k < x.size(); ++k) {
+          x[k] = std::round(x[k]);
+          if (k % 17 == 3) x[k] = rare;
+          if (static_cast<int64_t>(k) % width == width - 1) x[k] = rare;
+        }
+        const Tensor given = Tensor::from(x, {60, width}).to(dtype).to(device);
+        const Plain plain = reduce_plainly(s, x, width);
+        const Reduced max = reduced(s, given, {Reduce::max}), min = reduced(s, given, {Reduce::min});
+        const Reduced all = reduced(s, given, kAll);
+        CHECK(max.max_winner.to_vector<int32_t>() == plain.max_winner);
+        CHECK(min.min_winner.to_vector<int32_t>() == plain.min_winner);
+        CHECK(same_bits(all.max_winner, max.max_winner));
+        CHECK(same_bits(all.min_winner, min.min_winner));
+        const std::vector<double> largest = values(max.y), mean = part_of(all.y, 1, width),
+                                  deviation = part_of(all.y, 5, width);
+        for (size_t k = 0; k < largest.size(); ++k) {
+          const double expected = plain.of.at(Reduce::max)[k];
+          CHECK((largest[k] == expected || (std::isnan(largest[k]) && std::isnan(expected))));
+          if (std::isnan(expected)) {
+            CHECK(std::isnan(mean[k]));
+            CHECK(std::isnan(deviation[k]));
+          }
+        }
+      }
+  });
+}
+
+TEST_CASE("a variance far below the squared mean keeps its digits") {
+  on_devices({DType::f32}, [](Device device, DType) {
+    const Structure s = structure_of({5, 40, 3000, 20000}, 500, device);
+    std::vector<double> x = values(random_tensor({500, 8}));
+    for (double& v : x) v += 3000.0;
+    const Tensor given = Tensor::from(x, {500, 8}).to(DType::f32).to(device);
+    const Plain plain = reduce_plainly(s, values(given), 8);
+    CHECK(close(reduced(s, given, {Reduce::var}).y, plain.of.at(Reduce::var), 1e-4));
+  });
+}
+
+TEST_CASE("neighbor_reduce gives the same bits on any number of threads and in every run") {
+  on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
+    const Structure s = std::move(structures(device)[1]);
+    const Tensor x = random_tensor({s.csr.cols, 72}, dtype, device);
+    CHECK(same_bits_on_any_threads([&] { return reduced(s, x, kAll).y; }));
+    CHECK(same_bits_on_any_threads([&] { return reduced(s, x, kAll).max_winner; }));
+    // Alone or among others, a reduction has the same bits.
+    const Reduced all = reduced(s, x, kAll);
+    CHECK(values(reduced(s, x, {Reduce::min}).y) == part_of(all.y, 3, 72));
+    CHECK(values(reduced(s, x, {Reduce::std}).y) == part_of(all.y, 5, 72));
+  });
+}
+
+TEST_CASE("neighbor_extreme_backward brings every gradient to its winner, in every way") {
+  on_devices_and_features([](Device device, DType dtype) {
+    for (const Structure& s : structures(device)) {
+      const Csr back = transposed(s);
+      for (int64_t width : kWidths) {
+        if (s.csr.rows == 300 && width > 256) continue;
+        CAPTURE(s.csr.rows);
+        CAPTURE(width);
+        const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
+        const Reduced r = reduced(s, x, {Reduce::max});
+        const std::vector<int32_t> winner = r.max_winner.to_vector<int32_t>();
+        const Tensor dy = random_tensor({s.csr.rows, 3 * width}, dtype, device);
+        const std::vector<double> expected = to_winners(winner, part_of(dy, 2, width), s.csr.cols, width);
+        for_each_way(dtype, device, [&](bool gathers) {
+          CAPTURE(gathers);
+          Tensor dx = random_tensor({s.csr.cols, width}, dtype, device);
+          const std::vector<double> before = values(dx);
+          const auto run = [&](bool accumulate) {
+            kernels::neighbor_extreme_backward({.winner = r.max_winner,
+                                                .dy = dy,
+                                                .part = 2,
+                                                .transposed = gathers ? &back : nullptr,
+                                                .accumulate = accumulate,
+                                                .dx = dx});
+          };
+          run(true);
+          std::vector<double> sum = expected;
+          for (size_t k = 0; k < sum.size(); ++k) sum[k] += before[k];
+          CHECK(close(dx, sum, tolerance(dtype)));
+          run(false);
+          CHECK(close(dx, expected, tolerance(dtype)));
+        });
+      }
+    }
+  });
+}
+
+TEST_CASE("a parallel edge does not give its gradient twice") {
+  on_devices_and_features([](Device device, DType dtype) {
+    Structure s = structure_of({4, 1}, 1, device);  // one source, four times
+    const Csr back = transposed(s);
+    const Tensor x = random_tensor({1, 5}, dtype, device), dy = random_tensor({2, 5}, dtype, device);
+    const Reduced r = reduced(s, x, {Reduce::min});
+    const std::vector<double> expected = to_winners(r.min_winner.to_vector<int32_t>(), values(dy), 1, 5);
+    for_each_way(dtype, device, [&](bool gathers) {
+      Tensor dx = Tensor::empty({1, 5}, dtype, device);
+      kernels::neighbor_extreme_backward(
+          {.winner = r.min_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
+      CHECK(close(dx, expected, tolerance(dtype)));
+    });
+  });
+}
+
+TEST_CASE("neighbor_extreme_backward keeps its digits at every scale, and what is not finite") {
+  on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
+    const Structure s = std::move(structures(device)[1]);
+    const Csr back = transposed(s);
+    constexpr int64_t kWidth = 24;
+    const Tensor x = random_tensor({s.csr.cols, kWidth}, dtype, device);
+    const Reduced r = reduced(s, x, {Reduce::max});
+    const std::vector<int32_t> winner = r.max_winner.to_vector<int32_t>();
+    const std::vector<double> plain = values(random_tensor({s.csr.rows, kWidth}));
+    for (double scale : {1e-44, 1e-30, 1.0, 1e30})
+      for_each_way(dtype, device, [&](bool gathers) {
+        CAPTURE(scale);
+        CAPTURE(gathers);
+        std::vector<double> scaled = plain;
+        for (double& v : scaled) v *= scale;
+        scaled[10] = 0.0;
+        Tensor dy = Tensor::from(scaled, {s.csr.rows, kWidth}).to(dtype).to(device);
+        Tensor dx = Tensor::empty(x.shape(), dtype, device);
+        const auto run = [&] {
+          kernels::neighbor_extreme_backward(
+              {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
+        };
+        run();
+        const std::vector<double> expected = to_winners(winner, values(dy), s.csr.cols, kWidth);
+        std::vector<double> seen = values(dx);
+        double largest = 0.0, worst = 0.0;
+        for (size_t k = 0; k < seen.size(); ++k) {
+          largest = std::max(largest, std::abs(expected[k]));
+          worst = std::max(worst, std::abs(seen[k] - expected[k]));
+        }
+        CHECK(worst <= std::max(tolerance(dtype) * largest, 1.5e-45 * (dtype == DType::bf16 ? 65536 : 2)));
+        // One NaN and one infinity: there and nowhere else.
+        scaled[5] = std::numeric_limits<double>::quiet_NaN();
+        scaled[static_cast<size_t>(2 * kWidth + 7)] = -std::numeric_limits<double>::infinity();
+        scaled[static_cast<size_t>(250 * kWidth + 9)] = std::numeric_limits<double>::infinity();
+        dy = Tensor::from(scaled, {s.csr.rows, kWidth}).to(dtype).to(device);
+        run();
+        const std::vector<double> marked = to_winners(winner, scaled, s.csr.cols, kWidth);
+        seen = values(dx);
+        bool right = true;
+        for (size_t k = 0; k < seen.size(); ++k)
+          right = right && std::isfinite(seen[k]) == std::isfinite(marked[k]);
+        CHECK(right);
+      });
+  });
+}
+
+TEST_CASE("neighbor_extreme_backward gives the same bits in every run") {
+  on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
+    const Structure s = std::move(structures(device)[1]);
+    const Csr back = transposed(s);
+    const Tensor x = random_tensor({s.csr.cols, 200}, dtype, device);
+    const Tensor dy = random_tensor({s.csr.rows, 200}, dtype, device);
+    const Reduced r = reduced(s, x, {Reduce::max});
+    for_each_way(dtype, device, [&](bool gathers) {
+      const auto run = [&] {
+        Tensor dx = Tensor::empty(x.shape(), dtype, device);
+        kernels::neighbor_extreme_backward(
+            {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
+        return dx;
+      };
+      CHECK(same_bits_on_any_threads(run));
+    });
+  });
+}
+
+TEST_CASE("results larger than the caches, at any address") {
+  on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
+    std::vector<int64_t> lengths(70000);
+    for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 4);
+    constexpr int64_t kCols = 90000, kWidth = 68;
+    const Structure s = structure_of(lengths, kCols, device);
+    const Csr back = transposed(s);
+    for (int64_t offset : {0, 1}) {
+      CAPTURE(offset);
+      const auto shifted = [&](const Tensor& t) {
+        Tensor room = Tensor::zeros({t.numel() + 1}, t.dtype(), device);
+        Tensor view = room.rows(offset, offset + t.numel()).reshape(t.shape());
+        view.copy_(t);
+        return view;
+      };
+      const Tensor x = shifted(random_tensor({kCols, kWidth}, dtype, device));
+      const Tensor dy = shifted(random_tensor({s.csr.rows, kWidth}, dtype, device));
+      Tensor y = shifted(dy);
+      Tensor winner = Tensor::empty(y.shape(), DType::i32, device);
+      kernels::neighbor_reduce(
+          {.a = s.csr, .x = x, .reduce = std::vector<Reduce>{Reduce::max}, .y = y, .max_winner = winner});
+      const Plain plain = reduce_plainly(s, values(x), kWidth);
+      CHECK(values(y) == plain.of.at(Reduce::max));
+      CHECK(winner.to_vector<int32_t>() == plain.max_winner);
+      const std::vector<double> expected = to_winners(plain.max_winner, values(dy), kCols, kWidth);
+      for_each_way(dtype, device, [&](bool gathers) {
+        Tensor dx = shifted(x);
+        kernels::neighbor_extreme_backward(
+            {.winner = winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
+        CHECK(close(dx, expected, tolerance(dtype)));
+      });
+    }
+  });
+}
+
+TEST_CASE("reductions refuse what does not fit") {
+  const Structure s = structure_of({2, 1}, 3, Device::cpu());
+  const Tensor x = Tensor::zeros({3, 4});
+  Tensor y = Tensor::zeros({2, 8}), winner = Tensor::zeros({2, 4}, DType::i32);
+  const std::vector<Reduce> twice{Reduce::max, Reduce::max}, none{}, sums{Reduce::sum, Reduce::mean},
+      one{Reduce::max};
+  CHECK_THROWS_WITH_AS(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = twice, .y = y}),
+                       "neighbor_reduce: max is asked for twice", Error);
+  CHECK_THROWS_WITH_AS(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = none, .y = y}),
+                       "neighbor_reduce: no reduction is asked for", Error);
+  CHECK_THROWS_WITH_AS(
+      kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = sums, .y = y, .max_winner = winner}),
+      "neighbor_reduce: a winner, but no max, is asked for", Error);
+  CHECK_THROWS_WITH_AS(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = one, .y = y}),
+                       "neighbor_reduce: y is [2, 8] float32 on cpu, expected [2, 4] float32 on cpu", Error);
+  Tensor dx = Tensor::zeros({3, 4});
+  CHECK_THROWS_WITH_AS(
+      kernels::neighbor_extreme_backward({.winner = winner, .dy = y, .part = 2, .dx = dx}),
+      "neighbor_extreme_backward: part 2 of dy [2, 8] float32 on cpu for dx [3, 4] float32 on cpu", Error);
+  const Csr other = structure_of({1}, 2, Device::cpu()).csr;
+  const Tensor dy = Tensor::zeros({2, 4});
+  CHECK_THROWS_WITH_AS(
+      kernels::neighbor_extreme_backward({.winner = winner, .dy = dy, .transposed = &other, .dx = dx}),
+      "neighbor_extreme_backward: transposed structure [1, 2] on cpu for dx [3, 4] float32 on cpu and dy [2, "
+      "4] float32 on cpu",
+      Error);
+}
