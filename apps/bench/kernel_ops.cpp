@@ -5,11 +5,14 @@
 #include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/loss/loss.h>
+#include <adjoint/kernels/neighbor/extreme_backward.h>
+#include <adjoint/kernels/neighbor/neighbor_reduce.h>
 #include <adjoint/kernels/norm/norm.h>
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/kernels/sparse/spmm.h>
 #include <adjoint/kernels/update/optimizer.h>
 
+#include <algorithm>
 #include <numeric>
 
 namespace adj::apps {
@@ -155,6 +158,58 @@ Job edge_softmax_backward(const Subject& s) {
   return {fmt::format("{} x {}", o->weight.size(0), o->weight.size(1)),
           bytes_of({o->csr.offsets, o->weight, dy, o->dw}), 0.0, [=] {
             kernels::edge_softmax_backward({.a = {o->csr, {}, {}}, .y = o->weight, .dy = dy, .de = o->dw});
+          }};
+}
+
+/// Operands of reductions over the graph's in-edges.
+struct Reduction {
+  Csr csr, transposed;
+  std::vector<Reduce> reduce;
+  Tensor x, y, dx, max_winner, min_winner;
+
+  Reduction(const Subject& s, std::vector<Reduce> wanted)
+      : csr(s.graph().relation().csr()),
+        reduce(std::move(wanted)),
+        x(random(s, {csr.cols, s.width}, s.dtype)),
+        y(random(s, {csr.rows, static_cast<int64_t>(reduce.size()) * s.width}, s.dtype)),
+        dx(Tensor::empty_like(x)) {
+    const auto winner = [&](Reduce of) {
+      const bool asked = std::find(reduce.begin(), reduce.end(), of) != reduce.end();
+      return asked ? Tensor::empty({csr.rows, s.width}, DType::i32, s.device()) : Tensor();
+    };
+    max_winner = winner(Reduce::max);
+    min_winner = winner(Reduce::min);
+  }
+  void forward() {
+    kernels::neighbor_reduce(
+        {.a = csr, .x = x, .reduce = reduce, .y = y, .max_winner = max_winner, .min_winner = min_winner});
+  }
+};
+
+Job neighbor_reduce(const Subject& s, const std::vector<Reduce>& reduce) {
+  auto o = std::make_shared<Reduction>(s, reduce);
+  return {
+      sparse_shape(o->csr, o->x),
+      gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, o->y, o->max_winner, o->min_winner}),
+      0.0, [o] { o->forward(); }};
+}
+
+Job neighbor_max_backward(const Subject& s, kernels::ExtremeGradient way) {
+  auto o = std::make_shared<Reduction>(s, std::vector<Reduce>{Reduce::max});
+  o->forward();
+  const kernels::ExtremeGradient before = kernels::extreme_gradient();
+  kernels::set_extreme_gradient(way);
+  const bool gathers = kernels::extreme_backward_gathers(o->csr.rows, o->csr.entries(), s.dtype, s.device());
+  kernels::set_extreme_gradient(before);
+  if (gathers) o->transposed = s.graph().relation().transposed();
+  const double read = gathers ? gathered(o->transposed, o->max_winner) + gathered(o->transposed, o->y) +
+                                    bytes_of({o->transposed.offsets, o->transposed.indices})
+                              : bytes_of({o->max_winner, o->y});
+  return {sparse_shape(o->csr, o->x), read + bytes_of({o->dx}), 0.0, [o, gathers] {
+            kernels::neighbor_extreme_backward({.winner = o->max_winner,
+                                                .dy = o->y,
+                                                .transposed = gathers ? &o->transposed : nullptr,
+                                                .dx = o->dx});
           }};
 }
 
@@ -324,6 +379,18 @@ std::vector<Op> kernel_ops() {
       {"edge_dot", "a dot product for every edge and head", edge_dot},
       {"edge_softmax", "over the in-edges of each node, by head", edge_softmax},
       {"edge_softmax_grad", "of the same", edge_softmax_backward},
+      {"neighbor_max", "the largest over the in-edges of each node, and whose it is",
+       [](const Subject& s) { return neighbor_reduce(s, {Reduce::max}); }},
+      {"neighbor_max_grad", "its gradient, brought back to the winners",
+       [](const Subject& s) { return neighbor_max_backward(s, kernels::ExtremeGradient::by_structure); }},
+      {"neighbor_max_gather", "likewise, over the transposed structure",
+       [](const Subject& s) { return neighbor_max_backward(s, kernels::ExtremeGradient::gather); }},
+      {"neighbor_max_scatter", "likewise, added one by one (by atomics on a GPU)",
+       [](const Subject& s) { return neighbor_max_backward(s, kernels::ExtremeGradient::scatter); }},
+      {"neighbor_pna", "mean, min, max and std over in-edges in one pass",
+       [](const Subject& s) {
+         return neighbor_reduce(s, {Reduce::mean, Reduce::min, Reduce::max, Reduce::std});
+       }},
       {"gemm", "N x width x out",
        [=](const Subject& s) { return gemm(s, nodes(s), s.width, s.out, false, false); }},
       {"gemm_weight", "its weight's gradient, width x N x out",

@@ -6,10 +6,10 @@
 
 namespace adj::kernels {
 
-/// How a GPU brings the gradient of a maximum or minimum back to the winners. `gather`: each source goes
-/// through its out-edges and takes what it won there, over the transposed structure: entries x F reads.
-/// `scatter`: each result is added to its winner, rows x F integer atomics of fixed point: the same bits in
-/// any order. `by_structure`: whichever a rule on the structure's sizes says.
+/// How the gradient of a maximum or minimum comes back to the winners. `gather`: each source goes through its
+/// out-edges and takes what it won there, over the transposed structure: entries x F reads. `scatter`: each
+/// result is added to its winner: rows x F additions to random rows, on a GPU integer atomics of fixed point,
+/// with the same bits in any order. `by_structure`: whichever a rule on the structure's sizes says.
 enum class ExtremeGradient : uint8_t { by_structure, gather, scatter };
 
 namespace detail {
@@ -20,16 +20,17 @@ inline std::atomic<ExtremeGradient> extreme_gradient{ExtremeGradient::by_structu
 inline void set_extreme_gradient(ExtremeGradient way) { detail::extreme_gradient = way; }
 inline ExtremeGradient extreme_gradient() { return detail::extreme_gradient; }
 
-/// Entries a row up to which gathering moves fewer bytes than the scatter's atomics cost.
-inline constexpr int64_t kGatheredDegree = 8;
+/// Entries a row up to which gathering is the faster: reads in vectors against additions one by one, on a GPU
+/// against atomics.
+inline constexpr int64_t kGatheredDegreeOnCpu = 16, kGatheredDegreeOnCuda = 8;
 
 /// Does neighbor_extreme_backward want the transposed structure for a structure of that many rows and
-/// entries? On a GPU where it gathers: always in float64, which has no fixed point to be summed in. On the
-/// CPU never.
+/// entries? On a GPU always in float64, which has no fixed point to be summed in.
 inline bool extreme_backward_gathers(int64_t rows, int64_t entries, DType dtype, Device device) {
-  if (device.is_cpu()) return false;
-  if (dtype == DType::f64 || extreme_gradient() == ExtremeGradient::gather) return true;
-  return extreme_gradient() == ExtremeGradient::by_structure && entries <= kGatheredDegree * rows;
+  if (device.is_cuda() && dtype == DType::f64) return true;
+  if (extreme_gradient() != ExtremeGradient::by_structure)
+    return extreme_gradient() == ExtremeGradient::gather;
+  return entries <= (device.is_cpu() ? kGatheredDegreeOnCpu : kGatheredDegreeOnCuda) * rows;
 }
 
 /// dx_j,f = Σ dy_i,f over the (i, f) that j won: winner_i,f = j. `winner` int32 [rows,F] in [-1, cols), -1

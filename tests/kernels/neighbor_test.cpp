@@ -153,7 +153,7 @@ Csr transposed(const Structure& s) { return Relation::from_csr(s.csr).transposed
 template <class F>
 void for_each_way(DType dtype, Device device, F f) {
   f(true);
-  if (device.is_cpu() || dtype != DType::f64) f(false);
+  if (device.is_cpu() || dtype != DType::f64) f(false);  // no fixed point holds float64
 }
 
 const std::vector<int64_t> kWidths{0, 1, 3, 8, 33, 64, 128, 256, 1024};

@@ -49,16 +49,17 @@ TEST_CASE("GraphConv and its gradients equal PyG's") {
     on_devices(group + "_wide", [&](PygCase& ref) {
       on_graph(nn::Model<nn::GraphConv>(6, 4, nn::GraphConvOptions{aggr, false}), ref);
     });
+    on_devices(group + "_bipartite", [&](PygCase& ref) {
+      nn::Model<nn::GraphConv> layer(nn::Widths(4, 3), 5, nn::GraphConvOptions{aggr});
+      ref.load(layer);
+      ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst"), ref.in("extra")));
+    });
+    if (aggr == Reduce::max) continue;
     on_devices(group + "_weighted", [&](PygCase& ref) {
       on_graph(nn::Model<nn::GraphConv>(4, 6, nn::GraphConvOptions{aggr}), ref);
     });
     on_devices(group + "_weighted_wide", [&](PygCase& ref) {
       on_graph(nn::Model<nn::GraphConv>(6, 4, nn::GraphConvOptions{aggr}), ref);
-    });
-    on_devices(group + "_bipartite", [&](PygCase& ref) {
-      nn::Model<nn::GraphConv> layer(nn::Widths(4, 3), 5, nn::GraphConvOptions{aggr});
-      ref.load(layer);
-      ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst"), ref.in("extra")));
     });
   }
   on_devices("graph_conv/rootless", [](PygCase& ref) {
@@ -175,9 +176,8 @@ TEST_CASE("SAGEConv and its gradients equal PyG's") {
       ref.compare(layer, layer(ref.graph(), ref.in("x")));
     });
   };
-  for (const auto& [name, aggr] : {std::pair<std::string, Reduce>{"mean", Reduce::mean},
-                                   {"max", Reduce::max},
-                                   {"sum", Reduce::sum}}) {
+  for (const auto& [name, aggr] :
+       {std::pair<std::string, Reduce>{"mean", Reduce::mean}, {"max", Reduce::max}, {"sum", Reduce::sum}}) {
     run(name, 4, 6, {.aggr = aggr});
     run(name + "_wide", 6, 4, {.aggr = aggr, .bias = false});
   }

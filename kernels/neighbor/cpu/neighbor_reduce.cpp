@@ -5,6 +5,7 @@
 // once.
 
 #include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/neighbor/cpu/columns.h>
 #include <adjoint/kernels/neighbor/neighbor_reduce.h>
 #include <adjoint/kernels/sparse/cpu/feature_blocks.h>
 #include <adjoint/kernels/sparse/cpu/row_chunks.h>
@@ -16,34 +17,6 @@ namespace adj::kernels::cpu {
 namespace {
 
 constexpr int64_t kTask = 131072;  // elements worth handing to a thread: some 10 µs
-
-/// Columns of a vector's lanes, in integers as wide as these.
-template <class S>
-using Columns = std::conditional_t<std::is_same_v<S, double>, simd::I64, simd::I32>;
-
-template <class S>
-void store_columns(int32_t* to, Columns<S> columns, int count) {
-  if constexpr (std::is_same_v<S, double>) {
-    using Narrow = int32_t __attribute__((vector_size(32)));
-    const Narrow narrow = __builtin_convertvector(columns, Narrow);
-    std::memcpy(to, &narrow, static_cast<size_t>(count) * sizeof(int32_t));
-  } else {
-    std::memcpy(to, &columns, static_cast<size_t>(count) * sizeof(int32_t));
-  }
-}
-template <class S>
-Columns<S> load_columns(const int32_t* from, int count) {
-  if constexpr (std::is_same_v<S, double>) {
-    using Narrow = int32_t __attribute__((vector_size(32)));
-    Narrow narrow{};
-    std::memcpy(&narrow, from, static_cast<size_t>(count) * sizeof(int32_t));
-    return __builtin_convertvector(narrow, Columns<S>);
-  } else {
-    Columns<S> columns{};
-    std::memcpy(&columns, from, static_cast<size_t>(count) * sizeof(int32_t));
-    return columns;
-  }
-}
 
 /// The largest (or smallest) so far of a block of features, and where it was. A NaN stays.
 template <class S, int B, bool kLargest>
@@ -261,6 +234,17 @@ class Reduction {
     }
   }
 
+  /// √v, or 0 where v is not above the smallest variance; NaN stays.
+  static Vector<S> root(const Vector<S>& v) {
+    T lane[kLanes<S>];
+    std::memcpy(lane, &v, sizeof v);
+#pragma omp simd
+    for (int l = 0; l < kLanes<S>; ++l) lane[l] = std::sqrt(lane[l]);
+    Vector<S> roots;
+    std::memcpy(&roots, lane, sizeof v);
+    return v <= T(kSmallestVariance) ? Vector<S>{} : roots;
+  }
+
   template <int B>
   void write(Reduce reduce, int64_t i, int64_t first, int tail, const Vector<S> (&value)[B]) const {
     if (set_.has(reduce))
@@ -291,8 +275,7 @@ class Reduction {
         sum[k] = moments.sum[k];
         mean[k] = sum[k] / count;
         variance[k] = simd::relu(moments.square[k] / count - off * off);
-        for (int l = 0; l < kLanes<S>; ++l)
-          deviation[k][l] = variance[k][l] <= T(kSmallestVariance) ? T(0) : std::sqrt(variance[k][l]);
+        deviation[k] = root(variance[k]);
       }
       write<B>(Reduce::sum, i, first, tail, sum);
       write<B>(Reduce::mean, i, first, tail, mean);

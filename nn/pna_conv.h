@@ -1,0 +1,98 @@
+#pragma once
+
+#include <adjoint/autograd/edge.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/nn/linear.h>
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace adj::nn {
+
+/// What a node's aggregates are multiplied by, d the number of its in-edges and the means over the training
+/// graph's nodes: 1; log(d + 1) / mean of log(d + 1); its inverse; d / mean of d; its inverse. Inverses take
+/// d as 1 or more.
+enum class Scaler : uint8_t { identity, amplification, attenuation, linear, inverse_linear };
+
+constexpr std::string_view name_of(Scaler scaler) {
+  constexpr std::string_view kNames[] = {"identity", "amplification", "attenuation", "linear",
+                                         "inverse_linear"};
+  return kNames[static_cast<size_t>(scaler)];
+}
+
+struct PNAConvOptions {
+  std::vector<Reduce> aggregators{Reduce::mean, Reduce::min, Reduce::max, Reduce::std};
+  std::vector<Scaler> scalers{Scaler::identity, Scaler::amplification, Scaler::attenuation};
+  int64_t towers = 1;
+  int pre_layers = 1;
+  int post_layers = 1;
+  bool divide_input = false;  ///< each tower takes its share of the input's features, else all take all
+  Activation activation = Activation::relu;  ///< between post layers
+  bool train_norm = false;                   ///< are the mean degrees parameters?
+};
+
+/// The layer of Principal Neighbourhood Aggregation (Corso et al. 2020). For each tower, with x its features
+/// of the nodes and ‖ concatenation:
+///   h_ij = U [x_i ‖ x_j] + u,   a_i = the aggregates of h_ij over the edges j -> i, side by side,
+///   z_i = V [x_i ‖ s_1(d_i) a_i ‖ s_2(d_i) a_i ‖ …] + v,
+/// V being several layers where post_layers > 1, and y = W [towers' z] + w. x [N,in] -> [N,out]. Weights and
+/// biases are uniform in ±1 / sqrt(fan-in), as in PyG's PNAConv, whose names they have.
+///
+/// h_ij is never made: U falls into a part of x_i and a part of x_j, the aggregates of the second are found
+/// over neighbours for all towers at once, and the first shifts a mean, an extreme or a sum, and no spread.
+/// So pre_layers is 1 and there are no edge features; PyG's others are refused. Likewise the product with V
+/// is taken before a scaler is.
+class PNAConv : public Module {
+ public:
+  /// `degrees`: how many nodes of the training graph have 0, 1, 2, … in-edges (degree_histogram).
+  PNAConv(int64_t in, int64_t out, const std::vector<int64_t>& degrees, const PNAConvOptions& options = {});
+  Var operator()(const Graph& graph, const Var& x);
+  std::string describe() const override;
+
+  /// The element k is the number of nodes with k in-edges.
+  static std::vector<int64_t> degree_histogram(const Graph& graph);
+
+ private:
+  /// Linear maps under the names that torch's Sequential gives them, "0", "2", …: activations stand between.
+  class Sequential : public Module {
+   public:
+    Sequential(int64_t in, int64_t out, int count);
+    Linear& operator[](size_t i) { return layers_[i]; }
+    size_t size() const { return layers_.size(); }
+    std::string describe() const override { return "Sequential"; }
+
+   private:
+    std::deque<Child<Linear>> layers_;
+  };
+
+  /// The mean degrees, parameters or buffers.
+  class DegreeScaler : public Module {
+   public:
+    DegreeScaler(const std::vector<int64_t>& degrees, bool trained);
+    Var mean(DType dtype) const { return of(trained_lin, avg_deg_lin, dtype); }
+    Var mean_of_log(DType dtype) const { return of(trained_log, avg_deg_log, dtype); }
+    std::string describe() const override { return "DegreeScaler"; }
+
+   private:
+    static Var of(const Var& trained, const Tensor& fixed, DType dtype) {
+      return trained ? trained : Var(fixed.to(dtype));
+    }
+    Var trained_lin, trained_log;
+    Tensor avg_deg_lin, avg_deg_log;
+  };
+
+  struct Degrees;
+  Var scale(Scaler scaler, const Degrees& degrees) const;
+
+  int64_t in_, out_, tower_in_, tower_out_;
+  PNAConvOptions options_;
+
+ public:
+  Child<DegreeScaler> aggr_module;  ///< "avg_deg_lin", "avg_deg_log": [1]
+  ModuleList<Sequential> pre_nns, post_nns;
+  Child<Linear> lin;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,446 @@
+// Layers on their own: gradients in float64 for every option, sparse features, how they begin, what they
+// refuse. Their values are held against PyG's in pyg_conv_test.cpp and pyg_attention_test.cpp.
+#include "../reference/module_gradients.h"
+#include <adjoint/core/allocator.h>
+#include <adjoint/nn/agnn_conv.h>
+#include <adjoint/nn/appnp.h>
+#include <adjoint/nn/cheb_conv.h>
+#include <adjoint/nn/gat_conv.h>
+#include <adjoint/nn/gatv2_conv.h>
+#include <adjoint/nn/gcn2_conv.h>
+#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/gine_conv.h>
+#include <adjoint/nn/graph_conv.h>
+#include <adjoint/nn/graph_norm.h>
+#include <adjoint/nn/jumping_knowledge.h>
+#include <adjoint/nn/pair_norm.h>
+#include <adjoint/nn/sg_conv.h>
+#include <adjoint/nn/tag_conv.h>
+#include <adjoint/nn/transformer_conv.h>
+#include <adjoint/ops.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr int64_t kNodes = 9;
+
+/// Directed, with parallel edges, loops and a node without edges.
+Graph looped_graph(Draw& draw, Device device) {
+  const Graph drawn = draw.graph(kNodes, 18);
+  auto src = drawn.edge_index().src.to_vector<int32_t>(), dst = drawn.edge_index().dst.to_vector<int32_t>();
+  for (int32_t loop : {0, 3, 3}) {
+    src.push_back(loop);
+    dst.push_back(loop);
+  }
+  return Graph::from_coo(kNodes, Tensor::from(src, device), Tensor::from(dst, device));
+}
+
+Relation bipartite(Draw& draw, Device device) {
+  return Relation::from_coo(7, 5, draw.ints(16, 0, 7).to(device), draw.ints(16, 0, 4).to(device));
+}
+
+/// f(draw, graph, device) on every device.
+template <class F>
+void on_graphs(uint64_t seed, F&& f) {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(seed, device);
+    const Graph graph = looped_graph(draw, device);
+    f(draw, graph, device);
+  }
+}
+
+/// The gradients of layer(graph, x) and layer(graph, x, extra).
+template <class Layer>
+void check_layer(Layer&& layer, const Graph& graph, const Tensor& x, const Tensor& extra = {}) {
+  layer.to(graph.device());
+  layer.to(DType::f64);
+  const Var input = Var::parameter(x);
+  if constexpr (std::is_invocable_v<Layer&, const Graph&, const Var&>) {
+    if (!extra) return check_module(layer, {input}, [&] { return layer(graph, input); });
+  }
+  if constexpr (std::is_invocable_v<Layer&, const Graph&, const Var&, const Var&>) {
+    REQUIRE(extra);
+    const Var more = Var::parameter(extra);
+    check_module(layer, {input, more}, [&] { return layer(graph, input, more); });
+  }
+}
+
+/// Of a layer on a relation.
+template <class Layer>
+void check_sides(Layer&& layer, const Relation& relation, const Tensor& x_src, const Tensor& x_dst,
+                 const Tensor& extra = {}) {
+  layer.to(relation.device());
+  layer.to(DType::f64);
+  const Var src = Var::parameter(x_src), dst = Var::parameter(x_dst);
+  if (!extra) return check_module(layer, {src, dst}, [&] { return layer(relation, src, dst, {}); });
+  const Var more = Var::parameter(extra);
+  check_module(layer, {src, dst, more}, [&] { return layer(relation, src, dst, more); });
+}
+
+}  // namespace
+
+TEST_CASE("gradients of layers that aggregate, by features, parameters and edge weights") {
+  on_graphs(330, [](Draw& draw, const Graph& graph, Device) {
+    const Tensor x = draw.normal({kNodes, 3}), wide = draw.normal({kNodes, 5}),
+                 x_0 = draw.normal({kNodes, 5});
+    const Tensor weight = draw.uniform({graph.num_edges()}, 0.3, 2.0);
+    for (const Tensor& w : {Tensor(), weight}) {
+      CAPTURE(static_cast<bool>(w));
+      for (Reduce aggr : {Reduce::sum, Reduce::mean}) {
+        check_layer(nn::Model<nn::GraphConv>(3, 4, nn::GraphConvOptions{aggr}), graph, x, w);
+        check_layer(nn::Model<nn::GraphConv>(5, 4, nn::GraphConvOptions{aggr, false}), graph, wide, w);
+      }
+      for (bool improved : {false, true})
+        check_layer(nn::Model<nn::GCNConv>(3, 4, nn::GCNConvOptions{.improved = improved}), graph, x, w);
+      check_layer(nn::Model<nn::GCNConv>(5, 4, nn::GCNConvOptions{.add_self_loops = false}), graph, wide, w);
+      check_layer(nn::Model<nn::GCNConv>(5, 4, nn::GCNConvOptions{.normalize = false}), graph, wide, w);
+      check_layer(nn::Model<nn::SGConv>(3, 4, 2), graph, x, w);
+      check_layer(nn::Model<nn::SGConv>(5, 4, 2, false, false), graph, wide, w);
+      check_layer(nn::Model<nn::APPNP>(3, 0.2), graph, x, w);
+      check_layer(nn::Model<nn::TAGConv>(3, 4), graph, x, w);
+      check_layer(nn::Model<nn::TAGConv>(5, 4, 2, false, false), graph, wide, w);
+      for (bool shared : {true, false}) {
+        nn::Model<nn::GCN2Conv> layer(
+            5, 0.2, nn::GCN2ConvOptions{.theta = 0.5, .layer = 2, .shared_weights = shared});
+        layer.to(graph.device());
+        layer.to(DType::f64);
+        const Var a = Var::parameter(wide), b = Var::parameter(x_0);
+        const Var edge = w ? Var::parameter(w) : Var();
+        check_module(layer, edge ? std::vector<Var>{a, b, edge} : std::vector<Var>{a, b},
+                     [&] { return layer(graph, a, b, edge); });
+      }
+      for (nn::Laplacian kind : {nn::Laplacian::plain, nn::Laplacian::symmetric, nn::Laplacian::random_walk})
+        for (const auto& [in, features] : {std::pair<int64_t, Tensor>{3, x}, {5, wide}})
+          for (bool bounded : {false, true}) {
+            nn::Model<nn::ChebConv> layer(in, 4, 3, nn::ChebConvOptions{kind});
+            layer.to(graph.device());
+            layer.to(DType::f64);
+            const Var a = Var::parameter(features), edge = w ? Var::parameter(w) : Var();
+            const std::optional<double> lambda = bounded ? std::optional(1.7) : std::nullopt;
+            check_module(layer, edge ? std::vector<Var>{a, edge} : std::vector<Var>{a}, [&] {
+              return layer(graph, a, {edge, lambda});
+            });
+          }
+    }
+    check_layer(nn::Model<nn::GraphConv>(3, 4, nn::GraphConvOptions{Reduce::max}), graph, x);
+  });
+}
+
+TEST_CASE("gradients of GINConv and GINEConv") {
+  on_graphs(331, [](Draw& draw, const Graph& graph, Device) {
+    const std::vector<int64_t> net{4, 6, 3};
+    const Tensor x = draw.normal({kNodes, 4});
+    const int64_t edges = graph.num_edges();
+    for (bool train_eps : {false, true}) {
+      check_layer(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.3, train_eps}, net), graph, x);
+      check_layer(nn::Model<nn::GINEConv<>>(4, nn::GINEConvOptions{0.3, train_eps, 2}, net), graph, x,
+                  draw.normal({edges, 2}));
+      check_layer(nn::Model<nn::GINEConv<>>(4, nn::GINEConvOptions{0.3, train_eps}, net), graph, x,
+                  draw.normal({edges, 4}));
+    }
+  });
+}
+
+TEST_CASE("gradients of attention layers") {
+  on_graphs(332, [](Draw& draw, const Graph& graph, Device) {
+    const Tensor x = draw.normal({kNodes, 3});
+    const int64_t edges = graph.num_edges();
+    for (int64_t edge_dim : {0, 2}) {
+      const Tensor attr = edge_dim > 0 ? draw.normal({edges, edge_dim}) : Tensor();
+      const std::optional<int64_t> width = edge_dim > 0 ? std::optional(edge_dim) : std::nullopt;
+      for (bool concat : {true, false})
+        for (bool loops : {true, false}) {
+          CAPTURE(concat);
+          CAPTURE(loops);
+          check_layer(nn::Model<nn::GATConv>(3, 4,
+                                             nn::GATConvOptions{.heads = 2,
+                                                                .concat = concat,
+                                                                .add_self_loops = loops,
+                                                                .edge_dim = width,
+                                                                .residual = !concat}),
+                      graph, x, attr);
+          check_layer(nn::Model<nn::GATv2Conv>(3, 4,
+                                               nn::GATv2ConvOptions{.heads = 2,
+                                                                    .concat = concat,
+                                                                    .add_self_loops = loops,
+                                                                    .edge_dim = width,
+                                                                    .share_weights = loops,
+                                                                    .residual = !concat}),
+                      graph, x, attr);
+          check_layer(
+              nn::Model<nn::TransformerConv>(
+                  3, 4,
+                  nn::TransformerConvOptions{.heads = 2, .concat = concat, .beta = loops, .edge_dim = width}),
+              graph, x, attr);
+        }
+    }
+    for (nn::LoopFill fill : {nn::LoopFill(nn::LoopFill::Kind::sum), nn::LoopFill(0.5)})
+      check_layer(nn::Model<nn::GATConv>(3, 4, nn::GATConvOptions{.edge_dim = 2, .fill_value = fill}), graph,
+                  x, draw.normal({edges, 2}));
+    for (bool loops : {true, false}) check_layer(nn::Model<nn::AGNNConv>(true, loops), graph, x);
+  });
+}
+
+TEST_CASE("gradients of layers between two sets of nodes") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(333, device);
+    const Relation relation = bipartite(draw, device);
+    const Tensor src = draw.normal({7, 4}), dst = draw.normal({5, 3}), same = draw.normal({5, 4});
+    const Tensor weight = draw.uniform({16}, 0.3, 2.0), attr = draw.normal({16, 2});
+    const nn::Widths in(4, 3);
+    check_sides(nn::Model<nn::GraphConv>(in, 5), relation, src, dst, weight);
+    check_sides(nn::Model<nn::GraphConv>(in, 2), relation, src, dst, weight);
+    check_sides(nn::Model<nn::GATConv>(in, 2, nn::GATConvOptions{.heads = 2, .edge_dim = 2}), relation, src,
+                dst, attr);
+    check_sides(nn::Model<nn::GATv2Conv>(in, 2, nn::GATv2ConvOptions{.heads = 2, .edge_dim = 2}), relation,
+                src, dst, attr);
+    check_sides(nn::Model<nn::TransformerConv>(in, 2, nn::TransformerConvOptions{.heads = 2}), relation, src,
+                dst);
+    check_sides(nn::Model<nn::GINEConv<>>(4, nn::GINEConvOptions{.edge_dim = 2}, std::vector<int64_t>{4, 3}),
+                relation, src, same, attr);
+  }
+}
+
+TEST_CASE("gradients of what recipes are made of") {
+  for (Device device : devices()) {
+    Draw draw(334, device);
+    const Var x = Var::parameter(draw.normal({kNodes, 3})), y = Var::parameter(draw.normal({kNodes, 3}));
+    const Tensor offsets = Tensor::from(std::vector<int64_t>{0, 4, 4, 9}, device);
+    for (const Tensor& batch : {Tensor(), offsets}) {
+      for (bool individually : {false, true}) {
+        nn::Model<nn::PairNorm> norm(nn::PairNormOptions{.scale = 1.5, .scale_individually = individually});
+        check_module(norm, {x}, [&] { return norm(x, batch); });
+      }
+      nn::Model<nn::GraphNorm> norm(3);
+      norm.to(device);
+      norm.to(DType::f64);
+      check_module(norm, {x}, [&] { return norm(x, batch); });
+    }
+    struct None : nn::Module {};
+    nn::Model<None> none;
+    for (nn::Jump mode : {nn::Jump::cat, nn::Jump::max})
+      check_module(none, {x, y}, [&] { return nn::jumping_knowledge(mode, {x, y}); });
+  }
+  CHECK_THROWS_AS(nn::jumping_knowledge(nn::Jump::cat, {}), Error);
+  CHECK(mentions(error_of([] {
+                   nn::jumping_knowledge(nn::Jump::max, {Tensor::zeros({2, 3}), Tensor::zeros({2, 4})});
+                 }),
+                 "[2, 4]"));
+}
+
+TEST_CASE("sparse features give what dense ones give") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(335, device, DType::f32);
+    const Graph graph = draw.graph(23, 60);
+    const SparseMatrix sparse = draw.sparse(23, 6, 50);
+    const Tensor dense = sparse.to_dense(), weight = draw.uniform({60}, 0.3, 2.0);
+    const auto same = [&](auto&& layer, const auto&... extra) {
+      layer.to(device);
+      layer.eval();
+      const Var a = layer(graph, Features(sparse), extra...),
+                b = layer(graph, Var::parameter(dense), extra...);
+      CHECK(close(a.value(), b.value(), 1e-5));
+      CHECK(close(layer(graph, Features(dense), extra...).value(), b.value(), 1e-5));
+    };
+    for (Reduce aggr : {Reduce::sum, Reduce::mean})
+      for (const Var& w : {Var(), Var(weight)}) {
+        same(nn::Model<nn::GraphConv>(6, 4, nn::GraphConvOptions{aggr}), w);
+        same(nn::Model<nn::GraphConv>(6, 9, nn::GraphConvOptions{aggr, false}), w);
+      }
+    for (const Var& w : {Var(), Var(weight)}) {
+      same(nn::Model<nn::GCNConv>(6, 9), w);
+      same(nn::Model<nn::SGConv>(6, 9, 2), w);
+      same(nn::Model<nn::TAGConv>(6, 9), w);
+      same(nn::Model<nn::ChebConv>(6, 9, 3), nn::ChebConvCall{w, {}});
+    }
+    same(nn::Model<nn::GATConv>(6, 4, nn::GATConvOptions{.heads = 2, .residual = true}));
+    same(nn::Model<nn::GATv2Conv>(6, 4, nn::GATv2ConvOptions{.heads = 2, .residual = true}));
+    same(nn::Model<nn::TransformerConv>(6, 4, nn::TransformerConvOptions{.heads = 2}));
+  }
+}
+
+TEST_CASE("dropout of coefficients and of entries draws in training mode only") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(336, device, DType::f32);
+    const Graph graph = draw.graph(40, 200);
+    const Tensor x = draw.normal({40, 4}), weight = draw.uniform({200}, 0.3, 2.0);
+    const auto holds = [&](auto&& layer, const auto&... extra) {
+      layer.to(device);
+      manual_seed(3);
+      const Tensor first = layer(graph, Var(x), extra...).value();
+      CHECK_FALSE(same_bits(layer(graph, Var(x), extra...).value(), first));
+      manual_seed(3);
+      CHECK(same_bits(layer(graph, Var(x), extra...).value(), first));
+      layer.eval();
+      CHECK(same_bits(layer(graph, Var(x), extra...).value(), layer(graph, Var(x), extra...).value()));
+    };
+    holds(nn::Model<nn::APPNP>(3, 0.1, nn::APPNPOptions{.dropout = 0.5f}));
+    holds(nn::Model<nn::APPNP>(3, 0.1, nn::APPNPOptions{.dropout = 0.5f}), Var(weight));
+    holds(nn::Model<nn::GATConv>(4, 4, nn::GATConvOptions{.dropout = 0.5f}));
+    holds(nn::Model<nn::GATv2Conv>(4, 4, nn::GATv2ConvOptions{.dropout = 0.5f}));
+    holds(nn::Model<nn::TransformerConv>(4, 4, nn::TransformerConvOptions{.dropout = 0.5f}));
+  }
+  // The mean over masks is what there is without dropout: the scale is right.
+  Draw draw(337, {}, DType::f32);
+  const Graph graph = draw.graph(10, 40);
+  const Tensor x = draw.uniform({10, 3}, 0.5, 1.5);
+  nn::Model<nn::APPNP> layer(1, 0.1, nn::APPNPOptions{.dropout = 0.5f});
+  Dense mean(10, 3);
+  for (int i = 0; i < 2000; ++i) {
+    const Dense y(layer(graph, Var(x)).value());
+    for (size_t k = 0; k < mean.data.size(); ++k) mean.data[k] += y.data[k] / 2000.0;
+  }
+  layer.eval();
+  CHECK(close(layer(graph, Var(x)).value(), mean.data, 0.05));
+}
+
+TEST_CASE("layers begin as PyG's do") {
+  manual_seed(1);
+  const auto within = [](const Var& parameter, double bound) {
+    double largest = 0.0;
+    for (double v : values(parameter.value())) largest = std::max(largest, std::abs(v));
+    CHECK(largest <= bound * (1.0 + 1e-6));
+    CHECK(largest > 0.75 * bound);
+  };
+  const auto zero = [](const Var& parameter) {
+    for (double v : values(parameter.value())) CHECK(v == 0.0);
+  };
+  const auto glorot = [](double in, double out) { return std::sqrt(6.0 / (in + out)); };
+  const auto fan_in = [](double in) { return 1.0 / std::sqrt(in); };
+  nn::Model<nn::GraphConv> graph_conv(40, 30);
+  within(graph_conv.lin_rel.weight, fan_in(40));
+  within(graph_conv.lin_rel.bias, fan_in(40));
+  within(graph_conv.lin_root.weight, fan_in(40));
+  CHECK(!graph_conv.lin_root.bias);
+  nn::Model<nn::TAGConv> tag(40, 30);
+  CHECK(tag.lins.size() == 4);
+  within(tag.lins[3].weight, fan_in(40));
+  zero(tag.bias);
+  nn::Model<nn::ChebConv> cheb(40, 30, 2);
+  within(cheb.lins[1].weight, glorot(40, 30));
+  zero(cheb.bias);
+  nn::Model<nn::GCN2Conv> gcn2(40, 0.1, nn::GCN2ConvOptions{.shared_weights = false});
+  within(gcn2.weight1, glorot(40, 40));
+  within(gcn2.weight2, glorot(40, 40));
+  nn::Model<nn::GINEConv<>> gine(40, nn::GINEConvOptions{.edge_dim = 30}, std::vector<int64_t>{40, 3});
+  within(gine.lin->weight, fan_in(30));
+  nn::Model<nn::GATConv> gat(40, 30, nn::GATConvOptions{.heads = 4, .edge_dim = 20, .residual = true});
+  within(gat.lin->weight, glorot(40, 120));
+  within(gat.lin_edge->weight, glorot(20, 120));
+  within(gat.res->weight, glorot(40, 120));
+  for (const Var& att : {gat.att_src, gat.att_dst, gat.att_edge}) within(att, glorot(4, 30));
+  zero(gat.bias);
+  nn::Model<nn::GATv2Conv> gatv2(40, 30, nn::GATv2ConvOptions{.heads = 4});
+  within(gatv2.lin_l.weight, glorot(40, 120));
+  within(gatv2.lin_r.bias, fan_in(40));
+  within(gatv2.att, glorot(4, 30));
+  zero(gatv2.bias);
+  nn::Model<nn::TransformerConv> transformer(40, 30, nn::TransformerConvOptions{.heads = 2, .beta = true});
+  for (const nn::Linear* map : std::initializer_list<const nn::Linear*>{
+           &transformer.lin_key, &transformer.lin_query, &transformer.lin_value, &transformer.lin_skip}) {
+    within(map->weight, fan_in(40));
+    within(map->bias, fan_in(40));
+  }
+  within(transformer.lin_beta->weight, fan_in(180));
+  CHECK(nn::Model<nn::AGNNConv>().beta.item() == 1.0);
+  CHECK(nn::Model<nn::AGNNConv>(false).parameters().empty());
+}
+
+TEST_CASE("layers refuse what does not fit, naming it") {
+  Draw draw(338, {}, DType::f32);
+  const Graph graph = draw.graph(kNodes, 20);
+  const Tensor x = draw.normal({kNodes, 4}), few = draw.normal({8, 4}), attr = draw.normal({20, 2});
+  const auto refuses = [&](auto&& layer, const std::string& part, const auto&... arguments) {
+    CHECK(mentions(error_of([&] { layer(graph, arguments...); }), part));
+  };
+  refuses(nn::Model<nn::GraphConv>(4, 3), "[8, 4]", Var(few));
+  refuses(nn::Model<nn::GraphConv>(4, 3), "[7]", Var(x), Var(draw.normal({7})));
+  refuses(nn::Model<nn::GraphConv>(4, 3, nn::GraphConvOptions{Reduce::max}), "max", Var(x),
+          Var(draw.normal({20})));
+  refuses(nn::Model<nn::GraphConv>(4, 3, nn::GraphConvOptions{Reduce::max}), "dense",
+          Features(draw.sparse(kNodes, 4, 9)));
+  refuses(nn::Model<nn::GCNConv>(4, 3), "[7]", Var(x), Var(draw.normal({7})));
+  refuses(nn::Model<nn::ChebConv>(4, 3, 2), "[7]", Var(x), nn::ChebConvCall{Var(draw.normal({7})), {}});
+  refuses(nn::Model<nn::ChebConv>(4, 3, 2), "lambda_max", Var(x), nn::ChebConvCall{{}, -1.0});
+  refuses(nn::Model<nn::GCN2Conv>(4, 0.1), "[9, 3]", Var(x), Var(draw.normal({kNodes, 3})));
+  refuses(nn::Model<nn::GINConv<>>(nn::GINConvOptions{}, std::vector<int64_t>{4, 3}), "[8, 4]", Var(few));
+  const std::vector<int64_t> net{4, 3};
+  refuses(nn::Model<nn::GINEConv<>>(4, nn::GINEConvOptions{}, net), "edge_dim", Var(x), Var(attr));
+  refuses(nn::Model<nn::GINEConv<>>(4, nn::GINEConvOptions{.edge_dim = 3}, net), "[20, 3]", Var(x),
+          Var(attr));
+  refuses(nn::Model<nn::GATConv>(4, 3), "edge_dim", Var(x), Var(attr));
+  refuses(nn::Model<nn::GATConv>(4, 3, nn::GATConvOptions{.edge_dim = 2}), "absent", Var(x));
+  refuses(nn::Model<nn::GATConv>(4, 3, nn::GATConvOptions{.edge_dim = 3}), "[20, 3]", Var(x), Var(attr));
+  refuses(nn::Model<nn::GATv2Conv>(4, 3), "[8, 4]", Var(few));
+  refuses(nn::Model<nn::TransformerConv>(4, 3), "[8, 4]", Var(few));
+  refuses(nn::Model<nn::AGNNConv>(), "[8, 4]", Var(few));
+  CHECK_THROWS_AS(
+      nn::Model<nn::GCNConv>(4, 3, nn::GCNConvOptions{.add_self_loops = true, .normalize = false}), Error);
+  CHECK_THROWS_AS(nn::Model<nn::GCN2Conv>(4, 0.1, nn::GCN2ConvOptions{.theta = 0.5}), Error);
+  CHECK_THROWS_AS(nn::Model<nn::APPNP>(0, 0.1), Error);
+  CHECK_THROWS_AS(nn::Model<nn::APPNP>(2, 1.5), Error);
+  CHECK_THROWS_AS(nn::Model<nn::APPNP>(2, 0.5, nn::APPNPOptions{.dropout = 1.0f}), Error);
+  CHECK_THROWS_AS(nn::Model<nn::ChebConv>(4, 3, 0), Error);
+  CHECK_THROWS_AS(nn::Model<nn::GATConv>(4, 3, nn::GATConvOptions{.heads = 0}), Error);
+  CHECK_THROWS_AS(nn::Model<nn::GATv2Conv>(nn::Widths(4, 3), 3, nn::GATv2ConvOptions{.share_weights = true}),
+                  Error);
+}
+
+TEST_CASE("a fixed ε may be loaded anew") {
+  for (Device device : devices()) {
+    Draw draw(339, device, DType::f32);
+    const Graph graph = draw.graph(kNodes, 20);
+    nn::Model<nn::GINConv<>> layer(nn::GINConvOptions{0.5}, std::vector<int64_t>{4, 4});
+    layer.to(device);
+    const Tensor x = draw.normal({kNodes, 4});
+    const auto expected = [&](double eps) {
+      const Var sum = aggregate(graph, Var(x)) + Var(x) * (1.0 + eps);
+      return layer.nn(sum).value();
+    };
+    CHECK(close(layer(graph, Var::parameter(x)).value(), expected(0.5), 1e-5));
+    std::map<std::string, Tensor> state;
+    for (const auto& [name, tensor] : layer.state()) state.emplace(name, tensor.clone());
+    state["eps"] = Tensor::full({1}, -0.75);
+    layer.load_state(state);
+    CHECK(close(layer(graph, Var::parameter(x)).value(), expected(-0.75), 1e-5));
+  }
+}
+
+TEST_CASE("no layer makes anything of the size of edges times features") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(340, device, DType::f32);
+    constexpr int64_t kManyNodes = 200, kEdges = 40000, kWidth = 64;
+    const Graph graph = draw.graph(kManyNodes, kEdges);
+    const Var x = Var::parameter(draw.normal({kManyNodes, kWidth}));
+    const Var weight = Var::parameter(draw.uniform({kEdges}, 0.3, 2.0));
+    const Var attr = Var::parameter(draw.normal({kEdges, 2}));
+    const auto holds = [&](auto&& layer, const auto&... extra) {
+      layer.to(device);
+      const auto pass = [&] { sum(layer(graph, x, extra...)).backward(); };
+      pass();  // what is kept with the graph is made
+      reset_peak_memory(device);
+      const size_t before = memory_stats(device).current;
+      pass();
+      const size_t peak = memory_stats(device).peak - before;
+      CHECK(peak < static_cast<size_t>(kEdges * kWidth) * sizeof(float) / 2);
+    };
+    const std::vector<int64_t> net{kWidth, kWidth};
+    holds(nn::Model<nn::GCNConv>(kWidth, kWidth), weight);
+    holds(nn::Model<nn::GraphConv>(kWidth, kWidth), weight);
+    holds(nn::Model<nn::TAGConv>(kWidth, kWidth), weight);
+    holds(nn::Model<nn::ChebConv>(kWidth, kWidth, 3), nn::ChebConvCall{weight, {}});
+    holds(nn::Model<nn::GINEConv<>>(kWidth, nn::GINEConvOptions{.edge_dim = 2}, net), attr);
+    holds(nn::Model<nn::GATConv>(kWidth, 16, nn::GATConvOptions{.heads = 4, .edge_dim = 2}), attr);
+    holds(nn::Model<nn::GATv2Conv>(kWidth, 16, nn::GATv2ConvOptions{.heads = 4, .edge_dim = 2}), attr);
+    holds(nn::Model<nn::TransformerConv>(kWidth, 16, nn::TransformerConvOptions{.heads = 4, .edge_dim = 2}),
+          attr);
+    holds(nn::Model<nn::AGNNConv>());
+  }
+}

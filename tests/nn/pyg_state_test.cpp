@@ -1,0 +1,139 @@
+#include "../reference/plain.h"
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/nn/gat_conv.h>
+#include <adjoint/nn/gatv2_conv.h>
+#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/mlp.h>
+#include <adjoint/nn/norm.h>
+#include <adjoint/nn/pyg_state.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+struct Network : nn::Module {
+  nn::Child<nn::GCNConv> conv1{this, "conv1", 3, 5};
+  nn::Child<nn::BatchNorm> norm{this, "norm", 5};
+  nn::Child<nn::GATConv> conv2{this, "conv2", 5, 2, nn::GATConvOptions{.heads = 2}};
+  nn::Child<nn::MLP> head{this, "head", {4, 6, 2}};
+};
+
+/// What a PyG model of the same layers has in its state dict, its head a torch.nn.Sequential.
+std::map<std::string, Tensor> state_dict() {
+  Draw draw(350, {}, DType::f32);
+  std::map<std::string, Tensor> state;
+  const auto add = [&](const std::string& name, Shape shape) { state[name] = draw.uniform(shape, 0.5, 1.5); };
+  add("conv1.lin.weight", {5, 3});
+  add("conv1.bias", {5});
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"})
+    add(std::string("norm.module.") + name, {5});
+  state["norm.module.num_batches_tracked"] = Tensor::from(std::vector<int64_t>{7});
+  add("conv2.lin.weight", {4, 5});
+  add("conv2.att_src", {1, 2, 2});
+  add("conv2.att_dst", {1, 2, 2});
+  add("conv2.bias", {4});
+  add("head.0.weight", {6, 4});
+  add("head.0.bias", {6});
+  add("head.3.weight", {2, 6});
+  add("head.3.bias", {2});
+  return state;
+}
+
+const std::map<std::string, std::string> kNames{{"head.lins.0", "head.0"}, {"head.lins.1", "head.3"}};
+
+void write(const std::string& path, const std::map<std::string, Tensor>& state) {
+  H5Writer writer(path);
+  for (const auto& [name, tensor] : state) writer.write(name, tensor);
+  writer.commit();
+}
+
+std::vector<double> turned(const Tensor& x) { return transposed(Dense(x)).data; }
+
+}  // namespace
+
+TEST_CASE("a PyG model's state is read by its own names, maps turned round") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      CAPTURE(device.str());
+      CAPTURE(name_of(dtype));
+      const TemporaryDirectory folder;
+      const std::string path = folder.file("state.h5");
+      const auto state = state_dict();
+      write(path, state);
+      nn::Model<Network> model;
+      model.to(device);
+      model.to(dtype);
+      nn::load_pyg_state(model, path, kNames);
+      const double tolerance = dtype == DType::bf16 ? 0x1p-7 : 0.0;
+      const auto at = [&](const char* name) { return state.at(name); };
+      CHECK(model.conv1.weight.dtype() == dtype);
+      CHECK(close(model.conv1.weight.value(), turned(at("conv1.lin.weight")), tolerance));
+      CHECK(close(model.conv1.bias.value(), values(at("conv1.bias")), tolerance));
+      CHECK(close(model.norm.weight.value(), values(at("norm.module.weight")), tolerance));
+      CHECK(close(model.norm.running_var, values(at("norm.module.running_var")), tolerance));
+      CHECK(close(model.conv2.lin->weight.value(), turned(at("conv2.lin.weight")), tolerance));
+      CHECK(model.conv2.att_src.shape() == Shape{2, 2});
+      CHECK(close(model.conv2.att_src.value(), values(at("conv2.att_src")), tolerance));
+      const auto parameters = model.named_parameters();
+      CHECK(parameters.back().first == "head.lins.1.bias");
+      CHECK(close(parameters.back().second.value(), values(at("head.3.bias")), tolerance));
+    }
+}
+
+TEST_CASE("a PyG state that does not fit is refused, naming the file and the tensor, and changes nothing") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("state.h5");
+  nn::Model<Network> model;
+  const auto before = [&] {
+    std::vector<std::vector<double>> all;
+    for (const auto& [name, tensor] : model.state()) all.push_back(values(tensor));
+    return all;
+  };
+  const auto refused = [&](const std::map<std::string, Tensor>& state, const std::string& part,
+                           const std::string& also = "") {
+    write(path, state);
+    const auto untouched = before();
+    const std::string message = error_of([&] { nn::load_pyg_state(model, path, kNames); });
+    CHECK(mentions(message, path));
+    CHECK(mentions(message, part));
+    CHECK(mentions(message, also));
+    CHECK(before() == untouched);
+  };
+  auto state = state_dict();
+  state.erase("conv2.bias");
+  refused(state, "conv2.bias", "missing");
+  state = state_dict();
+  state["conv3.bias"] = Tensor::zeros({4});
+  refused(state, "conv3.bias", "left over");
+  state = state_dict();
+  state["conv1.lin.weight"] = Tensor::zeros({3, 5});
+  refused(state, "conv1.lin.weight", "[5, 3]");
+  state = state_dict();
+  state["conv2.att_src"] = Tensor::zeros({2, 1, 2});
+  refused(state, "conv2.att_src", "[2, 1, 2]");
+  state = state_dict();
+  state["conv1.bias"] = Tensor::zeros({5}, DType::i32);
+  refused(state, "conv1.bias");
+  // Without the names of the parts, the head is not found.
+  write(path, state_dict());
+  CHECK(mentions(error_of([&] { nn::load_pyg_state(model, path); }), "head.lins.0.weight"));
+  CHECK(mentions(error_of([&] { nn::load_pyg_state(model, folder.file("none.h5")); }), "none.h5"));
+}
+
+TEST_CASE("maps that are shared are read under both names") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("state.h5");
+  nn::Model<nn::GATv2Conv> layer(3, 2, nn::GATv2ConvOptions{.share_weights = true});
+  Draw draw(351, {}, DType::f32);
+  const Tensor map = draw.normal({2, 3}), bias = draw.normal({2});
+  write(path, {{"lin_l.weight", map},
+               {"lin_l.bias", bias},
+               {"lin_r.weight", map},
+               {"lin_r.bias", bias},
+               {"att", draw.normal({1, 1, 2})},
+               {"bias", bias}});
+  nn::load_pyg_state(layer, path);
+  CHECK(close(layer.lin_l.weight.value(), turned(map), 0.0));
+  CHECK(layer.parameters().size() == 4);
+}
