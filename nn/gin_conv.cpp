@@ -1,6 +1,7 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/spmm.h>
+#include <adjoint/core/capture.h>
 #include <adjoint/nn/gin_conv.h>
 
 #include <bit>
@@ -42,6 +43,7 @@ Var GinSum::root_factor(DType dtype) const {
 // The host waits for the device once for each value that the buffer is given.
 double GinSum::fixed_eps() {
   if (known_storage_ != eps_.storage_id() || known_version_ != eps_.version()) {
+    const OutsideCapture read_by_the_host;
     known_eps_ = eps_.item();
     known_storage_ = eps_.storage_id();
     known_version_ = eps_.version();

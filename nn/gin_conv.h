@@ -22,7 +22,8 @@ class GinSum : public Module {
   GinSum(const char* layer, const GINConvOptions& options);
   /// 1 + ε, [1] of `dtype`.
   Var root_factor(DType dtype) const;
-  /// (1 + ε) x_i + Σ_j x_j. Where ε is fixed this is one product with A + (1 + ε) I, which is made once.
+  /// (1 + ε) x_i + Σ_j x_j. Where ε is fixed this is one product with A + (1 + ε) I, which is made once; a
+  /// recorded step keeps the one that it was recorded with.
   Var summed(const Graph& graph, const Var& x);
   Var summed(const Relation& relation, const Var& x_src, const Var& x_dst) const;
 

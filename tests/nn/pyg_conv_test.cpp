@@ -7,6 +7,7 @@
 #include <adjoint/nn/gcn_conv.h>
 #include <adjoint/nn/gine_conv.h>
 #include <adjoint/nn/graph_conv.h>
+#include <adjoint/nn/pna_conv.h>
 #include <adjoint/nn/sage_conv.h>
 #include <adjoint/nn/sg_conv.h>
 #include <adjoint/nn/tag_conv.h>
@@ -189,6 +190,32 @@ TEST_CASE("SAGEConv and its gradients equal PyG's") {
     ref.load(layer);
     ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst")));
   });
+}
+
+TEST_CASE("PNAConv and its gradients equal PyG's") {
+  const auto run = [](const std::string& name, const nn::PNAConvOptions& options) {
+    on_devices("pna/" + name, [&](PygCase& ref) {
+      std::vector<int64_t> degrees;
+      for (int32_t count : ref("degrees").to_vector<int32_t>()) degrees.push_back(count);
+      nn::Model<nn::PNAConv> layer(4, 6, degrees, options);
+      ref.load(layer);
+      ref.compare(layer, layer(ref.graph(), ref.in("x")));
+    });
+  };
+  using nn::Scaler;
+  const std::vector<Reduce> every{Reduce::mean, Reduce::min, Reduce::max, Reduce::std};
+  std::vector<Reduce> all = every;
+  for (Reduce more : {Reduce::sum, Reduce::var}) all.push_back(more);
+  run("plain", {});
+  run("towers", {.aggregators = all,
+                 .scalers = {Scaler::identity, Scaler::linear, Scaler::inverse_linear},
+                 .towers = 2});
+  run("divided", {.aggregators = {Reduce::mean, Reduce::max},
+                  .scalers = {Scaler::identity, Scaler::amplification},
+                  .towers = 2,
+                  .post_layers = 2,
+                  .divide_input = true,
+                  .train_norm = true});
 }
 
 TEST_CASE("TAGConv and its gradients equal PyG's") {

@@ -124,7 +124,7 @@ def states(layer):
     layer = layer.double()
     with torch.no_grad():
         for name, tensor in layer.state_dict().items():
-            if name.rsplit('.', 1)[-1] != 'eps':
+            if name.rsplit('.', 1)[-1] not in ('eps', 'avg_deg_lin', 'avg_deg_log'):
                 tensor.copy_(0.5 * draw(*tensor.shape))
     return layer
 
@@ -316,6 +316,22 @@ def sage(new):
          x_dst=draw(9, 3))
 
 
+def pna(new):
+    def on_graph(name, fan_in, fan_out, aggregators, scalers, **options):
+        edge_index = edges(True)
+        degrees = torch.bincount(torch.bincount(edge_index[1], minlength=NODES))
+        layer = pyg.PNAConv(fan_in, fan_out, aggregators, scalers, degrees, **options)
+        group = new(f'pna/{name}')
+        store(group, degrees=degrees)
+        case(group, layer, lambda layer, x: layer(x, edge_index), edge_index, x=draw(NODES, fan_in))
+
+    every = ['mean', 'min', 'max', 'std']
+    on_graph('plain', 4, 6, every, ['identity', 'amplification', 'attenuation'])
+    on_graph('towers', 4, 6, every + ['sum', 'var'], ['identity', 'linear', 'inverse_linear'], towers=2)
+    on_graph('divided', 4, 6, ['mean', 'max'], ['identity', 'amplification'], towers=2, divide_input=True,
+             post_layers=2, train_norm=True)
+
+
 def recipes(new):
     batch = torch.tensor([0] * 7 + [1] + [3] * 12)
     for name, layer in (('pair_norm/plain', pyg.PairNorm()), ('pair_norm/scaled', pyg.PairNorm(scale=2.5)),
@@ -364,6 +380,7 @@ def main():
         recipes(new)
         attentions(new)
         sage(new)
+        pna(new)
     print(f'{out}: {os.path.getsize(out)} bytes')
 
 
