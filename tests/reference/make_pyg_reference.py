@@ -124,7 +124,7 @@ def states(layer):
     layer = layer.double()
     with torch.no_grad():
         for name, tensor in layer.state_dict().items():
-            if name.rsplit('.', 1)[-1] != 'eps':
+            if name.rsplit('.', 1)[-1] not in ('eps', 'avg_deg_lin', 'avg_deg_log'):
                 tensor.copy_(0.5 * draw(*tensor.shape))
     return layer
 
