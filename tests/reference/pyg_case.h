@@ -10,13 +10,15 @@
 #include <map>
 #include <string>
 
-// A layer beside PyG's: one group of pyg_layers.h5, as case() in make_pyg_reference.py writes it.
+// A layer beside PyG's: one group of pyg_layers.h5 or another file, as case() in make_pyg_reference.py writes
+// it.
 
 namespace adj::test {
 
 class PygCase {
  public:
-  PygCase(std::string group, Device device) : group_(std::move(group)), device_(device) {
+  PygCase(std::string group, Device device, std::string from = "pyg_layers.h5")
+      : file_(std::move(from)), group_(std::move(group)), device_(device) {
     REQUIRE(file().has(group_));
   }
 
@@ -96,22 +98,24 @@ class PygCase {
   }
 
  private:
-  static const H5Reader& file() {
-    static const H5Reader reader = H5Reader::open("tests/reference/pyg_layers.h5");
-    return reader;
+  const H5Reader& file() const {
+    static std::map<std::string, H5Reader> readers;
+    const auto found = readers.find(file_);
+    if (found != readers.end()) return found->second;
+    return readers.emplace(file_, H5Reader::open("tests/reference/" + file_)).first->second;
   }
-  std::string group_;
+  std::string file_, group_;
   Device device_;
   std::map<std::string, Var> inputs_;
 };
 
 /// f(PygCase&) for a group, on every device.
 template <class F>
-void on_devices(const std::string& group, F&& f) {
+void on_devices(const std::string& group, F&& f, const std::string& from = "pyg_layers.h5") {
   for (Device device : devices()) {
     CAPTURE(device.str());
     CAPTURE(group);
-    PygCase reference(group, device);
+    PygCase reference(group, device, from);
     f(reference);
   }
 }
