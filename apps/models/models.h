@@ -6,9 +6,15 @@ namespace adj::apps {
 
 // One file a program: the model as a class, its options, and the defaults of the paper that introduced it.
 Program train_gcn();
+Program train_gat();
+Program train_sage();
 Program train_gin();
+Program train_transformer();
+Program train_agnn();
 
 /// All of them, for `predict`.
-inline std::vector<Program> all_programs() { return {train_gcn(), train_gin()}; }
+inline std::vector<Program> all_programs() {
+  return {train_gcn(), train_gat(), train_sage(), train_gin(), train_transformer(), train_agnn()};
+}
 
 }  // namespace adj::apps

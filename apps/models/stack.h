@@ -51,6 +51,8 @@ class Stack : public NodeModel {
   std::string describe() const override { return name_; }
 
  protected:
+  /// Says that the first convolution, as it is made, needs dense features.
+  void need_dense() { takes_sparse_ = false; }
   /// One more convolution, of `args`, which gives `width` features for another
   /// one behind it.
   template <class... Args>
@@ -76,7 +78,7 @@ class Stack : public NodeModel {
   std::string name_;
   Activation activation_;
   float p_;
-  bool residual_;
+  bool residual_, takes_sparse_ = true;
   nn::ModuleList<Conv> convs_{this, "convs"};
   Norms norms_;
 };

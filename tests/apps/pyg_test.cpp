@@ -24,11 +24,16 @@ struct Foreign {
 const std::vector<Foreign>& foreign() {
   static const std::vector<Foreign> all = {
       {"gcn", {}},
+      {"gat", {"--heads", "3", "--output-heads", "2"}},
+      {"gatv2", {"--heads", "3", "--output-heads", "2", "--norm", "batch"}},
+      {"transformer", {"--heads", "3", "--gate", "--norm", "layer"}},
+      {"sage", {"--norm", "batch"}},
       {"gin",
        {"--train-eps", "--norm", "batch",  // a torch.nn.Sequential counts its ReLU
         "--rename", "convs.0.nn.lins.0=convs.0.nn.0", "--rename", "convs.0.nn.lins.1=convs.0.nn.2",
         "--rename", "convs.1.nn.lins.0=convs.1.nn.0", "--rename", "convs.1.nn.lins.1=convs.1.nn.2",
         "--rename", "convs.2.nn.lins.0=convs.2.nn.0", "--rename", "convs.2.nn.lins.1=convs.2.nn.2"}},
+      {"agnn", {"--layers", "2", "--rename", "props.0=prop1", "--rename", "props.1=prop2"}},
   };
   return all;
 }

@@ -15,8 +15,19 @@ inline const std::vector<Variant>& variants() {
   static const std::vector<Variant> all = {
       {"train_gcn", {}},
       {"train_gcn", {"--norm", "batch", "--layers", "3", "--hidden", "24", "--raw-features"}},
+      {"train_gat", {}},
+      {"train_gat", {"--model", "gatv2"}},
+      {"train_gat",
+       {"--norm", "batch", "--layers", "3", "--heads", "3", "--output-heads", "2", "--residual"}},
+      {"train_sage", {}},
+      {"train_sage", {"--aggr", "max", "--norm", "layer", "--layers", "3", "--residual"}},
+      {"train_sage", {"--aggr", "pool", "--norm", "batch"}},
       {"train_gin", {}},
       {"train_gin", {"--train-eps", "--norm", "layer", "--layers", "3", "--residual"}},
+      {"train_transformer", {}},
+      {"train_transformer", {"--gate", "--norm", "batch", "--heads", "2", "--layers", "3", "--residual"}},
+      {"train_agnn", {}},
+      {"train_agnn", {"--layers", "3", "--hidden", "24"}},
   };
   return all;
 }
