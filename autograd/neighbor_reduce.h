@@ -1,7 +1,7 @@
 // Reductions over neighbours, several of them in one pass. Saved for backward: of max and min the winners,
 // int32 [num_dst, F] each; of var and std the input, the means and the output. The gradient of a maximum goes
-// to its winner alone. What the others give a source is p + x q, with p and q sums over its out-edges of terms
-// that belong to targets: a product with the transposed structure, F or 2 F wide.
+// to its winner alone. What the others give a source is p + x q, with p and q sums over its out-edges of
+// terms that belong to targets: a product with the transposed structure, F or 2 F wide.
 #pragma once
 
 #include <adjoint/autograd/tape.h>
@@ -33,8 +33,7 @@ inline Tensor reductions_gradient(const Relation& relation, const SavedReduction
   Tensor dx;
   if (set.has_moments()) {
     const bool spread = set.has_spread();
-    Tensor terms =
-        Tensor::empty({dy.size(0), spread ? 2 * width : width}, wide_dtype(dtype), dy.device());
+    Tensor terms = Tensor::empty({dy.size(0), spread ? 2 * width : width}, wide_dtype(dtype), dy.device());
     kernels::moment_terms({.a = relation.csr(),
                            .reduce = saved.reduce,
                            .dy = dy,
@@ -54,17 +53,16 @@ inline Tensor reductions_gradient(const Relation& relation, const SavedReduction
   }
   for (Reduce reduce : {Reduce::max, Reduce::min}) {
     if (!set.has(reduce)) continue;
-    const bool gathers = kernels::extreme_backward_gathers(relation.num_dst(), relation.num_edges(), dtype,
-                                                           relation.device());
+    const bool gathers =
+        kernels::extreme_backward_gathers(relation.num_dst(), relation.num_edges(), dtype, relation.device());
     const bool begun = static_cast<bool>(dx);
     if (!begun) dx = Tensor::empty({sources, width}, dtype, dy.device());
-    kernels::neighbor_extreme_backward(
-        {.winner = reduce == Reduce::max ? saved.max_winner : saved.min_winner,
-         .dy = dy,
-         .part = set[reduce],
-         .transposed = gathers ? &relation.transposed() : nullptr,
-         .accumulate = begun,
-         .dx = dx});
+    kernels::neighbor_extreme_backward({.winner = reduce == Reduce::max ? saved.max_winner : saved.min_winner,
+                                        .dy = dy,
+                                        .part = set[reduce],
+                                        .transposed = gathers ? &relation.transposed() : nullptr,
+                                        .accumulate = begun,
+                                        .dx = dx});
   }
   return dx;
 }

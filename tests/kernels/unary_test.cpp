@@ -9,8 +9,8 @@ using namespace adj::test;
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr Unary kAll[] = {Unary::exp,     Unary::log,  Unary::sqrt,
-                          Unary::sigmoid, Unary::tanh, Unary::reciprocal, Unary::inverse_sqrt};
+constexpr Unary kAll[] = {Unary::exp,  Unary::log,        Unary::sqrt,        Unary::sigmoid,
+                          Unary::tanh, Unary::reciprocal, Unary::inverse_sqrt};
 
 double function(Unary u, double x) {
   switch (u) {
