@@ -143,12 +143,21 @@ struct H5Reader::Impl {
 };
 
 H5Reader H5Reader::open(const std::string& path, const Wanted& wanted) {
-  size_t bytes = 0;
-  Descriptor file = open_file(path, &bytes);
-  try {
-    return H5Reader(std::make_shared<const Impl>(path, std::move(file), bytes, wanted));
-  } catch (const DataError& error) {
-    data_fail("{}: {}", excerpt(path), excerpt(error.what()));
+  // A file that is replaced just now (a training's checkpoint) has no name any more when HDF5 asks for it,
+  // and another one stands in its place.
+  constexpr int kAttempts = 100;
+  for (int attempt = 1;; ++attempt) {
+    size_t bytes = 0;
+    Descriptor file = open_file(path, &bytes);
+    struct stat opened {
+    }, now{};
+    const bool known = fstat(file.get(), &opened) == 0;
+    try {
+      return H5Reader(std::make_shared<const Impl>(path, std::move(file), bytes, wanted));
+    } catch (const DataError& error) {
+      const bool replaced = known && stat(path.c_str(), &now) == 0 && now.st_ino != opened.st_ino;
+      if (!replaced || attempt == kAttempts) data_fail("{}: {}", excerpt(path), excerpt(error.what()));
+    }
   }
 }
 
