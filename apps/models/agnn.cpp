@@ -4,11 +4,10 @@ namespace adj::apps {
 
 namespace {
 
-/// Attention-based graph neural network (Thekumparampil et al. 2018): relu(X
-/// W0), propagated by attention over cosines with one temperature β a layer,
-/// then W1. The first β is fixed, as on Cora.
+/// Attention-based graph neural network (Thekumparampil et al. 2018): relu(X W0), propagated by attention
+/// over cosines with one temperature β a layer, then W1. The first β is fixed, as on Cora.
 struct Agnn : NodeModel {
-  Agnn(int64_t in, int64_t out, const Settings &s)
+  Agnn(int64_t in, int64_t out, const Settings& s)
       : name(fmt::format("AGNN {}-{}-{}, {} propagations", in, s.hidden, out, s.layers)),
         p(static_cast<float>(s.dropout)),
         lin1(this, "lin1", in, s.hidden, true, Activation::relu),
@@ -16,9 +15,9 @@ struct Agnn : NodeModel {
     for (int64_t l = 0; l < s.layers; ++l) props.add(l > 0);
   }
 
-  Var operator()(const Graph &graph, const Features &features) override {
+  Var operator()(const Graph& graph, const Features& features) override {
     Var x = lin1(dropout(features, p));
-    for (auto &prop : props) x = prop(graph, x);
+    for (auto& prop : props) x = prop(graph, x);
     return lin2(dropout(x, p));
   }
   std::string describe() const override { return name; }
@@ -32,11 +31,9 @@ struct Agnn : NodeModel {
 }  // namespace
 
 Program train_agnn() {
-  Program program{"train_agnn",
-                  "Trains an attention-based graph neural network "
-                  "(Thekumparampil et al. 2018).",
-                  {"agnn"}};
-  program.make = [](int64_t in, int64_t out, const Settings &s) {
+  Program program{
+      "train_agnn", "Trains an attention-based graph neural network (Thekumparampil et al. 2018).", {"agnn"}};
+  program.make = [](int64_t in, int64_t out, const Settings& s) {
     return std::make_unique<nn::Model<Agnn>>(in, out, s);
   };
   return program;

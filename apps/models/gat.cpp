@@ -5,12 +5,11 @@ namespace adj::apps {
 
 namespace {
 
-/// Graph attention network (Veličković et al. 2018) of GATConv, or of GATv2Conv
-/// (Brody et al. 2022): heads side by side and ELU in hidden layers, heads
-/// averaged in the last one.
+/// Graph attention network (Veličković et al. 2018) of GATConv, or of GATv2Conv (Brody et al. 2022): heads
+/// side by side and ELU in hidden layers, heads averaged in the last one.
 template <class Conv, class Options>
 struct Gat : Stack<Conv> {
-  Gat(const char *name, int64_t in, int64_t out, const Settings &s)
+  Gat(const char* name, int64_t in, int64_t out, const Settings& s)
       : Stack<Conv>(fmt::format("{} {}", name, dashed_heads(in, out, s)), Activation::elu, s) {
     Options options{.heads = s.heads, .dropout = static_cast<float>(s.attention_dropout)};
     for (int64_t l = 1; l < s.layers; ++l) {
@@ -21,14 +20,16 @@ struct Gat : Stack<Conv> {
     options.concat = false;
     this->add_last(in, out, options);
   }
+
+  /// All but the biases, as in the authors' code.
+  bool decays(const std::string& parameter) const override { return !parameter.ends_with("bias"); }
 };
 
 }  // namespace
 
 Program train_gat() {
   Program program{"train_gat",
-                  "Trains a graph attention network (Velickovic et al. 2018, "
-                  "Brody et al. 2022).",
+                  "Trains a graph attention network (Velickovic et al. 2018, Brody et al. 2022).",
                   {"gat", "gatv2"}};
   program.defaults.hidden = 8;
   program.defaults.heads = 8;
@@ -36,17 +37,17 @@ Program train_gat() {
   program.defaults.lr = 0.005;
   program.defaults.epochs = 1000;
   program.defaults.patience = 100;
-  program.options = [](auto add, Settings &s) {
+  program.options = [](auto add, Settings& s) {
     add_head_options(add, s);
     add("output-heads", with_default(s.output_heads), "of the last layer, which averages them");
     add_stack_options(add, s);
   };
-  program.check = [](const Settings &s) {
+  program.check = [](const Settings& s) {
     check_head_options(s);
     expect_integer("output-heads", s.output_heads, 1, 1 << 12);
     check_stack_options(s);
   };
-  program.make = [](int64_t in, int64_t out, const Settings &s) -> std::unique_ptr<NodeModel> {
+  program.make = [](int64_t in, int64_t out, const Settings& s) -> std::unique_ptr<NodeModel> {
     if (s.model == "gatv2")
       return std::make_unique<nn::Model<Gat<nn::GATv2Conv, nn::GATv2ConvOptions>>>("GATv2", in, out, s);
     return std::make_unique<nn::Model<Gat<nn::GATConv, nn::GATConvOptions>>>("GAT", in, out, s);

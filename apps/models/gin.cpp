@@ -5,10 +5,10 @@ namespace adj::apps {
 
 namespace {
 
-/// Graph isomorphism network (Xu et al. 2019): a sum over neighbours and the
-/// node itself, then two linear maps.
+/// Graph isomorphism network (Xu et al. 2019): a sum over neighbours and the node itself, then two linear
+/// maps.
 struct Gin : Stack<nn::GINConv<nn::MLP>> {
-  Gin(int64_t in, int64_t out, const Settings &s)
+  Gin(int64_t in, int64_t out, const Settings& s)
       : Stack(fmt::format("GIN {}{}", dashed(widths_of(in, out, s)), s.train_eps ? " learnt eps" : ""),
               Activation::relu, s) {
     const nn::GINConvOptions options{.train_eps = s.train_eps};
@@ -26,13 +26,13 @@ Program train_gin() {
   Program program{"train_gin", "Trains a graph isomorphism network (Xu et al. 2019).", {"gin"}};
   program.defaults.hidden = 64;
   program.defaults.norm = "batch";
-  program.options = [](auto add, Settings &s) {
+  program.options = [](auto add, Settings& s) {
     add("train-eps", boost::program_options::bool_switch(&s.train_eps),
         "learn how much a node itself counts, else it counts as a neighbour");
     add_stack_options(add, s);
   };
   program.check = check_stack_options;
-  program.make = [](int64_t in, int64_t out, const Settings &s) {
+  program.make = [](int64_t in, int64_t out, const Settings& s) {
     return std::make_unique<nn::Model<Gin>>(in, out, s);
   };
   return program;

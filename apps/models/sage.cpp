@@ -5,10 +5,10 @@ namespace adj::apps {
 
 namespace {
 
-/// GraphSAGE (Hamilton et al. 2017), full batch: a linear map of the
-/// neighbours' mean (or maximum) beside one of the node's own features.
+/// GraphSAGE (Hamilton et al. 2017), full batch: a linear map of the neighbours' mean (or maximum) beside one
+/// of the node's own features.
 struct Sage : Stack<nn::SAGEConv> {
-  Sage(int64_t in, int64_t out, const Settings &s)
+  Sage(int64_t in, int64_t out, const Settings& s)
       : Stack(fmt::format("SAGE-{} {}", s.aggr, dashed(widths_of(in, out, s))), Activation::relu, s) {
     const nn::SAGEConvOptions options{.aggr = s.aggr == "mean" ? Reduce::mean : Reduce::max,
                                       .project = s.aggr == "pool"};
@@ -26,15 +26,15 @@ struct Sage : Stack<nn::SAGEConv> {
 Program train_sage() {
   Program program{"train_sage", "Trains GraphSAGE (Hamilton et al. 2017) on the whole graph.", {"sage"}};
   program.defaults.hidden = 64;
-  program.options = [](auto add, Settings &s) {
+  program.options = [](auto add, Settings& s) {
     add("aggr", with_default(s.aggr, "NAME"), "of neighbours: mean, max or pool");
     add_stack_options(add, s);
   };
-  program.check = [](const Settings &s) {
+  program.check = [](const Settings& s) {
     expect_one_of("aggr", s.aggr, {"mean", "max", "pool"});
     check_stack_options(s);
   };
-  program.make = [](int64_t in, int64_t out, const Settings &s) {
+  program.make = [](int64_t in, int64_t out, const Settings& s) {
     return std::make_unique<nn::Model<Sage>>(in, out, s);
   };
   return program;

@@ -2,7 +2,7 @@
 
 namespace adj::apps {
 
-Norms::Norms(nn::Module *model, const std::string &kind) {
+Norms::Norms(nn::Module* model, const std::string& kind) {
   if (kind == "batch") batch_.emplace(model, "norms");
   if (kind == "layer") layer_.emplace(model, "norms");
 }
@@ -12,33 +12,33 @@ void Norms::add(int64_t width) {
   if (layer_) layer_->add(width);
 }
 
-Var Norms::operator()(size_t l, const Var &x, Activation activation, float p, bool training) {
+Var Norms::operator()(size_t l, const Var& x, Activation activation, float p, bool training) {
   if (batch_ && activation == Activation::relu)
     return (*batch_)[l](x, {.activation = activation, .dropout = p});
   const Var normed = batch_ ? (*batch_)[l](x) : layer_ ? (*layer_)[l](x) : x;
   return dropout(activate(activation, normed), p, training);
 }
 
-void add_stack_options(boost::program_options::options_description_easy_init &add, Settings &s) {
+void add_stack_options(boost::program_options::options_description_easy_init& add, Settings& s) {
   add("norm", with_default(s.norm, "NAME"), "between the layers: none, batch or layer")(
       "residual", boost::program_options::bool_switch(&s.residual),
       "add what enters a hidden layer to what leaves it");
 }
 
-void check_stack_options(const Settings &s) { expect_one_of("norm", s.norm, {"none", "batch", "layer"}); }
+void check_stack_options(const Settings& s) { expect_one_of("norm", s.norm, {"none", "batch", "layer"}); }
 
-void add_head_options(boost::program_options::options_description_easy_init &add, Settings &s) {
+void add_head_options(boost::program_options::options_description_easy_init& add, Settings& s) {
   add("heads", with_default(s.heads), "of a hidden layer, each as wide as --hidden says")(
       "attention-dropout", with_default(s.attention_dropout, "P"),
       "probability of dropping an attention coefficient");
 }
 
-void check_head_options(const Settings &s) {
+void check_head_options(const Settings& s) {
   expect_integer("heads", s.heads, 1, 1 << 12);
   expect_probability("attention-dropout", s.attention_dropout);
 }
 
-std::string dashed_heads(int64_t in, int64_t out, const Settings &s) {
+std::string dashed_heads(int64_t in, int64_t out, const Settings& s) {
   std::string text = fmt::format("{}", in);
   for (int64_t l = 1; l < s.layers; ++l) text += fmt::format("-{}x{}", s.heads, s.hidden);
   return text + fmt::format("-{}", out);

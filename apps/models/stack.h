@@ -4,41 +4,37 @@
 
 #include <optional>
 
-// What most models are: convolutions of one kind, and between them norm,
-// activation and dropout.
+// What most models are: convolutions of one kind, and between them norm, activation and dropout.
 
 namespace adj::apps {
 
-/// The norms between layers, parts of `model` as "norms.0", …, of kind "batch"
-/// or "layer", or none.
+/// The norms between layers, parts of `model` as "norms.0", …, of kind "batch" or "layer", or none.
 class Norms {
  public:
-  Norms(nn::Module *model, const std::string &kind);
+  Norms(nn::Module* model, const std::string& kind);
   void add(int64_t width);
-  /// dropout(act(norm(x))) by norm `l`; one pass with batch norm and relu. `p`
-  /// is 0 where nothing is dropped.
-  Var operator()(size_t l, const Var &x, Activation activation, float p, bool training);
+  /// dropout(act(norm(x))) by norm `l`; one pass with batch norm and relu. `p` is 0 where nothing is dropped.
+  Var operator()(size_t l, const Var& x, Activation activation, float p, bool training);
 
  private:
   std::optional<nn::ModuleList<nn::BatchNorm>> batch_;
   std::optional<nn::ModuleList<nn::LayerNorm>> layer_;
 };
 
-/// Dropout on the input, then convolution, norm, activation, dropout,
-/// convolution, … and last a convolution alone. With --residual what enters a
-/// hidden convolution is added to what leaves its dropout. `name` is what
-/// describe() begins with.
+/// Dropout on the input, then convolution, norm, activation, dropout, convolution, … and last a convolution
+/// alone. With --residual what enters a hidden convolution is added to what leaves its dropout. `name` is
+/// what describe() begins with.
 template <class Conv>
 class Stack : public NodeModel {
  public:
-  Stack(const std::string &name, Activation activation, const Settings &s)
+  Stack(const std::string& name, Activation activation, const Settings& s)
       : name_(name + (s.norm == "none" ? "" : " " + s.norm + "-norm") + (s.residual ? " residual" : "")),
         activation_(activation),
         p_(static_cast<float>(s.dropout)),
         residual_(s.residual),
         norms_(this, s.norm) {}
 
-  Var operator()(const Graph &graph, const Features &features) override {
+  Var operator()(const Graph& graph, const Features& features) override {
     Var x;
     for (size_t l = 0; l < convs_.size(); ++l) {
       Var y = l == 0 ? first(graph, dropout(features, p_)) : convs_[l](graph, x);
@@ -53,26 +49,23 @@ class Stack : public NodeModel {
  protected:
   /// Says that the first convolution, as it is made, needs dense features.
   void need_dense() { takes_sparse_ = false; }
-  /// One more convolution, of `args`, which gives `width` features for another
-  /// one behind it.
+  /// One more convolution, of `args`, which gives `width` features for another one behind it.
   template <class... Args>
-  void add_hidden(int64_t width, Args &&...args) {
+  void add_hidden(int64_t width, Args&&... args) {
     convs_.add(std::forward<Args>(args)...);
     norms_.add(width);
   }
   template <class... Args>
-  void add_last(Args &&...args) {
+  void add_last(Args&&... args) {
     convs_.add(std::forward<Args>(args)...);
   }
 
  private:
   // A layer without a way of its own for sparse features takes them as dense ones of its parameters' dtype.
-  Var first(const Graph &graph, const Features &x) {
-    if constexpr (requires(Conv & conv) { conv(graph, x); }) {
-      return convs_[0](graph, x);
-    } else {
-      return convs_[0](graph, Var(x.to_dense().to(this->parameters().front().dtype())));
-    }
+  Var first(const Graph& graph, const Features& x) {
+    if constexpr (requires(Conv & conv) { conv(graph, x); })
+      if (takes_sparse_) return convs_[0](graph, x);
+    return convs_[0](graph, Var(x.to_dense().to(this->parameters().front().dtype())));
   }
 
   std::string name_;
@@ -84,11 +77,11 @@ class Stack : public NodeModel {
 };
 
 // The options of such models.
-void add_stack_options(boost::program_options::options_description_easy_init &add, Settings &settings);
-void check_stack_options(const Settings &settings);
-void add_head_options(boost::program_options::options_description_easy_init &add, Settings &settings);
-void check_head_options(const Settings &settings);
+void add_stack_options(boost::program_options::options_description_easy_init& add, Settings& settings);
+void check_stack_options(const Settings& settings);
+void add_head_options(boost::program_options::options_description_easy_init& add, Settings& settings);
+void check_head_options(const Settings& settings);
 /// "1433-8x8-7": hidden layers of `heads` heads each.
-std::string dashed_heads(int64_t in, int64_t out, const Settings &settings);
+std::string dashed_heads(int64_t in, int64_t out, const Settings& settings);
 
 }  // namespace adj::apps

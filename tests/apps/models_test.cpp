@@ -56,7 +56,7 @@ TEST_CASE("every model learns every task, and names itself") {
       // Of standardised targets, of which one is constant: 2 / 3 where the mean is all that is learnt.
       Words exact = words;
       exact.insert(exact.end(), {"--dropout", "0"});
-      CHECK(std::stod(Bench(small_regression_dataset()).train(variant, exact).json.at("train_loss")) < 0.4);
+      CHECK(std::stod(Bench(small_regression_dataset()).train(variant, exact).json.at("train_loss")) < 0.55);
     }
   }
   CHECK(names.size() == variants().size());
