@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         gather_wide<T>(rows_at(a.d_o, read), walk.row, a.pitch, wanted, place, A(1), d_o);
         RowFeatures<T> o;
         gather<T>(rows_at(a.o, read), walk.row, a.pitch, wanted, place, o);
-        lse = wanted && place.has_head ? a.lse[term] * kLog2E<A> : A(0);
+        lse = wanted && place.has_head ? a.lse[term] * kUnit<kScore, A> : A(0);
 #pragma unroll
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
@@ -232,11 +232,11 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
           A z = own_term + term[k];
           if (kEdges && a.c != nullptr) z += a.c[edge[k]];
           slope = z > A(0) ? A(1) : a.slope;
-          logit[k] = slope * z * kLog2E<A>;
+          logit[k] = slope * z;
         } else {
           if (kEdges && a.c != nullptr) logit[k] = fma(a.c[edge[k]], kLog2E<A>, logit[k]);
         }
-        const A alpha = power_of_2(logit[k] - lse);
+        const A alpha = coefficient<kScore>(logit[k], lse);
         const A factor = drops ? (kept[k] ? a.kept_scale : A(0)) : A(1);
         A g = kScore == Score::keyed ? dot[k] * term[k] : dot[k];
         if (kEdges && a.g != nullptr) g += a.g[edge[k]];
@@ -444,13 +444,13 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
           A z = own_term + of_target[k];
           if (kEdges && a.c != nullptr) z += a.c[edge[k]];
           slope = z > A(0) ? A(1) : a.slope;
-          logit[k] = slope * z * kLog2E<A>;
+          logit[k] = slope * z;
         } else {
           if constexpr (kGatv2) logit[k] = fma(A(1) - a.slope, logit[k], own_term);
           if constexpr (kKeyed) logit[k] *= a.scale * kLog2E<A>;
           if (kEdges && a.c != nullptr) logit[k] = fma(a.c[edge[k]], kLog2E<A>, logit[k]);
         }
-        const A alpha = power_of_2(fma(-kLog2E<A>, lse[k], logit[k]));
+        const A alpha = coefficient<kScore>(logit[k], lse[k] * kUnit<kScore, A>);
         weight[k] = drops ? (kept[k] ? alpha * a.kept_scale : A(0)) : alpha;
         A g = kKeyed ? dot[k] * own_term : dot[k];
         if (kEdges && a.g != nullptr) g += a.g[edge[k]];

@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
       for (int k = 0; k < kOwned; ++k) {
         A z = own_term + term[k];
         if (kEdges && a.c != nullptr && is_entry[k]) z += a.c[edge[k]];
-        logit[k] = leaky(z, a.slope) * kLog2E<A>;
+        logit[k] = leaky(z, a.slope);
       }
     } else {
 #pragma unroll
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     if (kEdges && a.logits != nullptr && place.t % T::kShare == 0) {
 #pragma unroll
       for (int k = 0; k < kOwned; ++k)
-        if (is_entry[k]) a.logits[edge[k]] = logit[k] * kLn2<A>;
+        if (is_entry[k]) a.logits[edge[k]] = logit[k] / kUnit<kScore, A>;
     }
 
     A batch_largest = lowest<A>();
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     if (__any_sync(kAllLanes, batch_largest > largest)) {
       batch_largest = largest_of_owned<T>(batch_largest);
       if (batch_largest > largest) {
-        const A factor = power_of_2(largest - batch_largest);
+        const A factor = power_of_logit<kScore>(largest - batch_largest);
         largest = batch_largest;
         total *= factor;
 #pragma unroll
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     A weight[kBatch];
 #pragma unroll
     for (int k = 0; k < kOwned; ++k) {
-      weight[k] = is_entry[k] ? power_of_2(logit[k] - largest) : A(0);
+      weight[k] = is_entry[k] ? power_of_logit<kScore>(logit[k] - largest) : A(0);
       total += weight[k];
       if constexpr (kScore == Score::keyed) weight[k] *= is_entry[k] ? term[k] : A(0);
     }
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
       scatter<T>(a.o + int64_t{walk.row} * a.heads * a.width + feature, place, sum);
       if (place.t == 0 && place.has_head)
         a.lse[int64_t{walk.row} * a.heads + place.head] =
-            empty ? A(0) : (largest + log2(row_total)) * kLn2<A>;
+            empty ? A(0) : largest / kUnit<kScore, A> + log(row_total);
     }
     walk.next_row(a);
     row_begin = walk.entry;
@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
 
 /// O and lse of the rows that the plan cut: a block for a row and 32 features of one head, whose warps each
 /// take a run of the parts in order; then the runs in order.
-template <class S>
+template <class S, Score kScore>
 __global__ void __launch_bounds__(adj::cuda::kBlockThreads)
     merge_attention(const HeavyRow* heavy, const int64_t* count,
                     const __grid_constant__ ForwardArguments<S> a) {
@@ -255,12 +255,12 @@ __global__ void __launch_bounds__(adj::cuda::kBlockThreads)
     const A part_largest = stats[0];
     const A x = in_head < a.width ? a.partial[(s * a.heads + head) * a.width + in_head] : A(0);
     if (part_largest > largest) {
-      const A factor = power_of_2(largest - part_largest);
+      const A factor = power_of_logit<kScore>(largest - part_largest);
       sum *= factor;
       total *= factor;
       largest = part_largest;
     }
-    const A factor = power_of_2(part_largest - largest);
+    const A factor = power_of_logit<kScore>(part_largest - largest);
     total = fma(stats[1], factor, total);
     sum = fma(x, factor, sum);
   }
@@ -276,13 +276,13 @@ __global__ void __launch_bounds__(adj::cuda::kBlockThreads)
   total = sum = 0;
 #pragma unroll
   for (int w = 0; w < kWarps; ++w) {
-    const A factor = power_of_2(largests[w] - largest);
+    const A factor = power_of_logit<kScore>(largests[w] - largest);
     total = fma(totals[w], factor, total);
     sum = fma(sums[w][lane], factor, sum);
   }
   if (in_head < a.width)
     a.o[(int64_t{row.row} * a.heads + head) * a.width + in_head] = narrow<S>(sum / total);
-  if (in_head == 0) a.lse[int64_t{row.row} * a.heads + head] = (largest + log2(total)) * kLn2<A>;
+  if (in_head == 0) a.lse[int64_t{row.row} * a.heads + head] = largest / kUnit<kScore, A> + log(total);
 }
 
 }  // namespace adj::kernels::cuda

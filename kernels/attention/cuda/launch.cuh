@@ -115,7 +115,7 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
   const Device device = csr.device();
   const int64_t width = int64_t{a.heads} * a.width, with_stats = width + 2 * int64_t{a.heads};
   if (csr.rows == 0 || width == 0) return;
-  const SpmmPlan plan = spmm_plan(csr, with_stats * static_cast<int64_t>(sizeof(A)));
+  const SpmmPlan plan = spmm_plan(csr, with_stats * static_cast<int64_t>(sizeof(A)), a.heads);
   set_structure(a, matrix, plan);
   const DType dtype = sizeof(A) == 8 ? DType::f64 : DType::f32;
   Tensor partial = Tensor::empty({plan.slots, width}, dtype, device),
@@ -138,7 +138,7 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
                      .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), static_cast<unsigned>(a.heads),
                                     static_cast<unsigned>(ceil_div(a.width, 32))),
                      .overlaps = true},
-                    merge_attention<S>, plan.heavy_row_list(), plan.heavy_row_count(), a);
+                    merge_attention<S, kScore>, plan.heavy_row_list(), plan.heavy_row_count(), a);
 }
 
 /// `to` [rows, width] of the rows that the plan cut = the sums of their `partial` ones, in order.
@@ -188,7 +188,8 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
   constexpr int kMost = kScore == Score::gatv2 ? kBlocksWithSums : 0x7fffffff;
   if (width == 0) return;
   const int64_t slot_bytes = (2 * width + a.heads) * static_cast<int64_t>(sizeof(A));
-  const SpmmPlan targets = spmm_plan(matrix.csr, slot_bytes), sources = spmm_plan(adjoint.csr, slot_bytes);
+  const SpmmPlan targets = spmm_plan(matrix.csr, slot_bytes, a.heads),
+                 sources = spmm_plan(adjoint.csr, slot_bytes, a.heads);
   with_tile<S, 4>(a.width, wide, matrix.csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     const dim3 target_blocks = grid_of<T>(static_cast<int>(targets.items), a, kMost),

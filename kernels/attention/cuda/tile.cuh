@@ -109,6 +109,22 @@ template <class A>
 constexpr A kLog2E = A(1.4426950408889634074);
 template <class A>
 constexpr A kLn2 = A(0.69314718055994530942);
+/// What a logit of 1 is in powers of 2, as the walks keep it: log2(e) is multiplied into q and att; GAT's are
+/// multiplied when they are exponents, so that the largest numbers stay finite.
+template <Score kScore, class A>
+constexpr A kUnit = kScore == Score::gat ? A(1) : kLog2E<A>;
+/// 2^(logit - largest), both in that unit.
+template <Score kScore, class A>
+__device__ __forceinline__ A power_of_logit(A difference) {
+  return power_of_2(kScore == Score::gat ? difference * kLog2E<A> : difference);
+}
+/// A coefficient found again from its logit: 1 at most, however the logit was rounded.
+template <Score kScore, class A>
+__device__ __forceinline__ A coefficient(A logit, A lse) {
+  const A difference = logit - lse;
+  return power_of_logit<kScore>(difference > A(0) ? A(0) : difference);  // NaN stays
+}
+
 /// Below every logit but -inf, which so has a distance to it.
 template <class A>
 __device__ __forceinline__ A lowest() {

@@ -1,6 +1,7 @@
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_plan.h>
 
+#include <map>
 #include <optional>
 
 #include <cub/device/device_scan.cuh>
@@ -17,9 +18,9 @@ using adj::cuda::launch;
 constexpr int64_t kMuchWorkspace = 4 << 20;
 constexpr int64_t kSmallestItem = 32, kLargestItem = 512, kWantedItems = 32768;
 
-int64_t item_size(int64_t work) {
+int64_t item_size(int64_t work, int64_t launches) {
   int64_t size = kSmallestItem;
-  while (size < kLargestItem && size * kWantedItems < work) size *= 2;
+  while (size < kLargestItem && size * kWantedItems < work * launches) size *= 2;
   return size;
 }
 
@@ -97,9 +98,9 @@ Tensor empty_structs(int64_t n, Device device) {
 }
 
 /// With upper bounds for the numbers of items, slots and heavy rows.
-SpmmPlan make_plan(const Csr& a) {
+SpmmPlan make_plan(const Csr& a, int64_t size) {
   const Device device = a.device();
-  const int64_t rows = a.rows, entries = a.entries(), work = rows + entries, size = item_size(work);
+  const int64_t rows = a.rows, entries = a.entries(), work = rows + entries;
   SpmmPlan plan;
   if (rows == 0) return plan;
   // Rows that are not light have half a size or more: at most 2 entries / size of them, each one item, one
@@ -139,26 +140,32 @@ void read_back(SpmmPlan& plan) {
   plan.heavy = plan.heavy.rows(0, plan.heavy_rows + 1).clone();
 }
 
-struct KeptPlan {
+/// By the size of items.
+struct KeptPlans {
+  struct Kept {
+    bool used = false;
+    std::optional<SpmmPlan> plan;
+  };
   std::mutex mutex;
-  bool used = false;
-  std::optional<SpmmPlan> plan;
+  std::map<int64_t, Kept> by_size;
 };
 
 }  // namespace
 
-SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes) {
-  const auto kept = a.cache->get<KeptPlan>([] { return new KeptPlan; });
-  const std::lock_guard lock(kept->mutex);
-  if (kept->plan) return *kept->plan;
-  SpmmPlan plan = make_plan(a);
+SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes, int64_t launches) {
+  const int64_t size = item_size(a.rows + a.entries(), launches);
+  const auto plans = a.cache->get<KeptPlans>([] { return new KeptPlans; });
+  const std::lock_guard lock(plans->mutex);
+  KeptPlans::Kept& kept = plans->by_size[size];
+  if (kept.plan) return *kept.plan;
+  SpmmPlan plan = make_plan(a, size);
   if (adj::cuda::capturing(a.device().index)) return plan;
-  const bool first = !kept->used;
-  kept->used = true;
+  const bool first = !kept.used;
+  kept.used = true;
   if (first && plan.slots * slot_bytes <= kMuchWorkspace) return plan;
   const OutsideCapture complete_for_all_streams;
   read_back(plan);
-  kept->plan = plan;
+  kept.plan = plan;
   return plan;
 }
 

@@ -40,7 +40,9 @@ struct SpmmPlan {
 /// structure once its three numbers were read back, for which the host waits once: on first use where upper
 /// bounds of them would ask for much workspace, else on second use, so that structures that live for one
 /// product never wait. While a capture is going on, bounds serve too, and each replay makes the plan anew;
-/// the items beyond the last are empty. Bounds or not, the order of sums is the same.
-SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes);
+/// the items beyond the last are empty. Bounds or not, the order of sums is the same. An item is worth
+/// `launches` of them side by side (heads that are taken one by one): the more, the fewer and larger the
+/// items, and the less workspace.
+SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes, int64_t launches = 1);
 
 }  // namespace adj::kernels::cuda
