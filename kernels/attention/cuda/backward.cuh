@@ -258,7 +258,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
               const A x = widen(row_of[u][c][v]);
               if constexpr (kScore == Score::gatv2) {
                 if (is_row) d_att[c][v] = fma(d, larger(x, own[c][v]), d_att[c][v]);
-                if (is_row && x > own[c][v]) sum[c][v] += d;
+                if (is_row && !(x <= own[c][v])) sum[c][v] += d;  // NaN stays
               } else if (is_row) {
                 sum[c][v] = fma(d, x, sum[c][v]);
               }
@@ -470,7 +470,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
             if constexpr (kRows) {
               const A x = widen(row_of[u][c][v]);
               if constexpr (kGatv2) {
-                if (is_row && own[c][v] > -x) turned[c][v] += d;
+                if (is_row && !(own[c][v] <= -x)) turned[c][v] += d;  // NaN stays
               } else if (is_row) {
                 turned[c][v] = fma(d, x, turned[c][v]);
               }

@@ -96,6 +96,12 @@ void set_structure(AttentionArguments<S>& a, const CsrMatrix& matrix, const Spmm
   a.order = order_of(matrix);
 }
 
+/// Groups of lanes that a row takes side by side, about: a group reads 512 bytes of it.
+template <class S>
+int64_t launches_of(const AttentionArguments<S>& a) {
+  return std::max<int64_t>(ceil_div(int64_t{a.pitch}, 512), 1);
+}
+
 template <class T>
 dim3 grid_of(int items, const AttentionArguments<typename T::S>& a, int most = 0x7fffffff) {
   const int groups = T::kThreads / (T::kLanes * a.side);
@@ -115,7 +121,7 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
   const Device device = csr.device();
   const int64_t width = int64_t{a.heads} * a.width, with_stats = width + 2 * int64_t{a.heads};
   if (csr.rows == 0 || width == 0) return;
-  const SpmmPlan plan = spmm_plan(csr, with_stats * static_cast<int64_t>(sizeof(A)), a.heads);
+  const SpmmPlan plan = spmm_plan(csr, with_stats * static_cast<int64_t>(sizeof(A)), launches_of(a));
   set_structure(a, matrix, plan);
   const DType dtype = sizeof(A) == 8 ? DType::f64 : DType::f32;
   Tensor partial = Tensor::empty({plan.slots, width}, dtype, device),
@@ -188,8 +194,8 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
   constexpr int kMost = kScore == Score::gatv2 ? kBlocksWithSums : 0x7fffffff;
   if (width == 0) return;
   const int64_t slot_bytes = (2 * width + a.heads) * static_cast<int64_t>(sizeof(A));
-  const SpmmPlan targets = spmm_plan(matrix.csr, slot_bytes, a.heads),
-                 sources = spmm_plan(adjoint.csr, slot_bytes, a.heads);
+  const SpmmPlan targets = spmm_plan(matrix.csr, slot_bytes, launches_of(a)),
+                 sources = spmm_plan(adjoint.csr, slot_bytes, launches_of(a));
   with_tile<S, 4>(a.width, wide, matrix.csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     const dim3 target_blocks = grid_of<T>(static_cast<int>(targets.items), a, kMost),

@@ -79,8 +79,8 @@ struct RowMoments {
     const A n = static_cast<A>(count), difference = off / n;
     sum = total;
     mean = total / n;
-    variance = square / n - difference * difference;
-    if (variance < A(0)) variance = 0;  // NaN stays
+    variance = fma(-difference, difference, square / n);  // in one way in every kernel, for the same bits
+    if (variance < A(0)) variance = 0;                    // NaN stays
     deviation = variance <= A(kSmallestVariance) ? A(0) : sqrt(variance);
   }
 };
