@@ -31,6 +31,7 @@ void check(const Options& o) {
       throw UsageError(fmt::format("--{}: expected {} or more, got {}", name, least, number));
   };
   at_least("width", o.subject.width, 1);
+  at_least("heads", o.subject.heads, 1);
   at_least("out", o.subject.out, 1);
   at_least("hidden", o.subject.hidden, 1);
   at_least("layers", o.subject.layers, 1);
@@ -41,8 +42,12 @@ void check(const Options& o) {
     throw UsageError(fmt::format("--threads: expected at most {}, got {}", kMaxThreads, o.threads));
   at_least("repeats", o.repeats, 1);
   at_least("seed", o.seed, 0);
-  if (!(o.subject.dropout >= 0.0 && o.subject.dropout < 1.0))
-    throw UsageError(fmt::format("--dropout: expected 0 or more and less than 1, got {}", o.subject.dropout));
+  const auto probability = [](const char* name, double p) {
+    if (!(p >= 0.0 && p < 1.0))
+      throw UsageError(fmt::format("--{}: expected 0 or more and less than 1, got {}", name, p));
+  };
+  probability("dropout", o.subject.dropout);
+  probability("attention-dropout", o.subject.attention_dropout);
 }
 
 /// False if --help was asked for and has been printed.
@@ -54,15 +59,19 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "features", with_default(o.features), "features of a generated graph's nodes")(
       "classes", with_default(o.classes), "classes of a generated graph's nodes")(
       "width", with_default(o.subject.width), "of the features that kernels work on")(
+      "heads", with_default(o.subject.heads), "of attention, that share the width, as far as it divides")(
       "out", with_default(o.subject.out), "columns of a dense product")(
-      "dtype", with_default(o.dtype, "TYPE"), "of sparse products' features: float32, bfloat16")(
-      "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products by TF32")(
+      "dtype", with_default(o.dtype, "TYPE"),
+      "of features of sparse products and attention: float32, bfloat16")("tf32", po::bool_switch(&o.tf32),
+                                                                         "on a GPU, dense products by TF32")(
       "spmm", with_default(o.spmm, "NAME"), "on a GPU, sparse products by: own, cusparse")(
       "hidden", with_default(o.subject.hidden), "width of trained models")(
       "layers", with_default(o.subject.layers), "layers of trained models")(
       "norm", with_default(o.norm, "NAME"), "between them: batch, none")(
       "dropout", with_default(o.subject.dropout, "P"), "probability of dropping")(
-      "no-capture", po::bool_switch(&o.no_capture), "on a GPU, launch every kernel of a step")(
+      "attention-dropout", with_default(o.subject.attention_dropout, "P"),
+      "likewise, coefficients of attention")("no-capture", po::bool_switch(&o.no_capture),
+                                             "on a GPU, launch every kernel of a step")(
       "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")("threads", with_default(o.threads),
                                                                        "CPU threads (0: all)")(
       "repeats", with_default(o.repeats), "rounds that the median is taken of")("seed", with_default(o.seed),

@@ -1,4 +1,4 @@
-#include "measure.h"
+#include "operands.h"
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
 #include <adjoint/kernels/elementwise/activation.h>
@@ -13,33 +13,12 @@
 #include <adjoint/kernels/update/optimizer.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace adj::apps {
 
 namespace {
 
 using kernels::Transpose;
-
-Tensor random(const Subject& s, Shape shape, DType dtype = DType::f32) {
-  return random_normal(shape, 0.0, 1.0, default_generator()).to(dtype).to(s.device());
-}
-
-double bytes_of(std::initializer_list<Tensor> tensors) {
-  double sum = 0.0;
-  for (const Tensor& tensor : tensors) sum += static_cast<double>(tensor.bytes());
-  return sum;
-}
-
-/// Bytes of one row of features for every entry.
-double gathered(const Csr& csr, const Tensor& x) {
-  return static_cast<double>(csr.entries()) * static_cast<double>(x.size(1)) *
-         static_cast<double>(size_of(x.dtype()));
-}
-
-std::string sparse_shape(const Csr& csr, const Tensor& x) {
-  return fmt::format("{} x {}, {} entries", csr.rows, x.size(1), csr.entries());
-}
 
 /// Operands of a sparse product over the graph's in-edges, all weighted.
 struct Sparse {
@@ -95,8 +74,7 @@ Job spmm_backward(const Subject& s) {
           }};
 }
 
-/// Operands of attention over the graph's in-edges: logits or weights of edges by head, up to eight heads
-/// that share out the width.
+/// Operands of attention from operations on the graph's in-edges: logits or weights of edges by head.
 struct Attention {
   Csr csr, transposed;
   Tensor order, weight, dw, x, y;
@@ -105,7 +83,7 @@ struct Attention {
       : csr(s.graph().relation().csr()),
         transposed(s.graph().relation().transposed()),
         order(s.graph().relation().transposed_order()),
-        weight(random(s, {csr.entries(), std::gcd(s.width, int64_t{8})})),
+        weight(random(s, {csr.entries(), s.shared_heads()})),
         dw(Tensor::empty_like(weight)),
         x(random(s, {csr.cols, s.width}, s.dtype)),
         y(random(s, {csr.rows, s.width}, s.dtype)) {}
@@ -368,7 +346,7 @@ Job gcn_normalize(const Subject& s) {
 
 std::vector<Op> kernel_ops() {
   const auto nodes = [](const Subject& s) { return s.graph().num_nodes(); };
-  return {
+  std::vector<Op> ops = {
       {"spmm", "Y = A X with edge weights", [](const Subject& s) { return spmm(s, true); }},
       {"spmm_ones", "likewise, all weights 1", [](const Subject& s) { return spmm(s, false); }},
       {"spmm_transposed", "dX = At dY, the weights by permutation", spmm_transposed},
@@ -417,6 +395,8 @@ std::vector<Op> kernel_ops() {
       {"transpose", "transposed CSR and permutation", transpose},
       {"gcn_normalize", "symmetric normalisation", gcn_normalize},
   };
+  for (Op& op : attention_ops()) ops.push_back(std::move(op));
+  return ops;
 }
 
 }  // namespace adj::apps

@@ -3,6 +3,7 @@
 #include <adjoint/adjoint.h>
 
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -12,16 +13,19 @@ namespace adj::apps {
 struct Subject {
   Dataset data;              ///< with features and labels, on the device
   int64_t width = 128;       ///< of the features that kernels work on
+  int64_t heads = 8;         ///< of attention, that share the width; fewer where it does not divide
   int64_t out = 128;         ///< columns of a product's result
-  DType dtype = DType::f32;  ///< of features of sparse products
+  DType dtype = DType::f32;  ///< of features of sparse products and attention
   int64_t hidden = 256;      ///< of the trained models
   int64_t layers = 3;
   bool batch_norm = true;
   double dropout = 0.5;
+  double attention_dropout = 0.0;  ///< of coefficients
   bool capture = true;
 
   Device device() const { return data.device(); }
   const Graph& graph() const { return data.graph; }
+  int64_t shared_heads() const { return std::gcd(width, heads); }
 };
 
 /// One op made ready: run() may be called any number of times.
@@ -39,8 +43,9 @@ struct Op {
   std::function<Job(const Subject&)> prepare;
 };
 
-/// Kernels.
+/// Kernels, those of attention among them.
 std::vector<Op> kernel_ops();
+std::vector<Op> attention_ops();
 /// Training epochs: forward, loss, backward, Adam.
 std::vector<Op> epoch_ops();
 

@@ -29,6 +29,11 @@ def test_figures():
     # A row of features, a column and a weight for every entry; an offset and a row of the result for every node.
     assert spmm["bytes"] == edges * (8 * 4 + 4 + 4) + (nodes + 1) * 8 + nodes * 8 * 4
     assert gemm["bytes"] == 4 * (nodes * 8 + 8 * 16 + nodes * 16)
+    gat = results("gat", "--width", "16", "--heads", "6")["results"][0]
+    assert gat["shape"] == f"{nodes} x 2 x 8, {edges} entries"
+    # A row of features, a column and a source's two terms for every entry; of every node an offset, its own
+    # two terms, the row of the result and two statistics.
+    assert gat["bytes"] == edges * (16 * 4 + 4 + 2 * 4) + (nodes + 1) * 8 + nodes * (16 * 4 + 2 * 2 * 4)
     half = results("spmm", "--width", "8", "--dtype", "bfloat16")["results"][0]
     assert half["bytes"] == edges * (8 * 2 + 4 + 4) + (nodes + 1) * 8 + nodes * 8 * 2
 
@@ -44,6 +49,8 @@ def test_wrong_calls():
         (["--graph", "nowhere"], "expected one of"),
         (["--repeats", "0"], "--repeats"),
         (["--dtype", "float16"], "--dtype"),
+        (["--heads", "0"], "--heads"),
+        (["--attention-dropout", "1"], "--attention-dropout"),
         (["--speed"], "--speed"),
         (["--device", "tpu"], "tpu"),
     ]:

@@ -15,8 +15,8 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// leaky_relu(l_i + r_j + c_ij) for the entries of a row of either side: `own` belongs to the row, `other` to
-/// the columns.
+/// l_i + r_j + c_ij for the entries of a row of either side: `own` belongs to the row, `other` to the
+/// columns.
 template <class S>
 struct Sums {
   using T = Scalar<S>;
@@ -36,36 +36,27 @@ struct Sums {
         heads(own_terms.size(1)),
         slope(static_cast<T>(leaky)) {}
 
-  /// f(place in the segment's numbers, row and head, column and head, sum).
-  template <class F>
-  void each(const Segment& segment, F&& f) const {
-    with_heads(heads, [&]<int kHeads>() {
-      const int64_t n = kHeads > 0 ? kHeads : heads;
-      const T* of_row = own + segment.row * n;
-      if constexpr (kHeads == 1) {
-        const int32_t* columns = rows.columns + segment.begin;
-        const T one = *of_row;
-        if (c == nullptr) {
+  /// z [k H + h]; segment after segment.
+  void make(const ByHead<T>& by_head, const Segment& segment, T* z) const {
+    gather_terms(heads, other, rows.columns + segment.begin, rows.last(), segment.count(), z);
+    by_head.add_row(z, segment.count(), own + segment.row * heads);
+    if (c == nullptr) return;
+    for (int64_t k = 0; k < segment.count(); ++k) {
+      const T* of_edge = c + rows.edge(segment.begin + k) * heads;
 #pragma omp simd
-          for (int64_t k = 0; k < segment.count(); ++k) f(k, 0, columns[k], one + other[columns[k]]);
-          return;
-        }
-      }
-      for (int64_t k = 0; k < segment.count(); ++k) {
-        const int64_t column = rows.columns[segment.begin + k] * n;
-        if (c == nullptr) {
-#pragma omp simd
-          for (int64_t h = 0; h < n; ++h) f(k * n + h, h, column + h, of_row[h] + other[column + h]);
-        } else {
-          const T* of_edge = c + rows.edge(segment.begin + k) * n;
-#pragma omp simd
-          for (int64_t h = 0; h < n; ++h)
-            f(k * n + h, h, column + h, of_row[h] + other[column + h] + of_edge[h]);
-        }
-      }
-    });
+      for (int64_t h = 0; h < heads; ++h) z[k * heads + h] += of_edge[h];
+    }
   }
-  T leaky(T z) const { return z > T{0} ? z : slope * z; }
+  /// z = leaky_relu(z), and slopes[i] = 1 where z > 0, `below` elsewhere.
+  void activate(int64_t n, T* z, T* slopes, T below) const {
+    const T s = slope;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      const bool positive = z[i] > T{0};
+      slopes[i] = positive ? T{1} : below;
+      z[i] = positive ? z[i] : s * z[i];
+    }
+  }
 };
 
 template <class S>
@@ -73,11 +64,16 @@ struct Logits {
   const Sums<S>& sums;
 
   struct Local {
+    using T = Scalar<S>;
     const Sums<S>& sums;
+    ByHead<T> by_head;
 
-    explicit Local(const Logits& of) : sums(of.sums) {}
-    void operator()(const Segment& segment, Scalar<S>* e) const {
-      sums.each(segment, [&](int64_t at, int64_t, int64_t, Scalar<S> z) { e[at] = sums.leaky(z); });
+    explicit Local(const Logits& of) : sums(of.sums), by_head(of.sums.heads) {}
+    void operator()(const Segment& segment, T* e) const {
+      sums.make(by_head, segment, e);
+      const T slope = sums.slope;
+#pragma omp simd
+      for (int64_t i = 0; i < segment.count() * sums.heads; ++i) e[i] = e[i] > T{0} ? e[i] : slope * e[i];
     }
   };
 };
@@ -121,14 +117,11 @@ struct Targets {
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
       const HeadRows<S>& g = body.of.g;
       for (const Segment& segment : segments) {
-        T* e = coefficients.alpha(segment.begin - begin);
-        T* sign = positive.data() + (segment.begin - begin) * g.heads;
-        const T* lse = body.of.lse + segment.row * g.heads;
-        const Sums<S>& sums = body.sums;
-        sums.each(segment, [&](int64_t at, int64_t h, int64_t, T z) {
-          e[at] = sums.leaky(z) - lse[h];
-          sign[at] = z > T{0} ? T{1} : T{0};
-        });
+        const int64_t at = segment.begin - begin;
+        T* e = coefficients.alpha(at);
+        body.sums.make(by_head, segment, e);
+        body.sums.activate(segment.count() * g.heads, e, positive.data() + at * g.heads, T{0});
+        coefficients.subtract_lse(at, segment.count(), segment.row);
       }
       coefficients.make(begin, end);
       const int64_t n = (end - begin) * g.heads;
@@ -179,11 +172,13 @@ struct TargetsOfEdges {
 
   struct Local {
     const TargetsOfEdges& body;
+    ByHead<T> by_head;
     Coefficients<S> coefficients;
     std::vector<T> slopes, dots, row_state, row_delta;
 
     explicit Local(const TargetsOfEdges& b)
         : body(b),
+          by_head(b.of.g.heads),
           coefficients(b.of, b.sums.rows),
           slopes(room_for<S>(b.of.g.span() * b.of.g.heads)),
           dots(slopes),
@@ -195,13 +190,11 @@ struct TargetsOfEdges {
       const HeadRows<S>& g = body.of.g;
       const Sums<S>& sums = body.sums;
       for (const Segment& segment : segments) {
-        T* e = coefficients.alpha(segment.begin - begin);
-        T* slope = slopes.data() + (segment.begin - begin) * g.heads;
-        const T* lse = body.of.lse + segment.row * g.heads;
-        sums.each(segment, [&](int64_t at, int64_t h, int64_t, T z) {
-          e[at] = sums.leaky(z) - lse[h];
-          slope[at] = z > T{0} ? T{1} : sums.slope;
-        });
+        const int64_t at = segment.begin - begin;
+        T* e = coefficients.alpha(at);
+        sums.make(by_head, segment, e);
+        sums.activate(segment.count() * g.heads, e, slopes.data() + at * g.heads, sums.slope);
+        coefficients.subtract_lse(at, segment.count(), segment.row);
       }
       coefficients.make(begin, end);
       for (const Segment& segment : segments) {
@@ -268,17 +261,16 @@ struct Sources {
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
       const HeadRows<S>& g = body.of.g;
       const Sums<S>& sums = body.sums;
-      const T *lse = body.of.lse, *delta = body.delta;
       for (const Segment& segment : segments) {
-        T* e = coefficients.alpha(segment.begin - begin);
-        T* slope = slopes.data() + (segment.begin - begin) * g.heads;
-        T* of_target = deltas.data() + (segment.begin - begin) * g.heads;
-        sums.each(segment, [&](int64_t at, int64_t, int64_t column, T z) {
-          e[at] = sums.leaky(z) - lse[column];
-          slope[at] = z > T{0} ? T{1} : sums.slope;
-          of_target[at] = delta[column];
-        });
+        const int64_t at = segment.begin - begin;
+        T* e = coefficients.alpha(at);
+        sums.make(by_head, segment, e);
+        sums.activate(segment.count() * g.heads, e, slopes.data() + at * g.heads, sums.slope);
+        coefficients.subtract_lse(at, segment.count(), sums.rows.columns + segment.begin);
       }
+      if (body.dr != nullptr)
+        gather_terms(g.heads, body.delta, sums.rows.columns + begin, sums.rows.last(), end - begin,
+                     deltas.data());
       coefficients.make(begin, end);
       const int64_t n = (end - begin) * g.heads;
       const T *alpha = coefficients.alpha(0), *kept = coefficients.kept(0);
@@ -293,16 +285,18 @@ struct Sources {
       T *weighted = row_state.data(), *sloped = weighted + g.pitch, *share = sloped + g.pitch;
       for (const Segment& segment : segments) {
         const int64_t at = (segment.begin - begin) * g.heads;
-        if (body.dx != nullptr)
-          g.accumulate(segment.count(), kept + at,
-                       sums.rows.gathered(body.of.d_o, g.pitch, segment.begin, true), Weighted<S>{},
-                       segment.first, weighted);
+        const auto targets = sums.rows.gathered(body.of.d_o, g.pitch, segment.begin, true);
         if (body.dr != nullptr) {
           if (segment.first) std::fill_n(share, g.heads, T{0});
-          g.accumulate(segment.count(), slopes.data() + at,
-                       sums.rows.gathered(body.of.d_o, g.pitch, segment.begin, body.dx == nullptr),
-                       Weighted<S>{}, segment.first, sloped);
           by_head.add(deltas.data() + at, segment.count(), share);
+        }
+        if (body.dx != nullptr && body.dr != nullptr) {
+          g.accumulate_two(segment.count(), kept + at, slopes.data() + at, targets, segment.first, weighted,
+                           sloped);
+        } else if (body.dx != nullptr) {
+          g.accumulate(segment.count(), kept + at, targets, Weighted<S>{}, segment.first, weighted);
+        } else {
+          g.accumulate(segment.count(), slopes.data() + at, targets, Weighted<S>{}, segment.first, sloped);
         }
         if (segment.last) finish(segment.row);
       }

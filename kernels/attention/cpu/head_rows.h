@@ -3,6 +3,7 @@
 #include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/sparse/cpu/feature_blocks.h>
 
+#include <array>
 #include <type_traits>
 #include <vector>
 
@@ -26,32 +27,39 @@ inline F32 larger(F32 a, F32 b) { return a > b ? a : b; }
 inline F64 larger(F64 a, F64 b) { return a > b ? a : b; }
 #endif
 
-/// sums[i] = the sum of v[i]'s lanes.
+/// sums[i] = the sum of v[i]'s lanes: halves first, which takes no shuffle of whole vectors, then the four
+/// of them together.
 inline void sum_each(const F32 (&v)[4], float* sums) {
+  using F32x8 = float __attribute__((vector_size(32)));
   using F32x4 = float __attribute__((vector_size(16)));
-  const auto halves = [](F32 a, F32 b) {
-    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
-           __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  const auto half = [](F32 a) {
+    return __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7) +
+           __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15);
   };
-  const F32 a = halves(v[0], v[1]), b = halves(v[2], v[3]);
-  F32 c = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
-          __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
-  c += __builtin_shufflevector(c, c, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-  c += __builtin_shufflevector(c, c, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-  const F32x4 each = __builtin_shufflevector(c, c, 0, 4, 8, 12);
+  const F32x8 a = half(v[0]), b = half(v[1]), c = half(v[2]), d = half(v[3]);
+  const F32x8 ac = __builtin_shufflevector(a, c, 0, 1, 2, 3, 8, 9, 10, 11) +
+                   __builtin_shufflevector(a, c, 4, 5, 6, 7, 12, 13, 14, 15);
+  const F32x8 bd = __builtin_shufflevector(b, d, 0, 1, 2, 3, 8, 9, 10, 11) +
+                   __builtin_shufflevector(b, d, 4, 5, 6, 7, 12, 13, 14, 15);
+  // Two lanes each of a and b, then of c and d.
+  const F32x8 two = __builtin_shufflevector(ac, bd, 0, 1, 8, 9, 4, 5, 12, 13) +
+                    __builtin_shufflevector(ac, bd, 2, 3, 10, 11, 6, 7, 14, 15);
+  const F32x4 low = __builtin_shufflevector(two, two, 0, 1, 2, 3),
+              high = __builtin_shufflevector(two, two, 4, 5, 6, 7);
+  const F32x4 each =
+      __builtin_shufflevector(low, high, 0, 2, 4, 6) + __builtin_shufflevector(low, high, 1, 3, 5, 7);
   std::memcpy(sums, &each, sizeof each);
 }
 inline void sum_each(const F64 (&v)[4], double* sums) {
   using F64x4 = double __attribute__((vector_size(32)));
-  const auto halves = [](F64 a, F64 b) {
-    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
-           __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+  const auto half = [](F64 a) {
+    return __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
   };
-  const F64 a = halves(v[0], v[1]), b = halves(v[2], v[3]);
-  F64 c = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13) +
-          __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
-  c += __builtin_shufflevector(c, c, 1, 0, 3, 2, 5, 4, 7, 6);
-  const F64x4 each = __builtin_shufflevector(c, c, 0, 2, 4, 6);
+  const F64x4 a = half(v[0]), b = half(v[1]), c = half(v[2]), d = half(v[3]);
+  const F64x4 ab = __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
+  const F64x4 cd = __builtin_shufflevector(c, d, 0, 4, 2, 6) + __builtin_shufflevector(c, d, 1, 5, 3, 7);
+  const F64x4 each =
+      __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
   std::memcpy(sums, &each, sizeof each);
 }
 
@@ -85,6 +93,13 @@ struct GatheredRows {
 
   const R* operator[](int64_t k) const { return x + columns[k] * pitch; }
   /// Asks for columns of a row that is soon needed.
+  template <int64_t kCount>
+  [[gnu::always_inline]] void prefetch(int64_t k, int64_t first) const {
+    if (last == nullptr) return;
+    const R* row = x + *std::min(columns + k + kAhead, last) * pitch + first;
+#pragma GCC unroll 8
+    for (int64_t c = 0; c < kCount; c += 64 / int64_t{sizeof(R)}) __builtin_prefetch(row + c, 0, 2);
+  }
   void prefetch(int64_t k, int64_t first, int64_t count) const {
     if (last == nullptr) return;
     const R* row = x + *std::min(columns + k + kAhead, last) * pitch + first;
@@ -100,7 +115,19 @@ struct ConsecutiveRows {
   int64_t pitch;
 
   const R* operator[](int64_t k) const { return x + k * pitch; }
+  template <int64_t kCount>
+  void prefetch(int64_t, int64_t) const {}
   void prefetch(int64_t, int64_t, int64_t) const {}
+};
+
+/// Sums of w x.
+template <class S>
+struct Weighted {
+  using V = Vector<S>;
+  struct Held {};
+
+  Held hold(int64_t, int) const { return {}; }
+  V operator()(V sum, Held, V w, V x) const { return sum + w * x; }
 };
 
 template <class S>
@@ -176,13 +203,16 @@ struct HeadRows {
   /// term(sum, held, weights, x).
   template <class Rows, class Term>
   void accumulate(int64_t count, const T* w, const Rows& rows, const Term& term, bool fresh, T* sum) const {
-    if (heads == 1) {
-      accumulate<0>(count, w, rows, term, fresh, sum);
-    } else if (width % kLane == 0) {
-      accumulate<1>(count, w, rows, term, fresh, sum);
-    } else {
-      accumulate<2>(count, w, rows, term, fresh, sum);
-    }
+    with_kind([&]<int kKind>() { accumulate<kKind, 1>(count, {w}, rows, term, fresh, {sum}); });
+  }
+
+  /// Likewise two sums of products, by two weights, in one reading of the rows.
+  template <class Rows>
+  void accumulate_two(int64_t count, const T* w, const T* w2, const Rows& rows, bool fresh, T* sum,
+                      T* sum2) const {
+    with_kind([&]<int kKind>() {
+      accumulate<kKind, 2>(count, {w, w2}, rows, Weighted<S>{}, fresh, {sum, sum2});
+    });
   }
 
   /// Calls f(first column, elements, vector number) for the vectors of a row.
@@ -205,7 +235,9 @@ struct HeadRows {
     const auto elements = [&](int64_t v) { return v == vectors - 1 ? head_tail : static_cast<int>(kLane); };
     typename Op::Held held[N > 0 ? kHeads * N : 1];
     if constexpr (N > 0)
+#pragma GCC unroll 4
       for (int q = 0; q < kHeads; ++q)
+#pragma GCC unroll 4
         for (int v = 0; v < N; ++v) held[q * N + v] = op.hold((head + q) * width + v * kLane, elements(v));
     for (int64_t k = 0; k < count; k += kEntries) {
       V sum[4];
@@ -241,42 +273,62 @@ struct HeadRows {
     }
   }
 
-  /// kKind 0: one head; 1: a vector lies in one head; 2: it may lie in several.
-  template <int kKind, class Rows, class Term>
-  void accumulate(int64_t count, const T* w, const Rows& rows, const Term& term, bool fresh, T* sum) const {
+  /// f with kKind 0: one head; 1: a vector lies in one head; 2: it may lie in several.
+  template <class F>
+  void with_kind(F&& f) const {
+    if (heads == 1) return f.template operator()<0>();
+    if (width % kLane == 0) return f.template operator()<1>();
+    f.template operator()<2>();
+  }
+
+  template <int kKind, int kSums, class Rows, class Term>
+  void accumulate(int64_t count, std::array<const T*, kSums> w, const Rows& rows, const Term& term,
+                  bool fresh, std::array<T*, kSums> sum) const {
     for_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
-      V total[B];
+      V total[kSums][B];
       typename Term::Held held[B];
       [[maybe_unused]] int64_t head[B];
       [[maybe_unused]] Lanes lane[B];
+#pragma GCC unroll 8
       for (int v = 0; v < B; ++v) {
         const int64_t vector = first / kLane + v;
         held[v] = term.hold(first + v * kLane, v == B - 1 ? tail : static_cast<int>(kLane));
         if constexpr (kKind > 0) head[v] = first_head[static_cast<size_t>(vector)];
         if constexpr (kKind == 2) lane[v] = lanes[static_cast<size_t>(vector)];
-        total[v] = V{};
+#pragma GCC unroll 2
+        for (int s = 0; s < kSums; ++s) total[s][v] = V{};
       }
       for (int64_t k = 0; k < count; ++k) {
-        rows.prefetch(k, first, (B - 1) * kLane + tail);
+        rows.template prefetch<B * kLane>(k, first);
         V row[B];
         load_row<B>(rows[k] + first, tail, row);
-        const T* weight = w + k * heads;
+#pragma GCC unroll 2
+        for (int s = 0; s < kSums; ++s) {
+          const T* weight = w[static_cast<size_t>(s)] + k * heads;
 #pragma GCC unroll 8
-        for (int v = 0; v < B; ++v) {
-          if constexpr (kKind == 2) {
-            total[v] = term(total[v], held[v], simd::permute(simd::load(weight + head[v]), lane[v]), row[v]);
-          } else {
-            total[v] = term(total[v], held[v], (kKind == 0 ? weight[0] : weight[head[v]]) - V{}, row[v]);
+          for (int v = 0; v < B; ++v) {
+            if constexpr (kKind == 2) {
+              const V by = simd::permute(simd::load(weight + head[v]), lane[v]);
+              total[s][v] = term(total[s][v], held[v], by, row[v]);
+            } else {
+              const V by = (kKind == 0 ? weight[0] : weight[head[v]]) - V{};
+              total[s][v] = term(total[s][v], held[v], by, row[v]);
+            }
           }
         }
       }
-      // What was there is added last: rounding then grows with the number of spans, not that of entries.
-      if (!fresh) {
-        V before[B];
-        load_block<T, B>(sum + first, tail, before);
-        for (int v = 0; v < B; ++v) total[v] += before[v];
+#pragma GCC unroll 2
+      for (int s = 0; s < kSums; ++s) {
+        T* to = sum[static_cast<size_t>(s)] + first;
+        // What was there is added last: rounding then grows with the number of spans, not that of entries.
+        if (!fresh) {
+          V before[B];
+          load_block<T, B>(to, tail, before);
+#pragma GCC unroll 8
+          for (int v = 0; v < B; ++v) total[s][v] += before[v];
+        }
+        store_block<T, B>(to, tail, total[s]);
       }
-      store_block<T, B>(sum + first, tail, total);
     });
   }
 
@@ -287,7 +339,25 @@ struct HeadRows {
   }
 };
 
-/// ⟨own, x⟩, and w x: nothing but products.
+/// to[k, h] = of[columns[k], h]. `last` is the structure's last column.
+template <class T>
+void gather_terms(int64_t heads, const T* of, const int32_t* columns, const int32_t* last, int64_t count,
+                  T* to) {
+  with_heads(heads, [=]<int kHeads>() {
+    const int64_t n = kHeads > 0 ? kHeads : heads;
+    for (int64_t k = 0; k < count; ++k) {
+      __builtin_prefetch(of + *std::min(columns + k + kAhead, last) * n, 0, 2);
+      const T* from = of + columns[k] * n;
+      if constexpr (kHeads > 0) {
+        std::memcpy(to + k * n, from, kHeads * sizeof(T));
+      } else {
+        std::copy_n(from, n, to + k * n);
+      }
+    }
+  });
+}
+
+/// ⟨own, x⟩.
 template <class S, class R = S>
 struct DotWith {
   using V = Vector<S>;
@@ -297,17 +367,8 @@ struct DotWith {
   Held hold(int64_t at, int n) const { return simd::load_first(own + at, n); }
   V operator()(V sum, V held, V x) const { return sum + held * x; }
 };
-template <class S>
-struct Weighted {
-  using V = Vector<S>;
-  struct Held {};
-
-  Held hold(int64_t, int) const { return {}; }
-  V operator()(V sum, Held, V w, V x) const { return sum + w * x; }
-};
-
 /// What belongs to entries and heads, [k H + h], as a flat array: where a vector holds whole entries it is
-/// gone through by vectors. Arrays of H numbers have room for a vector.
+/// gone through by vectors.
 template <class T>
 class ByHead {
  public:
@@ -334,21 +395,18 @@ class ByHead {
         e, count, sums_.data(), [](V a, V b) { return a + b; }, [](T a, T b) { return a + b; });
     for (int64_t h = 0; h < heads_; ++h) of[h] += sums_[static_cast<size_t>(h)];
   }
-  /// e[k, h] -= of[h]. Writes up to a vector behind the last entry.
+  /// e[k, h] += of[h], or -= it. Write up to a vector behind the last entry.
+  void add_row(T* e, int64_t count, const T* of) const {
+    combine(e, count, of, [](auto a, auto b) { return a + b; });
+  }
   void subtract(T* e, int64_t count, const T* of) const {
-    if (even_) {
-      const V by = simd::permute(simd::load(of), head_);
-      for (int64_t i = 0; i < count * heads_; i += kLane) simd::store(e + i, simd::load(e + i) - by);
-      return;
-    }
-    for (int64_t k = 0; k < count; ++k)
-      for (int64_t h = 0; h < heads_; ++h) e[k * heads_ + h] -= of[h];
+    combine(e, count, of, [](auto a, auto b) { return a - b; });
   }
   /// y[k, h] = a[k, h] y[k, h] - b[k, h] of[h].
   void multiply_and_subtract(const T* a, const T* b, const T* of, int64_t count, T* y) const {
     const int64_t n = count * heads_;
     if (even_) {
-      const V by = simd::permute(simd::load(of), head_);
+      const V by = repeated(of);
       for (int64_t i = 0; i < n; i += kLane) {
         const V result = simd::load(a + i) * simd::load(y + i) - simd::load(b + i) * by;
         simd::store_first(y + i, result, static_cast<int>(std::min(kLane, n - i)));
@@ -363,6 +421,20 @@ class ByHead {
   using Lanes = std::conditional_t<sizeof(T) == 8, simd::I64, simd::I32>;
   using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 
+  /// of[h] in the lanes of whole entries.
+  V repeated(const T* of) const {
+    return simd::permute(simd::load_first(of, static_cast<int>(heads_)), head_);
+  }
+  template <class F>
+  void combine(T* e, int64_t count, const T* of, F&& f) const {
+    if (even_) {
+      const V by = repeated(of);
+      for (int64_t i = 0; i < count * heads_; i += kLane) simd::store(e + i, f(simd::load(e + i), by));
+      return;
+    }
+    for (int64_t k = 0; k < count; ++k)
+      for (int64_t h = 0; h < heads_; ++h) e[k * heads_ + h] = f(e[k * heads_ + h], of[h]);
+  }
   template <class F, class G>
   void reduce(const T* e, int64_t count, T* of, F&& of_vectors, G&& of_numbers) const {
     const int64_t n = count * heads_;

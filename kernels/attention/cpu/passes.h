@@ -24,17 +24,18 @@ struct EdgeRows {
         columns(a.csr.indices.data<int32_t>()),
         order(a.order ? a.order.data<int32_t>() : nullptr) {}
 
+  const int32_t* last() const { return columns + csr.entries() - 1; }
   int64_t edge(int64_t k) const { return order == nullptr ? k : order[k]; }
   /// The rows of `x` that entries from `begin` on gather. `first`: nobody else has asked for them.
   template <class R>
   GatheredRows<R> gathered(const R* x, int64_t pitch, int64_t begin, bool first = false) const {
     const bool far = static_cast<size_t>(csr.cols * pitch) * sizeof(R) >= kFarBytes;
-    return {x, columns + begin, pitch, first && far ? columns + csr.entries() - 1 : nullptr};
+    return {x, columns + begin, pitch, first && far ? last() : nullptr};
   }
 };
 
 template <class T>
-void exponentials(T* e, int64_t n) {
+[[gnu::flatten]] void exponentials(T* e, int64_t n) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) e[i] = fast_exp(e[i]);
 }
@@ -136,10 +137,11 @@ class Coefficients {
   Coefficients(const Outputs<S>& of, const EdgeRows& rows)
       : heads_(of.g.heads),
         lse_(of.lse),
+        last_(rows.last()),
         by_head_(heads_),
         mask_(of.dropout, rows.order, heads_),
         alpha_(room_for<S>(of.g.span() * heads_)),
-        of_row_(room_for<S>(heads_)) {
+        gathered_(alpha_) {
     if (mask_.drops()) kept_ = alpha_;
   }
 
@@ -148,13 +150,14 @@ class Coefficients {
 
   /// Where logits stand in alpha(at), takes a target's lse off; segment after segment.
   void subtract_lse(int64_t at, int64_t count, int64_t target) {
-    std::copy_n(lse_ + target * heads_, heads_, of_row_.data());
-    by_head_.subtract(alpha(at), count, of_row_.data());
+    by_head_.subtract(alpha(at), count, lse_ + target * heads_);
   }
   /// Likewise, of entries whose columns are targets.
   void subtract_lse(int64_t at, int64_t count, const int32_t* targets) {
-    T* e = alpha(at);
-    each(count, targets, [=, lse = lse_](int64_t i, int64_t of_target) { e[i] -= lse[of_target]; });
+    gather_terms(heads_, lse_, targets, last_, count, gathered_.data());
+    T *e = alpha(at), *lse = gathered_.data();
+#pragma omp simd
+    for (int64_t i = 0; i < count * heads_; ++i) e[i] -= lse[i];
   }
   /// Makes coefficients of logits less lse.
   void make(int64_t begin, int64_t end) {
@@ -166,36 +169,23 @@ class Coefficients {
 
   /// g = m α g - α Δ, the gradients of the logits, with Δ of their target.
   void gradients(int64_t at, int64_t count, const T* delta, T* g) {
-    std::copy_n(delta, heads_, of_row_.data());
-    by_head_.multiply_and_subtract(kept(at), alpha(at), of_row_.data(), count, g);
+    by_head_.multiply_and_subtract(kept(at), alpha(at), delta, count, g);
   }
   /// Likewise, of entries whose columns are targets.
   void gradients(int64_t at, int64_t count, const T* delta, const int32_t* targets, T* g) {
-    const T *a = alpha(at), *m = kept(at);
-    each(count, targets, [=](int64_t i, int64_t of_target) { g[i] = m[i] * g[i] - a[i] * delta[of_target]; });
+    gather_terms(heads_, delta, targets, last_, count, gathered_.data());
+    const T *a = alpha(at), *m = kept(at), *d = gathered_.data();
+#pragma omp simd
+    for (int64_t i = 0; i < count * heads_; ++i) g[i] = m[i] * g[i] - a[i] * d[i];
   }
 
  private:
-  template <class F>
-  void each(int64_t count, const int32_t* targets, F&& f) const {
-    with_heads(heads_, [&]<int kHeads>() {
-      if constexpr (kHeads == 1) {
-#pragma omp simd
-        for (int64_t k = 0; k < count; ++k) f(k, targets[k]);
-      } else {
-        const int64_t n = kHeads > 0 ? kHeads : heads_;
-        for (int64_t k = 0; k < count; ++k)
-#pragma omp simd
-          for (int64_t h = 0; h < n; ++h) f(k * n + h, targets[k] * n + h);
-      }
-    });
-  }
-
   int64_t heads_;
   const T* lse_;
+  const int32_t* last_;
   ByHead<T> by_head_;
   AttentionMask<T> mask_;
-  std::vector<T> alpha_, kept_, of_row_;
+  std::vector<T> alpha_, kept_, gathered_;
 };
 
 }  // namespace adj::kernels::cpu

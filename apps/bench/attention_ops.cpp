@@ -1,0 +1,217 @@
+#include "operands.h"
+#include <adjoint/kernels/attention/dot_attention.h>
+#include <adjoint/kernels/attention/gat.h>
+#include <adjoint/kernels/attention/gatv2.h>
+
+#include <cmath>
+
+namespace adj::apps {
+
+namespace {
+
+/// Attention over the graph's in-edges: heads that share out the width.
+struct Operands {
+  Relation relation;
+  int64_t heads;
+  kernels::AttentionDropout dropout;
+  Tensor x, x_dst, value, att, l, r, d_o, o, lse, delta;
+  Tensor dx, dx_dst, dvalue, datt, dl, dr, none;
+
+  explicit Operands(const Subject& s)
+      : relation(s.graph().relation()),
+        heads(s.shared_heads()),
+        x(random(s, {relation.num_src(), s.width}, s.dtype)),
+        x_dst(random(s, {relation.num_dst(), s.width}, s.dtype)),
+        value(random(s, x.shape(), s.dtype)),
+        att(random(s, {heads, s.width / heads}, s.dtype)),
+        l(random(s, {relation.num_dst(), heads})),
+        r(random(s, {relation.num_src(), heads})),
+        d_o(random(s, x_dst.shape(), s.dtype)),
+        o(Tensor::empty_like(x_dst)),
+        lse(Tensor::empty_like(l)),
+        delta(Tensor::empty_like(l)),
+        dx(Tensor::empty_like(x)),
+        dx_dst(Tensor::empty_like(x_dst)),
+        dvalue(Tensor::empty_like(x)),
+        datt(Tensor::empty_like(att)),
+        dl(Tensor::empty_like(l)),
+        dr(Tensor::empty_like(r)) {
+    if (s.attention_dropout > 0.0)
+      dropout = {{1, 1, nullptr}, DropoutRule::of(static_cast<float>(s.attention_dropout))};
+  }
+
+  CsrMatrix a() const { return {relation.csr(), {}, relation.csr_order()}; }
+  CsrMatrix at() const { return {relation.transposed(), {}, relation.transposed_order()}; }
+  float scale() const { return 1.0f / std::sqrt(static_cast<float>(x.size(1) / heads)); }
+  std::string shape() const {
+    return fmt::format("{} x {} x {}, {} entries", relation.num_dst(), heads, x.size(1) / heads,
+                       relation.num_edges());
+  }
+  /// Of a pass over one side, for which an entry gathers so many rows of features and of numbers by head.
+  double pass(const Csr& csr, double rows, double terms, std::initializer_list<Tensor> own) const {
+    const double numbers = static_cast<double>(csr.entries()) * static_cast<double>(heads) * sizeof(float);
+    return rows * gathered(csr, x) + terms * numbers + bytes_of({csr.offsets, csr.indices}) + bytes_of(own);
+  }
+  double targets(double rows, double terms, std::initializer_list<Tensor> own) const {
+    return pass(relation.csr(), rows, terms, own);
+  }
+  double sources(double rows, double terms, std::initializer_list<Tensor> own) const {
+    return pass(relation.transposed(), rows, terms, own);
+  }
+};
+
+void gat(Operands& t) {
+  kernels::gat({.a = t.a(),
+                .l = t.l,
+                .r = t.r,
+                .x = t.x,
+                .slope = 0.2f,
+                .dropout = t.dropout,
+                .o = t.o,
+                .lse = t.lse});
+}
+void gatv2(Operands& t) {
+  kernels::gatv2({.a = t.a(),
+                  .l = t.x_dst,
+                  .r = t.x,
+                  .att = t.att,
+                  .slope = 0.2f,
+                  .dropout = t.dropout,
+                  .o = t.o,
+                  .lse = t.lse});
+}
+void dot_attention(Operands& t) {
+  kernels::dot_attention({.a = t.a(),
+                          .heads = t.heads,
+                          .scale = t.scale(),
+                          .q = t.x_dst,
+                          .k = t.x,
+                          .v = t.value,
+                          .dropout = t.dropout,
+                          .o = t.o,
+                          .o_attr = t.none,
+                          .lse = t.lse});
+}
+
+using Forward = void (*)(Operands&);
+
+Job forward(const Subject& s, Forward run, double (*bytes)(const Operands&)) {
+  auto t = std::make_shared<Operands>(s);
+  return {t->shape(), bytes(*t), 0.0, [=] { run(*t); }};
+}
+/// The backward pass needs what the forward pass gives.
+Job backward(const Subject& s, Forward before, void (*run)(Operands&), double (*bytes)(const Operands&)) {
+  auto t = std::make_shared<Operands>(s);
+  before(*t);
+  return {t->shape(), bytes(*t), 0.0, [=] { run(*t); }};
+}
+
+Job gat_backward(const Subject& s) {
+  return backward(
+      s, gat,
+      [](Operands& t) {
+        kernels::gat_backward({.a = t.a(),
+                               .at = t.at(),
+                               .l = t.l,
+                               .r = t.r,
+                               .x = t.x,
+                               .slope = 0.2f,
+                               .dropout = t.dropout,
+                               .o = t.o,
+                               .lse = t.lse,
+                               .d_o = t.d_o,
+                               .source = t.att,
+                               .target = t.att,
+                               .delta = t.delta,
+                               .dl = t.dl,
+                               .dr = t.dr,
+                               .dx = t.dx,
+                               .dc = t.none});
+      },
+      [](const Operands& t) {
+        return t.targets(1, 1, {t.o, t.d_o, t.lse, t.delta, t.l, t.dl}) +
+               t.sources(1, 3, {t.x, t.r, t.dr, t.dl, t.dx});
+      });
+}
+
+Job gatv2_backward(const Subject& s) {
+  return backward(
+      s, gatv2,
+      [](Operands& t) {
+        kernels::gatv2_backward({.a = t.a(),
+                                 .at = t.at(),
+                                 .l = t.x_dst,
+                                 .r = t.x,
+                                 .att = t.att,
+                                 .slope = 0.2f,
+                                 .dropout = t.dropout,
+                                 .o = t.o,
+                                 .lse = t.lse,
+                                 .d_o = t.d_o,
+                                 .delta = t.delta,
+                                 .dl = t.dx_dst,
+                                 .dr = t.dx,
+                                 .datt = t.datt,
+                                 .dattr = t.none,
+                                 .dw = t.none});
+      },
+      [](const Operands& t) {
+        return t.targets(1, 0, {t.o, t.d_o, t.lse, t.delta, t.x_dst, t.dx_dst}) +
+               t.sources(2, 2, {t.x, t.dx});
+      });
+}
+
+Job dot_attention_backward(const Subject& s) {
+  return backward(
+      s, dot_attention,
+      [](Operands& t) {
+        kernels::dot_attention_backward({.a = t.a(),
+                                         .at = t.at(),
+                                         .heads = t.heads,
+                                         .scale = t.scale(),
+                                         .q = t.x_dst,
+                                         .k = t.x,
+                                         .v = t.value,
+                                         .dropout = t.dropout,
+                                         .o = t.o,
+                                         .lse = t.lse,
+                                         .d_o = t.d_o,
+                                         .delta = t.delta,
+                                         .dq = t.dx_dst,
+                                         .dk = t.dx,
+                                         .dv = t.dvalue,
+                                         .ds = t.none,
+                                         .dattr = t.none,
+                                         .du = t.none});
+      },
+      [](const Operands& t) {
+        return t.targets(2, 0, {t.o, t.d_o, t.lse, t.delta, t.x_dst, t.dx_dst}) +
+               t.sources(2, 2, {t.x, t.value, t.dx, t.dvalue});
+      });
+}
+
+}  // namespace
+
+std::vector<Op> attention_ops() {
+  return {
+      {"gat", "coefficients and their weighted sum, by head",
+       [](const Subject& s) {
+         return forward(s, gat, [](const Operands& t) { return t.targets(1, 1, {t.l, t.o, t.lse}); });
+       }},
+      {"gat_backward", "of the same, whole gradient of x", gat_backward},
+      {"gatv2", "coefficients and their weighted sum, by head",
+       [](const Subject& s) {
+         return forward(s, gatv2, [](const Operands& t) { return t.targets(1, 0, {t.x_dst, t.o, t.lse}); });
+       }},
+      {"gatv2_backward", "of the same, both sides and att", gatv2_backward},
+      {"dot_attention", "graph transformer's, with keys and values",
+       [](const Subject& s) {
+         return forward(s, dot_attention, [](const Operands& t) {
+           return t.targets(2, 0, {t.x_dst, t.o, t.lse});
+         });
+       }},
+      {"dot_attention_backward", "of the same: queries, keys and values", dot_attention_backward},
+  };
+}
+
+}  // namespace adj::apps

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "measure.h"
+
+// What the kernels' operands are made of, and their bytes.
+namespace adj::apps {
+
+inline Tensor random(const Subject& s, Shape shape, DType dtype = DType::f32) {
+  return random_normal(shape, 0.0, 1.0, default_generator()).to(dtype).to(s.device());
+}
+
+inline double bytes_of(std::initializer_list<Tensor> tensors) {
+  double sum = 0.0;
+  for (const Tensor& tensor : tensors) sum += static_cast<double>(tensor.bytes());
+  return sum;
+}
+
+/// Bytes of one row of features for every entry.
+inline double gathered(const Csr& csr, const Tensor& x) {
+  return static_cast<double>(csr.entries()) * static_cast<double>(x.size(1)) *
+         static_cast<double>(size_of(x.dtype()));
+}
+
+inline std::string sparse_shape(const Csr& csr, const Tensor& x) {
+  return fmt::format("{} x {}, {} entries", csr.rows, x.size(1), csr.entries());
+}
+
+}  // namespace adj::apps
