@@ -62,8 +62,8 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "heads", with_default(o.subject.heads), "of attention, that share the width, as far as it divides")(
       "out", with_default(o.subject.out), "columns of a dense product")(
       "dtype", with_default(o.dtype, "TYPE"),
-      "of features of sparse products and attention: float32, bfloat16")("tf32", po::bool_switch(&o.tf32),
-                                                                         "on a GPU, dense products by TF32")(
+      "of features of sparse products and attention, and of trained models: float32, bfloat16")(
+      "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products by TF32")(
       "spmm", with_default(o.spmm, "NAME"), "on a GPU, sparse products by: own, cusparse")(
       "hidden", with_default(o.subject.hidden), "width of trained models")(
       "layers", with_default(o.subject.layers), "layers of trained models")(

@@ -1,3 +1,4 @@
+#include "../models/models.h"
 #include "measure.h"
 
 namespace adj::apps {
@@ -30,39 +31,70 @@ struct Gcn : nn::Module {
   nn::ModuleList<nn::BatchNorm> norms{this, "norms"};
 };
 
-/// Everything that a training epoch needs to stay alive.
+/// Everything that a training epoch needs to stay alive. `Model` is a module of graph and features.
+template <class Model>
 struct Epoch {
-  explicit Epoch(const Subject& s) : subject(s), model(subject) {
-    model.to(s.device());
-    adam = std::make_unique<optim::Adam>(model.parameters(),
+  Epoch(const Subject& s, std::unique_ptr<Model> made) : subject(s), model(std::move(made)) {
+    model->to(s.device());
+    model->to(s.dtype);
+    features = s.data.x.to(s.dtype);
+    adam = std::make_unique<optim::Adam>(model->parameters(),
                                          optim::AdamOptions{.lr = 0.01, .weight_decay = 5e-4});
   }
   Var step() {
     adam->zero_grad();
-    Var loss = cross_entropy(model(subject.graph(), subject.data.x), subject.data.y, subject.data.train);
+    Var loss = cross_entropy((*model)(subject.graph(), features), subject.data.y, subject.data.train);
     loss.backward();
     adam->step();
     return loss;
   }
 
   const Subject& subject;
-  nn::Model<Gcn> model;
+  std::unique_ptr<Model> model;
+  Features features;
   std::unique_ptr<optim::Adam> adam;
 };
 
-Job gcn_epoch(const Subject& s) {
-  ADJ_CHECK(s.data.x && s.data.y && s.data.train, "gcn_epoch: {} has no features, labels or split",
+template <class Model>
+Job epoch_of(const Subject& s, std::unique_ptr<Model> model, const std::string& shape) {
+  ADJ_CHECK(s.data.x && s.data.y && s.data.train, "an epoch: {} has no features, labels or split",
             s.data.name);
-  auto epoch = std::make_shared<Epoch>(s);
+  auto epoch = std::make_shared<Epoch<Model>>(s, std::move(model));
   auto step = std::make_shared<optim::TrainStep>([epoch] { return epoch->step(); },
                                                  optim::TrainStep::Options{.capture = s.capture});
-  return {fmt::format("{}-{}x{}-{}{}", s.data.num_features(), s.layers - 1, s.hidden, s.data.num_classes(),
-                      s.batch_norm ? " batch norm" : ""),
-          0.0, 0.0, [step] { (*step)(); }};
+  return {shape, 0.0, 0.0, [step] { (*step)(); }};
+}
+
+Job gcn_epoch(const Subject& s) {
+  return epoch_of(s, std::make_unique<nn::Model<Gcn>>(s),
+                  fmt::format("{}-{}x{}-{}{}", s.data.num_features(), s.layers - 1, s.hidden,
+                              s.data.num_classes(), s.batch_norm ? " batch norm" : ""));
+}
+
+/// A program's model; its hidden layers have `heads` heads as wide as `hidden` says.
+Job model_epoch(const Subject& s, const Program& program, const std::string& name) {
+  Settings settings = program.defaults;
+  settings.model = name;
+  settings.hidden = s.hidden;
+  settings.layers = s.layers;
+  settings.heads = s.heads;
+  settings.norm = s.batch_norm ? "batch" : "none";
+  settings.dropout = s.dropout;
+  settings.attention_dropout = s.attention_dropout;
+  auto model = program.make(s.data.num_features(), s.data.num_classes(), settings);
+  const std::string shape = model->describe();
+  return epoch_of(s, std::move(model), shape);
 }
 
 }  // namespace
 
-std::vector<Op> epoch_ops() { return {{"gcn_epoch", "one training epoch of a GCN", gcn_epoch}}; }
+std::vector<Op> epoch_ops() {
+  std::vector<Op> ops{{"gcn_epoch", "one training epoch of a GCN", gcn_epoch}};
+  for (const Program& program : {train_gat(), train_sage(), train_gin(), train_transformer(), train_agnn()})
+    for (const std::string& model : program.models)
+      ops.push_back({model + "_epoch", fmt::format("likewise, the model of {}", program.name),
+                     [program, model](const Subject& s) { return model_epoch(s, program, model); }});
+  return ops;
+}
 
 }  // namespace adj::apps
