@@ -12,7 +12,7 @@ namespace adj {
 
 /// What follows a batch norm in the same pass over memory: dropout(act(z)).
 struct NormEpilogue {
-  Activation activation = Activation::none;  ///< none or relu
+  Activation activation = Activation::none;  ///< none, relu or elu
   float dropout = 0.0f;
 };
 

@@ -5,9 +5,9 @@
 
 namespace adj::nn {
 
-/// Batch norm over the nodes, per feature (Ioffe & Szegedy 2015). The epilogue, relu and dropout, is part of
-/// its pass over memory: `norm(x, {.activation = Activation::relu, .dropout = 0.5f})`; dropout draws in
-/// training mode only.
+/// Batch norm over the nodes, per feature (Ioffe & Szegedy 2015). The epilogue, relu or elu and dropout, is
+/// part of its pass over memory: `norm(x, {.activation = Activation::relu, .dropout = 0.5f})`; dropout draws
+/// in training mode only.
 class BatchNorm : public Module {
  public:
   explicit BatchNorm(int64_t features, double eps = 1e-5, double momentum = 0.1);

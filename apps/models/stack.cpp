@@ -13,9 +13,8 @@ void Norms::add(int64_t width) {
 }
 
 Var Norms::operator()(size_t l, const Var& x, Activation activation, float p, bool training) {
-  if (batch_ && activation == Activation::relu)
-    return (*batch_)[l](x, {.activation = activation, .dropout = p});
-  const Var normed = batch_ ? (*batch_)[l](x) : layer_ ? (*layer_)[l](x) : x;
+  if (batch_) return (*batch_)[l](x, {.activation = activation, .dropout = p});
+  const Var normed = layer_ ? (*layer_)[l](x) : x;
   return dropout(activate(activation, normed), p, training);
 }
 

@@ -13,7 +13,7 @@ class Norms {
  public:
   Norms(nn::Module* model, const std::string& kind);
   void add(int64_t width);
-  /// dropout(act(norm(x))) by norm `l`; one pass with batch norm and relu. `p` is 0 where nothing is dropped.
+  /// dropout(act(norm(x))) by norm `l`; one pass with batch norm. `p` is 0 where nothing is dropped.
   Var operator()(size_t l, const Var& x, Activation activation, float p, bool training);
 
  private:

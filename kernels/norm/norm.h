@@ -8,7 +8,7 @@ namespace adj::kernels {
 /// What follows a normalisation in the same pass: z -> dropout(act(z)). Saves nothing: the backward pass
 /// rebuilds z and draws the mask again.
 struct Epilogue {
-  Activation activation = Activation::none;  ///< none or relu
+  Activation activation = Activation::none;  ///< none, relu or elu
   bool dropout = false;
   DropoutRule rule;
   RandomKey key;
@@ -32,12 +32,22 @@ inline void check_of_rows(std::string_view op, std::string_view name, const Tens
 }
 
 inline void check_epilogue(std::string_view op, const Epilogue& epilogue) {
-  check_fused(op, epilogue.activation);
+  const Activation activation = epilogue.activation;
+  ADJ_CHECK(activation == Activation::none || activation == Activation::relu || activation == Activation::elu,
+            "{}: activation {}, expected none, relu or elu", op, name_of(activation));
   ADJ_CHECK(epilogue.rule.threshold < 65536u, "{}: dropout threshold {}, expected less than 65536", op,
             epilogue.rule.threshold);
 }
 
 }  // namespace detail
+
+/// Calls `f.template operator()<A>()` with the activation of an epilogue.
+template <class F>
+decltype(auto) dispatch_epilogue_activation(Activation activation, F&& f) {
+  if (activation == Activation::relu) return f.template operator()<Activation::relu>();
+  if (activation == Activation::elu) return f.template operator()<Activation::elu>();
+  return f.template operator()<Activation::none>();
+}
 
 /// Per column of x[N,F], N >= 1: mean[F] and rstd[F] = 1 / sqrt(biased variance + eps), by Welford's
 /// recurrence or shifted sums merged in fixed order. Where present, running_mean and running_var [F] move by

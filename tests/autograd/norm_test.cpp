@@ -97,7 +97,7 @@ TEST_CASE("gradients of batch norm and its epilogues") {
   for (Device device : devices())
     for (const NormEpilogue& epilogue :
          {NormEpilogue{}, NormEpilogue{Activation::relu, 0.0f}, NormEpilogue{Activation::none, 0.4f},
-          NormEpilogue{Activation::relu, 0.4f}})
+          NormEpilogue{Activation::relu, 0.4f}, NormEpilogue{Activation::elu, 0.4f}})
       for (const Shape& shape : {Shape{9, 4}, Shape{3, 1}}) {
         CAPTURE(device.str());
         CAPTURE(name_of(epilogue.activation));

@@ -30,7 +30,7 @@ Batch random_batch(int64_t rows, int64_t columns, DType dtype, Device device) {
 
 std::vector<Epilogue> epilogues() {
   std::vector<Epilogue> list;
-  for (Activation activation : {Activation::none, Activation::relu})
+  for (Activation activation : {Activation::none, Activation::relu, Activation::elu})
     for (bool dropout : {false, true})
       list.push_back({activation, dropout, DropoutRule::of(0.4f), {11, 12, nullptr}});
   return list;
@@ -140,6 +140,7 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
           const size_t f = i % static_cast<size_t>(columns);
           double z = (expected[i] - mean[f]) * rstd[f] * gamma[f] + beta[f];
           if (epilogue.activation == Activation::relu) z = std::max(z, 0.0);
+          if (epilogue.activation == Activation::elu) z = z > 0.0 ? z : std::expm1(z);
           if (epilogue.dropout) z = kept(epilogue, i) ? z * static_cast<double>(epilogue.rule.scale) : 0.0;
           expected[i] = z;
         }
@@ -232,7 +233,9 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
           const size_t f = i % width;
           normal[i] = (x[i] - mean[f]) * rstd[f];
           // Near the corner rounding decides: leave those to the test by differences.
-          if (epilogue.activation == Activation::relu && normal[i] * gamma[f] + beta[f] <= 0) g[i] = 0;
+          const double z = normal[i] * gamma[f] + beta[f];
+          if (epilogue.activation == Activation::relu && z <= 0.0) g[i] = 0;
+          if (epilogue.activation == Activation::elu && z <= 0.0) g[i] *= std::exp(z);
           if (epilogue.dropout)
             g[i] = kept(epilogue, i) ? g[i] * static_cast<double>(epilogue.rule.scale) : 0.0;
           sum[f] += g[i];
@@ -553,7 +556,7 @@ TEST_CASE("norms refuse what does not fit") {
                                                   .beta = b.beta,
                                                   .epilogue = gelu,
                                                   .y = y}),
-                       "batch_norm_apply: activation gelu, expected none or relu", Error);
+                       "batch_norm_apply: activation gelu, expected none, relu or elu", Error);
   CHECK_THROWS_AS(
       kernels::layer_norm(
           {.x = b.x, .gamma = b.gamma, .beta = b.beta, .eps = 1e-5, .mean = b.mean, .rstd = rows, .y = y}),

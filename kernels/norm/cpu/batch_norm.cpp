@@ -2,6 +2,7 @@
 // squared deviations are taken, and chunks are merged in order (Chan et al. 1983). The epilogue's mask is
 // drawn again wherever it is needed, which costs less than reading it would.
 #include <adjoint/kernels/cpu/column_sums.h>
+#include <adjoint/kernels/elementwise/cpu/activation_functions.h>
 #include <adjoint/kernels/elementwise/cpu/dropout_mask.h>
 #include <adjoint/kernels/norm/norm.h>
 
@@ -125,20 +126,17 @@ void for_drawn_stretches(int64_t begin, int64_t end, int64_t period, const Epilo
 
 template <class F>
 void dispatch_epilogue(const Epilogue& epilogue, F&& f) {
-  const bool relu = epilogue.activation == Activation::relu;
-  if (epilogue.dropout) {
-    relu ? f.template operator()<true, true>() : f.template operator()<false, true>();
-  } else {
-    relu ? f.template operator()<true, false>() : f.template operator()<false, false>();
-  }
+  dispatch_epilogue_activation(epilogue.activation, [&]<Activation A>() {
+    epilogue.dropout ? f.template operator()<A, true>() : f.template operator()<A, false>();
+  });
 }
 
 /// The gradient of the epilogue's input from that of its output.
-template <bool kRelu, bool kDropout, class T>
+template <Activation kActivation, bool kDropout, class T>
 inline T before_epilogue(T dy, T z, const uint16_t* draws, int64_t j, uint32_t threshold, T factor) {
   if constexpr (kDropout) dy = static_cast<uint32_t>(draws[j]) >= threshold ? dy * factor : T{0};
-  if constexpr (kRelu) dy = z > T{0} ? dy : T{0};
-  return dy;
+  if constexpr (kActivation == Activation::relu) return z > T{0} ? dy : T{0};
+  return dy * activation_slope<kActivation>(z, T{0});
 }
 
 }  // namespace
@@ -205,7 +203,7 @@ void batch_norm_apply(const BatchNormApplyArgs& args) {
     S* out = args.y.mutable_data<S>();
     const uint32_t threshold = epilogue.rule.threshold;
     const T factor = static_cast<T>(epilogue.rule.scale);
-    dispatch_epilogue(epilogue, [&]<bool kRelu, bool kDropout>() {
+    dispatch_epilogue(epilogue, [&]<Activation kActivation, bool kDropout>() {
       parallel_for(args.x.size(0), row_grain(width), [=, &epilogue, &columns](int64_t begin, int64_t end) {
         for_drawn_stretches<kDropout>(
             begin * width, end * width, columns.period, epilogue,
@@ -215,8 +213,7 @@ void batch_norm_apply(const BatchNormApplyArgs& args) {
               S* to = out + at;
 #pragma omp simd
               for (int64_t j = 0; j < length; ++j) {
-                T z = normalized<T>(widen(from[j]), m[j], s[j], b[j]);
-                if constexpr (kRelu) z = z < T{0} ? T{0} : z;
+                T z = activated<kActivation>(normalized<T>(widen(from[j]), m[j], s[j], b[j]), T{0});
                 if constexpr (kDropout) z = static_cast<uint32_t>(draws[j]) >= threshold ? z * factor : T{0};
                 to[j] = narrow<S>(z);
               }
@@ -242,7 +239,7 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
     S* out = args.dx.mutable_data<S>();
     const uint32_t threshold = epilogue.rule.threshold;
     const T factor = static_cast<T>(epilogue.rule.scale);
-    dispatch_epilogue(epilogue, [&]<bool kRelu, bool kDropout>() {
+    dispatch_epilogue(epilogue, [&]<Activation kActivation, bool kDropout>() {
       std::vector<T> sums(static_cast<size_t>(2 * width));
       sum_over_row_chunks(rows, grain, 2 * width, sums.data(), [&](int64_t begin, int64_t end, T* both) {
         std::vector<T> lanes(static_cast<size_t>(2 * period), T{0});
@@ -256,7 +253,8 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
 #pragma omp simd
               for (int64_t j = 0; j < length; ++j) {
                 const T value = widen(from[j]), z = normalized(value, m[j], s[j], b[j]);
-                const T g = before_epilogue<kRelu, kDropout>(widen(d[j]), z, draws, j, threshold, factor);
+                const T g =
+                    before_epilogue<kActivation, kDropout>(widen(d[j]), z, draws, j, threshold, factor);
                 sum[j] += g;
                 product[j] += g * (value - m[j]);
               }
@@ -289,7 +287,8 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
 #pragma omp simd
               for (int64_t j = 0; j < length; ++j) {
                 const T value = widen(from[j]), z = normalized(value, m[j], s[j], b[j]);
-                const T g = before_epilogue<kRelu, kDropout>(widen(d[j]), z, draws, j, threshold, factor);
+                const T g =
+                    before_epilogue<kActivation, kDropout>(widen(d[j]), z, draws, j, threshold, factor);
                 to[j] = narrow<S>(s[j] * (g - direct[j] - (value - m[j]) * along[j]));
               }
             });

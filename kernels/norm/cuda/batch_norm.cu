@@ -3,6 +3,7 @@
 // for dx. The epilogue's activation and mask are made again in each pass, which costs less than reading them
 // would.
 #include <adjoint/kernels/cuda/columns.cuh>
+#include <adjoint/kernels/elementwise/cuda/activation_functions.cuh>
 #include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
 #include <adjoint/kernels/norm/norm.h>
 
@@ -66,7 +67,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 /// What apply and backward have in common: z, and what the epilogue does to it.
-template <int N, bool kRelu, bool kDropout, class S>
+template <int N, Activation kActivation, bool kDropout, class S>
 struct Affine {
   using T = Wide<S>;
   const S* x;
@@ -97,20 +98,20 @@ struct Affine {
     }
   }
   __device__ T forward(T z, [[maybe_unused]] bool keep) const {
-    if constexpr (kRelu) z = z < T{0} ? T{0} : z;
+    z = activated<kActivation>(z, T{0});
     if constexpr (kDropout) z = keep ? z * factor : T{0};
     return z;
   }
   __device__ T backward(T dy, [[maybe_unused]] T z, [[maybe_unused]] bool keep) const {
     if constexpr (kDropout) dy = keep ? dy * factor : T{0};
-    if constexpr (kRelu) dy = z > T{0} ? dy : T{0};
-    return dy;
+    if constexpr (kActivation == Activation::relu) return z > T{0} ? dy : T{0};
+    return dy * activation_slope<kActivation>(z, T{0});
   }
 };
 
-template <int N, bool kRelu, bool kDropout, class S>
-struct Apply : Affine<N, kRelu, kDropout, S> {
-  using Base = Affine<N, kRelu, kDropout, S>;
+template <int N, Activation kActivation, bool kDropout, class S>
+struct Apply : Affine<N, kActivation, kDropout, S> {
+  using Base = Affine<N, kActivation, kDropout, S>;
   S* y;
 
   __device__ void row(const typename Base::Columns& columns, int64_t row, int64_t pack) const {
@@ -125,9 +126,9 @@ struct Apply : Affine<N, kRelu, kDropout, S> {
 
 // With g the gradient before the epilogue: dbeta = Σ g, dgamma = rstd Σ g (x - mean). Where the two are
 // stored narrower than they are summed, the sums themselves are also kept for dx.
-template <int N, bool kRelu, bool kDropout, class S>
-struct BackwardSums : Affine<N, kRelu, kDropout, S> {
-  using Base = Affine<N, kRelu, kDropout, S>;
+template <int N, Activation kActivation, bool kDropout, class S>
+struct BackwardSums : Affine<N, kActivation, kDropout, S> {
+  using Base = Affine<N, kActivation, kDropout, S>;
   using T = Wide<S>;
   const S* dy;
   S *dgamma, *dbeta;
@@ -159,9 +160,9 @@ struct BackwardSums : Affine<N, kRelu, kDropout, S> {
 
 // dx = gamma rstd (g - dbeta / rows - x̂ dgamma / rows) with x̂ = (x - mean) rstd. Statistics that do not
 // depend on these rows are those of infinitely many.
-template <int N, bool kRelu, bool kDropout, class S>
-struct Backward : Affine<N, kRelu, kDropout, S> {
-  using Base = Affine<N, kRelu, kDropout, S>;
+template <int N, Activation kActivation, bool kDropout, class S>
+struct Backward : Affine<N, kActivation, kDropout, S> {
+  using Base = Affine<N, kActivation, kDropout, S>;
   using T = Wide<S>;
   const S* dy;
   const T *gamma_sum, *beta_sum;
@@ -198,9 +199,10 @@ struct Backward : Affine<N, kRelu, kDropout, S> {
   }
 };
 
-template <int N, bool kRelu, bool kDropout, class S>
-Affine<N, kRelu, kDropout, S> affine(const Tensor& x, const Tensor& mean, const Tensor& rstd,
-                                     const Tensor& gamma, const Tensor& beta, const Epilogue& epilogue) {
+template <int N, Activation kActivation, bool kDropout, class S>
+Affine<N, kActivation, kDropout, S> affine(const Tensor& x, const Tensor& mean, const Tensor& rstd,
+                                           const Tensor& gamma, const Tensor& beta,
+                                           const Epilogue& epilogue) {
   using T = Wide<S>;
   return {x.data<S>(),
           mean.data<T>(),
@@ -212,13 +214,13 @@ Affine<N, kRelu, kDropout, S> affine(const Tensor& x, const Tensor& mean, const 
           static_cast<T>(epilogue.rule.scale)};
 }
 
-/// Calls `f.template operator()<N, kRelu, kDropout>()`. With dropout a thread takes the eight elements of a
-/// Philox block where it can.
+/// Calls `f.template operator()<N, kActivation, kDropout>()`. With dropout a thread takes the eight elements
+/// of a Philox block where it can.
 template <class S, class F>
 void dispatch_epilogue(int64_t width, bool aligned, const Epilogue& epilogue, F&& f) {
-  const bool relu = epilogue.activation == Activation::relu;
   const auto go = [&]<int N, bool kDropout>() {
-    relu ? f.template operator()<N, true, kDropout>() : f.template operator()<N, false, kDropout>();
+    dispatch_epilogue_activation(epilogue.activation,
+                                 [&]<Activation A>() { f.template operator()<N, A, kDropout>(); });
   };
   if constexpr (std::is_same_v<S, float>) {
     if (epilogue.dropout && aligned && width % 8 == 0) return go.template operator()<8, true>();
@@ -264,13 +266,14 @@ void batch_norm_apply(const BatchNormApplyArgs& args) {
     S* out = args.y.mutable_data<S>();
     const bool aligned = aligned_to_16(args.x.data<S>(), args.mean.data<T>(), args.rstd.data<T>(),
                                        args.gamma.data<S>(), args.beta.data<S>(), static_cast<const S*>(out));
-    dispatch_epilogue<S>(args.x.size(1), aligned, epilogue, [&]<int N, bool kRelu, bool kDropout>() {
-      map_columns<N>(
-          "batch_norm_apply", args.x.device().index, args.x.size(0), args.x.size(1),
-          Apply<N, kRelu, kDropout, S>{
-              affine<N, kRelu, kDropout, S>(args.x, args.mean, args.rstd, args.gamma, args.beta, epilogue),
-              out});
-    });
+    dispatch_epilogue<S>(
+        args.x.size(1), aligned, epilogue, [&]<int N, Activation kActivation, bool kDropout>() {
+          map_columns<N>("batch_norm_apply", args.x.device().index, args.x.size(0), args.x.size(1),
+                         Apply<N, kActivation, kDropout, S>{
+                             affine<N, kActivation, kDropout, S>(args.x, args.mean, args.rstd, args.gamma,
+                                                                 args.beta, epilogue),
+                             out});
+        });
   });
 }
 
@@ -295,14 +298,15 @@ void batch_norm_backward(const BatchNormBackwardArgs& args) {
     const bool aligned =
         aligned_to_16(args.x.data<S>(), args.mean.data<T>(), args.rstd.data<T>(), args.gamma.data<S>(),
                       args.beta.data<S>(), gradient, out, gamma_sum, beta_sum);
-    dispatch_epilogue<S>(width, aligned, epilogue, [&]<int N, bool kRelu, bool kDropout>() {
+    dispatch_epilogue<S>(width, aligned, epilogue, [&]<int N, Activation kActivation, bool kDropout>() {
       const auto common =
-          affine<N, kRelu, kDropout, S>(args.x, args.mean, args.rstd, args.gamma, args.beta, epilogue);
-      sum_over_rows<2, N>(
+          affine<N, kActivation, kDropout, S>(args.x, args.mean, args.rstd, args.gamma, args.beta, epilogue);
+      sum_over_rows<2, N>("batch_norm_backward", device, rows, width,
+                          BackwardSums<N, kActivation, kDropout, S>{common, gradient, to_gamma, to_beta,
+                                                                    gamma_sum, beta_sum});
+      map_columns<N>(
           "batch_norm_backward", device, rows, width,
-          BackwardSums<N, kRelu, kDropout, S>{common, gradient, to_gamma, to_beta, gamma_sum, beta_sum});
-      map_columns<N>("batch_norm_backward", device, rows, width,
-                     Backward<N, kRelu, kDropout, S>{common, gradient, gamma_sum, beta_sum, out, count});
+          Backward<N, kActivation, kDropout, S>{common, gradient, gamma_sum, beta_sum, out, count});
     });
   });
 }
