@@ -3,6 +3,8 @@
 #include <adjoint/core/random.h>
 #include <adjoint/kernels/sparse/csr.h>
 
+#include <atomic>
+
 namespace adj::kernels {
 
 // What the attentions share. Row i of `a` holds the edges into target i, column j their sources; `at` is the
@@ -12,7 +14,7 @@ namespace adj::kernels {
 //   α_ij = exp(e_ij - lse_i),  lse_i = log Σ_j exp(e_ij)       (softmax over the edges into i, by head)
 //   O_i  = Σ_j m_ij α_ij v_j                                   (m: attention dropout, 0 or scale)
 //
-// nothing of size M x H is kept: `lse` [N, H] and O are what the backward pass needs, in which
+// nothing of size M x H is saved: `lse` [N, H] and O are what the backward pass needs, in which
 //
 //   Δ_i  = ⟨dO_i, O_i⟩,  de_ij = α_ij (m_ij ⟨dO_i, v_j⟩ - Δ_i),  Σ_j de_ij = 0
 //
@@ -31,6 +33,21 @@ struct AttentionDropout {
 
   bool drops() const { return rule.threshold != 0; }
 };
+
+/// How the part of the backward pass of GATv2 and dot attention that goes by source learns what entries weigh
+/// and their logits' gradients, on a GPU. `kept`: the part by target leaves them, 2 numbers for each entry
+/// and head, for as long as the call runs; of all heads at once or of some at a time. `recomputed`: it finds
+/// them again from the features. `by_size`: kept where these numbers, of one group of heads at least, are
+/// half of the features' bytes or less. The CPU has its own ways.
+enum class AttentionGradient : uint8_t { by_size, kept, recomputed };
+
+namespace detail {
+inline std::atomic<AttentionGradient> attention_gradient{AttentionGradient::by_size};
+}
+
+/// For the whole process, from the next call on: to compare the two.
+inline void set_attention_gradient(AttentionGradient way) { detail::attention_gradient = way; }
+inline AttentionGradient attention_gradient() { return detail::attention_gradient; }
 
 namespace detail {
 

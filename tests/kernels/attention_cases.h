@@ -114,7 +114,22 @@ struct AttentionCase {
   bool dropout;
 };
 
-/// Calls f(edges, case, dtype, device): small structures with every width, others with a few.
+/// Sets how gradients come back to sources as long as it lives.
+class AttentionWay {
+ public:
+  explicit AttentionWay(kernels::AttentionGradient way) : before_(kernels::attention_gradient()) {
+    kernels::set_attention_gradient(way);
+  }
+  ~AttentionWay() { kernels::set_attention_gradient(before_); }
+  AttentionWay(const AttentionWay&) = delete;
+  AttentionWay& operator=(const AttentionWay&) = delete;
+
+ private:
+  kernels::AttentionGradient before_;
+};
+
+/// Calls f(edges, case, dtype, device): small structures with every width, others with a few; on a GPU in
+/// both ways that gradients come back to sources.
 template <class F>
 void for_attention_cases(const std::vector<AttentionCase>& wide, const std::vector<AttentionCase>& few,
                          F&& f) {
@@ -134,7 +149,13 @@ void for_attention_cases(const std::vector<AttentionCase>& wide, const std::vect
         CAPTURE(c.width);
         CAPTURE(c.features);
         CAPTURE(c.dropout);
-        f(edges, c, dtype, device);
+        for (const auto way : {kernels::AttentionGradient::kept, kernels::AttentionGradient::recomputed}) {
+          if (device.is_cpu() && way == kernels::AttentionGradient::kept) continue;
+          const bool kept = way == kernels::AttentionGradient::kept;
+          CAPTURE(kept);
+          const AttentionWay set(way);
+          f(edges, c, dtype, device);
+        }
       }
     }
   });

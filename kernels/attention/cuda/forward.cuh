@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
   const Place<T> place(a);
   Walk walk;
   walk.begin(a, static_cast<int>(blockIdx.x) * place.groups + place.group);
-  const int feature = place.feature(a), read = place.read_feature(a);
+  const int feature = place.feature, read = place.read_feature;
   const char* const source = rows_at(a.source, read);
   const char* const value = kScore == Score::dot ? rows_at(a.value, read) : nullptr;
   const char* const target = kScore == Score::gat ? nullptr : rows_at(a.target, read);
@@ -76,6 +76,8 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
   clear<T>(sum);
   begin_row();
 
+  RowsAhead<T> ahead(a, place, a.source);
+  if (kAsksAhead<T, kScore> && a.ahead > 0) ahead.begin(a, walk);
   KeptBits<T> bits;
   if (drops) bits.draw(a, place, walk.entry, walk.end_entry);
   int column[kBatch];
@@ -96,6 +98,8 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) gather<T>(value, column[u], a.pitch, u < count, place, value_of[u]);
     }
+
+    if (kAsksAhead<T, kScore> && a.ahead > 0) ahead.ask(a, walk);
 
     // The entries that this lane owns.
     A logit[kBatch];

@@ -4,8 +4,10 @@
 // which tile it is decides the bits. One file per score and S instantiates run_forward and run_backward.
 
 #include <adjoint/core/convert.h>
-#include <adjoint/kernels/attention/cuda/backward.cuh>
 #include <adjoint/kernels/attention/cuda/forward.cuh>
+#include <adjoint/kernels/attention/cuda/from_edges.cuh>
+#include <adjoint/kernels/attention/cuda/to_sources.cuh>
+#include <adjoint/kernels/attention/cuda/to_targets.cuh>
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 
@@ -16,10 +18,31 @@ namespace adj::kernels::cuda {
 /// The widest head of a tile.
 inline constexpr int64_t kWidestHead = 1024;
 
-/// f.template operator()<Tile>(), with the smallest tile that holds a head, and batches of up to kMost
-/// entries for rows of so many. `wide_reads`: rows of heads are aligned to 16 bytes and hold a multiple of
-/// them.
-template <class S, int kMost, class F>
+/// Entries of a row, on average, from which rows are of middling length, and long.
+inline constexpr int64_t kMiddlingRow = 32, kLongRow = 256;
+inline bool is_middling(const Csr& csr) {
+  return csr.entries() >= kMiddlingRow * csr.rows && csr.entries() < kLongRow * csr.rows;
+}
+
+/// What a walk was fastest with (H200): entries of a batch where rows are middling and where they are long,
+/// and threads of a block there. Warps of a large block go by the same columns of long rows at the same time;
+/// in small blocks no warp waits for the others' rows.
+template <Score kScore>
+struct ForwardSizes {
+  static constexpr bool kGat = kScore == Score::gat, kGatv2 = kScore == Score::gatv2;
+  static constexpr int kMiddling = kGat || kGatv2 ? 4 : 8, kLong = kGat ? 4 : 8;
+  static constexpr int kLongThreads = kGat ? 128 : 512;
+};
+template <Score kScore>
+struct BackwardSizes {
+  static constexpr bool kGat = kScore == Score::gat, kGatv2 = kScore == Score::gatv2;
+  static constexpr int kMiddling = 4, kLong = kGatv2 ? 8 : 4;
+  static constexpr int kLongThreads = kGat ? 128 : kGatv2 ? 256 : 512;
+};
+
+/// f.template operator()<Tile>(), with the smallest tile that holds a head. `wide_reads`: rows of heads are
+/// aligned to 16 bytes and hold a multiple of them.
+template <class S, class Sizes, class F>
 void with_tile(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
   constexpr int kWide = adj::cuda::kVectorWidth<S>;
   ADJ_CHECK(width <= kWidestHead, "attention: heads of {} features, expected {} at most on a GPU", width,
@@ -27,22 +50,21 @@ void with_tile(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
   const auto run = [&]<int kVector, int kLanes, int kChunks, int kBatch, int kThreads = 256>() {
     f.template operator()<Tile<S, kVector, kLanes, kChunks, kBatch, kThreads>>();
   };
-  // Long rows in large blocks, whose warps go by the same columns at the same time; short ones in small
-  // blocks, so that no warp waits for the others' rows.
   const int64_t entries_of_row = csr.entries() / std::max<int64_t>(csr.rows, 1);
-  const auto run_batches = [&]<int kVector, int kLanes>() {
-    if (entries_of_row < 3) return run.template operator()<kVector, kLanes, 1, 2, 128>();
-    if (entries_of_row < 32) return run.template operator()<kVector, kLanes, 1, 4, 128>();
-    return run.template operator()<kVector, kLanes, 1, kMost, 512>();
+  const auto run_batches = [&]<int kLanes>() {
+    if (entries_of_row < 3) return run.template operator()<kWide, kLanes, 1, 2, 128>();
+    if (entries_of_row < kMiddlingRow) return run.template operator()<kWide, kLanes, 1, 4, 128>();
+    if (entries_of_row < kLongRow) return run.template operator()<kWide, kLanes, 1, Sizes::kMiddling, 128>();
+    return run.template operator()<kWide, kLanes, 1, Sizes::kLong, Sizes::kLongThreads>();
   };
   if constexpr (sizeof(S) < 8) {
     if (wide_reads) {
       const int64_t packs = ceil_div(width, int64_t{kWide});
-      if (packs <= 2) return run_batches.template operator()<kWide, 2>();
-      if (packs <= 4) return run_batches.template operator()<kWide, 4>();
-      if (packs <= 8) return run_batches.template operator()<kWide, 8>();
-      if (packs <= 16) return run_batches.template operator()<kWide, 16>();
-      if (packs <= 32) return run_batches.template operator()<kWide, 32>();
+      if (packs <= 2) return run_batches.template operator()<2>();
+      if (packs <= 4) return run_batches.template operator()<4>();
+      if (packs <= 8) return run_batches.template operator()<8>();
+      if (packs <= 16) return run_batches.template operator()<16>();
+      if (packs <= 32) return run_batches.template operator()<32>();
       if (packs <= 64) return run.template operator()<kWide, 32, 2, 2>();
       if (packs <= 128) return run.template operator()<kWide, 32, 4, 1>();
       if constexpr (sizeof(S) == 4) return run.template operator()<kWide, 32, 8, 1>();
@@ -69,6 +91,19 @@ const A* data_or_null(const Tensor& tensor) {
 template <class A>
 A* mutable_data_or_null(Tensor& tensor) {
   return tensor ? tensor.mutable_data<A>() : nullptr;
+}
+
+/// Likewise for a walk that goes by slabs of a row, whatever heads these are of: of 512 bytes, a whole warp,
+/// so that rows end for all of its lanes at once.
+template <class S, class F>
+void with_slab(bool wide_reads, const Csr& csr, F&& f) {
+  if constexpr (sizeof(S) < 8) {
+    constexpr int kWide = adj::cuda::kVectorWidth<S>;
+    if (wide_reads && csr.entries() >= kLongRow * csr.rows)
+      return f.template operator()<Tile<S, kWide, 32, 1, 2, 256>>();
+    if (wide_reads) return f.template operator()<Tile<S, kWide, 32, 1, 2, 128>>();
+  }
+  f.template operator()<Tile<S, 1, 32, 1, 2, 128>>();
 }
 
 /// Heads that lie side by side in a group of lanes.
@@ -109,6 +144,18 @@ dim3 grid_of(int items, const AttentionArguments<typename T::S>& a, int most = 0
               static_cast<unsigned>(ceil_div(a.heads, a.side)));
 }
 
+/// The features' bytes are this many times those that are kept of edges, or more.
+inline constexpr int64_t kFeatureBytesOfKept = 2;
+
+/// How far ahead a walk asks for rows: where rows are short, and the sources' heads that a group of lanes
+/// reads do not stay in L2.
+template <class S>
+int entries_ahead(const Csr& csr, const AttentionArguments<S>& a) {
+  const int64_t heads = csr.cols * std::min(a.side, a.heads) * a.width * static_cast<int64_t>(sizeof(S));
+  const bool is_short = csr.entries() < 32 * csr.rows;
+  return is_short && 2 * heads > adj::cuda::properties(csr.device().index).l2_bytes ? 6 : 0;
+}
+
 /// May there be numbers of edges in the walks? GATv2's edge features go by gat's (gatv2.cu).
 template <Score kScore>
 constexpr bool kHasEdges = kScore != Score::gatv2;
@@ -128,8 +175,9 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
          stats = Tensor::empty({plan.slots, 2 * a.heads}, dtype, device);
   a.partial = partial.mutable_data<A>();
   a.partial_stats = stats.mutable_data<A>();
-  with_tile<S, sizeof(S) == 4 && kScore == Score::gatv2 ? 8 : 4>(a.width, wide, csr, [&]<class T>() {
+  with_tile<S, ForwardSizes<kScore>>(a.width, wide, csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
+    a.ahead = entries_ahead(csr, a);
     void (*kernel)(ForwardArguments<S>) = attention_forward<T, kScore, false>;
     if constexpr (kHasEdges<kScore>)
       if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, kScore, true>;
@@ -174,7 +222,7 @@ inline void sum_attention_gradient(const Tensor& parts, Tensor& d_att) {
 /// Blocks whose groups take several items one after the other, so that what each leaves of datt is little.
 constexpr int kBlocksWithSums = 2048;
 
-/// Both walks. `a` has heads and pointers; `by_target` and `by_source` what their rows get.
+/// What the rows of a walk get; a walk that is asked for less has nulls.
 template <class S>
 struct RowGradients {
   using A = Wide<S>;
@@ -183,6 +231,67 @@ struct RowGradients {
   A* term = nullptr;   ///< gat: dl or dr; keyed: ds
 };
 
+/// One walk of the backward pass: its structure and plan, where its rows' gradients go, and the sums of rows
+/// that the plan cut.
+template <class S>
+class BackwardWalk {
+  using A = Wide<S>;
+
+ public:
+  BackwardWalk(const char* name, const CsrMatrix& matrix, SpmmPlan plan, const RowGradients<S>& gradients,
+               const BackwardArguments<S>& a)
+      : name_(name), matrix_(matrix), plan_(std::move(plan)), gradients_(gradients) {
+    const auto parts = [&](bool wanted, int64_t width) {
+      return wanted ? Tensor::empty({plan_.slots, width}, dtype_of<A>(), device()) : Tensor();
+    };
+    const int64_t width = int64_t{a.heads} * a.width;
+    row_ = parts(gradients.row != nullptr, width);
+    value_ = parts(gradients.value != nullptr, width);
+    term_ = parts(gradients.term != nullptr, a.heads);
+  }
+  Device device() const { return matrix_.csr.device(); }
+  int items() const { return static_cast<int>(plan_.items); }
+
+  void launch(void (*kernel)(BackwardArguments<S>), dim3 blocks, int threads, BackwardArguments<S> a) {
+    if (plan_.items == 0 || blocks.y == 0) return;
+    set_structure(a, matrix_, plan_);
+    a.d_row = gradients_.row;
+    a.d_value = gradients_.value;
+    a.d_term = gradients_.term;
+    a.partial = mutable_data_or_null<A>(row_);
+    a.partial_value = mutable_data_or_null<A>(value_);
+    a.partial_term = mutable_data_or_null<A>(term_);
+    adj::cuda::launch(
+        name_, {.device = device().index, .blocks = blocks, .threads = threads, .overlaps = true}, kernel, a);
+  }
+  /// Once all heads are through.
+  void merge(const BackwardArguments<S>& a) {
+    const int64_t width = int64_t{a.heads} * a.width;
+    merge_parts<S>(name_, device(), plan_, mutable_data_or_null<A>(row_), width, gradients_.row);
+    merge_parts<S>(name_, device(), plan_, mutable_data_or_null<A>(value_), width, gradients_.value);
+    merge_parts<A>(name_, device(), plan_, mutable_data_or_null<A>(term_), a.heads, gradients_.term);
+  }
+
+ private:
+  const char* name_;
+  const CsrMatrix& matrix_;
+  SpmmPlan plan_;
+  RowGradients<S> gradients_;
+  Tensor row_, value_, term_;
+};
+
+/// Groups of heads side by side whose numbers of all entries are kept at a time: as many as are small beside
+/// `feature_bytes` of matrices that the pass reads and writes anyway; 0: not even one group's are.
+template <class A>
+int64_t groups_kept(int64_t entries, int side, int64_t groups, int64_t feature_bytes) {
+  if (attention_gradient() == AttentionGradient::recomputed) return 0;
+  const int64_t bytes = std::max<int64_t>(entries * side * static_cast<int64_t>(sizeof(EdgeGradient<A>)), 1);
+  const int64_t fitting = feature_bytes / kFeatureBytesOfKept / bytes;
+  return attention_gradient() == AttentionGradient::kept ? std::clamp<int64_t>(fitting, 1, groups)
+                                                         : std::min(fitting, groups);
+}
+
+/// Both walks. `a` has heads and pointers; `by_target` and `by_source` what their rows get.
 template <class S, Score kScore>
 void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& adjoint, BackwardArguments<S> a,
                   bool wide, const RowGradients<S>& by_target, const RowGradients<S>& by_source,
@@ -190,40 +299,26 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
   using A = Wide<S>;
   const Device device = matrix.csr.device();
   const int64_t width = int64_t{a.heads} * a.width;
-  const DType dtype = sizeof(A) == 8 ? DType::f64 : DType::f32;
   constexpr int kMost = kScore == Score::gatv2 ? kBlocksWithSums : 0x7fffffff;
   if (width == 0) return;
   const int64_t slot_bytes = (2 * width + a.heads) * static_cast<int64_t>(sizeof(A));
-  const SpmmPlan targets = spmm_plan(matrix.csr, slot_bytes, launches_of(a)),
-                 sources = spmm_plan(adjoint.csr, slot_bytes, launches_of(a));
-  with_tile<S, 4>(a.width, wide, matrix.csr, [&]<class T>() {
+  const bool has_sources =
+      by_source.row != nullptr || by_source.value != nullptr || by_source.term != nullptr || d_att;
+  a.entries = matrix.csr.entries();
+  with_tile<S, BackwardSizes<kScore>>(a.width, wide, matrix.csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
-    const dim3 target_blocks = grid_of<T>(static_cast<int>(targets.items), a, kMost),
-               source_blocks = grid_of<T>(static_cast<int>(sources.items), a, kMost);
-    Tensor att_parts;
-    if (d_att) att_parts = Tensor::empty({target_blocks.x + source_blocks.x, width}, dtype, device);
-    const auto walk = [&](const CsrMatrix& of, const SpmmPlan& plan, const RowGradients<S>& gradients,
-                          dim3 blocks, void (*kernel)(BackwardArguments<S>)) {
-      if (plan.items == 0) return;
-      set_structure(a, of, plan);
-      a.d_row = gradients.row;
-      a.d_value = gradients.value;
-      a.d_term = gradients.term;
-      Tensor partial, partial_value, partial_term;
-      if (a.d_row != nullptr) partial = Tensor::empty({plan.slots, width}, dtype, device);
-      if (a.d_value != nullptr) partial_value = Tensor::empty({plan.slots, width}, dtype, device);
-      if (a.d_term != nullptr) partial_term = Tensor::empty({plan.slots, a.heads}, dtype, device);
-      a.partial = mutable_data_or_null<A>(partial);
-      a.partial_value = mutable_data_or_null<A>(partial_value);
-      a.partial_term = mutable_data_or_null<A>(partial_term);
-      adj::cuda::launch(name,
-                        {.device = device.index, .blocks = blocks, .threads = T::kThreads, .overlaps = true},
-                        kernel, a);
-      merge_parts<S>(name, device, plan, a.partial, width, a.d_row);
-      merge_parts<S>(name, device, plan, a.partial_value, width, a.d_value);
-      merge_parts<A>(name, device, plan, a.partial_term, a.heads, a.d_term);
-    };
-    if (d_att) a.d_att = att_parts.mutable_data<A>();
+    a.ahead = entries_ahead(matrix.csr, a);
+    // Rows of middling length have more to gain from many small items.
+    const int64_t launches = is_middling(matrix.csr) ? 1 : launches_of(a);
+    BackwardWalk<S> targets(name, matrix, spmm_plan(matrix.csr, slot_bytes, launches), by_target, a);
+    const dim3 target_blocks = grid_of<T>(targets.items(), a, kMost);
+    const int64_t groups = target_blocks.y;
+
+    // Six matrices, of targets or sources: features, O, dO and the gradients.
+    const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
+    int64_t kept = 0;
+    if (kFromEdges<kScore> && has_sources) kept = groups_kept<A>(a.entries, a.side, groups, feature_bytes);
+
     void (*to_targets)(BackwardArguments<S>) = attention_to_targets<T, kScore, false>;
     void (*to_sources)(BackwardArguments<S>) = attention_to_sources<T, kScore, false>;
     if constexpr (kHasEdges<kScore>) {
@@ -232,12 +327,46 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
         to_sources = attention_to_sources<T, kScore, true>;
       }
     }
-    walk(matrix, targets, by_target, target_blocks, to_targets);
-    a.logit_gradient = a.weight = nullptr;
-    if (d_att) a.d_att += int64_t{target_blocks.x} * width;
-    if (by_source.row != nullptr || by_source.value != nullptr || by_source.term != nullptr || d_att)
-      walk(adjoint, sources, by_source, source_blocks, to_sources);
-    if (d_att) sum_attention_gradient(att_parts, d_att);
+    const auto walk_both = [&]<class U>(int64_t groups_at_a_time, int64_t source_launches) {
+      BackwardWalk<S> sources(name, adjoint, spmm_plan(adjoint.csr, slot_bytes, source_launches), by_source,
+                              a);
+      const auto blocks_of_sources = static_cast<unsigned>(std::min<int64_t>(
+          ceil_div(int64_t{sources.items()}, int64_t{U::kThreads / (U::kLanes * (kept > 0 ? 1 : a.side))}),
+          kMost));
+      Tensor att_parts;
+      if (d_att)
+        att_parts = Tensor::empty({target_blocks.x + blocks_of_sources, width}, dtype_of<A>(), device);
+      a.d_att = mutable_data_or_null<A>(att_parts);
+      for (int64_t first = 0; first < groups; first += groups_at_a_time) {
+        const auto some = static_cast<unsigned>(std::min(groups_at_a_time, groups - first));
+        a.first_head = static_cast<int>(first) * a.side;
+        targets.launch(to_targets, dim3(target_blocks.x, some), T::kThreads, a);
+        if (first + groups_at_a_time >= groups) targets.merge(a);
+        if (!has_sources) continue;
+        BackwardArguments<S> of_sources = a;
+        of_sources.logit_gradient = of_sources.weight = nullptr;
+        if (d_att) of_sources.d_att += int64_t{target_blocks.x} * width;
+        const int64_t heads = std::min<int64_t>(int64_t{some} * a.side, a.heads - a.first_head);
+        const unsigned parts =
+            kept > 0 ? static_cast<unsigned>(ceil_div(heads * a.width, int64_t{U::kVector * U::kLanes}))
+                     : some;
+        sources.launch(to_sources, dim3(blocks_of_sources, parts), U::kThreads, of_sources);
+      }
+      if (has_sources) sources.merge(a);
+      if (d_att) sum_attention_gradient(att_parts, d_att);
+    };
+    if constexpr (kFromEdges<kScore>) {
+      if (kept > 0) {
+        a.kept_heads = static_cast<int>(kept) * a.side;
+        Tensor kept_of_edges = Tensor::empty({a.entries * a.kept_heads, 2}, dtype_of<A>(), device);
+        a.kept = static_cast<EdgeGradient<A>*>(kept_of_edges.raw_mutable_data());
+        return with_slab<S>(wide, adjoint.csr, [&]<class U>() {
+          to_sources = attention_from_edges<U, kScore>;
+          walk_both.template operator()<U>(kept, 1);
+        });
+      }
+    }
+    walk_both.template operator()<T>(groups, launches);
   });
 }
 

@@ -35,6 +35,11 @@ struct Tile {
   static_assert(kOwned == 1 || kShare == 1);
 };
 
+/// May the walks over targets ask for rows ahead? Dot attention has two rows of a source in flight anyway,
+/// and was no faster; nor are long rows, which only pay for the registers.
+template <class T, Score kScore>
+constexpr bool kAsksAhead = kScore == Score::gatv2&& T::kThreads == 128;
+
 /// Blocks that are to fit on a multiprocessor, which bounds the registers: gathers need other warps to wait
 /// for. `registers` is what a thread may have.
 template <class T>
@@ -168,12 +173,14 @@ struct AttentionArguments {
   int heads;
   int width;       ///< of a head
   int side;        ///< heads that lie side by side in a group: a power of two
+  int first_head;  ///< of this launch
   uint32_t pitch;  ///< bytes of a row of all heads
   // The logits.
   A slope;
   A scale;
   DropoutMask dropout;  ///< threshold 0: none
   A kept_scale;
+  int ahead;  ///< entries whose rows are asked for before they are walked, or 0
 };
 
 /// A lane's place.
@@ -184,28 +191,38 @@ struct Place {
   int group;  ///< of the block
   int groups;
   int group_lanes;
+  int feature;       ///< the lane's first of a row of all heads, where it writes
+  int read_feature;  ///< where it reads: some feature of the row in any case
   bool has_head;
   bool valid[T::kChunks];  ///< is there such a feature?
 
-  __device__ explicit Place(const AttentionArguments<typename T::S>& a) {
+  using Arguments = AttentionArguments<typename T::S>;
+
+  __device__ explicit Place(const Arguments& a) : Place(T::kLanes * a.side) {
     const int thread = static_cast<int>(threadIdx.x);
-    group_lanes = T::kLanes * a.side;
-    t = thread % T::kLanes;
-    group = thread / group_lanes;
-    groups = static_cast<int>(blockDim.x) / group_lanes;
-    head = static_cast<int>(blockIdx.y) * a.side + thread % group_lanes / T::kLanes;
+    head = a.first_head + static_cast<int>(blockIdx.y) * a.side + thread % group_lanes / T::kLanes;
     has_head = head < a.heads;
 #pragma unroll
     for (int c = 0; c < T::kChunks; ++c) valid[c] = has_head && (c * T::kLanes + t) * T::kVector < a.width;
+    feature = head * a.width + t * T::kVector;
+    read_feature = valid[0] ? feature : has_head ? head * a.width : 0;
   }
-  /// The lane's first feature of a row of all heads, where it writes.
-  __device__ int feature(const AttentionArguments<typename T::S>& a) const {
-    return head * a.width + t * T::kVector;
+  /// Of a walk in which heads do not matter: blockIdx.y counts slabs as wide as a group of lanes, from
+  /// first_head's first feature to `end_head`'s.
+  __device__ Place(const Arguments& a, int end_head) : Place(T::kLanes) {
+    static_assert(T::kChunks == 1);
+    feature = a.first_head * a.width + (static_cast<int>(blockIdx.y) * T::kLanes + t) * T::kVector;
+    has_head = valid[0] = feature < end_head * a.width;
+    head = feature / a.width;
+    read_feature = has_head ? feature : 0;
   }
-  /// Where it reads: some feature of the row in any case.
-  __device__ int read_feature(const AttentionArguments<typename T::S>& a) const {
-    return valid[0] ? feature(a) : has_head ? head * a.width : 0;
-  }
+
+ private:
+  __device__ explicit Place(int lanes)
+      : t(static_cast<int>(threadIdx.x) % T::kLanes),
+        group(static_cast<int>(threadIdx.x) / lanes),
+        groups(static_cast<int>(blockDim.x) / lanes),
+        group_lanes(lanes) {}
 };
 
 /// A lane's features of a row.
@@ -256,18 +273,24 @@ __device__ __forceinline__ void gather(const char* from, int row, uint32_t pitch
   for (int c = 0; c < T::kChunks; ++c)
     gather_if(wanted, at + (c == 0 || place.valid[c] ? c * kStep : 0), to[c]);
 }
-/// Likewise wide and times `factor`; 0 where it is not wanted.
+/// A gathered row wide and times `factor`; 0 where it was not wanted. The first look at what was gathered:
+/// whoever does it waits for memory.
+template <class T>
+__device__ __forceinline__ void widen_row(const RowFeatures<T>& row, bool wanted, const Place<T>& place,
+                                          typename T::A factor, WideFeatures<T>& to) {
+#pragma unroll
+  for (int c = 0; c < T::kChunks; ++c)
+#pragma unroll
+    for (int v = 0; v < T::kVector; ++v)
+      to[c][v] = wanted && place.valid[c] ? typename T::A(widen(row[c][v])) * factor : typename T::A(0);
+}
 template <class T>
 __device__ __forceinline__ void gather_wide(const char* from, int row, uint32_t pitch, bool wanted,
                                             const Place<T>& place, typename T::A factor,
                                             WideFeatures<T>& to) {
   RowFeatures<T> row_of;
   gather<T>(from, row, pitch, wanted, place, row_of);
-#pragma unroll
-  for (int c = 0; c < T::kChunks; ++c)
-#pragma unroll
-    for (int v = 0; v < T::kVector; ++v)
-      to[c][v] = wanted && place.valid[c] ? typename T::A(widen(row_of[c][v])) * factor : typename T::A(0);
+  widen_row<T>(row_of, wanted, place, factor, to);
 }
 template <class T>
 __device__ __forceinline__ void clear(WideFeatures<T>& x) {
@@ -326,6 +349,45 @@ struct Walk {
   }
 };
 
+/// Asks L2 for rows of entries that are yet to come, whatever rows of the structure these belong to, so that
+/// memory is at work while a batch is computed: a row of two entries does not fill one. A lane asks for one
+/// line of 128 bytes of the group's heads, of one of kEntries entries.
+template <class T>
+class RowsAhead {
+ public:
+  using Arguments = AttentionArguments<typename T::S>;
+
+  __device__ RowsAhead(const Arguments& a, const Place<T>& place, const typename T::S* matrix)
+      : first_head_(a.first_head + static_cast<int>(blockIdx.y) * a.side) {
+    const int lane = static_cast<int>(threadIdx.x) % place.group_lanes, line = lane / kEntries;
+    const int bytes = min(a.side, a.heads - first_head_) * a.width * static_cast<int>(sizeof(typename T::S));
+    entry_ = lane % kEntries;
+    from_ = line * 128 < bytes ? rows_at(matrix, first_head_ * a.width) + line * 128 : nullptr;
+  }
+  __device__ void begin(const Arguments& a, const Walk& walk) {
+    next_ = walk.entry + T::kBatch;
+    load(a, walk);
+  }
+  __device__ void ask(const Arguments& a, const Walk& walk) {
+    if (walk.entry + a.ahead <= next_) return;
+    if (column_ >= 0) asm volatile("prefetch.global.L2 [%0];" ::"l"(row_address(from_, column_, a.pitch)));
+    next_ += kEntries;
+    load(a, walk);
+  }
+
+ private:
+  static constexpr int kEntries = 4;
+
+  __device__ void load(const Arguments& a, const Walk& walk) {
+    const int at = next_ + entry_;
+    column_ = from_ != nullptr && at < walk.end_entry ? __ldg(a.indices + at) : -1;
+  }
+
+  int first_head_;
+  int entry_, next_ = 0, column_ = -1;
+  const char* from_;
+};
+
 /// Which of a group's entries attention dropout keeps, some entries ahead: each lane draws for one entry and
 /// all heads of the group, 8 decisions to a Philox block.
 template <class T>
@@ -339,7 +401,7 @@ class KeptBits {
     const int own = entry + (static_cast<int>(threadIdx.x) & (place.group_lanes - 1));
     if (own >= end_entry) return;
     const int64_t edge = a.order == nullptr ? own : a.order[own];
-    const int first_head = static_cast<int>(blockIdx.y) * a.side;
+    const int first_head = a.first_head + static_cast<int>(blockIdx.y) * a.side;
     for (int h = 0; h < a.side && first_head + h < a.heads;) {
       const int64_t position = edge * a.heads + first_head + h;
       const int skipped = static_cast<int>(position % 8);

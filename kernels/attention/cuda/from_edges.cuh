@@ -1,0 +1,137 @@
+#pragma once
+
+// The backward pass by source, over the transposed structure, where the walk by target has left what every
+// (entry, head) comes to: m α and de, two numbers at the edge's place of a buffer that lives for the call. No
+// logit is found again, nothing is summed over lanes and nothing drawn: rows of dO and of q or l are gathered
+// and weighed, a product of sparse and dense matrices, in half the registers. It goes by slabs of a row,
+// whatever heads these are of. Of gatv2 and dot attention: gat's logits cost nothing to find again, and
+// `keyed`'s ds is a sum over a head.
+//
+// Bytes: entries x H D of dO and of q or l, columns x H D of r and of the results; 2 numbers for each entry
+// and slab, from random places.
+
+#include <adjoint/kernels/attention/cuda/backward.cuh>
+
+namespace adj::kernels::cuda {
+
+template <Score kScore>
+constexpr bool kFromEdges = kScore == Score::gatv2 || kScore == Score::dot;
+
+/// The edge numbers of a batch's entries, as load_columns.
+template <class T>
+__device__ __forceinline__ void load_edges(const int32_t* order, int from, int end, int (&edge)[T::kBatch]) {
+#pragma unroll
+  for (int u = 0; u < T::kBatch; ++u)
+    edge[u] = order == nullptr ? from + u : from + u < end ? __ldg(order + from + u) : 0;
+}
+
+/// Zeros where it is not wanted.
+template <class A>
+__device__ __forceinline__ EdgeGradient<A> load_kept(const EdgeGradient<A>* from, bool wanted) {
+  using W = typename Word<sizeof(EdgeGradient<A>)>::type;
+  EdgeGradient<A> kept;
+  if (!wanted) return kept;
+  const W word = __ldg(reinterpret_cast<const W*>(from));
+  memcpy(&kept, &word, sizeof(word));
+  return kept;
+}
+
+template <class T, Score kScore>
+constexpr int kFromEdgesBlocks = blocks_for_registers<T>(T::kBatch* T::kVector <= 8     ? 64
+                                                         : T::kBatch * T::kVector <= 16 ? 80
+                                                                                        : 128);
+
+template <class T, Score kScore>
+__global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, kScore>)
+    attention_from_edges(const __grid_constant__ BackwardArguments<typename T::S> a) {
+  using S = typename T::S;
+  using A = typename T::A;
+  constexpr int kBatch = T::kBatch, kVector = T::kVector;
+  constexpr bool kGatv2 = kScore == Score::gatv2;
+  static_assert(kFromEdges<kScore> && T::kChunks == 1);
+  adj::cuda::begin_overlapping();
+  const Place<T> place(a, min(a.heads, a.first_head + a.kept_heads));
+  const char* const outputs = rows_at(a.d_o, place.read_feature);
+  const char* const target = rows_at(a.target, place.read_feature);
+  const int kept_head = place.has_head ? place.head - a.first_head : 0;
+  const EdgeGradient<A>* const of_head =
+      a.kept + kept_head / a.side * (a.entries * a.side) + kept_head % a.side;
+  WideFeatures<T> att, d_att;
+  clear<T>(att);
+  clear<T>(d_att);
+
+  const int step = static_cast<int>(gridDim.x) * place.groups;
+  const int first_item = static_cast<int>(blockIdx.x) * place.groups + place.group;
+  for (int item = first_item; __any_sync(kAllLanes, item < a.items); item += step) {
+    Walk walk;
+    walk.begin(a, item);
+    WideFeatures<T> own;      // r
+    WideFeatures<T> weighed;  // Σ m α dO
+    WideFeatures<T> turned;   // Σ de q, or Σ de [z > 0]
+    A term = 0;               // Σ de
+    clear<T>(own);
+    RowFeatures<T> own_asked;  // looked at once the row's first entries have been asked for, too
+    bool is_new = true;
+    auto begin_row = [&] {
+      if constexpr (kGatv2)
+        gather<T>(rows_at(a.source, place.read_feature), walk.row, a.pitch, walk.active(), place, own_asked);
+      is_new = true;
+      term = 0;
+      clear<T>(weighed);
+      clear<T>(turned);
+    };
+    begin_row();
+    int column[kBatch], edge[kBatch];
+    load_columns<T>(a.indices, walk.entry, walk.end_entry, column);
+    load_edges<T>(a.order, walk.entry, walk.end_entry, edge);
+
+    while (__any_sync(kAllLanes, walk.active())) {
+      const int count = walk.active() ? min(kBatch, walk.row_end - walk.entry) : 0;
+      RowFeatures<T> d_o[kBatch];
+      RowFeatures<T> row_of[kBatch];
+      EdgeGradient<A> kept[kBatch];
+#pragma unroll
+      for (int u = 0; u < kBatch; ++u) kept[u] = load_kept(of_head + int64_t{edge[u]} * a.side, u < count);
+#pragma unroll
+      for (int u = 0; u < kBatch; ++u) gather<T>(outputs, column[u], a.pitch, u < count, place, d_o[u]);
+#pragma unroll
+      for (int u = 0; u < kBatch; ++u) gather<T>(target, column[u], a.pitch, u < count, place, row_of[u]);
+      load_columns<T>(a.indices, walk.entry + count, walk.end_entry, column);
+      load_edges<T>(a.order, walk.entry + count, walk.end_entry, edge);
+      if (kGatv2 && is_new) {
+        widen_row<T>(own_asked, walk.active(), place, A(1), own);
+        is_new = false;
+      }
+#pragma unroll
+      for (int u = 0; u < kBatch; ++u) {
+        const A w = kept[u].weight, d = kept[u].logit;
+        const bool is_row = u < count;
+        if (kGatv2) term += d;
+#pragma unroll
+        for (int v = 0; v < kVector; ++v) {
+          if (is_row) weighed[0][v] = fma(w, A(widen(d_o[u][0][v])), weighed[0][v]);
+          const A x = widen(row_of[u][0][v]);
+          if constexpr (kGatv2) {
+            if (is_row && !(own[0][v] <= -x)) turned[0][v] += d;  // NaN stays
+          } else if (is_row) {
+            turned[0][v] = fma(d, x, turned[0][v]);
+          }
+        }
+      }
+
+      walk.entry += count;
+      if (!walk.active() || walk.entry != walk.row_end) continue;
+      if constexpr (kGatv2)
+        gather_wide<T>(rows_at(a.att, place.read_feature), 0, 0, true, place, kLog2E<A>, att);
+      leave_source_row<T, kScore>(a, place, walk, own, att, A(1), term, weighed, turned, d_att);
+      walk.next_row(a);
+      begin_row();
+    }
+  }
+  if constexpr (kGatv2) {
+    if (a.d_att != nullptr)
+      leave_sum_of_groups<T>(d_att, place, a.d_att + int64_t{blockIdx.x} * a.heads * a.width + place.feature);
+  }
+}
+
+}  // namespace adj::kernels::cuda
