@@ -59,9 +59,8 @@ Var GinSum::summed(const Graph& graph, const Var& x, const Var& bias, Activation
     return x.requires_grad() || bias ? spmm(a, x, bias, activation) : Var(cache_.get(a, x.value(), 1));
   }
   const SparseMatrix a(graph.relation().sorted());
-  const Var y =
-      (x.requires_grad() ? spmm(a, x) : Var(cache_.get(a, x.value(), 1))) + x * root_factor(x.dtype());
-  return activate(activation, bias ? y + bias : y);
+  const Var of_others = x.requires_grad() || bias ? spmm(a, x, bias) : Var(cache_.get(a, x.value(), 1));
+  return activate(activation, of_others + x * root_factor(x.dtype()));
 }
 
 Var GinSum::summed(const Relation& relation, const Var& x_src, const Var& x_dst) const {
