@@ -28,7 +28,8 @@ struct Settings {
   int64_t runs = 1;  ///< with seeds seed, seed + 1, …
   double lr = 0.01;
   double weight_decay = 5e-4;
-  int64_t patience = 0;  ///< 0: never stop early
+  int64_t patience = 0;                ///< 0: never stop early
+  std::string patience_on = "metric";  ///< what must get better: "metric", or "either" (it or the loss)
   int64_t eval_every = 1;
   std::string checkpoint, resume, metrics, predict, plot;
   int64_t checkpoint_every = 10;

@@ -42,7 +42,8 @@ Var GATConv::attend(const Relation& relation, const Var& x_src, const Var& x_dst
   }
   Var y = gat_attention(edges.relation, by_head(x_src), att_src, att_dst, options_.negative_slope, attention,
                         by_head(x_dst));
-  y = options_.concat ? reshape(y, {y.size(0), options_.heads * out_}) : mean(y, 1);
+  const bool as_they_are = options_.concat || options_.heads == 1;
+  y = as_they_are ? reshape(y, {y.size(0), options_.heads * out_}) : mean(y, 1);
   if (residual) y = y + residual;
   return bias ? y + bias : y;
 }

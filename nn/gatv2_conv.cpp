@@ -39,7 +39,8 @@ Var GATv2Conv::attend(const Relation& relation, const Var& x_src, const Var& x_d
   const Var sources = by_head(x_src);
   const Var targets = x_dst.id() == x_src.id() ? sources : by_head(x_dst);
   Var y = gatv2_attention(edges.relation, targets, sources, att, options_.negative_slope, attention);
-  y = options_.concat ? reshape(y, {y.size(0), options_.heads * out_}) : mean(y, 1);
+  const bool as_they_are = options_.concat || options_.heads == 1;
+  y = as_they_are ? reshape(y, {y.size(0), options_.heads * out_}) : mean(y, 1);
   if (residual) y = y + residual;
   return bias ? y + bias : y;
 }

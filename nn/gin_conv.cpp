@@ -1,3 +1,4 @@
+#include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/spmm.h>
@@ -51,13 +52,15 @@ double GinSum::fixed_eps() {
   return known_eps_;
 }
 
-Var GinSum::summed(const Graph& graph, const Var& x) {
+Var GinSum::summed(const Graph& graph, const Var& x, const Var& bias, Activation activation) {
   check_rows(layer_, graph, x.shape());
-  const auto propagated = [&](const SparseMatrix& a) {
-    return x.requires_grad() ? spmm(a, x) : Var(cache_.get(a, x.value(), 1));
-  };
-  if (!learned_eps_) return propagated(with_own_term(graph.relation(), fixed_eps()));
-  return propagated(SparseMatrix(graph.relation().sorted())) + x * root_factor(x.dtype());
+  if (!learned_eps_) {
+    const SparseMatrix a = with_own_term(graph.relation(), fixed_eps());
+    return x.requires_grad() || bias ? spmm(a, x, bias, activation) : Var(cache_.get(a, x.value(), 1));
+  }
+  const SparseMatrix a(graph.relation().sorted());
+  const Var of_others = x.requires_grad() || bias ? spmm(a, x, bias) : Var(cache_.get(a, x.value(), 1));
+  return activate(activation, of_others + x * root_factor(x.dtype()));
 }
 
 Var GinSum::summed(const Relation& relation, const Var& x_src, const Var& x_dst) const {

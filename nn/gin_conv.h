@@ -5,6 +5,7 @@
 #include <adjoint/nn/mlp.h>
 #include <adjoint/nn/propagation_cache.h>
 
+#include <type_traits>
 #include <utility>
 
 namespace adj::nn {
@@ -22,9 +23,11 @@ class GinSum : public Module {
   GinSum(const char* layer, const GINConvOptions& options);
   /// 1 + ε, [1] of `dtype`.
   Var root_factor(DType dtype) const;
-  /// (1 + ε) x_i + Σ_j x_j. Where ε is fixed this is one product with A + (1 + ε) I, which is made once; a
-  /// recorded step keeps the one that it was recorded with.
-  Var summed(const Graph& graph, const Var& x);
+  /// act((1 + ε) x_i + Σ_j x_j + bias), `bias` optional, `activation` none or relu. Where ε is fixed this is
+  /// one product with A + (1 + ε) I, which is made once; a recorded step keeps the one that it was recorded
+  /// with.
+  Var summed(const Graph& graph, const Var& x, const Var& bias = {},
+             Activation activation = Activation::none);
   Var summed(const Relation& relation, const Var& x_src, const Var& x_dst) const;
 
   const char* layer_;
@@ -53,6 +56,17 @@ class GINConv : public detail::GinSum {
   explicit GINConv(const GINConvOptions& options, Args&&... args)
       : GinSum("GINConv", options), nn(this, "nn", std::forward<Args>(args)...) {}
   Var operator()(const Graph& graph, const Var& x) { return nn(summed(graph, x)); }
+  /// Sparse features are multiplied with an MLP's first weight and then summed: the sum is linear, and would
+  /// fill them. Another network takes them as dense ones of the parameters' dtype.
+  Var operator()(const Graph& graph, const Features& x) {
+    if (!x.is_sparse()) return (*this)(graph, Var(x.dense()));
+    if constexpr (std::is_base_of_v<MLP, Net>)
+      if (nn.commutes())
+        return nn.propagated(x, [&](const Var& y, const Var& bias, Activation activation) {
+          return summed(graph, y, bias, activation);
+        });
+    return (*this)(graph, Var(x.to_dense().to(parameters().front().dtype())));
+  }
   /// x_src [num_src,in], x_dst [num_dst,in], or absent: no term of its own.
   Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst) {
     return nn(summed(relation, x_src, x_dst));

@@ -20,6 +20,7 @@ class Linear : public Module {
          Initial initial = Initial::glorot);
   Var operator()(const Var& x) const { return linear(x, weight, bias, activation_); }
   Var operator()(const Features& x) const { return linear(x, weight, bias, activation_); }
+  Activation activation() const { return activation_; }
   std::string describe() const override;
 
   Var weight;  ///< [in, out]

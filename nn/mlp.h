@@ -13,6 +13,16 @@ class MLP : public Module {
   explicit MLP(const std::vector<int64_t>& widths, float dropout = 0.0f);
   Var operator()(const Var& x) const { return from(1, layers_[0](dropout(x, dropout_))); }
   Var operator()(const Features& x) const { return from(1, layers_[0](dropout(x, dropout_))); }
+  /// The same of P x, P linear in the rows of x (a sum over neighbours), which comes after the first product:
+  /// P x W = P (x W). propagate(y, bias, act) is act(P y + bias). For sparse features, which P would fill,
+  /// and where commutes().
+  template <class Propagate>
+  Var propagated(const Features& x, Propagate&& propagate) const {
+    const Linear& first = layers_[0];
+    return from(1, propagate(matmul(x, first.weight), first.bias, first.activation()));
+  }
+  /// Is nothing dropped in front of the first layer?
+  bool commutes() const { return dropout_ == 0.0f || !training(); }
   std::string describe() const override { return "MLP"; }
 
  private:

@@ -39,7 +39,8 @@ Var TransformerConv::attend(const Relation& relation, const X& x_src, const X& x
   if (edges.attr) attention.edge_weight = lin_edge->weight;
   Var y = dot_attention(edges.relation, by_head(lin_query(x_dst)), by_head(lin_key(x_src)),
                         by_head(lin_value(x_src)), attention);
-  y = options_.concat ? reshape(y, {y.size(0), options_.heads * out_}) : mean(y, 1);
+  const bool as_they_are = options_.concat || options_.heads == 1;
+  y = as_they_are ? reshape(y, {y.size(0), options_.heads * out_}) : mean(y, 1);
   if (!options_.root_weight) return y;
   const Var root = lin_skip(x_dst);
   if (!lin_beta) return y + root;

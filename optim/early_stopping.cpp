@@ -8,22 +8,36 @@ EarlyStopping::EarlyStopping(nn::Module& model, int64_t patience) : model_(model
   ADJ_CHECK(patience >= 0, "EarlyStopping: negative patience {}", patience);
 }
 
+void EarlyStopping::keep(int64_t epoch, double metric) {
+  best_epoch_ = epoch;
+  best_metric_ = metric;
+  for (const auto& [name, tensor] : model_.state()) {
+    Tensor& kept = best_[name];
+    if (kept) {
+      kept.copy_(tensor);
+    } else {
+      kept = tensor.clone();
+    }
+  }
+}
+
 bool EarlyStopping::observe(int64_t epoch, double metric) {
   // A first epoch that diverged must not stay the best for ever.
   const bool first_number = std::isnan(best_metric_) && !std::isnan(metric);
-  if (best_epoch_ < 0 || metric > best_metric_ || first_number) {
-    best_epoch_ = epoch;
-    best_metric_ = metric;
-    for (const auto& [name, tensor] : model_.state()) {
-      Tensor& kept = best_[name];
-      if (kept) {
-        kept.copy_(tensor);
-      } else {
-        kept = tensor.clone();
-      }
-    }
-  }
+  if (best_epoch_ < 0 || metric > best_metric_ || first_number) keep(epoch, metric);
   return patience_ > 0 && epoch - best_epoch_ >= patience_;
+}
+
+bool EarlyStopping::observe(int64_t epoch, double metric, double loss) {
+  // No number is worse than one that was not, as above.
+  const bool first = marks_.epoch < 0;
+  const bool by_metric = first || metric >= marks_.metric || std::isnan(marks_.metric);
+  const bool by_loss = first || loss <= marks_.loss || std::isnan(marks_.loss);
+  if (by_metric && by_loss) keep(epoch, metric);
+  if (by_metric) marks_.metric = metric;
+  if (by_loss) marks_.loss = loss;
+  if (by_metric || by_loss) marks_.epoch = epoch;
+  return patience_ > 0 && epoch - marks_.epoch >= patience_;
 }
 
 void EarlyStopping::restore() {
@@ -31,7 +45,9 @@ void EarlyStopping::restore() {
   model_.load_state(best_);
 }
 
-void EarlyStopping::load(int64_t best_epoch, double best_metric, std::map<std::string, Tensor> best_state) {
+void EarlyStopping::load(int64_t best_epoch, double best_metric, std::map<std::string, Tensor> best_state,
+                         const Marks& marks) {
+  marks_ = marks;
   best_epoch_ = best_epoch;
   best_metric_ = best_metric;
   best_ = std::move(best_state);

@@ -113,6 +113,9 @@ TrainingState& TrainingState::add(EarlyStopping& stopping) {
       [&stopping, at = take_finite("best")](Checkpoint& to) {
         to.set("best_epoch", stopping.best_epoch());
         to.set("best_metric", stopping.best_metric());
+        to.set("marks.epoch", stopping.marks().epoch);
+        to.set("marks.metric", stopping.marks().metric);
+        to.set("marks.loss", stopping.marks().loss);
         for (const auto& [name, tensor] : stopping.best_state()) to.tensors[at + name] = tensor;
       },
       [this, &stopping](const Checkpoint& from) {
@@ -122,7 +125,9 @@ TrainingState& TrainingState::add(EarlyStopping& stopping) {
         for (const auto& [name, own] : model_.state())
           if (const auto found = best.find(name); found != best.end())
             found->second = found->second.to(own.device());
-        stopping.load(epoch, from.number("best_metric"), std::move(best));
+        stopping.load(epoch, from.number("best_metric"), std::move(best),
+                      {from.integer("marks.epoch", -1, from.integer("epoch")), from.number("marks.metric"),
+                       from.number("marks.loss")});
       });
 }
 

@@ -38,6 +38,7 @@ void check(const Settings& s) {
   expect_integer("seed", s.seed, 0, std::numeric_limits<int64_t>::max() - kMany);
   expect_integer("runs", s.runs, 1, 1'000'000);
   expect_integer("patience", s.patience, 0, kMany);
+  expect_one_of("patience-on", s.patience_on, {"metric", "either"});
   expect_integer("eval-every", s.eval_every, 1, kMany);
   expect_integer("checkpoint-every", s.checkpoint_every, 1, kMany);
   expect_integer("threads", s.threads, 0, kMaxThreads);
@@ -231,7 +232,10 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "runs", with_default(s.runs, "R"), "repeat with seeds seed, seed + 1, ...; report mean and deviation")(
       "patience", with_default(s.patience, "N"),
       "stop after N epochs without a better validation metric (0: never)")(
-      "eval-every", with_default(s.eval_every, "N"), "validate every N epochs");
+      "patience-on", with_default(s.patience_on, "WHAT"),
+      "metric, or either: stop when neither the validation metric nor its loss was as good as before, and "
+      "keep the last epoch in which both were")("eval-every", with_default(s.eval_every, "N"),
+                                                "validate every N epochs");
   output.add_options()("json", po::bool_switch(&s.json), "print one JSON object last")(
       "quiet", po::bool_switch(&s.quiet), "no progress; with --json nothing but the object")(
       "metrics", file(s.metrics), "loss and metric by epoch, FILE.csv or FILE.jsonl")(

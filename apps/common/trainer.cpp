@@ -273,7 +273,10 @@ void Trainer::train_epochs(Progress& progress) {
       const double train_loss = loss.item();
       if (std::isfinite(train_loss)) require_finite_between();
       evaluate(train_loss, validation);
-      stopped_ = best_->observe(epoch_, metric_.score(history_.back().val_metric));
+      const EpochRecord& now = history_.back();
+      const double score = metric_.score(now.val_metric);
+      stopped_ = settings_.patience_on == "either" ? best_->observe(epoch_, score, now.val_loss)
+                                                   : best_->observe(epoch_, score);
     }
     if (progress.due()) progress.note(note(loss.item()));
     keep = keep || last || stopped_;

@@ -5,7 +5,8 @@ namespace adj::apps {
 namespace {
 
 /// Attention-based graph neural network (Thekumparampil et al. 2018): relu(X W0), propagated by attention
-/// over cosines with one temperature β a layer, then W1. The first β is fixed, as on Cora.
+/// over cosines with one temperature β a layer, then W1. The first β is fixed at 1, as in PyG's example;
+/// other public implementations fix it at 0, a plain mean.
 struct Agnn : NodeModel {
   Agnn(int64_t in, int64_t out, const Settings& s)
       : name(fmt::format("AGNN {}-{}-{}, {} propagations", in, s.hidden, out, s.layers)),

@@ -63,7 +63,7 @@ ADJ_KERNEL(dot_attention, DotAttentionArgs)
 /// The gradients of dot_attention, any of which may be absent where nobody asks for it. Without v, dk is the
 /// whole gradient of what is both key and value. d_o_attr comes with attr; where o_attr is left out, its
 /// share has been added to `o`, and Δ_i = ⟨dO_i, O_i⟩ is the whole of it, else Δ_i = ⟨dO_i, O_i⟩ +
-/// ⟨d_o_attr_i, o_attr_i⟩. `delta` [rows,H] is scratch that is written.
+/// ⟨d_o_attr_i, o_attr_i⟩. `delta` [rows,H] is scratch that may be written.
 struct DotAttentionBackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;

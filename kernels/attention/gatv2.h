@@ -49,7 +49,7 @@ struct Gatv2Args {
 ADJ_KERNEL(gatv2, Gatv2Args)
 
 /// The gradients of gatv2: dl [rows, H D], dr [cols, H D], datt [H,D], dattr [M,E] (wide) and dw [E, H D],
-/// any of which may be absent where nobody asks for it. `delta` [rows,H] is scratch that is written.
+/// any of which may be absent where nobody asks for it. `delta` [rows,H] is scratch that may be written.
 struct Gatv2BackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;

@@ -103,14 +103,16 @@ TEST_CASE("an interrupted training finishes its epoch, keeps its state and exits
 TEST_CASE("several runs go on in the run where they stopped") {
   if (!have_program("train_gcn")) return;
   const Bench bench;
-  const Words words{"--runs", "3", "--epochs", "120", "--patience", "60"};
-  const std::string unbroken = bench.all_of(words);
-  for (int micros : {0, 60000, 200000}) {
-    std::filesystem::remove(bench.checkpoint);
-    bench.interrupt(words, SIGKILL, micros);
-    Words more = words;
-    more.insert(more.end(), {"--resume", bench.checkpoint});
-    CHECK(bench.all_of(more) == unbroken);
+  for (const char* patience_on : {"metric", "either"}) {
+    const Words words{"--runs", "3", "--epochs", "120", "--patience", "60", "--patience-on", patience_on};
+    const std::string unbroken = bench.all_of(words);
+    for (int micros : {0, 60000, 200000}) {
+      std::filesystem::remove(bench.checkpoint);
+      bench.interrupt(words, SIGKILL, micros);
+      Words more = words;
+      more.insert(more.end(), {"--resume", bench.checkpoint});
+      CHECK(bench.all_of(more) == unbroken);
+    }
   }
 }
 

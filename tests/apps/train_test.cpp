@@ -273,6 +273,34 @@ TEST_CASE("patience stops early, and its best epoch is what is reported") {
   CHECK(std::stod(json["val_acc"]) == best);
 }
 
+TEST_CASE("patience on either waits for the loss too, and reports the last epoch that was best in both") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const std::string csv = small.folder.file("m.csv");
+  const auto course = [&](const char* patience_on) {
+    auto json = json_of(small.train(
+        {"--epochs", "3000", "--patience", "20", "--patience-on", patience_on, "--metrics", csv}));
+    return std::pair(json, lines_of(contents_of(csv)));
+  };
+  const size_t by_metric = course("metric").second.size();
+  auto [json, rows] = course("either");
+  CHECK(rows.size() > by_metric);
+  CHECK(rows.size() < 3000);
+  double metric = -1.0, loss = 1e9;
+  size_t best = 0, good = 0;
+  for (size_t i = 1; i < rows.size(); ++i) {
+    const size_t last = rows[i].rfind(','), before = rows[i].rfind(',', last - 1);
+    const double val_metric = std::stod(rows[i].substr(last + 1));
+    const double val_loss = std::stod(rows[i].substr(before + 1, last - before - 1));
+    if (val_metric >= metric && val_loss <= loss) best = i;
+    if (val_metric >= metric || val_loss <= loss) good = i;
+    metric = std::max(metric, val_metric);
+    loss = std::min(loss, val_loss);
+  }
+  CHECK(std::stoul(json["best_epoch"]) == best);
+  CHECK(good + 20 + 1 == rows.size());
+}
+
 TEST_CASE("two classes have an area under the curve, three have none") {
   if (!have_program("train_gcn")) return;
   const Outcome two = Small(2).train({"--epochs", "5", "--runs", "2"});

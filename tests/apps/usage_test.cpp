@@ -45,6 +45,7 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
       {{"--metric", "auc"}, {"--metric", "accuracy or f1", "auc"}},
       {{"--precision", "float16"}, {"--precision", "float32 or tf32 or bfloat16", "float16"}},
       {{"--patience=-1"}, {"--patience"}},
+      {{"--patience-on", "loss"}, {"--patience-on", "metric or either", "loss"}},
       {{"--eval-every", "0"}, {"--eval-every"}},
       {{"--checkpoint-every", "0"}, {"--checkpoint-every"}},
       {{"--threads=-1"}, {"--threads"}},
@@ -72,36 +73,14 @@ TEST_CASE("train_gcn says what it is and what it takes") {
   const Outcome help = run("train_gcn", {"--help"});
   CHECK(help.status == 0);
   CHECK(help.err.empty());
-  CHECK(mentions(help.out, {"--data",
-                            "--device",
-                            "--epochs",
-                            "--seed",
-                            "--lr",
-                            "--weight-decay",
-                            "--dropout",
-                            "--hidden",
-                            "--layers",
-                            "--runs",
-                            "--checkpoint",
-                            "--resume",
-                            "--metrics",
-                            "--quiet",
-                            "--json",
-                            "--config",
-                            "--predict",
-                            "--plot",
-                            "--split",
-                            "--patience",
-                            "--threads",
-                            "--eval-every",
-                            "--checkpoint-every",
-                            "--version",
-                            "--no-capture",
-                            "--metric",
-                            "--precision",
-                            "--inductive",
-                            "--explain",
-                            "--norm"}));
+  CHECK(mentions(
+      help.out,
+      {"--data",    "--device",     "--epochs",      "--seed",      "--lr",         "--weight-decay",
+       "--dropout", "--hidden",     "--layers",      "--runs",      "--checkpoint", "--resume",
+       "--metrics", "--quiet",      "--json",        "--config",    "--predict",    "--plot",
+       "--split",   "--patience",   "--patience-on", "--threads",   "--eval-every", "--checkpoint-every",
+       "--version", "--no-capture", "--metric",      "--precision", "--inductive",  "--explain",
+       "--norm"}));
   CHECK(help.out.starts_with(
       "Usage: train_gcn [OPTION]...\nTrains a graph convolutional network (Kipf & Welling "
       "2017).\n\nData:\n"));

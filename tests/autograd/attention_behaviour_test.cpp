@@ -150,9 +150,11 @@ TEST_CASE("attention allocates nothing of edges times features, and keeps nothin
         reset_peak_memory(device);
         step();
         const size_t peak = memory_stats(device).peak - before;
-        // A few matrices over the nodes; with edge features terms of edges and heads, and their gradients; on
-        // a GPU what parts of rows, 32 edges or more, leave of two gradients, and a few terms of edges more.
-        const size_t of_edges = features > 0 ? (device.is_cuda() ? 6 : 3) * kOfEdges : 0;
+        // A few matrices over the nodes; on the CPU two terms of edges and heads; with edge features such
+        // terms, and their gradients; on a GPU what parts of rows, 32 edges or more, leave of two gradients,
+        // and a few terms of edges more.
+        const size_t of_edges = (device.is_cuda() ? 0 : 2) * kOfEdges +
+                                (features > 0 ? (device.is_cuda() ? 6 : 3) * kOfEdges : 0);
         const size_t of_parts = device.is_cuda() ? 2 * kForbidden / 32 : 0;
         CHECK(peak < 12 * kOfNodes + of_edges + of_parts + kScratch);
         CHECK(12 * kOfNodes + of_edges + of_parts + kScratch < kForbidden / 2);

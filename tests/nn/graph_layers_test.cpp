@@ -258,9 +258,57 @@ TEST_CASE("sparse features give what dense ones give") {
       same(nn::Model<nn::TAGConv>(6, 9), w);
       same(nn::Model<nn::ChebConv>(6, 9, 3), nn::ChebConvCall{w, {}});
     }
+    for (bool train_eps : {false, true}) {
+      same(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.3, train_eps}, std::vector<int64_t>{6, 5, 4}));
+      same(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.3, train_eps}, std::vector<int64_t>{6, 4}));
+      same(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.3, train_eps}, std::vector<int64_t>{6, 5, 4}, 0.5f));
+      same(nn::Model<nn::GINConv<nn::Linear>>(nn::GINConvOptions{0.3, train_eps}, 6, 4));
+    }
     same(nn::Model<nn::GATConv>(6, 4, nn::GATConvOptions{.heads = 2, .residual = true}));
     same(nn::Model<nn::GATv2Conv>(6, 4, nn::GATv2ConvOptions{.heads = 2, .residual = true}));
     same(nn::Model<nn::TransformerConv>(6, 4, nn::TransformerConvOptions{.heads = 2}));
+  }
+}
+
+TEST_CASE("GINConv multiplies sparse features before it sums them, with the same gradients") {
+  constexpr int64_t kMany = 200, kWide = 4000;
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(337, device, DType::f32);
+    const Graph graph = draw.graph(kMany, 900);
+    const SparseMatrix sparse = draw.sparse(kMany, kWide, 1500);
+    const Tensor dense = sparse.to_dense(), dy = draw.normal({kMany, 4});
+    for (bool train_eps : {false, true})
+      for (const std::vector<int64_t>& widths : {std::vector<int64_t>{kWide, 4}, {kWide, 5, 4}}) {
+        nn::Model<nn::GINConv<>> layer(nn::GINConvOptions{0.3, train_eps}, widths);
+        layer.to(device);
+        const auto gradients = [&](const auto& x) {
+          layer.zero_grad();
+          const Var y = layer(graph, x);
+          y.backward(dy);
+          std::vector<Tensor> all{y.value()};
+          for (const Var& parameter : layer.parameters()) all.push_back(parameter.grad());
+          return all;
+        };
+        const auto expected = gradients(Var(dense));
+        const auto found = gradients(Features(sparse));
+        REQUIRE(found.size() == expected.size());
+        for (size_t k = 0; k < found.size(); ++k) {
+          CAPTURE(k);
+          CHECK(close(found[k], expected[k], 1e-4));
+        }
+        const size_t before = memory_stats(device).current;
+        reset_peak_memory(device);
+        (void)gradients(Features(sparse));
+        CHECK(memory_stats(device).peak - before < dense.bytes() / 4);
+        // What is dropped in front of the network are sums.
+        nn::Model<nn::GINConv<>> dropping(nn::GINConvOptions{0.3, train_eps}, widths, 0.5f);
+        dropping.to(device);
+        manual_seed(9);
+        const Tensor of_dense = dropping(graph, Var(dense)).value();
+        manual_seed(9);
+        CHECK(same_bits(dropping(graph, Features(sparse)).value(), of_dense));
+      }
   }
 }
 

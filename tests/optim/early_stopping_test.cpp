@@ -48,6 +48,57 @@ TEST_CASE("early stopping stops after `patience` epochs without a better metric"
   CHECK_THROWS_AS(EarlyStopping(model, -1), Error);
 }
 
+TEST_CASE("with a loss early stopping waits for either and keeps the epoch that was best in both") {
+  Model model;
+  EarlyStopping stopping(model, 3);
+  struct Epoch {
+    double metric, loss;
+    int64_t best;
+    bool stops;
+  };
+  const Epoch epochs[] = {
+      {0.0, 2.0, 0, false},                        // the first, whatever it is
+      {0.5, 1.0, 1, false},                        // both
+      {0.6, 1.1, 1, false},                        // the metric alone
+      {0.4, 0.9, 1, false},                        // the loss alone
+      {0.5, 0.9, 1, false},                        // a loss as low as before
+      {0.6, 0.9, 5, false},                        // as good in both
+      {0.5, 1.0, 5, false}, {0.6, 1.0, 5, false},  // a metric as high as before
+      {0.5, 1.0, 5, false}, {0.5, 1.0, 5, false}, {0.5, 1.0, 5, true},
+  };
+  for (int64_t epoch = 0; epoch < std::ssize(epochs); ++epoch) {
+    CAPTURE(epoch);
+    const Epoch& e = epochs[epoch];
+    model.set(static_cast<double>(epoch));
+    CHECK(stopping.observe(epoch, e.metric, e.loss) == e.stops);
+    CHECK(stopping.best_epoch() == e.best);
+    CHECK(stopping.best_metric() == epochs[e.best].metric);
+  }
+  stopping.restore();
+  CHECK(all_equal(model, 5.0));
+  EarlyStopping patient(model);
+  for (int64_t epoch = 0; epoch < 100; ++epoch) CHECK_FALSE(patient.observe(epoch, 0.0, 1.0 + epoch));
+}
+
+TEST_CASE("GAT's rule goes on where a checkpoint left off") {
+  const std::pair<double, double> epochs[] = {{0.5, 1.0}, {0.6, 1.1}, {0.5, 0.9}, {0.4, 1.2},
+                                              {0.5, 0.9}, {0.4, 1.0}, {0.3, 1.0}, {0.6, 0.9}};
+  for (int64_t cut = 1; cut < std::ssize(epochs); ++cut) {
+    CAPTURE(cut);
+    Model model;
+    EarlyStopping whole(model, 3), first(model, 3), second(model, 3);
+    for (int64_t epoch = 0; epoch < std::ssize(epochs); ++epoch) {
+      const auto [metric, loss] = epochs[epoch];
+      const bool stops = whole.observe(epoch, metric, loss);
+      if (epoch == cut)
+        second.load(first.best_epoch(), first.best_metric(), first.best_state(), first.marks());
+      CHECK((epoch < cut ? first : second).observe(epoch, metric, loss) == stops);
+    }
+    CHECK(second.best_epoch() == whole.best_epoch());
+    CHECK(second.best_metric() == whole.best_metric());
+  }
+}
+
 TEST_CASE("restore puts the best weights and statistics back to the bit, in place") {
   for (Device device : devices()) {
     CAPTURE(device.str());
@@ -96,6 +147,14 @@ TEST_CASE("a diverged first epoch does not stay the best") {
   model.set(3.0);
   stopping.restore();
   CHECK(all_equal(model, 2.0));
+  for (const auto& [metric, loss] : {std::pair(nan, 1.0), {0.1, nan}, {nan, nan}}) {
+    EarlyStopping both(model, 2);
+    CHECK_FALSE(both.observe(0, metric, loss));
+    CHECK_FALSE(both.observe(1, 0.1, 2.0));
+    CHECK_FALSE(both.observe(2, nan, nan));
+    CHECK(both.observe(3, nan, nan));
+    CHECK(both.marks().epoch == 1);
+  }
   EarlyStopping hopeless(model, 2);
   CHECK_FALSE(hopeless.observe(0, nan));
   CHECK_FALSE(hopeless.observe(1, nan));

@@ -197,6 +197,8 @@ TEST_CASE("a checkpoint of something else is refused with a sentence, and nothin
   changed([](auto& c) { c.facts.erase("noise.position"); }, {"noise.position", "missing"});
   changed([](auto& c) { c.facts["plateau.best"] = "low"; }, {"plateau.best", "low"});
   changed([](auto& c) { c.set("best_epoch", int64_t{9}); }, {"best_epoch", "9"});
+  changed([](auto& c) { c.set("marks.epoch", int64_t{9}); }, {"marks.epoch", "9"});
+  changed([](auto& c) { c.facts.erase("marks.loss"); }, {"marks.loss", "missing"});
   changed([](auto& c) { c.tensors.erase("best.norm.weight"); }, {"norm.weight"});
   changed([](auto& c) { c.tensors.erase("model.norm.running_var"); }, {"norm.running_var"});
   changed([](auto& c) { c.tensors.erase("sgd.0.0.first"); }, {"optimizer"});

@@ -10,7 +10,8 @@
 // 2018); the pieces of a heavy row are merged likewise.
 namespace adj::kernels::cpu {
 
-/// Logits: a functor with a thread's own buffers, `logits(segment, e)`, which writes e [k H + h].
+/// Logits: a functor with a thread's own buffers, `logits(begin, segments, e)`, which writes those of a span,
+/// e [k H + h] from its first entry.
 template <class S, class Logits>
 struct Attend {
   using T = Scalar<S>;
@@ -47,6 +48,7 @@ struct Attend {
       const HeadRows<S>& g = body_.g;
       const int64_t heads = g.heads;
       T* e = e_.data();
+      logits_(begin, segments, e);
       for (size_t s = 0; s < segments.size(); ++s) {
         const Segment& segment = segments[s];
         T* largest = largest_.data() + static_cast<int64_t>(s) * heads;
@@ -58,7 +60,6 @@ struct Attend {
           std::copy_n(state_.data(), heads, largest);
         }
         if (segment.count() == 0) continue;
-        logits_(segment, logits);
         by_head_.largest(logits, segment.count(), largest);
         if (!segment.first) rescale(largest);
         by_head_.subtract(logits, segment.count(), largest);
@@ -116,9 +117,16 @@ struct Attend {
       const T *largest = state_.data(), *sums = largest + g.heads, *o = sums + g.heads;
       T* lse = body_.lse + row * g.heads;
       const bool empty = body_.rows.offsets[row] == body_.rows.offsets[row + 1];
-      for (int64_t h = 0; h < g.heads; ++h) {
-        lse[h] = empty ? T{0} : largest[h] + any_log(sums[h]);
-        inverse_[static_cast<size_t>(h)] = empty ? T{0} : T{1} / sums[h];
+      // By vectors, what stands behind the heads included, which is not looked at.
+      constexpr int64_t kLane = HeadRows<S>::kLane;
+      for (int64_t h = 0; h < g.heads; h += kLane) {
+        T logs[kLane];
+#pragma omp simd
+        for (int64_t i = 0; i < kLane; ++i) {
+          logs[i] = empty ? T{0} : largest[h + i] + any_log(sums[h + i]);
+          inverse_[static_cast<size_t>(h + i)] = empty ? T{0} : T{1} / sums[h + i];
+        }
+        std::copy_n(logs, std::min(kLane, g.heads - h), lse + h);
       }
       scale_heads(g, o, inverse_.data(), body_.o + row * g.pitch);
       if (!body_.attr) return;

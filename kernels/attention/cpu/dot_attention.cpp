@@ -1,6 +1,7 @@
 // Attention by dot products in one pass over the entries forward, and one over each side backward. Saved: O
-// and lse. Bytes of a pass: for every entry a row of keys and, where they are others, one of values (forward
-// and for targets), or one of queries and one of dO (for sources); E numbers of an edge's features.
+// and lse. The pass over targets leaves m α and de of every entry to that over sources. Bytes of a pass: for
+// every entry a row of keys and, where they are others, one of values (forward and for targets), or one of
+// queries and one of dO (for sources); E numbers of an edge's features.
 
 #include <adjoint/kernels/attention/cpu/attend.h>
 #include <adjoint/kernels/attention/dot_attention.h>
@@ -52,20 +53,15 @@ struct Operands : Outputs<S> {
     for (int64_t h = 0; h < this->g.heads; ++h)
       for (int64_t i = h * attr.count; i < (h + 1) * attr.count; ++i) of[h] += widen(a[i]) * widen(b[i]);
   }
-  void all_deltas(int64_t rows, T* of) const {
-    parallel_for(rows, row_grain(this->g.pitch), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) delta(i, of + i * this->g.heads);
-    });
-  }
-
-  /// e [count, H] = the logits, of dot products e. Entry k's target is target(k).
-  template <class Target>
-  void finish_logits(const EdgeRows& rows, const Segment& segment, Target&& target, T* e) const {
-    const int64_t heads = this->g.heads;
+  /// e [count, H] = the logits of a target.
+  void logits(const EdgeRows& rows, const Segment& segment, T* e) const {
+    const int64_t heads = this->g.heads, pitch = this->g.pitch;
+    this->g.dots(segment.count(), rows.gathered(k, pitch, segment.begin, true),
+                 DotWith<S>{q + segment.row * pitch}, e);
     if (attr)
       for (int64_t n = 0; n < segment.count(); ++n)
-        add_feature_dots(heads, attr.count, features_of(u, target(n)), attr.of(rows.edge(segment.begin + n)),
-                         e + n * heads);
+        add_feature_dots(heads, attr.count, features_of(u, segment.row),
+                         attr.of(rows.edge(segment.begin + n)), e + n * heads);
     const T by = scale;
 #pragma omp simd
     for (int64_t i = 0; i < segment.count() * heads; ++i) e[i] *= by;
@@ -81,12 +77,9 @@ struct Logits {
     const Logits& body;
 
     explicit Local(const Logits& b) : body(b) {}
-    void operator()(const Segment& segment, Scalar<S>* e) const {
-      const Operands<S>& of = body.of;
-      of.g.dots(segment.count(), body.rows.gathered(of.k, of.g.pitch, segment.begin, true),
-                DotWith<S>{of.q + segment.row * of.g.pitch}, e);
-      of.finish_logits(
-          body.rows, segment, [&](int64_t) { return segment.row; }, e);
+    void operator()(int64_t begin, std::span<const Segment> segments, Scalar<S>* e) const {
+      for (const Segment& segment : segments)
+        body.of.logits(body.rows, segment, e + (segment.begin - begin) * body.of.g.heads);
     }
   };
 };
@@ -97,7 +90,7 @@ struct Targets {
   using T = Scalar<S>;
   const Operands<S>& of;
   EdgeRows rows;
-  T* delta;
+  const EdgeTerms<T>& terms;
   S* dq;  ///< or null, as the others
   S* du;
   T* dattr;
@@ -107,13 +100,14 @@ struct Targets {
   struct Local {
     const Targets& body;
     Coefficients<S> coefficients;
-    std::vector<T> dots, row_delta, row_state;
+    RowDelta<S, Operands<S>> delta;
+    std::vector<T> dots, row_state;
 
     explicit Local(const Targets& b)
         : body(b),
           coefficients(b.of, b.rows),
+          delta(b.of),
           dots(room_for<S>(b.of.g.span() * b.of.g.heads)),
-          row_delta(room_for<S>(b.of.g.heads)),
           row_state(room_for<S>(b.numbers())) {}
     T* state() { return row_state.data(); }
 
@@ -124,14 +118,11 @@ struct Targets {
       for (const Segment& segment : segments) {
         const int64_t at = segment.begin - begin, count = segment.count();
         T *e = coefficients.alpha(at), *gains = dots.data() + at * g.heads;
-        g.dots(count, rows.gathered(of.k, g.pitch, segment.begin, true),
-               DotWith<S>{of.q + segment.row * g.pitch}, e);
-        of.finish_logits(
-            rows, segment, [&](int64_t) { return segment.row; }, e);
+        of.logits(rows, segment, e);
         coefficients.subtract_lse(at, count, segment.row);
         g.dots(count, rows.gathered(of.values, g.pitch, segment.begin, !of.keys_are_values),
                DotWith<S>{of.d_o + segment.row * g.pitch}, gains);
-        for (int64_t k = 0; k < count; ++k) {
+        for (int64_t k = 0; k < count && (of.factors != nullptr || of.attr); ++k) {
           T* gain = gains + k * g.heads;
           if (of.factors != nullptr) {
             const T* factor = of.factors + rows.columns[segment.begin + k] * g.heads;
@@ -146,20 +137,19 @@ struct Targets {
       for (const Segment& segment : segments) {
         const int64_t at = segment.begin - begin, count = segment.count();
         T* de = dots.data() + at * g.heads;
-        of.delta(segment.row, row_delta.data());
-        coefficients.gradients(at, count, row_delta.data(), de);
+        coefficients.gradients(at, count, delta(segment.row), de);
         if (body.dq != nullptr)
           g.accumulate(count, de, rows.gathered(of.k, g.pitch, segment.begin), Weighted<S>{}, segment.first,
                        row_state.data());
         if (of.attr) of_features(segment, at, de);
         if (segment.last) finish(segment.row);
       }
+      if (body.terms) body.terms.put(rows, begin, end - begin, coefficients.kept(0), dots.data());
     }
     void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       const Operands<S>& of = body.of;
       const HeadRows<S>& g = of.g;
-      of.delta(row, body.delta + row * g.heads);
       const T scale = of.scale;
       const T* sums = row_state.data();
       if (body.dq != nullptr)
@@ -201,7 +191,7 @@ struct Sources {
   using T = Scalar<S>;
   const Operands<S>& of;
   EdgeRows rows;
-  const T* delta;
+  const EdgeTerms<T>& terms;
   S* dk;  ///< or null, as the others
   S* dv;
   T* ds;
@@ -210,13 +200,12 @@ struct Sources {
 
   struct Local {
     const Sources& body;
-    Coefficients<S> coefficients;
-    std::vector<T> dots, factor, row_state;
+    std::vector<T> kept, gradients, factor, row_state;
 
     explicit Local(const Sources& b)
         : body(b),
-          coefficients(b.of, b.rows),
-          dots(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          kept(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          gradients(kept),
           factor(room_for<S>(b.of.g.heads)),
           row_state(room_for<S>(b.numbers())) {}
     T* state() { return row_state.data(); }
@@ -225,41 +214,15 @@ struct Sources {
       const Operands<S>& of = body.of;
       const HeadRows<S>& g = of.g;
       const EdgeRows& rows = body.rows;
-      const bool by_logits = body.dk != nullptr;
-      for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin, count = segment.count();
-        const int32_t* targets = rows.columns + segment.begin;
-        T *e = coefficients.alpha(at), *gains = dots.data() + at * g.heads;
-        g.dots(count, rows.gathered(of.q, g.pitch, segment.begin, true),
-               DotWith<S>{of.k + segment.row * g.pitch}, e);
-        of.finish_logits(
-            rows, segment, [=](int64_t k) { return targets[k]; }, e);
-        coefficients.subtract_lse(at, count, targets);
-        if (!by_logits) continue;
-        g.dots(count, rows.gathered(of.d_o, g.pitch, segment.begin, true),
-               DotWith<S>{of.values + segment.row * g.pitch}, gains);
-        const T* by = of.factors == nullptr ? nullptr : of.factors + segment.row * g.heads;
-        for (int64_t k = 0; k < count; ++k) {
-          T* gain = gains + k * g.heads;
-          if (by != nullptr)
-            for (int64_t h = 0; h < g.heads; ++h) gain[h] *= by[h];
-          if (of.attr)
-            add_feature_dots(g.heads, of.attr.count, of.features_of(of.d_o_attr, targets[k]),
-                             of.attr.of(rows.edge(segment.begin + k)), gain);
-        }
-      }
-      coefficients.make(begin, end);
+      body.terms.take(rows, begin, end - begin, kept.data(), gradients.data());
       T *by_query = row_state.data(), *by_value = by_query + g.pitch;
       for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin, count = segment.count();
-        g.accumulate(count, coefficients.kept(at), rows.gathered(of.d_o, g.pitch, segment.begin, !by_logits),
+        const int64_t at = (segment.begin - begin) * g.heads, count = segment.count();
+        g.accumulate(count, kept.data() + at, rows.gathered(of.d_o, g.pitch, segment.begin, true),
                      Weighted<S>{}, segment.first, by_value);
-        if (by_logits) {
-          T* de = dots.data() + at * g.heads;
-          coefficients.gradients(at, count, body.delta, rows.columns + segment.begin, de);
-          g.accumulate(count, de, rows.gathered(of.q, g.pitch, segment.begin), Weighted<S>{}, segment.first,
-                       by_query);
-        }
+        if (body.dk != nullptr)
+          g.accumulate(count, gradients.data() + at, rows.gathered(of.q, g.pitch, segment.begin, true),
+                       Weighted<S>{}, segment.first, by_query);
         if (segment.last) finish(segment.row);
       }
     }
@@ -318,16 +281,13 @@ void dot_attention_backward(const DotAttentionBackwardArgs& args) {
     const Operands<S> of(args);
     const auto data = [](Tensor& tensor) { return tensor ? tensor.mutable_data<S>() : nullptr; };
     const auto wide = [](Tensor& tensor) { return tensor ? tensor.mutable_data<T>() : nullptr; };
-    T* delta = args.delta.mutable_data<T>();
-    if (args.dq || args.du || args.dattr) {
+    const EdgeTerms<T> terms(args.a, of.g.heads, args.dk || args.dv || args.ds);
+    if (terms || args.dq || args.du || args.dattr)
       walk_spans<T>(args.a.csr, of.g.span(),
-                    Targets<S>{of, EdgeRows(args.a), delta, data(args.dq), data(args.du), wide(args.dattr)});
-    } else {
-      of.all_deltas(args.a.csr.rows, delta);
-    }
-    if (args.dk || args.dv || args.ds)
+                    Targets<S>{of, EdgeRows(args.a), terms, data(args.dq), data(args.du), wide(args.dattr)});
+    if (terms)
       walk_spans<T>(args.at.csr, of.g.span(),
-                    Sources<S>{of, EdgeRows(args.at), delta, data(args.dk), data(args.dv), wide(args.ds)});
+                    Sources<S>{of, EdgeRows(args.at), terms, data(args.dk), data(args.dv), wide(args.ds)});
   });
 }
 

@@ -5,8 +5,9 @@
 //   dl_i = Σ_j s_ij de_ij = (1 - slope) (⟨dO_i, P_i⟩ - Δ_i Σ_j+ α_ij),   P_i = Σ_j+ m_ij α_ij x_j,
 //   dr_j = Σ_i s_ij de_ij = ⟨x_j, R_j⟩ - Σ_i s_ij α_ij Δ_i,              R_j = Σ_i s_ij m_ij α_ij dO_i,
 //
-// j+ being the entries of positive sums (dl by Σ_j de_ij = 0). Bytes of a pass: a row of features and some H
-// numbers for every entry, the targets' or sources' own once.
+// j+ being the entries of positive sums (dl by Σ_j de_ij = 0). The pass over targets leaves m α, with the
+// sign of the entry's sum, and s α Δ of every entry to that over sources. Bytes of a pass: a row of features
+// and some H numbers for every entry, the targets' or sources' own once.
 
 #include <adjoint/kernels/attention/cpu/attend.h>
 #include <adjoint/kernels/attention/gat.h>
@@ -15,47 +16,60 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// l_i + r_j + c_ij for the entries of a row of either side: `own` belongs to the row, `other` to the
-/// columns.
+/// leaky_relu(l_i + r_j + c_ij) of a span's entries, [k H + h] from its first.
 template <class S>
 struct Sums {
   using T = Scalar<S>;
   EdgeRows rows;
-  const T* own;
-  const T* other;
+  const T* l;
+  const T* r;
   const T* c;
   int64_t heads;
   T slope;
 
-  Sums(const EdgeRows& of, const Tensor& own_terms, const Tensor& other_terms, const Tensor& of_edges,
+  Sums(const EdgeRows& of, const Tensor& of_targets, const Tensor& of_sources, const Tensor& of_edges,
        float leaky)
       : rows(of),
-        own(own_terms.data<T>()),
-        other(other_terms.data<T>()),
+        l(of_targets.data<T>()),
+        r(of_sources.data<T>()),
         c(of_edges ? of_edges.data<T>() : nullptr),
-        heads(own_terms.size(1)),
+        heads(of_targets.size(1)),
         slope(static_cast<T>(leaky)) {}
 
-  /// z [k H + h]; segment after segment.
-  void make(const ByHead<T>& by_head, const Segment& segment, T* z) const {
-    gather_terms(heads, other, rows.columns + segment.begin, rows.last(), segment.count(), z);
-    by_head.add_row(z, segment.count(), own + segment.row * heads);
-    if (c == nullptr) return;
-    for (int64_t k = 0; k < segment.count(); ++k) {
-      const T* of_edge = c + rows.edge(segment.begin + k) * heads;
-#pragma omp simd
-      for (int64_t h = 0; h < heads; ++h) z[k * heads + h] += of_edge[h];
-    }
+  void make(int64_t begin, std::span<const Segment> segments, T* e) const {
+    make<false>(begin, segments, nullptr, e, nullptr);
   }
-  /// z = leaky_relu(z), and slopes[i] = 1 where z > 0, `below` elsewhere.
-  void activate(int64_t n, T* z, T* slopes, T below) const {
-    const T s = slope;
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) {
-      const bool positive = z[i] > T{0};
-      slopes[i] = positive ? T{1} : below;
-      z[i] = positive ? z[i] : s * z[i];
-    }
+  /// Less `lse` [rows,H]; positive[i] is 1 where the sum is, else 0.
+  void make(int64_t begin, std::span<const Segment> segments, const T* lse, T* e, T* positive) const {
+    make<true>(begin, segments, lse, e, positive);
+  }
+
+ private:
+  // All of a span in one loop: what is done for each row is little beside what its entries are, few as they
+  // may be.
+  template <bool kBackward>
+  void make(int64_t begin, std::span<const Segment> segments, const T* lse, T* e, T* positive) const {
+    with_heads(heads, [&]<int kHeads>() {
+      // As many heads at a time as there are, or one.
+      constexpr int kFew = kHeads > 0 ? kHeads : 1;
+      using V = Few<T, kFew>;
+      const int64_t n = kHeads > 0 ? kHeads : heads;
+      const V zero{}, one = V{} + T{1};
+      for (const Segment& segment : segments) {
+        for (int64_t h = 0; h < n; h += kFew) {
+          const V own = load_few<kFew>(l + segment.row * n + h);
+          const V less = kBackward ? load_few<kFew>(lse + segment.row * n + h) : zero;
+          for (int64_t k = segment.begin; k < segment.end; ++k) {
+            V z = own + load_few<kFew>(r + rows.columns[k] * n + h);
+            if (c != nullptr) z += load_few<kFew>(c + rows.edge(k) * n + h);
+            const int64_t at = (k - begin) * n + h;
+            const V logit = z > zero ? z : slope * z;
+            store_few(e + at, kBackward ? logit - less : logit);
+            if constexpr (kBackward) store_few(positive + at, z > zero ? one : zero);
+          }
+        }
+      }
+    });
   }
 };
 
@@ -64,16 +78,11 @@ struct Logits {
   const Sums<S>& sums;
 
   struct Local {
-    using T = Scalar<S>;
     const Sums<S>& sums;
-    ByHead<T> by_head;
 
-    explicit Local(const Logits& of) : sums(of.sums), by_head(of.sums.heads) {}
-    void operator()(const Segment& segment, T* e) const {
-      sums.make(by_head, segment, e);
-      const T slope = sums.slope;
-#pragma omp simd
-      for (int64_t i = 0; i < segment.count() * sums.heads; ++i) e[i] = e[i] > T{0} ? e[i] : slope * e[i];
+    explicit Local(const Logits& of) : sums(of.sums) {}
+    void operator()(int64_t begin, std::span<const Segment> segments, Scalar<S>* e) const {
+      sums.make(begin, segments, e);
     }
   };
 };
@@ -88,14 +97,50 @@ struct Operands : Outputs<S> {
       : Outputs<S>(args, args.heads()), x(args.x.data<S>()), slope(static_cast<Scalar<S>>(args.slope)) {}
 };
 
-/// dl, and Δ. State: P, then Σ_j+ α.
+/// What a pass over targets keeps of a span, and leaves to that over sources.
+template <class S>
+struct TermsOfSpan {
+  using T = Scalar<S>;
+  const Operands<S>& of;
+  const EdgeTerms<T>& terms;
+  ByHead<T> by_head;
+  std::vector<T> signed_kept, sloped;
+
+  TermsOfSpan(const Operands<S>& operands, const EdgeTerms<T>& to)
+      : of(operands),
+        terms(to),
+        by_head(of.g.heads),
+        signed_kept(room_for<S>(of.g.span() * of.g.heads)),
+        sloped(signed_kept) {}
+
+  /// Of n coefficients.
+  void make(int64_t n, const T* alpha, const T* kept, const T* positive) {
+    if (!terms) return;
+    T *a = signed_kept.data(), *b = sloped.data();
+    const T slope = of.slope;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      const bool above = positive[i] > T{0};
+      a[i] = above ? kept[i] : -kept[i];
+      b[i] = above ? alpha[i] : slope * alpha[i];
+    }
+  }
+  void multiply(int64_t at, int64_t count, const T* delta) {
+    if (terms) by_head.multiply(sloped.data() + at * of.g.heads, count, delta);
+  }
+  void put(const EdgeRows& rows, int64_t begin, int64_t end) const {
+    if (terms) terms.put(rows, begin, end - begin, signed_kept.data(), sloped.data());
+  }
+};
+
+/// dl. State: P, then Σ_j+ α.
 template <class S>
 struct Targets {
   using T = Scalar<S>;
   const Operands<S>& of;
   Sums<S> sums;
-  T* delta;
-  T* dl;
+  const EdgeTerms<T>& terms;
+  T* dl;  ///< or null
 
   int64_t numbers() const { return of.g.pitch + of.g.heads; }
 
@@ -103,12 +148,16 @@ struct Targets {
     const Targets& body;
     ByHead<T> by_head;
     Coefficients<S> coefficients;
+    TermsOfSpan<S> terms;
+    RowDelta<S, Operands<S>> delta;
     std::vector<T> positive, row_state, dots;
 
     explicit Local(const Targets& b)
         : body(b),
           by_head(b.of.g.heads),
           coefficients(b.of, b.sums.rows),
+          terms(b.of, b.terms),
+          delta(b.of),
           positive(room_for<S>(b.of.g.span() * b.of.g.heads)),
           row_state(room_for<S>(b.numbers())),
           dots(room_for<S>(b.of.g.heads)) {}
@@ -116,16 +165,11 @@ struct Targets {
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
       const HeadRows<S>& g = body.of.g;
-      for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        T* e = coefficients.alpha(at);
-        body.sums.make(by_head, segment, e);
-        body.sums.activate(segment.count() * g.heads, e, positive.data() + at * g.heads, T{0});
-        coefficients.subtract_lse(at, segment.count(), segment.row);
-      }
+      T *alpha = coefficients.alpha(0), *kept = coefficients.kept(0), *sign = positive.data();
+      body.sums.make(begin, segments, body.of.lse, alpha, sign);
       coefficients.make(begin, end);
       const int64_t n = (end - begin) * g.heads;
-      T *alpha = coefficients.alpha(0), *kept = coefficients.kept(0), *sign = positive.data();
+      terms.make(n, alpha, kept, sign);
       if (kept != alpha)
 #pragma omp simd
         for (int64_t i = 0; i < n; ++i) kept[i] *= sign[i];
@@ -133,6 +177,8 @@ struct Targets {
       for (int64_t i = 0; i < n; ++i) alpha[i] *= sign[i];
       for (const Segment& segment : segments) {
         const int64_t at = segment.begin - begin;
+        terms.multiply(at, segment.count(), delta(segment.row));
+        if (body.dl == nullptr) continue;
         T* share = row_state.data() + g.pitch;
         if (segment.first) std::fill_n(share, g.heads, T{0});
         by_head.add(coefficients.alpha(at), segment.count(), share);
@@ -141,30 +187,30 @@ struct Targets {
                      segment.first, row_state.data());
         if (segment.last) finish(segment.row);
       }
+      terms.put(body.sums.rows, begin, end);
     }
     void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
+      if (body.dl == nullptr) return;
       const HeadRows<S>& g = body.of.g;
-      const T* share = row_state.data() + g.pitch;
-      T *delta = body.delta + row * g.heads, *dl = body.dl + row * g.heads;
-      body.of.delta(row, dots.data());
-      std::copy_n(dots.data(), g.heads, delta);
+      const T *share = row_state.data() + g.pitch, *of_row = delta(row);
+      T* dl = body.dl + row * g.heads;
       g.dots(1, ConsecutiveRows<T>{row_state.data(), g.pitch}, DotWith<S>{body.of.d_o + row * g.pitch},
              dots.data());
       const T factor = T{1} - body.of.slope;
       for (int64_t h = 0; h < g.heads; ++h)
-        dl[h] = factor * (dots[static_cast<size_t>(h)] - delta[h] * share[h]);
+        dl[h] = factor * (dots[static_cast<size_t>(h)] - of_row[h] * share[h]);
     }
   };
 };
 
-/// dc, and so dl and Δ. State: dl.
+/// dc, and so dl. State: dl.
 template <class S>
 struct TargetsOfEdges {
   using T = Scalar<S>;
   const Operands<S>& of;
   Sums<S> sums;
-  T* delta;
+  const EdgeTerms<T>& terms;
   T* dl;  ///< or null
   T* dc;
 
@@ -172,56 +218,50 @@ struct TargetsOfEdges {
 
   struct Local {
     const TargetsOfEdges& body;
-    ByHead<T> by_head;
     Coefficients<S> coefficients;
-    std::vector<T> slopes, dots, row_state, row_delta;
+    TermsOfSpan<S> terms;
+    RowDelta<S, Operands<S>> delta;
+    std::vector<T> positive, dots, row_state;
 
     explicit Local(const TargetsOfEdges& b)
         : body(b),
-          by_head(b.of.g.heads),
           coefficients(b.of, b.sums.rows),
-          slopes(room_for<S>(b.of.g.span() * b.of.g.heads)),
-          dots(slopes),
-          row_state(room_for<S>(b.numbers())),
-          row_delta(row_state) {}
+          terms(b.of, b.terms),
+          delta(b.of),
+          positive(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          dots(positive),
+          row_state(room_for<S>(b.numbers())) {}
     T* state() { return row_state.data(); }
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
       const HeadRows<S>& g = body.of.g;
-      const Sums<S>& sums = body.sums;
-      for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        T* e = coefficients.alpha(at);
-        sums.make(by_head, segment, e);
-        sums.activate(segment.count() * g.heads, e, slopes.data() + at * g.heads, sums.slope);
-        coefficients.subtract_lse(at, segment.count(), segment.row);
-      }
+      const EdgeRows& rows = body.sums.rows;
+      body.sums.make(begin, segments, body.of.lse, coefficients.alpha(0), positive.data());
       coefficients.make(begin, end);
+      terms.make((end - begin) * g.heads, coefficients.alpha(0), coefficients.kept(0), positive.data());
       for (const Segment& segment : segments) {
         const int64_t at = segment.begin - begin;
-        g.dots(segment.count(), sums.rows.gathered(body.of.x, g.pitch, segment.begin, true),
+        terms.multiply(at, segment.count(), delta(segment.row));
+        g.dots(segment.count(), rows.gathered(body.of.x, g.pitch, segment.begin, true),
                DotWith<S>{body.of.d_o + segment.row * g.pitch}, dots.data());
-        body.of.delta(segment.row, row_delta.data());
         if (segment.first) std::fill_n(row_state.data(), g.heads, T{0});
-        coefficients.gradients(at, segment.count(), row_delta.data(), dots.data());
-        const T* slope = slopes.data() + at * g.heads;
+        coefficients.gradients(at, segment.count(), delta(segment.row), dots.data());
+        const T* sign = positive.data() + at * g.heads;
         for (int64_t k = 0; k < segment.count(); ++k) {
-          T* to = body.dc + sums.rows.edge(segment.begin + k) * g.heads;
+          T* to = body.dc + rows.edge(segment.begin + k) * g.heads;
           for (int64_t h = 0; h < g.heads; ++h) {
             const auto i = static_cast<size_t>(k * g.heads + h);
-            to[h] = slope[i] * dots[i];
+            to[h] = sign[i] > T{0} ? dots[i] : body.of.slope * dots[i];
             row_state[static_cast<size_t>(h)] += to[h];
           }
         }
         if (segment.last) finish(segment.row);
       }
+      terms.put(rows, begin, end);
     }
     void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
-      const int64_t heads = body.of.g.heads;
-      body.of.delta(row, row_delta.data());
-      std::copy_n(row_delta.data(), heads, body.delta + row * heads);
-      if (body.dl != nullptr) std::copy_n(row_state.data(), heads, body.dl + row * heads);
+      if (body.dl != nullptr) std::copy_n(row_state.data(), body.of.g.heads, body.dl + row * body.of.g.heads);
     }
   };
 };
@@ -231,8 +271,8 @@ template <class S>
 struct Sources {
   using T = Scalar<S>;
   const Operands<S>& of;
-  Sums<S> sums;
-  const T* delta;
+  EdgeRows rows;
+  const EdgeTerms<T>& terms;
   const T* dl;
   T* dr;  ///< or null
   S* dx;  ///< or null
@@ -244,15 +284,14 @@ struct Sources {
   struct Local {
     const Sources& body;
     ByHead<T> by_head;
-    Coefficients<S> coefficients;
-    std::vector<T> slopes, deltas, row_state, own, own2;
+    std::vector<T> kept_of, sloped_of, deltas, row_state, own, own2;
 
     explicit Local(const Sources& b)
         : body(b),
           by_head(b.of.g.heads),
-          coefficients(b.of, b.sums.rows),
-          slopes(room_for<S>(b.of.g.span() * b.of.g.heads)),
-          deltas(slopes),
+          kept_of(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          sloped_of(kept_of),
+          deltas(kept_of),
           row_state(room_for<S>(b.numbers())),
           own(room_for<S>(b.of.g.heads)),
           own2(own) {}
@@ -260,43 +299,30 @@ struct Sources {
 
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
       const HeadRows<S>& g = body.of.g;
-      const Sums<S>& sums = body.sums;
-      for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        T* e = coefficients.alpha(at);
-        sums.make(by_head, segment, e);
-        sums.activate(segment.count() * g.heads, e, slopes.data() + at * g.heads, sums.slope);
-        coefficients.subtract_lse(at, segment.count(), sums.rows.columns + segment.begin);
-      }
-      if (body.dr != nullptr)
-        gather_terms(g.heads, body.delta, sums.rows.columns + begin, sums.rows.last(), end - begin,
-                     deltas.data());
-      coefficients.make(begin, end);
-      const int64_t n = (end - begin) * g.heads;
-      const T *alpha = coefficients.alpha(0), *kept = coefficients.kept(0);
-      if (body.dr != nullptr) {
-        T *by = slopes.data(), *of_target = deltas.data();
+      T *kept = kept_of.data(), *by_slope = sloped_of.data();
+      body.terms.take(body.rows, begin, end - begin, kept, deltas.data());
+      const T slope = body.of.slope;
 #pragma omp simd
-        for (int64_t i = 0; i < n; ++i) {
-          of_target[i] *= by[i] * alpha[i];
-          by[i] *= kept[i];
-        }
+      for (int64_t i = 0; i < (end - begin) * g.heads; ++i) {
+        const T value = std::abs(kept[i]);
+        by_slope[i] = std::copysign(T{1}, kept[i]) > T{0} ? value : slope * value;
+        kept[i] = value;
       }
       T *weighted = row_state.data(), *sloped = weighted + g.pitch, *share = sloped + g.pitch;
       for (const Segment& segment : segments) {
         const int64_t at = (segment.begin - begin) * g.heads;
-        const auto targets = sums.rows.gathered(body.of.d_o, g.pitch, segment.begin, true);
+        const auto targets = body.rows.gathered(body.of.d_o, g.pitch, segment.begin, true);
         if (body.dr != nullptr) {
           if (segment.first) std::fill_n(share, g.heads, T{0});
           by_head.add(deltas.data() + at, segment.count(), share);
         }
         if (body.dx != nullptr && body.dr != nullptr) {
-          g.accumulate_two(segment.count(), kept + at, slopes.data() + at, targets, segment.first, weighted,
+          g.accumulate_two(segment.count(), kept + at, by_slope + at, targets, segment.first, weighted,
                            sloped);
         } else if (body.dx != nullptr) {
           g.accumulate(segment.count(), kept + at, targets, Weighted<S>{}, segment.first, weighted);
         } else {
-          g.accumulate(segment.count(), slopes.data() + at, targets, Weighted<S>{}, segment.first, sloped);
+          g.accumulate(segment.count(), by_slope + at, targets, Weighted<S>{}, segment.first, sloped);
         }
         if (segment.last) finish(segment.row);
       }
@@ -353,21 +379,19 @@ void gat_backward(const GatBackwardArgs& args) {
     using T = Scalar<S>;
     const Operands<S> of(args);
     const auto wide = [](Tensor& of_nodes) { return of_nodes ? of_nodes.mutable_data<T>() : nullptr; };
-    T* delta = args.delta.mutable_data<T>();
-    const Sums<S> by_target(EdgeRows(args.a), args.l, args.r, args.c, args.slope);
+    const Sums<S> sums(EdgeRows(args.a), args.l, args.r, args.c, args.slope);
+    const EdgeTerms<T> terms(args.a, of.g.heads, args.dr || args.dx);
     T* dl = wide(args.dl);
     if (args.dc) {
       walk_spans<T>(args.a.csr, of.g.span(),
-                    TargetsOfEdges<S>{of, by_target, delta, dl, args.dc.mutable_data<T>()});
-    } else if (dl != nullptr) {
-      walk_spans<T>(args.a.csr, of.g.span(), Targets<S>{of, by_target, delta, dl});
-    } else {
-      of.all_deltas(args.a.csr.rows, delta);
+                    TargetsOfEdges<S>{of, sums, terms, dl, args.dc.mutable_data<T>()});
+    } else if (dl != nullptr || terms) {
+      walk_spans<T>(args.a.csr, of.g.span(), Targets<S>{of, sums, terms, dl});
     }
-    if (!args.dr && !args.dx) return;
+    if (!terms) return;
     walk_spans<T>(args.at.csr, of.g.span(),
-                  Sources<S>{of, Sums<S>(EdgeRows(args.at), args.r, args.l, args.c, args.slope), delta, dl,
-                             wide(args.dr), args.dx ? args.dx.mutable_data<S>() : nullptr,
+                  Sources<S>{of, EdgeRows(args.at), terms, dl, wide(args.dr),
+                             args.dx ? args.dx.mutable_data<S>() : nullptr,
                              args.source ? args.source.data<S>() : nullptr,
                              args.target ? args.target.data<S>() : nullptr});
   });

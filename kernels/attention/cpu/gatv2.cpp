@@ -10,8 +10,9 @@
 //   dr_j = Σ_i m_ij α_ij dO_i + att U_j,  U_j = (1 - s) Σ_i de_ij [r_j > -l_i] + s Σ_i de_ij,
 //   datt = Σ_j r_j U_j + (1 - s) Σ_i l_i T_i,
 //
-// so that no pass does more for datt than a product for each node. Bytes: forward and for targets a row of r
-// for every entry, for sources a row of l and one of dO.
+// so that no pass does more for datt than a product for each node. The pass over targets leaves m α and de of
+// every entry to that over sources. Bytes: forward and for targets a row of r for every entry, for sources a
+// row of l and one of dO.
 //
 // With edge features z_ij = l_i + r_j + attr_ij W is made for a span of entries at a time, and the rest is
 // said of it as it stands (gatv2_features.cpp).
@@ -22,10 +23,9 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// ⟨att, leaky_relu(l + r)⟩ less the terms in l alone, for a row of l; for a row of r, less the terms in r
-/// alone.
+/// ⟨att, leaky_relu(l + r)⟩ less the terms in l alone, for a row of l.
 template <class S>
-struct LogitOfTarget {
+struct Logit {
   using V = Vector<S>;
   struct Held {
     V low, above, slope;
@@ -42,22 +42,6 @@ struct LogitOfTarget {
     return sum + held.above * simd::larger(held.low, r) + held.slope * r;
   }
 };
-template <class S>
-struct LogitOfSource {
-  using V = Vector<S>;
-  struct Held {
-    V r, above;
-  };
-  const S* r;
-  const S* att;
-  Scalar<S> s;
-
-  Held hold(int64_t at, int n) const {
-    return {simd::load_first(r + at, n), (1 - s) * simd::load_first(att + at, n)};
-  }
-  V operator()(V sum, const Held& held, V l) const { return sum + held.above * simd::larger(-l, held.r); }
-};
-
 /// Adds w where own + x > 0.
 template <class S>
 struct WherePositive {
@@ -80,12 +64,18 @@ struct Logits {
     std::vector<T> broken;
 
     explicit Local(const Logits& b) : body(b), broken(room_for<S>(b.of.g.heads)) {}
-    void operator()(const Segment& segment, T* e) {
+    void operator()(int64_t begin, std::span<const Segment> segments, T* e) {
+      for (const Segment& segment : segments)
+        of_segment(segment, e + (segment.begin - begin) * body.of.g.heads);
+    }
+
+   private:
+    void of_segment(const Segment& segment, T* e) {
       const Gatv2Operands<S>& of = body.of;
       const HeadRows<S>& g = of.g;
       const S* l = of.l + segment.row * g.pitch;
       g.dots(segment.count(), body.rows.gathered(of.r, g.pitch, segment.begin, true),
-             LogitOfTarget<S>{l, of.att, of.slope}, e);
+             Logit<S>{l, of.att, of.slope}, e);
       // The larger of -l and r is r where l is not a number, which is to be seen all the same.
       for (int64_t h = 0; h < g.heads; ++h) {
         T sum = 0;
@@ -106,7 +96,7 @@ struct Targets {
   using T = Scalar<S>;
   const Gatv2Operands<S>& of;
   EdgeRows rows;
-  T* delta;
+  const EdgeTerms<T>& terms;
   S* dl;        ///< or null
   bool learns;  ///< is datt wanted?
 
@@ -116,13 +106,15 @@ struct Targets {
   struct Local {
     const Targets& body;
     Coefficients<S> coefficients;
-    std::vector<T> dots, row_delta, row_state, share;
+    RowDelta<S, Gatv2Operands<S>> delta;
+    std::vector<T> dots, broken, row_state, share;
 
     explicit Local(const Targets& b)
         : body(b),
           coefficients(b.of, b.rows),
+          delta(b.of),
           dots(room_for<S>(b.of.g.span() * b.of.g.heads)),
-          row_delta(room_for<S>(b.of.g.heads)),
+          broken(room_for<S>(b.of.g.heads)),
           row_state(room_for<S>(b.numbers())),
           share(static_cast<size_t>(b.parameters())) {}
     T* state() { return row_state.data(); }
@@ -135,7 +127,7 @@ struct Targets {
         const int64_t at = segment.begin - begin;
         T* e = coefficients.alpha(at);
         const auto sources = body.rows.gathered(of.r, g.pitch, segment.begin, true);
-        g.dots(segment.count(), sources, LogitOfTarget<S>{of.l + segment.row * g.pitch, of.att, of.slope}, e);
+        g.dots(segment.count(), sources, Logit<S>{of.l + segment.row * g.pitch, of.att, of.slope}, e);
         coefficients.subtract_lse(at, segment.count(), segment.row);
         g.dots(segment.count(), body.rows.gathered(of.r, g.pitch, segment.begin),
                DotWith<S>{of.d_o + segment.row * g.pitch}, dots.data() + at * g.heads);
@@ -143,25 +135,25 @@ struct Targets {
       coefficients.make(begin, end);
       for (const Segment& segment : segments) {
         const int64_t at = segment.begin - begin;
-        of.delta(segment.row, row_delta.data());
         T* de = dots.data() + at * g.heads;
-        coefficients.gradients(at, segment.count(), row_delta.data(), de);
+        coefficients.gradients(at, segment.count(), delta(segment.row), de);
         g.accumulate(segment.count(), de, body.rows.gathered(of.r, g.pitch, segment.begin),
                      WherePositive<S>{of.l + segment.row * g.pitch}, segment.first, row_state.data());
         if (segment.last) finish(segment.row);
       }
+      if (body.terms) body.terms.put(body.rows, begin, end - begin, coefficients.kept(0), dots.data());
     }
     void merge(const T* parts, int64_t count) { add_states(parts, count, body.numbers(), row_state.data()); }
     void finish(int64_t row) {
       const Gatv2Operands<S>& of = body.of;
       const HeadRows<S>& g = of.g;
-      T *delta = body.delta + row * g.heads, *sums = row_state.data();
-      of.delta(row, delta);
+      const T* of_row = delta(row);
+      T* sums = row_state.data();
       // What is not a number is to be seen where no element is positive, too.
       for (int64_t h = 0; h < g.heads; ++h)
-        row_delta[static_cast<size_t>(h)] = T{0} * (delta[h] + of.lse[row * g.heads + h]);
+        broken[static_cast<size_t>(h)] = T{0} * (of_row[h] + of.lse[row * g.heads + h]);
       map_row(g, sums, [&](int64_t at, int n, int64_t v) {
-        return simd::load_first(sums + at, n) + g.expanded(row_delta.data(), v);
+        return simd::load_first(sums + at, n) + g.expanded(broken.data(), v);
       });
       const T above = T{1} - of.slope;
       if (body.dl != nullptr)
@@ -183,7 +175,7 @@ struct Sources {
   using T = Scalar<S>;
   const Gatv2Operands<S>& of;
   EdgeRows rows;
-  const T* delta;
+  const EdgeTerms<T>& terms;
   S* dr;        ///< or null
   bool learns;  ///< is datt wanted?
 
@@ -193,15 +185,13 @@ struct Sources {
   struct Local {
     const Sources& body;
     ByHead<T> by_head;
-    Coefficients<S> coefficients;
-    std::vector<T> dots, constant, row_state, share;
+    std::vector<T> kept, of_logits, row_state, share;
 
     explicit Local(const Sources& b)
         : body(b),
           by_head(b.of.g.heads),
-          coefficients(b.of, b.rows),
-          dots(room_for<S>(b.of.g.span() * b.of.g.heads)),
-          constant(room_for<S>(b.of.g.heads)),
+          kept(room_for<S>(b.of.g.span() * b.of.g.heads)),
+          of_logits(kept),
           row_state(room_for<S>(b.numbers())),
           share(static_cast<size_t>(b.parameters())) {}
     T* state() { return row_state.data(); }
@@ -210,31 +200,17 @@ struct Sources {
     void run(int64_t begin, int64_t end, std::span<const Segment> segments) {
       const Gatv2Operands<S>& of = body.of;
       const HeadRows<S>& g = of.g;
-      for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
-        T* e = coefficients.alpha(at);
-        const S* r = of.r + segment.row * g.pitch;
-        g.dots(segment.count(), body.rows.gathered(of.l, g.pitch, segment.begin, true),
-               LogitOfSource<S>{r, of.att, of.slope}, e);
-        g.dots(segment.count(), body.rows.gathered(of.d_o, g.pitch, segment.begin, true), DotWith<S>{r},
-               dots.data() + at * g.heads);
-        g.dots(1, ConsecutiveRows<S>{r, g.pitch}, DotWith<S>{of.att}, constant.data());
-        for (int64_t h = 0; h < g.heads; ++h) constant[static_cast<size_t>(h)] *= -of.slope;
-        by_head.subtract(e, segment.count(), constant.data());
-        coefficients.subtract_lse(at, segment.count(), body.rows.columns + segment.begin);
-      }
-      coefficients.make(begin, end);
+      body.terms.take(body.rows, begin, end - begin, kept.data(), of_logits.data());
       T *values = row_state.data(), *positive = values + g.pitch, *all = positive + g.pitch;
       for (const Segment& segment : segments) {
-        const int64_t at = segment.begin - begin;
+        const int64_t at = (segment.begin - begin) * g.heads;
         if (segment.first) std::fill_n(all, g.heads, T{0});
         if (body.dr != nullptr)
-          g.accumulate(segment.count(), coefficients.kept(at),
-                       body.rows.gathered(of.d_o, g.pitch, segment.begin), Weighted<S>{}, segment.first,
+          g.accumulate(segment.count(), kept.data() + at,
+                       body.rows.gathered(of.d_o, g.pitch, segment.begin, true), Weighted<S>{}, segment.first,
                        values);
-        T* de = dots.data() + at * g.heads;
-        coefficients.gradients(at, segment.count(), body.delta, body.rows.columns + segment.begin, de);
-        g.accumulate(segment.count(), de, body.rows.gathered(of.l, g.pitch, segment.begin),
+        const T* de = of_logits.data() + at;
+        g.accumulate(segment.count(), de, body.rows.gathered(of.l, g.pitch, segment.begin, true),
                      WherePositive<S>{of.r + segment.row * g.pitch}, segment.first, positive);
         by_head.add(de, segment.count(), all);
         if (segment.last) finish(segment.row);
@@ -293,18 +269,15 @@ void gatv2_backward(const Gatv2BackwardArgs& args) {
     using T = Scalar<S>;
     if (args.attr) return gatv2_backward_with_features<S>(args);
     const Gatv2Operands<S> of(args);
-    T* delta = args.delta.mutable_data<T>();
     const auto data = [](Tensor& of_nodes) { return of_nodes ? of_nodes.mutable_data<S>() : nullptr; };
     const bool learns = static_cast<bool>(args.datt);
     std::vector<double> of_targets(static_cast<size_t>(of.g.pitch)), of_sources(of_targets);
-    if (args.dl || learns) {
-      walk_spans<T>(args.a.csr, of.g.span(), Targets<S>{of, EdgeRows(args.a), delta, data(args.dl), learns},
+    const EdgeTerms<T> terms(args.a, of.g.heads, args.dr || learns);
+    if (terms || args.dl)
+      walk_spans<T>(args.a.csr, of.g.span(), Targets<S>{of, EdgeRows(args.a), terms, data(args.dl), learns},
                     of_targets.data());
-    } else {
-      of.all_deltas(args.a.csr.rows, delta);
-    }
-    if (args.dr || learns)
-      walk_spans<T>(args.at.csr, of.g.span(), Sources<S>{of, EdgeRows(args.at), delta, data(args.dr), learns},
+    if (terms)
+      walk_spans<T>(args.at.csr, of.g.span(), Sources<S>{of, EdgeRows(args.at), terms, data(args.dr), learns},
                     of_sources.data());
     if (!learns) return;
     S* datt = args.datt.mutable_data<S>();

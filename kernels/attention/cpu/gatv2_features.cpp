@@ -79,11 +79,13 @@ struct Logits {
     std::vector<Scalar<S>> z;
 
     explicit Local(const Logits& b) : body(b), z(room_for<S>(b.of.g.span() * b.of.g.pitch)) {}
-    void operator()(const Segment& segment, Scalar<S>* e) {
+    void operator()(int64_t begin, std::span<const Segment> segments, Scalar<S>* e) {
       const HeadRows<S>& g = body.of.g;
-      body.sums.make(segment, z.data());
-      g.dots(segment.count(), ConsecutiveRows<Scalar<S>>{z.data(), g.pitch},
-             Logit<S>{body.of.att, body.of.slope}, e);
+      for (const Segment& segment : segments) {
+        body.sums.make(segment, z.data());
+        g.dots(segment.count(), ConsecutiveRows<Scalar<S>>{z.data(), g.pitch},
+               Logit<S>{body.of.att, body.of.slope}, e + (segment.begin - begin) * g.heads);
+      }
     }
   };
 };

@@ -4,6 +4,7 @@
 #include <adjoint/kernels/sparse/cpu/feature_blocks.h>
 
 #include <array>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -81,6 +82,31 @@ void with_heads(int64_t heads, F&& f) {
     default:
       return f.template operator()<0>();
   }
+}
+
+namespace detail {
+template <class T, int N>
+struct FewOf {
+  typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
+template <class T>
+struct FewOf<T, 1> {
+  using type = T;
+};
+}  // namespace detail
+
+/// N numbers, which the language's operators take lane by lane: those of an entry's heads.
+template <class T, int N>
+using Few = typename detail::FewOf<T, N>::type;
+template <int N, class T>
+Few<T, N> load_few(const T* p) {
+  Few<T, N> v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class V, class T>
+void store_few(T* p, const V& v) {
+  std::memcpy(p, &v, sizeof v);
 }
 
 /// Rows x[columns[k]] of features, the entries' own.
@@ -244,7 +270,11 @@ struct HeadRows {
 #pragma GCC unroll 4
       for (int e = 0; e < kEntries; ++e) {
         const int64_t entry = std::min(k + e, count - 1);
-        rows.prefetch(entry, head * width, kHeads * width);
+        if constexpr (N > 0) {
+          rows.template prefetch<kHeads * N * kLane>(entry, head * width);
+        } else {
+          rows.prefetch(entry, head * width, kHeads * width);
+        }
         const auto* row = rows[entry] + head * width;
 #pragma GCC unroll 4
         for (int q = 0; q < kHeads; ++q) {
@@ -375,10 +405,12 @@ class ByHead {
   using V = Vector<T>;
   static constexpr int64_t kLane = kLanes<T>;
 
-  explicit ByHead(int64_t heads)
-      : heads_(heads), even_(kLane % heads == 0), sums_(static_cast<size_t>(heads)) {
+  explicit ByHead(int64_t heads) : heads_(heads), even_(kLane % heads == 0) {
     if (!even_) return;
-    for (int64_t l = 0; l < kLane; ++l) head_[l] = static_cast<Index>(l % heads);
+    for (int64_t l = 0; l < kLane; ++l) {
+      lane_[l] = static_cast<Index>(l);
+      head_[l] = static_cast<Index>(l % heads);
+    }
     for (int64_t step = kLane / 2; step >= heads; step /= 2, ++steps_)
       for (int64_t l = 0; l < kLane; ++l) across_[steps_][l] = static_cast<Index>(l ^ step);
   }
@@ -386,21 +418,21 @@ class ByHead {
   /// of[h] = max(of[h], the largest e[k, h]); NaN never wins.
   void largest(const T* e, int64_t count, T* of) const {
     reduce(
-        e, count, of, [](V a, V b) { return simd::larger(b, a); }, [](T a, T b) { return b > a ? b : a; });
+        e, count, std::numeric_limits<T>::lowest(), of, [](V a, V b) { return simd::larger(b, a); },
+        [](T a, T b) { return b > a ? b : a; });
   }
   /// of[h] += Σ_k e[k, h], the sum taken first.
-  void add(const T* e, int64_t count, T* of) {
-    std::fill(sums_.begin(), sums_.end(), T{0});
+  void add(const T* e, int64_t count, T* of) const {
     reduce(
-        e, count, sums_.data(), [](V a, V b) { return a + b; }, [](T a, T b) { return a + b; });
-    for (int64_t h = 0; h < heads_; ++h) of[h] += sums_[static_cast<size_t>(h)];
+        e, count, T{0}, of, [](V a, V b) { return a + b; }, [](T a, T b) { return a + b; });
   }
-  /// e[k, h] += of[h], or -= it. Write up to a vector behind the last entry.
-  void add_row(T* e, int64_t count, const T* of) const {
-    combine(e, count, of, [](auto a, auto b) { return a + b; });
-  }
+  /// e[k, h] -= of[h].
   void subtract(T* e, int64_t count, const T* of) const {
     combine(e, count, of, [](auto a, auto b) { return a - b; });
+  }
+  /// e[k, h] *= of[h].
+  void multiply(T* e, int64_t count, const T* of) const {
+    combine(e, count, of, [](auto a, auto b) { return a * b; });
   }
   /// y[k, h] = a[k, h] y[k, h] - b[k, h] of[h].
   void multiply_and_subtract(const T* a, const T* b, const T* of, int64_t count, T* y) const {
@@ -426,37 +458,42 @@ class ByHead {
     return simd::permute(simd::load_first(of, static_cast<int>(heads_)), head_);
   }
   template <class F>
-  void combine(T* e, int64_t count, const T* of, F&& f) const {
-    if (even_) {
-      const V by = repeated(of);
-      for (int64_t i = 0; i < count * heads_; i += kLane) simd::store(e + i, f(simd::load(e + i), by));
-      return;
-    }
-    for (int64_t k = 0; k < count; ++k)
-      for (int64_t h = 0; h < heads_; ++h) e[k * heads_ + h] = f(e[k * heads_ + h], of[h]);
-  }
-  template <class F, class G>
-  void reduce(const T* e, int64_t count, T* of, F&& of_vectors, G&& of_numbers) const {
+  void combine(T* e, int64_t count, const T* of, F&& op) const {
     const int64_t n = count * heads_;
-    if (!even_ || n < kLane) {
-      for (int64_t k = 0; k < count; ++k)
-        for (int64_t h = 0; h < heads_; ++h) of[h] = of_numbers(of[h], e[k * heads_ + h]);
+    if (!even_) {
+      for (int64_t i = 0; i < n; i += heads_)
+        for (int64_t h = 0; h < heads_; ++h) e[i + h] = op(e[i + h], of[h]);
       return;
     }
-    V all = simd::load(e);
-    int64_t i = kLane;
+    const V by = repeated(of);
+    int64_t i = 0;
+    for (; i + kLane <= n; i += kLane) simd::store(e + i, op(simd::load(e + i), by));
+    if (i < n) simd::store_first(e + i, op(simd::load(e + i), by), static_cast<int>(n - i));
+  }
+  /// of[h] = op(of[h], that of all e[k, h]), `none` being what changes nothing.
+  template <class F, class G>
+  void reduce(const T* e, int64_t count, T none, T* of, F&& of_vectors, G&& of_numbers) const {
+    const int64_t n = count * heads_;
+    if (!even_) {
+      for (int64_t h = 0; h < heads_; ++h) {
+        T all = none;
+        for (int64_t i = h; i < n; i += heads_) all = of_numbers(all, e[i]);
+        of[h] = of_numbers(of[h], all);
+      }
+      return;
+    }
+    V all = none - V{};
+    int64_t i = 0;
     for (; i + kLane <= n; i += kLane) all = of_vectors(all, simd::load(e + i));
+    if (i < n) all = of_vectors(all, lane_ < static_cast<Index>(n - i) ? simd::load(e + i) : none - V{});
     for (int step = 0; step < steps_; ++step) all = of_vectors(all, simd::permute(all, across_[step]));
-    T each[kLane];
-    simd::store(each, all);
-    for (int64_t h = 0; h < heads_; ++h) of[h] = of_numbers(of[h], each[h]);
-    for (; i < n; i += heads_)
-      for (int64_t h = 0; h < heads_; ++h) of[h] = of_numbers(of[h], e[i + h]);
+    const int heads = static_cast<int>(heads_);
+    simd::store_first(of, of_vectors(simd::load_first(of, heads), all), heads);
   }
 
   int64_t heads_;
   bool even_;
-  std::vector<T> sums_;
+  Lanes lane_{};
   Lanes head_{};
   Lanes across_[4]{};
   int steps_ = 0;

@@ -128,6 +128,83 @@ struct Outputs {
   }
 };
 
+/// What the pass over targets makes of every edge and leaves to that over sources: two numbers a head, a and
+/// b [H] of edge e at [2 H e]. That reads 8 H bytes where it would else gather rows of both sides for two dot
+/// products, a target's terms for the logit, and draw the edge's dropout out of order; and lives no longer
+/// than the two passes.
+template <class T>
+class EdgeTerms {
+ public:
+  /// For passes over sources; `wanted` false: there is none.
+  EdgeTerms(const CsrMatrix& a, int64_t heads, bool wanted)
+      : heads_(heads),
+        terms_(wanted ? Tensor::empty({a.csr.entries(), 2 * heads}, dtype_of<T>()) : Tensor()),
+        all_(wanted ? terms_.mutable_data<T>() : nullptr) {}
+
+  explicit operator bool() const { return all_ != nullptr; }
+
+  /// Those of the entries [begin, begin + count), a [k H + h] and b likewise.
+  void put(const EdgeRows& rows, int64_t begin, int64_t count, const T* a, const T* b) const {
+    with_heads(heads_, [=, all = all_, heads = heads_, order = rows.order]<int kHeads>() {
+      const int64_t n = kHeads > 0 ? kHeads : heads;
+      for (int64_t k = 0; k < count; ++k) {
+        T* to = all + (order == nullptr ? begin + k : order[begin + k]) * 2 * n;
+        move<kHeads>(a + k * n, n, to);
+        move<kHeads>(b + k * n, n, to + n);
+      }
+    });
+  }
+  void take(const EdgeRows& rows, int64_t begin, int64_t count, T* a, T* b) const {
+    with_heads(heads_, [=, all = all_, heads = heads_, order = rows.order,
+                        last = rows.csr.entries() - 1]<int kHeads>() {
+      const int64_t n = kHeads > 0 ? kHeads : heads;
+      const auto of_edge = [=](int64_t k) { return all + (order == nullptr ? k : order[k]) * 2 * n; };
+      for (int64_t k = 0; k < count; ++k) {
+        __builtin_prefetch(of_edge(std::min(begin + k + kTermsAhead, last)), 0, 2);
+        const T* from = of_edge(begin + k);
+        move<kHeads>(from, n, a + k * n);
+        move<kHeads>(from + n, n, b + k * n);
+      }
+    });
+  }
+
+ private:
+  /// Further than rows of features are asked for: an entry's terms are a cache line or two and taken in a few
+  /// cycles, and all of them are many times a matrix of features.
+  static constexpr int64_t kTermsAhead = 4 * kAhead;
+
+  template <int kHeads>
+  static void move(const T* from, int64_t heads, T* to) {
+    if constexpr (kHeads > 0) {
+      store_few(to, load_few<kHeads>(from));
+    } else {
+      std::copy_n(from, heads, to);
+    }
+  }
+
+  int64_t heads_;
+  Tensor terms_;
+  T* all_;
+};
+
+/// Δ of the row at hand.
+template <class S, class Operands>
+class RowDelta {
+ public:
+  using T = Scalar<S>;
+  explicit RowDelta(const Operands& of) : of_(of), delta_(room_for<S>(of.g.heads)) {}
+  const T* operator()(int64_t row) {
+    if (row != row_) of_.delta(row, delta_.data());
+    row_ = row;
+    return delta_.data();
+  }
+
+ private:
+  const Operands& of_;
+  std::vector<T> delta_;
+  int64_t row_ = -1;
+};
+
 /// What the backward passes make of a span's entries, [k H + h] from the span's first: α, α times the
 /// dropout's m, and de.
 template <class S>
