@@ -100,6 +100,7 @@ TEST_CASE("train_gcn says what it is and what it takes") {
                             "--metric",
                             "--precision",
                             "--inductive",
+                            "--aggregation",
                             "--explain",
                             "--norm"}));
   CHECK(help.out.starts_with(
