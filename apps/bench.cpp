@@ -4,6 +4,7 @@
 #include "common/options.h"
 #include <adjoint/graph/generators.h>
 #include <adjoint/kernels/dense/gemm.h>
+#include <adjoint/kernels/sparse/gas.h>
 #include <adjoint/kernels/sparse/spmm.h>
 
 #include <fmt/ranges.h>
@@ -16,7 +17,8 @@ namespace {
 
 struct Options {
   std::vector<std::string> ops;
-  std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", spmm = "own";
+  std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", spmm = "own",
+              scatter = "fixed-point";
   int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1;
   bool json = false, no_capture = false, tf32 = false;
   Subject subject;
@@ -26,6 +28,8 @@ void check(const Options& o) {
   expect_one_of("dtype", o.dtype, {"float32", "bfloat16"});
   expect_one_of("norm", o.norm, {"batch", "none"});
   expect_one_of("spmm", o.spmm, {"own", "cusparse"});
+  expect_one_of("scatter", o.scatter, {"fixed-point", "float-atomics"});
+  expect_one_of("edges", o.subject.edges, {"by-source", "by-target", "shuffled"});
   const auto at_least = [](const char* name, int64_t number, int64_t least) {
     if (number < least)
       throw UsageError(fmt::format("--{}: expected {} or more, got {}", name, least, number));
@@ -65,6 +69,9 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "of features of sparse products and attention, and of trained models: float32, bfloat16")(
       "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products by TF32")(
       "spmm", with_default(o.spmm, "NAME"), "on a GPU, sparse products by: own, cusparse")(
+      "edges", with_default(o.subject.edges, "ORDER"), "of edge lists: by-source, by-target, shuffled")(
+      "scatter", with_default(o.scatter, "SUMS"),
+      "on a GPU, gas by: fixed-point, float-atomics (not reproducible)")(
       "hidden", with_default(o.subject.hidden), "width of trained models")(
       "layers", with_default(o.subject.layers), "layers of trained models")(
       "norm", with_default(o.norm, "NAME"), "between them: batch, none")(
@@ -144,6 +151,8 @@ void bench(int argc, char** argv) {
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   if (o.tf32) set_matmul_precision(MatmulPrecision::tf32);
   if (o.spmm == "cusparse") kernels::set_spmm_backend(kernels::SpmmBackend::cusparse);
+  if (o.scatter == "float-atomics")
+    kernels::set_scatter_sums(kernels::ScatterSums::float_atomics_not_reproducible);
   const Device device = Device::parse(o.device);
   manual_seed(static_cast<uint64_t>(o.seed));
   const Dataset data = o.data.empty()

@@ -5,6 +5,7 @@
 #include "common/outputs.h"
 #include "common/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -150,6 +151,7 @@ void train_with(const Program& program, CommandLine line) {
   if (settings.threads > 0) set_num_threads(static_cast<int>(settings.threads));
   if (settings.explain) set_explaining(true);
   set_precision(settings);
+  set_aggregation(settings);
   const Device device = Device::parse(settings.device);
   check_outputs(settings);
   const Prepared given = load_data(program, settings, device);
@@ -192,6 +194,12 @@ std::vector<int64_t> widths_of(int64_t in, int64_t out, const Settings& settings
   widths.front() = in;
   widths.back() = out;
   return widths;
+}
+
+std::vector<int64_t> narrower(const std::vector<int64_t>& widths) {
+  std::vector<int64_t> sums;
+  for (size_t l = 0; l + 1 < widths.size(); ++l) sums.push_back(std::min(widths[l], widths[l + 1]));
+  return sums;
 }
 
 std::string dashed(const std::vector<int64_t>& widths) { return fmt::format("{}", fmt::join(widths, "-")); }

@@ -35,7 +35,8 @@ struct Settings {
   int64_t checkpoint_every = 10;
   int64_t threads = 0;  ///< 0: as the library finds them
   bool capture = true;
-  bool inductive = false;  ///< the graph is an edge list at the beginning of every epoch
+  bool inductive = false;            ///< the graph is an edge list at the beginning of every epoch
+  std::string aggregation = "auto";  ///< how neighbours are summed over such a list
   bool explain = false;
   bool quiet = false;
   bool json = false;
@@ -59,6 +60,9 @@ struct Settings {
 struct NodeModel : nn::Module {
   /// [N, outputs]: logits, or for regression what is predicted, of every node, in the module's mode.
   virtual Var operator()(const Graph& graph, const Features& x) = 0;
+  /// Features of the sums and means over neighbours that a forward pass takes, one after the other, where
+  /// an edge list serves as it is. None where the model needs sorted edges: attention, maxima.
+  virtual std::vector<int64_t> summed_widths() const { return {}; }
   /// Does weight decay apply to this parameter?
   virtual bool decays(const std::string& /*parameter*/) const { return true; }
 };
@@ -98,5 +102,7 @@ void expect_probability(const std::string& option, double value);
 /// [1433, 16, 16, 7] and "1433-16-16-7": the widths of a model of `layers` layers.
 std::vector<int64_t> widths_of(int64_t in, int64_t out, const Settings& settings);
 std::string dashed(const std::vector<int64_t>& widths);
+/// [16, 16, 7]: of each layer of such a model the side on which a linear layer takes its sums.
+std::vector<int64_t> narrower(const std::vector<int64_t>& widths);
 
 }  // namespace adj::apps

@@ -18,6 +18,7 @@
 #include <adjoint/kernels/edge/edge_add.h>
 #include <adjoint/kernels/edge/edge_mean.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
+#include <adjoint/kernels/sparse/gas.h>
 #include <adjoint/kernels/sparse/spmm.h>
 
 #include <string_view>
@@ -59,6 +60,15 @@ inline void check_of_edges(const char* op, const char* name, const Relation& rel
             relation.num_edges(), relation.num_edges());
 }
 
+/// y = w / (edges into the target), w absent: ones; over the list or over sorted rows, the same bits.
+inline void mean_weights(const Relation& relation, bool of_list, const Tensor& w, Tensor& y) {
+  if (of_list) {
+    kernels::coo_mean({.row = relation.edge_index().dst, .degree = relation.in_degrees(), .w = w, .y = y});
+  } else {
+    kernels::edge_mean({.a = by_target(relation), .w = w, .y = y});
+  }
+}
+
 /// [N, H, D] as the matrix [N, H D] that it is in memory.
 inline Tensor as_matrix(const Tensor& x) {
   return x.dims() == 3 ? x.reshape({x.size(0), x.size(1) * x.size(2)}) : x;
@@ -75,7 +85,8 @@ inline Shape with_rows(const Shape& like, int64_t rows) {
 /// Weights [M,H] weigh by head: w[:, h] belongs to features [h D, (h + 1) D), F = H D. dw_ij = ⟨dY_i, x_j⟩,
 /// in the same pass as dx. Weights beside bfloat16 features are float32 or bfloat16. The largest or smallest
 /// x_j, their variance and its root (aggregate_all in neighbor_reduce.h, which gives several at once) take no
-/// weights. Throws where sizes do not fit.
+/// weights. Where the relation scatters() and the weights are [M] or absent, sums and means are taken over
+/// its list of edges as it is, and nothing is sorted. Throws where sizes do not fit.
 inline Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {}) {
   const OpScope scope("aggregate", relation, x, options.weight);
   const bool mean = options.reduce == Reduce::mean;
@@ -97,24 +108,38 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
             wide == x.dtype() ? "one dtype" : "float32 or bfloat16 weights");
   const Tensor own = given ? given.value().to(wide) : Tensor();
   Tensor weight = own;
+  const bool scatters = (!own || own.dims() == 1) && relation.scatters(x.dtype());
   if (mean) {
     weight = own ? Tensor::empty_like(own) : Tensor::empty({relation.num_edges()}, wide, x.device());
-    kernels::edge_mean({.a = detail::by_target(relation), .w = own, .y = weight});
+    detail::mean_weights(relation, scatters, own, weight);
   }
   Tensor y = Tensor::empty(detail::with_rows(x.shape(), relation.num_dst()), x.dtype(), x.device());
   Tensor rows = detail::as_matrix(y);
-  kernels::spmm({.a = detail::by_target(relation, weight), .x = detail::as_matrix(x.value()), .y = rows});
+  if (scatters) {
+    kernels::gas({.a = relation.coo(), .values = weight, .x = detail::as_matrix(x.value()), .y = rows});
+  } else {
+    kernels::spmm({.a = detail::by_target(relation, weight), .x = detail::as_matrix(x.value()), .y = rows});
+  }
   const bool weight_learns = given && given.requires_grad();
   return record(
       "aggregate", y, {x, given},
-      [relation, mean, weights, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
+      [relation, mean, scatters, weights, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
        x = weight_learns ? Saved(x.value()) : Saved()](Tensor dy, Gradients& out) {
         const Tensor w = weight ? weight.get() : Tensor();
         const Tensor dy_rows = detail::as_matrix(dy);
         Tensor dx = out.wanted(0) ? Tensor::empty(shape, dy.dtype(), dy.device()) : Tensor();
         Tensor dw = out.wanted(1) ? Tensor::empty_like(w) : Tensor();
         Tensor dx_rows = dx ? detail::as_matrix(dx) : Tensor();
-        if (dx && dw) {
+        if (scatters && dw) {
+          kernels::gas_backward({.a = relation.coo(),
+                                 .values = w,
+                                 .dy = dy_rows,
+                                 .x = detail::as_matrix(x.get()),
+                                 .dx = dx_rows,
+                                 .dw = dw});
+        } else if (scatters && dx) {
+          kernels::gas({.a = relation.coo().transposed(), .values = w, .x = dy_rows, .y = dx_rows});
+        } else if (dx && dw) {
           kernels::spmm_backward({.at = detail::by_source(relation, w),
                                   .dy = dy_rows,
                                   .x = detail::as_matrix(x.get()),
@@ -126,7 +151,7 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
         } else if (dx) {
           kernels::spmm({.a = detail::by_source(relation, w), .x = dy_rows, .y = dx_rows});
         }
-        if (dw && mean) kernels::edge_mean({.a = detail::by_target(relation), .w = dw, .y = dw});
+        if (dw && mean) detail::mean_weights(relation, scatters, dw, dw);
         if (dx) out.add(0, dx);
         if (dw) out.add(1, dw.to(weights));
       });

@@ -2,6 +2,7 @@
 
 #include <adjoint/autograd/epilogue.h>
 #include <adjoint/graph/sparse_matrix.h>
+#include <adjoint/kernels/sparse/gas.h>
 #include <adjoint/kernels/sparse/spmm.h>
 
 namespace adj {
@@ -18,7 +19,8 @@ inline void check_fit(const char* op, int64_t cols, Device device, const Var& x)
 
 /// act(A x + bias): the aggregation of GCN, SGC and means over a fixed sparse matrix; x [cols,F], bias [F]
 /// optional, `activation` none or relu. Linear in x: nothing but A is kept for backward, which aggregates
-/// over its adjoint. The bias is of x's dtype; A's values are float32 beside bfloat16.
+/// over its adjoint. The bias is of x's dtype; A's values are float32 beside bfloat16. Over sorted rows, or,
+/// where the matrix's relation scatters(), over its list of edges.
 inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
                 Activation activation = Activation::none) {
   const OpScope scope("spmm", matrix, x, bias);
@@ -26,17 +28,32 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
   kernels::check_fused("spmm", activation);
   const SparseMatrix a = matrix.for_features(x.dtype());
   Tensor y = Tensor::empty({a.rows(), x.size(1)}, x.dtype(), x.device());
-  kernels::spmm(
-      {.a = a.matrix(), .x = x.value(), .bias = bias.value_or_absent(), .activation = activation, .y = y});
+  const bool scatters = a.relation().scatters(x.dtype());
+  if (scatters) {
+    kernels::gas({.a = a.relation().coo(),
+                  .values = a.values(),
+                  .x = x.value(),
+                  .bias = bias.value_or_absent(),
+                  .activation = activation,
+                  .y = y});
+  } else {
+    kernels::spmm(
+        {.a = a.matrix(), .x = x.value(), .bias = bias.value_or_absent(), .activation = activation, .y = y});
+  }
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return record("spmm", y, {x, bias}, [a, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
-    const Tensor dz = detail::through_epilogue(y, 1, std::move(dy), out);
-    if (!out.wanted(0)) return;
-    (void)values.get();  // the matrix's own: throws where they were written to
-    Tensor dx = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
-    kernels::spmm({.a = a.adjoint(), .x = dz, .y = dx});
-    out.add(0, dx);
-  });
+  return record(
+      "spmm", y, {x, bias}, [a, scatters, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
+        const Tensor dz = detail::through_epilogue(y, 1, std::move(dy), out);
+        if (!out.wanted(0)) return;
+        (void)values.get();  // the matrix's own: throws where they were written to
+        Tensor dx = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
+        if (scatters) {
+          kernels::gas({.a = a.relation().coo().transposed(), .values = a.values(), .x = dz, .y = dx});
+        } else {
+          kernels::spmm({.a = a.adjoint(), .x = dz, .y = dx});
+        }
+        out.add(0, dx);
+      });
 }
 
 }  // namespace adj

@@ -117,7 +117,18 @@ struct Graph::Impl {
     return single;
   }
 
+  /// Likewise over the list, unsorted, the loops at its end.
+  SparseMatrix make_gcn_of_list(float loop_weight) const {
+    const Relation list = loop_weight != 0.0f ? relation.loops_appended() : relation;
+    Tensor degree = Tensor::empty({list.num_dst()}, DType::f32, list.device());
+    Tensor weights = Tensor::empty({list.num_edges()}, DType::f32, list.device());
+    kernels::coo_gcn_normalize(
+        {.a = list.coo(), .values = weight, .fill = loop_weight, .degree = degree, .weights = weights});
+    return SparseMatrix(list, std::move(weights));
+  }
+
   SparseMatrix make_gcn(float loop_weight) const {
+    if (relation.scatters(DType::f32)) return make_gcn_of_list(loop_weight);
     const bool completes = loop_weight != 0.0f;
     if (completes && repeats_loops()) return with_last_loops()->make_gcn(loop_weight);
     const Tensor& given = sorted_weight();
@@ -226,6 +237,7 @@ Graph Graph::with_edge_weight(Tensor weight) const {
 
 const SparseMatrix& Graph::adjacency() const {
   return impl().adjacency.get([this] {
+    if (relation().scatters(DType::f32)) return SparseMatrix(relation(), edge_weight());
     SparseMatrix matrix(relation().sorted(), impl().sorted_weight());
     if (edge_weight()) matrix.keep_adjoint(is_symmetric());
     return matrix;
@@ -241,6 +253,11 @@ const SparseMatrix& Graph::gcn_adjacency(float loop_weight) const {
 
 const SparseMatrix& Graph::mean_adjacency() const {
   return impl().mean.get([this] {
+    if (!edge_weight() && relation().scatters(DType::f32)) {
+      Tensor shares = Tensor::empty({num_edges()}, DType::f32, device());
+      kernels::coo_mean({.row = relation().coo().row, .degree = in_degrees(), .y = shares});
+      return SparseMatrix(relation(), std::move(shares));
+    }
     SparseMatrix matrix = adjacency().row_normalized();
     matrix.keep_adjoint();
     return matrix;

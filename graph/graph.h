@@ -67,7 +67,8 @@ class Graph {
   bool is_symmetric() const;
   bool has_self_loops() const;
 
-  /// A: the edges with their weights. The matrices' entries stand in the order of in_edges().
+  /// A: the edges with their weights. The matrices' entries stand in the order of in_edges(); where the
+  /// relation scatters() in that of the list, and nothing is sorted.
   const SparseMatrix& adjacency() const;
   /// D^-1/2 (A + I) D^-1/2, D the row sums of A + I (GCN eq. 2, Kipf & Welling 2017). A self-loop is added
   /// only to nodes without one, which keeps its weight; of several loops of a node the last counts alone, in

@@ -1,3 +1,4 @@
+#include <adjoint/core/explain.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/select.h>
@@ -34,6 +35,22 @@ Csr empty_csr(int64_t rows, int64_t cols, int64_t entries, Device device) {
   return csr;
 }
 
+Tensor counts(const Tensor& index, int64_t nodes) {
+  Tensor counts = Tensor::empty({nodes}, DType::f32, index.device());
+  kernels::coo_degrees({.row = index, .y = counts});
+  return counts;
+}
+
+/// a, then 0 … n - 1.
+Tensor followed_by_iota(const Tensor& a, int64_t n) {
+  const int64_t first = a.numel();
+  Tensor y = Tensor::empty({first + n}, DType::i32, a.device());
+  if (first > 0) y.rows(0, first).copy_(a);
+  Tensor rest = y.rows(first, first + n);
+  if (n > 0) kernels::iota({.y = rest});
+  return y;
+}
+
 Tensor degrees(const Csr& csr) {
   Tensor counts = Tensor::empty({csr.rows}, DType::f32, csr.device());
   kernels::row_sums({.a = {csr, {}, {}}, .y = counts});
@@ -50,12 +67,14 @@ void check_counts(std::string_view what, int64_t num_src, int64_t num_dst, int64
 
 // One side's view; a reversed handle reads it from the other side.
 struct Relation::Impl {
-  Impl(int64_t sources, int64_t targets, EdgeIndex given)
+  Impl(int64_t sources, int64_t targets, EdgeIndex given, const ListUse& what_for, int64_t appended = 0)
       : num_src(sources),
         num_dst(targets),
         num_edges(given.src.numel()),
         device(given.src.device()),
         from_list(true),
+        use(what_for),
+        loops(appended),
         list(std::move(given)) {}
   Impl(Csr csr, std::optional<bool> symmetric)
       : num_src(csr.cols),
@@ -109,11 +128,13 @@ struct Relation::Impl {
   Device device;
   std::optional<bool> told_symmetric;
   bool from_list = false;
+  ListUse use;
+  int64_t loops = 0;  // of each node in turn, at the end of the list
   Lazy<EdgeIndex> list;
   Lazy<detail::SortedEdges> by_target;
   Lazy<Turned> by_source;
   Lazy<Tensor> in_degrees, out_degrees;
-  Lazy<Relation> sorted[2];  // as seen from either side
+  Lazy<Relation> sorted[2], looped[2];  // as seen from either side
   mutable KeyedCache cache[2];
 };
 
@@ -154,11 +175,14 @@ detail::SortedEdges detail::sorted_edges(int64_t num_src, int64_t num_dst, const
   return sorted;
 }
 
-Relation Relation::from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst) {
+Relation Relation::from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst,
+                            const ListUse& use) {
   const std::string what = fmt::format("relation of {} sources and {} targets", num_src, num_dst);
-  return {
-      std::make_shared<const Impl>(num_src, num_dst, detail::checked_edges(what, num_src, num_dst, src, dst)),
-      false};
+  ADJ_CHECK(use.sums >= 0 && use.width >= 0, "{}: for {} sums of width {}, expected 0 or more", what,
+            use.sums, use.width);
+  return {std::make_shared<const Impl>(num_src, num_dst,
+                                       detail::checked_edges(what, num_src, num_dst, src, dst), use),
+          false};
 }
 
 Relation Relation::from_csr(Csr csr, std::optional<bool> symmetric) {
@@ -203,6 +227,50 @@ const Tensor& Relation::transposed_order() const {
   return reversed_ ? impl().targets().order : impl().turned().order;
 }
 
+bool Relation::scatters(DType features) const {
+  if (!impl().from_list) return false;
+  const Aggregation way = aggregation();
+  const int64_t nodes = std::max(impl().num_src, impl().num_dst);
+  const int64_t edges =
+      impl().num_edges - impl().loops;  // with its loops a list takes the way that it takes without
+  const AggregationCost cost = aggregation_cost(nodes, edges, impl().use, device());
+  const bool has_fixed_point = features != DType::f64 || device().is_cpu();
+  const bool scatters =
+      has_fixed_point && (way == Aggregation::scatter || (way == Aggregation::automatic && cost.scatters()));
+  if (explaining())
+    explain(fmt::format("sums over a list of {} edges between {} and {} nodes, {}, {}", edges, num_src(),
+                        num_dst(), name_of(features), device().str()),
+            "{}: {}", scatters ? "scattered over it as it is" : "reduced over sorted rows",
+            !has_fixed_point                ? std::string("float64 has no fixed point to be summed in")
+            : way != Aggregation::automatic ? std::string("as it was asked for")
+            : impl().use.sums == 0          ? std::string("nothing says that the list has few uses")
+                                   : fmt::format("for {} sums of width {} scattering costs {:.3g} ms more, "
+                                                 "sorting {:.3g} ms",
+                                                 impl().use.sums, impl().use.width, cost.scattering * 1e-6,
+                                                 cost.sorting * 1e-6));
+  return scatters;
+}
+
+Coo Relation::coo() const {
+  const EdgeIndex edges = edge_index();
+  return {num_dst(), num_src(), edges.dst, edges.src, impl().loops};
+}
+
+const Relation& Relation::loops_appended() const {
+  const int64_t nodes = impl().num_src;
+  ADJ_CHECK(nodes == impl().num_dst, "relation of {} sources and {} targets: loops are of one set of nodes",
+            num_src(), num_dst());
+  return impl().looped[reversed_ ? 1 : 0].get([this, nodes] {
+    const EdgeIndex edges = edge_index();
+    check_counts("relation with loops", nodes, nodes, impl().num_edges + nodes);
+    return Relation(
+        std::make_shared<const Impl>(
+            nodes, nodes, EdgeIndex{followed_by_iota(edges.src, nodes), followed_by_iota(edges.dst, nodes)},
+            impl().use, nodes),
+        false);
+  });
+}
+
 CsrMatrix Relation::matrix(const Tensor& values) const {
   return {csr(), values, values ? csr_order() : Tensor()};
 }
@@ -216,12 +284,17 @@ bool Relation::symmetric() const {
   return impl().num_src == impl().num_dst && impl().turned().symmetric;
 }
 
+// Counted over the list where the relation began as one: the bits are those of counting sorted rows.
 const Tensor& Relation::in_degrees() const {
-  return (reversed_ ? impl().out_degrees : impl().in_degrees).get([this] { return degrees(csr()); });
+  return (reversed_ ? impl().out_degrees : impl().in_degrees).get([this] {
+    return impl().from_list ? counts(edge_index().dst, num_dst()) : degrees(csr());
+  });
 }
 
 const Tensor& Relation::out_degrees() const {
-  return (reversed_ ? impl().in_degrees : impl().out_degrees).get([this] { return degrees(transposed()); });
+  return (reversed_ ? impl().in_degrees : impl().out_degrees).get([this] {
+    return impl().from_list ? counts(edge_index().src, num_src()) : degrees(transposed());
+  });
 }
 
 Relation Relation::reversed() const {
@@ -241,7 +314,8 @@ Relation Relation::to(Device device) const {
             reversed_};
   const EdgeIndex& edges = impl().edge_index();
   return {std::make_shared<const Impl>(impl().num_src, impl().num_dst,
-                                       EdgeIndex{edges.src.to(device), edges.dst.to(device)}),
+                                       EdgeIndex{edges.src.to(device), edges.dst.to(device)}, impl().use,
+                                       impl().loops),
           reversed_};
 }
 

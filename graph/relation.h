@@ -1,7 +1,8 @@
 #pragma once
 
 #include <adjoint/core/keyed_cache.h>
-#include <adjoint/kernels/sparse/csr.h>
+#include <adjoint/graph/aggregation.h>
+#include <adjoint/kernels/sparse/coo.h>
 
 #include <memory>
 #include <optional>
@@ -37,13 +38,18 @@ struct EdgeIndex {
 /// | `symmetric()`        | `transposed()` and a comparison, for which the host waits  |||
 /// | `reversed()`         | nothing: the same object seen from the other side          |||
 /// | `sorted()`           | `csr()`               | nothing              | `csr()`              |
+/// | `in_degrees()`       | a pass                | a pass               | `csr()`              |
+///
+/// **Sums over neighbours** (spmm, aggregate and the layers over them) go over csr() and transposed(), unless
+/// the relation began as a list and scatters(): then over coo(), and nothing is sorted (graph/aggregation.h).
 class Relation {
  public:
   Relation() = default;
   /// `src` int32 or int64 [M] in [0, num_src), `dst` likewise in [0, num_dst), on one device, in any order.
   /// Throws if the lengths differ, an index is out of range (naming its place), or there is too much of
-  /// anything.
-  static Relation from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst);
+  /// anything. `use`, where the caller knows it: what decides whether the list is sorted for its sums.
+  static Relation from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst,
+                           const ListUse& use = {});
   /// `in_edges`: row i holds the sources of target i's edges, ascending. `symmetric`, where the caller knows
   /// it: does the structure equal its transpose? Throws if the arrays do not fit together in shape and dtype;
   /// their contents are the caller's word.
@@ -70,6 +76,16 @@ class Relation {
   const Csr& transposed() const;
   /// int32 [M]: entry k of transposed() is edge transposed_order()[k]. Absent: entry k is edge k.
   const Tensor& transposed_order() const;
+
+  /// Are sums of `features` over the neighbours scattered over the list? As set_aggregation() says, by
+  /// default by the rule on counts and the list's use; never where the relation began otherwise, nor in
+  /// float64 on a GPU. --explain says why.
+  bool scatters(DType features) const;
+  /// The edges as kernels take a list: rows are targets, entry e is edge e.
+  Coo coo() const;
+  /// The same edges under their numbers, then a self-loop of each node in turn, as a list that is used as
+  /// this one is. Made once. Throws where the two sides differ.
+  const Relation& loops_appended() const;
 
   /// The matrix and its transpose with values by edge number (float [M]; absent: ones), as kernels take them.
   /// The views borrow from this object.

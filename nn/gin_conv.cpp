@@ -14,8 +14,14 @@ namespace {
 /// A + (1 + ε) I without regard to weights, kept with the relation for each ε.
 SparseMatrix with_own_term(const Relation& relation, double eps) {
   return *relation.cache().get<SparseMatrix>(std::bit_cast<int64_t>(eps), [&] {
-    const LoopedRelation looped = with_self_loops(relation, SelfLoops::added);
     const Device device = relation.device();
+    if (relation.scatters(DType::f32)) {
+      const Tensor values =
+          Tensor::full({relation.num_edges() + relation.num_dst()}, 1.0, DType::f32, device);
+      values.rows(relation.num_edges(), values.numel()).fill_(1.0 + eps);
+      return std::make_shared<SparseMatrix>(relation.loops_appended(), values);
+    }
+    const LoopedRelation looped = with_self_loops(relation, SelfLoops::added);
     const Tensor values =
         with_self_loops(looped, Tensor::full({relation.num_edges()}, 1.0, DType::f32, device),
                         Tensor::full({looped.loops}, 1.0 + eps, DType::f32, device))
@@ -58,7 +64,8 @@ Var GinSum::summed(const Graph& graph, const Var& x, const Var& bias, Activation
     const SparseMatrix a = with_own_term(graph.relation(), fixed_eps());
     return x.requires_grad() || bias ? spmm(a, x, bias, activation) : Var(cache_.get(a, x.value(), 1));
   }
-  const SparseMatrix a(graph.relation().sorted());
+  const Relation& relation = graph.relation();
+  const SparseMatrix a(relation.scatters(x.dtype()) ? relation : relation.sorted());
   const Var of_others = x.requires_grad() || bias ? spmm(a, x, bias) : Var(cache_.get(a, x.value(), 1));
   return activate(activation, of_others + x * root_factor(x.dtype()));
 }

@@ -302,26 +302,6 @@ Job adam(const Subject& s) {
           }};
 }
 
-Job coo_to_csr(const Subject& s) {
-  // The edges in the order in which they leave their sources, which for the sort is a random one.
-  const Csr& csr = s.graph().relation().csr();
-  const Csr& transposed = s.graph().relation().transposed();
-  Tensor source = Tensor::empty({csr.entries()}, DType::i32, s.device());
-  kernels::expand_rows({.a = transposed, .row = source});
-  const Tensor target = transposed.indices;
-  Tensor offsets = Tensor::empty_like(csr.offsets), indices = Tensor::empty_like(csr.indices),
-         order = Tensor::empty_like(csr.indices);
-  return {fmt::format("{} rows, {} entries", csr.rows, csr.entries()),
-          bytes_of({source, target, offsets, indices, order}), 0.0, [=, cols = csr.cols]() mutable {
-            kernels::coo_to_csr({.row = target,
-                                 .col = source,
-                                 .cols = cols,
-                                 .offsets = offsets,
-                                 .indices = indices,
-                                 .order = order});
-          }};
-}
-
 Job transpose(const Subject& s) {
   const Csr csr = s.graph().relation().csr();
   Tensor offsets = Tensor::empty({csr.cols + 1}, DType::i64, s.device()),
@@ -391,10 +371,10 @@ std::vector<Op> kernel_ops() {
       {"batch_norm_backward", "of the same", batch_norm_backward},
       {"cross_entropy", "forward and backward over the training nodes", cross_entropy},
       {"adam", "six parameters of width x out", adam},
-      {"coo_to_csr", "sorting the edge list", coo_to_csr},
       {"transpose", "transposed CSR and permutation", transpose},
       {"gcn_normalize", "symmetric normalisation", gcn_normalize},
   };
+  for (Op& op : list_ops()) ops.push_back(std::move(op));
   for (Op& op : attention_ops()) ops.push_back(std::move(op));
   return ops;
 }

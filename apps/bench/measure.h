@@ -22,6 +22,7 @@ struct Subject {
   double dropout = 0.5;
   double attention_dropout = 0.0;  ///< of coefficients
   bool capture = true;
+  std::string edges = "by-source";  ///< the order of edge lists: or by-target, or shuffled
 
   Device device() const { return data.device(); }
   const Graph& graph() const { return data.graph; }
@@ -43,8 +44,9 @@ struct Op {
   std::function<Job(const Subject&)> prepare;
 };
 
-/// Kernels, those of attention among them.
+/// Kernels, those of attention and of edge lists among them.
 std::vector<Op> kernel_ops();
+std::vector<Op> list_ops();
 std::vector<Op> attention_ops();
 /// Training epochs: forward, loss, backward, Adam.
 std::vector<Op> epoch_ops();

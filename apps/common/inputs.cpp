@@ -2,6 +2,8 @@
 
 #include <adjoint/core/explain.h>
 
+#include <numeric>
+
 namespace adj::apps {
 
 void prepare_features(Dataset& data, const std::string& file, const std::string& program, bool normalize) {
@@ -38,16 +40,45 @@ Tensor inverse(const Tensor& order) {
 
 }  // namespace
 
-EdgeList::EdgeList(const Graph& graph)
-    : nodes_(graph.num_nodes()), weight_(graph.edge_weight()), attributes_(graph.edge_attributes()) {
+EdgeList::EdgeList(const Graph& graph, const ListUse& use, DType features)
+    : nodes_(graph.num_nodes()),
+      weight_(graph.edge_weight()),
+      attributes_(graph.edge_attributes()),
+      use_(use) {
   const EdgeIndex edges = graph.edge_index();
   src_ = edges.src;
   dst_ = edges.dst;
-  if (!graph.input_order()) return;
-  const Tensor place = inverse(graph.input_order());
-  for (Tensor* of_edges : {&src_, &dst_, &weight_})
-    if (*of_edges) *of_edges = detail::gather_edges(*of_edges, place);
-  attributes_ = detail::gather_attributes(attributes_, place);
+  if (graph.input_order()) {
+    const Tensor place = inverse(graph.input_order());
+    for (Tensor* of_edges : {&src_, &dst_, &weight_})
+      if (*of_edges) *of_edges = detail::gather_edges(*of_edges, place);
+    attributes_ = detail::gather_attributes(attributes_, place);
+  }
+  scatters_ = use_.sums > 0 && relation().scatters(features);
+}
+
+Relation EdgeList::relation() const { return Relation::from_coo(nodes_, nodes_, src_, dst_, use_); }
+
+Graph EdgeList::graph() const {
+  if (scatters_) return Graph(relation(), weight_, attributes_);
+  return Graph::from_coo(nodes_, src_, dst_, weight_, attributes_);
+}
+
+ListUse use_of_epoch(const NodeModel& model) {
+  const std::vector<int64_t> widths = model.summed_widths();
+  if (widths.empty()) return {};
+  const auto layers = std::ssize(widths);
+  // The features take no gradient, so that the first layer has hardly a backward sum; the evaluation has
+  // none.
+  return {.sums = 3 * layers - 1,
+          .width = std::accumulate(widths.begin(), widths.end(), int64_t{0}) / layers,
+          .backward = true};
+}
+
+void set_aggregation(const Settings& settings) {
+  adj::set_aggregation(settings.aggregation == "reduce"    ? Aggregation::reduce
+                       : settings.aggregation == "scatter" ? Aggregation::scatter
+                                                           : Aggregation::automatic);
 }
 
 }  // namespace adj::apps

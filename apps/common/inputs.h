@@ -22,14 +22,27 @@ void print_explanations();
 /// anew at every epoch of an inductive training.
 class EdgeList {
  public:
-  explicit EdgeList(const Graph& graph);
-  /// The same graph, of which nothing is derived yet.
-  Graph graph() const { return Graph::from_coo(nodes_, src_, dst_, weight_, attributes_); }
+  /// `use`: what each such graph is for. `features`: their dtype.
+  EdgeList(const Graph& graph, const ListUse& use, DType features);
+  /// Are neighbours summed over the list as it is? Decided once, as set_aggregation() says by then; never
+  /// where `use` has no sums.
+  bool scatters() const { return scatters_; }
+  /// The same graph, of which nothing is derived yet: sorted at once, or a list with its edges' own numbers.
+  Graph graph() const;
 
  private:
+  Relation relation() const;
+
   int64_t nodes_;
   Tensor src_, dst_, weight_;
   EdgeAttributes attributes_;
+  ListUse use_;
+  bool scatters_ = false;
 };
+
+/// What the graph of an inductive epoch is for: a training step and an evaluation of the model.
+ListUse use_of_epoch(const NodeModel& model);
+/// --aggregation: for the whole process. `measure` begins as `auto`.
+void set_aggregation(const Settings& settings);
 
 }  // namespace adj::apps

@@ -26,10 +26,10 @@ template <class... Args>
 po::typed_value<std::string>* file(std::string& value) { return po::value(&value)->value_name("FILE"); }
 
 /// Whatever is not named here decides the result.
-const std::set<std::string> kFree = {"data",       "device",  "epochs",   "checkpoint", "checkpoint-every",
-                                     "resume",     "metrics", "predict",  "plot",       "threads",
-                                     "no-capture", "quiet",   "json",     "config",     "help",
-                                     "version",    "explain", "inductive"};
+const std::set<std::string> kFree = {"data",       "device",  "epochs",    "checkpoint", "checkpoint-every",
+                                     "resume",     "metrics", "predict",   "plot",       "threads",
+                                     "no-capture", "quiet",   "json",      "config",     "help",
+                                     "version",    "explain", "inductive", "aggregation"};
 constexpr int64_t kMany = 1'000'000'000;
 
 void check(const Settings& s) {
@@ -42,6 +42,16 @@ void check(const Settings& s) {
   expect_integer("eval-every", s.eval_every, 1, kMany);
   expect_integer("checkpoint-every", s.checkpoint_every, 1, kMany);
   expect_integer("threads", s.threads, 0, kMaxThreads);
+  expect_one_of("aggregation", s.aggregation, {"auto", "reduce", "scatter", "measure"});
+  if (s.aggregation != "auto" && !s.inductive)
+    usage(
+        "--aggregation {}: expected --inductive beside it, for the edges of a graph that is kept are sorted "
+        "once",
+        s.aggregation);
+  if (s.aggregation == "measure" && !s.resume.empty())
+    usage(
+        "--aggregation measure: does not go with --resume, for another choice would change the result; "
+        "expected reduce or scatter, as the checkpoint's training had it");
   if (!std::isfinite(s.lr) || s.lr <= 0.0) usage("--lr: expected a positive number, got {}", s.lr);
   if (!std::isfinite(s.weight_decay) || s.weight_decay < 0.0)
     usage("--weight-decay: expected 0 or more, got {}", s.weight_decay);
@@ -221,7 +231,10 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "or "
       "f1 for several labels (auto: auc), r2 or mae for regression (auto: r2)")(
       "inductive", po::bool_switch(&s.inductive),
-      "take the graph as new at every epoch: from its edge list all structures are derived again");
+      "take the graph as new at every epoch: from its edge list all structures are derived again")(
+      "aggregation", with_default(s.aggregation, "WAY"),
+      "how such an epoch sums neighbours: reduce (over rows, which are sorted), scatter (over the list as it "
+      "is), auto (by a rule on the counts) or measure (both are timed first)");
   add_input_options(data, s, raw_features);
   add_choice_of_model(program, model, s);
   add_own_options(program, model, s);

@@ -30,6 +30,10 @@ class Trainer {
 
  private:
   void start_run();
+  /// Times a step each way, graph and all, and sets the faster one.
+  void measure_aggregation();
+  /// "scatter" or "reduce": how this training sums neighbours.
+  const char* aggregation() const { return edges_ && edges_->scatters() ? "scatter" : "reduce"; }
   /// Takes the split of run `run_`.
   void choose_split();
   Var forward() const { return (*model_)(graph_, features_); }

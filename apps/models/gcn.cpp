@@ -28,6 +28,8 @@ struct Gcn : NodeModel {
     return x;
   }
 
+  std::vector<int64_t> summed_widths() const override { return narrower(widths); }
+
   /// All convolutions but the last, which for two layers is Kipf & Welling's choice.
   bool decays(const std::string& parameter) const override {
     return parameter.starts_with("convs.") &&

@@ -12,6 +12,9 @@ struct Gin : Stack<nn::GINConv<nn::MLP>> {
       : Stack(fmt::format("GIN {}{}", dashed(widths_of(in, out, s)), s.train_eps ? " learnt eps" : ""),
               Activation::relu, s) {
     const nn::GINConvOptions options{.train_eps = s.train_eps};
+    std::vector<int64_t> sums = widths_of(in, out, s);
+    sums.pop_back();  // before the network
+    sum_neighbors(std::move(sums));
     for (int64_t l = 1; l < s.layers; ++l) {
       add_hidden(s.hidden, options, std::vector{in, s.hidden, s.hidden});
       in = s.hidden;

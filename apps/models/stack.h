@@ -45,8 +45,11 @@ class Stack : public NodeModel {
     return x;
   }
   std::string describe() const override { return name_; }
+  std::vector<int64_t> summed_widths() const override { return summed_; }
 
  protected:
+  /// Says how wide the convolutions' sums over neighbours are.
+  void sum_neighbors(std::vector<int64_t> widths) { summed_ = std::move(widths); }
   /// Says that the first convolution, as it is made, needs dense features.
   void need_dense() { takes_sparse_ = false; }
   /// One more convolution, of `args`, which gives `width` features for another one behind it.
@@ -69,6 +72,7 @@ class Stack : public NodeModel {
   }
 
   std::string name_;
+  std::vector<int64_t> summed_;
   Activation activation_;
   float p_;
   bool residual_, takes_sparse_ = true;

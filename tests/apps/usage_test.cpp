@@ -79,8 +79,8 @@ TEST_CASE("train_gcn says what it is and what it takes") {
        "--dropout", "--hidden",     "--layers",      "--runs",      "--checkpoint", "--resume",
        "--metrics", "--quiet",      "--json",        "--config",    "--predict",    "--plot",
        "--split",   "--patience",   "--patience-on", "--threads",   "--eval-every", "--checkpoint-every",
-       "--version", "--no-capture", "--metric",      "--precision", "--inductive",  "--explain",
-       "--norm"}));
+       "--version", "--no-capture", "--metric",      "--precision", "--inductive",  "--aggregation",
+       "--explain", "--norm"}));
   CHECK(help.out.starts_with(
       "Usage: train_gcn [OPTION]...\nTrains a graph convolutional network (Kipf & Welling "
       "2017).\n\nData:\n"));

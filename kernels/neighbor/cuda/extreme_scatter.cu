@@ -1,39 +1,21 @@
-// Each result's gradient is added to its winner, as an integer: sums of integers have the same bits in any
-// order, so that atomics may add them. The unit is the power of two 2^-s for which rows x max |dy| stays
-// below 2^60 of it: 2^-43 of the largest |dy| for 100,000 rows, 2^-29 at most for 2^31, so that what rounding
-// to it loses is below float32's own. What is smaller than that beside the largest |dy| is lost. A dy that is
-// not finite leaves 2^62, which no sum reaches and no sum brings back below 2^61, by a maximum: NaN in the
-// end, again in any order.
+// Each result's gradient is added to its winner, in fixed point (kernels/cuda/fixed_point.cuh), so that
+// atomics may add them: the unit follows from the number of rows and the largest |dy|, and what rounding to
+// it loses is below float32's own.
 //
-// Atomics go to random rows, 32 bytes of L2 each. So the features are done a slab at a time, narrow enough
-// that its sums stay in the L2 cache: two buffers of a slab take turns, and one launch scatters a slab while
-// it turns the one before into floats and clears it.
+// Slabs of features: two buffers of a slab take turns, and one launch scatters a slab while it turns the one
+// before into floats and clears it.
 //
 // Bytes: winners and dy once (dy twice, for its maximum), dx once, from memory; for every result an atomic of
 // 8 bytes, and 24 for every element of dx, in L2. Workspace: two slabs of 8 bytes a feature and source.
 
-#include <adjoint/kernels/cuda/reduction.cuh>
+#include <adjoint/kernels/cuda/fixed_point.cuh>
 #include <adjoint/kernels/neighbor/cuda/extreme_strategies.h>
 
 namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kSumBits = 60;
-constexpr long long kNotFinite = 1ll << 62, kFinite = 1ll << 61;
-constexpr int64_t kNarrowestSlab = 16;  // 64 bytes of a row of winners: what memory reads at once
 constexpr int kPacksPerThread = 4;
-
-struct FixedPoint {
-  double scale;  ///< units of one
-  double unit;
-};
-
-template <class S>
-__device__ __forceinline__ uint32_t magnitude_bits(S value) {
-  return __float_as_uint(fabsf(widen(value)));
-}
-constexpr uint32_t kInfinityBits = 0x7f800000u;
 
 /// max |dy| of what is finite, as the unit that follows from it; and zeros in all sums.
 template <class S, int N>
@@ -51,21 +33,8 @@ __global__ void __launch_bounds__(kBlockThreads)
     const int64_t row = k / packs;
     const Pack<S, N> pack = load<N>(dy + row * pitch + (k - row * packs) * N);
 #pragma unroll
-    for (int v = 0; v < N; ++v) {
-      const uint32_t bits = magnitude_bits(pack[v]);
-      if (bits < kInfinityBits) largest = max(largest, bits);
-    }
+    for (int v = 0; v < N; ++v) largest = larger_if_finite(largest, pack[v]);
   }
-  constexpr int kWarps = kBlockThreads / 32;
-  __shared__ uint32_t of_warp[kWarps];
-  const auto largest_of_block = [&](uint32_t value) {
-    value = largest_of_lanes<32>(value);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
-    __syncthreads();
-    for (int w = 0; w < kWarps; ++w) value = max(value, of_warp[w]);
-    return value;
-  };
   largest = largest_of_block(largest);
   if (threadIdx.x == 0) partial[blockIdx.x] = largest;
   if (!is_last_block(counter, gridDim.x)) return;
@@ -73,11 +42,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlockThreads)
     largest = max(largest, __ldcg(partial + b));
   largest = largest_of_block(largest);
-  if (threadIdx.x != 0) return;
-  int exponent = 0;  // max |dy| < 2^exponent
-  (void)frexp(static_cast<double>(__uint_as_float(largest)), &exponent);
-  const int shift = kSumBits - exponent - rows_bits;
-  *fixed = {ldexp(1.0, shift), ldexp(1.0, -shift)};
+  if (threadIdx.x == 0) *fixed = fixed_point(exponent_above(largest), rows_bits);
 }
 
 /// Features [first, first + width) of all rows, in sums[source, width].
@@ -131,10 +96,9 @@ __device__ __forceinline__ void add_to_winners(const ScatterArguments<S>& a, int
         unsigned long long* const to =
             a.add.sums + static_cast<int64_t>(winner[p][v]) * a.add.width + column[p] + v;
         if (magnitude_bits(dy[p][v]) >= kInfinityBits) {
-          atomicMax(reinterpret_cast<long long*>(to), kNotFinite);
-        } else if (const long long units = __double2ll_rn(static_cast<double>(widen(dy[p][v])) * scale);
-                   units != 0) {
-          atomicAdd(to, static_cast<unsigned long long>(units));
+          add_not_finite(to);
+        } else {
+          add_units(to, __double2ll_rn(static_cast<double>(widen(dy[p][v])) * scale));
         }
       }
     }
@@ -157,8 +121,8 @@ __device__ __forceinline__ void finish_sums(const ScatterArguments<S>& a, int64_
     Pack<float, N> pack;
 #pragma unroll
     for (int v = 0; v < N; ++v) {
-      const float sum = sums[v] > kFinite ? __int_as_float(0x7fffffff)
-                                          : static_cast<float>(static_cast<double>(sums[v]) * unit);
+      const float sum = is_finite_sum(sums[v]) ? static_cast<float>(static_cast<double>(sums[v]) * unit)
+                                               : __int_as_float(0x7fffffff);
       pack[v] = before[v] + sum;
     }
     store_narrow<N>(to, pack);
@@ -180,14 +144,6 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// Features of a slab: all, or as many as keep its sums within a quarter of the L2 cache.
-int64_t slab_width(int64_t sources, int64_t width, int64_t l2_bytes) {
-  const int64_t fit = l2_bytes / 4 / (std::max<int64_t>(sources, 1) * 8);
-  if (fit >= width) return width;
-  const int64_t slabs = ceil_div(width, std::max(fit, kNarrowestSlab));
-  return std::min(width, ceil_div(ceil_div(width, slabs), kNarrowestSlab) * kNarrowestSlab);
-}
-
 template <class S, int N>
 void scatter(const NeighborExtremeBackwardArgs& args) {
   const Device device = args.dx.device();
@@ -202,8 +158,7 @@ void scatter(const NeighborExtremeBackwardArgs& args) {
 
   const S* const dy = args.dy.template data<S>() + args.part * width;
   const int64_t pitch = args.dy.size(1);
-  int rows_bits = 1;
-  while ((rows >> rows_bits) > 0) ++rows_bits;
+  const int rows_bits = bits_of_count(rows);
   const unsigned blocks = blocks_for_sum(device.index, std::max(rows * width / N, buffers * buffer / 2));
   Tensor partial = Tensor::empty({blocks}, DType::i32, device);
   launch("neighbor_extreme_backward", {.device = device.index, .blocks = blocks, .overlaps = true},

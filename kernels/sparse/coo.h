@@ -1,0 +1,101 @@
+#pragma once
+
+#include <adjoint/kernels/sparse/csr.h>
+
+namespace adj {
+
+/// Coordinates: the structure of a [rows, cols] matrix as an unsorted list of its entries. For a graph, entry
+/// e is the edge from col[e] to row[e]. Equal entries are allowed, and each counts.
+struct Coo {
+  int64_t rows = 0;
+  int64_t cols = 0;
+  Tensor row;  ///< int32 [M], in range
+  Tensor col;  ///< int32 [M], in range
+  /// The last `loops` entries are (0, 0), (1, 1), …: none, or as many as a square structure has rows. Kernels
+  /// need not search for them.
+  int64_t loops = 0;
+
+  int64_t entries() const { return row.numel(); }
+  Device device() const { return row.device(); }
+  Coo transposed() const { return {cols, rows, col, row, loops}; }
+};
+
+namespace kernels {
+
+/// Throws, naming the kernel `op`, unless shapes, dtypes and devices of the structure fit together. Contents
+/// are the caller's word.
+inline void check_coo(std::string_view op, const Coo& a) {
+  ADJ_CHECK(a.rows >= 0 && a.cols >= 0 && a.rows <= kMaxEntries && a.cols <= kMaxEntries,
+            "{}: expected fewer than 2^31 rows and columns, got [{}, {}]", op, a.rows, a.cols);
+  check_index(op, "row", a.row, a.device());
+  check_tensor(op, "col", a.col, a.row.shape(), DType::i32, a.device());
+  ADJ_CHECK(a.entries() <= kMaxEntries, "{}: expected fewer than 2^31 entries, got {}", op, a.entries());
+  ADJ_CHECK(a.loops == 0 || (a.loops == a.rows && a.rows == a.cols && a.loops <= a.entries()),
+            "{}: {} loops at the end of {} entries of [{}, {}], expected none or one for each row of a "
+            "square structure",
+            op, a.loops, a.entries(), a.rows, a.cols);
+}
+
+/// y[i] float32 [rows] = how many of row [M], int32 in [0, rows), are i. Counted in integers, so that the
+/// bits are those of row_sums over the sorted structure.
+struct CooDegreesArgs {
+  const Tensor& row;
+  Tensor& y;
+
+  Device device() const { return y.device(); }
+  void check() const {
+    check_index("coo_degrees", "row", row, y.device());
+    check_tensor("coo_degrees", "y", y, {y.numel()}, DType::f32, y.device());
+  }
+};
+ADJ_KERNEL(coo_degrees, CooDegreesArgs)
+
+/// y[e] = w[e] / degree[row[e]]: edge_mean over a list. `degree` float32 [rows], counts of which none that is
+/// read is 0; `w` [M], all ones where it is absent; `y` [M], float32 or float64. `y` may be `w`.
+struct CooMeanArgs {
+  const Tensor& row;
+  const Tensor& degree;
+  const Tensor& w = kAbsent;
+  Tensor& y;
+
+  Device device() const { return y.device(); }
+  void check() const {
+    check_float("coo_mean", "y", y);
+    check_index("coo_mean", "row", row, y.device());
+    check_tensor("coo_mean", "degree", degree, {degree.numel()}, DType::f32, y.device());
+    check_tensor("coo_mean", "y", y, row.shape(), wide_dtype(y.dtype()), y.device());
+    if (w) check_like("coo_mean", "w", w, y);
+  }
+};
+ADJ_KERNEL(coo_mean, CooMeanArgs)
+
+/// D^-1/2 (A + I) D^-1/2 with D the row sums of A + I (GCN eq. 2, Kipf & Welling 2017) over a list of M
+/// entries, unsorted, that has a loop of each node at its end (a.loops), or not: then without I. `values`
+/// float32 [M - loops] of all but those, or absent: ones. A node without a self-loop among them gets one of
+/// weight `fill`; one that has some keeps the last alone, by its place in the list, as its loop at the end.
+/// `weights` float32 [M], 0 for loops that stand elsewhere; without a.loops these count as they are. Where a
+/// degree is not positive, 0. `degree` float32 [rows] is an output too: counts are exact and have the bits of
+/// gcn_normalize; sums of weights are taken in list order in float64 on the CPU, in fixed point on a GPU
+/// (gas.h), and are the same in every run.
+struct CooGcnNormalizeArgs {
+  const Coo& a;
+  const Tensor& values = kAbsent;
+  float fill = 1.0f;
+  Tensor& degree;
+  Tensor& weights;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    constexpr std::string_view kName = "coo_gcn_normalize";
+    check_coo(kName, a);
+    ADJ_CHECK(a.rows == a.cols, "{}: expected a square structure, got [{}, {}]", kName, a.rows, a.cols);
+    if (values) check_tensor(kName, "values", values, {a.entries() - a.loops}, DType::f32, a.device());
+    check_tensor(kName, "degree", degree, {a.rows}, DType::f32, a.device());
+    check_tensor(kName, "weights", weights, {a.entries()}, DType::f32, a.device());
+    ADJ_CHECK(!values || !weights.shares_storage_with(values), "{}: weights cannot be the values", kName);
+  }
+};
+ADJ_KERNEL(coo_gcn_normalize, CooGcnNormalizeArgs)
+
+}  // namespace kernels
+}  // namespace adj

@@ -1,0 +1,133 @@
+#include "json.h"
+#include "process.h"
+#include "small_dataset.h"
+#include "variants.h"
+
+using namespace adj;
+using namespace adj::test;
+
+// Trainings on a graph that is new at every epoch, whose neighbours are summed over sorted rows or over the
+// list.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string data = folder.file("data.h5"), metrics = folder.file("m.csv"), checkpoint = folder.file("c.h5");
+  Bench() { write_small_dataset(data); }
+
+  Outcome run(const Variant& variant, Words more) const {
+    more.insert(more.begin(), variant.options.begin(), variant.options.end());
+    more.insert(more.begin(), {"--data", data, "--json", "--metrics", metrics, "--inductive"});
+    return test::run(variant.program, more);
+  }
+  struct Course {
+    double loss = 0.0;
+    std::string metrics;
+    bool operator==(const Course& other) const = default;
+  };
+  Course train(const Variant& variant, Words more) const {
+    const Outcome outcome = run(variant, std::move(more));
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return {std::stod(json_of(outcome).at("train_loss")), contents_of(metrics)};
+  }
+};
+
+const std::vector<Variant> kSums{{"train_gcn", {}},
+                                 {"train_gcn", {"--norm", "batch", "--layers", "3"}},
+                                 {"train_sage", {}},
+                                 {"train_gin", {}},
+                                 {"train_gin", {"--train-eps"}}};
+
+}  // namespace
+
+TEST_CASE(
+    "both ways train to the same loss, and the list's has the same bits again, resumed and on any threads") {
+  for (const Variant& variant : kSums) {
+    if (!have_program(variant.program)) continue;
+    CAPTURE(variant.program);
+    const Bench bench;
+    for (Device device : devices()) {
+      CAPTURE(device.str());
+      const auto train = [&](const char* way, Words more) {
+        more.insert(more.end(), {"--quiet", "--device", device.str(), "--aggregation", way});
+        return bench.train(variant, more);
+      };
+      // A few epochs, before a rounding that crosses a relu has grown.
+      CHECK(train("scatter", {"--epochs", "3"}).loss ==
+            doctest::Approx(train("reduce", {"--epochs", "3"}).loss).epsilon(1e-4));
+      const Bench::Course listed = train("scatter", {"--epochs", "12"});
+      CHECK(train("scatter", {"--epochs", "12"}) == listed);
+      for (const char* threads : {"1", "2", "5"})
+        CHECK(train("scatter", {"--epochs", "12", "--threads", threads}) == listed);
+      train("scatter", {"--epochs", "5", "--checkpoint", bench.checkpoint});
+      CHECK(train("scatter", {"--epochs", "12", "--resume", bench.checkpoint}) == listed);
+      const Outcome other = bench.run(variant, {"--resume", bench.checkpoint, "--aggregation", "reduce",
+                                                "--device", device.str(), "--quiet"});
+      CHECK(other.status == 1);
+      CHECK(other.err.find("facts@aggregation: 'scatter', but this training has 'reduce'") !=
+            std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("--aggregation auto takes one of the ways by rule, and --explain says which and why") {
+  if (!have_program("train_gcn")) return;
+  const Bench bench;
+  const Variant gcn{"train_gcn", {}};
+  const Bench::Course any = bench.train(gcn, {"--quiet", "--epochs", "6"});
+  const Bench::Course again = bench.train(gcn, {"--quiet", "--epochs", "6", "--aggregation", "auto"});
+  CHECK(any == again);
+  const Outcome outcome = bench.run(gcn, {"--epochs", "2", "--explain"});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out.find("sums over a list of ") != std::string::npos);
+  CHECK(outcome.out.find("for 5 sums of width ") != std::string::npos);
+}
+
+TEST_CASE("--aggregation measure times both ways, says so, and its checkpoint holds the choice") {
+  if (!have_program("train_gcn")) return;
+  const Bench bench;
+  const Variant gcn{"train_gcn", {}};
+  const Outcome outcome =
+      bench.run(gcn, {"--epochs", "6", "--aggregation", "measure", "--checkpoint", bench.checkpoint});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err.find("aggregation measured, ") != std::string::npos);
+  CHECK(outcome.err.find("a step takes ") != std::string::npos);
+  const char* way = outcome.err.find("measured, scatter") != std::string::npos ? "scatter" : "reduce";
+  const char* other = way == std::string("scatter") ? "reduce" : "scatter";
+  const std::string measured = contents_of(bench.metrics);
+  CHECK(bench.train(gcn, {"--quiet", "--epochs", "6", "--aggregation", way}).metrics == measured);
+  const Words resume{"--quiet", "--epochs", "9", "--resume", bench.checkpoint, "--aggregation"};
+  const auto with = [&](const char* word) {
+    Words words = resume;
+    words.emplace_back(word);
+    return bench.run(gcn, words).status;
+  };
+  CHECK(with(way) == 0);
+  CHECK(with(other) == 1);
+  CHECK(with("measure") == 2);
+}
+
+TEST_CASE("--aggregation refuses what it cannot do, in a sentence") {
+  if (!have_program("train_gcn")) return;
+  const Bench bench;
+  const auto refused = [&](const std::string& program, Words words, const char* why) {
+    words.insert(words.begin(), {"--data", bench.data, "--quiet"});
+    const Outcome outcome = run(program, words);
+    CAPTURE(outcome.err);
+    CHECK(outcome.status == 2);
+    CHECK(lines_of(outcome.err).size() == 1);
+    CHECK(outcome.err.find(why) != std::string::npos);
+  };
+  refused("train_gcn", {"--aggregation", "sort", "--inductive"}, "--aggregation: expected auto or reduce or");
+  refused("train_gcn", {"--aggregation", "scatter"}, "expected --inductive beside it");
+  refused("train_gcn", {"--aggregation", "measure", "--inductive", "--resume", "x.h5"},
+          "does not go with --resume");
+  if (have_program("train_gat"))
+    refused("train_gat", {"--aggregation", "scatter", "--inductive"}, "takes no sums over neighbours");
+  if (have_program("train_sage"))
+    refused("train_sage", {"--aggr", "max", "--aggregation", "measure", "--inductive"}, "takes no sums");
+}

@@ -1,0 +1,173 @@
+#include "../aggregation_scope.h"
+#include "../support.h"
+#include <adjoint/core/explain.h>
+#include <adjoint/graph/graph.h>
+
+#include <algorithm>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+struct Edges {
+  int64_t nodes;
+  Tensor src, dst, weight;
+};
+
+/// Some of them loops, several of one node; some parallel; a node of many and some of none.
+Edges random_edges(int64_t nodes, int64_t count, Device device) {
+  auto src = random_ints(count, 0, static_cast<int32_t>(nodes)).to_vector<int32_t>();
+  auto dst = random_ints(count, 0, static_cast<int32_t>(nodes - 3)).to_vector<int32_t>();
+  std::vector<float> weight;
+  for (size_t e = 0; e < src.size(); ++e) {
+    if (e % 5 == 0) dst[e] = 2;
+    if (e % 11 == 0) src[e] = dst[e];
+    if (e % 7 == 1) src[e] = src[e - 1], dst[e] = dst[e - 1];
+    weight.push_back(0.25f + static_cast<float>(e % 9));
+  }
+  return {nodes, Tensor::from(src, device), Tensor::from(dst, device), Tensor::from(weight, device)};
+}
+
+Graph graph_of(const Edges& e, bool weighted, const ListUse& use = {}) {
+  return Graph(Relation::from_coo(e.nodes, e.nodes, e.src, e.dst, use), weighted ? e.weight : Tensor());
+}
+
+}  // namespace
+
+TEST_CASE("the rule scatters where sums are few and narrow, and the counts alone decide") {
+  for (Device device : {Device::cpu(), Device::cuda(0)}) {
+    CAPTURE(device.str());
+    const auto scatters = [&](int64_t edges, const ListUse& use) {
+      return aggregation_cost(edges, edges, use, device).scatters();
+    };
+    CHECK(scatters(100000, {.sums = 2, .width = 1}));
+    CHECK_FALSE(scatters(100000, {.sums = 1000, .width = 256}));
+    CHECK_FALSE(scatters(100000, {}));  // no use known
+    CHECK_FALSE(scatters(0, {.sums = 0, .width = 1}));
+    const AggregationCost once =
+        aggregation_cost(1000, 5000, {.sums = 4, .width = 16, .backward = false}, device);
+    const AggregationCost both = aggregation_cost(1000, 5000, {.sums = 4, .width = 16}, device);
+    CHECK(both.sorting == doctest::Approx(2 * once.sorting));
+    CHECK(both.scattering == once.scattering);
+    const AggregationCost wide = aggregation_cost(1000, 5000, {.sums = 8, .width = 64}, device);
+    CHECK(wide.scattering > both.scattering);
+    CHECK(wide.sorting == both.sorting);
+  }
+}
+
+TEST_CASE("only a list scatters, by its use or because it was asked for") {
+  const ListUse few{.sums = 1, .width = 1}, many{.sums = 100000, .width = 512};
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Edges e = random_edges(500, 4000, device);
+    const auto list = [&](const ListUse& use) { return Relation::from_coo(500, 500, e.src, e.dst, use); };
+    CHECK_FALSE(list({}).scatters(DType::f32));
+    CHECK(list(few).scatters(DType::f32));
+    CHECK(list(few).scatters(DType::bf16));
+    CHECK(list(few).scatters(DType::f64) == device.is_cpu());
+    CHECK(list(few).reversed().scatters(DType::f32));
+    CHECK(list(few).loops_appended().scatters(DType::f32));
+    CHECK_FALSE(list(many).scatters(DType::f32));
+    const Relation sorted = Graph::from_coo(500, e.src, e.dst).relation();
+    {
+      const AggregationScope scope(Aggregation::scatter);
+      CHECK(list({}).scatters(DType::f32));
+      CHECK(list(many).scatters(DType::f32));
+      CHECK_FALSE(sorted.scatters(DType::f32));
+    }
+    const AggregationScope scope(Aggregation::reduce);
+    CHECK_FALSE(list(few).scatters(DType::f32));
+  }
+}
+
+TEST_CASE("a list keeps its use on another device") {
+  const Edges e = random_edges(500, 4000, Device::cpu());
+  const Relation list = Relation::from_coo(500, 500, e.src, e.dst, {.sums = 1, .width = 1});
+  for (Device device : devices()) {
+    CHECK(list.to(device).scatters(DType::f32));
+    CHECK(list.loops_appended().to(device).coo().loops == 500);
+  }
+}
+
+TEST_CASE("degrees of a list have the bits of sorted rows") {
+  for (Device device : devices())
+    for (int64_t edges : {0, 1, 700, 90000}) {
+      CAPTURE(edges);
+      const Edges e = random_edges(1000, edges, device);
+      const Relation list = Relation::from_coo(1000, 1000, e.src, e.dst);
+      const Relation sorted = Graph::from_coo(1000, e.src, e.dst).relation();
+      CHECK(same_bits(list.in_degrees(), sorted.in_degrees()));
+      CHECK(same_bits(list.out_degrees(), sorted.out_degrees()));
+      CHECK(same_bits(list.reversed().in_degrees(), sorted.out_degrees()));
+    }
+}
+
+TEST_CASE("loops are appended behind the edges, whose numbers stay") {
+  for (Device device : devices()) {
+    const Edges e = random_edges(40, 90, device);
+    const Relation list = Relation::from_coo(40, 40, e.src, e.dst);
+    const Relation& looped = list.loops_appended();
+    CHECK(&looped == &list.loops_appended());
+    CHECK(looped.num_edges() == 130);
+    CHECK(looped.coo().loops == 40);
+    auto src = e.src.to_vector<int32_t>(), dst = e.dst.to_vector<int32_t>();
+    for (int32_t i = 0; i < 40; ++i) src.push_back(i), dst.push_back(i);
+    CHECK(looped.edge_index().src.to_vector<int32_t>() == src);
+    CHECK(looped.edge_index().dst.to_vector<int32_t>() == dst);
+    CHECK(looped.reversed().coo().row.to_vector<int32_t>() == src);
+    CHECK(list.reversed().loops_appended().coo().row.to_vector<int32_t>() == src);
+  }
+}
+
+TEST_CASE("the adjacencies of a list are those of the sorted graph, entry by entry") {
+  for (Device device : devices())
+    for (bool weighted : {false, true}) {
+      CAPTURE(device.str());
+      CAPTURE(weighted);
+      const Edges e = random_edges(60, 400, device);
+      const Graph sorted = Graph::from_coo(60, e.src, e.dst, weighted ? e.weight : Tensor());
+      const AggregationScope scope(Aggregation::scatter);
+      const Graph list = graph_of(e, weighted);
+      CHECK(close(list.adjacency().to_dense(), sorted.adjacency().to_dense()));
+      CHECK(close(list.mean_adjacency().to_dense(), sorted.mean_adjacency().to_dense()));
+      for (float loop : {0.0f, 1.0f, 2.0f}) {
+        CAPTURE(loop);
+        const SparseMatrix& a = list.gcn_adjacency(loop);
+        CHECK(a.relation().scatters(DType::f32));
+        CHECK(close(a.to_dense(), sorted.gcn_adjacency(loop).to_dense(), 1e-6));
+      }
+      // Where a matrix of a list is read as CSR all the same, it is one.
+      const SparseMatrix& a = list.gcn_adjacency();
+      CHECK(a.matrix().csr.entries() == a.entries());
+    }
+}
+
+TEST_CASE("--explain says which way and why") {
+  set_explaining(true);
+  const Edges e = random_edges(500, 4000, Device::cpu());
+  const auto says = [&](const ListUse& use, const char* what) {
+    const Relation list = Relation::from_coo(500, 500, e.src, e.dst, use);
+    (void)list.scatters(DType::f32);
+    const auto lines = explanations();
+    return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+      return line.starts_with("sums over a list of 4000 edges between 500 and 500 nodes, float32, cpu: ") &&
+             line.find(what) != std::string::npos;
+    });
+  };
+  CHECK(says({.sums = 1, .width = 1}, "scattered over it as it is: for 1 sums of width 1"));
+  CHECK(says({.sums = 100000, .width = 512}, "reduced over sorted rows: for 100000 sums of width 512"));
+  CHECK(says({}, "reduced over sorted rows: nothing says that the list has few uses"));
+  const AggregationScope scope(Aggregation::scatter);
+  CHECK(says({}, "scattered over it as it is: as it was asked for"));
+  set_explaining(false);
+}
+
+TEST_CASE("lists refuse uses and loops that make no sense") {
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  CHECK_THROWS_WITH_AS(Relation::from_coo(3, 4, none, none, {.sums = -1}),
+                       doctest::Contains("for -1 sums of width 0, expected 0 or more"), Error);
+  CHECK_THROWS_WITH_AS(
+      Relation::from_coo(3, 4, none, none).loops_appended(),
+      doctest::Contains("relation of 3 sources and 4 targets: loops are of one set of nodes"), Error);
+}

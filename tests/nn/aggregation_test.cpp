@@ -1,0 +1,66 @@
+// Layers over an edge list that is never sorted, beside the same over sorted rows.
+
+#include "../aggregation_scope.h"
+#include "../support.h"
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/gin_conv.h>
+#include <adjoint/nn/graph_conv.h>
+#include <adjoint/nn/sage_conv.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr int64_t kNodes = 50, kEdges = 300, kIn = 12, kOut = 7;
+
+/// The same layer and input over the list, each way: what it gives and the gradients.
+template <class Layer, class... Args>
+void check_both_ways(bool weighted, Args... args) {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Tensor src = random_ints(kEdges, 0, kNodes, device),
+                 dst = random_ints(kEdges, 0, kNodes - 2, device);
+    std::vector<float> weights;
+    for (int64_t e = 0; e < kEdges; ++e) weights.push_back(0.5f + static_cast<float>(e % 5));
+    const Tensor weight = weighted ? Tensor::from(weights, device) : Tensor();
+    const Tensor x = random_tensor({kNodes, kIn}, DType::f32, device);
+    nn::Model<Layer> layer(args...);
+    layer.to(device);
+    const auto run = [&](Aggregation way) {
+      const AggregationScope scope(way);
+      const Graph graph(Relation::from_coo(kNodes, kNodes, src, dst), weight);
+      const Var input = Var::parameter(x);
+      const Var y = layer(graph, input);
+      sum(y * y).backward();
+      std::vector<Tensor> results{y.value(), input.grad()};
+      for (auto& [name, parameter] : layer.named_parameters()) {
+        results.push_back(parameter.grad().clone());
+        Var(parameter).zero_grad();
+      }
+      return results;
+    };
+    const auto gas = run(Aggregation::scatter), gar = run(Aggregation::reduce);
+    REQUIRE(gas.size() == gar.size());
+    for (size_t k = 0; k < gas.size(); ++k) CHECK(close_to_scale(gas[k], gar[k], 2e-5));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("layers give over a list what they give over sorted rows") {
+  for (bool weighted : {false, true}) {
+    CAPTURE(weighted);
+    check_both_ways<nn::GCNConv>(weighted, kIn, kOut);
+    check_both_ways<nn::GCNConv>(weighted, kIn, 2 * kIn, nn::GCNConvOptions{.improved = true});
+    check_both_ways<nn::GCNConv>(weighted, kIn, kOut, nn::GCNConvOptions{.add_self_loops = false});
+    check_both_ways<nn::GCNConv>(weighted, kIn, kOut, nn::GCNConvOptions{.normalize = false});
+    check_both_ways<nn::SAGEConv>(weighted, kIn, kOut);
+    check_both_ways<nn::SAGEConv>(weighted, kIn, 2 * kIn, nn::SAGEConvOptions{.aggr = Reduce::sum});
+    check_both_ways<nn::GraphConv>(weighted, kIn, kOut);
+    for (bool learns : {false, true})
+      check_both_ways<nn::GINConv<nn::MLP>>(weighted, nn::GINConvOptions{.eps = 0.3, .train_eps = learns},
+                                            std::vector<int64_t>{kIn, 8, kOut});
+  }
+}
