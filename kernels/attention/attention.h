@@ -12,8 +12,7 @@ namespace adj::kernels {
 //   α_ij = exp(e_ij - lse_i),  lse_i = log Σ_j exp(e_ij)       (softmax over the edges into i, by head)
 //   O_i  = Σ_j m_ij α_ij v_j                                   (m: attention dropout, 0 or scale)
 //
-// nothing of size M x H is kept: `lse` [N, H] and O are what the backward pass needs (on the CPU it hands two
-// numbers an edge and head from its pass over targets to that over sources), in which
+// nothing of size M x H is kept: `lse` [N, H] and O are what the backward pass needs, in which
 //
 //   Δ_i  = ⟨dO_i, O_i⟩,  de_ij = α_ij (m_ij ⟨dO_i, v_j⟩ - Δ_i),  Σ_j de_ij = 0
 //
