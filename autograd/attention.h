@@ -4,8 +4,8 @@
 //
 // Saved for backward: the inputs, the output, and of each target and head the log of the sum of exponentials
 // (and, of GAT, the two terms of a node and head that its logits are sums of). Nothing of size M x F is made,
-// and of size M x H only, while a pass needs it, what edge features make and, on the CPU, what the two halves
-// of the backward pass share. Attention dropout is drawn again in the backward pass.
+// and of size M x H only, while a pass needs it, what edge features make and what the two halves of the
+// backward pass share. Attention dropout is drawn again in the backward pass.
 #pragma once
 
 #include <adjoint/autograd/additive_attention.h>
