@@ -1,6 +1,5 @@
 #include <adjoint/graph/aggregation.h>
 
-#include <algorithm>
 #include <atomic>
 
 namespace adj {
@@ -9,17 +8,14 @@ namespace {
 
 std::atomic<Aggregation> chosen{Aggregation::automatic};
 
-/// Nanoseconds; docs/benchmarks.md says where they come from. What a scattered sum takes beyond a reduced
-/// one, for each edge, is a line in the features: below its zero, where rows are so short that reading the
-/// list straight is the cheaper part, it is taken as `least`.
+/// Nanoseconds; docs/benchmarks.md says where they come from.
 struct Constants {
   double sort, sort_edge;  ///< a sort, and for each edge of it
-  double sum;              ///< a scattered sum beyond a reduced one, and for each
-  double edge, edge_feature, least;
-  double node_feature;
+  /// A scattered sum beyond a reduced one, and for each edge, feature of an edge, and feature of a node.
+  double sum, edge, edge_feature, node_feature;
 };
-constexpr Constants kCpu{5000.0, 10.0, 5000.0, -6.0, 0.2, 1.0, 0.0};
-constexpr Constants kGpu{60000.0, 0.115, 4000.0, 0.0, 0.0012, 0.0, 0.004};
+constexpr Constants kCpu{5000.0, 10.0, 5000.0, 1.0, 0.3, 0.0};
+constexpr Constants kGpu{60000.0, 0.115, 4000.0, 0.0, 0.0012, 0.004};
 
 }  // namespace
 
@@ -31,9 +27,9 @@ AggregationCost aggregation_cost(int64_t nodes, int64_t edges, const ListUse& us
   const Constants& c = device.is_cpu() ? kCpu : kGpu;
   const auto n = static_cast<double>(nodes), m = static_cast<double>(edges);
   const auto sums = static_cast<double>(use.sums), width = static_cast<double>(use.width);
-  const double of_edge = std::max(c.edge + c.edge_feature * width, c.least);
+  const double of_edges = (c.edge + c.edge_feature * width) * m;
   return {.sorting = (use.backward ? 2.0 : 1.0) * (c.sort + c.sort_edge * m),
-          .scattering = sums * (c.sum + of_edge * m + c.node_feature * width * n)};
+          .scattering = sums * (c.sum + of_edges + c.node_feature * width * n)};
 }
 
 }  // namespace adj
