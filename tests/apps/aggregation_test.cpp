@@ -56,9 +56,13 @@ TEST_CASE(
         more.insert(more.end(), {"--quiet", "--device", device.str(), "--aggregation", way});
         return bench.train(variant, more);
       };
-      // A few epochs, before a rounding that crosses a relu has grown.
-      CHECK(train("scatter", {"--epochs", "3"}).loss ==
-            doctest::Approx(train("reduce", {"--epochs", "3"}).loss).epsilon(1e-4));
+      // Before and after a step. Adam makes full steps of gradients that are nothing but rounding, and a deep
+      // sum makes them grow.
+      for (const auto& [epochs, allowed] : {std::pair{"1", 1e-5}, {"3", 2e-3}}) {
+        CAPTURE(epochs);
+        CHECK(train("scatter", {"--epochs", epochs}).loss ==
+              doctest::Approx(train("reduce", {"--epochs", epochs}).loss).epsilon(allowed));
+      }
       const Bench::Course listed = train("scatter", {"--epochs", "12"});
       CHECK(train("scatter", {"--epochs", "12"}) == listed);
       for (const char* threads : {"1", "2", "5"})

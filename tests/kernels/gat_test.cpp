@@ -124,10 +124,17 @@ TEST_CASE("gat and its gradients equal plain loops") {
         });
         const Case::Gradients g = t.backward(true, true, true, static_cast<bool>(t.c));
         const Numbers dx = plain.value_gradients(dO, D);
-        CHECK(close(g.dl, dl, allowed));
-        CHECK(close(g.dr, dr, allowed));
+        // delta = <dO, O> is taken of the stored O: in bfloat16 each term of it may be off by 2^-8 of itself.
+        double of_delta = 0.0;
+        for (size_t row = 0; dtype == DType::bf16 && row < plain.o.size() / D; ++row) {
+          double terms = 0.0;
+          for (size_t f = row * D; f < (row + 1) * D; ++f) terms += std::abs(dO[f] * plain.o[f]);
+          of_delta = std::max(of_delta, terms / 256.0);
+        }
+        CHECK(close(g.dl, dl, allowed + of_delta));
+        CHECK(close(g.dr, dr, allowed + of_delta));
         CHECK(close(g.dx, dx, allowed));
-        if (t.c) CHECK(close(g.dc, de, allowed));
+        if (t.c) CHECK(close(g.dc, de, allowed + of_delta));
         if (edges.rows() != edges.cols()) return;
         const Tensor source = random_tensor({t.heads, t.width}, dtype, device),
                      target = random_tensor({t.heads, t.width}, dtype, device);
@@ -137,7 +144,7 @@ TEST_CASE("gat and its gradients equal plain loops") {
           const size_t node = f / (H * D), in_row = f % (H * D), h = in_row / D;
           whole[f] += dl[node * H + h] * T[in_row] + dr[node * H + h] * S[in_row];
         }
-        CHECK(close(t.backward(true, true, true, false, source, target).dx, whole, allowed));
+        CHECK(close(t.backward(true, true, true, false, source, target).dx, whole, allowed + 4 * of_delta));
       });
 }
 
