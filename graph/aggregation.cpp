@@ -15,7 +15,7 @@ struct Constants {
   double sum, edge, edge_feature, node_feature;
 };
 constexpr Constants kCpu{5000.0, 10.0, 5000.0, 1.0, 0.3, 0.0};
-constexpr Constants kGpu{60000.0, 0.115, 4000.0, 0.0, 0.0012, 0.004};
+constexpr Constants kGpu{62000.0, 0.057, 5000.0, 0.0, 0.0113, 0.0053};
 
 }  // namespace
 

@@ -25,13 +25,14 @@ __device__ __forceinline__ void load_edges(const int32_t* order, int from, int e
     edge[u] = order == nullptr ? from + u : from + u < end ? __ldg(order + from + u) : 0;
 }
 
-/// Zeros where it is not wanted.
+/// Zeros where it is not wanted. Read past L1: where heads are taken some at a time the buffer is written
+/// again while this kernel's forerunner may still run.
 template <class A>
 __device__ __forceinline__ EdgeGradient<A> load_kept(const EdgeGradient<A>* from, bool wanted) {
   using W = typename Word<sizeof(EdgeGradient<A>)>::type;
   EdgeGradient<A> kept;
   if (!wanted) return kept;
-  const W word = __ldg(reinterpret_cast<const W*>(from));
+  const W word = __ldcg(reinterpret_cast<const W*>(from));
   memcpy(&kept, &word, sizeof(word));
   return kept;
 }
