@@ -14,8 +14,8 @@ namespace adj::kernels {
 //   α_ij = exp(e_ij - lse_i),  lse_i = log Σ_j exp(e_ij)       (softmax over the edges into i, by head)
 //   O_i  = Σ_j m_ij α_ij v_j                                   (m: attention dropout, 0 or scale)
 //
-// nothing of size M x H is saved: `lse` [N, H] and O are what the backward pass needs (while it runs, its part
-// by target may hand two numbers an edge and head to that by source), in which
+// nothing of size M x H is saved: `lse` [N, H] and O are what the backward pass needs (while it runs, its
+// part by target may hand two numbers an edge and head to that by source), in which
 //
 //   Δ_i  = ⟨dO_i, O_i⟩,  de_ij = α_ij (m_ij ⟨dO_i, v_j⟩ - Δ_i),  Σ_j de_ij = 0
 //
