@@ -1,5 +1,7 @@
 #pragma once
 
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/graph/relation.h>
 
@@ -29,5 +31,14 @@ struct AttentionEdges {
 /// sides), found once and kept with the relation.
 AttentionEdges attention_edges(const char* layer, const Relation& relation, const Var& edge_attr,
                                std::optional<int64_t> edge_dim, bool self_loops, const LoopFill& fill);
+
+/// x [N, H D] as [N,H,D].
+inline Var split_heads(const Var& x, int64_t heads) {
+  return reshape(x, {x.size(0), heads, x.size(1) / heads});
+}
+/// Back from [N,H,D]: heads side by side, or their mean [N,D].
+inline Var join_heads(const Var& y, bool concat) {
+  return concat || y.size(1) == 1 ? reshape(y, {y.size(0), y.size(1) * y.size(2)}) : mean(y, 1);
+}
 
 }  // namespace adj::nn

@@ -33,7 +33,7 @@ Var GATConv::attend(const Relation& relation, const Var& x_src, const Var& x_dst
                     const Var& edge_attr) const {
   const AttentionEdges edges = attention_edges("GATConv", relation, edge_attr, options_.edge_dim,
                                                options_.add_self_loops, options_.fill_value);
-  const auto by_head = [&](const Var& x) { return x ? reshape(x, {x.size(0), options_.heads, out_}) : x; };
+  const auto by_head = [&](const Var& x) { return x ? split_heads(x, options_.heads) : x; };
   AttentionOptions attention{.dropout = options_.dropout, .training = training(), .edge_attr = edges.attr};
   if (edges.attr) {
     // ⟨a_edge, W_e e⟩ is a product of e with one column a head.
@@ -42,8 +42,7 @@ Var GATConv::attend(const Relation& relation, const Var& x_src, const Var& x_dst
   }
   Var y = gat_attention(edges.relation, by_head(x_src), att_src, att_dst, options_.negative_slope, attention,
                         by_head(x_dst));
-  const bool as_they_are = options_.concat || options_.heads == 1;
-  y = as_they_are ? reshape(y, {y.size(0), options_.heads * out_}) : mean(y, 1);
+  y = join_heads(y, options_.concat);
   if (residual) y = y + residual;
   return bias ? y + bias : y;
 }

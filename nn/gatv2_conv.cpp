@@ -33,14 +33,13 @@ Var GATv2Conv::attend(const Relation& relation, const Var& x_src, const Var& x_d
                       const Var& edge_attr) const {
   const AttentionEdges edges = attention_edges("GATv2Conv", relation, edge_attr, options_.edge_dim,
                                                options_.add_self_loops, options_.fill_value);
-  const auto by_head = [&](const Var& x) { return reshape(x, {x.size(0), options_.heads, out_}); };
+  const auto by_head = [&](const Var& x) { return split_heads(x, options_.heads); };
   AttentionOptions attention{.dropout = options_.dropout, .training = training(), .edge_attr = edges.attr};
   if (edges.attr) attention.edge_weight = lin_edge->weight;
   const Var sources = by_head(x_src);
   const Var targets = x_dst.id() == x_src.id() ? sources : by_head(x_dst);
   Var y = gatv2_attention(edges.relation, targets, sources, att, options_.negative_slope, attention);
-  const bool as_they_are = options_.concat || options_.heads == 1;
-  y = as_they_are ? reshape(y, {y.size(0), options_.heads * out_}) : mean(y, 1);
+  y = join_heads(y, options_.concat);
   if (residual) y = y + residual;
   return bias ? y + bias : y;
 }

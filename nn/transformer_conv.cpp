@@ -34,13 +34,12 @@ Var TransformerConv::attend(const Relation& relation, const X& x_src, const X& x
                             const Var& edge_attr) const {
   const AttentionEdges edges =
       attention_edges("TransformerConv", relation, edge_attr, options_.edge_dim, false, {});
-  const auto by_head = [&](const Var& x) { return reshape(x, {x.size(0), options_.heads, out_}); };
+  const auto by_head = [&](const Var& x) { return split_heads(x, options_.heads); };
   AttentionOptions attention{.dropout = options_.dropout, .training = training(), .edge_attr = edges.attr};
   if (edges.attr) attention.edge_weight = lin_edge->weight;
   Var y = dot_attention(edges.relation, by_head(lin_query(x_dst)), by_head(lin_key(x_src)),
                         by_head(lin_value(x_src)), attention);
-  const bool as_they_are = options_.concat || options_.heads == 1;
-  y = as_they_are ? reshape(y, {y.size(0), options_.heads * out_}) : mean(y, 1);
+  y = join_heads(y, options_.concat);
   if (!options_.root_weight) return y;
   const Var root = lin_skip(x_dst);
   if (!lin_beta) return y + root;

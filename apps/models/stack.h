@@ -50,7 +50,7 @@ class Stack : public NodeModel {
  protected:
   /// Says how wide the convolutions' sums over neighbours are.
   void sum_neighbors(std::vector<int64_t> widths) { summed_ = std::move(widths); }
-  /// Says that the first convolution, as it is made, needs dense features.
+  /// Says that the first convolution, as it is made, needs dense features: of its parameters' dtype.
   void need_dense() { takes_sparse_ = false; }
   /// One more convolution, of `args`, which gives `width` features for another one behind it.
   template <class... Args>
@@ -64,10 +64,8 @@ class Stack : public NodeModel {
   }
 
  private:
-  // A layer without a way of its own for sparse features takes them as dense ones of its parameters' dtype.
   Var first(const Graph& graph, const Features& x) {
-    if constexpr (requires(Conv & conv) { conv(graph, x); })
-      if (takes_sparse_) return convs_[0](graph, x);
+    if (takes_sparse_) return convs_[0](graph, x);
     return convs_[0](graph, Var(x.to_dense().to(this->parameters().front().dtype())));
   }
 

@@ -5,17 +5,24 @@
 
 namespace adj::kernels::cuda {
 
-template <class S>
-void run_dot_attention(const DotAttentionArgs& args, const EdgeTerms& edges) {
+/// What both passes are given: `Arguments` and `Args` are of either.
+template <class S, template <class> class Arguments, class Args>
+void set_dot_attention(Arguments<S>& a, const Args& args, const EdgeTerms& edges) {
   using A = Wide<S>;
-  ForwardArguments<S> a{};
   set_heads(a, args.heads, args.head_width(), args.dropout);
-  a.target = args.q.data<S>();
-  a.source = args.k.data<S>();
+  a.target = args.q.template data<S>();
+  a.source = args.k.template data<S>();
   a.value = data_or_null<S>(args.v);
   a.s = data_or_null<A>(args.s);
   a.scale = static_cast<A>(args.scale);
   a.c = data_or_null<A>(edges.c);
+}
+
+template <class S>
+void run_dot_attention(const DotAttentionArgs& args, const EdgeTerms& edges) {
+  using A = Wide<S>;
+  ForwardArguments<S> a{};
+  set_dot_attention(a, args, edges);
   Tensor logits = edges.logits;
   a.logits = mutable_data_or_null<A>(logits);
   a.o = args.o.mutable_data<S>();
@@ -31,17 +38,11 @@ template <class S>
 void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges) {
   using A = Wide<S>;
   BackwardArguments<S> a{};
-  set_heads(a, args.heads, args.head_width(), args.dropout);
-  a.target = args.q.data<S>();
-  a.source = args.k.data<S>();
-  a.value = data_or_null<S>(args.v);
-  a.s = data_or_null<A>(args.s);
-  a.scale = static_cast<A>(args.scale);
+  set_dot_attention(a, args, edges);
   a.o = args.o.data<S>();
   a.d_o = args.d_o.data<S>();
   a.lse = args.lse.data<A>();
   a.delta = args.delta.mutable_data<A>();
-  a.c = data_or_null<A>(edges.c);
   a.g = data_or_null<A>(edges.g);
   a.delta_more = data_or_null<A>(edges.delta);
   Tensor d_logits = edges.d_logits, weights = edges.weights;

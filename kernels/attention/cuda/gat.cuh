@@ -5,16 +5,23 @@
 
 namespace adj::kernels::cuda {
 
+/// What both passes are given: `Arguments` and `Args` are of either.
+template <class S, template <class> class Arguments, class Args>
+void set_gat(Arguments<S>& a, const Args& args) {
+  using A = Wide<S>;
+  set_heads(a, args.heads(), args.head_width(), args.dropout);
+  a.source = args.x.template data<S>();
+  a.l = args.l.template data<A>();
+  a.r = args.r.template data<A>();
+  a.c = data_or_null<A>(args.c);
+  a.slope = static_cast<A>(args.slope);
+}
+
 template <class S>
 void run_gat(const GatArgs& args) {
   using A = Wide<S>;
   ForwardArguments<S> a{};
-  set_heads(a, args.heads(), args.head_width(), args.dropout);
-  a.source = args.x.data<S>();
-  a.l = args.l.data<A>();
-  a.r = args.r.data<A>();
-  a.c = data_or_null<A>(args.c);
-  a.slope = static_cast<A>(args.slope);
+  set_gat(a, args);
   a.o = args.o.mutable_data<S>();
   a.lse = args.lse.mutable_data<A>();
   run_forward<S, Score::gat>("gat", args.a, a, wide_reads<S>(a.width, a.source, a.o));
@@ -24,12 +31,7 @@ template <class S>
 void run_gat_backward(const GatBackwardArgs& args) {
   using A = Wide<S>;
   BackwardArguments<S> a{};
-  set_heads(a, args.heads(), args.head_width(), args.dropout);
-  a.source = args.x.data<S>();
-  a.l = args.l.data<A>();
-  a.r = args.r.data<A>();
-  a.c = data_or_null<A>(args.c);
-  a.slope = static_cast<A>(args.slope);
+  set_gat(a, args);
   a.o = args.o.data<S>();
   a.d_o = args.d_o.data<S>();
   a.lse = args.lse.data<A>();

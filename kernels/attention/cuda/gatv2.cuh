@@ -5,15 +5,21 @@
 
 namespace adj::kernels::cuda {
 
+/// What both passes are given: `Arguments` and `Args` are of either.
+template <class S, template <class> class Arguments, class Args>
+void set_gatv2(Arguments<S>& a, const Args& args) {
+  set_heads(a, args.heads(), args.head_width(), args.dropout);
+  a.target = args.l.template data<S>();
+  a.source = args.r.template data<S>();
+  a.att = args.att.template data<S>();
+  a.slope = static_cast<Wide<S>>(args.slope);
+}
+
 template <class S>
 void run_gatv2(const Gatv2Args& args) {
   using A = Wide<S>;
   ForwardArguments<S> a{};
-  set_heads(a, args.heads(), args.head_width(), args.dropout);
-  a.target = args.l.data<S>();
-  a.source = args.r.data<S>();
-  a.att = args.att.data<S>();
-  a.slope = static_cast<A>(args.slope);
+  set_gatv2(a, args);
   a.o = args.o.mutable_data<S>();
   a.lse = args.lse.mutable_data<A>();
   run_forward<S, Score::gatv2>("gatv2", args.a, a, wide_reads<S>(a.width, a.target, a.source, a.att, a.o));
@@ -23,11 +29,7 @@ template <class S>
 void run_gatv2_backward(const Gatv2BackwardArgs& args) {
   using A = Wide<S>;
   BackwardArguments<S> a{};
-  set_heads(a, args.heads(), args.head_width(), args.dropout);
-  a.target = args.l.data<S>();
-  a.source = args.r.data<S>();
-  a.att = args.att.data<S>();
-  a.slope = static_cast<A>(args.slope);
+  set_gatv2(a, args);
   a.o = args.o.data<S>();
   a.d_o = args.d_o.data<S>();
   a.lse = args.lse.data<A>();

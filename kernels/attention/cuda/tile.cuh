@@ -410,7 +410,14 @@ class KeptBits {
       h += 8 - skipped;
     }
   }
-  __device__ int end(const Place<T>& place) const { return first_ + place.group_lanes; }
+  /// How many of the `count` entries from where the walk is are drawn: it draws where they are used up. All
+  /// lanes of the warp call it.
+  __device__ int drawn(const AttentionArguments<typename T::S>& a, const Place<T>& place, const Walk& walk,
+                       int count) {
+    if (__any_sync(kAllLanes, walk.active() && walk.entry == end(place)))
+      draw(a, place, walk.entry, walk.end_entry);
+    return min(count, max(end(place) - walk.entry, 0));
+  }
   /// Of an entry that was drawn, for this lane's head. All lanes of the warp call it.
   __device__ bool kept(const AttentionArguments<typename T::S>& a, const Place<T>& place, int entry) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -421,6 +428,8 @@ class KeptBits {
   }
 
  private:
+  __device__ int end(const Place<T>& place) const { return first_ + place.group_lanes; }
+
   int first_ = 0;
   uint32_t bits_ = 0;
 };

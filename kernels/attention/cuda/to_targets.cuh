@@ -86,11 +86,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
 
     while (__any_sync(kAllLanes, walk.active())) {
       int count = walk.active() ? min(kBatch, walk.row_end - walk.entry) : 0;
-      if (drops) {
-        if (__any_sync(kAllLanes, walk.active() && walk.entry == bits.end(place)))
-          bits.draw(a, place, walk.entry, walk.end_entry);
-        count = min(count, max(bits.end(place) - walk.entry, 0));
-      }
+      if (drops) count = bits.drawn(a, place, walk, count);
       RowFeatures<T> row_of[kBatch];
       [[maybe_unused]] RowFeatures<T> value_of[kScore == Score::dot ? kBatch : 1];
 #pragma unroll
