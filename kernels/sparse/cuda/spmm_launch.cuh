@@ -64,19 +64,27 @@ void launch_items(const char* name, int device, const SpmmShape& shape, int thre
 /// Sums what cut rows left in the workspace.
 template <class S>
 void launch_merge(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& arguments) {
+  using A = Sum<S>;
   if (plan.heavy_rows == 0) return;
-  constexpr int kVector = 16 / static_cast<int>(sizeof(Sum<S>));
+  constexpr int kVector = 16 / static_cast<int>(sizeof(A));
   const bool wide =
       arguments.width % kVector == 0 && reinterpret_cast<uintptr_t>(arguments.y) % (kVector * sizeof(S)) == 0;
-  adj::cuda::launch(
-      name,
-      {.device = device,
-       .blocks = dim3(static_cast<unsigned>(ceil_div(plan.heavy_rows, kMergeWarps)),
-                      static_cast<unsigned>(ceil_div(arguments.width, wide ? 32 * kVector : 32))),
-       .threads = 32 * kMergeWarps,
-       .overlaps = true},
-      wide ? merge_kernel<S, kVector> : merge_kernel<S, 1>, plan.heavy_row_list(), plan.heavy_row_count(),
-      arguments);
+  const auto slabs = static_cast<unsigned>(ceil_div(arguments.width, wide ? 32 * kVector : 32));
+  Tensor runs = Tensor::empty({plan.runs, arguments.width}, dtype_of<A>(), Device::cuda(device));
+  adj::cuda::launch(name,
+                    {.device = device,
+                     .blocks = dim3(static_cast<unsigned>(plan.runs), slabs),
+                     .threads = 32 * kMergeWarps,
+                     .overlaps = true},
+                    wide ? merge_runs_kernel<A, kVector> : merge_runs_kernel<A, 1>, plan.slot_run_list(),
+                    plan.slot_run_count(), arguments.partial, arguments.width, runs.mutable_data<A>());
+  adj::cuda::launch(name,
+                    {.device = device,
+                     .blocks = dim3(static_cast<unsigned>(ceil_div(plan.heavy_rows, kMergeWarps)), slabs),
+                     .threads = 32 * kMergeWarps,
+                     .overlaps = true},
+                    wide ? merge_kernel<S, kVector> : merge_kernel<S, 1>, plan.heavy_row_list(),
+                    plan.heavy_row_count(), arguments, runs.data<A>());
 }
 
 /// Y = act(A X + bias) by the own kernels. One file per S instantiates it.

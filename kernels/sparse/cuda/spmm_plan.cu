@@ -32,7 +32,12 @@ __device__ int64_t parts_of(int64_t length, int64_t size) {
   return length > 2 * size ? (length + size - 1) / size : 1;
 }
 
-/// counts[i] = items that begin in row i << 32 | partial sums of row i; heavy[i] = 1 where it is cut.
+__device__ int64_t runs_of(int64_t slots) {
+  return slots > kMostPlainSlots ? (slots + kRunSlots - 1) / kRunSlots : 0;
+}
+
+/// counts[i] = items that begin in row i << 32 | partial sums of row i; heavy[i] = its runs of these << 32 |
+/// 1 where it is cut.
 __global__ void count_items(const int64_t* offsets, int64_t rows, int64_t size, int64_t* counts,
                             int64_t* heavy) {
   const int64_t i = thread_index();
@@ -51,7 +56,7 @@ __global__ void count_items(const int64_t* offsets, int64_t rows, int64_t size, 
     }
   }
   counts[i] = items << 32 | slots;
-  heavy[i] = slots > 0 ? 1 : 0;
+  heavy[i] = slots > 0 ? runs_of(slots) << 32 | 1 : 0;
 }
 
 /// Empty items, of which those that exist are overwritten.
@@ -63,14 +68,17 @@ __global__ void clear_starts(int64_t rows, int64_t entries, int64_t n, ItemStart
 /// `counts` and `heavy_counts` summed over the rows before each.
 __global__ void place_items(const int64_t* offsets, int64_t rows, int64_t size, const int64_t* counts,
                             const int64_t* heavy_counts, ItemStart* starts, HeavyRow* heavy,
-                            int64_t* totals) {
+                            SlotRun* slot_runs, int64_t* totals) {
   const int64_t i = thread_index();
   if (i > rows) return;
   const auto slot = static_cast<int32_t>(counts[i] & 0xffffffff);
+  const auto run = static_cast<int32_t>(heavy_counts[i] >> 32);
+  const int64_t heavy_row = heavy_counts[i] & 0xffffffff;
   if (i == rows) {
-    heavy[heavy_counts[i]] = {-1, slot};
+    heavy[heavy_row] = {-1, slot, run};
     totals[0] = counts[i];
-    totals[1] = heavy_counts[i];
+    totals[1] = heavy_row;
+    totals[2] = run;
     return;
   }
   const int64_t first = counts[i] >> 32, items = (counts[i + 1] >> 32) - first;
@@ -80,7 +88,10 @@ __global__ void place_items(const int64_t* offsets, int64_t rows, int64_t size, 
   if (items == 1) return;
   const auto part = static_cast<int32_t>((offsets[i + 1] - offsets[i] + items - 1) / items);
   for (int32_t q = 1; q < items; ++q) starts[first + q] = {begin + q * part, ~row, slot + q, 0};
-  heavy[heavy_counts[i]] = {row, slot};
+  heavy[heavy_row] = {row, slot, run};
+  const auto runs = static_cast<int32_t>(runs_of(items)), end = slot + static_cast<int32_t>(items);
+  for (int32_t q = 0; q < runs; ++q)
+    slot_runs[run + q] = {slot + q * kRunSlots, min(slot + (q + 1) * kRunSlots, end)};
 }
 
 void sum_in_place(int64_t* values, int64_t n, Device device) {
@@ -97,7 +108,7 @@ Tensor empty_structs(int64_t n, Device device) {
   return Tensor::empty({n, static_cast<int64_t>(sizeof(T))}, DType::u8, device);
 }
 
-/// With upper bounds for the numbers of items, slots and heavy rows.
+/// With upper bounds for the numbers of items, slots, heavy rows and runs.
 SpmmPlan make_plan(const Csr& a, int64_t size) {
   const Device device = a.device();
   const int64_t rows = a.rows, entries = a.entries(), work = rows + entries;
@@ -108,11 +119,16 @@ SpmmPlan make_plan(const Csr& a, int64_t size) {
   plan.items = 6 * ceil_div(work, size) + 2;
   plan.slots = 2 * ceil_div(entries, size);
   plan.heavy_rows = ceil_div(entries, size);
+  // A run is worth size * kRunSlots entries; rows with runs have more than eight of them, the last one cut.
+  static_assert(kMostPlainSlots == 8 * kRunSlots);
+  plan.runs = entries > kMostPlainSlots * size ? ceil_div(9 * entries, 8 * kRunSlots * size) : 0;
   plan.starts = empty_structs<ItemStart>(plan.items + 1, device);
   plan.heavy = empty_structs<HeavyRow>(plan.heavy_rows + 1, device);
-  plan.totals = Tensor::empty({2}, DType::i64, device);
+  plan.slot_runs = empty_structs<SlotRun>(plan.runs, device);
+  plan.totals = Tensor::empty({3}, DType::i64, device);
   auto* starts = static_cast<ItemStart*>(plan.starts.raw_mutable_data());
   auto* heavy = static_cast<HeavyRow*>(plan.heavy.raw_mutable_data());
+  auto* slot_runs = static_cast<SlotRun*>(plan.slot_runs.raw_mutable_data());
   const int64_t n = rows + 1;
   Tensor counts = Tensor::empty({n}, DType::i64, device),
          heavy_counts = Tensor::empty({n}, DType::i64, device);
@@ -124,7 +140,7 @@ SpmmPlan make_plan(const Csr& a, int64_t size) {
   launch("spmm plan", per_row, count_items, offsets, rows, size, count, heavy_count);
   sum_in_place(count, n, device);
   sum_in_place(heavy_count, n, device);
-  launch("spmm plan", per_row, place_items, offsets, rows, size, count, heavy_count, starts, heavy,
+  launch("spmm plan", per_row, place_items, offsets, rows, size, count, heavy_count, starts, heavy, slot_runs,
          plan.totals.mutable_data<int64_t>());
   return plan;
 }
@@ -136,8 +152,10 @@ void read_back(SpmmPlan& plan) {
   plan.items = totals[0] >> 32;
   plan.slots = totals[0] & 0xffffffff;
   plan.heavy_rows = totals[1];
+  plan.runs = totals[2];
   plan.starts = plan.starts.rows(0, plan.items + 1).clone();
   plan.heavy = plan.heavy.rows(0, plan.heavy_rows + 1).clone();
+  plan.slot_runs = plan.slot_runs.rows(0, plan.runs).clone();
 }
 
 /// By the size of items.

@@ -14,10 +14,21 @@ struct alignas(16) ItemStart {
 };
 
 /// A row that is cut into parts: their partial sums are slots [slot, slot of the next heavy row), in order.
+/// One of more than kMostPlainSlots is merged in two steps, as one block would be long at it: its slots by
+/// runs of kRunSlots, then runs [run, run of the next heavy row), in order.
 struct HeavyRow {
   int32_t row;
   int32_t slot;
+  int32_t run;
 };
+
+/// Slots [begin, end) of one row, which many blocks merge side by side.
+struct SlotRun {
+  int32_t begin;
+  int32_t end;
+};
+
+constexpr int kRunSlots = 64, kMostPlainSlots = 512;
 
 /// The work of a structure, one unit per entry and one per row, cut into items of similar size whatever the
 /// degrees. Neighbouring rows of similar length become items that begin at the row's beginning, so that warps
@@ -27,17 +38,21 @@ struct SpmmPlan {
   int64_t items = 0;
   int64_t heavy_rows = 0;
   int64_t slots = 0;
-  Tensor starts;  ///< ItemStart [items + 1]
-  Tensor heavy;   ///< HeavyRow [heavy rows + 1]
-  Tensor totals;  ///< int64: items << 32 | slots, and heavy rows
+  int64_t runs = 0;
+  Tensor starts;     ///< ItemStart [items + 1]
+  Tensor heavy;      ///< HeavyRow [heavy rows + 1]
+  Tensor slot_runs;  ///< SlotRun [runs]
+  Tensor totals;     ///< int64: items << 32 | slots, heavy rows, and runs
 
   const ItemStart* item_starts() const { return static_cast<const ItemStart*>(starts.raw_data()); }
   const HeavyRow* heavy_row_list() const { return static_cast<const HeavyRow*>(heavy.raw_data()); }
   const int64_t* heavy_row_count() const { return totals.data<int64_t>() + 1; }
+  const SlotRun* slot_run_list() const { return static_cast<const SlotRun*>(slot_runs.raw_data()); }
+  const int64_t* slot_run_count() const { return totals.data<int64_t>() + 2; }
 };
 
 /// The plan of a structure on a GPU for products that need `slot_bytes` of workspace per slot. Kept with the
-/// structure once its three numbers were read back, for which the host waits once: on first use where upper
+/// structure once its numbers were read back, for which the host waits once: on first use where upper
 /// bounds of them would ask for much workspace, else on second use, so that structures that live for one
 /// product never wait. While a capture is going on, bounds serve too, and each replay makes the plan anew;
 /// the items beyond the last are empty. Bounds or not, the order of sums is the same. An item is worth
