@@ -3,8 +3,8 @@
 // The kernel of reductions over neighbours. A group of lanes walks an item of the plan (item_walk.cuh), each
 // lane owning the same features throughout, with what is asked of a row in registers: largest and smallest
 // with their columns, and sums. A finished row is written at once, past the caches; the parts of a cut row go
-// to the workspace, which merge_neighbors_kernel merges in order, so that the bits depend on the structure
-// alone.
+// to the workspace, which merge_neighbors_kernel merges in order (those of very long rows by runs first, as
+// spmm_merge.cuh has it), so that the bits depend on the structure alone.
 //
 // An extreme costs three instructions an element: the comparison, the maximum, and the choice of the column.
 // max.NaN keeps a NaN without a second comparison; the columns after it are then wrong, and where a row's
@@ -16,6 +16,7 @@
 
 #include <adjoint/kernels/neighbor/cuda/item_walk.cuh>
 #include <adjoint/kernels/neighbor/neighbor_reduce.h>
+#include <adjoint/kernels/sparse/cuda/spmm_merge.cuh>
 
 #include <math_constants.h>
 
@@ -325,75 +326,149 @@ __global__ void __launch_bounds__(kNeighborThreads)
   walk_item<kLanes, kUnroll>(item, a.offsets, a.indices, columns, body);
 }
 
-constexpr int kRunWarps = 8;
+/// Of all parts of cut rows (NeighborArguments), or of the runs of these.
+template <class A>
+struct NeighborParts {
+  A* value[kParts];    ///< [parts, width]
+  int32_t* winner[2];  ///< likewise, of the largest and the smallest
+};
 
-/// The results of rows that the plan cut: a block for each and 32 features, its warps taking a run of parts
-/// in order each, and then the first one the runs in order. `count` tells how many rows there are.
+/// Merges parts of a row for one feature: by a block, a lane a feature, on its first warp.
 template <class S, bool kMax, bool kMin, bool kMoments>
-__global__ void __launch_bounds__(32 * kRunWarps)
-    merge_neighbors_kernel(const HeavyRow* heavy, const int64_t* count,
-                           const __grid_constant__ NeighborArguments<S> a) {
+struct NeighborMerge {
   using A = Sum<S>;
-  adj::cuda::begin_overlapping();
-  __shared__ A values[kParts][kRunWarps][32];
-  __shared__ int32_t winners[2][kRunWarps][32];
-  if (blockIdx.x >= *count) return;
-  const HeavyRow row = heavy[blockIdx.x];
-  const int slots = heavy[blockIdx.x + 1].slot - row.slot;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int feature = static_cast<int>(blockIdx.y) * 32 + lane;
-  const bool valid = feature < a.width;
+  static constexpr int kSums = kMoments ? 3 : 0;
+  /// Parts that a warp asks for at a time.
+  static constexpr int kAtOnce = kMax + kMin + kSums > 2 ? 4 : 8;
 
   ExtremeState<S, 1, 1, true> largest;
   ExtremeState<S, 1, 1, false> smallest;
   A sums[3] = {A(0), A(0), A(0)};
-  largest.clear();
-  smallest.clear();
-  // The winner of a part is known, and -1 stands for no part at all.
-  auto take = [](auto& state, A value, int32_t winner) {
+
+  /// The winner of a part is known, and -1 stands for no part at all.
+  template <class State>
+  static __device__ __forceinline__ void take(State& state, A value, int32_t winner) {
     A& best = state.best[0][0];
     int32_t& column = state.column[0][0];
-    constexpr bool kLargest = std::remove_reference_t<decltype(state)>::kPart == kLargestPart;
-    if (winner >= 0 && (column < 0 || (best == best && passes<kLargest>(value, best)))) {
+    if (winner >= 0 && (column < 0 || (best == best && passes<State::kPart == kLargestPart>(value, best)))) {
       best = value;
       column = winner;
     }
-  };
+  }
 
-  const auto bound = [&](int run) {
-    return row.slot + static_cast<int>(static_cast<int64_t>(slots) * run / kRunWarps);
-  };
-  if (valid) {
-    const int end = bound(warp + 1);
-#pragma unroll 4
-    for (int slot = bound(warp); slot < end; ++slot) {
-      const int64_t at = static_cast<int64_t>(slot) * a.width + feature;
-      if constexpr (kMax) take(largest, a.part[kLargestPart][at], a.part_winner[0][at]);
-      if constexpr (kMin) take(smallest, a.part[kSmallestPart][at], a.part_winner[1][at]);
-      if constexpr (kMoments) {
+  /// Parts [begin, end) in order.
+  __device__ __forceinline__ void add(const NeighborParts<A>& parts, int width, int feature, int begin,
+                                      int end) {
+    for (int first = begin; first < end; first += kAtOnce) {
+      A value[kParts][kAtOnce];
+      int32_t winner[2][kAtOnce];
 #pragma unroll
-        for (int k = 0; k < 3; ++k) sums[k] += a.part[kSumPart + k][at];
+      for (int u = 0; u < kAtOnce; ++u) {
+        const int64_t at = static_cast<int64_t>(min(first + u, end - 1)) * width + feature;
+        if constexpr (kMax) {
+          value[kLargestPart][u] = parts.value[kLargestPart][at];
+          winner[0][u] = parts.winner[0][at];
+        }
+        if constexpr (kMin) {
+          value[kSmallestPart][u] = parts.value[kSmallestPart][at];
+          winner[1][u] = parts.winner[1][at];
+        }
+#pragma unroll
+        for (int k = 0; k < kSums; ++k) value[kSumPart + k][u] = parts.value[kSumPart + k][at];
+      }
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        const bool is_part = first + u < end;
+        if constexpr (kMax) take(largest, value[kLargestPart][u], is_part ? winner[0][u] : -1);
+        if constexpr (kMin) take(smallest, value[kSmallestPart][u], is_part ? winner[1][u] : -1);
+#pragma unroll
+        for (int k = 0; k < kSums; ++k) sums[k] += is_part ? value[kSumPart + k][u] : A(0);
       }
     }
   }
-  values[kLargestPart][warp][lane] = largest.best[0][0];
-  values[kSmallestPart][warp][lane] = smallest.best[0][0];
-  winners[0][warp][lane] = largest.column[0][0];
-  winners[1][warp][lane] = smallest.column[0][0];
+
+  /// `count` parts from `begin` on, of which each warp takes a share in order, and then the first one the
+  /// shares in order. All threads of the block call it once.
+  __device__ __forceinline__ void by_block(const NeighborParts<A>& parts, int width, int feature, int begin,
+                                           int count) {
+    __shared__ A values[kParts][kMergeWarps][32];
+    __shared__ int32_t winners[2][kMergeWarps][32];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    largest.clear();
+    smallest.clear();
+    if (feature < width)
+      add(parts, width, feature, begin + share_begin(count, warp), begin + share_begin(count, warp + 1));
+    if constexpr (kMax) {
+      values[kLargestPart][warp][lane] = largest.best[0][0];
+      winners[0][warp][lane] = largest.column[0][0];
+    }
+    if constexpr (kMin) {
+      values[kSmallestPart][warp][lane] = smallest.best[0][0];
+      winners[1][warp][lane] = smallest.column[0][0];
+    }
 #pragma unroll
-  for (int k = 0; k < 3; ++k) values[kSumPart + k][warp][lane] = sums[k];
-  __syncthreads();
-  if (warp != 0 || !valid) return;
-  for (int run = 1; run < kRunWarps; ++run) {
-    if constexpr (kMax) take(largest, values[kLargestPart][run][lane], winners[0][run][lane]);
-    if constexpr (kMin) take(smallest, values[kSmallestPart][run][lane], winners[1][run][lane]);
+    for (int k = 0; k < kSums; ++k) values[kSumPart + k][warp][lane] = sums[k];
+    __syncthreads();
+    if (warp != 0) return;
+    for (int w = 1; w < kMergeWarps; ++w) {
+      if constexpr (kMax) take(largest, values[kLargestPart][w][lane], winners[0][w][lane]);
+      if constexpr (kMin) take(smallest, values[kSmallestPart][w][lane], winners[1][w][lane]);
 #pragma unroll
-    for (int k = 0; k < 3; ++k) sums[k] += values[kSumPart + k][run][lane];
+      for (int k = 0; k < kSums; ++k) sums[k] += values[kSumPart + k][w][lane];
+    }
   }
-  if constexpr (kMax) largest.write(a, 0, feature, row.row);
-  if constexpr (kMin) smallest.write(a, 0, feature, row.row);
+};
+
+/// The runs of slots of very long rows, merged to parts of `runs`: a block for one and 32 features. `count`
+/// tells how many runs there are.
+template <class S, bool kMax, bool kMin, bool kMoments>
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
+    merge_neighbor_runs_kernel(const SlotRun* list, const int64_t* count, int width,
+                               const __grid_constant__ NeighborParts<Sum<S>> slots,
+                               const __grid_constant__ NeighborParts<Sum<S>> runs) {
+  adj::cuda::begin_overlapping();
+  if (blockIdx.x >= *count) return;
+  const SlotRun run = list[blockIdx.x];
+  const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
+  NeighborMerge<S, kMax, kMin, kMoments> merge;
+  merge.by_block(slots, width, feature, run.begin, run.end - run.begin);
+  if (threadIdx.x >= 32 || feature >= width) return;
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * width + feature;
+  const auto leave = [&](const auto& state, int winner) {
+    runs.value[state.kPart][at] = state.best[0][0];
+    runs.winner[winner][at] = state.column[0][0];
+  };
+  if constexpr (kMax) leave(merge.largest, 0);
+  if constexpr (kMin) leave(merge.smallest, 1);
+#pragma unroll
+  for (int k = 0; k < merge.kSums; ++k) runs.value[kSumPart + k][at] = merge.sums[k];
+}
+
+/// The results of rows that the plan cut: a block for each and 32 features. `count` tells how many rows there
+/// are.
+template <class S, bool kMax, bool kMin, bool kMoments>
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
+    merge_neighbors_kernel(const HeavyRow* heavy, const int64_t* count,
+                           const __grid_constant__ NeighborArguments<S> a,
+                           const __grid_constant__ NeighborParts<Sum<S>> runs) {
+  using A = Sum<S>;
+  adj::cuda::begin_overlapping();
+  if (blockIdx.x >= *count) return;
+  const HeavyRow row = heavy[blockIdx.x];
+  const RowParts parts(row, heavy[blockIdx.x + 1]);
+  const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
+  NeighborParts<A> from;
+#pragma unroll
+  for (int k = 0; k < kParts; ++k) from.value[k] = parts.runs ? runs.value[k] : a.part[k];
+#pragma unroll
+  for (int k = 0; k < 2; ++k) from.winner[k] = parts.runs ? runs.winner[k] : a.part_winner[k];
+  NeighborMerge<S, kMax, kMin, kMoments> merge;
+  merge.by_block(from, a.width, feature, parts.begin, parts.count);
+  if (threadIdx.x >= 32 || feature >= a.width) return;
+  if constexpr (kMax) merge.largest.write(a, 0, feature, row.row);
+  if constexpr (kMin) merge.smallest.write(a, 0, feature, row.row);
   if constexpr (kMoments) {
-    const A total[1] = {sums[0]}, off[1] = {sums[1]}, square[1] = {sums[2]};
+    const A total[1] = {merge.sums[0]}, off[1] = {merge.sums[1]}, square[1] = {merge.sums[2]};
     const int length = static_cast<int>(a.offsets[row.row + 1] - a.offsets[row.row]);
     write_moments<S, 1>(a, row.row, feature, length, total, off, square);
   }

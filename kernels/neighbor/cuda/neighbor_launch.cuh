@@ -38,6 +38,34 @@ void reduce_neighbors<double>(const NeighborReduceArgs& args);
 template <>
 void reduce_neighbors<bfloat16>(const NeighborReduceArgs& args);
 
+/// The workspace of `count` slots or runs.
+template <class S, bool kMax, bool kMin, bool kMoments>
+struct PartsOfRows {
+  using A = Sum<S>;
+  static constexpr int kExtremes = (kMax ? 1 : 0) + (kMin ? 1 : 0), kValues = kExtremes + (kMoments ? 3 : 0);
+  static constexpr int64_t kBytes = kValues * sizeof(A) + kExtremes * sizeof(int32_t);  ///< of a feature
+  Tensor values, winners;
+  NeighborParts<A> addresses{};
+
+  PartsOfRows(int64_t count, int64_t width, Device device)
+      : values(Tensor::empty({kValues * count, width}, dtype_of<A>(), device)),
+        winners(Tensor::empty({kExtremes * count, width}, DType::i32, device)) {
+    A* next = values.template mutable_data<A>();
+    int32_t* next_winner = winners.mutable_data<int32_t>();
+    const auto take = [&](int part) {
+      addresses.value[part] = next;
+      next += count * width;
+      if (part > kSmallestPart) return;
+      addresses.winner[part] = next_winner;
+      next_winner += count * width;
+    };
+    if constexpr (kMax) take(kLargestPart);
+    if constexpr (kMin) take(kSmallestPart);
+    if constexpr (kMoments)
+      for (int part : {kSumPart, kOffPart, kSquarePart}) take(part);
+  }
+};
+
 /// Its body over the shapes that S has for these parts.
 template <class S, bool kMax, bool kMin, bool kMoments, size_t N>
 void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels family,
@@ -46,13 +74,11 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels fa
   const Csr& csr = args.a;
   const Device device = csr.device();
   const int64_t width = args.x.size(1);
-  constexpr int kExtremes = (kMax ? 1 : 0) + (kMin ? 1 : 0), kValues = kExtremes + (kMoments ? 3 : 0);
-  const SpmmPlan plan =
-      spmm_plan(csr, width * static_cast<int64_t>(kValues * sizeof(A) + kExtremes * sizeof(int32_t)));
+  using Parts = PartsOfRows<S, kMax, kMin, kMoments>;
+  const SpmmPlan plan = spmm_plan(csr, width * Parts::kBytes);
   if (plan.items == 0 || width == 0) return;
   check_width<S>("neighbor_reduce", width);
-  Tensor parts = Tensor::empty({kValues * plan.slots, width}, dtype_of<A>(), device);
-  Tensor part_winners = Tensor::empty({kExtremes * plan.slots, width}, DType::i32, device);
+  const Parts slots(plan.slots, width, device), runs(plan.runs, width, device);
 
   NeighborArguments<S> arguments{};
   arguments.starts = plan.item_starts();
@@ -70,19 +96,8 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels fa
   arguments.winner[0] = largest ? largest.mutable_data<int32_t>() : nullptr;
   arguments.winner[1] = smallest ? smallest.mutable_data<int32_t>() : nullptr;
   arguments.mean = mean ? mean.mutable_data<A>() : nullptr;
-  A* next = parts.template mutable_data<A>();
-  int32_t* next_winner = part_winners.mutable_data<int32_t>();
-  const auto take = [&](int part) {
-    arguments.part[part] = next;
-    next += plan.slots * width;
-    if (part > kSmallestPart) return;
-    arguments.part_winner[part] = next_winner;
-    next_winner += plan.slots * width;
-  };
-  if constexpr (kMax) take(kLargestPart);
-  if constexpr (kMin) take(kSmallestPart);
-  if constexpr (kMoments)
-    for (int part : {kSumPart, kOffPart, kSquarePart}) take(part);
+  std::ranges::copy(slots.addresses.value, arguments.part);
+  std::ranges::copy(slots.addresses.winner, arguments.part_winner);
 
   const auto run = [&](int index, int threads) {
     const SpmmShape& shape = variants[index].shape;
@@ -96,14 +111,21 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels fa
          .overlaps = true},
         variants[index].kernel, arguments);
     if (plan.heavy_rows == 0) return;
-    adj::cuda::launch(
-        "neighbor_reduce",
-        {.device = device.index,
-         .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), static_cast<unsigned>(ceil_div(width, 32))),
-         .threads = 32 * kRunWarps,
-         .overlaps = true},
-        merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(), plan.heavy_row_count(),
-        arguments);
+    const auto merge_slabs = static_cast<unsigned>(ceil_div(width, 32));
+    adj::cuda::launch("neighbor_reduce",
+                      {.device = device.index,
+                       .blocks = dim3(static_cast<unsigned>(plan.runs), merge_slabs),
+                       .threads = 32 * kMergeWarps,
+                       .overlaps = true},
+                      merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(),
+                      plan.slot_run_count(), arguments.width, slots.addresses, runs.addresses);
+    adj::cuda::launch("neighbor_reduce",
+                      {.device = device.index,
+                       .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), merge_slabs),
+                       .threads = 32 * kMergeWarps,
+                       .overlaps = true},
+                      merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(),
+                      plan.heavy_row_count(), arguments, runs.addresses);
   };
   SpmmShape shapes[N];
   for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
