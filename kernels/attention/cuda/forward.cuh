@@ -3,12 +3,14 @@
 // The forward pass: one walk over the rows with an online softmax (Milakov & Gimelshein 2018; FlashAttention,
 // Dao et al. 2022). Where a batch holds a logit above the largest so far, what was summed is scaled down to
 // it: a vote finds out, so that most batches of a long row spend nothing on it. Parts of heavy rows leave
-// their largest logit, sum and weighted features in the workspace, which merge_attention joins in order.
+// their largest logit, sum and weighted features in the workspace, which merge_attention joins in order,
+// those of very long rows by runs first, as sparse/cuda/spmm_merge.cuh has it.
 //
 // Bytes: entries x H D of values (and as many of keys, where these are other rows), 4 of the column; rows x
 // H D of what the target has and of O; lse. Saved: lse and O.
 
 #include <adjoint/kernels/attention/cuda/tile.cuh>
+#include <adjoint/kernels/sparse/cuda/spmm_merge.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -232,57 +234,119 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
   }
 }
 
-/// O and lse of the rows that the plan cut: a block for a row and 32 features of one head, whose warps each
-/// take a run of the parts in order; then the runs in order.
+/// What parts of a row come to, or the row so far, for one feature.
+template <class A>
+struct AttentionSum {
+  A largest;  ///< logit
+  A total;    ///< of the exponentials, relative to it
+  A sum;      ///< of the weighted feature, likewise
+
+  static __device__ __forceinline__ AttentionSum none() { return {lowest<A>(), A(0), A(0)}; }
+
+  /// Several of them at once: a chain of exponentials, one for each, would be the merge's time.
+  template <Score kScore, int N>
+  __device__ __forceinline__ void add(const AttentionSum (&parts)[N]) {
+    A above = largest;
+#pragma unroll
+    for (int u = 0; u < N; ++u) above = parts[u].largest > above ? parts[u].largest : above;
+    const A factor = power_of_logit<kScore>(largest - above);
+    largest = above;
+    total *= factor;
+    sum *= factor;
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      const A of_part = power_of_logit<kScore>(parts[u].largest - largest);
+      total = fma(parts[u].total, of_part, total);
+      sum = fma(parts[u].sum, of_part, sum);
+    }
+  }
+};
+
+/// What parts of cut rows left, or the runs of these.
+template <class A>
+struct AttentionParts {
+  A* sums;   ///< [parts, H D]
+  A* stats;  ///< [parts, H, 2]: largest logit and sum
+};
+
+/// `count` parts from `begin` on, by a block, a lane a feature: each warp takes a share of them in order, and
+/// then the first one, which is left with the result, the shares in order. All threads call it once; those
+/// beyond the features get nothing.
+template <Score kScore, class A>
+__device__ __forceinline__ AttentionSum<A> merge_attention_parts(const AttentionParts<A>& parts, int heads,
+                                                                 int width, int feature, int begin,
+                                                                 int count) {
+  __shared__ AttentionSum<A> shares[kMergeWarps][32];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int64_t features = int64_t{heads} * width;
+  AttentionSum<A> row = AttentionSum<A>::none();
+  if (feature < features) {
+    const int head = feature / width;
+    const int end = begin + share_begin(count, warp + 1);
+    for (int first = begin + share_begin(count, warp); first < end; first += kSlotsAtOnce) {
+      AttentionSum<A> part[kSlotsAtOnce];
+#pragma unroll
+      for (int u = 0; u < kSlotsAtOnce; ++u) {
+        const int64_t at = min(first + u, end - 1);
+        const Pack<A, 2> stats = adj::cuda::load<2>(parts.stats + (at * heads + head) * 2);
+        part[u] = {stats[0], stats[1], parts.sums[at * features + feature]};
+      }
+#pragma unroll
+      for (int u = 1; u < kSlotsAtOnce; ++u)
+        if (first + u >= end) part[u] = AttentionSum<A>::none();
+      row.template add<kScore>(part);
+    }
+  }
+  shares[warp][lane] = row;
+  __syncthreads();
+  if (warp != 0) return row;
+  AttentionSum<A> share[kMergeWarps];
+#pragma unroll
+  for (int w = 0; w < kMergeWarps; ++w) share[w] = shares[w][lane];
+  row = AttentionSum<A>::none();
+  row.template add<kScore>(share);
+  return row;
+}
+
+/// The runs of slots of very long rows, merged to parts of `runs`: a block for one and 32 features. `count`
+/// tells how many runs there are.
+template <Score kScore, class A>
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
+    merge_attention_runs(const SlotRun* list, const int64_t* count, int heads, int width,
+                         AttentionParts<A> slots, AttentionParts<A> runs) {
+  adj::cuda::begin_overlapping();
+  if (static_cast<int64_t>(blockIdx.x) >= *count) return;
+  const SlotRun run = list[blockIdx.x];
+  const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
+  const AttentionSum<A> merged =
+      merge_attention_parts<kScore>(slots, heads, width, feature, run.begin, run.end - run.begin);
+  if (threadIdx.x >= 32 || feature >= heads * width) return;
+  runs.sums[int64_t{blockIdx.x} * heads * width + feature] = merged.sum;
+  if (feature % width == 0)
+    adj::cuda::store(runs.stats + (int64_t{blockIdx.x} * heads + feature / width) * 2,
+                     Pack<A, 2>{merged.largest, merged.total});
+}
+
+/// O and lse of the rows that the plan cut: a block for a row and 32 features, whatever heads these are of.
+/// `count` tells how many rows there are.
 template <class S, Score kScore>
-__global__ void __launch_bounds__(adj::cuda::kBlockThreads)
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Wide<S>>)
     merge_attention(const HeavyRow* heavy, const int64_t* count,
-                    const __grid_constant__ ForwardArguments<S> a) {
+                    const __grid_constant__ ForwardArguments<S> a, AttentionParts<Wide<S>> runs) {
   using A = Wide<S>;
   adj::cuda::begin_overlapping();
-  constexpr int kWarps = adj::cuda::kBlockThreads / 32;
-  __shared__ A sums[kWarps][32], totals[kWarps], largests[kWarps];
   if (static_cast<int64_t>(blockIdx.x) >= *count) return;
   const HeavyRow row = heavy[blockIdx.x];
-  const int64_t slots = heavy[blockIdx.x + 1].slot - row.slot;
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int head = static_cast<int>(blockIdx.y), in_head = static_cast<int>(blockIdx.z) * 32 + lane;
-  const int64_t begin = row.slot + slots * warp / kWarps, end = row.slot + slots * (warp + 1) / kWarps;
-
-  A largest = lowest<A>(), total = 0, sum = 0;
-  for (int64_t s = begin; s < end; ++s) {
-    const A* const stats = a.partial_stats + (s * a.heads + head) * 2;
-    const A part_largest = stats[0];
-    const A x = in_head < a.width ? a.partial[(s * a.heads + head) * a.width + in_head] : A(0);
-    if (part_largest > largest) {
-      const A factor = power_of_logit<kScore>(largest - part_largest);
-      sum *= factor;
-      total *= factor;
-      largest = part_largest;
-    }
-    const A factor = power_of_logit<kScore>(part_largest - largest);
-    total = fma(stats[1], factor, total);
-    sum = fma(x, factor, sum);
-  }
-  sums[warp][lane] = sum;
-  if (lane == 0) {
-    totals[warp] = total;
-    largests[warp] = largest;
-  }
-  __syncthreads();
-  if (warp != 0) return;
-#pragma unroll
-  for (int w = 0; w < kWarps; ++w) largest = largests[w] > largest ? largests[w] : largest;
-  total = sum = 0;
-#pragma unroll
-  for (int w = 0; w < kWarps; ++w) {
-    const A factor = power_of_logit<kScore>(largests[w] - largest);
-    total = fma(totals[w], factor, total);
-    sum = fma(sums[w][lane], factor, sum);
-  }
-  if (in_head < a.width)
-    a.o[(int64_t{row.row} * a.heads + head) * a.width + in_head] = narrow<S>(sum / total);
-  if (in_head == 0) a.lse[int64_t{row.row} * a.heads + head] = largest / kUnit<kScore, A> + log(total);
+  const RowParts parts(row, heavy[blockIdx.x + 1]);
+  const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
+  const AttentionParts<A> from{parts.runs ? runs.sums : a.partial, parts.runs ? runs.stats : a.partial_stats};
+  const AttentionSum<A> merged =
+      merge_attention_parts<kScore>(from, a.heads, a.width, feature, parts.begin, parts.count);
+  if (threadIdx.x >= 32 || feature >= a.heads * a.width) return;
+  a.o[int64_t{row.row} * a.heads * a.width + feature] = narrow<S>(merged.sum / merged.total);
+  if (feature % a.width == 0)
+    a.lse[int64_t{row.row} * a.heads + feature / a.width] =
+        merged.largest / kUnit<kScore, A> + log(merged.total);
 }
 
 }  // namespace adj::kernels::cuda

@@ -189,12 +189,24 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
         kernel, a);
   });
   if (plan.heavy_rows == 0) return;
+  const auto slabs = static_cast<unsigned>(ceil_div(width, 32));
+  Tensor run_sums = Tensor::empty({plan.runs, width}, dtype, device),
+         run_stats = Tensor::empty({plan.runs, 2 * a.heads}, dtype, device);
+  const AttentionParts<A> slots{a.partial, a.partial_stats},
+      runs{run_sums.mutable_data<A>(), run_stats.mutable_data<A>()};
   adj::cuda::launch(name,
                     {.device = device.index,
-                     .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), static_cast<unsigned>(a.heads),
-                                    static_cast<unsigned>(ceil_div(a.width, 32))),
+                     .blocks = dim3(static_cast<unsigned>(plan.runs), slabs),
+                     .threads = 32 * kMergeWarps,
                      .overlaps = true},
-                    merge_attention<S, kScore>, plan.heavy_row_list(), plan.heavy_row_count(), a);
+                    merge_attention_runs<kScore, A>, plan.slot_run_list(), plan.slot_run_count(), a.heads,
+                    a.width, slots, runs);
+  adj::cuda::launch(name,
+                    {.device = device.index,
+                     .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), slabs),
+                     .threads = 32 * kMergeWarps,
+                     .overlaps = true},
+                    merge_attention<S, kScore>, plan.heavy_row_list(), plan.heavy_row_count(), a, runs);
 }
 
 /// `to` [rows, width] of the rows that the plan cut = the sums of their `partial` ones, in order.
