@@ -84,11 +84,12 @@ inline Rows random_rows(const std::vector<int64_t>& lengths, int64_t cols, uint3
 
 /// Rectangular, with empty rows and columns.
 inline Rows small_rows() { return random_rows({3, 0, 1, 17, 0, 5, 2, 40}, 61, 1); }
-/// Rows and a column that are cut into pieces, rows of middling length, short and empty ones.
+/// Rows and a column that are cut into pieces, one row and the column into so many that these are merged by
+/// runs first; rows of middling length, short and empty ones.
 inline Rows skewed_rows() {
   std::vector<int64_t> lengths(150);
   for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i * i % 13);
-  lengths[17] = 13000;
+  lengths[17] = 30000;
   lengths[40] = 700;
   lengths[41] = 90;
   lengths.back() = 9000;

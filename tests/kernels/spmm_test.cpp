@@ -324,6 +324,7 @@ TEST_CASE("spmm has the same bits however often it is called") {
     std::vector<int64_t> lengths(2000);
     for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 61);
     lengths[7] = 5000;
+    lengths[1500] = 50000;
     const Matrix m = matrix_of(lengths, 2000, device);
     for (DType dtype : {DType::f32, DType::bf16})
       for (int64_t width : {100, 512}) {
