@@ -10,17 +10,42 @@
 
 namespace adj {
 
+namespace detail {
+
+/// The gradients of a product x w, behind which is dz: of x as input `first` of the op, of w as the next.
+inline void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& out, size_t first) {
+  using kernels::Transpose;
+  const Shape x_shape = x.get().shape();
+  if (out.wanted(first + 1)) {
+    Tensor dw = Tensor::empty_like(w.get());
+    kernels::gemm({.a = x.get(), .trans_a = Transpose::yes, .b = dz, .c = dw});
+    out.add(first + 1, dw);
+  }
+  x = {};
+  if (!out.wanted(first)) return;
+  Tensor dx = out.begun(first);
+  const bool adds = static_cast<bool>(dx);
+  if (!adds) dx = Tensor::empty(x_shape, dz.dtype(), dz.device());
+  kernels::gemm({.a = dz, .b = w.get(), .trans_b = Transpose::yes, .accumulate = adds, .c = dx});
+  if (!adds) out.add(first, dx);
+}
+
+inline void check_product(const char* op, const Var& x, const Var& w) {
+  ADJ_CHECK(x.shape().dims() == 2 && w.shape().dims() == 2 && x.size(1) == w.size(0),
+            "{}: input {} does not fit weight {}", op, x.shape().str(), w.shape().str());
+}
+
+}  // namespace detail
+
 /// act(x w + bias): x [N,in], w [in,out], bias [out] optional. Bias and relu are part of the product's own
 /// pass; other activations follow in a second.
 inline Var linear(const Var& x, const Var& w, const Var& bias = {},
                   Activation activation = Activation::none) {
   const OpScope scope("linear", x, w, bias);
   check_same_device("linear", {x, w, bias});
-  ADJ_CHECK(x.shape().dims() == 2 && w.shape().dims() == 2 && x.size(1) == w.size(0),
-            "linear: input {} does not fit weight {}", x.shape().str(), w.shape().str());
+  detail::check_product("linear", x, w);
   if (activation != Activation::none && activation != Activation::relu)
     return activate(activation, linear(x, w, bias));
-  using kernels::Transpose;
   Tensor y = Tensor::empty({x.size(0), w.size(1)}, w.dtype(), w.device());
   kernels::gemm(
       {.a = x.value(), .b = w.value(), .bias = bias.value_or_absent(), .activation = activation, .c = y});
@@ -29,17 +54,29 @@ inline Var linear(const Var& x, const Var& w, const Var& bias = {},
                 [x = Saved(x.value()), w = Saved(w.value()), y = output](Tensor dy, Gradients& out) mutable {
                   const Tensor dz = detail::through_epilogue(y, 2, std::move(dy), out);
                   y = {};
-                  const Shape x_shape = x.get().shape();
-                  if (out.wanted(1)) {
-                    Tensor dw = Tensor::empty_like(w.get());
-                    kernels::gemm({.a = x.get(), .trans_a = Transpose::yes, .b = dz, .c = dw});
-                    out.add(1, dw);
-                  }
-                  x = {};
-                  if (!out.wanted(0)) return;
-                  Tensor dx = Tensor::empty(x_shape, dz.dtype(), dz.device());
-                  kernels::gemm({.a = dz, .b = w.get(), .trans_b = Transpose::yes, .c = dx});
-                  out.add(0, dx);
+                  detail::product_gradients(x, w, dz, out, 0);
+                });
+}
+
+/// x w + x2 w2 + bias: x [N,in], w [in,out], x2 [N,in2], w2 [in2,out], bias [out] optional. The second
+/// product is added to the first on its way to memory.
+inline Var linear_sum(const Var& x, const Var& w, const Var& x2, const Var& w2, const Var& bias = {}) {
+  const OpScope scope("linear_sum", x, w, x2, w2, bias);
+  check_same_device("linear_sum", {x, w, x2, w2, bias});
+  detail::check_product("linear_sum", x, w);
+  detail::check_product("linear_sum", x2, w2);
+  ADJ_CHECK(x.size(0) == x2.size(0) && w.size(1) == w2.size(1),
+            "linear_sum: {} times {} and {} times {} have no sum", x.shape().str(), w.shape().str(),
+            x2.shape().str(), w2.shape().str());
+  Tensor y = Tensor::empty({x.size(0), w.size(1)}, w.dtype(), w.device());
+  kernels::gemm({.a = x.value(), .b = w.value(), .bias = bias.value_or_absent(), .c = y});
+  kernels::gemm({.a = x2.value(), .b = w2.value(), .accumulate = true, .c = y});
+  return record("linear_sum", y, {x, w, x2, w2, bias},
+                [x = Saved(x.value()), w = Saved(w.value()), x2 = Saved(x2.value()), w2 = Saved(w2.value())](
+                    Tensor dy, Gradients& out) mutable {
+                  dy = detail::through_epilogue({}, 4, std::move(dy), out);
+                  detail::product_gradients(x, w, dy, out, 0);
+                  detail::product_gradients(x2, w2, dy, out, 2);
                 });
 }
 

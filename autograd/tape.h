@@ -45,6 +45,9 @@ class Gradients {
   bool wanted(size_t input) const;
   /// Adds to the input's gradient; takes the tensor as it is when it is the first contribution.
   void add(size_t input, Tensor gradient);
+  /// The input's gradient so far, where it can be added to in place: an op that asks for it adds all of its
+  /// contribution to it and calls add no more. Nothing where there is none yet, or others hold it.
+  Tensor begun(size_t input);
 
  private:
   std::vector<std::shared_ptr<detail::GradientSlot>>& inputs_;

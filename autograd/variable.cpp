@@ -355,6 +355,15 @@ void Gradients::add(size_t input, Tensor gradient) {
   slot.gradient = std::move(sum);
 }
 
+Tensor Gradients::begun(size_t input) {
+  if (!wanted(input) || !inputs_[input]->gradient) return {};
+  GradientSlot& slot = *inputs_[input];
+  Tensor sum = slot.place ? slot.place : reuse(slot.gradient);
+  if (!sum.shares_storage_with(slot.gradient)) return {};
+  ++slot.contributions;
+  return sum;
+}
+
 bool recording(std::initializer_list<Var> inputs) {
   if (NoGrad::in_force()) return false;
   for (const Var& input : inputs)

@@ -23,18 +23,27 @@ const SparseMatrix* SAGEConv::matrix_of(const Graph& graph) const {
   return options_.aggr == Reduce::mean ? &graph.mean_adjacency() : &graph.adjacency();
 }
 
-Var SAGEConv::finish(Var y, const Var& of_root) const {
-  if (of_root) y = y + of_root;
-  return options_.normalize ? l2_normalize(y) : y;
+// Of what neighbours come to, not yet transformed.
+Var SAGEConv::transform(const Var& neighbors, const Var& x) const {
+  return finish(
+      lin_r && x ? linear_sum(neighbors, lin_l.weight, x, lin_r->weight, lin_l.bias) : lin_l(neighbors),
+      Var());
+}
+
+Var SAGEConv::finish(const Var& y, const Var& of_root) const {
+  const Var sum = of_root ? y + of_root : y;
+  return options_.normalize ? l2_normalize(sum) : sum;
 }
 
 Var SAGEConv::operator()(const Graph& graph, const Var& x) {
   check_rows("SAGEConv", graph, x.shape());
   const SparseMatrix* a = matrix_of(graph);
   if (a == nullptr || options_.project) return (*this)(graph.relation(), x, x);
-  const Var of_root = lin_r ? (*lin_r)(x) : Var();
-  if (in_.src > out_) return finish(spmm(*a, linear(x, lin_l.weight), lin_l.bias), of_root);
-  return finish(lin_l(x.requires_grad() ? spmm(*a, x) : Var(cache_.get(*a, x.value(), 1))), of_root);
+  if (in_.src > out_) {
+    const Var of_root = lin_r ? (*lin_r)(x) : Var();
+    return finish(spmm(*a, linear(x, lin_l.weight), lin_l.bias), of_root);
+  }
+  return transform(x.requires_grad() ? spmm(*a, x) : Var(cache_.get(*a, x.value(), 1)), x);
 }
 
 Var SAGEConv::operator()(const Graph& graph, const Features& x) {
@@ -54,13 +63,13 @@ Var SAGEConv::operator()(const Graph& graph, const Features& x) {
 
 Var SAGEConv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst) {
   check_sides("SAGEConv", relation, x_src, x_dst);
-  const Var of_root = lin_r && x_dst ? (*lin_r)(x_dst) : Var();
   const Var neighbor = lin ? (*lin)(x_src) : x_src;
   if (in_.src > out_ && is_linear()) {
+    const Var of_root = lin_r && x_dst ? (*lin_r)(x_dst) : Var();
     const Var y = aggregate(relation, linear(neighbor, lin_l.weight), {.reduce = options_.aggr});
     return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
   }
-  return finish(lin_l(aggregate(relation, neighbor, {.reduce = options_.aggr})), of_root);
+  return transform(aggregate(relation, neighbor, {.reduce = options_.aggr}), x_dst);
 }
 
 std::string SAGEConv::describe() const {

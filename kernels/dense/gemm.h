@@ -6,26 +6,36 @@
 
 namespace adj {
 
-/// How float32 matrix products are computed on a GPU. exact: float32 throughout. tf32, bf16: tensor cores
-/// with operands rounded to 10 or 7 bits of mantissa, float32 accumulation; only when asked for. The CPU is
-/// always exact.
+/// How float32 matrix products are computed on a GPU. exact: to the accuracy of float32 arithmetic, operands
+/// in all their bits. tf32, bf16: tensor cores with operands rounded to 10 or 7 bits of mantissa, float32
+/// accumulation; only when asked for. The CPU is always exact.
 enum class MatmulPrecision : uint8_t { exact, tf32, bf16 };
+
+/// What an exact product is computed by on a GPU of compute capability 9.0. float32: its float32 units.
+/// split: its tensor cores, operands as sums of three bfloat16 numbers, about twice as fast where the product
+/// is large and no less accurate; an infinite operand gives NaN where float32 could give an infinity.
+/// by_size: split where that is faster. Other devices have float32 alone.
+enum class ExactProducts : uint8_t { by_size, float32, split };
 
 namespace detail {
 inline std::atomic<MatmulPrecision> matmul_precision{MatmulPrecision::exact};
-}
+inline std::atomic<ExactProducts> exact_products{ExactProducts::by_size};
+}  // namespace detail
 /// For the whole process, from the next product on.
 inline void set_matmul_precision(MatmulPrecision precision) { detail::matmul_precision = precision; }
 inline MatmulPrecision matmul_precision() { return detail::matmul_precision; }
+inline void set_exact_products(ExactProducts products) { detail::exact_products = products; }
+inline ExactProducts exact_products() { return detail::exact_products; }
 
 namespace kernels {
 
 enum class Transpose : bool { no, yes };
 
-/// C[M,N] = act(op(A) op(B) + bias), row-major, op = transpose where asked; `bias` [N] optional;
-/// act none or relu. float32 by oneDNN where present, else Eigen; float64 by Eigen; bfloat16 as the float32
-/// product of the widened operands, rounded once after bias and act; cuBLASLt on a GPU, bfloat16 on its
-/// tensor cores. M, N or K may be 0 (K = 0 gives act(bias)).
+/// C[M,N] = act(op(A) op(B) + bias), or C += op(A) op(B) with `accumulate`, which takes neither bias nor act.
+/// Row-major, op = transpose where asked; `bias` [N] optional; act none or relu. float32 by oneDNN where
+/// present, else Eigen; float64 by Eigen; bfloat16 as the float32 product of the widened operands, rounded
+/// once after bias and act; cuBLASLt on a GPU, bfloat16 on its tensor cores, or ExactProducts. M, N or K may
+/// be 0 (K = 0 gives act(bias)).
 struct GemmArgs {
   const Tensor& a;
   Transpose trans_a = Transpose::no;
@@ -33,6 +43,7 @@ struct GemmArgs {
   Transpose trans_b = Transpose::no;
   const Tensor& bias = kAbsent;
   Activation activation = Activation::none;
+  bool accumulate = false;
   Tensor& c;
 
   Device device() const { return a.device(); }
@@ -47,6 +58,8 @@ struct GemmArgs {
     if (bias) check_tensor("gemm", "bias", bias, {n}, a.dtype(), a.device());
     check_tensor("gemm", "c", c, {m, n}, a.dtype(), a.device());
     check_fused("gemm", activation);
+    ADJ_CHECK(!accumulate || (!bias && activation == Activation::none),
+              "gemm: what is added to c can have neither a bias nor an activation");
     ADJ_CHECK(!c.shares_storage_with(a) && !c.shares_storage_with(b),
               "gemm: c cannot share storage with a or b");
   }

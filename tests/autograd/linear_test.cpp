@@ -1,4 +1,5 @@
 #include "../reference/plain.h"
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/linear.h>
 
 using namespace adj;
@@ -123,6 +124,32 @@ TEST_CASE("linear over empty extents") {
     CHECK(close(w.grad(), std::vector<double>(6, 0.0), 0.0));
     CHECK(close(bias.grad(), std::vector<double>(2, 0.0), 0.0));
   }
+}
+
+TEST_CASE("linear_sum is the sum of two products") {
+  for (Device device : devices())
+    for (bool has_bias : {false, true}) {
+      CAPTURE(device.str());
+      CAPTURE(has_bias);
+      Draw draw(131, device);
+      std::vector<Tensor> in{draw.normal({5, 3}), draw.normal({3, 4}), draw.normal({5, 2}),
+                             draw.normal({2, 4})};
+      if (has_bias) in.push_back(draw.normal({4}));
+      const auto bias_of = [&](const auto& v) { return has_bias ? Var(v[4]) : Var{}; };
+      const std::vector<Var> v(in.begin(), in.end());
+      CHECK(close(linear_sum(v[0], v[1], v[2], v[3], bias_of(v)).value(),
+                  values((linear(v[0], v[1], bias_of(v)) + linear(v[2], v[3])).value()), 1e-12));
+      check([&](const auto& w) { return linear_sum(w[0], w[1], w[2], w[3], bias_of(w)); }, in);
+      // One input twice: both its gradients count.
+      check([&](const auto& w) { return linear_sum(w[0], w[1], w[0], w[1] * 2.0); }, {in[0], in[1]});
+    }
+  const Tensor x = Tensor::zeros({4, 3}), w = Tensor::zeros({3, 2});
+  CHECK_THROWS_WITH_AS(linear_sum(x, w, x, Tensor::zeros({2, 2})),
+                       "linear_sum: input [4, 3] does not fit weight [2, 2]", Error);
+  CHECK_THROWS_WITH_AS(linear_sum(x, w, Tensor::zeros({5, 3}), w),
+                       "linear_sum: [4, 3] times [3, 2] and [5, 3] times [3, 2] have no sum", Error);
+  CHECK_THROWS_AS(linear_sum(x, w, x, Tensor::zeros({3, 3})), Error);
+  CHECK_THROWS_AS(linear_sum(x, w, x, w, Tensor::zeros({3})), Error);
 }
 
 TEST_CASE("linear refuses what does not fit, naming the shapes") {

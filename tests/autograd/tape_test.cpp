@@ -51,6 +51,29 @@ TEST_CASE("diamonds add up the gradients of their branches") {
   }
 }
 
+TEST_CASE("products of one input add to its gradient, in place where nobody else holds it") {
+  for (Device device : devices()) {
+    Draw draw(111, device);
+    const std::vector<Tensor> in{draw.normal({5, 4}), draw.normal({4, 3}), draw.normal({4, 3})};
+    check(
+        [](const auto& v) {
+          const Var h = gelu(v[0]);
+          return linear(h, v[1]) * linear(h, v[2]) + linear(h, v[1]);
+        },
+        in);
+    // What an addition passes on is the gradient of both its inputs: neither may grow in the other's place.
+    const std::vector<Tensor> square{draw.normal({5, 4}), draw.normal({4, 4}), draw.normal({5, 4})};
+    check(
+        [](const auto& v) {
+          const Var h = gelu(v[0]), other = gelu(v[2]);
+          const Var products = linear(h, v[1]) * linear(other, v[1]);
+          return products * (h + other);
+        },
+        square);
+    check([](const auto& v) { return linear(v[0], v[1]) + (v[0] + v[2]); }, square);
+  }
+}
+
 TEST_CASE("each op goes backward once, however many use its value") {
   int passes = 0;
   const Var x = Var::parameter(Tensor::full({2}, 1.0));

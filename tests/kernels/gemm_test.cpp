@@ -94,6 +94,18 @@ TEST_CASE("gemm in all transpose forms, with bias and activation") {
   });
 }
 
+TEST_CASE("gemm adds to its output where it is to") {
+  for_forms([](Extents size, bool turned_a, bool turned_b, DType dtype, Device device) {
+    const Operands o(size, turned_a, turned_b, dtype, device);
+    Tensor c = random_tensor({size.m, size.n}, dtype, device);
+    std::vector<double> expected = values(c);
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] += o.product[i];
+    kernels::gemm(
+        {.a = o.a, .trans_a = o.trans_a, .b = o.b, .trans_b = o.trans_b, .accumulate = true, .c = c});
+    CHECK(close(c, expected, 2 * tolerance(dtype)));  // where the CPU rounds the product of bfloat16, too
+  });
+}
+
 TEST_CASE("gemm of a long inner extent") {
   for (Device device : devices()) {
     CAPTURE(device.str());
@@ -167,6 +179,9 @@ TEST_CASE("gemm with an empty extent") {
       const Tensor bias = Tensor::from(std::vector<double>{1.5, -2.0}, device).to(dtype);
       gemm({3, 0, 2}, bias, Activation::relu, c);
       CHECK(close(c, std::vector<double>{1.5, 0, 1.5, 0, 1.5, 0}, 0.0));
+      const Tensor nothing = Tensor::empty({3, 0}, dtype, device);
+      kernels::gemm({.a = nothing, .b = Tensor::empty({0, 2}, dtype, device), .accumulate = true, .c = c});
+      CHECK(close(c, std::vector<double>{1.5, 0, 1.5, 0, 1.5, 0}, 0.0));
       Tensor no_rows = Tensor::empty({0, 2}, dtype, device);
       gemm({0, 4, 2}, bias, Activation::relu, no_rows);
       Tensor no_columns = Tensor::empty({3, 0}, dtype, device);
@@ -200,6 +215,13 @@ TEST_CASE("gemm names what does not fit") {
   CHECK_THROWS_AS(gemm(random_tensor({3}), Transpose::no, b, {}), Error);
   CHECK_THROWS_WITH_AS(kernels::gemm({.a = a, .b = b, .activation = Activation::gelu, .c = c}),
                        "gemm: activation gelu, expected none or relu", Error);
+  const char* neither = "gemm: what is added to c can have neither a bias nor an activation";
+  CHECK_THROWS_WITH_AS(
+      kernels::gemm({.a = a, .b = b, .activation = Activation::relu, .accumulate = true, .c = c}), neither,
+      Error);
+  CHECK_THROWS_WITH_AS(
+      kernels::gemm({.a = a, .b = b, .bias = random_tensor({2}), .accumulate = true, .c = c}), neither,
+      Error);
 }
 
 TEST_CASE("gemm refuses an output that shares storage with an operand") {

@@ -165,6 +165,11 @@ void by_shares_of_c(const GemmArgs& args) {
 
 void gemm(const GemmArgs& args) {
   if (args.c.numel() == 0) return;
+  if (args.accumulate) {
+    Tensor product = Tensor::empty(args.c.shape(), args.c.dtype());
+    gemm({.a = args.a, .trans_a = args.trans_a, .b = args.b, .trans_b = args.trans_b, .c = product});
+    return linear_combination({.alpha = 1.0, .a = args.c, .beta = 1.0, .b = product, .y = args.c});
+  }
   if (args.a.numel() == 0) {
     args.c.zero_();
     if (args.bias) add_bias({.x = args.c, .bias = args.bias, .y = args.c});

@@ -7,6 +7,7 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/cuda/check_libraries.h>
 #include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/dense/cuda/split_product.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
@@ -107,7 +108,8 @@ class Library {
   }
 
   /// False where cuBLASLt has no algorithm with this epilogue.
-  bool run(const Product& p, const Tensor& a, const Tensor& b, const Tensor& bias, Tensor& c) {
+  bool run(const Product& p, const Tensor& a, const Tensor& b, const Tensor& bias, bool accumulate,
+           Tensor& c) {
     const int device = c.device().index;
     use_device(device);
     const std::lock_guard lock(mutex_);
@@ -115,13 +117,13 @@ class Library {
     if (!plan.found) return false;
     if (p.bias) set(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data());
     // float64 for float64 products, float32 for all others.
-    const float one = 1.0f, zero = 0.0f;
-    const double one64 = one, zero64 = zero;
+    const float one = 1.0f, of_c = accumulate ? 1.0f : 0.0f;
+    const double one64 = one, of_c64 = of_c;
     const bool wide = p.dtype == DType::f64;
     void* to = c.raw_mutable_data();
     ADJ_CUBLAS_CHECK(cublasLtMatmul(
         handle_, plan.product.get(), wide ? static_cast<const void*>(&one64) : &one, b.raw_data(),
-        plan.first.get(), a.raw_data(), plan.second.get(), wide ? static_cast<const void*>(&zero64) : &zero,
+        plan.first.get(), a.raw_data(), plan.second.get(), wide ? static_cast<const void*>(&of_c64) : &of_c,
         to, plan.result.get(), to, plan.result.get(), &plan.algorithm, workspace(device), kWorkspaceBytes,
         current_stream(device)));
     return true;
@@ -237,9 +239,11 @@ void gemm(const GemmArgs& args) {
   const bool relu = args.activation == Activation::relu;
   const int64_t k = transposed_a ? args.a.size(0) : args.a.size(1);
   if (k == 0) {
+    if (args.accumulate) return;
     args.c.zero_();
     return finish(static_cast<bool>(args.bias), relu);
   }
+  if (splits_product(args)) return split_product(args);
   const DType dtype = args.c.dtype();
   const bool wide = dtype == DType::f64;  // for gradient checks: the plain product is enough
   const bool aligned_bias = !args.bias || aligned_to_16(args.bias.raw_data());
@@ -260,7 +264,7 @@ void gemm(const GemmArgs& args) {
   const auto run = [&](Tensor& c) {
     product.result = c.dtype();
     product.align_c = alignment_of(c.raw_data());
-    return lt.run(product, args.a, args.b, args.bias, c);
+    return lt.run(product, args.a, args.b, args.bias, args.accumulate, c);
   };
   const auto require = [&](bool found) {
     ADJ_CHECK(found, "gemm: cuBLASLt has no algorithm for {} times {}, K = {}, to {}", args.a.str(),

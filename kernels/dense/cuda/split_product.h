@@ -1,0 +1,21 @@
+#pragma once
+
+#include <adjoint/kernels/dense/gemm.h>
+
+namespace adj::kernels::cuda {
+
+/// Is this product a split one (ExactProducts): exact, float32, on a GPU of compute capability 9.0, and
+/// faster so by what was measured (docs/benchmarks.md), or asked for?
+bool splits_product(const GemmArgs& args);
+
+/// C = act(op(A) op(B) + bias) in float32 on the tensor cores. An operand x is three bfloat16 numbers whose
+/// sum is x to the last bit, x = x0 + x1 + x2 with |x1| < 2^-7 |x| and |x2| <= 2^-16 |x|; of the nine
+/// products of parts the six largest are summed in float32, the small ones first, and the rest is below 2^-22
+/// |a b|. What 64 terms of the sum over K give is added to a float32 sum in registers, since tensor cores
+/// round their own sums towards zero. Where C has fewer tiles than the GPU multiprocessors, runs of K go to
+/// blocks of their own, whose sums (at most 128 KiB of scratch a multiprocessor) are added in order. K > 0.
+///
+/// An infinite operand gives NaN where a float32 product could give an infinity.
+void split_product(const GemmArgs& args);
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,145 @@
+#include "../support.h"
+#include <adjoint/kernels/dense/gemm.h>
+
+#include <cmath>
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+using adj::kernels::Transpose;
+
+// Float32 products as sums of bfloat16 products on a GPU's tensor cores. Devices without them make the same
+// products by float32 arithmetic and are held to the same.
+
+namespace {
+
+struct Products {
+  explicit Products(ExactProducts products) { set_exact_products(products); }
+  ~Products() { set_exact_products(ExactProducts::by_size); }
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+};
+
+struct Case {
+  int64_t m, k, n;
+  bool turned_a, turned_b;
+};
+
+/// Tiles that are whole, cut off on every side, one number wide; runs of K that blocks share out; widths of
+/// which rows cannot be read 16 bytes at a time.
+std::vector<Case> cases() {
+  const std::vector<std::array<int64_t, 3>> extents{{128, 64, 128}, {128, 64, 64},  {1, 1, 1},
+                                                    {130, 65, 66},  {33, 17, 65},   {300, 100, 40},
+                                                    {257, 602, 130}, {64, 9001, 96}, {200, 1433, 7},
+                                                    {20000, 30, 20}, {7, 300, 1000}};
+  std::vector<Case> all;
+  for (const auto& [m, k, n] : extents)
+    for (bool turned_a : {false, true})
+      for (bool turned_b : {false, true}) all.push_back({m, k, n, turned_a, turned_b});
+  return all;
+}
+
+Transpose form(bool turned) { return turned ? Transpose::yes : Transpose::no; }
+Shape shape_of(int64_t rows, int64_t columns, bool turned) {
+  return turned ? Shape{columns, rows} : Shape{rows, columns};
+}
+
+template <class F>
+void for_cases(F&& f) {
+  const Products scope(ExactProducts::split);
+  for (Device device : devices())
+    for (const Case& one : cases()) {
+      CAPTURE(device.str());
+      CAPTURE(one.m);
+      CAPTURE(one.k);
+      CAPTURE(one.n);
+      CAPTURE(one.turned_a);
+      CAPTURE(one.turned_b);
+      f(one, device);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
+  for_cases([](const Case& c, Device device) {
+    const Tensor a = random_tensor(shape_of(c.m, c.k, c.turned_a), DType::f32, device);
+    const Tensor b = random_tensor(shape_of(c.k, c.n, c.turned_b), DType::f32, device);
+    const Tensor bias = random_tensor({c.n}, DType::f32, device);
+    const auto multiply = [&](const Tensor& x, const Tensor& y, const Tensor& added, Activation activation,
+                              Tensor& to) {
+      kernels::gemm({.a = x,
+                     .trans_a = form(c.turned_a),
+                     .b = y,
+                     .trans_b = form(c.turned_b),
+                     .bias = added,
+                     .activation = activation,
+                     .c = to});
+    };
+    Tensor exact = Tensor::empty({c.m, c.n}, DType::f64, device), plain = Tensor::empty_like(exact);
+    multiply(a.to(DType::f64), b.to(DType::f64), bias.to(DType::f64), Activation::relu, exact);
+    multiply(a.to(DType::f64), b.to(DType::f64), {}, Activation::none, plain);
+    // Below what K roundings of float32 would leave: 2^-24 K times the sum of absolute products, here of
+    // numbers up to 1 or so.
+    const double bound = 1e-6 * std::sqrt(static_cast<double>(c.k)) + 1e-6;
+    Tensor y = Tensor::full({c.m, c.n}, NAN, DType::f32, device);
+    multiply(a, b, bias, Activation::relu, y);
+    CHECK(close(y, values(exact), bound));
+    Tensor again = Tensor::full({c.m, c.n}, NAN, DType::f32, device);
+    multiply(a, b, bias, Activation::relu, again);
+    CHECK(same_bits(y, again));
+
+    Tensor sum = random_tensor({c.m, c.n}, DType::f32, device);
+    std::vector<double> expected = values(sum);
+    const std::vector<double> products = values(plain);
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] += products[i];
+    kernels::gemm({.a = a,
+                   .trans_a = form(c.turned_a),
+                   .b = b,
+                   .trans_b = form(c.turned_b),
+                   .accumulate = true,
+                   .c = sum});
+    CHECK(close(sum, expected, bound));
+  });
+}
+
+TEST_CASE("split products use all bits of their operands, large or small") {
+  const Products scope(ExactProducts::split);
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    // One term: what is left out of the product of parts is below 2^-22 of it.
+    for (const double scale : {1.0, 0x1p-60, 0x1p60, 0x1p-100}) {
+      CAPTURE(scale);
+      const std::vector<double> numbers{1 + 0x1p-23, 1 - 0x1p-24, 4.0 / 3, 0x1.fffffep0, -0x1.0101p0, 1.0};
+      const auto n = static_cast<int64_t>(numbers.size());
+      std::vector<double> scaled(numbers);
+      for (double& x : scaled) x *= scale;
+      const Tensor a = Tensor::from(scaled, {n, 1}).to(DType::f32).to(device);
+      const Tensor b = Tensor::from(numbers, {1, n}).to(DType::f32).to(device);
+      Tensor c = Tensor::full({n, n}, NAN, DType::f32, device);
+      kernels::gemm({.a = a, .b = b, .c = c});
+      const std::vector<double> x = values(a), y = values(b), z = values(c);
+      for (size_t i = 0; i < x.size(); ++i)
+        for (size_t j = 0; j < y.size(); ++j)
+          CHECK(z[i * y.size() + j] == doctest::Approx(x[i] * y[j]).epsilon(0x1p-21).scale(0.0));
+    }
+    // Many terms of one sign: sums that were rounded towards zero all the way would drift.
+    const int64_t k = 20000;
+    const Tensor ones = Tensor::full({2, k}, 1.0 + 0x1p-20, DType::f32, device);
+    Tensor c = Tensor::empty({2, 2}, DType::f32, device);
+    kernels::gemm({.a = ones, .b = ones, .trans_b = Transpose::yes, .c = c});
+    const double expected = static_cast<double>(k) * (1.0 + 0x1p-20) * (1.0 + 0x1p-20);
+    for (double x : values(c)) CHECK(x == doctest::Approx(expected).epsilon(device.is_cpu() ? 1e-5 : 1e-6));
+    // The largest finite number has finite parts, and what is not finite is not lost.
+    const auto of = [&](float x) {
+      Tensor y = Tensor::empty({1, 1}, DType::f32, device);
+      kernels::gemm({.a = Tensor::full({1, 1}, x, DType::f32, device),
+                     .b = Tensor::full({1, 1}, 1.0, DType::f32, device),
+                     .c = y});
+      return values(y)[0];
+    };
+    CHECK(of(std::numeric_limits<float>::max()) == doctest::Approx(std::numeric_limits<float>::max()));
+    CHECK_FALSE(std::isfinite(of(std::numeric_limits<float>::infinity())));
+    CHECK(std::isnan(of(NAN)));
+  }
+}
