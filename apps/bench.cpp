@@ -18,7 +18,7 @@ namespace {
 struct Options {
   std::vector<std::string> ops;
   std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", spmm = "own",
-              scatter = "fixed-point";
+              products = "by-size", scatter = "fixed-point";
   int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1;
   bool json = false, no_capture = false, tf32 = false;
   Subject subject;
@@ -28,6 +28,7 @@ void check(const Options& o) {
   expect_one_of("dtype", o.dtype, {"float32", "bfloat16"});
   expect_one_of("norm", o.norm, {"batch", "none"});
   expect_one_of("spmm", o.spmm, {"own", "cusparse"});
+  expect_one_of("products", o.products, {"by-size", "float32", "split"});
   expect_one_of("scatter", o.scatter, {"fixed-point", "float-atomics"});
   expect_one_of("edges", o.subject.edges, {"by-source", "by-target", "shuffled"});
   const auto at_least = [](const char* name, int64_t number, int64_t least) {
@@ -68,6 +69,8 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "dtype", with_default(o.dtype, "TYPE"),
       "of features of sparse products and attention, and of trained models: float32, bfloat16")(
       "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products by TF32")(
+      "products", with_default(o.products, "WAY"),
+      "on a Hopper GPU, exact dense products by: by-size, float32, split")(
       "spmm", with_default(o.spmm, "NAME"), "on a GPU, sparse products by: own, cusparse")(
       "edges", with_default(o.subject.edges, "ORDER"), "of edge lists: by-source, by-target, shuffled")(
       "scatter", with_default(o.scatter, "SUMS"),
@@ -150,6 +153,9 @@ void bench(int argc, char** argv) {
   const std::vector<Op> ops = chosen(all, o.ops);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   if (o.tf32) set_matmul_precision(MatmulPrecision::tf32);
+  set_exact_products(o.products == "float32" ? ExactProducts::float32
+                     : o.products == "split" ? ExactProducts::split
+                                             : ExactProducts::by_size);
   if (o.spmm == "cusparse") kernels::set_spmm_backend(kernels::SpmmBackend::cusparse);
   if (o.scatter == "float-atomics")
     kernels::set_scatter_sums(kernels::ScatterSums::float_atomics_not_reproducible);

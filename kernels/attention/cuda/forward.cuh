@@ -65,10 +65,11 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
   if constexpr (kScore == Score::gatv2)
     gather_wide<T>(rows_at(a.att, read), 0, 0, true, place, kLog2E<A>, att);
   auto begin_row = [&] {
+    const bool has_entries = walk.active() && walk.entry < walk.row_end;
     if constexpr (kScore == Score::gat)
-      own_term = walk.active() && place.has_head ? a.l[int64_t{walk.row} * a.heads + place.head] : A(0);
+      own_term = has_entries && place.has_head ? a.l[int64_t{walk.row} * a.heads + place.head] : A(0);
     else
-      gather_wide<T>(target, walk.row, a.pitch, walk.active(), place,
+      gather_wide<T>(target, walk.row, a.pitch, has_entries, place,
                      kScore == Score::gatv2 ? A(-1) : a.scale * kLog2E<A>, own);
   };
 

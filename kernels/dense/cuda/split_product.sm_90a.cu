@@ -151,34 +151,58 @@ __device__ void multiply_chunk(float (&sum)[kN / 2], uint32_t shared) {
   end_products();
 }
 
-template <int kN>
-__device__ void write_tile(const SplitArguments& a, const Work& work, const float (&sum)[kN / 2]) {
+/// Calls f(row, column, i) for the pairs of neighbours of C, from `column` on, that the thread has in sum[i]
+/// and sum[i + 1].
+template <int kN, class F>
+__device__ __forceinline__ void for_pairs(const SplitArguments& a, const Work& work, F&& f) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int64_t first_row = work.m + warp * 16 + lane / 4, first_column = work.n + lane % 4 * 2;
-  float* const c = a.c + work.split * a.m * a.n;
 #pragma unroll
-  for (int j = 0; j < kN / 8; ++j) {
-    const int64_t column = first_column + j * 8;
-    if (column >= a.n) break;
-    const bool both = column + 1 < a.n;
-    float2 bias = {0, 0};
-    if (a.bias != nullptr) bias = {a.bias[column], both ? a.bias[column + 1] : 0.0f};
+  for (int j = 0; j < kN / 8; ++j)
 #pragma unroll
     for (int below = 0; below < 2; ++below) {
-      const int64_t row = first_row + below * 8;
-      if (row >= a.m) continue;
-      float2 value = {sum[j * 4 + below * 2] + bias.x, sum[j * 4 + below * 2 + 1] + bias.y};
-      if (a.relu) value = {value.x < 0.0f ? 0.0f : value.x, value.y < 0.0f ? 0.0f : value.y};  // NaN stays
-      float* const to = c + row * a.n + column;
-      if (a.adds) value = {value.x + to[0], both ? value.y + to[1] : 0.0f};
-      if (a.pairs) {
-        *reinterpret_cast<float2*>(to) = value;
-      } else {
-        to[0] = value.x;
-        if (both) to[1] = value.y;
-      }
+      const int64_t row = first_row + below * 8, column = first_column + j * 8;
+      if (row < a.m && column < a.n) f(row, column, j * 4 + below * 2);
     }
+}
+
+/// sum += what C holds: all of it is asked for before any of it is used, and before anything is written.
+template <int kN>
+__device__ void add_tile(const SplitArguments& a, const Work& work, float (&sum)[kN / 2]) {
+  float2 held[kN / 4] = {};
+  if (a.pairs) {
+    for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
+      held[i / 2] = *reinterpret_cast<const float2*>(a.c + row * a.n + column);
+    });
+  } else {
+    for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
+      const float* const from = a.c + row * a.n + column;
+      held[i / 2] = {from[0], column + 1 < a.n ? from[1] : 0.0f};
+    });
   }
+#pragma unroll
+  for (int i = 0; i < kN / 4; ++i) {
+    sum[2 * i] += held[i].x;
+    sum[2 * i + 1] += held[i].y;
+  }
+}
+
+template <int kN>
+__device__ void write_tile(const SplitArguments& a, const Work& work, const float (&sum)[kN / 2]) {
+  float* const c = a.c + work.split * a.m * a.n;
+  for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
+    const bool both = column + 1 < a.n;
+    float2 value = {sum[i], sum[i + 1]};
+    if (a.bias != nullptr) value = {value.x + a.bias[column], both ? value.y + a.bias[column + 1] : 0.0f};
+    if (a.relu) value = {value.x < 0.0f ? 0.0f : value.x, value.y < 0.0f ? 0.0f : value.y};  // NaN stays
+    float* const to = c + row * a.n + column;
+    if (a.pairs) {
+      *reinterpret_cast<float2*>(to) = value;
+    } else {
+      to[0] = value.x;
+      if (both) to[1] = value.y;
+    }
+  });
 }
 
 /// The chunks that a block's readers and its multipliers hand each other, by the barriers 1 to 4.
@@ -250,6 +274,7 @@ __device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) sum[i] += chunk[i];
     if (!work.last()) continue;
+    if (a.adds) add_tile<kN>(a, work, sum);
     write_tile<kN>(a, work, sum);
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
