@@ -284,18 +284,23 @@ __device__ __forceinline__ AttentionSum<A> merge_attention_parts(const Attention
   if (feature < features) {
     const int head = feature / width;
     const int end = begin + share_begin(count, warp + 1);
-    for (int first = begin + share_begin(count, warp); first < end; first += kSlotsAtOnce) {
-      AttentionSum<A> part[kSlotsAtOnce];
+    const auto part_at = [&](int64_t at) {
+      const Pack<A, 2> stats = adj::cuda::load<2>(parts.stats + (at * heads + head) * 2);
+      return AttentionSum<A>{stats[0], stats[1], parts.sums[at * features + feature]};
+    };
+    begin += share_begin(count, warp);
+    if (end - begin == 1) {
+      row = part_at(begin);  // as in most cut rows: nothing to scale
+    } else {
+      for (int first = begin; first < end; first += kSlotsAtOnce) {
+        AttentionSum<A> part[kSlotsAtOnce];
 #pragma unroll
-      for (int u = 0; u < kSlotsAtOnce; ++u) {
-        const int64_t at = min(first + u, end - 1);
-        const Pack<A, 2> stats = adj::cuda::load<2>(parts.stats + (at * heads + head) * 2);
-        part[u] = {stats[0], stats[1], parts.sums[at * features + feature]};
+        for (int u = 0; u < kSlotsAtOnce; ++u) part[u] = part_at(min(first + u, end - 1));
+#pragma unroll
+        for (int u = 1; u < kSlotsAtOnce; ++u)
+          if (first + u >= end) part[u] = AttentionSum<A>::none();
+        row.template add<kScore>(part);
       }
-#pragma unroll
-      for (int u = 1; u < kSlotsAtOnce; ++u)
-        if (first + u >= end) part[u] = AttentionSum<A>::none();
-      row.template add<kScore>(part);
     }
   }
   shares[warp][lane] = row;
