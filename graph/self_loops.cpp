@@ -56,13 +56,11 @@ Tensor last_loops(const EdgeIndex& edges, int64_t nodes) {
 
 /// The inverse of `origin`, with M' for what is in no place.
 Tensor places_of(const Tensor& origin, int64_t all, bool complete) {
-  const Device device = origin.device();
-  Tensor place = Tensor::empty({all}, DType::i32, device), repeated = Tensor::empty({}, DType::i64, device);
-  kernels::renumber({.index = origin, .number = place, .repeated = repeated});
+  const Tensor place = kernels::inverse_of(origin, all);
   if (complete) return place;
   auto numbers = place.to_vector<int32_t>();
   std::replace(numbers.begin(), numbers.end(), -1, static_cast<int32_t>(origin.numel()));
-  return Tensor::from(numbers, device);
+  return Tensor::from(numbers, origin.device());
 }
 
 LoopedRelation made(const Relation& relation, SelfLoops wanted) {

@@ -26,13 +26,6 @@ Tensor places(kernels::PairTest test, const Tensor& a, const Tensor& b) {
   return positions.rows(0, count.to_vector<int64_t>()[0]);
 }
 
-Tensor inverse(const Tensor& index, int64_t limit) {
-  Tensor number = empty_index(limit, index.device()),
-         repeated = Tensor::empty({}, DType::i64, index.device());
-  kernels::renumber({.index = index, .number = number, .repeated = repeated});
-  return number;
-}
-
 /// The inverse of distinct ids in [0, limit), on `device`; throws where they are not that.
 Tensor checked_inverse(const char* op, const char* what, const Tensor& ids, int64_t limit, Device device) {
   ADJ_CHECK(ids && ids.dims() == 1 && ids.dtype() == DType::i32, "{}: {}s are {}, expected [K] int32", op,
@@ -107,7 +100,7 @@ Built build_sorted(int64_t nodes, const EdgeIndex& edges, const Carried& by) {
 
 /// With what no new edge is made of more than one old edge.
 Transformed apart(const Graph& old, Built built) {
-  Tensor became = inverse(built.edge_map, old.num_edges());
+  Tensor became = kernels::inverse_of(built.edge_map, old.num_edges());
   return {std::move(built.graph), std::move(built.edge_map), std::move(became)};
 }
 

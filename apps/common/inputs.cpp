@@ -1,6 +1,7 @@
 #include "inputs.h"
 
 #include <adjoint/core/explain.h>
+#include <adjoint/kernels/index/renumber.h>
 
 #include <numeric>
 
@@ -28,18 +29,6 @@ void print_explanations() {
   for (const std::string& line : explanations()) fmt::print("{}\n", line);
 }
 
-namespace {
-
-/// Element k is edge e with order[e] = k.
-Tensor inverse(const Tensor& order) {
-  const std::vector<int32_t> given = order.to_vector<int32_t>();
-  std::vector<int32_t> place(given.size());
-  for (size_t e = 0; e < given.size(); ++e) place[static_cast<size_t>(given[e])] = static_cast<int32_t>(e);
-  return Tensor::from(place, order.device());
-}
-
-}  // namespace
-
 EdgeList::EdgeList(const Graph& graph, const ListUse& use, DType features)
     : nodes_(graph.num_nodes()),
       weight_(graph.edge_weight()),
@@ -49,7 +38,7 @@ EdgeList::EdgeList(const Graph& graph, const ListUse& use, DType features)
   src_ = edges.src;
   dst_ = edges.dst;
   if (graph.input_order()) {
-    const Tensor place = inverse(graph.input_order());
+    const Tensor place = kernels::inverse_of(graph.input_order(), src_.numel());
     for (Tensor* of_edges : {&src_, &dst_, &weight_})
       if (*of_edges) *of_edges = detail::gather_edges(*of_edges, place);
     attributes_ = detail::gather_attributes(attributes_, place);

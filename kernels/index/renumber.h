@@ -23,6 +23,14 @@ struct RenumberArgs {
 };
 ADJ_KERNEL(renumber, RenumberArgs)
 
+/// Where each of [0, limit) stands in `ids`, int32 [limit]: -1 for what does not.
+inline Tensor inverse_of(const Tensor& ids, int64_t limit) {
+  Tensor number = Tensor::empty({limit}, DType::i32, ids.device()),
+         repeated = Tensor::empty({}, DType::i64, ids.device());
+  renumber({.index = ids, .number = number, .repeated = repeated});
+  return number;
+}
+
 /// entry[k] = the first entry (row[k], col[k]) of the structure, or -1 where it has none; all int32 [K], rows
 /// and columns in range.
 struct FindEntriesArgs {
