@@ -63,8 +63,6 @@ struct NodeModel : nn::Module {
   /// Features of the sums and means over neighbours that a forward pass takes, one after the other, where
   /// an edge list serves as it is. None where the model needs sorted edges: attention, maxima.
   virtual std::vector<int64_t> summed_widths() const { return {}; }
-  /// Can the features be sparse? Else they are made dense, once.
-  virtual bool takes_sparse() const { return true; }
   /// Does weight decay apply to this parameter?
   virtual bool decays(const std::string& /*parameter*/) const { return true; }
 };

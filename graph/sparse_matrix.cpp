@@ -76,14 +76,11 @@ SparseMatrix SparseMatrix::to(Device device) const {
 }
 
 Tensor SparseMatrix::to_dense() const {
-  const EdgeIndex edges = relation_.edge_index();
-  const std::vector<int32_t> row = edges.dst.to_vector<int32_t>(), col = edges.src.to_vector<int32_t>();
-  const std::vector<float> weights =
-      values_ ? values_.to(DType::f32).to_vector<float>() : std::vector<float>(row.size(), 1.0f);
-  Tensor dense = Tensor::zeros({rows(), cols()});
-  float* out = dense.mutable_data<float>();
-  for (size_t e = 0; e < row.size(); ++e) out[row[e] * cols() + col[e]] += weights[e];
-  return dense.to(device());
+  Tensor dense = Tensor::empty({rows(), cols()}, DType::f32, device());
+  const CsrMatrix stored = matrix();
+  const Tensor values = stored.values ? stored.values.to(DType::f32) : Tensor();
+  kernels::csr_to_dense({.a = {stored.csr, values, stored.order}, .y = dense});
+  return dense;
 }
 
 SparseMatrix SparseMatrix::row_normalized() const {

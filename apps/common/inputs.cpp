@@ -53,11 +53,6 @@ Graph EdgeList::graph() const {
   return Graph::from_coo(nodes_, src_, dst_, weight_, attributes_);
 }
 
-Features features_for(const NodeModel& model, const Features& x, const Settings& settings) {
-  const bool densifies = x.is_sparse() && !model.takes_sparse();
-  return (densifies ? Features(x.to_dense()) : x).to(feature_dtype(settings));
-}
-
 ListUse use_of_epoch(const NodeModel& model) {
   const std::vector<int64_t> widths = model.summed_widths();
   if (widths.empty()) return {};

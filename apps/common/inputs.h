@@ -40,9 +40,6 @@ class EdgeList {
   bool scatters_ = false;
 };
 
-/// The features as the model takes them, in the precision of the training.
-Features features_for(const NodeModel& model, const Features& x, const Settings& settings);
-
 /// What the graph of an inductive epoch is for: a training step and an evaluation of the model.
 ListUse use_of_epoch(const NodeModel& model);
 /// --aggregation: for the whole process. `measure` begins as `auto`.

@@ -103,8 +103,7 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
 
 Tensor TrainedModel::run(const Dataset& data) const {
   const NoGrad no_grad;
-  const Tensor output =
-      objective.output((*model)(data.graph, features_for(*model, data.x, settings)).value());
+  const Tensor output = objective.output((*model)(data.graph, data.x.to(feature_dtype(settings))).value());
   if (!optim::first_not_finite({{"output", output}}).empty())
     fail("{}: what the model gives for {} is not finite", origin, printable(data.name));
   return output;

@@ -189,6 +189,7 @@ Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset&
       data_(data),
       metric_(metric),
       splits_(std::move(splits)),
+      features_(data.x.to(feature_dtype(settings_))),
       graph_(data.graph) {
   if (!settings_.checkpoint.empty() || !settings_.resume.empty())
     for (const size_t split : splits_) {
@@ -245,7 +246,6 @@ void Trainer::start_run() {
   model_ = program_.make(data_.num_features(), outputs_of(data_), settings_);
   model_->to(data_.device());
   model_->to(feature_dtype(settings_));
-  if (!features_) features_ = features_for(*model_, data_.x, settings_);
   name_ = model_->describe();
   if (settings_.inductive && !edges_) {
     const ListUse use = use_of_epoch(*model_);

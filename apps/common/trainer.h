@@ -58,7 +58,7 @@ class Trainer {
   Dataset data_;  // with the run's split in use
   const Metric metric_;
   const std::vector<size_t> splits_;
-  Features features_;              // as the model takes them
+  const Features features_;
   std::optional<EdgeList> edges_;  // of an inductive training
   Graph graph_;                    // of which nothing is derived at the beginning of an inductive epoch
 

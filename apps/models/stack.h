@@ -37,7 +37,7 @@ class Stack : public NodeModel {
   Var operator()(const Graph& graph, const Features& features) override {
     Var x;
     for (size_t l = 0; l < convs_.size(); ++l) {
-      Var y = l == 0 ? convs_[l](graph, dropout(features, p_)) : convs_[l](graph, x);
+      Var y = l == 0 ? first(graph, dropout(features, p_)) : convs_[l](graph, x);
       if (l + 1 == convs_.size()) return y;
       y = norms_(l, y, activation_, p_, training());
       x = residual_ && l > 0 ? x + y : y;
@@ -46,12 +46,11 @@ class Stack : public NodeModel {
   }
   std::string describe() const override { return name_; }
   std::vector<int64_t> summed_widths() const override { return summed_; }
-  bool takes_sparse() const override { return takes_sparse_; }
 
  protected:
   /// Says how wide the convolutions' sums over neighbours are.
   void sum_neighbors(std::vector<int64_t> widths) { summed_ = std::move(widths); }
-  /// Says that the first convolution, as it is made, needs dense features.
+  /// Says that the first convolution, as it is made, needs dense features: of its parameters' dtype.
   void need_dense() { takes_sparse_ = false; }
   /// One more convolution, of `args`, which gives `width` features for another one behind it.
   template <class... Args>
@@ -65,6 +64,11 @@ class Stack : public NodeModel {
   }
 
  private:
+  Var first(const Graph& graph, const Features& x) {
+    if (takes_sparse_) return convs_[0](graph, x);
+    return convs_[0](graph, Var(x.to_dense().to(this->parameters().front().dtype())));
+  }
+
   std::string name_;
   std::vector<int64_t> summed_;
   Activation activation_;

@@ -183,6 +183,19 @@ struct RowSumsArgs {
 };
 ADJ_KERNEL(row_sums, RowSumsArgs)
 
+/// y [rows, cols] float32: zeros where there is no entry, the sum in their order where there are several.
+struct CsrToDenseArgs {
+  const CsrMatrix& a;
+  Tensor& y;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    check_matrix("csr_to_dense", a, DType::f32);
+    check_tensor("csr_to_dense", "y", y, {a.csr.rows, a.csr.cols}, DType::f32, a.csr.device());
+  }
+};
+ADJ_KERNEL(csr_to_dense, CsrToDenseArgs)
+
 /// Row offsets of `a` (square) with a diagonal entry added to every row that has none: offsets int64 [rows +
 /// 1].
 struct DiagonalOffsetsArgs {

@@ -49,7 +49,7 @@ TEST_CASE("every model learns every task, and names itself") {
       CAPTURE(device.str());
       const Words words{"--epochs", "100", "--patience", "0", "--device", device.str()};
       const Course classes = Bench(small_dataset()).train(variant, words);
-      CHECK(std::stod(classes.json.at("test_acc")) > 0.45);  // of three classes
+      CHECK(std::stod(classes.json.at("test_acc")) > 0.5);
       CHECK(classes.json.at("app") == variant.program);
       names.insert(classes.json.at("model"));
       CHECK(std::stod(Bench(small_multilabel_dataset()).train(variant, words).json.at("test_acc")) > 0.6);

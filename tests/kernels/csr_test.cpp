@@ -251,6 +251,37 @@ TEST_CASE("row_sums adds values, through an order, or counts entries") {
   }
 }
 
+TEST_CASE("csr_to_dense sums what falls in one place, in order, and leaves zeros elsewhere") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    for (const Coo& coo : lists()) {
+      if (coo.rows * coo.cols > 10'000'000) continue;
+      CAPTURE(coo.rows);
+      const Matrix m = matrix_of(coo, device);
+      const Tensor value = random_tensor({m.csr.entries()}, DType::f32, device);
+      std::vector<int32_t> reversed(static_cast<size_t>(m.csr.entries()));
+      std::iota(reversed.rbegin(), reversed.rend(), 0);
+      const Tensor order = Tensor::from(reversed, device);
+      const std::vector<float> v = value.to_vector<float>();
+      for (int kind = 0; kind < 3; ++kind) {
+        std::vector<float> expected(static_cast<size_t>(coo.rows * coo.cols), 0.0f);
+        for (int64_t i = 0; i < coo.rows; ++i)
+          for (auto e = m.offsets[static_cast<size_t>(i)]; e < m.offsets[static_cast<size_t>(i) + 1]; ++e) {
+            const auto at = static_cast<size_t>(e);
+            expected[static_cast<size_t>(i * coo.cols + m.indices[at])] +=
+                kind == 0   ? 1.0f
+                : kind == 1 ? v[at]
+                            : v[static_cast<size_t>(reversed[at])];
+          }
+        Tensor y = Tensor::full({coo.rows, coo.cols}, 7.0, DType::f32, device);
+        kernels::csr_to_dense(
+            {.a = {m.csr, kind == 0 ? Tensor{} : value, kind == 2 ? order : Tensor{}}, .y = y});
+        CHECK(y.to_vector<float>() == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("a diagonal is added to the rows that have none") {
   for (Device device : devices()) {
     CAPTURE(device.str());

@@ -206,6 +206,18 @@ void row_sums(const RowSumsArgs& args) {
            [=](int64_t i, int64_t begin, int64_t end) { sum[i] = sum_entries(values, begin, end); });
 }
 
+void csr_to_dense(const CsrToDenseArgs& args) {
+  const EntryValues<float> values(args.a);
+  const int32_t* indices = args.a.csr.indices.data<int32_t>();
+  const int64_t cols = args.a.csr.cols;
+  float* y = args.y.mutable_data<float>();
+  for_rows(args.a.csr, [=](int64_t i, int64_t begin, int64_t end) {
+    float* row = y + i * cols;
+    std::fill_n(row, cols, 0.0f);
+    for (int64_t e = begin; e < end; ++e) row[indices[e]] += values[e];
+  });
+}
+
 void diagonal_offsets(const DiagonalOffsetsArgs& args) {
   const int32_t* indices = args.a.indices.data<int32_t>();
   int64_t* out = args.offsets.mutable_data<int64_t>();

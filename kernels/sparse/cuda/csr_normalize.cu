@@ -108,6 +108,14 @@ __global__ void place_diagonals(const int64_t* offsets, const int32_t* indices, 
   to_values[at] = fill;
 }
 
+// A thread a row, so that equal columns are summed in their order.
+__global__ void add_entries(const int64_t* offsets, const int32_t* indices, int64_t rows, int64_t cols,
+                            EntryValues value, float* y) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= rows) return;
+  for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) y[i * cols + indices[e]] += value(e);
+}
+
 }  // namespace
 
 void row_sums(const RowSumsArgs& args) {
@@ -120,6 +128,14 @@ void row_sums(const RowSumsArgs& args) {
     launch("row_sums", {.device = device, .blocks = blocks_for(csr.rows)}, row_lengths,
            csr.offsets.data<int64_t>(), csr.rows, args.y.mutable_data<float>());
   }
+}
+
+void csr_to_dense(const CsrToDenseArgs& args) {
+  const Csr& csr = args.a.csr;
+  args.y.zero_();
+  launch("csr_to_dense", {.device = csr.device().index, .blocks = blocks_for(csr.rows)}, add_entries,
+         csr.offsets.data<int64_t>(), csr.indices.data<int32_t>(), csr.rows, csr.cols, EntryValues(args.a),
+         args.y.mutable_data<float>());
 }
 
 void diagonal_offsets(const DiagonalOffsetsArgs& args) {
