@@ -40,7 +40,10 @@ __device__ __forceinline__ A leaky(A z, A slope) {
 template <class T>
 constexpr int kForwardBlocks = blocks_for_registers<T>(T::kBatch* T::kVector <= 8     ? 64
                                                        : T::kBatch * T::kVector <= 16 ? 80
-                                                                                      : 128);
+                                                       : T::kBatch * T::kVector <= 32 &&
+                                                               sizeof(typename T::S) == 2
+                                                           ? 102
+                                                           : 128);
 
 template <class T, Score kScore, bool kEdges>
 __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
@@ -138,7 +141,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v) {
-            const A x = widen(row_of[u][c][v]);
+            const A x = row_of[u][c][v];
             dot = fma(kScore == Score::gatv2 ? att[c][v] : own[c][v], x, dot);
             if constexpr (kScore == Score::gatv2) above = fma(att[c][v], larger(x, own[c][v]), above);
           }
@@ -197,7 +200,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
       for (int c = 0; c < kChunks; ++c)
 #pragma unroll
         for (int v = 0; v < kVector; ++v) {
-          const A x = widen(kScore == Score::dot ? value_of[u][c][v] : row_of[u][c][v]);
+          const A x = kScore == Score::dot ? value_of[u][c][v] : row_of[u][c].again(v);
           if (is_row) sum[c][v] = fma(w, x, sum[c][v]);
         }
     }

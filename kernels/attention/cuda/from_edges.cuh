@@ -110,8 +110,8 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, kScore>)
         if (kGatv2) term += d;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) {
-          if (is_row) weighed[0][v] = fma(w, A(widen(d_o[u][0][v])), weighed[0][v]);
-          const A x = widen(row_of[u][0][v]);
+          if (is_row) weighed[0][v] = fma(w, d_o[u][0][v], weighed[0][v]);
+          const A x = row_of[u][0][v];
           if constexpr (kGatv2) {
             if (is_row && !(own[0][v] <= -x)) turned[0][v] += d;  // NaN stays
           } else if (is_row) {

@@ -95,15 +95,23 @@ A* mutable_data_or_null(Tensor& tensor) {
   return tensor ? tensor.mutable_data<A>() : nullptr;
 }
 
+/// Of a row's slab, for a whole warp.
+inline constexpr int64_t kSlabBytes = 512;
+
 /// Likewise for a walk that goes by slabs of a row, whatever heads these are of: of 512 bytes, a whole warp,
-/// so that rows end for all of its lanes at once.
+/// so that rows end for all of its lanes at once, unless `features`, of all that is walked, are half as many.
 template <class S, class F>
-void with_slab(bool wide_reads, const Csr& csr, F&& f) {
+void with_slab(bool wide_reads, int64_t features, const Csr& csr, F&& f) {
   if constexpr (sizeof(S) < 8) {
     constexpr int kWide = adj::cuda::kVectorWidth<S>;
-    if (wide_reads && csr.entries() >= kLongRow * csr.rows)
-      return f.template operator()<Tile<S, kWide, 32, 1, 2, 256>>();
-    if (wide_reads) return f.template operator()<Tile<S, kWide, 32, 1, 2, 128>>();
+    const auto run = [&]<int kLanes>() {
+      if (csr.entries() >= kLongRow * csr.rows)
+        return f.template operator()<Tile<S, kWide, kLanes, 1, 2, 256>>();
+      f.template operator()<Tile<S, kWide, kLanes, 1, 2, 128>>();
+    };
+    if (wide_reads && features * static_cast<int64_t>(sizeof(S)) <= kSlabBytes / 2)
+      return run.template operator()<16>();
+    if (wide_reads) return run.template operator()<32>();
   }
   f.template operator()<Tile<S, 1, 32, 1, 2, 128>>();
 }
@@ -209,16 +217,14 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
                     merge_attention<S, kScore>, plan.heavy_row_list(), plan.heavy_row_count(), a, runs);
 }
 
-/// `to` [rows, width] of the rows that the plan cut = the sums of their `partial` ones, in order.
+/// `to` [rows, width] of the rows that the plan cut, from their `partial` sums; nothing where it is null.
 template <class To>
-void merge_parts(const char* name, Device device, const SpmmPlan& plan, const Wide<To>* partial,
-                 int64_t width, To* to) {
-  if (to == nullptr) return;
+SpmmArguments<To> merged_rows(Tensor& partial, int64_t width, To* to) {
   SpmmArguments<To> sums{};
-  sums.partial = const_cast<Wide<To>*>(partial);
+  sums.partial = mutable_data_or_null<Wide<To>>(partial);
   sums.width = static_cast<int>(width);
   sums.y = to;
-  launch_merge<To>(name, device.index, plan, sums);
+  return sums;
 }
 
 /// The gradient of `att` from what the blocks of both walks left.
@@ -281,9 +287,9 @@ class BackwardWalk {
   /// Once all heads are through.
   void merge(const BackwardArguments<S>& a) {
     const int64_t width = int64_t{a.heads} * a.width;
-    merge_parts<S>(name_, device(), plan_, mutable_data_or_null<A>(row_), width, gradients_.row);
-    merge_parts<S>(name_, device(), plan_, mutable_data_or_null<A>(value_), width, gradients_.value);
-    merge_parts<A>(name_, device(), plan_, mutable_data_or_null<A>(term_), a.heads, gradients_.term);
+    launch_merge<S>(name_, device().index, plan_, merged_rows<S>(row_, width, gradients_.row),
+                    merged_rows<S>(value_, width, gradients_.value),
+                    merged_rows<A>(term_, a.heads, gradients_.term));
   }
 
  private:
@@ -321,17 +327,26 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
   a.entries = matrix.csr.entries();
   with_tile<S, BackwardSizes<S, kScore>>(a.width, wide, matrix.csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
+    // Six matrices, of targets or sources: features, O, dO and the gradients.
+    const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
+    const int64_t head_bytes = a.width * static_cast<int64_t>(sizeof(S));
+    int64_t kept = 0;
+    if (kFromEdges<kScore> && has_sources) {
+      // Where those of a whole group of heads are too many, of fewer side by side, that still fill a slab.
+      for (int side = a.side; side == a.side || (side > 0 && side * head_bytes >= kSlabBytes / 2);
+           side /= 2) {
+        kept = groups_kept<A>(a.entries, side, ceil_div(a.heads, side), feature_bytes);
+        if (kept == 0) continue;
+        a.side = side;
+        break;
+      }
+    }
     a.ahead = entries_ahead(matrix.csr, a);
     // Rows of middling length have more to gain from many small items.
     const int64_t launches = is_middling(matrix.csr) ? 1 : launches_of(a);
     BackwardWalk<S> targets(name, matrix, spmm_plan(matrix.csr, slot_bytes, launches), by_target, a);
     const dim3 target_blocks = grid_of<T>(targets.items(), a, kMost);
     const int64_t groups = target_blocks.y;
-
-    // Six matrices, of targets or sources: features, O, dO and the gradients.
-    const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
-    int64_t kept = 0;
-    if (kFromEdges<kScore> && has_sources) kept = groups_kept<A>(a.entries, a.side, groups, feature_bytes);
 
     void (*to_targets)(BackwardArguments<S>) = attention_to_targets<T, kScore, false>;
     void (*to_sources)(BackwardArguments<S>) = attention_to_sources<T, kScore, false>;
@@ -374,7 +389,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
         a.kept_heads = static_cast<int>(kept) * a.side;
         Tensor kept_of_edges = Tensor::empty({a.entries * a.kept_heads, 2}, dtype_of<A>(), device);
         a.kept = static_cast<EdgeGradient<A>*>(kept_of_edges.raw_mutable_data());
-        return with_slab<S>(wide, adjoint.csr, [&]<class U>() {
+        return with_slab<S>(wide, int64_t{a.kept_heads} * a.width, adjoint.csr, [&]<class U>() {
           to_sources = attention_from_edges<U, kScore>;
           walk_both.template operator()<U>(kept, 1);
         });

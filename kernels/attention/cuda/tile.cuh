@@ -225,36 +225,65 @@ struct Place {
         group_lanes(lanes) {}
 };
 
+/// Features as memory has them, in whole words: the compiler would give each half of a word a register.
+template <class S, int N>
+class Gathered {
+  static constexpr int kBytes = static_cast<int>(sizeof(S)) * N, kWords = kBytes < 4 ? 1 : kBytes / 4;
+
+ public:
+  /// Reads where `wanted`; else they are what they were, which nobody may look at.
+  __device__ __forceinline__ void read_if(bool wanted, const char* from) {
+    const int p = wanted;
+    if constexpr (kBytes == 16) {
+      asm("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+          : "=r"(words_[0]), "=r"(words_[1]), "=r"(words_[2]), "=r"(words_[3])
+          : "l"(from), "r"(p));
+    } else if constexpr (kBytes == 8) {
+      asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.nc.v2.u32 {%0, %1}, [%2]; }"
+          : "=r"(words_[0]), "=r"(words_[1])
+          : "l"(from), "r"(p));
+    } else if constexpr (kBytes == 4) {
+      asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u32 %0, [%1]; }"
+          : "=r"(words_[0])
+          : "l"(from), "r"(p));
+    } else {
+      static_assert(kBytes == 2);
+      uint16_t half;
+      asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u16 %0, [%1]; }"
+          : "=h"(half)
+          : "l"(from), "r"(p));
+      words_[0] = half;
+    }
+  }
+  __device__ __forceinline__ Wide<S> operator[](int v) const {
+    if constexpr (sizeof(S) == 8)
+      return __hiloint2double(static_cast<int>(words_[2 * v + 1]), static_cast<int>(words_[2 * v]));
+    else if constexpr (sizeof(S) == 4)
+      return __uint_as_float(words_[v]);
+    else
+      return __uint_as_float(v % 2 == 0 ? words_[v / 2] << 16 : words_[v / 2] & 0xffff0000u);
+  }
+  /// Likewise, by another instruction: what was widened before is not kept for it, which would take a
+  /// register for each half of a word.
+  __device__ __forceinline__ Wide<S> again(int v) const {
+    if constexpr (sizeof(S) != 2) return (*this)[v];
+    uint32_t word;
+    if (v % 2 == 0)
+      asm("prmt.b32 %0, %1, 0, 0x1044;" : "=r"(word) : "r"(words_[v / 2]));
+    else
+      asm("prmt.b32 %0, %1, 0, 0x3244;" : "=r"(word) : "r"(words_[v / 2]));
+    return __uint_as_float(word);
+  }
+
+ private:
+  uint32_t words_[kWords];
+};
+
 /// A lane's features of a row.
 template <class T>
-using RowFeatures = Pack<typename T::S, T::kVector>[T::kChunks];
+using RowFeatures = Gathered<typename T::S, T::kVector>[T::kChunks];
 template <class T>
 using WideFeatures = typename T::A[T::kChunks][T::kVector];
-
-/// Reads where `wanted`; else the pack is what it was, which nobody may look at.
-template <class S, int N>
-__device__ __forceinline__ void gather_if(bool wanted, const char* from, Pack<S, N>& pack) {
-  using W = typename Word<sizeof(S) * N>::type;
-  W word;
-  const int p = wanted;
-  if constexpr (sizeof(W) == 16)
-    asm("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
-        : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
-        : "l"(from), "r"(p));
-  else if constexpr (sizeof(W) == 8)
-    asm("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.nc.v2.u32 {%0, %1}, [%2]; }"
-        : "=r"(word.x), "=r"(word.y)
-        : "l"(from), "r"(p));
-  else if constexpr (sizeof(W) == 4)
-    asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u32 %0, [%1]; }"
-        : "=r"(word)
-        : "l"(from), "r"(p));
-  else
-    asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global.nc.u16 %0, [%1]; }"
-        : "=h"(word)
-        : "l"(from), "r"(p));
-  memcpy(&pack, &word, sizeof(word));
-}
 
 /// A matrix at the feature where the lane reads.
 template <class S>
@@ -270,8 +299,7 @@ __device__ __forceinline__ void gather(const char* from, int row, uint32_t pitch
   const char* const at = row_address(from, row, pitch);
   constexpr int kStep = T::kLanes * T::kVector * static_cast<int>(sizeof(typename T::S));
 #pragma unroll
-  for (int c = 0; c < T::kChunks; ++c)
-    gather_if(wanted, at + (c == 0 || place.valid[c] ? c * kStep : 0), to[c]);
+  for (int c = 0; c < T::kChunks; ++c) to[c].read_if(wanted, at + (c == 0 || place.valid[c] ? c * kStep : 0));
 }
 /// A gathered row wide and times `factor`; 0 where it was not wanted. The first look at what was gathered:
 /// whoever does it waits for memory.
@@ -282,7 +310,7 @@ __device__ __forceinline__ void widen_row(const RowFeatures<T>& row, bool wanted
   for (int c = 0; c < T::kChunks; ++c)
 #pragma unroll
     for (int v = 0; v < T::kVector; ++v)
-      to[c][v] = wanted && place.valid[c] ? typename T::A(widen(row[c][v])) * factor : typename T::A(0);
+      to[c][v] = wanted && place.valid[c] ? row[c][v] * factor : typename T::A(0);
 }
 template <class T>
 __device__ __forceinline__ void gather_wide(const char* from, int row, uint32_t pitch, bool wanted,

@@ -123,9 +123,9 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v) {
-            g = fma(own[c][v], widen(d_o[u][c][v]), g);
+            g = fma(own[c][v], d_o[u][c][v], g);
             if constexpr (kRows) {
-              const A x = widen(row_of[u][c][v]);
+              const A x = row_of[u][c][v];
               if constexpr (kGatv2)
                 first = fma(att[c][v], larger(own[c][v], -x), first);
               else
@@ -178,9 +178,9 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v) {
-            if (is_row) weighed[c][v] = fma(w, A(widen(d_o[u][c][v])), weighed[c][v]);
+            if (is_row) weighed[c][v] = fma(w, d_o[u][c].again(v), weighed[c][v]);
             if constexpr (kRows) {
-              const A x = widen(row_of[u][c][v]);
+              const A x = row_of[u][c].again(v);
               if constexpr (kGatv2) {
                 if (is_row && !(own[c][v] <= -x)) turned[c][v] += d;  // NaN stays
               } else if (is_row) {

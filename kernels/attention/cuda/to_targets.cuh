@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v)
-            if (wanted) dot = fma(d_o[c][v], A(widen(o_asked[c][v])), dot);
+            if (wanted) dot = fma(d_o[c][v], o_asked[c][v], dot);
       }
       dot = sum_of_head<T>(dot);
       if (!is_new) return;
@@ -124,9 +124,9 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v) {
-            const A x = widen(row_of[u][c][v]);
+            const A x = row_of[u][c][v];
             if constexpr (kScore == Score::dot)
-              g = fma(d_o[c][v], A(widen(value_of[u][c][v])), g);
+              g = fma(d_o[c][v], value_of[u][c][v], g);
             else
               g = fma(d_o[c][v], x, g);
             if constexpr (kScore == Score::gatv2) {
@@ -189,7 +189,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
           for (int c = 0; c < kChunks; ++c)
 #pragma unroll
             for (int v = 0; v < kVector; ++v) {
-              const A x = widen(row_of[u][c][v]);
+              const A x = row_of[u][c].again(v);
               if constexpr (kScore == Score::gatv2) {
                 if (is_row) d_att[c][v] = fma(d, larger(x, own[c][v]), d_att[c][v]);
                 if (is_row && !(x <= own[c][v])) sum[c][v] += d;  // NaN stays

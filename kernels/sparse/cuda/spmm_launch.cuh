@@ -61,30 +61,67 @@ void launch_items(const char* name, int device, const SpmmShape& shape, int thre
                     kernel, arguments);
 }
 
-/// Sums what cut rows left in the workspace.
+/// May a merge take 16 bytes of partial sums at a time?
 template <class S>
-void launch_merge(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& arguments) {
+bool merges_wide(const SpmmArguments<S>& a) {
+  constexpr int kVector = 16 / static_cast<int>(sizeof(Sum<S>));
+  return a.width % kVector == 0 && reinterpret_cast<uintptr_t>(a.y) % (kVector * sizeof(S)) == 0;
+}
+/// Slabs of features that a merge takes side by side, kVector of them a lane.
+template <class S>
+unsigned merge_slabs(const SpmmArguments<S>& a, int vector) {
+  return a.y == nullptr ? 0 : static_cast<unsigned>(ceil_div(a.width, 32 * vector));
+}
+
+/// The runs of very long rows, merged: [runs, width].
+template <class S, int kVector>
+Tensor merge_runs(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& a) {
+  using A = Sum<S>;
+  Tensor runs = Tensor::empty({plan.runs, a.width}, dtype_of<A>(), Device::cuda(device));
+  adj::cuda::launch(name,
+                    {.device = device,
+                     .blocks = dim3(static_cast<unsigned>(plan.runs), merge_slabs(a, kVector)),
+                     .threads = 32 * kMergeWarps,
+                     .overlaps = true},
+                    merge_runs_kernel<A, kVector>, plan.slot_run_list(), plan.slot_run_count(), a.partial,
+                    a.width, runs.mutable_data<A>());
+  return runs;
+}
+
+/// Sums what cut rows left in the workspace, of one matrix or of several that one walk leaves: `row`, `value`
+/// and `term`, each of which is absent where it has no y.
+template <class S>
+void launch_merge(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& row,
+                  const SpmmArguments<S>& value = {}, const SpmmArguments<Sum<S>>& term = {}) {
   using A = Sum<S>;
   if (plan.heavy_rows == 0) return;
+  const auto run = [&]<int kVector>() {
+    const unsigned row_slabs = merge_slabs(row, kVector), value_slabs = merge_slabs(value, kVector),
+                   slabs = row_slabs + value_slabs + merge_slabs(term, 1);
+    const Tensor row_runs = merge_runs<S, kVector>(name, device, plan, row),
+                 value_runs = merge_runs<S, kVector>(name, device, plan, value),
+                 term_runs = merge_runs<A, 1>(name, device, plan, term);
+    const adj::cuda::LaunchShape shape{
+        .device = device,
+        .blocks = dim3(static_cast<unsigned>(ceil_div(plan.heavy_rows, kMergeWarps)), slabs),
+        .threads = 32 * kMergeWarps,
+        .overlaps = true};
+    if (slabs == row_slabs)
+      return adj::cuda::launch(name, shape, merge_kernel<S, kVector>, plan.heavy_row_list(),
+                               plan.heavy_row_count(), row, row_runs.data<A>());
+    const MergedMatrices<S> all{row,
+                                value,
+                                term,
+                                row_runs.data<A>(),
+                                value_runs.data<A>(),
+                                term_runs.data<A>(),
+                                static_cast<int>(row_slabs),
+                                static_cast<int>(value_slabs)};
+    adj::cuda::launch(name, shape, merge_matrices_kernel<S, kVector>, plan.heavy_row_list(),
+                      plan.heavy_row_count(), all);
+  };
   constexpr int kVector = 16 / static_cast<int>(sizeof(A));
-  const bool wide =
-      arguments.width % kVector == 0 && reinterpret_cast<uintptr_t>(arguments.y) % (kVector * sizeof(S)) == 0;
-  const auto slabs = static_cast<unsigned>(ceil_div(arguments.width, wide ? 32 * kVector : 32));
-  Tensor runs = Tensor::empty({plan.runs, arguments.width}, dtype_of<A>(), Device::cuda(device));
-  adj::cuda::launch(name,
-                    {.device = device,
-                     .blocks = dim3(static_cast<unsigned>(plan.runs), slabs),
-                     .threads = 32 * kMergeWarps,
-                     .overlaps = true},
-                    wide ? merge_runs_kernel<A, kVector> : merge_runs_kernel<A, 1>, plan.slot_run_list(),
-                    plan.slot_run_count(), arguments.partial, arguments.width, runs.mutable_data<A>());
-  adj::cuda::launch(name,
-                    {.device = device,
-                     .blocks = dim3(static_cast<unsigned>(ceil_div(plan.heavy_rows, kMergeWarps)), slabs),
-                     .threads = 32 * kMergeWarps,
-                     .overlaps = true},
-                    wide ? merge_kernel<S, kVector> : merge_kernel<S, 1>, plan.heavy_row_list(),
-                    plan.heavy_row_count(), arguments, runs.data<A>());
+  merges_wide(row) && merges_wide(value) ? run.template operator()<kVector>() : run.template operator()<1>();
 }
 
 /// Y = act(A X + bias) by the own kernels. One file per S instantiates it.

@@ -95,17 +95,16 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
     adj::cuda::store(runs + static_cast<int64_t>(blockIdx.x) * width + feature, sum);
 }
 
-/// Y of the rows that the plan cut, from their partial sums and from `runs` (merge_runs_kernel). `count`
-/// tells how many rows there are. The width is a multiple of kVector and rows of Y are aligned to it.
+/// Y of the rows that the plan cut, from their partial sums and from `runs` (merge_runs_kernel): a block of
+/// kMergeWarps rows and a slab of 32 * kVector features. `count` tells how many rows there are. The width is
+/// a multiple of kVector and rows of Y are aligned to it.
 template <class S, int kVector>
-__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
-    merge_kernel(const HeavyRow* heavy, const int64_t* count, const __grid_constant__ SpmmArguments<S> a,
-                 const Sum<S>* runs) {
+__device__ __forceinline__ void merge_rows(const HeavyRow* heavy, const int64_t* count,
+                                           const SpmmArguments<S>& a, const Sum<S>* runs, int slab) {
   using A = Sum<S>;
-  adj::cuda::begin_overlapping();
   const int rows = static_cast<int>(*count), first = static_cast<int>(blockIdx.x) * kMergeWarps;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int feature = (static_cast<int>(blockIdx.y) * 32 + lane) * kVector;
+  const int feature = (slab * 32 + lane) * kVector;
   const bool valid = feature < a.width;
 
   auto write = [&](int row, const Pack<A, kVector>& sum) {
@@ -131,6 +130,37 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
                                                              parts.begin, parts.count);
     if (warp == 0) write(row.row, sum);
   }
+}
+
+/// All slabs of one matrix.
+template <class S, int kVector>
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
+    merge_kernel(const HeavyRow* heavy, const int64_t* count, const __grid_constant__ SpmmArguments<S> a,
+                 const Sum<S>* runs) {
+  adj::cuda::begin_overlapping();
+  merge_rows<S, kVector>(heavy, count, a, runs, static_cast<int>(blockIdx.y));
+}
+
+/// What several matrices have in the slabs of one launch: `row`'s first, then `value`'s, then `term`'s.
+template <class S>
+struct MergedMatrices {
+  SpmmArguments<S> row, value;
+  SpmmArguments<Sum<S>> term;
+  const Sum<S>*row_runs, *value_runs, *term_runs;
+  int row_slabs, value_slabs;
+};
+template <class S, int kVector>
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
+    merge_matrices_kernel(const HeavyRow* heavy, const int64_t* count,
+                          const __grid_constant__ MergedMatrices<S> a) {
+  adj::cuda::begin_overlapping();
+  const int slab = static_cast<int>(blockIdx.y), of_value = slab - a.row_slabs;
+  if (of_value < 0)
+    merge_rows<S, kVector>(heavy, count, a.row, a.row_runs, slab);
+  else if (of_value < a.value_slabs)
+    merge_rows<S, kVector>(heavy, count, a.value, a.value_runs, of_value);
+  else
+    merge_rows<Sum<S>, 1>(heavy, count, a.term, a.term_runs, of_value - a.value_slabs);
 }
 
 }  // namespace adj::kernels::cuda
