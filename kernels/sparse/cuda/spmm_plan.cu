@@ -13,13 +13,16 @@ namespace {
 using adj::cuda::blocks_for;
 using adj::cuda::launch;
 
-// An item is what one warp (or part of one) does: small enough that a small structure still fills the chip,
-// large enough that the partial sums of cut rows are few.
+// An item is what one warp (or part of one) does: small enough that a small structure still fills the chip
+// and waits for no long chain of reads, large enough that the partial sums of cut rows are few: below
+// kPlainItem no smaller than a mean row, so that they are fewer than rows.
 constexpr int64_t kMuchWorkspace = 4 << 20;
-constexpr int64_t kSmallestItem = 32, kLargestItem = 512, kWantedItems = 32768;
+constexpr int64_t kSmallestItem = 8, kPlainItem = 32, kLargestItem = 512, kWantedItems = 32768;
 
-int64_t item_size(int64_t work, int64_t launches) {
+int64_t item_size(const Csr& a, int64_t launches) {
+  const int64_t work = a.rows + a.entries();
   int64_t size = kSmallestItem;
+  while (size < kPlainItem && size * a.rows < a.entries()) size *= 2;
   while (size < kLargestItem && size * kWantedItems < work * launches) size *= 2;
   return size;
 }
@@ -171,7 +174,7 @@ struct KeptPlans {
 }  // namespace
 
 SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes, int64_t launches) {
-  const int64_t size = item_size(a.rows + a.entries(), launches);
+  const int64_t size = item_size(a, launches);
   const auto plans = a.cache->get<KeptPlans>([] { return new KeptPlans; });
   const std::lock_guard lock(plans->mutex);
   KeptPlans::Kept& kept = plans->by_size[size];

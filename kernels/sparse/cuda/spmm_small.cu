@@ -1,13 +1,11 @@
 // SpMM of structures so small (a citation graph, its bag-of-words features) that the longest chain of
-// dependent reads is the time. A warp takes a row, its entries spread over as many groups of lanes as the
-// width leaves, each group summing every k-th entry with four reads in flight; the groups' sums are added in
-// a fixed tree. Rows longer than a warp should walk are then summed by all warps of the block together, their
-// sums added in the warps' order.
+// dependent reads is the time. A warp takes 16 features of a row, its entries spread over as many groups of
+// lanes as these leave, each group summing every k-th entry with four reads in flight; the groups' sums are
+// added in a fixed tree. Rows longer than a warp should walk are then summed by all warps of the block
+// together, their sums added in the warps' order.
 
 #include <adjoint/kernels/sparse/cuda/spmm_device.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_strategies.h>
-
-#include <bit>
 
 namespace adj::kernels::cuda {
 
@@ -15,8 +13,9 @@ namespace {
 
 constexpr int kWarps = 8;
 constexpr int64_t kMostEntries = int64_t{1} << 17;
-constexpr int kMostLanes = 16;  // of a group: width 64 in packs of 4
-constexpr int kLongRow = 8;     // entries of each group from which the block takes the row
+constexpr int kMostLanes = 4;  // of a group
+constexpr int kMostSlabs = 4;  // of features, a group's each
+constexpr int kLongRow = 8;    // entries of each group from which the block takes the row
 constexpr int kInFlight = 4;
 
 template <int kVector>
@@ -38,7 +37,7 @@ __device__ Pack<float, kVector> read_pack(const char* from) {
   }
 }
 
-/// Σ over entries first, first + step, … before end.
+/// Σ over entries first, first + step, … before end, in this order.
 template <int kVector, bool kAligned>
 __device__ Pack<float, kVector> sum_entries(const SpmmArguments<float>& a, const char* x, int first, int end,
                                             int step) {
@@ -86,7 +85,7 @@ __global__ void __launch_bounds__(32 * kWarps)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % kLanes, group = threadIdx.x % 32 / kLanes;
   const int first_row = static_cast<int>(blockIdx.x) * block_rows;
   const int end_row = min(first_row + block_rows, rows), row = first_row + warp;
-  const int feature = lane * kVector;
+  const int feature = (static_cast<int>(blockIdx.y) * kLanes + lane) * kVector;
   const bool valid = feature < a.width;
   // A lane beyond the width reads along with the first one and writes nothing.
   const char* const x = reinterpret_cast<const char*>(a.x + (valid ? feature : 0));
@@ -136,31 +135,24 @@ __global__ void __launch_bounds__(32 * kWarps)
 int pack_of(int64_t width) { return width % 4 == 0 ? 4 : 1; }
 
 /// Rows of a block: few where they are long, since a block takes its long rows one after the other.
-int block_rows_of(const Csr& a) { return a.entries() >= 12 * a.rows ? 2 : kWarps; }
+int block_rows_of(const Csr& a) { return a.entries() >= 24 * a.rows ? 2 : kWarps; }
 
 template <int kVector, bool kAligned>
-void launch_small(int lanes, const Csr& a, const SpmmArguments<float>& arguments) {
+void launch_small(const Csr& a, const SpmmArguments<float>& arguments) {
+  const int packs = arguments.width / kVector;
+  const auto slabs = static_cast<unsigned>(ceil_div(packs, kMostLanes));
   const int rows = block_rows_of(a);
   const auto go = [&](auto kernel) {
     adj::cuda::launch("spmm",
                       {.device = a.device().index,
-                       .blocks = static_cast<unsigned>(ceil_div(a.rows, rows)),
+                       .blocks = dim3(static_cast<unsigned>(ceil_div(a.rows, rows)), slabs),
                        .threads = 32 * kWarps,
                        .overlaps = true},
                       kernel, static_cast<int>(a.rows), rows, arguments);
   };
-  switch (lanes) {
-    case 1:
-      return go(small_spmm_kernel<kVector, 1, kAligned>);
-    case 2:
-      return go(small_spmm_kernel<kVector, 2, kAligned>);
-    case 4:
-      return go(small_spmm_kernel<kVector, 4, kAligned>);
-    case 8:
-      return go(small_spmm_kernel<kVector, 8, kAligned>);
-    default:
-      return go(small_spmm_kernel<kVector, 16, kAligned>);
-  }
+  if (packs == 1) return go(small_spmm_kernel<kVector, 1, kAligned>);
+  if (packs == 2) return go(small_spmm_kernel<kVector, 2, kAligned>);
+  go(small_spmm_kernel<kVector, kMostLanes, kAligned>);
 }
 
 }  // namespace
@@ -168,7 +160,7 @@ void launch_small(int lanes, const Csr& a, const SpmmArguments<float>& arguments
 bool is_small_spmm(const Csr& a, const Tensor& x) {
   if (x.dtype() != DType::f32 || a.entries() > kMostEntries || a.rows > kMostEntries) return false;
   const int64_t width = x.size(1);
-  return width >= 1 && width <= kMostLanes * pack_of(width);
+  return width >= 1 && width <= kMostLanes * kMostSlabs * pack_of(width);
 }
 
 void small_spmm(const SpmmArgs& args) {
@@ -186,12 +178,10 @@ void small_spmm(const SpmmArgs& args) {
   arguments.pitch = static_cast<uint32_t>(width * static_cast<int64_t>(sizeof(float)));
   arguments.relu = args.activation == Activation::relu;
   if (args.bias) arguments.bias = args.bias.data<float>();
-  const int pack = pack_of(width);
-  const int lanes = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(width / pack)));
-  if (pack == 1) return launch_small<1, true>(lanes, a.csr, arguments);
+  if (pack_of(width) == 1) return launch_small<1, true>(a.csr, arguments);
   const bool aligned = adj::cuda::aligned_to_16(x.data<float>(), static_cast<const float*>(arguments.y));
   const auto launch = aligned ? launch_small<4, true> : launch_small<4, false>;
-  launch(lanes, a.csr, arguments);
+  launch(a.csr, arguments);
 }
 
 }  // namespace adj::kernels::cuda
