@@ -1,16 +1,11 @@
 // Products of each row's heads with a vector a head. Row n, head h begins at (n H + h) D, so that the forward
-// pass is one over [N H, D]. The vectors' gradients are sums over rows: each block takes a run of rows and a
-// slice of the columns, and the runs are added in order.
+// pass is one over [N H, D]. The vectors' gradients are sums over rows (columns.cuh).
 //
 // Bytes: forward x once for both vectors; backward x once for both vectors' gradients, dx written once.
 
-#include <adjoint/core/convert.h>
 #include <adjoint/kernels/attention/head_dot.h>
+#include <adjoint/kernels/cuda/columns.cuh>
 #include <adjoint/kernels/cuda/map.cuh>
-#include <adjoint/kernels/cuda/reduction.cuh>
-#include <adjoint/kernels/reduce/reduce.h>
-
-#include <bit>
 
 namespace adj::kernels::cuda {
 
@@ -79,76 +74,51 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// parts[blockIdx.x, column] = Σ dy x over the block's rows; `columns` of them side by side in a block (a
-/// power of two), the block's other threads taking other rows.
-template <class S>
-__global__ void __launch_bounds__(kBlockThreads)
-    vector_gradient_kernel(int64_t rows, int64_t rows_of_block, int64_t heads, int64_t width, int columns,
-                           const S* x, const Wide<S>* dy, const Wide<S>* dy2, Wide<S>* parts,
-                           Wide<S>* parts2) {
+/// Σ dy x, and Σ dy2 x, by column. A pack of columns is of one head.
+template <class S, int kSums, int N>
+struct VectorGradients {
   using A = Wide<S>;
-  begin_overlapping();
-  __shared__ A sums[2][kBlockThreads];
-  const int64_t column = int64_t{blockIdx.y} * columns + static_cast<int>(threadIdx.x) % columns;
-  const int side = static_cast<int>(threadIdx.x) / columns, sides = kBlockThreads / columns;
-  const int64_t all = heads * width, head = column / width;
-  const int64_t begin = int64_t{blockIdx.x} * rows_of_block, end = min(rows, begin + rows_of_block);
-  A first = 0, second = 0;
-  if (column < all) {
-#pragma unroll 4
-    for (int64_t n = begin + side; n < end; n += sides) {
-      const A value = widen(x[n * all + column]);
-      first = fma(dy[n * heads + head], value, first);
-      if (dy2 != nullptr) second = fma(dy2[n * heads + head], value, second);
+  const S* x;
+  const A* dy;
+  const A* dy2;
+  int64_t heads;
+  int64_t width;
+  S* da;
+  S* da2;
+
+  __device__ int64_t open(int64_t pack) const { return pack * N / width; }
+  __device__ void add(int64_t head, int64_t row, int64_t pack, double (&sum)[kSums][N]) const {
+    const Pack<A, N> value = load_wide<N>(x + row * heads * width + pack * N);
+    const double g = dy[row * heads + head];
+#pragma unroll
+    for (int c = 0; c < N; ++c) sum[0][c] = fma(g, double{value[c]}, sum[0][c]);
+    if constexpr (kSums == 2) {
+      const double g2 = dy2[row * heads + head];
+#pragma unroll
+      for (int c = 0; c < N; ++c) sum[1][c] = fma(g2, double{value[c]}, sum[1][c]);
     }
   }
-  sums[0][threadIdx.x] = first;
-  sums[1][threadIdx.x] = second;
-  __syncthreads();
-  if (side != 0 || column >= all) return;
-  for (int s = 1; s < sides; ++s) {
-    first += sums[0][s * columns + threadIdx.x];
-    second += sums[1][s * columns + threadIdx.x];
+  __device__ void finish(int64_t column, const double (&total)[kSums]) const {
+    if (da != nullptr) da[column] = narrow<S>(static_cast<A>(total[0]));
+    if constexpr (kSums == 2)
+      if (da2 != nullptr) da2[column] = narrow<S>(static_cast<A>(total[1]));
   }
-  parts[blockIdx.x * all + column] = first;
-  if (dy2 != nullptr) parts2[blockIdx.x * all + column] = second;
-}
-
-void leave_sum(const Tensor& parts, Tensor& to) {
-  if (!to) return;
-  if (to.dtype() == parts.dtype()) {
-    Tensor flat = to.reshape({to.numel()});
-    cuda::sum_rows({.x = parts, .y = flat});
-    return;
-  }
-  Tensor sum = Tensor::empty({parts.size(1)}, parts.dtype(), parts.device());
-  cuda::sum_rows({.x = parts, .y = sum});
-  adj::convert(sum, to);
-}
+};
 
 template <class S>
 void vector_gradients(const HeadDotBackwardArgs& args) {
   using A = Wide<S>;
-  const int64_t rows = args.x.size(0), heads = args.a.size(0), width = args.a.size(1), all = heads * width;
-  const int columns = static_cast<int>(
-      std::min<uint64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(all, 1))), kBlockThreads));
-  const int64_t sides = kBlockThreads / columns;
-  constexpr int64_t kMostBlocks = 1024;
-  const int64_t rows_of_block = std::max<int64_t>(ceil_div(rows, kMostBlocks),
-                                                  std::min<int64_t>(16 * sides, std::max<int64_t>(rows, 1)));
-  const int64_t blocks = std::max<int64_t>(ceil_div(rows, rows_of_block), 1);
-  const bool both = static_cast<bool>(args.a2);
-  Tensor parts = Tensor::empty({blocks, all}, dtype_of<A>(), args.device()), parts2;
-  if (both) parts2 = Tensor::empty({blocks, all}, dtype_of<A>(), args.device());
-  launch("head_dot_backward",
-         {.device = args.device().index,
-          .blocks = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(ceil_div(all, columns))),
-          .overlaps = true},
-         vector_gradient_kernel<S>, rows, rows_of_block, heads, width, columns, args.x.data<S>(),
-         args.dy.data<A>(), both ? args.dy2.data<A>() : nullptr, parts.mutable_data<A>(),
-         both ? parts2.mutable_data<A>() : nullptr);
-  leave_sum(parts, args.da);
-  if (both) leave_sum(parts2, args.da2);
+  const int64_t rows = args.x.size(0), heads = args.a.size(0), width = args.a.size(1);
+  const auto of = [](Tensor& to) { return to ? to.mutable_data<S>() : nullptr; };
+  const auto sum = [&]<int kSums, int N>() {
+    const VectorGradients<S, kSums, N> body{
+        args.x.data<S>(), args.dy.data<A>(), kSums == 2 ? args.dy2.data<A>() : nullptr, heads, width,
+        of(args.da),      of(args.da2)};
+    sum_over_rows<kSums, N>("head_dot_backward", args.device().index, rows, heads * width, body);
+  };
+  dispatch_pack<S>(width, aligned_to_16(args.x.raw_data()), [&]<int N>() {
+    args.a2 ? sum.template operator()<2, N>() : sum.template operator()<1, N>();
+  });
 }
 
 }  // namespace
