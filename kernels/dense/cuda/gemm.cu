@@ -7,6 +7,7 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/cuda/check_libraries.h>
 #include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/dense/cuda/small_product.h>
 #include <adjoint/kernels/dense/cuda/split_product.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
@@ -243,6 +244,7 @@ void gemm(const GemmArgs& args) {
     args.c.zero_();
     return finish(static_cast<bool>(args.bias), relu);
   }
+  if (is_small_product(args)) return small_product(args);
   if (splits_product(args)) return split_product(args);
   const DType dtype = args.c.dtype();
   const bool wide = dtype == DType::f64;  // for gradient checks: the plain product is enough

@@ -1,0 +1,151 @@
+// Products of a few million multiplications: the last layer of a classifier on a citation graph. A block
+// takes a tile of C, 32 x 8 or 32 x 32, and brings both operands' parts through shared memory, 64 terms of
+// the sum at a time.
+//
+// Bytes: A once for each tile of columns, B once for each tile of rows, C once.
+
+#include <adjoint/kernels/cuda/reduction.cuh>
+#include <adjoint/kernels/dense/cuda/small_product.h>
+
+namespace adj::kernels::cuda {
+
+using namespace adj::cuda;
+
+namespace {
+
+constexpr int kM = 32, kDepth = 64;  // of a tile, and of its sum at a time
+constexpr int kNarrow = 8, kWide = 32;
+constexpr int64_t kMostMultiplications = int64_t{1} << 22;
+constexpr int64_t kWantedBlocks = 128;  // not the GPU's own number: the sums shall not depend on it
+
+struct SmallProduct {
+  const float* a;
+  const float* b;
+  const float* bias;  ///< [N], or null
+  float* c;
+  float* sums;         ///< [splits, M, N] where K is split
+  unsigned* counters;  ///< of the tiles, likewise
+  int m, n, k;
+  int m_tiles;
+  int depth;  ///< terms of a split's sum
+  bool relu, adds;
+};
+
+/// A part of op(X) in shared memory, [kDepth][kSize]: terms from k0, below end_k, rows or columns from x0,
+/// below end_x; zeros beyond. `kOuter`: X has a row for each term.
+template <int kSize, bool kOuter>
+__device__ __forceinline__ void load_part(const float* x, int k0, int end_k, int x0, int end_x, int pitch,
+                                          float (&part)[kDepth][kSize + 1]) {
+#pragma unroll
+  for (int i = 0; i < kDepth * kSize / kBlockThreads; ++i) {
+    const int at = static_cast<int>(threadIdx.x) + i * kBlockThreads;
+    const int d = kOuter ? at / kSize : at % kDepth, s = kOuter ? at % kSize : at / kDepth;
+    const int64_t k = k0 + d, own = x0 + s;
+    part[d][s] = k < end_k && own < end_x ? __ldg(x + (kOuter ? k * pitch + own : own * pitch + k)) : 0.0f;
+  }
+}
+
+template <int kN, bool kTurnedA, bool kTurnedB>
+__global__ void __launch_bounds__(kBlockThreads)
+    small_product_kernel(const __grid_constant__ SmallProduct p) {
+  begin_overlapping();
+  constexpr int kStep = kBlockThreads / kN, kOutputs = kM / kStep;
+  __shared__ float a[kDepth][kM + 1], b[kDepth][kN + 1];
+  const int tile = static_cast<int>(blockIdx.x), m0 = tile % p.m_tiles * kM, n0 = tile / p.m_tiles * kN;
+  const int row = static_cast<int>(threadIdx.x) / kN, column = static_cast<int>(threadIdx.x) % kN;
+  const int begin = static_cast<int>(blockIdx.y) * p.depth, end = min(p.k, begin + p.depth);
+  float sum[kOutputs] = {};
+  for (int k0 = begin; k0 < end; k0 += kDepth) {
+    if (k0 > begin) __syncthreads();
+    load_part<kM, kTurnedA>(p.a, k0, end, m0, p.m, kTurnedA ? p.m : p.k, a);
+    load_part<kN, !kTurnedB>(p.b, k0, end, n0, p.n, kTurnedB ? p.k : p.n, b);
+    __syncthreads();
+#pragma unroll 16
+    for (int d = 0; d < min(kDepth, end - k0); ++d)
+#pragma unroll
+      for (int i = 0; i < kOutputs; ++i) sum[i] = fmaf(a[d][row + i * kStep], b[d][column], sum[i]);
+  }
+
+  const int n = n0 + column;
+  if (gridDim.y > 1) {
+    const int64_t size = int64_t{p.m} * p.n;
+#pragma unroll
+    for (int i = 0; i < kOutputs; ++i) {
+      const int m = m0 + row + i * kStep;
+      if (m < p.m && n < p.n) p.sums[blockIdx.y * size + int64_t{m} * p.n + n] = sum[i];
+    }
+    if (!is_last_block(p.counters + tile, gridDim.y)) return;
+    int64_t at[kOutputs];
+#pragma unroll
+    for (int i = 0; i < kOutputs; ++i) {
+      at[i] = int64_t{min(m0 + row + i * kStep, p.m - 1)} * p.n + min(n, p.n - 1);
+      sum[i] = 0.0f;
+    }
+#pragma unroll 8
+    for (unsigned s = 0; s < gridDim.y; ++s)
+#pragma unroll
+      for (int i = 0; i < kOutputs; ++i) sum[i] += __ldcg(p.sums + s * size + at[i]);
+  }
+  if (n >= p.n) return;
+#pragma unroll
+  for (int i = 0; i < kOutputs; ++i) {
+    const int m = m0 + row + i * kStep;
+    if (m >= p.m) break;
+    float* const to = p.c + int64_t{m} * p.n + n;
+    if (p.bias != nullptr) sum[i] += p.bias[n];
+    if (p.relu && sum[i] < 0.0f) sum[i] = 0.0f;  // NaN stays
+    *to = p.adds ? *to + sum[i] : sum[i];
+  }
+}
+
+}  // namespace
+
+bool is_small_product(const GemmArgs& args) {
+  if (args.c.dtype() != DType::f32 || matmul_precision() != MatmulPrecision::exact ||
+      exact_products() == ExactProducts::split)
+    return false;
+  const int64_t k = args.a.size(args.trans_a == Transpose::yes ? 0 : 1);
+  return k <= kMostMultiplications && args.c.numel() <= kMostMultiplications / k;
+}
+
+void small_product(const GemmArgs& args) {
+  const bool turned_a = args.trans_a == Transpose::yes, turned_b = args.trans_b == Transpose::yes;
+  const Device device = args.c.device();
+  const int64_t m = args.c.size(0), n = args.c.size(1), k = args.a.size(turned_a ? 0 : 1);
+  const int tile_n = n <= kNarrow ? kNarrow : kWide;
+  const int64_t m_tiles = ceil_div(m, kM), tiles = m_tiles * ceil_div(n, tile_n);
+  int64_t splits = std::clamp<int64_t>(kWantedBlocks / tiles, 1, ceil_div(k, kDepth));
+  const int64_t depth = ceil_div(ceil_div(k, splits), kDepth) * kDepth;
+  splits = ceil_div(k, depth);
+  static_assert(kWantedBlocks <= kArrivalCounters);  // no more tiles than that are split
+  Tensor sums;
+  if (splits > 1) sums = Tensor::empty({splits, m, n}, DType::f32, device);
+  const SmallProduct p{.a = args.a.data<float>(),
+                       .b = args.b.data<float>(),
+                       .bias = args.bias ? args.bias.data<float>() : nullptr,
+                       .c = args.c.mutable_data<float>(),
+                       .sums = splits > 1 ? sums.mutable_data<float>() : nullptr,
+                       .counters = arrival_counters(device.index),
+                       .m = static_cast<int>(m),
+                       .n = static_cast<int>(n),
+                       .k = static_cast<int>(k),
+                       .m_tiles = static_cast<int>(m_tiles),
+                       .depth = static_cast<int>(depth),
+                       .relu = args.activation == Activation::relu,
+                       .adds = args.accumulate};
+  const auto go = [&]<int kN, bool kTurnedA, bool kTurnedB>() {
+    launch("gemm",
+           {.device = device.index,
+            .blocks = {static_cast<unsigned>(tiles), static_cast<unsigned>(splits)},
+            .overlaps = true},
+           small_product_kernel<kN, kTurnedA, kTurnedB>, p);
+  };
+  const auto of_width = [&]<int kN>() {
+    turned_a ? turned_b ? go.template operator()<kN, true, true>() : go.template operator()<kN, true, false>()
+    : turned_b ? go.template operator()<kN, false, true>()
+               : go.template operator()<kN, false, false>();
+  };
+  tile_n == kNarrow ? of_width.template operator()<kNarrow>() : of_width.template operator()<kWide>();
+}
+
+}  // namespace adj::kernels::cuda
