@@ -15,7 +15,7 @@ void Norms::add(int64_t width) {
 Var Norms::operator()(size_t l, const Var& x, Activation activation, float p, bool training) {
   if (batch_) return (*batch_)[l](x, {.activation = activation, .dropout = p});
   const Var normed = layer_ ? (*layer_)[l](x) : x;
-  return dropout(activate(activation, normed), p, training);
+  return activate_dropout(activation, normed, p, training);
 }
 
 void add_stack_options(boost::program_options::options_description_easy_init& add, Settings& s) {

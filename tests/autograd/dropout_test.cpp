@@ -19,6 +19,33 @@ TEST_CASE("gradients of dropout with a generator that is restarted") {
     }
 }
 
+TEST_CASE("activate_dropout: its gradients, and what the two ops apart give") {
+  for (Device device : devices())
+    for (Activation activation :
+         {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu}) {
+      CAPTURE(device.str());
+      CAPTURE(name_of(activation));
+      Draw draw(91, device);
+      const auto f = [&](const std::vector<Var>& v) {
+        Generator generator(3);
+        return activate_dropout(activation, v[0], 0.4f, true, generator, 0.2f);
+      };
+      const Tensor x = draw.normal({7, 5});
+      check(f, {x});
+      Generator once(5), twice(5);
+      const Var together = activate_dropout(activation, x, 0.4f, true, once, 0.2f),
+                apart = dropout(activate(activation, x, 0.2f), 0.4f, true, twice);
+      CHECK(same_bits(together.value(), apart.value()));
+      CHECK(once.next().stream == twice.next().stream);
+      for (const bool training : {true, false}) {  // nothing is dropped, and nothing drawn
+        const Var kept = activate_dropout(activation, x, training ? 0.0f : 0.4f, training, once, 0.2f);
+        CHECK(same_bits(kept.value(), activate(activation, x, 0.2f).value()));
+      }
+      CHECK(once.next().stream == twice.next().stream);
+      CHECK_THROWS_AS(activate_dropout(activation, x, 1.0f), Error);
+    }
+}
+
 TEST_CASE("dropout keeps the share it should, scaled to keep the mean") {
   for (Device device : devices())
     for (float p : {0.25f, 0.5f, 0.8f}) {

@@ -1,0 +1,57 @@
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/elementwise/activate_dropout.h>
+#include <adjoint/kernels/elementwise/cpu/activation_functions.h>
+#include <adjoint/kernels/elementwise/cpu/dropout_mask.h>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+/// to[i] = of(i, is it kept?) for i < n.
+template <class S, class F>
+void map_kept(int64_t n, const RandomKey& key, const DropoutRule& rule, S* to, F of) {
+  parallel_for(n, kGrain, [=](int64_t begin, int64_t end) {
+    DropoutMask mask(key, rule);
+    const uint32_t threshold = mask.threshold();
+    for (int64_t at = begin; at < end; at += DropoutMask::kMost) {
+      const int64_t count = std::min(DropoutMask::kMost, end - at);
+      const uint16_t* draws = mask.draw(at, count);
+#pragma omp simd
+      for (int64_t i = 0; i < count; ++i)
+        to[at + i] = narrow<S>(of(at + i, static_cast<uint32_t>(draws[i]) >= threshold));
+    }
+  });
+}
+
+}  // namespace
+
+void activate_dropout(const ActivateDropoutArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    dispatch_activation(args.activation, [&]<Activation A>() {
+      using T = Wide<S>;
+      const S* x = args.x.data<S>();
+      const T slope = args.slope, scale = args.rule.scale;
+      map_kept(args.x.numel(), args.key, args.rule, args.y.mutable_data<S>(), [=](int64_t i, bool kept) {
+        const T y = activated<A>(widen(x[i]), slope) * scale;
+        return kept ? y : T{0};
+      });
+    });
+  });
+}
+
+void activate_dropout_backward(const ActivateDropoutBackwardArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    dispatch_activation(args.activation, [&]<Activation A>() {
+      using T = Wide<S>;
+      const S* x = args.x.data<S>();
+      const S* dy = args.dy.data<S>();
+      const T slope = args.slope, scale = args.rule.scale;
+      map_kept(args.x.numel(), args.key, args.rule, args.dx.mutable_data<S>(), [=](int64_t i, bool kept) {
+        const T gradient = widen(dy[i]) * scale;
+        return (kept ? gradient : T{0}) * activation_slope<A>(widen(x[i]), slope);
+      });
+    });
+  });
+}
+
+}  // namespace adj::kernels::cpu
