@@ -34,8 +34,8 @@ enum class Transpose : bool { no, yes };
 /// C[M,N] = act(op(A) op(B) + bias), or C += op(A) op(B) with `accumulate`, which takes neither bias nor act.
 /// Row-major, op = transpose where asked; `bias` [N] optional; act none or relu. float32 by oneDNN where
 /// present, else Eigen; float64 by Eigen; bfloat16 as the float32 product of the widened operands, rounded
-/// once after bias and act; cuBLASLt on a GPU, bfloat16 on its tensor cores, or ExactProducts. M, N or K may
-/// be 0 (K = 0 gives act(bias)).
+/// once after bias and act; on a GPU by cuBLASLt, bfloat16 on its tensor cores, or as ExactProducts says,
+/// small exact ones by a kernel of their own. M, N or K may be 0 (K = 0 gives act(bias)).
 struct GemmArgs {
   const Tensor& a;
   Transpose trans_a = Transpose::no;
