@@ -6,6 +6,8 @@
 
 #include <adjoint/kernels/cuda/reduction.cuh>
 
+#include <type_traits>
+
 namespace adj::kernels::cuda {
 
 struct ColumnTile {
@@ -85,10 +87,11 @@ __device__ __forceinline__ void sum_over_groups(double (&sum)[K][N], const Colum
   __syncthreads();  // before the next use
 }
 
-// Body: `Columns open(pack)`; `void add(Columns, row, pack, sum)` adds a row's share to double sum[K][N];
-// `void finish(column, total)` takes double total[K], once for each column.
+// Body: `Columns open(pack)`; `void add(Columns, row, pack, sum)` adds a row's share to Term sum[K][N], of a
+// few rows, which are then added in double; `void finish(column, total)` takes double total[K], once for each
+// column.
 template <int K, int N, class Body>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, 2)
     sum_columns_kernel(int64_t rows, ColumnTile tile, int64_t first_tile, Body body, double* partial,
                        unsigned* counters) {
   begin_overlapping();
@@ -97,9 +100,24 @@ __global__ void __launch_bounds__(kBlockThreads)
   if (at.active) {
     const auto columns = body.open(at.pack);
     const int64_t step = int64_t{gridDim.y} * tile.rows_per_step;
-#pragma unroll 4
-    for (int64_t row = blockIdx.y * int64_t{tile.rows_per_step} + at.group; row < rows; row += step)
-      body.add(columns, row, at.pack, sum);
+    constexpr int kTogether = 4;
+    int64_t row = blockIdx.y * int64_t{tile.rows_per_step} + at.group;
+    if constexpr (std::is_same_v<typename Body::Term, double>) {
+#pragma unroll kTogether
+      for (; row < rows; row += step) body.add(columns, row, at.pack, sum);
+    } else {
+      for (; row < rows; row += kTogether * step) {
+        typename Body::Term some[K][N] = {};
+        if (row + (kTogether - 1) * step < rows) {
+#pragma unroll
+          for (int u = 0; u < kTogether; ++u) body.add(columns, row + u * step, at.pack, some);
+        } else {
+          for (int64_t r = row; r < rows; r += step) body.add(columns, r, at.pack, some);
+        }
+#pragma unroll
+        for (int i = 0; i < K * N; ++i) sum[i / N][i % N] += static_cast<double>(some[i / N][i % N]);
+      }
+    }
   }
   sum_over_groups<K, N>(sum, tile, at.group);
 
@@ -144,7 +162,10 @@ void sum_over_rows(const char* name, int device, int64_t rows, int64_t width, co
   const ColumnTile tile = column_tile(width, N);
   if (tile.packs == 0) return;
   const int64_t wanted = ceil_div(rows, tile.rows_per_step * kRowsPerThread);
-  const int64_t most = std::max<int64_t>(int64_t{properties(device).multiprocessors} * 4 / tile.tiles, 1);
+  // All of them at once, as far as the sums' registers let them.
+  constexpr int kBlocksOfMultiprocessor = K * N >= 16 ? 2 : 4;
+  const int64_t most = std::max<int64_t>(
+      int64_t{properties(device).multiprocessors} * kBlocksOfMultiprocessor / tile.tiles, 1);
   const int64_t row_blocks = std::clamp<int64_t>(wanted, 1, most);
   Tensor partial = partials(device, row_blocks > 1 ? row_blocks * K * width : 0);
   for (int64_t first = 0; first < tile.tiles; first += kArrivalCounters) {

@@ -78,6 +78,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <class S, int kSums, int N>
 struct VectorGradients {
   using A = Wide<S>;
+  using Term = A;
   const S* x;
   const A* dy;
   const A* dy2;
@@ -87,15 +88,15 @@ struct VectorGradients {
   S* da2;
 
   __device__ int64_t open(int64_t pack) const { return pack * N / width; }
-  __device__ void add(int64_t head, int64_t row, int64_t pack, double (&sum)[kSums][N]) const {
+  __device__ void add(int64_t head, int64_t row, int64_t pack, Term (&sum)[kSums][N]) const {
     const Pack<A, N> value = load_wide<N>(x + row * heads * width + pack * N);
-    const double g = dy[row * heads + head];
+    const A g = dy[row * heads + head];
 #pragma unroll
-    for (int c = 0; c < N; ++c) sum[0][c] = fma(g, double{value[c]}, sum[0][c]);
+    for (int c = 0; c < N; ++c) sum[0][c] = fma(g, value[c], sum[0][c]);
     if constexpr (kSums == 2) {
-      const double g2 = dy2[row * heads + head];
+      const A g2 = dy2[row * heads + head];
 #pragma unroll
-      for (int c = 0; c < N; ++c) sum[1][c] = fma(g2, double{value[c]}, sum[1][c]);
+      for (int c = 0; c < N; ++c) sum[1][c] = fma(g2, value[c], sum[1][c]);
     }
   }
   __device__ void finish(int64_t column, const double (&total)[kSums]) const {

@@ -3,12 +3,11 @@
 // Which tile a head's width takes, and how the walks are launched. The rule is on sizes and alignment alone:
 // which tile it is decides the bits. One file per score and S instantiates run_forward and run_backward.
 
-#include <adjoint/core/convert.h>
 #include <adjoint/kernels/attention/cuda/forward.cuh>
 #include <adjoint/kernels/attention/cuda/from_edges.cuh>
 #include <adjoint/kernels/attention/cuda/to_sources.cuh>
 #include <adjoint/kernels/attention/cuda/to_targets.cuh>
-#include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/kernels/cuda/columns.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 
 #include <bit>
@@ -227,20 +226,49 @@ SpmmArguments<To> merged_rows(Tensor& partial, int64_t width, To* to) {
   return sums;
 }
 
-/// The gradient of `att` from what the blocks of both walks left.
-inline void sum_attention_gradient(const Tensor& parts, Tensor& d_att) {
-  if (d_att.dtype() == parts.dtype()) {
-    Tensor flat = d_att.reshape({d_att.numel()});
-    cuda::sum_rows({.x = parts, .y = flat});
-    return;
-  }
-  Tensor sum = Tensor::empty({parts.size(1)}, parts.dtype(), parts.device());
-  cuda::sum_rows({.x = parts, .y = sum});
-  adj::convert(sum, d_att);
-}
-
 /// Blocks whose groups take several items one after the other, so that what each leaves of datt is little.
 constexpr int kBlocksWithSums = 2048;
+
+/// The gradient of `att` from what the blocks of both walks left: block b of the one is added where block b
+/// of the other is, so that blocks beyond the last item, which a plan by bounds has (spmm_plan.h), change
+/// nothing.
+template <class S, int N>
+struct AttentionGradientParts {
+  using A = Wide<S>;
+  using Term = double;
+  const A *targets, *sources;
+  int64_t target_blocks, source_blocks, width;
+  S* y;
+
+  __device__ int64_t open(int64_t pack) const { return pack * N; }
+  __device__ void add(int64_t column, int64_t block, int64_t, double (&sum)[1][N]) const {
+    if (block < target_blocks) add_pack(targets + block * width + column, sum);
+    if (block < source_blocks) add_pack(sources + block * width + column, sum);
+  }
+  __device__ void finish(int64_t column, const double (&total)[1]) const {
+    y[column] = narrow<S>(static_cast<A>(total[0]));
+  }
+
+ private:
+  static __device__ void add_pack(const A* from, double (&sum)[1][N]) {
+    const Pack<A, N> part = adj::cuda::load<N>(from);
+#pragma unroll
+    for (int k = 0; k < N; ++k) sum[0][k] += static_cast<double>(part[k]);
+  }
+};
+/// `parts` [target_blocks + source blocks, H D].
+template <class S>
+void sum_attention_gradient(const char* name, const Tensor& parts, int64_t target_blocks, Tensor& d_att) {
+  using A = Wide<S>;
+  const int64_t width = parts.size(1);
+  const A* const from = parts.data<A>();
+  dispatch_pack<A>(width, adj::cuda::aligned_to_16(from), [&]<int N>() {
+    sum_over_rows<1, N>(
+        name, parts.device().index, kBlocksWithSums, width,
+        AttentionGradientParts<S, N>{from, from + target_blocks * width, target_blocks,
+                                     parts.size(0) - target_blocks, width, d_att.mutable_data<S>()});
+  });
+}
 
 /// What the rows of a walk get; a walk that is asked for less has nulls.
 template <class S>
@@ -382,7 +410,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
         sources.launch(to_sources, dim3(blocks_of_sources, parts), U::kThreads, of_sources);
       }
       if (has_sources) sources.merge(a);
-      if (d_att) sum_attention_gradient(att_parts, d_att);
+      if (d_att) sum_attention_gradient<S>(name, att_parts, target_blocks.x, d_att);
     };
     if constexpr (kFromEdges<kScore>) {
       if (kept > 0) {

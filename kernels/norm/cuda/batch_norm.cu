@@ -17,6 +17,7 @@ namespace {
 template <int N, class S>
 struct Statistics {
   using T = Wide<S>;
+  using Term = double;  // the first row, which all are seen from, may be far from the mean
   const S* x;
   int64_t rows, width;
   double eps, momentum;
@@ -130,20 +131,21 @@ template <int N, Activation kActivation, bool kDropout, class S>
 struct BackwardSums : Affine<N, kActivation, kDropout, S> {
   using Base = Affine<N, kActivation, kDropout, S>;
   using T = Wide<S>;
+  using Term = T;
   const S* dy;
   S *dgamma, *dbeta;
   T *gamma_sum, *beta_sum;
 
   __device__ void add(const typename Base::Columns& columns, int64_t row, int64_t pack,
-                      double (&sum)[2][N]) const {
+                      Term (&sum)[2][N]) const {
     const int64_t at = row * this->width + pack * N;
     const Pack<T, N> values = load_wide<N>(this->x + at), gradient = load_wide<N>(dy + at);
     const uint32_t kept = this->kept(at);
 #pragma unroll
     for (int k = 0; k < N; ++k) {
       const T g = this->backward(gradient[k], columns.z(values[k], k), (kept >> k & 1u) != 0);
-      sum[0][k] += static_cast<double>(g);
-      sum[1][k] += static_cast<double>(g * (values[k] - columns.mean[k]));
+      sum[0][k] += g;
+      sum[1][k] = fma(g, values[k] - columns.mean[k], sum[1][k]);
     }
   }
   __device__ void finish(int64_t column, const double (&total)[2]) const {
@@ -240,7 +242,8 @@ void batch_norm_statistics(const BatchNormStatisticsArgs& args) {
     const S* in = args.x.data<S>();
     T* moving_mean = args.running_mean ? args.running_mean.mutable_data<T>() : nullptr;
     T* moving_var = args.running_var ? args.running_var.mutable_data<T>() : nullptr;
-    dispatch_pack<S>(args.x.size(1), aligned_to_16(in), [&]<int N>() {
+    dispatch_pack<S>(args.x.size(1), aligned_to_16(in), [&]<int kWidest>() {
+      constexpr int N = std::min(kWidest, 4);  // the sums are in double
       sum_over_rows<2, N>(
           "batch_norm_statistics", args.x.device().index, args.x.size(0), args.x.size(1),
           Statistics<N, S>{in, args.x.size(0), args.x.size(1), eps, momentum, args.mean.mutable_data<T>(),

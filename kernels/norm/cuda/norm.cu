@@ -81,6 +81,7 @@ struct LayerNormBackward {
 template <int N, class S>
 struct LayerNormSums {
   using T = Wide<S>;
+  using Term = T;
   const S* x;
   const T *mean, *rstd;
   const S* dy;
@@ -89,14 +90,14 @@ struct LayerNormSums {
 
   struct Columns {};
   __device__ Columns open(int64_t) const { return {}; }
-  __device__ void add(Columns, int64_t row, int64_t pack, double (&sum)[2][N]) const {
+  __device__ void add(Columns, int64_t row, int64_t pack, T (&sum)[2][N]) const {
     const Pack<T, N> values = load_wide<N>(x + row * width + pack * N);
     const Pack<T, N> d = load_wide<N>(dy + row * width + pack * N);
     const T m = mean[row], r = rstd[row];
 #pragma unroll
     for (int k = 0; k < N; ++k) {
-      sum[0][k] += static_cast<double>(d[k] * ((values[k] - m) * r));
-      sum[1][k] += static_cast<double>(d[k]);
+      sum[0][k] = fma(d[k], (values[k] - m) * r, sum[0][k]);
+      sum[1][k] += d[k];
     }
   }
   __device__ void finish(int64_t column, const double (&total)[2]) const {

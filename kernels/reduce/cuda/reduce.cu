@@ -16,11 +16,12 @@ struct SumRows {
   int64_t width;
   S* y;
 
+  using Term = Wide<S>;
   __device__ NoColumns open(int64_t) const { return {}; }
-  __device__ void add(NoColumns, int64_t row, int64_t pack, double (&sum)[1][N]) const {
-    const Pack<Wide<S>, N> values = load_wide<N>(x + row * width + pack * N);
+  __device__ void add(NoColumns, int64_t row, int64_t pack, Term (&sum)[1][N]) const {
+    const Pack<Term, N> values = load_wide<N>(x + row * width + pack * N);
 #pragma unroll
-    for (int k = 0; k < N; ++k) sum[0][k] += static_cast<double>(values[k]);
+    for (int k = 0; k < N; ++k) sum[0][k] += values[k];
   }
   __device__ void finish(int64_t column, const double (&total)[1]) const {
     y[column] = narrow<S>(static_cast<Wide<S>>(total[0]));
