@@ -11,50 +11,75 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// kLanes lanes take a product.
+/// kLanes lanes take a product, and every `step`-th one after it, of the same head: `step` is a multiple of
+/// the heads. Where the lanes hold a head, the vectors stay in registers.
 template <class S, int kVector, int kLanes>
 __global__ void __launch_bounds__(kBlockThreads)
-    dot_kernel(int64_t products, int64_t heads, int64_t width, const S* x, const S* a, const S* a2,
-               Wide<S>* y, Wide<S>* y2) {
+    dot_kernel(int64_t products, int64_t step, int64_t heads, int64_t width, const S* x, const S* a,
+               const S* a2, Wide<S>* y, Wide<S>* y2) {
   using A = Wide<S>;
+  constexpr int kInFlight = sizeof(S) == 2 ? 2 : 4;
   begin_overlapping();
-  const int64_t p = (int64_t{blockIdx.x} * kBlockThreads + threadIdx.x) / kLanes;
+  const int64_t group = (int64_t{blockIdx.x} * kBlockThreads + threadIdx.x) / kLanes;
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  A first = 0, second = 0;
-  if (p < products) {
-    const int64_t head = p % heads * width;
-    for (int64_t d = int64_t{lane} * kVector; d < width; d += kLanes * kVector) {
-      const Pack<A, kVector> row = load_wide<kVector>(x + p * width + d),
-                             v = load_wide<kVector>(a + head + d);
+  const int64_t head = group % heads * width, own = int64_t{lane} * kVector;
+  const bool both = a2 != nullptr;
+  Pack<A, kVector> v{}, v2{};
+  const auto load_vectors = [&](int64_t d) {
+    v = load_wide<kVector>(a + head + d);
+    if (both) v2 = load_wide<kVector>(a2 + head + d);
+  };
+  const bool held = width <= kLanes * kVector;
+  if (held && own < width) load_vectors(own);
+  for (int64_t base = 0; base < products; base += kInFlight * step) {  // the warp's lanes stay together
+    A first[kInFlight] = {}, second[kInFlight] = {};
+    for (int64_t d = own; d < width; d += kLanes * kVector) {
+      if (!held) load_vectors(d);
+      Pack<A, kVector> row[kInFlight]{};
 #pragma unroll
-      for (int k = 0; k < kVector; ++k) first = fma(row[k], v[k], first);
-      if (a2 == nullptr) continue;
-      const Pack<A, kVector> v2 = load_wide<kVector>(a2 + head + d);
+      for (int u = 0; u < kInFlight; ++u)
+        if (const int64_t p = base + u * step + group; group < step && p < products)
+          row[u] = load_wide<kVector>(x + p * width + d);
 #pragma unroll
-      for (int k = 0; k < kVector; ++k) second = fma(row[k], v2[k], second);
+      for (int u = 0; u < kInFlight; ++u)
+#pragma unroll
+        for (int k = 0; k < kVector; ++k) {
+          first[u] = fma(row[u][k], v[k], first[u]);
+          if (both) second[u] = fma(row[u][k], v2[k], second[u]);
+        }
+    }
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) {
+      first[u] = sum_of_lanes<kLanes>(first[u]);
+      if (both) second[u] = sum_of_lanes<kLanes>(second[u]);
+      const int64_t p = base + u * step + group;
+      if (lane != 0 || group >= step || p >= products) continue;
+      y[p] = first[u];
+      if (both) y2[p] = second[u];
     }
   }
-  first = sum_of_lanes<kLanes>(first);
-  if (a2 != nullptr) second = sum_of_lanes<kLanes>(second);
-  if (p >= products || lane != 0) return;
-  y[p] = first;
-  if (a2 != nullptr) y2[p] = second;
 }
 
 template <class S, int kVector>
 void dot_rows(const HeadDotArgs& args) {
   using A = Wide<S>;
   const int64_t heads = args.a.size(0), width = args.a.size(1), products = args.x.size(0) * heads;
+  if (products == 0) return;
+  const int device = args.device().index;
   const auto run = [&]<int kLanes>() {
-    launch("head_dot",
-           {.device = args.device().index, .blocks = blocks_for(products * kLanes), .overlaps = true},
-           dot_kernel<S, kVector, kLanes>, products, heads, width, args.x.data<S>(), args.a.data<S>(),
+    const int64_t most = int64_t{properties(device).multiprocessors} * 8;
+    const int64_t blocks = std::max(std::min<int64_t>(ceil_div(products * kLanes, kBlockThreads), most),
+                                    ceil_div(heads * kLanes, int64_t{kBlockThreads}));
+    const int64_t step = blocks * (kBlockThreads / kLanes) / heads * heads;
+    launch("head_dot", {.device = device, .blocks = static_cast<unsigned>(blocks), .overlaps = true},
+           dot_kernel<S, kVector, kLanes>, products, step, heads, width, args.x.data<S>(), args.a.data<S>(),
            args.a2 ? args.a2.data<S>() : nullptr, args.y.mutable_data<A>(),
            args.y2 ? args.y2.mutable_data<A>() : nullptr);
   };
   const int64_t packs = ceil_div(width, kVector);
   if (packs <= 2) return run.template operator()<2>();
   if (packs <= 8) return run.template operator()<8>();
+  if (packs <= 16) return run.template operator()<16>();
   run.template operator()<32>();
 }
 
