@@ -5,7 +5,6 @@
 #include <adjoint/autograd/variable.h>
 #include <adjoint/core/random.h>
 #include <adjoint/data/features.h>
-#include <adjoint/kernels/elementwise/activate_dropout.h>
 #include <adjoint/kernels/elementwise/dropout.h>
 
 namespace adj {
@@ -37,18 +36,18 @@ inline Var activate_dropout(Activation activation, const Var& x, float p, bool t
   if (activation == Activation::none) return dropout(x, p, training, generator);
   const RandomKey key = generator.next();
   Tensor y = Tensor::empty_like(x.value());
-  kernels::activate_dropout(
+  kernels::dropout(
       {.activation = activation, .slope = slope, .x = x.value(), .key = key, .rule = rule, .y = y});
   const Saved saved(x.value());
   return record("activate_dropout", y, {x}, [activation, slope, key, rule, saved](Tensor dy, Gradients& out) {
     Tensor dx = reuse(dy);
-    kernels::activate_dropout_backward({.activation = activation,
-                                        .slope = slope,
-                                        .x = saved.get(),
-                                        .dy = dy,
-                                        .key = key,
-                                        .rule = rule,
-                                        .dx = dx});
+    kernels::dropout_backward({.activation = activation,
+                               .slope = slope,
+                               .x = saved.get(),
+                               .dy = dy,
+                               .key = key,
+                               .rule = rule,
+                               .dx = dx});
     out.add(0, dx);
   });
 }

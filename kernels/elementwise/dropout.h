@@ -1,13 +1,24 @@
 #pragma once
 
 #include <adjoint/core/random.h>
-#include <adjoint/kernels/kernel.h>
+#include <adjoint/kernels/elementwise/activation.h>
 
 namespace adj::kernels {
 
-/// y = x * scale where position i of the sequence `key` keeps element i, else 0 (DropoutRule), any shape.
-/// Nothing is saved: the backward pass is the same call on dy. `y` may be `x`.
+namespace detail {
+
+inline void check_rule(std::string_view op, const DropoutRule& rule) {
+  ADJ_CHECK(rule.threshold < 65536u, "{}: threshold {}, expected less than 65536", op, rule.threshold);
+}
+
+}  // namespace detail
+
+/// y = act(x) * scale where position i of the sequence `key` keeps element i, else 0 (DropoutRule), any
+/// shape. `slope` is leaky_relu's. Nothing is saved: without an activation the backward pass is the same call
+/// on dy. `y` may be `x`.
 struct DropoutArgs {
+  Activation activation = Activation::none;
+  float slope = kLeakySlope;
   const Tensor& x;
   RandomKey key;
   DropoutRule rule;
@@ -17,9 +28,29 @@ struct DropoutArgs {
   void check() const {
     check_float("dropout", "x", x);
     check_like("dropout", "y", y, x);
-    ADJ_CHECK(rule.threshold < 65536u, "dropout: threshold {}, expected less than 65536", rule.threshold);
+    detail::check_rule("dropout", rule);
   }
 };
 ADJ_KERNEL(dropout, DropoutArgs)
+
+/// The gradient of the same at x, dx = dropout(dy) * act'(x), the mask drawn again. `dx` may be `dy`.
+struct DropoutBackwardArgs {
+  Activation activation;
+  float slope = kLeakySlope;
+  const Tensor& x;
+  const Tensor& dy;
+  RandomKey key;
+  DropoutRule rule;
+  Tensor& dx;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_float("dropout_backward", "x", x);
+    check_like("dropout_backward", "dy", dy, x);
+    check_like("dropout_backward", "dx", dx, x);
+    detail::check_rule("dropout_backward", rule);
+  }
+};
+ADJ_KERNEL(dropout_backward, DropoutBackwardArgs)
 
 }  // namespace adj::kernels

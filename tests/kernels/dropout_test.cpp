@@ -1,5 +1,4 @@
 #include "cases.h"
-#include <adjoint/kernels/elementwise/activate_dropout.h>
 #include <adjoint/kernels/elementwise/dropout.h>
 
 #include <limits>
@@ -39,7 +38,7 @@ TEST_CASE("dropout keeps exactly the positions that the rule names") {
   });
 }
 
-TEST_CASE("activate_dropout is the activation, then dropout, both ways, also in place") {
+TEST_CASE("dropout of an activation is the activation, then dropout, both ways, also in place") {
   on_devices_and_features([](Device device, DType dtype) {
     for (Activation activation :
          {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
@@ -62,29 +61,26 @@ TEST_CASE("activate_dropout is the activation, then dropout, both ways, also in 
           Tensor y = Tensor::empty_like(x), dx = Tensor::empty_like(x), expected = Tensor::empty_like(x);
           kernels::activate({.activation = activation, .slope = 0.2f, .x = x, .y = expected});
           kernels::dropout({.x = expected, .key = key, .rule = rule, .y = expected});
-          kernels::activate_dropout(
+          kernels::dropout(
               {.activation = activation, .slope = 0.2f, .x = x, .key = key, .rule = rule, .y = y});
           CHECK(is(y, expected));
+          const auto backward = [&](Tensor& to) {
+            kernels::dropout_backward({.activation = activation,
+                                       .slope = 0.2f,
+                                       .x = x,
+                                       .dy = dy,
+                                       .key = key,
+                                       .rule = rule,
+                                       .dx = to});
+          };
           kernels::dropout({.x = dy, .key = key, .rule = rule, .y = expected});
           kernels::activate_backward(
               {.activation = activation, .slope = 0.2f, .x = x, .dy = expected, .dx = expected});
-          kernels::activate_dropout_backward({.activation = activation,
-                                              .slope = 0.2f,
-                                              .x = x,
-                                              .dy = dy,
-                                              .key = key,
-                                              .rule = rule,
-                                              .dx = dx});
+          backward(dx);
           CHECK(is(dx, expected));
-          kernels::activate_dropout_backward({.activation = activation,
-                                              .slope = 0.2f,
-                                              .x = x,
-                                              .dy = dy,
-                                              .key = key,
-                                              .rule = rule,
-                                              .dx = dy});
+          backward(dy);
           CHECK(same_bits(dy, dx));
-          kernels::activate_dropout(
+          kernels::dropout(
               {.activation = activation, .slope = 0.2f, .x = x, .key = key, .rule = rule, .y = x});
           CHECK(same_bits(x, y));
         }
@@ -93,8 +89,7 @@ TEST_CASE("activate_dropout is the activation, then dropout, both ways, also in 
   const Tensor x = random_tensor({4, 3});
   Tensor other = Tensor::empty({3, 4}), y = Tensor::empty({4, 3});
   const auto drop = [&](uint32_t threshold, Tensor& to) {
-    kernels::activate_dropout(
-        {.activation = Activation::elu, .x = x, .key = {}, .rule = {threshold, 1.0f}, .y = to});
+    kernels::dropout({.activation = Activation::elu, .x = x, .key = {}, .rule = {threshold, 1.0f}, .y = to});
   };
   CHECK_THROWS_AS(drop(1, other), Error);
   CHECK_THROWS_AS(drop(65536, y), Error);

@@ -1,31 +1,55 @@
 #include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/elementwise/cpu/activation_functions.h>
 #include <adjoint/kernels/elementwise/cpu/dropout_mask.h>
 #include <adjoint/kernels/elementwise/dropout.h>
 
 namespace adj::kernels::cpu {
 
-void dropout(const DropoutArgs& args) {
-  const RandomKey key = args.key;
-  const DropoutRule rule = args.rule;
-  dispatch_features(args.x.dtype(), [&]<class S>() {
-    using T = Wide<S>;
-    const S* in = args.x.data<S>();
-    S* out = args.y.mutable_data<S>();
-    const T scale = rule.scale;
-    parallel_for(args.x.numel(), kGrain, [=](int64_t begin, int64_t end) {
-      DropoutMask mask(key, rule);
-      const uint32_t threshold = mask.threshold();
-      for (int64_t at = begin; at < end; at += DropoutMask::kMost) {
-        const int64_t n = std::min(DropoutMask::kMost, end - at);
-        const uint16_t* draws = mask.draw(at, n);
-        const S* from = in + at;
-        S* to = out + at;
+namespace {
+
+/// to[i] = of(i, is it kept?) for i < n.
+template <class S, class F>
+void map_kept(int64_t n, const RandomKey& key, const DropoutRule& rule, S* to, F of) {
+  parallel_for(n, kGrain, [=](int64_t begin, int64_t end) {
+    DropoutMask mask(key, rule);
+    const uint32_t threshold = mask.threshold();
+    for (int64_t at = begin; at < end; at += DropoutMask::kMost) {
+      const int64_t count = std::min(DropoutMask::kMost, end - at);
+      const uint16_t* draws = mask.draw(at, count);
 #pragma omp simd
-        for (int64_t i = 0; i < n; ++i) {
-          const T kept = widen(from[i]) * scale;
-          to[i] = narrow<S>(static_cast<uint32_t>(draws[i]) >= threshold ? kept : T{0});
-        }
-      }
+      for (int64_t i = 0; i < count; ++i)
+        to[at + i] = narrow<S>(of(at + i, static_cast<uint32_t>(draws[i]) >= threshold));
+    }
+  });
+}
+
+}  // namespace
+
+void dropout(const DropoutArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    dispatch_activation(args.activation, [&]<Activation A>() {
+      using T = Wide<S>;
+      const S* x = args.x.data<S>();
+      const T slope = args.slope, scale = args.rule.scale;
+      map_kept(args.x.numel(), args.key, args.rule, args.y.mutable_data<S>(), [=](int64_t i, bool kept) {
+        const T y = activated<A>(widen(x[i]), slope) * scale;
+        return kept ? y : T{0};
+      });
+    });
+  });
+}
+
+void dropout_backward(const DropoutBackwardArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    dispatch_activation(args.activation, [&]<Activation A>() {
+      using T = Wide<S>;
+      const S* x = args.x.data<S>();
+      const S* dy = args.dy.data<S>();
+      const T slope = args.slope, scale = args.rule.scale;
+      map_kept(args.x.numel(), args.key, args.rule, args.dx.mutable_data<S>(), [=](int64_t i, bool kept) {
+        const T gradient = widen(dy[i]) * scale;
+        return (kept ? gradient : T{0}) * activation_slope<A>(widen(x[i]), slope);
+      });
     });
   });
 }

@@ -1,4 +1,5 @@
 #include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/elementwise/cuda/activation_functions.cuh>
 #include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
 #include <adjoint/kernels/elementwise/dropout.h>
 
@@ -9,40 +10,59 @@ namespace {
 // A thread takes eight elements, which one Philox block decides on.
 constexpr int kEight = 8;
 
-template <bool kAligned, class S>
+/// y = dropout(act(x)), or where dy is there, dropout(dy) act'(x).
+template <Activation A, bool kBackward, bool kAligned, class S>
 __global__ void __launch_bounds__(kBlockThreads)
-    dropout_kernel(int64_t n, const S* x, DropoutMask mask, Wide<S> scale, S* y) {
+    dropout_kernel(int64_t n, const S* x, const S* dy, DropoutMask mask, Wide<S> scale, Wide<S> slope, S* y) {
   using T = Wide<S>;
   begin_overlapping();
+  const auto of = [=](T value, T gradient, bool kept) {
+    if constexpr (kBackward)
+      return (kept ? gradient * scale : T{0}) * activation_slope<A>(value, slope);
+    else
+      return kept ? activated<A>(value, slope) * scale : T{0};
+  };
   const int64_t step = int64_t{gridDim.x} * blockDim.x * kEight;
   for (int64_t i = (blockIdx.x * int64_t{blockDim.x} + threadIdx.x) * kEight; i < n; i += step) {
+    const uint32_t kept = mask.kept<kEight>(i);
     if (kAligned && i + kEight <= n) {
-      Pack<T, kEight> pack = load_wide<kEight>(x + i);
-      const uint32_t kept = mask.kept<kEight>(i);
+      Pack<T, kEight> pack = load_wide<kEight>(x + i), gradient{};
+      if constexpr (kBackward) gradient = load_wide<kEight>(dy + i);
 #pragma unroll
-      for (int k = 0; k < kEight; ++k) pack[k] = (kept >> k & 1u) != 0 ? pack[k] * scale : T{0};
+      for (int k = 0; k < kEight; ++k) pack[k] = of(pack[k], gradient[k], (kept >> k & 1u) != 0);
       store_narrow<kEight>(y + i, pack);
     } else {
-      const uint32_t kept = mask.kept<kEight>(i);
       for (int k = 0; k < kEight && i + k < n; ++k)
-        y[i + k] = narrow<S>((kept >> k & 1u) != 0 ? widen(x[i + k]) * scale : T{0});
+        y[i + k] =
+            narrow<S>(of(widen(x[i + k]), kBackward ? T(widen(dy[i + k])) : T{0}, (kept >> k & 1u) != 0));
     }
   }
 }
 
+template <bool kBackward, class Args>
+void run(const char* name, const Args& args, const Tensor* dy, Tensor& to) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    dispatch_activation(args.activation, [&]<Activation A>() {
+      const S* x = args.x.template data<S>();
+      const S* gradient = dy == nullptr ? nullptr : dy->data<S>();
+      S* y = to.mutable_data<S>();
+      const auto kernel = aligned_to_16(x, gradient, y) ? dropout_kernel<A, kBackward, true, S>
+                                                        : dropout_kernel<A, kBackward, false, S>;
+      launch(
+          name,
+          {.device = args.x.device().index, .blocks = blocks_for(args.x.numel(), kEight), .overlaps = true},
+          kernel, args.x.numel(), x, gradient, DropoutMask{args.key, args.rule.threshold},
+          Wide<S>{args.rule.scale}, static_cast<Wide<S>>(args.slope), y);
+    });
+  });
+}
+
 }  // namespace
 
-void dropout(const DropoutArgs& args) {
-  const RandomKey key = args.key;
-  const DropoutRule rule = args.rule;
-  dispatch_features(args.x.dtype(), [&]<class S>() {
-    const S* in = args.x.data<S>();
-    S* out = args.y.mutable_data<S>();
-    const auto kernel = aligned_to_16(in, out) ? dropout_kernel<true, S> : dropout_kernel<false, S>;
-    launch("dropout",
-           {.device = args.x.device().index, .blocks = blocks_for(args.x.numel(), kEight), .overlaps = true},
-           kernel, args.x.numel(), in, DropoutMask{key, rule.threshold}, Wide<S>{rule.scale}, out);
-  });
+void dropout(const DropoutArgs& args) { run<false>("dropout", args, nullptr, args.y); }
+
+void dropout_backward(const DropoutBackwardArgs& args) {
+  run<true>("dropout_backward", args, &args.dy, args.dx);
 }
 
 }  // namespace adj::kernels::cuda
