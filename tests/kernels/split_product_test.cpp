@@ -142,3 +142,63 @@ TEST_CASE("split products use all bits of their operands, large or small") {
     CHECK(std::isnan(of(NAN)));
   }
 }
+
+TEST_CASE("split products are exact to each term, whatever sizes meet") {
+  // Rows, columns and runs of K that are zero, or smaller than their neighbours by any power.
+  const auto size_of = [](int way, int64_t outer, int64_t inner) {
+    switch (way) {
+      case 0:  // by row
+        return std::ldexp(1.0, -static_cast<int>(outer % 50));
+      case 1:  // by run of K
+        return inner % 128 < 64 ? 1.0 : std::ldexp(1.0, -static_cast<int>(inner % 37));
+      case 2:  // many zeros
+        return inner % 3 == 0 || outer % 7 == 0 ? 0.0 : 1e-12;
+      case 3:  // runs of nothing else
+        return inner / 64 % 2 == 0 ? 0.0 : 1e9;
+      case 4:  // one large number in a row, beside small ones
+        return inner == outer % 97 ? 1e9 : 1.0;
+      default:  // some 2^106 apart
+        return inner % 2 == 0 ? 1e-16 : 1e16;
+    }
+  };
+  const Products scope(ExactProducts::split);
+  constexpr int64_t m = 150, k = 200, n = 140;
+  for (Device device : devices())
+    for (int way_a = 0; way_a < 6; ++way_a)
+      for (int way_b = 0; way_b < 6; ++way_b)
+        for (bool turned : {false, true}) {
+          CAPTURE(device.str());
+          CAPTURE(way_a);
+          CAPTURE(way_b);
+          CAPTURE(turned);
+          const auto operand = [&](int way, int64_t rows, int64_t columns, bool rows_outer) {
+            std::vector<double> numbers = values(random_tensor({rows, columns}, DType::f32));
+            for (int64_t i = 0; i < rows; ++i)
+              for (int64_t j = 0; j < columns; ++j)
+                numbers[static_cast<size_t>(i * columns + j)] *=
+                    rows_outer ? size_of(way, i, j) : size_of(way, j, i);
+            return Tensor::from(numbers, {rows, columns}).to(DType::f32).to(device);
+          };
+          const Tensor a = turned ? operand(way_a, k, m, false) : operand(way_a, m, k, true);
+          const Tensor b = turned ? operand(way_b, n, k, true) : operand(way_b, k, n, false);
+          const auto multiply = [&](const Tensor& x, const Tensor& y) {
+            Tensor c = Tensor::full({m, n}, NAN, x.dtype(), device);
+            kernels::gemm({.a = x, .trans_a = form(turned), .b = y, .trans_b = form(turned), .c = c});
+            return values(c);
+          };
+          const auto sizes = [](const Tensor& x) {
+            std::vector<double> numbers = values(x);
+            for (double& number : numbers) number = std::abs(number);
+            return Tensor::from(numbers, x.shape()).to(x.device());
+          };
+          const std::vector<double> c = multiply(a, b), exact = multiply(a.to(DType::f64), b.to(DType::f64)),
+                                    terms = multiply(sizes(a), sizes(b));
+          double worst = 0;  // relative to the sum of the terms' sizes
+          for (size_t i = 0; i < c.size(); ++i) {
+            const double error = std::abs(c[i] - exact[i]);
+            worst = std::max(worst, terms[i] > 0 ? error / terms[i] : error == 0 ? 0.0 : 1.0);
+            if (!std::isfinite(c[i])) worst = 1.0;
+          }
+          CHECK(worst <= 4e-6);  // 200 roundings of float32 leave 1.2e-5 at worst
+        }
+}

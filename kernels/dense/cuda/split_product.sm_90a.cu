@@ -8,6 +8,8 @@
 #include <adjoint/kernels/dense/cuda/split_product.h>
 #include <adjoint/kernels/dense/cuda/tensor_core.cuh>
 
+#include <array>
+
 namespace adj::kernels::cuda {
 
 namespace {
@@ -27,108 +29,155 @@ constexpr int part_bytes(int outer) { return outer * kK * 2; }
 constexpr int stage_bytes(int n) { return kParts * (part_bytes(kM) + part_bytes(n)); }
 constexpr int shared_bytes(int n) { return kStages * stage_bytes(n) + kPatternBytes; }
 
+struct Operand {
+  const float* numbers;
+  int64_t outer, inner;  ///< along M or N, and along K
+};
+
 struct SplitArguments {
-  const float *a, *b, *bias;
+  Operand a, b;
+  const float* bias;
   float* c;  ///< [M,N], or [splits,M,N]
   int64_t m, n, k;
-  int m_tiles, n_tiles, splits, chunks;
-  bool relu, adds;             ///< adds: to what c holds
-  bool wide_a, wide_b, pairs;  ///< may rows of a, b be read 16 bytes at a time; those of c written 8?
+  int tiles, n_tiles, units;  ///< units: times the splits of K
+  int chunks, longer_splits;  ///< of each split, but that many first ones have one more
+  bool relu, adds;            ///< adds: to what c holds
+  bool wide, pairs;           ///< may rows of both a and b be read 16 bytes at a time; those of c written 8?
 };
 
 /// Which chunk of which tile: units are (split, tile of M, tile of N), and those of neighbouring blocks share
 /// rows of A.
 struct Work {
-  int64_t unit;
+  int unit;
   int chunk, end, split;
-  int64_t m, n;  ///< where the tile begins
+  int64_t m, n;  ///< where the tile begins; past C after the last
 
-  __device__ void begin(const SplitArguments& a, int tile_n, int64_t at) {
+  __device__ void begin(const SplitArguments& a, int tile_n, int at) {
     unit = at;
-    const int64_t tiles = int64_t{a.m_tiles} * a.n_tiles;
-    if (at >= tiles * a.splits) return;
-    split = static_cast<int>(at / tiles);
-    m = at % tiles / a.n_tiles * kM;
-    n = at % a.n_tiles * tile_n;
-    chunk = static_cast<int>(int64_t{a.chunks} * split / a.splits);
-    end = static_cast<int>(int64_t{a.chunks} * (split + 1) / a.splits);
+    if (at >= a.units) {
+      m = a.m, n = a.n;
+      return;
+    }
+    // Few divisions, and of 32 bits: all threads wait for them between two tiles.
+    split = at / a.tiles;
+    const int tile = at - split * a.tiles, m_tile = tile / a.n_tiles;
+    m = int64_t{m_tile} * kM;
+    n = int64_t{tile - m_tile * a.n_tiles} * tile_n;
+    chunk = split * a.chunks + min(split, a.longer_splits);
+    end = chunk + a.chunks + (split < a.longer_splits ? 1 : 0);
   }
-  __device__ bool valid(const SplitArguments& a) const {
-    return unit < int64_t{a.m_tiles} * a.n_tiles * a.splits;
-  }
+  __device__ bool valid(const SplitArguments& a) const { return unit < a.units; }
   __device__ bool last() const { return chunk + 1 == end; }
   __device__ void advance(const SplitArguments& a, int tile_n) {
     if (!last())
       ++chunk;
     else
-      begin(a, tile_n, unit + gridDim.x);
+      begin(a, tile_n, unit + static_cast<int>(gridDim.x));
   }
 };
 
+/// Two numbers as pairs of bfloat16 parts. The first part is cut rather than rounded, so that no finite
+/// number gives an infinite one; what is left of 24 bits after the second fits the third.
+__device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_t& second, uint32_t& third) {
+  const auto lower = [](uint32_t pair) { return __uint_as_float(pair << 16); };
+  const auto upper = [](uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); };
+  const auto upper_halves = [](float a, float b) {
+    return __byte_perm(__float_as_uint(a), __float_as_uint(b), 0x7632);
+  };
+  first = upper_halves(x, y);
+  x -= lower(first);
+  y -= upper(first);
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(second) : "f"(y), "f"(x));
+  third = upper_halves(x - lower(second), y - upper(second));
+}
+
 /// A tile of kOuter x kK of an operand, four neighbours at a time. kOuterRows: its rows in memory run along
-/// its outer extent.
-template <int kOuter, bool kOuterRows>
-struct Tile {
-  static constexpr int kQuads = (kOuterRows ? kOuter : kK) / 4;  // of a row
-  static constexpr int kStep = kReaders / kQuads;  // rows from one of a thread's quads to the next
-  static constexpr int kCount = (kOuterRows ? kK : kOuter) / kStep;
-  static_assert(kStep % 8 == 0);  // so that a thread's quads have their place in the pattern in common
-  float4 quads[kCount];
-
-  /// `outer`, `inner`: the operand's extents; `from_outer`, `from_inner`: where the tile begins.
-  __device__ void read(int thread, const float* x, bool wide, int64_t outer, int64_t inner,
-                       int64_t from_outer, int64_t from_inner) {
-    const int64_t rows = kOuterRows ? inner : outer, columns = kOuterRows ? outer : inner;
-    const int64_t row = (kOuterRows ? from_inner : from_outer) + thread / kQuads;
-    const int64_t column = (kOuterRows ? from_outer : from_inner) + thread % kQuads * 4;
-    const float* from = x + row * columns + column;
+/// its outer extent. kWide: they can be read 16 bytes at a time.
+template <int kOuter, bool kOuterRows, bool kWide>
+class Tile {
+ public:
+  /// `from_outer`, `from_inner`: where the tile begins; past the operand, all of it is zero.
+  __device__ void read(int thread, const Operand& x, int64_t from_outer, int64_t from_inner) {
+    Window window(thread, x, from_outer, from_inner);
 #pragma unroll
-    for (int i = 0; i < kCount; ++i, from += kStep * columns) {
-      float4 quad = {0, 0, 0, 0};
-      if (row + i * kStep < rows && column < columns) {
-        if (wide) {
-          quad = *reinterpret_cast<const float4*>(from);
-        } else {
-          quad.x = from[0];
-          if (column + 1 < columns) quad.y = from[1];
-          if (column + 2 < columns) quad.z = from[2];
-          if (column + 3 < columns) quad.w = from[3];
-        }
-      }
-      quads[i] = quad;
-    }
+    for (int i = 0; i < kCount; ++i) quads_[i] = window.next(i);
   }
-
-  __device__ void write(int thread, unsigned char* shared) const {
-    const int row = thread / kQuads, quad = thread % kQuads;
-    constexpr int kPanel = kK * kRowBytes;  // of 64 along the outer extent, where rows run along it
-    unsigned char* to =
-        shared + (kOuterRows ? quad / 16 * kPanel : 0) + swizzled(row, quad % 16 / 2) + quad % 2 * 8;
+  /// Its parts into shared memory.
+  __device__ void write(int thread, uint32_t shared) const {
+    const uint32_t to = shared + place(thread);
 #pragma unroll
-    for (int i = 0; i < kCount; ++i, to += kStep * kRowBytes) {
-      uint2 parts[kParts];
-      split(quads[i].x, quads[i].y, parts[0].x, parts[1].x, parts[2].x);
-      split(quads[i].z, quads[i].w, parts[0].y, parts[1].y, parts[2].y);
-#pragma unroll
-      for (int p = 0; p < kParts; ++p) *reinterpret_cast<uint2*>(to + p * part_bytes(kOuter)) = parts[p];
+    for (int i = 0; i < kCount; ++i) {
+      uint2 first, second, third;
+      split(quads_[i].x, quads_[i].y, first.x, second.x, third.x);
+      split(quads_[i].z, quads_[i].w, first.y, second.y, third.y);
+      write_part(to, i, 0, first);
+      write_part(to, i, 1, second);
+      write_part(to, i, 2, third);
     }
   }
 
  private:
-  static __device__ float upper(uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); }
-  static __device__ float lower(uint32_t pair) { return __uint_as_float(pair << 16); }
-  static __device__ uint32_t upper_halves(float x, float y) {
-    return __byte_perm(__float_as_uint(x), __float_as_uint(y), 0x7632);
+  static constexpr int kQuads = (kOuterRows ? kOuter : kK) / 4;  // of a row
+  static constexpr int kStep = kReaders / kQuads;  // rows from one of a thread's quads to the next
+  static constexpr int kCount = (kOuterRows ? kK : kOuter) / kStep;
+  static_assert(kStep % 8 == 0);  // so that a thread's quads have their place in the pattern in common
+
+  /// A thread's quads of a tile, one after the other.
+  class Window {
+   public:
+    __device__ Window(int thread, const Operand& x, int64_t from_outer, int64_t from_inner) {
+      const int64_t rows = kOuterRows ? x.inner : x.outer, columns = kOuterRows ? x.outer : x.inner;
+      const int64_t row = (kOuterRows ? from_inner : from_outer) + thread / kQuads;
+      const int64_t column = (kOuterRows ? from_outer : from_inner) + thread % kQuads * 4;
+      from_ = x.numbers + row * columns + column;
+      step_ = kStep * columns;
+      columns_ = static_cast<int>(min(columns - column, int64_t{4}));
+      rows_ = columns_ > 0 ? static_cast<int>(min(rows - row, int64_t{kCount * kStep})) : 0;
+    }
+    /// The ith. Loads without a branch around each: there are many, and little else to do meanwhile.
+    __device__ float4 next(int i) {
+      const float* const from = from_;
+      from_ += step_;
+      float4 quad = {0, 0, 0, 0};
+      if constexpr (kWide) {
+        asm volatile(
+            "{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
+            "@there ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\n}"
+            : "+f"(quad.x), "+f"(quad.y), "+f"(quad.z), "+f"(quad.w)
+            : "l"(from), "r"(int{i * kStep < rows_}));
+      } else {
+        const int there = i * kStep < rows_ ? columns_ : 0;
+        read(from, there > 0, quad.x);
+        read(from + 1, there > 1, quad.y);
+        read(from + 2, there > 2, quad.z);
+        read(from + 3, there > 3, quad.w);
+      }
+      return quad;
+    }
+
+   private:
+    static __device__ void read(const float* from, bool there, float& number) {
+      asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %2, 0;\n@there ld.global.f32 %0, [%1];\n}"
+                   : "+f"(number)
+                   : "l"(from), "r"(int{there}));
+    }
+    const float* from_;
+    int64_t step_;
+    int rows_, columns_;
+  };
+
+  static __device__ int place(int thread) {
+    const int row = thread / kQuads, quad = thread % kQuads;
+    constexpr int kPanel = kK * kRowBytes;  // of 64 along the outer extent, where rows run along it
+    return (kOuterRows ? quad / 16 * kPanel : 0) + swizzled(row, quad % 16 / 2) + quad % 2 * 8;
   }
-  /// Two numbers into pairs of parts. The first part is cut rather than rounded, so that no finite number
-  /// gives an infinite one; what is left of 24 bits after the second fits the third.
-  static __device__ void split(float x, float y, uint32_t& first, uint32_t& second, uint32_t& third) {
-    first = upper_halves(x, y);
-    x -= lower(first);
-    y -= upper(first);
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(second) : "f"(y), "f"(x));
-    third = upper_halves(x - lower(second), y - upper(second));
+  static __device__ void write_part(uint32_t to, int i, int part, uint2 numbers) {
+    asm volatile(
+        "st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to + i * kStep * kRowBytes + part * part_bytes(kOuter)),
+        "r"(numbers.x), "r"(numbers.y)
+        : "memory");
   }
+  float4 quads_[kCount];
 };
 
 template <int kN, bool kOuterA, bool kOuterB>
@@ -187,20 +236,48 @@ __device__ void add_tile(const SplitArguments& a, const Work& work, float (&sum)
   }
 }
 
+/// sum = act(sum + bias). The bias is asked for at once: between stores, each number would be waited for.
+template <int kN>
+__device__ void finish_tile(const SplitArguments& a, const Work& work, float (&sum)[kN / 2]) {
+  if (a.bias != nullptr) {
+    const int64_t first_column = work.n + static_cast<int>(threadIdx.x) % 4 * 2;
+    float2 bias[kN / 8] = {};
+#pragma unroll
+    for (int j = 0; j < kN / 8; ++j) {
+      const int64_t column = first_column + j * 8;
+      if (column < a.n) bias[j].x = a.bias[column];
+      if (column + 1 < a.n) bias[j].y = a.bias[column + 1];
+    }
+#pragma unroll
+    for (int i = 0; i < kN / 2; ++i) sum[i] += i % 2 == 0 ? bias[i / 4].x : bias[i / 4].y;
+  }
+  if (a.relu) {
+#pragma unroll
+    for (float& value : sum) value = value < 0.0f ? 0.0f : value;  // NaN stays
+  }
+}
+
 template <int kN>
 __device__ void write_tile(const SplitArguments& a, const Work& work, const float (&sum)[kN / 2]) {
   float* const c = a.c + work.split * a.m * a.n;
+  if (a.pairs && work.m + kM <= a.m && work.n + kN <= a.n) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+    float* const upper = c + (work.m + warp * 16 + lane / 4) * a.n + work.n + lane % 4 * 2;
+    float* const lower = upper + 8 * a.n;
+#pragma unroll
+    for (int j = 0; j < kN / 8; ++j) {
+      *reinterpret_cast<float2*>(upper + j * 8) = {sum[j * 4], sum[j * 4 + 1]};
+      *reinterpret_cast<float2*>(lower + j * 8) = {sum[j * 4 + 2], sum[j * 4 + 3]};
+    }
+    return;
+  }
   for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
-    const bool both = column + 1 < a.n;
-    float2 value = {sum[i], sum[i + 1]};
-    if (a.bias != nullptr) value = {value.x + a.bias[column], both ? value.y + a.bias[column + 1] : 0.0f};
-    if (a.relu) value = {value.x < 0.0f ? 0.0f : value.x, value.y < 0.0f ? 0.0f : value.y};  // NaN stays
     float* const to = c + row * a.n + column;
     if (a.pairs) {
-      *reinterpret_cast<float2*>(to) = value;
+      *reinterpret_cast<float2*>(to) = {sum[i], sum[i + 1]};
     } else {
-      to[0] = value.x;
-      if (both) to[1] = value.y;
+      to[0] = sum[i];
+      if (column + 1 < a.n) to[1] = sum[i + 1];
     }
   });
 }
@@ -229,29 +306,32 @@ class Stage {
   int at_ = 0, count_ = 0;
 };
 
-template <int kN, bool kOuterA, bool kOuterB>
-__device__ void read_chunks(const SplitArguments& a, unsigned char* shared) {
+template <int kN, bool kOuterA, bool kOuterB, bool kWide>
+__device__ void read_chunks(const SplitArguments& a, uint32_t shared) {
   const int thread = static_cast<int>(threadIdx.x) - kMultipliers;
-  Tile<kM, kOuterA> tile_a;
-  Tile<kN, kOuterB> tile_b;
+  Tile<kM, kOuterA, kWide> tile_a;
+  Tile<kN, kOuterB, kWide> tile_b;
   Work work{};
-  const auto read = [&] {
-    if (!work.valid(a)) return;
-    tile_a.read(thread, a.a, a.wide_a, a.m, a.k, work.m, int64_t{work.chunk} * kK);
-    tile_b.read(thread, a.b, a.wide_b, a.n, a.k, work.n, int64_t{work.chunk} * kK);
+  const auto read_a = [&] {
+    if (work.valid(a)) tile_a.read(thread, a.a, work.m, int64_t{work.chunk} * kK);
+  };
+  const auto read_b = [&] {
+    if (work.valid(a)) tile_b.read(thread, a.b, work.n, int64_t{work.chunk} * kK);
   };
   Stage stage;
-  work.begin(a, kN, blockIdx.x);
-  read();
+  work.begin(a, kN, static_cast<int>(blockIdx.x));
+  read_a();
+  read_b();
   for (; work.valid(a); stage.next()) {
     if (stage.count() >= kStages) stage.wait_until_read();
-    unsigned char* const to = shared + stage.at() * stage_bytes(kN);
+    const uint32_t to = shared + stage.at() * stage_bytes(kN);
     tile_a.write(thread, to);
+    work.advance(a, kN);
+    read_a();  // on its way while B is split
     tile_b.write(thread, to + kParts * part_bytes(kM));
     publish_to_tensor_cores();
     stage.written();
-    work.advance(a, kN);
-    read();
+    read_b();
   }
   // What was handed back last is taken, so that all barriers end as they began.
   int left = min(stage.count(), kStages);
@@ -266,7 +346,7 @@ __device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
   for (int i = 0; i < kN / 2; ++i) sum[i] = chunk[i] = 0;
   Stage stage;
   Work work{};
-  for (work.begin(a, kN, blockIdx.x); work.valid(a); work.advance(a, kN), stage.next()) {
+  for (work.begin(a, kN, static_cast<int>(blockIdx.x)); work.valid(a); work.advance(a, kN), stage.next()) {
     stage.wait_until_written();
     multiply_chunk<kN, kOuterA, kOuterB>(chunk, shared + stage.at() * stage_bytes(kN));
     wait_for_products();
@@ -275,13 +355,14 @@ __device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
     for (int i = 0; i < kN / 2; ++i) sum[i] += chunk[i];
     if (!work.last()) continue;
     if (a.adds) add_tile<kN>(a, work, sum);
+    finish_tile<kN>(a, work, sum);
     write_tile<kN>(a, work, sum);
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
   }
 }
 
-template <int kN, bool kOuterA, bool kOuterB>
+template <int kN, bool kOuterA, bool kOuterB, bool kWide>
 __global__ void __launch_bounds__(kThreads, 1)
     split_product_kernel(const __grid_constant__ SplitArguments a) {
   begin_overlapping();
@@ -290,7 +371,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const uint32_t address = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   if (threadIdx.x >= kMultipliers) {
     give_registers<kReaderRegisters>();
-    read_chunks<kN, kOuterA, kOuterB>(a, raw + (address - before));
+    read_chunks<kN, kOuterA, kOuterB, kWide>(a, address);
   } else {
     take_registers<kMultiplierRegisters>();
     multiply_chunks<kN, kOuterA, kOuterB>(a, address);
@@ -330,11 +411,11 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <int kN, bool kOuterA, bool kOuterB>
 void launch_tiles(int device, const SplitArguments& a) {
   constexpr int kBytes = shared_bytes(kN);
-  const auto kernel = split_product_kernel<kN, kOuterA, kOuterB>;
+  const auto kernel = a.wide ? split_product_kernel<kN, kOuterA, kOuterB, true>
+                             : split_product_kernel<kN, kOuterA, kOuterB, false>;
   use_device(device);
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
-  const int64_t units = int64_t{a.m_tiles} * a.n_tiles * a.splits;
-  const auto blocks = static_cast<unsigned>(std::min<int64_t>(units, properties(device).multiprocessors));
+  const auto blocks = static_cast<unsigned>(std::min(a.units, properties(device).multiprocessors));
   launch("gemm",
          {.device = device, .blocks = blocks, .threads = kThreads, .shared_bytes = kBytes, .overlaps = true},
          kernel, a);
@@ -396,25 +477,26 @@ void split_product(const GemmArgs& args) {
                       .relu = args.activation == Activation::relu,
                       .adds = args.accumulate};
   float* const c = args.c.mutable_data<float>();
-  SplitArguments a{.a = args.a.data<float>(),
-                   .b = args.b.data<float>(),
+  const auto is_wide = [](const Tensor& x) { return aligned_to_16(x.data<float>()) && x.size(1) % 4 == 0; };
+  SplitArguments a{.a = {args.a.data<float>(), division.m, division.k},
+                   .b = {args.b.data<float>(), division.n, division.k},
                    .bias = finish.bias,
                    .c = c,
                    .m = division.m,
                    .n = division.n,
                    .k = division.k,
-                   .m_tiles = division.m_tiles,
+                   .tiles = static_cast<int>(division.tiles()),
                    .n_tiles = division.n_tiles,
-                   .splits = division.splits,
-                   .chunks = division.chunks,
+                   .units = static_cast<int>(division.tiles() * division.splits),
+                   .chunks = division.chunks / division.splits,
+                   .longer_splits = division.chunks % division.splits,
                    .relu = finish.relu,
                    .adds = finish.adds,
-                   .wide_a = aligned_to_16(args.a.data<float>()) && args.a.size(1) % 4 == 0,
-                   .wide_b = aligned_to_16(args.b.data<float>()) && args.b.size(1) % 4 == 0,
+                   .wide = is_wide(args.a) && is_wide(args.b),
                    .pairs = false};
   Tensor sums;
-  if (a.splits > 1) {
-    sums = Tensor::empty({a.splits, a.m, a.n}, DType::f32, args.c.device());
+  if (division.splits > 1) {
+    sums = Tensor::empty({division.splits, a.m, a.n}, DType::f32, args.c.device());
     a.c = sums.mutable_data<float>();
     a.bias = nullptr;
     a.relu = a.adds = false;
@@ -426,12 +508,12 @@ void split_product(const GemmArgs& args) {
                : launch_tiles<kN, false, true>(device, a);
   };
   division.tile_n == 64 ? go.template operator()<64>() : go.template operator()<128>();
-  if (a.splits == 1) return;
+  if (division.splits == 1) return;
 
   const int64_t size = a.m * a.n;
   const auto add = [&]<int kWidth>() {
     launch("gemm", {.device = device, .blocks = blocks_for(size, kWidth), .overlaps = true},
-           add_splits_kernel<kWidth>, size, a.n, a.splits, sums.data<float>(), finish, c);
+           add_splits_kernel<kWidth>, size, a.n, division.splits, sums.data<float>(), finish, c);
   };
   size % 4 == 0 && aligned_to_16(c) ? add.template operator()<4>() : add.template operator()<1>();
 }
