@@ -84,19 +84,15 @@ inline Shape with_rows(const Shape& like, int64_t rows) {
 /// weights); targets without edges give 0. x [num_src, F] or [num_src, H, D]; Y likewise with num_dst rows.
 /// Weights [M,H] weigh by head: w[:, h] belongs to features [h D, (h + 1) D), F = H D. dw_ij = ⟨dY_i, x_j⟩,
 /// in the same pass as dx. Weights beside bfloat16 features are float32 or bfloat16. The largest or smallest
-/// x_j, their variance and its root (aggregate_all in neighbor_reduce.h, which gives several at once) take no
-/// weights. Where the relation scatters() and the weights are [M] or absent, sums and means are taken over
-/// its list of edges as it is, and nothing is sorted. Throws where sizes do not fit.
+/// is of w_ij x_j for weights [M], and its gradient goes to the edge that won, of equal ones to the one from
+/// the smallest source; variances and their roots (aggregate_all in neighbor_reduce.h, which gives several at
+/// once) take no weights. Where the relation scatters() and the weights are [M] or absent, sums and means are
+/// taken over its list of edges as it is, and nothing is sorted. Throws where sizes do not fit.
 inline Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {}) {
   const OpScope scope("aggregate", relation, x, options.weight);
   const bool mean = options.reduce == Reduce::mean;
   detail::check_side("aggregate", "x", relation, x, relation.num_src(), 2, 3);
   const Var& given = options.weight;
-  if (!mean && options.reduce != Reduce::sum) {
-    ADJ_CHECK(!given, "aggregate: weight is {}, but {} takes no weights: expected the sum or the mean",
-              given.shape().str(), name_of(options.reduce));
-    return detail::reduce_neighbors("aggregate", relation, x, {options.reduce});
-  }
   if (given) {
     detail::check_of_edges("aggregate", "weight", relation, given);
     ADJ_CHECK(x.shape().dims() == 2 || given.shape().dims() == 1 || given.size(1) == x.size(1),
@@ -106,6 +102,13 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
   ADJ_CHECK(weights == wide || weights == x.dtype(), "aggregate: weight is {}, x is {}, expected {}",
             given.value().str(), x.value().str(),
             wide == x.dtype() ? "one dtype" : "float32 or bfloat16 weights");
+  if (!mean && options.reduce != Reduce::sum) {
+    const bool extreme = options.reduce == Reduce::max || options.reduce == Reduce::min;
+    ADJ_CHECK(!given || (extreme && given.shape().dims() == 1), "aggregate: weight is {}, but {} takes {}",
+              given.shape().str(), name_of(options.reduce),
+              extreme ? "one weight an edge: expected [M]" : "no weights: expected a sum, mean, max or min");
+    return detail::reduce_neighbors("aggregate", relation, x, {options.reduce}, given);
+  }
   const Tensor own = given ? given.value().to(wide) : Tensor();
   Tensor weight = own;
   const bool scatters = (!own || own.dims() == 1) && relation.scatters(x.dtype());

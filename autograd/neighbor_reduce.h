@@ -1,12 +1,14 @@
 // Reductions over neighbours, several of them in one pass. Saved for backward: of max and min the winners,
 // int32 [num_dst, F] each; of var and std the input, the means and the output. The gradient of a maximum goes
-// to its winner alone. What the others give a source is p + x q, with p and q sums over its out-edges of
+// to its winner alone, weighed where the terms were; that of a weight is what its edge won, so the input is
+// saved for it. What the others give a source is p + x q, with p and q sums over its out-edges of
 // terms that belong to targets: a product with the transposed structure, F or 2 F wide.
 #pragma once
 
 #include <adjoint/autograd/tape.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/neighbor/extreme_backward.h>
+#include <adjoint/kernels/neighbor/extreme_weights.h>
 #include <adjoint/kernels/neighbor/moments_backward.h>
 #include <adjoint/kernels/neighbor/neighbor_reduce.h>
 #include <adjoint/kernels/sparse/spmm.h>
@@ -21,7 +23,7 @@ namespace detail {
 /// What the gradient of reductions needs.
 struct SavedReductions {
   std::vector<Reduce> reduce;
-  Saved x, y;
+  Saved x, y, weight;
   Tensor mean, max_winner, min_winner;
 };
 
@@ -54,6 +56,7 @@ inline Tensor reductions_gradient(const Relation& relation, const SavedReduction
   for (Reduce reduce : {Reduce::max, Reduce::min}) {
     if (!set.has(reduce)) continue;
     const bool gathers =
+        saved.weight ||
         kernels::extreme_backward_gathers(relation.num_dst(), relation.num_edges(), dtype, relation.device());
     const bool begun = static_cast<bool>(dx);
     if (!begun) dx = Tensor::empty({sources, width}, dtype, dy.device());
@@ -61,19 +64,34 @@ inline Tensor reductions_gradient(const Relation& relation, const SavedReduction
                                         .dy = dy,
                                         .part = set[reduce],
                                         .transposed = gathers ? &relation.transposed() : nullptr,
+                                        .weight = saved.weight ? saved.weight.get() : Tensor(),
+                                        .order = saved.weight ? relation.transposed_order() : Tensor(),
                                         .accumulate = begun,
                                         .dx = dx});
   }
   return dx;
 }
 
-/// [num_dst, K F] for x [num_src, F]; for one reduction of x [num_src, H, D] it is [num_dst, H, D].
+/// The gradient of the weights, wide [M], of dy [num_dst, F].
+inline Tensor weights_gradient(const Relation& relation, const SavedReductions& saved, const Tensor& dy) {
+  Tensor dw = Tensor::empty_like(saved.weight.get());
+  const Tensor& x = saved.x.get();
+  kernels::extreme_weight_gradient({.a = relation.coo(),
+                                    .winner = saved.max_winner ? saved.max_winner : saved.min_winner,
+                                    .dy = dy,
+                                    .x = x.reshape({relation.num_src(), dy.size(1)}),
+                                    .dw = dw});
+  return dw;
+}
+
+/// [num_dst, K F] for x [num_src, F]; for one reduction of x [num_src, H, D] it is [num_dst, H, D]. `given`
+/// [M], wide or of x's dtype: the weights of the terms of max or min, or absent.
 inline Var reduce_neighbors(const char* name, const Relation& relation, const Var& x,
-                            std::vector<Reduce> reduce) {
+                            std::vector<Reduce> reduce, const Var& given = {}) {
   const kernels::ReductionSet set(name, reduce);
   const Shape shape = x.shape();
   const int64_t width = shape.dims() == 3 ? shape[1] * shape[2] : shape[1], targets = relation.num_dst();
-  const bool records = recording({x}), spread = set.has_spread();
+  const bool records = recording({x, given}), spread = set.has_spread();
   const auto winner = [&](Reduce of) {
     return records && set.has(of) ? Tensor::empty({targets, width}, DType::i32, x.device()) : Tensor();
   };
@@ -81,21 +99,27 @@ inline Var reduce_neighbors(const char* name, const Relation& relation, const Va
   saved.max_winner = winner(Reduce::max);
   saved.min_winner = winner(Reduce::min);
   if (records && spread) saved.mean = Tensor::empty({targets, width}, wide_dtype(x.dtype()), x.device());
+  const Tensor weight = given ? given.value().to(wide_dtype(x.dtype())) : Tensor();
   Tensor y = Tensor::empty({targets, set.count * width}, x.dtype(), x.device());
   kernels::neighbor_reduce({.a = relation.csr(),
                             .x = x.value().reshape({shape[0], width}),
                             .reduce = reduce,
+                            .weight = weight,
+                            .order = given ? relation.csr_order() : Tensor(),
                             .y = y,
                             .max_winner = saved.max_winner,
                             .min_winner = saved.min_winner,
                             .mean = saved.mean});
-  if (records && spread) saved.x = Saved(x.value());
+  if (records && (spread || (given && given.requires_grad()))) saved.x = Saved(x.value());
+  if (records && given) saved.weight = Saved(weight);
   if (records && set.has(Reduce::std)) saved.y = Saved(y);
   saved.reduce = std::move(reduce);
   const Tensor value = shape.dims() == 3 ? y.reshape({targets, shape[1], shape[2]}) : y;
-  return record(name, value, {x}, [relation, shape, saved](Tensor dy, Gradients& out) {
+  const DType weights = given ? given.dtype() : x.dtype();
+  return record(name, value, {x, given}, [relation, shape, weights, saved](Tensor dy, Gradients& out) {
     const Tensor rows = dy.dims() == 3 ? dy.reshape({dy.size(0), dy.size(1) * dy.size(2)}) : dy;
-    out.add(0, reductions_gradient(relation, saved, rows).reshape(shape));
+    if (out.wanted(0)) out.add(0, reductions_gradient(relation, saved, rows).reshape(shape));
+    if (out.wanted(1)) out.add(1, weights_gradient(relation, saved, rows).to(weights));
   });
 }
 

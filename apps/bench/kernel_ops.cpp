@@ -6,6 +6,7 @@
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/loss/loss.h>
 #include <adjoint/kernels/neighbor/extreme_backward.h>
+#include <adjoint/kernels/neighbor/extreme_weights.h>
 #include <adjoint/kernels/neighbor/neighbor_reduce.h>
 #include <adjoint/kernels/norm/norm.h>
 #include <adjoint/kernels/reduce/reduce.h>
@@ -170,6 +171,41 @@ Job neighbor_reduce(const Subject& s, const std::vector<Reduce>& reduce) {
       sparse_shape(o->csr, o->x),
       gathered(o->csr, o->x) + bytes_of({o->csr.offsets, o->csr.indices, o->y, o->max_winner, o->min_winner}),
       0.0, [o] { o->forward(); }};
+}
+
+/// The largest of weighted terms over the in-edges, or the gradients of features and of weights.
+Job weighted_max(const Subject& s, bool gradients) {
+  auto o = std::make_shared<Reduction>(s, std::vector<Reduce>{Reduce::max});
+  const Relation relation = s.graph().relation();
+  const Tensor weight = random(s, {o->csr.entries()}, wide_dtype(s.dtype)), order = relation.csr_order();
+  const auto forward = [=] {
+    kernels::neighbor_reduce({.a = o->csr,
+                              .x = o->x,
+                              .reduce = o->reduce,
+                              .weight = weight,
+                              .order = order,
+                              .y = o->y,
+                              .max_winner = o->max_winner});
+  };
+  const double rows = gathered(o->csr, o->x), structure = bytes_of({o->csr.offsets, o->csr.indices, weight});
+  if (!gradients)
+    return {sparse_shape(o->csr, o->x), rows + structure + bytes_of({o->y, o->max_winner}), 0.0, forward};
+  forward();
+  o->transposed = relation.transposed();
+  Tensor dw = Tensor::empty_like(weight);
+  // Of every edge the winners twice and the gradients; of every result what won it, once more.
+  const double bytes =
+      2 * gathered(o->csr, o->max_winner) + rows + 2 * structure + bytes_of({o->y, o->y, o->dx});
+  return {sparse_shape(o->csr, o->x), bytes, 0.0, [=]() mutable {
+            kernels::neighbor_extreme_backward({.winner = o->max_winner,
+                                                .dy = o->y,
+                                                .transposed = &o->transposed,
+                                                .weight = weight,
+                                                .order = relation.transposed_order(),
+                                                .dx = o->dx});
+            kernels::extreme_weight_gradient(
+                {.a = relation.coo(), .winner = o->max_winner, .dy = o->y, .x = o->x, .dw = dw});
+          }};
 }
 
 Job neighbor_max_backward(const Subject& s, kernels::ExtremeGradient way) {
@@ -345,6 +381,10 @@ std::vector<Op> kernel_ops() {
        [](const Subject& s) { return neighbor_max_backward(s, kernels::ExtremeGradient::gather); }},
       {"neighbor_max_scatter", "likewise, added one by one (by atomics on a GPU)",
        [](const Subject& s) { return neighbor_max_backward(s, kernels::ExtremeGradient::scatter); }},
+      {"weighted_max", "the largest of weighted in-edges, and which it is",
+       [](const Subject& s) { return weighted_max(s, false); }},
+      {"weighted_max_grad", "its gradients, by features and by weights",
+       [](const Subject& s) { return weighted_max(s, true); }},
       {"neighbor_pna", "mean, min, max and std over in-edges in one pass",
        [](const Subject& s) {
          return neighbor_reduce(s, {Reduce::mean, Reduce::min, Reduce::max, Reduce::std});

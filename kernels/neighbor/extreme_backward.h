@@ -39,11 +39,17 @@ inline bool extreme_backward_gathers(int64_t rows, int64_t entries, DType dtype,
 /// rows], the structure of which the winners are entries, where it is given, else it sums in fixed point (not
 /// float64): every term is rounded to a unit of at most 2^-58 rows max |dy|, the sum is exact. Either way the
 /// bits are the same in every run. A dy that is not finite leaves a dx that is not.
+///
+/// Of weighted terms (NeighborReduceArgs): dx_j,f = Σ w_e dy_i,f over the entries e of j that won (i, f), for
+/// `winner` in [-1, M), the places of weights, and `weight` wide [M]. Always gathered: entry k of
+/// `transposed` has weight[order[k]] (`order` int32 [M]), or weight[k] where there is no order.
 struct NeighborExtremeBackwardArgs {
   const Tensor& winner;
   const Tensor& dy;
   int64_t part = 0;
   const Csr* transposed = nullptr;
+  const Tensor& weight = kAbsent;
+  const Tensor& order = kAbsent;
   bool accumulate = false;
   Tensor& dx;
 
@@ -58,8 +64,11 @@ struct NeighborExtremeBackwardArgs {
     ADJ_CHECK(part >= 0 && (part + 1) * width <= dy.size(1), "{}: part {} of dy {} for dx {}", kName, part,
               dy.str(), dx.str());
     ADJ_CHECK(!dx.shares_storage_with(dy), "{}: dx cannot be dy", kName);
+    ADJ_CHECK(!weight || transposed != nullptr,
+              "{}: the gradient of weighted terms is gathered: expected the transposed structure", kName);
     if (transposed == nullptr) return;
     check_csr(kName, *transposed);
+    if (weight) check_matrix(kName, {*transposed, weight, order}, wide_dtype(dx.dtype()));
     ADJ_CHECK(
         transposed->rows == dx.size(0) && transposed->cols == rows && transposed->device() == dx.device(),
         "{}: transposed structure [{}, {}] on {} for dx {} and dy {}", kName, transposed->rows,

@@ -50,10 +50,17 @@ struct ReductionSet {
 /// without entries. `mean`, wide [rows,F], optional: of the terms, unrounded, which the gradient of var and
 /// std needs. A variance is summed relative to the row's first term, so that one far below the squared mean
 /// keeps its digits. Sums have entry order, or a fixed tree that depends on the structure alone.
+///
+/// With `weight`, wide [M], max or min alone is asked for, of w_e x_j, computed and compared in the wide
+/// type; entry e has weight[order[e]] (`order` int32 [M]), or weight[e] where there is no order. A winner is
+/// then the place of its weight in place of the column, for parallel entries differ: of equal terms that of
+/// the first entry.
 struct NeighborReduceArgs {
   const Csr& a;
   const Tensor& x;
   std::span<const Reduce> reduce;
+  const Tensor& weight = kAbsent;
+  const Tensor& order = kAbsent;
   Tensor& y;
   Tensor max_winner = {};
   Tensor min_winner = {};
@@ -68,6 +75,14 @@ struct NeighborReduceArgs {
     check_tensor("neighbor_reduce", "x", x, {a.cols, width}, x.dtype(), a.device());
     check_tensor("neighbor_reduce", "y", y, {a.rows, set.count * width}, x.dtype(), a.device());
     ADJ_CHECK(!y.shares_storage_with(x), "neighbor_reduce: y cannot be x");
+    if (weight) {
+      check_matrix("neighbor_reduce", {a, weight, order}, wide_dtype(x.dtype()));
+      ADJ_CHECK(weight.numel() == a.entries(), "neighbor_reduce: {} weights for {} entries", weight.numel(),
+                a.entries());
+      ADJ_CHECK(set.count == 1 && !set.has_moments(),
+                "neighbor_reduce: weights are for max or for min alone, not for {} reductions{}", set.count,
+                set.has_moments() ? " with sums" : "");
+    }
     const Shape of_rows{a.rows, width};
     if (max_winner)
       check_tensor("neighbor_reduce", "max_winner", max_winner, of_rows, DType::i32, a.device());

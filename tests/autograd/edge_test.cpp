@@ -293,8 +293,10 @@ TEST_CASE("edge operations refuse what does not fit, naming the shapes") {
   const auto error = [](auto f) { return error_of(f); };
   CHECK(mentions(error([&] { aggregate(relation, targets); }), "[3, 6]"));
   CHECK(mentions(
-      error([&] { aggregate(relation, sources, {.reduce = Reduce::max, .weight = Tensor::zeros({2})}); }),
-      "aggregate: weight is [2], but max takes no weights: expected the sum or the mean"));
+      error([&] { aggregate(relation, sources, {.reduce = Reduce::std, .weight = Tensor::zeros({2})}); }),
+      "aggregate: weight is [2], but std takes no weights: expected a sum, mean, max or min"));
+  CHECK(mentions(error([&] { aggregate(relation, sources, {.reduce = Reduce::max, .weight = e}); }),
+                 "aggregate: weight is [2, 2], but max takes one weight an edge: expected [M]"));
   CHECK(mentions(error([&] { aggregate(relation, sources, {.weight = Tensor::zeros({3})}); }), "[3]"));
   CHECK(mentions(error([&] { aggregate(relation, sources, {.weight = Tensor::zeros({2, 4})}); }), "4 heads"));
   CHECK(mentions(error([&] { aggregate(relation, Tensor::zeros({4, 3, 2}), {.weight = e}); }), "[4, 3, 2]"));

@@ -2,6 +2,7 @@
 #include "../reference/plain.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/shape.h>
 #include <adjoint/core/allocator.h>
 #include <adjoint/optim/train_step.h>
 
@@ -110,6 +111,65 @@ TEST_CASE("gradients of reductions over neighbours, alone and together") {
   });
 }
 
+TEST_CASE("gradients of the largest and the smallest of weighted terms, by features and by weights") {
+  for_relations(99, [](const Relation& relation, Draw& draw) {
+    const Tensor x = draw.normal({relation.num_src(), 6}), w = draw.normal({relation.num_edges()});
+    const auto [src, dst] = relation.edge_index();
+    const auto from = src.to_vector<int32_t>(), to = dst.to_vector<int32_t>();
+    const Dense X(x);
+    const auto weights = w.to_vector<double>();
+    for (Reduce reduce : {Reduce::max, Reduce::min}) {
+      CAPTURE(name_of(reduce));
+      const bool largest = reduce == Reduce::max;
+      std::vector<double> expected(static_cast<size_t>(relation.num_dst() * 6),
+                                   largest ? -INFINITY : INFINITY);
+      for (size_t e = 0; e < to.size(); ++e)
+        for (int64_t f = 0; f < 6; ++f) {
+          double& best = expected[static_cast<size_t>(to[e] * 6 + f)];
+          best = largest ? std::max(best, weights[e] * X(from[e], f))
+                         : std::min(best, weights[e] * X(from[e], f));
+        }
+      for (double& v : expected)
+        if (std::isinf(v)) v = 0.0;
+      CHECK(close(aggregate(relation, x, {.reduce = reduce, .weight = w}).value(), expected, 1e-12));
+      const auto weighed = [&](const auto& v) {
+        return aggregate(relation, v[0], {.reduce = reduce, .weight = v[1]});
+      };
+      check(weighed, {x, w});
+      check(weighed, {draw.normal({relation.num_src(), 2, 3}), w});
+      check([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce, .weight = w}); }, {x});
+      check([&](const auto& v) { return aggregate(relation, x, {.reduce = reduce, .weight = v[0]}); }, {w});
+    }
+  });
+}
+
+TEST_CASE("weighted maxima in float32 and bfloat16 have the gradients of float64") {
+  for (Device device : devices())
+    for (const auto& [dtype, weights] :
+         {std::pair{DType::f32, DType::f32}, {DType::bf16, DType::f32}, {DType::bf16, DType::bf16}})
+      for (int64_t edges : {150, 3000}) {
+        CAPTURE(device.str());
+        CAPTURE(name_of(dtype));
+        CAPTURE(name_of(weights));
+        CAPTURE(edges);
+        Draw draw(100, device, DType::f32);
+        const Graph graph = draw.graph(40, edges);
+        const Tensor x = draw.normal({40, 33}).to(dtype), dy = draw.normal({40, 33}).to(dtype);
+        const Tensor w = draw.normal({edges}).to(weights);
+        const auto gradients = [&](DType of_x, DType of_w) {
+          const Var in = Var::parameter(x.to(of_x)), weight = Var::parameter(w.to(of_w));
+          aggregate(graph, in, {.reduce = Reduce::max, .weight = weight}).backward(dy.to(of_x));
+          return std::pair{in.grad(), weight.grad()};
+        };
+        const auto [dx, dw] = gradients(dtype, weights);
+        const auto [exact_dx, exact_dw] = gradients(DType::f64, DType::f64);
+        CHECK(dx.dtype() == dtype);
+        CHECK(dw.dtype() == weights);
+        CHECK(close_to_scale(dx, exact_dx, dtype == DType::bf16 ? 3 * 0x1p-8 : 2e-5));
+        CHECK(close_to_scale(dw, exact_dw, weights == DType::bf16 ? 3 * 0x1p-8 : 2e-5));
+      }
+}
+
 TEST_CASE("a deviation of nothing has no gradient, and one of ties goes to the first") {
   for (Device device : devices()) {
     CAPTURE(device.str());
@@ -151,9 +211,10 @@ TEST_CASE("reductions over neighbours allocate nothing of edges times features")
   constexpr size_t kFeatures = kNodes * kWidth * sizeof(float);
   constexpr size_t kForbidden = kEdges * kWidth * sizeof(float);
   for (Device device : devices())
-    for (bool all : {false, true}) {
+    for (const auto& [all, weighted] : {std::pair{false, false}, {false, true}, {true, false}}) {
       CAPTURE(device.str());
       CAPTURE(all);
+      CAPTURE(weighted);
       Draw draw(96, device, DType::f32);
       const Graph graph = draw.graph(kNodes, kEdges);
       const std::vector<Reduce> set =
@@ -161,7 +222,11 @@ TEST_CASE("reductions over neighbours allocate nothing of edges times features")
               : std::vector<Reduce>{Reduce::max};
       const Var x = Var::parameter(draw.normal({kNodes, kWidth}));
       const Tensor dy = draw.normal({kNodes, static_cast<int64_t>(set.size()) * kWidth});
-      const auto step = [&] { aggregate_all(graph, x, set).backward(dy); };
+      const Var w = weighted ? Var::parameter(draw.normal({kEdges})) : Var();
+      const auto step = [&] {
+        (weighted ? aggregate(graph, x, {.reduce = Reduce::max, .weight = w}) : aggregate_all(graph, x, set))
+            .backward(dy);
+      };
       step();  // what is derived from the structure is made once and kept
       step();
       const size_t before = memory_stats(device).current;
@@ -198,18 +263,21 @@ TEST_CASE("gradients of reductions have the same bits on any number of threads, 
     Draw draw(98, device, DType::f32);
     const Graph graph = draw.graph(500, 20000);
     const Tensor in = draw.normal({500, 48}), dy = draw.normal({500, 4 * 48});
+    const Tensor weight = draw.normal({20000}), one = draw.normal({500, 48});
     const auto gradient = [&](bool capture) {
-      Var x = Var::parameter(in.clone());
+      Var x = Var::parameter(in.clone()), w = Var::parameter(weight.clone());
       optim::TrainStep step(
           [&] {
             x.zero_grad();
+            w.zero_grad();
             const Var y = aggregate_all(graph, x, {Reduce::mean, Reduce::min, Reduce::max, Reduce::std});
             y.backward(dy);
+            aggregate(graph, x, {.reduce = Reduce::min, .weight = w}).backward(one);
             return y;
           },
           {.capture = capture});
       for (int k = 0; k < 4; ++k) step();
-      return x.grad().clone();
+      return cat({Var(x.grad().reshape({500 * 48})), Var(w.grad())}, 0).value();
     };
     const Tensor eager = gradient(false);
     CHECK(same_bits(gradient(true), eager));

@@ -1,12 +1,14 @@
 #include "cases.h"
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/neighbor/extreme_backward.h>
+#include <adjoint/kernels/neighbor/extreme_weights.h>
 #include <adjoint/kernels/neighbor/moments_backward.h>
 #include <adjoint/kernels/neighbor/neighbor_reduce.h>
 
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 
 using namespace adj;
 using namespace adj::test;
@@ -147,6 +149,42 @@ std::vector<double> to_winners(const std::vector<int32_t>& winner, const std::ve
   return dx;
 }
 
+/// The transposed structure, and which entry each of its entries was.
+struct SortedStructure {
+  Csr csr;
+  std::vector<int32_t> entry;
+};
+SortedStructure sorted_by_column(const Structure& s, Device device) {
+  SortedStructure back;
+  for (size_t e = 0; e < s.indices.size(); ++e) back.entry.push_back(static_cast<int32_t>(e));
+  std::stable_sort(back.entry.begin(), back.entry.end(), [&](int32_t a, int32_t b) {
+    return s.indices[static_cast<size_t>(a)] < s.indices[static_cast<size_t>(b)];
+  });
+  std::vector<int32_t> row_of, rows;
+  for (int64_t i = 0; i < s.csr.rows; ++i)
+    row_of.resize(static_cast<size_t>(s.offsets[static_cast<size_t>(i) + 1]), static_cast<int32_t>(i));
+  std::vector<int64_t> offsets(static_cast<size_t>(s.csr.cols) + 1, 0);
+  for (int32_t e : back.entry) {
+    rows.push_back(row_of[static_cast<size_t>(e)]);
+    ++offsets[static_cast<size_t>(s.indices[static_cast<size_t>(e)]) + 1];
+  }
+  for (size_t j = 1; j < offsets.size(); ++j) offsets[j] += offsets[j - 1];
+  back.csr = {s.csr.cols, s.csr.rows, Tensor::from(offsets, device), Tensor::from(rows, device)};
+  return back;
+}
+
+/// The entries as a list in which entry e stands at place[e].
+Coo list_of(const Structure& s, const std::vector<int32_t>& place, Device device) {
+  std::vector<int32_t> row(place.size()), col(place.size());
+  for (int64_t i = 0; i < s.csr.rows; ++i)
+    for (int64_t e = s.offsets[static_cast<size_t>(i)]; e < s.offsets[static_cast<size_t>(i) + 1]; ++e) {
+      const auto at = static_cast<size_t>(place[static_cast<size_t>(e)]);
+      row[at] = static_cast<int32_t>(i);
+      col[at] = s.indices[static_cast<size_t>(e)];
+    }
+  return {s.csr.rows, s.csr.cols, Tensor::from(row, device), Tensor::from(col, device)};
+}
+
 Csr transposed(const Structure& s) { return Relation::from_csr(s.csr).transposed(); }
 
 /// Runs f(how) for every way that this device has to bring gradients back.
@@ -154,6 +192,51 @@ template <class F>
 void for_each_way(DType dtype, Device device, F f) {
   f(true);
   if (device.is_cpu() || dtype != DType::f64) f(false);  // no fixed point holds float64
+}
+
+/// Weights of entries, at places of their own where there is an order.
+struct Weights {
+  Tensor weight, order;
+  std::vector<double> of_place;
+  std::vector<int32_t> place;
+
+  Weights(const Structure& s, DType dtype, Device device, bool ordered) : place(s.indices.size()) {
+    const auto entries = static_cast<int64_t>(place.size());
+    for (size_t e = 0; e < place.size(); ++e) place[e] = static_cast<int32_t>(e);
+    if (ordered) {
+      std::mt19937 random(5);
+      std::shuffle(place.begin(), place.end(), random);
+      order = Tensor::from(place, device);
+    }
+    weight = random_tensor({entries}, wide_dtype(dtype), device);  // of either sign
+    of_place = values(weight);
+  }
+  /// What entry e gives feature f, rounded as it is compared.
+  double term(const Structure& s, const std::vector<double>& x, size_t e, int64_t width, int64_t f) const {
+    const double product =
+        of_place[static_cast<size_t>(place[e])] * x[static_cast<size_t>(s.indices[e] * width + f)];
+    return weight.dtype() == DType::f64 ? product : static_cast<double>(static_cast<float>(product));
+  }
+};
+
+/// The winners of a maximum (or minimum) of weighted terms by its definition: entries, -1 in empty rows.
+std::vector<int64_t> weighted_winners(const Structure& s, const Weights& w, const std::vector<double>& x,
+                                      int64_t width, bool largest) {
+  std::vector<int64_t> winners;
+  for (int64_t i = 0; i < s.csr.rows; ++i)
+    for (int64_t f = 0; f < width; ++f) {
+      int64_t winner = -1;
+      double best = 0.0;
+      for (int64_t e = s.offsets[static_cast<size_t>(i)]; e < s.offsets[static_cast<size_t>(i) + 1]; ++e) {
+        const double term = w.term(s, x, static_cast<size_t>(e), width, f);
+        const bool better = std::isnan(term) || (largest ? term > best : term < best);
+        if (winner >= 0 && (std::isnan(best) || !better)) continue;
+        winner = e;
+        best = term;
+      }
+      winners.push_back(winner);
+    }
+  return winners;
 }
 
 const std::vector<int64_t> kWidths{0, 1, 3, 8, 33, 64, 128, 256, 1024};
@@ -342,6 +425,146 @@ TEST_CASE("a parallel edge does not give its gradient twice") {
   });
 }
 
+TEST_CASE("neighbor_reduce gives the largest and the smallest of weighted terms, and their gradients") {
+  on_devices_and_features([](Device device, DType dtype) {
+    for (const Structure& s : structures(device)) {
+      const SortedStructure back = sorted_by_column(s, device);
+      for (bool ordered : {false, true}) {
+        const Weights w(s, dtype, device, ordered);
+        std::vector<int32_t> back_place;
+        for (int32_t e : back.entry) back_place.push_back(w.place[static_cast<size_t>(e)]);
+        const Tensor back_order = Tensor::from(back_place, device);
+        const Coo list = list_of(s, w.place, device);
+        for (int64_t width : {0, 1, 3, 8, 33, 64, 128, 256})
+          for (Reduce reduce : {Reduce::max, Reduce::min}) {
+            CAPTURE(s.csr.rows);
+            CAPTURE(ordered);
+            CAPTURE(width);
+            CAPTURE(name_of(reduce));
+            const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
+            const Tensor dy = random_tensor({s.csr.rows, width}, dtype, device);
+            const Shape of_rows{s.csr.rows, width};
+            Tensor y = Tensor::full(of_rows, 77.0, dtype, device);
+            Tensor winner = Tensor::full(of_rows, 55.0, DType::i32, device);
+            const std::vector<Reduce> one{reduce};
+            const bool largest = reduce == Reduce::max;
+            kernels::neighbor_reduce({.a = s.csr,
+                                      .x = x,
+                                      .reduce = one,
+                                      .weight = w.weight,
+                                      .order = w.order,
+                                      .y = y,
+                                      .max_winner = largest ? winner : Tensor(),
+                                      .min_winner = largest ? Tensor() : winner});
+            const std::vector<double> X = values(x), dY = values(dy);
+            const std::vector<int64_t> winners = weighted_winners(s, w, X, width, largest);
+            std::vector<double> expected, dx(X.size(), 0.0), dw(w.of_place.size(), 0.0);
+            std::vector<int32_t> places;
+            for (size_t k = 0; k < winners.size(); ++k) {
+              const int64_t f = static_cast<int64_t>(k) % width;
+              places.push_back(-1);
+              expected.push_back(0.0);
+              if (winners[k] < 0) continue;
+              const auto e = static_cast<size_t>(winners[k]), place = static_cast<size_t>(w.place[e]);
+              const auto source = static_cast<size_t>(s.indices[e] * width + f);
+              places.back() = w.place[e];
+              expected.back() = w.term(s, X, e, width, f);
+              dx[source] += w.of_place[place] * dY[k];
+              dw[place] += X[source] * dY[k];
+            }
+            CHECK(winner.to_vector<int32_t>() == places);
+            CHECK(values(y) == values(Tensor::from(expected, of_rows).to(dtype)));
+
+            Tensor seen_dx = random_tensor(x.shape(), dtype, device);
+            kernels::neighbor_extreme_backward({.winner = winner,
+                                                .dy = dy,
+                                                .transposed = &back.csr,
+                                                .weight = w.weight,
+                                                .order = back_order,
+                                                .dx = seen_dx});
+            CHECK(close(seen_dx, dx, tolerance(dtype)));
+            Tensor seen_dw = random_tensor(w.weight.shape(), w.weight.dtype(), device);
+            kernels::extreme_weight_gradient({.a = list, .winner = winner, .dy = dy, .x = x, .dw = seen_dw});
+            CHECK(close(seen_dw, dw, tolerance(wide_dtype(dtype))));
+          }
+      }
+    }
+  });
+}
+
+TEST_CASE("of equal weighted terms the first entry wins, and a NaN wins over all") {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  on_devices_and_features([](Device device, DType dtype) {
+    const Structure s = structure_of({4, 2, 300, 20000, 0, 7}, 60, device);
+    for (int64_t width : {1, 4, 33, 128})
+      for (double rare : {0.0, kNan, kInfinity, -kInfinity}) {
+        CAPTURE(width);
+        CAPTURE(rare);
+        Weights w(s, dtype, device, true);
+        for (double& v : w.of_place) v = std::round(v);  // some are 0, and make a NaN of an infinity
+        w.weight = Tensor::from(w.of_place, w.weight.shape()).to(w.weight.dtype()).to(device);
+        std::vector<double> x = values(random_tensor({60, width}));
+        for (size_t k = 0; k < x.size(); ++k)
+          x[k] = k % 17 == 3 || static_cast<int64_t>(k) % width == width - 1 ? rare : std::round(x[k]);
+        const Tensor given = Tensor::from(x, {60, width}).to(dtype).to(device);
+        for (bool largest : {true, false}) {
+          CAPTURE(largest);
+          Tensor y = Tensor::empty({s.csr.rows, width}, dtype, device);
+          Tensor winner = Tensor::empty(y.shape(), DType::i32, device);
+          const std::vector<Reduce> one{largest ? Reduce::max : Reduce::min};
+          kernels::neighbor_reduce({.a = s.csr,
+                                    .x = given,
+                                    .reduce = one,
+                                    .weight = w.weight,
+                                    .order = w.order,
+                                    .y = y,
+                                    .max_winner = largest ? winner : Tensor(),
+                                    .min_winner = largest ? Tensor() : winner});
+          std::vector<int32_t> places;
+          for (int64_t e : weighted_winners(s, w, x, width, largest))
+            places.push_back(e < 0 ? -1 : w.place[static_cast<size_t>(e)]);
+          CHECK(winner.to_vector<int32_t>() == places);
+        }
+      }
+  });
+}
+
+TEST_CASE("reductions of weighted terms have the same bits on any number of threads and in every run") {
+  on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
+    const Structure s = std::move(structures(device)[1]);
+    const SortedStructure back = sorted_by_column(s, device);
+    const Weights w(s, dtype, device, false);
+    const Tensor x = random_tensor({s.csr.cols, 72}, dtype, device);
+    const Tensor dy = random_tensor({s.csr.rows, 72}, dtype, device);
+    const Tensor order = Tensor::from(back.entry, device);
+    const Coo list = list_of(s, w.place, device);
+    Tensor winner = Tensor::empty(dy.shape(), DType::i32, device);
+    const std::vector<Reduce> one{Reduce::max};
+    CHECK(same_bits_on_any_threads([&] {
+      Tensor y = Tensor::empty(dy.shape(), dtype, device);
+      kernels::neighbor_reduce(
+          {.a = s.csr, .x = x, .reduce = one, .weight = w.weight, .y = y, .max_winner = winner});
+      return y;
+    }));
+    CHECK(same_bits_on_any_threads([&] {
+      Tensor dx = Tensor::empty(x.shape(), dtype, device);
+      kernels::neighbor_extreme_backward({.winner = winner,
+                                          .dy = dy,
+                                          .transposed = &back.csr,
+                                          .weight = w.weight,
+                                          .order = order,
+                                          .dx = dx});
+      return dx;
+    }));
+    CHECK(same_bits_on_any_threads([&] {
+      Tensor dw = Tensor::empty(w.weight.shape(), w.weight.dtype(), device);
+      kernels::extreme_weight_gradient({.a = list, .winner = winner, .dy = dy, .x = x, .dw = dw});
+      return dw;
+    }));
+  });
+}
+
 TEST_CASE("neighbor_extreme_backward keeps its digits at every scale, and what is not finite") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
     const Structure s = std::move(structures(device)[1]);
@@ -458,7 +681,16 @@ TEST_CASE("reductions refuse what does not fit") {
       "neighbor_reduce: a winner, but no max, is asked for", Error);
   CHECK_THROWS_WITH_AS(kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = one, .y = y}),
                        "neighbor_reduce: y is [2, 8] float32 on cpu, expected [2, 4] float32 on cpu", Error);
+  const Tensor weight = Tensor::zeros({3});
+  CHECK_THROWS_WITH_AS(
+      kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = sums, .weight = weight, .y = y}),
+      "neighbor_reduce: weights are for max or for min alone, not for 2 reductions with sums", Error);
   Tensor dx = Tensor::zeros({3, 4});
+  CHECK_THROWS_WITH_AS(kernels::neighbor_extreme_backward(
+                           {.winner = winner, .dy = Tensor::zeros({2, 4}), .weight = weight, .dx = dx}),
+                       "neighbor_extreme_backward: the gradient of weighted terms is gathered: expected the "
+                       "transposed structure",
+                       Error);
   CHECK_THROWS_WITH_AS(
       kernels::neighbor_extreme_backward({.winner = winner, .dy = y, .part = 2, .dx = dx}),
       "neighbor_extreme_backward: part 2 of dy [2, 8] float32 on cpu for dx [3, 4] float32 on cpu", Error);

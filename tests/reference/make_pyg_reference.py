@@ -188,11 +188,9 @@ def convolutions(new):
     for aggr in ('add', 'mean', 'max'):
         on_graph(f'graph_conv/{aggr}', pyg.GraphConv(4, 6, aggr=aggr), 4)
         on_graph(f'graph_conv/{aggr}_wide', pyg.GraphConv(6, 4, aggr=aggr, bias=False), 6, self_loops=True)
-        on_relation(f'graph_conv/{aggr}_bipartite', pyg.GraphConv((4, 3), 5, aggr=aggr), (4, 3),
-                    weighted=aggr != 'max')
-        if aggr != 'max':
-            on_graph(f'graph_conv/{aggr}_weighted', pyg.GraphConv(4, 6, aggr=aggr), 4, weighted=True)
-            on_graph(f'graph_conv/{aggr}_weighted_wide', pyg.GraphConv(6, 4, aggr=aggr), 6, weighted=True)
+        on_relation(f'graph_conv/{aggr}_bipartite', pyg.GraphConv((4, 3), 5, aggr=aggr), (4, 3), weighted=True)
+        on_graph(f'graph_conv/{aggr}_weighted', pyg.GraphConv(4, 6, aggr=aggr), 4, weighted=True)
+        on_graph(f'graph_conv/{aggr}_weighted_wide', pyg.GraphConv(6, 4, aggr=aggr), 6, weighted=True)
     on_relation('graph_conv/rootless', pyg.GraphConv((6, 3), 5), (6, 3), root=False)
 
     on_graph('gin/fixed', pyg.GINConv(network(4, 5), eps=0.5), 4, self_loops=True)

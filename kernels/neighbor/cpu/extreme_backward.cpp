@@ -3,7 +3,8 @@
 // winners and gradients once, and a random row of dx for every result, element by element.
 //
 // Gathered, each source goes through its out-edges and sums what it won, vectors at a time; a parallel edge
-// is passed over. Bytes: a row of winners and one of gradients for every entry.
+// is passed over. Bytes: a row of winners and one of gradients for every entry. Of weighted terms it takes
+// what the edge itself won, weighed.
 
 #include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/neighbor/cpu/columns.h>
@@ -50,7 +51,7 @@ void scatter(const NeighborExtremeBackwardArgs& args) {
   }
 }
 
-template <class S>
+template <class S, bool kWeighted>
 void gather(const NeighborExtremeBackwardArgs& args) {
   using T = Scalar<S>;
   const Csr& at = *args.transposed;
@@ -59,6 +60,8 @@ void gather(const NeighborExtremeBackwardArgs& args) {
   const int32_t* indices = at.indices.data<int32_t>();
   const int32_t* winner = args.winner.data<int32_t>();
   const S* dy = args.dy.data<S>() + args.part * width;
+  [[maybe_unused]] const T* weight = kWeighted ? args.weight.data<T>() : nullptr;
+  [[maybe_unused]] const int32_t* order = kWeighted && args.order ? args.order.data<int32_t>() : nullptr;
   S* dx = args.dx.mutable_data<S>();
   const bool accumulate = args.accumulate, far = args.winner.bytes() >= kFarBytes;
   const std::shared_ptr<const RowChunks> cuts = RowChunks::of(at);
@@ -80,7 +83,7 @@ void gather(const NeighborExtremeBackwardArgs& args) {
       const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
       for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
         for (int64_t j = chunk.row_begin; j < chunk.row_end; ++j) {
-          const Columns<S> mine = Columns<S>{} + static_cast<int32_t>(j);
+          Columns<S> mine = Columns<S>{} + static_cast<int32_t>(j);
           Vector<S> sum[B]{};
           const int64_t begin = std::max(offsets[j], chunk.entry_begin);
           const int64_t end = std::min(offsets[j + 1], chunk.entry_end);
@@ -90,13 +93,21 @@ void gather(const NeighborExtremeBackwardArgs& args) {
               prefetch_block<int32_t, B>(winner + ahead * width + first);
               prefetch_block<S, B>(dy + ahead * pitch + first);
             }
-            if (e > offsets[j] && indices[e] == indices[e - 1]) continue;
+            [[maybe_unused]] T share = 1;
+            if constexpr (kWeighted) {
+              const auto place = order == nullptr ? static_cast<int32_t>(e) : order[e];
+              mine = Columns<S>{} + place;
+              share = weight[place];
+            } else if (e > offsets[j] && indices[e] == indices[e - 1]) {
+              continue;
+            }
             const int32_t* won = winner + indices[e] * width + first;
             Vector<S> gradient[B];
             load_block<S, B>(dy + indices[e] * pitch + first, tail, gradient);
 #pragma GCC unroll 8
             for (int k = 0; k < B; ++k) {
               const Columns<S> who = load_columns<S>(won + k * kLanes<S>, k + 1 < B ? kLanes<S> : tail);
+              if constexpr (kWeighted) gradient[k] *= share;
               sum[k] += who == mine ? gradient[k] : Vector<S>{};
             }
           }
@@ -130,8 +141,10 @@ void gather(const NeighborExtremeBackwardArgs& args) {
 
 void neighbor_extreme_backward(const NeighborExtremeBackwardArgs& args) {
   if (args.dx.numel() == 0) return;
-  dispatch_features(args.dx.dtype(),
-                    [&]<class S>() { args.transposed != nullptr ? gather<S>(args) : scatter<S>(args); });
+  dispatch_features(args.dx.dtype(), [&]<class S>() {
+    if (args.weight) return gather<S, true>(args);
+    args.transposed != nullptr ? gather<S, false>(args) : scatter<S>(args);
+  });
 }
 
 }  // namespace adj::kernels::cpu

@@ -79,6 +79,8 @@ class Reduction {
         far_(args.x.bytes() >= kFarBytes),
         x_(args.x.data<S>()),
         y_(args.y.mutable_data<S>()),
+        weight_(args.weight ? args.weight.data<T>() : nullptr),
+        order_(args.order ? args.order.data<int32_t>() : nullptr),
         cuts_(RowChunks::of(args.a)) {
     Tensor largest = args.max_winner, smallest = args.min_winner, mean = args.mean;
     if (largest) max_winner_ = largest.mutable_data<int32_t>();
@@ -92,7 +94,7 @@ class Reduction {
     }
   }
 
-  template <bool kMax, bool kMin, bool kMoments>
+  template <bool kMax, bool kMin, bool kMoments, bool kWeighted = false>
   void run() {
     constexpr int kMost = kMoments || (kMax && kMin) ? 2 : 4;
     const auto chunks = static_cast<int64_t>(cuts_->chunks.size());
@@ -105,7 +107,7 @@ class Reduction {
             State<B, kMax, kMin, kMoments> state;
             const int64_t begin = std::max(offsets_[i], chunk.entry_begin);
             const int64_t end = std::min(offsets_[i + 1], chunk.entry_end);
-            collect(state, i, begin, end, first, tail);
+            collect<kWeighted>(state, i, begin, end, first, tail);
             if (chunk.slot >= 0) {
               leave(state, chunk.slot, first, tail);
             } else {
@@ -141,7 +143,19 @@ class Reduction {
 
   const S* row(int64_t e) const { return x_ + indices_[e] * width_; }
 
-  template <int B, bool kMax, bool kMin, bool kMoments>
+  /// A block of entry e's term, and what it is known by.
+  template <bool kWeighted, int B>
+  [[gnu::always_inline]] Columns<S> load_term(int64_t e, int64_t first, int tail,
+                                              Vector<S> (&term)[B]) const {
+    load_block<S, B>(row(e) + first, tail, term);
+    if constexpr (!kWeighted) return Columns<S>{} + indices_[e];
+    const auto place = order_ == nullptr ? static_cast<int32_t>(e) : order_[e];
+#pragma GCC unroll 4
+    for (int k = 0; k < B; ++k) term[k] *= weight_[place];
+    return Columns<S>{} + place;
+  }
+
+  template <bool kWeighted, int B, bool kMax, bool kMin, bool kMoments>
   [[gnu::always_inline]] void collect(State<B, kMax, kMin, kMoments>& state, int64_t i, int64_t begin,
                                       int64_t end, int64_t first, int tail) const {
     Vector<S> term[B]{};
@@ -155,14 +169,12 @@ class Reduction {
       load_block<S, B>(row(offsets_[i]) + first, tail, term);  // of all the row's pieces
       state.moments.begin(term);
     }
-    load_block<S, B>(row(begin) + first, tail, term);
-    const Columns<S> at = Columns<S>{} + indices_[begin];
+    const Columns<S> at = load_term<kWeighted>(begin, first, tail, term);
     if constexpr (kMax) state.largest.begin(term, at);
     if constexpr (kMin) state.smallest.begin(term, at);
     for (int64_t e = begin; e < end; ++e) {
       if (far_) prefetch_block<S, B>(row(std::min(e + kAhead, entries_ - 1)) + first);
-      load_block<S, B>(row(e) + first, tail, term);
-      const Columns<S> column = Columns<S>{} + indices_[e];
+      const Columns<S> column = load_term<kWeighted>(e, first, tail, term);
 #pragma GCC unroll 4
       for (int k = 0; k < B; ++k) {
         if constexpr (kMax) state.largest.add(k, term[k], column);
@@ -293,6 +305,8 @@ class Reduction {
   bool far_;
   const S* x_;
   S* y_;
+  const T* weight_;
+  const int32_t* order_;
   std::shared_ptr<const RowChunks> cuts_;
   int32_t *max_winner_ = nullptr, *min_winner_ = nullptr;
   T* mean_ = nullptr;
@@ -307,6 +321,9 @@ void neighbor_reduce(const NeighborReduceArgs& args) {
   const ReductionSet set("neighbor_reduce", args.reduce);
   dispatch_features(args.x.dtype(), [&]<class S>() {
     Reduction<S> reduction(args);
+    if (args.weight)
+      return set.has(Reduce::max) ? reduction.template run<true, false, false, true>()
+                                  : reduction.template run<false, true, false, true>();
     if (set.has_moments()) {
       if (set.has(Reduce::max) || set.has(Reduce::min)) return reduction.template run<true, true, true>();
       return reduction.template run<false, false, true>();

@@ -1,6 +1,7 @@
 // Each source goes through its out-edges j -> i and sums dy_i,f where it is the winner. Reads of winners and
 // of dy are in flight together, as neither waits for the other. A parallel edge is passed over: the target's
-// gradient comes once. Rows are summed in entry order, cut ones in the order of their parts.
+// gradient comes once. Of weighted terms each edge takes what it won itself, weighed. Rows are summed in
+// entry order, cut ones in the order of their parts.
 //
 // Bytes: entries x width of winners and of dy (from L1 and L2 where neighbouring rows share columns), 4 an
 // entry, dx once.
@@ -19,6 +20,8 @@ struct WinnerArguments {
   const int64_t* offsets;
   const int32_t* indices;
   const int32_t* winner;
+  const Sum<S>* weight;  ///< read where terms are weighted
+  const int32_t* order;  ///< where weights are; null: in entry order
   const S* dy;
   S* dx;
   Sum<S>* partial;  ///< [slots, width]
@@ -27,7 +30,7 @@ struct WinnerArguments {
   bool accumulate;
 };
 
-template <class S, int kVector, int kUnroll>
+template <class S, int kVector, int kUnroll, bool kWeighted>
 struct WinnerBody {
   using A = Sum<S>;
   const WinnerArguments<S>& a;
@@ -39,6 +42,8 @@ struct WinnerBody {
   Pack<int32_t, kVector> winners[kUnroll];
   Pack<S, kVector> gradients[kUnroll];
   A sum[kVector];
+  int32_t place[kWeighted ? kUnroll : 1];
+  A weight[kWeighted ? kUnroll : 1];
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
@@ -49,20 +54,35 @@ struct WinnerBody {
     row = item.row;
     last = item.first_part ? -1 : a.indices[item.entry - 1];
   }
-  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& at) {
+  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& at, int entry) {
+    if constexpr (kWeighted) {
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        const int e = min(entry + u, item.end_entry - 1);
+        place[u] = a.order == nullptr ? e : __ldg(a.order + e);
+      }
+    }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
       winners[u] = gather_pack<int32_t, kVector>(row_address(winner, at[u], a.winner_pitch));
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
       gradients[u] = gather_pack<S, kVector>(row_address(dy, at[u], a.dy_pitch));
+    if constexpr (kWeighted) {
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) weight[u] = __ldg(a.weight + place[u]);
+    }
   }
   __device__ __forceinline__ void add(int u, int32_t column, bool) {
-    const int32_t mine = column == last ? -2 : row;  // no winner is -2
+    int32_t mine = column == last ? -2 : row;  // no winner is -2
+    if constexpr (kWeighted) mine = place[u];
     last = column;
 #pragma unroll
-    for (int v = 0; v < kVector; ++v)
-      if (winners[u][v] == mine) sum[v] += widen(gradients[u][v]);
+    for (int v = 0; v < kVector; ++v) {
+      A gradient = widen(gradients[u][v]);
+      if constexpr (kWeighted) gradient *= weight[u];
+      if (winners[u][v] == mine) sum[v] += gradient;
+    }
   }
   __device__ __forceinline__ void end_row(int ended, int, int) {
     if (valid) {
@@ -84,7 +104,7 @@ struct WinnerBody {
   }
 };
 
-template <class S, int kVector, int kLanes, int kUnroll>
+template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted>
 __global__ void __launch_bounds__(kNeighborThreads)
     gather_kernel(const __grid_constant__ WinnerArguments<S> a) {
   adj::cuda::begin_overlapping();
@@ -101,7 +121,7 @@ __global__ void __launch_bounds__(kNeighborThreads)
     return reinterpret_cast<const char*>(
         keep(group_mask<kLanes>(), reinterpret_cast<unsigned long long>(matrix + (valid ? feature : 0))));
   };
-  WinnerBody<S, kVector, kUnroll> body{a, item, feature, valid, from(a.winner), from(a.dy), 0, -1};
+  WinnerBody<S, kVector, kUnroll, kWeighted> body{a, item, feature, valid, from(a.winner), from(a.dy), 0, -1};
   body.begin();
   walk_item<kLanes, kUnroll>(item, a.offsets, a.indices, columns, body);
 }
@@ -112,9 +132,10 @@ struct GatherVariant {
   void (*kernel)(WinnerArguments<S>);
 };
 
-template <class S, int kVector, int kLanes, int kUnroll>
+template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted = false>
 constexpr GatherVariant<S> gather_variant() {
-  return {{kVector, kLanes, 1, kNeighborThreads, false}, gather_kernel<S, kVector, kLanes, kUnroll>};
+  return {{kVector, kLanes, 1, kNeighborThreads, false},
+          gather_kernel<S, kVector, kLanes, kUnroll, kWeighted>};
 }
 
 template <class S, size_t N>
@@ -132,6 +153,8 @@ void gather(const GatherVariant<S> (&variants)[N], const NeighborExtremeBackward
   arguments.offsets = at.offsets.data<int64_t>();
   arguments.indices = at.indices.data<int32_t>();
   arguments.winner = args.winner.template data<int32_t>();
+  arguments.weight = args.weight ? args.weight.template data<Sum<S>>() : nullptr;
+  arguments.order = args.order ? args.order.template data<int32_t>() : nullptr;
   arguments.dy = args.dy.template data<S>() + args.part * width;
   arguments.dx = args.dx.template mutable_data<S>();
   arguments.partial = partial.template mutable_data<Sum<S>>();
@@ -163,7 +186,7 @@ void gather(const GatherVariant<S> (&variants)[N], const NeighborExtremeBackward
                             .width = width,
                             .element_bytes = sizeof(S),
                             .alignment = aligned ? alignment_of(args.dy, args.dx) : sizeof(S),
-                            .family = kWinnerItems,
+                            .family = args.weight ? kWeightedWinnerItems : kWinnerItems,
                             .measures = !args.accumulate};
   const SpmmChoice choice = choose_spmm(problem, shapes, run);
   run(choice.variant, choice.threads);
@@ -173,6 +196,14 @@ void gather(const GatherVariant<S> (&variants)[N], const NeighborExtremeBackward
 
 void gather_extreme_gradient(const NeighborExtremeBackwardArgs& args) {
   dispatch_features(args.dx.dtype(), [&]<class S>() {
+    if (args.weight) {
+      constexpr int kWide = std::is_same_v<S, double> ? 1 : 4;
+      static constexpr GatherVariant<S> kVariants[] = {
+          gather_variant<S, kWide, 32, 4, true>(), gather_variant<S, kWide, 16, 4, true>(),
+          gather_variant<S, kWide, 8, 4, true>(),  gather_variant<S, kWide, 4, 4, true>(),
+          gather_variant<S, 1, 32, 4, true>(),     gather_variant<S, 1, 8, 4, true>()};
+      return gather(kVariants, args);
+    }
     if constexpr (std::is_same_v<S, double>) {
       static constexpr GatherVariant<S> kVariants[] = {gather_variant<S, 1, 32, 4>(),
                                                        gather_variant<S, 1, 8, 4>()};

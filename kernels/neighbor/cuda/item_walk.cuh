@@ -5,7 +5,7 @@
 // next ones already on their way, and the rows of kUnroll entries in flight at once. What is done with them
 // is the body's:
 //
-//   body.gather(columns)            starts the reads of what kUnroll entries point to
+//   body.gather(columns, entry)     starts the reads of what kUnroll entries from `entry` on point to
 //   body.add(u, column, first)      takes the u-th of them; `first`: of its row in this item
 //   body.end_row(row, begin, end)   all entries [begin, end) of the row that are in this item were added
 
@@ -88,7 +88,7 @@ __device__ __forceinline__ void walk_item(const Item& item, const int64_t* offse
     for (int p = 0; p < staged; p += kUnroll) {
       const int left = min(kUnroll, staged - p);
       const auto at = adj::cuda::load<kUnroll>(columns + p);
-      body.gather(at);
+      body.gather(at, base + p);
       if (row_end - (base + p) > kUnroll && left == kUnroll) {
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) body.add(u, at[u], u == 0 && first);

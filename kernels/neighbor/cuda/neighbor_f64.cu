@@ -13,9 +13,11 @@ void reduce_neighbors<double>(const NeighborReduceArgs& args) {
                                                     neighbor_variant<S, 1, 8, 1, 4, false, false, true>()};
   static constexpr NeighborVariant<S> kEvery[] = {neighbor_variant<S, 1, 32, 1, 4, true, true, true>(),
                                                   neighbor_variant<S, 1, 8, 1, 4, true, true, true>()};
+  if (args.weight)
+    return args.reduce[0] == Reduce::max ? reduce_weighted_neighbors<S, true>(args)
+                                         : reduce_weighted_neighbors<S, false>(args);
   choose_parts(
-      ReductionSet("neighbor_reduce", args.reduce),
-      [&] { run_neighbor_kernel<S, true, false, false>(kMax, kLargestItems, args); },
+      args, [&] { run_neighbor_kernel<S, true, false, false>(kMax, kLargestItems, args); },
       [&] { run_neighbor_kernel<S, false, true, false>(kMin, kSmallestItems, args); },
       [&] { run_neighbor_kernel<S, false, false, true>(kMoments, kMomentItems, args); },
       [&] { run_neighbor_kernel<S, true, true, true>(kEvery, kEveryItems, args); });

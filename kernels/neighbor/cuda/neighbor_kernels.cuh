@@ -11,8 +11,10 @@
 // result is NaN (or nothing passed what it began with) its end looks the column up, going through the row
 // again.
 //
-// Bytes: entries x width of X (from L1 and L2 where neighbouring rows share columns), 4 a column, and rows x
-// width of every result and winner. Nothing is saved but the winners.
+// Where terms are weighed, the winner is the place of the weight, which all lanes read for themselves.
+//
+// Bytes: entries x width of X (from L1 and L2 where neighbouring rows share columns), 4 a column, 4 a weight
+// and 4 its place, and rows x width of every result and winner. Nothing is saved but the winners.
 
 #include <adjoint/kernels/neighbor/cuda/item_walk.cuh>
 #include <adjoint/kernels/neighbor/neighbor_reduce.h>
@@ -32,6 +34,8 @@ struct NeighborArguments {
   const int64_t* offsets;
   const int32_t* indices;
   const S* x;
+  const Sum<S>* weight;  ///< read by kernels of weighted terms
+  const int32_t* order;  ///< where weights are; null: in entry order
   int width;
   uint32_t pitch;  ///< bytes of a row of x
   S* y;            ///< [rows, count width]
@@ -43,6 +47,9 @@ struct NeighborArguments {
   int32_t* part_winner[2];  ///< likewise
 
   __device__ __forceinline__ bool wants(Reduce reduce) const { return place[static_cast<int>(reduce)] >= 0; }
+  __device__ __forceinline__ int32_t place_of(int entry) const {
+    return order == nullptr ? entry : __ldg(order + entry);
+  }
   /// Where a row's features from `feature` on stand.
   __device__ __forceinline__ S* at(Reduce reduce, int row, int feature) const {
     return y + (static_cast<int64_t>(row) * count + place[static_cast<int>(reduce)]) * width + feature;
@@ -130,6 +137,7 @@ struct ExtremeState {
     best[c][v] = better_of<kLargest>(best[c][v], value);
   }
   /// After the row's entries [begin, end): who it was where add() could not tell.
+  template <bool kWeighted>
   __device__ __forceinline__ void settle(const NeighborArguments<S>& a, int c, int feature, int begin,
                                          int end) {
 #pragma unroll
@@ -139,13 +147,14 @@ struct ExtremeState {
       } else if (best[c][v] != best[c][v]) {
         int e = begin;
         while (e + 1 < end) {
-          const A value = widen(a.x[static_cast<int64_t>(a.indices[e]) * a.width + feature + v]);
+          A value = widen(a.x[static_cast<int64_t>(a.indices[e]) * a.width + feature + v]);
+          if constexpr (kWeighted) value *= a.weight[a.place_of(e)];
           if (value != value) break;
           ++e;
         }
-        column[c][v] = a.indices[e];
+        column[c][v] = kWeighted ? a.place_of(e) : a.indices[e];
       } else if (column[c][v] < 0) {
-        column[c][v] = a.indices[begin];  // nothing passes an infinity
+        column[c][v] = kWeighted ? a.place_of(begin) : a.indices[begin];  // nothing passes an infinity
       }
     }
   }
@@ -216,7 +225,8 @@ struct MomentState {
   }
 };
 
-template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments>
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
+          bool kWeighted>
 struct NeighborBody {
   using A = Sum<S>;
   static constexpr int kChunkBytes = kLanes * kVector * static_cast<int>(sizeof(S));
@@ -231,6 +241,8 @@ struct NeighborBody {
   ExtremeState<S, kVector, kChunks, true> largest;
   ExtremeState<S, kVector, kChunks, false> smallest;
   MomentState<S, kVector, kChunks> moments;
+  int32_t place[kWeighted ? kUnroll : 1];
+  A weight[kWeighted ? kUnroll : 1];
 
   __device__ __forceinline__ void clear() {
     if constexpr (kMax) largest.clear();
@@ -251,11 +263,19 @@ struct NeighborBody {
     }
   }
 
-  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& at) {
+  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& at, int entry) {
+    if constexpr (kWeighted) {
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) place[u] = a.place_of(min(entry + u, item.end_entry - 1));
+    }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u)
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) gathered[u][c] = features_of(at[u], c);
+    if constexpr (kWeighted) {
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) weight[u] = __ldg(a.weight + place[u]);
+    }
   }
   __device__ __forceinline__ void add(int u, int32_t column, bool first) {
 #pragma unroll
@@ -265,9 +285,11 @@ struct NeighborBody {
       }
 #pragma unroll
       for (int v = 0; v < kVector; ++v) {
-        const A value = widen(gathered[u][c][v]);
-        if constexpr (kMax) largest.add(c, v, value, column);
-        if constexpr (kMin) smallest.add(c, v, value, column);
+        A value = widen(gathered[u][c][v]);
+        if constexpr (kWeighted) value *= weight[u];
+        const int32_t who = kWeighted ? place[kWeighted ? u : 0] : column;
+        if constexpr (kMax) largest.add(c, v, value, who);
+        if constexpr (kMin) smallest.add(c, v, value, who);
         if constexpr (kMoments) moments.add(c, v, value);
       }
     }
@@ -277,8 +299,8 @@ struct NeighborBody {
     for (int c = 0; c < kChunks; ++c) {
       if (!valid) break;
       const int at = feature + c * kLanes * kVector;
-      if constexpr (kMax) largest.settle(a, c, at, begin, end);
-      if constexpr (kMin) smallest.settle(a, c, at, begin, end);
+      if constexpr (kMax) largest.template settle<kWeighted>(a, c, at, begin, end);
+      if constexpr (kMin) smallest.template settle<kWeighted>(a, c, at, begin, end);
       if (item.part) {
         if constexpr (kMax) largest.leave(a, c, at, item.slot);
         if constexpr (kMin) smallest.leave(a, c, at, item.slot);
@@ -300,7 +322,8 @@ constexpr int kNeighborThreads = 512;
 /// Lane l of a group owns features (blockIdx.y kChunks kLanes + c kLanes + l) kVector + [0, kVector) for c <
 /// kChunks. The width is a multiple of kVector, and of the slab where there are several chunks; rows are
 /// aligned to a vector.
-template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments>
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
+          bool kWeighted>
 __global__ void __launch_bounds__(kNeighborThreads)
     neighbor_kernel(const __grid_constant__ NeighborArguments<S> a) {
   adj::cuda::begin_overlapping();
@@ -315,7 +338,7 @@ __global__ void __launch_bounds__(kNeighborThreads)
   const bool valid = feature < a.width;
   // A lane beyond the width reads along with the first one and writes nothing.
   const S* const from = a.x + (valid ? feature : 0);
-  NeighborBody<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments> body{
+  NeighborBody<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted> body{
       a,
       item,
       feature,

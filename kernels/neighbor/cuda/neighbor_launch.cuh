@@ -15,10 +15,11 @@ struct NeighborVariant {
 };
 
 /// Several chunks are for widths that are a multiple of the slab.
-template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments>
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
+          bool kWeighted = false>
 constexpr NeighborVariant<S> neighbor_variant() {
   return {{kVector, kLanes, kChunks, kNeighborThreads, kChunks > 1},
-          neighbor_kernel<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments>};
+          neighbor_kernel<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted>};
 }
 
 /// The shared memory of a block whose groups of `lanes` have a stage of columns each.
@@ -86,6 +87,8 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels fa
   arguments.offsets = csr.offsets.data<int64_t>();
   arguments.indices = csr.indices.data<int32_t>();
   arguments.x = args.x.data<S>();
+  arguments.weight = args.weight ? args.weight.data<A>() : nullptr;
+  arguments.order = args.order ? args.order.data<int32_t>() : nullptr;
   arguments.width = static_cast<int>(width);
   arguments.pitch = static_cast<uint32_t>(width * static_cast<int64_t>(sizeof(S)));
   arguments.y = args.y.template mutable_data<S>();
@@ -137,9 +140,26 @@ void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels fa
   run(choice.variant, choice.threads);
 }
 
+/// The shapes of largest or smallest weighted terms: one unroll and few lanes, for their weights take
+/// registers too.
+template <class S, bool kMax>
+void reduce_weighted_neighbors(const NeighborReduceArgs& args) {
+  constexpr int kWide = std::is_same_v<S, double> ? 1 : 16 / static_cast<int>(sizeof(S));
+  static constexpr NeighborVariant<S> kVariants[] = {
+      neighbor_variant<S, kWide, 32, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, kWide, 16, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, kWide, 8, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, kWide, 4, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, 1, 32, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, 1, 8, 1, 4, kMax, !kMax, false, true>()};
+  run_neighbor_kernel<S, kMax, !kMax, false>(kVariants, kMax ? kLargestWeightedItems : kSmallestWeightedItems,
+                                             args);
+}
+
 /// Calls the kernels that compute what is asked for, and little besides.
 template <class Max, class Min, class Moments, class Every>
-void choose_parts(const ReductionSet& set, Max&& max, Min&& min, Moments&& moments, Every&& every) {
+void choose_parts(const NeighborReduceArgs& args, Max&& max, Min&& min, Moments&& moments, Every&& every) {
+  const ReductionSet set("neighbor_reduce", args.reduce);
   const bool extremes = set.has(Reduce::max) || set.has(Reduce::min);
   if (set.has_moments() && !extremes) return moments();
   if (set.has_moments() || (set.has(Reduce::max) && set.has(Reduce::min))) return every();

@@ -27,7 +27,17 @@ struct SpmmProblem {
 };
 
 /// Families of kernels over the items of a structure.
-enum ItemKernels : int { kSpmmItems, kLargestItems, kSmallestItems, kMomentItems, kEveryItems, kWinnerItems };
+enum ItemKernels : int {
+  kSpmmItems,
+  kLargestItems,
+  kSmallestItems,
+  kMomentItems,
+  kEveryItems,
+  kWinnerItems,
+  kLargestWeightedItems,
+  kSmallestWeightedItems,
+  kWeightedWinnerItems
+};
 
 struct SpmmChoice {
   int variant = 0;
