@@ -1,10 +1,13 @@
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/shape.h>
+#include <adjoint/autograd/softmax.h>
 #include <adjoint/nn/jumping_knowledge.h>
 
 namespace adj::nn {
 
 Var jumping_knowledge(Jump mode, const std::vector<Var>& xs) {
+  ADJ_CHECK(mode != Jump::lstm, "jumping_knowledge: an LSTM has parameters: expected nn::JumpingKnowledge");
   ADJ_CHECK(!xs.empty(), "jumping_knowledge: no layers");
   const Shape first = xs[0].shape();
   for (const Var& x : xs)
@@ -14,6 +17,36 @@ Var jumping_knowledge(Jump mode, const std::vector<Var>& xs) {
   const Var beside = cat(xs, 1);
   if (mode == Jump::cat) return beside;
   return max(reshape(beside, {first[0], static_cast<int64_t>(xs.size()), first[1]}), 1).values;
+}
+
+JumpingKnowledge::JumpingKnowledge(Jump mode, int64_t channels, int64_t num_layers)
+    : mode_(mode), channels_(channels), num_layers_(num_layers) {
+  if (mode != Jump::lstm) return;
+  ADJ_CHECK(channels > 0 && num_layers > 0 && channels * num_layers > 1,
+            "JumpingKnowledge: an LSTM over {} layers of {} channels, expected two numbers or more",
+            num_layers, channels);
+  const int64_t hidden = num_layers * channels / 2;
+  lstm.emplace(this, "lstm", channels, hidden);
+  att.emplace(this, "att", 2 * hidden, 1, true, Activation::none, Initial::fan_in);
+}
+
+Var JumpingKnowledge::operator()(const std::vector<Var>& xs) const {
+  if (mode_ != Jump::lstm) return jumping_knowledge(mode_, xs);
+  std::vector<Var> scores;
+  for (const Var& h : (*lstm)(xs)) scores.push_back((*att)(h));
+  const Var alpha = softmax(cat(scores, 1));
+  Var y;
+  for (size_t l = 0; l < xs.size(); ++l) {
+    const Var term = narrow(alpha, 1, static_cast<int64_t>(l), 1) * xs[l];
+    y = y ? y + term : term;
+  }
+  return y;
+}
+
+std::string JumpingKnowledge::describe() const {
+  if (mode_ == Jump::lstm)
+    return fmt::format("JumpingKnowledge(lstm, {} channels, {} layers)", channels_, num_layers_);
+  return fmt::format("JumpingKnowledge({})", mode_ == Jump::cat ? "cat" : "max");
 }
 
 }  // namespace adj::nn

@@ -223,12 +223,66 @@ TEST_CASE("gradients of what recipes are made of") {
     nn::Model<None> none;
     for (nn::Jump mode : {nn::Jump::cat, nn::Jump::max})
       check_module(none, {x, y}, [&] { return nn::jumping_knowledge(mode, {x, y}); });
+    nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, 3, 3);
+    jump.to(device);
+    jump.to(DType::f64);
+    const Var z = Var::parameter(draw.normal({kNodes, 3}));
+    check_module(jump, {x, y, z}, [&] { return jump({x, y, z}); });
   }
   CHECK_THROWS_AS(nn::jumping_knowledge(nn::Jump::cat, {}), Error);
   CHECK(mentions(error_of([] {
                    nn::jumping_knowledge(nn::Jump::max, {Tensor::zeros({2, 3}), Tensor::zeros({2, 4})});
                  }),
                  "[2, 4]"));
+  CHECK(mentions(error_of([] {
+                   nn::jumping_knowledge(nn::Jump::lstm, {Tensor::zeros({2, 3})});
+                 }),
+                 "nn::JumpingKnowledge"));
+  CHECK(mentions(error_of([] { nn::Model<nn::JumpingKnowledge> none(nn::Jump::lstm); }), "0 layers of 0"));
+  CHECK(mentions(error_of([] {
+                   const nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, 3, 2);
+                   jump({Tensor::zeros({2, 3}), Tensor::zeros({2, 4})});
+                 }),
+                 "LSTM: steps [2, 3] and [2, 4], expected [N, 3]"));
+}
+
+TEST_CASE("an LSTM's output at a step has what comes before it, then what comes after") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(341, device, DType::f32);
+    nn::Model<nn::LSTM> lstm(4, 5);
+    lstm.to(device);
+    std::vector<Var> xs;
+    for (int t = 0; t < 3; ++t) xs.push_back(draw.normal({6, 4}));
+    const auto half = [](const Var& y, int64_t which) { return values(narrow(y, 1, 5 * which, 5).value()); };
+    const auto whole = lstm(xs), cut = lstm({xs[0], xs[1]});
+    REQUIRE(whole.size() == 3);
+    CHECK(whole[0].shape() == Shape{6, 10});
+    for (size_t t = 0; t < 2; ++t) {
+      CHECK(half(whole[t], 0) == half(cut[t], 0));
+      CHECK(half(whole[t], 1) != half(cut[t], 1));
+    }
+    CHECK(half(whole[2], 1) == half(lstm({xs[2]})[0], 1));
+  }
+}
+
+TEST_CASE("jumping knowledge by an LSTM in bfloat16 is float32's to rounding") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(342, device, DType::f32);
+    nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, 4, 3);
+    jump.to(device);
+    std::vector<Var> xs, narrow_xs;
+    for (int l = 0; l < 3; ++l) {
+      narrow_xs.push_back(draw.normal({6, 4}).to(DType::bf16));
+      xs.push_back(narrow_xs.back().value().to(DType::f32));
+    }
+    const Tensor exact = jump(xs).value();
+    jump.to(DType::bf16);
+    const Var y = jump(narrow_xs);
+    CHECK(y.dtype() == DType::bf16);
+    CHECK(close_to_scale(y.value(), exact, 4 * 0x1p-8));
+  }
 }
 
 TEST_CASE("sparse features give what dense ones give") {
@@ -365,6 +419,12 @@ TEST_CASE("layers begin as PyG's do") {
   within(graph_conv.lin_rel.bias, fan_in(40));
   within(graph_conv.lin_root.weight, fan_in(40));
   CHECK(!graph_conv.lin_root.bias);
+  nn::Model<nn::JumpingKnowledge> jump(nn::Jump::lstm, 20, 3);
+  for (const nn::LSTM::Direction* direction : {&jump.lstm->forward, &jump.lstm->reverse})
+    for (const Var& v : {direction->weight_ih, direction->weight_hh, direction->bias_ih, direction->bias_hh})
+      within(v, fan_in(30));
+  within(jump.att->weight, fan_in(60));
+  CHECK(nn::Model<nn::JumpingKnowledge>(nn::Jump::max).parameters().empty());
   nn::Model<nn::TAGConv> tag(40, 30);
   CHECK(tag.lins.size() == 4);
   within(tag.lins[3].weight, fan_in(40));

@@ -35,11 +35,16 @@ TEST_CASE("GraphNorm and its gradients equal PyG's") {
 }
 
 TEST_CASE("jumping knowledge and its gradients equal PyG's") {
-  struct None : nn::Module {};
   for (const auto& [name, mode] :
        {std::pair<std::string, nn::Jump>{"cat", nn::Jump::cat}, {"max", nn::Jump::max}})
     on_devices("jumping_knowledge/" + name, [&](PygCase& ref) {
-      nn::Model<None> none;
-      ref.compare(none, nn::jumping_knowledge(mode, {ref.in("a"), ref.in("b"), ref.in("c")}));
+      nn::Model<nn::JumpingKnowledge> layer(mode);
+      ref.compare(layer, layer({ref.in("a"), ref.in("b"), ref.in("c")}));
+    });
+  for (const auto& [name, channels] : {std::pair<std::string, int64_t>{"lstm", 3}, {"lstm_even", 6}})
+    on_devices("jumping_knowledge/" + name, [&](PygCase& ref) {
+      nn::Model<nn::JumpingKnowledge> layer(nn::Jump::lstm, channels, 3);
+      ref.load(layer);
+      ref.compare(layer, layer({ref.in("a"), ref.in("b"), ref.in("c")}));
     });
 }

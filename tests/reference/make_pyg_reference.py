@@ -340,6 +340,10 @@ def recipes(new):
     for mode in ('cat', 'max'):
         case(new(f'jumping_knowledge/{mode}'), pyg.JumpingKnowledge(mode),
              lambda layer, a, b, c: layer([a, b, c]), None, a=draw(NODES, 3), b=draw(NODES, 3), c=draw(NODES, 3))
+    for name, channels in (('lstm', 3), ('lstm_even', 6)):
+        case(new(f'jumping_knowledge/{name}'), pyg.JumpingKnowledge('lstm', channels, 3),
+             lambda layer, a, b, c: layer([a, b, c]), None, a=draw(NODES, channels), b=draw(NODES, channels),
+             c=draw(NODES, channels))
 
 
 def main():

@@ -1,0 +1,66 @@
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/linear.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/autograd/unary.h>
+#include <adjoint/nn/init.h>
+#include <adjoint/nn/lstm.h>
+
+namespace adj::nn {
+
+namespace {
+
+/// What a direction has read up to and including each step, in the order of reading.
+std::vector<Var> read(const LSTM::Direction& d, const std::vector<Var>& xs, int64_t hidden) {
+  const Var bias = d.bias_ih + d.bias_hh;
+  struct Gate {
+    Var weight_ih, weight_hh, bias;
+  };
+  const auto gate = [&](int64_t k) {
+    return Gate{narrow(d.weight_ih, 1, k * hidden, hidden), narrow(d.weight_hh, 1, k * hidden, hidden),
+                narrow(bias, 0, k * hidden, hidden)};
+  };
+  const Gate input = gate(0), forget = gate(1), cell = gate(2), output = gate(3);
+  Var h, c;
+  std::vector<Var> read;
+  for (const Var& x : xs) {
+    const auto at = [&](const Gate& g) {
+      return h ? linear_sum(x, g.weight_ih, h, g.weight_hh, g.bias) : linear(x, g.weight_ih, g.bias);
+    };
+    const Var added = sigmoid(at(input)) * tanh(at(cell));
+    c = c ? sigmoid(at(forget)) * c + added : added;
+    h = sigmoid(at(output)) * tanh(c);
+    read.push_back(h);
+  }
+  return read;
+}
+
+}  // namespace
+
+LSTM::LSTM(int64_t in, int64_t hidden) : in_(in), hidden_(hidden) {
+  ADJ_CHECK(in > 0 && hidden > 0, "LSTM: expected positive widths, got {} -> {}", in, hidden);
+  const auto uniform = [&](Shape shape) { return fan_in_bias(hidden, shape.numel()).reshape(shape); };
+  const auto add = [&](Direction& d, const std::string& suffix) {
+    add_parameter("weight_ih_l0" + suffix, d.weight_ih, uniform({in, 4 * hidden}), {.transposed = true});
+    add_parameter("weight_hh_l0" + suffix, d.weight_hh, uniform({hidden, 4 * hidden}), {.transposed = true});
+    add_parameter("bias_ih_l0" + suffix, d.bias_ih, uniform({4 * hidden}));
+    add_parameter("bias_hh_l0" + suffix, d.bias_hh, uniform({4 * hidden}));
+  };
+  add(forward, "");
+  add(reverse, "_reverse");
+}
+
+std::vector<Var> LSTM::operator()(const std::vector<Var>& xs) const {
+  ADJ_CHECK(!xs.empty(), "LSTM: a sequence without steps");
+  for (const Var& x : xs)
+    ADJ_CHECK(x && x.shape() == Shape({xs[0].size(0), in_}), "LSTM: steps {} and {}, expected [N, {}]",
+              xs[0] ? xs[0].shape().str() : "absent", x ? x.shape().str() : "absent", in_);
+  const std::vector<Var> before = read(forward, xs, hidden_),
+                         after = read(reverse, std::vector<Var>(xs.rbegin(), xs.rend()), hidden_);
+  std::vector<Var> y;
+  for (size_t t = 0; t < xs.size(); ++t) y.push_back(cat({before[t], after[xs.size() - 1 - t]}, 1));
+  return y;
+}
+
+std::string LSTM::describe() const { return fmt::format("LSTM({} -> 2 x {})", in_, hidden_); }
+
+}  // namespace adj::nn
