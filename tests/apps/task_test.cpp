@@ -291,5 +291,9 @@ TEST_CASE("--explain says which kernels ran, before the results") {
     CHECK(lines[0].starts_with("spmm of 120 x "));
     CHECK(lines[0].find(device.str() + ": ") != std::string::npos);
     CHECK(lines.back().starts_with("{\"app\""));
+    if (device.is_cpu() || !have_program("train_gat")) continue;
+    const std::string out = run("train_gat", more).out;
+    CHECK(out.find("gat of 120 x 120 with ") != std::string::npos);
+    CHECK(out.find("gat_backward of 120 x 120 with ") != std::string::npos);
   }
 }

@@ -11,6 +11,7 @@
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
+#include <adjoint/kernels/sparse/explain.h>
 
 namespace adj::kernels::cuda {
 
@@ -181,9 +182,17 @@ Tensor make_logits(const Args& args, const Tensor& row) {
   return e;
 }
 
+/// What gat's walks then do is said under their own name.
+template <class Args>
+void explain_features(const char* name, const Args& args) {
+  explain_sparse(name, args.a.csr, args.l.size(1), args.heads(), args.l.dtype(),
+                 "logits of edges with features in a pass of their own, then as gat's");
+}
+
 template <class S>
 void forward_with_features(const Gatv2Args& args) {
   const DType wide = dtype_of<Wide<S>>();
+  explain_features("gatv2", args);
   const Tensor e = make_logits<S>(args, rows_of_entries(args.a.csr));
   const Tensor l = Tensor::zeros({args.a.csr.rows, args.heads()}, wide, args.device()),
                r = Tensor::zeros({args.a.csr.cols, args.heads()}, wide, args.device());
@@ -234,6 +243,7 @@ void backward_with_features(const Gatv2BackwardArgs& args) {
   const Csr& csr = args.a.csr;
   const DType wide = dtype_of<A>();
   const int64_t width = args.heads() * args.head_width(), features = heads_of(args.attr);
+  explain_features("gatv2_backward", args);
   const Tensor row = rows_of_entries(csr);
   const Tensor e = make_logits<S>(args, row);
   const Tensor l = Tensor::zeros({csr.rows, args.heads()}, wide, device),

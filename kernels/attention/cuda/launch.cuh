@@ -9,6 +9,7 @@
 #include <adjoint/kernels/attention/cuda/to_targets.cuh>
 #include <adjoint/kernels/cuda/columns.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
+#include <adjoint/kernels/sparse/explain.h>
 
 #include <bit>
 
@@ -165,6 +166,17 @@ int entries_ahead(const Csr& csr, const AttentionArguments<S>& a) {
   return is_short && 2 * heads > adj::cuda::properties(csr.device().index).l2_bytes ? 6 : 0;
 }
 
+/// Says which tile the walks over `csr` have, and `more` about them.
+template <class T>
+void explain_tile(const char* name, const Csr& csr, const AttentionArguments<typename T::S>& a,
+                  std::string_view more) {
+  explain_sparse(
+      name, csr, int64_t{a.heads} * a.width, a.heads, dtype_of<typename T::S>(),
+      "{} lanes a head, {} x {} features each, {} heads side by side, {} entries at a time, blocks of {} "
+      "threads{} (by rule)",
+      T::kLanes, T::kChunks, T::kVector, a.side, T::kBatch, T::kThreads, more);
+}
+
 /// May there be numbers of edges in the walks? GATv2's edge features go by gat's (gatv2.cu).
 template <Score kScore>
 constexpr bool kHasEdges = kScore != Score::gatv2;
@@ -187,6 +199,7 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
   with_tile<S, ForwardSizes<S, kScore>>(a.width, wide, csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     a.ahead = entries_ahead(csr, a);
+    explain_tile<T>(name, csr, a, "");
     void (*kernel)(ForwardArguments<S>) = attention_forward<T, kScore, false>;
     if constexpr (kHasEdges<kScore>)
       if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, kScore, true>;
@@ -370,6 +383,10 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
       }
     }
     a.ahead = entries_ahead(matrix.csr, a);
+    explain_tile<T>(name, matrix.csr, a,
+                    !has_sources ? ", by target alone"
+                    : kept > 0   ? ", by source from what entries weigh"
+                                 : ", by source from the features again");
     // Rows of middling length have more to gain from many small items.
     const int64_t launches = is_middling(matrix.csr) ? 1 : launches_of(a);
     BackwardWalk<S> targets(name, matrix, spmm_plan(matrix.csr, slot_bytes, launches), by_target, a);

@@ -156,14 +156,29 @@ std::map<AlikeKey, Alike>& alike_choices() {
   return *map;
 }
 
-/// Under the name that spmm.cu uses: the choice among own shapes is the rest of the same choice.
+/// What a family computes. For spmm the name that spmm.cu uses: the choice among own shapes is the rest of
+/// the same choice.
+std::string_view name_of_family(int family) {
+  constexpr std::string_view kNames[] = {"spmm",
+                                         "neighbor_reduce to the largest",
+                                         "neighbor_reduce to the smallest",
+                                         "neighbor_reduce to sums",
+                                         "neighbor_reduce to several",
+                                         "neighbor_extreme_backward",
+                                         "neighbor_reduce to the largest by weight",
+                                         "neighbor_reduce to the smallest by weight",
+                                         "neighbor_extreme_backward by weight"};
+  static_assert(std::size(kNames) == kWeightedWinnerItems + 1);
+  return kNames[family];
+}
+
 void say(const SpmmProblem& problem, std::span<const SpmmShape> shapes, const SpmmChoice& choice,
          const char* how) {
   const SpmmShape& shape = shapes[static_cast<size_t>(choice.variant)];
   const DType dtype = problem.element_bytes == 2   ? DType::bf16
                       : problem.element_bytes == 8 ? DType::f64
                                                    : DType::f32;
-  explain_sparse("spmm", *problem.csr, problem.width, 1, dtype,
+  explain_sparse(name_of_family(problem.family), *problem.csr, problem.width, 1, dtype,
                  "{} lanes a row, {} x {} features each, blocks of {} threads ({})", shape.lanes,
                  shape.chunks, shape.vector, choice.threads, how);
 }
