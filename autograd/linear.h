@@ -58,25 +58,25 @@ inline Var linear(const Var& x, const Var& w, const Var& bias = {},
                 });
 }
 
-/// x w + x2 w2 + bias: x [N,in], w [in,out], x2 [N,in2], w2 [in2,out], bias [out] optional. The second
-/// product is added to the first on its way to memory.
-inline Var linear_sum(const Var& x, const Var& w, const Var& x2, const Var& w2, const Var& bias = {}) {
-  const OpScope scope("linear_sum", x, w, x2, w2, bias);
-  check_same_device("linear_sum", {x, w, x2, w2, bias});
-  detail::check_product("linear_sum", x, w);
-  detail::check_product("linear_sum", x2, w2);
-  ADJ_CHECK(x.size(0) == x2.size(0) && w.size(1) == w2.size(1),
+/// x w + bias + x2() w2: x [N,in], w [in,out], x2 [N,in2], w2 [in2,out], bias [out] optional. The second
+/// product is added to the first on its way to memory. `x2` is called once the first is there: where what it
+/// gives comes from x too, as what neighbours sum to does, its gradient of x is the first to arrive, and the
+/// product's is added to it on its way as well.
+template <class F>
+Var linear_sum(const Var& x, const Var& w, const Var& bias, F&& x2, const Var& w2) {
+  const Var sum = linear(x, w, bias), second = x2();
+  const OpScope scope("linear_sum", x, w, bias, second, w2);
+  check_same_device("linear_sum", {sum, second, w2});
+  detail::check_product("linear_sum", second, w2);
+  ADJ_CHECK(sum.size(0) == second.size(0) && sum.size(1) == w2.size(1),
             "linear_sum: {} times {} and {} times {} have no sum", x.shape().str(), w.shape().str(),
-            x2.shape().str(), w2.shape().str());
-  Tensor y = Tensor::empty({x.size(0), w.size(1)}, w.dtype(), w.device());
-  kernels::gemm({.a = x.value(), .b = w.value(), .bias = bias.value_or_absent(), .c = y});
-  kernels::gemm({.a = x2.value(), .b = w2.value(), .accumulate = true, .c = y});
-  return record("linear_sum", y, {x, w, x2, w2, bias},
-                [x = Saved(x.value()), w = Saved(w.value()), x2 = Saved(x2.value()), w2 = Saved(w2.value())](
-                    Tensor dy, Gradients& out) mutable {
-                  dy = detail::through_epilogue({}, 4, std::move(dy), out);
-                  detail::product_gradients(x, w, dy, out, 0);
-                  detail::product_gradients(x2, w2, dy, out, 2);
+            second.shape().str(), w2.shape().str());
+  Tensor y = sum.value();  // which nothing else has
+  kernels::gemm({.a = second.value(), .b = w2.value(), .accumulate = true, .c = y});
+  return record("linear_sum", y, {sum, second, w2},
+                [x = Saved(second.value()), w = Saved(w2.value())](Tensor dy, Gradients& out) mutable {
+                  detail::product_gradients(x, w, dy, out, 1);
+                  out.add(0, std::move(dy));
                 });
 }
 

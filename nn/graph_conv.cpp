@@ -34,8 +34,9 @@ Var GraphConv::operator()(const Graph& graph, const Var& x, const Var& edge_weig
   if (a == nullptr)
     return (*this)(graph.relation(), x, x, edge_weight ? edge_weight : own_weight(graph, x.dtype()));
   if (in_.src > out_) return spmm(*a, linear(x, lin_rel.weight), lin_rel.bias) + lin_root(x);
-  return linear_sum(x.requires_grad() ? spmm(*a, x) : Var(cache_.get(*a, x.value(), 1)), lin_rel.weight, x,
-                    lin_root.weight, lin_rel.bias);
+  return linear_sum(
+      x, lin_root.weight, lin_rel.bias,
+      [&] { return x.requires_grad() ? spmm(*a, x) : Var(cache_.get(*a, x.value(), 1)); }, lin_rel.weight);
 }
 
 Var GraphConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) {
@@ -58,9 +59,9 @@ Var GraphConv::operator()(const Relation& relation, const Var& x_src, const Var&
   const AggregateOptions options{.reduce = aggr_, .weight = edge_weight};
   const bool linear_first = in_.src > out_ && (aggr_ == Reduce::sum || aggr_ == Reduce::mean);
   if (!linear_first) {
-    const Var neighbors = aggregate(relation, x_src, options);
-    if (!x_dst) return lin_rel(neighbors);
-    return linear_sum(neighbors, lin_rel.weight, x_dst, lin_root.weight, lin_rel.bias);
+    const auto neighbors = [&] { return aggregate(relation, x_src, options); };
+    if (!x_dst) return lin_rel(neighbors());
+    return linear_sum(x_dst, lin_root.weight, lin_rel.bias, neighbors, lin_rel.weight);
   }
   Var y = aggregate(relation, linear(x_src, lin_rel.weight), options);
   if (lin_rel.bias) y = y + lin_rel.bias;

@@ -24,7 +24,9 @@ std::vector<Var> read(const LSTM::Direction& d, const std::vector<Var>& xs, int6
   std::vector<Var> read;
   for (const Var& x : xs) {
     const auto at = [&](const Gate& g) {
-      return h ? linear_sum(x, g.weight_ih, h, g.weight_hh, g.bias) : linear(x, g.weight_ih, g.bias);
+      return h ? linear_sum(
+                     x, g.weight_ih, g.bias, [&] { return h; }, g.weight_hh)
+               : linear(x, g.weight_ih, g.bias);
     };
     const Var added = sigmoid(at(input)) * tanh(at(cell));
     c = c ? sigmoid(at(forget)) * c + added : added;

@@ -24,9 +24,10 @@ const SparseMatrix* SAGEConv::matrix_of(const Graph& graph) const {
 }
 
 // Of what neighbours come to, not yet transformed.
-Var SAGEConv::transform(const Var& neighbors, const Var& x) const {
+template <class F>
+Var SAGEConv::transform(F&& neighbors, const Var& x) const {
   return finish(
-      lin_r && x ? linear_sum(neighbors, lin_l.weight, x, lin_r->weight, lin_l.bias) : lin_l(neighbors),
+      lin_r && x ? linear_sum(x, lin_r->weight, lin_l.bias, neighbors, lin_l.weight) : lin_l(neighbors()),
       Var());
 }
 
@@ -43,7 +44,7 @@ Var SAGEConv::operator()(const Graph& graph, const Var& x) {
     const Var of_root = lin_r ? (*lin_r)(x) : Var();
     return finish(spmm(*a, linear(x, lin_l.weight), lin_l.bias), of_root);
   }
-  return transform(x.requires_grad() ? spmm(*a, x) : Var(cache_.get(*a, x.value(), 1)), x);
+  return transform([&] { return x.requires_grad() ? spmm(*a, x) : Var(cache_.get(*a, x.value(), 1)); }, x);
 }
 
 Var SAGEConv::operator()(const Graph& graph, const Features& x) {
@@ -69,7 +70,7 @@ Var SAGEConv::operator()(const Relation& relation, const Var& x_src, const Var& 
     const Var y = aggregate(relation, linear(neighbor, lin_l.weight), {.reduce = options_.aggr});
     return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
   }
-  return transform(aggregate(relation, neighbor, {.reduce = options_.aggr}), x_dst);
+  return transform([&] { return aggregate(relation, neighbor, {.reduce = options_.aggr}); }, x_dst);
 }
 
 std::string SAGEConv::describe() const {

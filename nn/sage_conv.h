@@ -46,7 +46,8 @@ class SAGEConv : public Module {
  private:
   bool is_linear() const { return options_.aggr == Reduce::mean || options_.aggr == Reduce::sum; }
   const SparseMatrix* matrix_of(const Graph& graph) const;
-  Var transform(const Var& neighbors, const Var& x) const;
+  template <class F>
+  Var transform(F&& neighbors, const Var& x) const;
   Var finish(const Var& y, const Var& of_root) const;
   PropagationCache cache_;
 };

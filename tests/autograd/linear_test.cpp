@@ -127,6 +127,7 @@ TEST_CASE("linear over empty extents") {
 }
 
 TEST_CASE("linear_sum is the sum of two products") {
+  const auto of = [](const Var& x) { return [x] { return x; }; };
   for (Device device : devices())
     for (bool has_bias : {false, true}) {
       CAPTURE(device.str());
@@ -137,19 +138,27 @@ TEST_CASE("linear_sum is the sum of two products") {
       if (has_bias) in.push_back(draw.normal({4}));
       const auto bias_of = [&](const auto& v) { return has_bias ? Var(v[4]) : Var{}; };
       const std::vector<Var> v(in.begin(), in.end());
-      CHECK(close(linear_sum(v[0], v[1], v[2], v[3], bias_of(v)).value(),
+      CHECK(close(linear_sum(v[0], v[1], bias_of(v), of(v[2]), v[3]).value(),
                   values((linear(v[0], v[1], bias_of(v)) + linear(v[2], v[3])).value()), 1e-12));
-      check([&](const auto& w) { return linear_sum(w[0], w[1], w[2], w[3], bias_of(w)); }, in);
-      // One input twice: both its gradients count.
-      check([&](const auto& w) { return linear_sum(w[0], w[1], w[0], w[1] * 2.0); }, {in[0], in[1]});
+      check([&](const auto& w) { return linear_sum(w[0], w[1], bias_of(w), of(w[2]), w[3]); }, in);
+      // One input twice, as it is and behind another op: all its gradients count.
+      check([&](const auto& w) { return linear_sum(w[0], w[1], {}, of(w[0]), w[1] * 2.0); }, {in[0], in[1]});
+      check([&](const auto& w) { return linear_sum(w[0], w[1], {}, of(w[0] * w[0]), w[1]); }, {in[0], in[1]});
+      // The gradient that reaches it may be somebody else's too.
+      check(
+          [&](const auto& w) {
+            const Var y = linear_sum(w[0], w[1], bias_of(w), of(w[2]), w[3]);
+            return y * y + y;
+          },
+          in);
     }
   const Tensor x = Tensor::zeros({4, 3}), w = Tensor::zeros({3, 2});
-  CHECK_THROWS_WITH_AS(linear_sum(x, w, x, Tensor::zeros({2, 2})),
+  CHECK_THROWS_WITH_AS(linear_sum(x, w, {}, of(Var(x)), Tensor::zeros({2, 2})),
                        "linear_sum: input [4, 3] does not fit weight [2, 2]", Error);
-  CHECK_THROWS_WITH_AS(linear_sum(x, w, Tensor::zeros({5, 3}), w),
+  CHECK_THROWS_WITH_AS(linear_sum(x, w, {}, of(Var(Tensor::zeros({5, 3}))), w),
                        "linear_sum: [4, 3] times [3, 2] and [5, 3] times [3, 2] have no sum", Error);
-  CHECK_THROWS_AS(linear_sum(x, w, x, Tensor::zeros({3, 3})), Error);
-  CHECK_THROWS_AS(linear_sum(x, w, x, w, Tensor::zeros({3})), Error);
+  CHECK_THROWS_AS(linear_sum(x, w, {}, of(Var(x)), Tensor::zeros({3, 3})), Error);
+  CHECK_THROWS_AS(linear_sum(x, w, Tensor::zeros({3}), of(Var(x)), w), Error);
 }
 
 TEST_CASE("linear refuses what does not fit, naming the shapes") {
