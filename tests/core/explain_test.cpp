@@ -78,7 +78,7 @@ TEST_CASE(
     const auto dot = said_of([&] { return dot_attention(graph, x, x, x); });
     CHECK(says(dot, "dot_attention", "2 lanes a head"));
     CHECK(says(dot, "dot_attention_backward", ", by source from "));
-    const auto cosine = said_of([&] { return cosine_attention(graph, reshape(x, {50, 1, 32}), beta); });
+    const auto cosine = said_of([&] { return cosine_attention(graph, reshape(x, {50, 32}), beta); });
     CHECK(says(cosine, "dot_attention", "8 lanes a head", "width 32"));
     const auto featured =
         said_of([&] { return gatv2_attention(graph, x, x, a, 0.2f, {.edge_attr = attr, .edge_weight = w}); });
