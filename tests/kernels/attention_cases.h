@@ -115,6 +115,11 @@ struct AttentionCase {
   bool dropout;
 };
 
+/// Of whose rows a vector holds several.
+inline const std::vector<AttentionCase> kNarrow{
+    {1, 2, 0, true}, {4, 2, 1, false}, {2, 4, 0, true}, {8, 2, 1, true}, {1, 8, 0, false}};
+inline const std::vector<AttentionCase> kFewNarrow{{1, 2, 0, true}, {4, 2, 1, false}};
+
 /// Sets how gradients come back to sources as long as it lives.
 class AttentionWay {
  public:

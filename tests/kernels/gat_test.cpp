@@ -96,56 +96,59 @@ struct Case {
 
 double slope_at(double z) { return z > 0.0 ? 1.0 : static_cast<double>(Case::kSlope); }
 
+void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
+  Case t(edges, shape, dtype, device);
+  const auto H = static_cast<size_t>(t.heads), D = static_cast<size_t>(t.width);
+  const double allowed = attention_tolerance(dtype, t.width);
+  const Numbers z = t.sums(), X = values(t.x), dO = values(t.d_o);
+  Numbers e = z;
+  for (double& v : e) v *= slope_at(v);
+  const auto value = [&](size_t j, size_t, size_t h, size_t c) { return X[(j * H + h) * D + c]; };
+  const PlainAttention plain(edges, H, D, e, mask_of(t.dropout, edges.count(), t.heads), value);
+  t.forward();
+  CHECK(close(t.o, plain.o, allowed));
+  CHECK(close(t.lse, plain.lse, attention_tolerance(t.wide)));
+
+  Numbers de = plain.backward(dO, value), dl(static_cast<size_t>(edges.rows()) * H),
+          dr(static_cast<size_t>(edges.cols()) * H);
+  for (size_t k = 0; k < de.size(); ++k) de[k] *= slope_at(z[k]);
+  edges.each([&](size_t i, size_t j, size_t k) {
+    for (size_t h = 0; h < H; ++h) {
+      dl[i * H + h] += de[k * H + h];
+      dr[j * H + h] += de[k * H + h];
+    }
+  });
+  const Case::Gradients g = t.backward(true, true, true, static_cast<bool>(t.c));
+  const Numbers dx = plain.value_gradients(dO, D);
+  // delta = <dO, O> is taken of the stored O: in bfloat16 each term of it may be off by 2^-8 of itself.
+  double of_delta = 0.0;
+  for (size_t row = 0; dtype == DType::bf16 && row < plain.o.size() / D; ++row) {
+    double terms = 0.0;
+    for (size_t f = row * D; f < (row + 1) * D; ++f) terms += std::abs(dO[f] * plain.o[f]);
+    of_delta = std::max(of_delta, terms / 256.0);
+  }
+  CHECK(close(g.dl, dl, allowed + of_delta));
+  CHECK(close(g.dr, dr, allowed + of_delta));
+  CHECK(close(g.dx, dx, allowed));
+  if (t.c) CHECK(close(g.dc, de, allowed + of_delta));
+  if (edges.rows() != edges.cols()) return;
+  const Tensor source = random_tensor({t.heads, t.width}, dtype, device),
+               target = random_tensor({t.heads, t.width}, dtype, device);
+  const Numbers S = values(source), T = values(target);
+  Numbers whole = dx;
+  for (size_t f = 0; f < whole.size(); ++f) {
+    const size_t node = f / (H * D), in_row = f % (H * D), h = in_row / D;
+    whole[f] += dl[node * H + h] * T[in_row] + dr[node * H + h] * S[in_row];
+  }
+  CHECK(close(t.backward(true, true, true, false, source, target).dx, whole, allowed + 4 * of_delta));
+}
+
 }  // namespace
 
-TEST_CASE("gat and its gradients equal plain loops") {
-  for_attention_cases(
-      kWide, kFew, [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
-        Case t(edges, shape, dtype, device);
-        const auto H = static_cast<size_t>(t.heads), D = static_cast<size_t>(t.width);
-        const double allowed = attention_tolerance(dtype, t.width);
-        const Numbers z = t.sums(), X = values(t.x), dO = values(t.d_o);
-        Numbers e = z;
-        for (double& v : e) v *= slope_at(v);
-        const auto value = [&](size_t j, size_t, size_t h, size_t c) { return X[(j * H + h) * D + c]; };
-        const PlainAttention plain(edges, H, D, e, mask_of(t.dropout, edges.count(), t.heads), value);
-        t.forward();
-        CHECK(close(t.o, plain.o, allowed));
-        CHECK(close(t.lse, plain.lse, attention_tolerance(t.wide)));
+TEST_CASE("gat and its gradients equal plain loops") { for_attention_cases(kWide, kFew, compare); }
 
-        Numbers de = plain.backward(dO, value), dl(static_cast<size_t>(edges.rows()) * H),
-                dr(static_cast<size_t>(edges.cols()) * H);
-        for (size_t k = 0; k < de.size(); ++k) de[k] *= slope_at(z[k]);
-        edges.each([&](size_t i, size_t j, size_t k) {
-          for (size_t h = 0; h < H; ++h) {
-            dl[i * H + h] += de[k * H + h];
-            dr[j * H + h] += de[k * H + h];
-          }
-        });
-        const Case::Gradients g = t.backward(true, true, true, static_cast<bool>(t.c));
-        const Numbers dx = plain.value_gradients(dO, D);
-        // delta = <dO, O> is taken of the stored O: in bfloat16 each term of it may be off by 2^-8 of itself.
-        double of_delta = 0.0;
-        for (size_t row = 0; dtype == DType::bf16 && row < plain.o.size() / D; ++row) {
-          double terms = 0.0;
-          for (size_t f = row * D; f < (row + 1) * D; ++f) terms += std::abs(dO[f] * plain.o[f]);
-          of_delta = std::max(of_delta, terms / 256.0);
-        }
-        CHECK(close(g.dl, dl, allowed + of_delta));
-        CHECK(close(g.dr, dr, allowed + of_delta));
-        CHECK(close(g.dx, dx, allowed));
-        if (t.c) CHECK(close(g.dc, de, allowed + of_delta));
-        if (edges.rows() != edges.cols()) return;
-        const Tensor source = random_tensor({t.heads, t.width}, dtype, device),
-                     target = random_tensor({t.heads, t.width}, dtype, device);
-        const Numbers S = values(source), T = values(target);
-        Numbers whole = dx;
-        for (size_t f = 0; f < whole.size(); ++f) {
-          const size_t node = f / (H * D), in_row = f % (H * D), h = in_row / D;
-          whole[f] += dl[node * H + h] * T[in_row] + dr[node * H + h] * S[in_row];
-        }
-        CHECK(close(t.backward(true, true, true, false, source, target).dx, whole, allowed + 4 * of_delta));
-      });
+TEST_CASE("gat of narrow rows, several to a vector, equals plain loops") {
+  for_attention_cases(kNarrow, kFewNarrow, compare);
 }
 
 TEST_CASE("gat's gradients are the same whichever of them are asked for, and on any number of threads") {

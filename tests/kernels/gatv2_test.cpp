@@ -87,59 +87,62 @@ struct Case {
 
 double slope_at(double z) { return z > 0.0 ? 1.0 : static_cast<double>(Case::kSlope); }
 
+void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
+  Case t(edges, shape, dtype, device);
+  const auto H = static_cast<size_t>(t.heads), D = static_cast<size_t>(t.width),
+             E = static_cast<size_t>(t.features), F = H * D;
+  const double allowed = attention_tolerance(dtype, t.width);
+  const Numbers L = values(t.l), R = values(t.r), A = values(t.att), dO = values(t.d_o);
+  const Numbers attr = E > 0 ? values(t.attr) : Numbers(), W = E > 0 ? values(t.w) : Numbers();
+  const auto z = [&](size_t i, size_t j, size_t k, size_t f) {
+    double sum = L[i * F + f] + R[j * F + f];
+    for (size_t c = 0; c < E; ++c) sum += attr[k * E + c] * W[c * F + f];
+    return sum;
+  };
+  Numbers e(static_cast<size_t>(edges.count()) * H);
+  edges.each([&](size_t i, size_t j, size_t k) {
+    for (size_t f = 0; f < F; ++f) {
+      const double sum = z(i, j, k, f);
+      e[k * H + f / D] += A[f] * sum * slope_at(sum);
+    }
+  });
+  const auto value = [&](size_t j, size_t, size_t h, size_t c) { return R[(j * H + h) * D + c]; };
+  const PlainAttention plain(edges, H, D, e, mask_of(t.dropout, edges.count(), t.heads), value);
+  t.forward();
+  CHECK(close(t.o, plain.o, allowed));
+
+  const Numbers de = plain.backward(dO, value);
+  Numbers dl(L.size()), dr = plain.value_gradients(dO, D), datt(F), dattr(attr.size()), dw(W.size());
+  edges.each([&](size_t i, size_t j, size_t k) {
+    for (size_t f = 0; f < F; ++f) {
+      const double sum = z(i, j, k, f), slope = slope_at(sum);
+      const double dz = de[k * H + f / D] * A[f] * slope;
+      dl[i * F + f] += dz;
+      dr[j * F + f] += dz;
+      datt[f] += de[k * H + f / D] * slope * sum;
+      for (size_t c = 0; c < E; ++c) {
+        dattr[k * E + c] += dz * W[c * F + f];
+        dw[c * F + f] += dz * attr[k * E + c];
+      }
+    }
+  });
+  const Case::Gradients g = t.backward(true, true, true, E > 0, E > 0);
+  CHECK(close(g.dl, dl, allowed));
+  CHECK(close(g.dr, dr, allowed));
+  // Sums over all edges, of what is off in each.
+  const double summed = dtype == DType::bf16 ? 4 * allowed : allowed;
+  CHECK(close(g.datt, datt, summed));
+  if (E == 0) return;
+  CHECK(close(g.dattr, dattr, allowed));
+  CHECK(close(g.dw, dw, summed));
+}
+
 }  // namespace
 
-TEST_CASE("gatv2 and its gradients equal plain loops") {
-  for_attention_cases(
-      kWide, kFew, [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
-        Case t(edges, shape, dtype, device);
-        const auto H = static_cast<size_t>(t.heads), D = static_cast<size_t>(t.width),
-                   E = static_cast<size_t>(t.features), F = H * D;
-        const double allowed = attention_tolerance(dtype, t.width);
-        const Numbers L = values(t.l), R = values(t.r), A = values(t.att), dO = values(t.d_o);
-        const Numbers attr = E > 0 ? values(t.attr) : Numbers(), W = E > 0 ? values(t.w) : Numbers();
-        const auto z = [&](size_t i, size_t j, size_t k, size_t f) {
-          double sum = L[i * F + f] + R[j * F + f];
-          for (size_t c = 0; c < E; ++c) sum += attr[k * E + c] * W[c * F + f];
-          return sum;
-        };
-        Numbers e(static_cast<size_t>(edges.count()) * H);
-        edges.each([&](size_t i, size_t j, size_t k) {
-          for (size_t f = 0; f < F; ++f) {
-            const double sum = z(i, j, k, f);
-            e[k * H + f / D] += A[f] * sum * slope_at(sum);
-          }
-        });
-        const auto value = [&](size_t j, size_t, size_t h, size_t c) { return R[(j * H + h) * D + c]; };
-        const PlainAttention plain(edges, H, D, e, mask_of(t.dropout, edges.count(), t.heads), value);
-        t.forward();
-        CHECK(close(t.o, plain.o, allowed));
+TEST_CASE("gatv2 and its gradients equal plain loops") { for_attention_cases(kWide, kFew, compare); }
 
-        const Numbers de = plain.backward(dO, value);
-        Numbers dl(L.size()), dr = plain.value_gradients(dO, D), datt(F), dattr(attr.size()), dw(W.size());
-        edges.each([&](size_t i, size_t j, size_t k) {
-          for (size_t f = 0; f < F; ++f) {
-            const double sum = z(i, j, k, f), slope = slope_at(sum);
-            const double dz = de[k * H + f / D] * A[f] * slope;
-            dl[i * F + f] += dz;
-            dr[j * F + f] += dz;
-            datt[f] += de[k * H + f / D] * slope * sum;
-            for (size_t c = 0; c < E; ++c) {
-              dattr[k * E + c] += dz * W[c * F + f];
-              dw[c * F + f] += dz * attr[k * E + c];
-            }
-          }
-        });
-        const Case::Gradients g = t.backward(true, true, true, E > 0, E > 0);
-        CHECK(close(g.dl, dl, allowed));
-        CHECK(close(g.dr, dr, allowed));
-        // Sums over all edges, of what is off in each.
-        const double summed = dtype == DType::bf16 ? 4 * allowed : allowed;
-        CHECK(close(g.datt, datt, summed));
-        if (E == 0) return;
-        CHECK(close(g.dattr, dattr, allowed));
-        CHECK(close(g.dw, dw, summed));
-      });
+TEST_CASE("gatv2 of narrow rows, several to a vector, equals plain loops") {
+  for_attention_cases(kNarrow, kFewNarrow, compare);
 }
 
 TEST_CASE("gatv2's gradients are the same whichever of them are asked for, and on any number of threads") {

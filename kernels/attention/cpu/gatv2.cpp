@@ -34,9 +34,9 @@ struct Logit {
   const S* att;
   Scalar<S> s;
 
-  Held hold(int64_t at, int n) const {
-    const V a = simd::load_first(att + at, n);
-    return {-simd::load_first(l + at, n), (1 - s) * a, s * a};
+  Held hold(auto&& load) const {
+    const V a = load(att);
+    return {-load(l), (1 - s) * a, s * a};
   }
   V operator()(V sum, const Held& held, V r) const {
     return sum + held.above * simd::larger(held.low, r) + held.slope * r;
@@ -49,7 +49,7 @@ struct WherePositive {
   using Held = V;
   const S* own;
 
-  Held hold(int64_t at, int n) const { return -simd::load_first(own + at, n); }
+  Held hold(auto&& load) const { return -load(own); }
   V operator()(V sum, Held low, V w, V x) const { return sum + (x > low ? w : V{}); }
 };
 

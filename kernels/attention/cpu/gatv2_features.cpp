@@ -23,8 +23,8 @@ struct Logit {
   const S* att;
   Scalar<S> s;
 
-  Held hold(int64_t at, int n) const {
-    const V a = simd::load_first(att + at, n);
+  Held hold(auto&& load) const {
+    const V a = load(att);
     return {(1 - s) * a, s * a};
   }
   V operator()(V sum, const Held& held, V z) const {

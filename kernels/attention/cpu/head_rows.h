@@ -1,7 +1,7 @@
 #pragma once
 
+#include <adjoint/kernels/attention/cpu/narrow_rows.h>
 #include <adjoint/kernels/cpu/loops.h>
-#include <adjoint/kernels/sparse/cpu/feature_blocks.h>
 
 #include <array>
 #include <limits>
@@ -66,49 +66,6 @@ inline void sum_each(const F64 (&v)[4], double* sums) {
 
 }  // namespace simd
 
-/// Calls f.template operator()<H>() with H = `heads` where that is 1, 2, 4 or 8, so that loops over heads
-/// unroll; with 0 elsewhere.
-template <class F>
-void with_heads(int64_t heads, F&& f) {
-  switch (heads) {
-    case 1:
-      return f.template operator()<1>();
-    case 2:
-      return f.template operator()<2>();
-    case 4:
-      return f.template operator()<4>();
-    case 8:
-      return f.template operator()<8>();
-    default:
-      return f.template operator()<0>();
-  }
-}
-
-namespace detail {
-template <class T, int N>
-struct FewOf {
-  typedef T type __attribute__((vector_size(N * sizeof(T))));
-};
-template <class T>
-struct FewOf<T, 1> {
-  using type = T;
-};
-}  // namespace detail
-
-/// N numbers, which the language's operators take lane by lane: those of an entry's heads.
-template <class T, int N>
-using Few = typename detail::FewOf<T, N>::type;
-template <int N, class T>
-Few<T, N> load_few(const T* p) {
-  Few<T, N> v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-template <class V, class T>
-void store_few(T* p, const V& v) {
-  std::memcpy(p, &v, sizeof v);
-}
-
 /// Rows x[columns[k]] of features, the entries' own.
 template <class R>
 struct GatheredRows {
@@ -152,7 +109,7 @@ struct Weighted {
   using V = Vector<S>;
   struct Held {};
 
-  Held hold(int64_t, int) const { return {}; }
+  Held hold(auto&&) const { return {}; }
   V operator()(V sum, Held, V w, V x) const { return sum + w * x; }
 };
 
@@ -192,9 +149,11 @@ struct HeadRows {
   int64_t span() const { return std::clamp<int64_t>(24576 / (pitch * int64_t{sizeof(S)}), 16, 128); }
 
   /// out[k, h] = the sum of op over the columns of head h. `op` has what it keeps of the columns at hand,
-  /// hold(first column, their number), and adds a vector of a row: op(sum, held, x).
+  /// hold(load), where load(row) is a vector of them, and adds a vector of a row: op(sum, held, x).
   template <class Rows, class Op>
   void dots(int64_t count, const Rows& rows, const Op& op, T* out) const {
+    // One row is made sooner without the shapes.
+    if (count > 1 && with_narrow([&]<class Narrow>() { Narrow::dots(count, rows, op, out); })) return;
     int64_t head = 0;
     for (; head + 4 <= heads; head += 4) {
       switch (head_vectors) {
@@ -229,16 +188,14 @@ struct HeadRows {
   /// term(sum, held, weights, x).
   template <class Rows, class Term>
   void accumulate(int64_t count, const T* w, const Rows& rows, const Term& term, bool fresh, T* sum) const {
-    with_kind([&]<int kKind>() { accumulate<kKind, 1>(count, {w}, rows, term, fresh, {sum}); });
+    accumulate<1>(count, {w}, rows, term, fresh, {sum});
   }
 
   /// Likewise two sums of products, by two weights, in one reading of the rows.
   template <class Rows>
   void accumulate_two(int64_t count, const T* w, const T* w2, const Rows& rows, bool fresh, T* sum,
                       T* sum2) const {
-    with_kind([&]<int kKind>() {
-      accumulate<kKind, 2>(count, {w, w2}, rows, Weighted<S>{}, fresh, {sum, sum2});
-    });
+    accumulate<2>(count, {w, w2}, rows, Weighted<S>{}, fresh, {sum, sum2});
   }
 
   /// Calls f(first column, elements, vector number) for the vectors of a row.
@@ -254,51 +211,63 @@ struct HeadRows {
   }
 
  private:
+  /// Loads `n` columns of a row from `at` on.
+  static auto columns(int64_t at, int n) {
+    return [=](const auto* row) { return simd::load_first(row + at, n); };
+  }
+  template <class F>
+  bool with_narrow(F&& f) const {
+    return pitch <= kLane && with_narrow_rows<S>(heads, width, f);
+  }
+
+  /// Dimensions and rows are copies: what is stored could else be theirs, and they would be read anew.
   template <int kHeads, int kEntries, int N, class Rows, class Op>
-  void dot_group(int64_t head, int64_t count, const Rows& rows, const Op& op, T* out) const {
+  void dot_group(int64_t head, int64_t count, Rows rows, const Op& op, T* out) const {
     static_assert(kHeads * kEntries == 4);
-    const int64_t vectors = N > 0 ? N : head_vectors;
-    const auto elements = [&](int64_t v) { return v == vectors - 1 ? head_tail : static_cast<int>(kLane); };
+    const int64_t vectors = N > 0 ? N : head_vectors, all_heads = heads, head_width = width;
+    const int tail = head_tail;
+    const auto elements = [=](int64_t v) { return v == vectors - 1 ? tail : static_cast<int>(kLane); };
     typename Op::Held held[N > 0 ? kHeads * N : 1];
     if constexpr (N > 0)
 #pragma GCC unroll 4
       for (int q = 0; q < kHeads; ++q)
 #pragma GCC unroll 4
-        for (int v = 0; v < N; ++v) held[q * N + v] = op.hold((head + q) * width + v * kLane, elements(v));
+        for (int v = 0; v < N; ++v)
+          held[q * N + v] = op.hold(columns((head + q) * head_width + v * kLane, elements(v)));
     for (int64_t k = 0; k < count; k += kEntries) {
       V sum[4];
 #pragma GCC unroll 4
       for (int e = 0; e < kEntries; ++e) {
         const int64_t entry = std::min(k + e, count - 1);
         if constexpr (N > 0) {
-          rows.template prefetch<kHeads * N * kLane>(entry, head * width);
+          rows.template prefetch<kHeads * N * kLane>(entry, head * head_width);
         } else {
-          rows.prefetch(entry, head * width, kHeads * width);
+          rows.prefetch(entry, head * head_width, kHeads * head_width);
         }
-        const auto* row = rows[entry] + head * width;
+        const auto* row = rows[entry] + head * head_width;
 #pragma GCC unroll 4
         for (int q = 0; q < kHeads; ++q) {
           V one{};
-          const auto* x = row + q * width;
+          const auto* x = row + q * head_width;
           if constexpr (N > 0) {
 #pragma GCC unroll 4
             for (int v = 0; v < N; ++v)
               one = op(one, held[q * N + v], simd::load_first(x + v * kLane, elements(v)));
           } else {
             for (int64_t v = 0; v < vectors; ++v)
-              one = op(one, op.hold((head + q) * width + v * kLane, elements(v)),
+              one = op(one, op.hold(columns((head + q) * head_width + v * kLane, elements(v))),
                        simd::load_first(x + v * kLane, elements(v)));
           }
           sum[e * kHeads + q] = one;
         }
       }
       if constexpr (kEntries == 1) {
-        simd::sum_each(sum, out + k * heads + head);
+        simd::sum_each(sum, out + k * all_heads + head);
       } else {
         T each[4];
         simd::sum_each(sum, each);
         for (int e = 0; e < std::min<int64_t>(kEntries, count - k); ++e)
-          out[(k + e) * heads + head] = each[e];
+          out[(k + e) * all_heads + head] = each[e];
       }
     }
   }
@@ -311,9 +280,17 @@ struct HeadRows {
     f.template operator()<2>();
   }
 
-  template <int kKind, int kSums, class Rows, class Term>
+  template <int kSums, class Rows, class Term>
   void accumulate(int64_t count, std::array<const T*, kSums> w, const Rows& rows, const Term& term,
                   bool fresh, std::array<T*, kSums> sum) const {
+    if (with_narrow(
+            [&]<class Narrow>() { Narrow::template accumulate<kSums>(count, w, rows, term, fresh, sum); }))
+      return;
+    with_kind([&]<int kKind>() { accumulate_wide<kKind, kSums>(count, w, rows, term, fresh, sum); });
+  }
+  template <int kKind, int kSums, class Rows, class Term>
+  void accumulate_wide(int64_t count, std::array<const T*, kSums> w, const Rows& rows, const Term& term,
+                       bool fresh, std::array<T*, kSums> sum) const {
     for_blocks<S>(pitch, [&]<int B>(int64_t first, int tail) {
       V total[kSums][B];
       typename Term::Held held[B];
@@ -322,7 +299,7 @@ struct HeadRows {
 #pragma GCC unroll 8
       for (int v = 0; v < B; ++v) {
         const int64_t vector = first / kLane + v;
-        held[v] = term.hold(first + v * kLane, v == B - 1 ? tail : static_cast<int>(kLane));
+        held[v] = term.hold(columns(first + v * kLane, v == B - 1 ? tail : static_cast<int>(kLane)));
         if constexpr (kKind > 0) head[v] = first_head[static_cast<size_t>(vector)];
         if constexpr (kKind == 2) lane[v] = lanes[static_cast<size_t>(vector)];
 #pragma GCC unroll 2
@@ -394,7 +371,7 @@ struct DotWith {
   using Held = V;
   const R* own;
 
-  Held hold(int64_t at, int n) const { return simd::load_first(own + at, n); }
+  Held hold(auto&& load) const { return load(own); }
   V operator()(V sum, V held, V x) const { return sum + held * x; }
 };
 /// What belongs to entries and heads, [k H + h], as a flat array: where a vector holds whole entries it is

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace adj::kernels::cpu {
+
+/// Calls f.template operator()<H>() with H = `heads` where that is 1, 2, 4 or 8, so that loops over heads
+/// unroll; with 0 elsewhere.
+template <class F>
+void with_heads(int64_t heads, F&& f) {
+  switch (heads) {
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 4:
+      return f.template operator()<4>();
+    case 8:
+      return f.template operator()<8>();
+    default:
+      return f.template operator()<0>();
+  }
+}
+
+namespace detail {
+template <class T, int N>
+struct FewOf {
+  typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
+template <class T>
+struct FewOf<T, 1> {
+  using type = T;
+};
+}  // namespace detail
+
+/// N numbers, which the language's operators take lane by lane: those of an entry's heads.
+template <class T, int N>
+using Few = typename detail::FewOf<T, N>::type;
+template <int N, class T>
+Few<T, N> load_few(const T* p) {
+  Few<T, N> v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class V, class T>
+void store_few(T* p, const V& v) {
+  std::memcpy(p, &v, sizeof v);
+}
+
+}  // namespace adj::kernels::cpu
