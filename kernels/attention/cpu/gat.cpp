@@ -26,6 +26,7 @@ struct Sums {
   const T* c;
   int64_t heads;
   T slope;
+  ByHead<T> by_head;
 
   Sums(const EdgeRows& of, const Tensor& of_targets, const Tensor& of_sources, const Tensor& of_edges,
        float leaky)
@@ -34,42 +35,45 @@ struct Sums {
         r(of_sources.data<T>()),
         c(of_edges ? of_edges.data<T>() : nullptr),
         heads(of_targets.size(1)),
-        slope(static_cast<T>(leaky)) {}
+        slope(static_cast<T>(leaky)),
+        by_head(heads) {}
 
   void make(int64_t begin, std::span<const Segment> segments, T* e) const {
-    make<false>(begin, segments, nullptr, e, nullptr);
+    gather(begin, segments.back().end, e);
+    for (const Segment& segment : segments)
+      by_head.combine(e + (segment.begin - begin) * heads, segment.count(), l + segment.row * heads,
+                      [below = slope](auto z, auto own) {
+                        z += own;
+                        return z > decltype(z){} ? z : below * z;
+                      });
   }
   /// Less `lse` [rows,H]; positive[i] is 1 where the sum is, else 0.
   void make(int64_t begin, std::span<const Segment> segments, const T* lse, T* e, T* positive) const {
-    make<true>(begin, segments, lse, e, positive);
+    const int64_t end = segments.back().end;
+    gather(begin, end, e);
+    for (const Segment& segment : segments)
+      by_head.add_to(e + (segment.begin - begin) * heads, segment.count(), l + segment.row * heads);
+    const T below = slope;
+#pragma omp simd
+    for (int64_t i = 0; i < (end - begin) * heads; ++i) {
+      positive[i] = e[i] > T{0} ? T{1} : T{0};
+      e[i] = e[i] > T{0} ? e[i] : below * e[i];
+    }
+    for (const Segment& segment : segments)
+      by_head.subtract(e + (segment.begin - begin) * heads, segment.count(), lse + segment.row * heads);
   }
 
  private:
-  // All of a span in one loop: what is done for each row is little beside what its entries are, few as they
-  // may be.
-  template <bool kBackward>
-  void make(int64_t begin, std::span<const Segment> segments, const T* lse, T* e, T* positive) const {
-    with_heads(heads, [&]<int kHeads>() {
-      // As many heads at a time as there are, or one.
-      constexpr int kFew = kHeads > 0 ? kHeads : 1;
-      using V = Few<T, kFew>;
-      const int64_t n = kHeads > 0 ? kHeads : heads;
-      const V zero{}, one = V{} + T{1};
-      for (const Segment& segment : segments) {
-        for (int64_t h = 0; h < n; h += kFew) {
-          const V own = load_few<kFew>(l + segment.row * n + h);
-          const V less = kBackward ? load_few<kFew>(lse + segment.row * n + h) : zero;
-          for (int64_t k = segment.begin; k < segment.end; ++k) {
-            V z = own + load_few<kFew>(r + rows.columns[k] * n + h);
-            if (c != nullptr) z += load_few<kFew>(c + rows.edge(k) * n + h);
-            const int64_t at = (k - begin) * n + h;
-            const V logit = z > zero ? z : slope * z;
-            store_few(e + at, kBackward ? logit - less : logit);
-            if constexpr (kBackward) store_few(positive + at, z > zero ? one : zero);
-          }
-        }
-      }
-    });
+  /// The sums less the targets' terms. In a loop of its own, so that the others are vector code, however few
+  /// the heads are.
+  void gather(int64_t begin, int64_t end, T* e) const {
+    gather_terms(heads, rows.gathered(r, heads, begin, true), end - begin, e);
+    if (c == nullptr) return;
+    for (int64_t k = begin; k < end; ++k) {
+      T* to = e + (k - begin) * heads;
+      const T* of_edge = c + rows.edge(k) * heads;
+      for (int64_t h = 0; h < heads; ++h) to[h] += of_edge[h];
+    }
   }
 };
 

@@ -346,22 +346,23 @@ struct HeadRows {
   }
 };
 
-/// to[k, h] = of[columns[k], h]. `last` is the structure's last column.
-template <class T>
-void gather_terms(int64_t heads, const T* of, const int32_t* columns, const int32_t* last, int64_t count,
-                  T* to) {
-  with_heads(heads, [=]<int kHeads>() {
-    const int64_t n = kHeads > 0 ? kHeads : heads;
-    for (int64_t k = 0; k < count; ++k) {
-      __builtin_prefetch(of + *std::min(columns + k + kAhead, last) * n, 0, 2);
-      const T* from = of + columns[k] * n;
-      if constexpr (kHeads > 0) {
-        std::memcpy(to + k * n, from, kHeads * sizeof(T));
-      } else {
-        std::copy_n(from, n, to + k * n);
-      }
+/// to[k, h] = number h of row k, rows of H numbers.
+template <int kHeads, class T>
+void gather_terms(int64_t heads, GatheredRows<T> rows, int64_t count, T* to) {
+  const int64_t n = kHeads > 0 ? kHeads : heads;
+  rows.pitch = n;
+  for (int64_t k = 0; k < count; ++k) {
+    rows.template prefetch<1>(k, 0);
+    if constexpr (kHeads > 0) {
+      store_few(to + k * n, load_few<kHeads>(rows[k]));
+    } else {
+      std::copy_n(rows[k], n, to + k * n);
     }
-  });
+  }
+}
+template <class T>
+void gather_terms(int64_t heads, const GatheredRows<T>& rows, int64_t count, T* to) {
+  with_heads(heads, [&]<int kHeads>() { gather_terms<kHeads>(heads, rows, count, to); });
 }
 
 /// ⟨own, x⟩.
@@ -403,6 +404,10 @@ class ByHead {
     reduce(
         e, count, T{0}, of, [](V a, V b) { return a + b; }, [](T a, T b) { return a + b; });
   }
+  /// e[k, h] += of[h].
+  void add_to(T* e, int64_t count, const T* of) const {
+    combine(e, count, of, [](auto a, auto b) { return a + b; });
+  }
   /// e[k, h] -= of[h].
   void subtract(T* e, int64_t count, const T* of) const {
     combine(e, count, of, [](auto a, auto b) { return a - b; });
@@ -426,14 +431,7 @@ class ByHead {
       for (int64_t h = 0; h < heads_; ++h) y[i + h] = a[i + h] * y[i + h] - b[i + h] * of[h];
   }
 
- private:
-  using Lanes = std::conditional_t<sizeof(T) == 8, simd::I64, simd::I32>;
-  using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
-
-  /// of[h] in the lanes of whole entries.
-  V repeated(const T* of) const {
-    return simd::permute(simd::load_first(of, static_cast<int>(heads_)), head_);
-  }
+  /// e[k, h] = op(e[k, h], of[h]), by numbers or by vectors.
   template <class F>
   void combine(T* e, int64_t count, const T* of, F&& op) const {
     const int64_t n = count * heads_;
@@ -446,6 +444,15 @@ class ByHead {
     int64_t i = 0;
     for (; i + kLane <= n; i += kLane) simd::store(e + i, op(simd::load(e + i), by));
     if (i < n) simd::store_first(e + i, op(simd::load(e + i), by), static_cast<int>(n - i));
+  }
+
+ private:
+  using Lanes = std::conditional_t<sizeof(T) == 8, simd::I64, simd::I32>;
+  using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+
+  /// of[h] in the lanes of whole entries.
+  V repeated(const T* of) const {
+    return simd::permute(simd::load_first(of, static_cast<int>(heads_)), head_);
   }
   /// of[h] = op(of[h], that of all e[k, h]), `none` being what changes nothing.
   template <class F, class G>

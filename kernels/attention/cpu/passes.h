@@ -145,27 +145,12 @@ class EdgeTerms {
 
   /// Those of the entries [begin, begin + count), a [k H + h] and b likewise.
   void put(const EdgeRows& rows, int64_t begin, int64_t count, const T* a, const T* b) const {
-    with_heads(heads_, [=, all = all_, heads = heads_, order = rows.order]<int kHeads>() {
-      const int64_t n = kHeads > 0 ? kHeads : heads;
-      for (int64_t k = 0; k < count; ++k) {
-        T* to = all + (order == nullptr ? begin + k : order[begin + k]) * 2 * n;
-        move<kHeads>(a + k * n, n, to);
-        move<kHeads>(b + k * n, n, to + n);
-      }
-    });
+    with_heads(heads_, [&]<int kHeads>() { put<kHeads>(heads_, rows.order, begin, count, a, b, all_); });
   }
   void take(const EdgeRows& rows, int64_t begin, int64_t count, T* a, T* b) const {
-    with_heads(heads_, [=, all = all_, heads = heads_, order = rows.order,
-                        last = rows.csr.entries() - 1]<int kHeads>() {
-      const int64_t n = kHeads > 0 ? kHeads : heads;
-      const auto of_edge = [=](int64_t k) { return all + (order == nullptr ? k : order[k]) * 2 * n; };
-      for (int64_t k = 0; k < count; ++k) {
-        __builtin_prefetch(of_edge(std::min(begin + k + kTermsAhead, last)), 0, 2);
-        const T* from = of_edge(begin + k);
-        move<kHeads>(from, n, a + k * n);
-        move<kHeads>(from + n, n, b + k * n);
-      }
-    });
+    const int64_t last = rows.csr.entries() - 1;
+    with_heads(heads_,
+               [&]<int kHeads>() { take<kHeads>(heads_, rows.order, last, begin, count, all_, a, b); });
   }
 
  private:
@@ -173,6 +158,28 @@ class EdgeTerms {
   /// cycles, and all of them are many times a matrix of features.
   static constexpr int64_t kTermsAhead = 4 * kAhead;
 
+  template <int kHeads>
+  static void put(int64_t heads, const int32_t* order, int64_t begin, int64_t count, const T* a, const T* b,
+                  T* all) {
+    const int64_t n = kHeads > 0 ? kHeads : heads;
+    for (int64_t k = 0; k < count; ++k) {
+      T* to = all + (order == nullptr ? begin + k : order[begin + k]) * 2 * n;
+      move<kHeads>(a + k * n, n, to);
+      move<kHeads>(b + k * n, n, to + n);
+    }
+  }
+  template <int kHeads>
+  static void take(int64_t heads, const int32_t* order, int64_t last, int64_t begin, int64_t count,
+                   const T* all, T* a, T* b) {
+    const int64_t n = kHeads > 0 ? kHeads : heads;
+    const auto of_edge = [=](int64_t k) { return all + (order == nullptr ? k : order[k]) * 2 * n; };
+    for (int64_t k = 0; k < count; ++k) {
+      __builtin_prefetch(of_edge(std::min(begin + k + kTermsAhead, last)), 0, 2);
+      const T* from = of_edge(begin + k);
+      move<kHeads>(from, n, a + k * n);
+      move<kHeads>(from + n, n, b + k * n);
+    }
+  }
   template <int kHeads>
   static void move(const T* from, int64_t heads, T* to) {
     if constexpr (kHeads > 0) {
@@ -231,7 +238,7 @@ class Coefficients {
   }
   /// Likewise, of entries whose columns are targets.
   void subtract_lse(int64_t at, int64_t count, const int32_t* targets) {
-    gather_terms(heads_, lse_, targets, last_, count, gathered_.data());
+    gather_terms(heads_, GatheredRows<T>{lse_, targets, heads_, last_}, count, gathered_.data());
     T *e = alpha(at), *lse = gathered_.data();
 #pragma omp simd
     for (int64_t i = 0; i < count * heads_; ++i) e[i] -= lse[i];
@@ -250,7 +257,7 @@ class Coefficients {
   }
   /// Likewise, of entries whose columns are targets.
   void gradients(int64_t at, int64_t count, const T* delta, const int32_t* targets, T* g) {
-    gather_terms(heads_, delta, targets, last_, count, gathered_.data());
+    gather_terms(heads_, GatheredRows<T>{delta, targets, heads_, last_}, count, gathered_.data());
     const T *a = alpha(at), *m = kept(at), *d = gathered_.data();
 #pragma omp simd
     for (int64_t i = 0; i < count * heads_; ++i) g[i] = m[i] * g[i] - a[i] * d[i];
