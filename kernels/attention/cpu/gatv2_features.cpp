@@ -78,7 +78,7 @@ struct Logits {
     const Logits& body;
     std::vector<Scalar<S>> z;
 
-    explicit Local(const Logits& b) : body(b), z(room_for<S>(b.of.g.span() * b.of.g.pitch)) {}
+    explicit Local(const Logits& b) : body(b), z(room_for<S>(b.of.g.span_of_made_rows() * b.of.g.pitch)) {}
     void operator()(int64_t begin, std::span<const Segment> segments, Scalar<S>* e) {
       const HeadRows<S>& g = body.of.g;
       for (const Segment& segment : segments) {
@@ -99,8 +99,8 @@ class EdgeGradients {
       : of_(of),
         sums_(sums),
         coefficients_(of, sums.rows),
-        dots_(room_for<S>(of.g.span() * of.g.heads)),
-        z_(room_for<S>(of.g.span() * of.g.pitch)) {}
+        dots_(room_for<S>(of.g.span_of_made_rows() * of.g.heads)),
+        z_(room_for<S>(of.g.span_of_made_rows() * of.g.pitch)) {}
 
   Coefficients<S>& coefficients() { return coefficients_; }
   T* dots(int64_t at) { return dots_.data() + at * of_.g.heads; }
@@ -303,7 +303,7 @@ void gatv2_with_features(const Gatv2Args& args) {
                                   args.o.template mutable_data<S>(),
                                   nullptr,
                                   args.lse.template mutable_data<T>()};
-  walk_spans<T>(args.a.csr, of.g.span(), body);
+  walk_spans<T>(args.a.csr, of.g.span_of_made_rows(), body);
 }
 
 template <class S>
@@ -328,7 +328,7 @@ void gatv2_backward_with_features(const Gatv2BackwardArgs& args) {
                           args.dattr ? args.dattr.template mutable_data<T>() : nullptr,
                           learns};
     std::vector<double> sums(static_cast<size_t>(body.parameters()));
-    walk_spans<T>(args.a.csr, of.g.span(), body, sums.data());
+    walk_spans<T>(args.a.csr, of.g.span_of_made_rows(), body, sums.data());
     if (args.datt) {
       S* datt = args.datt.template mutable_data<S>();
       for (int64_t f = 0; f < pitch; ++f) datt[f] = narrow<S>(static_cast<T>(sums[static_cast<size_t>(f)]));
@@ -344,7 +344,7 @@ void gatv2_backward_with_features(const Gatv2BackwardArgs& args) {
   }
   if (!args.dr) return;
   const SumsOfEdges<S> by_source(of.g, args.at, of.r, of.l, args.attr, args.w);
-  walk_spans<T>(args.at.csr, of.g.span(),
+  walk_spans<T>(args.at.csr, of.g.span_of_made_rows(),
                 Sources<S>{of, by_source, delta, args.dr.template mutable_data<S>()});
 }
 

@@ -28,27 +28,36 @@ inline F32 larger(F32 a, F32 b) { return a > b ? a : b; }
 inline F64 larger(F64 a, F64 b) { return a > b ? a : b; }
 #endif
 
-/// sums[i] = the sum of v[i]'s lanes: halves first, which takes no shuffle of whole vectors, then the four
-/// of them together.
+/// In every quarter of the result, the sums of v[0] to v[3] over theirs.
+inline F32 fold_four(const F32 (&v)[4]) {
+  const auto pair = [](F32 a, F32 b) {
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29) +
+           __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31);
+  };
+  const F32 a = pair(v[0], v[1]), b = pair(v[2], v[3]);
+  return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
+         __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+}
+/// Quarter i of the result is the sum of v[i]'s quarters.
+inline F32 fold_quarters(const F32 (&v)[4]) {
+  const auto pair = [](F32 a, F32 b) {
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+           __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  };
+  const F32 a = pair(v[0], v[1]), b = pair(v[2], v[3]);
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+         __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+}
+
+/// sums[i] = the sum of v[i]'s lanes, of float32 as fold_quarters() of fold_four() has them.
 inline void sum_each(const F32 (&v)[4], float* sums) {
   using F32x8 = float __attribute__((vector_size(32)));
   using F32x4 = float __attribute__((vector_size(16)));
-  const auto half = [](F32 a) {
-    return __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7) +
-           __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15);
-  };
-  const F32x8 a = half(v[0]), b = half(v[1]), c = half(v[2]), d = half(v[3]);
-  const F32x8 ac = __builtin_shufflevector(a, c, 0, 1, 2, 3, 8, 9, 10, 11) +
-                   __builtin_shufflevector(a, c, 4, 5, 6, 7, 12, 13, 14, 15);
-  const F32x8 bd = __builtin_shufflevector(b, d, 0, 1, 2, 3, 8, 9, 10, 11) +
-                   __builtin_shufflevector(b, d, 4, 5, 6, 7, 12, 13, 14, 15);
-  // Two lanes each of a and b, then of c and d.
-  const F32x8 two = __builtin_shufflevector(ac, bd, 0, 1, 8, 9, 4, 5, 12, 13) +
-                    __builtin_shufflevector(ac, bd, 2, 3, 10, 11, 6, 7, 14, 15);
-  const F32x4 low = __builtin_shufflevector(two, two, 0, 1, 2, 3),
-              high = __builtin_shufflevector(two, two, 4, 5, 6, 7);
+  const F32 quarters = fold_four(v);
+  const F32x8 half = __builtin_shufflevector(quarters, quarters, 0, 1, 2, 3, 4, 5, 6, 7) +
+                     __builtin_shufflevector(quarters, quarters, 8, 9, 10, 11, 12, 13, 14, 15);
   const F32x4 each =
-      __builtin_shufflevector(low, high, 0, 2, 4, 6) + __builtin_shufflevector(low, high, 1, 3, 5, 7);
+      __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
   std::memcpy(sums, &each, sizeof each);
 }
 inline void sum_each(const F64 (&v)[4], double* sums) {
@@ -66,6 +75,10 @@ inline void sum_each(const F64 (&v)[4], double* sums) {
 
 }  // namespace simd
 
+/// Entries that are summed before what was summed up to them is added: rounding grows with their number and
+/// with that of such sums, not with that of all entries.
+inline constexpr int64_t kSummed = 128;
+
 /// Rows x[columns[k]] of features, the entries' own.
 template <class R>
 struct GatheredRows {
@@ -75,6 +88,7 @@ struct GatheredRows {
   const int32_t* last = nullptr;  ///< of the structure's columns; null: rows are near, and not asked for
 
   const R* operator[](int64_t k) const { return x + columns[k] * pitch; }
+  GatheredRows from(int64_t k) const { return {x, columns + k, pitch, last}; }
   /// Asks for columns of a row that is soon needed.
   template <int64_t kCount>
   [[gnu::always_inline]] void prefetch(int64_t k, int64_t first) const {
@@ -98,6 +112,7 @@ struct ConsecutiveRows {
   int64_t pitch;
 
   const R* operator[](int64_t k) const { return x + k * pitch; }
+  ConsecutiveRows from(int64_t k) const { return {x + k * pitch, pitch}; }
   template <int64_t kCount>
   void prefetch(int64_t, int64_t) const {}
   void prefetch(int64_t, int64_t, int64_t) const {}
@@ -145,8 +160,13 @@ struct HeadRows {
     }
   }
 
-  /// Entries that are gone through at once: their rows fit the nearest cache, if not the second.
-  int64_t span() const { return std::clamp<int64_t>(24576 / (pitch * int64_t{sizeof(S)}), 16, 128); }
+  /// Entries that are gone through at once: of two matrices, what is gathered again stays in the second cache
+  /// meanwhile, and each has that cache for a while to itself.
+  int64_t span() const { return std::clamp<int64_t>(131072 / (pitch * int64_t{sizeof(S)}), 16, 512); }
+  /// Likewise where rows are made for the entries, which are to stay in the nearest cache, if not the second.
+  int64_t span_of_made_rows() const {
+    return std::clamp<int64_t>(24576 / (pitch * int64_t{sizeof(S)}), 16, 128);
+  }
 
   /// out[k, h] = the sum of op over the columns of head h. `op` has what it keeps of the columns at hand,
   /// hold(load), where load(row) is a vector of them, and adds a vector of a row: op(sum, held, x).
@@ -158,28 +178,28 @@ struct HeadRows {
     for (; head + 4 <= heads; head += 4) {
       switch (head_vectors) {
         case 1:
-          dot_group<4, 1, 1>(head, count, rows, op, out);
+          dot_group<4, 1>(head, count, rows, op, out);
           break;
         case 2:
-          dot_group<4, 1, 2>(head, count, rows, op, out);
+          dot_group<4, 2>(head, count, rows, op, out);
           break;
         default:
-          dot_group<4, 1, 0>(head, count, rows, op, out);
+          dot_group<4, 0>(head, count, rows, op, out);
       }
     }
     for (; head < heads; ++head) {
       switch (head_vectors) {
         case 1:
-          dot_group<1, 4, 1>(head, count, rows, op, out);
+          dot_group<1, 1>(head, count, rows, op, out);
           break;
         case 2:
-          dot_group<1, 4, 2>(head, count, rows, op, out);
+          dot_group<1, 2>(head, count, rows, op, out);
           break;
         case 4:
-          dot_group<1, 4, 4>(head, count, rows, op, out);
+          dot_group<1, 4>(head, count, rows, op, out);
           break;
         default:
-          dot_group<1, 4, 0>(head, count, rows, op, out);
+          dot_group<1, 0>(head, count, rows, op, out);
       }
     }
   }
@@ -220,10 +240,10 @@ struct HeadRows {
     return pitch <= kLane && with_narrow_rows<S>(heads, width, f);
   }
 
-  /// Dimensions and rows are copies: what is stored could else be theirs, and they would be read anew.
-  template <int kHeads, int kEntries, int N, class Rows, class Op>
+  /// Dots of kHeads heads, of N vectors each (0: of any number). Dimensions and rows are copies: what is
+  /// stored could else be theirs, and they would be read anew.
+  template <int kHeads, int N, class Rows, class Op>
   void dot_group(int64_t head, int64_t count, Rows rows, const Op& op, T* out) const {
-    static_assert(kHeads * kEntries == 4);
     const int64_t vectors = N > 0 ? N : head_vectors, all_heads = heads, head_width = width;
     const int tail = head_tail;
     const auto elements = [=](int64_t v) { return v == vectors - 1 ? tail : static_cast<int>(kLane); };
@@ -234,40 +254,63 @@ struct HeadRows {
 #pragma GCC unroll 4
         for (int v = 0; v < N; ++v)
           held[q * N + v] = op.hold(columns((head + q) * head_width + v * kLane, elements(v)));
-    for (int64_t k = 0; k < count; k += kEntries) {
-      V sum[4];
-#pragma GCC unroll 4
-      for (int e = 0; e < kEntries; ++e) {
-        const int64_t entry = std::min(k + e, count - 1);
-        if constexpr (N > 0) {
-          rows.template prefetch<kHeads * N * kLane>(entry, head * head_width);
-        } else {
-          rows.prefetch(entry, head * head_width, kHeads * head_width);
-        }
-        const auto* row = rows[entry] + head * head_width;
-#pragma GCC unroll 4
-        for (int q = 0; q < kHeads; ++q) {
-          V one{};
-          const auto* x = row + q * head_width;
-          if constexpr (N > 0) {
-#pragma GCC unroll 4
-            for (int v = 0; v < N; ++v)
-              one = op(one, held[q * N + v], simd::load_first(x + v * kLane, elements(v)));
-          } else {
-            for (int64_t v = 0; v < vectors; ++v)
-              one = op(one, op.hold(columns((head + q) * head_width + v * kLane, elements(v))),
-                       simd::load_first(x + v * kLane, elements(v)));
-          }
-          sum[e * kHeads + q] = one;
-        }
-      }
-      if constexpr (kEntries == 1) {
-        simd::sum_each(sum, out + k * all_heads + head);
+    // sum[q] = by lanes, what the columns of head + q sum up to at entry k.
+    const auto add_columns = [&](int64_t k, V * sum) __attribute__((always_inline)) {
+      if constexpr (N > 0) {
+        rows.template prefetch<kHeads * N * kLane>(k, head * head_width);
       } else {
+        rows.prefetch(k, head * head_width, kHeads * head_width);
+      }
+      const auto* row = rows[k] + head * head_width;
+#pragma GCC unroll 4
+      for (int q = 0; q < kHeads; ++q) {
+        V one{};
+        const auto* x = row + q * head_width;
+        if constexpr (N > 0) {
+#pragma GCC unroll 4
+          for (int v = 0; v < N; ++v)
+            one = op(one, held[q * N + v], simd::load_first(x + v * kLane, elements(v)));
+        } else {
+          for (int64_t v = 0; v < vectors; ++v)
+            one = op(one, op.hold(columns((head + q) * head_width + v * kLane, elements(v))),
+                     simd::load_first(x + v * kLane, elements(v)));
+        }
+        sum[q] = one;
+      }
+    };
+    V sum[4];
+    if constexpr (kHeads == 1) {
+      for (int64_t k = 0; k < count; k += 4) {
+#pragma GCC unroll 4
+        for (int e = 0; e < 4; ++e) add_columns(std::min(k + e, count - 1), sum + e);
         T each[4];
         simd::sum_each(sum, each);
-        for (int e = 0; e < std::min<int64_t>(kEntries, count - k); ++e)
-          out[(k + e) * all_heads + head] = each[e];
+        for (int e = 0; e < std::min<int64_t>(4, count - k); ++e) out[(k + e) * all_heads + head] = each[e];
+      }
+    } else {
+      int64_t k = 0;
+      if constexpr (sizeof(T) == 4) {
+        // Four entries share the last folds.
+        for (; k + 4 <= count; k += 4) {
+          V entry[4];
+#pragma GCC unroll 4
+          for (int e = 0; e < 4; ++e) {
+            add_columns(k + e, sum);
+            entry[e] = simd::fold_four(sum);
+          }
+          const V result = simd::fold_quarters(entry);
+          if (all_heads == 4) {
+            simd::store(out + k * 4, result);
+            continue;
+          }
+          T each[16];
+          simd::store(each, result);
+          for (int e = 0; e < 4; ++e) std::copy_n(each + 4 * e, 4, out + (k + e) * all_heads + head);
+        }
+      }
+      for (; k < count; ++k) {
+        add_columns(k, sum);
+        simd::sum_each(sum, out + k * all_heads + head);
       }
     }
   }
@@ -283,10 +326,16 @@ struct HeadRows {
   template <int kSums, class Rows, class Term>
   void accumulate(int64_t count, std::array<const T*, kSums> w, const Rows& rows, const Term& term,
                   bool fresh, std::array<T*, kSums> sum) const {
-    if (with_narrow(
-            [&]<class Narrow>() { Narrow::template accumulate<kSums>(count, w, rows, term, fresh, sum); }))
-      return;
-    with_kind([&]<int kKind>() { accumulate_wide<kKind, kSums>(count, w, rows, term, fresh, sum); });
+    for (int64_t k = 0; k < count || (fresh && k == 0); k += kSummed) {
+      const int64_t n = std::min(count - k, kSummed);
+      const Rows piece = rows.from(k);
+      std::array<const T*, kSums> by = w;
+      for (const T*& weight : by) weight += k * heads;
+      const bool first = fresh && k == 0;
+      if (!with_narrow(
+              [&]<class Narrow>() { Narrow::template accumulate<kSums>(n, by, piece, term, first, sum); }))
+        with_kind([&]<int kKind>() { accumulate_wide<kKind, kSums>(n, by, piece, term, first, sum); });
+    }
   }
   template <int kKind, int kSums, class Rows, class Term>
   void accumulate_wide(int64_t count, std::array<const T*, kSums> w, const Rows& rows, const Term& term,
@@ -327,7 +376,6 @@ struct HeadRows {
 #pragma GCC unroll 2
       for (int s = 0; s < kSums; ++s) {
         T* to = sum[static_cast<size_t>(s)] + first;
-        // What was there is added last: rounding then grows with the number of spans, not that of entries.
         if (!fresh) {
           V before[B];
           load_block<T, B>(to, tail, before);
@@ -399,10 +447,12 @@ class ByHead {
         e, count, std::numeric_limits<T>::lowest(), of, [](V a, V b) { return simd::larger(b, a); },
         [](T a, T b) { return b > a ? b : a; });
   }
-  /// of[h] += Σ_k e[k, h], the sum taken first.
+  /// of[h] += Σ_k e[k, h], a sum of kSummed entries at a time.
   void add(const T* e, int64_t count, T* of) const {
-    reduce(
-        e, count, T{0}, of, [](V a, V b) { return a + b; }, [](T a, T b) { return a + b; });
+    for (int64_t k = 0; k < count; k += kSummed)
+      reduce(
+          e + k * heads_, std::min(count - k, kSummed), T{0}, of, [](V a, V b) { return a + b; },
+          [](T a, T b) { return a + b; });
   }
   /// e[k, h] += of[h].
   void add_to(T* e, int64_t count, const T* of) const {

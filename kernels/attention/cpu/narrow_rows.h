@@ -139,7 +139,6 @@ struct NarrowRows {
     for (size_t s = 0; s < kSums; ++s) {
       for (int step = kLane / 2; step >= kPitch; step /= 2)
         total[s] += simd::permute(total[s], lanes([=](int l) { return l ^ step; }));
-      // What was there is added last, as wider rows have it.
       if (!fresh) total[s] += simd::load_first(sum[s], kPitch);
       simd::store_first(sum[s], total[s], kPitch);
     }
