@@ -1,5 +1,7 @@
 #pragma once
 
+#include <adjoint/kernels/cpu/simd.h>
+
 #include <cstdint>
 #include <cstring>
 
