@@ -119,7 +119,6 @@ struct AttentionCase {
 inline const std::vector<AttentionCase> kNarrow{
     {1, 2, 0, true}, {4, 2, 1, false}, {2, 4, 0, true}, {8, 2, 1, true}, {1, 8, 0, false}};
 inline const std::vector<AttentionCase> kFewNarrow{{1, 2, 0, true}, {4, 2, 1, false}};
-
 /// Sets how gradients come back to sources as long as it lives.
 class AttentionWay {
  public:
@@ -165,6 +164,17 @@ void for_attention_cases(const std::vector<AttentionCase>& wide, const std::vect
       }
     }
   });
+}
+
+/// f(edges, shape, dtype, device) for them. Not in bfloat16 on a GPU, whose walks know no such rows: Δ is of
+/// the O that was rounded (attention.h), which is off by more than the tests allow where heads are of two
+/// numbers, among which roundings do not even out.
+template <class F>
+void for_narrow_cases(F&& f) {
+  for_attention_cases(kNarrow, kFewNarrow,
+                      [&](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
+                        if (dtype != DType::bf16 || device.is_cpu()) f(edges, shape, dtype, device);
+                      });
 }
 
 /// Normal numbers times `factor`.

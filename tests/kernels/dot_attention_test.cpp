@@ -184,11 +184,9 @@ TEST_CASE("dot_attention and its gradients equal plain loops") {
 }
 
 TEST_CASE("dot_attention of narrow rows, several to a vector, equals plain loops") {
-  for_attention_cases(kNarrow, kFewNarrow,
-                      [](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
-                        for (Values kind : {Values::own, Values::scaled_keys})
-                          compare(edges, shape, kind, dtype, device);
-                      });
+  for_narrow_cases([](const Edges& edges, const AttentionCase& shape, DType dtype, Device device) {
+    for (Values kind : {Values::own, Values::scaled_keys}) compare(edges, shape, kind, dtype, device);
+  });
 }
 
 TEST_CASE("dot_attention with keys for values, scaled or not, equals plain loops") {

@@ -147,9 +147,7 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
 
 TEST_CASE("gat and its gradients equal plain loops") { for_attention_cases(kWide, kFew, compare); }
 
-TEST_CASE("gat of narrow rows, several to a vector, equals plain loops") {
-  for_attention_cases(kNarrow, kFewNarrow, compare);
-}
+TEST_CASE("gat of narrow rows, several to a vector, equals plain loops") { for_narrow_cases(compare); }
 
 TEST_CASE("gat's gradients are the same whichever of them are asked for, and on any number of threads") {
   for (Device device : devices())
