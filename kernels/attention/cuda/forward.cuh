@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     if constexpr (kScore == Score::gat)
       own_term = has_entries && place.has_head ? a.l[int64_t{walk.row} * a.heads + place.head] : A(0);
     else
-      gather_wide<T>(target, walk.row, a.pitch, has_entries, place,
-                     kScore == Score::gatv2 ? A(-1) : a.scale * kLog2E<A>, own);
+      gather_wide<T, true>(target, walk.row, a.pitch, has_entries, place,
+                           kScore == Score::gatv2 ? A(-1) : a.scale * kLog2E<A>, own);
   };
 
   WideFeatures<T> sum;

@@ -75,7 +75,8 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, kScore>)
     bool is_new = true;
     auto begin_row = [&] {
       if constexpr (kGatv2)
-        gather<T>(rows_at(a.source, place.read_feature), walk.row, a.pitch, walk.active(), place, own_asked);
+        gather_own<T>(rows_at(a.source, place.read_feature), walk.row, a.pitch, walk.active(), place,
+                      own_asked);
       is_new = true;
       term = 0;
       clear<T>(weighed);

@@ -231,10 +231,16 @@ class Gathered {
   static constexpr int kBytes = static_cast<int>(sizeof(S)) * N, kWords = kBytes < 4 ? 1 : kBytes / 4;
 
  public:
-  /// Reads where `wanted`; else they are what they were, which nobody may look at.
+  /// Reads where `wanted`; else they are what they were, which nobody may look at. kOnce: nobody reads them
+  /// again soon, and what others gather shall stay in L2.
+  template <bool kOnce = false>
   __device__ __forceinline__ void read_if(bool wanted, const char* from) {
     const int p = wanted;
-    if constexpr (kBytes == 16) {
+    if constexpr (kBytes == 16 && kOnce) {
+      asm("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
+          : "=r"(words_[0]), "=r"(words_[1]), "=r"(words_[2]), "=r"(words_[3])
+          : "l"(from), "r"(p));
+    } else if constexpr (kBytes == 16) {
       asm("{ .reg .pred p; setp.ne.s32 p, %5, 0; @p ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4]; }"
           : "=r"(words_[0]), "=r"(words_[1]), "=r"(words_[2]), "=r"(words_[3])
           : "l"(from), "r"(p));
@@ -293,13 +299,20 @@ __device__ __forceinline__ const char* rows_at(const S* matrix, int feature) {
 
 /// A row, where it is wanted, of a matrix that begins at `from` (rows_at). A lane without a feature reads
 /// along with the head's first: what it gets counts for nothing, as its own features are 0.
-template <class T>
+template <class T, bool kOnce = false>
 __device__ __forceinline__ void gather(const char* from, int row, uint32_t pitch, bool wanted,
                                        const Place<T>& place, RowFeatures<T>& to) {
   const char* const at = row_address(from, row, pitch);
   constexpr int kStep = T::kLanes * T::kVector * static_cast<int>(sizeof(typename T::S));
 #pragma unroll
-  for (int c = 0; c < T::kChunks; ++c) to[c].read_if(wanted, at + (c == 0 || place.valid[c] ? c * kStep : 0));
+  for (int c = 0; c < T::kChunks; ++c)
+    to[c].template read_if<kOnce>(wanted, at + (c == 0 || place.valid[c] ? c * kStep : 0));
+}
+/// Likewise, the row that a walk is at, which it reads this once.
+template <class T>
+__device__ __forceinline__ void gather_own(const char* from, int row, uint32_t pitch, bool wanted,
+                                           const Place<T>& place, RowFeatures<T>& to) {
+  gather<T, true>(from, row, pitch, wanted, place, to);
 }
 /// A gathered row wide and times `factor`; 0 where it was not wanted. The first look at what was gathered:
 /// whoever does it waits for memory.
@@ -312,12 +325,12 @@ __device__ __forceinline__ void widen_row(const RowFeatures<T>& row, bool wanted
     for (int v = 0; v < T::kVector; ++v)
       to[c][v] = wanted && place.valid[c] ? row[c][v] * factor : typename T::A(0);
 }
-template <class T>
+template <class T, bool kOnce = false>
 __device__ __forceinline__ void gather_wide(const char* from, int row, uint32_t pitch, bool wanted,
                                             const Place<T>& place, typename T::A factor,
                                             WideFeatures<T>& to) {
   RowFeatures<T> row_of;
-  gather<T>(from, row, pitch, wanted, place, row_of);
+  gather<T, kOnce>(from, row, pitch, wanted, place, row_of);
   widen_row<T>(row_of, wanted, place, factor, to);
 }
 template <class T>
@@ -336,7 +349,11 @@ __device__ __forceinline__ void scatter(To* to, const Place<T>& place, const Wid
     Pack<To, T::kVector> pack;
 #pragma unroll
     for (int v = 0; v < T::kVector; ++v) pack[v] = narrow<To>(x[c][v]);
-    adj::cuda::store(to + c * T::kLanes * T::kVector, pack);
+    To* const at = to + c * T::kLanes * T::kVector;
+    if constexpr (sizeof(pack) <= 16)
+      stream_pack<To, T::kVector>(reinterpret_cast<const char*>(at), pack);
+    else  // partial sums beside bfloat16, which are soon read again
+      adj::cuda::store(at, pack);
   }
 }
 

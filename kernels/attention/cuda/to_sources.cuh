@@ -46,9 +46,9 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
     bool is_new = true;
     auto begin_row = [&] {
       const bool wanted = walk.active();
-      gather<T>(value, walk.row, a.pitch, wanted, place, own_asked);
+      gather_own<T>(value, walk.row, a.pitch, wanted, place, own_asked);
       if constexpr (kScore == Score::dot)
-        gather<T>(rows_at(a.source, read), walk.row, a.pitch, wanted, place, key_asked);
+        gather_own<T>(rows_at(a.source, read), walk.row, a.pitch, wanted, place, key_asked);
       const A* const terms = kGat ? a.r : a.s;
       if constexpr (kGat || kKeyed)
         own_term = terms == nullptr           ? A(1)

@@ -45,9 +45,9 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
       if constexpr (kScore == Score::gat)
         own_term = wanted && place.has_head ? a.l[term] : A(0);
       else
-        gather<T>(target, walk.row, a.pitch, wanted, place, own_asked);
-      gather<T>(rows_at(a.d_o, read), walk.row, a.pitch, wanted, place, d_o_asked);
-      gather<T>(rows_at(a.o, read), walk.row, a.pitch, wanted, place, o_asked);
+        gather_own<T>(target, walk.row, a.pitch, wanted, place, own_asked);
+      gather_own<T>(rows_at(a.d_o, read), walk.row, a.pitch, wanted, place, d_o_asked);
+      gather_own<T>(rows_at(a.o, read), walk.row, a.pitch, wanted, place, o_asked);
       lse = wanted && place.has_head ? a.lse[term] : A(0);
       term_sum = 0;
       clear<T>(sum);
