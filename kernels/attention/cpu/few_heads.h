@@ -7,11 +7,11 @@
 
 namespace adj::kernels::cpu {
 
-/// Calls f.template operator()<H>() with H = `heads` where that is 1, 2, 4 or 8, so that loops over heads
-/// unroll; with 0 elsewhere.
+/// Calls f.template operator()<N>() with N = `count`, of heads or of their features, where that is 1, 2, 4 or
+/// 8, so that loops over them unroll; with 0 elsewhere.
 template <class F>
-void with_heads(int64_t heads, F&& f) {
-  switch (heads) {
+void with_few(int64_t count, F&& f) {
+  switch (count) {
     case 1:
       return f.template operator()<1>();
     case 2:

@@ -410,7 +410,7 @@ void gather_terms(int64_t heads, GatheredRows<T> rows, int64_t count, T* to) {
 }
 template <class T>
 void gather_terms(int64_t heads, const GatheredRows<T>& rows, int64_t count, T* to) {
-  with_heads(heads, [&]<int kHeads>() { gather_terms<kHeads>(heads, rows, count, to); });
+  with_few(heads, [&]<int kHeads>() { gather_terms<kHeads>(heads, rows, count, to); });
 }
 
 /// ⟨own, x⟩.

@@ -148,40 +148,17 @@ struct NarrowRows {
 /// Calls f.template operator()<Rows>() where there is one for such rows; false elsewhere.
 template <class S, class F>
 bool with_narrow_rows(int64_t heads, int64_t width, F&& f) {
-  const auto of_width = [&]<int kWidth>() {
-    const auto of_heads = [&]<int kHeads>() {
-      if constexpr (kHeads * kWidth <= kLanes<S>) {
-        f.template operator()<NarrowRows<S, kHeads * kWidth, kWidth>>();
-        return true;
-      } else {
-        return false;
+  bool found = false;
+  with_few(width, [&]<int kWidth>() {
+    with_few(heads, [&]<int kHeads>() {
+      constexpr int kPitch = kHeads * kWidth;
+      if constexpr (kPitch > 0 && kPitch <= kLanes<S>) {
+        f.template operator()<NarrowRows<S, kPitch, kWidth>>();
+        found = true;
       }
-    };
-    switch (heads) {
-      case 1:
-        return of_heads.template operator()<1>();
-      case 2:
-        return of_heads.template operator()<2>();
-      case 4:
-        return of_heads.template operator()<4>();
-      case 8:
-        return of_heads.template operator()<8>();
-      default:
-        return false;
-    }
-  };
-  switch (width) {
-    case 1:
-      return of_width.template operator()<1>();
-    case 2:
-      return of_width.template operator()<2>();
-    case 4:
-      return of_width.template operator()<4>();
-    case 8:
-      return of_width.template operator()<8>();
-    default:
-      return false;
-  }
+    });
+  });
+  return found;
 }
 
 }  // namespace adj::kernels::cpu

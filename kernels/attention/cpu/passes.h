@@ -145,12 +145,11 @@ class EdgeTerms {
 
   /// Those of the entries [begin, begin + count), a [k H + h] and b likewise.
   void put(const EdgeRows& rows, int64_t begin, int64_t count, const T* a, const T* b) const {
-    with_heads(heads_, [&]<int kHeads>() { put<kHeads>(heads_, rows.order, begin, count, a, b, all_); });
+    with_few(heads_, [&]<int kHeads>() { put<kHeads>(heads_, rows.order, begin, count, a, b, all_); });
   }
   void take(const EdgeRows& rows, int64_t begin, int64_t count, T* a, T* b) const {
     const int64_t last = rows.csr.entries() - 1;
-    with_heads(heads_,
-               [&]<int kHeads>() { take<kHeads>(heads_, rows.order, last, begin, count, all_, a, b); });
+    with_few(heads_, [&]<int kHeads>() { take<kHeads>(heads_, rows.order, last, begin, count, all_, a, b); });
   }
 
  private:
