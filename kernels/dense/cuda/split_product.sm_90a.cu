@@ -8,8 +8,6 @@
 #include <adjoint/kernels/dense/cuda/split_product.h>
 #include <adjoint/kernels/dense/cuda/tensor_core.cuh>
 
-#include <array>
-
 namespace adj::kernels::cuda {
 
 namespace {
@@ -38,7 +36,7 @@ struct SplitArguments {
   Operand a, b;
   const float* bias;
   float* c;  ///< [M,N], or [splits,M,N]
-  int64_t m, n, k;
+  int64_t m, n;
   int tiles, n_tiles, units;  ///< units: times the splits of K
   int chunks, longer_splits;  ///< of each split, but that many first ones have one more
   bool relu, adds;            ///< adds: to what c holds
@@ -50,14 +48,11 @@ struct SplitArguments {
 struct Work {
   int unit;
   int chunk, end, split;
-  int64_t m, n;  ///< where the tile begins; past C after the last
+  int64_t m, n;  ///< where the tile begins
 
   __device__ void begin(const SplitArguments& a, int tile_n, int at) {
     unit = at;
-    if (at >= a.units) {
-      m = a.m, n = a.n;
-      return;
-    }
+    if (!valid(a)) return;
     // Few divisions, and of 32 bits: all threads wait for them between two tiles.
     split = at / a.tiles;
     const int tile = at - split * a.tiles, m_tile = tile / a.n_tiles;
@@ -96,7 +91,7 @@ __device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_
 template <int kOuter, bool kOuterRows, bool kWide>
 class Tile {
  public:
-  /// `from_outer`, `from_inner`: where the tile begins; past the operand, all of it is zero.
+  /// `from_outer`, `from_inner`: where the tile begins. What of it is past the operand is zero.
   __device__ void read(int thread, const Operand& x, int64_t from_outer, int64_t from_inner) {
     Window window(thread, x, from_outer, from_inner);
 #pragma unroll
@@ -484,7 +479,6 @@ void split_product(const GemmArgs& args) {
                    .c = c,
                    .m = division.m,
                    .n = division.n,
-                   .k = division.k,
                    .tiles = static_cast<int>(division.tiles()),
                    .n_tiles = division.n_tiles,
                    .units = static_cast<int>(division.tiles() * division.splits),
