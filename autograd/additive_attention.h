@@ -5,8 +5,22 @@
 #include <adjoint/kernels/attention/gat.h>
 #include <adjoint/kernels/attention/gatv2.h>
 #include <adjoint/kernels/attention/head_dot.h>
+#include <adjoint/kernels/reduce/reduce.h>
 
 namespace adj {
+
+namespace detail {
+
+/// That of a bias [H D] which O [N,H,D] was given, from dO, as input `bias` of the op.
+inline void bias_gradient(const Tensor& d_o, size_t bias, Gradients& out) {
+  if (!out.wanted(bias)) return;
+  const Tensor rows = as_matrix(d_o);
+  Tensor sum = Tensor::empty({rows.size(1)}, rows.dtype(), rows.device());
+  kernels::sum_rows({.x = rows, .y = sum});
+  out.add(bias, sum);
+}
+
+}  // namespace detail
 
 /// y[n,h] = ⟨x[n,h,:], a[h,:]⟩: x [N,H,D], a [H,D]; y [N,H] is wide. Saved: x and a.
 inline Var head_dot(const Var& x, const Var& a) {
@@ -30,11 +44,12 @@ inline Var head_dot(const Var& x, const Var& a) {
 /// α_ij = softmax_j(leaky_relu(⟨source, x_j⟩ + ⟨target, y_i⟩ + c_ij)), O_i = Σ_j α_ij x_j (GAT eq. 3 and 4,
 /// Veličković et al. 2018). x [num_src,H,D], source and target [H,D]; y is `x_dst` [num_dst,H,D], or x itself
 /// where that is left out and both sides are one set of nodes. Edge features give c = edge_attr edge_weight,
-/// edge_weight [E,H]. O [num_dst,H,D].
+/// edge_weight [E,H]. bias [H D], optional, is added to O [num_dst,H,D] as it is written.
 inline Var gat_attention(const Relation& relation, const Var& x, const Var& source, const Var& target,
-                         float slope, const AttentionOptions& options = {}, const Var& x_dst = {}) {
+                         float slope, const AttentionOptions& options = {}, const Var& x_dst = {},
+                         const Var& bias = {}) {
   constexpr const char* op = "gat_attention";
-  const OpScope scope(op, relation, x, source, target, options.edge_attr, options.edge_weight, x_dst);
+  const OpScope scope(op, relation, x, source, target, options.edge_attr, options.edge_weight, x_dst, bias);
   detail::check_heads(op, "x", relation, x, relation.num_src());
   const int64_t heads = x.size(1), width = x.size(2);
   detail::check_beside(op, "source", source, {heads, width}, x);
@@ -43,6 +58,7 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
             "{}: {} sources and {} targets, expected x_dst beside x", op, relation.num_src(),
             relation.num_dst());
   if (x_dst) detail::check_beside(op, "x_dst", x_dst, {relation.num_dst(), heads, width}, x);
+  if (bias) detail::check_beside(op, "bias", bias, {heads * width}, x);
   detail::check_edge_features(op, relation, options, heads, x);
   const bool one_set = !x_dst || x_dst.id() == x.id();
   const Tensor x_rows = detail::as_matrix(x.value());
@@ -72,18 +88,20 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
                 .x = x_rows,
                 .slope = slope,
                 .dropout = dropout,
+                .bias = bias.value_or_absent(),
                 .o = o_rows,
                 .lse = lse});
 
   const bool featured = static_cast<bool>(options.edge_attr);
   return record(
-      op, o, {x, source, target, options.edge_attr, options.edge_weight, x_dst},
+      op, o, {x, source, target, options.edge_attr, options.edge_weight, x_dst, bias},
       [relation, slope, dropout, one_set, featured, wide, edge_terms, x = Saved(x.value()),
        source = Saved(source.value()), target = Saved(target.value()),
        x_dst = one_set ? Saved() : Saved(x_dst.value()),
        attr = featured ? Saved(options.edge_attr.value()) : Saved(),
-       weight = featured ? Saved(options.edge_weight.value()) : Saved(), l, r, lse,
-       o = Saved(o)](Tensor dy, Gradients& out) {
+       weight = featured ? Saved(options.edge_weight.value()) : Saved(), bias = Saved(bias.value_or_absent()),
+       l, r, lse, o = Saved(o)](Tensor dy, Gradients& out) {
+        detail::bias_gradient(dy, 6, out);
         const Tensor rows = detail::as_matrix(x.get());
         const bool learns = out.wanted(1) || out.wanted(2);
         const bool wants_x = out.wanted(0), whole = one_set && wants_x;
@@ -101,6 +119,7 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
                                .x = rows,
                                .slope = slope,
                                .dropout = dropout,
+                               .bias = bias.get(),
                                .o = detail::as_matrix(o.get()),
                                .lse = lse,
                                .d_o = detail::as_matrix(dy),
@@ -151,15 +170,17 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
 
 /// α_ij = softmax_j ⟨att, leaky_relu(l_i + r_j + w_ij)⟩, O_i = Σ_j α_ij r_j (GATv2 eq. 7, Brody et al. 2022).
 /// l = `x_dst` [num_dst,H,D], r = `x_src` [num_src,H,D], which may be one variable, att [H,D]. Edge features
-/// give w = edge_attr edge_weight, edge_weight [E, H D]. O [num_dst,H,D].
+/// give w = edge_attr edge_weight, edge_weight [E, H D]. bias [H D], optional, is added to O [num_dst,H,D] as
+/// it is written.
 inline Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src, const Var& att,
-                           float slope, const AttentionOptions& options = {}) {
+                           float slope, const AttentionOptions& options = {}, const Var& bias = {}) {
   constexpr const char* op = "gatv2_attention";
-  const OpScope scope(op, relation, x_dst, x_src, att, options.edge_attr, options.edge_weight);
+  const OpScope scope(op, relation, x_dst, x_src, att, options.edge_attr, options.edge_weight, bias);
   detail::check_heads(op, "x_src", relation, x_src, relation.num_src());
   const int64_t heads = x_src.size(1), width = x_src.size(2);
   detail::check_beside(op, "x_dst", x_dst, {relation.num_dst(), heads, width}, x_src);
   detail::check_beside(op, "att", att, {heads, width}, x_src);
+  if (bias) detail::check_beside(op, "bias", bias, {heads * width}, x_src);
   detail::check_edge_features(op, relation, options, heads * width, x_src);
   const DType wide = wide_dtype(x_src.dtype());
   const bool featured = static_cast<bool>(options.edge_attr);
@@ -175,14 +196,16 @@ inline Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var
                   .w = options.edge_weight.value_or_absent(),
                   .slope = slope,
                   .dropout = dropout,
+                  .bias = bias.value_or_absent(),
                   .o = o_rows,
                   .lse = lse});
   return record(
-      op, o, {x_dst, x_src, att, options.edge_attr, options.edge_weight},
+      op, o, {x_dst, x_src, att, options.edge_attr, options.edge_weight, bias},
       [relation, slope, dropout, featured, wide, x_dst = Saved(x_dst.value()), x_src = Saved(x_src.value()),
        att = Saved(att.value()), attr = featured ? Saved(options.edge_attr.value()) : Saved(),
-       weight = featured ? Saved(options.edge_weight.value()) : Saved(), lse,
-       o = Saved(o)](Tensor dy, Gradients& out) {
+       weight = featured ? Saved(options.edge_weight.value()) : Saved(), bias = Saved(bias.value_or_absent()),
+       lse, o = Saved(o)](Tensor dy, Gradients& out) {
+        detail::bias_gradient(dy, 5, out);
         const Tensor features = featured ? attr.get().to(wide) : Tensor();
         const Tensor w = featured ? weight.get() : Tensor();
         Tensor dl = detail::empty_if(out.wanted(0), x_dst.get()), dl_rows = detail::rows_of(dl);
@@ -200,6 +223,7 @@ inline Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var
                                  .w = w,
                                  .slope = slope,
                                  .dropout = dropout,
+                                 .bias = bias.get(),
                                  .o = detail::as_matrix(o.get()),
                                  .lse = lse,
                                  .d_o = detail::as_matrix(dy),

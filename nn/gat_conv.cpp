@@ -40,11 +40,13 @@ Var GATConv::attend(const Relation& relation, const Var& x_src, const Var& x_dst
     const Var map = reshape(lin_edge->weight, {lin_edge->weight.size(0), options_.heads, out_});
     attention.edge_weight = cast(head_dot(map, att_edge), x_src.dtype());
   }
+  // Where heads are averaged the bias is of their mean.
+  const bool joins_bias = options_.concat || options_.heads == 1;
   Var y = gat_attention(edges.relation, by_head(x_src), att_src, att_dst, options_.negative_slope, attention,
-                        by_head(x_dst));
+                        by_head(x_dst), joins_bias ? bias : Var());
   y = join_heads(y, options_.concat);
   if (residual) y = y + residual;
-  return bias ? y + bias : y;
+  return bias && !joins_bias ? y + bias : y;
 }
 
 Var GATConv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {

@@ -38,10 +38,13 @@ Var GATv2Conv::attend(const Relation& relation, const Var& x_src, const Var& x_d
   if (edges.attr) attention.edge_weight = lin_edge->weight;
   const Var sources = by_head(x_src);
   const Var targets = x_dst.id() == x_src.id() ? sources : by_head(x_dst);
-  Var y = gatv2_attention(edges.relation, targets, sources, att, options_.negative_slope, attention);
+  // Where heads are averaged the bias is of their mean.
+  const bool joins_bias = options_.concat || options_.heads == 1;
+  Var y = gatv2_attention(edges.relation, targets, sources, att, options_.negative_slope, attention,
+                          joins_bias ? bias : Var());
   y = join_heads(y, options_.concat);
   if (residual) y = y + residual;
-  return bias ? y + bias : y;
+  return bias && !joins_bias ? y + bias : y;
 }
 
 Var GATv2Conv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {

@@ -21,11 +21,12 @@ namespace adj::kernels {
 //
 // (design: FlashAttention 2's backward, Dao 2023, over the rows of a graph). What belongs to targets is
 // summed over the rows of `a`, what belongs to sources over those of `at`: no atomics. Targets without edges
-// give O = 0 and lse = 0, and no gradient. Each sum's order depends on the structure and the widths alone.
-// Features, parameters and their gradients are of one dtype, float32, float64 or bfloat16; lse, Δ, the terms
-// of nodes and edges and their gradients are wide. Δ is of O as it was stored: in bfloat16 a logit's gradient
-// is off by up to 2^-9 α_ij Σ |dO_i O_i|, which narrow heads feel most. NaN stays visible in its row and
-// head; a row of nothing but logits of -inf gives NaN.
+// give O = 0 and lse = 0, and no gradient. O is stored with a layer's bias where there is one. Each sum's
+// order depends on the structure and the widths alone. Features, parameters and their gradients are of one
+// dtype, float32, float64 or bfloat16; lse, Δ, the terms of nodes and edges and their gradients are wide. Δ
+// is of O as it was stored, less the bias: in bfloat16 a logit's gradient is off by up to 2^-9 α_ij Σ |dO_i
+// O_i|, which narrow heads feel most. NaN stays visible in its row and head; a row of nothing but logits of
+// -inf gives NaN.
 
 /// Attention dropout: edge e keeps head h where position e H + h of the sequence `key` is kept, and is scaled
 /// by rule.scale (Veličković et al. 2018, 3.3). Threshold 0: none.

@@ -5,8 +5,8 @@
 namespace adj::kernels {
 
 /// e_ij = leaky_relu(l_i + r_j + c_ij) and v_j = x_j (GAT eq. 3 and 4, Veličković et al. 2018). l [rows,H], r
-/// [cols,H] and, where there are edge features, c [M,H] are wide; x [cols, H D]. Writes O [rows, H D] and lse
-/// [rows,H].
+/// [cols,H] and, where there are edge features, c [M,H] are wide; x [cols, H D]. Writes O + bias [rows, H D],
+/// bias [H D] optional, and lse [rows,H].
 struct GatArgs {
   const CsrMatrix& a;
   const Tensor& l;
@@ -15,6 +15,7 @@ struct GatArgs {
   const Tensor& x;
   float slope;
   AttentionDropout dropout = {};
+  const Tensor& bias = kAbsent;
   Tensor& o;
   Tensor& lse;
 
@@ -36,6 +37,7 @@ struct GatArgs {
               heads());
     check_tensor(op, "x", x, {a.csr.cols, x.size(1)}, x.dtype(), device());
     detail::check_attention_dropout(op, dropout);
+    detail::check_optional(op, "bias", bias, {x.size(1)}, x.dtype(), device());
     check_tensor(op, "o", o, {a.csr.rows, x.size(1)}, x.dtype(), device());
     check_tensor(op, "lse", lse, {a.csr.rows, heads()}, wide, device());
     ADJ_CHECK(!o.shares_storage_with(x), "{}: o cannot be x", op);
@@ -43,8 +45,9 @@ struct GatArgs {
 };
 ADJ_KERNEL(gat, GatArgs)
 
-/// The gradients of gat. dl [rows,H], dr [cols,H], dx [cols, H D] and dc [M,H] are outputs, any of which may
-/// be absent where nobody asks for it. `delta` [rows,H] is scratch that may be written.
+/// The gradients of gat, whose output `o` is, with the bias. dl [rows,H], dr [cols,H], dx [cols, H D] and dc
+/// [M,H] are outputs, any of which may be absent where nobody asks for it. `delta` [rows,H] is scratch that
+/// may be written.
 ///
 /// Where `source` [H,D] and `target` [H,D] are given, l and r are the products of x itself with them,
 /// l_i = ⟨target, x_i⟩ and r_j = ⟨source, x_j⟩ (rows and columns are then one set of nodes), and dx is the
@@ -58,6 +61,7 @@ struct GatBackwardArgs {
   const Tensor& x;
   float slope;
   AttentionDropout dropout = {};
+  const Tensor& bias = kAbsent;
   const Tensor& o;
   const Tensor& lse;
   const Tensor& d_o;
@@ -86,6 +90,7 @@ struct GatBackwardArgs {
     if (c) check_entries(op, "c", a, c, wide);
     check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device());
     detail::check_attention_dropout(op, dropout);
+    detail::check_optional(op, "bias", bias, {width}, x.dtype(), device());
     check_tensor(op, "o", o, {a.csr.rows, width}, x.dtype(), device());
     check_tensor(op, "d_o", d_o, {a.csr.rows, width}, x.dtype(), device());
     check_tensor(op, "lse", lse, target_terms, wide, device());

@@ -66,6 +66,14 @@ struct Edges {
   }
 };
 
+/// x [rows, columns] + bias [columns], which may be absent.
+inline Numbers with_bias(Numbers x, const Tensor& bias) {
+  if (!bias) return x;
+  const Numbers b = values(bias);
+  for (size_t f = 0; f < x.size(); ++f) x[f] += b[f % b.size()];
+  return x;
+}
+
 using Rows = std::vector<std::vector<int32_t>>;
 
 /// Rows of these lengths with random columns, half of them one and the same: both sides are skewed.

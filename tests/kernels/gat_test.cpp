@@ -19,7 +19,7 @@ struct Case {
   int64_t heads, width;
   DType dtype, wide;
   kernels::AttentionDropout dropout;
-  Tensor l, r, c, x, d_o, o, lse;
+  Tensor l, r, c, x, bias, d_o, o, lse;
 
   Case(const Edges& of, const AttentionCase& shape, DType type, Device device)
       : edges(of),
@@ -32,6 +32,7 @@ struct Case {
         r(random_tensor({of.cols(), heads}, wide, device)),
         c(shape.features > 0 ? random_tensor({of.count(), heads}, wide, device) : Tensor()),
         x(random_tensor({of.cols(), heads * width}, type, device)),
+        bias(shape.dropout ? random_tensor({heads * width}, type, device) : Tensor()),
         d_o(random_tensor({of.rows(), heads * width}, type, device)),
         o(random_tensor({of.rows(), heads * width}, type, device)),
         lse(random_tensor({of.rows(), heads}, wide, device)) {}
@@ -44,6 +45,7 @@ struct Case {
                   .x = x,
                   .slope = kSlope,
                   .dropout = dropout,
+                  .bias = bias,
                   .o = o,
                   .lse = lse});
   }
@@ -68,6 +70,7 @@ struct Case {
                            .x = x,
                            .slope = kSlope,
                            .dropout = dropout,
+                           .bias = bias,
                            .o = o,
                            .lse = lse,
                            .d_o = d_o,
@@ -106,7 +109,8 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
   const auto value = [&](size_t j, size_t, size_t h, size_t c) { return X[(j * H + h) * D + c]; };
   const PlainAttention plain(edges, H, D, e, mask_of(t.dropout, edges.count(), t.heads), value);
   t.forward();
-  CHECK(close(t.o, plain.o, allowed));
+  const Numbers o = with_bias(plain.o, t.bias);
+  CHECK(close(t.o, o, allowed));
   CHECK(close(t.lse, plain.lse, attention_tolerance(t.wide)));
 
   Numbers de = plain.backward(dO, value), dl(static_cast<size_t>(edges.rows()) * H),
@@ -122,9 +126,9 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
   const Numbers dx = plain.value_gradients(dO, D);
   // delta = <dO, O> is taken of the stored O: in bfloat16 each term of it may be off by 2^-8 of itself.
   double of_delta = 0.0;
-  for (size_t row = 0; dtype == DType::bf16 && row < plain.o.size() / D; ++row) {
+  for (size_t row = 0; dtype == DType::bf16 && row < o.size() / D; ++row) {
     double terms = 0.0;
-    for (size_t f = row * D; f < (row + 1) * D; ++f) terms += std::abs(dO[f] * plain.o[f]);
+    for (size_t f = row * D; f < (row + 1) * D; ++f) terms += std::abs(dO[f] * o[f]);
     of_delta = std::max(of_delta, terms / 256.0);
   }
   CHECK(close(g.dl, dl, allowed + of_delta));

@@ -18,7 +18,7 @@ struct Case {
   int64_t heads, width, features;
   DType dtype, wide;
   kernels::AttentionDropout dropout;
-  Tensor l, r, att, attr, w, d_o, o, lse;
+  Tensor l, r, att, attr, w, bias, d_o, o, lse;
 
   Case(const Edges& of, const AttentionCase& shape, DType type, Device device)
       : edges(of),
@@ -35,6 +35,7 @@ struct Case {
         w(features > 0 ? scaled_random({features, heads * width},
                                        1.0 / std::sqrt(static_cast<double>(features)), type, device)
                        : Tensor()),
+        bias(shape.dropout ? random_tensor({heads * width}, type, device) : Tensor()),
         d_o(random_tensor({of.rows(), heads * width}, type, device)),
         o(random_tensor({of.rows(), heads * width}, type, device)),
         lse(random_tensor({of.rows(), heads}, wide, device)) {}
@@ -48,6 +49,7 @@ struct Case {
                     .w = w,
                     .slope = kSlope,
                     .dropout = dropout,
+                    .bias = bias,
                     .o = o,
                     .lse = lse});
   }
@@ -72,6 +74,7 @@ struct Case {
                              .w = w,
                              .slope = kSlope,
                              .dropout = dropout,
+                             .bias = bias,
                              .o = o,
                              .lse = lse,
                              .d_o = d_o,
@@ -109,7 +112,8 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
   const auto value = [&](size_t j, size_t, size_t h, size_t c) { return R[(j * H + h) * D + c]; };
   const PlainAttention plain(edges, H, D, e, mask_of(t.dropout, edges.count(), t.heads), value);
   t.forward();
-  CHECK(close(t.o, plain.o, allowed));
+  const Numbers o = with_bias(plain.o, t.bias);
+  CHECK(close(t.o, o, allowed));
 
   const Numbers de = plain.backward(dO, value);
   Numbers dl(L.size()), dr = plain.value_gradients(dO, D), datt(F), dattr(attr.size()), dw(W.size());

@@ -23,6 +23,7 @@ struct Attend {
   bool first_to_gather;  ///< do the logits leave the values' rows alone?
   const AttentionDropout& dropout;
   EdgeFeatures<T> attr;
+  const S* bias;  ///< [H D], added to o, or null
   S* o;
   S* o_attr;
   T* lse;
@@ -128,7 +129,7 @@ struct Attend {
         }
         std::copy_n(logs, std::min(kLane, g.heads - h), lse + h);
       }
-      scale_heads(g, o, inverse_.data(), body_.o + row * g.pitch);
+      scale_heads(g, o, inverse_.data(), body_.bias, body_.o + row * g.pitch);
       if (!body_.attr) return;
       const T* features = o + g.pitch;
       S* to = body_.o_attr + row * g.heads * body_.attr.count;

@@ -268,6 +268,7 @@ void dot_attention(const DotAttentionArgs& args) {
                                     !of.keys_are_values,
                                     args.dropout,
                                     of.attr,
+                                    nullptr,
                                     args.o.mutable_data<S>(),
                                     args.o_attr ? args.o_attr.mutable_data<S>() : nullptr,
                                     args.lse.mutable_data<T>()};

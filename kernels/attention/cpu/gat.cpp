@@ -371,6 +371,7 @@ void gat(const GatArgs& args) {
                                     true,
                                     args.dropout,
                                     {},
+                                    args.bias ? args.bias.template data<S>() : nullptr,
                                     args.o.mutable_data<S>(),
                                     nullptr,
                                     args.lse.mutable_data<T>()};

@@ -300,6 +300,7 @@ void gatv2_with_features(const Gatv2Args& args) {
                                   false,
                                   args.dropout,
                                   {},
+                                  args.bias ? args.bias.template data<S>() : nullptr,
                                   args.o.template mutable_data<S>(),
                                   nullptr,
                                   args.lse.template mutable_data<T>()};

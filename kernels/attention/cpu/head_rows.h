@@ -423,6 +423,17 @@ struct DotWith {
   Held hold(auto&& load) const { return load(own); }
   V operator()(V sum, V held, V x) const { return sum + held * x; }
 };
+/// ⟨own - less, x⟩.
+template <class S>
+struct DotWithout {
+  using V = Vector<S>;
+  using Held = V;
+  const S* own;
+  const S* less;
+
+  Held hold(auto&& load) const { return load(own) - load(less); }
+  V operator()(V sum, V held, V x) const { return sum + held * x; }
+};
 /// What belongs to entries and heads, [k H + h], as a flat array: where a vector holds whole entries it is
 /// gone through by vectors.
 template <class T>

@@ -40,11 +40,13 @@ template <class T>
   for (int64_t i = 0; i < n; ++i) e[i] = fast_exp(e[i]);
 }
 
-/// y[h, :] = narrow(x[h, :] of[h]).
+/// y[h, :] = narrow(x[h, :] of[h] + bias[h, :]); bias may be null.
 template <class S>
-void scale_heads(const HeadRows<S>& g, const Scalar<S>* x, const Scalar<S>* of, S* y) {
+void scale_heads(const HeadRows<S>& g, const Scalar<S>* x, const Scalar<S>* of, const S* bias, S* y) {
   g.each_vector([&](int64_t at, int n, int64_t v) {
-    simd::store_first(y + at, simd::load_first(x + at, n) * g.expanded(of, v), n);
+    Vector<S> scaled = simd::load_first(x + at, n) * g.expanded(of, v);
+    if (bias != nullptr) scaled += simd::load_first(bias + at, n);
+    simd::store_first(y + at, scaled, n);
   });
 }
 /// Vectors of y = f(column, elements, vector number).
@@ -103,6 +105,7 @@ struct Outputs {
   using T = Scalar<S>;
   HeadRows<S> g;
   const AttentionDropout& dropout;
+  const S* bias = nullptr;  ///< that o has
   const S* o = nullptr;
   const S* d_o = nullptr;
   const T* lse = nullptr;
@@ -114,12 +117,19 @@ struct Outputs {
       o = args.o.template data<S>();
       d_o = args.d_o.template data<S>();
       lse = args.lse.template data<T>();
+      if constexpr (requires { args.bias; })
+        if (args.bias) bias = args.bias.template data<S>();
     }
   }
 
   /// Δ of a target.
   void delta(int64_t row, T* of) const {
-    g.dots(1, ConsecutiveRows<S>{d_o + row * g.pitch, g.pitch}, DotWith<S>{o + row * g.pitch}, of);
+    const ConsecutiveRows<S> gradient{d_o + row * g.pitch, g.pitch};
+    if (bias != nullptr) {
+      g.dots(1, gradient, DotWithout<S>{o + row * g.pitch, bias}, of);
+    } else {
+      g.dots(1, gradient, DotWith<S>{o + row * g.pitch}, of);
+    }
   }
   void all_deltas(int64_t rows, T* of) const {
     parallel_for(rows, row_grain(g.pitch), [&](int64_t begin, int64_t end) {

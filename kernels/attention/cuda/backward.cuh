@@ -42,7 +42,8 @@ struct BackwardArguments : AttentionArguments<S> {
   const A* r;           ///< [sources,H]; gat
   const A* s;           ///< [sources,H], or null; keyed
   const A* c;           ///< [M,H] by edge number, added to the logits, or null
-  const S* o;           ///< [targets, H D]
+  const S* o;           ///< [targets, H D], with the bias
+  const S* bias;        ///< [H D], or null
   const S* d_o;         ///< [targets, H D]
   const A* lse;         ///< [targets,H]
   const A* g;           ///< [M,H] by edge number, added to ⟨dO_i, v_j⟩, or null

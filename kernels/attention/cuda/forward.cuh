@@ -25,6 +25,7 @@ struct ForwardArguments : AttentionArguments<S> {
   const A* r;       ///< [cols,H]; gat
   const A* s;       ///< [cols,H], or null; keyed
   const A* c;       ///< [M,H] by edge number, added to the logits (gat: within leaky_relu), or null
+  const S* bias;    ///< [H D], added to O, or null
   A* logits;        ///< [M,H] by edge number: the logits, or null
   S* o;
   A* lse;
@@ -224,6 +225,14 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
       for (int c = 0; c < kChunks; ++c)
 #pragma unroll
         for (int v = 0; v < kVector; ++v) sum[c][v] *= factor;
+      if (a.bias != nullptr) {
+        WideFeatures<T> bias;
+        gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+          for (int v = 0; v < kVector; ++v) sum[c][v] += bias[c][v];
+      }
       scatter<T>(a.o + int64_t{walk.row} * a.heads * a.width + feature, place, sum);
       if (place.t == 0 && place.has_head)
         a.lse[int64_t{walk.row} * a.heads + place.head] =
@@ -352,7 +361,8 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Wide<S>>)
   const AttentionSum<A> merged =
       merge_attention_parts<kScore>(from, a.heads, a.width, feature, parts.begin, parts.count);
   if (threadIdx.x >= 32 || feature >= a.heads * a.width) return;
-  a.o[int64_t{row.row} * a.heads * a.width + feature] = narrow<S>(merged.sum / merged.total);
+  const A bias = a.bias == nullptr ? A(0) : A(widen(a.bias[feature]));
+  a.o[int64_t{row.row} * a.heads * a.width + feature] = narrow<S>(merged.sum / merged.total + bias);
   if (feature % a.width == 0)
     a.lse[int64_t{row.row} * a.heads + feature / a.width] =
         merged.largest / kUnit<kScore, A> + log(merged.total);

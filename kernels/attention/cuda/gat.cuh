@@ -14,6 +14,7 @@ void set_gat(Arguments<S>& a, const Args& args) {
   a.l = args.l.template data<A>();
   a.r = args.r.template data<A>();
   a.c = data_or_null<A>(args.c);
+  a.bias = data_or_null<S>(args.bias);
   a.slope = static_cast<A>(args.slope);
 }
 
@@ -24,7 +25,7 @@ void run_gat(const GatArgs& args) {
   set_gat(a, args);
   a.o = args.o.mutable_data<S>();
   a.lse = args.lse.mutable_data<A>();
-  run_forward<S, Score::gat>("gat", args.a, a, wide_reads<S>(a.width, a.source, a.o));
+  run_forward<S, Score::gat>("gat", args.a, a, wide_reads<S>(a.width, a.source, a.bias, a.o));
 }
 
 template <class S>
@@ -42,10 +43,11 @@ void run_gat_backward(const GatBackwardArgs& args) {
   a.dl = data_or_null<A>(args.dl);
   S* const dx = mutable_data_or_null<S>(args.dx);
   Tensor none;
-  run_backward<S, Score::gat>("gat_backward", args.a, args.at, a,
-                              wide_reads<S>(a.width, a.source, a.o, a.d_o, dx, a.by_source, a.by_target),
-                              {.term = mutable_data_or_null<A>(args.dl)},
-                              {.row = dx, .term = mutable_data_or_null<A>(args.dr)}, none);
+  run_backward<S, Score::gat>(
+      "gat_backward", args.a, args.at, a,
+      wide_reads<S>(a.width, a.source, a.bias, a.o, a.d_o, dx, a.by_source, a.by_target),
+      {.term = mutable_data_or_null<A>(args.dl)}, {.row = dx, .term = mutable_data_or_null<A>(args.dr)},
+      none);
 }
 
 }  // namespace adj::kernels::cuda

@@ -203,6 +203,7 @@ void forward_with_features(const Gatv2Args& args) {
               .x = args.r,
               .slope = 1.0f,
               .dropout = args.dropout,
+              .bias = args.bias,
               .o = args.o,
               .lse = args.lse});
 }
@@ -257,6 +258,7 @@ void backward_with_features(const Gatv2BackwardArgs& args) {
                        .x = args.r,
                        .slope = 1.0f,
                        .dropout = args.dropout,
+                       .bias = args.bias,
                        .o = args.o,
                        .lse = args.lse,
                        .d_o = args.d_o,

@@ -12,6 +12,7 @@ void set_gatv2(Arguments<S>& a, const Args& args) {
   a.target = args.l.template data<S>();
   a.source = args.r.template data<S>();
   a.att = args.att.template data<S>();
+  a.bias = data_or_null<S>(args.bias);
   a.slope = static_cast<Wide<S>>(args.slope);
 }
 
@@ -22,7 +23,8 @@ void run_gatv2(const Gatv2Args& args) {
   set_gatv2(a, args);
   a.o = args.o.mutable_data<S>();
   a.lse = args.lse.mutable_data<A>();
-  run_forward<S, Score::gatv2>("gatv2", args.a, a, wide_reads<S>(a.width, a.target, a.source, a.att, a.o));
+  run_forward<S, Score::gatv2>("gatv2", args.a, a,
+                               wide_reads<S>(a.width, a.target, a.source, a.att, a.bias, a.o));
 }
 
 template <class S>
@@ -37,7 +39,7 @@ void run_gatv2_backward(const Gatv2BackwardArgs& args) {
   S* const dl = mutable_data_or_null<S>(args.dl);
   S* const dr = mutable_data_or_null<S>(args.dr);
   run_backward<S, Score::gatv2>("gatv2_backward", args.a, args.at, a,
-                                wide_reads<S>(a.width, a.target, a.source, a.att, a.o, a.d_o, dl, dr),
+                                wide_reads<S>(a.width, a.target, a.source, a.att, a.bias, a.o, a.d_o, dl, dr),
                                 {.row = dl}, {.row = dr}, args.datt);
 }
 
