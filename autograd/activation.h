@@ -14,12 +14,14 @@ inline Var activate(Activation activation, const Var& x, float slope = kLeakySlo
   kernels::activate({.activation = activation, .slope = slope, .x = x.value(), .y = y});
   // relu can tell its derivative from its output, which the next op keeps anyway.
   const Saved saved(activation == Activation::relu ? y : x.value());
-  return record("activate", y, {x}, [activation, slope, saved](Tensor dy, Gradients& out) {
+  const Var result = record("activate", y, {x}, [activation, slope, saved](Tensor dy, Gradients& out) {
+    if (out.through_relu()) return out.add(0, dy);
     Tensor dx = reuse(dy);
     kernels::activate_backward(
         {.activation = activation, .slope = slope, .x = saved.get(), .dy = dy, .dx = dx});
     out.add(0, dx);
   });
+  return activation == Activation::relu ? from_relu(result) : result;
 }
 
 inline Var relu(const Var& x) { return activate(Activation::relu, x); }

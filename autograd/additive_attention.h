@@ -2,25 +2,12 @@
 #pragma once
 
 #include <adjoint/autograd/attention_options.h>
+#include <adjoint/autograd/epilogue.h>
 #include <adjoint/kernels/attention/gat.h>
 #include <adjoint/kernels/attention/gatv2.h>
 #include <adjoint/kernels/attention/head_dot.h>
-#include <adjoint/kernels/reduce/reduce.h>
 
 namespace adj {
-
-namespace detail {
-
-/// That of a bias [H D] which O [N,H,D] was given, from dO, as input `bias` of the op.
-inline void bias_gradient(const Tensor& d_o, size_t bias, Gradients& out) {
-  if (!out.wanted(bias)) return;
-  const Tensor rows = as_matrix(d_o);
-  Tensor sum = Tensor::empty({rows.size(1)}, rows.dtype(), rows.device());
-  kernels::sum_rows({.x = rows, .y = sum});
-  out.add(bias, sum);
-}
-
-}  // namespace detail
 
 /// y[n,h] = ⟨x[n,h,:], a[h,:]⟩: x [N,H,D], a [H,D]; y [N,H] is wide. Saved: x and a.
 inline Var head_dot(const Var& x, const Var& a) {
@@ -101,7 +88,7 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
        attr = featured ? Saved(options.edge_attr.value()) : Saved(),
        weight = featured ? Saved(options.edge_weight.value()) : Saved(), bias = Saved(bias.value_or_absent()),
        l, r, lse, o = Saved(o)](Tensor dy, Gradients& out) {
-        detail::bias_gradient(dy, 6, out);
+        detail::bias_gradient(detail::as_matrix(dy), 6, out);
         const Tensor rows = detail::as_matrix(x.get());
         const bool learns = out.wanted(1) || out.wanted(2);
         const bool wants_x = out.wanted(0), whole = one_set && wants_x;
@@ -205,7 +192,7 @@ inline Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var
        att = Saved(att.value()), attr = featured ? Saved(options.edge_attr.value()) : Saved(),
        weight = featured ? Saved(options.edge_weight.value()) : Saved(), bias = Saved(bias.value_or_absent()),
        lse, o = Saved(o)](Tensor dy, Gradients& out) {
-        detail::bias_gradient(dy, 5, out);
+        detail::bias_gradient(detail::as_matrix(dy), 5, out);
         const Tensor features = featured ? attr.get().to(wide) : Tensor();
         const Tensor w = featured ? weight.get() : Tensor();
         Tensor dl = detail::empty_if(out.wanted(0), x_dst.get()), dl_rows = detail::rows_of(dl);

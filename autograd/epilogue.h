@@ -6,20 +6,25 @@
 
 namespace adj::detail {
 
-/// The gradient at a product z, behind y = act(z + bias): through relu where its output `y` was saved, and
-/// the bias's share of it as input `bias` of the op. What linear and spmm have in common.
-inline Tensor through_epilogue(const Saved& y, size_t bias, Tensor dy, Gradients& out) {
-  if (y) {
-    Tensor dz = reuse(dy);
-    kernels::activate_backward({.activation = Activation::relu, .x = y.get(), .dy = dy, .dx = dz});
-    dy = std::move(dz);
-  }
-  if (out.wanted(bias)) {
-    Tensor dbias = Tensor::empty({dy.size(1)}, dy.dtype(), dy.device());
-    kernels::sum_rows({.x = dy, .y = dbias});
-    out.add(bias, dbias);
-  }
-  return dy;
+// What ops whose results take a bias and a relu on their way have in common.
+
+/// y, just recorded by an op that applied `activation` to it.
+inline Var after(Activation activation, Var y) {
+  return activation == Activation::relu ? from_relu(std::move(y)) : y;
+}
+/// The gradient at z behind y = act(z): through relu where its output `y` was saved.
+inline Tensor through_activation(const Saved& y, Tensor dy, const Gradients& out) {
+  if (!y || out.through_relu()) return dy;
+  Tensor dz = reuse(dy);
+  kernels::activate_backward({.activation = Activation::relu, .x = y.get(), .dy = dy, .dx = dz});
+  return dz;
+}
+/// That of a bias [F] which dz's [N,F] value was given, as input `bias` of the op.
+inline void bias_gradient(const Tensor& dz, size_t bias, Gradients& out) {
+  if (!out.wanted(bias)) return;
+  Tensor dbias = Tensor::empty({dz.size(1)}, dz.dtype(), dz.device());
+  kernels::sum_rows({.x = dz, .y = dbias});
+  out.add(bias, dbias);
 }
 
 }  // namespace adj::detail

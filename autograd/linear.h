@@ -12,22 +12,35 @@ namespace adj {
 
 namespace detail {
 
-/// The gradients of a product x w, behind which is dz: of x as input `first` of the op, of w as the next.
-inline void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& out, size_t first) {
+/// The gradients of a product x w, behind which is dz: of x as input `first` of the op, of w as the next, and
+/// of a bias as the one after, where the op has that input.
+inline void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& out, size_t first,
+                              bool has_bias = false) {
   using kernels::Transpose;
   const Shape x_shape = x.get().shape();
   if (out.wanted(first + 1)) {
-    Tensor dw = Tensor::empty_like(w.get());
-    kernels::gemm({.a = x.get(), .trans_a = Transpose::yes, .b = dz, .c = dw});
+    Tensor dw = Tensor::empty_like(w.get()), dbias;
+    if (has_bias && out.wanted(first + 2)) dbias = Tensor::empty({dz.size(1)}, dz.dtype(), dz.device());
+    kernels::weight_gradients({.x = x.get(), .dz = dz, .dw = dw, .dbias = dbias});
     out.add(first + 1, dw);
+    if (dbias) out.add(first + 2, dbias);
+  } else if (has_bias) {
+    bias_gradient(dz, first + 2, out);
   }
+  const bool from_relu = out.from_relu(first);
+  const Tensor relu_of_x = from_relu ? x.get() : Tensor();  // which the op that made it holds, too
   x = {};
   if (!out.wanted(first)) return;
-  Tensor dx = out.begun(first);
+  Tensor dx = out.begun(first, from_relu);
   const bool adds = static_cast<bool>(dx);
   if (!adds) dx = Tensor::empty(x_shape, dz.dtype(), dz.device());
-  kernels::gemm({.a = dz, .b = w.get(), .trans_b = Transpose::yes, .accumulate = adds, .c = dx});
-  if (!adds) out.add(first, dx);
+  kernels::gemm({.a = dz,
+                 .b = w.get(),
+                 .trans_b = Transpose::yes,
+                 .accumulate = adds,
+                 .through_relu = relu_of_x,
+                 .c = dx});
+  if (!adds) out.add(first, dx, from_relu);
 }
 
 inline void check_product(const char* op, const Var& x, const Var& w) {
@@ -50,12 +63,14 @@ inline Var linear(const Var& x, const Var& w, const Var& bias = {},
   kernels::gemm(
       {.a = x.value(), .b = w.value(), .bias = bias.value_or_absent(), .activation = activation, .c = y});
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return record("linear", y, {x, w, bias},
-                [x = Saved(x.value()), w = Saved(w.value()), y = output](Tensor dy, Gradients& out) mutable {
-                  const Tensor dz = detail::through_epilogue(y, 2, std::move(dy), out);
-                  y = {};
-                  detail::product_gradients(x, w, dz, out, 0);
-                });
+  return detail::after(
+      activation,
+      record("linear", y, {x, w, bias},
+             [x = Saved(x.value()), w = Saved(w.value()), y = output](Tensor dy, Gradients& out) mutable {
+               const Tensor dz = detail::through_activation(y, std::move(dy), out);
+               y = {};
+               detail::product_gradients(x, w, dz, out, 0, true);
+             }));
 }
 
 /// x w + bias + x2() w2: x [N,in], w [in,out], x2 [N,in2], w2 [in2,out], bias [out] optional. The second
@@ -97,15 +112,17 @@ inline Var linear(const Features& x, const Var& w, const Var& bias = {},
   kernels::spmm(
       {.a = a.matrix(), .x = w.value(), .bias = bias.value_or_absent(), .activation = activation, .y = y});
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return record("sparse_linear", y, {w, bias},
-                [a, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
-                  const Tensor dz = detail::through_epilogue(y, 1, std::move(dy), out);
-                  if (!out.wanted(0)) return;
-                  (void)values.get();  // the matrix's own: throws where they were written to
-                  Tensor dw = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
-                  kernels::spmm({.a = a.adjoint(), .x = dz, .y = dw});
-                  out.add(0, dw);
-                });
+  return detail::after(activation,
+                       record("sparse_linear", y, {w, bias},
+                              [a, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
+                                const Tensor dz = detail::through_activation(y, std::move(dy), out);
+                                detail::bias_gradient(dz, 1, out);
+                                if (!out.wanted(0)) return;
+                                (void)values.get();  // the matrix's own: throws where they were written to
+                                Tensor dw = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
+                                kernels::spmm({.a = a.adjoint(), .x = dz, .y = dw});
+                                out.add(0, dw);
+                              }));
 }
 
 /// a b.

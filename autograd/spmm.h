@@ -43,7 +43,8 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
   return record(
       "spmm", y, {x, bias}, [a, scatters, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
-        const Tensor dz = detail::through_epilogue(y, 1, std::move(dy), out);
+        const Tensor dz = detail::through_activation(y, std::move(dy), out);
+        detail::bias_gradient(dz, 1, out);
         if (!out.wanted(0)) return;
         (void)values.get();  // the matrix's own: throws where they were written to
         Tensor dx = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());

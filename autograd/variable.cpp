@@ -33,6 +33,8 @@ struct GradientSlot {
   Tensor place;                // where the gradient must stand, if that was asked for
   std::shared_ptr<GradientHooks> hooks;
   uint64_t contributions = 0;  // so far, of all passes
+  bool from_relu = false;      // its op is, or ends in, a relu
+  bool through_relu = false;   // the gradient went through it
 };
 
 struct VarImpl {
@@ -311,12 +313,13 @@ void Var::backward(Tensor seed) const {
               node->name);
     Tensor dy = std::move(node->output->gradient);
     node->output->gradient = {};
+    const bool through_relu = std::exchange(node->output->through_relu, false);
     if (!dy) continue;  // its only users wanted no gradient of it
     {
       const AllocationScope scope(node->name);
       // Moved out first: what the op saved is freed when it returns, before the ops below it allocate.
       const Backward backward = std::exchange(node->backward, nullptr);
-      Gradients gradients(node->inputs);
+      Gradients gradients(node->inputs, through_relu);
       detail::op_going_backward = node->name;
       backward(std::move(dy), gradients);
     }
@@ -336,12 +339,15 @@ const Tensor& Saved::get() const {
 
 bool Gradients::wanted(size_t input) const { return inputs_.at(input) && inputs_[input]->required; }
 
-void Gradients::add(size_t input, Tensor gradient) {
+bool Gradients::from_relu(size_t input) const { return inputs_.at(input) && inputs_[input]->from_relu; }
+
+void Gradients::add(size_t input, Tensor gradient, bool through_relu) {
   if (!wanted(input)) return;
   GradientSlot& slot = *inputs_[input];
   ADJ_CHECK(gradient.shape() == slot.shape && gradient.dtype() == slot.dtype,
             "backward: gradient {} for a value {} {}", gradient.str(), slot.shape.str(), name_of(slot.dtype));
   ++slot.contributions;
+  slot.through_relu = through_relu && (!slot.gradient || slot.through_relu);
   if (!slot.gradient) {
     detail::remember_gradient(inputs_[input]);
     if (slot.place) slot.place.copy_(gradient);
@@ -355,12 +361,13 @@ void Gradients::add(size_t input, Tensor gradient) {
   slot.gradient = std::move(sum);
 }
 
-Tensor Gradients::begun(size_t input) {
+Tensor Gradients::begun(size_t input, bool through_relu) {
   if (!wanted(input) || !inputs_[input]->gradient) return {};
   GradientSlot& slot = *inputs_[input];
   Tensor sum = slot.place ? slot.place : reuse(slot.gradient);
   if (!sum.shares_storage_with(slot.gradient)) return {};
   ++slot.contributions;
+  slot.through_relu = through_relu;
   return sum;
 }
 
@@ -397,6 +404,12 @@ Var record(const char* name, Tensor value, std::initializer_list<Var> inputs, Ba
 }
 Var record(const char* name, Tensor value, const std::vector<Var>& inputs, Backward backward) {
   return record_range(name, std::move(value), inputs, std::move(backward));
+}
+
+Var from_relu(Var recorded) {
+  const auto slot = TapeAccess::slot(recorded);
+  slot->from_relu = slot->node != nullptr;
+  return recorded;
 }
 
 Tensor reuse(const Tensor& dy) { return dy.is_unique() ? dy : Tensor::empty_like(dy); }

@@ -32,6 +32,8 @@ namespace kernels {
 enum class Transpose : bool { no, yes };
 
 /// C[M,N] = act(op(A) op(B) + bias), or C += op(A) op(B) with `accumulate`, which takes neither bias nor act.
+/// Where `through_relu` [M,N] is given, C is then multiplied by 1 where that is positive and by 0 elsewhere:
+/// the gradient of what a relu gave becomes that of what it was given; without act.
 /// Row-major, op = transpose where asked; `bias` [N] optional; act none or relu. float32 by oneDNN where
 /// present, else Eigen; float64 by Eigen; bfloat16 as the float32 product of the widened operands, rounded
 /// once after bias and act; on a GPU by cuBLASLt, bfloat16 on its tensor cores, or as ExactProducts says,
@@ -44,6 +46,7 @@ struct GemmArgs {
   const Tensor& bias = kAbsent;
   Activation activation = Activation::none;
   bool accumulate = false;
+  const Tensor& through_relu = kAbsent;
   Tensor& c;
 
   Device device() const { return a.device(); }
@@ -60,11 +63,38 @@ struct GemmArgs {
     check_fused("gemm", activation);
     ADJ_CHECK(!accumulate || (!bias && activation == Activation::none),
               "gemm: what is added to c can have neither a bias nor an activation");
+    if (through_relu) {
+      check_tensor("gemm", "through_relu", through_relu, {m, n}, a.dtype(), a.device());
+      ADJ_CHECK(activation == Activation::none && !c.shares_storage_with(through_relu),
+                "gemm: a gradient through relu has no activation, and c is not what relu gave");
+    }
     ADJ_CHECK(!c.shares_storage_with(a) && !c.shares_storage_with(b),
               "gemm: c cannot share storage with a or b");
   }
 };
 ADJ_KERNEL(gemm, GemmArgs)
+
+/// The gradients of y = x w + bias, dz [N,out] being that of y: dw [in,out] = xᵀ dz, and dbias [out] = Σ_i
+/// dz[i, :], which may be absent. x [N,in]. In one pass over dz where the product is a split one.
+struct WeightGradientsArgs {
+  const Tensor& x;
+  const Tensor& dz;
+  Tensor& dw;
+  Tensor& dbias;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr const char* op = "weight_gradients";
+    check_matrix(op, "x", x);
+    check_matrix(op, "dz", dz);
+    check_tensor(op, "dz", dz, {x.size(0), dz.size(1)}, x.dtype(), x.device());
+    check_tensor(op, "dw", dw, {x.size(1), dz.size(1)}, x.dtype(), x.device());
+    if (dbias) check_tensor(op, "dbias", dbias, {dz.size(1)}, x.dtype(), x.device());
+    ADJ_CHECK(!dw.shares_storage_with(x) && !dw.shares_storage_with(dz),
+              "{}: dw cannot share storage with x or dz", op);
+  }
+};
+ADJ_KERNEL(weight_gradients, WeightGradientsArgs)
 
 }  // namespace kernels
 }  // namespace adj

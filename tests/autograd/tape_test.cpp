@@ -74,6 +74,45 @@ TEST_CASE("products of one input add to its gradient, in place where nobody else
   }
 }
 
+TEST_CASE("gradients go through a relu once, whichever of its users took them there") {
+  for (Device device : devices()) {
+    Draw draw(112, device);
+    const std::vector<Tensor> in{draw.normal({5, 4}), draw.normal({4, 4}), draw.normal({4, 3}),
+                                 draw.normal({4, 3})};
+    for (bool fused : {false, true}) {
+      const auto hidden = [fused](const auto& v) {
+        return fused ? linear(v[0], v[1], {}, Activation::relu) : relu(linear(v[0], v[1]));
+      };
+      check([&](const auto& v) { return linear(hidden(v), v[2]); }, in);
+      check(
+          [&](const auto& v) {
+            const Var h = hidden(v);
+            return linear(h, v[2]) * linear(h, v[3]);
+          },
+          in);
+      // A user that knows nothing of it comes before a product, after it and between two.
+      check(
+          [&](const auto& v) {
+            const Var h = hidden(v);
+            return gelu(h) + linear(h, v[1]);
+          },
+          in);
+      check(
+          [&](const auto& v) {
+            const Var h = hidden(v);
+            return linear(h, v[1]) * gelu(h);
+          },
+          in);
+      check(
+          [&](const auto& v) {
+            const Var h = hidden(v), first = linear(h, v[1]);
+            return first * gelu(h) * linear(h, v[1]);
+          },
+          in);
+    }
+  }
+}
+
 TEST_CASE("each op goes backward once, however many use its value") {
   int passes = 0;
   const Var x = Var::parameter(Tensor::full({2}, 1.0));

@@ -109,6 +109,48 @@ TEST_CASE("gemm adds to its output where it is to") {
   });
 }
 
+TEST_CASE("gemm takes a gradient through the relu before it") {
+  for_forms([](Extents size, bool turned_a, bool turned_b, DType dtype, Device device) {
+    const Operands o(size, turned_a, turned_b, dtype, device);
+    Tensor relu_of = random_tensor({size.m, size.n}, dtype, device);
+    kernels::activate({.activation = Activation::relu, .x = relu_of, .y = relu_of});
+    const std::vector<double> positive = values(relu_of);
+    for (bool adds : {false, true}) {
+      CAPTURE(adds);
+      Tensor c = random_tensor({size.m, size.n}, dtype, device);
+      std::vector<double> expected = values(c);
+      for (size_t i = 0; i < expected.size(); ++i)
+        expected[i] = positive[i] > 0.0 ? o.product[i] + (adds ? expected[i] : 0.0) : 0.0;
+      kernels::gemm({.a = o.a,
+                     .trans_a = o.trans_a,
+                     .b = o.b,
+                     .trans_b = o.trans_b,
+                     .accumulate = adds,
+                     .through_relu = relu_of,
+                     .c = c});
+      CHECK(close(c, expected, 2 * tolerance(dtype)));
+    }
+  });
+}
+
+TEST_CASE("gradients of a weight and its bias equal plain loops") {
+  for_forms([](Extents size, bool turned_a, bool turned_b, DType dtype, Device device) {
+    if (!turned_a || turned_b) return;
+    const Operands o(size, true, false, dtype, device);
+    std::vector<double> sums(static_cast<size_t>(size.n));
+    const std::vector<double> b = values(o.b);
+    for (size_t i = 0; i < b.size(); ++i) sums[i % sums.size()] += b[i];
+    Tensor dw = random_tensor({size.m, size.n}, dtype, device),
+           dbias = random_tensor({size.n}, dtype, device), none;
+    kernels::weight_gradients({.x = o.a, .dz = o.b, .dw = dw, .dbias = dbias});
+    CHECK(close(dw, o.product, tolerance(dtype)));
+    CHECK(close(dbias, sums, tolerance(dtype)));
+    const Tensor with_bias = dw.clone();
+    kernels::weight_gradients({.x = o.a, .dz = o.b, .dw = dw, .dbias = none});
+    CHECK(same_bits(dw, with_bias));
+  });
+}
+
 TEST_CASE("gemm of a long inner extent") {
   for (Device device : devices()) {
     CAPTURE(device.str());

@@ -99,6 +99,33 @@ TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
                    .accumulate = true,
                    .c = sum});
     CHECK(close(sum, expected, bound));
+
+    const Tensor relu_of = random_tensor({c.m, c.n}, DType::f32, device);
+    const std::vector<double> before = values(relu_of);
+    for (size_t i = 0; i < expected.size(); ++i)
+      expected[i] = before[i] > 0.0 ? expected[i] + products[i] : 0.0;
+    kernels::gemm({.a = a,
+                   .trans_a = form(c.turned_a),
+                   .b = b,
+                   .trans_b = form(c.turned_b),
+                   .accumulate = true,
+                   .through_relu = relu_of,
+                   .c = sum});
+    CHECK(close(sum, expected, 2 * bound));
+
+    if (!c.turned_a || c.turned_b) return;
+    Tensor dw = Tensor::full({c.m, c.n}, NAN, DType::f32, device),
+           dbias = Tensor::full({c.n}, NAN, DType::f32, device);
+    kernels::weight_gradients({.x = a, .dz = b, .dw = dw, .dbias = dbias});
+    CHECK(close(dw, products, bound));
+    std::vector<double> sums(static_cast<size_t>(c.n));
+    const std::vector<double> rows = values(b);
+    for (size_t i = 0; i < rows.size(); ++i) sums[i % sums.size()] += rows[i];
+    CHECK(close(dbias, sums, bound));
+    Tensor dw2 = Tensor::empty_like(dw), dbias2 = Tensor::empty_like(dbias);
+    kernels::weight_gradients({.x = a, .dz = b, .dw = dw2, .dbias = dbias2});
+    CHECK(same_bits(dw, dw2));
+    CHECK(same_bits(dbias, dbias2));
   });
 }
 

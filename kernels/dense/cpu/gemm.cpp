@@ -8,6 +8,7 @@
 #include <adjoint/kernels/dense/cpu/tile_product.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/reduce/reduce.h>
 
 #include <algorithm>
 #include <optional>
@@ -165,6 +166,17 @@ void by_shares_of_c(const GemmArgs& args) {
 
 void gemm(const GemmArgs& args) {
   if (args.c.numel() == 0) return;
+  if (args.through_relu) {
+    gemm({.a = args.a,
+          .trans_a = args.trans_a,
+          .b = args.b,
+          .trans_b = args.trans_b,
+          .bias = args.bias,
+          .accumulate = args.accumulate,
+          .c = args.c});
+    return activate_backward(
+        {.activation = Activation::relu, .x = args.through_relu, .dy = args.c, .dx = args.c});
+  }
   if (args.accumulate) {
     Tensor product = Tensor::empty(args.c.shape(), args.c.dtype());
     gemm({.a = args.a, .trans_a = args.trans_a, .b = args.b, .trans_b = args.trans_b, .c = product});
@@ -194,6 +206,11 @@ void gemm(const GemmArgs& args) {
     multiply<T>(whole, args.a.data<T>(), args.b.data<T>(), args.bias ? args.bias.data<T>() : nullptr,
                 args.c.mutable_data<T>());
   });
+}
+
+void weight_gradients(const WeightGradientsArgs& args) {
+  gemm({.a = args.x, .trans_a = Transpose::yes, .b = args.dz, .c = args.dw});
+  if (args.dbias) sum_rows({.x = args.dz, .y = args.dbias});
 }
 
 }  // namespace adj::kernels::cpu

@@ -11,6 +11,7 @@
 #include <adjoint/kernels/dense/cuda/split_product.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/reduce/reduce.h>
 
 #include <array>
 #include <compare>
@@ -235,16 +236,20 @@ void gemm(const GemmArgs& args) {
   const auto finish = [&](bool with_bias, bool with_relu) {
     if (with_bias) add_bias({.x = args.c, .bias = args.bias, .y = args.c});
     if (with_relu) activate({.activation = Activation::relu, .x = args.c, .y = args.c});
+    if (args.through_relu)
+      activate_backward({.activation = Activation::relu, .x = args.through_relu, .dy = args.c, .dx = args.c});
   };
   const bool transposed_a = args.trans_a == Transpose::yes, transposed_b = args.trans_b == Transpose::yes;
   const bool relu = args.activation == Activation::relu;
   const int64_t k = transposed_a ? args.a.size(0) : args.a.size(1);
   if (k == 0) {
-    if (args.accumulate) return;
-    args.c.zero_();
+    if (!args.accumulate) args.c.zero_();
     return finish(static_cast<bool>(args.bias), relu);
   }
-  if (is_small_product(args)) return small_product(args);
+  if (is_small_product(args)) {
+    small_product(args);
+    return finish(false, false);
+  }
   if (splits_product(args)) return split_product(args);
   const DType dtype = args.c.dtype();
   const bool wide = dtype == DType::f64;  // for gradient checks: the plain product is enough
@@ -281,10 +286,20 @@ void gemm(const GemmArgs& args) {
   if (rounds_later) {
     Tensor sums = Tensor::empty(args.c.shape(), DType::f32, args.c.device());
     require(run(sums));
-    return round_with_bias(sums, args.bias, relu, args.c);
+    round_with_bias(sums, args.bias, relu, args.c);
+    return finish(false, false);
   }
   require(run(args.c));
   finish(static_cast<bool>(args.bias), relu);
+}
+
+void weight_gradients(const WeightGradientsArgs& args) {
+  const GemmArgs product{.a = args.x, .trans_a = Transpose::yes, .b = args.dz, .c = args.dw};
+  const bool summed = args.dbias && args.dw.numel() > 0 && args.x.size(0) > 0 && !is_small_product(product) &&
+                      splits_product(product);
+  if (summed) return split_product(product, &args.dbias);
+  cuda::gemm(product);  // not the entry of all devices
+  if (args.dbias) sum_rows({.x = args.dz, .y = args.dbias});
 }
 
 }  // namespace adj::kernels::cuda

@@ -16,6 +16,10 @@ bool splits_product(const GemmArgs& args);
 /// blocks of their own, whose sums (at most 128 KiB of scratch a multiprocessor) are added in order. K > 0.
 ///
 /// An infinite operand gives NaN where a float32 product could give an infinity.
-void split_product(const GemmArgs& args);
+///
+/// `sums` [N], where given, with both operands' rows along their outer extents (A turned, B not): Σ over the
+/// rows of B, from the numbers as they pass by, 64 rows by float32 additions, these sums likewise, and those
+/// of the splits as sum_rows does.
+void split_product(const GemmArgs& args, Tensor* sums = nullptr);
 
 }  // namespace adj::kernels::cuda

@@ -7,6 +7,7 @@
 #include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/dense/cuda/split_product.h>
 #include <adjoint/kernels/dense/cuda/tensor_core.cuh>
+#include <adjoint/kernels/reduce/reduce.h>
 
 namespace adj::kernels::cuda {
 
@@ -35,13 +36,18 @@ struct Operand {
 struct SplitArguments {
   Operand a, b;
   const float* bias;
-  float* c;  ///< [M,N], or [splits,M,N]
+  const float* relu_of;  ///< [M,N]: C goes through the relu that gave it; or null
+  float* sums;           ///< [splits, sum_groups, N]: Σ over rows of B; or null
+  float* c;              ///< [M,N], or [splits,M,N]
   int64_t m, n;
   int tiles, n_tiles, units;  ///< units: times the splits of K
   int chunks, longer_splits;  ///< of each split, but that many first ones have one more
   bool relu, adds;            ///< adds: to what c holds
   bool wide, pairs;           ///< may rows of both a and b be read 16 bytes at a time; those of c written 8?
 };
+
+/// Threads whose sums over rows of B are of the same columns: each leaves its own.
+constexpr int sum_groups(int n) { return kReaders / (n / 4); }
 
 /// Which chunk of which tile: units are (split, tile of M, tile of N), and those of neighbouring blocks share
 /// rows of A.
@@ -96,6 +102,19 @@ class Tile {
     Window window(thread, x, from_outer, from_inner);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) quads_[i] = window.next(i);
+  }
+  /// Adds its rows up, where they run along the outer extent.
+  __device__ float4 sum_of_rows() const {
+    static_assert(kOuterRows);
+    float4 sum = quads_[0];
+#pragma unroll
+    for (int i = 1; i < kCount; ++i) {
+      sum.x += quads_[i].x;
+      sum.y += quads_[i].y;
+      sum.z += quads_[i].z;
+      sum.w += quads_[i].w;
+    }
+    return sum;
   }
   /// Its parts into shared memory.
   __device__ void write(int thread, uint32_t shared) const {
@@ -210,30 +229,39 @@ __device__ __forceinline__ void for_pairs(const SplitArguments& a, const Work& w
     }
 }
 
-/// sum += what C holds: all of it is asked for before any of it is used, and before anything is written.
-template <int kN>
-__device__ void add_tile(const SplitArguments& a, const Work& work, float (&sum)[kN / 2]) {
+/// sum = f(sum, x) with x [M,N], where C's tile is: all of x is asked for before any of it is used, and
+/// before anything is written.
+template <int kN, class F>
+__device__ void combine_with_tile(const SplitArguments& a, const Work& work, const float* x,
+                                  float (&sum)[kN / 2], F&& f) {
   float2 held[kN / 4] = {};
   if (a.pairs) {
     for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
-      held[i / 2] = *reinterpret_cast<const float2*>(a.c + row * a.n + column);
+      held[i / 2] = *reinterpret_cast<const float2*>(x + row * a.n + column);
     });
   } else {
     for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
-      const float* const from = a.c + row * a.n + column;
+      const float* const from = x + row * a.n + column;
       held[i / 2] = {from[0], column + 1 < a.n ? from[1] : 0.0f};
     });
   }
 #pragma unroll
   for (int i = 0; i < kN / 4; ++i) {
-    sum[2 * i] += held[i].x;
-    sum[2 * i + 1] += held[i].y;
+    sum[2 * i] = f(sum[2 * i], held[i].x);
+    sum[2 * i + 1] = f(sum[2 * i + 1], held[i].y);
   }
 }
 
-/// sum = act(sum + bias). The bias is asked for at once: between stores, each number would be waited for.
+/// The gradient before a relu that gave `y`, as activate_backward has it.
+__device__ __forceinline__ float through_relu(float gradient, float y) {
+  return gradient * (y > 0.0f ? 1.0f : 0.0f);
+}
+
+/// sum = act(sum + what C holds + bias), through the relu before it. The bias is asked for at once: between
+/// stores, each number would be waited for.
 template <int kN>
 __device__ void finish_tile(const SplitArguments& a, const Work& work, float (&sum)[kN / 2]) {
+  if (a.adds) combine_with_tile<kN>(a, work, a.c, sum, [](float x, float y) { return x + y; });
   if (a.bias != nullptr) {
     const int64_t first_column = work.n + static_cast<int>(threadIdx.x) % 4 * 2;
     float2 bias[kN / 8] = {};
@@ -250,6 +278,7 @@ __device__ void finish_tile(const SplitArguments& a, const Work& work, float (&s
 #pragma unroll
     for (float& value : sum) value = value < 0.0f ? 0.0f : value;  // NaN stays
   }
+  if (a.relu_of != nullptr) combine_with_tile<kN>(a, work, a.relu_of, sum, through_relu);
 }
 
 template <int kN>
@@ -301,7 +330,40 @@ class Stage {
   int at_ = 0, count_ = 0;
 };
 
-template <int kN, bool kOuterA, bool kOuterB, bool kWide>
+/// A reader's sums over rows of B, of the four columns that its quads have, in the first tile of each column
+/// of tiles: the others read the same.
+class RowSums {
+ public:
+  __device__ void begin(const SplitArguments& a, const Work& work) {
+    wanted_ = work.valid(a) && work.m == 0;
+    last_ = work.last();
+    split_ = work.split;
+    n_ = work.n;
+  }
+  template <int kN, class TileB>
+  __device__ void add(const SplitArguments& a, int thread, const TileB& tile) {
+    if (!wanted_) return;
+    const float4 more = tile.sum_of_rows();
+    sum_ = {sum_.x + more.x, sum_.y + more.y, sum_.z + more.z, sum_.w + more.w};
+    if (!last_) return;
+    constexpr int kQuads = kN / 4;
+    const int64_t column = n_ + thread % kQuads * 4;
+    float* const to = a.sums + (int64_t{split_} * sum_groups(kN) + thread / kQuads) * a.n + column;
+    const float sums[4] = {sum_.x, sum_.y, sum_.z, sum_.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (column + i < a.n) to[i] = sums[i];
+    sum_ = {};
+  }
+
+ private:
+  float4 sum_ = {};
+  int64_t n_;
+  int split_;
+  bool wanted_, last_;
+};
+
+template <int kN, bool kOuterA, bool kOuterB, bool kWide, bool kSums>
 __device__ void read_chunks(const SplitArguments& a, uint32_t shared) {
   const int thread = static_cast<int>(threadIdx.x) - kMultipliers;
   Tile<kM, kOuterA, kWide> tile_a;
@@ -314,6 +376,7 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared) {
     if (work.valid(a)) tile_b.read(thread, a.b, work.n, int64_t{work.chunk} * kK);
   };
   Stage stage;
+  [[maybe_unused]] RowSums sums;
   work.begin(a, kN, static_cast<int>(blockIdx.x));
   read_a();
   read_b();
@@ -321,11 +384,13 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared) {
     if (stage.count() >= kStages) stage.wait_until_read();
     const uint32_t to = shared + stage.at() * stage_bytes(kN);
     tile_a.write(thread, to);
+    if constexpr (kSums) sums.begin(a, work);
     work.advance(a, kN);
     read_a();  // on its way while B is split
     tile_b.write(thread, to + kParts * part_bytes(kM));
     publish_to_tensor_cores();
     stage.written();
+    if constexpr (kSums) sums.template add<kN>(a, thread, tile_b);
     read_b();
   }
   // What was handed back last is taken, so that all barriers end as they began.
@@ -349,7 +414,6 @@ __device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) sum[i] += chunk[i];
     if (!work.last()) continue;
-    if (a.adds) add_tile<kN>(a, work, sum);
     finish_tile<kN>(a, work, sum);
     write_tile<kN>(a, work, sum);
 #pragma unroll
@@ -357,7 +421,7 @@ __device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
   }
 }
 
-template <int kN, bool kOuterA, bool kOuterB, bool kWide>
+template <int kN, bool kOuterA, bool kOuterB, bool kWide, bool kSums>
 __global__ void __launch_bounds__(kThreads, 1)
     split_product_kernel(const __grid_constant__ SplitArguments a) {
   begin_overlapping();
@@ -366,7 +430,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const uint32_t address = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   if (threadIdx.x >= kMultipliers) {
     give_registers<kReaderRegisters>();
-    read_chunks<kN, kOuterA, kOuterB, kWide>(a, address);
+    read_chunks<kN, kOuterA, kOuterB, kWide, kSums>(a, address);
   } else {
     take_registers<kMultiplierRegisters>();
     multiply_chunks<kN, kOuterA, kOuterB>(a, address);
@@ -375,7 +439,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 /// What becomes of a sum on its way to C.
 struct Finish {
-  const float* bias;  ///< [N], or null
+  const float* bias;     ///< [N], or null
+  const float* relu_of;  ///< [M,N], or null
   bool relu, adds;
 };
 
@@ -395,9 +460,10 @@ __global__ void __launch_bounds__(kBlockThreads)
     }
 #pragma unroll
     for (int w = 0; w < kWidth; ++w) {
+      if (finish.adds) sum[w] += c[i + w];
       if (finish.bias != nullptr) sum[w] += finish.bias[(i + w) % n];
       if (finish.relu && sum[w] < 0.0f) sum[w] = 0.0f;
-      if (finish.adds) sum[w] += c[i + w];
+      if (finish.relu_of != nullptr) sum[w] = through_relu(sum[w], finish.relu_of[i + w]);
     }
     store(c + i, sum);
   }
@@ -406,8 +472,13 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <int kN, bool kOuterA, bool kOuterB>
 void launch_tiles(int device, const SplitArguments& a) {
   constexpr int kBytes = shared_bytes(kN);
-  const auto kernel = a.wide ? split_product_kernel<kN, kOuterA, kOuterB, true>
-                             : split_product_kernel<kN, kOuterA, kOuterB, false>;
+  auto kernel = a.wide ? split_product_kernel<kN, kOuterA, kOuterB, true, false>
+                       : split_product_kernel<kN, kOuterA, kOuterB, false, false>;
+  if constexpr (kOuterA && kOuterB) {
+    if (a.sums != nullptr)
+      kernel = a.wide ? split_product_kernel<kN, true, true, true, true>
+                      : split_product_kernel<kN, true, true, false, true>;
+  }
   use_device(device);
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   const auto blocks = static_cast<unsigned>(std::min(a.units, properties(device).multiprocessors));
@@ -464,11 +535,12 @@ bool splits_product(const GemmArgs& args) {
   }
 }
 
-void split_product(const GemmArgs& args) {
+void split_product(const GemmArgs& args, Tensor* row_sums) {
   const bool turned_a = args.trans_a == Transpose::yes, turned_b = args.trans_b == Transpose::yes;
   const int device = args.c.device().index;
   const Division division(args);
   const Finish finish{.bias = args.bias ? args.bias.data<float>() : nullptr,
+                      .relu_of = args.through_relu ? args.through_relu.data<float>() : nullptr,
                       .relu = args.activation == Activation::relu,
                       .adds = args.accumulate};
   float* const c = args.c.mutable_data<float>();
@@ -476,6 +548,8 @@ void split_product(const GemmArgs& args) {
   SplitArguments a{.a = {args.a.data<float>(), division.m, division.k},
                    .b = {args.b.data<float>(), division.n, division.k},
                    .bias = finish.bias,
+                   .relu_of = finish.relu_of,
+                   .sums = nullptr,
                    .c = c,
                    .m = division.m,
                    .n = division.n,
@@ -492,16 +566,24 @@ void split_product(const GemmArgs& args) {
   if (division.splits > 1) {
     sums = Tensor::empty({division.splits, a.m, a.n}, DType::f32, args.c.device());
     a.c = sums.mutable_data<float>();
-    a.bias = nullptr;
+    a.bias = a.relu_of = nullptr;
     a.relu = a.adds = false;
   }
-  a.pairs = reinterpret_cast<uintptr_t>(a.c) % 8 == 0 && a.n % 2 == 0;
+  a.pairs =
+      (reinterpret_cast<uintptr_t>(a.c) | reinterpret_cast<uintptr_t>(a.relu_of)) % 8 == 0 && a.n % 2 == 0;
+  Tensor parts;
+  if (row_sums != nullptr) {
+    ADJ_CHECK(turned_a && !turned_b, "gemm: sums over rows of b are made where a is turned and b is not");
+    parts = Tensor::empty({division.splits * sum_groups(division.tile_n), a.n}, DType::f32, args.c.device());
+    a.sums = parts.mutable_data<float>();
+  }
   const auto go = [&]<int kN>() {
     turned_a   ? turned_b ? launch_tiles<kN, true, false>(device, a) : launch_tiles<kN, true, true>(device, a)
       : turned_b ? launch_tiles<kN, false, false>(device, a)
                : launch_tiles<kN, false, true>(device, a);
   };
   division.tile_n == 64 ? go.template operator()<64>() : go.template operator()<128>();
+  if (row_sums != nullptr) cuda::sum_rows({.x = parts, .y = *row_sums});
   if (division.splits == 1) return;
 
   const int64_t size = a.m * a.n;
