@@ -1,13 +1,25 @@
 // Attention whose logits are made of a sum of a target's and a source's terms: GAT's and GATv2's.
 #pragma once
 
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/attention_options.h>
 #include <adjoint/autograd/epilogue.h>
+#include <adjoint/autograd/shape.h>
 #include <adjoint/kernels/attention/gat.h>
 #include <adjoint/kernels/attention/gatv2.h>
 #include <adjoint/kernels/attention/head_dot.h>
 
 namespace adj {
+
+namespace detail {
+
+/// O [N,H,D] + bias [H D] in a pass of its own: bfloat16 rounds the sum to the bias's size, which the
+/// backward pass, that takes the bias off again, would find in every logit's gradient.
+inline Var plus_bias(const Var& o, const Var& bias) {
+  return reshape(reshape(o, {o.size(0), bias.size(0)}) + bias, o.shape());
+}
+
+}  // namespace detail
 
 /// y[n,h] = ⟨x[n,h,:], a[h,:]⟩: x [N,H,D], a [H,D]; y [N,H] is wide. Saved: x and a.
 inline Var head_dot(const Var& x, const Var& a) {
@@ -17,15 +29,20 @@ inline Var head_dot(const Var& x, const Var& a) {
   detail::check_beside("head_dot", "a", a, {x.size(1), x.size(2)}, x);
   Tensor y = detail::head_terms(x.size(0), x.size(1), x.value()), y2;
   kernels::head_dot({.x = detail::as_matrix(x.value()), .a = a.value(), .y = y, .y2 = y2});
-  return record(
-      "head_dot", y, {x, a}, [x = Saved(x.value()), a = Saved(a.value())](Tensor dy, Gradients& out) {
-        Tensor dx = detail::empty_if(out.wanted(0), x.get()), rows = detail::rows_of(dx);
-        Tensor da = detail::empty_if(out.wanted(1), a.get()), none;
-        kernels::head_dot_backward(
-            {.x = detail::as_matrix(x.get()), .a = a.get(), .dy = dy, .dx = rows, .da = da, .da2 = none});
-        if (dx) out.add(0, dx);
-        if (da) out.add(1, da);
-      });
+  return record("head_dot", y, {x, a},
+                [x = Saved(x.value()), a = Saved(a.value())](Tensor dy, Gradients& out) {
+                  Tensor dx = detail::empty_if(out.wanted(0), x.get()), rows = detail::rows_of(dx);
+                  Tensor da = detail::empty_if(out.wanted(1), a.get()), none;
+                  kernels::head_dot_backward({.x = detail::as_matrix(x.get()),
+                                              .a = a.get(),
+                                              .dy = dy,
+                                              .dx = rows,
+                                              .da = da,
+                                              .da2 = none,
+                                              .dbias = none});
+                  if (dx) out.add(0, dx);
+                  if (da) out.add(1, da);
+                });
 }
 
 /// α_ij = softmax_j(leaky_relu(⟨source, x_j⟩ + ⟨target, y_i⟩ + c_ij)), O_i = Σ_j α_ij x_j (GAT eq. 3 and 4,
@@ -45,7 +62,11 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
             "{}: {} sources and {} targets, expected x_dst beside x", op, relation.num_src(),
             relation.num_dst());
   if (x_dst) detail::check_beside(op, "x_dst", x_dst, {relation.num_dst(), heads, width}, x);
-  if (bias) detail::check_beside(op, "bias", bias, {heads * width}, x);
+  if (bias) {
+    detail::check_beside(op, "bias", bias, {heads * width}, x);
+    if (x.dtype() == DType::bf16)
+      return detail::plus_bias(gat_attention(relation, x, source, target, slope, options, x_dst), bias);
+  }
   detail::check_edge_features(op, relation, options, heads, x);
   const bool one_set = !x_dst || x_dst.id() == x.id();
   const Tensor x_rows = detail::as_matrix(x.value());
@@ -88,8 +109,11 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
        attr = featured ? Saved(options.edge_attr.value()) : Saved(),
        weight = featured ? Saved(options.edge_weight.value()) : Saved(), bias = Saved(bias.value_or_absent()),
        l, r, lse, o = Saved(o)](Tensor dy, Gradients& out) {
-        detail::bias_gradient(detail::as_matrix(dy), 6, out);
-        const Tensor rows = detail::as_matrix(x.get());
+        const Tensor rows = detail::as_matrix(x.get()), d_o = detail::as_matrix(dy);
+        // Summed beside the vectors' gradients where both of these are.
+        const bool sums_beside = one_set && out.wanted(1) && out.wanted(2);
+        Tensor dbias = detail::empty_if(sums_beside && out.wanted(6), bias.get());
+        if (!dbias) detail::bias_gradient(d_o, 6, out);
         const bool learns = out.wanted(1) || out.wanted(2);
         const bool wants_x = out.wanted(0), whole = one_set && wants_x;
         const bool wants_terms = wants_x || learns || out.wanted(5);
@@ -109,7 +133,7 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
                                .bias = bias.get(),
                                .o = detail::as_matrix(o.get()),
                                .lse = lse,
-                               .d_o = detail::as_matrix(dy),
+                               .d_o = d_o,
                                .source = whole ? source.get() : Tensor(),
                                .target = whole ? target.get() : Tensor(),
                                .delta = delta,
@@ -126,14 +150,21 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
                                         .a2 = target.get(),
                                         .dy = dr,
                                         .dy2 = dl,
+                                        .d_o = dbias ? d_o : Tensor(),
                                         .dx = none,
                                         .da = dsource,
-                                        .da2 = dtarget});
+                                        .da2 = dtarget,
+                                        .dbias = dbias});
         } else {
           Tensor by_term = detail::empty_if(wants_x, rows);
           if (wants_x || dsource)
-            kernels::head_dot_backward(
-                {.x = rows, .a = source.get(), .dy = dr, .dx = by_term, .da = dsource, .da2 = none});
+            kernels::head_dot_backward({.x = rows,
+                                        .a = source.get(),
+                                        .dy = dr,
+                                        .dx = by_term,
+                                        .da = dsource,
+                                        .da2 = none,
+                                        .dbias = none});
           if (wants_x) detail::add_to(dx_rows, by_term);
           Tensor dx_dst = detail::empty_if(out.wanted(5), x_dst.get()), dst_rows = detail::rows_of(dx_dst);
           if (dx_dst || dtarget)
@@ -142,12 +173,14 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
                                         .dy = dl,
                                         .dx = dst_rows,
                                         .da = dtarget,
-                                        .da2 = none});
+                                        .da2 = none,
+                                        .dbias = none});
           if (dx_dst) out.add(5, dx_dst);
         }
         if (dx) out.add(0, dx);
         if (dsource) out.add(1, dsource);
         if (dtarget) out.add(2, dtarget);
+        if (dbias) out.add(6, dbias);
         if (out.wanted(3))
           out.add(3, detail::product_of(dc, weight.get().to(wide), false, true).to(attr.get().dtype()));
         if (out.wanted(4))
@@ -167,7 +200,11 @@ inline Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var
   const int64_t heads = x_src.size(1), width = x_src.size(2);
   detail::check_beside(op, "x_dst", x_dst, {relation.num_dst(), heads, width}, x_src);
   detail::check_beside(op, "att", att, {heads, width}, x_src);
-  if (bias) detail::check_beside(op, "bias", bias, {heads * width}, x_src);
+  if (bias) {
+    detail::check_beside(op, "bias", bias, {heads * width}, x_src);
+    if (x_src.dtype() == DType::bf16)
+      return detail::plus_bias(gatv2_attention(relation, x_dst, x_src, att, slope, options), bias);
+  }
   detail::check_edge_features(op, relation, options, heads * width, x_src);
   const DType wide = wide_dtype(x_src.dtype());
   const bool featured = static_cast<bool>(options.edge_attr);

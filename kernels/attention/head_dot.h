@@ -34,17 +34,20 @@ struct HeadDotArgs {
 ADJ_KERNEL(head_dot, HeadDotArgs)
 
 /// The gradients of head_dot: dx[n,h,:] = dy[n,h] a[h,:] + dy2[n,h] a2[h,:], da[h,:] = Σ_n dy[n,h] x[n,h,:]
-/// and da2 likewise; any of them may be absent where nobody asks for it. Rows are summed in an order that
-/// depends on the shape alone.
+/// and da2 likewise; any of them may be absent where nobody asks for it. Beside da and da2, `d_o` [N, H D]
+/// may be given, to be summed in the same pass: dbias[h,:] = Σ_n d_o[n,h,:], `dbias` [H D] that of a layer's
+/// bias. Rows are summed in an order that depends on the shape alone.
 struct HeadDotBackwardArgs {
   const Tensor& x;
   const Tensor& a;
   const Tensor& a2 = kAbsent;
   const Tensor& dy;
   const Tensor& dy2 = kAbsent;
+  const Tensor& d_o = kAbsent;
   Tensor& dx;
   Tensor& da;
   Tensor& da2;
+  Tensor& dbias;
 
   Device device() const { return x.device(); }
   void check() const {
@@ -62,6 +65,12 @@ struct HeadDotBackwardArgs {
     if (a2) {
       check_tensor(op, "a2", a2, a.shape(), x.dtype(), device());
       check_tensor(op, "dy2", dy2, dy.shape(), wide, device());
+    }
+    ADJ_CHECK(static_cast<bool>(d_o) == static_cast<bool>(dbias) && (!d_o || (da && da2)),
+              "{}: d_o and dbias come together, beside da and da2", op);
+    if (d_o) {
+      check_like(op, "d_o", d_o, x);
+      check_tensor(op, "dbias", dbias, {a.numel()}, x.dtype(), device());
     }
     if (dx) check_like(op, "dx", dx, x);
     if (da) check_like(op, "da", da, a);

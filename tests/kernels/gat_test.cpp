@@ -32,7 +32,7 @@ struct Case {
         r(random_tensor({of.cols(), heads}, wide, device)),
         c(shape.features > 0 ? random_tensor({of.count(), heads}, wide, device) : Tensor()),
         x(random_tensor({of.cols(), heads * width}, type, device)),
-        bias(shape.dropout ? random_tensor({heads * width}, type, device) : Tensor()),
+        bias(shape.dropout && type != DType::bf16 ? random_tensor({heads * width}, type, device) : Tensor()),
         d_o(random_tensor({of.rows(), heads * width}, type, device)),
         o(random_tensor({of.rows(), heads * width}, type, device)),
         lse(random_tensor({of.rows(), heads}, wide, device)) {}
@@ -109,8 +109,7 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
   const auto value = [&](size_t j, size_t, size_t h, size_t c) { return X[(j * H + h) * D + c]; };
   const PlainAttention plain(edges, H, D, e, mask_of(t.dropout, edges.count(), t.heads), value);
   t.forward();
-  const Numbers o = with_bias(plain.o, t.bias);
-  CHECK(close(t.o, o, allowed));
+  CHECK(close(t.o, with_bias(plain.o, t.bias), allowed));
   CHECK(close(t.lse, plain.lse, attention_tolerance(t.wide)));
 
   Numbers de = plain.backward(dO, value), dl(static_cast<size_t>(edges.rows()) * H),
@@ -126,9 +125,9 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
   const Numbers dx = plain.value_gradients(dO, D);
   // delta = <dO, O> is taken of the stored O: in bfloat16 each term of it may be off by 2^-8 of itself.
   double of_delta = 0.0;
-  for (size_t row = 0; dtype == DType::bf16 && row < o.size() / D; ++row) {
+  for (size_t row = 0; dtype == DType::bf16 && row < plain.o.size() / D; ++row) {
     double terms = 0.0;
-    for (size_t f = row * D; f < (row + 1) * D; ++f) terms += std::abs(dO[f] * o[f]);
+    for (size_t f = row * D; f < (row + 1) * D; ++f) terms += std::abs(dO[f] * plain.o[f]);
     of_delta = std::max(of_delta, terms / 256.0);
   }
   CHECK(close(g.dl, dl, allowed + of_delta));
@@ -274,17 +273,51 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
 
       Tensor dx1 = random_tensor(x.shape(), dtype, device), da1 = random_tensor(a[0].shape(), dtype, device),
              da2 = da1.clone();
-      kernels::head_dot_backward({.x = x, .a = a[0], .dy = dy[0], .dx = dx1, .da = da1, .da2 = none});
+      kernels::head_dot_backward(
+          {.x = x, .a = a[0], .dy = dy[0], .dx = dx1, .da = da1, .da2 = none, .dbias = none});
       CHECK(close(dx1, dx[0], allowed));
       CHECK(close(da1, da[0], allowed));
-      kernels::head_dot_backward(
-          {.x = x, .a = a[0], .a2 = a[1], .dy = dy[0], .dy2 = dy[1], .dx = dx1, .da = da1, .da2 = da2});
+      kernels::head_dot_backward({.x = x,
+                                  .a = a[0],
+                                  .a2 = a[1],
+                                  .dy = dy[0],
+                                  .dy2 = dy[1],
+                                  .dx = dx1,
+                                  .da = da1,
+                                  .da2 = da2,
+                                  .dbias = none});
       CHECK(close(dx1, dx[1], allowed));
       CHECK(close(da1, da[0], allowed));
       CHECK(close(da2, da[1], allowed));
+      const Tensor d_o = random_tensor(x.shape(), dtype, device), da1_alone = da1.clone(),
+                   da2_alone = da2.clone();
+      Tensor dbias = random_tensor({heads * width}, dtype, device);
+      Numbers sums(H * D);
+      const Numbers dO = values(d_o);
+      for (size_t f = 0; f < dO.size(); ++f) sums[f % (H * D)] += dO[f];
+      kernels::head_dot_backward({.x = x,
+                                  .a = a[0],
+                                  .a2 = a[1],
+                                  .dy = dy[0],
+                                  .dy2 = dy[1],
+                                  .d_o = d_o,
+                                  .dx = none,
+                                  .da = da1,
+                                  .da2 = da2,
+                                  .dbias = dbias});
+      CHECK(close(dbias, sums, allowed));
+      CHECK(same_bits(da1, da1_alone));
+      CHECK(same_bits(da2, da2_alone));
       CHECK(same_bits_on_any_threads([&] {
-        kernels::head_dot_backward(
-            {.x = x, .a = a[0], .a2 = a[1], .dy = dy[0], .dy2 = dy[1], .dx = none, .da = none, .da2 = da2});
+        kernels::head_dot_backward({.x = x,
+                                    .a = a[0],
+                                    .a2 = a[1],
+                                    .dy = dy[0],
+                                    .dy2 = dy[1],
+                                    .dx = none,
+                                    .da = none,
+                                    .da2 = da2,
+                                    .dbias = none});
         return da2.clone();
       }));
     }

@@ -4,6 +4,7 @@
 #include <adjoint/kernels/attention/cpu/head_rows.h>
 #include <adjoint/kernels/attention/head_dot.h>
 #include <adjoint/kernels/cpu/column_sums.h>
+#include <adjoint/kernels/reduce/reduce.h>
 
 namespace adj::kernels::cpu {
 
@@ -77,6 +78,7 @@ void head_dot_backward(const HeadDotBackwardArgs& args) {
     };
     if (args.da) sum(dy, args.da);
     if (args.da2) sum(dy2, args.da2);
+    if (args.dbias) sum_rows({.x = args.d_o, .y = args.dbias});
   });
 }
 

@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// Σ dy x, and Σ dy2 x, by column. A pack of columns is of one head.
+/// Σ dy x, Σ dy2 x and Σ d_o, or the first of them, by column. A pack of columns is of one head.
 template <class S, int kSums, int N>
 struct VectorGradients {
   using A = Wide<S>;
@@ -107,10 +107,12 @@ struct VectorGradients {
   const S* x;
   const A* dy;
   const A* dy2;
+  const S* d_o;
   int64_t heads;
   int64_t width;
   S* da;
   S* da2;
+  S* dbias;
 
   __device__ int64_t open(int64_t pack) const { return pack * N / width; }
   __device__ void add(int64_t head, int64_t row, int64_t pack, Term (&sum)[kSums][N]) const {
@@ -118,16 +120,22 @@ struct VectorGradients {
     const A g = dy[row * heads + head];
 #pragma unroll
     for (int c = 0; c < N; ++c) sum[0][c] = fma(g, value[c], sum[0][c]);
-    if constexpr (kSums == 2) {
+    if constexpr (kSums >= 2) {
       const A g2 = dy2[row * heads + head];
 #pragma unroll
       for (int c = 0; c < N; ++c) sum[1][c] = fma(g2, value[c], sum[1][c]);
     }
+    if constexpr (kSums == 3) {
+      const Pack<A, N> more = load_wide<N>(d_o + row * heads * width + pack * N);
+#pragma unroll
+      for (int c = 0; c < N; ++c) sum[2][c] += more[c];
+    }
   }
   __device__ void finish(int64_t column, const double (&total)[kSums]) const {
     if (da != nullptr) da[column] = narrow<S>(static_cast<A>(total[0]));
-    if constexpr (kSums == 2)
+    if constexpr (kSums >= 2)
       if (da2 != nullptr) da2[column] = narrow<S>(static_cast<A>(total[1]));
+    if constexpr (kSums == 3) dbias[column] = narrow<S>(static_cast<A>(total[2]));
   }
 };
 
@@ -137,12 +145,20 @@ void vector_gradients(const HeadDotBackwardArgs& args) {
   const int64_t rows = args.x.size(0), heads = args.a.size(0), width = args.a.size(1);
   const auto of = [](Tensor& to) { return to ? to.mutable_data<S>() : nullptr; };
   const auto sum = [&]<int kSums, int N>() {
-    const VectorGradients<S, kSums, N> body{
-        args.x.data<S>(), args.dy.data<A>(), kSums == 2 ? args.dy2.data<A>() : nullptr, heads, width,
-        of(args.da),      of(args.da2)};
+    const VectorGradients<S, kSums, N> body{.x = args.x.data<S>(),
+                                            .dy = args.dy.data<A>(),
+                                            .dy2 = kSums >= 2 ? args.dy2.data<A>() : nullptr,
+                                            .d_o = kSums == 3 ? args.d_o.data<S>() : nullptr,
+                                            .heads = heads,
+                                            .width = width,
+                                            .da = of(args.da),
+                                            .da2 = of(args.da2),
+                                            .dbias = of(args.dbias)};
     sum_over_rows<kSums, N>("head_dot_backward", args.device().index, rows, heads * width, body);
   };
-  dispatch_pack<S>(width, aligned_to_16(args.x.raw_data()), [&]<int N>() {
+  const bool aligned = aligned_to_16(args.x.raw_data(), args.d_o ? args.d_o.raw_data() : nullptr);
+  dispatch_pack<S>(width, aligned, [&]<int N>() {
+    if (args.d_o) return sum.template operator()<3, N>();
     args.a2 ? sum.template operator()<2, N>() : sum.template operator()<1, N>();
   });
 }
