@@ -6,6 +6,7 @@
 #include <adjoint/kernels/attention/head_dot.h>
 #include <adjoint/kernels/cuda/columns.cuh>
 #include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/reduce/reduce.h>
 
 namespace adj::kernels::cuda {
 
@@ -158,7 +159,10 @@ void vector_gradients(const HeadDotBackwardArgs& args) {
   };
   const bool aligned = aligned_to_16(args.x.raw_data(), args.d_o ? args.d_o.raw_data() : nullptr);
   dispatch_pack<S>(width, aligned, [&]<int N>() {
-    if (args.d_o) return sum.template operator()<3, N>();
+    if constexpr (N <= 4) {  // wider packs' sums of three would not fit into shared memory
+      if (args.d_o) return sum.template operator()<3, N>();
+    }
+    if (args.d_o) cuda::sum_rows({.x = args.d_o, .y = args.dbias});
     args.a2 ? sum.template operator()<2, N>() : sum.template operator()<1, N>();
   });
 }
