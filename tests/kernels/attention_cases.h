@@ -264,6 +264,28 @@ struct PlainAttention {
     });
     return de;
   }
+  struct LogitErrors {
+    double of_target = 0.0, of_source = 0.0;
+  };
+  /// What Δ = ⟨dO, O⟩ of the stored O, in bfloat16 each of its terms off by up to 2^-8 of itself, leaves in
+  /// the sums of de over a target's edges and over a source's, whose logits are off by what all of its
+  /// targets' are, as far as these look at it.
+  LogitErrors logit_errors(const Numbers& d_o, DType dtype) const {
+    LogitErrors errors;
+    if (dtype != DType::bf16) return errors;
+    for (size_t t = 0; t < lse.size(); ++t) {
+      double terms = 0.0;
+      for (size_t f = t * width; f < (t + 1) * width; ++f) terms += std::abs(d_o[f] * o[f]);
+      errors.of_target = std::max(errors.of_target, terms / 256.0);
+    }
+    Numbers looks(static_cast<size_t>(edges.cols()) * heads);
+    edges.each([&](size_t, size_t j, size_t k) {
+      for (size_t h = 0; h < heads; ++h) looks[j * heads + h] += alpha[k * heads + h];
+    });
+    errors.of_source = errors.of_target;
+    for (double look : looks) errors.of_source = std::max(errors.of_source, look * errors.of_target);
+    return errors;
+  }
   /// dv [cols, H D] of values that are the sources' own; `first` columns of a head count.
   Numbers value_gradients(const Numbers& d_o, size_t first) const {
     Numbers dv(static_cast<size_t>(edges.cols()) * heads * first);

@@ -123,20 +123,7 @@ void compare(const Edges& edges, const AttentionCase& shape, DType dtype, Device
   });
   const Case::Gradients g = t.backward(true, true, true, static_cast<bool>(t.c));
   const Numbers dx = plain.value_gradients(dO, D);
-  // delta = <dO, O> is taken of the stored O: in bfloat16 each term of it may be off by 2^-8 of itself.
-  double of_delta = 0.0;
-  for (size_t row = 0; dtype == DType::bf16 && row < plain.o.size() / D; ++row) {
-    double terms = 0.0;
-    for (size_t f = row * D; f < (row + 1) * D; ++f) terms += std::abs(dO[f] * plain.o[f]);
-    of_delta = std::max(of_delta, terms / 256.0);
-  }
-  // A source's logits are off by what all of its targets' deltas are, as far as these look at it.
-  Numbers looks(dr.size());
-  edges.each([&](size_t, size_t j, size_t k) {
-    for (size_t h = 0; h < H; ++h) looks[j * H + h] += plain.alpha[k * H + h];
-  });
-  double of_sources = of_delta;
-  for (double look : looks) of_sources = std::max(of_sources, look * of_delta);
+  const auto [of_delta, of_sources] = plain.logit_errors(dO, dtype);
   CHECK(close(g.dl, dl, allowed + of_delta));
   CHECK(close(g.dr, dr, allowed + of_sources));
   CHECK(close(g.dx, dx, allowed));
