@@ -370,18 +370,9 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
     a.side = heads_side_by_side(a.heads, T::kLanes);
     // Six matrices, of targets or sources: features, O, dO and the gradients.
     const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
-    const int64_t head_bytes = a.width * static_cast<int64_t>(sizeof(S));
-    int64_t kept = 0;
-    if (kFromEdges<kScore> && has_sources) {
-      // Where those of a whole group of heads are too many, of fewer side by side, that still fill a slab.
-      for (int side = a.side; side == a.side || (side > 0 && side * head_bytes >= kSlabBytes / 2);
-           side /= 2) {
-        kept = groups_kept<A>(a.entries, side, ceil_div(a.heads, side), feature_bytes);
-        if (kept == 0) continue;
-        a.side = side;
-        break;
-      }
-    }
+    const int64_t kept = kFromEdges<kScore> && has_sources
+                             ? groups_kept<A>(a.entries, a.side, ceil_div(a.heads, a.side), feature_bytes)
+                             : 0;
     a.ahead = entries_ahead(matrix.csr, a);
     explain_tile<T>(name, matrix.csr, a,
                     !has_sources ? ", by target alone"
