@@ -77,6 +77,12 @@ inline void check_optional(std::string_view op, std::string_view name, const Ten
   if (tensor) check_tensor(op, name, tensor, shape, dtype, device);
 }
 
+/// What is added to O, if anything: not in bfloat16, where it would be found in Δ (see above).
+inline void check_bias(std::string_view op, const Tensor& bias, int64_t width, DType dtype, Device device) {
+  check_optional(op, "bias", bias, {width}, dtype, device);
+  ADJ_CHECK(!bias || dtype != DType::bf16, "{}: a bias of bfloat16, expected another op to add it", op);
+}
+
 inline void check_attention_dropout(std::string_view op, const AttentionDropout& dropout) {
   ADJ_CHECK(dropout.rule.threshold < 65536u, "{}: dropout threshold {}, expected less than 65536", op,
             dropout.rule.threshold);

@@ -6,7 +6,7 @@ namespace adj::kernels {
 
 /// e_ij = leaky_relu(l_i + r_j + c_ij) and v_j = x_j (GAT eq. 3 and 4, Veličković et al. 2018). l [rows,H], r
 /// [cols,H] and, where there are edge features, c [M,H] are wide; x [cols, H D]. Writes O + bias [rows, H D],
-/// bias [H D] optional, and lse [rows,H].
+/// bias [H D] optional and not of bfloat16, whose rounding of the sum would be found in Δ, and lse [rows,H].
 struct GatArgs {
   const CsrMatrix& a;
   const Tensor& l;
@@ -37,7 +37,7 @@ struct GatArgs {
               heads());
     check_tensor(op, "x", x, {a.csr.cols, x.size(1)}, x.dtype(), device());
     detail::check_attention_dropout(op, dropout);
-    detail::check_optional(op, "bias", bias, {x.size(1)}, x.dtype(), device());
+    detail::check_bias(op, bias, x.size(1), x.dtype(), device());
     check_tensor(op, "o", o, {a.csr.rows, x.size(1)}, x.dtype(), device());
     check_tensor(op, "lse", lse, {a.csr.rows, heads()}, wide, device());
     ADJ_CHECK(!o.shares_storage_with(x), "{}: o cannot be x", op);
@@ -90,7 +90,7 @@ struct GatBackwardArgs {
     if (c) check_entries(op, "c", a, c, wide);
     check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device());
     detail::check_attention_dropout(op, dropout);
-    detail::check_optional(op, "bias", bias, {width}, x.dtype(), device());
+    detail::check_bias(op, bias, width, x.dtype(), device());
     check_tensor(op, "o", o, {a.csr.rows, width}, x.dtype(), device());
     check_tensor(op, "d_o", d_o, {a.csr.rows, width}, x.dtype(), device());
     check_tensor(op, "lse", lse, target_terms, wide, device());

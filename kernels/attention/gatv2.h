@@ -6,9 +6,9 @@ namespace adj::kernels {
 
 /// e_ij = ⟨att, leaky_relu(l_i + r_j + w_ij)⟩ and v_j = r_j (GATv2 eq. 7, Brody et al. 2022). l [rows, H D]
 /// belongs to targets, r [cols, H D] to sources, att [H,D]; with edge features w_ij = attr_ij W, attr wide
-/// [M,E] and W [E, H D], of which nothing of size M x D is made. bias [H D], optional, is added to O. `lse`
-/// is that of logits less what they share in a row, as the backward pass finds them again: it serves nothing
-/// else.
+/// [M,E] and W [E, H D], of which nothing of size M x D is made. bias [H D], optional and not of bfloat16, is
+/// added to O. `lse` is that of logits less what they share in a row, as the backward pass finds them again:
+/// it serves nothing else.
 struct Gatv2Args {
   const CsrMatrix& a;
   const Tensor& l;
@@ -43,7 +43,7 @@ struct Gatv2Args {
       check_tensor(op, "w", w, {heads_of(attr), width}, dtype, device());
     }
     detail::check_attention_dropout(op, dropout);
-    detail::check_optional(op, "bias", bias, {width}, dtype, device());
+    detail::check_bias(op, bias, width, dtype, device());
     check_tensor(op, "o", o, {a.csr.rows, width}, dtype, device());
     check_tensor(op, "lse", lse, {a.csr.rows, heads()}, wide, device());
     ADJ_CHECK(!o.shares_storage_with(l) && !o.shares_storage_with(r), "{}: o can be neither l nor r", op);
@@ -101,7 +101,7 @@ struct Gatv2BackwardArgs {
       ADJ_CHECK(!dattr && !dw, "{}: gradients of edge features where there are none", op);
     }
     detail::check_attention_dropout(op, dropout);
-    detail::check_optional(op, "bias", bias, {width}, dtype, device());
+    detail::check_bias(op, bias, width, dtype, device());
     check_tensor(op, "o", o, target, dtype, device());
     check_tensor(op, "d_o", d_o, target, dtype, device());
     check_tensor(op, "lse", lse, terms, wide, device());

@@ -46,7 +46,7 @@ constexpr int kForwardBlocks = blocks_for_registers<T>(T::kBatch* T::kVector <= 
                                                            ? 102
                                                            : 128);
 
-template <class T, Score kScore, bool kEdges>
+template <class T, Score kScore, bool kEdges, bool kBias>
 __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     attention_forward(const __grid_constant__ ForwardArguments<typename T::S> a) {
   using S = typename T::S;
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
       for (int c = 0; c < kChunks; ++c)
 #pragma unroll
         for (int v = 0; v < kVector; ++v) sum[c][v] *= factor;
-      if (a.bias != nullptr) {
+      if constexpr (kBias) {
         WideFeatures<T> bias;
         gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
 #pragma unroll

@@ -181,6 +181,11 @@ void explain_tile(const char* name, const Csr& csr, const AttentionArguments<typ
 template <Score kScore>
 constexpr bool kHasEdges = kScore != Score::gatv2;
 
+/// May the walks add a bias to O? It costs them registers, so that those without one are kernels of their
+/// own. bfloat16's is another op's (gat.h).
+template <class S, Score kScore>
+constexpr bool kTakesBias = sizeof(S) > 2 && (kScore == Score::gat || kScore == Score::gatv2);
+
 /// `a` has heads and pointers; the structure, workspace and launches are this function's.
 template <class S, Score kScore>
 void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> a, bool wide) {
@@ -200,9 +205,16 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
     a.side = heads_side_by_side(a.heads, T::kLanes);
     a.ahead = entries_ahead(csr, a);
     explain_tile<T>(name, csr, a, "");
-    void (*kernel)(ForwardArguments<S>) = attention_forward<T, kScore, false>;
+    void (*kernel)(ForwardArguments<S>) = attention_forward<T, kScore, false, false>;
     if constexpr (kHasEdges<kScore>)
-      if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, kScore, true>;
+      if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, kScore, true, false>;
+    if constexpr (kTakesBias<S, kScore>) {
+      if (a.bias != nullptr) {
+        kernel = attention_forward<T, kScore, false, true>;
+        if constexpr (kHasEdges<kScore>)
+          if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, kScore, true, true>;
+      }
+    }
     adj::cuda::launch(
         name,
         {.device = device.index, .blocks = grid_of<T>(a.items, a), .threads = T::kThreads, .overlaps = true},
@@ -384,12 +396,16 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
     const dim3 target_blocks = grid_of<T>(targets.items(), a, kMost);
     const int64_t groups = target_blocks.y;
 
-    void (*to_targets)(BackwardArguments<S>) = attention_to_targets<T, kScore, false>;
+    void (*to_targets)(BackwardArguments<S>) = attention_to_targets<T, kScore, false, false>;
     void (*to_sources)(BackwardArguments<S>) = attention_to_sources<T, kScore, false>;
+    if constexpr (kTakesBias<S, kScore>)
+      if (a.bias != nullptr) to_targets = attention_to_targets<T, kScore, false, true>;
     if constexpr (kHasEdges<kScore>) {
       if (a.c != nullptr || a.g != nullptr || a.logit_gradient != nullptr || a.weight != nullptr) {
-        to_targets = attention_to_targets<T, kScore, true>;
+        to_targets = attention_to_targets<T, kScore, true, false>;
         to_sources = attention_to_sources<T, kScore, true>;
+        if constexpr (kTakesBias<S, kScore>)
+          if (a.bias != nullptr) to_targets = attention_to_targets<T, kScore, true, true>;
       }
     }
     const auto walk_both = [&]<class U>(int64_t groups_at_a_time, int64_t source_launches) {

@@ -7,7 +7,7 @@
 
 namespace adj::kernels::cuda {
 
-template <class T, Score kScore, bool kEdges>
+template <class T, Score kScore, bool kEdges, bool kBias>
 __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
     attention_to_targets(const __grid_constant__ BackwardArguments<typename T::S> a) {
   using S = typename T::S;
@@ -61,14 +61,20 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         if constexpr (kScore != Score::gat)
           widen_row<T>(own_asked, wanted, place, kScore == Score::gatv2 ? A(-1) : a.scale * kLog2E<A>, own);
         widen_row<T>(d_o_asked, wanted, place, A(1), d_o);
-        WideFeatures<T> bias;
-        clear<T>(bias);
-        if (a.bias != nullptr) gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
 #pragma unroll
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v)
-            if (wanted) dot = fma(d_o[c][v], o_asked[c][v] - bias[c][v], dot);
+            if (wanted) dot = fma(d_o[c][v], o_asked[c][v], dot);
+        if constexpr (kBias) {  // which O has more than the sum over the row
+          WideFeatures<T> bias;
+          gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
+#pragma unroll
+          for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+            for (int v = 0; v < kVector; ++v)
+              if (wanted) dot = fma(-d_o[c][v], bias[c][v], dot);
+        }
       }
       dot = sum_of_head<T>(dot);
       if (!is_new) return;
