@@ -41,7 +41,7 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
         {.a = a.matrix(), .x = x.value(), .bias = bias.value_or_absent(), .activation = activation, .y = y});
   }
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return record(
+  const Var result = record(
       "spmm", y, {x, bias}, [a, scatters, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
         const Tensor dz = detail::through_activation(y, std::move(dy), out);
         detail::bias_gradient(dz, 1, out);
@@ -55,6 +55,7 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
         }
         out.add(0, dx);
       });
+  return detail::after(activation, result);
 }
 
 }  // namespace adj

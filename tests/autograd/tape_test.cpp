@@ -79,6 +79,8 @@ TEST_CASE("gradients go through a relu once, whichever of its users took them th
     Draw draw(112, device);
     const std::vector<Tensor> in{draw.normal({5, 4}), draw.normal({4, 4}), draw.normal({4, 3}),
                                  draw.normal({4, 3})};
+    const SparseMatrix a = draw.sparse(5, 5, 12);
+    check([&](const auto& v) { return linear(spmm(a, linear(v[0], v[1]), {}, Activation::relu), v[2]); }, in);
     for (bool fused : {false, true}) {
       const auto hidden = [fused](const auto& v) {
         return fused ? linear(v[0], v[1], {}, Activation::relu) : relu(linear(v[0], v[1]));
