@@ -59,7 +59,7 @@ void check(const Options& o) {
 bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
   po::options_description options;
   options.add_options()("graph", with_default(o.graph, "NAME"),
-                        fmt::format("a generated graph: {}", fmt::join(named_graphs(), ", ")).c_str())(
+                        fmt::format("a generated graph: {}", fmt::join(graph_names(), ", ")).c_str())(
       "data", po::value(&o.data)->value_name("FILE"), "a dataset in HDF5 instead")(
       "features", with_default(o.features), "features of a generated graph's nodes")(
       "classes", with_default(o.classes), "classes of a generated graph's nodes")(

@@ -27,9 +27,30 @@ struct CitationOptions {
 /// bits. Throws adj::Error where the options contradict each other.
 Dataset make_citation_dataset(const CitationOptions& options);
 
+/// What make_planted_dataset() draws.
+struct PlantedOptions {
+  int64_t nodes = 100000;
+  int64_t classes = 10;
+  int64_t features = 64;   ///< 0: none
+  double degree = 10.0;    ///< mean number of neighbours
+  double homophily = 0.8;  ///< share of edges within a class
+  double signal = 1.0;     ///< distance of a class's mean from 0, in units of the noise's deviation
+  uint64_t seed = 1;
+};
+
+/// As make_citation_dataset(), at any size and in parallel: planted_partition() with one block a class, and
+/// features [N, F] that are the class's mean, normal with variance signal^2 / F in each column, and standard
+/// normal noise (contextual stochastic block model; Deshpande et al. 2018); a random split into 60, 20 and
+/// 20 % of the nodes. Throws adj::Error where options are out of range or contradict each other, and for
+/// fewer than 5 nodes.
+Dataset make_planted_dataset(const PlantedOptions& options);
+
 /// A dataset to measure speed and memory with, in which there is nothing to learn: dense normal features [N,
 /// features], uniform classes, and a random split into 60, 20 and 20 % of the nodes. Throws adj::Error for
 /// fewer than 5 nodes.
-Dataset make_random_dataset(const EdgeList& edges, int64_t features, int64_t classes, uint64_t seed);
+Dataset make_random_dataset(EdgeList edges, int64_t features, int64_t classes, uint64_t seed);
+
+/// The graph alone: no features, labels or split, of the task none.
+Dataset make_bare_dataset(EdgeList edges);
 
 }  // namespace adj

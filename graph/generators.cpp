@@ -1,47 +1,14 @@
-#include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
-#include <adjoint/core/random.h>
-#include <adjoint/graph/generators.h>
+#include <adjoint/graph/detail/draws.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
-
-#include <fmt/ranges.h>
 
 namespace adj {
 
+using namespace detail;
+
 namespace {
-
-constexpr int64_t kGrain = 1 << 14;
-enum Stream : uint64_t { kTargets, kSources, kRanks };
-
-/// Uniform in [0, 1), 53 bits, of the number at `position` of a stream.
-double uniform(uint64_t seed, Stream stream, int64_t position) {
-  const PhiloxBlock block = philox(seed, stream, static_cast<uint64_t>(position));
-  const uint64_t bits = static_cast<uint64_t>(block.word[1]) << 32 | block.word[0];
-  return static_cast<double>(bits >> 11) * 0x1.0p-53;
-}
-
-/// The integer in [0, n) at fraction `u` of the way.
-int32_t scaled(double u, int64_t n) {
-  return static_cast<int32_t>(std::min(static_cast<int64_t>(u * static_cast<double>(n)), n - 1));
-}
-
-void check_counts(const char* name, int64_t nodes, int64_t edges) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  ADJ_CHECK(nodes >= 1 && nodes <= kMost && edges >= 0 && edges <= kMost,
-            "{}: expected 1 to 2^31 - 1 nodes and 0 to 2^31 - 1 edges, got {} and {}", name, nodes, edges);
-}
-
-EdgeList empty_list(int64_t nodes, int64_t edges) {
-  EdgeList graph;
-  graph.nodes = nodes;
-  graph.src.resize(static_cast<size_t>(edges));
-  graph.dst.resize(static_cast<size_t>(edges));
-  return graph;
-}
 
 /// Node of each rank: a random permutation.
 std::vector<int32_t> deal_ranks(int64_t nodes, uint64_t seed) {
@@ -71,7 +38,7 @@ EdgeList power_law_graph(int64_t nodes, int64_t edges, const PowerLaw& law, uint
     return std::clamp<int64_t>(static_cast<int64_t>(at - law.shift), 0, nodes - 1);
   };
   EdgeList graph = empty_list(nodes, edges);
-  parallel_for(edges, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(edges, kDrawGrain, [&](int64_t begin, int64_t end) {
     for (int64_t e = begin; e < end; ++e) {
       const double source = uniform(seed, kSources, e);
       graph.dst[static_cast<size_t>(e)] = node[static_cast<size_t>(rank(uniform(seed, kTargets, e)))];
@@ -99,6 +66,8 @@ EdgeList thinned_grid(int64_t nodes, int64_t width, int64_t edges, uint64_t seed
   // Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S).
   EdgeList graph;
   graph.nodes = nodes;
+  graph.src.reserve(static_cast<size_t>(edges));
+  graph.dst.reserve(static_cast<size_t>(edges));
   int64_t seen = 0, wanted = edges;
   for (int64_t i = 0; i < nodes; ++i)
     for_neighbours(i, [&](int64_t j) {
@@ -117,7 +86,7 @@ EdgeList community_graph(int64_t nodes, int64_t edges, int64_t community, double
             "community_graph: expected communities of 1 or more and a probability, got {} and {}", community,
             inside);
   EdgeList graph = empty_list(nodes, edges);
-  parallel_for(edges, kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(edges, kDrawGrain, [&](int64_t begin, int64_t end) {
     for (int64_t e = begin; e < end; ++e) {
       const int32_t target = scaled(uniform(seed, kTargets, e), nodes);
       // One number decides whether the source is inside, and then, stretched again, which it is.
@@ -140,19 +109,12 @@ EdgeList symmetric(EdgeList graph) {
   return graph;
 }
 
-const std::vector<std::string>& named_graphs() {
-  static const std::vector<std::string> names{"arxiv", "roads", "hm", "tolokers"};
-  return names;
-}
-
-EdgeList named_graph(const std::string& name, uint64_t seed) {
-  if (name == "arxiv") return power_law_graph(169343, 1166243, {.exponent = 0.62, .shift = 0.6}, seed);
-  if (name == "roads") return thinned_grid(142257, 378, 279061, seed);
-  if (name == "hm") return community_graph(46563, 21725232, 1024, 0.8, seed);
-  if (name == "tolokers")
-    return symmetric(
-        power_law_graph(11758, 519000, {.exponent = 2.48, .shift = 728.0, .skewed_sources = true}, seed));
-  throw UsageError(fmt::format("graph '{}': expected one of {}", name, fmt::join(named_graphs(), ", ")));
+EdgeList star_graph(int64_t leaves, bool outward) {
+  ADJ_CHECK(leaves >= 1 && leaves < kMostEdges, "star_graph: expected 1 to 2^31 - 2 leaves, got {}", leaves);
+  EdgeList graph = empty_list(leaves + 1, leaves);
+  std::vector<int32_t>& ends = outward ? graph.dst : graph.src;
+  std::iota(ends.begin(), ends.end(), 1);
+  return graph;
 }
 
 }  // namespace adj

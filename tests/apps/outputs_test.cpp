@@ -46,8 +46,8 @@ TEST_CASE("outputs are regular files in every program") {
   fs::create_symlink("/dev/null", link);
   for (const std::string& path : {std::string("/dev/null"), pipe, link}) {
     CAPTURE(path);
-    if (have_program("make_dataset"))
-      CHECK(fails_with(run("make_dataset", {"--out", path}), 1, {path, "--out", "not a regular file"}));
+    if (have_program("generate"))
+      CHECK(fails_with(run("generate", {"citation", path}), 1, {path, "--out", "not a regular file"}));
     if (!have_program("train_gcn")) continue;
     for (const char* option : {"--predict", "--checkpoint"})
       CHECK(fails_with(small.train({option, path}), 1, {path, option, "not a regular file"}));
@@ -130,11 +130,11 @@ TEST_CASE("a link to nothing yet is an output whose target is made, in every wri
     CHECK(fs::is_symlink(link));
     CHECK(small.names() == std::set<std::string>{"small.h5", "there", "link" + suffix});
   }
-  if (!have_program("make_dataset")) return;
+  if (!have_program("generate")) return;
   const Small small;
   fs::create_symlink("made.h5", small.folder.file("link.h5"));
-  CHECK(run("make_dataset",
-            {"--out", small.folder.file("link.h5"), "--nodes", "400", "--test", "100", "--val", "50"})
+  CHECK(run("generate",
+            {"citation", small.folder.file("link.h5"), "--nodes", "400", "--test", "100", "--val", "50"})
             .status == 0);
   CHECK(fs::is_symlink(small.folder.file("link.h5")));
   CHECK(load_dataset(small.folder.file("made.h5")).num_nodes() == 400);
@@ -157,8 +157,8 @@ TEST_CASE("a name that is as long as can be is written, a longer one refused bef
   const std::string longer = small.folder.file(std::string(256, 'n'));
   for (const char* option : {"--data", "--resume", "--config"})
     CHECK(fails_with(run("train_gcn", {"--quiet", option, longer}), 1, {longer, "File name too long"}));
-  if (have_program("make_dataset"))
-    CHECK(fails_with(run("make_dataset", {"--out", longer}), 1, {"--out", "File name too long"}));
+  if (have_program("generate"))
+    CHECK(fails_with(run("generate", {"citation", longer}), 1, {"--out", "File name too long"}));
 }
 
 TEST_CASE("what runs before left in the folder does not stop a run") {

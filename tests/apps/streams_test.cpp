@@ -27,8 +27,9 @@ std::vector<Call> calls(const TemporaryDirectory& folder) {
       {"train_gcn", train},
       {"train_gcn", {"--help"}},
       {"train_gcn", {"--version"}},
-      {"make_dataset", {"--out", folder.file("made.h5"), "--nodes", "400", "--test", "100", "--val", "50"}},
-      {"make_dataset", {"--help"}},
+      {"generate", {"citation", folder.file("made.h5"), "--nodes", "400", "--test", "100", "--val", "50"}},
+      {"generate", {"--help"}},
+      {"generate", {"rmat", "--help"}},
       {"bench", {"gemm", "--data", data, "--repeats", "1", "--width", "8"}},
       {"bench", {"--help"}},
       {"predict", {"--help"}},
@@ -114,9 +115,9 @@ TEST_CASE("names out of files and command lines reach a terminal as text on one 
     CHECK(is_plain_line(refused.err));
     CHECK(mentions(refused.err, {"two", "lines", "[2J", ".h5"}));
   }
-  if (!have_program("make_dataset")) return;
+  if (!have_program("generate")) return;
   const Outcome made =
-      run("make_dataset", {"--out", folder.file(odd), "--nodes", "400", "--test", "100", "--val", "50"});
+      run("generate", {"citation", folder.file(odd), "--nodes", "400", "--test", "100", "--val", "50"});
   CHECK(made.status == 0);
   CHECK(is_plain_line(made.out));
 }

@@ -84,7 +84,7 @@ TEST_CASE("train_gcn says what it is and what it takes") {
   CHECK(help.out.starts_with(
       "Usage: train_gcn [OPTION]...\nTrains a graph convolutional network (Kipf & Welling "
       "2017).\n\nData:\n"));
-  for (const char* program : {"train_gcn", "make_dataset", "bench", "predict"}) {
+  for (const char* program : {"train_gcn", "generate", "bench", "predict"}) {
     if (!have_program(program)) continue;
     const Outcome page = run(program, {"--help"});
     CAPTURE(page.out);

@@ -163,4 +163,46 @@ TEST_CASE("a random dataset has every node in one part of its split, and the sam
   CHECK(!same_bits(a.train, make_random_dataset(edges, 7, 4, 4).train));
   CHECK_THROWS_AS((void)make_random_dataset({4, {}, {}}, 7, 4, 1), Error);
   CHECK_THROWS_AS((void)make_random_dataset(edges, 0, 4, 1), Error);
+
+  const Dataset bare = make_bare_dataset(edges);
+  CHECK(bare.graph.num_edges() == 5000);
+  CHECK(bare.task == Task::none);
+  CHECK((!bare.x && !bare.y && bare.splits.empty() && !bare.undirected));
+  CHECK(make_bare_dataset(symmetric(edges)).undirected);
+}
+
+TEST_CASE("a planted dataset has features that tell its classes, more with more signal") {
+  // Mean squared distance of the classes' means from 0; noise alone leaves features / nodes of a class.
+  const auto signal_of = [](double signal) {
+    const Dataset d = make_planted_dataset({.nodes = 4000, .classes = 4, .features = 32, .signal = signal});
+    const auto x = values(d.x.dense());
+    const auto y = d.y.to_vector<int32_t>();
+    std::vector<double> mean(4 * 32, 0.0);
+    for (size_t i = 0; i < x.size(); ++i) mean[static_cast<size_t>(y[i / 32]) * 32 + i % 32] += x[i] / 1000.0;
+    double squares = 0.0;
+    for (double m : mean) squares += m * m / 4.0;
+    return squares;
+  };
+  CHECK(signal_of(0.0) < 0.05);
+  CHECK(signal_of(1.0) == doctest::Approx(1.0).epsilon(0.3));
+  CHECK(signal_of(3.0) == doctest::Approx(9.0).epsilon(0.3));
+
+  const PlantedOptions options{.nodes = 20000, .classes = 5, .features = 3, .degree = 12.0, .homophily = 0.7};
+  const Dataset d = make_planted_dataset(options);
+  CHECK(d.graph.num_edges() == 240000);
+  CHECK(d.undirected);
+  CHECK(d.graph.is_symmetric());
+  CHECK(homophily_of(d) == doctest::Approx(0.7).epsilon(0.001));
+  CHECK(d.train.numel() == 12000);
+  CHECK(d.test.numel() == 4000);
+  const Threads scope(1);
+  const Dataset again = make_planted_dataset(options);
+  CHECK(same_bits(d.graph.in_edges().indices, again.graph.in_edges().indices));
+  CHECK(same_bits(d.x.dense(), again.x.dense()));
+  CHECK(same_bits(d.y, again.y));
+  CHECK(same_bits(d.train, again.train));
+  CHECK(!make_planted_dataset({.nodes = 100, .features = 0}).x);
+  CHECK_THROWS_AS((void)make_planted_dataset({.nodes = 4}), Error);
+  CHECK_THROWS_AS((void)make_planted_dataset({.features = -1}), Error);
+  CHECK_THROWS_AS((void)make_planted_dataset({.signal = std::nan("")}), Error);
 }

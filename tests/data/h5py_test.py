@@ -298,32 +298,45 @@ class Files(unittest.TestCase):
             f.attrs["format"] = "other"
         self.refused('attribute format: "other", expected "adjoint.graph"')
 
-    # What make_dataset writes.
+    # What generate writes.
 
     def make(self, *options):
-        program = BIN / "make_dataset"
+        program = BIN / "generate"
         if not program.exists():
             self.skipTest(f"no {program}")
         return subprocess.run([program, *options], capture_output=True, text=True, timeout=300)
 
     def test_generated_datasets(self):
-        self.assertEqual(self.make("--out", self.given, "--nodes", "3000", "--classes", "5", "--seed", "9").returncode, 0)
+        self.assertEqual(self.make("citation", self.given, "--nodes", "3000", "--classes", "5", "--seed", "9").returncode, 0)
         with h5py.File(self.given) as f:
             self.assertEqual((f.attrs["num_nodes"], f.attrs["num_classes"], f["splits/train"].size), (3000, 5, 100))
             self.assertEqual(f["nodes/x_indptr"][-1], f["nodes/x_data"].size)
             np.testing.assert_array_equal(np.bincount(f["edges/src"], minlength=3000), np.bincount(f["edges/dst"], minlength=3000))
-        self.assertEqual(self.make("--out", self.given, "--graph", "roads", "--features", "3", "--gzip", "1").returncode, 0)
+        self.assertEqual(self.make("roads", self.given, "--features", "3", "--gzip", "1").returncode, 0)
         with h5py.File(self.given) as f:
             self.assertEqual((f.attrs["name"], f["edges/src"].shape, f["nodes/x"].shape), ("roads", (279061,), (142257, 3)))
         self.accepted().close()
 
+    def test_the_demo_is_what_its_command_writes(self):
+        self.assertEqual(self.make("citation", self.given, "--name", "demo", "--gzip", "9").returncode, 0)
+        with h5py.File(self.given) as made, h5py.File("data/demo.h5") as demo:
+            self.assertEqual(dict(made.attrs), dict(demo.attrs))
+            for path in ("edges/src", "edges/dst", "nodes/x_indptr", "nodes/x_indices", "nodes/x_data", "nodes/y", "splits/train"):
+                np.testing.assert_array_equal(made[path], demo[path])
+
+    def test_structure_alone(self):
+        self.assertEqual(self.make("rmat", self.given, "--nodes", "1000", "--edges", "5000", "--no-features").returncode, 0)
+        with h5py.File(self.given) as f:
+            self.assertEqual((f.attrs["task"], f["edges/src"].shape, "nodes" in f, "splits" in f), ("none", (5000,), False, False))
+        self.accepted().close()
+
     def test_generator_refuses(self):
-        for options in ((), ("--out",), ("--out", "x", "--nodes", "100"), ("--out", "x", "--nodes", "many"),
-                        ("--out", "x", "--node", "5"), ("--out", "x", "--graph", "none"), ("--out", "x", "--gzip", "10"),
-                        ("--out", "x", "--graph", "roads", "--degree", "3"), ("--out", "x", "--seed", "-1"), ("x",)):
+        for options in ((), ("citation",), ("citation", "x", "--nodes", "100"), ("citation", "x", "--nodes", "many"),
+                        ("citation", "x", "--node", "5"), ("none", "x"), ("citation", "x", "--gzip", "10"),
+                        ("roads", "x", "--degree", "3"), ("citation", "x", "--seed", "-1"), ("x",), ("citation", "x", "y")):
             result = self.make(*options)
             self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1), (options, result))
-        result = self.make("--out", self.folder / "none" / "x.h5")
+        result = self.make("citation", self.folder / "none" / "x.h5")
         self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result)
 
 

@@ -124,6 +124,182 @@ TEST_CASE("generators at their limits") {
   CHECK_THROWS_AS(thinned_grid(7, 3, 17, 1), Error);
   CHECK_THROWS_AS(power_law_graph(0, 0, {}, 1), Error);
   CHECK_THROWS_AS(community_graph(5, 5, 0, 0.5, 1), Error);
-  CHECK_THROWS_WITH_AS(named_graph("cora", 1),
+  CHECK_THROWS_WITH_AS(named_graph("none", 1),
                        doctest::Contains("expected one of arxiv, roads, hm, tolokers"), UsageError);
+}
+
+namespace {
+
+using Pairs = std::set<std::pair<int32_t, int32_t>>;
+
+Pairs pairs_of(const EdgeList& graph) {
+  Pairs pairs;
+  for (size_t e = 0; e < graph.src.size(); ++e) pairs.insert({graph.src[e], graph.dst[e]});
+  return pairs;
+}
+
+/// No parallel edges, no self-loops.
+bool is_simple(const EdgeList& graph) {
+  for (size_t e = 0; e < graph.src.size(); ++e)
+    if (graph.src[e] == graph.dst[e]) return false;
+  return pairs_of(graph).size() == graph.src.size();
+}
+
+bool is_symmetric(const EdgeList& graph) {
+  EdgeList turned = graph;
+  std::swap(turned.src, turned.dst);
+  return pairs_of(graph) == pairs_of(turned);
+}
+
+bool same(const EdgeList& a, const EdgeList& b) { return a.src == b.src && a.dst == b.dst; }
+
+const double kNan = std::nan("");
+
+}  // namespace
+
+TEST_CASE("R-MAT fills quadrants, and quadrants of these, by its probabilities") {
+  const double share[2][2] = {{0.57, 0.19}, {0.19, 0.05}};
+  const RMat uneven{0.5, 0.3, 0.15, 0.05};
+  for (int64_t nodes : {1024, 1000, 600}) {
+    CAPTURE(nodes);
+    const EdgeList graph = rmat_graph(nodes, 200000, {}, 3);
+    CHECK(graph.src.size() == 200000);
+    double half[2][2] = {}, quarter[2][2] = {};
+    for (size_t e = 0; e < graph.src.size(); ++e) {
+      const int64_t i = graph.src[e] * 4 / nodes, j = graph.dst[e] * 4 / nodes;
+      REQUIRE((i >= 0 && i < 4 && j >= 0 && j < 4));
+      half[i / 2][j / 2] += 1.0 / 200000;
+      if (i < 2 && j < 2) quarter[i][j] += 1.0 / 200000;
+    }
+    for (int i : {0, 1})
+      for (int j : {0, 1}) {
+        CHECK(half[i][j] == doctest::Approx(share[i][j]).epsilon(0.03));
+        CHECK(quarter[i][j] == doctest::Approx(0.57 * share[i][j]).epsilon(0.05));
+      }
+  }
+  double above = 0.0, below = 0.0;
+  const EdgeList graph = rmat_graph(512, 100000, uneven, 1);
+  for (size_t e = 0; e < graph.src.size(); ++e) {
+    above += graph.src[e] < 256 && graph.dst[e] >= 256;
+    below += graph.src[e] >= 256 && graph.dst[e] < 256;
+  }
+  CHECK(above == doctest::Approx(30000).epsilon(0.03));
+  CHECK(below == doctest::Approx(15000).epsilon(0.03));
+  CHECK(largest(degrees(rmat_graph(1, 7, {}, 1).dst, 1)) == 7);
+  CHECK(largest(degrees(rmat_graph(100, 50, {1.0, 0.0, 0.0, 0.0}, 1).dst, 100)) == 50);
+  CHECK(rmat_graph(100, 50, {0.0, 0.0, 0.0, 1.0}, 1).src == std::vector<int32_t>(50, 99));
+  CHECK_THROWS_AS(rmat_graph(10, 10, {0.5, 0.5, 0.5, 0.5}, 1), Error);
+  CHECK_THROWS_AS(rmat_graph(10, 10, {1.5, -0.5, 0.0, 0.0}, 1), Error);
+  CHECK_THROWS_AS(rmat_graph(10, 10, {kNan, 0.5, 0.3, 0.2}, 1), Error);
+  CHECK_THROWS_AS(rmat_graph(10, -1, {}, 1), Error);
+}
+
+TEST_CASE("an Erdős-Rényi graph has as many different edges as were asked for") {
+  for (const auto& [nodes, edges] :
+       {std::pair{1000, 5000}, {100, 4000}, {100, 6000}, {50, 2450}, {2, 2}, {1, 0}})
+    for (bool undirected : {false, true}) {
+      CAPTURE(nodes);
+      CAPTURE(undirected);
+      const EdgeList graph = erdos_renyi_graph(nodes, edges, 5, undirected);
+      CHECK(graph.nodes == nodes);
+      CHECK(graph.src.size() == static_cast<size_t>(edges));
+      CHECK(is_simple(graph));
+      if (undirected) CHECK(is_symmetric(graph));
+    }
+  const auto in = degrees(erdos_renyi_graph(1000, 100000, 1).dst, 1000);
+  CHECK(*std::min_element(in.begin(), in.end()) > 50);
+  CHECK(largest(in) < 150);
+  CHECK_THROWS_AS(erdos_renyi_graph(10, 91, 1), Error);
+  CHECK_THROWS_AS(erdos_renyi_graph(10, 7, 1, true), Error);
+  CHECK_THROWS_AS(erdos_renyi_graph(10, -1, 1), Error);
+}
+
+TEST_CASE("a planted partition has its blocks and its homophily") {
+  for (const auto& [nodes, blocks, degree, homophily] : {std::tuple{3000, 5, 12.0, 0.8},
+                                                         {1001, 7, 4.0, 0.1},
+                                                         {500, 1, 6.0, 1.0},
+                                                         {100, 60, 0.2, 1.0},
+                                                         {400, 400, 2.0, 0.0}}) {
+    CAPTURE(nodes);
+    const PlantedPartition drawn = planted_partition(nodes, blocks, degree, homophily, 9);
+    CHECK(static_cast<double>(drawn.edges.src.size()) == doctest::Approx(nodes * degree).epsilon(0.001));
+    CHECK(is_simple(drawn.edges));
+    CHECK(is_symmetric(drawn.edges));
+    std::vector<int64_t> size(static_cast<size_t>(blocks), 0);
+    for (int32_t b : drawn.block) ++size.at(static_cast<size_t>(b));
+    for (int64_t n : size) CHECK((n == nodes / blocks || n == nodes / blocks + 1));
+    double within = 0.0;
+    for (size_t e = 0; e < drawn.edges.src.size(); ++e)
+      within += drawn.block[static_cast<size_t>(drawn.edges.src[e])] ==
+                drawn.block[static_cast<size_t>(drawn.edges.dst[e])];
+    CHECK(within / static_cast<double>(drawn.edges.src.size()) == doctest::Approx(homophily).epsilon(0.005));
+  }
+  CHECK_THROWS_AS(planted_partition(100, 0, 2.0, 0.5, 1), Error);
+  CHECK_THROWS_AS(planted_partition(100, 101, 2.0, 0.5, 1), Error);
+  CHECK_THROWS_AS(planted_partition(100, 2, 2.0, kNan, 1), Error);
+  CHECK_THROWS_AS(planted_partition(100, 2, kNan, 0.5, 1), Error);
+  CHECK_THROWS_AS(planted_partition(100, 2, 80.0, 1.0, 1), Error);
+  CHECK_THROWS_AS(planted_partition(100, 1, 2.0, 0.5, 1), Error);  // nothing to link between
+}
+
+TEST_CASE("the larger generators depend on the seed, not on threads") {
+  const auto check = [](auto draw) {
+    const EdgeList first = draw(7);
+    const Threads scope(1);
+    CHECK(same(draw(7), first));
+    CHECK(!same(draw(8), first));
+    const Threads more(5);
+    CHECK(same(draw(7), first));
+  };
+  check([](uint64_t seed) { return rmat_graph(5000, 100000, {}, seed); });
+  check([](uint64_t seed) { return erdos_renyi_graph(5000, 300000, seed); });
+  check([](uint64_t seed) { return erdos_renyi_graph(500, 150000, seed); });
+  check([](uint64_t seed) { return planted_partition(5000, 7, 60.0, 0.7, seed).edges; });
+}
+
+TEST_CASE("a star leads into its centre, or out of it") {
+  const EdgeList in = star_graph(3, false), out = star_graph(3, true);
+  CHECK(in.nodes == 4);
+  CHECK(in.src == std::vector<int32_t>{1, 2, 3});
+  CHECK(in.dst == std::vector<int32_t>{0, 0, 0});
+  CHECK((out.src == in.dst && out.dst == in.src));
+  CHECK_THROWS_AS(star_graph(0, true), Error);
+  CHECK_THROWS_AS(star_graph(2147483647, true), Error);
+}
+
+TEST_CASE("named graphs have the counts of those they stand for") {
+  const struct {
+    const char* name;
+    int64_t nodes, edges;
+  } wanted[] = {{"hm-categories", 46563, 21461990}, {"tolokers-2", 11758, 1038000},
+                {"avazu-ctr", 76269, 21968154},     {"cora", 2708, 10556},
+                {"citeseer", 3327, 9104},           {"twitch-views", 168114, 13595114},
+                {"pubmed", 19717, 88648},           {"artnet-exp", 50405, 560696},
+                {"city-reviews", 148801, 2330830},  {"city-roads-M", 57073, 132570},
+                {"ogbn-arxiv", 169343, 1166243},    {"ogbn-products", 2449029, 123718280},
+                {"city-roads-L", 142257, 279061},   {"pokec-regions", 1632803, 30622564},
+                {"web-traffic", 2890331, 12895369}};
+  CHECK(named_graphs().size() == std::size(wanted) + 4);
+  for (const auto& w : wanted) {
+    CAPTURE(std::string(w.name));
+    const auto found = std::find_if(named_graphs().begin(), named_graphs().end(),
+                                    [&](const NamedGraph& g) { return g.name == w.name; });
+    REQUIRE(found != named_graphs().end());
+    CHECK(found->nodes == w.nodes);
+    CHECK(found->edges == w.edges);
+    const bool symmetric = found->shape == NamedGraph::Shape::symmetric_power_law;
+    CHECK(!(symmetric && found->edges % 2 != 0));
+    if (w.edges > 3000000) continue;
+    const EdgeList graph = named_graph(w.name, 1);
+    CHECK(graph.nodes == w.nodes);
+    CHECK(std::ssize(graph.src) == w.edges);
+    CHECK(is_symmetric(graph) == symmetric);
+    (void)degrees(graph.src, graph.nodes);
+    (void)degrees(graph.dst, graph.nodes);
+  }
+  CHECK(same(named_graph("ogbn-arxiv", 1), named_graph("arxiv", 1)));
+  for (const auto& [name, degree] : {std::pair{"cora", 168}, {"citeseer", 99}, {"pubmed", 171}}) {
+    const EdgeList graph = named_graph(name, 1);
+    CHECK(largest(degrees(graph.dst, graph.nodes)) == doctest::Approx(degree).epsilon(0.2));
+  }
 }

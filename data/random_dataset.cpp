@@ -1,0 +1,115 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/random.h>
+#include <adjoint/data/generators.h>
+
+#include <cmath>
+#include <limits>
+
+namespace adj {
+
+namespace {
+
+constexpr uint64_t kFeatures = 0x66656174757265;  // the key of what a planted dataset draws besides its graph
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
+Tensor moved(std::vector<int32_t>& list) {
+  Tensor tensor = Tensor::from(list);
+  list = {};
+  return tensor;
+}
+
+/// Of the order in which the edges came nothing is kept: it is as large as the graph.
+Graph graph_of(EdgeList&& edges) {
+  const Tensor src = moved(edges.src), dst = moved(edges.dst);
+  return Graph(Graph::from_coo(edges.nodes, src, dst).relation());
+}
+
+/// Graph::is_symmetric(), which sorts and keeps the transpose only where each node has as many edges out as
+/// in.
+bool is_symmetric(const Graph& graph) {
+  const int64_t* offsets = graph.in_edges().offsets.data<int64_t>();
+  const int32_t* sources = graph.in_edges().indices.data<int32_t>();
+  std::vector<int64_t> out_degree(static_cast<size_t>(graph.num_nodes()));
+  for (int64_t e = 0; e < graph.num_edges(); ++e) ++out_degree[static_cast<size_t>(sources[e])];
+  for (int64_t i = 0; i < graph.num_nodes(); ++i)
+    if (out_degree[static_cast<size_t>(i)] != offsets[i + 1] - offsets[i]) return false;
+  return graph.is_symmetric();
+}
+
+/// 60, 20 and 20 % of the nodes, at random.
+void split_at_random(Dataset& data, Generator& generator) {
+  const int64_t nodes = data.num_nodes(), part = nodes / 5;
+  const Tensor order = random_permutation(nodes, generator);
+  data.splits = {{order.rows(2 * part, nodes), order.rows(0, part), order.rows(part, 2 * part)}};
+  data.use_split(0);
+}
+
+/// Row i becomes x[i] + mean[y[i]].
+void add_means(Tensor& x, const Tensor& mean, const std::vector<int32_t>& y) {
+  const int64_t columns = x.size(1);
+  const float* from = mean.data<float>();
+  float* to = x.mutable_data<float>();
+  const int64_t grain = std::max<int64_t>(1, (1 << 14) / columns);
+  parallel_for(x.size(0), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t k = 0; k < columns; ++k)
+        to[i * columns + k] += from[y[static_cast<size_t>(i)] * columns + k];
+  });
+}
+
+void check(const PlantedOptions& o) {
+  ADJ_CHECK(o.nodes >= 5 && o.features >= 0 && o.features <= kMost && o.classes >= 1,
+            "planted dataset: {} nodes, {} features, {} classes; expected 5, 0 and 1 or more", o.nodes,
+            o.features, o.classes);
+  ADJ_CHECK(o.signal >= 0.0 && o.signal <= 1e6, "planted dataset: signal {}, expected 0 to 1000000",
+            o.signal);
+}
+
+}  // namespace
+
+Dataset make_bare_dataset(EdgeList edges) {
+  Dataset data;
+  data.name = "graph";
+  data.graph = graph_of(std::move(edges));
+  data.undirected = is_symmetric(data.graph);
+  return data;
+}
+
+Dataset make_random_dataset(EdgeList edges, int64_t features, int64_t classes, uint64_t seed) {
+  ADJ_CHECK(edges.nodes >= 5 && features >= 1 && features <= kMost && classes >= 1 && classes <= kMost,
+            "random dataset: {} nodes, {} features, {} classes; expected 5, 1 and 1 or more", edges.nodes,
+            features, classes);
+  Dataset data = make_bare_dataset(std::move(edges));
+  Generator generator(seed);
+  data.name = "random";
+  data.task = Task::node_class;
+  data.classes = classes;
+  data.x = Features(random_normal({data.num_nodes(), features}, 0.0, 1.0, generator));
+  data.y = random_integers({data.num_nodes()}, 0, classes, generator, DType::i32);
+  split_at_random(data, generator);
+  return data;
+}
+
+Dataset make_planted_dataset(const PlantedOptions& o) {
+  check(o);
+  PlantedPartition drawn = planted_partition(o.nodes, o.classes, o.degree, o.homophily, o.seed);
+  Dataset data;
+  data.name = "planted";
+  data.task = Task::node_class;
+  data.undirected = true;
+  data.classes = o.classes;
+  data.graph = graph_of(std::move(drawn.edges));
+  Generator generator = Generator(o.seed).split(kFeatures);
+  if (o.features > 0) {
+    const double deviation = o.signal / std::sqrt(static_cast<double>(o.features));
+    const Tensor mean = random_normal({o.classes, o.features}, 0.0, deviation, generator);
+    Tensor x = random_normal({o.nodes, o.features}, 0.0, 1.0, generator);
+    add_means(x, mean, drawn.block);
+    data.x = Features(std::move(x));
+  }
+  data.y = moved(drawn.block);
+  split_at_random(data, generator);
+  return data;
+}
+
+}  // namespace adj
