@@ -201,7 +201,7 @@ TEST_CASE("a planted dataset has features that tell its classes, more with more 
   CHECK(same_bits(d.x.dense(), again.x.dense()));
   CHECK(same_bits(d.y, again.y));
   CHECK(same_bits(d.train, again.train));
-  CHECK(!make_planted_dataset({.nodes = 100, .features = 0}).x);
+  CHECK(!make_planted_dataset({.nodes = 1000, .features = 0}).x);
   CHECK_THROWS_AS((void)make_planted_dataset({.nodes = 4}), Error);
   CHECK_THROWS_AS((void)make_planted_dataset({.features = -1}), Error);
   CHECK_THROWS_AS((void)make_planted_dataset({.signal = std::nan("")}), Error);
