@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/autograd/epilogue.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/kernels/elementwise/activation.h>
@@ -21,7 +22,7 @@ inline Var activate(Activation activation, const Var& x, float slope = kLeakySlo
         {.activation = activation, .slope = slope, .x = saved.get(), .dy = dy, .dx = dx});
     out.add(0, dx);
   });
-  return activation == Activation::relu ? from_relu(result) : result;
+  return detail::after(activation, result);
 }
 
 inline Var relu(const Var& x) { return activate(Activation::relu, x); }
