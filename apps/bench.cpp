@@ -92,13 +92,7 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
   po::positional_options_description positional;
   positional.add("op", -1);
   try {
-    po::variables_map values;
-    po::store(po::command_line_parser(argc, argv)
-                  .options(hidden)
-                  .positional(positional)
-                  .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
-                  .run(),
-              values);
+    po::variables_map values = parse_command_line(argc, argv, hidden, &positional);
     if (values.count("help") != 0) {
       print_help("bench [OP]... [OPTION]...", "Times kernels and training epochs (all kernels unless named).",
                  options);

@@ -36,11 +36,9 @@ bool read(int argc, char** argv, const Spec& spec, Options& o) {
   all.add(spec.options).add(general);
   po::variables_map values;
   try {
-    constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     po::positional_options_description positional;
     positional.add("out", 1);
-    po::store(po::command_line_parser(argc, argv).options(all).positional(positional).style(kStyle).run(),
-              values);
+    values = parse_command_line(argc, argv, all, &positional);
     po::notify(values);
   } catch (const po::error& error) {
     throw UsageError(error.what());

@@ -206,9 +206,13 @@ Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint)
   return s;
 }
 
-po::variables_map parse_command_line(int argc, char** argv, const po::options_description& options) {
+po::variables_map parse_command_line(int argc, char** argv, const po::options_description& options,
+                                     const po::positional_options_description* positional) {
   constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-  const po::parsed_options parsed = po::command_line_parser(argc, argv).options(options).style(kStyle).run();
+  po::command_line_parser parser(argc, argv);
+  parser.options(options).style(kStyle);
+  if (positional != nullptr) parser.positional(*positional);
+  const po::parsed_options parsed = parser.run();
   for (const auto& option : parsed.options)
     if (option.string_key.empty()) usage("unexpected argument '{}'", option.value.at(0));
   po::variables_map values;

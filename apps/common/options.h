@@ -33,9 +33,11 @@ void add_model_options(const Program& program, boost::program_options::options_d
 /// Throws UsageError where the options of a model are out of range or do not go together.
 void check_model_options(const Program& program, const Settings& settings);
 
-/// Parses argv against `options`: the values, stored but not yet notified. Throws UsageError.
+/// Parses argv against `options`: the values, stored but not yet notified. Words that are no options are the
+/// values of those that `positional` names; without it there are to be none. Throws UsageError or po::error.
 boost::program_options::variables_map parse_command_line(
-    int argc, char** argv, const boost::program_options::options_description& options);
+    int argc, char** argv, const boost::program_options::options_description& options,
+    const boost::program_options::positional_options_description* positional = nullptr);
 
 /// Prints what --help is asked for.
 void print_help(const std::string& usage, const std::string& summary,
