@@ -16,4 +16,4 @@ get_target_property(library_type adjoint TYPE)
 configure_package_config_file(cmake/adjointConfig.cmake.in adjointConfig.cmake INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file(adjointConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/adjointConfig.cmake" "${PROJECT_BINARY_DIR}/adjointConfigVersion.cmake"
-  cmake/FindOneDNN.cmake DESTINATION "${package_dir}")
+  cmake/FindOneDNN.cmake cmake/FindMETIS.cmake cmake/FindLibZip.cmake DESTINATION "${package_dir}")
