@@ -1,0 +1,21 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/npz_layouts.h>
+#include <adjoint/data/import/npz_dataset.h>
+
+namespace adj {
+
+Dataset import_npz(const std::string& path) {
+  const NpzReader z = NpzReader::open(path);
+  if (npz::is_heterophilous(z)) return npz::read_heterophilous(z);
+  if (npz::is_gnn_benchmark(z)) return npz::read_gnn_benchmark(z);
+  if (npz::is_reddit(z)) return npz::read_reddit(z);
+  if (npz::is_plain(z)) return npz::read_plain(z);
+  if (z.has("format") && z.has("shape"))
+    data_fail(
+        "{}: one sparse matrix; of Reddit, expected the file of the features, reddit_data.npz, beside it",
+        excerpt(path));
+  data_fail("{}: arrays {}, expected those of heterophilous-graphs, gnn-benchmark, Reddit, or edge_index",
+            excerpt(path), excerpt(fmt::format("{}", fmt::join(z.names(), ", "))));
+}
+
+}  // namespace adj

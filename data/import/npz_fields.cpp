@@ -1,0 +1,165 @@
+#include <adjoint/data/import/detail/npz_fields.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+namespace adj::npz {
+
+namespace {
+
+constexpr std::string_view kParts[] = {"", "train", "val", "test"};
+
+std::string place_text(const Tensor& of, int64_t k) {
+  if (of.dims() != 2) return fmt::format("position {}", k);
+  return fmt::format("row {}, column {}", k / of.size(1), k % of.size(1));
+}
+
+bool has_label(const Dataset& data, int64_t i) {
+  if (!data.y || data.unlabelled == 0) return true;
+  if (!is_floating(data.y.dtype())) return data.y.data<int32_t>()[i] >= 0;
+  const float* row = data.y.data<float>() + i * data.y.size(1);
+  return std::none_of(row, row + data.y.size(1), [](float value) { return std::isnan(value); });
+}
+
+}  // namespace
+
+Tensor indices(const NpzReader& z, std::string_view name, std::initializer_list<int64_t> shape, int64_t from,
+               int64_t to) {
+  Tensor values = z.tensor(name, DType::i32, shape);
+  const int32_t* x = values.data<int32_t>();
+  for (int64_t k = 0; k < values.numel(); ++k)
+    if (x[k] < from || x[k] > to)
+      z.fail(name, "{} at {}, expected {} to {}", x[k], place_text(values, k), from, to);
+  return values;
+}
+
+Tensor finite(const NpzReader& z, std::string_view name, std::initializer_list<int64_t> shape) {
+  Tensor values = z.tensor(name, DType::f32, shape);
+  const float* x = values.data<float>();
+  for (int64_t k = 0; k < values.numel(); ++k)
+    if (!std::isfinite(x[k])) z.fail(name, "{} at {}, expected finite numbers", x[k], place_text(values, k));
+  return values;
+}
+
+std::array<int64_t, 2> matrix_shape(const NpzReader& z, const std::string& name) {
+  const Tensor extents = z.tensor(name, DType::i64, {2});
+  const int64_t* n = extents.data<int64_t>();
+  for (int k = 0; k < 2; ++k)
+    if (n[k] < 0 || n[k] > kMost) z.fail(name, "{} at position {}, expected 0 to {}", n[k], k, kMost);
+  return {n[0], n[1]};
+}
+
+Csr csr(const NpzReader& z, const std::string& prefix, int64_t rows, int64_t cols) {
+  const std::string indptr = prefix + "indptr", name = prefix + "indices";
+  Csr matrix;
+  matrix.rows = rows;
+  matrix.cols = cols;
+  matrix.indices = indices(z, name, {-1}, 0, cols - 1);
+  matrix.offsets = z.tensor(indptr, DType::i64, {rows + 1});
+  const int64_t* offsets = matrix.offsets.data<int64_t>();
+  if (offsets[0] != 0) z.fail(indptr, "begins with {}, expected 0", offsets[0]);
+  for (int64_t i = 0; i < rows; ++i)
+    if (offsets[i + 1] < offsets[i])
+      z.fail(indptr, "falls from {} to {} at position {}, expected ascending numbers", offsets[i],
+             offsets[i + 1], i + 1);
+  if (offsets[rows] != matrix.indices.numel())
+    z.fail(indptr, "ends with {}, but {} has {} elements", offsets[rows], name, matrix.indices.numel());
+  return matrix;
+}
+
+Tensor rows_of(const Csr& csr) {
+  Tensor rows = Tensor::empty({csr.indices.numel()}, DType::i32);
+  int32_t* to = rows.mutable_data<int32_t>();
+  const int64_t* offsets = csr.offsets.data<int64_t>();
+  for (int64_t i = 0; i < csr.rows; ++i)
+    std::fill(to + offsets[i], to + offsets[i + 1], static_cast<int32_t>(i));
+  return rows;
+}
+
+void expect_shape(const NpzReader& z, std::string_view name, std::initializer_list<int64_t> shape) {
+  const std::vector<int64_t>& found = z.shape(name);
+  if (found.size() == shape.size() && std::equal(found.begin(), found.end(), shape.begin(),
+                                                 [](int64_t a, int64_t b) { return b == -1 || a == b; }))
+    return;
+  std::vector<std::string> extents;
+  for (int64_t extent : shape) extents.push_back(extent < 0 ? "*" : std::to_string(extent));
+  z.fail(name, "shape [{}], expected [{}]", fmt::join(found, ", "), fmt::join(extents, ", "));
+}
+
+void check_nodes(const NpzReader& z, std::string_view name, int64_t nodes) {
+  if (nodes < 1 || nodes > kMost) z.fail(name, "{} nodes, expected 1 to {}", nodes, kMost);
+}
+
+void check_edges(const NpzReader& z, std::string_view name, int64_t edges) {
+  if (edges > kMost) z.fail(name, "{} edges, counting both directions, expected at most {}", edges, kMost);
+}
+
+void set_classes(Dataset& data, const NpzReader& z, std::string_view name) {
+  const int64_t nodes = data.num_nodes();
+  data.y = (z.shape(name).size() == 2 ? indices(z, name, {nodes, 1}, -1, kMost)
+                                      : indices(z, name, {nodes}, -1, kMost))
+               .reshape({nodes});
+  data.task = Task::node_class;
+  const int32_t* y = data.y.data<int32_t>();
+  data.classes = int64_t{*std::max_element(y, y + nodes)} + 1;
+  if (data.classes == 0) z.fail(name, "-1 for all nodes, expected at least one label");
+  data.unlabelled = std::count(y, y + nodes, -1);
+}
+
+void Splits::mark(std::string_view name, size_t s, int64_t i, int part) {
+  if (part_of_.size() <= s)
+    part_of_.resize(s + 1, std::vector<uint8_t>(static_cast<size_t>(data_.num_nodes())));
+  uint8_t& there = part_of_[s][static_cast<size_t>(i)];
+  if (there != 0)
+    z_.fail(name, "node {} of split {} is in {} already, expected every node in one part at most", i, s,
+            kParts[there]);
+  if (!has_label(data_, i)) z_.fail(name, "node {} of split {} has no label", i, s);
+  there = static_cast<uint8_t>(part);
+}
+
+void Splits::put_into(Dataset& data, std::array<std::string_view, 3> names) const {
+  for (size_t s = 0; s < part_of_.size(); ++s) {
+    Tensor parts[3];
+    for (uint8_t part = 1; part <= 3; ++part) {
+      std::vector<int32_t> nodes;
+      for (size_t i = 0; i < part_of_[s].size(); ++i)
+        if (part_of_[s][i] == part) nodes.push_back(static_cast<int32_t>(i));
+      if (nodes.empty())
+        z_.fail(names[part - 1], "no node of split {} is in {}, expected one at least", s, kParts[part]);
+      parts[part - 1] = Tensor::from(nodes);
+    }
+    data.splits.push_back({parts[0], parts[1], parts[2]});
+  }
+  data.use_split(0);
+}
+
+void set_masks(Dataset& data, const NpzReader& z, std::array<std::string_view, 3> names, bool split_first) {
+  const int64_t nodes = data.num_nodes();
+  const bool many = split_first || z.shape(names[0]).size() == 2;
+  if (many && split_first) expect_shape(z, names[0], {-1, nodes});
+  if (many && !split_first) expect_shape(z, names[0], {nodes, -1});
+  const int64_t count = many ? z.shape(names[0])[split_first ? 0 : 1] : 1;
+  if (count == 0) z.fail(names[0], "no splits, expected one at least");
+  Splits splits(z, data);
+  for (int part = 1; part <= 3; ++part) {
+    const std::string_view name = names[static_cast<size_t>(part - 1)];
+    const Tensor mask = !many         ? z.tensor(name, DType::u8, {nodes})
+                        : split_first ? z.tensor(name, DType::u8, {count, nodes})
+                                      : z.tensor(name, DType::u8, {nodes, count});
+    const uint8_t* x = mask.data<uint8_t>();
+    for (int64_t s = 0; s < count; ++s)
+      for (int64_t i = 0; i < nodes; ++i) {
+        const uint8_t in = x[split_first ? s * nodes + i : i * count + s];
+        if (in > 1) z.fail(name, "{} for node {} of split {}, expected 0 or 1", in, i, s);
+        if (in == 1) splits.mark(name, static_cast<size_t>(s), i, part);
+      }
+  }
+  splits.put_into(data, names);
+}
+
+void set_no_split(Dataset& data) { data.train = data.val = data.test = Tensor::empty({0}, DType::i32); }
+
+std::string stem(const NpzReader& z) { return std::filesystem::path(z.file()).stem().string(); }
+
+}  // namespace adj::npz

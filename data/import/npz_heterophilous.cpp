@@ -1,0 +1,36 @@
+#include <adjoint/data/import/detail/npz_fields.h>
+#include <adjoint/data/import/detail/npz_layouts.h>
+#include <adjoint/graph/transforms.h>
+
+namespace adj::npz {
+
+bool is_heterophilous(const NpzReader& z) { return z.has("node_features") && z.has("edges"); }
+
+Dataset read_heterophilous(const NpzReader& z) {
+  expect_shape(z, "node_features", {-1, -1});
+  const int64_t nodes = z.shape("node_features")[0];
+  check_nodes(z, "node_features", nodes);
+  expect_shape(z, "edges", {-1, 2});
+  check_edges(z, "edges", 2 * z.shape("edges")[0]);
+  Dataset data;
+  data.name = stem(z);
+  {
+    const Tensor pairs = indices(z, "edges", {-1, 2}, 0, nodes - 1);
+    const int64_t edges = pairs.size(0);
+    Tensor src = Tensor::empty({edges}, DType::i32), dst = Tensor::empty({edges}, DType::i32);
+    const int32_t* pair = pairs.data<int32_t>();
+    int32_t *from = src.mutable_data<int32_t>(), *to = dst.mutable_data<int32_t>();
+    for (int64_t e = 0; e < edges; ++e) {
+      from[e] = pair[2 * e];
+      to[e] = pair[2 * e + 1];
+    }
+    data.graph = Graph(to_undirected(Graph::from_coo(nodes, src, dst)).relation());
+  }
+  data.undirected = true;
+  data.x = Features(finite(z, "node_features", {nodes, -1}));
+  set_classes(data, z, "node_labels");
+  set_masks(data, z, {"train_masks", "val_masks", "test_masks"}, true);
+  return data;
+}
+
+}  // namespace adj::npz

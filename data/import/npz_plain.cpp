@@ -1,0 +1,114 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/npz_fields.h>
+#include <adjoint/data/import/detail/npz_layouts.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace adj::npz {
+
+namespace {
+
+constexpr std::string_view kNames[] = {"edge_index", "num_nodes",  "x",        "y",        "edge_weight",
+                                       "edge_attr",  "train_mask", "val_mask", "test_mask"};
+
+/// Nodes that a file may have without one value for each of them, as in the schema: so many, or so many an
+/// edge.
+constexpr int64_t kBareNodes = 1'000'000;
+constexpr int64_t kBareNodesPerEdge = 16;
+
+/// As num_nodes, x and y say, which must agree; without them, as the edges need.
+int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
+  std::optional<int64_t> nodes;
+  std::string_view by;
+  for (std::string_view name : {"x", "y"}) {
+    if (!z.has(name)) continue;
+    if (z.shape(name).empty()) z.fail(name, "one number, expected a row a node");
+    const int64_t rows = z.shape(name)[0];
+    if (nodes && rows != *nodes) z.fail(name, "{} rows, but {} has {}", rows, by, *nodes);
+    nodes = rows;
+    by = name;
+  }
+  if (z.has("num_nodes")) {
+    const int64_t said = z.integer("num_nodes");
+    if (nodes && said != *nodes) z.fail("num_nodes", "{}, but {} has {} rows", said, by, *nodes);
+    if (!nodes && said > std::max(kBareNodes, kBareNodesPerEdge * edge_index.size(1)))
+      z.fail("num_nodes", "{}, but nothing in the file is of so many nodes", said);
+    nodes = said;
+    by = "num_nodes";
+  }
+  if (!nodes) {
+    const int32_t* ids = edge_index.data<int32_t>();
+    nodes = edge_index.numel() == 0 ? 0 : int64_t{*std::max_element(ids, ids + edge_index.numel())} + 1;
+    by = "edge_index";
+    if (*nodes > std::max(kBareNodes, kBareNodesPerEdge * edge_index.size(1)))
+      z.fail(by, "node {}, but nothing in the file is of so many nodes", *nodes - 1);
+  }
+  check_nodes(z, by, *nodes);
+  return *nodes;
+}
+
+void set_labels(Dataset& data, const NpzReader& z) {
+  const int64_t nodes = data.num_nodes();
+  const std::vector<int64_t>& shape = z.shape("y");
+  if (shape.size() > 2) expect_shape(z, "y", {nodes, -1});
+  if (shape.size() == 2 && shape[1] == 0) z.fail("y", "shape [{}, 0], expected a label at least", nodes);
+  const bool single = shape.size() == 1 || shape[1] == 1;
+  if (z.is_integer("y") && single) return set_classes(data, z, "y");
+  const bool binary = z.is_integer("y");
+  data.task = binary ? Task::node_multilabel : Task::node_regression;
+  data.y = (shape.size() == 1 ? z.tensor("y", DType::f32, {nodes}) : z.tensor("y", DType::f32, {nodes, -1}))
+               .reshape({nodes, -1});
+  const float* y = data.y.data<float>();
+  const int64_t width = data.y.size(1);
+  for (int64_t k = 0; k < data.y.numel(); ++k) {
+    if (binary && y[k] != 0.0f && y[k] != 1.0f)
+      z.fail("y", "{} at row {}, column {}, expected 0 or 1", y[k], k / width, k % width);
+    if (std::isinf(y[k]))
+      z.fail("y", "{} at row {}, column {}, expected finite numbers, or nan for no label", y[k], k / width,
+             k % width);
+  }
+  for (int64_t i = 0; i < nodes; ++i)
+    data.unlabelled += std::any_of(y + i * width, y + (i + 1) * width, [](float v) { return std::isnan(v); });
+}
+
+}  // namespace
+
+bool is_plain(const NpzReader& z) { return z.has("edge_index"); }
+
+Dataset read_plain(const NpzReader& z) {
+  for (const std::string& name : z.names())
+    if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
+      z.fail(name, "an array that a file with edge_index does not have, expected {}",
+             fmt::join(kNames, ", "));
+  expect_shape(z, "edge_index", {2, -1});
+  check_edges(z, "edge_index", z.shape("edge_index")[1]);
+  Dataset data;
+  data.name = stem(z);
+  {
+    const Tensor ends = indices(z, "edge_index", {2, -1}, 0, kMost);
+    const int64_t nodes = count_nodes(z, ends), edges = ends.size(1);
+    for (int64_t k = 0; k < ends.numel(); ++k)
+      if (const int32_t id = ends.data<int32_t>()[k]; id >= nodes)
+        z.fail("edge_index", "{} at row {}, column {}, expected 0 to {}", id, k / edges, k % edges,
+               nodes - 1);
+    Tensor weight;
+    EdgeAttributes attributes;
+    if (z.has("edge_weight")) weight = finite(z, "edge_weight", {edges});
+    if (z.has("edge_attr")) attributes.emplace("attr", finite(z, "edge_attr", {edges, -1}));
+    data.graph = Graph::from_coo(nodes, ends.rows(0, 1).reshape({edges}), ends.rows(1, 2).reshape({edges}),
+                                 weight, attributes);
+  }
+  data.undirected = data.graph.is_symmetric();
+  if (z.has("x")) data.x = Features(finite(z, "x", {data.num_nodes(), -1}));
+  if (z.has("y")) set_labels(data, z);
+  if (!z.has("train_mask") && !z.has("val_mask") && !z.has("test_mask")) {
+    set_no_split(data);
+  } else {
+    set_masks(data, z, {"train_mask", "val_mask", "test_mask"}, false);
+  }
+  return data;
+}
+
+}  // namespace adj::npz
