@@ -1,0 +1,433 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/csv_table.h>
+#include <adjoint/data/import/detail/graphland_info.h>
+#include <adjoint/data/import/graphland.h>
+#include <adjoint/data/import/growing_rows.h>
+#include <adjoint/data/import/number_rows.h>
+#include <adjoint/graph/transforms.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+namespace adj {
+
+namespace {
+
+using graphland::Info;
+using Split3 = GraphLandOptions::Split;
+
+constexpr int64_t kMost = (int64_t{1} << 31) - 2;
+constexpr int64_t kMostCategories = 10'000;
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr std::string_view kParts[] = {"train", "val", "test"};
+
+/// The table of one file, whose first column counts the nodes.
+class NodeTable {
+ public:
+  NodeTable(const std::string& path, Progress& reading) : source_(path, &reading), table_(source_) {
+    if (table_.columns() < 2) source_.fail(1, "one column, expected that of the nodes and others");
+  }
+
+  size_t column(const std::string& name) const {
+    const std::optional<size_t> found = table_.column(name);
+    if (!found || *found == 0) source_.fail(1, "no column \"{}\"", excerpt(name));
+    return *found;
+  }
+  std::vector<size_t> columns(const std::vector<std::string>& names) const {
+    std::vector<size_t> all;
+    for (const std::string& name : names) all.push_back(column(name));
+    return all;
+  }
+
+  bool next() {
+    if (!table_.next()) return false;
+    if (const auto node = integer_in(table_.field(0)); !node || *node != rows_)
+      table_.fail("node \"{}\", expected {}: ascending from 0", excerpt(table_.field(0)), rows_);
+    if (++rows_ > kMost) table_.fail("more than {} nodes", kMost);
+    return true;
+  }
+
+  /// nan where it is missing.
+  float number(size_t column) const {
+    const std::string_view field = table_.field(column);
+    if (is_missing(field)) return kNan;
+    const std::optional<double> value = double_in(field);
+    if (!value || std::abs(*value) > std::numeric_limits<float>::max())
+      fail(column, "a finite number or nothing");
+    return static_cast<float>(*value);
+  }
+  int32_t category(size_t column) const {
+    const std::optional<double> value = double_in(table_.field(column));  // 3.0 where some tool wrote floats
+    if (!value || *value != std::floor(*value) || std::abs(*value) > static_cast<double>(kMost))
+      fail(column, "a whole number, the category's");
+    return static_cast<int32_t>(*value);
+  }
+  bool flag(size_t column) const {
+    const std::string_view field = table_.field(column);
+    if (field == "True" || field == "true" || field == "TRUE" || field == "1") return true;
+    if (field == "False" || field == "false" || field == "FALSE" || field == "0") return false;
+    fail(column, "True or False");
+  }
+
+  int64_t rows() const { return rows_; }
+  void expect_rows(int64_t nodes) const {
+    if (rows_ != nodes) source_.fail(0, "{} nodes, but features.csv has {}", rows_, nodes);
+  }
+  [[noreturn]] void fail(size_t column, std::string_view expected) const {
+    table_.fail("{} \"{}\", expected {}", excerpt(table_.header()[column]), excerpt(table_.field(column)),
+                expected);
+  }
+  [[noreturn]] void fail_file(const std::string& message) const { source_.fail(0, "{}", message); }
+  template <class... Args>
+  [[noreturn]] void fail_row(fmt::format_string<Args...> format, Args&&... args) const {
+    table_.fail(format, std::forward<Args>(args)...);
+  }
+
+ private:
+  TextSource source_;
+  CsvTable table_;
+  int64_t rows_ = 0;
+};
+
+class GraphLandReader {
+ public:
+  GraphLandReader(const std::string& folder, const GraphLandOptions& options)
+      : folder_(folder), options_(options) {}
+
+  Dataset read() {
+    info_ = graphland::read_info(file("info.yaml"));
+    name_ = std::filesystem::weakly_canonical(folder_).filename().string();
+    ReadProgress reading{file("features.csv"), file("targets.csv"), masks_file(), file("edgelist.csv")};
+    read_features(reading);
+    read_targets(reading);
+    read_masks(reading);
+    data_.name = name_;
+    set_labels();
+    Tensor x = make_features();
+    read_edges(reading);
+    if (options_.split == Split3::THI) {
+      make_snapshots(x);
+    } else {
+      data_.graph = graph_of(nodes_, src_, dst_);
+      set_split(parts_);
+    }
+    if (x.size(1) > 0) data_.x = Features(x);
+    data_.undirected = options_.undirected || data_.graph.is_symmetric();
+    return std::move(data_);
+  }
+
+ private:
+  std::string file(const std::string& name) const { return (std::filesystem::path(folder_) / name).string(); }
+  std::string masks_file() const {
+    const bool by_time = options_.split == Split3::TH || options_.split == Split3::THI;
+    return file(fmt::format("split_masks_{}.csv", by_time ? "TH" : name_of(options_.split)));
+  }
+
+  void read_features(Progress& reading) {
+    NodeTable table(file("features.csv"), reading);
+    std::vector<size_t> numbers = table.columns(info_.numerical);
+    const std::vector<size_t> fractions = table.columns(info_.fraction);
+    const std::vector<size_t> categories = table.columns(info_.categorical);
+    numbers.insert(numbers.end(), fractions.begin(), fractions.end());
+    GrowingRows<float> number_rows;
+    GrowingRows<int32_t> category_rows;
+    while (table.next()) {
+      for (size_t column : numbers) number_rows.append(table.number(column));
+      for (size_t column : categories) category_rows.append(table.category(column));
+    }
+    nodes_ = table.rows();
+    if (nodes_ == 0) table.fail_file("no nodes, expected one at least");
+    numbers_ = number_rows.take({nodes_, static_cast<int64_t>(numbers.size())});
+    categories_ = category_rows.take({nodes_, static_cast<int64_t>(categories.size())});
+  }
+
+  void read_targets(Progress& reading) {
+    NodeTable table(file("targets.csv"), reading);
+    const size_t column = table.column(info_.target);
+    const bool classes = info_.task != Info::Kind::regression;
+    while (table.next()) {
+      const float target = table.number(column);
+      if (classes && !std::isnan(target)) {
+        if (target < 0.0f || target != std::floor(target) || target > 16777216.0f)  // exact as float32
+          table.fail(column, "a class, a whole number from 0, or nothing");
+        if (info_.task == Info::Kind::binary && target > 1.0f)
+          table.fail(column, "one of two classes, 0 or 1");
+      }
+      targets_.push_back(target);
+    }
+    table.expect_rows(nodes_);
+    if (std::all_of(targets_.begin(), targets_.end(), [](float y) { return std::isnan(y); }))
+      table.fail_file(fmt::format("no node has a {}", info_.target));
+  }
+
+  /// A node may be in a part and have no label: then it counts as a node of that part in THI, and is in no
+  /// split.
+  void read_masks(Progress& reading) {
+    NodeTable table(masks_file(), reading);
+    size_t columns[3];
+    for (size_t p = 0; p < 3; ++p) columns[p] = table.column(std::string(kParts[p]));
+    bool labelled[3] = {};
+    while (table.next()) {
+      uint8_t part = kNone;
+      for (uint8_t p = 0; p < 3; ++p) {
+        if (!table.flag(columns[p])) continue;
+        if (part != kNone) table.fail_row("in {} and in {}, expected one of them", kParts[part], kParts[p]);
+        part = p;
+      }
+      const auto node = static_cast<size_t>(table.rows() - 1);
+      if (part != kNone && node < targets_.size() && !std::isnan(targets_[node])) labelled[part] = true;
+      parts_.push_back(part);
+    }
+    table.expect_rows(nodes_);
+    for (size_t p = 0; p < 3; ++p)
+      if (!labelled[p])
+        table.fail_file(
+            fmt::format("no node with a {} is in {}, expected one at least", info_.target, kParts[p]));
+  }
+
+  void read_edges(Progress& reading) {
+    TextSource source(file("edgelist.csv"), &reading);
+    const Tensor pairs = read_rows<int32_t>(source, {.separator = Separator::comma,
+                                                     .columns = 2,
+                                                     .header = true,
+                                                     .comment = "",
+                                                     .least = 0,
+                                                     .most = nodes_ - 1});
+    const int64_t edges = pairs.size(0);
+    if (edges > kMost / 2) source.fail(0, "{} edges, expected at most {}", edges, kMost / 2);
+    src_ = Tensor::empty({edges}, DType::i32);
+    dst_ = Tensor::empty({edges}, DType::i32);
+    const int32_t* pair = pairs.data<int32_t>();
+    int32_t *from = src_.mutable_data<int32_t>(), *to = dst_.mutable_data<int32_t>();
+    for (int64_t e = 0; e < edges; ++e) {
+      from[e] = pair[2 * e];
+      to[e] = pair[2 * e + 1];
+    }
+  }
+
+  /// Does what is fitted see this node?
+  bool is_fitted(int64_t node) const {
+    return options_.split != Split3::THI || parts_[static_cast<size_t>(node)] == kTrain;
+  }
+
+  Tensor make_features() {
+    const auto first = static_cast<int64_t>(info_.numerical.size()), numbers = numbers_.size(1);
+    const std::vector<std::vector<int32_t>> shown = shown_categories();
+    std::vector<int64_t> begins{numbers};
+    for (const auto& values : shown)
+      begins.push_back(begins.back() + (options_.one_hot ? static_cast<int64_t>(values.size()) : 1));
+    Tensor x = Tensor::zeros({nodes_, begins.back()});
+    float* const to = x.mutable_data<float>();
+    const int64_t width = x.size(1);
+    const bool widely = name_ == "artnet-views" || name_ == "avazu-ctr";
+    const ColumnTransform fraction =
+        options_.fraction.value_or(widely ? ColumnTransform::quantile_normal : ColumnTransform::none);
+    parallel_for(numbers, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t column = begin; column < end; ++column) {
+        const bool share = column >= first;
+        fill_column(column, share ? fraction : options_.numerical,
+                    share ? options_.fraction_imputation : options_.numerical_imputation, to + column, width);
+      }
+    });
+    numbers_ = {};
+    fill_categories(shown, begins, to, width);
+    return x;
+  }
+
+  void fill_column(int64_t column, ColumnTransform transform, Imputation imputation, float* to,
+                   int64_t width) const {
+    const float* from = numbers_.data<float>() + column;
+    const int64_t stride = numbers_.size(1);
+    std::vector<float> seen;
+    int64_t rows = 0;
+    for (int64_t i = 0; i < nodes_; ++i) {
+      if (!is_fitted(i)) continue;
+      ++rows;
+      if (!std::isnan(from[i * stride])) seen.push_back(from[i * stride]);
+    }
+    if (seen.empty()) {
+      const auto k = static_cast<size_t>(column), first = info_.numerical.size();
+      data_fail("{}: {}: no number{}, expected one at least", excerpt(file("features.csv")),
+                excerpt(k < first ? info_.numerical[k] : info_.fraction[k - first]),
+                options_.split == Split3::THI ? " at a training node" : "");
+    }
+    const float filling = imputed_value(imputation, seen);
+    const ColumnFit fit(transform, std::move(seen), rows);
+    for (int64_t i = 0; i < nodes_; ++i) {
+      const float value = from[i * stride];
+      to[i * width] = fit(std::isnan(value) ? filling : value);
+    }
+  }
+
+  /// Of each categorical column, the categories that have a column of their own; of two, the greater has.
+  std::vector<std::vector<int32_t>> shown_categories() const {
+    const int64_t columns = categories_.size(1);
+    std::vector<std::vector<int32_t>> shown(static_cast<size_t>(columns));
+    if (!options_.one_hot) return shown;
+    const int32_t* from = categories_.data<int32_t>();
+    for (int64_t column = 0; column < columns; ++column) {
+      std::vector<int32_t>& values = shown[static_cast<size_t>(column)];
+      for (int64_t i = 0; i < nodes_; ++i)
+        if (is_fitted(i)) values.push_back(from[i * columns + column]);
+      std::sort(values.begin(), values.end());
+      values.erase(std::unique(values.begin(), values.end()), values.end());
+      if (static_cast<int64_t>(values.size()) > kMostCategories)
+        data_fail("{}: {}: {} categories, expected at most {}", excerpt(file("features.csv")),
+                  excerpt(info_.categorical[static_cast<size_t>(column)]), values.size(), kMostCategories);
+      if (values.size() == 2) values.erase(values.begin());
+    }
+    return shown;
+  }
+
+  void fill_categories(const std::vector<std::vector<int32_t>>& shown, const std::vector<int64_t>& begins,
+                       float* to, int64_t width) {
+    const int64_t columns = categories_.size(1);
+    const int32_t* from = categories_.data<int32_t>();
+    parallel_for(nodes_, 4096, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        for (int64_t k = 0; k < columns; ++k) {
+          const auto column = static_cast<size_t>(k);
+          const int32_t value = from[i * columns + k];
+          float* const place = to + i * width + begins[column];
+          if (!options_.one_hot) {
+            *place = static_cast<float>(value);
+            continue;
+          }
+          const std::vector<int32_t>& values = shown[column];
+          const auto found = std::lower_bound(values.begin(), values.end(), value);
+          if (found != values.end() && *found == value) place[found - values.begin()] = 1.0f;
+        }
+    });
+    categories_ = {};
+  }
+
+  void set_labels() {
+    if (info_.task == Info::Kind::regression) {
+      std::vector<float> seen;
+      int64_t rows = 0;
+      for (size_t i = 0; i < targets_.size(); ++i) {
+        if (parts_[i] != kTrain) continue;
+        ++rows;
+        if (!std::isnan(targets_[i])) seen.push_back(targets_[i]);
+      }
+      const ColumnFit fit(options_.target, std::move(seen), rows);
+      for (float& target : targets_) target = fit(target);
+      data_.task = Task::node_regression;
+      data_.y = Tensor::from(targets_).reshape({nodes_, 1});
+      return;
+    }
+    data_.task = Task::node_class;
+    std::vector<int32_t> y(targets_.size());
+    for (size_t i = 0; i < y.size(); ++i)
+      y[i] = std::isnan(targets_[i]) ? -1 : static_cast<int32_t>(targets_[i]);
+    data_.classes = int64_t{*std::max_element(y.begin(), y.end())} + 1;
+    if (info_.task == Info::Kind::binary) data_.classes = 2;
+    data_.y = Tensor::from(y);
+  }
+
+  Graph graph_of(int64_t nodes, const Tensor& src, const Tensor& dst) const {
+    const Graph graph = Graph::from_coo(nodes, src, dst);
+    return Graph(options_.undirected ? to_undirected(graph).relation() : graph.relation());
+  }
+
+  /// `parts`: of each node of the dataset; of those, the ones with a label.
+  void set_split(const std::vector<uint8_t>& parts) {
+    std::vector<int32_t> nodes[3];
+    const bool classes = data_.task == Task::node_class;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const bool labelled = classes ? data_.y.data<int32_t>()[i] >= 0 : !std::isnan(data_.y.data<float>()[i]);
+      data_.unlabelled += !labelled;
+      if (parts[i] != kNone && labelled) nodes[parts[i]].push_back(static_cast<int32_t>(i));
+    }
+    data_.splits = {{Tensor::from(nodes[0]), Tensor::from(nodes[1]), Tensor::from(nodes[2])}};
+    data_.use_split(0);
+  }
+
+  /// The graph as it was known in training, in validation and in the test, one after another.
+  void make_snapshots(Tensor& x) {
+    std::vector<int32_t> src, dst, node_of;
+    std::vector<uint8_t> parts;
+    std::vector<int64_t> offsets{0};
+    const int32_t *from = src_.data<int32_t>(), *to = dst_.data<int32_t>();
+    for (uint8_t p = 0; p < 3; ++p) {
+      std::vector<int32_t> number(static_cast<size_t>(nodes_), -1);
+      for (size_t i = 0; i < number.size(); ++i) {
+        if (parts_[i] > p) continue;  // kNone too
+        if (static_cast<int64_t>(node_of.size()) == kMost)
+          data_fail("{}: more than {} nodes in its three graphs", excerpt(folder_), kMost);
+        number[i] = static_cast<int32_t>(node_of.size());
+        node_of.push_back(static_cast<int32_t>(i));
+        parts.push_back(parts_[i] == p ? p : kNone);
+      }
+      offsets.push_back(static_cast<int64_t>(node_of.size()));
+      for (int64_t e = 0; e < src_.numel(); ++e) {
+        const int32_t a = number[static_cast<size_t>(from[e])], b = number[static_cast<size_t>(to[e])];
+        if (a < 0 || b < 0) continue;
+        src.push_back(a);
+        dst.push_back(b);
+      }
+      if (static_cast<int64_t>(src.size()) > kMost / 2)
+        data_fail("{}: more than {} edges in its three graphs", excerpt(folder_), kMost / 2);
+    }
+    const auto nodes = static_cast<int64_t>(node_of.size());
+    src_ = Tensor::from(src);
+    dst_ = Tensor::from(dst);
+    data_.graph = graph_of(nodes, src_, dst_);
+    data_.graph_offsets = Tensor::from(offsets);
+    x = rows_of(x, node_of);
+    data_.y =
+        data_.task == Task::node_class ? entries_of<int32_t>(data_.y, node_of) : rows_of(data_.y, node_of);
+    set_split(parts);
+  }
+
+  static Tensor rows_of(const Tensor& x, const std::vector<int32_t>& nodes) {
+    const int64_t width = x.size(1);
+    Tensor rows = Tensor::empty({static_cast<int64_t>(nodes.size()), width});
+    float* to = rows.mutable_data<float>();
+    for (int32_t node : nodes) to = std::copy_n(x.data<float>() + node * width, width, to);
+    return rows;
+  }
+  template <class T>
+  static Tensor entries_of(const Tensor& y, const std::vector<int32_t>& nodes) {
+    std::vector<T> entries;
+    for (int32_t node : nodes) entries.push_back(y.data<T>()[node]);
+    return Tensor::from(entries);
+  }
+
+  static constexpr uint8_t kTrain = 0, kNone = 3;
+
+  std::string folder_, name_;
+  GraphLandOptions options_;
+  Info info_;
+  int64_t nodes_ = 0;
+  Tensor numbers_, categories_;  // [N, numerical and fractions] with nan, [N, categorical]
+  std::vector<float> targets_;
+  std::vector<uint8_t> parts_;
+  Tensor src_, dst_;
+  Dataset data_;
+};
+
+}  // namespace
+
+std::string_view name_of(GraphLandOptions::Split split) {
+  switch (split) {
+    case Split3::RL:
+      return "RL";
+    case Split3::RH:
+      return "RH";
+    case Split3::TH:
+      return "TH";
+    case Split3::THI:
+      return "THI";
+  }
+  return "?";
+}
+
+Dataset import_graphland(const std::string& folder, const GraphLandOptions& options) {
+  return GraphLandReader(folder, options).read();
+}
+
+}  // namespace adj
