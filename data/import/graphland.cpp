@@ -27,7 +27,8 @@ constexpr std::string_view kParts[] = {"train", "val", "test"};
 /// The table of one file, whose first column counts the nodes.
 class NodeTable {
  public:
-  NodeTable(const std::string& path, Progress& reading) : source_(path, &reading), table_(source_) {
+  NodeTable(const std::string& path, Progress& reading)
+      : source_(path, &reading), table_(source_, Separator::comma) {
     if (table_.columns() < 2) source_.fail(1, "one column, expected that of the nodes and others");
   }
 
@@ -377,6 +378,7 @@ class GraphLandReader {
     dst_ = Tensor::from(dst);
     data_.graph = graph_of(nodes, src_, dst_);
     data_.graph_offsets = Tensor::from(offsets);
+    data_.node_ids = Tensor::from(std::vector<int64_t>(node_of.begin(), node_of.end()));
     x = rows_of(x, node_of);
     data_.y =
         data_.task == Task::node_class ? entries_of<int32_t>(data_.y, node_of) : rows_of(data_.y, node_of);

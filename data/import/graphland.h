@@ -36,9 +36,9 @@ std::string_view name_of(GraphLandOptions::Split split);
 ///
 /// THI makes one dataset of three graphs (Dataset::graph_offsets): that of the training nodes, that of
 /// training and validation nodes, and that of all nodes in any part, each with the edges among them; training
-/// nodes are those of the first, validation nodes of the second, test nodes of the third. A step over the
-/// whole is a step over each alone, so that nothing of the later graphs is seen in training. It takes up to
-/// three times the room.
+/// nodes are those of the first, validation nodes of the second, test nodes of the third, and
+/// Dataset::node_ids are the folder's numbers. A step over the whole is a step over each alone, so that
+/// nothing of the later graphs is seen in training. It takes up to three times the room.
 ///
 /// Throws DataError, "FILE:LINE: what was found, what was expected": files or columns that are missing, other
 /// numbers of rows, fields that are no numbers, nodes out of order or out of range, a class that is no whole

@@ -1,11 +1,8 @@
 #include "../support.h"
+#include "graphland_files.h"
 #include <adjoint/data/import/graphland.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <sstream>
 
 using namespace adj;
 using namespace adj::test;
@@ -17,36 +14,10 @@ using L = std::vector<int64_t>;
 using F = std::vector<float>;
 using Split3 = GraphLandOptions::Split;
 
-/// The files of a folder, to be changed. Eight nodes; node 3 has no target, node 7 is in no part.
-std::map<std::string, std::string> city() {
-  return {
-      {"info.yaml",
-       "dataset_name: city\ntask: multiclass_classification\ntarget_name: kind\n"
-       "numerical_features_names: [b, a, share]\nfraction_features_names:\n  - share\n"
-       "categorical_features_names: [c, two]\nnote: what is not known is not read\n"},
-      {"features.csv",
-       "node_id,a,b,share,c,two,unused\n0,3,1,0.5,7,4,x\n1,1,2,,-1,5,x\n2,1,3,0.25,7,4,\"x,y\"\n3,,4,0.25,3,"
-       "4,x\n"
-       "4,10,5,1,7.0,4,x\n5,2,6,0,3,4,x\n6,1,7,0.25,7,5,x\n7,4.5,8,0.75,7,4,x\n"},
-      {"targets.csv", "node_id,kind\n0,2\n1,0.0\n2,1\n3,\n4,0\n5,1\n6,0\n7,2\n"},
-      {"split_masks_RL.csv",
-       "node_id,train,val,test\n0,True,False,False\n1,False,True,False\n2,False,False,True\n"
-       "3,True,False,False\n4,False,True,False\n5,False,False,True\n6,True,False,False\n7,False,False,"
-       "False\n"},
-      {"split_masks_TH.csv",
-       "node_id,train,val,test\n0,1,0,0\n1,0,1,0\n2,0,0,1\n3,1,0,0\n4,0,1,0\n5,0,0,1\n6,1,0,0\n7,0,0,0\n"},
-      {"edgelist.csv", "source,target\n0,3\n3,0\n0,3\n6,3\n1,6\n2,2\n5,7\n4,5\n"}};
-}
-
-void write(const std::map<std::string, std::string>& files, const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
-  for (const auto& [name, text] : files) std::ofstream(folder / name, std::ios::binary) << text;
-}
-
 Dataset import(const std::map<std::string, std::string>& files, const GraphLandOptions& options = {},
                const std::string& name = "city") {
   const TemporaryDirectory folder;
-  write(files, folder.file(name));
+  write_files(files, folder.file(name));
   return import_graphland(folder.file(name), options);
 }
 
@@ -158,6 +129,7 @@ TEST_CASE("a GraphLand folder, THI: the graph as it was known to train, to valid
   REQUIRE(d.graph_offsets.to_vector<int64_t>() == L{0, 3, 8, 15});  // 0 3 6, 0 1 3 4 6, 0 1 2 3 4 5 6
   CHECK(d.y.to_vector<int32_t>() == I{2, -1, 0, 2, 0, -1, 0, 0, 2, 0, 1, -1, 0, 1, 0});
   CHECK(d.unlabelled == 3);
+  CHECK(d.node_ids.to_vector<int64_t>() == L{0, 3, 6, 0, 1, 3, 4, 6, 0, 1, 2, 3, 4, 5, 6});
   CHECK(d.train.to_vector<int32_t>() == I{0, 2});
   CHECK(d.val.to_vector<int32_t>() == I{4, 6});
   CHECK(d.test.to_vector<int32_t>() == I{10, 13});

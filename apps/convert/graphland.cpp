@@ -1,0 +1,80 @@
+#include "../common.h"
+#include "formats.h"
+#include <adjoint/data/import/graphland.h>
+
+#include <memory>
+
+namespace po = boost::program_options;
+
+namespace adj::apps {
+
+namespace {
+
+struct Given {
+  std::string split = "RL", numerical = "quantile-normal", fraction = "default", categorical = "one-hot",
+              target = "standard", numerical_imputation = "most-frequent",
+              fraction_imputation = "most-frequent";
+  bool directed = false;
+
+  /// Throws UsageError.
+  GraphLandOptions checked() const {
+    GraphLandOptions o;
+    using enum GraphLandOptions::Split;
+    o.split = one_of("split", split, {RL, RH, TH, THI});
+    o.numerical = transform("numerical", numerical);
+    if (fraction != "default") o.fraction = transform("fraction", fraction);
+    if (categorical != "one-hot" && categorical != "as-is")
+      throw UsageError(fmt::format("--categorical {}: expected one-hot or as-is", categorical));
+    o.one_hot = categorical == "one-hot";
+    o.target = transform("target", target);
+    o.numerical_imputation = imputation("numerical-imputation", numerical_imputation);
+    o.fraction_imputation = imputation("fraction-imputation", fraction_imputation);
+    o.undirected = !directed;
+    return o;
+  }
+
+ private:
+  template <class T>
+  static T one_of(const char* option, const std::string& given, std::initializer_list<T> known) {
+    std::vector<std::string_view> names;
+    for (T value : known) {
+      if (given == name_of(value)) return value;
+      names.push_back(name_of(value));
+    }
+    throw UsageError(fmt::format("--{} {}: expected one of {}", option, given, fmt::join(names, ", ")));
+  }
+  static ColumnTransform transform(const char* option, const std::string& given) {
+    using enum ColumnTransform;
+    return one_of(option, given, {none, standard, min_max, quantile_normal, quantile_uniform});
+  }
+  static Imputation imputation(const char* option, const std::string& given) {
+    using enum Imputation;
+    return one_of(option, given, {most_frequent, mean, median});
+  }
+};
+
+}  // namespace
+
+Format graphland_format() {
+  const auto given = std::make_shared<Given>();
+  Format format{"graphland",
+                "a GraphLand folder: info.yaml, features.csv, targets.csv, split_masks_*.csv, edgelist.csv",
+                po::options_description("Options of graphland"),
+                {}};
+  format.options.add_options()("split", with_default(given->split),
+                               "RL, RH, TH, or THI: three graphs that grow, one a part")(
+      "numerical", with_default(given->numerical),
+      "what becomes of numerical features: none, standard, min-max, quantile-normal or quantile-uniform")(
+      "fraction", with_default(given->fraction),
+      "likewise of those that are shares (default: none, of artnet-views and avazu-ctr quantile-normal)")(
+      "categorical", with_default(given->categorical), "one-hot or as-is")(
+      "target", with_default(given->target), "of regression, as --numerical, fitted to the training nodes")(
+      "numerical-imputation", with_default(given->numerical_imputation),
+      "for missing numbers: most-frequent, mean or median")(
+      "fraction-imputation", with_default(given->fraction_imputation), "likewise, of those that are shares")(
+      "directed", po::bool_switch(&given->directed), "keep edges as they stand, in one direction");
+  format.import = [given](const std::string& input) { return import_graphland(input, given->checked()); };
+  return format;
+}
+
+}  // namespace adj::apps
