@@ -4,6 +4,7 @@
 #include "common/outputs.h"
 #include "common/summary.h"
 #include "convert/formats.h"
+#include <adjoint/core/allocator.h>
 #include <adjoint/core/text.h>
 
 #include <chrono>
@@ -64,6 +65,14 @@ std::string name_of_input(const std::string& input) {
   return file.substr(0, std::max<size_t>(file.find('.'), 1));
 }
 
+/// The summary sorts the edges, which takes more than reading them did. Of the features, which are in the
+/// file by now, it says how many there are.
+void release_features(Dataset& data) {
+  if (!data.x || data.x.is_sparse()) return;
+  data.x = Features(Tensor::empty({0, data.num_features()}));
+  empty_cache(Device::cpu());
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -95,6 +104,7 @@ void convert(int argc, char** argv) {
   const auto written = std::chrono::steady_clock::now();
   save_dataset(data, o.out, static_cast<int>(o.gzip));
   const double written_s = seconds_since(written);
+  release_features(data);
   print_summary(o.out, data);
   fmt::print("read in {:.2f} s, written in {:.2f} s\n", read_s, written_s);
 }

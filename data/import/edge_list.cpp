@@ -194,7 +194,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& options
       source.fail(0, "{} columns, expected weights in column {} behind two ids", layout.columns,
                   options.weight_column);
     const int64_t unused = layout.columns - 2 - (options.weight_column > 0 ? 1 : 0);
-    if (unused > 0) log_warning("{}: {} columns besides are passed over", excerpt(path), unused);
+    if (unused > 0) log_warning("{}: columns that are passed over: {}", excerpt(path), unused);
     finish(ListReader(source, layout, options, ids).read());
   }
   data.undirected = undirected;
