@@ -2,9 +2,13 @@
 // DataError of one line.
 //   import_fuzz [RUNS | SECONDSs [SEED]]     import_fuzz 4000, import_fuzz 30s 7
 
-#include "byte_mutator.h"
+#include "../data/graphland_files.h"
+#include "../data/npz_layouts.h"
+#include "npz_mutator.h"
 #include <adjoint/core/log.h>
 #include <adjoint/data/import/edge_list.h>
+#include <adjoint/data/import/graphland.h>
+#include <adjoint/data/import/npz_dataset.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -27,6 +31,8 @@ struct Seed {
   std::string format;
   std::map<std::string, Bytes> files;
   std::function<void(const fs::path& folder)> import;
+  /// How a file of the format is changed, where text and bytes would not get far.
+  std::function<Bytes(const std::string& name, Random& random)> mutate = {};
 };
 
 Bytes gzipped(const Bytes& text) {
@@ -53,6 +59,24 @@ void import_edges(const fs::path& folder, EdgeListOptions options = {}) {
   options.node_files.val = named("val");
   options.node_files.test = named("test");
   (void)import_edge_list((folder / "edges").string(), options);
+}
+
+Seed npz_seed(const std::string& layout, std::map<std::string, test::NpzFile> files) {
+  Seed seed{"npz, " + layout, {}, [name = files.begin()->first](const fs::path& f) {
+              (void)import_npz((f / name).string());
+            }};
+  for (const auto& [name, file] : files) seed.files[name] = file.bytes();
+  seed.mutate = [files](const std::string& name, Random& random) {
+    return NpzMutator(random).mutate(files.at(name));
+  };
+  return seed;
+}
+
+Seed graphland_seed(GraphLandOptions::Split split) {
+  GraphLandOptions options;
+  options.split = split;
+  return {fmt::format("graphland, {}", name_of(split)), test::city(),
+          [options](const fs::path& f) { (void)import_graphland(f.string(), options); }};
 }
 
 /// A format is a line here.
@@ -83,6 +107,12 @@ std::vector<Seed> seeds() {
         {"val", "bob\n"},
         {"test", "cid\n"}},
        [](const fs::path& f) { import_edges(f); }},
+      graphland_seed(GraphLandOptions::Split::RL),
+      graphland_seed(GraphLandOptions::Split::THI),
+      npz_seed("heterophilous", {{"a.npz", test::heterophilous()}}),
+      npz_seed("gnn-benchmark", {{"a.npz", test::gnn_benchmark()}}),
+      npz_seed("Reddit", {{"a_data.npz", test::reddit_data()}, {"a_graph.npz", test::reddit_graph()}}),
+      npz_seed("plain", {{"a.npz", test::plain()}}),
   };
 }
 
@@ -171,7 +201,9 @@ int main(int argc, char** argv) {
         std::next(from.files.begin(), static_cast<std::ptrdiff_t>(random.below(from.files.size())));
     const bool by_bytes = file->second.size() > 64 && random.below(4) == 0;
     std::ofstream(folder / file->first, std::ios::binary)
-        << (by_bytes ? Mutator(file->second, random).mutate() : mutated_text(file->second, random));
+        << (from.mutate ? from.mutate(file->first, random)
+            : by_bytes  ? Mutator(file->second, random).mutate()
+                        : mutated_text(file->second, random));
     ++outcomes[from.format][outcome([&] { from.import(folder); })];
   }
   for (const auto& [format, counts] : outcomes)

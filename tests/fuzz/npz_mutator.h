@@ -1,0 +1,79 @@
+#pragma once
+
+#include "../data/npz_file.h"
+#include "byte_mutator.h"
+
+namespace adj::fuzz {
+
+/// Changes an .npz: what its arrays hold, under a CRC that is right, so that the changes are seen; the
+/// archive's own bytes; or which arrays there are.
+class NpzMutator {
+ public:
+  explicit NpzMutator(Random& random) : random_(random) {}
+
+  Bytes mutate(test::NpzFile file) {
+    for (size_t left = random_.below(4); left > 0 && !file.entries.empty(); --left) {
+      const size_t k = random_.below(file.entries.size());
+      test::NpzFile::Entry& entry = file.entries[k];
+      switch (random_.below(12)) {
+        case 0:
+          file.entries.erase(file.entries.begin() + static_cast<std::ptrdiff_t>(k));
+          break;
+        case 1:
+          file.entries.push_back(entry);
+          break;
+        case 2:
+          entry.name = file.entries[random_.below(file.entries.size())].name;
+          break;
+        case 3:
+          entry.method = static_cast<uint16_t>(random_.below(16));
+          break;
+        case 4:
+          entry.claimed = static_cast<int64_t>(interesting(random_, entry.bytes.size()) & 0xffffffffu);
+          break;
+        case 5:
+          entry.bytes = file.entries[random_.below(file.entries.size())].bytes;
+          break;
+        case 6:
+          change_header(entry.bytes);
+          break;
+        default:
+          change_values(entry.bytes);
+      }
+    }
+    const Bytes bytes = file.bytes();
+    return random_.below(3) == 0 ? Mutator(bytes, random_).mutate() : bytes;
+  }
+
+ private:
+  /// A word of the header becomes another one of its length or not.
+  void change_header(Bytes& bytes) {
+    static const char* const words[] = {
+        "<f4",  ">i8",   "|b1",        "|O", "<U3", "|S0", "<f2", "True", "False", "(3,)",
+        "(0,)", "(2, 2", "2147483647", "{",  "'",   ")",   "}",   "-1",   "[",     "9223372036854775807",
+        "\\",   "shape"};
+    const size_t end = std::min<size_t>(bytes.size(), 100);
+    if (end < 12) return;
+    const Bytes word = words[random_.below(std::size(words))];
+    const size_t at = 8 + random_.below(end - 8);
+    if (random_.below(2) == 0) {
+      bytes.replace(at, std::min(word.size(), bytes.size() - at), word);
+    } else {
+      bytes.insert(at, word);
+    }
+  }
+
+  /// A number, of which the least byte stands at any place.
+  void change_values(Bytes& bytes) {
+    if (bytes.size() < 16) return;
+    const size_t at = random_.below(4) == 0
+                          ? random_.below(bytes.size())
+                          : bytes.size() - 1 - random_.below(std::min<size_t>(64, bytes.size() - 1));
+    const uint64_t value = interesting(random_, bytes.size());
+    std::memcpy(&bytes[at], &value, std::min(bytes.size() - at, size_t{1} << random_.below(4)));
+  }
+
+  Random& random_;
+};
+
+}  // namespace adj::fuzz
