@@ -39,6 +39,10 @@ struct Dataset {
   Tensor train, val, test;  ///< the split in use: splits[0] after loading, of no nodes where there is none
   Tensor graph_offsets;     ///< int64 [G + 1], many graphs in one file, optional
   Tensor graph_y;           ///< as y, one a graph
+  /// What nodes are called where they come from, if not by their numbers: int64 [N] ids, optional; or names,
+  /// uint8 of all of them one after another, and int64 [N + 1] where each begins and the last ends.
+  Tensor node_ids;
+  Tensor node_names, node_name_offsets;
 
   int64_t num_nodes() const { return graph.num_nodes(); }
   int64_t num_features() const { return x ? x.cols() : 0; }
