@@ -24,6 +24,8 @@ struct Format {
 
 /// One function a format, which the table in formats.cpp lists. Each makes its options anew.
 Format edges_format();
+Format ogb_format();
+Format tu_format();
 
 /// "edges, …".
 std::string format_names();
