@@ -1,3 +1,4 @@
+#include <adjoint/core/allocator.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/import/detail/ogb_fields.h>
 #include <adjoint/data/import/detail/ogb_raw.h>
@@ -39,7 +40,9 @@ class OgbReader {
     count();
     read_labels();
     make_graph();
+    empty_cache(Device::cpu());  // of the list of edges
     read_edge_features();
+    empty_cache(Device::cpu());
     read_node_features();
     ogb::set_split(data_, split, options_);
     return std::move(data_);
