@@ -94,7 +94,7 @@ class Temporary {
   Descriptor make(const fs::path& folder) {
     for (int tries = 0; tries < kMostTries; ++tries) {
       path_ = folder / fmt::format("{}{:0{}x}{}", kPrefix, random_number(), kDigits, kSuffix);
-      Descriptor file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      Descriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
       if (file.get() < 0 && errno == EEXIST) continue;
       if (file.get() < 0) return file;
       // Where there are no locks, remove_stale gets none either; where it was faster, the name is lost.
@@ -158,19 +158,62 @@ std::string obstacle_to_replacing(const std::string& path) {
   return obstacle;
 }
 
-void replace_file(const std::string& path, std::string_view bytes) {
-  if (const std::string obstacle = obstacle_at(path); !obstacle.empty()) data_fail("{}: {}", path, obstacle);
-  const fs::path target = follow(path), folder = folder_of(target);
-  remove_stale(folder);
-  {
-    Temporary file(folder);
-    if (file.get() < 0) data_fail("{}: cannot write in its folder: {}", path, system_says());
-    if (!write_all(file.get(), bytes) || ::fsync(file.get()) != 0)
-      data_fail("{}: cannot write: {}", path, system_says());
-    if (!file.rename_to(target)) data_fail("{}: cannot replace: {}", path, system_says());
+struct FileReplacement::Impl {
+  explicit Impl(std::string name)
+      : path(std::move(name)), target(follow(path)), file(in_clean(folder_of(target))) {}
+
+  static fs::path in_clean(fs::path folder) {
+    remove_stale(folder);
+    return folder;
   }
-  const Descriptor entry(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+
+  std::string path;
+  fs::path target;
+  Temporary file;
+
+  [[noreturn]] void fail(std::string_view what) const { data_fail("{}: {}: {}", path, what, system_says()); }
+};
+
+FileReplacement::FileReplacement(std::string path) {
+  if (const std::string obstacle = obstacle_at(path); !obstacle.empty()) data_fail("{}: {}", path, obstacle);
+  impl_ = std::make_unique<Impl>(std::move(path));
+  if (impl_->file.get() < 0) impl_->fail("cannot write in its folder");
+}
+
+FileReplacement::~FileReplacement() = default;
+
+void FileReplacement::write(int64_t at, std::string_view bytes) {
+  if (::lseek(impl_->file.get(), at, SEEK_SET) < 0 || !write_all(impl_->file.get(), bytes))
+    impl_->fail("cannot write");
+}
+
+size_t FileReplacement::read(int64_t at, char* to, size_t count) const {
+  size_t done = 0;
+  while (done < count) {
+    const ssize_t got = ::pread(impl_->file.get(), to + done, count - done, at + static_cast<int64_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) impl_->fail("cannot read what was written");
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+void FileReplacement::resize(int64_t length) {
+  if (::ftruncate(impl_->file.get(), length) != 0) impl_->fail("cannot write");
+}
+
+void FileReplacement::commit() {
+  if (::fsync(impl_->file.get()) != 0) impl_->fail("cannot write");
+  if (!impl_->file.rename_to(impl_->target)) impl_->fail("cannot replace");
+  const Descriptor entry(::open(folder_of(impl_->target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (entry.get() >= 0) (void)::fsync(entry.get());
+}
+
+void replace_file(const std::string& path, std::string_view bytes) {
+  FileReplacement file(path);
+  file.write(0, bytes);
+  file.commit();
 }
 
 }  // namespace adj

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,28 @@ namespace adj {
 /// were killed left under such names goes when the folder is next written to, ten minutes later at the
 /// earliest. Throws DataError naming the file where it cannot be written.
 void replace_file(const std::string& path, std::string_view bytes);
+
+/// replace_file() of what is written piece by piece. Without commit(), what stood there stays.
+class FileReplacement {
+ public:
+  /// Throws DataError where nothing can be put in the place of `path`, or written beside it.
+  explicit FileReplacement(std::string path);
+  ~FileReplacement();
+  FileReplacement(const FileReplacement&) = delete;
+  FileReplacement& operator=(const FileReplacement&) = delete;
+
+  /// Writes at a distance from the beginning; bytes before that are not written yet are 0. Throws DataError.
+  void write(int64_t at, std::string_view bytes);
+  /// Up to `count` bytes of what was written; how many there were. Throws DataError.
+  size_t read(int64_t at, char* to, size_t count) const;
+  /// The file has that length from now on.
+  void resize(int64_t length);
+  void commit();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 /// Why replace_file(path, …) would fail, as far as can be found out by trying to write nothing; empty where
 /// it would not.

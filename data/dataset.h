@@ -63,7 +63,7 @@ struct Dataset {
 Dataset load_dataset(const std::string& path);
 /// The same from memory, for embedded data; `name` stands for the path in messages.
 Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
-/// Writes the schema, edges in the order of the graph's CSR, compressed by `gzip` 1 to 9, or not at 0; the
+/// Writes the schema, edges in the order of their numbers, compressed by `gzip` 1 to 9, or not at 0; the
 /// file appears under its name only when it is complete. Throws DataError; adj::Error for edge attributes
 /// that the schema has no place for.
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0);

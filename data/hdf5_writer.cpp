@@ -1,13 +1,8 @@
-#include <adjoint/core/file.h>
 #include <adjoint/core/text.h>
-#include <adjoint/data/detail/hdf5_handle.h>
+#include <adjoint/data/detail/hdf5_output.h>
 #include <adjoint/data/hdf5_file.h>
 
 #include <algorithm>
-
-// The file is made in memory, by HDF5's core driver, and then written by plain calls of the system: a full
-// disk is then an error with a reason, where HDF5 would be left with a file that it can neither write nor
-// close.
 
 namespace adj {
 
@@ -15,7 +10,6 @@ namespace {
 
 using hdf5::Handle;
 
-constexpr size_t kGrowth = size_t{1} << 20;
 constexpr size_t kCompressFrom = 1024;      // bytes
 constexpr size_t kChunk = size_t{1} << 20;  // bytes
 
@@ -43,9 +37,13 @@ hid_t file_type(DType dtype) {
 struct H5Writer::Impl {
   std::string path;
   int gzip = 0;
-  Handle file;
+  hdf5::Output output;
+  Handle file;  // closed first
+
+  Impl(std::string where, int level) : path(std::move(where)), gzip(level), output(path) {}
 
   [[noreturn]] void fail(const std::string& place) const {
+    output.check();  // what HDF5 does not know of
     data_fail("{}: {}: cannot be written: {}", path, place, excerpt(hdf5::last_error()));
   }
 
@@ -79,20 +77,13 @@ struct H5Writer::Impl {
   }
 };
 
-H5Writer::H5Writer(std::string path, int gzip) : impl_(std::make_unique<Impl>()) {
+H5Writer::H5Writer(std::string path, int gzip) {
   ADJ_CHECK(gzip >= 0 && gzip <= 9, "hdf5: gzip level {}, expected 0 to 9", gzip);
   const std::lock_guard lock(hdf5::mutex());
   hdf5::quiet();
-  impl_->path = std::move(path);
-  impl_->gzip = gzip;
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fapl_core(access.get(), kGrowth, false);
-  H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
-  const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-  H5Pset_obj_track_times(creation.get(), false);
-  impl_->file =
-      Handle(H5Fcreate(hdf5::unique_name().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
-  if (!impl_->file) impl_->fail("image in memory");
+  impl_ = std::make_unique<Impl>(std::move(path), gzip);
+  impl_->file = impl_->output.create();
+  if (!impl_->file) impl_->fail("file");
 }
 
 H5Writer::~H5Writer() {
@@ -129,6 +120,7 @@ void H5Writer::write(const std::string& path, const Tensor& tensor) {
   if (host.bytes() > 0 && H5Dwrite(dataset.get(), hdf5::memory_type(host.dtype()), H5S_ALL, H5S_ALL,
                                    H5P_DEFAULT, host.raw_data()) < 0)
     impl_->fail(path);
+  impl_->output.check();
 }
 
 void H5Writer::attribute(const std::string& object, const std::string& name, int64_t value) {
@@ -151,19 +143,11 @@ void H5Writer::attribute(const std::string& object, const std::string& name, con
 }
 
 void H5Writer::commit() {
-  std::vector<char> image;
-  {
-    const std::lock_guard lock(hdf5::mutex());
-    ADJ_CHECK(impl_->file, "hdf5: {} was committed before", impl_->path);
-    if (H5Fflush(impl_->file.get(), H5F_SCOPE_GLOBAL) < 0) impl_->fail("image in memory");
-    const ssize_t bytes = H5Fget_file_image(impl_->file.get(), nullptr, 0);
-    if (bytes <= 0) impl_->fail("image in memory");
-    image.resize(static_cast<size_t>(bytes));
-    if (H5Fget_file_image(impl_->file.get(), image.data(), image.size()) != bytes)
-      impl_->fail("image in memory");
-    impl_->file.reset();
-  }
-  replace_file(impl_->path, {image.data(), image.size()});
+  const std::lock_guard lock(hdf5::mutex());
+  ADJ_CHECK(impl_->file, "hdf5: {} was committed before", impl_->path);
+  if (H5Fflush(impl_->file.get(), H5F_SCOPE_GLOBAL) < 0) impl_->fail("file");
+  impl_->file.reset();
+  impl_->output.commit();
 }
 
 }  // namespace adj

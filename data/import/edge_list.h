@@ -18,7 +18,7 @@ struct EdgeListOptions {
   bool undirected = false;    ///< an edge stands for both directions: those behind are added
   bool coalesce = false;      ///< equal edges become one, weights added
   bool drop_self_loops = false;
-  NodeFiles node_files;
+  NodeFiles node_files = {};
 };
 
 /// A dataset of a list of edges, plain or gzip: a line an edge, source and target, separated by tab,

@@ -1,0 +1,132 @@
+#include <adjoint/data/detail/hdf5_output.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <new>
+
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
+
+// A driver of HDF5's virtual file layer: its bytes go to an Output. HDF5 does not know of C++'s exceptions,
+// and no function here throws one.
+
+namespace adj::hdf5 {
+
+namespace {
+
+/// What HDF5 holds of an open file; the first member is its own.
+struct Opened {
+  H5FD_t base;
+  Output* output;
+  haddr_t allocated;  // end of what HDF5 has given away
+  haddr_t end;        // of what it has written
+};
+
+Opened& opened(H5FD_t* file) { return *reinterpret_cast<Opened*>(file); }
+const Opened& opened(const H5FD_t* file) { return *reinterpret_cast<const Opened*>(file); }
+
+constexpr haddr_t kMostAddress = haddr_t{1} << 62;
+
+/// Opened for one file at a time, under mutex(): create() says for which.
+Output*& being_created() {
+  static Output* output = nullptr;
+  return output;
+}
+
+H5FD_t* open(const char*, unsigned, hid_t, haddr_t) {
+  auto* file = new (std::nothrow) Opened{};
+  if (file == nullptr) return nullptr;
+  file->output = being_created();
+  return &file->base;
+}
+
+herr_t close(H5FD_t* file) {
+  delete &opened(file);
+  return 0;
+}
+
+int compare(const H5FD_t* a, const H5FD_t* b) {
+  return std::less<>()(opened(a).output, opened(b).output) ? -1 : opened(a).output != opened(b).output;
+}
+
+herr_t query(const H5FD_t*, unsigned long* flags) {
+  if (flags != nullptr)
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
+             H5FD_FEAT_AGGREGATE_SMALLDATA;
+  return 0;
+}
+
+haddr_t allocated_end(const H5FD_t* file, H5FD_mem_t) { return opened(file).allocated; }
+
+herr_t set_allocated_end(H5FD_t* file, H5FD_mem_t, haddr_t end) {
+  opened(file).allocated = end;
+  return 0;
+}
+
+haddr_t written_end(const H5FD_t* file, H5FD_mem_t) { return opened(file).end; }
+
+herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, size_t size, void* buffer) {
+  std::memset(buffer, 0, size);
+  opened(file).output->attempt([&](const FileReplacement& out) {
+    (void)out.read(static_cast<int64_t>(at), static_cast<char*>(buffer), size);
+  });
+  return 0;
+}
+
+herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, size_t size, const void* buffer) {
+  opened(file).output->attempt([&](FileReplacement& out) {
+    out.write(static_cast<int64_t>(at), {static_cast<const char*>(buffer), size});
+  });
+  opened(file).end = std::max(opened(file).end, at + size);
+  return 0;
+}
+
+herr_t truncate(H5FD_t* file, hid_t, hbool_t) {
+  Opened& self = opened(file);
+  if (self.end == self.allocated) return 0;
+  self.output->attempt([&](FileReplacement& out) { out.resize(static_cast<int64_t>(self.allocated)); });
+  self.end = self.allocated;
+  return 0;
+}
+
+H5FD_class_t driver_class() {
+  H5FD_class_t driver{};
+#if H5_VERSION_GE(1, 13, 0)
+  driver.version = H5FD_CLASS_VERSION;
+  driver.value = static_cast<H5FD_class_value_t>(513);  // of those that are free for use within a program
+#endif
+  driver.name = "adjoint_output";
+  driver.maxaddr = kMostAddress;
+  driver.fc_degree = H5F_CLOSE_STRONG;
+  driver.open = open;
+  driver.close = close;
+  driver.cmp = compare;
+  driver.query = query;
+  driver.get_eoa = allocated_end;
+  driver.set_eoa = set_allocated_end;
+  driver.get_eof = written_end;
+  driver.read = read;
+  driver.write = write;
+  driver.truncate = truncate;
+  const H5FD_mem_t single[] = H5FD_FLMAP_SINGLE;
+  std::memcpy(driver.fl_map, single, sizeof driver.fl_map);
+  return driver;
+}
+
+}  // namespace
+
+Handle Output::create() {
+  static const H5FD_class_t driver = driver_class();
+  static const hid_t registered = H5FDregister(&driver);
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  if (registered < 0 || H5Pset_driver(access.get(), registered, nullptr) < 0) return {};
+  H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
+  const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_obj_track_times(creation.get(), false);
+  being_created() = this;
+  return Handle(H5Fcreate(unique_name().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
+}
+
+}  // namespace adj::hdf5

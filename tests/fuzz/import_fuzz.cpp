@@ -1,0 +1,181 @@
+// Changes small valid inputs of every importer in many ways: each must be imported, or be refused with a
+// DataError of one line.
+//   import_fuzz [RUNS | SECONDSs [SEED]]     import_fuzz 4000, import_fuzz 30s 7
+
+#include "byte_mutator.h"
+#include <adjoint/core/log.h>
+#include <adjoint/data/import/edge_list.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+
+#include <unistd.h>
+#include <zlib.h>
+
+namespace {
+
+using namespace adj;
+using namespace adj::fuzz;
+namespace fs = std::filesystem;
+
+/// The files of a valid input by name, of which one is changed, and how they are imported.
+struct Seed {
+  std::string format;
+  std::map<std::string, Bytes> files;
+  std::function<void(const fs::path& folder)> import;
+};
+
+Bytes gzipped(const Bytes& text) {
+  z_stream stream{};
+  if (deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) std::abort();
+  Bytes bytes(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_out = static_cast<uInt>(bytes.size());
+  if (deflate(&stream, Z_FINISH) != Z_STREAM_END) std::abort();
+  bytes.resize(stream.total_out);
+  deflateEnd(&stream);
+  return bytes;
+}
+
+void import_edges(const fs::path& folder, EdgeListOptions options = {}) {
+  const auto named = [&](const char* name) {
+    return fs::exists(folder / name) ? (folder / name).string() : "";
+  };
+  options.node_files.features = named("features");
+  options.node_files.labels = named("labels");
+  options.node_files.train = named("train");
+  options.node_files.val = named("val");
+  options.node_files.test = named("test");
+  (void)import_edge_list((folder / "edges").string(), options);
+}
+
+/// A format is a line here.
+std::vector<Seed> seeds() {
+  const Bytes snap =
+      "# FromNodeId\tToNodeId\n11342\t824020\n824020 867923\n867923\t-1\n-1\t11342\n9007199254740993\t-1\n";
+  const Bytes nodes = "id,a,b\nann,1,2.5\nbob,-3e2,4\ncid,5,6\ndan,0.1,1e-9\n";
+  const Bytes matrix =
+      "%%MatrixMarket matrix coordinate real symmetric\n% comment\n4 4 4\n1 1 0.5\n2 1 1\n3 2 -2e3\n4 3 7\n";
+  return {
+      {"edges, SNAP",
+       {{"edges", snap}},
+       [](const fs::path& f) { import_edges(f, {.undirected = true, .coalesce = true}); }},
+      {"edges, gzip", {{"edges", gzipped(snap)}}, [](const fs::path& f) { import_edges(f); }},
+      {"edges, Matrix Market", {{"edges", matrix}}, [](const fs::path& f) { import_edges(f); }},
+      {"edges, weighted",
+       {{"edges", "s,t,w\n0,1,2.5\n1,2,-1\n2,2,0\n0,1,4\n"}},
+       [](const fs::path& f) {
+         import_edges(
+             f,
+             {.ids = NodeIds::Kind::numbers, .weight_column = 3, .coalesce = true, .drop_self_loops = true});
+       }},
+      {"edges, files of nodes",
+       {{"edges", "ann;bob\nbob;cid\ncid;dan\ndan;ann\n"},
+        {"features", nodes},
+        {"labels", "ann\tx\nbob\ty\ncid\tx\ndan\t\n"},
+        {"train", "ann\n"},
+        {"val", "bob\n"},
+        {"test", "cid\n"}},
+       [](const fs::path& f) { import_edges(f); }},
+  };
+}
+
+[[noreturn]] void give_up(const std::string& what) {
+  fmt::print(stderr, "{}\n", what);
+  std::exit(1);
+}
+
+/// Digits, separators and line ends: what bytes at random seldom are.
+Bytes mutated_text(Bytes bytes, Random& random) {
+  const char* const pieces[] = {"\n",         "\r\n", ",",    ";",    "\t",
+                                " ",          "-",    "+",    "\"",   "#",
+                                "%",          "nan",  "1e39", "0",    "99999999999999999999",
+                                "2147483647", "\xff", ".",    "\n\n", "e"};
+  for (size_t left = 1 + random.below(3); left > 0; --left) {
+    const size_t at = random.below(bytes.size() + 1);
+    switch (random.below(5)) {
+      case 0:
+        bytes.insert(at, pieces[random.below(std::size(pieces))]);
+        break;
+      case 1:
+        bytes.erase(at, 1 + random.below(6));
+        break;
+      case 2:
+        bytes.insert(at, bytes.substr(random.below(bytes.size() + 1), random.below(20)));
+        break;
+      case 3:
+        if (at < bytes.size()) bytes[at] = static_cast<char>(random.next());
+        break;
+      default:
+        if (random.below(4) == 0) bytes.resize(at);
+    }
+  }
+  return bytes;
+}
+
+std::string outcome(const std::function<void()>& import) {
+  try {
+    import();
+    return "imported";
+  } catch (const DataError& error) {
+    const std::string message = error.what();
+    for (unsigned char c : message)
+      if (c < 0x20 || c == 0x7f) give_up("not one line of text: " + message);
+    if (message.size() > 2000) give_up("a long message: " + message);
+    return "refused";
+  } catch (const std::exception& error) {
+    give_up(fmt::format("another error than DataError: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string length = argc > 1 ? argv[1] : "4000";
+  const bool timed = length.ends_with('s');
+  const double limit = std::atof(length.c_str());
+  const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+  set_log_level(LogLevel::error);
+  std::string pattern = (fs::temp_directory_path() / "adjoint-fuzz-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) return 1;
+  const fs::path folder = pattern;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  Random random(seed);
+  const std::vector<Seed> all = seeds();
+  std::map<std::string, std::map<std::string, long>> outcomes;
+  const auto put_all = [&](const Seed& from) {
+    fs::remove_all(folder);
+    fs::create_directory(folder);
+    for (const auto& [name, bytes] : from.files) {
+      fs::create_directories((folder / name).parent_path());
+      std::ofstream(folder / name, std::ios::binary) << bytes;
+    }
+  };
+  for (const Seed& from : all) {
+    put_all(from);
+    if (outcome([&] { from.import(folder); }) != "imported") give_up(from.format + ": refused as it is");
+  }
+  for (long runs = 0; timed ? seconds() < limit : static_cast<double>(runs) < limit; ++runs) {
+    const Seed& from = all[static_cast<size_t>(runs) % all.size()];
+    put_all(from);
+    const auto file =
+        std::next(from.files.begin(), static_cast<std::ptrdiff_t>(random.below(from.files.size())));
+    const bool by_bytes = file->second.size() > 64 && random.below(4) == 0;
+    std::ofstream(folder / file->first, std::ios::binary)
+        << (by_bytes ? Mutator(file->second, random).mutate() : mutated_text(file->second, random));
+    ++outcomes[from.format][outcome([&] { from.import(folder); })];
+  }
+  for (const auto& [format, counts] : outcomes)
+    for (const auto& [what, count] : counts) fmt::print("{:24} {:8}  {}\n", format, count, what);
+  fs::remove_all(folder);
+  return 0;
+}
