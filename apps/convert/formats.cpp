@@ -14,7 +14,11 @@ struct Entry {
 };
 
 /// To add a format is a line here, its function's declaration, and the function in convert/NAME.cpp.
-constexpr Entry kFormats[] = {{"edges", edges_format}, {"graphland", graphland_format}, {"npz", npz_format}};
+constexpr Entry kFormats[] = {{"edges", edges_format},
+                              {"graphland", graphland_format},
+                              {"npz", npz_format},
+                              {"ogb", ogb_format},
+                              {"tu", tu_format}};
 
 }  // namespace
 

@@ -26,6 +26,8 @@ struct Format {
 Format edges_format();
 Format graphland_format();
 Format npz_format();
+Format ogb_format();
+Format tu_format();
 
 /// "edges, …".
 std::string format_names();

@@ -77,7 +77,7 @@ std::optional<double> double_in(std::string_view text) { return real_number<doub
 
 bool is_missing(std::string_view text) {
   text = trimmed(text);
-  if (text.empty() || text == "?") return true;
+  if (text.empty() || text == "?" || text == "\"\"") return true;
   if (text.size() > 4) return false;
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),

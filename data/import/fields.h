@@ -72,8 +72,8 @@ std::optional<int64_t> integer_in(std::string_view text);
 std::optional<int32_t> int32_in(std::string_view text);
 std::optional<float> float_in(std::string_view text);
 std::optional<double> double_in(std::string_view text);
-/// Does a field say that its value is missing: nothing, "nan", "na", "n/a", "null", "none" or "?", in any
-/// case?
+/// Does a field say that its value is missing: nothing, two quotes (as pandas writes a row of nothing),
+/// "nan", "na", "n/a", "null", "none" or "?", in any case?
 bool is_missing(std::string_view text);
 
 }  // namespace adj

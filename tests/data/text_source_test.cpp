@@ -174,6 +174,7 @@ TEST_CASE("numbers are all of a field or none") {
   CHECK(double_in("1e39") == 1e39);
   CHECK(is_missing(" NaN "));
   CHECK(is_missing(""));
+  CHECK(is_missing("\"\""));
   CHECK_FALSE(is_missing("0"));
 }
 

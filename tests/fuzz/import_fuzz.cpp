@@ -9,6 +9,8 @@
 #include <adjoint/data/import/edge_list.h>
 #include <adjoint/data/import/graphland.h>
 #include <adjoint/data/import/npz_dataset.h>
+#include <adjoint/data/import/ogb.h>
+#include <adjoint/data/import/tu.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -113,6 +115,30 @@ std::vector<Seed> seeds() {
       npz_seed("gnn-benchmark", {{"a.npz", test::gnn_benchmark()}}),
       npz_seed("Reddit", {{"a_data.npz", test::reddit_data()}, {"a_graph.npz", test::reddit_graph()}}),
       npz_seed("plain", {{"a.npz", test::plain()}}),
+      {"ogb, nodes",
+       {{"edge.csv.gz", gzipped("0,1\n2,1\n3,3\n0,1\n1,0\n")},
+        {"num-node-list.csv", "4\n"},
+        {"num-edge-list.csv", "5\n"},
+        {"node-feat.csv", "0.5,-1\n2,3\n4e-1,5\n6,7\n"},
+        {"edge-feat.csv", "10,1\n20,2\n30,3\n40,4\n50,5\n"},
+        {"node-label.csv", "2\nnan\n1\n2\n"}},
+       [](const fs::path& f) {
+         (void)import_ogb(f.string(), {.inverse_edges = true, .labels = LabelKind::classes});
+       }},
+      {"ogb, graphs",
+       {{"edge.csv", "0,1\n1,0\n2,0\n"},
+        {"num-node-list.csv", "2\n1\n3\n"},
+        {"num-edge-list.csv", "1\n0\n2\n"},
+        {"graph-label.csv", "0.5,1\n,2\n1,3\n"}},
+       [](const fs::path& f) { (void)import_ogb(f.string(), {.labels = LabelKind::regression}); }},
+      {"tu",
+       {{"T_A.txt", "1, 2\n2, 1\n3, 4\n4, 4\n3, 4\n5, 3\n"},
+        {"T_graph_indicator.txt", "1\n1\n2\n2\n2\n"},
+        {"T_graph_labels.txt", "1\n-1\n"},
+        {"T_node_labels.txt", "3\n5\n3\n4\n5\n"},
+        {"T_node_attributes.txt", "0.5, 1\n1.5, 2\n2.5, 3\n3.5, 4\n4.5, 5\n"},
+        {"T_edge_labels.txt", "0\n0\n1\n1\n2\n0\n"}},
+       [](const fs::path& f) { (void)import_tu(f.string(), {.node_attributes = true}); }},
   };
 }
 

@@ -1,0 +1,104 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/ogb_fields.h>
+
+#include <cmath>
+
+namespace adj::ogb {
+
+namespace {
+
+constexpr float kMostClasses = 16777216.0f;  // up to which float32 tells integers apart
+
+bool is_class(float value) { return value >= 0 && value < kMostClasses && value == std::floor(value); }
+
+/// Of the labels alone, where the options do not say.
+LabelKind kind_of(const Tensor& y, std::string_view table) {
+  const float* values = y.data<float>();
+  bool classes = true, bits = true, integers = true;
+  for (int64_t k = 0; k < y.numel(); ++k) {
+    if (std::isnan(values[k])) continue;
+    classes = classes && is_class(values[k]);
+    bits = bits && (values[k] == 0.0f || values[k] == 1.0f);
+    integers = integers && values[k] == std::floor(values[k]);
+  }
+  if (y.size(1) == 1 && classes) return LabelKind::classes;
+  if (y.size(1) > 1 && bits) return LabelKind::multilabel;
+  if (!integers) return LabelKind::regression;
+  throw UsageError(fmt::format(
+      "{}: {}, of which nothing says what they are: expected --task class, multilabel or regression", table,
+      y.size(1) == 1 ? "integers below 0 or too large for classes" : "several columns of integers"));
+}
+
+Tensor column_of(const Tensor& y, int64_t column, std::string_view table) {
+  const int64_t width = y.size(1);
+  if (column < 0 || column >= width)
+    throw UsageError(fmt::format("--label-column {}: {} has {} columns, expected 0 to {}", column, table,
+                                 width, width - 1));
+  Tensor one = Tensor::empty({y.size(0), 1});
+  for (int64_t i = 0; i < y.size(0); ++i) one.mutable_data<float>()[i] = y.data<float>()[i * width + column];
+  return one;
+}
+
+/// int32 [rows], -1 where there is none.
+Tensor classes_of(const Tensor& y, Raw& raw, std::string_view table) {
+  if (y.size(1) != 1)
+    raw.fail(table, fmt::format("{} columns, expected one of classes (--label-column chooses)", y.size(1)));
+  const float* values = y.data<float>();
+  Tensor classes = Tensor::empty({y.size(0)}, DType::i32);
+  int32_t* to = classes.mutable_data<int32_t>();
+  for (int64_t i = 0; i < y.size(0); ++i) {
+    if (!std::isnan(values[i]) && !is_class(values[i]))
+      raw.fail_at(table, i,
+                  fmt::format("label {}, expected a class, an integer from 0 to {}", values[i],
+                              static_cast<int64_t>(kMostClasses) - 1));
+    to[i] = std::isnan(values[i]) ? -1 : static_cast<int32_t>(values[i]);
+  }
+  return classes;
+}
+
+void check_bits(const Tensor& y, Raw& raw, std::string_view table) {
+  const float* values = y.data<float>();
+  for (int64_t k = 0; k < y.numel(); ++k)
+    if (!std::isnan(values[k]) && values[k] != 0.0f && values[k] != 1.0f)
+      raw.fail_at(table, k / y.size(1),
+                  fmt::format("label {} in column {}, expected 0 or 1", values[k], k % y.size(1) + 1));
+}
+
+}  // namespace
+
+void set_labels(Dataset& data, Raw& raw, std::string_view table, int64_t rows, const OgbOptions& options) {
+  const bool graphs = table == "graph_label";
+  Tensor y = raw.numbers(table, rows, true);
+  if (options.label_column) y = column_of(y, *options.label_column, table);
+  const LabelKind kind = options.labels ? *options.labels : kind_of(y, table);
+  if (kind == LabelKind::multilabel && graphs)
+    raw.fail(table,
+             fmt::format("{} columns of 0 and 1, which no task of graphs has; expected --label-column K "
+                         "for one of them, or --task regression for all as targets",
+                         y.size(1)));
+  if (kind == LabelKind::classes) {
+    y = classes_of(y, raw, table);
+    const int32_t* labels = y.data<int32_t>();
+    for (int64_t i = 0; i < rows; ++i) {
+      data.classes = std::max(data.classes, int64_t{labels[i]} + 1);
+      data.unlabelled += labels[i] < 0;
+    }
+    data.task = graphs ? Task::graph_class : Task::node_class;
+  } else {
+    if (kind == LabelKind::multilabel) check_bits(y, raw, table);
+    const int64_t width = y.size(1);
+    const float* labels = y.data<float>();
+    for (int64_t i = 0; i < rows; ++i)
+      data.unlabelled += std::any_of(labels + i * width, labels + (i + 1) * width,
+                                     [](float value) { return std::isnan(value); });
+    data.task = kind == LabelKind::multilabel ? Task::node_multilabel
+                : graphs                      ? Task::graph_regression
+                                              : Task::node_regression;
+  }
+  if (data.unlabelled == rows)
+    raw.fail(table, fmt::format("{} rows, none with a label{}, expected one at least", rows,
+                                y.dims() == 2 && y.size(1) > 1 ? " in each column" : ""));
+  (graphs ? data.graph_y : data.y) = std::move(y);
+}
+
+}  // namespace adj::ogb

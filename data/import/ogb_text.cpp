@@ -1,0 +1,123 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/ogb_raw.h>
+#include <adjoint/data/import/detail/row_place.h>
+
+#include <algorithm>
+#include <map>
+
+namespace adj::ogb {
+
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
+
+/// What the text form calls a table.
+std::string name_of_table(std::string_view table) {
+  static const std::map<std::string_view, const char*> kNames = {
+      {"num_nodes_list", "num-node-list"}, {"num_edges_list", "num-edge-list"}, {"edge_index", "edge"},
+      {"node_feat", "node-feat"},          {"edge_feat", "edge-feat"},          {"node_label", "node-label"},
+      {"graph_label", "graph-label"}};
+  const auto found = kNames.find(table);
+  return found == kNames.end() ? std::string(table) : found->second;
+}
+
+class Text : public Raw {
+ public:
+  explicit Text(std::filesystem::path folder) : folder_(std::move(folder)), reading_(paths()) {}
+
+  bool has(std::string_view table) const override {
+    return !text_file(folder_, name_of_table(table)).empty();
+  }
+
+  Tensor counts(std::string_view table, int64_t least) override {
+    const Tensor rows = read<int64_t>(table, {.columns = 1, .least = least, .most = kMost});
+    return rows.reshape({rows.size(0)});
+  }
+
+  EdgeIndex edges(int64_t edges, int64_t most) override {
+    const Tensor pairs = read<int32_t>("edge_index", {.columns = 2, .least = 0, .most = most});
+    expect_rows("edge_index", pairs, edges, "num-edge-list");
+    EdgeIndex list{Tensor::empty({edges}, DType::i32), Tensor::empty({edges}, DType::i32)};
+    const int32_t* pair = pairs.data<int32_t>();
+    int32_t *src = list.src.mutable_data<int32_t>(), *dst = list.dst.mutable_data<int32_t>();
+    for (int64_t e = 0; e < edges; ++e) {
+      src[e] = pair[2 * e];
+      dst[e] = pair[2 * e + 1];
+    }
+    return list;
+  }
+
+  Tensor numbers(std::string_view table, int64_t rows, bool missing) override {
+    Tensor values = read<float>(table, {.columns = missing ? columns_of(table) : 0, .missing = missing});
+    expect_rows(table, values, rows,
+                table.starts_with("edge_")    ? "num-edge-list"
+                : table.starts_with("graph_") ? "num-node-list, a line a graph,"
+                                              : "num-node-list");
+    return values;
+  }
+
+  void fail_at(std::string_view table, int64_t row, const std::string& message) override {
+    fail_row(path(table), formats_.at(std::string(table)), row, message);
+  }
+
+  void fail(std::string_view table, const std::string& message) override {
+    data_fail("{}: {}", excerpt(path(table)), message);
+  }
+
+ private:
+  std::vector<std::string> paths() const {
+    std::vector<std::string> all;
+    for (const char* table : {"edge_index", "node_feat", "edge_feat", "node_label", "graph_label"})
+      all.push_back(text_file(folder_, name_of_table(table)));
+    return all;
+  }
+
+  std::string path(std::string_view table) const {
+    const std::string name = name_of_table(table);
+    std::string found = text_file(folder_, name);
+    if (found.empty() && table == "node_species") found = text_file(folder_, "species");  // in ogbn-proteins
+    if (found.empty())
+      data_fail("{}: no {}.csv.gz, expected it there", excerpt(folder_.string()), excerpt(name));
+    return found;
+  }
+
+  /// As the package's reader: commas, no header, nothing is a comment.
+  template <class T>
+  Tensor read(std::string_view table, RowFormat format) {
+    format.separator = Separator::comma;
+    format.comment = "";
+    TextSource source(path(table), &reading_);
+    Tensor rows = read_rows<T>(source, format);
+    if (rows.size(0) == 0) source.fail(1, "empty, expected numbers");
+    format.columns = rows.size(1);
+    formats_[std::string(table)] = format;
+    return rows;
+  }
+
+  /// Of the first row that has any: an empty line before it is a missing label where there is one column.
+  int64_t columns_of(std::string_view table) const {
+    TextSource source(path(table));
+    int64_t columns = 1;
+    for (std::string_view line; source.next(line);) {
+      if (trimmed(line).empty()) continue;
+      columns = 1 + std::count(line.begin(), line.end(), ',');
+      break;
+    }
+    return columns;
+  }
+
+  void expect_rows(std::string_view table, const Tensor& rows, int64_t expected, std::string_view by) {
+    if (rows.size(0) == expected) return;
+    fail(table, fmt::format("{} lines, expected {}, as {} says", rows.size(0), expected, by));
+  }
+
+  std::filesystem::path folder_;
+  ReadProgress reading_;
+  std::map<std::string, RowFormat> formats_;
+};
+
+}  // namespace
+
+std::unique_ptr<Raw> open_text(const std::filesystem::path& folder) { return std::make_unique<Text>(folder); }
+
+}  // namespace adj::ogb
