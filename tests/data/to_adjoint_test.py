@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """Holds data/to_adjoint.py against what Adjoint reads, and against PyG, DGL, NetworkX and scipy where they are installed."""
 import os
-import pickle
-import sys
-import types
 import unittest
 
-from peers import Case, contents, h5py, have_data, library, np, same
+from peers import Case, contents, h5py, have_data, library, np, planetoid_release, same
 
 import to_adjoint as script
 from to_adjoint import DataError, to_adjoint
@@ -563,31 +560,7 @@ class DGL(Case):
 
 class Planetoid(Case):
     def release(self, **more):
-        """A small one in the release's layout; files by part, or bytes."""
-        scipy = types.ModuleType("scipy.sparse.csr")
-
-        class Matrix:
-            def __init__(self, dense):
-                rows, columns = np.nonzero(dense)
-                self.__dict__.update(_shape=dense.shape, data=dense[rows, columns].astype(np.float32), indices=columns.astype(np.int32),
-                                     indptr=np.concatenate([[0], np.cumsum((dense != 0).sum(1))]).astype(np.int32), maxprint=50)
-
-        Matrix.__module__, Matrix.__qualname__, Matrix.__name__ = "scipy.sparse.csr", "csr_matrix", "csr_matrix"
-        scipy.csr_matrix = Matrix
-        before = {name: sys.modules.get(name) for name in ("scipy", "scipy.sparse", "scipy.sparse.csr")}
-        sys.modules.update({"scipy": types.ModuleType("scipy"), "scipy.sparse": types.ModuleType("scipy.sparse"), "scipy.sparse.csr": scipy})
-        self.features = (np.random.default_rng(3).random((610, 7)) < 0.3).astype(np.float32)
-        labels = np.eye(3, dtype=np.int32)[np.arange(610) % 3]
-        order = np.array([607, 605, 608, 609])  # 606 is a gap
-        files = {"x": Matrix(self.features[:40]), "tx": Matrix(self.features[order]), "allx": Matrix(self.features[:605]), "y": labels[:40],
-                 "ty": labels[order], "ally": labels[:605], "graph": {0: [1, 1, 0], 1: [0, 605], 607: [2]},
-                 "test.index": "".join(f"{node}\n" for node in order).encode()} | more
-        for part, value in files.items():
-            (self.folder / f"ind.tiny.{part}").write_bytes(value if isinstance(value, bytes) else pickle.dumps(value, 4))
-        for name, module in before.items():
-            sys.modules.pop(name)
-            if module is not None:
-                sys.modules[name] = module
+        self.features = planetoid_release(self.folder, "tiny", **more)
 
     def convert(self):
         return self.main_of(script, "planetoid", "--from", self.folder, "--name", "tiny", "--out", self.out)
