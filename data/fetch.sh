@@ -111,12 +111,12 @@ unpack() {
   rm -- "$work/$1"
 }
 
-# converted WORD...: runs convert, whose last word is the file that it writes.
+# converted FORMAT INPUT [OPTION]...: writes the result.
 converted() {
-  "$convert" "$@" "$result" >&2 || die "convert $1 did not read what was downloaded for $name"
+  "$convert" "$1" "$2" "$result" --name "$name" "${@:3}" >&2 || die "convert $1 did not read what was downloaded for $name"
 }
 
-result=$work/$name.h5  # a dataset is named by its file
+result=$work/$name.h5
 case $name in
   cora | citeseer | pubmed)
     for part in x y tx ty allx ally graph test.index; do download "$planetoid/ind.$name.$part"; done
@@ -131,7 +131,7 @@ case $name in
   ogbn-products)  # its edges are undirected ones, each stands once
     download http://snap.stanford.edu/ogb/data/nodeproppred/products.zip
     unpack products.zip
-    converted ogb "$work/products" --undirected
+    converted ogb "$work/products" --inverse-edges
     ;;
   reddit)
     download https://data.dgl.ai/dataset/reddit.zip

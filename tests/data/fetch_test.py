@@ -94,7 +94,7 @@ import pathlib, sys, h5py, numpy as np
 open({str(self.folder / "words")!r}, "w").write("\\n".join(sys.argv[1:]))
 for check in {checks!r}:
     assert (pathlib.Path(sys.argv[2]) / check).exists(), check
-with h5py.File(sys.argv[-1], "w") as f:
+with h5py.File(sys.argv[3], "w") as f:
     f.attrs.update({{"format": "adjoint.graph", "version": 1, "num_nodes": 4, "num_classes": 2, "task": "node_class"}})
     f["edges/src"], f["edges/dst"] = np.int32([0, 1, 2]), np.int32([1, 2, 3])
     f["nodes/x"], f["nodes/y"] = np.ones((4, 2), np.float32), np.int32([0, 1, 0, 1])
@@ -143,7 +143,7 @@ with h5py.File(sys.argv[-1], "w") as f:
         inside = ("raw/edge.csv.gz", "split/time/train.csv.gz")
         for name, archive, top, files, command in (
                 ("ogbn-arxiv", "arxiv.zip", "arxiv", inside, ["ogb", "arxiv"]),
-                ("ogbn-products", "products.zip", "products", inside, ["ogb", "products", "--undirected"]),
+                ("ogbn-products", "products.zip", "products", inside, ["ogb", "products", "--inverse-edges"]),
                 ("reddit", "reddit.zip", "", ("reddit_data.npz", "reddit_graph.npz"), ["npz", "reddit_data.npz"]),
                 ("PROTEINS", "PROTEINS.zip", "PROTEINS", ("PROTEINS_A.txt", "PROTEINS_graph_indicator.txt"), ["tu", "PROTEINS"])):
             with self.subTest(name):
@@ -151,8 +151,8 @@ with h5py.File(sys.argv[-1], "w") as f:
                 self.stand_in(*(files if top else ()))
                 self.succeeds(name, self.out, counts="4 3 2 2")
                 words = (self.folder / "words").read_text().split("\n")
-                self.assertEqual([words[0], os.path.basename(words[1]), *words[2:-1]], command)
-                self.assertEqual(os.path.basename(words[-1]), f"{name}.h5")
+                self.assertEqual([words[0], os.path.basename(words[1]), *words[5:]], command)
+                self.assertEqual([os.path.basename(words[2]), *words[3:5]], [f"{name}.h5", "--name", name])
                 self.assertFalse(os.path.exists(words[1]))
                 self.assertEqual(contents(self.out)["@num_nodes"], 4)
                 self.out.unlink()
