@@ -180,9 +180,14 @@ def csr_of(x):
     if found is None:
         return None
     row, col, value, shape = found
+    value = np.ones(len(col), np.float32) if value is None else value
     order = np.lexsort((col, row))
+    row, col, value = row[order], col[order], value[order]
+    begins = np.append(True, (row[1:] != row[:-1]) | (col[1:] != col[:-1]))[:len(row)]
+    if not begins.all():  # what stands in one place is added, as these libraries do
+        row, col, value = row[begins], col[begins], np.add.reduceat(value, np.flatnonzero(begins))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=shape[0]))]).astype(np.int64)
-    return Csr(indptr, np.asarray(col)[order], (np.ones(len(col), np.float32) if value is None else value)[order], shape[1])
+    return Csr(indptr, col, value, shape[1])
 
 
 # ---- What load_dataset would refuse ----
@@ -981,7 +986,7 @@ def unpickled(folder, name, part, kind):
         fail(path, f"a {type(value).__name__}, expected a {'matrix' if kind is Matrix else kind.__name__}")
     if kind is Matrix:
         try:
-            return value.rows(path.name)
+            return Matrix.rows(value, path.name)
         except (DataError, AttributeError, IndexError, TypeError, ValueError) as error:
             fail(path, f"{error}, expected a sparse matrix")
     if kind is np.ndarray and (value.ndim != 2 or value.dtype.kind not in "iuf" or 0 in value.shape):
@@ -1047,23 +1052,28 @@ def from_planetoid(folder, name):
 
 
 def load_torch(path, trusted=False):
-    """What torch.save wrote. Without `trusted` nothing of it is run: tensors, and PyG's own classes where torch lets them in."""
+    """What torch.save wrote. Unless it is `trusted` nothing of it is run: tensors, and PyG's own classes where torch lets them in.
+    None: and nobody can say that it is."""
     import torch
-    if trusted:
-        return torch.load(path, map_location="cpu", weights_only=False)
+    if not trusted:
+        try:
+            import torch_geometric.data  # tells torch which of its classes are plain data
+            known = [getattr(torch_geometric.data.data, name) for name in ("Data", "DataEdgeAttr", "DataTensorAttr")
+                     if hasattr(torch_geometric.data.data, name)] + [torch_geometric.data.storage.GlobalStorage]
+            if hasattr(torch.serialization, "add_safe_globals"):
+                torch.serialization.add_safe_globals(known)
+        except ImportError:
+            pass
     try:
-        import torch_geometric.data  # tells torch which of its classes are plain data
-        known = [getattr(torch_geometric.data.data, name) for name in ("Data", "DataEdgeAttr", "DataTensorAttr")
-                 if hasattr(torch_geometric.data.data, name)] + [torch_geometric.data.storage.GlobalStorage]
-        if hasattr(torch.serialization, "add_safe_globals"):
-            torch.serialization.add_safe_globals(known)
-    except ImportError:
-        pass
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        reason = str(error).replace("\n", " ").split(". ")[0]
-        fail(path, f"{reason[:200]}; holds more than tensors, and might run code: where it can be trusted, say --trust")
+        return torch.load(path, map_location="cpu", weights_only=not trusted)
+    except (ImportError, OSError):
+        raise
+    except Exception as error:  # whatever a damaged file leads to
+        reason = (" ".join(str(error).split()) or type(error).__name__).split(". ")[0][:200]
+        if isinstance(error, pickle.UnpicklingError) and not trusted:
+            fail(path, f"{reason}; holds more than tensors, or is damaged"
+                       + ("" if trusted is None else ": a file that can be trusted is read with --trust"))
+        fail(path, f"{reason}, expected what torch.save writes")
 
 
 def stored_dataset(value):
@@ -1119,7 +1129,7 @@ def main():
     args = parser.parse_args()
     try:
         if args.command == "state":
-            found = load_torch(args.given)
+            found = load_torch(args.given, None)
             write_state(found, args.out)
             print(f"{args.out}: {len(found)} tensors")
             return

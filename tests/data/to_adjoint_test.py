@@ -72,6 +72,17 @@ class Arrays(Case):
         same(self, contents(self.out), plain)
         same(self, self.loaded(), plain)
 
+    def test_a_list_of_edges_alone(self):
+        given = arrays()
+        to_adjoint(given.pop("edge_index"), self.out, **given)
+        one = self.loaded()
+        to_adjoint(arrays(), self.out)
+        same(self, self.loaded(), one)
+        with self.assertRaisesRegex(DataError, "attribute num_nodes: missing"):
+            to_adjoint(np.array([[0, 1], [1, 0]]), self.out)
+        with self.assertRaisesRegex(DataError, "lable: not for dict"):
+            to_adjoint(arrays(), self.out, lable="club")
+
     def test_names_of_nodes(self):
         to_adjoint(arrays(node_ids=[7, -2, 2**40, 0]), self.out)
         np.testing.assert_array_equal(contents(self.out)["nodes/id"], [7, -2, 2**40, 0])
@@ -234,6 +245,13 @@ class Scipy(Case):
             np.testing.assert_array_equal([found["edges/src"], found["edges/dst"], found["edges/weight"]], [[0, 1, 3], [1, 2, 0], [1, 2, 3]])
             back = sparse.csr_matrix((found["nodes/x_data"], found["nodes/x_indices"], found["nodes/x_indptr"]), (4, found["@x_cols"]))
             np.testing.assert_array_equal(back.toarray(), x.toarray().astype(np.float32))
+        twice = sparse.coo_matrix(([1.0, 2.0, 4.0, 8.0], ([0, 3, 0, 0], [2, 1, 2, 0])), (4, 5))
+        for features in (twice, sparse.coo_matrix((4, 5))):
+            to_adjoint(matrix, self.out, x=features)
+            found = self.loaded()
+            back = sparse.csr_matrix((found["nodes/x_data"], found["nodes/x_indices"], found["nodes/x_indptr"]), (4, 5))
+            self.assertEqual(len(found["nodes/x_data"]), features.tocsr().nnz)
+            np.testing.assert_array_equal(back.toarray(), features.toarray())
         data = to_adjoint(sparse.eye(3, format="csr"), self.out)  # ones are no weights
         self.assertIsNone(data.edge_weight)
         self.assertTrue(data.undirected)
@@ -469,10 +487,14 @@ class PyG(Case):
         same(self, self.loaded(), one)
         self.out.unlink()
         torch.save(os.system, given)
-        for words in ((), ("--trust",)):
-            result = self.main_of(script, "pyg", given, self.out, *words)
-            self.assertEqual((result.returncode, result.stderr.count("\n"), result.stdout), (1, 1, ""), result)
-            self.leaves_nothing()
+        whole = given.read_bytes()
+        for damaged in (whole, b"", b"hello" * 100, whole[:len(whole) // 2]):
+            given.write_bytes(damaged)
+            for words in ((), ("--trust",)):
+                result = self.main_of(script, "pyg", given, self.out, *words)
+                self.assertEqual((result.returncode, result.stderr.count("\n"), result.stdout), (1, 1, ""), result)
+                self.assertIn(str(given), result.stderr)
+                self.leaves_nothing()
 
     def test_planetoid_is_what_pyg_reads(self):
         for name in ("cora", "citeseer"):
