@@ -7,7 +7,7 @@
 
 namespace adj::nn {
 
-/// Reads what data/pyg_state_to_hdf5.py made of the state dict of a PyG model: a dataset for each tensor,
+/// Reads what `data/to_adjoint.py state` made of the state dict of a PyG model: a dataset for each tensor,
 /// under its name there. A model that is built of the same layers under the same names is found in it as it
 /// is; `names` says what the file calls the parts of which that is not true, as whole parts of names:
 /// {{"net.lins.0", "net.0"}, {"net.lins.1", "net.2"}} for a torch.nn.Sequential. Layouts are converted

@@ -84,7 +84,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
                                                                         "print one JSON object last")(
       "quiet", po::bool_switch(&o.quiet), "say nothing; with --json nothing but the object")(
       "version", "print the version")("help", "print this; with --model NAME the model's own options too");
-  foreign.add_options()("pyg-state", file(o.pyg_state), "its state dict, by data/pyg_state_to_hdf5.py")(
+  foreign.add_options()("pyg-state", file(o.pyg_state), "its state dict, by data/to_adjoint.py state")(
       "model", po::value<std::string>()->value_name("NAME"),
       fmt::format("{}", fmt::join(model_names(), ", ")).c_str())(
       "rename", po::value(&renamed)->value_name("OURS=THEIRS"),

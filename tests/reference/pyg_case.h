@@ -45,7 +45,7 @@ class PygCase {
                               (*this)("dst"));
   }
 
-  /// Gives the layer the state that PyG's had, through a file as pyg_state_to_hdf5.py writes it.
+  /// Gives the layer the state that PyG's had, through a file as `to_adjoint.py state` writes it.
   void load(nn::Module& module, const std::map<std::string, std::string>& names = {}) const {
     const TemporaryDirectory folder;
     const std::string path = folder.file("state.h5");

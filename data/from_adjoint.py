@@ -1,0 +1,476 @@
+#!/usr/bin/env python3
+"""Reads what Adjoint has written: datasets, predictions and trained weights. One file, which needs h5py and numpy, and of torch,
+torch_geometric, dgl, networkx only what is asked for.
+
+    from from_adjoint import read_dataset, to_pyg, to_dgl, to_networkx, read_predictions, pyg_state, load_into
+    arrays = read_dataset("cora.h5")            # a dict of numpy arrays, which to_adjoint takes again
+    data = to_pyg("cora.h5")                    # a Data; a list of them where the file has many graphs
+    graph = to_dgl("cora.h5")                   # a DGLGraph; (graphs, labels) where the file has many
+    graph = to_networkx("cora.h5")              # a (Multi)(Di)Graph; a list of them where the file has many
+    found = read_predictions("predictions.h5")  # {"prediction": [N], "probability": [N, C], "task": ...}
+    load_into(model, "gcn.h5")                  # the weights of a checkpoint, into a PyG model of the same layers
+    state = pyg_state("gcn.h5")                 # or as a state dict of numpy arrays
+
+    from_adjoint.py dataset IN.h5 OUT.npz|OUT.pt|OUT.dgl|OUT.json       # arrays, PyG, DGL, NetworkX's node-link form
+    from_adjoint.py predictions IN.h5 OUT.npz
+    from_adjoint.py state CHECKPOINT.h5 OUT.pt [--map convs.0=conv1]... # for model.load_state_dict
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import sys
+
+import h5py
+import numpy as np
+
+PARTS = ("train", "val", "test")
+
+
+class DataError(ValueError):
+    """FILE: PLACE: what was found, what was expected."""
+
+
+def opened(path, format, versions):
+    """The file, which is to be of this format."""
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        if not os.path.isfile(path):
+            raise OSError(f"{path}: {os.strerror(getattr(error, 'errno', 0) or 2)}") from None
+        raise DataError(f"{path}: not an HDF5 file: {' '.join(str(error).split())}") from None
+    found, version = file.attrs.get("format"), file.attrs.get("version")
+    if found != format or version not in versions:
+        file.close()
+        raise DataError(f"{path}: attribute format: {found!r}, version {version}, expected {format!r}, version {versions[0]}")
+    return file
+
+
+# ---- Datasets ----
+
+
+def read_dataset(path):
+    """A dataset as numpy arrays: name, task, num_nodes, num_classes, undirected, edge_index int64 [2, M], and where the file
+    has them edge_weight, edge_attr, x (or x_indptr, x_indices, x_data, x_cols), y, splits (a list of {train, val, test} of
+    indices), graph_offsets, graph_y, node_ids, node_names. Throws DataError, OSError."""
+    with opened(path, "adjoint.graph", (1,)) as file:
+        def values(place):
+            try:
+                return file[place][...]
+            except KeyError:
+                raise DataError(f"{path}: {place}: missing") from None
+
+        for attribute in ("num_nodes", "task"):
+            if attribute not in file.attrs:
+                raise DataError(f"{path}: attribute {attribute}: missing")
+        data = {"name": str(file.attrs.get("name", pathlib.Path(path).stem)), "task": str(file.attrs["task"]),
+                "num_nodes": int(file.attrs["num_nodes"]), "num_classes": int(file.attrs.get("num_classes", 0)),
+                "undirected": bool(file.attrs.get("undirected", 0)),
+                "edge_index": np.stack([values("edges/src"), values("edges/dst")]).astype(np.int64)}
+        for key, place in (("edge_weight", "edges/weight"), ("edge_attr", "edges/attr"), ("x", "nodes/x"), ("y", "nodes/y"),
+                           ("x_indptr", "nodes/x_indptr"), ("x_indices", "nodes/x_indices"), ("x_data", "nodes/x_data"),
+                           ("graph_offsets", "graphs/offsets"), ("graph_y", "graphs/y"), ("node_ids", "nodes/id")):
+            if place in file:
+                data[key] = values(place)
+        if "x_indptr" in data:
+            data["x_cols"] = int(file["nodes"].attrs["x_cols"])
+        if "nodes/name" in file:
+            text, ends = values("nodes/name").tobytes(), values("nodes/name_offsets")
+            data["node_names"] = [text[a:b].decode() for a, b in zip(ends[:-1], ends[1:])]
+        rows = len(data["graph_offsets"]) - 1 if data["task"].startswith("graph_") else data["num_nodes"]
+        data["splits"] = []
+        while (group := f"splits/{len(data['splits'])}" if data["splits"] else "splits") in file and f"{group}/train" in file:
+            parts = {part: values(f"{group}/{part}") for part in PARTS}
+            for part, index in parts.items():
+                if index.dtype.kind == "b" and index.size != rows:
+                    raise DataError(f"{path}: {group}/{part}: {index.size} bools, expected {rows}")
+            data["splits"].append({p: np.flatnonzero(i) if i.dtype.kind == "b" else i.astype(np.int64) for p, i in parts.items()})
+        check_read(data, path, rows)
+        return data
+
+
+def check_read(data, path, rows):
+    """What would come out wrong, rather than fail, where a file was not written by Adjoint: load_dataset checks all the rest."""
+    nodes = data["num_nodes"]
+    for place, index, limit in [("edges", data["edge_index"], nodes)] + \
+            [(f"splits: {part}", index, rows) for split in data["splits"] for part, index in split.items()]:
+        if index.size and not 0 <= index.min() <= index.max() < limit:
+            raise DataError(f"{path}: {place}: {index.min()} to {index.max()}, expected 0 to {limit - 1}")
+    for place, length in (("x", nodes), ("y", nodes), ("node_ids", nodes), ("node_names", nodes), ("x_indptr", nodes + 1)):
+        if place in data and len(data[place]) != length:
+            raise DataError(f"{path}: {place}: {len(data[place])} rows, expected {length}")
+
+
+def dense(data):
+    """Features [N, F] of a read dataset, float32; None without."""
+    if "x_indptr" not in data:
+        return data.get("x")
+    x = np.zeros((data["num_nodes"], data["x_cols"]), np.float32)
+    np.add.at(x, (np.repeat(np.arange(len(x)), np.diff(data["x_indptr"])), data["x_indices"]), data["x_data"])
+    return x
+
+
+def masks(splits, rows):
+    """{"train_mask": bool [rows], ...} of one split, [rows, K] of several."""
+    found = {}
+    for part in PARTS if splits else ():
+        mask = np.zeros((rows, len(splits)), bool)
+        for k, split in enumerate(splits):
+            mask[split[part], k] = True
+        found[f"{part}_mask"] = mask[:, 0] if len(splits) == 1 else mask
+    return found
+
+
+def as_read(given):
+    return given if isinstance(given, dict) else read_dataset(given)
+
+
+def of_graphs(data):
+    return data["task"].startswith("graph_")
+
+
+def wide(labels):
+    """As torch has them: classes int64, numbers float32."""
+    return None if labels is None else labels.astype(np.int64 if labels.dtype.kind in "iu" else np.float32)
+
+
+def labels_of(data, key):
+    """Bits of several labels are float32, for torch's losses."""
+    labels = data.get(key)
+    return labels.astype(np.float32) if labels is not None and data["task"] == "node_multilabel" and key == "y" else wide(labels)
+
+
+def graph_parts(data):
+    """(first node, end, positions of edges) of each graph."""
+    offsets = data["graph_offsets"]
+    graph = np.searchsorted(offsets, data["edge_index"][0], side="right") - 1
+    order = np.argsort(graph, kind="stable")
+    ends = np.searchsorted(graph[order], np.arange(len(offsets)))
+    return [(offsets[g], offsets[g + 1], order[ends[g]:ends[g + 1]]) for g in range(len(offsets) - 1)]
+
+
+def to_pyg(given, sparse=False):
+    """A torch_geometric Data of a file (or of what read_dataset gave), with masks train_mask, val_mask, test_mask ([N, K] for K
+    splits), n_id where nodes have ids, and x dense, or with `sparse` a torch.sparse_csr where the file has it so. A list of Data
+    where the file has many graphs; masks of graphs are then [1] or [1, K], so that a Batch has them as y."""
+    import torch
+    from torch_geometric.data import Data
+    data = as_read(given)
+    nodes = data["num_nodes"]
+    tensor = lambda value: None if value is None else torch.from_numpy(np.ascontiguousarray(value))
+    x = tensor(None if sparse and "x_indptr" in data else dense(data))
+    if sparse and "x_indptr" in data:
+        x = torch.sparse_csr_tensor(tensor(data["x_indptr"].astype(np.int64)), tensor(data["x_indices"].astype(np.int64)),
+                                    tensor(data["x_data"]), (nodes, data["x_cols"]))
+    edges, y = tensor(data["edge_index"]), tensor(labels_of(data, "y"))
+    weight, attr, ids = (tensor(data.get(key)) for key in ("edge_weight", "edge_attr", "node_ids"))
+    names = data.get("node_names")
+    if "graph_offsets" not in data:
+        found = Data(x=x, edge_index=edges, y=y, num_nodes=nodes)
+        more = {"edge_weight": weight, "edge_attr": attr, "n_id": ids, "node_names": names}
+        for key, value in {**more, **{k: tensor(m) for k, m in masks(data["splits"], nodes).items()}}.items():
+            if value is not None:
+                found[key] = value
+        return found
+    parts, graph_y = graph_parts(data), tensor(wide(data.get("graph_y")))
+    chosen = {k: tensor(m) for k, m in masks(data["splits"], len(parts) if of_graphs(data) else nodes).items()}
+    if sparse and x is not None and x.layout == torch.sparse_csr:
+        raise ValueError("to_pyg: many graphs have dense features, expected sparse=False")
+    result = []
+    for g, (a, b, positions) in enumerate(parts):
+        positions = tensor(positions)
+        one = Data(edge_index=edges[:, positions] - int(a), num_nodes=int(b - a))
+        more = {"x": None if x is None else x[a:b], "edge_weight": None if weight is None else weight[positions],
+                "edge_attr": None if attr is None else attr[positions], "n_id": None if ids is None else ids[a:b],
+                "node_names": None if names is None else names[a:b]}
+        if graph_y is not None:
+            more.update(y=graph_y[g:g + 1], node_y=None if y is None else y[a:b])
+        elif y is not None:
+            more["y"] = y[a:b]
+        more.update({k: m[g:g + 1] if of_graphs(data) else m[a:b] for k, m in chosen.items()})
+        for key, value in more.items():
+            if value is not None:
+                one[key] = value
+        result.append(one)
+    return result
+
+
+def to_dgl(given):
+    """A DGLGraph of a file (or of what read_dataset gave): ndata feat, label, train_mask, val_mask, test_mask ([N, K] for K
+    splits), edata weight, feat. (graphs, {"label": [G], "train": indices, ...}) where the file has many graphs."""
+    import dgl
+    import torch
+    data = as_read(given)
+    many = "graph_offsets" in data
+    tensor = lambda value: torch.from_numpy(np.ascontiguousarray(value))
+    src, dst = data["edge_index"]
+    node = {"feat": dense(data), "label": labels_of(data, "y"), "_ID": data.get("node_ids")}
+    node.update(masks(data["splits"], data["num_nodes"]) if not of_graphs(data) else {})
+    edge = {"weight": data.get("edge_weight"), "feat": data.get("edge_attr")}
+    parts = graph_parts(data) if many else [(0, data["num_nodes"], np.arange(len(src)))]
+    graphs = []
+    for a, b, positions in parts:
+        graph = dgl.graph((tensor(src[positions] - a), tensor(dst[positions] - a)), num_nodes=int(b - a))
+        graph.ndata.update({key: tensor(value[a:b]) for key, value in node.items() if value is not None})
+        graph.edata.update({key: tensor(value[positions]) for key, value in edge.items() if value is not None})
+        graphs.append(graph)
+    if not many:
+        return graphs[0]
+    labels = {} if "graph_y" not in data else {"label": tensor(wide(data["graph_y"]))}
+    for k, split in enumerate(data["splits"] if of_graphs(data) else []):
+        labels.update({part if k == 0 else f"{part}{k}": tensor(index) for part, index in split.items()})
+    return graphs, labels
+
+
+def to_networkx(given):
+    """A NetworkX graph of a file (or of what read_dataset gave), under its nodes' names: undirected where every edge stands both
+    ways with one weight, of the multi kind where edges are parallel. Node attributes x (a list), y, and split (train, val, test
+    or None; a list of them for several), edge attributes weight and attr. A list of graphs, each with graph["y"], where the file
+    has many."""
+    import networkx
+    data = as_read(given)
+    x, y, graph_y = dense(data), data.get("y"), data.get("graph_y")
+    names = data.get("node_names") or (data["node_ids"].tolist() if "node_ids" in data else range(data["num_nodes"]))
+    said = None
+    if data["splits"] and not of_graphs(data):
+        said = [[None] * len(data["splits"]) for _ in names]
+        for k, split in enumerate(data["splits"]):
+            for part, index in split.items():
+                for node in index:
+                    said[node][k] = part
+    many = "graph_offsets" in data
+    parts = graph_parts(data) if many else [(0, data["num_nodes"], np.arange(data["edge_index"].shape[1]))]
+    graphs = []
+    for g, (a, b, positions) in enumerate(parts):
+        src, dst = data["edge_index"][:, positions]
+        values = {key: data[name][positions] for key, name in (("weight", "edge_weight"), ("attr", "edge_attr")) if name in data}
+        rows = np.column_stack([np.zeros((len(src), 0)), *values.values()])
+        undirected = data["undirected"] and both_ways(src, dst, rows)
+        if undirected:
+            once = np.flatnonzero(src <= dst)
+            src, dst, values = src[once], dst[once], {key: value[once] for key, value in values.items()}
+        parallel = len(np.unique(src * data["num_nodes"] + dst)) < len(src)
+        graph = getattr(networkx, ("Multi" if parallel else "") + ("Graph" if undirected else "DiGraph"))()
+        local = list(range(int(b - a))) if many and isinstance(names, range) else list(names[a:b])
+        graph.add_nodes_from(local)
+        for k, node in enumerate(local):
+            attributes = graph.nodes[node]
+            if x is not None:
+                attributes["x"] = x[a + k].tolist()
+            if y is not None:
+                attributes["y"] = y[a + k].tolist()
+            if said is not None:
+                attributes["split"] = said[a + k][0] if len(said[a + k]) == 1 else said[a + k]
+        graph.add_edges_from((local[s - a], local[d - a], {key: value[e].tolist() for key, value in values.items()})
+                             for e, (s, d) in enumerate(zip(src.tolist(), dst.tolist())))
+        if graph_y is not None:
+            graph.graph["y"] = graph_y[g].tolist()
+        graphs.append(graph)
+    return graphs if many else graphs[0]
+
+
+def both_ways(src, dst, rows):
+    """Does every edge stand both ways, as often and with the same numbers?"""
+    def ordered(a, b):
+        table = np.column_stack([a, b, rows])
+        return table[np.lexsort(table.T)]
+    return np.array_equal(ordered(src, dst), ordered(dst, src))
+
+
+# ---- Predictions ----
+
+
+def read_predictions(path):
+    """{"prediction": int32 [N], uint8 [N, T] or float32 [N, T], "probability": float32 [N, C] where there are, "task", "program",
+    "dataset"} of a file of predictions (docs/programs.md). Throws DataError, OSError."""
+    with opened(path, "adjoint.prediction", (1,)) as file:
+        if "nodes/prediction" not in file:
+            raise DataError(f"{path}: nodes/prediction: missing")
+        found = {key: str(file.attrs[key]) for key in ("task", "program", "dataset") if key in file.attrs}
+        return {**found, **{key: file[f"nodes/{key}"][...] for key in ("prediction", "probability") if f"nodes/{key}" in file}}
+
+
+# ---- Weights ----
+
+# Parts whose matrix PyG keeps in a linear map of its own: the program's name, which parts.
+WRAPPED = {"train_gcn": re.compile(r"convs\.\d+")}
+# Weights [in, out] of the linear maps and cells of nn/, [out, in] in torch.
+TURNED = re.compile(r"(^|\.)(weight|weight_[ih]h_l\d+(_reverse)?)$")
+# Attention vectors [heads, channels] of nn/, [1, heads, channels] in PyG.
+ATTENTION = re.compile(r"(^|\.)att(_src|_dst|_edge)?$")
+
+
+def checkpoint_tensors(path, weights):
+    """The program, and the model's tensors by name: of the best epoch, if the training knew one, or the last."""
+    if weights not in ("best", "last"):
+        raise ValueError(f"weights {weights!r}, expected best or last")
+    with opened(path, "adjoint.checkpoint", (2,)) as file:
+        stored = file.get("tensors", {})
+        prefix = "best." if weights == "best" and any(name.startswith("best.") for name in stored) else "model."
+        found = {name[len(prefix):]: stored[name][...] for name in stored if name.startswith(prefix)}
+        if not found:
+            raise DataError(f"{path}: tensors/{prefix}*: missing, expected the weights of a model")
+        return str(file.attrs.get("program", "")), found
+
+
+def renamed(name, names, used):
+    """With the longest of `names` that it begins with, whole parts of it, replaced."""
+    rules = [part for part in names if name == part or name.startswith(part + ".")]
+    if not rules:
+        return name
+    rule = max(rules, key=len)
+    used.add(rule)
+    return names[rule] + name[len(rule):]
+
+
+def pyg_state(checkpoint, names=None, weights="best"):
+    """The weights in a checkpoint as a PyG model of the same layers has them in its state dict, numpy arrays by name: linear maps
+    turned to [out, in], attention vectors [1, heads, channels], and a count of batches beside running statistics. `names` says
+    what the model calls parts of another name there ({"convs.0": "conv1"}), whole parts of names. In a checkpoint of one's own
+    program a GCNConv looks like a linear map: {"conv1.weight": "conv1.lin.weight"}, or `load_into`. `weights`: of the "best" epoch
+    on the validation nodes, as `predict` takes them, or of the "last". Throws DataError, OSError."""
+    names = dict(names or {})
+    program, found = checkpoint_tensors(checkpoint, weights)
+    wrapped, state, used = WRAPPED.get(program), {}, set()
+    for name, tensor in found.items():
+        if wrapped and wrapped.fullmatch(name.rpartition(".")[0]) and name.endswith(".weight"):
+            name = name[:-len("weight")] + "lin.weight"
+        place = renamed(name, names, used)
+        if place in state:
+            raise DataError(f"{checkpoint}: tensors: two parts would be called {place}")
+        if TURNED.search(name) and tensor.ndim == 2:
+            tensor = np.ascontiguousarray(tensor.T)
+        elif ATTENTION.search(name) and tensor.ndim == 2:
+            tensor = tensor[None]
+        state[place] = tensor
+    unused = sorted(set(names) - used)
+    if unused:
+        raise DataError(f"{checkpoint}: tensors: no part {unused[0]!r}, which names maps to {names[unused[0]]!r}; the names are "
+                        + ", ".join(sorted(found)))
+    for name in list(state):
+        if name.endswith("running_mean"):
+            state[name[:-len("running_mean")] + "num_batches_tracked"] = np.int64(0)
+    return state
+
+
+def load_into(model, checkpoint, names=None, weights="best"):
+    """Puts the weights of a checkpoint into a PyG (torch) model of the same layers, whose state dict's names and shapes decide
+    what a GCNConv is, and which batch norm is PyG's. Throws DataError that names a tensor that is missing, left over or of another
+    shape; then nothing was changed."""
+    import torch
+    own = model.state_dict()
+    state, left = {}, pyg_state(checkpoint, names, weights)
+    for name in list(left):
+        part, _, last = name.rpartition(".")
+        places = [name] + [f"{part}.{inner}.{last}".lstrip(".") for inner in ("lin", "module")]
+        place = next((p for p in places if p in own), None)
+        if place is None:
+            if last == "num_batches_tracked":
+                continue
+            raise DataError(f"{checkpoint}: {name}: left over, the model has no such part")
+        value = left[name]
+        if tuple(own[place].shape) != value.shape:
+            raise DataError(f"{checkpoint}: {name}: {list(value.shape)}, expected {list(own[place].shape)} for {place} of the model")
+        state[place] = torch.from_numpy(np.array(value)).to(own[place].dtype)
+    missing = [name for name in own if name not in state and not name.endswith("num_batches_tracked")]
+    if missing:
+        raise DataError(f"{checkpoint}: {missing[0]}: missing, the model has it {list(own[missing[0]].shape)}")
+    model.load_state_dict(state, strict=False)
+    return model
+
+
+# ---- The command line ----
+
+
+def replacing(path, save):
+    """save(beside), then the file appears under its name."""
+    target = pathlib.Path(os.path.realpath(path))
+    beside = target.with_name(f".{os.getpid()}.{target.name}")  # numpy and torch go by the end of a name
+    try:
+        save(str(beside))
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def save_arrays(found, path):
+    """As npz: texts as texts, splits as split0_train, ..."""
+    flat = {key: value for key, value in found.items() if key not in ("splits", "node_names")}
+    flat.update({f"split{k}_{part}": index for k, split in enumerate(found.get("splits", [])) for part, index in split.items()})
+    if "node_names" in found:
+        flat["node_names"] = np.array(found["node_names"], dtype=str)
+
+    def save(beside):
+        with open(beside, "wb") as file:
+            np.savez(file, **flat)
+
+    replacing(path, save)
+
+
+def save_dataset(given, path):
+    kind = pathlib.Path(path).suffix
+    if kind == ".npz":
+        save_arrays(read_dataset(given), path)
+    elif kind == ".pt":
+        import torch
+        found = to_pyg(given)
+        replacing(path, lambda beside: torch.save(found, beside))
+    elif kind == ".dgl":
+        import dgl
+        found = to_dgl(given)
+        graphs, labels = found if isinstance(found, tuple) else ([found], {})
+        replacing(path, lambda beside: dgl.save_graphs(beside, graphs, labels))
+    elif kind == ".json":
+        import networkx
+        found = to_networkx(given)
+        linked = [networkx.node_link_data(graph, edges="edges") if "edges" in networkx.node_link_data.__code__.co_varnames
+                  else networkx.node_link_data(graph, link="edges") for graph in (found if isinstance(found, list) else [found])]
+        text = json.dumps(linked if isinstance(found, list) else linked[0])
+        replacing(path, lambda beside: pathlib.Path(beside).write_text(text))
+    else:
+        raise ValueError(f"{path}: expected a name that ends in .npz, .pt, .dgl or .json")
+
+
+def rule(text):
+    ours, equals, theirs = text.partition("=")
+    if not ours or not theirs or not equals:
+        raise argparse.ArgumentTypeError(f"'{text}', expected OURS=THEIRS")
+    return ours, theirs
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="dataset|predictions|state")
+    for name, given, out, text in (("dataset", "IN.h5", "OUT", "a dataset, by the end of OUT: .npz, .pt, .dgl or .json"),
+                                   ("predictions", "IN.h5", "OUT.npz", "predictions, as arrays"),
+                                   ("state", "CHECKPOINT.h5", "OUT.pt", "trained weights, as a PyG state dict")):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("given", metavar=given)
+        command.add_argument("out", metavar=out)
+        if name == "state":
+            command.add_argument("--map", type=rule, action="append", default=[], metavar="OURS=THEIRS",
+                                 help="a part of a name, and what the PyG model calls it: convs.0=conv1; any number of times")
+            command.add_argument("--weights", choices=("best", "last"), default="best",
+                                 help="of the best epoch on the validation nodes, or of the last (default: best)")
+    args = parser.parse_args()
+    try:
+        if args.command == "dataset":
+            save_dataset(args.given, args.out)
+        elif args.command == "predictions":
+            save_arrays(read_predictions(args.given), args.out)
+        else:
+            state = pyg_state(args.given, dict(args.map), args.weights)
+            import torch
+            tensors = {name: torch.from_numpy(np.array(value)) for name, value in state.items()}
+            replacing(args.out, lambda beside: torch.save(tensors, beside))
+            print(f"{args.out}: {len(tensors)} tensors")
+    except ImportError as error:
+        sys.exit(f"{error}: expected it for this command")
+    except (OSError, RuntimeError, ValueError) as error:
+        text = " ".join(str(error).split())
+        sys.exit(text if args.given in text or args.out in text else f"{args.given}: {text}")
+
+
+if __name__ == "__main__":
+    main()

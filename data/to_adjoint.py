@@ -1,0 +1,1156 @@
+#!/usr/bin/env python3
+"""Writes datasets of Adjoint's HDF5 schema (data/README.md) from Python. One file, which needs h5py and numpy.
+
+    from to_adjoint import to_adjoint
+    to_adjoint(data, "cora.h5")                     # a PyG Data, Batch or dataset, or a list of Data
+    to_adjoint(graph, "cora.h5")                    # a DGL graph or dataset, a list of graphs, or of (graph, label)
+    to_adjoint(graph, "karate.h5", label="club")    # a NetworkX graph, or a list of them
+    to_adjoint(matrix, "net.h5", x=x, y=y)          # a scipy sparse matrix: entry [i, j] is the edge i -> j
+    to_adjoint({"edge_index": edges, "x": x, "y": y, "train_mask": train, "val_mask": val, "test_mask": test}, "net.h5")
+
+    to_adjoint.py planetoid --from FOLDER --name cora --out cora.h5     # the files ind.cora.* of the Planetoid release
+    to_adjoint.py pyg FILE.pt OUT.h5                                    # what torch.save or a PyG dataset has written
+    to_adjoint.py state STATE.pt OUT.h5                                 # weights, for adj::nn::load_pyg_state
+
+What is given is known by what it has, so that no library is imported that it does not come from. Whatever load_dataset would
+refuse is a DataError of one line, and then nothing is written; a file appears under its name when it is complete.
+"""
+import argparse
+import collections.abc
+import dataclasses
+import os
+import pathlib
+import pickle
+import sys
+import typing
+
+import h5py
+import numpy as np
+
+VERSION = 1
+LARGEST = 2**31 - 1
+BARE_NODES, BARE_NODES_PER_EDGE = 1_000_000, 16  # as in data/dataset_reader.cpp
+TASKS = ("node_class", "node_multilabel", "node_regression", "graph_class", "graph_regression", "none")
+PARTS = ("train", "val", "test")
+MASKS = tuple(f"{part}_mask" for part in PARTS)
+
+
+class DataError(ValueError):
+    """PLACE: what was found, what was expected."""
+
+
+def fail(place, message):
+    raise DataError(f"{place}: {message}")
+
+
+@dataclasses.dataclass
+class Csr:
+    """Sparse features [N, cols], as in scipy.sparse.csr_matrix."""
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    cols: int
+
+
+@dataclasses.dataclass
+class Dataset:
+    """What a file of the schema holds. Arrays may be of any kind of library before `checked`, and are numpy's afterwards."""
+    src: typing.Any = None
+    dst: typing.Any = None
+    num_nodes: int = None
+    edge_weight: typing.Any = None  # [M]
+    edge_attr: typing.Any = None  # [M, E]
+    x: typing.Any = None  # [N, F], or sparse
+    y: typing.Any = None  # [N] or [N, T]
+    splits: typing.Any = None  # {"train", "val", "test"} of indices, or masks [N] or [N, K]; or a list of such
+    graph_offsets: typing.Any = None  # [G + 1]
+    graph_y: typing.Any = None  # [G] or [G, T]
+    node_ids: typing.Any = None  # integers [N]
+    node_names: typing.Any = None  # or texts
+    task: str = None  # None: as the labels look
+    num_classes: int = None  # None: one more than the largest label
+    undirected: bool = None  # None: whether every edge stands both ways
+    name: str = None
+    class_names: list = None  # what labels that were no numbers are now called; the schema has no place for it
+    left_out: list = dataclasses.field(default_factory=list)  # names in what was given that the schema has no place for
+
+
+# ---- Arrays ----
+
+
+def is_torch(value):
+    return type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def array(value, place):
+    """A numpy array of numbers, of any library's."""
+    if is_torch(value):
+        value = value.detach().cpu()
+        return (value.float() if "bfloat16" in str(value.dtype) else value).numpy()
+    try:
+        value = np.asarray(value)
+    except ValueError as error:
+        fail(place, f"{error}, expected an array")
+    if value.size == 0 and value.dtype == np.float64 and value.ndim == 1:
+        return value.astype(np.int64)  # of []
+    if value.dtype.kind not in "biuf":
+        fail(place, f"{value.dtype}, expected numbers")
+    return value
+
+
+def shaped(value):
+    return "[" + ", ".join(map(str, value.shape)) + "]"
+
+
+def position(shape, k):
+    return f"row {k // shape[1]}, column {k % shape[1]}" if len(shape) == 2 else f"position {k}"
+
+
+def first(bad):
+    """Where the first true one is, in the order of rows; None without."""
+    flat = bad.reshape(-1)
+    k = int(flat.argmax()) if flat.size else 0
+    return k if flat.size and flat[k] else None
+
+
+def whole(value, place, low, high, length=None):
+    """int64 [length] from `low` to `high`."""
+    value = array(value, place)
+    if value.ndim != 1 or value.dtype.kind not in "iu" or length not in (None, value.size):
+        fail(place, f"{value.dtype} {shaped(value)}, expected integers [{'*' if length is None else length}]")
+    bad = first((value < low) | (value > high)) if value.size else None
+    if bad is not None:
+        fail(place, f"{value[bad]} at position {bad}, expected {low} to {high}")
+    return value.astype(np.int64)
+
+
+def floats(value, place, rows, columns=None, missing=False):
+    """float32 [rows, columns], or [rows] for columns 0, or any columns for None; finite, or with `missing` NaN too. Integers
+    and bools become numbers, where float32 holds them exactly."""
+    value = array(value, place)
+    shape = value.shape
+    if columns == 0 and value.ndim == 2 and value.shape[1] == 1:
+        value = value[:, 0]
+    if columns is None and value.ndim == 1:
+        value = value[:, None]
+    expected = f"[{rows}]" if columns == 0 else f"[{rows}, {'*' if columns is None else columns}]"
+    if value.ndim != (1 if columns == 0 else 2) or value.shape[0] != rows or columns not in (None, 0, value.shape[-1]):
+        fail(place, f"shape {shaped(value)}, expected {expected}")
+    if value.dtype.kind in "iu" and value.size:
+        bad = first((value > 2**24) | (value < -(2**24))) if value.dtype.itemsize > 2 else None
+        if bad is not None:
+            fail(place, f"{value.flat[bad]} at {position(shape, bad)}, which float32 might round, expected "
+                        f"-{2**24} to {2**24}")
+    with np.errstate(over="ignore"):
+        result = np.ascontiguousarray(value, np.float32)
+    bad = ~np.isfinite(result)
+    if missing and value.dtype.kind == "f":
+        bad &= ~np.isnan(value)
+    bad = first(bad)
+    if bad is not None:
+        fail(place, f"{value.reshape(-1)[bad]} at {position(shape, bad)}, expected finite numbers"
+                    + (", or nan for no label" if missing else ""))
+    return result
+
+
+def coo_of(matrix, place):
+    """Rows, columns and values (or None) of a sparse matrix of scipy, torch or torch_sparse, and its shape; None for others."""
+    if is_torch(matrix):
+        if "strided" in str(matrix.layout):
+            return None
+        matrix = matrix.detach().cpu().to_sparse_coo()
+        if matrix.sparse_dim() != 2 or matrix.dense_dim() != 0:
+            fail(place, f"a sparse tensor of {matrix.sparse_dim()} + {matrix.dense_dim()} dimensions, expected 2 + 0")
+        index = matrix._indices().numpy()
+        return index[0], index[1], array(matrix._values(), place), tuple(matrix.shape)
+    if hasattr(matrix, "tocoo") and hasattr(matrix, "nnz"):  # scipy
+        matrix = matrix.tocoo()
+        return matrix.row, matrix.col, matrix.data, matrix.shape
+    if hasattr(matrix, "coo") and hasattr(matrix, "sizes"):  # torch_sparse
+        row, col, value = matrix.coo()
+        return array(row, place), array(col, place), None if value is None else array(value, place), tuple(matrix.sizes())
+    return None
+
+
+def csr_of(x):
+    """Sparse features as they are stored; None for dense ones."""
+    if isinstance(x, Csr):
+        return x
+    found = coo_of(x, "nodes/x")
+    if found is None:
+        return None
+    row, col, value, shape = found
+    value = np.ones(len(col), np.float32) if value is None else value
+    order = np.lexsort((col, row))
+    row, col, value = row[order], col[order], value[order]
+    begins = np.append(True, (row[1:] != row[:-1]) | (col[1:] != col[:-1]))[:len(row)]
+    if not begins.all():  # what stands in one place is added, as these libraries do
+        row, col, value = row[begins], col[begins], np.add.reduceat(value, np.flatnonzero(begins))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=shape[0]))]).astype(np.int64)
+    return Csr(indptr, col, value, shape[1])
+
+
+# ---- What load_dataset would refuse ----
+
+
+def checked(given):
+    """The dataset as it is stored. Throws DataError."""
+    data = dataclasses.replace(given)
+    data.name = "graph" if data.name is None else data.name
+    if not isinstance(data.name, str) or "\0" in data.name or len(data.name.encode(errors="replace")) > 4096:
+        fail("attribute name", f"{str(data.name)[:40]!r}, expected a text of at most 4096 bytes")
+    if isinstance(data.num_nodes, bool) or not isinstance(data.num_nodes, (int, np.integer)):
+        fail("attribute num_nodes", f"{data.num_nodes!r}, expected an integer")
+    data.num_nodes = int(data.num_nodes)
+    if not 1 <= data.num_nodes < LARGEST:
+        fail("attribute num_nodes", f"{data.num_nodes}, expected 1 to {LARGEST - 1}")
+    if data.task is not None and data.task not in TASKS:
+        fail("attribute task", f'"{data.task}", expected {", ".join(TASKS)}')
+    check_offsets(data)
+    check_edges(data)
+    check_features(data)
+    check_labels(data)
+    check_splits(data)
+    check_names(data)
+    counted = data.y is not None or isinstance(data.x, Csr) or (data.x is not None and data.x.shape[1] > 0)
+    if not counted and data.num_nodes > max(BARE_NODES, BARE_NODES_PER_EDGE * len(data.src)):
+        fail("attribute num_nodes", f"{data.num_nodes}, but there are no features or labels of so many nodes")
+    return data
+
+
+def check_offsets(data):
+    if data.graph_offsets is None:
+        return
+    place = "graphs/offsets"
+    offsets = data.graph_offsets = whole(data.graph_offsets, place, 0, data.num_nodes)
+    if offsets.size < 2:
+        fail(place, f"{offsets.size} numbers, expected at least 2")
+    if offsets[0] != 0:
+        fail(place, f"starts with {offsets[0]}, expected 0")
+    falls = first(offsets[1:] < offsets[:-1])
+    if falls is not None:
+        fail(place, f"falls from {offsets[falls]} to {offsets[falls + 1]} at position {falls + 1}, expected ascending numbers")
+    if offsets[-1] != data.num_nodes:
+        fail(place, f"ends with {offsets[-1]}, expected {data.num_nodes}, the number of nodes")
+
+
+def check_edges(data):
+    for end in ("src", "dst"):
+        if getattr(data, end) is None:
+            fail(f"edges/{end}", "missing")
+        setattr(data, end, whole(getattr(data, end), f"edges/{end}", 0, data.num_nodes - 1).astype(np.int32))
+    edges = data.src.size
+    if edges != data.dst.size:
+        fail("edges/dst", f"{data.dst.size} edges, but edges/src has {edges}")
+    if edges >= LARGEST:
+        fail("edges/src", f"{edges} edges, expected fewer than {LARGEST}")
+    if data.graph_offsets is not None:
+        graph = [np.searchsorted(data.graph_offsets, end, side="right") - 1 for end in (data.src, data.dst)]
+        apart = first(graph[0] != graph[1])
+        if apart is not None:
+            fail("edges/dst", f"an edge from node {data.src[apart]} of graph {graph[0][apart]} to node {data.dst[apart]} of "
+                              f"graph {graph[1][apart]} at position {apart}, expected edges within graphs")
+    if data.edge_weight is not None:
+        data.edge_weight = floats(data.edge_weight, "edges/weight", edges, 0)
+    if data.edge_attr is not None:
+        data.edge_attr = floats(data.edge_attr, "edges/attr", edges)
+    if data.undirected is None:
+        count = data.num_nodes
+        data.undirected = np.array_equal(np.sort(data.src.astype(np.int64) * count + data.dst),
+                                         np.sort(data.dst.astype(np.int64) * count + data.src))
+
+
+def check_features(data):
+    if data.x is None:
+        return
+    csr = csr_of(data.x)
+    if csr is None:
+        data.x = floats(data.x, "nodes/x", data.num_nodes)
+        return
+    if not 0 <= csr.cols < LARGEST:
+        fail("attribute nodes@x_cols", f"{csr.cols}, expected 0 to {LARGEST - 1}")
+    indices = whole(csr.indices, "nodes/x_indices", 0, csr.cols - 1)
+    place = "nodes/x_indptr"
+    indptr = whole(csr.indptr, place, 0, indices.size)
+    if indptr.size != data.num_nodes + 1:
+        fail(place, f"{indptr.size} numbers, expected {data.num_nodes + 1}")
+    if indptr[0] != 0 or indptr[-1] != indices.size or (indptr[1:] < indptr[:-1]).any():
+        fail(place, f"from {indptr[0]} to {indptr[-1]}, expected ascending numbers from 0 to {indices.size}")
+    data.x = Csr(indptr, indices.astype(np.int32), floats(csr.data, "nodes/x_data", indices.size, 0), int(csr.cols))
+
+
+def of_graphs(task):
+    return task.startswith("graph_")
+
+
+def task_of(y, place, graphs):
+    """What the labels look like. [N] or [N, 1] of integers (or bools) are classes, of floating numbers targets; several
+    columns of 0 and 1 are labels of several kinds, several columns of other floating numbers targets."""
+    side = "graph" if graphs else "node"
+    if y.ndim == 1 or y.shape[1] == 1:
+        return f"{side}_{'regression' if y.dtype.kind == 'f' else 'class'}"
+    binary = not ((y != 0) & (y != 1) & (y == y)).any()
+    if binary and not graphs:
+        return "node_multilabel"
+    if binary or y.dtype.kind != "f":
+        fail(place, f"{y.dtype} {shaped(y)}{' of 0 and 1' if binary else ''}, for which there is no task; say task=")
+    return f"{side}_regression"
+
+
+def check_labels(data):
+    given = {"nodes/y": data.y, "graphs/y": data.graph_y}
+    given = {place: array(y, place) for place, y in given.items() if y is not None}
+    for place, y in given.items():
+        rows = data.num_nodes if place == "nodes/y" else None if data.graph_offsets is None else data.graph_offsets.size - 1
+        if rows is None:
+            fail(place, "labels of graphs, but no graphs/offsets")
+        if y.ndim not in (1, 2) or y.shape[0] != rows:
+            fail(place, f"shape {shaped(y)}, expected [{rows}] or [{rows}, *]")
+    if data.task is None:
+        main = "graphs/y" if "graphs/y" in given else "nodes/y"
+        data.task = task_of(given[main], main, main == "graphs/y") if main in given else "none"
+    main = None if data.task == "none" else "graphs/y" if of_graphs(data.task) else "nodes/y"
+    if of_graphs(data.task) and data.graph_offsets is None:
+        fail("graphs/offsets", f"missing, expected for task {data.task}")
+    if main is not None and main not in given:
+        fail(main, f"missing, expected for task {data.task}")
+    if data.num_classes is not None:
+        if isinstance(data.num_classes, bool) or not isinstance(data.num_classes, (int, np.integer)) \
+                or not 0 <= data.num_classes <= LARGEST:
+            fail("attribute num_classes", f"{data.num_classes!r}, expected 0 to {LARGEST}")
+    for place, y in given.items():
+        setattr(data, "y" if place == "nodes/y" else "graph_y", labels(data, y, place, data.task if place == main else "none"))
+
+
+def labels(data, y, place, task):
+    if task.endswith("_class"):
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.dtype.kind == "f":  # some keep them so, to have NaN
+            lost = np.isnan(y)
+            bad = first(~lost & (y != np.floor(y)))
+            if bad is not None:
+                fail(place, f"{y.reshape(-1)[bad]} at {position(y.shape, bad)}, expected a class")
+            y = np.where(lost, -1, y).clip(-2, LARGEST).astype(np.int64)
+        if y.dtype.kind == "b":
+            y = y.astype(np.int64)
+        y = whole(y, place, -1, LARGEST - 1, y.shape[0])
+        if data.num_classes is None:
+            data.num_classes = int(y.max()) + 1
+        return whole(y, place, -1, data.num_classes - 1).astype(np.int32)
+    if task == "none" and y.ndim == 1 and y.dtype.kind != "f":
+        return whole(y.astype(np.int64) if y.dtype.kind == "b" else y, place, -LARGEST - 1, LARGEST - 1).astype(np.int32)
+    if task == "node_multilabel":
+        bad = first((y != 0) & (y != 1) & (y == y))
+        if bad is not None:
+            fail(place, f"label {y.reshape(-1)[bad]} at {position(y.shape, bad)}, expected 0 or 1")
+    return floats(y, place, y.shape[0], missing=True)
+
+
+def check_splits(data):
+    splits = [] if data.splits is None else [data.splits] if isinstance(data.splits, collections.abc.Mapping) else list(data.splits)
+    limit = data.graph_offsets.size - 1 if of_graphs(data.task) else data.num_nodes
+    y = None if data.task == "none" else data.graph_y if of_graphs(data.task) else data.y
+    unlabelled = None if y is None else y < 0 if y.dtype.kind != "f" else np.isnan(y).any(axis=1)
+    data.splits = []
+    for split in splits:
+        for one in split_columns(split, limit):
+            group = "splits" if not data.splits else f"splits/{len(data.splits)}"
+            part_of = np.zeros(limit, np.int8)
+            for number, part in enumerate(PARTS, 1):
+                place, index = f"{group}/{part}", one[part]
+                if index.size == 0:
+                    fail(place, "empty, expected at least one index")
+                index = whole(index, place, 0, limit - 1)
+                again = first(part_of[index] != 0)
+                if again is not None:
+                    fail(place, f"index {index[again]} at position {again} stands in {PARTS[part_of[index[again]] - 1]} already, "
+                                "expected once in a split")
+                part_of[index] = number
+                if np.count_nonzero(part_of == number) != index.size:
+                    order = np.argsort(index, kind="stable")
+                    twice = order[1:][index[order][1:] == index[order][:-1]].min()
+                    fail(place, f"index {index[twice]} at position {twice} stands in {part} already, expected once in a split")
+                bare = None if unlabelled is None else first(unlabelled[index])
+                if bare is not None:
+                    fail(place, f"index {index[bare]} at position {bare} has no label")
+                one[part] = index.astype(np.int32)
+            data.splits.append(one)
+
+
+def split_columns(split, limit):
+    """One split of indices for each column of masks [N, K]; a part of [N] beside is of every one."""
+    split = {"val" if part == "valid" else part: value for part, value in split.items()}
+    extra = [part for part in split if part not in PARTS]
+    lacking = [part for part in PARTS if split.get(part) is None]
+    if extra or lacking:
+        fail("splits", f"{', '.join(map(str, split)) or 'nothing'}, expected train, val and test; splits=None leaves them out")
+    parts = {part: array(split[part], f"splits/{part}") for part in PARTS}
+    columns = {value.shape[1] for value in parts.values() if value.ndim == 2}
+    if len(columns) > 1 or 0 in columns:
+        fail("splits", f"masks of {' and '.join(map(str, sorted(columns)))} columns, expected as many in each part")
+    for part, value in parts.items():
+        if value.dtype.kind == "b" and (value.ndim not in (1, 2) or value.shape[0] != limit):
+            fail(f"splits/{part}", f"shape {shaped(value)}, expected [{limit}] or [{limit}, *]")
+        if value.dtype.kind != "b" and value.ndim != 1:
+            fail(f"splits/{part}", f"{value.dtype} {shaped(value)}, expected indices or a mask of bools")
+    chosen = lambda value, k: np.flatnonzero(value if value.ndim == 1 else value[:, k]) if value.dtype.kind == "b" else value
+    return [{part: chosen(value, k) for part, value in parts.items()} for k in range(max(columns, default=1))]
+
+
+def check_names(data):
+    if data.node_ids is not None and data.node_names is not None:
+        fail("nodes", "both id and name, expected one of them")
+    if data.node_ids is not None:
+        data.node_ids = whole(data.node_ids, "nodes/id", -2**63, 2**63 - 1, data.num_nodes)
+    if data.node_names is not None:
+        data.node_names = list(data.node_names)
+        if len(data.node_names) != data.num_nodes:
+            fail("nodes/name", f"{len(data.node_names)} names, expected {data.num_nodes}")
+    names = data.node_names if data.node_ids is None else data.node_ids.tolist()
+    seen = {}
+    for node, name in enumerate(names or []):
+        if seen.setdefault(name, node) != node:
+            fail("nodes/name" if data.node_ids is None else "nodes/id", f"{name!r} is node {seen[name]} and node {node}")
+
+
+# ---- Writing ----
+
+
+class Replacing:
+    """An HDF5 file that appears under its name when it is complete."""
+
+    def __init__(self, path, **options):
+        self.path = os.path.realpath(path)
+        self.beside = f"{self.path}.{os.getpid()}.tmp"
+        self.options = options
+
+    def __enter__(self):
+        if os.path.isdir(self.path):
+            raise IsADirectoryError(f"{self.path}: is a folder")
+        with open(self.beside, "wb"):  # an error of its own, in a line
+            pass
+        try:
+            self.file = h5py.File(self.beside, "w", **self.options)
+        except BaseException:
+            os.remove(self.beside)
+            raise
+        return self.file
+
+    def __exit__(self, kind, *_):
+        try:
+            self.file.close()
+            if kind is None:
+                os.replace(self.beside, self.path)
+        finally:
+            if os.path.exists(self.beside):
+                os.remove(self.beside)
+
+
+def write(data, path, gzip=0):
+    """Writes a checked dataset, compressed by `gzip` 1 to 9, or not at 0."""
+    with Replacing(path) as file:
+        def put(place, values):
+            packed = {"compression": "gzip", "compression_opts": gzip, "shuffle": True} if gzip and values.nbytes >= 1024 else {}
+            file.create_dataset(place, data=values, **packed)
+
+        file.attrs.update({"format": "adjoint.graph", "version": VERSION, "name": data.name, "num_nodes": data.num_nodes,
+                           "num_classes": data.num_classes or 0, "task": data.task, "undirected": int(data.undirected)})
+        put("edges/src", data.src)
+        put("edges/dst", data.dst)
+        if data.edge_weight is not None:
+            put("edges/weight", data.edge_weight)
+        if data.edge_attr is not None:
+            put("edges/attr", data.edge_attr)
+        if isinstance(data.x, Csr):
+            put("nodes/x_indptr", data.x.indptr)
+            put("nodes/x_indices", data.x.indices)
+            put("nodes/x_data", data.x.data)
+            file["nodes"].attrs["x_cols"] = data.x.cols
+        elif data.x is not None:
+            put("nodes/x", data.x)
+        if data.y is not None:
+            put("nodes/y", data.y)
+        if data.node_ids is not None:
+            put("nodes/id", data.node_ids)
+        if data.node_names is not None:
+            texts = [name.encode() for name in data.node_names]
+            put("nodes/name", np.frombuffer(b"".join(texts), np.uint8))
+            put("nodes/name_offsets", np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64))
+        for k, split in enumerate(data.splits):
+            for part in PARTS:
+                put(f"splits/{part}" if k == 0 else f"splits/{k}/{part}", split[part])
+        if data.graph_offsets is not None:
+            put("graphs/offsets", data.graph_offsets)
+        if data.graph_y is not None:
+            put("graphs/y", data.graph_y)
+
+
+# ---- PyG ----
+
+
+def is_pyg(value):
+    return hasattr(value, "to_dict") and (hasattr(value, "node_types") or hasattr(value, "edge_index") or hasattr(value, "adj_t"))
+
+
+def masks_of(stored):
+    """train_mask, val_mask, test_mask as a split, of those that there are; None where there is none of them."""
+    split = {}
+    for name in MASKS:
+        if stored.get(name) is not None:
+            mask = array(stored[name], name)
+            if mask.dtype.kind != "b" and ((mask != 0) & (mask != 1)).any():
+                fail(name, f"{mask.dtype} {shaped(mask)}, expected a mask of bools")
+            split[name[:-5]] = mask.astype(bool)
+    return split or None
+
+
+def rows_of(value):
+    """Extent of the first dimension, of any library's array; None for one number, and for nothing."""
+    if hasattr(value, "shape"):
+        return int(value.shape[0]) if len(value.shape) else None
+    if hasattr(value, "sizes"):
+        return int(value.sizes()[0])
+    return len(value) if hasattr(value, "__len__") else None
+
+
+def edges_of(stored):
+    """Sources, targets and, of an adjacency, values. adj_t is of targets by sources."""
+    if stored.get("edge_index") is not None:
+        if coo_of(stored["edge_index"], "edge_index") is not None:
+            fail("edge_index", "a sparse matrix, expected integers [2, *]")
+        index = array(stored["edge_index"], "edge_index")
+        if index.ndim != 2 or index.shape[0] != 2:
+            fail("edge_index", f"{index.dtype} {shaped(index)}, expected integers [2, *]")
+        if index.size == 0:
+            index = index.astype(np.int64)
+        return index[0], index[1], None, None
+    if stored.get("adj_t") is not None:
+        found = coo_of(stored["adj_t"], "adj_t")
+        if found is None or found[3][0] != found[3][1]:
+            fail("adj_t", f"{type(stored['adj_t']).__name__}, expected a square sparse matrix")
+        dst, src, value, shape = found
+        ones = value is None or (value.ndim == 1 and (value == 1).all())
+        return src, dst, None if ones else value, shape[0]
+    fail("edge_index", "missing")
+
+
+def from_pyg(data):
+    if hasattr(data, "node_types"):
+        fail("data", f"{type(data).__name__} of several kinds of nodes, expected one; see its to_homogeneous()")
+    stored = data.to_dict()
+    src, dst, weight, nodes = edges_of(stored)
+    attr = stored.get("edge_attr")
+    if stored.get("edge_weight") is not None:
+        weight = stored["edge_weight"]
+    elif weight is not None and weight.ndim == 2:
+        attr, weight = (weight, None) if attr is None else (attr, None)
+    offsets = stored.get("ptr")
+    if offsets is None and stored.get("batch") is not None:
+        batch = whole(stored["batch"], "batch", 0, LARGEST)
+        if (batch[1:] < batch[:-1]).any():
+            fail("batch", "falls, expected ascending numbers")
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(batch))])
+    y = stored.get("y")
+    if nodes is None:
+        nodes = stored.get("num_nodes")
+    if nodes is None:
+        nodes = next((rows_of(stored[key]) for key in ("x", *MASKS) if stored.get(key) is not None), None)
+    if nodes is None and offsets is not None:
+        nodes = int(array(offsets, "ptr")[-1])
+    if nodes is None:  # labels or edges alone tell
+        ends = [int(array(end, "edge_index").max()) + 1 for end in (src, dst) if len(end)]
+        nodes = max([data.num_nodes or 0, rows_of(y) or 0, *ends])
+    known = {"edge_index", "adj_t", "x", "y", "edge_weight", "edge_attr", "num_nodes", "n_id", "batch", "ptr", *MASKS}
+    result = Dataset(src=src, dst=dst, num_nodes=nodes, edge_weight=weight, edge_attr=attr, x=stored.get("x"), y=y,
+                     splits=masks_of(stored), node_ids=stored.get("n_id"),
+                     left_out=[key for key, value in stored.items() if key not in known and value is not None])
+    if offsets is not None:
+        offsets = result.graph_offsets = array(offsets, "ptr")
+        if y is not None and rows_of(y) == len(offsets) - 1:
+            result.y, result.graph_y = None, y
+    return result
+
+
+# ---- DGL ----
+
+FEATURES, LABELS, WEIGHTS = ("feat", "x", "attr"), ("label", "y", "labels"), ("weight", "w")
+
+
+def is_dgl(value):
+    return all(hasattr(value, name) for name in ("ndata", "edata", "num_nodes", "ntypes"))
+
+
+def pick(stored, wanted, usual, place):
+    """The name that is wanted, or else the first usual one that is there, or None."""
+    if wanted is None:
+        return next((name for name in usual if name in stored), None)
+    if wanted not in stored:
+        fail(place, f"no {wanted!r}, expected one of {', '.join(map(str, stored)) or 'nothing'}")
+    return wanted
+
+
+def from_dgl(graph, features=None, label=None, weight=None, edge_features=None):
+    if len(graph.ntypes) != 1 or len(graph.canonical_etypes) != 1:
+        fail("graph", f"{len(graph.ntypes)} kinds of nodes and {len(graph.canonical_etypes)} of edges, expected one of each; "
+                      "see dgl.to_homogeneous")
+    src, dst = graph.edges(order="eid")
+    node, edge = graph.ndata, graph.edata
+    names = [pick(node, features, FEATURES, "ndata"), pick(node, label, LABELS, "ndata"),
+             pick(edge, weight, WEIGHTS, "edata"), pick(edge, edge_features, FEATURES, "edata")]
+    value = lambda stored, name: None if name is None else stored[name]
+    used = {*names[:2], "_ID", *MASKS}
+    result = Dataset(src=src, dst=dst, num_nodes=int(graph.num_nodes()), x=value(node, names[0]), y=value(node, names[1]),
+                     edge_weight=value(edge, names[2]), edge_attr=value(edge, names[3]), splits=masks_of(node),
+                     node_ids=node["_ID"] if "_ID" in node else None,
+                     left_out=[n for n in node if n not in used] + [n for n in edge if n not in {*names[2:], "_ID"}])
+    if graph.batch_size > 1:
+        result.graph_offsets = np.concatenate([[0], np.cumsum(array(graph.batch_num_nodes(), "batch_num_nodes"))])
+    return result
+
+
+# ---- NetworkX ----
+
+
+def is_networkx(value):
+    return all(hasattr(value, name) for name in ("nodes", "edges", "is_directed", "is_multigraph"))
+
+
+def column(items, names, place):
+    """[len(items), *] of attributes of nodes or edges, side by side; None where none of them has one. `items` are (name,
+    attributes)."""
+    columns = []
+    for name in names:
+        have = [name in attributes for _, attributes in items]
+        if not any(have):
+            continue
+        if not all(have):
+            fail(place, f"{items[have.index(False)][0]!r} has no {name!r}, which others have")
+        values = array([attributes[name] for _, attributes in items], f"{place} {name!r}")
+        columns.append(values[:, None] if values.ndim == 1 else values)
+    if any(values.ndim != 2 for values in columns):
+        fail(place, "arrays of several dimensions, expected numbers or rows of them")
+    return np.concatenate(columns, axis=1) if columns else None
+
+
+def classes(values):
+    """Class numbers of labels that are texts, by their order, and what they are called; integers as they are."""
+    if all(isinstance(value, (str, type(None))) for value in values) and any(isinstance(value, str) for value in values):
+        names = sorted({value for value in values if value is not None})
+        number = {name: k for k, name in enumerate(names)}
+        return np.array([-1 if value is None else number[value] for value in values]), names
+    return values, None
+
+
+def names_given(names):
+    return None if names is None else [names] if isinstance(names, str) else list(names)
+
+
+def expect_some(items, names, place):
+    for name in names:
+        if items and not any(name in attributes for _, attributes in items):
+            fail(place, f"no {name!r}")
+
+
+def from_networkx(graph, features=None, label=None, weight=None, edge_features=None, split=None):
+    nodes, edges = list(graph.nodes(data=True)), list(graph.edges(data=True))
+    number = {name: k for k, (name, _) in enumerate(nodes)}
+    features, edge_features = names_given(features), names_given(edge_features)
+    for items, names, place in ((nodes, features, "node"), (nodes, names_given(label), "node"),
+                                (edges, names_given(weight), "edge"), (edges, edge_features, "edge")):
+        expect_some(items, names or [], place)
+    some = lambda items, usual: next((n for n in usual if any(n in a for _, a in items)), None)
+    used = set(features or [some(nodes, FEATURES)])
+    src = np.array([number[a] for a, _, _ in edges], np.int64)
+    dst = np.array([number[b] for _, b, _ in edges], np.int64)
+    tied = [((a, b), attributes) for a, b, attributes in edges]
+    weight = weight or some(tied, ("weight",))
+    edge_used = set(edge_features or [some(tied, FEATURES)]) - {weight}
+    order = list(edge_features or edge_used - {None})
+    result = Dataset(src=src, dst=dst, num_nodes=len(nodes),
+                     x=column(nodes, list(features or used - {None}), "node"),
+                     edge_weight=None if weight is None else column(tied, [weight], "edge"),
+                     edge_attr=column(tied, order, "edge"), undirected=not graph.is_directed())
+    label = label or some(nodes, LABELS)
+    if label is not None:
+        lost = [name for name, attributes in nodes if label not in attributes]
+        if lost:
+            fail("node", f"{lost[0]!r} has no {label!r}, which others have")
+        result.y, result.class_names = classes([attributes[label] for _, attributes in nodes])
+    elif (whole_graph := next((graph.graph[n] for n in LABELS if n in graph.graph), None)) is not None:
+        result.graph_y = np.asarray(whole_graph)[None]
+    result.splits = splits_of_nodes(nodes, split)
+    if not graph.is_directed():  # both ways; a loop is one edge
+        back = np.flatnonzero(src != dst)
+        both = lambda values: None if values is None else np.concatenate([values, values[back]])
+        result.src, result.dst = np.concatenate([src, dst[back]]), np.concatenate([dst, src[back]])
+        result.edge_weight, result.edge_attr = both(result.edge_weight), both(result.edge_attr)
+    names = [name for name, _ in nodes]
+    if all(type(name) is int or isinstance(name, np.integer) for name in names):
+        result.node_ids = None if names == list(range(len(names))) else names
+    else:
+        result.node_names = [str(name) for name in names]
+    used |= {label, split or "split", *MASKS}
+    result.left_out = sorted({str(n) for _, a in nodes for n in a if n not in used} |
+                             {str(n) for _, a in tied for n in a if n not in edge_used | {weight}})
+    return result
+
+
+def splits_of_nodes(nodes, name):
+    """By an attribute "split" that says train, val or test, or nothing (None); a list of them for several splits. Or by masks."""
+    said = [attributes.get(name or "split") for _, attributes in nodes]
+    if not any(value is not None for value in said):
+        if name is not None:
+            fail("node", f"no {name!r}")
+        stored = {mask: column(nodes, [mask], "node") for mask in MASKS}
+        return masks_of({mask: v if v is None or v.shape[1] > 1 else v[:, 0] for mask, v in stored.items()})
+    width = max(len(value) if isinstance(value, (list, tuple)) else 1 for value in said)
+    rows = [value if isinstance(value, (list, tuple)) else [value] * width for value in said]
+    for (node, _), row in zip(nodes, rows):
+        bad = [value for value in row if value not in (*PARTS, "valid", None)] if len(row) == width else [row]
+        if bad:
+            fail("node", f"{node!r}: {name or 'split'} {bad[0]!r}, expected train, val, test or None"
+                         + (f", {width} of them" if width > 1 else ""))
+    part = np.array([["val" if value == "valid" else value or "" for value in row] for row in rows])
+    return {p: part == p for p in PARTS}
+
+
+# ---- A matrix, arrays ----
+
+
+def from_matrix(matrix):
+    src, dst, value, shape = coo_of(matrix, "matrix")
+    if shape[0] != shape[1]:
+        fail("matrix", f"[{shape[0]}, {shape[1]}], expected a square one")
+    ones = value is None or (np.asarray(value) == 1).all()
+    return Dataset(src=src, dst=dst, num_nodes=shape[0], edge_weight=None if ones else value)
+
+
+def from_arrays(given):
+    """From names as `Dataset` has them, or `edge_index`, `adj_t`, masks, and `x` in three parts, as from_adjoint gives them."""
+    given = {name: value for name, value in given.items() if value is not None}
+    fields = {field.name for field in dataclasses.fields(Dataset)} - {"left_out"}
+    parts = ("x_indptr", "x_indices", "x_data", "x_cols")
+    for name in given:
+        if name not in fields and name not in ("edge_index", "adj_t", *MASKS, *parts):
+            fail(name, "not known; the names are " + ", ".join(sorted(fields | {"edge_index", "adj_t", *MASKS, *parts})))
+    result = Dataset(**{name: value for name, value in given.items() if name in fields})
+    if "edge_index" in given or "adj_t" in given:
+        if result.src is not None or result.dst is not None:
+            fail("edge_index", "src or dst beside it")
+        result.src, result.dst, weight, nodes = edges_of(given)
+        result.edge_weight = weight if result.edge_weight is None else result.edge_weight
+        result.num_nodes = nodes if result.num_nodes is None else result.num_nodes
+    if any(name in given for name in parts):
+        if "x" in given or not all(name in given for name in parts):
+            fail("x", f"{', '.join(n for n in given if n.startswith('x'))}, expected x, or {', '.join(parts)}")
+        result.x = Csr(array(given["x_indptr"], "x_indptr"), given["x_indices"], given["x_data"], int(given["x_cols"]))
+    masks = masks_of(given)
+    if masks is not None:
+        if result.splits is not None:
+            fail("splits", "masks beside it")
+        result.splits = masks
+    if result.num_nodes is None:
+        result.num_nodes = counted_nodes(result)
+    return result
+
+
+def counted_nodes(data):
+    for value, more in ((data.x.indptr if isinstance(data.x, Csr) else data.x, isinstance(data.x, Csr)), (data.y, 0),
+                        (data.node_ids, 0), (data.node_names, 0)):
+        if value is not None:
+            rows = rows_of(value)
+            if rows is not None:
+                return rows - more
+    if data.graph_offsets is not None:
+        return int(array(data.graph_offsets, "graphs/offsets")[-1])
+    fail("attribute num_nodes", "missing: neither it nor features nor labels are given")
+
+
+# ---- Many graphs ----
+
+
+def joined(parts):
+    """Many graphs as one dataset. A label of one row is the graph's, of a row for every node the nodes'."""
+    if not parts:
+        fail("graphs", "none, expected at least one")
+    sizes = np.array([part.num_nodes for part in parts], np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    result = Dataset(num_nodes=int(starts[-1]), graph_offsets=starts, left_out=sorted({n for p in parts for n in p.left_out}))
+    for index, part in enumerate(parts):
+        for end in ("src", "dst"):
+            value = whole(getattr(part, end), f"graph {index}: edges/{end}", 0, int(sizes[index]) - 1)
+            setattr(part, end, value + starts[index])
+    result.src, result.dst = (np.concatenate([getattr(part, end) for part in parts]) for end in ("src", "dst"))
+    split_labels(parts, sizes)
+    lengths = {"edge_weight": np.array([len(part.src) for part in parts]), "x": sizes, "y": sizes, "graph_y": np.ones_like(sizes)}
+    lengths["edge_attr"] = lengths["edge_weight"]
+    for field, rows in lengths.items():
+        having = [k for k, part in enumerate(parts) if getattr(part, field) is not None]
+        lacking = [k for k, part in enumerate(parts) if getattr(part, field) is None and rows[k] > 0]  # nothing has no features
+        if having and lacking:
+            fail(f"graph {lacking[0]}", f"no {field}, which graph {having[0]} has")
+        if having:
+            setattr(result, field, stacked(field, {k: getattr(parts[k], field) for k in having}, rows))
+    splits = {k: part.splits for k, part in enumerate(parts) if part.num_nodes > 0 or part.splits}
+    if any(splits.values()):
+        first_split = next(iter(splits.values())) or {}
+        for k, split in splits.items():
+            if set(split or ()) != set(first_split):
+                fail(f"graph {k}", f"masks for {', '.join(split or ['nothing'])}, but for {', '.join(first_split or ['nothing'])} before")
+        result.splits = {part: stacked(part, {k: split[part] for k, split in splits.items()}) for part in first_split}
+    named = [part.class_names for part in parts]
+    if any(name is not None and name != named[0] for name in named):
+        fail("graphs", "labels that are texts, of other classes in each graph, expected numbers")
+    result.class_names = named[0]
+    undirected = {part.undirected for part in parts}
+    result.undirected = undirected.pop() if len(undirected) == 1 else None
+    return result
+
+
+def split_labels(parts, sizes):
+    ys = [None if part.y is None else array(part.y, f"graph {k}: y") for k, part in enumerate(parts)]
+    if all(y is None for y in ys) or any(part.graph_y is not None for part in parts):
+        return
+    if all(y is not None and (y.ndim == 0 or y.shape[0] == 1) for y in ys):
+        for part, y in zip(parts, ys):
+            part.y, part.graph_y = None, y.reshape(1) if y.ndim == 0 else y
+        return
+    for k, y in enumerate(ys):
+        if y is not None and (y.ndim == 0 or y.shape[0] != sizes[k]):
+            fail(f"graph {k}: y", f"shape {shaped(y)}, expected [1] or [1, *] for the graph, or [{sizes[k]}] or [{sizes[k]}, *] "
+                                  "for its nodes, alike in all graphs")
+
+
+def stacked(field, values, rows=None):
+    """Rows of graphs, {graph: array}, below each other."""
+    begin = min(values)
+    if field == "x" and csr_of(values[begin]) is not None:
+        parts = [csr_of(value) for value in values.values()]
+        if None in parts or len({part.cols for part in parts}) != 1 or len(parts) != len(rows):
+            fail("x", "sparse features beside dense ones or none, or of other width, expected them alike in all graphs")
+        total = np.cumsum([0] + [len(part.indices) for part in parts])
+        indptr = np.concatenate([[0], *(part.indptr[1:] + start for part, start in zip(parts, total))])
+        return Csr(indptr, np.concatenate([p.indices for p in parts]), np.concatenate([p.data for p in parts]), parts[0].cols)
+    values = {k: array(value, f"graph {k}: {field}") for k, value in values.items()}
+    for k, value in values.items():
+        if rows is not None and (value.ndim == 0 or value.shape[0] != rows[k]):
+            fail(f"graph {k}: {field}", f"shape {shaped(value)}, expected {rows[k]} rows")
+        if value.ndim != values[begin].ndim or value.shape[1:] != values[begin].shape[1:]:
+            fail(f"graph {k}: {field}", f"shape {shaped(value)}, but {shaped(values[begin])} in graph {begin}")
+    return np.concatenate(list(values.values()))
+
+
+# ---- All of them ----
+
+
+def dataset_of(given, **names):
+    """Dataset, unchecked, of whatever is given."""
+    allowed = lambda *known: {k: v for k, v in names.items() if k in known or fail(k, f"not for {type(given).__name__}")}
+    if isinstance(given, Dataset):
+        return dataclasses.replace(given, **allowed())
+    if is_networkx(given):
+        return from_networkx(given, **allowed("features", "label", "weight", "edge_features", "split"))
+    if is_dgl(given):
+        return from_dgl(given, **allowed("features", "label", "weight", "edge_features"))
+    if isinstance(given, collections.abc.Mapping):
+        allowed()
+        return from_arrays(given)
+    if is_pyg(given) and not is_dataset(given):
+        allowed()
+        return from_pyg(given)
+    if coo_of(given, "matrix") is not None:
+        allowed()
+        return from_matrix(given)
+    if isinstance(given, np.ndarray) or is_torch(given):
+        allowed()
+        return Dataset(**dict(zip(("src", "dst"), edges_of({"edge_index": given}))))
+    if hasattr(given, "__getitem__") and hasattr(given, "__len__"):
+        return from_sequence(given, names)
+    fail("given", f"a {type(given).__name__}, expected a graph of PyG, DGL or NetworkX, several of them, a sparse matrix or arrays")
+
+
+def is_dataset(given):
+    """A dataset of PyG forwards what it has not to its graphs."""
+    return hasattr(given, "__getitem__") and hasattr(given, "indices") and callable(given.indices)
+
+
+def from_sequence(given, names):
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], collections.abc.Mapping) and isinstance(given[0], (list, tuple)):
+        result = from_sequence(given[0], names)  # as dgl.load_graphs gives them
+        name = pick(given[1], None, LABELS + ("glabel",), "labels")
+        result.graph_y = None if name is None else given[1][name]
+        result.left_out += [n for n in given[1] if n != name]
+        return result
+    parts = []
+    items = [given[k] for k in range(len(given))]
+    for k, item in enumerate(items):
+        pair = isinstance(item, (list, tuple)) and len(item) == 2
+        if not (is_pyg(item[0] if pair else item) or is_dgl(item[0] if pair else item) or is_networkx(item[0] if pair else item)):
+            fail(f"item {k}", f"a {type(item).__name__}, expected a graph, or a graph and its label")
+        part = dataset_of(item[0] if pair else item, **names)
+        if part.graph_offsets is not None:
+            fail(f"item {k}", "many graphs in one, expected one graph")
+        if pair:
+            label = array(item[1], f"graph {k}: label")
+            part.graph_y = label.reshape(1, -1) if label.ndim == 1 and label.size > 1 else label.reshape(1) if label.ndim < 2 else label
+        parts.append(part)
+    single = len(parts) == 1 and not isinstance(given, (list, tuple)) and parts[0].graph_y is None
+    result = parts[0] if single else joined(parts)
+    if hasattr(given, "get_idx_split") and result.splits is None:
+        result.splits = given.get_idx_split()
+    if not isinstance(given, (list, tuple)):
+        result.name = given.name if isinstance(getattr(given, "name", None), str) else None
+    return result
+
+
+def to_adjoint(given, path, gzip=0, **more):
+    """Writes a dataset and returns what was written, as numpy arrays, with `left_out`, the names that have no place in the
+    schema, and `class_names`. `more`: any field of `Dataset`, in the place of what is found (`splits=None` for no splits), and for
+    DGL and NetworkX the names of attributes: `features` (NetworkX: or a list), `label`, `weight`, `edge_features`, and `split`
+    (NetworkX). Throws DataError, or OSError where the file cannot be written."""
+    if isinstance(gzip, bool) or gzip not in range(10):
+        fail("gzip", f"{gzip!r}, expected 0 to 9")
+    fields = {field.name for field in dataclasses.fields(Dataset)}
+    data = dataset_of(given, **{name: value for name, value in more.items() if name not in fields})
+    replaced = {name: value for name, value in more.items() if name in fields}
+    data = dataclasses.replace(data, **replaced)
+    if data.num_nodes is None:
+        data.num_nodes = counted_nodes(data)
+    one_label = data.y is not None and rows_of(data.y) in (None, 1) and data.num_nodes != 1
+    if one_label and "y" not in replaced and data.graph_y is None and data.graph_offsets is None \
+            and (data.task is None or of_graphs(data.task)):  # a single graph of a dataset of graphs
+        data = dataclasses.replace(joined([data]), task=data.task, num_classes=data.num_classes, name=data.name)
+    if data.graph_y is not None and data.graph_offsets is None:
+        data.graph_offsets = [0, data.num_nodes]
+    if data.name is None:
+        data.name = pathlib.Path(path).stem
+    data = checked(data)
+    write(data, path, gzip)
+    return data
+
+
+def summary(data):
+    counts = [f"{data.num_nodes} nodes", f"{len(data.src)} directed edges"]
+    if data.x is not None:
+        counts.append(f"{data.x.cols if isinstance(data.x, Csr) else data.x.shape[1]} features")
+    if data.graph_offsets is not None:
+        counts.insert(0, f"{len(data.graph_offsets) - 1} graphs")
+    if data.task.endswith("_class"):
+        counts.append(f"{data.num_classes} classes")
+    return ", ".join(counts + ([f"{len(data.splits)} splits"] if len(data.splits) > 1 else []))
+
+
+# ---- Planetoid ----
+
+VALIDATION = 500
+
+
+class Matrix:
+    """What stands in a pickle for scipy's csr_matrix, so that scipy is not needed."""
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+
+    def rows(self, place):
+        shape = tuple(int(extent) for extent in self.__dict__.get("_shape", self.__dict__.get("shape", ())))
+        csr = Csr(self.indptr, self.indices, self.data, shape[1])
+        empty = np.empty(0, np.int32)
+        return checked(Dataset(src=empty, dst=empty, num_nodes=shape[0], x=csr, name=place)).x
+
+
+class PlanetoidUnpickler(pickle.Unpickler):
+    """Reads what the release's files are made of, and nothing else: a pickle may name any function to call."""
+
+    def find_class(self, module, name):
+        multiarray = np.core.multiarray if int(np.__version__.split(".")[0]) < 2 else np._core.multiarray
+        known = {"collections.defaultdict": collections.defaultdict, "__builtin__.list": list, "builtins.list": list,
+                 "numpy.ndarray": np.ndarray, "numpy.dtype": np.dtype, "scipy.sparse.csr.csr_matrix": Matrix,
+                 "scipy.sparse._csr.csr_matrix": Matrix, "numpy.core.multiarray._reconstruct": multiarray._reconstruct,
+                 "numpy._core.multiarray._reconstruct": multiarray._reconstruct}
+        if f"{module}.{name}" not in known:
+            raise pickle.UnpicklingError(f"names {module}.{name}, which no file of this release does")
+        return known[f"{module}.{name}"]
+
+
+def unpickled(folder, name, part, kind):
+    path = folder / f"ind.{name}.{part}"
+    try:
+        with open(path, "rb") as file:
+            value = PlanetoidUnpickler(file, encoding="latin1").load()
+    except OSError:
+        raise
+    except Exception as error:  # whatever a damaged pickle leads to
+        fail(path, f"{str(error) or type(error).__name__}, expected a pickle of the Planetoid release")
+    if not isinstance(value, kind):
+        fail(path, f"a {type(value).__name__}, expected a {'matrix' if kind is Matrix else kind.__name__}")
+    if kind is Matrix:
+        try:
+            return Matrix.rows(value, path.name)
+        except (DataError, AttributeError, IndexError, TypeError, ValueError) as error:
+            fail(path, f"{error}, expected a sparse matrix")
+    if kind is np.ndarray and (value.ndim != 2 or value.dtype.kind not in "iuf" or 0 in value.shape):
+        fail(path, f"{value.dtype} {shaped(value)}, expected numbers [*, *]")
+    return value
+
+
+def from_planetoid(folder, name):
+    """The dataset `name` of the Planetoid release (Yang, Cohen & Salakhutdinov 2016; the files ind.NAME.* of
+    github.com/kimiyoung/planetoid, folder data), with its split: the labelled nodes, the next 500, and test.index.
+
+    The release has the labelled and unlabelled nodes in order (allx), then the test nodes shuffled (tx, by test.index).
+    Citeseer's test nodes leave gaps: isolated nodes without features, class 0."""
+    folder = pathlib.Path(folder)
+    allx, tx = (unpickled(folder, name, part, Matrix) for part in ("allx", "tx"))
+    ally, ty = (unpickled(folder, name, part, np.ndarray) for part in ("ally", "ty"))
+    place = folder / f"ind.{name}.test.index"
+    try:
+        test = np.array([int(line) for line in place.read_text().split()], np.int64)
+    except (OverflowError, ValueError) as error:
+        fail(place, f"{error}, expected an index on each line")
+    known, count = len(allx.indptr) - 1, int(test.max(initial=0)) + 1
+    if test.size == 0 or test.min() != known or np.unique(test).size != test.size or count > 100_000_000:
+        fail(place, f"{test.size} indices from {test.min(initial=0)}, expected distinct ones from {known}")
+    for one, other, part in ((allx, ally, "ally"), (tx, ty, "ty")):
+        if len(one.indptr) - 1 != len(other) or other.shape[1] != ally.shape[1] or one.cols != allx.cols:
+            fail(folder / f"ind.{name}.{part}", f"shape {shaped(other)}, expected [{len(one.indptr) - 1}, {ally.shape[1]}]")
+    if len(ty) != test.size:
+        fail(place, f"{test.size} indices, expected {len(ty)}, as ind.{name}.ty has")
+    train = len(unpickled(folder, name, "y", np.ndarray))
+    if train + VALIDATION > known:
+        fail(folder / f"ind.{name}.y", f"{train} nodes to train, expected at most {known - VALIDATION}")
+
+    row = np.concatenate([np.arange(known), test])
+    lengths = np.zeros(count, np.int64)
+    lengths[row] = np.concatenate([np.diff(allx.indptr), np.diff(tx.indptr)])
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    stored = np.concatenate([allx.indptr[:-1], tx.indptr[:-1] + len(allx.indices)])
+    start = np.zeros(count, np.int64)
+    start[row] = stored
+    take = np.repeat(start - indptr[:-1], lengths) + np.arange(indptr[-1])
+    indices, values = np.concatenate([allx.indices, tx.indices])[take], np.concatenate([allx.data, tx.data])[take]
+    order = np.lexsort((indices, np.repeat(np.arange(count), lengths)))
+    y = np.zeros(count, np.int32)
+    y[row] = np.concatenate([ally, ty]).argmax(axis=1)
+
+    place = folder / f"ind.{name}.graph"
+    graph = unpickled(folder, name, "graph", dict)
+    try:
+        ends = np.array([(a, b) for a, neighbours in graph.items() for b in neighbours], np.int64).reshape(-1, 2)
+    except (TypeError, ValueError, OverflowError) as error:
+        fail(place, f"{error}, expected lists of neighbours")
+    if ends.size and (ends.min() < 0 or ends.max() >= count):
+        fail(place, f"a node {ends.min() if ends.min() < 0 else ends.max()}, expected 0 to {count - 1}")
+    both = np.concatenate([ends, ends[:, ::-1]])  # each direction once, without loops, by target and then source
+    keys = np.unique(both[both[:, 0] != both[:, 1]] @ np.array([count, 1]))
+    return Dataset(src=keys % count, dst=keys // count, num_nodes=count, x=Csr(indptr, indices[order], values[order], allx.cols), y=y,
+                   num_classes=ally.shape[1], task="node_class", undirected=True, name=name,
+                   splits={"train": np.arange(train), "val": np.arange(train, train + VALIDATION), "test": np.sort(test)})
+
+
+# ---- Files of torch ----
+
+
+def load_torch(path, trusted=False):
+    """What torch.save wrote. Unless it is `trusted` nothing of it is run: tensors, and PyG's own classes where torch lets them in.
+    None: and nobody can say that it is."""
+    import torch
+    if not trusted:
+        try:
+            import torch_geometric.data  # tells torch which of its classes are plain data
+            known = [getattr(torch_geometric.data.data, name) for name in ("Data", "DataEdgeAttr", "DataTensorAttr")
+                     if hasattr(torch_geometric.data.data, name)] + [torch_geometric.data.storage.GlobalStorage]
+            if hasattr(torch.serialization, "add_safe_globals"):
+                torch.serialization.add_safe_globals(known)
+        except ImportError:
+            pass
+    try:
+        return torch.load(path, map_location="cpu", weights_only=not trusted)
+    except (ImportError, OSError):
+        raise
+    except Exception as error:  # whatever a damaged file leads to
+        reason = (" ".join(str(error).split()) or type(error).__name__).split(". ")[0][:200]
+        if isinstance(error, pickle.UnpicklingError) and not trusted:
+            fail(path, f"{reason}; holds more than tensors, or is damaged"
+                       + ("" if trusted is None else ": a file that can be trusted is read with --trust"))
+        fail(path, f"{reason}, expected what torch.save writes")
+
+
+def stored_dataset(value):
+    """A file of PyG's InMemoryDataset is (Data or its dict, slices[, class])."""
+    if not (isinstance(value, tuple) and len(value) in (2, 3) and (value[1] is None or isinstance(value[1], dict))):
+        return value
+    from torch_geometric.data import Data
+    from torch_geometric.data.separate import separate
+    data = value[0] if is_pyg(value[0]) else Data.from_dict(value[0])
+    if value[1] is None:
+        return data
+    count = len(next(iter(value[1].values()))) - 1
+    return [separate(cls=type(data), batch=data, idx=k, slice_dict=value[1], decrement=False) for k in range(count)]
+
+
+def write_state(state, path):
+    """A state dict, a dataset for each tensor under its own name, for adj::nn::load_pyg_state."""
+    if not isinstance(state, collections.abc.Mapping):
+        raise TypeError(f"a {type(state).__name__}, expected a state dict")
+    with Replacing(path, libver="latest") as file:
+        for name, tensor in state.items():
+            if not is_torch(tensor):
+                raise TypeError(f"{name}: a {type(tensor).__name__}, expected a tensor; is this a state dict?")
+            tensor = tensor.detach().cpu()
+            if str(tensor.dtype) in ("torch.bfloat16", "torch.float16"):
+                tensor = tensor.float()
+            file.create_dataset(name, data=tensor.contiguous().numpy())
+
+
+# ---- The command line ----
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="planetoid|pyg|state")
+    planetoid = commands.add_parser("planetoid", help="a dataset of the Planetoid release")
+    planetoid.add_argument("--from", dest="given", required=True, metavar="FOLDER", help="where ind.NAME.* lie")
+    planetoid.add_argument("--name", required=True, help="cora, citeseer or pubmed")
+    planetoid.add_argument("--out", required=True, metavar="OUT.h5")
+    planetoid.add_argument("--gzip", type=int, default=6, choices=range(10), metavar="0-9", help="compression (default: 6)")
+    pyg = commands.add_parser("pyg", help="a Data, a list of them, or a dataset, as torch.save wrote it")
+    pyg.add_argument("given", metavar="FILE.pt")
+    pyg.add_argument("out", metavar="OUT.h5")
+    pyg.add_argument("--name", help="of the dataset (default: the file's)")
+    pyg.add_argument("--task", choices=TASKS, help="default: as the labels look")
+    pyg.add_argument("--num-classes", type=int, metavar="C", help="default: one more than the largest label")
+    pyg.add_argument("--no-splits", action="store_true", help="leave out the masks")
+    pyg.add_argument("--gzip", type=int, default=0, choices=range(10), metavar="0-9", help="compression (default: 0, none)")
+    pyg.add_argument("--trust", action="store_true", help="read a file that may run code of its own")
+    state = commands.add_parser("state", help="a state dict, for `predict --pyg-state`")
+    state.add_argument("given", metavar="STATE.pt")
+    state.add_argument("out", metavar="OUT.h5")
+    args = parser.parse_args()
+    try:
+        if args.command == "state":
+            found = load_torch(args.given, None)
+            write_state(found, args.out)
+            print(f"{args.out}: {len(found)} tensors")
+            return
+        if args.command == "planetoid":
+            given, more = from_planetoid(args.given, args.name), {}
+        else:
+            given = stored_dataset(load_torch(args.given, args.trust))
+            more = {"name": args.name or pathlib.Path(args.given).stem}
+            more.update({"task": args.task} if args.task else {})
+            more.update({"num_classes": args.num_classes} if args.num_classes is not None else {})
+            more.update({"splits": None} if args.no_splits else {})
+        data = to_adjoint(given, args.out, gzip=args.gzip, **more)
+    except ImportError as error:
+        sys.exit(f"{error}: this command needs torch (and pyg torch_geometric)")
+    except (OSError, RuntimeError, TypeError, ValueError, pickle.UnpicklingError) as error:
+        text = " ".join(str(error).split())
+        sys.exit(text if str(args.given) in text or str(args.out) in text else f"{args.given}: {text}")
+    print(f"{args.out}: {summary(data)}")
+    if data.left_out:
+        print(f"left out, for the schema has no place for them: {', '.join(data.left_out)}")
+
+
+if __name__ == "__main__":
+    main()
