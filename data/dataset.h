@@ -59,6 +59,20 @@ struct Dataset {
 Dataset load_dataset(const std::string& path);
 /// The same from memory, for embedded data; `name` stands for the path in messages.
 Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
+
+/// What is in a file, as far as it can be read, and all that is wrong with it.
+struct CheckedDataset {
+  Dataset
+      data;  ///< what load_dataset() gives where nothing is wrong; else without what something is wrong with
+  /// Lines "FILE: PLACE: what was found, what was expected"; of one kind in one place the first three and
+  /// their count, and 1000 lines at most, with the count of those beyond.
+  std::vector<std::string> problems;
+};
+/// Reads a file by the rules of load_dataset(), but goes on where that throws, with whatever can still be
+/// checked. `problems` is empty exactly where load_dataset(path) succeeds, and holds what that throws. Throws
+/// OutOfMemory alone.
+CheckedDataset check_dataset(const std::string& path);
+
 /// Writes the schema, edges in the order of the graph's CSR, compressed by `gzip` 1 to 9, or not at 0; the
 /// file appears under its name only when it is complete. Throws DataError; adj::Error for edge attributes
 /// that the schema has no place for.
