@@ -62,6 +62,7 @@ Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
 
 /// What is in a file, as far as it can be read, and all that is wrong with it.
 struct CheckedDataset {
+  bool opened = false;  ///< by HDF5's library; else that is the only problem
   Dataset
       data;  ///< what load_dataset() gives where nothing is wrong; else without what something is wrong with
   /// Lines "FILE: PLACE: what was found, what was expected"; of one kind in one place the first three and
@@ -72,6 +73,8 @@ struct CheckedDataset {
 /// checked. `problems` is empty exactly where load_dataset(path) succeeds, and holds what that throws. Throws
 /// OutOfMemory alone.
 CheckedDataset check_dataset(const std::string& path);
+/// Paths of what stands in a file beside the schema, which loading leaves alone, ascending. Throws DataError.
+std::vector<std::string> beside_schema(const std::string& path);
 
 /// Writes the schema, edges in the order of the graph's CSR, compressed by `gzip` 1 to 9, or not at 0; the
 /// file appears under its name only when it is complete. Throws DataError; adj::Error for edge attributes

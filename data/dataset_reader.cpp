@@ -1,5 +1,7 @@
 #include <adjoint/data/detail/dataset_reader.h>
 
+#include <algorithm>
+
 namespace adj {
 
 const H5Reader::Wanted detail::kSchema = {
@@ -39,11 +41,46 @@ CheckedDataset check_dataset(const std::string& path) {
   CheckedDataset checked;
   try {
     const H5Reader file = H5Reader::open(path, detail::kSchema);
+    checked.opened = true;
     checked.data = detail::DatasetReader(file, &checked.problems).read();
   } catch (const DataError& error) {
     checked.problems.emplace_back(error.what());  // of the file as a whole
   }
   return checked;
+}
+
+namespace {
+
+/// Is `path` what the schema's `name` stands for, in which a part `*` is a number?
+bool is_named(std::string_view path, std::string_view name) {
+  const size_t star = name.find('*');
+  if (star == std::string_view::npos) return path == name;
+  const std::string_view before = name.substr(0, star), after = name.substr(star + 1);
+  if (path.size() <= before.size() + after.size() || !path.starts_with(before) || !path.ends_with(after))
+    return false;
+  path.remove_prefix(before.size());
+  path.remove_suffix(after.size());
+  return path.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+void add_beside(const H5Reader& file, const std::string& group, std::vector<std::string>& paths) {
+  for (const std::string& name : file.children(group)) {
+    const std::string path = group.empty() ? name : group + "/" + name;
+    if (file.is_group(path)) {
+      add_beside(file, path, paths);
+    } else if (std::none_of(detail::kSchema.begin(), detail::kSchema.end(),
+                            [&](const std::string& known) { return is_named(path, known); })) {
+      paths.push_back(path);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> beside_schema(const std::string& path) {
+  std::vector<std::string> paths;
+  add_beside(H5Reader::open(path), "", paths);
+  return paths;
 }
 
 }  // namespace adj

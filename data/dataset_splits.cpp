@@ -26,7 +26,7 @@ void DatasetReader::read_splits() {
     if (number && any_in("splits/" + name)) count = std::max(count, std::stoul(name) + 1);
   }
   size_t absent = 0;
-  bool all_sound = true;
+  bool all_sound = members().has_value();
   for (size_t k = 0; k < count; ++k) {
     const std::string group = k == 0 ? "splits" : fmt::format("splits/{}", k);
     if (any_in(group) || ++absent <= Problems::kShown) data_.splits.push_back(read_split(group));

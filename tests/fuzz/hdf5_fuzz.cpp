@@ -125,6 +125,11 @@ void require_same(const std::string& path, const std::string& thrown) {
   const bool among = std::find(problems.begin(), problems.end(), thrown) != problems.end();
   if (!thrown.empty() && !among && thrown.find("the HDF5 library") == std::string::npos)
     give_up(fmt::format("not among the problems: {}\n{}", thrown, fmt::join(problems, "\n")));
+  try {
+    (void)beside_schema(path);
+  } catch (const DataError& error) {
+    require_line(error.what());
+  }
 }
 
 /// A valid file, and how files like it are loaded.
