@@ -1,5 +1,6 @@
 #include "common.h"
 
+#include "common/gnuplot.h"
 #include "common/inputs.h"
 #include "common/options.h"
 #include "common/outputs.h"

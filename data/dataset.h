@@ -39,6 +39,9 @@ struct Dataset {
   Tensor train, val, test;  ///< the split in use: splits[0] after loading, of no nodes where there is none
   Tensor graph_offsets;     ///< int64 [G + 1], many graphs in one file, optional
   Tensor graph_y;           ///< as y, one a graph
+  Tensor part;              ///< int32 [N], 0 to N - 1: a partition of the nodes (graph/partition.h), optional
+  Tensor order;  ///< int32 [N], of reordered nodes: node i is node order[i] of the dataset as it was at first
+                 ///< (data/reordered.h); absent where they stand as they did
   /// What nodes are called where they come from, if not by their numbers: int64 [N] ids, optional; or names,
   /// uint8 of all of them one after another, and int64 [N + 1] where each begins and the last ends.
   Tensor node_ids;
@@ -63,6 +66,23 @@ struct Dataset {
 Dataset load_dataset(const std::string& path);
 /// The same from memory, for embedded data; `name` stands for the path in messages.
 Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
+
+/// What is in a file, as far as it can be read, and all that is wrong with it.
+struct CheckedDataset {
+  bool opened = false;  ///< by HDF5's library; else that is the only problem
+  Dataset
+      data;  ///< what load_dataset() gives where nothing is wrong; else without what something is wrong with
+  /// Lines "FILE: PLACE: what was found, what was expected"; of one kind in one place the first three and
+  /// their count, and 1000 lines at most, with the count of those beyond.
+  std::vector<std::string> problems;
+};
+/// Reads a file by the rules of load_dataset(), but goes on where that throws, with whatever can still be
+/// checked. `problems` is empty exactly where load_dataset(path) succeeds, and holds what that throws. Throws
+/// OutOfMemory alone.
+CheckedDataset check_dataset(const std::string& path);
+/// Paths of what stands in a file beside the schema, which loading leaves alone, ascending. Throws DataError.
+std::vector<std::string> beside_schema(const std::string& path);
+
 /// Writes the schema, edges in the order of their numbers, compressed by `gzip` 1 to 9, or not at 0; the
 /// file appears under its name only when it is complete. Throws DataError; adj::Error for edge attributes
 /// that the schema has no place for.

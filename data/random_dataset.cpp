@@ -24,18 +24,6 @@ Graph graph_of(EdgeList&& edges) {
   return Graph(Graph::from_coo(edges.nodes, src, dst).relation());
 }
 
-/// Graph::is_symmetric(), which sorts and keeps the transpose only where each node has as many edges out as
-/// in.
-bool is_symmetric(const Graph& graph) {
-  const int64_t* offsets = graph.in_edges().offsets.data<int64_t>();
-  const int32_t* sources = graph.in_edges().indices.data<int32_t>();
-  std::vector<int64_t> out_degree(static_cast<size_t>(graph.num_nodes()));
-  for (int64_t e = 0; e < graph.num_edges(); ++e) ++out_degree[static_cast<size_t>(sources[e])];
-  for (int64_t i = 0; i < graph.num_nodes(); ++i)
-    if (out_degree[static_cast<size_t>(i)] != offsets[i + 1] - offsets[i]) return false;
-  return graph.is_symmetric();
-}
-
 /// 60, 20 and 20 % of the nodes, at random.
 void split_at_random(Dataset& data, Generator& generator) {
   const int64_t nodes = data.num_nodes(), part = nodes / 5;
@@ -71,7 +59,7 @@ Dataset make_bare_dataset(EdgeList edges) {
   Dataset data;
   data.name = "graph";
   data.graph = graph_of(std::move(edges));
-  data.undirected = is_symmetric(data.graph);
+  data.undirected = data.graph.is_symmetric();
   return data;
 }
 

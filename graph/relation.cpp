@@ -51,6 +51,23 @@ Tensor followed_by_iota(const Tensor& a, int64_t n) {
   return y;
 }
 
+/// Is the structure its own transpose? One pass on the host over entries (i, j) by row: row j of the
+/// transpose would have i next. 8 bytes a row, and over at the first edge without its like; no transpose is
+/// made.
+bool equals_transpose(const Csr& csr) {
+  const int64_t* offsets = csr.offsets.data<int64_t>();
+  const int32_t* columns = csr.indices.data<int32_t>();
+  std::vector<int64_t> next(offsets, offsets + csr.rows);
+  for (int64_t i = 0; i < csr.rows; ++i)
+    for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
+      const int32_t j = columns[e];
+      int64_t& at = next[static_cast<size_t>(j)];
+      if (at == offsets[j + 1] || columns[at] != i) return false;
+      ++at;
+    }
+  return true;
+}
+
 Tensor degrees(const Csr& csr) {
   Tensor counts = Tensor::empty({csr.rows}, DType::f32, csr.device());
   kernels::row_sums({.a = {csr, {}, {}}, .y = counts});
@@ -103,9 +120,10 @@ struct Relation::Impl {
       Turned t{empty_csr(num_src, num_dst, num_edges, device),
                Tensor::empty({num_edges}, DType::i32, device)};
       kernels::transpose({.a = csr, .offsets = t.csr.offsets, .indices = t.csr.indices, .order = t.order});
-      t.symmetric = told_symmetric ? *told_symmetric
-                                   : num_src == num_dst && equal(csr.indices, t.csr.indices) &&
-                                         equal(csr.offsets.to(DType::i32), t.csr.offsets.to(DType::i32));
+      const std::optional<bool> known = known_symmetric();
+      t.symmetric = known ? *known
+                          : num_src == num_dst && equal(csr.indices, t.csr.indices) &&
+                                equal(csr.offsets.to(DType::i32), t.csr.offsets.to(DType::i32));
       if (t.symmetric) t.csr = csr;
       if (order) {
         Tensor edge = Tensor::empty_like(t.order);
@@ -116,12 +134,37 @@ struct Relation::Impl {
     });
   }
 
-  const Csr& sources() const { return told_symmetric == true ? targets().csr : turned().csr; }
+  const Csr& sources() const {
+    const bool* found = found_symmetric.if_made();
+    return told_symmetric == true || (found != nullptr && *found) ? targets().csr : turned().csr;
+  }
 
   std::optional<bool> known_symmetric() const {
     if (told_symmetric) return told_symmetric;
-    const Turned* made = by_source.if_made();
-    return made != nullptr ? std::optional(made->symmetric) : std::nullopt;
+    if (const Turned* made = by_source.if_made()) return made->symmetric;
+    const bool* found = found_symmetric.if_made();
+    return found != nullptr ? std::optional(*found) : std::nullopt;
+  }
+
+  /// The transpose is made only where the host cannot go over the structure itself, and only for one whose
+  /// nodes have as many edges out as in.
+  bool is_symmetric() const {
+    if (num_src != num_dst) return false;
+    if (const std::optional<bool> known = known_symmetric()) return *known;
+    return found_symmetric.get([this] {
+      if (device.is_cpu()) return equals_transpose(targets().csr);
+      return equal(in_counts().to(DType::i32), out_counts().to(DType::i32)) && turned().symmetric;
+    });
+  }
+
+  // Counted over the list where the relation began as one: the bits are those of counting sorted rows.
+  const Tensor& in_counts() const {
+    return in_degrees.get(
+        [this] { return from_list ? counts(edge_index().dst, num_dst) : degrees(targets().csr); });
+  }
+  const Tensor& out_counts() const {
+    return out_degrees.get(
+        [this] { return counts(from_list ? edge_index().src : targets().csr.indices, num_src); });
   }
 
   int64_t num_src, num_dst, num_edges;
@@ -133,6 +176,7 @@ struct Relation::Impl {
   Lazy<EdgeIndex> list;
   Lazy<detail::SortedEdges> by_target;
   Lazy<Turned> by_source;
+  Lazy<bool> found_symmetric;
   Lazy<Tensor> in_degrees, out_degrees;
   Lazy<Relation> sorted[2], looped[2];  // as seen from either side
   mutable KeyedCache cache[2];
@@ -279,23 +323,10 @@ CsrMatrix Relation::adjoint(const Tensor& values) const {
   return {transposed(), values, values ? transposed_order() : Tensor()};
 }
 
-bool Relation::symmetric() const {
-  if (const std::optional<bool> known = impl().known_symmetric()) return *known;
-  return impl().num_src == impl().num_dst && impl().turned().symmetric;
-}
+bool Relation::symmetric() const { return impl().is_symmetric(); }
 
-// Counted over the list where the relation began as one: the bits are those of counting sorted rows.
-const Tensor& Relation::in_degrees() const {
-  return (reversed_ ? impl().out_degrees : impl().in_degrees).get([this] {
-    return impl().from_list ? counts(edge_index().dst, num_dst()) : degrees(csr());
-  });
-}
-
-const Tensor& Relation::out_degrees() const {
-  return (reversed_ ? impl().in_degrees : impl().out_degrees).get([this] {
-    return impl().from_list ? counts(edge_index().src, num_src()) : degrees(transposed());
-  });
-}
+const Tensor& Relation::in_degrees() const { return reversed_ ? impl().out_counts() : impl().in_counts(); }
+const Tensor& Relation::out_degrees() const { return reversed_ ? impl().in_counts() : impl().out_counts(); }
 
 Relation Relation::reversed() const {
   (void)impl();

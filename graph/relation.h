@@ -35,10 +35,11 @@ struct EdgeIndex {
 /// | `csr_order()`        | comes with `csr()`    | absent (identity)    | comes with `csr()`   |
 /// | `transposed()`       | `csr()` and a sort    | a sort, 8M + 8N      | nothing              |
 /// | `transposed_order()` | that and a pass       | the same sort        | absent (identity)    |
-/// | `symmetric()`        | `transposed()` and a comparison, for which the host waits  |||
+/// | `symmetric()`, CPU   | `csr()` and a pass up to the first edge without its like, 8N bytes  |||
+/// | `symmetric()`, GPU   | degrees; where they agree `transposed()` and a comparison; the host waits  |||
 /// | `reversed()`         | nothing: the same object seen from the other side          |||
 /// | `sorted()`           | `csr()`               | nothing              | `csr()`              |
-/// | `in_degrees()`       | a pass                | a pass               | `csr()`              |
+/// | `in_degrees()`       | a pass                | a pass               | a pass               |
 ///
 /// **Sums over neighbours** (spmm, aggregate and the layers over them) go over csr() and transposed(), unless
 /// the relation began as a list and scatters(): then over coo(), and nothing is sorted (graph/aggregation.h).

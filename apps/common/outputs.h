@@ -57,8 +57,6 @@ void write_metrics(const std::string& path, const Metric& metric, const std::vec
 void write_predictions(const std::string& path, const std::string& program, const std::string& dataset,
                        Task task, const Tensor& output);
 
-/// Finds gnuplot; throws Error with what to install otherwise.
-void require_gnuplot();
 /// SVG of losses and the validation metric over the epochs, one curve a run and their mean, with each run's
 /// best epoch and the test metric there.
 void write_plot(const std::string& path, const std::string& title, const Metric& metric,

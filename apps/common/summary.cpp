@@ -6,24 +6,33 @@
 
 namespace adj::apps {
 
+Degrees::Degrees(const Graph& graph)
+    : edges_(graph.in_edges()),
+      offsets_(edges_.offsets.data<int64_t>()),
+      symmetric_(graph.relation().symmetric()) {
+  if (symmetric_) return;
+  out_.resize(static_cast<size_t>(graph.num_nodes()));
+  const int32_t* sources = edges_.indices.data<int32_t>();
+  for (int64_t e = 0; e < graph.num_edges(); ++e) ++out_[static_cast<size_t>(sources[e])];
+}
+
 void print_summary(const std::string& path, const Dataset& data) {
-  const Csr& in = data.graph.in_edges();
-  const int64_t* offsets = in.offsets.data<int64_t>();
-  const int32_t* sources = in.indices.data<int32_t>();
-  std::vector<int32_t> out(static_cast<size_t>(data.num_nodes()));
-  for (int64_t e = 0; e < data.graph.num_edges(); ++e) ++out[static_cast<size_t>(sources[e])];
-  int64_t fewest = data.graph.num_edges(), most = 0, isolated = 0;
+  const Degrees degrees(data.graph);
+  int64_t least_in = data.graph.num_edges(), least_out = least_in, most_in = 0, most_out = 0, isolated = 0;
   for (int64_t i = 0; i < data.num_nodes(); ++i) {
-    const int64_t degree = offsets[i + 1] - offsets[i];
-    fewest = std::min(fewest, degree);
-    most = std::max(most, degree);
-    isolated += degree == 0 && out[static_cast<size_t>(i)] == 0;
+    const int64_t in = degrees.in(i), out = degrees.out(i);
+    least_in = std::min(least_in, in);
+    most_in = std::max(most_in, in);
+    least_out = std::min(least_out, out);
+    most_out = std::max(most_out, out);
+    isolated += in == 0 && out == 0;
   }
-  const auto [least, largest] = std::minmax_element(out.begin(), out.end());
-  fmt::print("{}: {} nodes, {} directed edges, {} features, {} classes\n", printable(path), data.num_nodes(),
-             data.graph.num_edges(), data.num_features(), data.num_classes());
-  fmt::print("in-degrees {} to {}, out-degrees {} to {}, {} isolated nodes, {}\n", fewest, most, *least,
-             *largest, isolated, data.undirected ? "symmetric" : "not symmetric");
+  fmt::print("{}: {} nodes, {} directed edges, {} features, {} classes{}{}\n", printable(path),
+             data.num_nodes(), data.graph.num_edges(), data.num_features(), data.num_classes(),
+             data.graph_offsets ? fmt::format(", {} graphs", data.graph_offsets.numel() - 1) : "",
+             data.task != Task::none ? fmt::format(", {} without a label", data.unlabelled) : "");
+  fmt::print("in-degrees {} to {}, out-degrees {} to {}, {} isolated nodes, {}\n", least_in, most_in,
+             least_out, most_out, isolated, degrees.symmetric() ? "symmetric" : "not symmetric");
 }
 
 }  // namespace adj::apps

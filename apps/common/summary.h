@@ -3,10 +3,29 @@
 #include <adjoint/data/dataset.h>
 
 #include <string>
+#include <vector>
 
 namespace adj::apps {
 
-/// Prints what is in a dataset on the CPU: counts, ranges of degrees, isolated nodes (no edge, in or out).
+/// Exact degrees of a graph on the CPU, in one pass over its edges. 4 bytes a node, and none where its
+/// structure is symmetric; its transpose is not made.
+class Degrees {
+ public:
+  explicit Degrees(const Graph& graph);
+  bool symmetric() const { return symmetric_; }
+  int64_t in(int64_t i) const { return offsets_[i + 1] - offsets_[i]; }
+  int64_t out(int64_t i) const { return symmetric_ ? in(i) : out_[static_cast<size_t>(i)]; }
+
+ private:
+  Csr edges_;  // holds what offsets_ points to
+  const int64_t* offsets_;
+  bool symmetric_;
+  std::vector<int32_t> out_;
+};
+
+/// Prints two lines on what is in a dataset on the CPU: counts, ranges of degrees, isolated nodes (no edge,
+/// in or out), and whether every edge stands in both directions (whatever its weight, and what the dataset
+/// says).
 void print_summary(const std::string& path, const Dataset& data);
 
 }  // namespace adj::apps

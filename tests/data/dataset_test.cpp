@@ -5,6 +5,7 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/nn/metrics.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -519,6 +520,8 @@ TEST_CASE("every fault of a file is one line that names file, place and what was
     file.write(path);
     CAPTURE(fault.message);
     CHECK_THROWS_WITH_AS((void)load_dataset(path), (path + ": " + fault.message).c_str(), DataError);
+    const std::vector<std::string> problems = check_dataset(path).problems;
+    CHECK(std::count(problems.begin(), problems.end(), path + ": " + fault.message) == 1);
   }
 }
 

@@ -1,7 +1,7 @@
 // Changes valid datasets and checkpoints in many ways, in their bytes and in what they hold, and loads them:
 // each must load, or be refused with a DataError of one line that leaves the training that would have gone on
-// as it was. Some of them crash or hang HDF5's library, which is why it runs in a process of its own; these
-// are counted.
+// as it was; and of a dataset all that is wrong can be said, which is nothing exactly where it loads. Some of
+// them crash or hang HDF5's library, which is why it runs in a process of its own; these are counted.
 //   hdf5_fuzz [RUNS | SECONDSs [SEED]]     hdf5_fuzz 4000, hdf5_fuzz 120s 7
 
 #include "content_mutator.h"
@@ -37,6 +37,8 @@ Bytes read(const fs::path& path) {
 }
 
 void write(const fs::path& path, const Bytes& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+const std::string kImage = "image";  // what stands for the path in messages
 
 [[noreturn]] void give_up(const std::string& what) {
   fmt::print(stderr, "{}\n", what);
@@ -89,21 +91,44 @@ class Training {
   std::optional<optim::TrainingState> state_;
 };
 
-/// What became of a file: "loaded", or the kind of error. Anything but a DataError of one line ends the
-/// program.
-std::string outcome(const std::function<void()>& load) {
+void require_line(const std::string& message) {
+  const bool control =
+      std::any_of(message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  if (control || message.size() > 2000) give_up("not one line of text: " + message);
+}
+
+/// What became of a file: "loaded", or the kind of error, whose message is `thrown`. Anything but a DataError
+/// of one line ends the program.
+std::string outcome(const std::function<void()>& load, std::string& thrown) {
   try {
     load();
     return "loaded";
   } catch (const DataError& error) {
     const std::string message = error.what();
-    const bool control =
-        std::any_of(message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-    if (control || message.size() > 2000) give_up("not one line of text: " + message);
+    require_line(message);
+    thrown = message;
     if (message.find("the HDF5 library crashed") != std::string::npos) return "HDF5 crashed";
     if (message.find("the HDF5 library came to no end") != std::string::npos) return "HDF5 hung";
     if (message.find("the HDF5 library says") != std::string::npos) return "refused by HDF5";
     return "refused by the checks";
+  }
+}
+
+/// What check_dataset() says of a file, held against what loading it threw, or did not. HDF5's library may
+/// fail on the same file in several ways, for it reads what it has not written.
+void require_same(const std::string& path, const std::string& thrown) {
+  const std::vector<std::string> problems = check_dataset(path).problems;
+  for (const std::string& problem : problems) require_line(problem);
+  if (thrown.empty() != problems.empty())
+    give_up(fmt::format("{}: {} problems, but loading it {}", path, problems.size(),
+                        thrown.empty() ? "succeeds" : "fails: " + thrown));
+  const bool among = std::find(problems.begin(), problems.end(), thrown) != problems.end();
+  if (!thrown.empty() && !among && thrown.find("the HDF5 library") == std::string::npos)
+    give_up(fmt::format("not among the problems: {}\n{}", thrown, fmt::join(problems, "\n")));
+  try {
+    (void)beside_schema(path);
+  } catch (const DataError& error) {
+    require_line(error.what());
   }
 }
 
@@ -178,18 +203,23 @@ int main(int argc, char** argv) {
     } else {
       write(path, Mutator(from.bytes, random).mutate());
     }
+    std::string thrown;
     const bool from_memory = !from.checkpoint && random.below(2) == 0;
     const Bytes image = from_memory ? read(path) : Bytes();
     const auto start = Clock::now();
-    const std::string became = outcome([&] {
-      if (from.checkpoint) {
-        training.resume(path.string());
-      } else if (from_memory) {
-        (void)load_dataset(std::as_bytes(std::span(image.data(), image.size())), "image");
-      } else {
-        (void)load_dataset(path.string());
-      }
-    });
+    const std::string became = outcome(
+        [&] {
+          if (from.checkpoint) {
+            training.resume(path.string());
+          } else if (from_memory) {
+            (void)load_dataset(std::as_bytes(std::span(image.data(), image.size())), kImage);
+          } else {
+            (void)load_dataset(path.string());
+          }
+        },
+        thrown);
+    if (from_memory && !thrown.empty()) thrown.replace(0, kImage.size(), path.string());
+    if (!from.checkpoint) require_same(path.string(), thrown);
     ++outcomes[fmt::format("{}, {}", from.checkpoint ? "checkpoint" : "dataset",
                            by_content ? "contents" : "bytes")][became];
     longest = std::max(longest, seconds_since(start));

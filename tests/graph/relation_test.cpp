@@ -1,4 +1,5 @@
 #include "../support.h"
+#include <adjoint/core/allocator.h>
 #include <adjoint/graph/relation.h>
 
 #include <algorithm>
@@ -167,6 +168,54 @@ TEST_CASE("symmetry is found whatever the relation began as, and shares one form
     CHECK(!relation_of({2, 2, {1, 1, 0}, {0, 0, 1}}, device).symmetric());  // twice here and once there
     CHECK(!relation_of({3, 4, {}, {}}, device).symmetric());
     CHECK(relation_of({3, 3, {}, {}}, device).symmetric());
+  }
+}
+
+TEST_CASE("symmetry is found as by comparing with the transpose") {
+  for (Device device : devices())
+    for (int64_t edges : {0, 1, 4, 9, 30, 300})
+      for (int trial = 0; trial < 20; ++trial) {
+        List list = random_list(7, 7, edges);
+        if (trial % 2 == 0) {  // both ways
+          const List once = list;
+          list.src.insert(list.src.end(), once.dst.begin(), once.dst.end());
+          list.dst.insert(list.dst.end(), once.src.begin(), once.src.end());
+        }
+        if (trial % 4 == 0 && !list.src.empty()) list.src[0] = (list.src[0] + 1) % 7;  // but for one
+        const List sorted = in_order(list), transposed = in_order(turned(list));
+        const bool expected = sorted.src == transposed.src && sorted.dst == transposed.dst;
+        CAPTURE(edges);
+        CHECK(relation_of(list, device).symmetric() == expected);
+        CHECK(relation_of(list, device).reversed().symmetric() == expected);
+        CHECK(Relation::from_transposed(relation_of(list, device).csr()).symmetric() == expected);
+        // The same once the transpose is there, and the transpose once it is known.
+        const Relation other = relation_of(list, device);
+        (void)other.transposed();
+        CHECK(other.symmetric() == expected);
+        const Relation asked = relation_of(list, device);
+        (void)asked.symmetric();
+        check_relation(asked, list);
+      }
+  // As many edges in as out of each node.
+  for (Device device : devices()) CHECK(!relation_of({3, 3, {0, 1, 2}, {1, 2, 0}}, device).symmetric());
+}
+
+TEST_CASE("on the host neither symmetry nor degrees make the transposed form") {
+  for (bool symmetric : {true, false}) {
+    constexpr int64_t kNodes = 100;
+    List list = random_list(kNodes, kNodes, 50'000);
+    if (symmetric) {
+      const List once = list;
+      list.src.insert(list.src.end(), once.dst.begin(), once.dst.end());
+      list.dst.insert(list.dst.end(), once.src.begin(), once.src.end());
+    }
+    const Relation relation = Relation::from_csr(relation_of(list, {}).csr());
+    reset_peak_memory(Device::cpu());
+    const size_t before = memory_stats(Device::cpu()).current;
+    CHECK(relation.symmetric() == symmetric);
+    (void)relation.out_degrees();
+    (void)relation.in_degrees();
+    CHECK(memory_stats(Device::cpu()).peak - before < 16 * kNodes);
   }
 }
 

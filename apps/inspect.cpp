@@ -1,0 +1,96 @@
+// Says what is in a dataset, and all that is wrong with it.
+
+#include "common/gnuplot.h"
+#include "common/options.h"
+#include "common/outputs.h"
+#include "inspect/histogram.h"
+#include "inspect/notes.h"
+#include "inspect/report.h"
+#include <adjoint/core/text.h>
+#include <adjoint/data/hdf5_file.h>
+
+using namespace adj;
+using namespace adj::apps;
+namespace po = boost::program_options;
+
+namespace {
+
+struct Options {
+  std::string file, plot;
+  bool json = false;
+  int64_t threads = 0;
+};
+
+constexpr const char* kUsage = "inspect FILE.h5 [OPTION]...";
+
+/// False if --help was asked for.
+bool read(int argc, char** argv, Options& o) {
+  po::options_description options("Options");
+  options.add_options()("file", po::value(&o.file)->value_name("FILE"),
+                        "the HDF5 file to read, also as first argument")(
+      "plot", po::value(&o.plot)->value_name("FILE"), "draw the distribution of degrees as SVG (by gnuplot)")(
+      "json", po::bool_switch(&o.json), "print one JSON object instead")(
+      "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
+  po::variables_map values;
+  try {
+    po::positional_options_description positional;
+    positional.add("file", 1);
+    values = parse_command_line(argc, argv, options, &positional);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  if (values.count("help") != 0) {
+    print_help(kUsage,
+               "Says what is in a dataset and all that is wrong with it; the status is 1 where something is.",
+               options);
+    return false;
+  }
+  if (o.file.empty()) throw UsageError(fmt::format("expected {}", kUsage));
+  expect_integer("threads", o.threads, 0, kMaxThreads);
+  return true;
+}
+
+/// What the schema knows of nodes besides their features and labels, where it can be read.
+std::vector<std::string> extras_of(const std::string& path) {
+  std::vector<std::string> extras;
+  const H5Reader file = H5Reader::open(path, {"nodes/id", "nodes/name", "nodes/name_offsets", "nodes/order"});
+  for (const std::string& name : file.children("nodes")) {
+    const std::string place = "nodes/" + name;
+    try {
+      extras.push_back(
+          fmt::format("{} {} [{}]", place, name_of(file.dtype(place)), fmt::join(file.shape(place), ", ")));
+    } catch (const DataError& error) {
+      extras.emplace_back(error.what());
+    }
+  }
+  return extras;
+}
+
+void inspect(const Options& o) {
+  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  RunFiles files;
+  files.read("file", o.file);
+  files.write("plot", o.plot);
+  if (!o.plot.empty()) require_gnuplot();
+  Report report{
+      .path = o.file, .checked = check_dataset(o.file), .statistics = {}, .extras = {}, .notes = {}};
+  report.statistics = statistics_of(report.checked.data);
+  const size_t wrong = report.checked.problems.size();
+  if (report.checked.opened) {
+    report.extras = extras_of(o.file);
+    report.notes = notes_of(o.file, report.checked.data, report.statistics);
+  }
+  o.json ? print_json(report) : print_text(report);
+  if (!o.plot.empty() && report.statistics.structure)
+    write_degree_plot(o.plot, report.checked.data.name, *report.statistics.structure);
+  if (wrong > 0) data_fail("{}: {} problem{}", excerpt(o.file), wrong, wrong == 1 ? "" : "s");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("inspect", [&] {
+    if (Options o; read(argc, argv, o)) inspect(o);
+  });
+}

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "statistics.h"
+
+namespace adj::apps {
+
+/// Nodes of least <= degree <= largest.
+struct DegreeBin {
+  int64_t least, largest, nodes;
+};
+/// Logarithmic bins, empty ones between others included: 0, then from each power of two to the next. With
+/// `parts` > 1 so many to an octave, as far as integers allow.
+std::vector<DegreeBin> degree_bins(const Counts& degrees, int parts = 1);
+
+/// Lines of at most 80 columns, one a bin: degrees, nodes, their share, and a bar that grows with the
+/// logarithm of their number, so that a single hub is seen beside millions of leaves.
+std::vector<std::string> histogram_lines(const Counts& degrees);
+
+/// SVG of both distributions, each node's share over its degree, on logarithmic axes. Throws Error where
+/// gnuplot is missing.
+void write_degree_plot(const std::string& path, const std::string& title,
+                       const StructureStatistics& structure);
+
+}  // namespace adj::apps

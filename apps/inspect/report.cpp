@@ -1,0 +1,198 @@
+#include "report.h"
+
+#include "histogram.h"
+#include <adjoint/core/text.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace adj::apps {
+
+namespace {
+
+constexpr size_t kClasses = 12;  // that have their numbers in one line
+constexpr size_t kSplits = 10;
+
+void line(const char* name, const std::string& text) { fmt::print("  {:<12} {}\n", name, text); }
+
+int64_t nodes_of(const Dataset& data) { return data.graph ? data.num_nodes() : data.x ? data.x.rows() : 0; }
+
+double mean(const Counts& degrees) {
+  double sum = 0.0, nodes = 0.0;
+  for (const auto& [degree, count] : degrees) {
+    sum += static_cast<double>(degree) * static_cast<double>(count);
+    nodes += static_cast<double>(count);
+  }
+  return nodes > 0.0 ? sum / nodes : 0.0;
+}
+
+int64_t least(const Counts& degrees) { return degrees.empty() ? 0 : degrees.begin()->first; }
+int64_t largest(const Counts& degrees) { return degrees.empty() ? 0 : degrees.rbegin()->first; }
+
+std::string range(const Counts& degrees) {
+  return fmt::format("{} to {}, mean {:.2f}", least(degrees), largest(degrees), mean(degrees));
+}
+
+double fill(const Dataset& data, const FeatureStatistics& f) {
+  const double cells = static_cast<double>(data.x.rows()) * static_cast<double>(data.x.cols());
+  return cells > 0.0 ? static_cast<double>(f.not_zero) / cells : 0.0;
+}
+
+void print_structure(const Dataset& data, const StructureStatistics& s) {
+  line("nodes", fmt::format("{}, {} isolated", data.num_nodes(), s.isolated));
+  line("edges", fmt::format("{} directed, {} self-loops, {} parallel", data.graph.num_edges(), s.self_loops,
+                            s.parallel));
+  line("", fmt::format("{} (the file says {})",
+                       s.symmetric
+                           ? s.symmetric_weights == false ? "symmetric but for their weights" : "symmetric"
+                           : "not symmetric",
+                       data.undirected ? "undirected" : "directed"));
+  line("in-degree", range(s.in));
+  line("out-degree", range(s.out));
+  const Tensor& weight = data.graph.edge_weight();
+  if (weight) {
+    const auto [low, high] = std::minmax_element(weight.data<float>(), weight.data<float>() + weight.numel());
+    line("weights", weight.numel() == 0 ? "of no edge" : fmt::format("{} to {}", *low, *high));
+  } else {
+    line("weights", "none");
+  }
+  for (const auto& [name, attribute] : data.graph.edge_attributes())
+    line("attributes", fmt::format("{} columns an edge", attribute.size(1)));
+}
+
+void print_labels(const Dataset& data, const LabelStatistics& l) {
+  line("labels", fmt::format("{} of {}, {} without", l.rows - data.unlabelled, l.rows, data.unlabelled));
+  std::vector<std::string> texts;
+  for (const auto& [label, count] : l.classes) {
+    if (texts.size() == kClasses) break;
+    texts.push_back(fmt::format("{}: {}", label, count));
+  }
+  if (!texts.empty())
+    line("classes", fmt::format("{}, {}{}", data.classes, fmt::join(texts, ", "),
+                                l.classes.size() > kClasses ? ", …" : ""));
+  texts.clear();
+  for (size_t k = 0; k < std::min(kClasses, l.positive.size()); ++k)
+    texts.push_back(fmt::format("{}: {}", k, l.positive[k]));
+  if (!texts.empty())
+    line("with 1", fmt::format("of {} columns, {}{}", l.positive.size(), fmt::join(texts, ", "),
+                               l.positive.size() > kClasses ? ", …" : ""));
+  for (size_t k = 0; k < std::min(kClasses, l.ranges.size()); ++k)
+    line("targets", fmt::format("{} to {} in column {} of {}", l.ranges[k].first, l.ranges[k].second, k,
+                                l.ranges.size()));
+}
+
+void print_summary_of(const Report& r) {
+  const Dataset& data = r.checked.data;
+  const Statistics& s = r.statistics;
+  line("name", printable(data.name));
+  line("task", std::string(name_of(data.task)));
+  if (s.structure) print_structure(data, *s.structure);
+  if (s.features)
+    line("features", fmt::format("{} {}, {:.4g} % not zero", data.x.cols(),
+                                 data.x.is_sparse() ? "sparse" : "dense", 100.0 * fill(data, *s.features)));
+  if (s.labels) print_labels(data, *s.labels);
+  for (size_t k = 0; k < std::min(kSplits, data.splits.size()); ++k)
+    line(k == 0 ? "splits" : "", fmt::format("{} train, {} val, {} test", data.splits[k].train.numel(),
+                                             data.splits[k].val.numel(), data.splits[k].test.numel()));
+  if (data.splits.size() > kSplits) line("", fmt::format("{} splits in all", data.splits.size()));
+  if (s.graphs)
+    line("graphs", fmt::format("{} of {} to {} nodes", s.graphs->count, s.graphs->least, s.graphs->largest));
+  for (const std::string& extra : r.extras) line("besides", printable(extra));
+}
+
+void print_histogram(const char* name, const Counts& degrees) {
+  fmt::print("{} (# by the logarithm of the nodes)\n", name);
+  for (const std::string& text : histogram_lines(degrees)) fmt::print("{}\n", text);
+}
+
+// JSON: each of these is a value.
+
+std::string json_list(const std::vector<std::string>& values) {
+  return fmt::format("[{}]", fmt::join(values, ", "));
+}
+
+std::string json_texts(const std::vector<std::string>& texts) {
+  std::vector<std::string> values;
+  for (const std::string& text : texts) values.push_back(json_text(text));
+  return json_list(values);
+}
+
+std::string json_counts(const Counts& counts) {
+  std::vector<std::string> members;
+  for (const auto& [key, count] : counts) members.push_back(fmt::format(R"("{}": {})", key, count));
+  return fmt::format("{{{}}}", fmt::join(members, ", "));
+}
+
+std::string json_degrees(const Counts& degrees) {
+  std::vector<std::string> bins;
+  for (const DegreeBin& bin : degree_bins(degrees))
+    bins.push_back(fmt::format("[{}, {}, {}]", bin.least, bin.largest, bin.nodes));
+  return fmt::format(R"({{"min": {}, "max": {}, "mean": {:.6g}, "histogram": {}}})", least(degrees),
+                     largest(degrees), mean(degrees), json_list(bins));
+}
+
+const char* json_bool(bool value) { return value ? "true" : "false"; }
+
+std::string json_structure(const Dataset& data, const StructureStatistics& s) {
+  return fmt::format(
+      R"("edges": {}, "symmetric": {}, "undirected": {}, "self_loops": {}, "parallel": {}, "isolated": {}, )"
+      R"("weights": {}, "edge_attributes": {}, "in_degree": {}, "out_degree": {}, )",
+      data.graph.num_edges(), json_bool(s.symmetric && s.symmetric_weights != false),
+      json_bool(data.undirected), s.self_loops, s.parallel, s.isolated,
+      json_bool(static_cast<bool>(data.graph.edge_weight())),
+      data.graph.edge_attributes().empty() ? 0 : data.graph.edge_attr("attr").size(1), json_degrees(s.in),
+      json_degrees(s.out));
+}
+
+std::string json_labels(const Dataset& data, const LabelStatistics& l) {
+  std::string text = fmt::format(R"("labels": {{"rows": {}, "unlabelled": {})", l.rows, data.unlabelled);
+  if (!l.classes.empty()) text += fmt::format(R"(, "classes": {})", json_counts(l.classes));
+  if (!l.positive.empty()) text += fmt::format(R"(, "positive": [{}])", fmt::join(l.positive, ", "));
+  std::vector<std::string> ranges;
+  for (const auto& [low, high] : l.ranges)
+    ranges.push_back(std::isfinite(low) ? fmt::format("[{}, {}]", low, high) : "null");
+  if (!ranges.empty()) text += fmt::format(R"(, "targets": {})", json_list(ranges));
+  return text + "}, ";
+}
+
+}  // namespace
+
+void print_text(const Report& r) {
+  const Statistics& s = r.statistics;
+  fmt::print("{}\n", printable(r.path));
+  print_summary_of(r);
+  if (s.structure && s.structure->symmetric) print_histogram("degrees", s.structure->in);
+  if (s.structure && !s.structure->symmetric) {
+    print_histogram("in-degrees", s.structure->in);
+    print_histogram("out-degrees", s.structure->out);
+  }
+  for (const std::string& note : r.notes) fmt::print("note: {}\n", note);
+  for (const std::string& problem : r.checked.problems) fmt::print("{}\n", problem);
+  if (r.checked.problems.empty()) fmt::print("nothing is wrong\n");
+}
+
+void print_json(const Report& r) {
+  const Dataset& data = r.checked.data;
+  const Statistics& s = r.statistics;
+  std::string text = fmt::format(R"({{"app": "inspect", "file": {}, "name": {}, "task": "{}", "nodes": {}, )",
+                                 json_text(r.path), json_text(data.name), name_of(data.task), nodes_of(data));
+  if (s.structure) text += json_structure(data, *s.structure);
+  if (s.features)
+    text += fmt::format(R"("features": {{"columns": {}, "sparse": {}, "fill": {:.6g}, "zero_rows": {}, )"
+                        R"("constant_columns": {}}}, )",
+                        data.x.cols(), json_bool(data.x.is_sparse()), fill(data, *s.features),
+                        s.features->zero_rows, s.features->constant_columns);
+  text += fmt::format(R"("num_classes": {}, )", data.num_classes());
+  if (s.labels) text += json_labels(data, *s.labels);
+  std::vector<std::string> splits;
+  for (const Split& split : data.splits)
+    splits.push_back(fmt::format("[{}, {}, {}]", split.train.numel(), split.val.numel(), split.test.numel()));
+  text += fmt::format(R"("splits": {}, )", json_list(splits));
+  if (s.graphs)
+    text += fmt::format(R"("graphs": {{"count": {}, "min": {}, "max": {}, "empty": {}}}, )", s.graphs->count,
+                        s.graphs->least, s.graphs->largest, s.graphs->empty);
+  fmt::print("{}\"besides\": {}, \"notes\": {}, \"problems\": {}}}\n", text, json_texts(r.extras),
+             json_texts(r.notes), json_texts(r.checked.problems));
+}
+
+}  // namespace adj::apps

@@ -1,0 +1,154 @@
+#include "statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+namespace adj::apps {
+
+namespace {
+
+StructureStatistics structure_of(const Graph& graph) {
+  StructureStatistics s;
+  const Degrees degrees(graph);
+  const Csr& edges = graph.in_edges();
+  const int64_t* offsets = edges.offsets.data<int64_t>();
+  const int32_t* sources = edges.indices.data<int32_t>();
+  s.symmetric = degrees.symmetric();
+  if (s.symmetric && graph.edge_weight()) s.symmetric_weights = graph.is_symmetric();
+  for (int64_t i = 0; i < graph.num_nodes(); ++i) {
+    const int64_t in = degrees.in(i), out = degrees.out(i);
+    ++s.in[in];
+    ++s.out[out];
+    s.isolated += in == 0 && out == 0;
+    if (in + out > 0) s.used = i + 1;
+    for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
+      s.self_loops += sources[e] == i;
+      s.parallel += e > offsets[i] && sources[e] == sources[e - 1];
+    }
+  }
+  return s;
+}
+
+/// What columns are, whichever way they are stored.
+struct Column {
+  float least = std::numeric_limits<float>::infinity(), largest = -least;
+  int64_t entries = 0;
+  void add(float x) {
+    least = std::min(least, x);
+    largest = std::max(largest, x);
+    ++entries;
+  }
+};
+
+void add_column(FeatureStatistics& f, const Column& column) {
+  f.constant_columns += column.least == column.largest;
+  const auto scale = static_cast<double>(std::max(std::abs(column.least), std::abs(column.largest)));
+  if (scale == 0.0) return;
+  f.least_scale = f.least_scale == 0.0 ? scale : std::min(f.least_scale, scale);
+  f.largest_scale = std::max(f.largest_scale, scale);
+}
+
+FeatureStatistics dense_features(const Tensor& x) {
+  FeatureStatistics f;
+  const int64_t columns = x.size(1);
+  std::vector<Column> all(static_cast<size_t>(columns));
+  for (int64_t i = 0; i < x.size(0); ++i) {
+    const float* row = x.data<float>() + i * columns;
+    int64_t not_zero = 0;
+    for (int64_t k = 0; k < columns; ++k) {
+      all[static_cast<size_t>(k)].add(row[k]);
+      not_zero += row[k] != 0.0f;
+    }
+    f.not_zero += not_zero;
+    f.zero_rows += not_zero == 0;
+  }
+  for (const Column& column : all) add_column(f, column);
+  return f;
+}
+
+/// There may be far more columns than entries.
+FeatureStatistics sparse_features(const SparseMatrix& x) {
+  FeatureStatistics f;
+  const Csr& csr = x.relation().csr();
+  const int64_t* offsets = csr.offsets.data<int64_t>();
+  std::unordered_map<int32_t, Column> all;
+  for (int64_t i = 0; i < csr.rows; ++i) {
+    int64_t not_zero = 0;
+    for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
+      const float value = x.values().data<float>()[e];
+      all[csr.indices.data<int32_t>()[e]].add(value);
+      not_zero += value != 0.0f;
+    }
+    f.not_zero += not_zero;
+    f.zero_rows += not_zero == 0;
+  }
+  f.constant_columns = csr.cols - std::ssize(all);
+  for (auto& [k, column] : all) {
+    if (column.entries < csr.rows) column.add(0.0f);
+    add_column(f, column);
+  }
+  return f;
+}
+
+LabelStatistics label_statistics(const Dataset& data) {
+  const Tensor& y = labels_of(data);
+  LabelStatistics l;
+  l.rows = y.size(0);
+  if (!is_floating(y.dtype())) {
+    for (int64_t i = 0; i < y.numel(); ++i)
+      if (const int32_t label = y.data<int32_t>()[i]; label != -1) ++l.classes[label];
+    return l;
+  }
+  const int64_t columns = y.size(1);
+  const bool binary = data.task == Task::node_multilabel;
+  const double inf = std::numeric_limits<double>::infinity();
+  if (binary) l.positive.resize(static_cast<size_t>(columns));
+  if (!binary) l.ranges.assign(static_cast<size_t>(columns), {inf, -inf});
+  for (int64_t k = 0; k < y.numel(); ++k) {
+    const float value = y.data<float>()[k];
+    if (std::isnan(value)) continue;
+    const auto column = static_cast<size_t>(k % columns);
+    if (binary) l.positive[column] += value == 1.0f;
+    if (binary) continue;
+    auto& [least, largest] = l.ranges[column];
+    least = std::min(least, static_cast<double>(value));
+    largest = std::max(largest, static_cast<double>(value));
+  }
+  return l;
+}
+
+GraphStatistics graph_statistics(const Tensor& offsets) {
+  GraphStatistics g;
+  const int64_t* ends = offsets.data<int64_t>();
+  g.count = offsets.numel() - 1;
+  g.least = ends[1] - ends[0];
+  for (int64_t k = 0; k < g.count; ++k) {
+    const int64_t nodes = ends[k + 1] - ends[k];
+    g.least = std::min(g.least, nodes);
+    g.largest = std::max(g.largest, nodes);
+    g.empty += nodes == 0;
+  }
+  return g;
+}
+
+}  // namespace
+
+const Tensor& labels_of(const Dataset& data) {
+  static const Tensor none;
+  if (data.task == Task::none) return none;
+  return data.task == Task::graph_class || data.task == Task::graph_regression ? data.graph_y : data.y;
+}
+
+Statistics statistics_of(const Dataset& data) {
+  Statistics s;
+  if (data.graph) s.structure = structure_of(data.graph);
+  if (data.x)
+    s.features = data.x.is_sparse() ? sparse_features(data.x.sparse()) : dense_features(data.x.dense());
+  if (labels_of(data)) s.labels = label_statistics(data);
+  if (data.graph_offsets) s.graphs = graph_statistics(data.graph_offsets);
+  return s;
+}
+
+}  // namespace adj::apps

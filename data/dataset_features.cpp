@@ -1,0 +1,63 @@
+#include <adjoint/data/detail/dataset_reader.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace adj::detail {
+
+namespace {
+
+void sort_rows(Csr& csr, Tensor& values) {
+  const int64_t* offsets = csr.offsets.data<int64_t>();
+  int32_t* columns = csr.indices.mutable_data<int32_t>();
+  float* x = values.mutable_data<float>();
+  std::vector<std::pair<int32_t, float>> row;
+  for (int64_t i = 0; i < csr.rows; ++i) {
+    if (std::is_sorted(columns + offsets[i], columns + offsets[i + 1])) continue;
+    row.clear();
+    for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) row.emplace_back(columns[e], x[e]);
+    std::stable_sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (size_t k = 0; k < row.size(); ++k)
+      std::tie(columns[offsets[i] + static_cast<int64_t>(k)], x[offsets[i] + static_cast<int64_t>(k)]) =
+          row[k];
+  }
+}
+
+}  // namespace
+
+void DatasetReader::read_features() {
+  const bool sparse =
+      file_.has("nodes/x_indptr") || file_.has("nodes/x_indices") || file_.has("nodes/x_data");
+  if (sparse && file_.has("nodes/x"))
+    problems_.say("nodes", "both x and x_indptr, expected one kind of features");
+  if (sparse) read_sparse_features();
+  if (!file_.has("nodes/x")) return;
+  Tensor x = values_.floats("nodes/x", {extent("nodes/x", nodes_), kAny});
+  if (nodes_ && sound({"nodes", "nodes/x"})) data_.x = Features(std::move(x));
+}
+
+void DatasetReader::read_sparse_features() {
+  std::optional<int64_t> cols;
+  problems_.attempt("attribute nodes@x_cols", [&] {
+    const int64_t said = file_.integer("nodes", "x_cols");
+    if (said < 0 || said >= kLargest)
+      file_.fail("attribute nodes@x_cols", "{}, expected 0 to {}", said, kLargest - 1);
+    cols = said;
+  });
+  Csr csr;
+  csr.indices = values_.indices("nodes/x_indices", kAny, cols.value_or(kLargest));
+  const int64_t entries = csr.indices ? csr.indices.numel() : kAny;
+  const std::optional<int64_t> ends = nodes_ ? std::optional(*nodes_ + 1) : std::nullopt;
+  csr.offsets = values_.offsets("nodes/x_indptr", extent("nodes/x_indptr", ends), entries,
+                                "the length of nodes/x_indices");
+  Tensor values = values_.floats("nodes/x_data", {entries});
+  if (!nodes_ || !cols ||
+      !sound({"nodes", "attribute nodes@x_cols", "nodes/x_indices", "nodes/x_indptr", "nodes/x_data"}))
+    return;
+  csr.rows = *nodes_;
+  csr.cols = *cols;
+  sort_rows(csr, values);
+  data_.x = SparseMatrix(Relation::from_csr(std::move(csr)), std::move(values));
+}
+
+}  // namespace adj::detail

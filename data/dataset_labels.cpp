@@ -1,0 +1,48 @@
+#include <adjoint/data/detail/dataset_reader.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace adj::detail {
+
+bool is_labelled(const Tensor& y, int64_t i) {
+  if (!is_floating(y.dtype())) return y.data<int32_t>()[i] != -1;
+  const int64_t width = y.dims() == 2 ? y.size(1) : 1;
+  return std::none_of(y.data<float>() + i * width, y.data<float>() + (i + 1) * width,
+                      [](float value) { return std::isnan(value); });
+}
+
+void DatasetReader::read_labels() {
+  const std::string wanted = of_graphs() ? "graphs/y" : "nodes/y";
+  if (data_.task != Task::none && !file_.has(wanted))
+    problems_.say(wanted, "missing, expected for task {}", name_of(data_.task));
+  if (file_.has("nodes/y"))
+    data_.y = read_labels_of("nodes/y", nodes_, of_graphs() ? Task::none : data_.task);
+  if (file_.has("graphs/y") && graphs_)
+    data_.graph_y = read_labels_of("graphs/y", graphs_, of_graphs() ? data_.task : Task::none);
+  const Tensor& y = of_graphs() ? data_.graph_y : data_.y;
+  if (y && data_.task != Task::none)
+    for (int64_t i = 0; i < y.size(0); ++i) data_.unlabelled += !is_labelled(y, i);
+}
+
+Tensor DatasetReader::read_labels_of(const std::string& path, std::optional<int64_t> rows, Task task) {
+  const int64_t length = extent(path, rows);
+  if (task == Task::node_class || task == Task::graph_class)
+    return values_.indices(path, length, sound({"attribute num_classes"}) ? data_.classes : kLargest, -1);
+  const std::string rows_text = length == kAny ? "*" : std::to_string(length);
+  Tensor y;
+  problems_.attempt(path, [&] {
+    const std::vector<int64_t>& shape = file_.shape(path);
+    if (shape.empty() || shape.size() > 2 || (length != kAny && shape[0] != length))
+      file_.fail(path, "shape [{}], expected [{}] or [{}, *]", fmt::join(shape, ", "), rows_text, rows_text);
+    if (task == Task::none && shape.size() == 1 && !is_floating(file_.dtype(path))) {
+      y = values_.indices(path, length, kLargest, std::numeric_limits<int32_t>::min());
+    } else {
+      y = values_.targets(path, task == Task::node_multilabel);
+    }
+  });
+  return y;
+}
+
+}  // namespace adj::detail

@@ -1,0 +1,59 @@
+#include <adjoint/data/detail/dataset_reader.h>
+
+#include <algorithm>
+
+namespace adj::detail {
+
+void DatasetReader::read_graphs() {
+  if (!file_.has("graphs/offsets")) {
+    if (of_graphs()) problems_.say("graphs/offsets", "missing, expected for task {}", name_of(data_.task));
+    return;
+  }
+  data_.graph_offsets = values_.offsets("graphs/offsets", kAny, nodes_.value_or(kAny), "the number of nodes");
+  if (data_.graph_offsets) graphs_ = data_.graph_offsets.numel() - 1;
+}
+
+void DatasetReader::read_edges() {
+  const int64_t limit = nodes_.value_or(kLargest);
+  const Tensor src = values_.indices("edges/src", kAny, limit),
+               dst = values_.indices("edges/dst", kAny, limit);
+  const bool paired = src && dst && src.numel() == dst.numel();
+  if (src && dst && !paired)
+    problems_.say("edges/dst", "{} edges, but edges/src has {}", dst.numel(), src.numel());
+  if (src && src.numel() >= kLargest)
+    problems_.say("edges/src", "{} edges, expected fewer than {}", src.numel(), kLargest);
+  if (paired && data_.graph_offsets && sound({"graphs/offsets"})) check_graphs_apart(src, dst);
+
+  const int64_t edges = paired ? src.numel() : kAny;
+  Tensor weight;
+  if (file_.has("edges/weight")) weight = values_.floats("edges/weight", {edges});
+  EdgeAttributes attributes;
+  if (file_.has("edges/attr")) attributes.emplace("attr", values_.floats("edges/attr", {edges, kAny}));
+  if (!nodes_ || !sound({"edges/src", "edges/dst"})) return;
+  if (!sound({"edges/weight"})) weight = {};
+  if (!sound({"edges/attr"})) attributes.clear();
+  data_.graph = Graph::from_coo(*nodes_, src, dst, weight, attributes);
+}
+
+void DatasetReader::check_graphs_apart(const Tensor& src, const Tensor& dst) {
+  const auto offsets = data_.graph_offsets.to_vector<int64_t>();
+  const auto graph_of = [&](int32_t node) {
+    return std::upper_bound(offsets.begin(), offsets.end(), int64_t{node}) - offsets.begin() - 1;
+  };
+  const int64_t nodes = offsets.back();
+  const int32_t *from = src.data<int32_t>(), *to = dst.data<int32_t>();
+  WrongValues wrong(problems_, "edges/dst");
+  for (int64_t e = 0; e < src.numel(); ++e) {
+    if (from[e] < 0 || from[e] >= nodes || to[e] < 0 || to[e] >= nodes) continue;  // which was said
+    if (graph_of(from[e]) != graph_of(to[e]))
+      wrong.found(e, [&] {
+        return fmt::format(
+            "an edge from node {} of graph {} to node {} of graph {} at position {}, expected edges within "
+            "graphs",
+            from[e], graph_of(from[e]), to[e], graph_of(to[e]), e);
+      });
+  }
+  wrong.say();
+}
+
+}  // namespace adj::detail

@@ -1,0 +1,218 @@
+#include <adjoint/data/detail/dataset_values.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+namespace adj::detail {
+
+namespace {
+
+/// The two checks that every number goes through keep up with the reading: in integers of the numbers' own
+/// size, without a branch, the compiler makes vectors of them, 15 times as fast as comparisons would be.
+bool all_finite(const float* x, int64_t n) {
+  constexpr auto kInfinity = std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
+  uint32_t bad = 0;
+  for (int64_t i = 0; i < n; ++i) bad |= (std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu) >= kInfinity;
+  return bad == 0;
+}
+
+/// All of them from `from` to `limit` - 1, which int32 holds.
+template <class T>
+bool all_within(const T* x, int64_t n, int64_t from, int64_t limit) {
+  using Unsigned = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  const auto shift = static_cast<Unsigned>(from), range = static_cast<Unsigned>(limit - from);
+  Unsigned bad = 0;
+  for (int64_t i = 0; i < n; ++i) bad |= static_cast<Unsigned>(x[i]) - shift >= range;
+  return bad == 0;
+}
+
+/// A wrong value as T: still out of range where T cannot hold it, not by chance within.
+template <class T, class S>
+T nearest(S value) {
+  if constexpr (std::is_same_v<S, double> && std::is_same_v<T, float>) {
+    if (std::abs(value) > static_cast<double>(std::numeric_limits<float>::max()))
+      return std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value > 0.0 ? 1 : -1));
+  } else if constexpr (std::is_integral_v<T> && std::is_integral_v<S> && sizeof(S) > sizeof(T)) {
+    return static_cast<T>(std::clamp<S>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  }
+  return static_cast<T>(value);
+}
+
+std::string place(const std::vector<int64_t>& shape, int64_t k) {
+  if (shape.size() != 2) return fmt::format("position {}", k);
+  return fmt::format("row {}, column {}", k / shape[1], k % shape[1]);
+}
+
+}  // namespace
+
+/// The dataset as T, whatever numbers it is stored as, once expect() found nothing against its shape and
+/// type. check(values, n, position) sees it before, block by block, as it is stored, and says whether all is
+/// well.
+template <class T, class Expect, class Check>
+Tensor FileValues::read_as(const std::string& path, WrongValues& wrong, Expect expect, Check check) const {
+  Tensor result;
+  problems_.attempt(path, [&] {
+    expect();
+    const std::vector<int64_t>& shape = file_.shape(path);
+    int64_t row = 1;
+    for (size_t d = 1; d < shape.size(); ++d) row *= shape[d];
+    Tensor values =
+        Tensor::empty(shape.size() == 2 ? Shape{shape[0], shape[1]} : Shape{shape[0]}, dtype_of<T>());
+    T* const to = values.template mutable_data<T>();
+    const auto read_stored = [&]<class S>() {
+      file_.for_blocks(path, [&](int64_t first, int64_t count) {
+        const int64_t at = first * row, n = count * row;
+        if constexpr (std::is_same_v<S, T>) {
+          file_.rows(path, first, count, to + at);
+          check(to + at, n, at);
+        } else {
+          std::vector<S> stored(static_cast<size_t>(n));
+          file_.rows(path, first, count, stored.data());
+          const bool good = check(stored.data(), n, at);
+          for (int64_t k = 0; good && k < n; ++k) to[at + k] = static_cast<T>(stored[static_cast<size_t>(k)]);
+          for (int64_t k = 0; !good && k < n; ++k) to[at + k] = nearest<T>(stored[static_cast<size_t>(k)]);
+        }
+      });
+    };
+    try {
+      switch (file_.dtype(path)) {
+        case DType::u8:
+          read_stored.template operator()<uint8_t>();
+          break;
+        case DType::i32:
+          read_stored.template operator()<int32_t>();
+          break;
+        case DType::i64:
+          read_stored.template operator()<int64_t>();
+          break;
+        case DType::f64:
+          read_stored.template operator()<double>();
+          break;
+        default:
+          read_stored.template operator()<float>();
+      }
+    } catch (const DataError&) {
+      wrong.say();  // of what came before
+      throw;
+    }
+    wrong.say();
+    result = std::move(values);
+  });
+  return result;
+}
+
+Tensor FileValues::indices(const std::string& path, int64_t length, int64_t limit, int64_t from) const {
+  WrongValues wrong(problems_, path);
+  const auto expect = [&] { file_.expect_integers(path, {length}); };
+  return read_as<int32_t>(path, wrong, expect, [&](const auto* values, int64_t n, int64_t at) {
+    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(*values)>>)
+      if (all_within(values, n, from, limit)) return true;
+    for (int64_t k = 0; k < n; ++k)
+      if (const auto value = static_cast<int64_t>(values[k]); value < from || value >= limit)
+        wrong.found(at + k, [&] {
+          return fmt::format("{} at position {}, expected {} to {}", value, at + k, from, limit - 1);
+        });
+    return false;
+  });
+}
+
+Tensor FileValues::integers(const std::string& path, int64_t length) const {
+  WrongValues none(problems_, path);
+  const auto expect = [&] { file_.expect_integers(path, {length}); };
+  return read_as<int64_t>(path, none, expect, [](const auto*, int64_t, int64_t) { return true; });
+}
+
+Tensor FileValues::offsets(const std::string& path, int64_t length, int64_t total,
+                           const std::string& meaning) const {
+  WrongValues falling(problems_, path);
+  const auto expect = [&] { file_.expect_integers(path, {length}); };
+  Tensor offsets =
+      read_as<int64_t>(path, falling, expect, [](const auto*, int64_t, int64_t) { return true; });
+  if (!offsets) return {};
+  const int64_t n = offsets.numel();
+  if (n < 2) {
+    problems_.say(path, "{} numbers, expected at least 2", n);
+    return {};
+  }
+  const int64_t* values = offsets.data<int64_t>();
+  if (values[0] != 0) problems_.say(path, "starts with {}, expected 0", values[0]);
+  for (int64_t k = 1; k < n; ++k)
+    if (values[k] < values[k - 1])
+      falling.found(k, [&] {
+        return fmt::format("falls from {} to {} at position {}, expected ascending numbers", values[k - 1],
+                           values[k], k);
+      });
+  falling.say();
+  if (total != kAny && values[n - 1] != total)
+    problems_.say(path, "ends with {}, expected {}, {}", values[n - 1], total, meaning);
+  return offsets;
+}
+
+Tensor FileValues::floats(const std::string& path, std::initializer_list<int64_t> shape) const {
+  WrongValues wrong(problems_, path);
+  const auto expect = [&] { file_.expect_floats(path, shape); };
+  return read_as<float>(path, wrong, expect, [&](const auto* values, int64_t n, int64_t at) {
+    constexpr double kMost = std::numeric_limits<float>::max();
+    if constexpr (std::is_same_v<decltype(values), const float*>)
+      if (all_finite(values, n)) return true;
+    bool good = true;
+    for (int64_t k = 0; k < n; ++k) {
+      if (std::abs(static_cast<double>(values[k])) <= kMost) continue;
+      good = false;
+      wrong.found(at + k, [&] {
+        return fmt::format("{} at {}, expected finite numbers", values[k], place(file_.shape(path), at + k));
+      });
+    }
+    return good;
+  });
+}
+
+Tensor FileValues::targets(const std::string& path, bool binary) const {
+  WrongValues infinite(problems_, path), other(problems_, path);
+  const std::vector<int64_t>& shape = file_.shape(path);
+  const Tensor y = read_as<float>(
+      path, infinite, [] {},
+      [&](const auto* values, int64_t n, int64_t at) {
+        bool good = true;
+        for (int64_t k = 0; k < n; ++k) {
+          const double value = static_cast<double>(values[k]);
+          if (std::isnan(value)) continue;  // no label
+          if (std::abs(value) > std::numeric_limits<float>::max()) {
+            good = false;
+            infinite.found(at + k, [&] {
+              return fmt::format("{} at {}, expected finite numbers, or nan for no label", values[k],
+                                 place(shape, at + k));
+            });
+          } else if (binary && value != 0.0 && value != 1.0) {
+            other.found(at + k, [&] {
+              return fmt::format("label {} at {}, expected 0 or 1", values[k], place(shape, at + k));
+            });
+          }
+        }
+        return good;
+      });
+  other.say();
+  return y && y.dims() == 1 ? y.reshape({y.numel(), 1}) : y;
+}
+
+Tensor FileValues::selection(const std::string& path, int64_t length, int64_t limit) const {
+  bool is_mask = false;
+  if (!problems_.attempt(path, [&] { is_mask = file_.has(path) && file_.is_bool(path); })) return {};
+  return is_mask ? mask(path, length) : indices(path, kAny, limit);
+}
+
+Tensor FileValues::mask(const std::string& path, int64_t length) const {
+  Tensor positions;
+  problems_.attempt(path, [&] {
+    const Tensor mask = file_.tensor(path, {DType::u8}, {length});
+    std::vector<int32_t> chosen;
+    for (int64_t i = 0; i < std::min(mask.numel(), kLargest); ++i)
+      if (mask.data<uint8_t>()[i] != 0) chosen.push_back(static_cast<int32_t>(i));
+    positions = Tensor::from(chosen);
+  });
+  return positions;
+}
+
+}  // namespace adj::detail

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <adjoint/data/dataset.h>
+#include <adjoint/data/detail/dataset_values.h>
+
+#include <optional>
+
+namespace adj::detail {
+
+/// What the schema knows; the rest of a file is not looked at.
+extern const H5Reader::Wanted kSchema;
+
+/// Of labels of classes, or of targets, as a Dataset has them.
+bool is_labelled(const Tensor& y, int64_t i);
+
+/// Reads a file of the schema, a part at a time, each in a source of its own: data/dataset_header.cpp,
+/// _structure, _features, _labels, _nodes and _splits. A part throws at the first problem; or, with a list for them,
+/// keeps what it finds there and goes on, with what it needs of the parts before it where that is sound.
+class DatasetReader {
+ public:
+  explicit DatasetReader(const H5Reader& file, std::vector<std::string>* problems = nullptr)
+      : file_(file), problems_(file, problems), values_(file, problems_) {}
+
+  /// The dataset; where problems are kept, without the parts that have some.
+  Dataset read();
+
+ private:
+  void read_header();
+  void read_task();
+  void read_num_nodes();
+  void read_classes();
+  void check_nodes();
+
+  void read_graphs();
+  void read_edges();
+  void check_graphs_apart(const Tensor& src, const Tensor& dst);
+
+  void read_features();
+  void read_sparse_features();
+
+  void read_labels();
+  Tensor read_labels_of(const std::string& path, std::optional<int64_t> rows, Task task);
+
+  void read_nodes();
+  void read_names();
+  void check_order(const Tensor& order);
+
+  void read_splits();
+  Split read_split(const std::string& group);
+  Tensor read_part(const std::string& group, size_t part, std::vector<uint8_t>& part_of);
+
+  /// What labels and splits are of; absent where their number is not known.
+  std::optional<int64_t> members() const {
+    return problems_.in("attribute task") ? std::nullopt : of_graphs() ? graphs_ : nodes_;
+  }
+  bool of_graphs() const { return data_.task == Task::graph_class || data_.task == Task::graph_regression; }
+  /// An extent that a dataset is to have: any where that is not known, or was said to be wrong already.
+  int64_t extent(std::string_view path, std::optional<int64_t> rows) const {
+    return problems_.in(path) ? kAny : rows.value_or(kAny);
+  }
+  bool sound(std::initializer_list<std::string_view> places) const {
+    for (std::string_view place : places)
+      if (problems_.in(place)) return false;
+    return true;
+  }
+
+  const H5Reader& file_;
+  Problems problems_;
+  FileValues values_;
+  std::optional<int64_t> nodes_, graphs_;  // absent where the file does not say, or too much
+  Dataset data_;
+};
+
+}  // namespace adj::detail

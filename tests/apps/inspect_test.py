@@ -1,0 +1,76 @@
+"""`inspect --json` prints one object that other people's parsers read, with what h5py says is in the file."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+import h5py
+import numpy as np
+
+INSPECT = os.path.join(os.environ["ADJOINT_BIN_DIR"], "inspect")
+
+
+def inspect(path):
+    ran = subprocess.run([INSPECT, path, "--json"], capture_output=True, text=True)
+    assert ran.stdout.count("\n") == 1, ran.stdout
+    return ran.returncode, json.loads(ran.stdout)
+
+
+def write(path, name="quote \" and \\ and \n", **changed):
+    rng = np.random.default_rng(1)
+    nodes, edges = 50, 300
+    parts = {
+        "edges/src": rng.integers(0, 40, edges), "edges/dst": rng.integers(0, 40, edges),
+        "nodes/x": np.where(rng.random((nodes, 7)) < 0.5, 0, rng.random((nodes, 7))).astype(np.float32),
+        "nodes/y": rng.integers(-1, 4, nodes), "nodes/id": np.arange(nodes) * 10,
+    }
+    labelled = np.flatnonzero(parts["nodes/y"] >= 0)
+    parts |= {"splits/train": labelled[:20], "splits/val": labelled[20:30], "splits/test": labelled[30:]}
+    parts |= changed
+    with h5py.File(path, "w") as f:
+        f.attrs.update({"format": "adjoint.graph", "version": 1, "name": name, "num_nodes": nodes,
+                        "num_classes": 4, "task": "node_class"})
+        for place, values in parts.items():
+            f[place] = values
+    return parts
+
+
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "file.h5")
+    parts = write(path)
+    status, said = inspect(path)
+    src, dst, x, y = (parts[k] for k in ("edges/src", "edges/dst", "nodes/x", "nodes/y"))
+    assert status == 0 and said["problems"] == []
+    assert said["app"] == "inspect" and said["file"] == path and said["name"] == "quote \" and \\ and \n"
+    assert (said["nodes"], said["edges"], said["num_classes"]) == (50, 300, 4)
+    assert said["self_loops"] == int((src == dst).sum())
+    assert said["parallel"] == 300 - len(set(zip(src.tolist(), dst.tolist())))
+    degrees_in, degrees_out = np.bincount(dst, minlength=50), np.bincount(src, minlength=50)
+    assert said["isolated"] == int(((degrees_in + degrees_out) == 0).sum()) >= 10
+    for key, degrees in (("in_degree", degrees_in), ("out_degree", degrees_out)):
+        one = said[key]
+        assert (one["min"], one["max"]) == (degrees.min(), degrees.max()) and abs(one["mean"] - 6) < 1e-9
+        assert sum(count for _, _, count in one["histogram"]) == 50
+        for least, largest, count in one["histogram"]:
+            assert count == int(((degrees >= least) & (degrees <= largest)).sum())
+    assert not said["symmetric"] and not said["undirected"] and not said["weights"]
+    assert said["features"]["columns"] == 7 and not said["features"]["sparse"]
+    assert abs(said["features"]["fill"] - np.count_nonzero(x) / x.size) < 1e-5
+    assert said["features"]["zero_rows"] == int((x == 0).all(axis=1).sum())
+    assert said["labels"]["rows"] == 50 and said["labels"]["unlabelled"] == int((y < 0).sum())
+    assert said["labels"]["classes"] == {str(c): int((y == c).sum()) for c in range(4)}
+    assert said["splits"] == [[20, 10, int((y >= 0).sum()) - 30]]
+    assert any("nodes/id int64 [50]" in extra for extra in said["besides"])
+
+    write(path, **{"edges/src": np.full(300, 99), "nodes/y": np.full(50, 7)})
+    status, said = inspect(path)
+    assert status == 1 and len([p for p in said["problems"] if "edges/src: 99" in p]) == 3
+    assert any(p.endswith("edges/src: 297 more such values, 300 in all") for p in said["problems"])
+    assert "edges" not in said and "features" in said
+
+    write(path, **{"edges/src": np.zeros(0, int), "edges/dst": np.zeros(0, int)})
+    status, said = inspect(path)
+    assert status == 0 and said["edges"] == 0 and said["isolated"] == 50
+    assert said["in_degree"]["histogram"] == [[0, 0, 50]]
+print("ok")
