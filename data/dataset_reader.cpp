@@ -26,11 +26,11 @@ constexpr int64_t kBareNodesPerEdge = 16;
 
 /// What the schema knows; the rest of a file is not looked at.
 const H5Reader::Wanted kSchema = {
-    "@format",      "@version",    "@name",          "@num_nodes",      "@num_classes",
-    "@task",        "@undirected", "edges/src",      "edges/dst",       "edges/weight",
-    "edges/attr",   "nodes/x",     "nodes/x_indptr", "nodes/x_indices", "nodes/x_data",
-    "nodes@x_cols", "nodes/y",     "graphs/offsets", "graphs/y",        "splits/train",
-    "splits/val",   "splits/test", "splits/*/train", "splits/*/val",    "splits/*/test"};
+    "@format",        "@version",        "@name",        "@num_nodes",   "@num_classes", "@task",
+    "@undirected",    "edges/src",       "edges/dst",    "edges/weight", "edges/attr",   "nodes/x",
+    "nodes/x_indptr", "nodes/x_indices", "nodes/x_data", "nodes@x_cols", "nodes/y",      "nodes/part",
+    "nodes/order",    "graphs/offsets",  "graphs/y",     "splits/train", "splits/val",   "splits/test",
+    "splits/*/train", "splits/*/val",    "splits/*/test"};
 
 /// The two checks that every number goes through keep up with the reading: in integers of the numbers' own
 /// size, without a branch, the compiler makes vectors of them, 15 times as fast as comparisons would be.
@@ -63,6 +63,8 @@ class DatasetReader {
     read_features();
     read_labels();
     read_splits();
+    if (file_.has("nodes/part")) data_.part = read_indices("nodes/part", nodes_, nodes_);
+    read_order();
     return std::move(data_);
   }
 
@@ -112,6 +114,8 @@ class DatasetReader {
     expect("nodes/x", nodes_);
     expect("nodes/x_indptr", nodes_ + 1);
     expect("nodes/y", nodes_);
+    expect("nodes/part", nodes_);
+    expect("nodes/order", nodes_);
     const int64_t edges =
         file_.has("edges/src") && !file_.shape("edges/src").empty() ? file_.shape("edges/src")[0] : 0;
     if (!counted && nodes_ > std::max(kBareNodes, kBareNodesPerEdge * edges))
@@ -256,6 +260,26 @@ class DatasetReader {
     if (count > 0) return data_.use_split(0);
     // Selections of nothing: without an index a loss or metric would take every row.
     data_.train = data_.val = data_.test = Tensor::empty({0}, DType::i32);
+  }
+
+  void read_order() {
+    if (!file_.has("nodes/order")) return;
+    data_.order = read_indices("nodes/order", nodes_, nodes_);
+    const int32_t* order = data_.order.data<int32_t>();
+    std::vector<bool> seen(static_cast<size_t>(nodes_), false);
+    for (int64_t i = 0; i < nodes_; ++i) {
+      if (seen[static_cast<size_t>(order[i])])
+        file_.fail("nodes/order", "node {} at position {} stands at another one already, expected each once",
+                   order[i], i);
+      seen[static_cast<size_t>(order[i])] = true;
+    }
+    if (!data_.graph_offsets) return;
+    const std::vector<int64_t> offsets = data_.graph_offsets.to_vector<int64_t>();
+    for (size_t g = 0; g + 1 < offsets.size(); ++g)
+      for (int64_t i = offsets[g]; i < offsets[g + 1]; ++i)
+        if (order[i] < offsets[g] || order[i] >= offsets[g + 1])
+          file_.fail("nodes/order", "node {} at position {}, expected {} to {}, the nodes of graph {}",
+                     order[i], i, offsets[g], offsets[g + 1] - 1, g);
   }
 
   Split read_split(const std::string& group) const {

@@ -60,6 +60,8 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
 
   write_features(file, dataset.x);
   if (dataset.y) file.write("nodes/y", stored_labels(dataset));
+  if (dataset.part) file.write("nodes/part", dataset.part);
+  if (dataset.order) file.write("nodes/order", dataset.order);
   write_splits(file, dataset.splits);
   if (dataset.graph_offsets) file.write("graphs/offsets", dataset.graph_offsets);
   if (dataset.graph_y) file.write("graphs/y", dataset.graph_y);

@@ -13,8 +13,6 @@ namespace adj {
 
 namespace {
 
-std::vector<int64_t> widened(const std::vector<int32_t>& values) { return {values.begin(), values.end()}; }
-
 void check_order(const char* op, const Tensor& order) {
   ADJ_CHECK(order && order.dims() == 1 && order.dtype() == DType::i32,
             "{}: the order is {}, expected [N] int32", op, order.str());
@@ -22,11 +20,20 @@ void check_order(const char* op, const Tensor& order) {
 
 }  // namespace
 
+Tensor order_by_part(const Tensor& part) {
+  ADJ_CHECK(part && part.dims() == 1 && part.dtype() == DType::i32,
+            "order_by_part: parts are {}, expected [N] int32", part.str());
+  const std::vector<int32_t> of = part.to_vector<int32_t>();
+  for (size_t i = 0; i < of.size(); ++i)
+    ADJ_CHECK(of[i] >= 0 && of[i] < std::ssize(of), "order_by_part: part[{}] is {}, expected 0 to {}", i,
+              of[i], of.size() - 1);
+  return Tensor::from(detail::nodes_by({of.begin(), of.end()}), part.device());
+}
+
 Tensor metis_order(const Relation& relation, int64_t parts, uint64_t seed) {
   ADJ_CHECK(parts >= 0, "metis_order: expected 0 or more parts, got {}", parts);
-  const int64_t blocks = parts > 0 ? parts : std::max<int64_t>(1, relation.num_dst() / kNodesPerBlock);
-  const Tensor part = metis_partition(relation, blocks, {.seed = seed});
-  return Tensor::from(detail::nodes_by(widened(part.to_vector<int32_t>())), relation.device());
+  const int64_t blocks = parts > 0 ? parts : blocks_of(relation.num_dst());
+  return order_by_part(metis_partition(relation, blocks, {.seed = seed}));
 }
 
 Tensor degree_order(const Relation& relation) {

@@ -25,6 +25,12 @@ inline constexpr int64_t kNodesPerBlock = 1024;
 /// close. `parts` 0: one for every kNodesPerBlock nodes.
 Tensor metis_order(const Relation& relation, int64_t parts = 0, uint64_t seed = 0);
 
+/// How many blocks those are for so many nodes.
+inline int64_t blocks_of(int64_t nodes) { return nodes > kNodesPerBlock ? nodes / kNodesPerBlock : 1; }
+/// The nodes of part 0, then those of part 1, …, in each as they stood; `part` int32 [N], 0 to N - 1. Throws
+/// otherwise.
+Tensor order_by_part(const Tensor& part);
+
 /// Reverse Cuthill-McKee (Cuthill & McKee 1969; reversed, George 1971): breadth first, neighbours by degree,
 /// from a pseudo-peripheral node of each component in turn (George & Liu 1979), all reversed. Keeps |i - j|
 /// small: for grids, roads, meshes. O(M log(largest degree)).

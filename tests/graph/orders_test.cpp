@@ -203,6 +203,11 @@ TEST_CASE("what is no order is refused") {
   CHECK_THROWS_WITH_AS(named_order("best", graph),
                        "order 'best': expected one of metis, rcm, rabbit, degree, random", UsageError);
   CHECK_THROWS_AS(metis_order(graph, -1), Error);
+  CHECK_THROWS_WITH_AS(order_by_part(order({0, 1, -1})), "order_by_part: part[2] is -1, expected 0 to 2",
+                       Error);
+  CHECK_THROWS_AS(order_by_part(order({0, 3, 1})), Error);
+  CHECK_THROWS_AS(order_by_part(Tensor()), Error);
+  CHECK_THROWS_AS(order_by_part(Tensor::zeros({3})), Error);
   const Relation wide = Relation::from_coo(5, 4, order({0, 1}), order({0, 1}));
   for (const char* name : {"metis", "rcm", "rabbit", "degree"})
     CHECK_THROWS_AS(named_order(name, wide), Error);
