@@ -3,8 +3,8 @@
 
 #include "common/options.h"
 #include "common/outputs.h"
+#include "common/summary.h"
 #include "generate/specs.h"
-#include "generate/summary.h"
 
 #include <chrono>
 

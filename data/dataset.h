@@ -42,6 +42,10 @@ struct Dataset {
   Tensor part;              ///< int32 [N], 0 to N - 1: a partition of the nodes (graph/partition.h), optional
   Tensor order;  ///< int32 [N], of reordered nodes: node i is node order[i] of the dataset as it was at first
                  ///< (data/reordered.h); absent where they stand as they did
+  /// What nodes are called where they come from, if not by their numbers: int64 [N] ids, optional; or names,
+  /// uint8 of all of them one after another, and int64 [N + 1] where each begins and the last ends.
+  Tensor node_ids;
+  Tensor node_names, node_name_offsets;
 
   int64_t num_nodes() const { return graph.num_nodes(); }
   int64_t num_features() const { return x ? x.cols() : 0; }

@@ -25,12 +25,21 @@ constexpr int64_t kBareNodes = 1'000'000;
 constexpr int64_t kBareNodesPerEdge = 16;
 
 /// What the schema knows; the rest of a file is not looked at.
-const H5Reader::Wanted kSchema = {
-    "@format",        "@version",        "@name",        "@num_nodes",   "@num_classes", "@task",
-    "@undirected",    "edges/src",       "edges/dst",    "edges/weight", "edges/attr",   "nodes/x",
-    "nodes/x_indptr", "nodes/x_indices", "nodes/x_data", "nodes@x_cols", "nodes/y",      "nodes/part",
-    "nodes/order",    "graphs/offsets",  "graphs/y",     "splits/train", "splits/val",   "splits/test",
-    "splits/*/train", "splits/*/val",    "splits/*/test"};
+const H5Reader::Wanted kSchema = {"@format",        "@version",
+                                  "@name",          "@num_nodes",
+                                  "@num_classes",   "@task",
+                                  "@undirected",    "edges/src",
+                                  "edges/dst",      "edges/weight",
+                                  "edges/attr",     "nodes/x",
+                                  "nodes/x_indptr", "nodes/x_indices",
+                                  "nodes/x_data",   "nodes@x_cols",
+                                  "nodes/y",        "nodes/part",
+                                  "nodes/order",    "nodes/id",
+                                  "nodes/name",     "nodes/name_offsets",
+                                  "graphs/offsets", "graphs/y",
+                                  "splits/train",   "splits/val",
+                                  "splits/test",    "splits/*/train",
+                                  "splits/*/val",   "splits/*/test"};
 
 /// The two checks that every number goes through keep up with the reading: in integers of the numbers' own
 /// size, without a branch, the compiler makes vectors of them, 15 times as fast as comparisons would be.
@@ -62,6 +71,7 @@ class DatasetReader {
     read_edges();
     read_features();
     read_labels();
+    read_ids();
     read_splits();
     if (file_.has("nodes/part")) data_.part = read_indices("nodes/part", nodes_, nodes_);
     read_order();
@@ -116,6 +126,8 @@ class DatasetReader {
     expect("nodes/y", nodes_);
     expect("nodes/part", nodes_);
     expect("nodes/order", nodes_);
+    expect("nodes/id", nodes_);
+    expect("nodes/name_offsets", nodes_ + 1);
     const int64_t edges =
         file_.has("edges/src") && !file_.shape("edges/src").empty() ? file_.shape("edges/src")[0] : 0;
     if (!counted && nodes_ > std::max(kBareNodes, kBareNodesPerEdge * edges))
@@ -235,6 +247,17 @@ class DatasetReader {
       }
     });
     return y.reshape({rows, -1});
+  }
+
+  void read_ids() {
+    if (file_.has("nodes/id")) {
+      file_.expect_integers("nodes/id", {nodes_});
+      data_.node_ids = read_as<int64_t>("nodes/id", [](const auto*, int64_t, int64_t) {});
+    }
+    if (!file_.has("nodes/name")) return;
+    data_.node_names = file_.tensor("nodes/name", {DType::u8}, {kAny});
+    data_.node_name_offsets =
+        read_offsets("nodes/name_offsets", nodes_ + 1, data_.node_names.numel(), "the length of nodes/name");
   }
 
   static bool is_labelled(const Tensor& y, int64_t i) {

@@ -62,6 +62,11 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   if (dataset.y) file.write("nodes/y", stored_labels(dataset));
   if (dataset.part) file.write("nodes/part", dataset.part);
   if (dataset.order) file.write("nodes/order", dataset.order);
+  if (dataset.node_ids) file.write("nodes/id", dataset.node_ids);
+  if (dataset.node_names) {
+    file.write("nodes/name", dataset.node_names);
+    file.write("nodes/name_offsets", dataset.node_name_offsets);
+  }
   write_splits(file, dataset.splits);
   if (dataset.graph_offsets) file.write("graphs/offsets", dataset.graph_offsets);
   if (dataset.graph_y) file.write("graphs/y", dataset.graph_y);

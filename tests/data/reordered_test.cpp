@@ -79,6 +79,9 @@ bool same(const Dataset& a, const Dataset& b) {
 TEST_CASE("every node takes what belongs to it along") {
   Dataset data = load(small_file());
   data.part = Tensor::from(I{0, 0, 1, 1, 2, 2});
+  data.node_ids = Tensor::from(L{10, 11, 12, 13, 14, int64_t{1} << 40});
+  data.node_names = Tensor::from(std::vector<uint8_t>{'a', 'b', 'b', 'd', 'e', 'f', 'f'});  // c has none
+  data.node_name_offsets = Tensor::from(L{0, 1, 3, 3, 4, 5, 7});
   const Tensor order =
       Tensor::from(I{3, 5, 0, 4, 1, 2});  // so node 0 becomes 2, 1: 4, 2: 5, 3: 0, 4: 3, 5: 1
   for (Device device : devices()) {
@@ -91,6 +94,11 @@ TEST_CASE("every node takes what belongs to it along") {
     CHECK(made.x.dense().to_vector<float>() ==
           F{10, 11, 12, 16, 17, 18, 1, 2, 3, 13, 14, 15, 4, 5, 6, 7, 8, 9});
     CHECK(made.part.to_vector<int32_t>() == I{1, 2, 0, 2, 0, 1});
+    CHECK(made.node_ids.to_vector<int64_t>() == L{13, int64_t{1} << 40, 10, 14, 11, 12});
+    CHECK(made.node_names.to_vector<uint8_t>() == std::vector<uint8_t>{'d', 'f', 'f', 'a', 'e', 'b', 'b'});
+    CHECK(made.node_name_offsets.to_vector<int64_t>() == L{0, 1, 3, 4, 5, 7, 7});
+    CHECK(same_bits(original_order(made).node_names.to(Device::cpu()), data.node_names));
+    CHECK(same_bits(original_order(made).node_name_offsets.to(Device::cpu()), data.node_name_offsets));
     CHECK(made.order.to_vector<int32_t>() == order.to_vector<int32_t>());
     CHECK(made.splits[0].train.to_vector<int32_t>() == I{2, 4});
     CHECK(made.splits[1].test.to_vector<int32_t>() == I{0, 5});

@@ -1,0 +1,33 @@
+#include "formats.h"
+
+#include <adjoint/core/error.h>
+
+#include <fmt/ranges.h>
+
+namespace adj::apps {
+
+namespace {
+
+struct Entry {
+  const char* name;
+  Format (*make)();
+};
+
+/// To add a format is a line here, its function's declaration, and the function in convert/NAME.cpp.
+constexpr Entry kFormats[] = {{"edges", edges_format}};
+
+}  // namespace
+
+std::string format_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kFormats) names.emplace_back(entry.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Format format_named(const std::string& name) {
+  for (const Entry& entry : kFormats)
+    if (name == entry.name) return entry.make();
+  throw UsageError(fmt::format("FORMAT '{}': expected one of {}", name, format_names()));
+}
+
+}  // namespace adj::apps

@@ -1,0 +1,88 @@
+#include <adjoint/data/import/fields.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+namespace adj {
+
+namespace {
+
+/// from_chars takes no plus sign, and two signs are none.
+std::string_view unsigned_plus(std::string_view text) {
+  text = trimmed(text);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+') text.remove_prefix(1);
+  return text;
+}
+
+template <class T>
+std::optional<T> whole_number(std::string_view text) {
+  text = unsigned_plus(text);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+/// Out of range stands for too large and too small alike.
+std::optional<double> beyond_range(std::string_view text) {
+  const double value = std::strtod(std::string(text).c_str(), nullptr);
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+template <class T>
+std::optional<T> real_number(std::string_view text) {
+  text = unsigned_plus(text);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size()) return {};
+  if (error == std::errc::result_out_of_range) {
+    const std::optional<double> wide = beyond_range(text);
+    if (!wide || std::abs(*wide) > std::numeric_limits<T>::max()) return {};
+    return static_cast<T>(*wide);
+  }
+  if (error != std::errc() || !std::isfinite(value)) return {};
+  return value;
+}
+
+}  // namespace
+
+std::string_view name_of(Separator separator) {
+  switch (separator) {
+    case Separator::comma:
+      return "a comma";
+    case Separator::semicolon:
+      return "a semicolon";
+    case Separator::tab:
+      return "a tab";
+    case Separator::blanks:
+      return "blanks";
+  }
+  return "?";
+}
+
+Separator separator_of(std::string_view line) {
+  for (Separator separator : {Separator::tab, Separator::semicolon, Separator::comma})
+    if (line.find(static_cast<char>(separator)) != std::string_view::npos) return separator;
+  return Separator::blanks;
+}
+
+std::optional<int64_t> integer_in(std::string_view text) { return whole_number<int64_t>(text); }
+std::optional<int32_t> int32_in(std::string_view text) { return whole_number<int32_t>(text); }
+std::optional<float> float_in(std::string_view text) { return real_number<float>(text); }
+std::optional<double> double_in(std::string_view text) { return real_number<double>(text); }
+
+bool is_missing(std::string_view text) {
+  text = trimmed(text);
+  if (text.empty() || text == "?") return true;
+  if (text.size() > 4) return false;
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return lower == "nan" || lower == "na" || lower == "n/a" || lower == "null" || lower == "none";
+}
+
+}  // namespace adj

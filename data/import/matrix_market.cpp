@@ -1,0 +1,114 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/imported_edges.h>
+#include <adjoint/data/import/number_rows.h>
+
+#include <algorithm>
+
+// Boisvert, Pozo & Remington 1996, "The Matrix Market exchange formats".
+
+namespace adj {
+
+namespace {
+
+struct Entries {
+  std::vector<int32_t> ends;  // source and target of each
+  std::vector<float> weights;
+  int64_t last_line = 0;
+};
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return result;
+}
+
+bool passed_over(std::string_view line) { return line.starts_with('%') || trimmed(line).empty(); }
+
+}  // namespace
+
+bool is_matrix_market(std::string_view first_line) { return lower(first_line).starts_with("%%matrixmarket"); }
+
+MatrixMarket read_matrix_market(TextSource& source, const EdgeListOptions& options) {
+  // Lines up to the size line are few, but blocks are what is parsed in parallel: the first one is cut in
+  // two.
+  TextBlock block;
+  source.next(block);
+  LineCursor head(block);
+  (void)head.next();
+  std::vector<std::string> words;
+  const std::string banner = lower(head.line());
+  for (FieldCursor at(banner, Separator::blanks); at.next();) words.emplace_back(at.field());
+  words.resize(5);
+  if (words[1] != "matrix" || words[2] != "coordinate")
+    source.fail(1, "\"{}\", expected a Matrix Market matrix in coordinates", excerpt(head.line()));
+  if (words[3] != "real" && words[3] != "integer" && words[3] != "pattern")
+    source.fail(1, "values of the kind \"{}\", expected real, integer or pattern", excerpt(words[3]));
+  if (words[4] != "general" && words[4] != "symmetric")
+    source.fail(1, "a matrix that is \"{}\", expected general or symmetric", excerpt(words[4]));
+  const bool values = words[3] != "pattern";
+
+  bool found = false;
+  while ((found = head.next()) && passed_over(head.line())) {
+  }
+  if (!found) source.fail(head.number(), "no size line, expected one of rows, columns and entries");
+  std::vector<int64_t> size;
+  append_numbers(source, head.number(), head.line(), Separator::blanks, {.least = 0}, size);
+  if (size.size() != 3)
+    source.fail(head.number(), "{} numbers, expected rows, columns and entries", size.size());
+  if (size[0] != size[1])
+    source.fail(head.number(), "{} rows and {} columns, expected a square matrix", size[0], size[1]);
+  if (size[0] < 1 || size[0] > NodeIds::kMost)
+    source.fail(head.number(), "{} rows, expected 1 to {}", size[0], NodeIds::kMost);
+  if (size[2] > ImportedEdges::kMost)
+    source.fail(head.number(), "{} entries, expected {} at most", size[2], ImportedEdges::kMost);
+
+  const int64_t columns = values ? 3 : 2;
+  const auto parse_line = [&](int64_t number, std::string_view line, Entries& entries) {
+    if (passed_over(line)) return;
+    entries.last_line = number;
+    int64_t column = 0;
+    for (FieldCursor at(line, Separator::blanks); at.next();) {
+      ++column;
+      if (column <= 2) {
+        const auto id = integer_in(at.field());
+        if (!id || *id < 1 || *id > size[0])
+          source.fail(number, "\"{}\" in column {}, expected an integer from 1 to {}", excerpt(at.field()),
+                      column, size[0]);
+        entries.ends.push_back(static_cast<int32_t>(*id - 1));
+      } else if (column == 3 && values) {
+        const auto weight = float_in(at.field());
+        if (!weight)
+          source.fail(number, "\"{}\", expected a finite number within float32", excerpt(at.field()));
+        entries.weights.push_back(*weight);
+      }
+    }
+    if (column != columns) source.fail(number, "{} fields, expected {}", column, columns);
+  };
+
+  MatrixMarket matrix{ImportedEdges(values && !options.unweighted, options.drop_self_loops), size[0],
+                      words[4] == "symmetric"};
+  int64_t count = 0, last_line = head.number();
+  const auto take = [&](const Entries& entries) {
+    const size_t n = entries.ends.size() / 2;
+    count += static_cast<int64_t>(n);
+    last_line = std::max(last_line, entries.last_line);
+    if (count > size[2]) source.fail(last_line, "more entries than the {} of the size line", size[2]);
+    for (size_t k = 0; k < n; ++k)
+      matrix.edges.append(entries.ends[2 * k], entries.ends[2 * k + 1], values ? entries.weights[k] : 1.0f);
+  };
+  Entries first;
+  while (head.next()) parse_line(head.number(), head.line(), first);
+  take(first);
+  source.for_blocks(
+      [&](const TextBlock& next) {
+        Entries entries;
+        for (LineCursor at(next); at.next();) parse_line(at.number(), at.line(), entries);
+        return entries;
+      },
+      take);
+  if (count != size[2]) source.fail(last_line, "{} entries, expected {} as in the size line", count, size[2]);
+  return matrix;
+}
+
+}  // namespace adj

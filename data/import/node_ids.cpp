@@ -1,0 +1,113 @@
+#include <adjoint/data/import/fields.h>
+#include <adjoint/data/import/node_ids.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace adj {
+
+namespace {
+
+/// Most files number their nodes nearly from 0: for those a table takes a fraction of the time of hashing.
+constexpr int64_t kSmall = int64_t{1} << 24;
+constexpr size_t kFirstSlots = 1024;
+
+uint64_t mixed(uint64_t x) {  // the finaliser of SplitMix64
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+std::string_view NodeIds::name(int32_t node) const {
+  const auto k = static_cast<size_t>(node);
+  return std::string_view(bytes_).substr(static_cast<size_t>(ends_[k]),
+                                         static_cast<size_t>(ends_[k + 1] - ends_[k]));
+}
+
+/// Where it stands, or would.
+size_t NodeIds::slot_of(int64_t id) const {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = mixed(static_cast<uint64_t>(id)) & mask;
+  while (slots_[slot] != 0 && ids_[static_cast<size_t>(slots_[slot] - 1)] != id) slot = (slot + 1) & mask;
+  return slot;
+}
+
+size_t NodeIds::slot_of(std::string_view text) const {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = mixed(std::hash<std::string_view>{}(text)) & mask;
+  while (slots_[slot] != 0 && name(slots_[slot] - 1) != text) slot = (slot + 1) & mask;
+  return slot;
+}
+
+void NodeIds::grow() {
+  if (static_cast<size_t>(hashed_) < slots_.size() / 2) return;
+  std::vector<int32_t> before(std::max(kFirstSlots, 2 * slots_.size()), 0);
+  before.swap(slots_);
+  for (int32_t node : before)
+    if (node != 0)
+      slots_[kind_ == Kind::names ? slot_of(name(node - 1)) : slot_of(ids_[static_cast<size_t>(node - 1)])] =
+          node;
+}
+
+int32_t NodeIds::add(int64_t id) {
+  if (kind_ == Kind::numbers) {
+    size_ = std::max(size_, id + 1);
+    return static_cast<int32_t>(id);
+  }
+  const bool small = id >= 0 && id < kSmall;
+  if (small && static_cast<size_t>(id) >= small_.size())
+    small_.resize(
+        std::min(static_cast<size_t>(kSmall), std::max(static_cast<size_t>(id) + 1, 2 * small_.size())));
+  if (!small) grow();
+  int32_t& node = small ? small_[static_cast<size_t>(id)] : slots_[slot_of(id)];
+  if (node == 0) {
+    if (size_ == kMost) return -1;
+    node = static_cast<int32_t>(++size_);
+    ids_.push_back(id);
+    hashed_ += !small;
+  }
+  return node - 1;
+}
+
+int32_t NodeIds::add(std::string_view text) {
+  grow();
+  int32_t& node = slots_[slot_of(text)];
+  if (node == 0) {
+    if (size_ == kMost) return -1;
+    node = static_cast<int32_t>(++size_);
+    bytes_ += text;
+    ends_.push_back(static_cast<int64_t>(bytes_.size()));
+    ++hashed_;
+  }
+  return node - 1;
+}
+
+int32_t NodeIds::find(int64_t id) const {
+  if (kind_ == Kind::numbers) return id >= 0 && id < size_ ? static_cast<int32_t>(id) : -1;
+  if (id >= 0 && id < kSmall)
+    return static_cast<size_t>(id) < small_.size() ? small_[static_cast<size_t>(id)] - 1 : -1;
+  return slots_.empty() ? -1 : slots_[slot_of(id)] - 1;
+}
+
+int32_t NodeIds::find(std::string_view field) const {
+  if (kind_ == Kind::names) return slots_.empty() ? -1 : slots_[slot_of(field)] - 1;
+  const std::optional<int64_t> id = integer_in(field);
+  return id ? find(*id) : -1;
+}
+
+void NodeIds::move_to(Dataset& data) {
+  if (kind_ == Kind::names) {
+    data.node_names = Tensor::empty({static_cast<int64_t>(bytes_.size())}, DType::u8);
+    std::copy(bytes_.begin(), bytes_.end(), data.node_names.mutable_data<uint8_t>());
+    data.node_name_offsets = Tensor::from(ends_);
+  } else if (kind_ == Kind::integers) {
+    bool own = true;
+    for (size_t k = 0; own && k < ids_.size(); ++k) own = ids_[k] == static_cast<int64_t>(k);
+    if (!own) data.node_ids = Tensor::from(ids_);
+  }
+}
+
+}  // namespace adj

@@ -1,0 +1,123 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/growing_rows.h>
+#include <adjoint/data/import/number_rows.h>
+
+#include <algorithm>
+#include <type_traits>
+
+namespace adj {
+
+namespace {
+
+constexpr int64_t kMostRows = std::numeric_limits<int32_t>::max();
+
+template <class T>
+std::optional<T> number_in(std::string_view field) {
+  if constexpr (std::is_same_v<T, float>) {
+    return float_in(field);
+  } else if constexpr (std::is_same_v<T, int32_t>) {
+    return int32_in(field);
+  } else {
+    return integer_in(field);
+  }
+}
+
+template <class T>
+T number(const TextSource& source, int64_t line, int64_t column, std::string_view field,
+         const RowFormat& format) {
+  const std::optional<T> value = number_in<T>(field);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (value) return *value;
+    if (format.missing && is_missing(field)) return std::numeric_limits<T>::quiet_NaN();
+    source.fail(line, "\"{}\" in column {}, expected a finite number within float32{}", excerpt(field),
+                column, format.missing ? ", or a missing value" : "");
+  } else {
+    if (value && *value >= format.least && *value <= format.most) return *value;
+    const int64_t least = std::max<int64_t>(format.least, std::numeric_limits<T>::min());
+    const int64_t most = std::min<int64_t>(format.most, std::numeric_limits<T>::max());
+    source.fail(line, "\"{}\" in column {}, expected an integer from {} to {}", excerpt(field), column, least,
+                most);
+  }
+}
+
+/// Numbers hold no blanks, so that those may stand beside tabs; an empty field between two tabs is one only
+/// where it may be missing.
+Separator separator_of_numbers(std::string_view line, const RowFormat& format) {
+  const Separator separator = separator_of(line);
+  return separator == Separator::tab && !format.missing ? Separator::blanks : separator;
+}
+
+/// The rows of one block.
+template <class T>
+struct Rows {
+  std::vector<T> values;
+  int64_t count = 0;
+  int64_t last_line = 0;
+};
+
+}  // namespace
+
+template <class T>
+int64_t append_numbers(const TextSource& source, int64_t line_number, std::string_view line,
+                       Separator separator, const RowFormat& format, std::vector<T>& values) {
+  int64_t columns = 0;
+  for (FieldCursor at(line, separator); at.next();)
+    values.push_back(number<T>(source, line_number, ++columns, at.field(), format));
+  return columns;
+}
+
+template <class T>
+Tensor read_rows(TextSource& source, const RowFormat& format) {
+  // What the first row says is decided before others look at it, whoever parses it: blocks are cut by the
+  // file alone, and the first one is parsed by itself.
+  std::optional<Separator> separator = format.separator;
+  int64_t columns = format.columns;
+  const auto parse = [&](const TextBlock& block) {
+    Rows<T> rows;
+    for (LineCursor at(block); at.next();) {
+      rows.last_line = at.number();
+      const std::string_view line = at.line();
+      if (format.header && at.number() == 1) continue;
+      if (!line.empty() && format.comment.find(line[0]) != std::string_view::npos) continue;
+      if (trimmed(line).empty() && !(format.missing && columns == 1)) continue;
+      if (!separator) separator = separator_of_numbers(line, format);
+      const size_t before = rows.values.size();
+      const int64_t found = append_numbers<T>(source, at.number(), line, *separator, format, rows.values);
+      if (found == 0 && columns == 1 && format.missing)
+        rows.values.push_back(std::numeric_limits<T>::quiet_NaN());
+      if (columns == 0) columns = found;
+      if (static_cast<int64_t>(rows.values.size() - before) != columns)
+        source.fail(at.number(), "{} fields, expected {}", found, columns);
+      ++rows.count;
+    }
+    return rows;
+  };
+  GrowingRows<T> all;
+  int64_t count = 0, last_line = 0;
+  const auto take = [&](Rows<T> rows) {
+    all.append(rows.values);
+    count += rows.count;
+    if (rows.last_line > 0) last_line = rows.last_line;
+    if (count > kMostRows) source.fail(last_line, "more than {} rows, expected at most that", kMostRows);
+    if (format.rows >= 0 && count > format.rows)
+      source.fail(last_line, "{} rows by then, expected {}", count, format.rows);
+  };
+  TextBlock first;
+  while ((!separator || columns == 0) && source.next(first)) take(parse(first));
+  source.for_blocks(parse, take);
+  if (format.rows >= 0 && count != format.rows)
+    source.fail(last_line, "{} rows, expected {}", count, format.rows);
+  return all.take({count, columns});
+}
+
+template Tensor read_rows<int32_t>(TextSource&, const RowFormat&);
+template Tensor read_rows<int64_t>(TextSource&, const RowFormat&);
+template Tensor read_rows<float>(TextSource&, const RowFormat&);
+template int64_t append_numbers(const TextSource&, int64_t, std::string_view, Separator, const RowFormat&,
+                                std::vector<int32_t>&);
+template int64_t append_numbers(const TextSource&, int64_t, std::string_view, Separator, const RowFormat&,
+                                std::vector<int64_t>&);
+template int64_t append_numbers(const TextSource&, int64_t, std::string_view, Separator, const RowFormat&,
+                                std::vector<float>&);
+
+}  // namespace adj

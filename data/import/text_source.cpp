@@ -1,0 +1,278 @@
+#include <adjoint/core/detail/descriptor.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/text_source.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <future>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+namespace adj {
+
+namespace {
+
+constexpr size_t kBlock = size_t{1} << 20;  // of text
+constexpr size_t kBatch = 16;               // blocks that are parsed together
+constexpr size_t kInput = size_t{1} << 18;  // read from the file at once
+constexpr int64_t kKiB = 1024;
+
+/// What a gzip of text may expand to: as deflate can hardly do better than a thousandfold, that much is one
+/// line repeated without end. Small ones do no harm.
+constexpr uint64_t kHarmless = uint64_t{1} << 30;
+constexpr uint64_t kMostExpansion = 300;
+
+}  // namespace
+
+bool LineCursor::next() {
+  if (rest_.empty()) return false;
+  const size_t end = rest_.find('\n');
+  line_ = rest_.substr(0, end);
+  rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+  if (line_.ends_with('\r')) line_.remove_suffix(1);
+  ++number_;
+  return true;
+}
+
+/// The bytes of the text, after gzip.
+struct TextSource::Input {
+  explicit Input(const std::string& path) : path_(path) {
+    const auto refuse = [&](const std::string& why) { data_fail("{}: {}", excerpt(path), why); };
+    file_ = detail::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (file_.get() < 0) refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+    struct stat status {};
+    if (::fstat(file_.get(), &status) != 0) refuse(std::strerror(errno));
+    if (S_ISDIR(status.st_mode)) refuse("a folder, expected a file");
+    if (!S_ISREG(status.st_mode)) refuse("not a regular file");
+    fill();
+    gzip_ = available_ >= 2 && bytes_[0] == 0x1f && bytes_[1] == 0x8b;
+    if (gzip_ && inflateInit2(&stream_, 15 + 16) != Z_OK) refuse("zlib has no memory");
+    open_ = gzip_;
+  }
+  ~Input() {
+    if (open_) inflateEnd(&stream_);
+  }
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+
+  /// Up to `count` bytes of text; 0 at its end only. `why` says what is wrong with the file where something
+  /// is: what was read before it still counts.
+  size_t read(char* to, size_t count, std::string& why) {
+    return gzip_ ? inflate_some(to, count, why) : copy_some(to, count);
+  }
+  /// Of the file, so far.
+  int64_t position() const { return position_; }
+
+ private:
+  void fill() {
+    ssize_t got = 0;
+    do got = ::read(file_.get(), bytes_.data(), bytes_.size());
+    while (got < 0 && errno == EINTR);
+    if (got < 0) data_fail("{}: cannot be read: {}", excerpt(path_), std::strerror(errno));
+    next_ = 0;
+    available_ = static_cast<size_t>(got);
+    position_ += got;
+  }
+
+  size_t copy_some(char* to, size_t count) {
+    if (next_ == available_) fill();
+    const size_t n = std::min(count, available_ - next_);
+    std::memcpy(to, bytes_.data() + next_, n);
+    next_ += n;
+    return n;
+  }
+
+  size_t inflate_some(char* to, size_t count, std::string& why) {
+    stream_.next_out = reinterpret_cast<Bytef*>(to);
+    stream_.avail_out = static_cast<uInt>(count);
+    while (stream_.avail_out == count && why.empty()) {
+      if (next_ == available_) fill();
+      if (available_ == 0) {
+        if (!between_) why = "a truncated gzip: it ends in the middle";
+        break;
+      }
+      if (between_ && !next_member(why)) continue;
+      stream_.next_in = bytes_.data() + next_;
+      stream_.avail_in = static_cast<uInt>(available_ - next_);
+      const int result = inflate(&stream_, Z_NO_FLUSH);
+      next_ = available_ - stream_.avail_in;
+      if (result == Z_STREAM_END) {
+        between_ = true;
+        padded_ = false;
+      } else if (result != Z_OK && result != Z_BUF_ERROR) {
+        why = fmt::format("a damaged gzip: {}", stream_.msg != nullptr ? stream_.msg : zError(result));
+      }
+    }
+    const size_t made = count - stream_.avail_out;
+    expanded_ += made;
+    if (why.empty() && expanded_ > kHarmless && expanded_ / kMostExpansion > static_cast<uint64_t>(position_))
+      why = fmt::format("a gzip that expands to more than {} times its size, which no data does",
+                        kMostExpansion);
+    return made;
+  }
+
+  /// At the end of a member: begins another, or passes over zeros, with which some tools fill up. False where
+  /// there is none.
+  bool next_member(std::string& why) {
+    if (bytes_[next_] == 0) {
+      padded_ = true;
+      ++next_;
+      return false;
+    }
+    if (padded_ || bytes_[next_] != 0x1f) {
+      why = "a damaged gzip: other bytes behind its end";
+      return false;
+    }
+    inflateReset(&stream_);
+    between_ = false;
+    return true;
+  }
+
+  std::string path_;
+  detail::Descriptor file_;
+  std::vector<unsigned char> bytes_ = std::vector<unsigned char>(kInput);
+  size_t next_ = 0, available_ = 0;
+  int64_t position_ = 0;
+  bool gzip_ = false, open_ = false;
+  bool between_ = false;  // members, of which the last is complete
+  bool padded_ = false;
+  uint64_t expanded_ = 0;
+  z_stream stream_{};
+};
+
+TextSource::TextSource(std::string path, Progress* reading, size_t longest_line)
+    : path_(std::move(path)),
+      reading_(reading),
+      longest_line_(longest_line),
+      input_(std::make_unique<Input>(path_)) {}
+
+TextSource::~TextSource() = default;
+
+void TextSource::fail_with(int64_t line, const std::string& message) const {
+  if (line <= 0) data_fail("{}: {}", excerpt(path_), message);
+  data_fail("{}:{}: {}", excerpt(path_), line, message);
+}
+
+/// Reads until the block holds an end of a line, kBlock bytes if there are so many.
+bool TextSource::read_block(TextBlock& block) {
+  std::string& text = block.text;
+  text.swap(carried_);
+  carried_.clear();
+  block.first_line = lines_read_ + 1;
+  std::string why;
+  size_t searched = 0;  // no end of a line stands before
+  size_t end = std::string::npos;
+  bool over = false;
+  while (end == std::string::npos && !over) {
+    const size_t before = text.size(), want = std::max(kBlock, before + kInput);
+    text.resize(want);
+    size_t filled = before;
+    while (filled < want && why.empty() && !over) {
+      const size_t got = input_->read(text.data() + filled, want - filled, why);
+      over = got == 0;
+      filled += got;
+    }
+    text.resize(filled);
+    over = over || !why.empty();
+    if (lines_read_ == 0 && searched == 0 && text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+    const size_t last = text.rfind('\n');
+    if (last != std::string::npos && last >= searched) end = last + 1;
+    searched = text.size();
+    if (end == std::string::npos && !over && text.size() > longest_line_) break;
+  }
+  if (!over) {
+    if (end == std::string::npos) end = 0;
+    carried_.assign(text, end, std::string::npos);
+    text.resize(end);
+  }
+  count_lines(text);
+  if (carried_.size() > longest_line_) fail_overlong(lines_read_ + 1);
+  if (!why.empty()) fail(std::max<int64_t>(lines_read_, 1), "{}", why);
+  return !text.empty();
+}
+
+/// Adds the lines of a block to lines_read_; a long one can only be where there is room for it.
+void TextSource::count_lines(std::string_view text) {
+  if (text.size() <= longest_line_) {
+    lines_read_ += std::count(text.begin(), text.end(), '\n') + (!text.empty() && text.back() != '\n');
+    return;
+  }
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    ++lines_read_;
+    if (end - begin > longest_line_) fail_overlong(lines_read_);
+    begin = end + 1;
+  }
+}
+
+void TextSource::fail_overlong(int64_t line) const {
+  fail(line, "a line of more than {} bytes, expected at most that", longest_line_);
+}
+
+void TextSource::advance(int64_t bytes) {
+  unreported_ += bytes;
+  if (reading_ != nullptr && unreported_ >= kKiB) reading_->advance(unreported_ / kKiB);
+  unreported_ %= kKiB;
+}
+
+bool TextSource::next(TextBlock& block) {
+  const int64_t before = input_->position();
+  const bool more = read_block(block);
+  advance(input_->position() - before);
+  return more;
+}
+
+bool TextSource::next(std::string_view& line) {
+  while (at_ == nullptr || !at_->next()) {
+    if (!next(block_)) return false;
+    at_ = std::make_unique<LineCursor>(block_);
+  }
+  line = at_->line();
+  line_number_ = at_->number();
+  return true;
+}
+
+TextSource::Batch TextSource::next_batch() {
+  Batch batch;
+  const int64_t before = input_->position();
+  while (batch.blocks.size() < kBatch) {
+    TextBlock block;
+    if (!read_block(block)) break;
+    batch.blocks.push_back(std::move(block));
+  }
+  batch.bytes = input_->position() - before;
+  return batch;
+}
+
+void TextSource::run_blocks(const std::function<void(std::span<const TextBlock>)>& use) {
+  // One thread decompresses what comes next while the others parse.
+  const bool ahead = num_threads() > 1;
+  Batch batch = next_batch();
+  while (!batch.blocks.empty()) {
+    std::future<Batch> following =
+        std::async(ahead ? std::launch::async : std::launch::deferred, [this] { return next_batch(); });
+    use(batch.blocks);  // the future waits where this throws
+    advance(batch.bytes);
+    batch = following.get();
+  }
+}
+
+ReadProgress::ReadProgress(std::span<const std::string> paths)
+    : Progress(
+          [&] {
+            int64_t bytes = 0;
+            for (const std::string& path : paths) {
+              std::error_code error;
+              const auto size = std::filesystem::file_size(path, error);
+              if (!error) bytes += static_cast<int64_t>(size);
+            }
+            return std::max<int64_t>(bytes / kKiB, 1);
+          }(),
+          0, "KiB read") {}
+
+}  // namespace adj

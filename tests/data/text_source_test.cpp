@@ -1,0 +1,269 @@
+#include "../support.h"
+#include "gzip_file.h"
+#include <adjoint/data/import/csv_table.h>
+#include <adjoint/data/import/number_rows.h>
+
+#include <functional>
+#include <limits>
+
+#include <sys/stat.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+struct NumberedLine {
+  std::string text;
+  int64_t number;
+  bool operator==(const NumberedLine&) const = default;
+};
+
+std::vector<NumberedLine> lines_of(const std::string& path, size_t longest = TextSource::kLongestLine) {
+  TextSource source(path, nullptr, longest);
+  std::vector<NumberedLine> lines;
+  for (std::string_view line; source.next(line);) lines.push_back({std::string(line), source.line_number()});
+  return lines;
+}
+
+std::vector<NumberedLine> lines_by_blocks(const std::string& path) {
+  TextSource source(path);
+  std::vector<NumberedLine> all;
+  source.for_blocks(
+      [](const TextBlock& block) {
+        std::vector<NumberedLine> lines;
+        for (LineCursor at(block); at.next();) lines.push_back({std::string(at.line()), at.number()});
+        return lines;
+      },
+      [&](std::vector<NumberedLine> lines) { all.insert(all.end(), lines.begin(), lines.end()); });
+  return all;
+}
+
+std::string message_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+template <class T>
+Tensor rows_of(const std::string& path, const RowFormat& format = {}) {
+  TextSource source(path);
+  return read_rows<T>(source, format);
+}
+
+template <class T>
+std::string rows_message(const TemporaryDirectory& folder, const std::string& text,
+                         const RowFormat& format = {}) {
+  const std::string path = write_file(folder.file("rows"), text);
+  const std::string message = message_of([&] { (void)rows_of<T>(path, format); });
+  return message.starts_with(path) ? message.substr(path.size()) : message;
+}
+
+}  // namespace
+
+TEST_CASE("a text is the same lines plain, gzipped, in members, line by line and in blocks") {
+  const TemporaryDirectory folder;
+  std::string text = "\xef\xbb\xbf";
+  std::vector<NumberedLine> expected;
+  for (int64_t i = 1; i <= 200000; ++i) {
+    const std::string line = i % 1000 == 0 ? "" : std::to_string(i * 7919) + "," + std::string(i % 40, 'x');
+    text += line + (i % 3 == 0 ? "\r\n" : "\n");
+    expected.push_back({line, i});
+  }
+  text += "no end";
+  expected.push_back({"no end", 200001});
+  const std::string_view all = text;
+  const size_t half = text.size() / 2;
+  for (const std::string& bytes : {text, gzipped(text), gzipped(text, 0),
+                                   gzipped(all.substr(0, half)) + gzipped("") + gzipped(all.substr(half)),
+                                   gzipped(text) + std::string(600, '\0')}) {
+    const std::string path = write_file(folder.file("text"), bytes);
+    CHECK(lines_of(path) == expected);
+    for (int threads : {1, 3}) {
+      const Threads scope(threads);
+      CHECK(lines_by_blocks(path) == expected);
+    }
+  }
+}
+
+TEST_CASE("empty texts have no lines, and empty lines are lines") {
+  const TemporaryDirectory folder;
+  CHECK(lines_of(write_file(folder.file("a"), "")).empty());
+  CHECK(lines_of(write_file(folder.file("a"), gzipped(""))).empty());
+  CHECK(lines_of(write_file(folder.file("a"), "\n\r\n")) == std::vector<NumberedLine>{{"", 1}, {"", 2}});
+  CHECK(lines_of(write_file(folder.file("a"), "\x1f")) == std::vector<NumberedLine>{{"\x1f", 1}});
+}
+
+TEST_CASE("what is no text, or no whole gzip, is refused by name") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("text");
+  const auto refused = [&](const std::string& bytes) {
+    return message_of([&] { lines_of(write_file(path, bytes)); });
+  };
+  CHECK(message_of([&] { lines_of(folder.file("none")); }).find("none: cannot be opened") !=
+        std::string::npos);
+  CHECK(message_of([&] { lines_of("/tmp"); }) == "/tmp: a folder, expected a file");
+  CHECK(message_of([&] { lines_of("/dev/zero"); }) == "/dev/zero: not a regular file");
+  const std::string pipe = folder.file("pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(message_of([&] { lines_of(pipe); }) == pipe + ": not a regular file");
+
+  std::string text;
+  for (int64_t i = 0; i < 1000; ++i) text += std::to_string(i * i) + "\n";
+  const std::string whole = gzipped(text);
+  for (size_t length : {size_t{2}, size_t{9}, whole.size() / 2, whole.size() - 1})
+    CHECK(refused(whole.substr(0, length)).find("truncated gzip") != std::string::npos);
+  std::string damaged = whole;
+  damaged[damaged.size() - 6] ^= 1;  // of the checksum
+  CHECK(refused(damaged).find("damaged gzip: incorrect data check") != std::string::npos);
+  CHECK(refused(whole + "more").find("other bytes behind its end") != std::string::npos);
+  CHECK(refused(whole + std::string(3, '\0') + whole).find("other bytes behind its end") !=
+        std::string::npos);
+  CHECK(refused(whole).find("no error") == 0);
+}
+
+TEST_CASE("a line that is too long is refused with its number") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("text");
+  const auto refused = [&](const std::string& text, size_t longest) {
+    return message_of([&] { lines_of(write_file(path, text), longest); });
+  };
+  CHECK(refused("ab\n12345678\nc\n", 8) == "no error");
+  CHECK(refused("ab\n123456789\nc\n", 8) == path + ":2: a line of more than 8 bytes, expected at most that");
+  CHECK(refused("ab\ncd\n123456789", 8) == path + ":3: a line of more than 8 bytes, expected at most that");
+  CHECK(refused("x\n" + std::string(5 << 20, 'y'), 4 << 20).starts_with(path + ":2: a line of more than"));
+  CHECK(refused("x\n" + std::string(3 << 20, 'y') + "\nz", 4 << 20) == "no error");
+}
+
+TEST_CASE("a gzip bomb is refused before it fills the memory") {
+  const TemporaryDirectory folder;
+  std::string million;
+  for (int i = 0; i < 1024; ++i) million += std::string(1023, '0') + "\n";
+  const std::string member = gzipped(million, 9);
+  std::string bomb;
+  for (int i = 0; i < 1100; ++i) bomb += member;
+  const std::string path = write_file(folder.file("bomb.gz"), bomb);
+  int64_t lines = 0;
+  CHECK(message_of([&] {
+          TextSource source(path);
+          for (TextBlock block; source.next(block);) lines += static_cast<int64_t>(block.text.size());
+        }).find("expands to more than 300 times its size") != std::string::npos);
+  CHECK(lines < (int64_t{1} << 30) + (1 << 21));
+}
+
+TEST_CASE("numbers are all of a field or none") {
+  for (const auto& [text, value] :
+       std::vector<std::pair<std::string, int64_t>>{{"0", 0},
+                                                    {" -7\t", -7},
+                                                    {"+5", 5},
+                                                    {"9223372036854775807", INT64_MAX},
+                                                    {"-9223372036854775808", INT64_MIN}})
+    CHECK(integer_in(text) == value);
+  for (const char* text :
+       {"", " ", "1.0", "1e3", "0x10", "9223372036854775808", "1 2", "--1", "+-1", "a", "1a"})
+    CHECK_FALSE(integer_in(text));
+  CHECK(float_in("1e-60") == 0.0f);
+  CHECK(float_in("-2.5e3") == -2500.0f);
+  CHECK(float_in("0.1") == 0.1f);
+  CHECK(float_in("1e-40") == 1e-40f);
+  for (const char* text : {"", "nan", "inf", "-inf", "1e39", "1,5", "0x1p3", "1e", "infinity", "1e999"})
+    CHECK_FALSE(float_in(text));
+  CHECK(double_in("1e39") == 1e39);
+  CHECK(is_missing(" NaN "));
+  CHECK(is_missing(""));
+  CHECK_FALSE(is_missing("0"));
+}
+
+TEST_CASE("rows of numbers become a tensor, the same on any number of threads") {
+  const TemporaryDirectory folder;
+  std::string text = "# a comment\n";
+  std::vector<float> expected;
+  for (int i = 0; i < 300000; ++i) {
+    const float a = static_cast<float>(i) * 0.37f, b = -static_cast<float>(i % 97) / 3;
+    text += fmt::format("{:.9g}, {:.9g},{}\n", a, b, i);
+    expected.insert(expected.end(), {a, b, static_cast<float>(i)});
+  }
+  const std::string path = write_file(folder.file("rows.gz"), gzipped(text, 1));
+  for (int threads : {1, 4}) {
+    const Threads scope(threads);
+    CHECK(same_bits(rows_of<float>(path), Tensor::from(expected, {300000, 3})));
+  }
+  const auto ints =
+      rows_of<int64_t>(write_file(folder.file("a"), "x y\n 1\t2 \n\n-3   4\n"), {.header = true});
+  CHECK(ints.shape() == Shape{2, 2});
+  CHECK(ints.to_vector<int64_t>() == std::vector<int64_t>{1, 2, -3, 4});
+  const auto column =
+      rows_of<float>(write_file(folder.file("a"), "1\n\nnan\n2\n"), {.columns = 1, .missing = true});
+  REQUIRE(column.shape() == Shape{4, 1});
+  CHECK(std::isnan(column.data<float>()[1]));
+  CHECK(std::isnan(column.data<float>()[2]));
+  CHECK(rows_of<int32_t>(write_file(folder.file("a"), ""), {.columns = 3}).shape() == Shape{0, 3});
+}
+
+TEST_CASE("bad rows are refused with file and line") {
+  const TemporaryDirectory folder;
+  CHECK(rows_message<float>(folder, "1,2\n3\n") == ":2: 1 fields, expected 2");
+  CHECK(rows_message<float>(folder, "1,2\n3,4,5\n") == ":2: 3 fields, expected 2");
+  CHECK(rows_message<float>(folder, "1,2\n3,\n") ==
+        ":2: \"\" in column 2, expected a finite number within float32");
+  CHECK(rows_message<float>(folder, "1 2\n3 inf\n").starts_with(":2: \"inf\" in column 2"));
+  CHECK(rows_message<float>(folder, "1 2\n3 1e39\n").starts_with(":2: \"1e39\" in column 2"));
+  CHECK(rows_message<int32_t>(folder, "1\n2147483648\n").starts_with(":2: \"2147483648\" in column 1"));
+  CHECK(rows_message<int32_t>(folder, "1\n-1\n", {.least = 0, .most = 9}) ==
+        ":2: \"-1\" in column 1, expected an integer from 0 to 9");
+  CHECK(rows_message<int32_t>(folder, "1\n2\n", {.rows = 3}) == ":2: 2 rows, expected 3");
+  CHECK(rows_message<int32_t>(folder, "1\n2\n", {.rows = 1}) == ":2: 2 rows by then, expected 1");
+  CHECK(rows_message<int32_t>(folder, "1\n2\x01\n").find("\"2\\x01\"") != std::string::npos);
+  std::string late;
+  for (int i = 0; i < 2000000; ++i) late += "1 2 3\n";
+  for (int threads : {1, 4}) {
+    const Threads scope(threads);
+    CHECK(rows_message<int32_t>(folder, late + "1 2\n" + late + "x\n") == ":2000001: 2 fields, expected 3");
+  }
+}
+
+TEST_CASE("a CSV with a header reads quoted fields") {
+  const TemporaryDirectory folder;
+  TextSource source(
+      write_file(folder.file("a.csv"),
+                 "id, \"the, name\" ,x\r\n1,\"a \"\"b\"\", c\",2\r\n\r\n2,\"two\nlines\",\n3,,\" 4 \"\n"));
+  CsvTable table(source);
+  CHECK(table.header() == std::vector<std::string>{"id", "the, name", "x"});
+  CHECK(table.column("x") == 2);
+  CHECK_FALSE(table.column("y"));
+  REQUIRE(table.next());
+  CHECK(table.field(1) == "a \"b\", c");
+  CHECK(table.field(2) == "2");
+  REQUIRE(table.next());
+  CHECK(table.line_number() == 4);
+  CHECK(table.field(1) == "two\nlines");
+  CHECK(table.field(2).empty());
+  REQUIRE(table.next());
+  CHECK(table.line_number() == 6);
+  CHECK(table.field(2) == " 4 ");
+  CHECK_FALSE(table.next());
+}
+
+TEST_CASE("bad CSVs are refused with file and line") {
+  const TemporaryDirectory folder;
+  const auto refused = [&](const std::string& text) {
+    const std::string path = write_file(folder.file("a.csv"), text);
+    return message_of([&] {
+             TextSource source(path);
+             CsvTable table(source);
+             (void)table.column("a");
+             while (table.next()) {
+             }
+           })
+        .substr(path.size());
+  };
+  CHECK(refused("") == ":1: empty, expected a header of columns");
+  CHECK(refused("a,b\n1,2\n1\n") == ":3: 1 fields, expected 2 as in the header");
+  CHECK(refused("a,b\n1,2,3\n") == ":2: 3 fields, expected 2 as in the header");
+  CHECK(refused("a,b\n1,\"2\n3,4\n") == ":2: a quote that is not closed, expected a second one");
+  CHECK(refused("a,b\n\"1\"x,2\n") == ":2: text behind a closing quote, expected a comma");
+  CHECK(refused("a,a\n1,2\n") == ":1: two columns \"a\", expected one");
+}
