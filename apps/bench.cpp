@@ -2,7 +2,9 @@
 
 #include "bench/measure.h"
 #include "common/options.h"
+#include <adjoint/data/reordered.h>
 #include <adjoint/graph/generators.h>
+#include <adjoint/graph/orders.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/sparse/gas.h>
 #include <adjoint/kernels/sparse/spmm.h>
@@ -16,10 +18,10 @@ using namespace adj::apps;
 namespace {
 
 struct Options {
-  std::vector<std::string> ops;
+  std::vector<std::string> ops, orders;
   std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", spmm = "own",
               products = "by-size", scatter = "fixed-point";
-  int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1;
+  int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1, parts = 0;
   bool json = false, no_capture = false, tf32 = false;
   Subject subject;
 };
@@ -47,6 +49,8 @@ void check(const Options& o) {
     throw UsageError(fmt::format("--threads: expected at most {}, got {}", kMaxThreads, o.threads));
   at_least("repeats", o.repeats, 1);
   at_least("seed", o.seed, 0);
+  at_least("parts", o.parts, 0);
+  for (const std::string& order : o.orders) expect_one_of("order", order, order_names());
   const auto probability = [](const char* name, double p) {
     if (!(p >= 0.0 && p < 1.0))
       throw UsageError(fmt::format("--{}: expected 0 or more and less than 1, got {}", name, p));
@@ -61,6 +65,10 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
   options.add_options()("graph", with_default(o.graph, "NAME"),
                         fmt::format("a generated graph: {}", fmt::join(graph_names(), ", ")).c_str())(
       "data", po::value(&o.data)->value_name("FILE"), "a dataset in HDF5 instead")(
+      "order", po::value(&o.orders)->value_name("NAME"),
+      fmt::format("the nodes in another order: {}; several times: one after the other",
+                  fmt::join(order_names(), ", "))
+          .c_str())("parts", with_default(o.parts), "blocks of the order metis (0: by the number of nodes)")(
       "features", with_default(o.features), "features of a generated graph's nodes")(
       "classes", with_default(o.classes), "classes of a generated graph's nodes")(
       "width", with_default(o.subject.width), "of the features that kernels work on")(
@@ -155,9 +163,14 @@ void bench(int argc, char** argv) {
     kernels::set_scatter_sums(kernels::ScatterSums::float_atomics_not_reproducible);
   const Device device = Device::parse(o.device);
   manual_seed(static_cast<uint64_t>(o.seed));
-  const Dataset data = o.data.empty()
-                           ? generate_subject(o.graph, o.features, o.classes, static_cast<uint64_t>(o.seed))
-                           : load_subject(o.data);
+  Dataset data = o.data.empty()
+                     ? generate_subject(o.graph, o.features, o.classes, static_cast<uint64_t>(o.seed))
+                     : load_subject(o.data);
+  for (const std::string& order : o.orders)
+    data = reordered(data, named_order(order, data.graph,
+                                       {.parts = o.parts,
+                                        .seed = static_cast<uint64_t>(o.seed),
+                                        .graph_offsets = data.graph_offsets}));
   o.subject.data = data.to(device);
   o.subject.dtype = o.dtype == "bfloat16" ? DType::bf16 : DType::f32;
   o.subject.batch_norm = o.norm == "batch";

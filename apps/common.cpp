@@ -171,7 +171,7 @@ void train_with(const Program& program, CommandLine line) {
 
   if (!settings.metrics.empty()) write_metrics(settings.metrics, given.metric, trainer.history());
   if (!settings.predict.empty())
-    write_predictions(settings.predict, program.name, data.name, data.task, trainer.output());
+    write_predictions(settings.predict, program.name, data, data.task, trainer.output());
   if (!settings.plot.empty())
     write_plot(settings.plot, fmt::format("{} on {}", trainer.model(), data.name), given.metric,
                trainer.history(), trainer.results());

@@ -67,7 +67,7 @@ void predict(const PredictOptions& o) {
            data.num_nodes(), data.graph.num_edges(), device.str());
 
   const Tensor output = trained.run(data);
-  write_predictions(o.out, "predict", data.name, trained.task, output);
+  write_predictions(o.out, "predict", data, trained.task, output);
   const std::optional<double> value = measure(trained, data, output);
   if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", trained.metric.name, *value);
   if (!o.json) return;

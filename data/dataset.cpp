@@ -45,8 +45,9 @@ Dataset Dataset::to(Device device) const {
   Dataset moved = *this;
   moved.graph = graph.to(device);
   moved.x = x.to(device);
-  for (Tensor* tensor : {&moved.y, &moved.train, &moved.val, &moved.test, &moved.graph_offsets,
-                         &moved.graph_y, &moved.node_ids, &moved.node_names, &moved.node_name_offsets})
+  for (Tensor* tensor :
+       {&moved.y, &moved.train, &moved.val, &moved.test, &moved.graph_offsets, &moved.graph_y, &moved.part,
+        &moved.order, &moved.node_ids, &moved.node_names, &moved.node_name_offsets})
     *tensor = tensor->to(device);
   for (Split& split : moved.splits) {
     split.train = split.train.to(device);

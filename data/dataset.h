@@ -61,8 +61,8 @@ struct Dataset {
 /// what was expected there: not HDF5, other format or newer version, missing or wrongly shaped or typed
 /// datasets, an index out of range (with its position), not-finite features, a label out of range, an empty
 /// split, an index repeated in or shared between parts of a split or without a label, a graph without nodes,
-/// an edge from one graph to another. Takes 1.1 times the memory of what it returns, at most, when the file
-/// holds float32 and int32.
+/// an edge from one graph to another, an order that is no permutation. Takes 1.1 times the memory of what it
+/// returns, at most, when the file holds float32 and int32.
 Dataset load_dataset(const std::string& path);
 /// The same from memory, for embedded data; `name` stands for the path in messages.
 Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
@@ -88,7 +88,8 @@ std::vector<std::string> beside_schema(const std::string& path);
 /// that the schema has no place for.
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0);
 /// One line by which a dataset is known again: name, counts, and a hash of what it holds (its task, edges
-/// with weights and named attributes, features, labels, the split in use, graphs), on any device: "cora, 2708
+/// with weights and named attributes, features, labels, the split in use, graphs, partition, order), on any
+/// device: "cora, 2708
 /// nodes, 10556 edges, 1433 features, 7 classes, contents 1b0f…". Reads everything once.
 std::string fingerprint(const Dataset& data);
 /// The dataset that the library carries with it: `make demo` and every program without --data.

@@ -60,6 +60,8 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
 
   write_features(file, dataset.x);
   if (dataset.y) file.write("nodes/y", stored_labels(dataset));
+  if (dataset.part) file.write("nodes/part", dataset.part);
+  if (dataset.order) file.write("nodes/order", dataset.order);
   if (dataset.node_ids) file.write("nodes/id", dataset.node_ids);
   if (dataset.node_names) {
     file.write("nodes/name", dataset.node_names);

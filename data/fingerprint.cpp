@@ -76,6 +76,12 @@ std::string fingerprint(const Dataset& data) {
   }
   for (const Tensor& tensor : {data.y, data.train, data.val, data.test, data.graph_offsets, data.graph_y})
     hash.add(tensor);
+  // What datasets had not always: those without it keep the fingerprint that checkpoints know them by.
+  for (const auto& [name, tensor] : {std::pair("part", data.part), std::pair("order", data.order)}) {
+    if (!tensor) continue;
+    hash.add(std::string_view(name));
+    hash.add(tensor);
+  }
   return fmt::format("{}, {} nodes, {} edges, {} features, {} classes, contents {:016x}", data.name,
                      data.num_nodes(), data.graph.num_edges(), data.num_features(), data.num_classes(),
                      hash.result());

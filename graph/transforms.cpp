@@ -226,6 +226,15 @@ Transformed induced_subgraph(const Graph& graph, const Tensor& nodes) {
                build(nodes.numel(), {gather_edges(from, left), gather_edges(to, left)}, kept(graph, left)));
 }
 
+Transformed permuted(const Graph& graph, const Tensor& order) {
+  const Tensor number = checked_inverse("permuted", "node", order, graph.num_nodes(), graph.device());
+  ADJ_CHECK(order.numel() == graph.num_nodes(), "permuted: an order of {} nodes for {}, expected all of them",
+            order.numel(), graph.num_nodes());
+  const auto [src, dst] = graph.edge_index();
+  return apart(graph, build(graph.num_nodes(), {gather_edges(number, src), gather_edges(number, dst)},
+                            kept(graph, iota(graph.num_edges(), graph.device()))));
+}
+
 Transformed edge_subgraph(const Graph& graph, const Tensor& edges) {
   (void)checked_inverse("edge_subgraph", "edge", edges, graph.num_edges(), graph.device());
   const auto [src, dst] = graph.edge_index();

@@ -2,6 +2,7 @@
 
 #include <adjoint/core/file.h>
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/data/reordered.h>
 
 #include <cmath>
 #include <filesystem>
@@ -75,15 +76,15 @@ std::vector<int32_t> softmax_rows(std::vector<float>& values, size_t columns) {
 
 }  // namespace
 
-void write_predictions(const std::string& path, const std::string& program, const std::string& dataset,
-                       Task task, const Tensor& output) {
+void write_predictions(const std::string& path, const std::string& program, const Dataset& data, Task task,
+                       const Tensor& output) {
   H5Writer file(path);
   file.attribute("", "format", std::string("adjoint.prediction"));
   file.attribute("", "version", int64_t{1});
   file.attribute("", "program", program);
-  file.attribute("", "dataset", dataset);
+  file.attribute("", "dataset", data.name);
   file.attribute("", "task", std::string(name_of(task)));
-  std::vector<float> values = output.to_vector<float>();
+  std::vector<float> values = original_rows(output, data.order).to_vector<float>();
   if (task == Task::node_class) {
     file.write("nodes/prediction", Tensor::from(softmax_rows(values, static_cast<size_t>(output.size(1)))));
     file.write("nodes/probability", Tensor::from(values, output.shape()));

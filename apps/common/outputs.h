@@ -54,8 +54,9 @@ void write_metrics(const std::string& path, const Metric& metric, const std::vec
 /// HDF5, from outputs [N, T] as an Objective gives them. node_class: nodes/prediction int32 [N] and
 /// nodes/probability float32 [N, T]; node_multilabel: nodes/prediction uint8 [N, T] (where the probability is
 /// above one half) and nodes/probability float32 [N, T]; node_regression: nodes/prediction float32 [N, T].
-void write_predictions(const std::string& path, const std::string& program, const std::string& dataset,
-                       Task task, const Tensor& output);
+/// Rows are the nodes of `data`; where they were reordered, as they stood at first.
+void write_predictions(const std::string& path, const std::string& program, const Dataset& data, Task task,
+                       const Tensor& output);
 
 /// SVG of losses and the validation metric over the epochs, one curve a run and their mean, with each run's
 /// best epoch and the test metric there.

@@ -38,6 +38,12 @@ def test_figures():
     assert half["bytes"] == edges * (8 * 2 + 4 + 4) + (nodes + 1) * 8 + nodes * 8 * 2
 
 
+def test_orders():
+    ordered = results("spmm", "--width", "4", "--order", "random", "--order", "metis", "--parts", "9")
+    plain = results("spmm", "--width", "4")
+    assert ordered["edges"] == plain["edges"] and ordered["results"][0]["bytes"] == plain["results"][0]["bytes"]
+
+
 def test_training_epoch():
     row = results("gcn_epoch", "--hidden", "4", "--layers", "2", "--features", "3", "--classes", "2")["results"][0]
     assert row["ms"] > 0 and row["shape"].startswith("3-1x4-2")
@@ -54,6 +60,8 @@ def test_wrong_calls():
         (["--dtype", "float16"], "--dtype"),
         (["--heads", "0"], "--heads"),
         (["--attention-dropout", "1"], "--attention-dropout"),
+        (["--order", "best"], "--order"),
+        (["--parts", "-1"], "--parts"),
         (["--speed"], "--speed"),
         (["--device", "tpu"], "tpu"),
     ]:
@@ -67,5 +75,6 @@ def test_wrong_calls():
 
 if __name__ == "__main__":
     test_figures()
+    test_orders()
     test_training_epoch()
     test_wrong_calls()

@@ -1,0 +1,101 @@
+#include <adjoint/data/reordered.h>
+#include <adjoint/graph/orders.h>
+#include <adjoint/graph/transforms.h>
+
+namespace adj {
+
+namespace {
+
+using detail::gather_edges;  // rows by an index, of edges or of nodes
+
+Tensor gathered(const Tensor& of_nodes, const Tensor& order) {
+  return of_nodes ? gather_edges(of_nodes, order) : of_nodes;
+}
+
+Features gathered(const Features& x, const Tensor& order, const Tensor& position) {
+  if (!x) return x;
+  if (!x.is_sparse()) return Features(gather_edges(x.dense(), order));
+  const SparseMatrix& sparse = x.sparse();
+  const EdgeIndex entries = sparse.relation().edge_index();  // from columns to rows
+  const auto [csr, entry] =
+      detail::sorted_edges(sparse.cols(), sparse.rows(), {entries.src, gather_edges(position, entries.dst)});
+  return SparseMatrix(Relation::from_csr(csr), gathered(sparse.values(), entry));
+}
+
+/// Strings, one after another, and where each begins and the last ends.
+void reorder_names(Tensor& names, Tensor& offsets, const Tensor& order) {
+  const Device device = names.device();
+  const std::vector<uint8_t> bytes = names.to_vector<uint8_t>();
+  const std::vector<int64_t> starts = offsets.to_vector<int64_t>();
+  std::vector<uint8_t> moved;
+  std::vector<int64_t> begins{0};
+  moved.reserve(bytes.size());
+  begins.reserve(starts.size());
+  for (const int32_t node : order.to_vector<int32_t>()) {
+    const auto i = static_cast<size_t>(node);
+    moved.insert(moved.end(), bytes.begin() + starts[i], bytes.begin() + starts[i + 1]);
+    begins.push_back(std::ssize(moved));
+  }
+  names = Tensor::from(moved, device);
+  offsets = Tensor::from(begins, device);
+}
+
+bool is_identity(const Tensor& order) {
+  const std::vector<int32_t> nodes = order.to_vector<int32_t>();
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i] != static_cast<int32_t>(i)) return false;
+  return true;
+}
+
+void check_graphs_stay(const Tensor& order, const Tensor& graph_offsets) {
+  const std::vector<int32_t> nodes = order.to_vector<int32_t>();
+  const std::vector<int64_t> offsets = graph_offsets.to_vector<int64_t>();
+  for (size_t g = 0; g + 1 < offsets.size(); ++g)
+    for (int64_t i = offsets[g]; i < offsets[g + 1]; ++i) {
+      const int64_t node = nodes[static_cast<size_t>(i)];
+      ADJ_CHECK(
+          node >= offsets[g] && node < offsets[g + 1],
+          "reordered: node {} at position {}, where graph {} has nodes {} to {}; expected an order within "
+          "graphs (order_within)",
+          node, i, g, offsets[g], offsets[g + 1] - 1);
+    }
+}
+
+}  // namespace
+
+Dataset reordered(const Dataset& data, const Tensor& order) {
+  ADJ_CHECK(order && order.dims() == 1 && order.numel() == data.num_nodes(),
+            "reordered: the order is {}, expected [{}] int32", order.str(), data.num_nodes());
+  const Tensor nodes = order.to(data.device());
+  const Tensor position = inverse_order(nodes);
+  if (data.graph_offsets) check_graphs_stay(nodes, data.graph_offsets);
+  Dataset made = data;
+  made.graph = permuted(data.graph, nodes);
+  made.x = gathered(data.x, nodes, position);
+  made.y = gathered(data.y, nodes);
+  made.part = gathered(data.part, nodes);
+  made.node_ids = gathered(data.node_ids, nodes);
+  if (data.node_names) reorder_names(made.node_names, made.node_name_offsets, nodes);
+  made.order = data.order ? gather_edges(data.order, nodes) : nodes;
+  if (is_identity(made.order)) made.order = {};
+  const bool of_graphs = data.task == Task::graph_class || data.task == Task::graph_regression;
+  if (of_graphs) return made;
+  const auto renumber = [&](auto& split) {
+    for (Tensor* part : {&split.train, &split.val, &split.test})
+      if (*part) *part = gather_edges(position, *part);
+  };
+  for (Split& split : made.splits) renumber(split);
+  renumber(made);
+  return made;
+}
+
+Dataset original_order(const Dataset& data) {
+  return data.order ? reordered(data, inverse_order(data.order)) : data;
+}
+
+Tensor original_rows(const Tensor& rows, const Tensor& order) {
+  const Tensor host = rows.to(Device::cpu());
+  return order ? gather_edges(host, inverse_order(order.to(Device::cpu()))) : host;
+}
+
+}  // namespace adj

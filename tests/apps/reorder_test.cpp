@@ -1,0 +1,168 @@
+#include "process.h"
+#include "small_dataset.h"
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/data/reordered.h>
+#include <adjoint/graph/orders.h>
+#include <adjoint/graph/partition.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::vector<float> probabilities(const std::string& path) {
+  return H5Reader::open(path).tensor("nodes/probability", {DType::f32}).to_vector<float>();
+}
+
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  double largest = 0.0;
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
+  return largest;
+}
+
+Outcome succeeds(const std::string& program, const Words& words) {
+  const Outcome outcome = run(program, words);
+  if (outcome.status != 0) MESSAGE(outcome.err);
+  REQUIRE(outcome.status == 0);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("reorder writes every order, says what it did, and undoes it to the byte") {
+  if (!have_program("reorder")) return;
+  const TemporaryDirectory folder;
+  const std::string in = folder.file("in.h5"), out = folder.file("out.h5"), back = folder.file("back.h5");
+  write_small_dataset(in);
+  const Dataset data = load_dataset(in);
+  Words orders = order_names();
+  orders.push_back("part");
+  for (const std::string& order : orders) {
+    CAPTURE(order);
+    if (order == "part") {
+      succeeds("partition", {in, out, "--parts", "4"});
+      std::filesystem::copy_file(out, in, std::filesystem::copy_options::overwrite_existing);
+    }
+    const Outcome outcome = succeeds("reorder", {order, in, out, "--seed", "3"});
+    CHECK(mentions(outcome.out, {"120 nodes", "order " + order, "\nbefore bandwidth ", "\nafter  bandwidth ",
+                                 "in the mean", "in the median", "\nordered in "}));
+    CHECK(mentions(outcome.out, {order == "metis"  ? "edge cut 0 of 1 parts"
+                                 : order == "part" ? "of 4 parts"
+                                                   : "order"}));
+    const Dataset made = load_dataset(out);
+    if (order == "metis") CHECK_FALSE(made.order);  // one block, in which nodes stand as they did
+    if (order != "metis" && order != "part")
+      CHECK(same_bits(made.order, named_order(order, data.graph, {.seed = 3})));
+    succeeds("reorder", {"original", out, back});
+    CHECK(contents_of(back) == contents_of(in));
+    succeeds("reorder", {"original", out, folder.file("zipped.h5"), "--gzip", "6"});
+    CHECK(fingerprint(load_dataset(folder.file("zipped.h5"))) == fingerprint(load_dataset(in)));
+    succeeds("reorder", {"random", out, back, "--seed", "9"});
+    succeeds("reorder", {"original", back, out});
+    CHECK(contents_of(out) == contents_of(in));
+  }
+  CHECK(mentions(succeeds("reorder", {"metis", in, out, "--parts", "6"}).out, {"of 6 parts"}));
+  CHECK(same_bits(load_dataset(out).order, metis_order(data.graph, 6)));
+  succeeds("reorder", {"original", in, out});  // as they stand already
+  CHECK(contents_of(out) == contents_of(in));
+}
+
+TEST_CASE("partition writes what the library finds, and says what it cuts") {
+  if (!have_program("partition")) return;
+  const TemporaryDirectory folder;
+  const std::string in = folder.file("in.h5"), out = folder.file("out.h5");
+  write_small_dataset(in);
+  const Dataset data = load_dataset(in);
+  const Outcome outcome =
+      succeeds("partition", {in, out, "--parts", "5", "--seed", "2", "--imbalance", "0.1"});
+  const Dataset made = load_dataset(out);
+  CHECK(same_bits(made.part, metis_partition(data.graph, 5, {.imbalance = 0.1, .seed = 2})));
+  const PartitionSummary summary = summarize_partition(data.graph, made.part);
+  CHECK(mentions(outcome.out, {"120 nodes", "in 5 parts", fmt::format("edge cut {} (", summary.cut),
+                               fmt::format("parts of {} to {} nodes", summary.smallest, summary.largest)}));
+  // Nothing else changed, and a partition goes along with its nodes.
+  Dataset without = made;
+  without.part = {};
+  CHECK(fingerprint(without) == fingerprint(data));
+  if (!have_program("reorder")) return;
+  succeeds("reorder", {"part", out, in});
+  const auto part = load_dataset(in).part.to_vector<int32_t>();
+  CHECK(std::is_sorted(part.begin(), part.end()));
+}
+
+TEST_CASE("predictions for reordered nodes come in the order in which they stood at first") {
+  if (!have_program("train_gcn") || !have_program("predict") || !have_program("reorder")) return;
+  const TemporaryDirectory folder;
+  const std::string in = folder.file("in.h5"), mixed = folder.file("mixed.h5");
+  write_small_dataset(in);
+  succeeds("reorder", {"random", in, mixed, "--seed", "4"});
+  const auto train = [&](const std::string& data, const std::string& name) {
+    succeeds("train_gcn", {"--data", data, "--epochs", "20", "--dropout", "0", "--quiet", "--checkpoint",
+                           folder.file(name + "_model.h5"), "--predict", folder.file(name)});
+    return probabilities(folder.file(name));
+  };
+  const auto predict = [&](const std::string& data, const std::string& model) {
+    succeeds("predict", {"--checkpoint", folder.file(model), "--data", data, "--out", folder.file("p.h5")});
+    return probabilities(folder.file("p.h5"));
+  };
+  // Without dropout the two trainings differ in the order of their sums alone.
+  const std::vector<float> plain = train(in, "plain"), back = train(mixed, "mixed");
+  CHECK(largest_difference(plain, back) < 1e-3);
+  CHECK(largest_difference(predict(mixed, "mixed_model.h5"), back) == 0.0);
+  CHECK(largest_difference(predict(in, "mixed_model.h5"), back) < 1e-5);
+  CHECK(largest_difference(predict(mixed, "plain_model.h5"), plain) < 1e-5);
+  // A file that says nothing of its order is one whose nodes stand as they do, and they stand otherwise.
+  Dataset forgetful = load_dataset(mixed);
+  forgetful.order = {};
+  save_dataset(forgetful, folder.file("forgetful.h5"));
+  CHECK(largest_difference(predict(folder.file("forgetful.h5"), "plain_model.h5"), plain) > 0.01);
+  // A checkpoint knows its data.
+  CHECK(fails_with(run("train_gcn", {"--data", in, "--epochs", "30", "--dropout", "0", "--quiet", "--resume",
+                                     folder.file("mixed_model.h5")}),
+                   1, {"mixed_model.h5"}));
+}
+
+TEST_CASE("calls of reorder and partition that are wrong are refused, and nothing is written") {
+  if (!have_program("reorder") || !have_program("partition")) return;
+  const TemporaryDirectory folder;
+  const std::string in = folder.file("in.h5"), out = folder.file("out.h5");
+  write_small_dataset(in);
+  const std::string before = contents_of(in);
+  const auto refuses = [&](const std::string& program, const Words& words, int status, const Words& parts) {
+    CHECK(fails_with(run(program, words), status, parts));
+  };
+  refuses("reorder", {}, 2, {"expected reorder ORDER IN.h5 OUT.h5"});
+  refuses("reorder", {"rcm", in}, 2, {"expected reorder ORDER IN.h5 OUT.h5"});
+  refuses("reorder", {"best", in, out}, 2, {"--order: expected metis or rcm or", "got 'best'"});
+  refuses("reorder", {"rcm", in, out, "more"}, 2, {"reorder: "});
+  refuses("reorder", {"rcm", in, in}, 2, {"--out", "is the file of --in"});
+  refuses("reorder", {"rcm", in, out, "--parts", "3"}, 2,
+          {"--parts: expected with the order metis, not with rcm"});
+  refuses("reorder", {"metis", in, out, "--parts", "-1"}, 2, {"--parts: expected 0 or more, got -1"});
+  refuses("reorder", {"metis", in, out, "--seed", "2147483648"}, 2, {"--seed: expected at most 2147483647"});
+  refuses("reorder", {"rcm", in, out, "--gzip", "10"}, 2, {"--gzip: expected at most 9, got 10"});
+  refuses("reorder", {"rcm", in, out, "--threads", "x"}, 2, {"threads"});
+  refuses("reorder", {"rcm", folder.file("none.h5"), out}, 1, {"none.h5: "});
+  refuses("reorder", {"part", in, out}, 1, {"in.h5: nodes/part: missing"});
+  refuses("reorder", {"rcm", in, folder.file("none/out.h5")}, 1, {"none/out.h5: --out: "});
+  refuses("partition", {in, out}, 2, {"--parts: expected 1 or more, got 0"});
+  refuses("partition", {in, "--parts", "3"}, 2, {"expected partition IN.h5 OUT.h5"});
+  refuses("partition", {in, out, "--parts", "121"}, 2,
+          {"--parts: expected at most 120, the nodes of", "got 121"});
+  refuses("partition", {in, out, "--parts", "3000000000"}, 2, {"--parts: expected at most 2147483647"});
+  refuses("partition", {in, out, "--parts", "3", "--imbalance", "nan"}, 2,
+          {"--imbalance: expected 0.001 to 10"});
+  refuses("partition", {in, out, "--parts", "3", "--imbalance", "0"}, 2,
+          {"--imbalance: expected 0.001 to 10"});
+  refuses("partition", {in, in, "--parts", "3"}, 2, {"--out", "is the file of --in"});
+  CHECK(contents_of(in) == before);
+  CHECK_FALSE(std::filesystem::exists(out));
+  for (const char* program : {"reorder", "partition"})
+    CHECK(mentions(succeeds(program, {"--help"}).out, {"Usage: ", "--parts", "--seed"}));
+}

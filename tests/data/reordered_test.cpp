@@ -1,0 +1,243 @@
+#include "../support.h"
+#include "schema.h"
+#include <adjoint/data/generators.h>
+#include <adjoint/data/reordered.h>
+#include <adjoint/graph/orders.h>
+#include <adjoint/graph/partition.h>
+
+#include <functional>
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using I = std::vector<int32_t>;
+using L = std::vector<int64_t>;
+using F = std::vector<float>;
+
+std::string saved(const Dataset& data, const TemporaryDirectory& folder, const std::string& name) {
+  save_dataset(data, folder.file(name));
+  return folder.file(name);
+}
+
+Dataset load(const SchemaFile& file) {
+  const TemporaryDirectory folder;
+  file.write(folder.file("small.h5"));
+  return load_dataset(folder.file("small.h5"));
+}
+
+/// Classes, or columns of labels, or many graphs; dense and sparse features.
+std::vector<Dataset> datasets() {
+  std::vector<Dataset> all;
+  for (bool sparse : {false, true}) all.push_back(load(small_file(sparse)));
+  SchemaFile columns = small_file();
+  columns.attributes["task"] = "node_regression";
+  columns.datasets["nodes/y"] = Tensor::from(F{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {6, 2});
+  columns.datasets["nodes/part"] = Tensor::from(I{0, 1, 0, 1, 2, 2});
+  all.push_back(load(columns));
+  SchemaFile graphs = small_file();
+  graphs.attributes["task"] = "graph_class";
+  graphs.datasets["edges/src"] = Tensor::from(I{0, 1, 2, 2, 3, 5, 5, 4});
+  graphs.datasets["edges/dst"] = Tensor::from(I{1, 2, 0, 1, 4, 4, 3, 5});
+  graphs.datasets["graphs/offsets"] = Tensor::from(L{0, 3, 6});
+  graphs.datasets["graphs/y"] = Tensor::from(I{2, 0, 1}).rows(0, 2);
+  for (const char* path :
+       {"splits/train", "splits/val", "splits/test", "splits/1/train", "splits/1/val", "splits/1/test"})
+    graphs.datasets.erase(path);
+  all.push_back(load(graphs));
+  all.push_back(load_demo_dataset());
+  Dataset bare;
+  bare.graph = Graph::from_coo(3, Tensor::from(I{0, 1}), Tensor::from(I{1, 2}));
+  all.push_back(bare);
+  return all;
+}
+
+Tensor some_order(const Dataset& data, uint64_t seed, Device device = {}) {
+  Generator generator(seed);
+  const Tensor order = random_order(data.num_nodes(), generator, device);
+  return data.graph_offsets ? order_within(order, data.graph_offsets.to(device)) : order;
+}
+
+bool same(const Tensor& a, const Tensor& b) { return a ? b && same_bits(a, b) : !b; }
+
+/// To the bit, in everything that a file can hold.
+bool same(const Dataset& a, const Dataset& b) {
+  bool equal = fingerprint(a) == fingerprint(b) && a.splits.size() == b.splits.size() &&
+               same(a.graph.edge_index().src, b.graph.edge_index().src) &&
+               same(a.graph.edge_index().dst, b.graph.edge_index().dst) && same(a.y, b.y) &&
+               same(a.part, b.part) && same(a.order, b.order) && same(a.train, b.train);
+  for (size_t k = 0; equal && k < a.splits.size(); ++k)
+    equal = same(a.splits[k].train, b.splits[k].train) && same(a.splits[k].val, b.splits[k].val) &&
+            same(a.splits[k].test, b.splits[k].test);
+  return equal;
+}
+
+}  // namespace
+
+TEST_CASE("every node takes what belongs to it along") {
+  Dataset data = load(small_file());
+  data.part = Tensor::from(I{0, 0, 1, 1, 2, 2});
+  data.node_ids = Tensor::from(L{10, 11, 12, 13, 14, int64_t{1} << 40});
+  data.node_names = Tensor::from(std::vector<uint8_t>{'a', 'b', 'b', 'd', 'e', 'f', 'f'});  // c has none
+  data.node_name_offsets = Tensor::from(L{0, 1, 3, 3, 4, 5, 7});
+  const Tensor order =
+      Tensor::from(I{3, 5, 0, 4, 1, 2});  // so node 0 becomes 2, 1: 4, 2: 5, 3: 0, 4: 3, 5: 1
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Dataset made = reordered(data.to(device), order);
+    CHECK(made.device() == device);
+    CHECK(made.name == data.name);
+    CHECK(made.classes == 3);
+    CHECK(made.y.to_vector<int32_t>() == I{0, 2, 0, 1, 1, 2});
+    CHECK(made.x.dense().to_vector<float>() ==
+          F{10, 11, 12, 16, 17, 18, 1, 2, 3, 13, 14, 15, 4, 5, 6, 7, 8, 9});
+    CHECK(made.part.to_vector<int32_t>() == I{1, 2, 0, 2, 0, 1});
+    CHECK(made.node_ids.to_vector<int64_t>() == L{13, int64_t{1} << 40, 10, 14, 11, 12});
+    CHECK(made.node_names.to_vector<uint8_t>() == std::vector<uint8_t>{'d', 'f', 'f', 'a', 'e', 'b', 'b'});
+    CHECK(made.node_name_offsets.to_vector<int64_t>() == L{0, 1, 3, 4, 5, 7, 7});
+    CHECK(same_bits(original_order(made).node_names.to(Device::cpu()), data.node_names));
+    CHECK(same_bits(original_order(made).node_name_offsets.to(Device::cpu()), data.node_name_offsets));
+    CHECK(made.order.to_vector<int32_t>() == order.to_vector<int32_t>());
+    CHECK(made.splits[0].train.to_vector<int32_t>() == I{2, 4});
+    CHECK(made.splits[1].test.to_vector<int32_t>() == I{0, 5});
+    CHECK(same_bits(made.train, made.splits[0].train));
+    std::set<std::tuple<int32_t, int32_t, float, float>> edges;
+    const auto src = made.graph.edge_index().src.to_vector<int32_t>(),
+               dst = made.graph.edge_index().dst.to_vector<int32_t>();
+    const auto weight = made.graph.edge_weight().to_vector<float>(),
+               attr = made.graph.edge_attr("attr").to_vector<float>();
+    for (size_t e = 0; e < src.size(); ++e) edges.emplace(src[e], dst[e], weight[e], attr[2 * e + 1]);
+    CHECK(edges == decltype(edges){{1, 2, 1, -1},
+                                   {3, 4, 2, -2},
+                                   {0, 5, 3, -3},
+                                   {5, 0, 4, -4},
+                                   {4, 3, 5, -5},
+                                   {2, 1, 6, -6},
+                                   {2, 2, 7, -7},
+                                   {4, 2, 8, -8}});
+  }
+  const Dataset sparse = load(small_file(true));
+  const Features x = reordered(sparse, order).x;
+  CHECK(x.is_sparse());
+  CHECK(same_bits(x.to_dense(), detail::gather_edges(sparse.x.to_dense(), order)));
+}
+
+TEST_CASE("whatever was reordered, however often, comes back to the bit, through files too") {
+  const TemporaryDirectory folder;
+  for (Device device : devices())
+    for (const Dataset& given : datasets()) {
+      CAPTURE(device.str());
+      CAPTURE(given.name);
+      const Dataset data = given.to(device);
+      const Dataset once = reordered(data, some_order(data, 1, device));
+      const Dataset twice = reordered(once, some_order(data, 2, device));
+      CHECK(same(original_order(once), data));
+      CHECK(same(original_order(twice), data));
+      CHECK_FALSE(original_order(twice).order);
+      CHECK(same(original_order(data), data));
+      // At once by the order that it keeps.
+      CHECK(same(reordered(data, twice.order), twice));
+      CHECK(original_order(twice.to(Device::cpu())).device() == Device::cpu());
+      const Tensor ids = Tensor::from(once.order.to_vector<int32_t>());
+      CHECK(same_bits(original_rows(ids, once.order),
+                      inverse_order(inverse_order(original_rows(ids, once.order)))));
+      CHECK(original_rows(ids, once.order).to_vector<int32_t>()[0] == 0);
+      if (!device.is_cpu() || !data.y) continue;
+      const std::string before = saved(data, folder, "before.h5"), file = saved(twice, folder, "twice.h5");
+      const Dataset loaded = load_dataset(file);
+      CHECK(same(loaded, twice));
+      CHECK(same(original_order(loaded), load_dataset(before)));
+    }
+}
+
+TEST_CASE("a fingerprint tells orders and partitions apart, and knows a dataset that is back") {
+  Dataset data = load_demo_dataset();
+  std::set<std::string> marks{fingerprint(data)};
+  CHECK(marks.insert(fingerprint(reordered(data, some_order(data, 1)))).second);
+  CHECK(marks.insert(fingerprint(reordered(data, some_order(data, 2)))).second);
+  CHECK(marks.count(fingerprint(original_order(reordered(data, some_order(data, 2))))) == 1);
+  // What is told apart by its order alone: no edges, features or labels.
+  Dataset empty;
+  empty.graph = Graph::from_coo(3, Tensor::from(I{}), Tensor::from(I{}));
+  CHECK(marks.insert(fingerprint(empty)).second);
+  CHECK(marks.insert(fingerprint(reordered(empty, Tensor::from(I{1, 0, 2})))).second);
+  data.part = metis_partition(data.graph, 4);
+  CHECK(marks.insert(fingerprint(data)).second);
+  data.order = std::exchange(data.part, {});
+  CHECK(marks.insert(fingerprint(data)).second);
+}
+
+TEST_CASE("a partition and an order are read and written, of any integers") {
+  SchemaFile file = small_file();
+  file.datasets["nodes/part"] = Tensor::from(I{4, 1, 0, 1, 5, 2}).to(DType::i64);
+  file.datasets["nodes/order"] = Tensor::from(I{4, 1, 0, 3, 5, 2}).to(DType::u8);
+  const Dataset data = load(file);
+  CHECK(data.part.to_vector<int32_t>() == I{4, 1, 0, 1, 5, 2});
+  CHECK(data.order.to_vector<int32_t>() == I{4, 1, 0, 3, 5, 2});
+  const TemporaryDirectory folder;
+  CHECK(same(load_dataset(saved(data, folder, "again.h5")), data));
+  CHECK_FALSE(load(small_file()).part);
+  CHECK_FALSE(load(small_file()).order);
+}
+
+TEST_CASE("a file whose order or partition is wrong is refused") {
+  struct Case {
+    const char* message;
+    std::function<void(SchemaFile&)> damage;
+  };
+  const auto put = [](const char* path, const Tensor& tensor) {
+    return [=](SchemaFile& f) { f.datasets[path] = tensor; };
+  };
+  const std::vector<Case> cases{
+      {"nodes/order: node 1 at position 3 stands at another one already, expected each once",
+       put("nodes/order", Tensor::from(I{4, 1, 0, 1, 5, 2}))},
+      {"nodes/order: 6 at position 0, expected 0 to 5",
+       put("nodes/order", Tensor::from(I{6, 1, 0, 3, 5, 2}))},
+      {"nodes/order: -1 at position 5, expected 0 to 5",
+       put("nodes/order", Tensor::from(I{4, 1, 0, 3, 5, -1}))},
+      {"nodes/order: shape [5], expected 6 rows", put("nodes/order", Tensor::from(I{4, 1, 0, 3, 2}))},
+      {"nodes/order: shape [0], expected 6 rows", put("nodes/order", Tensor::from(I{}))},
+      {"nodes/order: ", put("nodes/order", Tensor::zeros({6}))},
+      {"nodes/order: ", put("nodes/order", Tensor::zeros({6, 1}, DType::i32))},
+      {"nodes/part: 6 at position 0, expected 0 to 5", put("nodes/part", Tensor::from(I{6, 1, 0, 1, 5, 2}))},
+      {"nodes/part: -1 at position 1, expected 0 to 5",
+       put("nodes/part", Tensor::from(I{0, -1, 0, 1, 5, 2}))},
+      {"nodes/part: shape [7], expected 6 rows", put("nodes/part", Tensor::zeros({7}, DType::i32))},
+      {"nodes/part: ", put("nodes/part", Tensor::zeros({6}))},
+      {"nodes/order: node 3 at position 0, expected 0 to 2, the nodes of graph 0", [](SchemaFile& f) {
+         f.datasets["nodes/order"] = Tensor::from(I{3, 1, 0, 2, 5, 4});
+         f.datasets["edges/src"] = f.datasets["edges/dst"] = Tensor::from(I{0, 1, 2, 3, 4, 5, 0, 1});
+         f.datasets["graphs/offsets"] = Tensor::from(L{0, 3, 6});
+       }}};
+  for (const Case& c : cases) {
+    CAPTURE(c.message);
+    SchemaFile file = small_file();
+    c.damage(file);
+    try {
+      (void)load(file);
+      FAIL("expected an error");
+    } catch (const DataError& error) {
+      CHECK(std::string(error.what()).find(c.message) != std::string::npos);
+      CHECK(std::string(error.what()).find('\n') == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("what is no order of the dataset is refused") {
+  const Dataset data = load(small_file()), graphs = datasets()[3];
+  const auto refuses = [](const Dataset& d, const Tensor& order, const std::string& message) {
+    CHECK_THROWS_WITH_AS(reordered(d, order), message.c_str(), Error);
+  };
+  refuses(data, Tensor(), "reordered: the order is (no tensor), expected [6] int32");
+  refuses(data, Tensor::from(I{0, 1, 2}), "reordered: the order is [3] int32 on cpu, expected [6] int32");
+  refuses(data, Tensor::from(I{0, 1, 2, 3, 4, 4}),
+          "order: node 4 at position 5 stands at another one already, expected each once");
+  refuses(data, Tensor::from(I{0, 1, 2, 3, 4, 6}), "order: node 6 at position 5, expected 0 to 5");
+  refuses(data, Tensor::zeros({6}), "order: the order is [6] float32 on cpu, expected [N] int32");
+  refuses(graphs, Tensor::from(I{0, 1, 3, 2, 4, 5}),
+          "reordered: node 3 at position 2, where graph 0 has nodes 0 to 2; expected an order within graphs "
+          "(order_within)");
+  CHECK_THROWS_AS(original_rows(Tensor::zeros({6, 2}), Tensor::from(I{0, 0, 1, 2, 3, 4})), Error);
+}

@@ -1,0 +1,171 @@
+#include "../support.h"
+#include <adjoint/graph/generators.h>
+#include <adjoint/graph/partition.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+Relation relation_of(const EdgeList& list, Device device = {}) {
+  return Relation::from_coo(list.nodes, list.nodes, Tensor::from(list.src, device),
+                            Tensor::from(list.dst, device));
+}
+
+/// Blocks of nodes that follow one another, each a clique, joined in a ring by one undirected edge a pair.
+EdgeList ring_of_cliques(int32_t cliques, int32_t size) {
+  EdgeList list;
+  list.nodes = int64_t{cliques} * size;
+  const auto join = [&](int32_t a, int32_t b) {
+    list.src.insert(list.src.end(), {a, b});
+    list.dst.insert(list.dst.end(), {b, a});
+  };
+  for (int32_t c = 0; c < cliques; ++c) {
+    for (int32_t a = 0; a < size; ++a)
+      for (int32_t b = 0; b < a; ++b) join(c * size + a, c * size + b);
+    join(c * size, (c + 1) % cliques * size + 1);
+  }
+  return list;
+}
+
+std::vector<EdgeList> graphs() {
+  return {{0, {}, {}},
+          {1, {}, {}},
+          {1, {0, 0}, {0, 0}},
+          {2, {0}, {1}},
+          {50, {}, {}},
+          star_graph(60, false),
+          star_graph(60, true),
+          thinned_grid(100, 10, 360, 1),
+          erdos_renyi_graph(300, 200, 1),  // of many components
+          rmat_graph(256, 3000, {}, 2),
+          power_law_graph(400, 4000, {.skewed_sources = true}, 3)};
+}
+
+}  // namespace
+
+TEST_CASE("a partition has a part for every node, and no part is empty") {
+  for (Device device : devices())
+    for (const EdgeList& list : graphs())
+      for (int64_t parts : {1, 2, 3, 17, 49, 60, 1000}) {
+        CAPTURE(list.nodes);
+        CAPTURE(list.src.size());
+        CAPTURE(parts);
+        const Relation relation = relation_of(list, device);
+        const Tensor part = metis_partition(relation, parts);
+        REQUIRE(part.shape() == Shape{list.nodes});
+        CHECK(part.device() == device);
+        const auto of = part.to_vector<int32_t>();
+        const std::set<int32_t> used(of.begin(), of.end());
+        CHECK(std::ssize(used) == std::min(parts, list.nodes));
+        if (!used.empty()) CHECK(*used.begin() == 0);
+        if (!used.empty()) CHECK(*used.rbegin() == std::ssize(used) - 1);
+        CHECK(same_bits(metis_partition(relation, parts), part));
+        if (list.nodes == 0) continue;
+        const PartitionSummary summary = summarize_partition(relation, part);
+        CHECK(summary.parts == std::ssize(used));
+        CHECK(summary.smallest >= 1);
+        int64_t cut = 0, largest = 0;
+        for (size_t e = 0; e < list.src.size(); ++e)
+          cut += of[static_cast<size_t>(list.src[e])] != of[static_cast<size_t>(list.dst[e])];
+        for (const int32_t p : used)
+          largest = std::max<int64_t>(largest, std::count(of.begin(), of.end(), p));
+        CHECK(summary.cut == cut);
+        CHECK(summary.largest == largest);
+        CHECK(summary.balance == doctest::Approx(static_cast<double>(largest * summary.parts) /
+                                                 static_cast<double>(list.nodes)));
+        // METIS keeps to 3 % where parts are of some size, or nearly so.
+        if (list.src.empty()) CHECK(summary.largest - summary.smallest <= 1);
+        if (parts <= 3 && list.nodes >= 100) CHECK(summary.balance <= 1.06);
+      }
+}
+
+TEST_CASE("cliques are found, and planted blocks nearly") {
+  const Relation cliques = relation_of(ring_of_cliques(8, 12));
+  const Tensor part = metis_partition(cliques, 8);
+  const auto of = part.to_vector<int32_t>();
+  for (size_t i = 0; i < of.size(); ++i) CHECK(of[i] == of[i / 12 * 12]);
+  const PartitionSummary summary = summarize_partition(cliques, part);
+  CHECK(summary.cut == 2 * 8);
+  CHECK(summary.balance == 1.0);
+
+  const PlantedPartition planted = planted_partition(2000, 8, 20.0, 0.9, 5);
+  const Relation relation = relation_of(planted.edges);
+  const int64_t its_own = summarize_partition(relation, Tensor::from(planted.block)).cut;
+  const PartitionSummary found = summarize_partition(relation, metis_partition(relation, 8));
+  CHECK(found.cut <= 1.05 * static_cast<double>(its_own));
+  CHECK(found.cut >= 0.5 * static_cast<double>(its_own));
+  CHECK(found.balance <= 1.05);
+}
+
+TEST_CASE("loops do not count, parallel edges do, and a direction does not matter") {
+  const EdgeList cliques = ring_of_cliques(4, 10);
+  const Tensor plain = metis_partition(relation_of(cliques), 4);
+  EdgeList one_way{cliques.nodes, {}, {}}, looped = cliques;
+  for (size_t e = 0; e < cliques.src.size(); e += 2) {
+    one_way.src.push_back(cliques.src[e]);
+    one_way.dst.push_back(cliques.dst[e]);
+  }
+  for (int32_t i = 0; i < 40; ++i) {
+    looped.src.insert(looped.src.end(), static_cast<size_t>(i), i);
+    looped.dst.insert(looped.dst.end(), static_cast<size_t>(i), i);
+  }
+  CHECK(same_bits(metis_partition(relation_of(one_way), 4), plain));
+  CHECK(same_bits(metis_partition(relation_of(looped), 4), plain));
+  // A ring that falls into pairs where two nodes are joined by many edges.
+  EdgeList ring{40, {}, {}};
+  for (int32_t i = 0; i < 40; ++i)
+    for (int32_t k = 0; k < (i % 2 == 0 ? 9 : 1); ++k) {
+      ring.src.push_back(i);
+      ring.dst.push_back((i + 1) % 40);
+    }
+  const auto of = metis_partition(relation_of(ring), 4).to_vector<int32_t>();
+  for (size_t i = 0; i < of.size(); i += 2) CHECK(of[i] == of[i + 1]);
+}
+
+TEST_CASE("the seed decides, not threads nor how the relation began") {
+  const EdgeList list = power_law_graph(3000, 20000, {.skewed_sources = true}, 3);
+  const Relation relation = relation_of(list);
+  const Tensor part = metis_partition(relation, 16, {.seed = 7});
+  CHECK_FALSE(same_bits(metis_partition(relation, 16, {.seed = 8}), part));
+  for (int count : {1, 2, 5}) {
+    const Threads threads(count);
+    CHECK(same_bits(metis_partition(relation_of(list), 16, {.seed = 7}), part));
+  }
+  CHECK(same_bits(metis_partition(Relation::from_transposed(relation.transposed()), 16, {.seed = 7}), part));
+  CHECK(same_bits(metis_partition(relation.reversed(), 16, {.seed = 7}), part));
+  // METIS draws from a generator that the whole process shares.
+  std::vector<Tensor> made(6);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t k = 0; k < made.size(); ++k)
+      threads.emplace_back([&, k] { made[k] = metis_partition(relation, 16, {.seed = 7 + k % 2}); });
+  }
+  for (size_t k = 0; k < made.size(); k += 2) CHECK(same_bits(made[k], part));
+  CHECK(same_bits(made[1], made[5]));
+}
+
+TEST_CASE("what cannot be parted is refused") {
+  const Relation relation = relation_of(star_graph(5, false));
+  const Tensor two = Tensor::from(std::vector<int32_t>{0, 1});
+  CHECK_THROWS_WITH_AS(metis_partition(relation, 0), "metis_partition: expected 1 to 2147483647 parts, got 0",
+                       Error);
+  CHECK_THROWS_WITH_AS(metis_partition(relation, int64_t{1} << 31),
+                       "metis_partition: expected 1 to 2147483647 parts, got 2147483648", Error);
+  CHECK_THROWS_AS(metis_partition(relation, 2, {.imbalance = -1.0}), Error);
+  CHECK_THROWS_AS(metis_partition(relation, 2, {.imbalance = std::nan("")}), Error);
+  CHECK_THROWS_AS(metis_partition(relation, 2, {.seed = uint64_t{1} << 31}), Error);
+  CHECK_THROWS_AS(metis_partition(Relation(), 2), Error);
+  CHECK_THROWS_WITH_AS(metis_partition(Relation::from_coo(3, 4, two, two), 2),
+                       "metis_partition: a relation of 3 sources to 4 targets, expected one set of nodes",
+                       Error);
+  CHECK_THROWS_AS(summarize_partition(relation, two), Error);
+  CHECK_THROWS_AS(summarize_partition(relation, Tensor()), Error);
+  CHECK_THROWS_AS(summarize_partition(relation, Tensor::zeros({6})), Error);
+  CHECK_THROWS_WITH_AS(summarize_partition(relation, Tensor::from(std::vector<int32_t>{0, 1, 0, -1, 0, 0})),
+                       "summarize_partition: part[3] is -1, expected 0 or more", Error);
+}
