@@ -103,9 +103,10 @@ struct Relation::Impl {
       Turned t{empty_csr(num_src, num_dst, num_edges, device),
                Tensor::empty({num_edges}, DType::i32, device)};
       kernels::transpose({.a = csr, .offsets = t.csr.offsets, .indices = t.csr.indices, .order = t.order});
-      t.symmetric = told_symmetric ? *told_symmetric
-                                   : num_src == num_dst && equal(csr.indices, t.csr.indices) &&
-                                         equal(csr.offsets.to(DType::i32), t.csr.offsets.to(DType::i32));
+      t.symmetric = told_symmetric
+                        ? *told_symmetric
+                        : csr.ascending && num_src == num_dst && equal(csr.indices, t.csr.indices) &&
+                              equal(csr.offsets.to(DType::i32), t.csr.offsets.to(DType::i32));
       if (t.symmetric) t.csr = csr;
       if (order) {
         Tensor edge = Tensor::empty_like(t.order);
@@ -212,6 +213,11 @@ int64_t Relation::num_src() const { return reversed_ ? impl().num_dst : impl().n
 int64_t Relation::num_dst() const { return reversed_ ? impl().num_src : impl().num_dst; }
 int64_t Relation::num_edges() const { return impl().num_edges; }
 Device Relation::device() const { return impl().device; }
+
+bool Relation::rows_ascend() const {
+  const detail::SortedEdges* made = impl().by_target.if_made();
+  return reversed_ || made == nullptr || made->csr.ascending;
+}
 
 EdgeIndex Relation::edge_index() const {
   const EdgeIndex& edges = impl().edge_index();
