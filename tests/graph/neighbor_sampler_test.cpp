@@ -2,7 +2,8 @@
 // holds the draws).
 
 #include "../support.h"
-#include <adjoint/autograd/aggregate.h>
+#include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/reduce.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/stream.h>
 #include <adjoint/graph/generators.h>
@@ -214,7 +215,7 @@ TEST_CASE("neighbor sampler: an aggregation over blocks is the graph's where all
       std::vector<double> rows;
       for (int32_t id : block.src_nodes().to_vector<int32_t>())
         rows.insert(rows.end(), features.begin() + 7 * id, features.begin() + 7 * id + 7);
-      Var input(Tensor::from(rows, {block.num_src(), 7}, device), true);
+      const Var input = Var::parameter(Tensor::from(rows, {block.num_src(), 7}, device));
       const Var y = aggregate(block, input, {.reduce = reduce});
       CHECK(close(y.value(), expected, 1e-12));
       // Its gradient goes over the transposed block.
