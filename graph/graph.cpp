@@ -163,6 +163,8 @@ Graph::Graph(Relation relation, Tensor weight, EdgeAttributes attributes) {
   ADJ_CHECK(relation && relation.num_src() == relation.num_dst(),
             "graph: a relation of {} sources and {} targets, expected one set of nodes",
             relation ? relation.num_src() : 0, relation ? relation.num_dst() : 0);
+  ADJ_CHECK(relation.rows_ascend(),
+            "graph: a relation whose rows do not ascend, as of a sampled block, expected ascending ones");
   check_weight(weight, relation.num_edges(), relation.device());
   detail::check_attributes("graph", attributes, relation.num_edges(), relation.device());
   auto impl = std::make_shared<Impl>();

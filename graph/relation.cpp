@@ -122,7 +122,7 @@ struct Relation::Impl {
       kernels::transpose({.a = csr, .offsets = t.csr.offsets, .indices = t.csr.indices, .order = t.order});
       const std::optional<bool> known = known_symmetric();
       t.symmetric = known ? *known
-                          : num_src == num_dst && equal(csr.indices, t.csr.indices) &&
+                          : csr.ascending && num_src == num_dst && equal(csr.indices, t.csr.indices) &&
                                 equal(csr.offsets.to(DType::i32), t.csr.offsets.to(DType::i32));
       if (t.symmetric) t.csr = csr;
       if (order) {
@@ -256,6 +256,11 @@ int64_t Relation::num_src() const { return reversed_ ? impl().num_dst : impl().n
 int64_t Relation::num_dst() const { return reversed_ ? impl().num_src : impl().num_dst; }
 int64_t Relation::num_edges() const { return impl().num_edges; }
 Device Relation::device() const { return impl().device; }
+
+bool Relation::rows_ascend() const {
+  const detail::SortedEdges* made = impl().by_target.if_made();
+  return reversed_ || made == nullptr || made->csr.ascending;
+}
 
 EdgeIndex Relation::edge_index() const {
   const EdgeIndex& edges = impl().edge_index();

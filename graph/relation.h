@@ -51,9 +51,11 @@ class Relation {
   /// anything. `use`, where the caller knows it: what decides whether the list is sorted for its sums.
   static Relation from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst,
                            const ListUse& use = {});
-  /// `in_edges`: row i holds the sources of target i's edges, ascending. `symmetric`, where the caller knows
-  /// it: does the structure equal its transpose? Throws if the arrays do not fit together in shape and dtype;
-  /// their contents are the caller's word.
+  /// `in_edges`: row i holds the sources of target i's edges, ascending, or in any order where it is not said
+  /// to be (`ascending`): then it serves for sums over neighbours and edge operations, as a sampled block's,
+  /// but is no Graph, and never found to be symmetric. `symmetric`, where the caller knows it: does the
+  /// structure equal its transpose? Throws if the arrays do not fit together in shape and dtype; their
+  /// contents are the caller's word.
   static Relation from_csr(Csr in_edges, std::optional<bool> symmetric = {});
   /// `out_edges`: row j holds the targets of source j's edges, ascending.
   static Relation from_transposed(Csr out_edges, std::optional<bool> symmetric = {});
@@ -65,6 +67,9 @@ class Relation {
   int64_t num_dst() const;
   int64_t num_edges() const;
   Device device() const;
+
+  /// Do the sources of every row of csr() ascend?
+  bool rows_ascend() const;
 
   /// By edge number.
   EdgeIndex edge_index() const;

@@ -42,6 +42,7 @@ struct FindEntriesArgs {
   Device device() const { return csr.device(); }
   void check() const {
     check_csr("find_entries", csr);
+    ADJ_CHECK(csr.ascending, "find_entries: the structure's rows do not ascend, expected ascending ones");
     check_index("find_entries", "row", row, csr.device());
     check_like("find_entries", "col", col, row);
     check_like("find_entries", "entry", entry, row);

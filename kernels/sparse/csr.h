@@ -9,8 +9,8 @@
 namespace adj {
 
 /// Compressed sparse rows: the structure of a [rows, cols] matrix, without values. For a graph, row i holds
-/// the sources of the in-edges of target i. Entries of a row stand in ascending column order; equal ones are
-/// allowed.
+/// the sources of the in-edges of target i. Entries of a row stand in ascending column order, unless it says
+/// otherwise; equal ones are allowed.
 struct Csr {
   int64_t rows = 0;
   int64_t cols = 0;
@@ -18,6 +18,8 @@ struct Csr {
   Tensor indices;  ///< int32 [entries]: columns
   /// What kernels derive from the structure and keep with it: balanced row ranges, library descriptors.
   std::shared_ptr<KeyedCache> cache = std::make_shared<KeyedCache>();
+  /// Sums, reductions, attention and transposition take rows in any order; searches for entries do not.
+  bool ascending = true;
 
   int64_t entries() const { return indices.numel(); }
   Device device() const { return offsets.device(); }
@@ -28,6 +30,7 @@ struct Csr {
     copy.cols = cols;
     copy.offsets = offsets.to(target);
     copy.indices = indices.to(target);
+    copy.ascending = ascending;
     return copy;
   }
 };

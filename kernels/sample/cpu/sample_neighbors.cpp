@@ -1,0 +1,248 @@
+// Rows in chunks over threads. What is far in memory is asked for before it is needed: a row's bounds some
+// rows ahead, and the columns of some rows' entries while the next of these rows draw. What is drawn is a
+// matter of the row alone.
+
+#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/sample/draws.h>
+#include <adjoint/kernels/sample/sample_neighbors.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+constexpr int64_t kGrain = 512;    // rows of a chunk: some 50 µs and more
+constexpr int64_t kFarAhead = 16;  // rows by which their bounds are asked for
+constexpr int64_t kUnread = 64;    // entries that are taken before their columns are read
+
+/// The numbers below a limit that a row has drawn.
+class Drawn {
+ public:
+  /// For `count` numbers below `limit`.
+  void start(int32_t limit, int64_t count) {
+    if (limit <= 64) {
+      few_ = 0;
+      way_ = Way::few;
+    } else if (limit <= kBits) {
+      way_ = Way::bits;
+      if (bits_.empty()) bits_.resize(kBits / 64);
+    } else {
+      way_ = Way::hash;
+      size_t slots = 16;
+      while (slots < 2 * static_cast<size_t>(count)) slots *= 2;
+      if (hash_.size() < slots) hash_.assign(slots, -1);
+      mask_ = static_cast<uint32_t>(slots - 1);
+    }
+  }
+  /// False where it was there.
+  bool insert(int32_t number) {
+    const auto n = static_cast<uint32_t>(number);
+    const uint64_t bit = uint64_t{1} << (n % 64);
+    if (way_ == Way::few) return (std::exchange(few_, few_ | bit) & bit) == 0;
+    if (way_ == Way::bits) return (std::exchange(bits_[n / 64], bits_[n / 64] | bit) & bit) == 0;
+    for (uint32_t at = hashed(n);; at = (at + 1) & mask_) {
+      if (hash_[at] == number) return false;
+      if (hash_[at] < 0) {
+        hash_[at] = number;
+        used_.push_back(at);
+        return true;
+      }
+    }
+  }
+  /// Forgets what was inserted since start(): `numbers`, less `first`.
+  void finish(const int32_t* numbers, int64_t count, int32_t first) {
+    if (way_ == Way::bits)
+      for (int64_t i = 0; i < count; ++i) bits_[static_cast<size_t>(numbers[i] - first) / 64] = 0;
+    for (uint32_t at : used_) hash_[at] = -1;
+    used_.clear();
+  }
+
+ private:
+  static constexpr int32_t kBits = 1 << 16;  // 8 KiB: fits the first cache
+  enum class Way : uint8_t { few, bits, hash };
+  uint32_t hashed(uint32_t n) const { return (n * 0x9E3779B9u >> 7) & mask_; }
+
+  Way way_ = Way::few;
+  uint64_t few_ = 0;
+  std::vector<uint64_t> bits_;
+  std::vector<int32_t> hash_;
+  std::vector<uint32_t> used_;
+  uint32_t mask_ = 0;
+};
+
+/// What the rows of one chunk are taken with.
+class RowSampler {
+ public:
+  explicit RowSampler(const NeighborSample& of)
+      : offsets_(of.csr.offsets.data<int64_t>()),
+        columns_(of.csr.indices.data<int32_t>()),
+        fanout_(of.fanout),
+        choice_(of.choice),
+        seed_(of.key.seed),
+        stream_(stream_of(of.key)) {
+    if (of.weights == nullptr) return;
+    weight_ = of.weights->weight.data<float>();
+    sums_ = of.weights->sums.data<double>();
+    positive_ = of.weights->positive.data<int32_t>();
+  }
+
+  void ask_for_bounds(int32_t row) const {
+    __builtin_prefetch(offsets_ + row);
+    if (positive_ != nullptr) __builtin_prefetch(positive_ + row);
+  }
+
+  int64_t count(int32_t row) const {
+    const int64_t degree = offsets_[row + 1] - offsets_[row];
+    const int64_t choosable = positive_ != nullptr ? positive_[row] : degree;
+    if (fanout_ == kAllNeighbors || choosable == 0) return choosable;
+    switch (choice_) {
+      case NeighborChoice::uniform:
+      case NeighborChoice::weighted:
+        return std::min(choosable, fanout_);
+      case NeighborChoice::uniform_repeated:
+      case NeighborChoice::weighted_repeated:
+        return fanout_;
+      case NeighborChoice::labor:
+        break;
+    }
+    if (degree <= fanout_) return degree;
+    int64_t taken = 0;
+    for (int64_t e = offsets_[row]; e < offsets_[row + 1]; ++e)
+      taken += static_cast<int64_t>(takes(columns_[e], degree));
+    return taken;
+  }
+
+  /// Writes the `count` entries that the row takes.
+  void take(int32_t row, int64_t count, int32_t* entry) {
+    if (count == 0) return;
+    const auto first = static_cast<int32_t>(offsets_[row]);
+    const auto degree = static_cast<int32_t>(offsets_[row + 1] - first);
+    // A row whose choosable entries are no more than the fan-out is taken whole.
+    const int64_t choosable = positive_ != nullptr ? positive_[row] : degree;
+    const bool whole = fanout_ == kAllNeighbors || (!repeats() && choosable <= fanout_);
+    if (whole && choosable == degree) {
+      std::iota(entry, entry + count, first);
+    } else if (whole) {
+      for (int32_t e = first; e < first + degree; ++e)
+        if (weight_[e] > 0.0f) *entry++ = e;
+    } else if (choice_ == NeighborChoice::uniform) {
+      distinct(row, first, degree, static_cast<int32_t>(count), entry);
+    } else if (choice_ == NeighborChoice::uniform_repeated) {
+      const auto range = static_cast<uint32_t>(degree);
+      each_draw(row, degree, count, [&](int64_t i, auto&& scaled) { entry[i] = first + scaled(range); });
+    } else if (choice_ == NeighborChoice::weighted) {
+      smallest_keys(row, first, degree, count, entry);
+    } else if (choice_ == NeighborChoice::weighted_repeated) {
+      for (int64_t i = 0; i < count; ++i)
+        entry[i] =
+            first + sample::find_by_weight(sample::draw_unit(seed_, stream_, row, static_cast<uint32_t>(i)),
+                                           sums_ + first, degree);
+    } else {
+      for (int32_t e = first; e < first + degree; ++e)
+        if (takes(columns_[e], degree)) *entry++ = e;
+    }
+  }
+
+ private:
+  bool repeats() const {
+    return choice_ == NeighborChoice::uniform_repeated || choice_ == NeighborChoice::weighted_repeated;
+  }
+  bool takes(int32_t source, int64_t degree) const {
+    return sample::labor_takes(sample::labor_word(seed_, stream_, source), degree, fanout_);
+  }
+
+  /// Calls f(i, scaled) for i = 0 … count - 1, where scaled(range) is slot i's draw below range: draw_below,
+  /// each block of words made once.
+  template <class F>
+  void each_draw(int32_t row, int64_t degree, int64_t count, F&& f) const {
+    const bool narrow = degree <= sample::kNarrowRange;
+    const int64_t slots = narrow ? 4 : 2;
+    for (int64_t i = 0; i < count; i += slots) {
+      const PhiloxBlock words =
+          philox(seed_, stream_, sample::block_of(row, static_cast<uint32_t>(i / slots)));
+      for (int64_t lane = 0; lane < slots && i + lane < count; ++lane)
+        f(i + lane, [&](uint32_t range) {
+          return narrow ? sample::scaled_narrow(words.word[lane], range)
+                        : sample::scaled_wide(sample::wide_word(words, static_cast<uint32_t>(lane)), range);
+        });
+    }
+  }
+
+  void distinct(int32_t row, int32_t first, int32_t degree, int32_t count, int32_t* entry) {
+    drawn_.start(degree, count);
+    const int32_t from = degree - count;
+    each_draw(row, degree, count, [&](int64_t i, auto&& scaled) {
+      const int32_t last = from + static_cast<int32_t>(i);
+      int32_t place = scaled(static_cast<uint32_t>(last) + 1);
+      if (!drawn_.insert(place)) drawn_.insert(place = last);
+      entry[i] = first + place;
+    });
+    drawn_.finish(entry, count, first);
+  }
+
+  void smallest_keys(int32_t row, int32_t first, int32_t degree, int64_t count, int32_t* entry) {
+    keys_.clear();
+    for (int32_t e = first; e < first + degree; ++e)
+      if (weight_[e] > 0.0f)
+        keys_.emplace_back(
+            sample::weighted_key(seed_, stream_, row, static_cast<uint32_t>(e - first), weight_[e]), e);
+    // Of equal keys the earlier entry.
+    std::nth_element(keys_.begin(), keys_.begin() + count, keys_.end());
+    for (int64_t i = 0; i < count; ++i) entry[i] = keys_[static_cast<size_t>(i)].second;
+    std::sort(entry, entry + count);
+  }
+
+  const int64_t* offsets_;
+  const int32_t* columns_;
+  int64_t fanout_;
+  NeighborChoice choice_;
+  uint64_t seed_, stream_;
+  const float* weight_ = nullptr;
+  const double* sums_ = nullptr;
+  const int32_t* positive_ = nullptr;
+  Drawn drawn_;
+  std::vector<std::pair<double, int32_t>> keys_;
+};
+
+}  // namespace
+
+void sample_counts(const SampleCountsArgs& args) {
+  const int32_t* rows = args.of.rows.data<int32_t>();
+  const int64_t n = args.of.rows.numel();
+  int64_t* offsets = args.offsets.mutable_data<int64_t>();
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+    const RowSampler sampler(args.of);
+    for (int64_t i = begin; i < end; ++i) {
+      if (i + kFarAhead < end) sampler.ask_for_bounds(rows[i + kFarAhead]);
+      offsets[i + 1] = sampler.count(rows[i]);
+    }
+  });
+  offsets[0] = 0;
+  for (int64_t i = 0; i < n; ++i) offsets[i + 1] += offsets[i];
+}
+
+void sample_neighbors(const SampleNeighborsArgs& args) {
+  const int32_t *rows = args.of.rows.data<int32_t>(), *columns = args.of.csr.indices.data<int32_t>();
+  const int64_t* offsets = args.offsets.data<int64_t>();
+  int32_t *entry = args.entry.mutable_data<int32_t>(), *col = args.col.mutable_data<int32_t>();
+  parallel_for(args.of.rows.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    RowSampler sampler(args.of);
+    const auto read = [&](int64_t from, int64_t to) {
+      for (int64_t s = offsets[from]; s < offsets[to]; ++s) col[s] = columns[entry[s]];
+    };
+    int64_t unread = begin;
+    for (int64_t i = begin; i < end; ++i) {
+      if (i + kFarAhead < end) sampler.ask_for_bounds(rows[i + kFarAhead]);
+      sampler.take(rows[i], offsets[i + 1] - offsets[i], entry + offsets[i]);
+      for (int64_t s = offsets[i]; s < offsets[i + 1]; ++s) __builtin_prefetch(columns + entry[s]);
+      if (offsets[i + 1] - offsets[unread] >= kUnread) read(std::exchange(unread, i + 1), i + 1);
+    }
+    read(unread, end);
+  });
+}
+
+}  // namespace adj::kernels::cpu

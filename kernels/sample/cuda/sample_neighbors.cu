@@ -1,0 +1,223 @@
+// A warp to a row, so that what a row takes is written side by side; draws and their rules are those of
+// draws.h, and so the CPU's to the bit. A hop must move, of each row, its bounds and offset (24 bytes) and of
+// each entry taken the sector of its column (32 bytes at most), 4 bytes of entry and 4 of column; LABOR and
+// choices without replacement by weight read the whole row besides (4 bytes an entry), the first twice.
+//
+// Distinct draws are settled one after the other against those before, 32 at a time: k^2 / 64 steps of a warp
+// for k entries. The k-th smallest key of a row is found by bisection of its 64 bits, which keeps nothing: a
+// lane remembers the key of its first entry, which for rows up to 32 is all there are.
+
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/sample/draws.h>
+#include <adjoint/kernels/sample/sample_neighbors.h>
+
+#include <cub/device/device_scan.cuh>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+using adj::cuda::blocks_for;
+using adj::cuda::launch;
+
+constexpr unsigned kWarp = 0xffffffffu;
+
+struct Rows {
+  const int64_t* offsets;
+  const int32_t* columns;
+  const int32_t* rows;
+  int64_t count;
+  int64_t fanout;
+  NeighborChoice choice;
+  uint64_t seed;
+  RandomKey key;
+  const float* weight;
+  const double* sums;
+  const int32_t* positive;
+
+  explicit Rows(const NeighborSample& of)
+      : offsets(of.csr.offsets.data<int64_t>()),
+        columns(of.csr.indices.data<int32_t>()),
+        rows(of.rows.data<int32_t>()),
+        count(of.rows.numel()),
+        fanout(of.fanout),
+        choice(of.choice),
+        seed(of.key.seed),
+        key(of.key),
+        weight(of.weights != nullptr ? of.weights->weight.data<float>() : nullptr),
+        sums(of.weights != nullptr ? of.weights->sums.data<double>() : nullptr),
+        positive(of.weights != nullptr ? of.weights->positive.data<int32_t>() : nullptr) {}
+
+  __device__ bool repeats() const {
+    return choice == NeighborChoice::uniform_repeated || choice == NeighborChoice::weighted_repeated;
+  }
+  __device__ bool takes(uint64_t stream, int32_t source, int64_t degree) const {
+    return sample::labor_takes(sample::labor_word(seed, stream, source), degree, fanout);
+  }
+};
+
+__global__ void __launch_bounds__(adj::cuda::kBlockThreads) count_entries(Rows r, int64_t* offsets) {
+  const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  if (warp >= r.count) return;
+  const int32_t row = r.rows[warp];
+  const int64_t first = r.offsets[row], degree = r.offsets[row + 1] - first;
+  const int64_t choosable = r.positive != nullptr ? r.positive[row] : degree;
+  int64_t taken = choosable;
+  if (r.fanout != kAllNeighbors && choosable > 0) {
+    if (r.repeats()) {
+      taken = r.fanout;
+    } else if (choosable > r.fanout) {
+      taken = r.fanout;
+      if (r.choice == NeighborChoice::labor) {
+        const uint64_t stream = stream_of(r.key);
+        taken = 0;
+        for (int64_t from = 0; from < degree; from += 32) {
+          const bool is = from + lane < degree && r.takes(stream, r.columns[first + from + lane], degree);
+          taken += __popc(__ballot_sync(kWarp, is));
+        }
+      }
+    }
+  }
+  if (lane == 0) offsets[warp + 1] = taken;
+  if (warp == 0 && lane == 0) offsets[0] = 0;
+}
+
+/// Appends, in the order of the lanes, the entries of the lanes that take theirs.
+__device__ void append(const Rows& r, bool takes, int32_t entry, int lane, int64_t& at, int32_t* entries,
+                       int32_t* col) {
+  const unsigned mask = __ballot_sync(kWarp, takes);
+  if (takes) {
+    const int64_t to = at + __popc(mask & ((1u << lane) - 1u));
+    entries[to] = entry;
+    col[to] = r.columns[entry];
+  }
+  at += __popc(mask);
+}
+
+/// The `count` entries of smallest keys, of equal ones the earlier.
+__device__ void smallest_keys(const Rows& r, uint64_t stream, int32_t row, int32_t first, int32_t degree,
+                              int64_t count, int lane, int64_t at, int32_t* entries, int32_t* col) {
+  constexpr unsigned long long kNone = ~0ull;
+  const auto made = [&](int32_t place) -> unsigned long long {
+    if (place >= degree || !(r.weight[first + place] > 0.0f)) return kNone;
+    return static_cast<unsigned long long>(__double_as_longlong(
+        sample::weighted_key(r.seed, stream, row, static_cast<uint32_t>(place), r.weight[first + place])));
+  };
+  // Positive doubles are ordered as their bits are.
+  const unsigned long long mine = made(lane);
+  const auto key = [&](int32_t place) { return place < 32 ? mine : made(place); };
+  unsigned long long low = 0;  // the largest number with fewer than `count` keys below it is the count-th key
+  for (int bit = 62; bit >= 0; --bit) {
+    const unsigned long long middle = low | 1ull << bit;
+    int64_t below = 0;
+    for (int32_t from = 0; from < degree; from += 32)
+      below += __popc(__ballot_sync(kWarp, key(from + lane) < middle));
+    if (below < count) low = middle;
+  }
+  int64_t less = 0;
+  for (int32_t from = 0; from < degree; from += 32)
+    less += __popc(__ballot_sync(kWarp, key(from + lane) < low));
+  int64_t equal_left = count - less;
+  for (int32_t from = 0; from < degree; from += 32) {
+    const unsigned long long k = key(from + lane);
+    const unsigned equal = __ballot_sync(kWarp, k == low);
+    const bool takes = k < low || (k == low && __popc(equal & ((1u << lane) - 1u)) < equal_left);
+    equal_left -= min(equal_left, static_cast<int64_t>(__popc(equal)));
+    append(r, takes, first + from + lane, lane, at, entries, col);
+  }
+}
+
+/// Floyd's choice; each draw is compared with those before by the whole warp.
+__device__ void distinct(const Rows& r, uint64_t stream, int32_t row, int32_t first, int32_t degree,
+                         int32_t count, int lane, int64_t at, int32_t* entries, int32_t* col) {
+  const int32_t last = degree - count;
+  for (int32_t from = 0; from < count; from += 32) {
+    const int32_t slot = from + lane, strip = min(count - from, 32);
+    int32_t place = -1;
+    if (slot < count)
+      place = sample::draw_below(r.seed, stream, row, degree, static_cast<uint32_t>(slot),
+                                 static_cast<uint32_t>(last + slot) + 1);
+    for (int32_t i = 0; i < strip; ++i) {
+      const int32_t drawn = __shfl_sync(kWarp, place, i);
+      bool there = lane < i && place == drawn;
+      for (int32_t before = lane; before < from; before += 32) there |= entries[at + before] == first + drawn;
+      if (__any_sync(kWarp, there) && lane == i) place = last + slot;
+    }
+    if (slot < count) {
+      entries[at + slot] = first + place;
+      col[at + slot] = r.columns[first + place];
+    }
+    __syncwarp();
+  }
+}
+
+__global__ void __launch_bounds__(adj::cuda::kBlockThreads)
+    take_entries(Rows r, const int64_t* offsets, int32_t* entries, int32_t* col) {
+  const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  if (warp >= r.count) return;
+  int64_t at = offsets[warp];
+  const int64_t count = offsets[warp + 1] - at;
+  if (count == 0) return;
+  const int32_t row = r.rows[warp];
+  const auto first = static_cast<int32_t>(r.offsets[row]);
+  const auto degree = static_cast<int32_t>(r.offsets[row + 1] - first);
+  const int64_t choosable = r.positive != nullptr ? r.positive[row] : degree;
+  const uint64_t stream = stream_of(r.key);
+  if (r.fanout == kAllNeighbors || (!r.repeats() && choosable <= r.fanout)) {
+    for (int32_t from = 0; from < degree; from += 32) {
+      const int32_t e = first + from + lane;
+      append(r, from + lane < degree && (r.weight == nullptr || r.weight[e] > 0.0f), e, lane, at, entries,
+             col);
+    }
+  } else if (r.choice == NeighborChoice::uniform) {
+    distinct(r, stream, row, first, degree, static_cast<int32_t>(count), lane, at, entries, col);
+  } else if (r.choice == NeighborChoice::weighted) {
+    smallest_keys(r, stream, row, first, degree, count, lane, at, entries, col);
+  } else if (r.choice == NeighborChoice::labor) {
+    for (int32_t from = 0; from < degree; from += 32) {
+      const int32_t e = first + from + lane;
+      append(r, from + lane < degree && r.takes(stream, r.columns[e], degree), e, lane, at, entries, col);
+    }
+  } else {
+    for (int64_t slot = lane; slot < count; slot += 32) {
+      const auto s = static_cast<uint32_t>(slot);
+      const int32_t e =
+          first +
+          (r.sums != nullptr
+               ? sample::find_by_weight(sample::draw_unit(r.seed, stream, row, s), r.sums + first, degree)
+               : sample::draw_below(r.seed, stream, row, degree, s, static_cast<uint32_t>(degree)));
+      entries[at + slot] = e;
+      col[at + slot] = r.columns[e];
+    }
+  }
+}
+
+}  // namespace
+
+void sample_counts(const SampleCountsArgs& args) {
+  const Device device = args.device();
+  const int64_t n = args.of.rows.numel();
+  if (n == 0) {
+    args.offsets.zero_();
+    return;
+  }
+  int64_t* offsets = args.offsets.mutable_data<int64_t>();
+  launch("sample_counts", {.device = device.index, .blocks = blocks_for(32 * n)}, count_entries,
+         Rows(args.of), offsets);
+  const cudaStream_t stream = adj::cuda::current_stream(device.index);
+  size_t bytes = 0;
+  ADJ_CUDA_CHECK(cub::DeviceScan::InclusiveSum(nullptr, bytes, offsets + 1, offsets + 1, n, stream));
+  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
+  ADJ_CUDA_CHECK(cub::DeviceScan::InclusiveSum(workspace.raw_mutable_data(), bytes, offsets + 1, offsets + 1,
+                                               n, stream));
+}
+
+void sample_neighbors(const SampleNeighborsArgs& args) {
+  launch("sample_neighbors", {.device = args.device().index, .blocks = blocks_for(32 * args.of.rows.numel())},
+         take_entries, Rows(args.of), args.offsets.data<int64_t>(), args.entry.mutable_data<int32_t>(),
+         args.col.mutable_data<int32_t>());
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <adjoint/core/random.h>
+
+#include <cmath>
+#include <cstdint>
+
+// The random numbers of neighbour sampling: functions of the key and of global ids alone, in integers and in
+// single operations of IEEE arithmetic, so that every device draws the same bits, on any number of threads
+// and wherever in a batch a node stands.
+namespace adj::kernels::sample {
+
+/// A Philox block of a node: those of different nodes do not meet.
+ADJ_HOST_DEVICE inline uint64_t block_of(int32_t node, uint32_t block) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(node)) << 32 | block;
+}
+
+/// Words that are narrow are 32 bits, four to a block; wide ones 64, two to a block. A narrow word drawn into
+/// [0, range) favours a number by range / 2^32 at most: 1.5e-5 in rows up to this length; wide ones by 2^-33.
+constexpr int64_t kNarrowRange = 1 << 16;
+
+ADJ_HOST_DEVICE inline uint64_t wide_word(const PhiloxBlock& words, uint32_t slot) {
+  const bool second = (slot & 1) != 0;
+  return static_cast<uint64_t>(second ? words.word[3] : words.word[1]) << 32 |
+         (second ? words.word[2] : words.word[0]);
+}
+
+/// floor(word * range / 2^32) and floor(word * range / 2^64); range < 2^32.
+ADJ_HOST_DEVICE inline int32_t scaled_narrow(uint32_t word, uint32_t range) {
+  return static_cast<int32_t>(static_cast<uint64_t>(word) * range >> 32);
+}
+ADJ_HOST_DEVICE inline int32_t scaled_wide(uint64_t word, uint32_t range) {
+  const uint64_t low = (word & 0xffffffffu) * range >> 32;
+  return static_cast<int32_t>(((word >> 32) * range + low) >> 32);
+}
+
+/// What slot `slot` of a row of `degree` draws in [0, range), of its node's words.
+ADJ_HOST_DEVICE inline int32_t draw_below(uint64_t seed, uint64_t stream, int32_t node, int64_t degree,
+                                          uint32_t slot, uint32_t range) {
+  if (degree <= kNarrowRange)
+    return scaled_narrow(philox(seed, stream, block_of(node, slot / 4)).word[slot % 4], range);
+  return scaled_wide(wide_word(philox(seed, stream, block_of(node, slot / 2)), slot), range);
+}
+
+/// Uniform in [0, 1), 53 bits.
+ADJ_HOST_DEVICE inline double draw_unit(uint64_t seed, uint64_t stream, int32_t node, uint32_t slot) {
+  const uint64_t word = wide_word(philox(seed, stream, block_of(node, slot / 2)), slot);
+  return static_cast<double>(word >> 11) * 0x1.0p-53;
+}
+
+/// The entry at fraction `u` of a row's weights, whose running sums are `sums` [degree], the last of them
+/// positive: the first whose sum is beyond.
+ADJ_HOST_DEVICE inline int32_t find_by_weight(double u, const double* sums, int32_t degree) {
+  const double total = sums[degree - 1], at = u * total;
+  // Rounding may bring it to the end: then it is the last that adds to it.
+  const bool at_end = !(at < total);
+  int32_t low = 0, high = degree - 1;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (at_end ? sums[middle] < total : !(sums[middle] > at)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// -ln((w + 1/2) / 2^52) of a word's upper 52 bits w: exponentially distributed, positive, finite. The
+/// logarithm is summed here, by fused operations that every device rounds alike, since libraries differ.
+ADJ_HOST_DEVICE inline double exponential(uint64_t word) {
+  uint64_t bits = (word >> 12) << 1 | 1;
+  int shift = 0;
+  for (int step = 32; step > 0; step /= 2)
+    if (bits < uint64_t{1} << (53 - step)) {
+      bits <<= step;
+      shift += step;
+    }
+  // bits in [2^52, 2^53): u = m 2^-(shift + 1) with m in [1, 2).
+  double m = static_cast<double>(bits) * 0x1.0p-52;
+  double exponent = static_cast<double>(shift + 1);
+  if (m > 1.4142135623730951) {
+    m = m * 0.5;
+    exponent = static_cast<double>(shift);
+  }
+  // ln m = 2 artanh(s) = 2 s (1 + s^2 / 3 + s^4 / 5 + …), s = (m - 1) / (m + 1), |s| < 0.172.
+  const double s = (m - 1.0) / (m + 1.0);
+  const double z = s * s;
+  double p = 1.0 / 17.0;
+  p = fma(p, z, 1.0 / 15.0);
+  p = fma(p, z, 1.0 / 13.0);
+  p = fma(p, z, 1.0 / 11.0);
+  p = fma(p, z, 1.0 / 9.0);
+  p = fma(p, z, 1.0 / 7.0);
+  p = fma(p, z, 1.0 / 5.0);
+  p = fma(p, z, 1.0 / 3.0);
+  p = fma(p, z, 1.0);
+  const double t = 2.0 * s;
+  return fma(-t, p, exponent * 0.69314718055994531);
+}
+
+/// The key of entry `place` of a node's row in sampling without replacement by weight (Efraimidis &
+/// Spirakis, Weighted random sampling with a reservoir, 2006): -ln(u) / w, of which the smallest are taken.
+ADJ_HOST_DEVICE inline double weighted_key(uint64_t seed, uint64_t stream, int32_t node, uint32_t place,
+                                           float weight) {
+  const uint64_t word = wide_word(philox(seed, stream, block_of(node, place / 2)), place);
+  return exponential(word) / static_cast<double>(weight);
+}
+
+/// Does a row of `degree` entries, of which `fanout` are expected, take the source whose number r is this
+/// word? LABOR-0: r / 2^32 < fanout / degree.
+ADJ_HOST_DEVICE inline bool labor_takes(uint32_t word, int64_t degree, int64_t fanout) {
+  return static_cast<uint64_t>(word) * static_cast<uint64_t>(degree) < static_cast<uint64_t>(fanout) << 32;
+}
+ADJ_HOST_DEVICE inline uint32_t labor_word(uint64_t seed, uint64_t stream, int32_t source) {
+  return philox(seed, stream, static_cast<uint64_t>(static_cast<uint32_t>(source)) / 4)
+      .word[static_cast<uint32_t>(source) % 4];
+}
+
+}  // namespace adj::kernels::sample
