@@ -17,6 +17,10 @@ class DeviceRuntime {
   /// Raw memory for the caching allocator, aligned to 256 bytes at least; null when there is none left.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* pointer, size_t bytes) = 0;
+  /// Memory of the host that kernels of the device can read in place (page-locked), under one address; null
+  /// when there is none left.
+  virtual void* allocate_pinned(size_t bytes) = 0;
+  virtual void release_pinned(void* pointer) = 0;
   /// Free and total bytes of the device (physical memory on the CPU).
   virtual void memory_info(size_t* free_bytes, size_t* total_bytes) = 0;
 

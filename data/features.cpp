@@ -1,5 +1,9 @@
 #include <adjoint/data/features.h>
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/kernels/index/gather.h>
 #include <adjoint/kernels/norm/norm.h>
+
+#include <algorithm>
 
 namespace adj {
 
@@ -30,6 +34,48 @@ Features Features::to(DType dtype) const {
 }
 
 Tensor Features::to_dense() const { return is_sparse() ? sparse_.to_dense() : dense(); }
+
+namespace {
+
+SparseMatrix rows_of(const SparseMatrix& x, const Tensor& index) {
+  ADJ_CHECK(
+      !x.device().is_cuda() && index && index.dims() == 1 && index.dtype() == DType::i32 && !index.is_cuda(),
+      "features: rows of sparse ones on {} by {}, expected both on the CPU, the index int32 [K]",
+      x.device().str(), index.str());
+  const Csr& whole = x.relation().csr();
+  const Tensor &order = x.relation().csr_order(), &values = x.values();
+  const int64_t* from = whole.offsets.data<int64_t>();
+  const int32_t* row = index.data<int32_t>();
+  const int64_t count = index.numel();
+  Csr csr{count, whole.cols, Tensor::empty({count + 1}, DType::i64), {}};
+  int64_t* to = csr.offsets.mutable_data<int64_t>();
+  to[0] = 0;
+  for (int64_t k = 0; k < count; ++k) {
+    ADJ_CHECK(row[k] >= 0 && row[k] < whole.rows, "features: row {} at position {}, expected 0 to {}", row[k],
+              k, whole.rows - 1);
+    to[k + 1] = to[k] + from[row[k] + 1] - from[row[k]];
+  }
+  csr.indices = Tensor::empty({to[count]}, DType::i32);
+  int32_t* column = csr.indices.mutable_data<int32_t>();
+  std::vector<int32_t> entry;
+  for (int64_t k = 0; k < count; ++k) {
+    std::copy_n(whole.indices.data<int32_t>() + from[row[k]], to[k + 1] - to[k], column + to[k]);
+    if (values)
+      for (int64_t e = from[row[k]]; e < from[row[k] + 1]; ++e)
+        entry.push_back(order ? order.data<int32_t>()[e] : static_cast<int32_t>(e));
+  }
+  return SparseMatrix(Relation::from_csr(std::move(csr)),
+                      values ? detail::gather_edges(values, Tensor::from(entry)) : Tensor());
+}
+
+}  // namespace
+
+Features Features::rows(const Tensor& index) const {
+  if (is_sparse()) return rows_of(sparse_, index);
+  Tensor picked = Tensor::empty({index.numel(), cols()}, dense().dtype(), dense().device());
+  kernels::gather_rows({.x = dense(), .index = index, .y = picked});
+  return Features(picked);
+}
 
 Features Features::row_normalized() const {
   if (is_sparse()) return sparse_.row_normalized();

@@ -24,6 +24,9 @@ class Features {
   /// for bfloat16.
   Features to(DType dtype) const;
   Tensor to_dense() const;
+  /// Row k is row index[k], of the same kind; `index` int32 [K] on their device, repeats allowed. Sparse ones
+  /// on the CPU alone. Throws for an index out of range (on a GPU not).
+  Features rows(const Tensor& index) const;
   /// Each row divided by its sum (Kipf & Welling 2017); rows whose sum is 0 stay as they are. On their
   /// device.
   Features row_normalized() const;

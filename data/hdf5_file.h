@@ -62,6 +62,12 @@ class H5Reader {
 
   /// The rows [first, first + count) of a dataset (of one number: its only row) as `dtype(path)`, into `to`.
   void rows(std::string_view path, int64_t first, int64_t count, void* to) const;
+  /// Can rows be read one by one, at the cost of the row? They can where values lie in the file as they do in
+  /// memory: not compressed, chunked or to be converted.
+  bool has_plain_rows(std::string_view path) const;
+  /// Row k of `to` = row index[k], for a dataset that has_plain_rows(), in parallel. Throws adj::Error for an
+  /// index out of range, naming its position.
+  void gather(std::string_view path, std::span<const int32_t> index, void* to) const;
   /// Calls f(first, count) over blocks of rows that suit reading them: about a megabyte, or what is
   /// compressed together. Several at once where that is faster.
   void for_blocks(std::string_view path, const std::function<void(int64_t first, int64_t count)>& f) const;

@@ -128,9 +128,11 @@ struct H5Reader::Impl {
       process->read(object.index, static_cast<size_t>(first), static_cast<size_t>(count), to, bytes);
       return;
     }
-    char* at = static_cast<char*>(to);
-    size_t left = bytes;
-    for (size_t from = object.offset + row * static_cast<size_t>(first); left > 0;) {
+    read_plain(object.offset + row * static_cast<size_t>(first), bytes, static_cast<char*>(to));
+  }
+
+  void read_plain(size_t from, size_t left, char* at) const {
+    while (left > 0) {
       const ssize_t got = pread(file.get(), at, left, static_cast<off_t>(from));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) throw_data_error(fmt::format("cannot be read: {}", std::strerror(errno)));
@@ -248,6 +250,37 @@ void H5Reader::rows(std::string_view path, int64_t first, int64_t count, void* t
             "{}: {}: rows {} to {} of {}", file(), path, first, first + count, object.rows());
   try {
     impl_->read(object, first, count, to);
+  } catch (const DataError& error) {
+    fail(path, "{}", error.what());
+  }
+}
+
+bool H5Reader::has_plain_rows(std::string_view path) const {
+  return dataset(path).readable && dataset(path).offset != hdf5::kNowhere;
+}
+
+void H5Reader::gather(std::string_view path, std::span<const int32_t> index, void* to) const {
+  ADJ_CHECK(has_plain_rows(path), "{}: {}: rows cannot be read one by one", file(), path);
+  constexpr int64_t kGrain = 256;  // rows, of a system call each
+  const Object& object = dataset(path);
+  const int64_t rows = object.rows();
+  const size_t row = object.row_bytes();
+  for (size_t k = 0; k < index.size(); ++k)
+    ADJ_CHECK(index[k] >= 0 && index[k] < rows, "{}: {}: row {} at position {}, expected 0 to {}", file(),
+              path, index[k], k, rows - 1);
+  if (row == 0) return;
+  try {
+    parallel_for(std::ssize(index), kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end;) {
+        int64_t next = k + 1;  // rows that follow each other are read at once
+        while (next < end && index[static_cast<size_t>(next)] == index[static_cast<size_t>(next - 1)] + 1)
+          ++next;
+        impl_->read_plain(object.offset + row * static_cast<size_t>(index[static_cast<size_t>(k)]),
+                          row * static_cast<size_t>(next - k),
+                          static_cast<char*>(to) + row * static_cast<size_t>(k));
+        k = next;
+      }
+    });
   } catch (const DataError& error) {
     fail(path, "{}", error.what());
   }

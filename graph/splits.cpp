@@ -76,6 +76,25 @@ NodeSplit random_node_split(int64_t n, const SplitFractions& fractions, Generato
           places_of(parts, Part::test, device)};
 }
 
+Tensor stratified_folds(const Tensor& labels, int64_t folds, Generator& generator) {
+  ADJ_CHECK(labels && labels.dims() == 1 && labels.dtype() == DType::i32,
+            "stratified_folds: labels are {}, expected int32 [n]", labels.str());
+  const std::vector<int32_t> y = labels.to_vector<int32_t>();
+  const auto labelled = std::count_if(y.begin(), y.end(), [](int32_t label) { return label >= 0; });
+  ADJ_CHECK(folds >= 2 && folds <= labelled,
+            "stratified_folds: {} folds of {} labelled things, expected 2 to {}", folds, labelled, labelled);
+  // In random order, then by class: within a class the order stays random.
+  std::vector<int32_t> order = random_permutation(std::ssize(y), generator).to_vector<int32_t>();
+  std::erase_if(order, [&](int32_t i) { return y[static_cast<size_t>(i)] < 0; });
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return y[static_cast<size_t>(a)] < y[static_cast<size_t>(b)];
+  });
+  std::vector<int32_t> fold(y.size(), -1);
+  for (size_t k = 0; k < order.size(); ++k)
+    fold[static_cast<size_t>(order[k])] = static_cast<int32_t>(static_cast<int64_t>(k) % folds);
+  return Tensor::from(fold, labels.device());
+}
+
 LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator) {
   const Device device = graph.device();
   const EdgeIndex edges = graph.edge_index();

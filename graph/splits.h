@@ -21,6 +21,14 @@ struct NodeSplit {
 NodeSplit random_node_split(int64_t n, const SplitFractions& fractions, Generator& generator,
                             Device device = {});
 
+/// The folds of a cross-validation in which every class has its share (stratified k-fold): int32 [n], the
+/// fold 0 … folds - 1 of each thing. `labels` int32 [n], -1: without a label, in fold -1. The members of each
+/// class are dealt to the folds in random order, one after the other, and the next class goes on where the
+/// last one ended: folds differ by one thing at most, and so do their shares of a class. Depends on the
+/// labels and the generator alone; on the labels' device. Throws for fewer than 2 folds or more folds than
+/// labelled things.
+Tensor stratified_folds(const Tensor& labels, int64_t folds, Generator& generator);
+
 /// Pairs of nodes to tell apart: those that an edge src -> dst joins, and as many that none does.
 struct LinkExamples {
   EdgeIndex positive, negative;

@@ -25,6 +25,8 @@ class CpuRuntime final : public DeviceRuntime {
     return memory;
   }
   void release(void* pointer, size_t) override { std::free(pointer); }
+  void* allocate_pinned(size_t bytes) override { return allocate(bytes); }
+  void release_pinned(void* pointer) override { std::free(pointer); }
   void memory_info(size_t* free_bytes, size_t* total_bytes) override {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     *free_bytes = static_cast<size_t>(sysconf(_SC_AVPHYS_PAGES)) * page;

@@ -47,6 +47,25 @@ class CudaRuntime final : public DeviceRuntime {
     (void)cudaGetLastError();
   }
 
+  void* allocate_pinned(size_t bytes) override {
+    cuda::use_device(index_);
+    const cuda::RelaxedCapture relaxed;
+    void* memory = nullptr;
+    const cudaError_t status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+    if (status == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();
+      return nullptr;
+    }
+    cuda::check(status, "cudaHostAlloc", __FILE__, __LINE__);
+    return memory;
+  }
+
+  void release_pinned(void* pointer) override {
+    const cuda::RelaxedCapture relaxed;
+    if (cudaSetDevice(index_) == cudaSuccess) (void)cudaFreeHost(pointer);
+    (void)cudaGetLastError();
+  }
+
   void memory_info(size_t* free_bytes, size_t* total_bytes) override {
     cuda::use_device(index_);
     const cuda::RelaxedCapture relaxed;

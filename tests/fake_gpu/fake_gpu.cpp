@@ -42,6 +42,10 @@ class FakeGpu final : public DeviceRuntime {
     held -= bytes;
     std::free(pointer);
   }
+  void* allocate_pinned(size_t bytes) override {
+    return std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  }
+  void release_pinned(void* pointer) override { std::free(pointer); }
   void memory_info(size_t* free_bytes, size_t* total_bytes) override {
     *free_bytes = most - held;
     *total_bytes = most;

@@ -134,3 +134,37 @@ TEST_CASE("a link split depends on graph and generator, not on the device") {
   }
   CHECK(!same_bits(first.train.edge_map, split({}, 2).train.edge_map));
 }
+
+TEST_CASE("stratified folds share out every class evenly") {
+  std::vector<int32_t> labels;
+  for (int32_t i = 0; i < 1113; ++i) labels.push_back(i % 7 == 0 ? -1 : i % 5 < 3 ? 0 : i % 3);
+  for (Device device : devices()) {
+    Generator generator(3);
+    const Tensor y = Tensor::from(labels, device);
+    const Tensor folds = stratified_folds(y, 10, generator);
+    CHECK(folds.device() == device);
+    const auto fold = folds.to_vector<int32_t>();
+    std::vector<int64_t> sizes(10);
+    std::vector<std::vector<int64_t>> of_class(3, std::vector<int64_t>(10));
+    for (size_t i = 0; i < labels.size(); ++i) {
+      CHECK((fold[i] == -1) == (labels[i] == -1));
+      if (labels[i] < 0) continue;
+      ++sizes.at(static_cast<size_t>(fold[i]));
+      ++of_class[static_cast<size_t>(labels[i])][static_cast<size_t>(fold[i])];
+    }
+    of_class.push_back(sizes);
+    for (const auto& counts : of_class) {
+      const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+      CHECK(*most - *least <= 1);
+    }
+    Generator same(3), other(4);
+    CHECK(same_bits(folds, stratified_folds(y, 10, same)));
+    CHECK_FALSE(same_bits(folds, stratified_folds(y, 10, other)));
+  }
+  Generator generator(1);
+  const Tensor three = Tensor::from(std::vector<int32_t>{0, 1, 0, -1});
+  CHECK_THROWS_WITH_AS(stratified_folds(three, 4, generator),
+                       "stratified_folds: 4 folds of 3 labelled things, expected 2 to 3", Error);
+  CHECK_THROWS_AS(stratified_folds(three, 1, generator), Error);
+  CHECK_THROWS_AS(stratified_folds(Tensor::zeros({3}), 2, generator), Error);
+}

@@ -1,0 +1,49 @@
+#include <adjoint/data/file_rows.h>
+
+#include <cmath>
+#include <vector>
+
+namespace adj {
+
+FileRows FileRows::open(const std::string& file, const std::string& dataset) {
+  FileRows rows;
+  rows.file_ = H5Reader::open(file, {dataset});
+  rows.dataset_ = dataset;
+  const H5Reader& reader = *rows.file_;
+  reader.expect_floats(dataset, {-1, -1});
+  if (reader.dtype(dataset) != DType::f32 || !reader.has_plain_rows(dataset))
+    reader.fail(dataset,
+                "{}, expected float32 that is neither compressed nor chunked: only such rows can be "
+                "read one by one",
+                reader.dtype(dataset) != DType::f32 ? std::string(name_of(reader.dtype(dataset)))
+                                                    : "compressed, chunked or of another byte order");
+  rows.rows_ = reader.shape(dataset)[0];
+  rows.cols_ = reader.shape(dataset)[1];
+  reader.for_blocks(dataset, [&](int64_t first, int64_t count) {
+    std::vector<float> block(static_cast<size_t>(count * rows.cols_));
+    reader.rows(dataset, first, count, block.data());
+    for (size_t k = 0; k < block.size(); ++k)
+      if (!std::isfinite(block[k])) [[unlikely]] {
+        const auto at = static_cast<int64_t>(k);
+        reader.fail(dataset, "{} at [{}, {}], expected finite numbers", block[k], first + at / rows.cols_,
+                    at % rows.cols_);
+      }
+  });
+  return rows;
+}
+
+std::string FileRows::str() const {
+  return file_ ? fmt::format("{}: {}", file_->file(), dataset_) : "no file";
+}
+
+Tensor FileRows::gather(const Tensor& index) const {
+  ADJ_CHECK(file_, "file_rows: no file was opened");
+  ADJ_CHECK(index && index.dims() == 1 && index.dtype() == DType::i32 && !index.is_cuda(),
+            "file_rows: the index is {}, expected int32 [K] on the CPU", index.str());
+  Tensor gathered = Tensor::empty({index.numel(), cols_});
+  file_->gather(dataset_, {index.data<int32_t>(), static_cast<size_t>(index.numel())},
+                gathered.mutable_data<float>());
+  return gathered;
+}
+
+}  // namespace adj

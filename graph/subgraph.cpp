@@ -1,0 +1,65 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/graph/detail/node_set.h>
+#include <adjoint/graph/subgraph.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace adj {
+
+Subgraph subgraph_of(const Graph& whole, const Tensor& nodes) {
+  ADJ_CHECK(whole && !whole.device().is_cuda() && nodes && nodes.dims() == 1 && nodes.dtype() == DType::i32 &&
+                !nodes.is_cuda(),
+            "subgraph_of: nodes are {}, expected int32 [K] on the CPU, as the graph is", nodes.str());
+  constexpr int64_t kRows = 512;  // that a thread takes at a time
+  const int32_t* given = nodes.data<int32_t>();
+  for (int64_t k = 0; k < nodes.numel(); ++k)
+    ADJ_CHECK(given[k] >= 0 && given[k] < whole.num_nodes(),
+              "subgraph_of: node {} at position {}, expected 0 to {}", given[k], k, whole.num_nodes() - 1);
+  detail::NodeSet set(whole.num_nodes());
+  set.insert({given, static_cast<size_t>(nodes.numel())});
+
+  Subgraph made{{}, Tensor::from(set.members()), {}};
+  const int64_t count = made.nodes.numel();
+  const int32_t* members = made.nodes.data<int32_t>();
+  const Csr& in = whole.in_edges();
+  const int64_t* rows = in.offsets.data<int64_t>();
+  const int32_t* sources = in.indices.data<int32_t>();
+  Csr csr{count, count, Tensor::empty({count + 1}, DType::i64), {}};
+  int64_t* ends = csr.offsets.mutable_data<int64_t>();
+  ends[0] = 0;
+  parallel_for(count, kRows, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const int32_t i = members[k];
+      ends[k + 1] =
+          std::count_if(sources + rows[i], sources + rows[i + 1], [&](int32_t j) { return set.contains(j); });
+    }
+  });
+  for (int64_t k = 0; k < count; ++k) ends[k + 1] += ends[k];
+
+  csr.indices = Tensor::empty({ends[count]}, DType::i32);
+  made.edges = Tensor::empty({ends[count]}, DType::i32);
+  int32_t* source_at = csr.indices.mutable_data<int32_t>();
+  int32_t* edge_at = made.edges.mutable_data<int32_t>();
+  const Tensor& order = whole.relation().csr_order();
+  const int32_t* numbers = order ? order.data<int32_t>() : nullptr;
+  parallel_for(count, kRows, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      int64_t at = ends[k];
+      for (int64_t e = rows[members[k]]; e < rows[members[k] + 1]; ++e) {
+        if (!set.contains(sources[e])) continue;
+        source_at[at] = set.rank(sources[e]);  // ascending, as the sources are
+        edge_at[at++] = numbers != nullptr ? numbers[e] : static_cast<int32_t>(e);
+      }
+    }
+  });
+
+  // A part of a symmetric matrix over the same rows and columns is symmetric; that of another one may be.
+  const std::optional<bool> symmetric = whole.relation().symmetric() ? std::optional(true) : std::nullopt;
+  made.graph = Graph(Relation::from_csr(std::move(csr), symmetric),
+                     whole.edge_weight() ? detail::gather_edges(whole.edge_weight(), made.edges) : Tensor(),
+                     detail::gather_attributes(whole.edge_attributes(), made.edges));
+  return made;
+}
+
+}  // namespace adj

@@ -1,0 +1,92 @@
+#include "../support.h"
+#include <adjoint/data/file_rows.h>
+
+#include <filesystem>
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+void write(const std::string& file, const Tensor& x, int gzip = 0) {
+  H5Writer writer(file, gzip);
+  writer.write("nodes/x", x);
+  writer.commit();
+}
+
+Tensor picked(const Tensor& x, const std::vector<int32_t>& index) {
+  std::vector<float> rows;
+  const auto all = x.to_vector<float>();
+  for (int32_t i : index)
+    rows.insert(rows.end(), all.begin() + i * x.size(1), all.begin() + (i + 1) * x.size(1));
+  return Tensor::from(rows, {std::ssize(index), x.size(1)});
+}
+
+}  // namespace
+
+TEST_CASE("rows of a file are those of the matrix, in any order and under any number of threads") {
+  const TemporaryDirectory folder;
+  const std::string file = folder.file("x.h5");
+  for (int64_t width : {1, 7, 100}) {
+    const Tensor x = random_tensor({5000, width});
+    write(file, x);
+    const FileRows rows = FileRows::open(file);
+    CHECK(rows.rows() == 5000);
+    CHECK(rows.cols() == width);
+    CHECK(rows.str() == file + ": nodes/x");
+    std::vector<int32_t> index = random_ints(3000, 0, 5000).to_vector<int32_t>();
+    for (int32_t i = 900; i < 1600; ++i) index.push_back(i);  // which are read at once
+    index.insert(index.end(), {0, 0, 4999, 4999, 0});
+    for (int threads : {1, 4}) {
+      const Threads scope(threads);
+      CHECK(same_bits(rows.gather(Tensor::from(index)), picked(x, index)));
+    }
+    CHECK(rows.gather(Tensor::empty({0}, DType::i32)).shape() == Shape{0, width});
+  }
+}
+
+TEST_CASE("a row out of range is an error that names its position") {
+  const TemporaryDirectory folder;
+  const std::string file = folder.file("x.h5");
+  write(file, random_tensor({10, 3}));
+  const FileRows rows = FileRows::open(file);
+  CHECK_THROWS_WITH_AS(rows.gather(Tensor::from(std::vector<int32_t>{3, 10})),
+                       (file + ": nodes/x: row 10 at position 1, expected 0 to 9").c_str(), Error);
+  CHECK_THROWS_AS(rows.gather(Tensor::from(std::vector<int32_t>{-1})), Error);
+  CHECK_THROWS_AS(rows.gather(Tensor::zeros({2})), Error);
+  CHECK_THROWS_AS(FileRows().gather(Tensor::from(std::vector<int32_t>{0})), Error);
+}
+
+TEST_CASE("what does not lie in the file row by row, or is not finite, is refused when it is opened") {
+  const TemporaryDirectory folder;
+  const std::string file = folder.file("x.h5");
+  write(file, random_tensor({1000, 30}), 6);
+  CHECK_THROWS_WITH_AS(
+      FileRows::open(file),
+      (file + ": nodes/x: compressed, chunked or of another byte order, expected float32 that is "
+              "neither compressed nor chunked: only such rows can be read one by one")
+          .c_str(),
+      DataError);
+  write(file, random_tensor({10, 3}, DType::f64));
+  CHECK_THROWS_AS(FileRows::open(file), DataError);
+  write(file, random_tensor({10}));
+  CHECK_THROWS_AS(FileRows::open(file), DataError);
+  CHECK_THROWS_AS(FileRows::open(file, "nodes/z"), DataError);
+  Tensor x = random_tensor({40000, 5});
+  x.mutable_data<float>()[39000 * 5 + 4] = std::numeric_limits<float>::infinity();
+  write(file, x);
+  CHECK_THROWS_WITH_AS(FileRows::open(file),
+                       (file + ": nodes/x: inf at [39000, 4], expected finite numbers").c_str(), DataError);
+}
+
+TEST_CASE("a file that becomes shorter while its rows are read is an error") {
+  const TemporaryDirectory folder;
+  const std::string file = folder.file("x.h5");
+  write(file, random_tensor({5000, 40}));
+  const FileRows rows = FileRows::open(file);
+  std::filesystem::resize_file(file, 100'000);
+  CHECK_NOTHROW(rows.gather(Tensor::from(std::vector<int32_t>{1})));
+  CHECK_THROWS_WITH_AS(rows.gather(Tensor::from(std::vector<int32_t>{1, 4999})),
+                       (file + ": nodes/x: the file has become shorter").c_str(), DataError);
+}

@@ -1,0 +1,121 @@
+#include "../support.h"
+#include <adjoint/graph/pick_graphs.h>
+
+#include <algorithm>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// Edges as (source, target, weight), sorted.
+using Edges = std::vector<std::tuple<int32_t, int32_t, float>>;
+
+Edges edges_of(const Graph& graph, int64_t begin, int64_t end) {
+  const EdgeIndex index = graph.edge_index();
+  const auto src = index.src.to_vector<int32_t>(), dst = index.dst.to_vector<int32_t>();
+  const auto weight = graph.edge_weight().to_vector<float>();
+  Edges edges;
+  for (size_t e = 0; e < src.size(); ++e)
+    if (dst[e] >= begin && dst[e] < end)
+      edges.emplace_back(src[e] - static_cast<int32_t>(begin), dst[e] - static_cast<int32_t>(begin),
+                         weight[e]);
+  std::sort(edges.begin(), edges.end());
+  return edges;
+}
+
+/// Graphs of these sizes side by side, with random edges (parallel ones, self-loops), `symmetric` or not.
+struct Whole {
+  Tensor offsets, src, dst, weight;
+  int64_t nodes = 0;
+
+  explicit Whole(const std::vector<int64_t>& sizes, bool symmetric = false) {
+    std::vector<int64_t> bounds{0};
+    std::vector<int32_t> from, to;
+    std::vector<float> w;
+    Generator generator(5);
+    for (const int64_t size : sizes) {
+      if (size > 0) {
+        const auto ends =
+            random_integers({2, 3 * size}, bounds.back(), bounds.back() + size, generator, DType::i32)
+                .to_vector<int32_t>();
+        for (size_t e = 0; e < ends.size() / 2; ++e) {
+          const int32_t a = ends[e], b = ends[e + ends.size() / 2];
+          const auto value = static_cast<float>(w.size());
+          from.push_back(a), to.push_back(b), w.push_back(value);
+          if (symmetric) from.push_back(b), to.push_back(a), w.push_back(value);
+        }
+      }
+      bounds.push_back(bounds.back() + size);
+    }
+    nodes = bounds.back();
+    offsets = Tensor::from(bounds);
+    src = Tensor::from(from);
+    dst = Tensor::from(to);
+    weight = Tensor::from(w);
+  }
+  /// By the CSR's numbers, or by those of the list.
+  Graph graph(bool as_list) const {
+    if (as_list)
+      return Graph(Relation::from_coo(nodes, nodes, src, dst), weight, {{"twice", (weight.clone())}});
+    return Graph::from_coo(nodes, src, dst, weight, {{"twice", weight.clone()}});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("picked graphs are the graphs, in the order of the pick") {
+  const std::vector<int64_t> sizes{4, 1, 0, 17, 9};
+  const std::vector<int32_t> which{3, 0, 3, 2, 4};
+  for (bool symmetric : {false, true})
+    for (bool as_list : {false, true}) {
+      const Whole whole(sizes, symmetric);
+      const Graph graph = whole.graph(as_list);
+      const PickedGraphs picked = pick_graphs(graph, whole.offsets, Tensor::from(which));
+      const auto bounds = whole.offsets.to_vector<int64_t>(), at = picked.offsets.to_vector<int64_t>();
+      const auto nodes = picked.nodes.to_vector<int32_t>();
+      REQUIRE(at.size() == which.size() + 1);
+      CHECK(at.back() == picked.graph.num_nodes());
+      CHECK(picked.graph.relation().symmetric() == graph.relation().symmetric());
+      for (size_t k = 0; k < which.size(); ++k) {
+        const auto g = static_cast<size_t>(which[k]);
+        REQUIRE(at[k + 1] - at[k] == sizes[g]);
+        for (int64_t i = at[k]; i < at[k + 1]; ++i)
+          CHECK(nodes[static_cast<size_t>(i)] == bounds[g] + i - at[k]);
+        CHECK(edges_of(picked.graph, at[k], at[k + 1]) == edges_of(graph, bounds[g], bounds[g + 1]));
+      }
+      CHECK(same_bits(picked.graph.edge_attr("twice"), picked.graph.edge_weight()));
+    }
+}
+
+TEST_CASE("nothing picked is a graph without nodes") {
+  const Whole whole({3, 2});
+  const PickedGraphs none = pick_graphs(whole.graph(false), whole.offsets, Tensor::empty({0}, DType::i32));
+  CHECK(none.graph.num_nodes() == 0);
+  CHECK(none.graph.num_edges() == 0);
+  CHECK(none.offsets.to_vector<int64_t>() == std::vector<int64_t>{0});
+}
+
+TEST_CASE("a pick out of range is an error that names the place") {
+  const Whole whole({3, 2});
+  const Graph graph = whole.graph(false);
+  const auto pick = [&](std::vector<int32_t> which) {
+    return pick_graphs(graph, whole.offsets, Tensor::from(which));
+  };
+  CHECK_THROWS_WITH_AS(pick({0, 2}), "pick_graphs: graph 2 at position 1, expected 0 to 1", Error);
+  CHECK_THROWS_AS(pick({-1}), Error);
+  const auto with = [&](std::vector<int64_t> offsets) {
+    return pick_graphs(graph, Tensor::from(offsets), Tensor::from(std::vector<int32_t>{0}));
+  };
+  CHECK_THROWS_WITH_AS(with({0, 3}), "pick_graphs: offsets from 0 to 3, expected 0 to 5 nodes", Error);
+  CHECK_THROWS_WITH_AS(with({0, 7, 5}),
+                       "pick_graphs: offsets[0] is 0 and offsets[1] is 7, expected ascending to 5", Error);
+  CHECK_THROWS_AS(with({}), Error);
+  const Graph bridge =
+      Graph::from_coo(5, Tensor::from(std::vector<int32_t>{4}), Tensor::from(std::vector<int32_t>{0}));
+  CHECK_THROWS_WITH_AS(
+      pick_graphs(bridge, whole.offsets, Tensor::from(std::vector<int32_t>{0})),
+      "pick_graphs: an edge from node 4 leads into the graph of nodes 0 to 2, expected edges within "
+      "graphs",
+      Error);
+}

@@ -1,0 +1,135 @@
+#include "../support.h"
+#include <adjoint/graph/generators.h>
+#include <adjoint/graph/saint_sampler.h>
+#include <adjoint/graph/transforms.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// Skewed, directed, with nodes that have no edges in or out.
+Graph skewed_graph() {
+  const EdgeList list = power_law_graph(60, 240, {.exponent = 1.0, .shift = 1.0, .skewed_sources = true}, 3);
+  return Graph::from_coo(63, Tensor::from(list.src), Tensor::from(list.dst));
+}
+
+/// How often each node is drawn by one draw, on average.
+std::vector<double> expected(const Graph& graph, SaintWay way) {
+  const auto nodes = static_cast<size_t>(graph.num_nodes());
+  const auto in = values(graph.in_degrees()), out = values(graph.out_degrees());
+  std::vector<double> p(nodes);
+  if (way == SaintWay::node)
+    for (size_t i = 0; i < nodes; ++i) p[i] = out[i] / static_cast<double>(graph.num_edges());
+  if (way == SaintWay::walk)
+    for (double& each : p) each = 1.0 / static_cast<double>(nodes);
+  if (way == SaintWay::edge) {
+    const auto src = graph.edge_index().src.to_vector<int32_t>(),
+               dst = graph.edge_index().dst.to_vector<int32_t>();
+    double sum = 0.0;
+    for (size_t e = 0; e < src.size(); ++e) {
+      const auto u = static_cast<size_t>(src[e]), v = static_cast<size_t>(dst[e]);
+      const double weight = 1.0 / out[u] + 1.0 / in[v];
+      sum += weight;
+      p[u] += weight;
+      if (u != v) p[v] += weight;
+    }
+    for (double& each : p) each /= sum;
+  }
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("nodes are drawn as often as GraphSAINT says") {
+  const Graph graph = skewed_graph();
+  for (const SaintWay way : {SaintWay::node, SaintWay::edge, SaintWay::walk}) {
+    CAPTURE(static_cast<int>(way));
+    constexpr int64_t kSamples = 20'000;
+    const SaintSampler sampler(graph, {.way = way, .budget = 1, .walk_length = 0});
+    std::vector<double> seen(63);
+    for (int64_t s = 0; s < kSamples; ++s)
+      for (int32_t i : sampler.sample_nodes(static_cast<uint64_t>(s)).to_vector<int32_t>())
+        ++seen[static_cast<size_t>(i)];
+    const std::vector<double> p = expected(graph, way);
+    for (size_t i = 0; i < p.size(); ++i) {
+      CAPTURE(i);
+      const double mean = p[i] * kSamples;
+      CHECK(std::abs(seen[i] - mean) <= 5.0 * std::sqrt(mean) + 1e-9);  // of a binomial
+    }
+  }
+}
+
+TEST_CASE("walks lead along in-edges, and stay where there are none") {
+  // 3 -> 2 -> 1 -> 0
+  const Graph chain = Graph::from_coo(4, Tensor::from(std::vector<int32_t>{3, 2, 1}),
+                                      Tensor::from(std::vector<int32_t>{2, 1, 0}));
+  const SaintSampler sampler(chain, {.budget = 1, .walk_length = 2});
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const auto nodes = sampler.sample_nodes(seed).to_vector<int32_t>();
+    const int32_t root = nodes.front();
+    std::vector<int32_t> walked;
+    for (int32_t i = root; i <= std::min(root + 2, 3); ++i) walked.push_back(i);
+    CHECK(nodes == walked);
+  }
+}
+
+TEST_CASE("a sample depends on the seed alone") {
+  const Graph graph = skewed_graph();
+  for (const SaintWay way : {SaintWay::node, SaintWay::edge, SaintWay::walk}) {
+    const SaintSampler sampler(graph, {.way = way, .budget = 5000, .walk_length = 3});
+    const Tensor nodes = sampler.sample_nodes(7);
+    const Threads threads(4);
+    CHECK(same_bits(sampler.sample_nodes(7), nodes));
+    const SaintSampler few(graph, {.way = way, .budget = 10});
+    CHECK_FALSE(same_bits(few.sample_nodes(7), few.sample_nodes(8)));
+    const Subgraph part = few.sample(7);
+    CHECK(same_bits(part.edges, induced_subgraph(graph, part.nodes).edge_map));
+  }
+}
+
+TEST_CASE("the normalization makes losses and sums of subgraphs unbiased") {
+  const Graph graph = skewed_graph();
+  const auto nodes = static_cast<size_t>(graph.num_nodes());
+  const SaintSampler sampler(graph, {.way = SaintWay::walk, .budget = 8, .walk_length = 2});
+  const SaintNormalization norm = sampler.normalization(2000);
+  CHECK(same_bits(norm.node, sampler.normalization(2000).node));
+  const auto by_node = norm.node.to_vector<float>(), by_edge = norm.edge.to_vector<float>();
+  const auto dst = graph.edge_index().dst.to_vector<int32_t>();
+  const std::vector<float> x = random_tensor({graph.num_edges()}).to_vector<float>();  // what an edge sends
+  std::vector<double> loss(nodes), sums(nodes), times(nodes), full(nodes);
+  constexpr int kSamples = 20'000;
+  for (int s = 0; s < kSamples; ++s) {
+    const Subgraph part = sampler.sample(1'000'000 + static_cast<uint64_t>(s));
+    for (int32_t i : part.nodes.to_vector<int32_t>()) {
+      loss[static_cast<size_t>(i)] += static_cast<double>(by_node[static_cast<size_t>(i)]) / kSamples;
+      ++times[static_cast<size_t>(i)];
+    }
+    for (int32_t e : part.edges.to_vector<int32_t>()) {
+      const auto at = static_cast<size_t>(e);
+      sums[static_cast<size_t>(dst[at])] += static_cast<double>(by_edge[at] * x[at]);
+    }
+  }
+  for (size_t e = 0; e < x.size(); ++e) full[static_cast<size_t>(dst[e])] += static_cast<double>(x[e]);
+  for (size_t i = 0; i < nodes; ++i) {
+    CAPTURE(i);
+    CHECK(loss[i] == doctest::Approx(1.0).epsilon(0.08));  // every node counts once
+    CHECK(std::abs(sums[i] / times[i] - full[i]) < 0.08 * (1.0 + std::abs(full[i])));
+  }
+}
+
+TEST_CASE("what cannot be drawn from is an error") {
+  const Graph graph = skewed_graph();
+  CHECK_THROWS_AS(SaintSampler(graph, {.budget = 0}), Error);
+  CHECK_THROWS_AS(SaintSampler(graph, {.walk_length = -1}), Error);
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  const Graph bare = Graph::from_coo(5, none, none);
+  CHECK_THROWS_AS(SaintSampler(bare, {.way = SaintWay::node}), Error);
+  CHECK_THROWS_AS(SaintSampler(bare, {.way = SaintWay::edge}), Error);
+  CHECK(SaintSampler(bare, {.budget = 100}).sample(1).graph.num_nodes() > 0);
+  CHECK_THROWS_AS(SaintSampler(Graph::from_coo(0, none, none), {}), Error);
+  CHECK_THROWS_AS(SaintSampler(graph, {}).normalization(0), Error);
+}
