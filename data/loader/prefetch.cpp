@@ -1,0 +1,143 @@
+#include <adjoint/core/error.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/data/loader/prefetch.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace adj {
+
+std::vector<Stream> worker_streams(Device device, int workers) {
+  std::vector<Stream> streams;
+  if (device.is_cuda())
+    for (int w = 0; w < workers; ++w) streams.push_back(Stream::make(device));
+  return streams;
+}
+
+namespace detail {
+
+// A worker takes the next number that nobody has taken, as long as fewer than `depth` items are beyond what
+// was handed over. An item that threw is the last one: what was taken behind it is dropped.
+struct PrefetchQueue::Workers {
+  struct Made {
+    Item item;
+    std::exception_ptr error;
+  };
+
+  Workers(int64_t count, const std::function<Item(int64_t)>& of, const PrefetchOptions& options)
+      : produce(of), end(count), depth(options.depth > 0 ? options.depth : 2 * options.workers) {
+    const auto wanted = static_cast<int>(std::min<int64_t>({options.workers, count, depth}));
+    threads.reserve(static_cast<size_t>(wanted));
+    try {
+      for (int w = 0; w < wanted; ++w) {
+        std::optional<Stream> stream;
+        if (!options.streams.empty()) {
+          stream = options.streams[static_cast<size_t>(w)];
+          stream->wait(Stream::current(stream->device()));
+        }
+        threads.emplace_back([this, stream, serial = wanted > 1] { work(stream, serial); });
+      }
+    } catch (const std::system_error& error) {
+      stop();
+      fail("prefetcher: the system refuses thread {} of {}: {}", threads.size() + 1, wanted, error.what());
+    } catch (...) {
+      stop();
+      throw;
+    }
+  }
+  ~Workers() { stop(); }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex);
+      end = 0;
+    }
+    room.notify_all();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void work(const std::optional<Stream>& stream, bool serial) {
+    std::optional<SerialScope> alone;
+    if (serial) alone.emplace();
+    std::optional<StreamScope> on;
+    if (stream) on.emplace(*stream);
+    while (true) {
+      int64_t i;
+      {
+        std::unique_lock lock(mutex);
+        room.wait(lock, [&] { return taken >= end || taken < delivered + depth; });
+        if (taken >= end) return;
+        i = taken++;
+      }
+      Made result;
+      try {
+        result.item = produce(i);
+        if (stream) stream->synchronize();
+      } catch (...) {
+        result = {nullptr, std::current_exception()};
+      }
+      const std::lock_guard lock(mutex);
+      if (result.error) end = std::min(end, i + 1);
+      made.emplace(i, std::move(result));
+      ready.notify_one();
+      if (taken >= end) room.notify_all();
+    }
+  }
+
+  Item take(int64_t i) {
+    Made result;
+    {
+      std::unique_lock lock(mutex);
+      ready.wait(lock, [&] { return made.count(i) != 0; });
+      result = std::move(made.at(i));
+      made.erase(i);
+      delivered = i + 1;
+    }
+    room.notify_one();
+    if (result.error) std::rethrow_exception(result.error);
+    return std::move(result.item);
+  }
+
+  const std::function<Item(int64_t)>& produce;
+  std::mutex mutex;  // guards what follows but `depth` and the threads
+  std::condition_variable room, ready;
+  int64_t taken = 0, delivered = 0, end;
+  const int64_t depth;
+  std::map<int64_t, Made> made;
+  std::vector<std::thread> threads;
+};
+
+PrefetchQueue::PrefetchQueue(int64_t count, std::function<Item(int64_t)> produce,
+                             const PrefetchOptions& options)
+    : count_(count), produce_(std::move(produce)) {
+  ADJ_CHECK(count >= 0, "prefetcher: {} items, expected 0 or more", count);
+  ADJ_CHECK(options.workers >= 0 && options.workers <= kMaxThreads,
+            "prefetcher: {} workers, expected 0 to {}", options.workers, kMaxThreads);
+  ADJ_CHECK(options.depth >= 0, "prefetcher: a depth of {}, expected 0 or more", options.depth);
+  ADJ_CHECK(options.streams.empty() || std::ssize(options.streams) >= options.workers,
+            "prefetcher: {} streams for {} workers, expected one each", options.streams.size(),
+            options.workers);
+  if (options.workers > 0) workers_ = std::make_unique<Workers>(count, produce_, options);
+}
+
+PrefetchQueue::~PrefetchQueue() = default;
+
+PrefetchQueue::Item PrefetchQueue::next() {
+  if (next_ == count_) return nullptr;
+  const int64_t i = next_++;
+  try {
+    return workers_ ? workers_->take(i) : produce_(i);
+  } catch (...) {
+    next_ = count_;
+    throw;
+  }
+}
+
+}  // namespace detail
+
+}  // namespace adj
