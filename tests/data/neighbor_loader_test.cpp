@@ -121,6 +121,7 @@ TEST_CASE("an epoch has the same batches for all workers and threads, and whatev
       }
     }
     CHECK(same({loader.batch(3, 2)}, {expected[2]}));
+    CHECK(seeds_of(batches(loader, 2)) != seeds_of(expected));  // another order in each epoch
     NeighborLoaderOptions options = few();
     options.seed = 6;
     CHECK(seeds_of(batches(NeighborLoader(data, every(data), options), 3)) != seeds_of(expected));
