@@ -46,6 +46,8 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
   std::vector<size_t> splits{static_cast<size_t>(one.value_or(0))};
   while (!one && std::ssize(splits) < count) splits.push_back(splits.size());
   const Metric metric = metric_for(data, file, settings.metric, splits.front(), splits.size());
+  if (settings.weighted_sampling && !data.graph.edge_weight())
+    data_fail("{}: edges/weight: missing, --weighted-sampling needs weights", file);
   data.use_split(splits.front());
   return {data.to(device), metric, splits};
 }
@@ -188,6 +190,22 @@ int train(int argc, char** argv, const Program& program) {
   return run_program(program.name, [&] {
     if (auto line = read_command_line(argc, argv, program)) train_with(program, *line);
   });
+}
+
+Var NodeModel::over(size_t, const Block&, const Var&) {
+  throw UsageError(fmt::format("{}: needs the whole graph, which sampled blocks are not", describe()));
+}
+
+Var NodeModel::input(const Features& x) const { return Var(x.to_dense().to(parameters().front().dtype())); }
+
+Var NodeModel::operator()(std::span<const Block> blocks, const Features& x) {
+  if (num_layers() == 0 || blocks.size() != num_layers())
+    throw UsageError(fmt::format(
+        "{}: {} blocks, expected {}", describe(), blocks.size(),
+        num_layers() == 0 ? "a whole graph" : fmt::format("one for each of {} layers", num_layers())));
+  Var y = input(x);
+  for (size_t l = 0; l < blocks.size(); ++l) y = over(l, blocks[l], y);
+  return y;
 }
 
 std::vector<int64_t> widths_of(int64_t in, int64_t out, const Settings& settings) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <boost/program_options.hpp>
@@ -54,12 +55,30 @@ struct Settings {
   std::string aggr = "mean";
   bool train_eps = false;
   bool gate = false;
+
+  // Of mini-batches, in programs whose model takes them.
+  std::string loader = "none";  ///< or one of the program's
+  std::string fanouts = "10";   ///< in-edges a node keeps of each hop, from the seeds outwards
+  int64_t batch_size = 1024;    ///< nodes to train on
+  bool replace = false, labor = false, weighted_sampling = false;
+  int64_t workers = 1;
+  std::string evaluation = "layers";  ///< of all nodes: "layers", or "graph" at once
 };
 
 /// What a program trains. Its one-line describe() ("GCN 1433-16-7") names it to users and in checkpoints.
 struct NodeModel : nn::Module {
   /// [N, outputs]: logits, or for regression what is predicted, of every node, in the module's mode.
   virtual Var operator()(const Graph& graph, const Features& x) = 0;
+  /// Layers that each take a block; 0 where the model takes whole graphs alone.
+  virtual size_t num_layers() const { return 0; }
+  /// What layer `layer` makes of the features of a block's sources, the targets' first: [num_dst, width].
+  /// What stands between two layers belongs to the first of them.
+  virtual Var over(size_t layer, const Block& block, const Var& x);
+  /// Features as the first layer takes them over a block: dense, of the parameters' dtype.
+  Var input(const Features& x) const;
+  /// [seeds, outputs]: one block a layer, `x` of the first one's sources. Throws UsageError unless the model
+  /// has as many layers.
+  Var operator()(std::span<const Block> blocks, const Features& x);
   /// Features of the sums and means over neighbours that a forward pass takes, one after the other, where
   /// an edge list serves as it is. None where the model needs sorted edges: attention, maxima.
   virtual std::vector<int64_t> summed_widths() const { return {}; }
@@ -72,6 +91,7 @@ struct Program {
   std::string summary;              ///< one line for --help
   std::vector<std::string> models;  ///< what --model may be; one is as if there were no such option
   Settings defaults = {};
+  std::vector<std::string> loaders = {};  ///< what --loader may be besides none
   /// Adds the model's own options, which are to set these.
   std::function<void(boost::program_options::options_description_easy_init, Settings&)> options = {};
   /// Throws UsageError where these do not go together.
@@ -102,6 +122,8 @@ void expect_probability(const std::string& option, double value);
 /// [1433, 16, 16, 7] and "1433-16-16-7": the widths of a model of `layers` layers.
 std::vector<int64_t> widths_of(int64_t in, int64_t out, const Settings& settings);
 std::string dashed(const std::vector<int64_t>& widths);
+/// --fanouts as numbers, one a layer. Throws UsageError.
+std::vector<int64_t> fanouts_of(const Settings& settings);
 /// [16, 16, 7]: of each layer of such a model the side on which a linear layer takes its sums.
 std::vector<int64_t> narrower(const std::vector<int64_t>& widths);
 

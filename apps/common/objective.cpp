@@ -126,11 +126,14 @@ Objective::Objective(const Dataset& data) : task_(data.task), y_(data.y) {
 Objective::Objective(Task task, Tensor mean, Tensor deviation)
     : task_(task), mean_(std::move(mean)), deviation_(std::move(deviation)) {}
 
-Var Objective::loss(const Var& out, const Tensor& index) const {
-  if (task_ == Task::node_multilabel) return bce_with_logits(out, y_, index);
-  if (task_ == Task::node_regression) return mse_loss(out, y_, index);
-  return cross_entropy(out, y_, index);
+Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const {
+  if (task_ == Task::node_multilabel) return bce_with_logits(out, y, index);
+  if (task_ == Task::node_regression) return mse_loss(out, y, index);
+  return cross_entropy(out, y, index);
 }
+
+Var Objective::loss(const Var& out, const Tensor& index) const { return loss(out, y_, index); }
+Var Objective::loss_of_batch(const Var& out, const Tensor& y) const { return loss(out, y, {}); }
 
 Tensor Objective::output(const Tensor& out) const {
   const Tensor wide = out.to(DType::f32);

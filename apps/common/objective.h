@@ -51,6 +51,10 @@ class Objective {
   /// Softmax or binary cross-entropy, or squared error of the standardised targets, over the nodes of
   /// `index`.
   Var loss(const Var& out, const Tensor& index) const;
+  /// Likewise over a batch, whose labels are rows of targets().
+  Var loss_of_batch(const Var& out, const Tensor& y) const;
+  /// Labels as the loss takes them, by node.
+  const Tensor& targets() const { return y_; }
   /// float32: logits, or predictions in the targets' unit.
   Tensor output(const Tensor& out) const;
 
@@ -59,6 +63,8 @@ class Objective {
   const Tensor& deviation() const { return deviation_; }
 
  private:
+  Var loss(const Var& out, const Tensor& y, const Tensor& index) const;
+
   Task task_ = Task::none;
   Tensor y_, mean_, deviation_;
 };

@@ -26,10 +26,10 @@ template <class... Args>
 po::typed_value<std::string>* file(std::string& value) { return po::value(&value)->value_name("FILE"); }
 
 /// Whatever is not named here decides the result.
-const std::set<std::string> kFree = {"data",       "device",  "epochs",    "checkpoint", "checkpoint-every",
-                                     "resume",     "metrics", "predict",   "plot",       "threads",
-                                     "no-capture", "quiet",   "json",      "config",     "help",
-                                     "version",    "explain", "inductive", "aggregation"};
+const std::set<std::string> kFree = {"data",       "device",  "epochs",    "checkpoint",  "checkpoint-every",
+                                     "resume",     "metrics", "predict",   "plot",        "threads",
+                                     "no-capture", "quiet",   "json",      "config",      "help",
+                                     "version",    "explain", "inductive", "aggregation", "workers"};
 constexpr int64_t kMany = 1'000'000'000;
 
 void check(const Settings& s) {
@@ -64,6 +64,55 @@ void add_input_options(po::options_description& options, Settings& s, bool& raw_
       "precision", with_default(s.precision, "TYPE"),
       "float32, tf32 (a GPU's matrix products with rounded operands) or bfloat16 (storage of features and "
       "parameters, with float32 masters, sums and loss)");
+}
+
+/// Only of programs whose model takes such batches.
+void add_batch_options(const Program& program, po::options_description& options, Settings& s) {
+  if (program.loaders.empty()) return;
+  options.add_options()("loader", with_default(s.loader, "NAME"),
+                        fmt::format("{} (sampled neighbourhoods of some training nodes a step), or none: a "
+                                    "step is an epoch over the whole graph",
+                                    fmt::join(program.loaders, " or "))
+                            .c_str())("batch-size", with_default(s.batch_size, "N"),
+                                      "training nodes of a step")(
+      "fanouts", with_default(s.fanouts, "LIST"),
+      "in-edges that a node keeps of each hop, from the training nodes outwards, as 15,10,5 (-1: all); one "
+      "number stands "
+      "for every layer")("replace", po::bool_switch(&s.replace), "draw them with replacement")(
+      "labor", po::bool_switch(&s.labor),
+      "draw them by LABOR: the same ones for nodes with common neighbours")(
+      "weighted-sampling", po::bool_switch(&s.weighted_sampling),
+      "draw them in proportion to the edges' weights")(
+      "workers", with_default(s.workers, "N"), "threads that prepare batches beside the training (0: none)")(
+      "evaluation", with_default(s.evaluation, "WAY"),
+      "layers (of all nodes layer by layer, in batches with all neighbours) or graph (all at once)");
+}
+
+void check_batch_options(const Program& program, const Settings& s) {
+  if (program.loaders.empty()) return;
+  std::vector<std::string> loaders = program.loaders;
+  loaders.insert(loaders.begin(), "none");
+  expect_one_of("loader", s.loader, loaders);
+  expect_integer("batch-size", s.batch_size, 1, kMany);
+  expect_integer("workers", s.workers, 0, kMaxThreads);
+  expect_one_of("evaluation", s.evaluation, {"layers", "graph"});
+  const Settings usual;
+  const std::pair<const char*, bool> given[] = {{"fanouts", s.fanouts != usual.fanouts},
+                                                {"batch-size", s.batch_size != usual.batch_size},
+                                                {"replace", s.replace},
+                                                {"labor", s.labor},
+                                                {"weighted-sampling", s.weighted_sampling},
+                                                {"evaluation", s.evaluation != usual.evaluation}};
+  if (s.loader == "none") {
+    for (const auto& [name, there] : given)
+      if (there) usage("--{}: expected --loader neighbor beside it", name);
+    return;
+  }
+  (void)fanouts_of(s);
+  if (s.inductive)
+    usage("--inductive: does not go with --loader {}, for the graph that is sampled is kept", s.loader);
+  if (s.labor && (s.replace || s.weighted_sampling))
+    usage("--labor: does not go with --{}", s.replace ? "replace" : "weighted-sampling");
 }
 
 /// Only where there are several.
@@ -154,6 +203,24 @@ std::optional<int64_t> split_number(const std::string& split) {
   return number;
 }
 
+std::vector<int64_t> fanouts_of(const Settings& s) {
+  std::vector<int64_t> fanouts;
+  for (size_t begin = 0; begin <= s.fanouts.size();) {
+    const size_t end = std::min(s.fanouts.find(',', begin), s.fanouts.size());
+    int64_t number = 0;
+    const auto [stop, error] = std::from_chars(s.fanouts.data() + begin, s.fanouts.data() + end, number);
+    if (error != std::errc{} || stop != s.fanouts.data() + end || number > kMany ||
+        (number < 1 && number != -1))
+      usage("--fanouts: expected numbers of 1 or more, or -1, as 15,10,5; got '{}'", s.fanouts);
+    fanouts.push_back(number);
+    begin = end + 1;
+  }
+  if (fanouts.size() == 1) fanouts.resize(static_cast<size_t>(s.layers), fanouts.front());
+  if (std::ssize(fanouts) != s.layers)
+    usage("--fanouts: {} numbers, expected one, or one for each of {} layers", fanouts.size(), s.layers);
+  return fanouts;
+}
+
 void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high) {
   if (value < low) usage("--{}: expected {} or more, got {}", option, low, value);
   if (value > high) usage("--{}: expected at most {}, got {}", option, high, value);
@@ -225,8 +292,8 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   Settings& s = line.settings = defaults_of(program);
   bool raw_features = false, no_capture = false;
 
-  po::options_description data("Data"), model("Model"), training("Training"), output("Output"),
-      other("Other");
+  po::options_description data("Data"), model("Model"), training("Training"), batches("Mini-batches"),
+      output("Output"), other("Other");
   data.add_options()("data", file(s.data), "dataset in HDF5 (default: the one that comes along)")(
       "split", with_default(s.split, "K"),
       "which of the dataset's splits, or all: a run for each of them, and for more runs in turn")(
@@ -253,6 +320,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "metric, or either: stop when neither the validation metric nor its loss was as good as before, and "
       "keep the last epoch in which both were")("eval-every", with_default(s.eval_every, "N"),
                                                 "validate every N epochs");
+  add_batch_options(program, batches, s);
   output.add_options()("json", po::bool_switch(&s.json), "print one JSON object last")(
       "quiet", po::bool_switch(&s.quiet), "no progress; with --json nothing but the object")(
       "metrics", file(s.metrics), "loss and metric by epoch, FILE.csv or FILE.jsonl")(
@@ -269,7 +337,9 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "config", file(s.config), "read options from FILE, one NAME = VALUE a line; the command line wins")(
       "version", "print the version")("help", "print this");
   po::options_description all;
-  all.add(data).add(model).add(training).add(output).add(other);
+  all.add(data).add(model).add(training);
+  if (!program.loaders.empty()) all.add(batches);
+  all.add(output).add(other);
 
   po::variables_map values;
   try {
@@ -295,6 +365,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   s.capture = !no_capture;
   check(s);
   check_model_options(program, s);
+  check_batch_options(program, s);
   for (const auto& [name, value] : values)
     if (kFree.count(name) == 0) line.identity[name] = text_of(value);
   return line;

@@ -1,10 +1,9 @@
 #include "trainer.h"
 
-#include <adjoint/core/explain.h>
+#include "stopwatch.h"
 #include <adjoint/optim/finite.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -35,27 +34,6 @@ class SignalScope {
 
  private:
   struct sigaction before_[2];
-};
-
-/// Times training alone: stop() before an evaluation or a checkpoint, start() after it.
-class Stopwatch {
- public:
-  void start() {
-    begin_ = Clock::now();
-    epochs_ = 0;
-  }
-  void count() { ++epochs_; }
-  /// Milliseconds an epoch since start().
-  double stop(Device device) const {
-    synchronize(device);
-    return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count() /
-           static_cast<double>(epochs_);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin_;
-  int64_t epochs_ = 0;
 };
 
 /// The area under the curve on the test nodes; NaN unless there are two classes, both among them.
@@ -189,8 +167,7 @@ Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset&
       data_(data),
       metric_(metric),
       splits_(std::move(splits)),
-      features_(data.x.to(feature_dtype(settings_))),
-      graph_(data.graph) {
+      features_(data.x.to(feature_dtype(settings_))) {
   if (!settings_.checkpoint.empty() || !settings_.resume.empty())
     for (const size_t split : splits_) {
       data_.use_split(split);
@@ -198,38 +175,10 @@ Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset&
     }
   start_run();
   if (settings_.aggregation == "measure") {
-    measure_aggregation();
+    measure_aggregation(training());
+    edges_.reset();
     start_run();
   }
-}
-
-void Trainer::measure_aggregation() {
-  constexpr int kSteps = 5;
-  const auto milliseconds = [&](Aggregation way) {
-    set_aggregation(way);
-    edges_.emplace(data_.graph, use_of_epoch(*model_), feature_dtype(settings_));
-    std::vector<double> ms;
-    for (int k = 0; k <= kSteps; ++k) {
-      Stopwatch watch;
-      watch.start();
-      watch.count();
-      graph_ = Graph();  // with all that was derived from it
-      graph_ = edges_->graph();
-      objective_.loss(forward(), data_.train).backward();
-      ms.push_back(watch.stop(data_.device()));
-    }
-    ms.erase(ms.begin());  // which made what is kept for all
-    return *std::min_element(ms.begin(), ms.end());
-  };
-  const double reduce = milliseconds(Aggregation::reduce), scatter = milliseconds(Aggregation::scatter);
-  const bool scatters = scatter < reduce;
-  set_aggregation(scatters ? Aggregation::scatter : Aggregation::reduce);
-  edges_.reset();
-  const std::string result =
-      fmt::format("{}: a step takes {:.3g} ms by reduce, sorting and all, {:.3g} ms by scatter",
-                  scatters ? "scatter" : "reduce", reduce, scatter);
-  log_info("aggregation measured, {}", result);
-  if (explaining()) explain("aggregation of every epoch's edge list", "{}", result);
 }
 
 void Trainer::choose_split() {
@@ -239,6 +188,7 @@ void Trainer::choose_split() {
 
 void Trainer::start_run() {
   manual_seed(static_cast<uint64_t>(settings_.seed + run_));
+  epochs_.reset();
   state_.reset();
   best_.reset();
   optimizer_.reset();
@@ -255,7 +205,6 @@ void Trainer::start_run() {
                       "for; expected auto or reduce",
                       settings_.aggregation, name_));
     edges_.emplace(data_.graph, use, feature_dtype(settings_));
-    graph_ = edges_->graph();
   }
   optimizer_ = make_adam(*model_, settings_);
   best_ = std::make_unique<optim::EarlyStopping>(*model_, settings_.patience);
@@ -279,33 +228,18 @@ void Trainer::run() {
 
 void Trainer::train_epochs(Progress& progress) {
   const Device device = data_.device();
-  // The host asks the device about an edge list (is it in range?) and sizes what is derived from it.
-  const bool capture = settings_.capture && !edges_;
   std::optional<optim::FiniteWatch> between;  // of losses that nobody reads
   if (settings_.eval_every > 1) between.emplace(device);
   const auto require_finite_between = [&] {
     if (between && !between->all_finite())
       fail("{}: a training loss among them was not finite; try a smaller --lr", since_last_look());
   };
-  optim::TrainStep step(
-      [&] {
-        if (edges_) {
-          graph_ = Graph();  // with all that was derived from it
-          graph_ = edges_->graph();
-        }
-        Var loss = objective_.loss(forward(), data_.train);
-        if (between) between->add(loss.value());
-        loss.backward();
-        optimizer_->step();
-        return loss;
-      },
-      {.capture = capture});
-  optim::TrainStep validation([this] { return validate(); }, {.capture = capture});
+  epochs_ = make_epochs(training(), edges_ ? &*edges_ : nullptr, between ? &*between : nullptr);
 
   Stopwatch watch;
   watch.start();
   while (epoch_ < settings_.epochs && !stopped_) {
-    const Tensor loss = step();
+    const Tensor loss = epochs_->train(epoch_);
     ++epoch_;
     watch.count();
     const bool last = epoch_ == settings_.epochs;
@@ -315,7 +249,7 @@ void Trainer::train_epochs(Progress& progress) {
     if (evaluated) {
       const double train_loss = loss.item();
       if (std::isfinite(train_loss)) require_finite_between();
-      evaluate(train_loss, validation);
+      evaluate(train_loss);
       const EpochRecord& now = history_.back();
       const double score = metric_.score(now.val_metric);
       stopped_ = settings_.patience_on == "either" ? best_->observe(epoch_, score, now.val_loss)
@@ -351,32 +285,23 @@ std::string Trainer::since_last_look() const {
                                   : fmt::format("epochs {} to {}", looked_at_ + 1, epoch_);
 }
 
-// Recorded once on a GPU, as the training step is: the outputs' tensor is then the same each time.
-Var Trainer::validate() {
-  const NoGrad no_grad;
-  model_->eval();
-  const Var out = forward();
-  model_->train();
-  validated_ = objective_.output(out.value());
-  return objective_.loss(out, data_.val);
-}
-
 // The loss is read here anyway and the parameters cost one pass beside a whole forward one; one of them that
 // is not finite does not become so again. A loss may, whence the watch over those between.
-void Trainer::evaluate(double train_loss, optim::TrainStep& validation) {
+void Trainer::evaluate(double train_loss) {
   if (!std::isfinite(train_loss))
     fail("{}: the training loss is {}; try a smaller --lr", since_last_look(), train_loss);
   optim::require_finite(*model_, since_last_look());
-  const double val_loss = validation().item();
+  const Epochs::Evaluation now = epochs_->validate();
+  const double val_loss = now.loss.item();
   if (!std::isfinite(val_loss)) {
-    const bool overflow = !optim::first_not_finite({{"logits", validated_}}).empty();
+    const bool overflow = !optim::first_not_finite({{"logits", now.outputs}}).empty();
     fail("{}: the {} {}; try a smaller --lr", since_last_look(),
          overflow ? fmt::format("{} are not finite, and the validation loss is", outputs_name())
                   : "validation loss is",
          val_loss);
   }
   looked_at_ = epoch_;
-  history_.push_back({run_, epoch_, train_loss, val_loss, metric_.of(validated_, data_.y, data_.val)});
+  history_.push_back({run_, epoch_, train_loss, val_loss, metric_.of(now.outputs, data_.y, data_.val)});
 }
 
 const char* Trainer::outputs_name() const {
@@ -385,9 +310,7 @@ const char* Trainer::outputs_name() const {
 
 void Trainer::finish_run() {
   best_->restore();
-  const NoGrad no_grad;
-  model_->eval();
-  output_ = objective_.output(forward().value());
+  output_ = epochs_->outputs();
   // Of nodes in no part of the split, too: predictions hold all of them.
   if (!optim::first_not_finite({{"logits", output_}}).empty())
     fail("epoch {}: the {} are not finite; try a smaller --lr", best_->best_epoch(), outputs_name());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "inputs.h"
+#include "epochs.h"
 #include "options.h"
 #include "outputs.h"
 
@@ -30,17 +30,15 @@ class Trainer {
 
  private:
   void start_run();
-  /// Times a step each way, graph and all, and sets the faster one.
-  void measure_aggregation();
   /// "scatter" or "reduce": how this training sums neighbours.
   const char* aggregation() const { return edges_ && edges_->scatters() ? "scatter" : "reduce"; }
   /// Takes the split of run `run_`.
   void choose_split();
-  Var forward() const { return (*model_)(graph_, features_); }
+  Training training() {
+    return {settings_, settings_.seed + run_, *model_, *optimizer_, objective_, data_, features_};
+  }
   void train_epochs(Progress& progress);
-  /// The forward pass on the validation nodes: their loss, with `validated_` as the outputs.
-  Var validate();
-  void evaluate(double train_loss, optim::TrainStep& validation);
+  void evaluate(double train_loss);
   /// What stands beside the count of epochs.
   std::string note(double train_loss) const;
   /// "epoch 20", or "epochs 11 to 20" where those before were not looked at.
@@ -60,7 +58,6 @@ class Trainer {
   const std::vector<size_t> splits_;
   const Features features_;
   std::optional<EdgeList> edges_;  // of an inductive training
-  Graph graph_;                    // of which nothing is derived at the beginning of an inductive epoch
 
   int64_t run_ = 0, epoch_ = 0;
   int64_t looked_at_ = 0;  // the last epoch whose loss and parameters are known to be finite
@@ -70,12 +67,13 @@ class Trainer {
   std::unique_ptr<optim::Optimizer> optimizer_;
   Objective objective_;
   std::unique_ptr<optim::EarlyStopping> best_;
-  std::string fingerprint_;  // of the data, where a checkpoint is to be read or written
+  std::unique_ptr<Epochs> epochs_;  // of this run
+  std::string fingerprint_;         // of the data, where a checkpoint is to be read or written
   std::unique_ptr<optim::TrainingState> state_;
   std::vector<RunResult> results_;
   std::vector<EpochRecord> history_;
   std::vector<double> epoch_ms_;
-  Tensor output_, validated_;
+  Tensor output_;
 };
 
 }  // namespace adj::apps

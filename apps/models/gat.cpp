@@ -37,6 +37,7 @@ Program train_gat() {
   program.defaults.epochs = 1000;
   program.defaults.patience = 100;
   program.defaults.patience_on = "either";  // the authors' rule, as the 100 are theirs
+  program.loaders = {"neighbor"};
   program.options = [](auto add, Settings& s) {
     add_head_options(add, s);
     add("output-heads", with_default(s.output_heads), "of the last layer, which averages them");

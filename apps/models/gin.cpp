@@ -29,6 +29,7 @@ Program train_gin() {
   Program program{"train_gin", "Trains a graph isomorphism network (Xu et al. 2019).", {"gin"}};
   program.defaults.hidden = 64;
   program.defaults.norm = "batch";
+  program.loaders = {"neighbor"};
   program.options = [](auto add, Settings& s) {
     add("train-eps", boost::program_options::bool_switch(&s.train_eps),
         "learn how much a node itself counts, else it counts as a neighbour");

@@ -5,7 +5,7 @@ namespace adj::apps {
 
 namespace {
 
-/// GraphSAGE (Hamilton et al. 2017), full batch: a linear map of the neighbours' mean (or maximum) beside one
+/// GraphSAGE (Hamilton et al. 2017): a linear map of the neighbours' mean (or maximum) beside one
 /// of the node's own features.
 struct Sage : Stack<nn::SAGEConv> {
   Sage(int64_t in, int64_t out, const Settings& s)
@@ -25,8 +25,11 @@ struct Sage : Stack<nn::SAGEConv> {
 }  // namespace
 
 Program train_sage() {
-  Program program{"train_sage", "Trains GraphSAGE (Hamilton et al. 2017) on the whole graph.", {"sage"}};
+  Program program{"train_sage",
+                  "Trains GraphSAGE (Hamilton et al. 2017) on the whole graph or sampled neighbourhoods.",
+                  {"sage"}};
   program.defaults.hidden = 64;
+  program.loaders = {"neighbor"};
   program.options = [](auto add, Settings& s) {
     add("aggr", with_default(s.aggr, "NAME"), "of neighbours: mean, max or pool");
     add_stack_options(add, s);

@@ -44,6 +44,15 @@ class Stack : public NodeModel {
     }
     return x;
   }
+  size_t num_layers() const override { return convs_.size(); }
+  Var over(size_t l, const Block& block, const Var& features) override {
+    const Var x = l == 0 ? this->dropout(features, p_) : features;
+    const Var own = narrow(x, 0, 0, block.num_dst());
+    Var y = convs_[l](block.relation(), x, own);
+    if (l + 1 == convs_.size()) return y;
+    y = norms_(l, y, activation_, p_, this->training());
+    return residual_ && l > 0 ? own + y : y;
+  }
   std::string describe() const override { return name_; }
   std::vector<int64_t> summed_widths() const override { return summed_; }
 

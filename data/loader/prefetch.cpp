@@ -5,128 +5,139 @@
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
-namespace adj::detail {
+namespace adj {
 
-struct PrefetchQueue::Impl {
-  struct Slot {
-    Stream stream;
-    bool made = false;
+std::vector<Stream> worker_streams(Device device, int workers) {
+  std::vector<Stream> streams;
+  if (device.is_cuda())
+    for (int w = 0; w < workers; ++w) streams.push_back(Stream::make(device));
+  return streams;
+}
+
+namespace detail {
+
+// A worker takes the next number that nobody has taken, as long as fewer than `depth` items are beyond what
+// was handed over. An item that threw is the last one: what was taken behind it is dropped.
+struct PrefetchQueue::Workers {
+  struct Made {
+    Item item;
     std::exception_ptr error;
   };
 
-  Impl(int64_t items, const PrefetchOptions& with, std::function<void(int64_t)> how)
-      : count(items), options(with), make(std::move(how)), slots(static_cast<size_t>(capacity(with))) {
-    if (options.workers == 0) return;
-    // What is made reads what the caller has queued so far.
-    const Stream callers = Stream::current(options.device);
-    for (Slot& slot : slots) {
-      slot.stream = options.device.is_cuda() ? Stream::make(options.device) : callers;
-      if (!(slot.stream == callers)) slot.stream.wait(callers);
+  Workers(int64_t count, const std::function<Item(int64_t)>& of, const PrefetchOptions& options)
+      : produce(of), end(count), depth(options.depth > 0 ? options.depth : 2 * options.workers) {
+    const auto wanted = static_cast<int>(std::min<int64_t>({options.workers, count, depth}));
+    threads.reserve(static_cast<size_t>(wanted));
+    try {
+      for (int w = 0; w < wanted; ++w) {
+        std::optional<Stream> stream;
+        if (!options.streams.empty()) {
+          stream = options.streams[static_cast<size_t>(w)];
+          stream->wait(Stream::current(stream->device()));
+        }
+        threads.emplace_back([this, stream, serial = wanted > 1] { work(stream, serial); });
+      }
+    } catch (const std::system_error& error) {
+      stop();
+      fail("prefetcher: the system refuses thread {} of {}: {}", threads.size() + 1, wanted, error.what());
+    } catch (...) {
+      stop();
+      throw;
     }
-    const int64_t threads = std::min<int64_t>(options.workers, count);
-    for (int64_t w = 0; w < threads; ++w) workers.emplace_back([this] { work(); });
   }
+  ~Workers() { stop(); }
 
-  ~Impl() {
+  void stop() {
     {
       const std::lock_guard lock(mutex);
-      stopped = true;
+      end = 0;
     }
     room.notify_all();
-    for (std::thread& worker : workers) worker.join();
+    for (std::thread& thread : threads) thread.join();
   }
 
-  Slot& slot_of(int64_t i) { return slots[static_cast<size_t>(i) % slots.size()]; }
-
-  void work() {
-    std::optional<SerialScope> serial;
-    if (options.workers > 1) serial.emplace();
+  void work(const std::optional<Stream>& stream, bool serial) {
+    std::optional<SerialScope> alone;
+    if (serial) alone.emplace();
+    std::optional<StreamScope> on;
+    if (stream) on.emplace(*stream);
     while (true) {
-      int64_t i = 0;
+      int64_t i;
       {
         std::unique_lock lock(mutex);
-        room.wait(lock, [this] {
-          return stopped || begun == count || begun < next + static_cast<int64_t>(slots.size());
-        });
-        if (stopped || begun == count) return;
-        i = begun++;
+        room.wait(lock, [&] { return taken >= end || taken < delivered + depth; });
+        if (taken >= end) return;
+        i = taken++;
       }
-      Slot& slot = slot_of(i);
-      std::exception_ptr error;
+      Made result;
       try {
-        const StreamScope scope(slot.stream);
-        make(i);
+        result.item = produce(i);
+        if (stream) stream->synchronize();
       } catch (...) {
-        error = std::current_exception();
+        result = {nullptr, std::current_exception()};
       }
-      {
-        const std::lock_guard lock(mutex);
-        slot.made = true;
-        slot.error = error;
-        if (error) stopped = true;  // nobody will ask for those after it
-      }
-      ready.notify_all();
-      if (error) room.notify_all();
+      const std::lock_guard lock(mutex);
+      if (result.error) end = std::min(end, i + 1);
+      made.emplace(i, std::move(result));
+      ready.notify_one();
+      if (taken >= end) room.notify_all();
     }
   }
 
-  const int64_t count;
-  const PrefetchOptions options;
-  const std::function<void(int64_t)> make;
-  std::mutex mutex;
+  Item take(int64_t i) {
+    Made result;
+    {
+      std::unique_lock lock(mutex);
+      ready.wait(lock, [&] { return made.count(i) != 0; });
+      result = std::move(made.at(i));
+      made.erase(i);
+      delivered = i + 1;
+    }
+    room.notify_one();
+    if (result.error) std::rethrow_exception(result.error);
+    return std::move(result.item);
+  }
+
+  const std::function<Item(int64_t)>& produce;
+  std::mutex mutex;  // guards what follows but `depth` and the threads
   std::condition_variable room, ready;
-  std::vector<Slot> slots;
-  int64_t begun = 0, next = 0;  // the first item that nobody makes yet, and that nobody has taken
-  bool stopped = false, failed = false;
-  std::vector<std::thread> workers;
+  int64_t taken = 0, delivered = 0, end;
+  const int64_t depth;
+  std::map<int64_t, Made> made;
+  std::vector<std::thread> threads;
 };
 
-int64_t PrefetchQueue::capacity(const PrefetchOptions& options) {
-  ADJ_CHECK(
-      options.workers >= 0 && options.workers <= kMaxThreads && options.ahead >= 1 && options.ahead <= 64,
-      "prefetch: {} workers that are {} ahead, expected 0 to {} and 1 to 64", options.workers, options.ahead,
-      kMaxThreads);
-  return std::max<int64_t>(1, int64_t{options.workers} * options.ahead);
+PrefetchQueue::PrefetchQueue(int64_t count, std::function<Item(int64_t)> produce,
+                             const PrefetchOptions& options)
+    : count_(count), produce_(std::move(produce)) {
+  ADJ_CHECK(count >= 0, "prefetcher: {} items, expected 0 or more", count);
+  ADJ_CHECK(options.workers >= 0 && options.workers <= kMaxThreads,
+            "prefetcher: {} workers, expected 0 to {}", options.workers, kMaxThreads);
+  ADJ_CHECK(options.depth >= 0, "prefetcher: a depth of {}, expected 0 or more", options.depth);
+  ADJ_CHECK(options.streams.empty() || std::ssize(options.streams) >= options.workers,
+            "prefetcher: {} streams for {} workers, expected one each", options.streams.size(),
+            options.workers);
+  if (options.workers > 0) workers_ = std::make_unique<Workers>(count, produce_, options);
 }
-
-PrefetchQueue::PrefetchQueue(int64_t count, const PrefetchOptions& options, std::function<void(int64_t)> make)
-    : impl_(std::make_unique<Impl>(count, options, std::move(make))) {}
 
 PrefetchQueue::~PrefetchQueue() = default;
 
-int64_t PrefetchQueue::wait() {
-  Impl& q = *impl_;
-  if (q.failed || q.next == q.count) return -1;
-  if (q.options.workers == 0) {
-    q.failed = true;  // unless it is made
-    q.make(q.next);
-    q.failed = false;
-    return q.next;
+PrefetchQueue::Item PrefetchQueue::next() {
+  if (next_ == count_) return nullptr;
+  const int64_t i = next_++;
+  try {
+    return workers_ ? workers_->take(i) : produce_(i);
+  } catch (...) {
+    next_ = count_;
+    throw;
   }
-  Impl::Slot& slot = q.slot_of(q.next);
-  std::unique_lock lock(q.mutex);
-  q.ready.wait(lock, [&] { return slot.made; });
-  if (slot.error) {
-    q.failed = true;
-    std::rethrow_exception(slot.error);
-  }
-  lock.unlock();
-  const Stream callers = Stream::current(q.options.device);
-  if (!(slot.stream == callers)) callers.wait(slot.stream);
-  return q.next;
 }
 
-void PrefetchQueue::taken() {
-  Impl& q = *impl_;
-  {
-    const std::lock_guard lock(q.mutex);
-    q.slot_of(q.next).made = false;
-    ++q.next;
-  }
-  q.room.notify_one();
-}
+}  // namespace detail
 
-}  // namespace adj::detail
+}  // namespace adj

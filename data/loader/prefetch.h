@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,93 +12,95 @@
 
 namespace adj {
 
+/// Who makes items ahead of their use, and how many may wait.
 struct PrefetchOptions {
-  int workers = 1;     ///< threads that make items; 0: each is made by the caller when it is asked for
-  int ahead = 2;       ///< items a worker that are made and not yet taken, at most
-  Device device = {};  ///< where the items' tensors are made
+  int workers = 0;    ///< threads; 0: the caller of next() makes each item when it asks for it
+  int64_t depth = 0;  ///< items that are being made or wait, at most: what bounds memory; 0: two a worker
+  /// On a GPU: worker w's work goes to streams[w], beside what the caller computes. Begins with what the
+  /// caller's stream has queued when the Prefetcher is made. Empty: to the device's default stream.
+  std::vector<Stream> streams = {};
 };
+
+/// The streams of so many workers on a device; none on the CPU. To be made once for all epochs, for what
+/// kernels keep they keep by stream.
+std::vector<Stream> worker_streams(Device device, int workers);
 
 namespace detail {
 
-/// What Prefetcher does of items of any type.
+/// A Prefetcher of anything.
 class PrefetchQueue {
  public:
-  /// make(i) leaves item i in the slot i modulo capacity(options), which is free by then.
-  PrefetchQueue(int64_t count, const PrefetchOptions& options, std::function<void(int64_t)> make);
+  using Item = std::shared_ptr<void>;
+  PrefetchQueue(int64_t count, std::function<Item(int64_t)> produce, const PrefetchOptions& options);
   ~PrefetchQueue();
   PrefetchQueue(const PrefetchQueue&) = delete;
   PrefetchQueue& operator=(const PrefetchQueue&) = delete;
 
-  /// Items that are made and not yet taken, at most. Throws where the options are out of range.
-  static int64_t capacity(const PrefetchOptions& options);
-  /// The number of the next item, once it is made; -1 after the last. What its making threw is thrown here.
-  int64_t wait();
-  /// The item that wait() gave was moved out of its slot, which may be filled again.
-  void taken();
+  int64_t count() const { return count_; }
+  Item next();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Workers;
+  int64_t count_, next_ = 0;
+  std::function<Item(int64_t)> produce_;
+  std::unique_ptr<Workers> workers_;
 };
 
 }  // namespace detail
 
-/// Items 0 … count - 1, made ahead by worker threads and handed out in order: the mini-batches of an epoch.
-/// What an item is depends on its number alone, never on the thread that makes it.
+/// The items produce(0), …, produce(count - 1), made by threads ahead of their use and handed over in order:
+/// the batches of an epoch. What an item is may depend on its number alone (a generator of its own, not of
+/// its thread): then it is the same for every number of workers, several of which call produce() at once.
 ///
-/// Parallel loops of a worker run on that worker alone, where there are several. On a GPU every item is made
-/// on a stream of its own, beside the caller's work, which waits for it on the device when the item is taken;
-/// the host does not wait. At most workers * ahead items wait at a time. What make(i) throws is thrown by
-/// next() in the place of item i, after which there are no more items. Ends the workers when it goes,
-/// whatever was not taken.
+///   Prefetcher<Batch> batches(100, [&](int64_t i) { return make(i); }, {.workers = 2});
+///   for (const Batch& batch : batches) train(batch);
+///
+/// What produce(i) throws is thrown where item i would have been; those before it are handed over, and there
+/// is none after it. Several workers are each a SerialScope; one has its loops run on all threads, as the
+/// caller's are. A worker waits for its stream before it hands an item over, which is therefore complete on
+/// any stream; the caller's waits for nothing. Where the Prefetcher ends early, items that were begun are
+/// finished and dropped. For one consumer.
 template <class T>
 class Prefetcher {
  public:
-  Prefetcher(int64_t count, std::function<T(int64_t)> make, const PrefetchOptions& options = {})
-      : slots_(std::make_shared<Slots>(static_cast<size_t>(detail::PrefetchQueue::capacity(options)))),
-        queue_(std::make_unique<detail::PrefetchQueue>(count, options,
-                                                       [slots = slots_, make = std::move(make)](int64_t i) {
-                                                         T item = make(i);
-                                                         slots->at(i) = std::move(item);
-                                                       })) {}
+  Prefetcher(int64_t count, std::function<T(int64_t)> produce, const PrefetchOptions& options = {})
+      : queue_(
+            count, [produce = std::move(produce)](int64_t i) { return std::make_shared<T>(produce(i)); },
+            options) {}
 
-  /// Absent after the last one.
+  /// How many items there are in all.
+  int64_t size() const { return queue_.count(); }
+  /// The next item; nothing after the last.
   std::optional<T> next() {
-    const int64_t i = queue_->wait();
-    if (i < 0) return {};
-    std::optional<T> item = std::exchange(slots_->at(i), std::nullopt);
-    queue_->taken();
-    return item;
+    const std::shared_ptr<void> item = queue_.next();
+    return item ? std::optional<T>(std::move(*static_cast<T*>(item.get()))) : std::nullopt;
   }
 
-  /// For range-based loops, once: what was taken is gone.
+  /// Over what is left. An item goes when the next one is asked for.
   class Iterator {
    public:
-    Iterator() = default;
-    explicit Iterator(Prefetcher* owner) : owner_(owner), item_(owner->next()) {}
-    T& operator*() { return *item_; }
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    explicit Iterator(Prefetcher& of) : of_(&of), item_(of.next()) {}
+    const T& operator*() const { return *item_; }
+    const T* operator->() const { return &*item_; }
     Iterator& operator++() {
-      item_.reset();  // before the next one is waited for: its memory may serve for that
-      item_ = owner_->next();
+      item_.reset();
+      item_ = of_->next();
       return *this;
     }
-    bool operator!=(const Iterator&) const { return item_.has_value(); }
+    void operator++(int) { ++*this; }
+    bool operator==(std::default_sentinel_t) const { return !item_; }
 
    private:
-    Prefetcher* owner_ = nullptr;
+    Prefetcher* of_;
     std::optional<T> item_;
   };
-  Iterator begin() { return Iterator(this); }
-  Iterator end() { return Iterator(); }
+  Iterator begin() { return Iterator(*this); }
+  std::default_sentinel_t end() const { return {}; }
 
  private:
-  struct Slots {
-    explicit Slots(size_t count) : items(count) {}
-    std::vector<std::optional<T>> items;
-    std::optional<T>& at(int64_t i) { return items[static_cast<size_t>(i) % items.size()]; }
-  };
-  std::shared_ptr<Slots> slots_;
-  std::unique_ptr<detail::PrefetchQueue> queue_;
+  detail::PrefetchQueue queue_;
 };
 
 }  // namespace adj

@@ -1,10 +1,12 @@
 #include "../support.h"
+#include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
+#include <adjoint/core/random.h>
 #include <adjoint/data/loader/prefetch.h>
 
 #include <atomic>
 #include <chrono>
-#include <stdexcept>
+#include <memory>
 #include <thread>
 
 using namespace adj;
@@ -12,116 +14,145 @@ using namespace adj::test;
 
 namespace {
 
-void nap(int64_t i) { std::this_thread::sleep_for(std::chrono::microseconds(i * 7919 % 500)); }
+/// What item i is: numbers of its own generator.
+std::vector<float> item(int64_t i) {
+  Generator generator = Generator(7).split(static_cast<uint64_t>(i));
+  return random_normal({100 + i % 7}, 0.0, 1.0, generator).to_vector<float>();
+}
+
+std::vector<std::vector<float>> all(Prefetcher<std::vector<float>>& of) {
+  std::vector<std::vector<float>> items;
+  for (const auto& one : of) items.push_back(one);
+  return items;
+}
+
+void pause(int64_t i) { std::this_thread::sleep_for(std::chrono::microseconds(i % 3 * 200)); }
 
 }  // namespace
 
-TEST_CASE("items come in order, each once, whatever the workers") {
-  for (int workers : {0, 1, 2, 5})
-    for (int ahead : {1, 3})
-      for (int64_t count : {0, 1, 4, 100}) {
-        Prefetcher<int64_t> items(count,
-                                  [](int64_t i) {
-                                    nap(i);
-                                    return 3 * i;
-                                  },
-                                  {.workers = workers, .ahead = ahead});
-        int64_t expected = 0;
-        for (const int64_t item : items) CHECK(item == 3 * expected++);
-        CHECK(expected == count);
+TEST_CASE("items come in order and are the same for every number of workers and threads") {
+  std::vector<std::vector<float>> expected;
+  for (int64_t i = 0; i < 40; ++i) expected.push_back(item(i));
+  for (int threads : {1, 3}) {
+    const Threads scope(threads);
+    for (int workers : {0, 1, 2, 5, 64})
+      for (int64_t depth : {0, 1, 3}) {
+        CAPTURE(workers);
+        CAPTURE(depth);
+        Prefetcher<std::vector<float>> items(40,
+                                             [](int64_t i) {
+                                               pause(i * 7);
+                                               return item(i);
+                                             },
+                                             {.workers = workers, .depth = depth});
+        CHECK(items.size() == 40);
+        CHECK(all(items) == expected);
+        CHECK_FALSE(items.next());
         CHECK_FALSE(items.next());
       }
-}
-
-TEST_CASE("no more are made ahead than were asked for") {
-  std::atomic<int64_t> made{0};
-  int64_t taken = 0;
-  Prefetcher<std::vector<int>> items(50,
-                                     [&](int64_t) {
-                                       ++made;
-                                       return std::vector<int>(3);
-                                     },
-                                     {.workers = 2, .ahead = 2});
-  while (auto item = items.next()) {
-    ++taken;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    CHECK(made <= taken + 4);
-    CHECK(item->size() == 3);
   }
-  CHECK(taken == 50);
 }
 
-TEST_CASE("what making an item throws is thrown in its place") {
+TEST_CASE("no more items exist ahead of their use than the depth") {
+  for (int workers : {1, 3}) {
+    std::atomic<int64_t> begun = 0;
+    Prefetcher<int64_t> items(50,
+                              [&](int64_t i) {
+                                ++begun;
+                                return i;
+                              },
+                              {.workers = workers, .depth = 4});
+    for (int64_t i = 0; i < 50; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      CHECK(begun <= i + 4);
+      CHECK(items.next() == i);
+    }
+    CHECK(begun == 50);
+  }
+  // Without workers nothing is made before it is asked for.
+  int64_t made = 0;
+  Prefetcher<int64_t> lazy(5, [&](int64_t i) { return ++made, i; });
+  CHECK(made == 0);
+  CHECK(lazy.next() == 0);
+  CHECK(made == 1);
+}
+
+TEST_CASE("what an item throws is thrown in its place, and ends it") {
   for (int workers : {0, 1, 4}) {
-    Prefetcher<int64_t> items(20,
-                              [](int64_t i) {
-                                nap(20 - i);
-                                if (i == 7 || i == 9) throw std::runtime_error(fmt::format("item {}", i));
+    CAPTURE(workers);
+    std::atomic<int> after = 0;
+    Prefetcher<int64_t> items(1000,
+                              [&](int64_t i) {
+                                if (i == 7) {
+                                  pause(2);
+                                  fail("item seven");
+                                }
+                                if (i == 9) fail("item nine");
+                                if (i > 100) ++after;
                                 return i;
                               },
                               {.workers = workers});
     for (int64_t i = 0; i < 7; ++i) CHECK(items.next() == i);
-    CHECK_THROWS_WITH_AS(items.next(), "item 7", std::runtime_error);
+    CHECK_THROWS_WITH_AS(items.next(), "item seven", Error);
     CHECK_FALSE(items.next());
+    CHECK(after == 0);
   }
+  Prefetcher<int> odd(1, [](int64_t) -> int { throw 5; }, {.workers = 1});
+  CHECK_THROWS_AS(odd.next(), int);
 }
 
-TEST_CASE("a loop that is left early, or by an error, ends the workers") {
-  std::atomic<int> alive{0};
-  for (int workers : {1, 3}) {
-    const auto loop = [&] {
-      Prefetcher<int> items(1'000'000,
-                            [&](int64_t i) {
-                              ++alive;
-                              nap(i);
-                              --alive;
-                              return static_cast<int>(i);
-                            },
-                            {.workers = workers});
-      for (const int item : items) {
-        if (item == 3 && workers == 1) break;
-        if (item == 3) throw std::runtime_error("enough");
-      }
+TEST_CASE("who stops early leaves no thread and no item behind") {
+  for (int workers : {0, 1, 3}) {
+    const auto counted = std::make_shared<int>(0);
+    for (int64_t taken : {0, 1, 5}) {
+      Prefetcher<std::shared_ptr<int>> items(100, [&](int64_t) { return counted; }, {.workers = workers});
+      for (int64_t i = 0; i < taken; ++i) CHECK(items.next());
+    }
+    CHECK(counted.use_count() == 1);
+    const auto stop = [&] {
+      for (const auto& one :
+           Prefetcher<std::shared_ptr<int>>(100, [&](int64_t) { return counted; }, {.workers = workers}))
+        if (one) fail("the consumer's own");
     };
-    if (workers == 1)
-      loop();
-    else
-      CHECK_THROWS_AS(loop(), std::runtime_error);
-    CHECK(alive == 0);
+    CHECK_THROWS_WITH(stop(), "the consumer's own");
+    CHECK(counted.use_count() == 1);
   }
 }
 
-TEST_CASE("several workers compute on one thread each") {
-  const Threads threads(4);
-  Prefetcher<bool> items(8,
-                         [](int64_t) {
-                           const auto own = std::this_thread::get_id();
-                           std::atomic<bool> alone{true};
-                           parallel_for(64, 1, [&](int64_t, int64_t) {
-                             if (std::this_thread::get_id() != own) alone = false;
-                           });
-                           return alone.load();
-                         },
-                         {.workers = 2});
-  for (const bool alone : items) CHECK(alone);
-}
-
-TEST_CASE("tensors made ahead are whole when they are taken, on every device") {
-  for (Device device : devices()) {
-    const Tensor base = random_tensor({300, 70}, DType::f32, device);
-    Prefetcher<Tensor> items(40,
-                             [&](int64_t i) {
-                               Tensor copy = base.clone();
-                               for (int64_t k = 0; k < i; ++k) copy = copy.clone();
-                               return copy;
-                             },
-                             {.workers = 3, .device = device});
-    for (const Tensor& item : items) CHECK(same_bits(item.clone(), base));
+TEST_CASE("one worker's loops run on all threads, those of several on their own") {
+  const Threads scope(4);
+  for (int workers : {1, 2}) {
+    Prefetcher<bool> items(2,
+                           [](int64_t) {
+                             const auto self = std::this_thread::get_id();
+                             std::atomic<bool> alone = true;
+                             parallel_for(64, 1, [&](int64_t, int64_t) {
+                               std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                               if (std::this_thread::get_id() != self) alone = false;
+                             });
+                             return alone.load();
+                           },
+                           {.workers = workers});
+    for (const bool alone : items) CHECK(alone == (workers == 2));
   }
 }
 
-TEST_CASE("options out of range are errors") {
+TEST_CASE("a prefetcher's bad options, and none to make") {
   const auto make = [](int64_t i) { return i; };
+  CHECK_THROWS_WITH_AS(Prefetcher<int64_t>(-1, make), "prefetcher: -1 items, expected 0 or more", Error);
   CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.workers = -1}), Error);
-  CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.workers = 1, .ahead = 0}), Error);
+  CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.workers = 100000}), Error);
+  CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.depth = -2}), Error);
+  CHECK_THROWS_AS(Prefetcher<int64_t>(3, make, {.workers = 2, .streams = {Stream()}}), Error);
+  for (int workers : {0, 2}) CHECK_FALSE(Prefetcher<int64_t>(0, make, {.workers = workers}).next());
+}
+
+TEST_CASE("on a GPU an item is complete when it is handed over") {
+  for (Device device : devices()) {
+    const std::vector<Stream> streams = worker_streams(device, 2);
+    CHECK(streams.size() == (device.is_cuda() ? 2 : 0));
+    const Tensor base = Tensor::full({1 << 20}, 3.0, DType::f32, device);
+    Prefetcher<Tensor> items(20, [&](int64_t) { return base.clone(); }, {.workers = 2, .streams = streams});
+    for (const Tensor& one : items) CHECK(same_bits(one, base));
+  }
 }

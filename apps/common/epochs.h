@@ -1,0 +1,59 @@
+#pragma once
+
+#include "inputs.h"
+#include "objective.h"
+
+#include <memory>
+
+namespace adj::apps {
+
+/// What a run is made of, while it goes on.
+struct Training {
+  const Settings& settings;
+  int64_t seed;  ///< of the run
+  NodeModel& model;
+  optim::Optimizer& optimizer;
+  const Objective& objective;
+  const Dataset& data;  ///< with the run's split in use
+  const Features& features;
+};
+
+/// How the epochs of a run are computed: over the whole graph at once, or over mini-batches. An epoch depends
+/// on the run's state and the epoch's number alone, so that a checkpoint at its end is enough to go on from.
+class Epochs {
+ public:
+  /// Of all nodes, in evaluation mode.
+  struct Evaluation {
+    Tensor loss;     ///< over the validation nodes, a scalar
+    Tensor outputs;  ///< [N, outputs], as Objective gives them
+  };
+
+  virtual ~Epochs() = default;
+  /// Trains the epoch after the first `done`: its loss, the mean over the training nodes, a scalar on the
+  /// device.
+  virtual Tensor train(int64_t done) = 0;
+  /// May be overwritten by the next call.
+  virtual Evaluation validate() = 0;
+  /// The outputs alone.
+  virtual Tensor outputs() = 0;
+};
+
+/// The whole graph in one step, which a GPU records; `edges`, where there are some, are the graph that each
+/// epoch begins with.
+std::unique_ptr<Epochs> full_batch(const Training& training, const EdgeList* edges,
+                                   optim::FiniteWatch* losses);
+/// A step for each batch of a NeighborLoader, and evaluations layer by layer, or over the whole graph where
+/// --evaluation says so.
+std::unique_ptr<Epochs> neighbor_batches(const Training& training, optim::FiniteWatch* losses);
+
+/// As --loader says. `losses`, optional, is told the loss of each epoch.
+inline std::unique_ptr<Epochs> make_epochs(const Training& training, const EdgeList* edges,
+                                           optim::FiniteWatch* losses) {
+  if (training.settings.loader == "neighbor") return neighbor_batches(training, losses);
+  return full_batch(training, edges, losses);
+}
+
+/// Times a full-batch step over a new edge list by each way of summing, and sets the faster one.
+void measure_aggregation(const Training& training);
+
+}  // namespace adj::apps

@@ -1,0 +1,105 @@
+#include "epochs.h"
+#include "stopwatch.h"
+#include <adjoint/core/explain.h>
+
+#include <algorithm>
+
+namespace adj::apps {
+
+namespace {
+
+class FullBatch : public Epochs {
+ public:
+  FullBatch(const Training& training, const EdgeList* edges, optim::FiniteWatch* losses)
+      : training_(training),
+        edges_(edges),
+        losses_(losses),
+        graph_(edges != nullptr ? edges->graph() : training.data.graph),
+        // The host asks the device about an edge list (is it in range?) and sizes what is derived from it.
+        step_([this] { return step(); }, {.capture = training.settings.capture && edges == nullptr}),
+        validation_([this] { return validation(); },
+                    {.capture = training.settings.capture && edges == nullptr}) {}
+
+  Tensor train(int64_t /*done*/) override { return step_(); }
+  Evaluation validate() override {
+    const Tensor loss = validation_();
+    return {loss, outputs_};
+  }
+  Tensor outputs() override {
+    const NoGrad no_grad;
+    training_.model.eval();
+    const Var out = forward();
+    training_.model.train();
+    return training_.objective.output(out.value());
+  }
+
+ private:
+  Var forward() { return training_.model(graph_, training_.features); }
+
+  Var step() {
+    if (edges_ != nullptr) {
+      graph_ = Graph();  // with all that was derived from it
+      graph_ = edges_->graph();
+    }
+    Var loss = training_.objective.loss(forward(), training_.data.train);
+    if (losses_ != nullptr) losses_->add(loss.value());
+    loss.backward();
+    training_.optimizer.step();
+    return loss;
+  }
+
+  // Recorded once on a GPU, as the training step is: the outputs' tensor is then the same each time.
+  Var validation() {
+    const NoGrad no_grad;
+    training_.model.eval();
+    const Var out = forward();
+    training_.model.train();
+    outputs_ = training_.objective.output(out.value());
+    return training_.objective.loss(out, training_.data.val);
+  }
+
+  const Training training_;
+  const EdgeList* edges_;
+  optim::FiniteWatch* losses_;
+  Graph graph_;  // of which nothing is derived at the beginning of an inductive epoch
+  optim::TrainStep step_, validation_;
+  Tensor outputs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Epochs> full_batch(const Training& training, const EdgeList* edges,
+                                   optim::FiniteWatch* losses) {
+  return std::make_unique<FullBatch>(training, edges, losses);
+}
+
+void measure_aggregation(const Training& t) {
+  constexpr int kSteps = 5;
+  const auto milliseconds = [&](Aggregation way) {
+    set_aggregation(way);
+    const EdgeList edges(t.data.graph, use_of_epoch(t.model), feature_dtype(t.settings));
+    std::vector<double> ms;
+    Graph graph;
+    for (int k = 0; k <= kSteps; ++k) {
+      Stopwatch watch;
+      watch.start();
+      watch.count();
+      graph = Graph();  // with all that was derived from it
+      graph = edges.graph();
+      t.objective.loss(t.model(graph, t.features), t.data.train).backward();
+      ms.push_back(watch.stop(t.data.device()));
+    }
+    ms.erase(ms.begin());  // which made what is kept for all
+    return *std::min_element(ms.begin(), ms.end());
+  };
+  const double reduce = milliseconds(Aggregation::reduce), scatter = milliseconds(Aggregation::scatter);
+  const bool scatters = scatter < reduce;
+  set_aggregation(scatters ? Aggregation::scatter : Aggregation::reduce);
+  const std::string result =
+      fmt::format("{}: a step takes {:.3g} ms by reduce, sorting and all, {:.3g} ms by scatter",
+                  scatters ? "scatter" : "reduce", reduce, scatter);
+  log_info("aggregation measured, {}", result);
+  if (explaining()) explain("aggregation of every epoch's edge list", "{}", result);
+}
+
+}  // namespace adj::apps

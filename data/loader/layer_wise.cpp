@@ -1,0 +1,44 @@
+#include <adjoint/data/loader/layer_wise.h>
+#include <adjoint/data/loader/neighbor_loader.h>
+#include <adjoint/kernels/index/select.h>
+
+namespace adj {
+
+Tensor infer_layer_wise(const Graph& graph, const Features& x, size_t layers, const LayerFunction& layer,
+                        const LayerWiseOptions& options) {
+  return infer_layer_wise(graph, make_feature_source(x), layers, layer, options);
+}
+
+Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureSource> x, size_t layers,
+                        const LayerFunction& layer, const LayerWiseOptions& options) {
+  ADJ_CHECK(layers >= 1, "layer-wise inference: no layer");
+  const int64_t nodes = graph.num_nodes();
+  ADJ_CHECK(nodes >= 1, "layer-wise inference: a graph without nodes");
+  Tensor all = Tensor::empty({nodes}, DType::i32, graph.device());
+  kernels::iota({.y = all});
+  Tensor result;
+  for (size_t l = 0; l < layers; ++l) {
+    const NeighborLoader loader(graph, std::move(x), {}, all,
+                                {.sampling = {.fanouts = {-1}},
+                                 .batch_size = options.batch_size,
+                                 .backward = false,
+                                 .workers = options.workers,
+                                 .device = options.device});
+    result = {};
+    int64_t begin = 0;
+    for (const NeighborBatch& batch : loader.epoch(0)) {
+      const Tensor y = layer(l, batch.blocks.back(), batch.x);
+      ADJ_CHECK(y && y.dims() == 2 && y.size(0) == batch.size() &&
+                    (!result || (y.size(1) == result.size(1) && y.dtype() == result.dtype())),
+                "layer-wise inference: layer {} gave {} of {} targets, expected [{}, {}]", l, y.str(),
+                batch.size(), batch.size(), result ? result.size(1) : 0);
+      if (!result) result = Tensor::empty({nodes, y.size(1)}, y.dtype(), graph.device());
+      result.rows(begin, begin + batch.size()).copy_(y);
+      begin += batch.size();
+    }
+    x = make_feature_source(Features(result));
+  }
+  return result;
+}
+
+}  // namespace adj

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <adjoint/data/loader/feature_source.h>
+#include <adjoint/graph/block.h>
+#include <adjoint/graph/graph.h>
+
+#include <functional>
+#include <optional>
+
+namespace adj {
+
+struct LayerWiseOptions {
+  int64_t batch_size = 1024;          ///< nodes that a layer computes at once
+  int workers = 0;                    ///< threads that prepare batches ahead
+  std::optional<Device> device = {};  ///< that computes; absent: the graph's
+};
+
+/// What layer `layer` makes of `x`, the features of the block's sources, the targets' first: [num_dst,
+/// width].
+using LayerFunction = std::function<Tensor(size_t layer, const Block& block, const Features& x)>;
+
+/// What `layers` layers, one after the other, make of every node: [N, width], on the graph's device. Each
+/// layer is computed for all nodes before the next one, in batches of targets with all of their neighbours
+/// (the inference of GraphSAGE's authors): exact, with each node computed once a layer, and memory bounded by
+/// what two layers make of all nodes and a batch's neighbourhood. Row i depends neither on the batch size
+/// nor on the workers, but for the order in which a product sums.
+Tensor infer_layer_wise(const Graph& graph, const Features& x, size_t layers, const LayerFunction& layer,
+                        const LayerWiseOptions& options = {});
+Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureSource> x, size_t layers,
+                        const LayerFunction& layer, const LayerWiseOptions& options = {});
+
+}  // namespace adj

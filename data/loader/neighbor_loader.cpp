@@ -1,0 +1,140 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/random.h>
+#include <adjoint/data/loader/neighbor_loader.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/index/gather.h>
+
+#include <algorithm>
+
+namespace adj {
+
+namespace {
+
+/// Elements or rows of `x` by `index`, int32 on the device of `x`.
+Tensor gather(const Tensor& x, const Tensor& index) {
+  if (x.dims() == 1) {
+    Tensor y = Tensor::empty({index.numel()}, x.dtype(), x.device());
+    kernels::permute({.x = x, .order = index, .y = y});
+    return y;
+  }
+  Tensor y = Tensor::empty({index.numel(), x.size(1)}, x.dtype(), x.device());
+  kernels::gather_rows({.x = x, .index = index, .y = y});
+  return y;
+}
+
+/// As int32 on `device`; throws unless all are nodes and none stands twice.
+Tensor checked_seeds(const Tensor& seeds, int64_t nodes, Device device) {
+  ADJ_CHECK(seeds && seeds.dims() == 1 && (seeds.dtype() == DType::i32 || seeds.dtype() == DType::i64),
+            "neighbor loader: seeds are {}, expected [S] int32 or int64", seeds.str());
+  const auto ids = seeds.to(Device::cpu()).to(DType::i64).to_vector<int64_t>();
+  std::vector<bool> seen(static_cast<size_t>(nodes));
+  for (size_t k = 0; k < ids.size(); ++k) {
+    ADJ_CHECK(ids[k] >= 0 && ids[k] < nodes, "neighbor loader: seeds[{}] is {}, expected 0 to {}", k, ids[k],
+              nodes - 1);
+    ADJ_CHECK(!seen[static_cast<size_t>(ids[k])],
+              "neighbor loader: seeds[{}] is {}, which stands there before", k, ids[k]);
+    seen[static_cast<size_t>(ids[k])] = true;
+  }
+  return seeds.to(device).to(DType::i32);
+}
+
+/// What is drawn for an epoch: key 0 of it is its order, key 1 + i its batch i.
+Generator generator_of(uint64_t seed, int64_t epoch) {
+  return Generator(seed).split(static_cast<uint64_t>(epoch));
+}
+
+}  // namespace
+
+struct NeighborLoader::Impl {
+  Impl(Graph graph, std::shared_ptr<const FeatureSource> features, const Tensor& y, const Tensor& seed_nodes,
+       NeighborLoaderOptions&& given)
+      : options(std::move(given)),
+        nodes(graph.num_nodes()),
+        home(graph.device()),
+        device(options.device.value_or(home)),
+        sampler(std::move(graph), options.sampling),
+        x(std::move(features)),
+        labels(y),
+        seeds(checked_seeds(seed_nodes, nodes, home)) {
+    ADJ_CHECK(x && x->rows() == nodes, "neighbor loader: features of {} nodes, expected of {}",
+              x ? x->rows() : 0, nodes);
+    ADJ_CHECK(!labels || ((labels.dims() == 1 || labels.dims() == 2) && labels.size(0) == nodes),
+              "neighbor loader: labels are {}, expected [{}] or [{}, T]", labels.str(), nodes, nodes);
+    ADJ_CHECK(options.batch_size >= 1, "neighbor loader: a batch size of {}, expected 1 or more",
+              options.batch_size);
+    ADJ_CHECK(home.is_cpu() || device == home, "neighbor loader: a graph on {} is not sampled for {}",
+              home.str(), device.str());
+    ADJ_CHECK(!options.drop_last || seeds.numel() == 0 || seeds.numel() >= options.batch_size,
+              "neighbor loader: without the last batch nothing is left of {} seeds in batches of {}",
+              seeds.numel(), options.batch_size);
+    ADJ_CHECK(options.workers >= 0 && options.depth >= 0,
+              "neighbor loader: {} workers and a depth of {}, expected 0 or more", options.workers,
+              options.depth);
+    streams = worker_streams(device, options.workers);
+  }
+
+  int64_t size() const {
+    return options.drop_last ? seeds.numel() / options.batch_size
+                             : ceil_div(seeds.numel(), options.batch_size);
+  }
+
+  Tensor order(int64_t epoch) const {
+    ADJ_CHECK(epoch >= 0, "neighbor loader: epoch {}, expected 0 or more", epoch);
+    if (!options.shuffle) return seeds;
+    Generator generator = generator_of(options.seed, epoch).split(0);
+    return gather(seeds, random_permutation(seeds.numel(), generator, home));
+  }
+
+  NeighborBatch batch(const Tensor& ordered, int64_t epoch, int64_t i) const {
+    const int64_t begin = i * options.batch_size;
+    NeighborBatch batch;
+    batch.seeds = ordered.rows(begin, std::min(begin + options.batch_size, ordered.numel()));
+    const uint64_t draw = generator_of(options.seed, epoch).split(1 + static_cast<uint64_t>(i)).seed();
+    batch.blocks = sampler.sample(batch.seeds, draw);
+    batch.x = x->gather(batch.blocks.front().src_nodes().to(DType::i32), device);
+    if (labels) batch.y = gather(labels, batch.seeds.to(labels.device())).to(device);
+    batch.seeds = batch.seeds.to(device);
+    for (Block& block : batch.blocks) {
+      block = block.to(device);
+      if (options.backward) (void)block.relation().transposed();
+    }
+    return batch;
+  }
+
+  NeighborLoaderOptions options;
+  int64_t nodes;
+  Device home, device;
+  NeighborSampler sampler;
+  std::shared_ptr<const FeatureSource> x;
+  Tensor labels, seeds;
+  std::vector<Stream> streams;
+};
+
+NeighborLoader::NeighborLoader(Graph graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+                               const Tensor& seeds, NeighborLoaderOptions options)
+    : impl_(std::make_shared<const Impl>(std::move(graph), std::move(x), labels, seeds, std::move(options))) {
+}
+
+NeighborLoader::NeighborLoader(const Graph& graph, const Features& x, const Tensor& labels,
+                               const Tensor& seeds, NeighborLoaderOptions options)
+    : NeighborLoader(graph, make_feature_source(x), labels, seeds, std::move(options)) {}
+
+NeighborLoader::NeighborLoader(const Dataset& data, const Tensor& seeds, NeighborLoaderOptions options)
+    : NeighborLoader(data.graph, data.x, data.y, seeds, std::move(options)) {}
+
+int64_t NeighborLoader::size() const { return impl_->size(); }
+int64_t NeighborLoader::num_seeds() const { return impl_->seeds.numel(); }
+const NeighborLoaderOptions& NeighborLoader::options() const { return impl_->options; }
+
+Prefetcher<NeighborBatch> NeighborLoader::epoch(int64_t e) const {
+  return {size(),
+          [impl = impl_, ordered = impl_->order(e), e](int64_t i) { return impl->batch(ordered, e, i); },
+          {.workers = impl_->options.workers, .depth = impl_->options.depth, .streams = impl_->streams}};
+}
+
+NeighborBatch NeighborLoader::batch(int64_t e, int64_t i) const {
+  ADJ_CHECK(i >= 0 && i < size(), "neighbor loader: batch {}, expected 0 to {}", i, size() - 1);
+  return impl_->batch(impl_->order(e), e, i);
+}
+
+}  // namespace adj

@@ -1,0 +1,144 @@
+#include "json.h"
+#include "small_dataset.h"
+#include "variants.h"
+#include <adjoint/optim/checkpoint.h>
+
+using namespace adj;
+using namespace adj::test;
+
+// Training on mini-batches, from the command line to the last bit.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string data = folder.file("small.h5");
+  explicit Bench(const Dataset& dataset = small_dataset()) { save_dataset(dataset, data); }
+
+  Outcome train(const std::string& program, Words more) const {
+    more.insert(more.begin(),
+                {"--data", data, "--quiet", "--json", "--loader", "neighbor", "--batch-size", "7"});
+    return run(program, more);
+  }
+  /// Result, metrics and predictions, without what the clock says.
+  std::string all_of(const std::string& program, Words more) const {
+    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
+    more.insert(more.end(), {"--metrics", metrics, "--predict", predicted});
+    const Outcome outcome = train(program, more);
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return outcome.out.substr(0, outcome.out.find("\"epoch_ms\"")) + contents_of(metrics) +
+           contents_of(predicted);
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "every model over blocks trains on sampled neighbourhoods, with the same bits for any workers and "
+    "threads") {
+  for (const Variant& variant : variants()) {
+    const bool takes_blocks = variant.program != "train_gcn" && variant.program != "train_agnn";
+    if (!takes_blocks || !have_program(variant.program)) continue;
+    CAPTURE(variant.program);
+    const Bench bench;
+    const auto with = [&](Words more) {
+      more.insert(more.begin(), variant.options.begin(), variant.options.end());
+      more.insert(more.end(), {"--epochs", "6", "--fanouts", "4"});
+      return bench.all_of(variant.program, more);
+    };
+    const std::string course = with({"--workers", "0"});
+    CHECK(with({"--workers", "1", "--threads", "1"}) == course);
+    CHECK(with({"--workers", "3", "--threads", "2"}) == course);
+    CHECK_FALSE(with({"--seed", "1"}) == course);
+  }
+}
+
+TEST_CASE("sampled training learns every task") {
+  if (!have_program("train_sage")) return;
+  const Words words{"--epochs", "40", "--fanouts", "5,5"};
+  const auto value = [&](const Dataset& data, const char* key, const Words& more) {
+    const Outcome outcome = Bench(data).train("train_sage", more);
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return std::stod(json_of(outcome).at(key));
+  };
+  CHECK(value(small_dataset(), "test_acc", words) > 0.5);
+  CHECK(value(small_multilabel_dataset(), "test_acc", words) > 0.6);
+  CHECK(value(small_regression_dataset(), "train_loss", {"--epochs", "40", "--dropout", "0"}) < 0.55);
+}
+
+TEST_CASE("layer by layer an evaluation is that of the whole graph") {
+  if (!have_program("train_sage")) return;
+  const Bench bench;
+  const auto last = [&](const char* way) {
+    const Outcome outcome = bench.train("train_sage", {"--epochs", "5", "--evaluation", way});
+    REQUIRE(outcome.status == 0);
+    return std::stod(json_of(outcome).at("val_acc"));
+  };
+  CHECK(last("layers") == doctest::Approx(last("graph")).epsilon(1e-6));
+}
+
+TEST_CASE("a sampled training that is resumed ends with the bits of an unbroken one") {
+  if (!have_program("train_sage")) return;
+  const Bench bench;
+  const std::string checkpoint = bench.folder.file("c.h5");
+  for (const Words& sampling :
+       {Words{"--fanouts", "4,2"}, Words{"--replace"}, Words{"--labor", "--norm", "batch"}}) {
+    const auto with = [&](Words more) {
+      more.insert(more.end(), sampling.begin(), sampling.end());
+      return bench.all_of("train_sage", more);
+    };
+    const std::string unbroken = with({"--epochs", "12"});
+    with({"--epochs", "5", "--checkpoint", checkpoint});
+    CHECK(with({"--epochs", "12", "--resume", checkpoint, "--workers", "2"}) == unbroken);
+    std::filesystem::remove(checkpoint);
+    const std::string runs = with({"--epochs", "6", "--runs", "2", "--eval-every", "2"});
+    with({"--epochs", "6", "--runs", "2", "--eval-every", "2", "--checkpoint", checkpoint});
+    CHECK(with({"--epochs", "6", "--runs", "2", "--eval-every", "2", "--resume", checkpoint}) == runs);
+  }
+  Words other{"--epochs", "9", "--resume", checkpoint, "--fanouts", "3", "--runs", "2"};
+  CHECK(bench.train("train_sage", other).status == 1);
+}
+
+TEST_CASE("options of mini-batches that are wrong or do not go together") {
+  if (!have_program("train_sage") || !have_program("train_gcn")) return;
+  const Bench bench;
+  const struct {
+    Words arguments, parts;
+  } cases[] = {
+      {{"--fanouts", "0"}, {"--fanouts", "'0'"}},
+      {{"--fanouts", "-2"}, {"--fanouts", "'-2'"}},
+      {{"--fanouts", "5,,5"}, {"--fanouts", "'5,,5'"}},
+      {{"--fanouts", "5,5x"}, {"--fanouts", "'5,5x'"}},
+      {{"--fanouts", "5, 5"}, {"--fanouts"}},
+      {{"--fanouts", "99999999999999999999"}, {"--fanouts"}},
+      {{"--fanouts", "5,5,5"}, {"--fanouts", "3 numbers", "2 layers"}},
+      {{"--batch-size", "0"}, {"--batch-size", "1 or more"}},
+      {{"--workers", "-1"}, {"--workers", "0 or more"}},
+      {{"--workers", "5000"}, {"--workers", "at most 1024"}},
+      {{"--loader", "cluster"}, {"--loader", "none or neighbor", "cluster"}},
+      {{"--evaluation", "some"}, {"--evaluation", "layers or graph"}},
+      {{"--labor", "--replace"}, {"--labor", "--replace"}},
+      {{"--labor", "--weighted-sampling"}, {"--labor", "--weighted-sampling"}},
+      {{"--inductive"}, {"--inductive", "--loader"}},
+  };
+  for (const auto& k : cases) {
+    CAPTURE(k.arguments[0]);
+    Words words = k.arguments;
+    words.insert(words.end(), {"--data", bench.data, "--quiet"});
+    if (k.arguments[0] != "--loader") words.insert(words.end(), {"--loader", "neighbor"});
+    CHECK(fails_with(run("train_sage", words), 2, k.parts));
+  }
+  for (const Words& alone :
+       {Words{"--fanouts", "5"}, Words{"--batch-size", "5"}, Words{"--replace"}, Words{"--labor"},
+        Words{"--weighted-sampling"}, Words{"--evaluation", "graph"}}) {
+    Words words = alone;
+    words.insert(words.end(), {"--data", bench.data, "--quiet"});
+    CHECK(fails_with(run("train_sage", words), 2, {alone[0], "--loader neighbor"}));
+  }
+  CHECK(fails_with(run("train_gcn", {"--loader", "neighbor"}), 2, {"loader"}));
+  CHECK(fails_with(bench.train("train_sage", {"--weighted-sampling"}), 1, {bench.data, "edges/weight"}));
+}

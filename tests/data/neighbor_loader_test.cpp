@@ -1,0 +1,281 @@
+#include "../support.h"
+#include <adjoint/adjoint.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+Dataset small(bool sparse = false) {
+  CitationOptions options;
+  options.nodes = 300;
+  options.classes = 3;
+  options.features = 20;
+  options.val = 30;
+  options.test = 60;
+  Dataset data = make_citation_dataset(options);
+  if (!sparse) data.x = Features(data.x.to_dense());
+  return data;
+}
+
+Tensor every(const Dataset& data) {
+  std::vector<int32_t> all(static_cast<size_t>(data.num_nodes()));
+  std::iota(all.begin(), all.end(), 0);
+  return Tensor::from(all, data.device());
+}
+
+NeighborLoaderOptions few(int workers = 0) {
+  return {.sampling = {.fanouts = {4, 3}}, .batch_size = 37, .shuffle = true, .seed = 5, .workers = workers};
+}
+
+std::vector<NeighborBatch> batches(const NeighborLoader& loader, int64_t epoch) {
+  std::vector<NeighborBatch> all;
+  for (const NeighborBatch& batch : loader.epoch(epoch)) all.push_back(batch);
+  return all;
+}
+
+bool same(const std::vector<NeighborBatch>& a, const std::vector<NeighborBatch>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& p, const auto& q) {
+    if (!same_bits(p.seeds, q.seeds) || !same_bits(p.y, q.y) || p.blocks.size() != q.blocks.size() ||
+        !same_bits(p.x.to_dense(), q.x.to_dense()))
+      return false;
+    for (size_t l = 0; l < p.blocks.size(); ++l) {
+      const Csr &s = p.blocks[l].relation().csr(), &t = q.blocks[l].relation().csr();
+      if (!same_bits(s.offsets, t.offsets) || !same_bits(s.indices, t.indices) ||
+          !same_bits(p.blocks[l].src_nodes(), q.blocks[l].src_nodes()))
+        return false;
+    }
+    return true;
+  });
+}
+
+std::vector<int32_t> seeds_of(const std::vector<NeighborBatch>& all) {
+  std::vector<int32_t> seeds;
+  for (const auto& batch : all)
+    for (const int32_t i : batch.seeds.to_vector<int32_t>()) seeds.push_back(i);
+  return seeds;
+}
+
+/// Two layers over relations, without dropout.
+struct Sage : nn::Module {
+  nn::Child<nn::SAGEConv> conv1, conv2;
+  Sage(int64_t in, int64_t out) : conv1(this, "conv1", in, 8), conv2(this, "conv2", 8, out) {}
+  Var layer(size_t l, const Block& block, const Var& x) {
+    const Var own = narrow(x, 0, 0, block.num_dst());
+    return l == 0 ? relu(conv1(block.relation(), x, own)) : conv2(block.relation(), x, own);
+  }
+  Var operator()(const Graph& graph, const Var& x) { return conv2(graph, relu(conv1(graph, x))); }
+};
+
+}  // namespace
+
+TEST_CASE("every seed stands in one batch of an epoch, with its own features and labels") {
+  for (Device device : devices())
+    for (bool sparse : {false, true}) {
+      const Dataset data = small(sparse).to(device);
+      const NeighborLoader loader(data, data.train, few());
+      const std::vector<NeighborBatch> all = batches(loader, 0);
+      CHECK(std::ssize(all) == loader.size());
+      CHECK(loader.num_seeds() == data.train.numel());
+      std::vector<int32_t> seen = seeds_of(all), given = data.train.to_vector<int32_t>();
+      CHECK(seen != given);
+      std::sort(seen.begin(), seen.end());
+      std::sort(given.begin(), given.end());
+      CHECK(seen == given);
+      const std::vector<float> x = data.x.to_dense().to_vector<float>();
+      const std::vector<int32_t> y = data.y.to_vector<int32_t>();
+      for (const NeighborBatch& batch : all) {
+        REQUIRE(batch.blocks.size() == 2);
+        CHECK(batch.x.is_sparse() == sparse);
+        CHECK(batch.x.device() == device);
+        CHECK(same_bits(batch.blocks.back().dst_nodes().to(DType::i32), batch.seeds));
+        CHECK(batch.blocks[0].num_dst() == batch.blocks[1].num_src());
+        const auto nodes = batch.blocks[0].src_nodes().to(DType::i32).to_vector<int32_t>();
+        const auto rows = batch.x.to_dense().to_vector<float>();
+        for (size_t k = 0; k < nodes.size(); ++k)
+          for (size_t f = 0; f < 20; ++f)
+            REQUIRE(rows[k * 20 + f] == x[static_cast<size_t>(nodes[k]) * 20 + f]);
+        const auto labels = batch.y.to_vector<int32_t>();
+        const auto seeds = batch.seeds.to_vector<int32_t>();
+        for (size_t k = 0; k < seeds.size(); ++k) REQUIRE(labels[k] == y[static_cast<size_t>(seeds[k])]);
+      }
+    }
+}
+
+TEST_CASE("an epoch has the same batches for all workers and threads, and whatever came before") {
+  for (Device device : devices()) {
+    const Dataset data = small().to(device);
+    const NeighborLoader loader(data, every(data), few());
+    const std::vector<NeighborBatch> expected = batches(loader, 3);
+    for (int threads : {1, 3}) {
+      const Threads scope(threads);
+      for (int workers : {0, 1, 3}) {
+        const NeighborLoader other(data, every(data), few(workers));
+        CHECK(same(batches(other, 3), expected));
+        CHECK_FALSE(same(batches(other, 2), expected));
+        CHECK(same(batches(other, 3), expected));
+      }
+    }
+    CHECK(same({loader.batch(3, 2)}, {expected[2]}));
+    CHECK(seeds_of(batches(loader, 2)) != seeds_of(expected));  // another order in each epoch
+    NeighborLoaderOptions options = few();
+    options.seed = 6;
+    CHECK(seeds_of(batches(NeighborLoader(data, every(data), options), 3)) != seeds_of(expected));
+    options.shuffle = false;
+    const NeighborLoader in_order(data, every(data), options);
+    CHECK(seeds_of(batches(in_order, 0)) == every(data).to_vector<int32_t>());
+    CHECK_FALSE(same(batches(in_order, 0), batches(in_order, 1)));  // other samples
+  }
+}
+
+TEST_CASE("the last batch is smaller, or left out") {
+  const Dataset data = small();
+  NeighborLoaderOptions options = few();
+  CHECK(NeighborLoader(data, every(data), options).size() == 9);
+  CHECK(batches(NeighborLoader(data, every(data), options), 0).back().size() == 300 - 8 * 37);
+  options.drop_last = true;
+  CHECK(NeighborLoader(data, every(data), options).size() == 8);
+  CHECK(seeds_of(batches(NeighborLoader(data, every(data), options), 0)).size() == 8 * 37);
+  options.batch_size = 301;
+  CHECK_THROWS_WITH_AS(
+      NeighborLoader(data, every(data), options),
+      "neighbor loader: without the last batch nothing is left of 300 seeds in batches of 301", Error);
+  options.drop_last = false;
+  CHECK(batches(NeighborLoader(data, every(data), options), 0).size() == 1);
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  CHECK(batches(NeighborLoader(data, none, options), 0).empty());
+}
+
+TEST_CASE("labels of several columns, none, and seeds of 64 bits") {
+  const Dataset data = small();
+  const Tensor y = random_tensor({300, 4});
+  const auto seeds = Tensor::from(std::vector<int64_t>{250, 3, 17});
+  NeighborLoaderOptions options = few();
+  options.shuffle = false;
+  const NeighborBatch batch = NeighborLoader(data.graph, data.x, y, seeds, options).batch(0, 0);
+  CHECK(batch.y.shape() == Shape{3, 4});
+  CHECK(same_bits(batch.y.rows(1, 2), y.rows(3, 4)));
+  CHECK_FALSE(NeighborLoader(data.graph, data.x, {}, seeds, options).batch(0, 0).y);
+}
+
+TEST_CASE("who stops early, and what workers throw") {
+  const Dataset data = small();
+  struct Failing : FeatureSource {
+    int64_t rows() const override { return 300; }
+    int64_t cols() const override { return 1; }
+    bool is_sparse() const override { return false; }
+    Features gather(const Tensor& nodes, Device) const override {
+      for (const int32_t i : nodes.rows(0, 37).to_vector<int32_t>())
+        if (i == 100) fail("no features of node 100");
+      return Features(Tensor::zeros({nodes.numel(), 1}));
+    }
+  };
+  for (int workers : {0, 1, 3}) {
+    int64_t taken = 0;
+    for (const NeighborBatch& batch : NeighborLoader(data, every(data), few(workers)).epoch(1))
+      if (batch.size() > 0 && ++taken == 2) break;
+    CHECK(taken == 2);
+    NeighborLoaderOptions options = few(workers);
+    options.shuffle = false;
+    const NeighborLoader loader(data.graph, std::make_shared<Failing>(), {}, every(data), options);
+    taken = 0;
+    const auto iterate = [&] {
+      for (const NeighborBatch& batch : loader.epoch(0)) taken += batch.size();
+    };
+    CHECK_THROWS_WITH_AS(iterate(), "no features of node 100", Error);
+    CHECK(taken == 74);
+  }
+}
+
+TEST_CASE("what a loader refuses") {
+  const Dataset data = small();
+  const auto seeds = [](const std::vector<int64_t>& ids) { return Tensor::from(ids); };
+  const auto refused = [&](const Tensor& of, NeighborLoaderOptions options, const char* part) {
+    try {
+      (void)NeighborLoader(data, of, std::move(options)).epoch(0);
+    } catch (const Error& error) {
+      const bool found = std::string(error.what()).find(part) != std::string::npos;
+      if (!found) MESSAGE(error.what());
+      return found;
+    }
+    return false;
+  };
+  CHECK(refused({}, few(), "seeds are"));
+  CHECK(refused(Tensor::zeros({3}), few(), "seeds are"));
+  CHECK(refused(Tensor::zeros({3, 1}, DType::i32), few(), "seeds are"));
+  CHECK(refused(seeds({1, 300}), few(), "seeds[1] is 300, expected 0 to 299"));
+  CHECK(refused(seeds({-1}), few(), "seeds[0] is -1"));
+  CHECK(refused(seeds({int64_t{1} << 32}), few(), "seeds[0] is 4294967296"));
+  CHECK(refused(seeds({5, 6, 5}), few(), "seeds[2] is 5, which stands there before"));
+  const auto with = [](auto&& change) {
+    NeighborLoaderOptions options = few();
+    change(options);
+    return options;
+  };
+  CHECK(refused(seeds({1}), with([](auto& o) { o.batch_size = 0; }), "batch size of 0"));
+  CHECK(refused(seeds({1}), with([](auto& o) { o.workers = -1; }), "-1 workers"));
+  CHECK(refused(seeds({1}), with([](auto& o) { o.depth = -1; }), "depth of -1"));
+  CHECK_THROWS_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.sampling.fanouts = {}; })), Error);
+  CHECK_THROWS_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.sampling.fanouts = {0}; })), Error);
+  CHECK_THROWS_AS(NeighborLoader(data.graph, Features(), {}, seeds({1}), few()), Error);
+  CHECK_THROWS_AS(NeighborLoader(data.graph, Features(Tensor::zeros({299, 2})), {}, seeds({1}), few()),
+                  Error);
+  CHECK_THROWS_AS(NeighborLoader(data.graph, data.x, Tensor::zeros({299}), seeds({1}), few()), Error);
+  CHECK_THROWS_AS((void)NeighborLoader(data, seeds({1}), few()).epoch(-1), Error);
+  CHECK_THROWS_AS((void)NeighborLoader(data, seeds({1}), few()).batch(0, 1), Error);
+}
+
+TEST_CASE("with all neighbours a step has the gradient of the whole graph") {
+  for (Device device : devices()) {
+    const Dataset data = small().to(device);
+    manual_seed(3);
+    nn::Model<Sage> model(20, 3);
+    model.to(device);
+    cross_entropy(model(data.graph, Var(data.x.dense())), data.y, data.train).backward();
+    std::vector<Tensor> expected;
+    for (const Var& parameter : model.parameters()) expected.push_back(parameter.grad().clone());
+    model.zero_grad();
+    NeighborLoaderOptions options = few(2);
+    options.sampling.fanouts = {-1, -1};
+    const NeighborLoader loader(data, data.train, options);
+    for (const NeighborBatch& batch : loader.epoch(0)) {
+      Var h(batch.x.dense());
+      for (size_t l = 0; l < 2; ++l) h = model.layer(l, batch.blocks[l], h);
+      const double share = static_cast<double>(batch.size()) / static_cast<double>(loader.num_seeds());
+      (cross_entropy(h, batch.y) * share).backward();  // gradients add up
+    }
+    const std::vector<Var> parameters = model.parameters();
+    for (size_t p = 0; p < parameters.size(); ++p)
+      CHECK(close_to_scale(parameters[p].grad(), expected[p], 1e-4));
+  }
+}
+
+TEST_CASE("layer by layer every node is what it is in the whole graph") {
+  const NoGrad no_grad;
+  for (Device device : devices())
+    for (bool sparse : {false, true}) {
+      const Dataset data = small(sparse).to(device);
+      manual_seed(3);
+      nn::Model<Sage> model(20, 3);
+      model.to(device);
+      const Tensor expected = model(data.graph, Var(data.x.to_dense())).value();
+      const auto layer = [&](size_t l, const Block& block, const Features& x) {
+        return model.layer(l, block, Var(x.to_dense())).value();
+      };
+      for (int64_t batch_size : {1, 64, 300, 1000})
+        for (int workers : {0, 2}) {
+          const LayerWiseOptions options{.batch_size = batch_size, .workers = workers};
+          CHECK(close(infer_layer_wise(data.graph, data.x, 2, layer, options), expected, 1e-5));
+        }
+      CHECK_THROWS_AS(infer_layer_wise(data.graph, data.x, 0, layer), Error);
+      CHECK_THROWS_AS(infer_layer_wise(data.graph, data.x, 1, layer, {.batch_size = 0}), Error);
+      const auto wrong = [&](size_t, const Block& block, const Features&) {
+        return Tensor::zeros({block.num_src() + 1, 2}, DType::f32, device);
+      };
+      CHECK_THROWS_AS(infer_layer_wise(data.graph, data.x, 1, wrong), Error);
+    }
+}
