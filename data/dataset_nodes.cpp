@@ -16,7 +16,8 @@ void DatasetReader::read_nodes() {
 
 void DatasetReader::read_names() {
   if (!file_.has("nodes/name")) return;
-  problems_.attempt("nodes/name", [&] { data_.node_names = file_.tensor("nodes/name", {DType::u8}, {kAny}); });
+  problems_.attempt("nodes/name",
+                    [&] { data_.node_names = file_.tensor("nodes/name", {DType::u8}, {kAny}); });
   const std::optional<int64_t> ends = nodes_ ? std::optional(*nodes_ + 1) : std::nullopt;
   data_.node_name_offsets =
       values_.offsets("nodes/name_offsets", extent("nodes/name_offsets", ends),
@@ -31,7 +32,8 @@ void DatasetReader::check_order(const Tensor& order) {
   for (int64_t i = 0; i < *nodes_; ++i) {
     if (seen[static_cast<size_t>(first[i])])
       repeated.found(i, [&] {
-        return fmt::format("node {} at position {} stands at another one already, expected each once", first[i], i);
+        return fmt::format("node {} at position {} stands at another one already, expected each once",
+                           first[i], i);
       });
     seen[static_cast<size_t>(first[i])] = true;
   }

@@ -4,12 +4,21 @@
 
 namespace adj {
 
-const H5Reader::Wanted detail::kSchema = {
-    "@format",      "@version",    "@name",          "@num_nodes",      "@num_classes",
-    "@task",        "@undirected", "edges/src",      "edges/dst",       "edges/weight",
-    "edges/attr",   "nodes/x",     "nodes/x_indptr", "nodes/x_indices", "nodes/x_data",
-    "nodes@x_cols", "nodes/y", "nodes/part", "nodes/order", "nodes/id", "nodes/name", "nodes/name_offsets", "graphs/offsets", "graphs/y",        "splits/train",
-    "splits/val",   "splits/test", "splits/*/train", "splits/*/val",    "splits/*/test"};
+const H5Reader::Wanted detail::kSchema = {"@format",        "@version",
+                                          "@name",          "@num_nodes",
+                                          "@num_classes",   "@task",
+                                          "@undirected",    "edges/src",
+                                          "edges/dst",      "edges/weight",
+                                          "edges/attr",     "nodes/x",
+                                          "nodes/x_indptr", "nodes/x_indices",
+                                          "nodes/x_data",   "nodes@x_cols",
+                                          "nodes/y",        "nodes/part",
+                                          "nodes/order",    "nodes/id",
+                                          "nodes/name",     "nodes/name_offsets",
+                                          "graphs/offsets", "graphs/y",
+                                          "splits/train",   "splits/val",
+                                          "splits/test",    "splits/*/train",
+                                          "splits/*/val",   "splits/*/test"};
 
 Dataset detail::DatasetReader::read() {
   read_header();

@@ -1,9 +1,8 @@
+#include <adjoint/core/parallel.h>
 #include <adjoint/data/features.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/kernels/index/gather.h>
 #include <adjoint/kernels/norm/norm.h>
-
-#include <algorithm>
 
 namespace adj {
 
@@ -38,34 +37,38 @@ Tensor Features::to_dense() const { return is_sparse() ? sparse_.to_dense() : de
 namespace {
 
 SparseMatrix rows_of(const SparseMatrix& x, const Tensor& index) {
+  constexpr int64_t kGrain = 1 << 10;
   ADJ_CHECK(
       !x.device().is_cuda() && index && index.dims() == 1 && index.dtype() == DType::i32 && !index.is_cuda(),
       "features: rows of sparse ones on {} by {}, expected both on the CPU, the index int32 [K]",
       x.device().str(), index.str());
-  const Csr& whole = x.relation().csr();
-  const Tensor &order = x.relation().csr_order(), &values = x.values();
-  const int64_t* from = whole.offsets.data<int64_t>();
   const int32_t* row = index.data<int32_t>();
-  const int64_t count = index.numel();
-  Csr csr{count, whole.cols, Tensor::empty({count + 1}, DType::i64), {}};
+  const CsrMatrix whole = x.matrix();
+  const int64_t* offsets = whole.csr.offsets.data<int64_t>();
+  Csr csr{index.numel(), whole.csr.cols, Tensor::empty({index.numel() + 1}, DType::i64), {}};
   int64_t* to = csr.offsets.mutable_data<int64_t>();
   to[0] = 0;
-  for (int64_t k = 0; k < count; ++k) {
-    ADJ_CHECK(row[k] >= 0 && row[k] < whole.rows, "features: row {} at position {}, expected 0 to {}", row[k],
-              k, whole.rows - 1);
-    to[k + 1] = to[k] + from[row[k] + 1] - from[row[k]];
+  for (int64_t k = 0; k < csr.rows; ++k) {
+    ADJ_CHECK(row[k] >= 0 && row[k] < x.rows(), "features: row {} at position {}, expected 0 to {}", row[k],
+              k, x.rows() - 1);
+    to[k + 1] = to[k] + offsets[row[k] + 1] - offsets[row[k]];
   }
-  csr.indices = Tensor::empty({to[count]}, DType::i32);
+  // Which entry of the whole each one is; then what belongs to entries is looked up.
+  Tensor entry = Tensor::empty({to[csr.rows]}, DType::i32);
+  csr.indices = Tensor::empty_like(entry);
+  int32_t* from = entry.mutable_data<int32_t>();
   int32_t* column = csr.indices.mutable_data<int32_t>();
-  std::vector<int32_t> entry;
-  for (int64_t k = 0; k < count; ++k) {
-    std::copy_n(whole.indices.data<int32_t>() + from[row[k]], to[k + 1] - to[k], column + to[k]);
-    if (values)
-      for (int64_t e = from[row[k]]; e < from[row[k] + 1]; ++e)
-        entry.push_back(order ? order.data<int32_t>()[e] : static_cast<int32_t>(e));
-  }
+  const int32_t* columns = whole.csr.indices.data<int32_t>();
+  const int32_t* order = whole.values && whole.order ? whole.order.data<int32_t>() : nullptr;
+  parallel_for(csr.rows, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k)
+      for (int64_t e = offsets[row[k]], at = to[k]; at < to[k + 1]; ++e, ++at) {
+        column[at] = columns[e];
+        from[at] = order != nullptr ? order[e] : static_cast<int32_t>(e);
+      }
+  });
   return SparseMatrix(Relation::from_csr(std::move(csr)),
-                      values ? detail::gather_edges(values, Tensor::from(entry)) : Tensor());
+                      whole.values ? detail::gather_edges(whole.values, entry) : Tensor());
 }
 
 }  // namespace

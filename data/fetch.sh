@@ -131,7 +131,7 @@ case $name in
   ogbn-products)  # its edges are undirected ones, each stands once
     download http://snap.stanford.edu/ogb/data/nodeproppred/products.zip
     unpack products.zip
-    converted ogb "$work/products" --inverse-edges
+    converted ogb "$work/products" --add-inverse-edges
     ;;
   reddit)
     download https://data.dgl.ai/dataset/reddit.zip

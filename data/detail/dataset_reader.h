@@ -14,8 +14,9 @@ extern const H5Reader::Wanted kSchema;
 bool is_labelled(const Tensor& y, int64_t i);
 
 /// Reads a file of the schema, a part at a time, each in a source of its own: data/dataset_header.cpp,
-/// _structure, _features, _labels, _nodes and _splits. A part throws at the first problem; or, with a list for them,
-/// keeps what it finds there and goes on, with what it needs of the parts before it where that is sound.
+/// _structure, _features, _labels, _nodes and _splits. A part throws at the first problem; or, with a list
+/// for them, keeps what it finds there and goes on, with what it needs of the parts before it where that is
+/// sound.
 class DatasetReader {
  public:
   explicit DatasetReader(const H5Reader& file, std::vector<std::string>* problems = nullptr)

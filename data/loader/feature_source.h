@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/data/features.h>
+#include <adjoint/data/file_rows.h>
 
 #include <memory>
 
@@ -24,5 +25,25 @@ class FeatureSource {
 /// Features in memory. Dense ones are gathered where they are, and copied where a batch is elsewhere. Of
 /// sparse ones a copy in the host's memory is taken, and rows are gathered there.
 std::shared_ptr<const FeatureSource> make_feature_source(const Features& x);
+
+/// Rows that are asked for most, which are kept on the device that computes, so that only the others move.
+struct CachedRows {
+  int64_t count = 0;
+  /// float32 [N], of whose largest values the rows are kept, ties to the smaller row: how often a node is
+  /// sampled as a neighbour goes by its out-degree. May be absent where nothing is kept.
+  Tensor hotness = {};
+};
+
+// A row has the same bits whatever its place, kept or not. Both gather for `device` alone, and throw
+// adj::Error where `cached` does not fit the features.
+
+/// A copy of `x` [N,F] in the host's memory, page-locked where `device` is a GPU, whose kernels read the rows
+/// of a batch in place, over its bus: features larger than its memory. Throws OutOfMemory.
+std::shared_ptr<const FeatureSource> make_pinned_source(const Tensor& x, Device device,
+                                                        const CachedRows& cached = {});
+/// Features that stay in their HDF5 file, of which the rows of a batch are read: larger than the host's
+/// memory. The host waits for the nodes. Throws DataError where the file cannot be read.
+std::shared_ptr<const FeatureSource> make_file_source(FileRows x, Device device,
+                                                      const CachedRows& cached = {});
 
 }  // namespace adj

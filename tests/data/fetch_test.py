@@ -143,7 +143,7 @@ with h5py.File(sys.argv[3], "w") as f:
         inside = ("raw/edge.csv.gz", "split/time/train.csv.gz")
         for name, archive, top, files, command in (
                 ("ogbn-arxiv", "arxiv.zip", "arxiv", inside, ["ogb", "arxiv"]),
-                ("ogbn-products", "products.zip", "products", inside, ["ogb", "products", "--inverse-edges"]),
+                ("ogbn-products", "products.zip", "products", inside, ["ogb", "products", "--add-inverse-edges"]),
                 ("reddit", "reddit.zip", "", ("reddit_data.npz", "reddit_graph.npz"), ["npz", "reddit_data.npz"]),
                 ("PROTEINS", "PROTEINS.zip", "PROTEINS", ("PROTEINS_A.txt", "PROTEINS_graph_indicator.txt"), ["tu", "PROTEINS"])):
             with self.subTest(name):

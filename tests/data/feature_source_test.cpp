@@ -1,6 +1,6 @@
 #include "../support.h"
 #include <adjoint/data/hdf5_file.h>
-#include <adjoint/data/loader/feature_store.h>
+#include <adjoint/data/loader/feature_source.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -38,16 +38,19 @@ TEST_CASE("a row has the same bits from every place, cached or not") {
       const Tensor expected = Features(x).rows(nodes.to(Device::cpu())).dense();
       for (int64_t cached : {0, 1, 150, 700}) {
         CAPTURE(cached);
-        for (const FeatureStore& store : {FeatureStore(Features(x), device),
-                                          FeatureStore(Features(x), device, FeaturePlace::host, cached, heat),
-                                          FeatureStore(file, device, cached, heat)}) {
-          CAPTURE(static_cast<int>(store.place()));
-          CHECK(store.rows() == 700);
-          CHECK(store.cols() == width);
-          const Tensor rows = store.gather(nodes).dense();
-          CHECK(rows.device() == device);
-          CHECK(same_bits(rows.to(Device::cpu()), expected));
-          CHECK(store.gather(Tensor::empty({0}, DType::i32, device)).rows() == 0);
+        const CachedRows kept{cached, heat};
+        for (const auto& source :
+             {make_feature_source(Features(x)), make_feature_source(Features(x.to(device))),
+              make_pinned_source(x, device, kept), make_file_source(file, device, kept)}) {
+          CHECK(source->rows() == 700);
+          CHECK(source->cols() == width);
+          CHECK_FALSE(source->is_sparse());
+          for (const Tensor& from : {nodes, nodes.to(Device::cpu())}) {
+            const Tensor rows = source->gather(from, device).dense();
+            CHECK(rows.device() == device);
+            CHECK(same_bits(rows.to(Device::cpu()), expected));
+          }
+          CHECK(source->gather(Tensor::empty({0}, DType::i32, device), device).rows() == 0);
         }
       }
     }
@@ -57,32 +60,35 @@ TEST_CASE("a row has the same bits from every place, cached or not") {
 TEST_CASE("sparse rows are the matrix's rows, on the device that asks") {
   for (bool values : {false, true}) {
     const SparseMatrix x = bag_of_words(90, 40, values);
+    const auto source = make_feature_source(Features(x));
+    CHECK(source->is_sparse());
     for (Device device : devices()) {
-      const FeatureStore store(Features(x), device);
       const Tensor nodes = random_ints(200, 0, 90, device);
-      const Features rows = store.gather(nodes);
+      const Features rows = source->gather(nodes, device);
       CHECK(rows.is_sparse());
       CHECK(rows.device() == device);
       const Tensor expected = Features(x.to_dense()).rows(nodes.to(Device::cpu())).dense();
       CHECK(same_bits(rows.to_dense().to(Device::cpu()), expected));
-      CHECK(store.gather(Tensor::empty({0}, DType::i32, device)).rows() == 0);
+      CHECK(source->gather(Tensor::empty({0}, DType::i32, device), device).rows() == 0);
     }
   }
 }
 
-TEST_CASE("what a feature store cannot keep or find is an error") {
+TEST_CASE("what a feature source cannot keep or find is an error") {
   const TemporaryDirectory folder;
   const Tensor x = random_tensor({10, 3});
-  const Features features(x);
   const FileRows file = in_file(folder, x);
-  CHECK_THROWS_AS(FeatureStore(features, Device::cpu(), FeaturePlace::file), Error);
-  CHECK_THROWS_AS(FeatureStore(file, Device::cpu(), 4), Error);
-  CHECK_THROWS_AS(FeatureStore(file, Device::cpu(), 11, random_tensor({10})), Error);
-  CHECK_THROWS_AS(FeatureStore(file, Device::cpu(), 4, random_tensor({9})), Error);
+  const Device cpu = Device::cpu();
+  CHECK_THROWS_AS(make_file_source(file, cpu, {4, {}}), Error);
+  CHECK_THROWS_AS(make_file_source(file, cpu, {11, random_tensor({10})}), Error);
+  CHECK_THROWS_AS(make_pinned_source(x, cpu, {4, random_tensor({9})}), Error);
   const auto bad = Tensor::from(std::vector<int32_t>{1, 10});
-  CHECK_THROWS_WITH_AS(FeatureStore(file, Device::cpu()).gather(bad),
-                       "feature store: node 10 at position 1, expected 0 to 9", Error);
-  CHECK_THROWS_AS(FeatureStore(features, Device::cpu()).gather(bad), Error);
-  CHECK_THROWS_AS(FeatureStore(features, Device::cpu()).gather(Tensor::zeros({3})), Error);
-  CHECK_THROWS_AS(FeatureStore(Features(bag_of_words(10, 8, true)), Device::cpu()).gather(bad), Error);
+  CHECK_THROWS_WITH_AS(make_file_source(file, cpu)->gather(bad, cpu),
+                       "feature source: node 10 at position 1, expected 0 to 9", Error);
+  CHECK_THROWS_AS(make_pinned_source(x, cpu)->gather(bad, cpu), Error);
+  CHECK_THROWS_AS(make_feature_source(Features(x))->gather(bad, cpu), Error);
+  CHECK_THROWS_AS(make_feature_source(Features(x))->gather(Tensor::zeros({3}), cpu), Error);
+  CHECK_THROWS_AS(make_file_source(file, cpu)->gather(Tensor::zeros({3}), cpu), Error);
+  CHECK_THROWS_AS(make_feature_source(Features(bag_of_words(10, 8, true)))->gather(bad, cpu), Error);
+  CHECK_THROWS_AS(make_feature_source({}), Error);
 }

@@ -1,0 +1,137 @@
+#include <adjoint/core/pinned.h>
+#include <adjoint/data/loader/feature_source.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/index/gather_cached.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace adj {
+
+namespace {
+
+/// The rows that are kept, int32, ascending.
+Tensor rows_kept(const CachedRows& cached, int64_t rows) {
+  ADJ_CHECK(cached.count >= 0 && cached.count <= rows, "feature source: {} of {} rows cached", cached.count,
+            rows);
+  if (cached.count == 0) return Tensor::empty({0}, DType::i32);
+  const Tensor& hotness = cached.hotness;
+  ADJ_CHECK(hotness && hotness.dims() == 1 && hotness.numel() == rows && hotness.dtype() == DType::f32,
+            "feature source: hotness is {}, expected float32 [{}]", hotness.str(), rows);
+  const std::vector<float> heat = hotness.to_vector<float>();
+  std::vector<int32_t> row(heat.size());
+  std::iota(row.begin(), row.end(), 0);
+  const auto hotter = [&](int32_t a, int32_t b) {
+    const float x = heat[static_cast<size_t>(a)], y = heat[static_cast<size_t>(b)];
+    return x > y || (x == y && a < b);
+  };
+  std::nth_element(row.begin(), row.begin() + (cached.count - 1), row.end(), hotter);
+  row.resize(static_cast<size_t>(cached.count));
+  std::sort(row.begin(), row.end());
+  return Tensor::from(row);
+}
+
+/// int32 [rows]: the place of a row among those kept, or -1 - row.
+Tensor places_of(const Tensor& kept, int64_t rows) {
+  Tensor places = Tensor::empty({rows}, DType::i32);
+  int32_t* place = places.mutable_data<int32_t>();
+  for (int64_t i = 0; i < rows; ++i) place[i] = static_cast<int32_t>(-1 - i);
+  const int32_t* row = kept.data<int32_t>();
+  for (int64_t k = 0; k < kept.numel(); ++k) place[row[k]] = static_cast<int32_t>(k);
+  return places;
+}
+
+class CachedSource : public FeatureSource {
+ public:
+  explicit CachedSource(Device device) : device_(device) {}
+  bool is_sparse() const override { return false; }
+  Features gather(const Tensor& nodes, Device device) const override {
+    ADJ_CHECK(device == device_, "feature source: rows kept for {} are asked for on {}", device_.str(),
+              device.str());
+    ADJ_CHECK(nodes && nodes.dims() == 1 && nodes.dtype() == DType::i32,
+              "feature source: nodes are {}, expected int32 [K]", nodes.str());
+    return Features(gathered(nodes));
+  }
+
+ protected:
+  virtual Tensor gathered(const Tensor& nodes) const = 0;
+  Tensor joined(kernels::RowsInPlace others, const Tensor& at) const {
+    Tensor x = Tensor::empty({at.numel(), hot_.size(1)}, hot_.dtype(), device_);
+    kernels::gather_cached({.hot = hot_, .cold = others, .at = at, .y = x});
+    return x;
+  }
+
+  Device device_;
+  Tensor hot_;     // [C, F] on the device
+  Tensor places_;  // int32 [N], where places are looked up
+};
+
+class PinnedSource : public CachedSource {
+ public:
+  PinnedSource(const Tensor& x, Device device, const CachedRows& cached)
+      : CachedSource(device), all_(x, device) {
+    const Tensor kept = rows_kept(cached, x.size(0));
+    hot_ = Features(x).rows(kept).dense().to(device);
+    places_ = places_of(kept, x.size(0)).to(device);
+  }
+  int64_t rows() const override { return all_.rows(); }
+  int64_t cols() const override { return all_.cols(); }
+
+ private:
+  Tensor gathered(const Tensor& nodes) const override {
+    Tensor at = Tensor::empty({nodes.numel()}, DType::i32, device_);
+    kernels::permute({.x = places_, .order = nodes.to(device_), .y = at});
+    return joined({all_.data(), all_.rows()}, at);
+  }
+
+  PinnedRows all_;
+};
+
+class FileSource : public CachedSource {
+ public:
+  FileSource(FileRows x, Device device, const CachedRows& cached)
+      : CachedSource(device), file_(std::move(x)) {
+    const Tensor kept = rows_kept(cached, file_.rows());
+    hot_ = file_.gather(kept).to(device);
+    places_ = places_of(kept, file_.rows());
+  }
+  int64_t rows() const override { return file_.rows(); }
+  int64_t cols() const override { return file_.cols(); }
+
+ private:
+  // Rows that are not kept are read each once, in the file's order.
+  Tensor gathered(const Tensor& nodes) const override {
+    const std::vector<int32_t> wanted = nodes.to_vector<int32_t>();
+    const int32_t* place = places_.data<int32_t>();
+    std::vector<int32_t> at(wanted.size()), missing;
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      ADJ_CHECK(wanted[k] >= 0 && wanted[k] < rows(),
+                "feature source: node {} at position {}, expected 0 to {}", wanted[k], k, rows() - 1);
+      at[k] = place[wanted[k]];
+      if (at[k] < 0) missing.push_back(wanted[k]);
+    }
+    std::sort(missing.begin(), missing.end());
+    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+    for (int32_t& row : at)
+      if (row < 0)
+        row = static_cast<int32_t>(
+            -1 - (std::lower_bound(missing.begin(), missing.end(), -1 - row) - missing.begin()));
+    const Tensor read = file_.gather(Tensor::from(missing)).to(device_);
+    return joined({read.raw_data(), read.size(0)}, Tensor::from(at, device_));
+  }
+
+  FileRows file_;
+};
+
+}  // namespace
+
+std::shared_ptr<const FeatureSource> make_pinned_source(const Tensor& x, Device device,
+                                                        const CachedRows& cached) {
+  return std::make_shared<PinnedSource>(x.to(Device::cpu()), device, cached);
+}
+
+std::shared_ptr<const FeatureSource> make_file_source(FileRows x, Device device, const CachedRows& cached) {
+  return std::make_shared<FileSource>(std::move(x), device, cached);
+}
+
+}  // namespace adj
