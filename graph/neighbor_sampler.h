@@ -45,8 +45,8 @@ class NeighborSampler {
   /// sources stand in the order in which edges first name them. Edges go by target; csr() needs no sorting,
   /// but the sources of a row do not ascend. edge_ids(): int32, edge numbers of the graph.
   ///
-  /// `seed` names the batch: another one gives other samples. On a GPU the host waits once for the seeds and
-  /// once a hop, to learn sizes. Each thread that samples keeps 4 bytes for each node of the graph. Throws
+  /// `seed` names the batch: another one gives other samples. On a GPU the host waits twice for the seeds and
+  /// twice a hop, to learn sizes. Each thread that samples keeps 4 bytes for each node of the graph. Throws
   /// Error where a seed is no node or stands twice, naming its place.
   std::vector<Block> sample(const Tensor& seeds, uint64_t seed) const;
 

@@ -50,6 +50,12 @@ class CachedSource : public FeatureSource {
               device.str());
     ADJ_CHECK(nodes && nodes.dims() == 1 && nodes.dtype() == DType::i32,
               "feature source: nodes are {}, expected int32 [K]", nodes.str());
+    if (nodes.device().is_cpu()) {
+      const int32_t* node = nodes.data<int32_t>();
+      for (int64_t k = 0; k < nodes.numel(); ++k)
+        ADJ_CHECK(node[k] >= 0 && node[k] < rows(),
+                  "feature source: node {} at position {}, expected 0 to {}", node[k], k, rows() - 1);
+    }
     return Features(gathered(nodes));
   }
 
@@ -105,8 +111,6 @@ class FileSource : public CachedSource {
     const int32_t* place = places_.data<int32_t>();
     std::vector<int32_t> at(wanted.size()), missing;
     for (size_t k = 0; k < wanted.size(); ++k) {
-      ADJ_CHECK(wanted[k] >= 0 && wanted[k] < rows(),
-                "feature source: node {} at position {}, expected 0 to {}", wanted[k], k, rows() - 1);
       at[k] = place[wanted[k]];
       if (at[k] < 0) missing.push_back(wanted[k]);
     }

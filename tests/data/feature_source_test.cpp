@@ -85,7 +85,8 @@ TEST_CASE("what a feature source cannot keep or find is an error") {
   const auto bad = Tensor::from(std::vector<int32_t>{1, 10});
   CHECK_THROWS_WITH_AS(make_file_source(file, cpu)->gather(bad, cpu),
                        "feature source: node 10 at position 1, expected 0 to 9", Error);
-  CHECK_THROWS_AS(make_pinned_source(x, cpu)->gather(bad, cpu), Error);
+  CHECK_THROWS_WITH_AS(make_pinned_source(x, cpu)->gather(bad, cpu),
+                       "feature source: node 10 at position 1, expected 0 to 9", Error);
   CHECK_THROWS_AS(make_feature_source(Features(x))->gather(bad, cpu), Error);
   CHECK_THROWS_AS(make_feature_source(Features(x))->gather(Tensor::zeros({3}), cpu), Error);
   CHECK_THROWS_AS(make_file_source(file, cpu)->gather(Tensor::zeros({3}), cpu), Error);

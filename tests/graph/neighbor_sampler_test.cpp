@@ -1,5 +1,5 @@
-// Sampled neighbourhoods: what a batch of blocks promises, whatever was drawn (tests/kernels/sample_test.cpp
-// holds the draws).
+// Sampled neighbourhoods: what a batch of blocks promises, whatever was drawn (neighbor_draws_test.cpp counts
+// the draws).
 
 #include "../support.h"
 #include <adjoint/autograd/edge.h>
