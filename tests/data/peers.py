@@ -1,6 +1,6 @@
 """What the tests of data/*.py and data/*.sh share: the scripts, the programs, and the libraries that they are held against, each
 where it is installed. ADJOINT_PYTHON_PEERS names an interpreter that has more of them than the system's; the tests then run in
-that one."""
+that one (the first, where it names several)."""
 import contextlib
 import functools
 import importlib
@@ -17,7 +17,7 @@ import unittest.mock
 import warnings
 
 if os.environ.get("ADJOINT_PYTHON_PEERS"):
-    peers = os.environ.pop("ADJOINT_PYTHON_PEERS")
+    peers = os.environ.pop("ADJOINT_PYTHON_PEERS").split(":")[0]
     os.execv(peers, [peers, *sys.argv])
 
 try:
