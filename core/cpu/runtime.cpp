@@ -25,7 +25,9 @@ class CpuRuntime final : public DeviceRuntime {
     return memory;
   }
   void release(void* pointer, size_t) override { std::free(pointer); }
-  void* allocate_pinned(size_t bytes) override { return allocate(bytes); }
+  void* allocate_pinned(size_t bytes) override {
+    return allocate(bytes >= kHugePage ? (bytes + kHugePage - 1) / kHugePage * kHugePage : bytes);
+  }
   void release_pinned(void* pointer) override { std::free(pointer); }
   void memory_info(size_t* free_bytes, size_t* total_bytes) override {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
