@@ -36,20 +36,12 @@ bool read(int argc, char** argv, const Format& format, Options& o) {
       "threads", with_default(o.threads), "CPU threads (0: all)")("quiet", po::bool_switch(&o.quiet),
                                                                   "no progress")("help", "print this");
   all.add(format.options).add(general);
-  po::variables_map values;
-  try {
-    po::positional_options_description positional;
-    positional.add("input", 1).add("out", 1);
-    values = parse_command_line(argc, argv, all, &positional);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
-  if (values.count("help") != 0) {
-    print_help(fmt::format("convert {} INPUT OUT.h5 [OPTION]...", format.name),
-               fmt::format("Reads {}.", format.summary), all);
+  po::positional_options_description positional;
+  positional.add("input", 1).add("out", 1);
+  if (!read_options(argc, argv, all, positional,
+                    fmt::format("convert {} INPUT OUT.h5 [OPTION]...", format.name),
+                    fmt::format("Reads {}.", format.summary)))
     return false;
-  }
   if (o.input.empty() || o.out.empty())
     throw UsageError(fmt::format("expected what to read and the file to write: {}", kUsage));
   expect_integer("gzip", o.gzip, 0, 9);

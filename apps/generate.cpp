@@ -34,20 +34,11 @@ bool read(int argc, char** argv, const Spec& spec, Options& o) {
                                                             "compression, 0 (none) to 9")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
   all.add(spec.options).add(general);
-  po::variables_map values;
-  try {
-    po::positional_options_description positional;
-    positional.add("out", 1);
-    values = parse_command_line(argc, argv, all, &positional);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
-  if (values.count("help") != 0) {
-    print_help(fmt::format("generate {} OUT.h5 [OPTION]...", spec.name),
-               fmt::format("Writes {}.", spec.summary), all);
+  po::positional_options_description positional;
+  positional.add("out", 1);
+  if (!read_options(argc, argv, all, positional, fmt::format("generate {} OUT.h5 [OPTION]...", spec.name),
+                    fmt::format("Writes {}.", spec.summary)))
     return false;
-  }
   if (o.out.empty()) throw UsageError(fmt::format("expected the file to write: {}", kUsage));
   expect_integer("gzip", o.gzip, 0, 9);
   expect_integer("threads", o.threads, 0, kMaxThreads);

@@ -31,21 +31,12 @@ bool read(int argc, char** argv, Options& o) {
       "plot", po::value(&o.plot)->value_name("FILE"), "draw the distribution of degrees as SVG (by gnuplot)")(
       "json", po::bool_switch(&o.json), "print one JSON object instead")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
-  po::variables_map values;
-  try {
-    po::positional_options_description positional;
-    positional.add("file", 1);
-    values = parse_command_line(argc, argv, options, &positional);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
-  if (values.count("help") != 0) {
-    print_help(kUsage,
-               "Says what is in a dataset and all that is wrong with it; the status is 1 where something is.",
-               options);
+  po::positional_options_description positional;
+  positional.add("file", 1);
+  if (!read_options(
+          argc, argv, options, positional, kUsage,
+          "Says what is in a dataset and all that is wrong with it; the status is 1 where something is."))
     return false;
-  }
   if (o.file.empty()) throw UsageError(fmt::format("expected {}", kUsage));
   expect_integer("threads", o.threads, 0, kMaxThreads);
   return true;

@@ -34,16 +34,9 @@ bool read(int argc, char** argv, Options& o) {
       "threads", with_default(o.threads), "CPU threads (0: all), for all but METIS")("help", "print this");
   po::positional_options_description positional;
   positional.add("in", 1).add("out", 1);
-  try {
-    po::variables_map values = parse_command_line(argc, argv, options, &positional);
-    if (values.count("help") != 0) {
-      print_help(kUsage, "Writes a dataset with a partition of its nodes, nodes/part.", options);
-      return false;
-    }
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
+  if (!read_options(argc, argv, options, positional, kUsage,
+                    "Writes a dataset with a partition of its nodes, nodes/part."))
+    return false;
   if (o.in.empty() || o.out.empty()) throw UsageError(fmt::format("expected {}", kUsage));
   expect_integer("parts", o.parts, 1, kMost);
   if (!(o.metis.imbalance >= 0.001 && o.metis.imbalance <= 10.0))

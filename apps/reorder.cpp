@@ -45,16 +45,9 @@ bool read(int argc, char** argv, Options& o) {
       "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
   po::positional_options_description positional;
   positional.add("order", 1).add("in", 1).add("out", 1);
-  try {
-    po::variables_map values = parse_command_line(argc, argv, options, &positional);
-    if (values.count("help") != 0) {
-      print_help(kUsage, "Writes a dataset with its nodes in another order.", options);
-      return false;
-    }
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
+  if (!read_options(argc, argv, options, positional, kUsage,
+                    "Writes a dataset with its nodes in another order."))
+    return false;
   if (o.order.empty() || o.in.empty() || o.out.empty()) throw UsageError(fmt::format("expected {}", kUsage));
   expect_one_of("order", o.order, orders);
   expect_integer("parts", o.parts, 0, kMost);

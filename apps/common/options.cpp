@@ -378,6 +378,22 @@ void print_help(const std::string& usage, const std::string& summary,
   fmt::print("Usage: {}\n{}\n{}{}", usage, summary, text.str().starts_with('\n') ? "" : "\n", text.str());
 }
 
+bool read_options(int argc, char** argv, const po::options_description& options,
+                  const po::positional_options_description& positional, const std::string& usage,
+                  const std::string& summary) {
+  try {
+    po::variables_map values = parse_command_line(argc, argv, options, &positional);
+    if (values.count("help") != 0) {
+      print_help(usage, summary, options);
+      return false;
+    }
+    po::notify(values);
+    return true;
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+}
+
 void expect_one_of(const std::string& option, const std::string& value,
                    const std::vector<std::string>& choices) {
   for (const std::string& choice : choices)

@@ -42,5 +42,10 @@ boost::program_options::variables_map parse_command_line(
 /// Prints what --help is asked for.
 void print_help(const std::string& usage, const std::string& summary,
                 const boost::program_options::options_description& options);
+/// For a program of one table of options: parses argv and sets them. False if --help was asked for, and
+/// `usage`, `summary` and the options have been printed. Throws UsageError.
+bool read_options(int argc, char** argv, const boost::program_options::options_description& options,
+                  const boost::program_options::positional_options_description& positional,
+                  const std::string& usage, const std::string& summary);
 
 }  // namespace adj::apps

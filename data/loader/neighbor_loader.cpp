@@ -1,26 +1,13 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/random.h>
 #include <adjoint/data/loader/neighbor_loader.h>
-#include <adjoint/kernels/elementwise/elementwise.h>
-#include <adjoint/kernels/index/gather.h>
+#include <adjoint/graph/edge_attributes.h>
 
 #include <algorithm>
 
 namespace adj {
 
 namespace {
-
-/// Elements or rows of `x` by `index`, int32 on the device of `x`.
-Tensor gather(const Tensor& x, const Tensor& index) {
-  if (x.dims() == 1) {
-    Tensor y = Tensor::empty({index.numel()}, x.dtype(), x.device());
-    kernels::permute({.x = x, .order = index, .y = y});
-    return y;
-  }
-  Tensor y = Tensor::empty({index.numel(), x.size(1)}, x.dtype(), x.device());
-  kernels::gather_rows({.x = x, .index = index, .y = y});
-  return y;
-}
 
 /// As int32 on `device`; throws unless all are nodes and none stands twice.
 Tensor checked_seeds(const Tensor& seeds, int64_t nodes, Device device) {
@@ -82,7 +69,7 @@ struct NeighborLoader::Impl {
     ADJ_CHECK(epoch >= 0, "neighbor loader: epoch {}, expected 0 or more", epoch);
     if (!options.shuffle) return seeds;
     Generator generator = generator_of(options.seed, epoch).split(0);
-    return gather(seeds, random_permutation(seeds.numel(), generator, home));
+    return detail::gather_edges(seeds, random_permutation(seeds.numel(), generator, home));
   }
 
   NeighborBatch batch(const Tensor& ordered, int64_t epoch, int64_t i) const {
@@ -92,7 +79,7 @@ struct NeighborLoader::Impl {
     const uint64_t draw = generator_of(options.seed, epoch).split(1 + static_cast<uint64_t>(i)).seed();
     batch.blocks = sampler.sample(batch.seeds, draw);
     batch.x = x->gather(batch.blocks.front().src_nodes().to(DType::i32), device);
-    if (labels) batch.y = gather(labels, batch.seeds.to(labels.device())).to(device);
+    if (labels) batch.y = detail::gather_edges(labels, batch.seeds.to(labels.device())).to(device);
     batch.seeds = batch.seeds.to(device);
     for (Block& block : batch.blocks) {
       block = block.to(device);
