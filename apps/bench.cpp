@@ -20,8 +20,8 @@ namespace {
 struct Options {
   std::vector<std::string> ops, orders;
   std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", spmm = "own",
-              products = "by-size", scatter = "fixed-point";
-  int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1, parts = 0;
+              products = "by-size", scatter = "fixed-point", fanouts = "15,10,5", sampling = "uniform";
+  int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1, parts = 0, workers = 0;
   bool json = false, no_capture = false, tf32 = false;
   Subject subject;
 };
@@ -32,6 +32,7 @@ void check(const Options& o) {
   expect_one_of("spmm", o.spmm, {"own", "cusparse"});
   expect_one_of("products", o.products, {"by-size", "float32", "split"});
   expect_one_of("scatter", o.scatter, {"fixed-point", "float-atomics"});
+  expect_one_of("sampling", o.sampling, {"uniform", "replace", "weighted", "labor"});
   expect_one_of("edges", o.subject.edges, {"by-source", "by-target", "shuffled"});
   const auto at_least = [](const char* name, int64_t number, int64_t least) {
     if (number < least)
@@ -50,6 +51,9 @@ void check(const Options& o) {
   at_least("repeats", o.repeats, 1);
   at_least("seed", o.seed, 0);
   at_least("parts", o.parts, 0);
+  at_least("batch-size", o.subject.batch_size, 1);
+  expect_integer("workers", o.workers, 0, kMaxThreads);
+  (void)fanouts_of(o.fanouts);
   for (const std::string& order : o.orders) expect_one_of("order", order, order_names());
   const auto probability = [](const char* name, double p) {
     if (!(p >= 0.0 && p < 1.0))
@@ -90,6 +94,10 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "attention-dropout", with_default(o.subject.attention_dropout, "P"),
       "likewise, coefficients of attention")("no-capture", po::bool_switch(&o.no_capture),
                                              "on a GPU, launch every kernel of a step")(
+      "fanouts", with_default(o.fanouts, "LIST"), "of sampled neighbourhoods, from the seeds outwards")(
+      "sampling", with_default(o.sampling, "WAY"), "uniform, replace, weighted (by edges' weights) or labor")(
+      "batch-size", with_default(o.subject.batch_size), "seeds of a mini-batch")(
+      "workers", with_default(o.workers), "threads that prepare mini-batches")(
       "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")("threads", with_default(o.threads),
                                                                        "CPU threads (0: all)")(
       "repeats", with_default(o.repeats), "rounds that the median is taken of")("seed", with_default(o.seed),
@@ -133,23 +141,23 @@ void print_row(const Op& op, const Job& job, const Measurement& m) {
     return x > 0.0 ? fmt::format("{:.1f} {}", x, unit) : "-";
   };
   const double rate = job.bytes / m.ms / 1e6;
-  fmt::print("{:20} {:32} {:>10.4f} {:>10.4f} {:>12} {:>12} {:>12} {:>7} {:>12} {:>9.0f}\n", op.name,
+  fmt::print("{:20} {:32} {:>10.4f} {:>10.4f} {:>12} {:>12} {:>12} {:>7} {:>12} {:>12} {:>9.0f}\n", op.name,
              job.shape, m.ms, m.min_ms, figure(job.bytes / 1e6, "MB"), figure(rate, "GB/s"),
              figure(m.copy_gbs, "GB/s"), job.bytes > 0.0 ? fmt::format("{:.2f}", m.copy_gbs / rate) : "-",
-             figure(job.flops / m.ms / 1e6, "GF/s"), m.peak_mb);
+             figure(job.flops / m.ms / 1e6, "GF/s"), figure(job.edges / m.ms / 1e3, "M/s"), m.peak_mb);
 }
 
 std::string json_row(const Op& op, const Job& job, const Measurement& m) {
   return fmt::format(
       R"({{"op": "{}", "shape": "{}", "ms": {:.6f}, "min_ms": {:.6f}, "bytes": {:.0f}, "gb_s": {:.3f}, )"
-      R"("copy_gb_s": {:.3f}, "gflop_s": {:.3f}, "peak_mb": {:.1f}}})",
+      R"("copy_gb_s": {:.3f}, "gflop_s": {:.3f}, "edges": {:.0f}, "edges_s": {:.0f}, "peak_mb": {:.1f}}})",
       op.name, job.shape, m.ms, m.min_ms, job.bytes, job.bytes / m.ms / 1e6, m.copy_gbs,
-      job.flops / m.ms / 1e6, m.peak_mb);
+      job.flops / m.ms / 1e6, job.edges, job.edges / m.ms * 1e3, m.peak_mb);
 }
 
 void bench(int argc, char** argv) {
   std::vector<Op> all = kernel_ops();
-  for (Op& op : epoch_ops()) all.push_back(std::move(op));
+  for (auto& more : {epoch_ops(), sample_ops()}) all.insert(all.end(), more.begin(), more.end());
   Options o;
   if (!read(argc, argv, all, o)) return;
   const std::vector<Op> ops = chosen(all, o.ops);
@@ -175,11 +183,16 @@ void bench(int argc, char** argv) {
   o.subject.dtype = o.dtype == "bfloat16" ? DType::bf16 : DType::f32;
   o.subject.batch_norm = o.norm == "batch";
   o.subject.capture = !o.no_capture;
+  o.subject.sampling = {.fanouts = fanouts_of(o.fanouts),
+                        .replace = o.sampling == "replace",
+                        .weighted = o.sampling == "weighted",
+                        .labor = o.sampling == "labor"};
+  o.subject.workers = static_cast<int>(o.workers);
 
   fmt::print("{} on {}: {} nodes, {} edges; {} threads, {} rounds\n", printable(data.name), device.str(),
              data.num_nodes(), data.graph.num_edges(), num_threads(), o.repeats);
-  fmt::print("{:20} {:32} {:>10} {:>10} {:>12} {:>12} {:>12} {:>7} {:>12} {:>9}\n", "op", "shape", "ms",
-             "fastest", "bytes", "rate", "copy", "of copy", "products", "peak MB");
+  fmt::print("{:20} {:32} {:>10} {:>10} {:>12} {:>12} {:>12} {:>7} {:>12} {:>12} {:>9}\n", "op", "shape",
+             "ms", "fastest", "bytes", "rate", "copy", "of copy", "products", "sampled", "peak MB");
   std::vector<std::string> rows;
   for (const Op& op : ops) {
     Job job;

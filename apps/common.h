@@ -122,7 +122,9 @@ void expect_probability(const std::string& option, double value);
 /// [1433, 16, 16, 7] and "1433-16-16-7": the widths of a model of `layers` layers.
 std::vector<int64_t> widths_of(int64_t in, int64_t out, const Settings& settings);
 std::string dashed(const std::vector<int64_t>& widths);
-/// --fanouts as numbers, one a layer. Throws UsageError.
+/// --fanouts as numbers. Throws UsageError.
+std::vector<int64_t> fanouts_of(const std::string& text);
+/// Likewise, one a layer.
 std::vector<int64_t> fanouts_of(const Settings& settings);
 /// [16, 16, 7]: of each layer of such a model the side on which a linear layer takes its sums.
 std::vector<int64_t> narrower(const std::vector<int64_t>& widths);

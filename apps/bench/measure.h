@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/adjoint.h>
+#include <adjoint/graph/neighbor_sampler.h>
 
 #include <functional>
 #include <numeric>
@@ -23,6 +24,9 @@ struct Subject {
   double attention_dropout = 0.0;  ///< of coefficients
   bool capture = true;
   std::string edges = "by-source";  ///< the order of edge lists: or by-target, or shuffled
+  NeighborSampling sampling = {};   ///< of mini-batches
+  int64_t batch_size = 1024;        ///< their seeds
+  int workers = 0;                  ///< threads that prepare them
 
   Device device() const { return data.device(); }
   const Graph& graph() const { return data.graph; }
@@ -36,6 +40,7 @@ struct Job {
       0.0;  ///< that it must move: what it reads and writes, a gathered row once per entry; 0: not known
   double flops = 0.0;  ///< of a dense product
   std::function<void()> run;
+  double edges = 0.0;  ///< that are sampled
 };
 
 struct Op {
@@ -50,6 +55,8 @@ std::vector<Op> list_ops();
 std::vector<Op> attention_ops();
 /// Training epochs: forward, loss, backward, Adam.
 std::vector<Op> epoch_ops();
+/// Mini-batches of training nodes.
+std::vector<Op> sample_ops();
 
 /// The dataset at `path`, or a generated graph by name with random features and labels, half of the nodes for
 /// training.

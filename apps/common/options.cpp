@@ -203,18 +203,22 @@ std::optional<int64_t> split_number(const std::string& split) {
   return number;
 }
 
-std::vector<int64_t> fanouts_of(const Settings& s) {
+std::vector<int64_t> fanouts_of(const std::string& text) {
   std::vector<int64_t> fanouts;
-  for (size_t begin = 0; begin <= s.fanouts.size();) {
-    const size_t end = std::min(s.fanouts.find(',', begin), s.fanouts.size());
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
     int64_t number = 0;
-    const auto [stop, error] = std::from_chars(s.fanouts.data() + begin, s.fanouts.data() + end, number);
-    if (error != std::errc{} || stop != s.fanouts.data() + end || number > kMany ||
-        (number < 1 && number != -1))
-      usage("--fanouts: expected numbers of 1 or more, or -1, as 15,10,5; got '{}'", s.fanouts);
+    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, number);
+    if (error != std::errc{} || stop != text.data() + end || number > kMany || (number < 1 && number != -1))
+      usage("--fanouts: expected numbers of 1 or more, or -1, as 15,10,5; got '{}'", text);
     fanouts.push_back(number);
     begin = end + 1;
   }
+  return fanouts;
+}
+
+std::vector<int64_t> fanouts_of(const Settings& s) {
+  std::vector<int64_t> fanouts = fanouts_of(s.fanouts);
   if (fanouts.size() == 1) fanouts.resize(static_cast<size_t>(s.layers), fanouts.front());
   if (std::ssize(fanouts) != s.layers)
     usage("--fanouts: {} numbers, expected one, or one for each of {} layers", fanouts.size(), s.layers);

@@ -52,12 +52,26 @@ def test_training_epoch():
     assert [row["shape"] for row in rows] == ["GATv2 3-2x4-2 batch-norm", "SAGE-mean 3-4-2 batch-norm"]
 
 
+def test_sampling():
+    words = ["sample", "neighbor_batch", "--fanouts", "3,2", "--batch-size", "100", "--features", "5"]
+    for more in [[], ["--sampling", "replace"], ["--sampling", "labor", "--workers", "2"]]:
+        sample, batch = results(*words, *more)["results"]
+        assert 100 < sample["edges"] <= 100 * 3 + 400 * 2 and sample["edges"] == batch["edges"]
+        assert abs(sample["edges_s"] - sample["edges"] / sample["ms"] * 1e3) <= 0.01 * sample["edges_s"]
+        nodes = int(sample["shape"].split()[2])
+        assert abs(batch["bytes"] - sample["bytes"] - 2 * 4 * 5 * nodes) <= 40
+
+
 def test_wrong_calls():
     for arguments, told in [
         (["nonsense"], "no op 'nonsense'"),
         (["--graph", "nowhere"], "expected one of"),
         (["--repeats", "0"], "--repeats"),
         (["--dtype", "float16"], "--dtype"),
+        (["sample", "--fanouts", "5,x"], "--fanouts"),
+        (["sample", "--sampling", "none"], "--sampling"),
+        (["sample", "--sampling", "weighted"], "has no edge weights"),
+        (["sample", "--batch-size", "100000"], "nodes to train on"),
         (["--heads", "0"], "--heads"),
         (["--attention-dropout", "1"], "--attention-dropout"),
         (["--order", "best"], "--order"),
