@@ -8,12 +8,12 @@ namespace adj::apps {
 
 namespace {
 
-constexpr int64_t kCounted = 16;  // batches whose mean size stands for all
-
-/// Seeds of batch after batch, over and over: the training nodes in random order.
+/// Training nodes in random order, as many whole batches of them as a call goes through. Each call is a
+/// Prefetcher's whole life, so that no worker does anything between two of them.
 class Seeds {
  public:
   explicit Seeds(const Subject& s) : size_(s.batch_size) {
+    constexpr int64_t kBatches = 50;
     const int64_t count = s.data.train ? s.data.train.numel() : 0;
     if (count < size_)
       throw UsageError(
@@ -21,39 +21,34 @@ class Seeds {
     if (s.sampling.weighted && !s.graph().edge_weight())
       throw UsageError(fmt::format("--sampling weighted: {} has no edge weights", printable(s.data.name)));
     Generator generator(1);
-    const Tensor order = random_permutation(s.data.train.numel(), generator, s.device());
-    seeds_ = detail::gather_edges(s.data.train, order);
+    const Tensor order = random_permutation(count, generator, s.device());
+    const int64_t batches = std::min(count / size_, kBatches);
+    seeds_ = detail::gather_edges(s.data.train, order.rows(0, batches * size_));
   }
-  Tensor batch(int64_t i) const {
-    const int64_t at = i % (seeds_.numel() / size_) * size_;
-    return seeds_.rows(at, at + size_);
-  }
+  const Tensor& all() const { return seeds_; }
+  int64_t batches() const { return seeds_.numel() / size_; }
+  Tensor batch(int64_t i) const { return seeds_.rows(i * size_, (i + 1) * size_); }
 
  private:
   int64_t size_;
   Tensor seeds_;
 };
 
-/// Of a batch, or a mean of several.
+/// What a call samples.
 struct Size {
   double targets = 0.0, edges = 0.0, nodes = 0.0;
+
+  void add(const std::vector<Block>& blocks) {
+    for (const Block& block : blocks) {
+      targets += static_cast<double>(block.num_dst());
+      edges += static_cast<double>(block.num_edges());
+    }
+    nodes += static_cast<double>(blocks.front().num_src());
+  }
 };
 
-Size mean_size(const NeighborSampler& sampler, const Seeds& seeds) {
-  Size sum;
-  for (int64_t i = 0; i < kCounted; ++i) {
-    const std::vector<Block> blocks = sampler.sample(seeds.batch(i), static_cast<uint64_t>(i));
-    for (const Block& block : blocks) {
-      sum.targets += static_cast<double>(block.num_dst()) / kCounted;
-      sum.edges += static_cast<double>(block.num_edges()) / kCounted;
-    }
-    sum.nodes += static_cast<double>(blocks.front().num_src()) / kCounted;
-  }
-  return sum;
-}
-
-std::string shape_of(const Subject& s, const Size& size) {
-  return fmt::format("{} seeds, {:.0f} nodes", s.batch_size, size.nodes);
+std::string shape_of(const Subject& s, const Seeds& seeds, const Size& size) {
+  return fmt::format("{} x {} seeds, {:.0f} nodes", seeds.batches(), s.batch_size, size.nodes);
 }
 
 /// Bounds and offset of each target; of each edge its column read, and numbers of source and edge written; of
@@ -65,10 +60,15 @@ double bytes_of_sampling(const Size& size) {
 Job sample(const Subject& s) {
   const Seeds seeds(s);
   const NeighborSampler sampler(s.graph(), s.sampling);
-  const Size size = mean_size(sampler, seeds);
-  Job job{shape_of(s, size), bytes_of_sampling(size), 0.0, [=, i = int64_t{0}]() mutable {
-            (void)sampler.sample(seeds.batch(i), static_cast<uint64_t>(i));
-            ++i;
+  Size size;
+  for (int64_t i = 0; i < seeds.batches(); ++i)
+    size.add(sampler.sample(seeds.batch(i), static_cast<uint64_t>(i)));
+  const PrefetchOptions options{.workers = s.workers, .streams = worker_streams(s.device(), s.workers)};
+  Job job{shape_of(s, seeds, size), bytes_of_sampling(size), 0.0, [=] {
+            Prefetcher<std::vector<Block>> batches(
+                seeds.batches(),
+                [=](int64_t i) { return sampler.sample(seeds.batch(i), static_cast<uint64_t>(i)); }, options);
+            while (batches.next()) continue;
           }};
   job.edges = size.edges;
   return job;
@@ -77,28 +77,16 @@ Job sample(const Subject& s) {
 Job neighbor_batch(const Subject& s) {
   ADJ_CHECK(s.data.x, "mini-batches: {} has no features", s.data.name);
   const Seeds seeds(s);
-  const Size size = mean_size(NeighborSampler(s.graph(), s.sampling), seeds);
-  auto loader = std::make_shared<const NeighborLoader>(s.data, s.data.train,
-                                                       NeighborLoaderOptions{.sampling = s.sampling,
-                                                                             .batch_size = s.batch_size,
-                                                                             .shuffle = true,
-                                                                             .drop_last = true,
-                                                                             .backward = false,
-                                                                             .workers = s.workers});
-  struct State {
-    int64_t epoch = 0;
-    std::unique_ptr<Prefetcher<NeighborBatch>> batches;
-  };
-  auto state = std::make_shared<State>();
-  Job job{shape_of(s, size),
+  const NeighborLoader loader(
+      s.data, seeds.all(),
+      {.sampling = s.sampling, .batch_size = s.batch_size, .backward = false, .workers = s.workers});
+  Size size;
+  for (int64_t i = 0; i < loader.size(); ++i) size.add(loader.batch(0, i).blocks);
+  Job job{shape_of(s, seeds, size),
           bytes_of_sampling(size) + 2.0 * size.nodes * static_cast<double>(s.data.num_features()) * 4.0, 0.0,
-          [loader, state] {
-            std::optional<NeighborBatch> batch;
-            if (state->batches) batch = state->batches->next();
-            if (batch) return;
-            state->batches.reset(
-                new Prefetcher<NeighborBatch>(loader->epoch(state->epoch++)));  // which does not move
-            (void)state->batches->next();
+          [loader] {
+            Prefetcher<NeighborBatch> batches = loader.epoch(0);
+            while (batches.next()) continue;
           }};
   job.edges = size.edges;
   return job;
@@ -107,9 +95,8 @@ Job neighbor_batch(const Subject& s) {
 }  // namespace
 
 std::vector<Op> sample_ops() {
-  return {{"sample", "the neighbourhoods of --batch-size nodes, by NeighborSampler", sample},
-          {"neighbor_batch", "likewise with features and labels, by NeighborLoader and its --workers",
-           neighbor_batch}};
+  return {{"sample", "the neighbourhoods of --batch-size nodes, by NeighborSampler and --workers", sample},
+          {"neighbor_batch", "likewise with features and labels, by NeighborLoader", neighbor_batch}};
 }
 
 }  // namespace adj::apps
