@@ -1,5 +1,6 @@
 #include "common.h"
 
+#include "common/examples.h"
 #include "common/gnuplot.h"
 #include "common/inputs.h"
 #include "common/options.h"
@@ -19,7 +20,8 @@ namespace {
 
 /// A dataset as a training takes it.
 struct Prepared {
-  Dataset data;  ///< on the device
+  Dataset data;       ///< on the device
+  Examples examples;  ///< likewise
   Metric metric;
   std::vector<size_t> splits;  ///< run r trains on splits[r % size]
 };
@@ -29,27 +31,20 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
   const bool demo = settings.data.empty();
   Dataset data = demo ? load_demo_dataset() : load_dataset(settings.data);
   const std::string file = demo ? data.name : settings.data;
-  if (!is_trained(data.task))
-    data_fail("{}: attribute task: {}, {} trains node_class, node_multilabel and node_regression", file,
-              name_of(data.task), program.name);
   prepare_features(data, file, program.name, settings.normalize);
-  if (!data.y) data_fail("{}: nodes/y: missing, {} needs labels", file, program.name);
-  if (data.splits.empty())
-    data_fail(
-        "{}: splits: missing; to train on it, write splits/train, splits/val and splits/test (int32 node "
-        "indices)",
-        file);
-  const auto count = static_cast<int64_t>(data.splits.size());
+  Examples examples =
+      program.examples ? program.examples(data, file, settings) : node_examples(data, file, program.name);
+  const auto count = static_cast<int64_t>(examples.splits.size());
   const std::optional<int64_t> one = split_number(settings.split);
   if (one && *one >= count)
     throw UsageError(fmt::format("--split: expected 0 to {} for {}, got {}", count - 1, file, *one));
   std::vector<size_t> splits{static_cast<size_t>(one.value_or(0))};
   while (!one && std::ssize(splits) < count) splits.push_back(splits.size());
-  const Metric metric = metric_for(data, file, settings.metric, splits.front(), splits.size());
+  const Metric metric = metric_for(examples, file, settings.metric, splits.front(), splits.size());
   if (settings.weighted_sampling && !data.graph.edge_weight())
     data_fail("{}: edges/weight: missing, --weighted-sampling needs weights", file);
-  data.use_split(splits.front());
-  return {data.to(device), metric, splits};
+  examples.use_split(splits.front());
+  return {data.to(device), examples.to(device), metric, splits};
 }
 
 /// Refuses, before anything is trained, outputs that cannot be written or that would overwrite an input or
@@ -143,8 +138,20 @@ void print_json(const Program& program, const Settings& settings, const Prepared
       median_best_epoch(results), trainer.epoch_ms(), peak, wall_s);
 }
 
-std::string_view word_for_outputs(Task task) {
-  return task == Task::node_class ? "classes" : task == Task::node_multilabel ? "labels" : "targets";
+std::string_view word_for_outputs(Labels labels) {
+  return labels == Labels::classes ? "classes" : labels == Labels::several ? "labels" : "targets";
+}
+
+/// "2708 nodes, 10556 edges, 1433 features, 7 classes; 140 nodes to train, 500 to validate, 1000 to test".
+std::string counted(const Prepared& given) {
+  const Dataset& data = given.data;
+  const Examples& examples = given.examples;
+  return fmt::format("{} nodes, {} edges, {} features, {} {}; {} {} to train, {} to validate, {} to test{}{}",
+                     data.num_nodes(), data.graph.num_edges(), data.num_features(), examples.outputs,
+                     word_for_outputs(examples.labels), examples.train.numel(), examples.things,
+                     examples.val.numel(), examples.test.numel(),
+                     given.splits.size() > 1 ? fmt::format(" ({} splits)", given.splits.size()) : "",
+                     examples.unlabelled > 0 ? fmt::format(", {} without a label", examples.unlabelled) : "");
 }
 
 void train_with(const Program& program, CommandLine line) {
@@ -160,20 +167,20 @@ void train_with(const Program& program, CommandLine line) {
   const Prepared given = load_data(program, settings, device);
   const Dataset& data = given.data;
   if (given.splits.size() > 1 && settings.runs == 1) settings.runs = std::ssize(given.splits);
-  log_info("{}: {} nodes, {} edges, {} features, {} {}; {} nodes to train, {} to validate, {} to test{}{}",
-           printable(data.name), data.num_nodes(), data.graph.num_edges(), data.num_features(),
-           outputs_of(data), word_for_outputs(data.task), data.train.numel(), data.val.numel(),
-           data.test.numel(), given.splits.size() > 1 ? fmt::format(" ({} splits)", given.splits.size()) : "",
-           data.unlabelled > 0 ? fmt::format(", {} without a label", data.unlabelled) : "");
+  log_info("{}: {}", printable(data.name), counted(given));
 
-  Trainer trainer(program, line, data, given.metric, given.splits);
+  Trainer trainer(program, line, data, given.examples, given.metric, given.splits);
   if (!settings.resume.empty()) trainer.resume(settings.resume);
   log_info("{} on {}", trainer.model(), device.str());
   trainer.run();
 
   if (!settings.metrics.empty()) write_metrics(settings.metrics, given.metric, trainer.history());
-  if (!settings.predict.empty())
-    write_predictions(settings.predict, program.name, data, data.task, trainer.output());
+  if (!settings.predict.empty()) {
+    if (program.write_outputs)
+      program.write_outputs(settings.predict, data, given.examples, trainer.output());
+    else
+      write_predictions(settings.predict, program.name, data, data.task, trainer.output());
+  }
   if (!settings.plot.empty())
     write_plot(settings.plot, fmt::format("{} on {}", trainer.model(), data.name), given.metric,
                trainer.history(), trainer.results());
@@ -190,6 +197,15 @@ int train(int argc, char** argv, const Program& program) {
   return run_program(program.name, [&] {
     if (auto line = read_command_line(argc, argv, program)) train_with(program, *line);
   });
+}
+
+std::unique_ptr<NodeModel> make_node_model(const Program& program, int64_t in, int64_t out,
+                                           const Settings& settings) {
+  std::unique_ptr<Model> model = program.make(in, out, settings);
+  auto* of_nodes = dynamic_cast<NodeModel*>(model.get());
+  ADJ_CHECK(of_nodes != nullptr, "{} trains no model of nodes", program.name);
+  (void)model.release();
+  return std::unique_ptr<NodeModel>(of_nodes);
 }
 
 Var NodeModel::over(size_t, const Block&, const Var&) {

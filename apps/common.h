@@ -66,7 +66,13 @@ struct Settings {
 };
 
 /// What a program trains. Its one-line describe() ("GCN 1433-16-7") names it to users and in checkpoints.
-struct NodeModel : nn::Module {
+struct Model : nn::Module {
+  /// Does weight decay apply to this parameter?
+  virtual bool decays(const std::string& /*parameter*/) const { return true; }
+};
+
+/// One that says something of every node.
+struct NodeModel : Model {
   /// [N, outputs]: logits, or for regression what is predicted, of every node, in the module's mode.
   virtual Var operator()(const Graph& graph, const Features& x) = 0;
   /// Layers that each take a block; 0 where the model takes whole graphs alone.
@@ -82,9 +88,11 @@ struct NodeModel : nn::Module {
   /// Features of the sums and means over neighbours that a forward pass takes, one after the other, where
   /// an edge list serves as it is. None where the model needs sorted edges: attention, maxima.
   virtual std::vector<int64_t> summed_widths() const { return {}; }
-  /// Does weight decay apply to this parameter?
-  virtual bool decays(const std::string& /*parameter*/) const { return true; }
 };
+
+struct Examples;
+struct Training;
+class Epochs;
 
 struct Program {
   std::string name;                 ///< "train_gcn"
@@ -97,8 +105,25 @@ struct Program {
   /// Throws UsageError where these do not go together.
   std::function<void(const Settings&)> check = {};
   /// The model on the CPU, with initial weights from the default generator.
-  std::function<std::unique_ptr<NodeModel>(int64_t in, int64_t out, const Settings&)> make = {};
+  std::function<std::unique_ptr<Model>(int64_t in, int64_t out, const Settings&)> make = {};
+
+  // Of a program that does not train a NodeModel on a dataset's nodes, all three.
+
+  /// What is learned of the dataset, which was read from `file` and may be changed: pairs of nodes are taken
+  /// out of its graph.
+  std::function<Examples(Dataset& data, const std::string& file, const Settings&)> examples = {};
+  /// How the epochs of a run are computed. `losses`, optional, is told the loss of each.
+  std::function<std::unique_ptr<Epochs>(const Training&, optim::FiniteWatch* losses)> epochs = {};
+  /// Writes what a model gives for all examples, for --predict.
+  std::function<void(const std::string& path, const Dataset&, const Examples&, const Tensor& output)>
+      write_outputs = {};
+
+  bool of_nodes() const { return !examples; }
 };
+
+/// What program.make() makes, of a program of nodes.
+std::unique_ptr<NodeModel> make_node_model(const Program& program, int64_t in, int64_t out,
+                                           const Settings& settings);
 
 /// Runs the program: the return value of main(). An interrupt ends it after the current epoch with status 128
 /// + its signal.

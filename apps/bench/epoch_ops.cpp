@@ -81,7 +81,7 @@ Job model_epoch(const Subject& s, const Program& program, const std::string& nam
   settings.norm = s.batch_norm ? "batch" : "none";
   settings.dropout = s.dropout;
   settings.attention_dropout = s.attention_dropout;
-  auto model = program.make(s.data.num_features(), s.data.num_classes(), settings);
+  auto model = make_node_model(program, s.data.num_features(), s.data.num_classes(), settings);
   const std::string shape = model->describe();
   return epoch_of(s, std::move(model), shape);
 }

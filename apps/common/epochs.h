@@ -1,5 +1,6 @@
 #pragma once
 
+#include "examples.h"
 #include "inputs.h"
 #include "objective.h"
 
@@ -11,25 +12,29 @@ namespace adj::apps {
 struct Training {
   const Settings& settings;
   int64_t seed;  ///< of the run
-  NodeModel& model;
+  Model& model;
   optim::Optimizer& optimizer;
   const Objective& objective;
-  const Dataset& data;  ///< with the run's split in use
+  const Dataset& data;       ///< whose split in use means nothing here
+  const Examples& examples;  ///< with the run's split in use
   const Features& features;
+
+  /// The model of a program of nodes.
+  NodeModel& node_model() const { return dynamic_cast<NodeModel&>(model); }
 };
 
 /// How the epochs of a run are computed: over the whole graph at once, or over mini-batches. An epoch depends
 /// on the run's state and the epoch's number alone, so that a checkpoint at its end is enough to go on from.
 class Epochs {
  public:
-  /// Of all nodes, in evaluation mode.
+  /// Of all examples, in evaluation mode.
   struct Evaluation {
-    Tensor loss;     ///< over the validation nodes, a scalar
-    Tensor outputs;  ///< [N, outputs], as Objective gives them
+    Tensor loss;     ///< over the validation examples, a scalar
+    Tensor outputs;  ///< [E, outputs], as Objective gives them
   };
 
   virtual ~Epochs() = default;
-  /// Trains the epoch after the first `done`: its loss, the mean over the training nodes, a scalar on the
+  /// Trains the epoch after the first `done`: its loss, the mean over the training examples, a scalar on the
   /// device.
   virtual Tensor train(int64_t done) = 0;
   /// May be overwritten by the next call.

@@ -12,6 +12,7 @@ class FullBatch : public Epochs {
  public:
   FullBatch(const Training& training, const EdgeList* edges, optim::FiniteWatch* losses)
       : training_(training),
+        model_(training.node_model()),
         edges_(edges),
         losses_(losses),
         graph_(edges != nullptr ? edges->graph() : training.data.graph),
@@ -27,21 +28,21 @@ class FullBatch : public Epochs {
   }
   Tensor outputs() override {
     const NoGrad no_grad;
-    training_.model.eval();
+    model_.eval();
     const Var out = forward();
-    training_.model.train();
+    model_.train();
     return training_.objective.output(out.value());
   }
 
  private:
-  Var forward() { return training_.model(graph_, training_.features); }
+  Var forward() { return model_(graph_, training_.features); }
 
   Var step() {
     if (edges_ != nullptr) {
       graph_ = Graph();  // with all that was derived from it
       graph_ = edges_->graph();
     }
-    Var loss = training_.objective.loss(forward(), training_.data.train);
+    Var loss = training_.objective.loss(forward(), training_.examples.train);
     if (losses_ != nullptr) losses_->add(loss.value());
     loss.backward();
     training_.optimizer.step();
@@ -51,14 +52,15 @@ class FullBatch : public Epochs {
   // Recorded once on a GPU, as the training step is: the outputs' tensor is then the same each time.
   Var validation() {
     const NoGrad no_grad;
-    training_.model.eval();
+    model_.eval();
     const Var out = forward();
-    training_.model.train();
+    model_.train();
     outputs_ = training_.objective.output(out.value());
-    return training_.objective.loss(out, training_.data.val);
+    return training_.objective.loss(out, training_.examples.val);
   }
 
   const Training training_;
+  NodeModel& model_;
   const EdgeList* edges_;
   optim::FiniteWatch* losses_;
   Graph graph_;  // of which nothing is derived at the beginning of an inductive epoch
@@ -75,9 +77,10 @@ std::unique_ptr<Epochs> full_batch(const Training& training, const EdgeList* edg
 
 void measure_aggregation(const Training& t) {
   constexpr int kSteps = 5;
+  NodeModel& model = t.node_model();
   const auto milliseconds = [&](Aggregation way) {
     set_aggregation(way);
-    const EdgeList edges(t.data.graph, use_of_epoch(t.model), feature_dtype(t.settings));
+    const EdgeList edges(t.data.graph, use_of_epoch(model), feature_dtype(t.settings));
     std::vector<double> ms;
     Graph graph;
     for (int k = 0; k <= kSteps; ++k) {
@@ -86,7 +89,7 @@ void measure_aggregation(const Training& t) {
       watch.count();
       graph = Graph();  // with all that was derived from it
       graph = edges.graph();
-      t.objective.loss(t.model(graph, t.features), t.data.train).backward();
+      t.objective.loss(model(graph, t.features), t.examples.train).backward();
       ms.push_back(watch.stop(t.data.device()));
     }
     ms.erase(ms.begin());  // which made what is kept for all

@@ -11,8 +11,9 @@ class NeighborBatches : public Epochs {
  public:
   NeighborBatches(const Training& training, optim::FiniteWatch* losses)
       : training_(training),
+        model_(training.node_model()),
         losses_(losses),
-        loader_(training.data.graph, training.features, training.objective.targets(), training.data.train,
+        loader_(training.data.graph, training.features, training.objective.targets(), training.examples.train,
                 {.sampling = {.fanouts = fanouts_of(training.settings),
                               .replace = training.settings.replace,
                               .weighted = training.settings.weighted_sampling,
@@ -25,7 +26,7 @@ class NeighborBatches : public Epochs {
   Tensor train(int64_t done) override {
     Tensor total = Tensor::zeros({}, DType::f32, training_.data.device());
     for (const NeighborBatch& batch : loader_.epoch(done)) {
-      Var loss = training_.objective.loss_of_batch(training_.model(batch.blocks, batch.x), batch.y);
+      Var loss = training_.objective.loss_of_batch(model_(batch.blocks, batch.x), batch.y);
       const double share = static_cast<double>(batch.size()) / static_cast<double>(loader_.num_seeds());
       kernels::linear_combination({.a = total, .beta = share, .b = loss.value(), .y = total});
       loss.backward();
@@ -38,7 +39,7 @@ class NeighborBatches : public Epochs {
   Evaluation validate() override {
     const NoGrad no_grad;
     const Var out(logits());
-    return {training_.objective.loss(out, training_.data.val).value(),
+    return {training_.objective.loss(out, training_.examples.val).value(),
             training_.objective.output(out.value())};
   }
 
@@ -47,24 +48,25 @@ class NeighborBatches : public Epochs {
  private:
   Tensor logits() {
     const NoGrad no_grad;
-    training_.model.eval();
+    model_.eval();
     const Tensor out = training_.settings.evaluation == "graph"
-                           ? training_.model(training_.data.graph, training_.features).value()
+                           ? model_(training_.data.graph, training_.features).value()
                            : layer_by_layer();
-    training_.model.train();
+    model_.train();
     return out;
   }
 
   Tensor layer_by_layer() {
-    return infer_layer_wise(training_.data.graph, training_.features, training_.model.num_layers(),
+    return infer_layer_wise(training_.data.graph, training_.features, model_.num_layers(),
                             [this](size_t layer, const Block& block, const Features& x) {
-                              return training_.model.over(layer, block, training_.model.input(x)).value();
+                              return model_.over(layer, block, model_.input(x)).value();
                             },
                             {.batch_size = training_.settings.batch_size,
                              .workers = static_cast<int>(training_.settings.workers)});
   }
 
   const Training training_;
+  NodeModel& model_;
   optim::FiniteWatch* losses_;
   NeighborLoader loader_;
 };

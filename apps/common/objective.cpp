@@ -32,17 +32,23 @@ constexpr Metric kOfTargets[] = {
     {"r2", "R2", "r2", true, -kInfinity, 1.0, nn::r2},
     {"mae", "mean absolute error", "mae", false, 0.0, kInfinity, nn::mean_absolute_error}};
 
-std::span<const Metric> metrics_of(Task task, int64_t outputs) {
-  if (task == Task::node_multilabel) return kOfLabels;
-  if (task == Task::node_regression) return kOfTargets;
+std::span<const Metric> metrics_of(Labels labels, int64_t outputs) {
+  if (labels == Labels::several) return kOfLabels;
+  if (labels == Labels::numbers) return kOfTargets;
   if (outputs == 2) return kOfTwoClasses;
   return kOfClasses;
 }
 
-/// Why the metric has no value on these nodes, whatever the outputs; empty where it has one.
-std::string obstacle(const Metric& metric, const Dataset& data, const Tensor& index) {
+/// What messages call such labels.
+std::string described(Labels labels, int64_t outputs) {
+  if (labels == Labels::classes) return fmt::format("labels of {} classes", outputs);
+  return labels == Labels::several ? "several labels" : "regression";
+}
+
+/// Why the metric has no value on these examples, whatever the outputs; empty where it has one.
+std::string obstacle(const Metric& metric, const Examples& examples, const Tensor& index) {
   try {
-    (void)metric.of(Tensor::zeros({data.num_nodes(), outputs_of(data)}), data.y, index);
+    (void)metric.of(Tensor::zeros({examples.size(), examples.outputs}), examples.y, index);
     return "";
   } catch (const Error& error) {
     return error.what();
@@ -66,69 +72,67 @@ int64_t outputs_of(const Dataset& data) {
   return data.task == Task::node_class ? data.classes : data.y.size(1);
 }
 
-const Metric& metric_named(const std::string& wanted, Task task, int64_t outputs) {
-  const std::span<const Metric> metrics = metrics_of(task, outputs);
+const Metric& metric_named(const std::string& wanted, Labels labels, int64_t outputs) {
+  const std::span<const Metric> metrics = metrics_of(labels, outputs);
   if (wanted == "auto") return metrics.front();
   std::vector<std::string_view> names;
   for (const Metric& metric : metrics) {
     if (wanted == metric.option) return metric;
     names.push_back(metric.option);
   }
-  throw UsageError(
-      fmt::format("--metric: expected {} for {}{}, got '{}'", fmt::join(names, " or "), name_of(task),
-                  task == Task::node_class ? fmt::format(" of {} classes", outputs) : "", wanted));
+  throw UsageError(fmt::format("--metric: expected {} for {}, got '{}'", fmt::join(names, " or "),
+                               described(labels, outputs), wanted));
 }
 
-const Metric& metric_for(const Dataset& data, const std::string& file, const std::string& wanted,
+const Metric& metric_for(const Examples& examples, const std::string& file, const std::string& wanted,
                          size_t first_split, size_t splits) {
-  const Metric& metric = metric_named(wanted, data.task, outputs_of(data));
+  const Metric& metric = metric_named(wanted, examples.labels, examples.outputs);
   for (size_t k = first_split; k < first_split + splits; ++k) {
-    const Split& split = data.splits.at(k);
+    const Split& split = examples.splits.at(k);
     for (const auto& [name, part] : {std::pair("val", &split.val), std::pair("test", &split.test)}) {
-      const std::string reason = obstacle(metric, data, *part);
+      const std::string reason = obstacle(metric, examples, *part);
       if (reason.empty()) continue;
-      const std::string place =
-          k == 0 ? fmt::format("splits/{}", name) : fmt::format("splits/{}/{}", k, name);
-      if (wanted != "auto" || data.task != Task::node_class)
+      const std::string place = examples.place(k, name);
+      if (wanted != "auto" || examples.labels != Labels::classes)
         data_fail("{}: {}: no {} ({}); another --metric may be defined there", file, place, metric.name,
                   reason);
       log_info("{}: {}: {}; accuracy is taken instead", file, place, reason);
-      return metric_named("accuracy", data.task, outputs_of(data));
+      return metric_named("accuracy", examples.labels, examples.outputs);
     }
   }
   return metric;
 }
 
-Objective::Objective(const Dataset& data) : task_(data.task), y_(data.y) {
-  if (task_ != Task::node_regression) return;
-  const std::vector<float> values = data.y.to_vector<float>();
-  const std::vector<int32_t> nodes = data.train.to_vector<int32_t>();
-  const auto columns = static_cast<size_t>(data.y.size(1));
+Objective::Objective(const Examples& examples) : labels_(examples.labels), y_(examples.y) {
+  if (labels_ != Labels::numbers) return;
+  const std::vector<float> values = examples.y.to_vector<float>();
+  const std::vector<int32_t> train = examples.train.to_vector<int32_t>();
+  const auto columns = static_cast<size_t>(examples.y.size(1));
   std::vector<float> mean(columns), deviation(columns);
   for (size_t t = 0; t < columns; ++t) {
     const auto target = [&](int32_t i) {
       return static_cast<double>(values[static_cast<size_t>(i) * columns + t]);
     };
     double sum = 0.0, squares = 0.0;
-    for (int32_t i : nodes) sum += target(i);
-    const double center = sum / static_cast<double>(nodes.size());
-    for (int32_t i : nodes) squares += (target(i) - center) * (target(i) - center);
+    for (int32_t i : train) sum += target(i);
+    const double center = sum / static_cast<double>(train.size());
+    for (int32_t i : train) squares += (target(i) - center) * (target(i) - center);
     mean[t] = static_cast<float>(center);
-    deviation[t] = static_cast<float>(std::sqrt(squares / static_cast<double>(nodes.size())));
+    deviation[t] = static_cast<float>(std::sqrt(squares / static_cast<double>(train.size())));
     if (!(deviation[t] > 0.0f)) deviation[t] = 1.0f;  // constant targets
   }
-  mean_ = Tensor::from(mean, data.y.device());
-  deviation_ = Tensor::from(deviation, data.y.device());
+  mean_ = Tensor::from(mean, examples.y.device());
+  deviation_ = Tensor::from(deviation, examples.y.device());
   const NoGrad no_grad;
-  y_ = ((Var(data.y) - Var(mean_)) / Var(deviation_)).value();
+  y_ = ((Var(examples.y) - Var(mean_)) / Var(deviation_)).value();
 }
 
-Objective::Objective(Task task, Tensor mean, Tensor deviation)
-    : task_(task), mean_(std::move(mean)), deviation_(std::move(deviation)) {}
+Objective::Objective(Labels labels, Tensor mean, Tensor deviation)
+    : labels_(labels), mean_(std::move(mean)), deviation_(std::move(deviation)) {}
 
 Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const {
-  if (task_ == Task::node_multilabel) return bce_with_logits(out, y, index);
-  if (task_ == Task::node_regression) return mse_loss(out, y, index);
+  if (labels_ == Labels::several) return bce_with_logits(out, y, index);
+  if (labels_ == Labels::numbers) return mse_loss(out, y, index);
   return cross_entropy(out, y, index);
 }
 

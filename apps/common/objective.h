@@ -1,8 +1,7 @@
 #pragma once
 
-#include <adjoint/adjoint.h>
+#include "examples.h"
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,45 +14,44 @@ struct Metric {
   std::string_view column;  ///< in files: "auc"
   bool higher_is_better;
   double low, high;  ///< between which it lies
-  /// Of outputs [N, T] against labels, over the nodes of `index`.
+  /// Of outputs [E, T] against labels, over the examples of `index`.
   double (*of)(const Tensor& output, const Tensor& y, const Tensor& index);
 
   /// Higher is better, for who compares.
   double score(double value) const { return higher_is_better ? value : -value; }
 };
 
-/// Is this a task that programs train, of nodes with labels?
+/// Is this a task of nodes with labels?
 bool is_trained(Task task);
 /// The task of this name. Throws UsageError.
 Task task_named(const std::string& option, const std::string& name);
 /// How many numbers a model gives for a node: classes, or columns of labels.
 int64_t outputs_of(const Dataset& data);
 
-/// The metric that `wanted` names for this task; "auto": accuracy for classes (ROC-AUC for two of them), mean
-/// ROC-AUC for several labels, R2 for regression. Throws UsageError where the task has no such metric.
-const Metric& metric_named(const std::string& wanted, Task task, int64_t outputs);
-/// Likewise, one that is defined on validation and test nodes of all these splits of a dataset on the CPU.
-/// Accuracy takes the place of an "auto" ROC-AUC that is not; else throws DataError naming the place in
-/// `file`.
-const Metric& metric_for(const Dataset& data, const std::string& file, const std::string& wanted,
+/// The metric that `wanted` names for such labels; "auto": accuracy for classes (ROC-AUC for two of them),
+/// mean ROC-AUC for several labels, R2 for numbers. Throws UsageError where they have no such metric.
+const Metric& metric_named(const std::string& wanted, Labels labels, int64_t outputs);
+/// Likewise, one that is defined on validation and test examples, on the CPU, of all these splits. Accuracy
+/// takes the place of an "auto" ROC-AUC that is not; else throws DataError naming the place in `file`.
+const Metric& metric_for(const Examples& examples, const std::string& file, const std::string& wanted,
                          size_t first_split, size_t splits);
 
-/// What a dataset's task asks of a training on the split in use: a loss, and outputs as users want them.
-/// Targets of regression are standardised by the training nodes' mean and deviation, so that neither their
-/// unit nor their offset matters to the optimizer; outputs are in the targets' own unit again.
+/// What the labels ask of a training on the split in use: a loss, and outputs as users want them.
+/// Targets of regression are standardised by the training examples' mean and deviation, so that neither
+/// their unit nor their offset matters to the optimizer; outputs are in the targets' own unit again.
 class Objective {
  public:
   Objective() = default;
-  explicit Objective(const Dataset& data);
+  explicit Objective(const Examples& examples);
   /// From what another one wrote down.
-  Objective(Task task, Tensor mean, Tensor deviation);
+  Objective(Labels labels, Tensor mean, Tensor deviation);
 
-  /// Softmax or binary cross-entropy, or squared error of the standardised targets, over the nodes of
+  /// Softmax or binary cross-entropy, or squared error of the standardised targets, over the examples of
   /// `index`.
   Var loss(const Var& out, const Tensor& index) const;
   /// Likewise over a batch, whose labels are rows of targets().
   Var loss_of_batch(const Var& out, const Tensor& y) const;
-  /// Labels as the loss takes them, by node.
+  /// Labels as the loss takes them, by example.
   const Tensor& targets() const { return y_; }
   /// float32: logits, or predictions in the targets' unit.
   Tensor output(const Tensor& out) const;
@@ -65,7 +63,7 @@ class Objective {
  private:
   Var loss(const Var& out, const Tensor& y, const Tensor& index) const;
 
-  Task task_ = Task::none;
+  Labels labels_ = Labels::classes;
   Tensor y_, mean_, deviation_;
 };
 

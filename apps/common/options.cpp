@@ -304,12 +304,15 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "metric", with_default(s.metric, "NAME"),
       "what validation selects the best epoch by: accuracy, auc or f1 for classes (auto: auc for two), auc "
       "or "
-      "f1 for several labels (auto: auc), r2 or mae for regression (auto: r2)")(
-      "inductive", po::bool_switch(&s.inductive),
-      "take the graph as new at every epoch: from its edge list all structures are derived again")(
-      "aggregation", with_default(s.aggregation, "WAY"),
-      "how such an epoch sums neighbours: reduce (over rows, which are sorted), scatter (over the list as it "
-      "is), auto (by a rule on the counts) or measure (both are timed first)");
+      "f1 for several labels (auto: auc), r2 or mae for regression (auto: r2)");
+  if (program.of_nodes())
+    data.add_options()(
+        "inductive", po::bool_switch(&s.inductive),
+        "take the graph as new at every epoch: from its edge list all structures are derived again")(
+        "aggregation", with_default(s.aggregation, "WAY"),
+        "how such an epoch sums neighbours: reduce (over rows, which are sorted), scatter (over the list as "
+        "it "
+        "is), auto (by a rule on the counts) or measure (both are timed first)");
   add_input_options(data, s, raw_features);
   add_choice_of_model(program, model, s);
   add_own_options(program, model, s);

@@ -55,14 +55,14 @@ TrainedModel load_trained(const std::string& path, Device device) {
   trained.features = checkpoint.integer("features", 1, kMost);
   trained.outputs = checkpoint.integer("outputs", 1, kMost);
   try {
-    trained.metric = metric_named(trained.settings.metric, trained.task, trained.outputs);
+    trained.metric = metric_named(trained.settings.metric, labels_of(trained.task), trained.outputs);
   } catch (const UsageError& error) {
     data_fail("{}: facts@option.metric: {}", path, error.what());
   }
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
   const int64_t epoch = best < 0 ? checkpoint.integer("epoch", 0, kMost) : best;
   trained.origin = fmt::format("{}, epoch {}", program.name, epoch);
-  trained.model = program.make(trained.features, trained.outputs, trained.settings);
+  trained.model = make_node_model(program, trained.features, trained.outputs, trained.settings);
   trained.model->to(feature_dtype(trained.settings));
   const std::string prefix = best < 0 ? "model." : "best.";
   try {
@@ -77,7 +77,7 @@ TrainedModel load_trained(const std::string& path, Device device) {
   if (trained.task == Task::node_regression) {
     const Tensor mean = row_of(checkpoint, "targets.mean", trained.outputs, device);
     const Tensor deviation = row_of(checkpoint, "targets.deviation", trained.outputs, device);
-    trained.objective = Objective(trained.task, mean, deviation);
+    trained.objective = Objective(labels_of(trained.task), mean, deviation);
   }
   return trained;
 }
@@ -88,11 +88,11 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
   TrainedModel trained;
   trained.settings = settings;
   trained.task = task;
-  trained.metric = metric_named("auto", task, outputs);
+  trained.metric = metric_named("auto", labels_of(task), outputs);
   trained.features = features;
   trained.outputs = outputs;
   trained.origin = printable(state);
-  trained.model = program.make(features, outputs, settings);
+  trained.model = make_node_model(program, features, outputs, settings);
   nn::load_pyg_state(*trained.model, state, names);
   if (const std::string name = optim::first_not_finite(trained.model->state()); !name.empty())
     data_fail("{}: {} is not finite", state, name);

@@ -36,20 +36,29 @@ class SignalScope {
   struct sigaction before_[2];
 };
 
-/// The area under the curve on the test nodes; NaN unless there are two classes, both among them.
-double test_auc(const Dataset& data, const Tensor& logits) {
+/// The area under the curve on the test examples; NaN unless there are two classes, both among them.
+double test_auc(const Examples& examples, const Tensor& logits) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  if (data.task != Task::node_class || data.classes != 2) return kNone;
-  const auto labels = data.y.to_vector<int32_t>();
-  const auto test = data.test.to_vector<int32_t>();
+  if (examples.labels != Labels::classes || examples.outputs != 2) return kNone;
+  const auto labels = examples.y.to_vector<int32_t>();
+  const auto test = examples.test.to_vector<int32_t>();
   const auto positive =
       std::count_if(test.begin(), test.end(), [&](int32_t i) { return labels[static_cast<size_t>(i)] == 1; });
   if (positive == 0 || static_cast<size_t>(positive) == test.size()) return kNone;
-  return metric_named("auc", data.task, data.classes).of(logits, data.y, data.test);
+  return metric_named("auc", examples.labels, examples.outputs).of(logits, examples.y, examples.test);
+}
+
+/// By which the dataset and what is learned of it on the split in use are known again.
+std::string fingerprint_of(const Dataset& data, const Examples& examples) {
+  Dataset described = data;
+  described.train = examples.train;
+  described.val = examples.val;
+  described.test = examples.test;
+  return fingerprint(described);
 }
 
 /// Adam over all parameters; weight decay where the model has it.
-std::unique_ptr<optim::Optimizer> make_adam(const NodeModel& model, const Settings& settings) {
+std::unique_ptr<optim::Optimizer> make_adam(const Model& model, const Settings& settings) {
   optim::Group<optim::AdamOptions> decayed{{}, {.lr = settings.lr, .weight_decay = settings.weight_decay}};
   optim::Group<optim::AdamOptions> free{{}, {.lr = settings.lr}};
   for (const auto& [name, parameter] : model.named_parameters())
@@ -159,19 +168,20 @@ std::vector<RunResult> read_results(const optim::Checkpoint& checkpoint, int64_t
 
 }  // namespace
 
-Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset& data, const Metric& metric,
-                 std::vector<size_t> splits)
+Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset& data,
+                 const Examples& examples, const Metric& metric, std::vector<size_t> splits)
     : program_(program),
       line_(line),
       settings_(line.settings),
       data_(data),
+      examples_(examples),
       metric_(metric),
       splits_(std::move(splits)),
       features_(data.x.to(feature_dtype(settings_))) {
   if (!settings_.checkpoint.empty() || !settings_.resume.empty())
     for (const size_t split : splits_) {
-      data_.use_split(split);
-      fingerprint_ += (fingerprint_.empty() ? "" : "; ") + fingerprint(data_);
+      examples_.use_split(split);
+      fingerprint_ += (fingerprint_.empty() ? "" : "; ") + fingerprint_of(data_, examples_);
     }
   start_run();
   if (settings_.aggregation == "measure") {
@@ -182,8 +192,8 @@ Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset&
 }
 
 void Trainer::choose_split() {
-  data_.use_split(splits_[static_cast<size_t>(run_) % splits_.size()]);
-  objective_ = Objective(data_);
+  examples_.use_split(splits_[static_cast<size_t>(run_) % splits_.size()]);
+  objective_ = Objective(examples_);
 }
 
 void Trainer::start_run() {
@@ -193,12 +203,12 @@ void Trainer::start_run() {
   best_.reset();
   optimizer_.reset();
   choose_split();
-  model_ = program_.make(data_.num_features(), outputs_of(data_), settings_);
+  model_ = program_.make(data_.num_features(), examples_.outputs, settings_);
   model_->to(data_.device());
   model_->to(feature_dtype(settings_));
   name_ = model_->describe();
   if (settings_.inductive && !edges_) {
-    const ListUse use = use_of_epoch(*model_);
+    const ListUse use = use_of_epoch(training().node_model());
     if (use.sums == 0 && (settings_.aggregation == "scatter" || settings_.aggregation == "measure"))
       throw UsageError(
           fmt::format("--aggregation {}: {} takes no sums over neighbours that an edge list serves "
@@ -234,7 +244,9 @@ void Trainer::train_epochs(Progress& progress) {
     if (between && !between->all_finite())
       fail("{}: a training loss among them was not finite; try a smaller --lr", since_last_look());
   };
-  epochs_ = make_epochs(training(), edges_ ? &*edges_ : nullptr, between ? &*between : nullptr);
+  optim::FiniteWatch* losses = between ? &*between : nullptr;
+  epochs_ = program_.epochs ? program_.epochs(training(), losses)
+                            : make_epochs(training(), edges_ ? &*edges_ : nullptr, losses);
 
   Stopwatch watch;
   watch.start();
@@ -301,21 +313,22 @@ void Trainer::evaluate(double train_loss) {
          val_loss);
   }
   looked_at_ = epoch_;
-  history_.push_back({run_, epoch_, train_loss, val_loss, metric_.of(now.outputs, data_.y, data_.val)});
+  history_.push_back(
+      {run_, epoch_, train_loss, val_loss, metric_.of(now.outputs, examples_.y, examples_.val)});
 }
 
 const char* Trainer::outputs_name() const {
-  return data_.task == Task::node_regression ? "predictions" : "logits";
+  return examples_.labels == Labels::numbers ? "predictions" : "logits";
 }
 
 void Trainer::finish_run() {
   best_->restore();
   output_ = epochs_->outputs();
-  // Of nodes in no part of the split, too: predictions hold all of them.
+  // Of examples in no part of the split, too: predictions hold all of them.
   if (!optim::first_not_finite({{"logits", output_}}).empty())
     fail("epoch {}: the {} are not finite; try a smaller --lr", best_->best_epoch(), outputs_name());
   results_.push_back({history_.back().train_loss, metric_.score(best_->best_metric()),
-                      metric_.of(output_, data_.y, data_.test), test_auc(data_, output_),
+                      metric_.of(output_, examples_.y, examples_.test), test_auc(examples_, output_),
                       best_->best_epoch()});
   if (settings_.runs > 1)
     log_info("run {}/{}: test {} {:.4f} at epoch {}", run_ + 1, settings_.runs, metric_.name,
@@ -337,9 +350,9 @@ void Trainer::describe_state() {
   state_->require("dataset", fingerprint_).require("model", name_).add(*best_);
   // With the options, what `predict` makes the model of.
   state_->require("aggregation", aggregation())
-      .require("task", std::string(name_of(data_.task)))
+      .require("task", examples_.task)
       .require("features", fmt::format("{}", data_.num_features()))
-      .require("outputs", fmt::format("{}", outputs_of(data_)));
+      .require("outputs", fmt::format("{}", examples_.outputs));
   state_->add([this](optim::Checkpoint& to) { save(to); },
               [this](const optim::Checkpoint& from) { load(from); });
 }

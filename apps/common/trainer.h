@@ -11,9 +11,9 @@ namespace adj::apps {
 /// Trains the runs that are asked for, one after the other.
 class Trainer {
  public:
-  /// Run r trains on split splits[r % size] of the data, which is on the device.
-  Trainer(const Program& program, const CommandLine& line, const Dataset& data, const Metric& metric,
-          std::vector<size_t> splits);
+  /// Run r trains on split splits[r % size] of the examples, which with the data are on the device.
+  Trainer(const Program& program, const CommandLine& line, const Dataset& data, const Examples& examples,
+          const Metric& metric, std::vector<size_t> splits);
   /// Goes on from a checkpoint. Throws DataError where it is not of this program, dataset, model and options.
   void resume(const std::string& path);
   /// Throws Interrupted after a SIGINT or SIGTERM: the epoch was finished, and the checkpoint written where
@@ -35,7 +35,7 @@ class Trainer {
   /// Takes the split of run `run_`.
   void choose_split();
   Training training() {
-    return {settings_, settings_.seed + run_, *model_, *optimizer_, objective_, data_, features_};
+    return {settings_, settings_.seed + run_, *model_, *optimizer_, objective_, data_, examples_, features_};
   }
   void train_epochs(Progress& progress);
   void evaluate(double train_loss);
@@ -53,7 +53,8 @@ class Trainer {
   const Program& program_;
   const CommandLine& line_;
   const Settings& settings_;
-  Dataset data_;  // with the run's split in use
+  const Dataset data_;
+  Examples examples_;  // with the run's split in use
   const Metric metric_;
   const std::vector<size_t> splits_;
   const Features features_;
@@ -62,7 +63,7 @@ class Trainer {
   int64_t run_ = 0, epoch_ = 0;
   int64_t looked_at_ = 0;  // the last epoch whose loss and parameters are known to be finite
   bool stopped_ = false;
-  std::unique_ptr<NodeModel> model_;
+  std::unique_ptr<Model> model_;
   std::string name_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   Objective objective_;

@@ -137,8 +137,8 @@ TEST_CASE("other tasks go on from a checkpoint with the bits of an unbroken trai
 TEST_CASE("a metric that is not the task's, or has no value on a split, is refused by name and place") {
   if (!have_program("train_gcn")) return;
   const Bench labels(small_multilabel_dataset()), targets(small_regression_dataset());
-  CHECK(fails_with(labels.fail({"--metric", "r2"}), 2, {"--metric", "auc or f1", "node_multilabel", "'r2'"}));
-  CHECK(fails_with(targets.fail({"--metric", "auc"}), 2, {"--metric", "r2 or mae", "node_regression"}));
+  CHECK(fails_with(labels.fail({"--metric", "r2"}), 2, {"--metric", "auc or f1", "several labels", "'r2'"}));
+  CHECK(fails_with(targets.fail({"--metric", "auc"}), 2, {"--metric", "r2 or mae", "regression"}));
   Dataset data = small_regression_dataset();
   data.y = Tensor::full({120, 1}, 3.0);
   data.unlabelled = 0;

@@ -41,7 +41,7 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
       {{"--split=-1"}, {"--split", "0 or more"}},
       {{"--split", "7"}, {"--split", "0 to 0", "7"}},
       {{"--split", "some"}, {"--split", "a number or all", "some"}},
-      {{"--metric", "r2"}, {"--metric", "accuracy or f1", "node_class of 7 classes", "r2"}},
+      {{"--metric", "r2"}, {"--metric", "accuracy or f1", "labels of 7 classes", "r2"}},
       {{"--metric", "auc"}, {"--metric", "accuracy or f1", "auc"}},
       {{"--precision", "float16"}, {"--precision", "float32 or tf32 or bfloat16", "float16"}},
       {{"--patience=-1"}, {"--patience"}},

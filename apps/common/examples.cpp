@@ -1,0 +1,58 @@
+#include "examples.h"
+
+#include "objective.h"
+
+namespace adj::apps {
+
+Labels labels_of(Task task) {
+  switch (task) {
+    case Task::node_multilabel:
+      return Labels::several;
+    case Task::node_regression:
+    case Task::graph_regression:
+      return Labels::numbers;
+    default:
+      return Labels::classes;
+  }
+}
+
+void Examples::use_split(size_t k) {
+  ADJ_CHECK(k < splits.size(), "split {} of {}", k, splits.size());
+  train = splits[k].train;
+  val = splits[k].val;
+  test = splits[k].test;
+}
+
+std::string Examples::place(size_t k, const std::string& part) const {
+  if (!splits_in_file) return fmt::format("split {} made from the seed, {}", k, part);
+  return k == 0 ? fmt::format("splits/{}", part) : fmt::format("splits/{}/{}", k, part);
+}
+
+Examples Examples::to(Device device) const {
+  Examples moved = *this;
+  for (Tensor* tensor : {&moved.y, &moved.train, &moved.val, &moved.test})
+    if (*tensor) *tensor = tensor->to(device);
+  for (Split& split : moved.splits)
+    split = {split.train.to(device), split.val.to(device), split.test.to(device)};
+  return moved;
+}
+
+Examples node_examples(const Dataset& data, const std::string& file, const std::string& program) {
+  if (!is_trained(data.task))
+    data_fail("{}: attribute task: {}, {} trains node_class, node_multilabel and node_regression", file,
+              name_of(data.task), program);
+  if (!data.y) data_fail("{}: nodes/y: missing, {} needs labels", file, program);
+  if (data.splits.empty())
+    data_fail(
+        "{}: splits: missing; to train on it, write splits/train, splits/val and splits/test (int32 node "
+        "indices)",
+        file);
+  return {.task = std::string(name_of(data.task)),
+          .labels = labels_of(data.task),
+          .outputs = outputs_of(data),
+          .y = data.y,
+          .unlabelled = data.unlabelled,
+          .splits = data.splits};
+}
+
+}  // namespace adj::apps
