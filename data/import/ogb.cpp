@@ -1,5 +1,6 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/edge_rows.h>
 #include <adjoint/data/import/detail/ogb_fields.h>
 #include <adjoint/data/import/detail/ogb_raw.h>
 #include <adjoint/data/import/ogb.h>
@@ -116,12 +117,19 @@ class OgbReader {
     return both;
   }
 
+  /// Sorted, with order_ where edges have features, which it is for.
+  Csr sorted(EdgeIndex list) {
+    if (!raw_.has("edge_feat")) return detail::edge_rows(nodes(), list, options_.inverse_edges);
+    if (options_.inverse_edges) list = with_inverse(list);
+    auto [csr, order] = detail::sorted_edges(nodes(), nodes(), list);
+    order_ = std::move(order);
+    return csr;
+  }
+
   void make_graph() {
     EdgeIndex list = raw_.edges(edges(), most_nodes_ - 1);
     shift(list);
-    if (options_.inverse_edges) list = with_inverse(list);
-    auto [csr, order] = detail::sorted_edges(nodes(), nodes(), list);
-    if (raw_.has("edge_feat")) order_ = std::move(order);
+    Csr csr = sorted(std::move(list));
     // The transposed form that tells is not kept.
     data_.undirected = options_.inverse_edges || Relation::from_csr(csr).symmetric();
     relation_ = Relation::from_csr(std::move(csr), data_.undirected);
