@@ -81,14 +81,19 @@ struct H5Reader::Object {
 struct H5Reader::Impl {
   std::string name;
   Descriptor file;
+  size_t file_bytes;
+  Wanted wanted;
+  std::string directory;
   std::map<std::string, Object, std::less<>> objects;
   mutable std::mutex mutex;  // of the process
   mutable std::optional<hdf5::Process> process;
+  mutable int restarts = 0;
 
-  Impl(std::string of, Descriptor from, size_t bytes, const Wanted& wanted)
-      : name(std::move(of)), file(std::move(from)) {
-    process.emplace(file, bytes);
-    decode(process->list(wanted));
+  Impl(std::string of, Descriptor from, size_t bytes, const Wanted& names)
+      : name(std::move(of)), file(std::move(from)), file_bytes(bytes), wanted(names) {
+    process.emplace(file, file_bytes);
+    directory = process->list(wanted);
+    decode();
     const bool needed = std::any_of(objects.begin(), objects.end(), [](const auto& named) {
       const Object& object = named.second;
       return object.readable && object.problem.empty() && object.offset == hdf5::kNowhere;
@@ -96,7 +101,7 @@ struct H5Reader::Impl {
     if (!needed) process.reset();
   }
 
-  void decode(const std::string& directory) {
+  void decode() {
     hdf5::Decoder in(directory);
     for (size_t index = 0; !in.done(); ++index) {
       Object& object = objects[in.get_text()];
@@ -125,10 +130,19 @@ struct H5Reader::Impl {
     if (bytes == 0) return;
     if (object.offset == hdf5::kNowhere) {
       const std::lock_guard lock(mutex);
+      if (process->has_ended()) restart();
       process->read(object.index, static_cast<size_t>(first), static_cast<size_t>(count), to, bytes);
       return;
     }
     read_plain(object.offset + row * static_cast<size_t>(first), bytes, static_cast<char*>(to));
+  }
+
+  /// After a dataset on which the library crashed, for the others. Each may take its time to do so.
+  void restart() const {
+    constexpr int kMost = 8;
+    if (++restarts > kMost) throw_data_error("not read: the HDF5 library crashed on too many others");
+    process.emplace(file, file_bytes);
+    if (process->list(wanted) != directory) throw_data_error("the file has changed");
   }
 
   void read_plain(size_t from, size_t left, char* at) const {

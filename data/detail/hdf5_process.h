@@ -31,6 +31,8 @@ class Process {
   std::string list(const std::vector<std::string>& wanted);
   /// `bytes` of values of `rows` rows from `first` on.
   void read(size_t index, size_t first, size_t rows, void* to, size_t bytes);
+  /// Has it crashed, or come to no end? Then there is nothing more to be had of it.
+  bool has_ended() const { return child_ < 0; }
 
  private:
   void ask(std::string_view request);
