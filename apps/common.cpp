@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <map>
 
 #include <fmt/ranges.h>
 
@@ -31,9 +32,9 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
   const bool demo = settings.data.empty();
   Dataset data = demo ? load_demo_dataset() : load_dataset(settings.data);
   const std::string file = demo ? data.name : settings.data;
-  prepare_features(data, file, program.name, settings.normalize);
   Examples examples =
       program.examples ? program.examples(data, file, settings) : node_examples(data, file, program.name);
+  prepare_features(data, file, program.name, settings.normalize);
   const auto count = static_cast<int64_t>(examples.splits.size());
   const std::optional<int64_t> one = split_number(settings.split);
   if (one && *one >= count)
@@ -66,19 +67,61 @@ void check_outputs(const Settings& settings) {
   if (!settings.plot.empty()) require_gnuplot();
 }
 
-double mean(const std::vector<RunResult>& results, double RunResult::*field) {
+double mean(const std::vector<double>& values) {
   double sum = 0.0;
-  for (const RunResult& r : results) sum += r.*field;
-  return sum / static_cast<double>(results.size());
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
 }
 
-/// Sample standard deviation; 0 for a single run.
-double deviation(const std::vector<RunResult>& results, double RunResult::*field) {
-  if (results.size() < 2) return 0.0;
-  const double center = mean(results, field);
+/// Sample standard deviation; 0 of a single value.
+double deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return 0.0;
+  const double center = mean(values);
   double sum = 0.0;
-  for (const RunResult& r : results) sum += (r.*field - center) * (r.*field - center);
-  return std::sqrt(sum / static_cast<double>(results.size() - 1));
+  for (const double value : values) sum += (value - center) * (value - center);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+std::vector<double> all_of(const std::vector<RunResult>& results, double RunResult::*field) {
+  std::vector<double> values;
+  for (const RunResult& r : results) values.push_back(r.*field);
+  return values;
+}
+
+double mean(const std::vector<RunResult>& results, double RunResult::*field) {
+  return mean(all_of(results, field));
+}
+
+double deviation(const std::vector<RunResult>& results, double RunResult::*field) {
+  return deviation(all_of(results, field));
+}
+
+/// What runs say together: mean and deviation of the metric.
+struct Outcome {
+  double val, val_deviation, test, test_deviation;
+  int64_t epoch;  ///< the best one, or their median
+};
+
+/// Of folds: at the one epoch whose mean over them is best (Xu et al. 2019, section 7). What each fold's own
+/// best epoch says would be chosen by what is tested.
+Outcome cross_validation(const std::vector<EpochRecord>& history, const Metric& metric) {
+  std::map<int64_t, std::vector<double>> by_epoch;
+  size_t folds = 0;
+  for (const EpochRecord& r : history) {
+    std::vector<double>& values = by_epoch[r.epoch];
+    values.push_back(r.val_metric);
+    folds = std::max(folds, values.size());
+  }
+  Outcome best{};
+  bool found = false;
+  for (const auto& [epoch, values] : by_epoch) {
+    if (values.size() < folds) continue;  // in some folds after the training stopped
+    const double value = mean(values), spread = deviation(values);
+    if (found && metric.score(value) <= metric.score(best.val)) continue;
+    best = {value, spread, value, spread, epoch};
+    found = true;
+  }
+  return best;
 }
 
 int64_t median_best_epoch(const std::vector<RunResult>& results) {
@@ -86,6 +129,14 @@ int64_t median_best_epoch(const std::vector<RunResult>& results) {
   for (const RunResult& r : results) epochs.push_back(r.best_epoch);
   std::sort(epochs.begin(), epochs.end());
   return epochs[(epochs.size() - 1) / 2];
+}
+
+Outcome outcome_of(const Prepared& given, const Trainer& trainer) {
+  if (given.examples.cross_validated) return cross_validation(trainer.history(), given.metric);
+  const auto& results = trainer.results();
+  return {mean(results, &RunResult::val_metric), deviation(results, &RunResult::val_metric),
+          mean(results, &RunResult::test_metric), deviation(results, &RunResult::test_metric),
+          median_best_epoch(results)};
 }
 
 double peak_mb(Device device) {
@@ -102,19 +153,29 @@ void print_summary(const Settings& settings, const Prepared& given, const Traine
   const auto& results = trainer.results();
   const Metric& metric = given.metric;
   const double ms = trainer.epoch_ms();
-  const auto spread = [&](double RunResult::*field) {
-    return results.size() < 2 ? "" : fmt::format(" ± {:.4f}", deviation(results, field));
+  const Outcome outcome = outcome_of(given, trainer);
+  const auto with_spread = [&](double value, double spread) {
+    return fmt::format("{:.4f}{}", value, results.size() < 2 ? "" : fmt::format(" ± {:.4f}", spread));
   };
+  const std::string cost =
+      fmt::format("{} ms an epoch; peak {:.0f} MB",
+                  ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms), peak);
+  if (given.examples.cross_validated) {
+    fmt::print("{} on {}: {} {} over {} of {} folds\n", trainer.model(), printable(given.data.name),
+               metric.name, with_spread(outcome.test, outcome.test_deviation), results.size(),
+               given.examples.splits.size());
+    fmt::print("at epoch {} of {}, whose mean over the folds is the best; {}\n", outcome.epoch,
+               settings.epochs, cost);
+    return;
+  }
   const std::string over = given.splits.size() < 2 ? "" : fmt::format(" over {} splits", given.splits.size());
-  fmt::print("{} on {}{}: test {} {:.4f}{}\n", trainer.model(), printable(given.data.name),
+  fmt::print("{} on {}{}: test {} {}\n", trainer.model(), printable(given.data.name),
              results.size() < 2 ? "" : fmt::format(", {} runs{}", results.size(), over), metric.name,
-             mean(results, &RunResult::test_metric), spread(&RunResult::test_metric));
+             with_spread(outcome.test, outcome.test_deviation));
   if (const double auc = mean(results, &RunResult::test_auc); std::isfinite(auc) && metric.option != "auc")
-    fmt::print("test ROC-AUC {:.4f}{}\n", auc, spread(&RunResult::test_auc));
-  fmt::print("validation {} {:.4f}{} at epoch {} of {}; {} ms an epoch; peak {:.0f} MB\n", metric.name,
-             mean(results, &RunResult::val_metric), spread(&RunResult::val_metric),
-             median_best_epoch(results), settings.epochs,
-             ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms), peak);
+    fmt::print("test ROC-AUC {}\n", with_spread(auc, deviation(results, &RunResult::test_auc)));
+  fmt::print("validation {} {} at epoch {} of {}; {}\n", metric.name,
+             with_spread(outcome.val, outcome.val_deviation), outcome.epoch, settings.epochs, cost);
   if (settings.data.empty())
     fmt::print("This was the dataset that comes along. For Cora, see data/README.md, then: --data cora.h5\n");
 }
@@ -122,8 +183,10 @@ void print_summary(const Settings& settings, const Prepared& given, const Traine
 void print_json(const Program& program, const Settings& settings, const Prepared& given,
                 const Trainer& trainer, double peak, double wall_s) {
   const auto& results = trainer.results();
+  const Outcome outcome = outcome_of(given, trainer);
   std::string auc;
-  if (const double value = mean(results, &RunResult::test_auc); std::isfinite(value))
+  if (const double value = mean(results, &RunResult::test_auc);
+      std::isfinite(value) && !given.examples.cross_validated)
     auc = fmt::format(R"("test_auc": {}, "test_auc_std": {}, )", value,
                       deviation(results, &RunResult::test_auc));
   fmt::print(
@@ -133,9 +196,8 @@ void print_json(const Program& program, const Settings& settings, const Prepared
       "\n",
       json_text(program.name), json_text(given.data.name), json_text(trainer.model()),
       json_text(given.data.device().str()), settings.seed, results.size(), settings.epochs,
-      given.metric.option, mean(results, &RunResult::train_loss), mean(results, &RunResult::val_metric),
-      mean(results, &RunResult::test_metric), deviation(results, &RunResult::test_metric), auc,
-      median_best_epoch(results), trainer.epoch_ms(), peak, wall_s);
+      given.metric.option, mean(results, &RunResult::train_loss), outcome.val, outcome.test,
+      outcome.test_deviation, auc, outcome.epoch, trainer.epoch_ms(), peak, wall_s);
 }
 
 std::string_view word_for_outputs(Labels labels) {

@@ -63,6 +63,13 @@ struct Settings {
   bool replace = false, labor = false, weighted_sampling = false;
   int64_t workers = 1;
   std::string evaluation = "layers";  ///< of all nodes: "layers", or "graph" at once
+
+  // Of programs that learn something of whole graphs.
+  std::string pool = "sum";
+  std::string node_features = "file";
+  int64_t folds = 10;
+  int64_t iterations = 0;  ///< steps of an epoch; 0: as many as go once through the graphs
+  int64_t lr_halve = 0;    ///< epochs after which the learning rate is halved; 0: never
 };
 
 /// What a program trains. Its one-line describe() ("GCN 1433-16-7") names it to users and in checkpoints.

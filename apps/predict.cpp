@@ -1,5 +1,6 @@
 // Runs a trained model on a graph: that of its training, or any other with the same features.
 
+#include "common/graphs.h"
 #include "common/options.h"
 #include "common/outputs.h"
 #include "common/trained_model.h"
@@ -26,14 +27,15 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
 
 /// What the metric says of the split's test nodes; empty, and said why, where it says nothing.
 std::optional<double> measure(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
-  if (!data.y || data.splits.empty()) return {};
+  const Tensor& y = trained.of_graphs() ? data.graph_y : data.y;
+  if (!y || data.splits.empty()) return {};
   if (data.task != trained.task || outputs_of(data) != trained.outputs) {
     log_info("no metric: the labels are {} [{}], the model gives {} [{}]", name_of(data.task),
              data.num_classes(), name_of(trained.task), trained.outputs);
     return {};
   }
   try {
-    return trained.metric.of(output, data.y, data.test);
+    return trained.metric.of(output, y, data.test);
   } catch (const Error& error) {
     log_info("no metric: {}", error.what());
     return {};
@@ -49,6 +51,9 @@ void predict(const PredictOptions& o) {
   std::optional<TrainedModel> loaded;
   if (!o.checkpoint.empty()) loaded = load_trained(o.checkpoint, device);
   Dataset data = load_dataset(o.data);
+  if (loaded) set_node_features(data, loaded->settings);
+  if (loaded && loaded->of_graphs() && !data.graph_offsets)
+    data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, loaded->origin);
   prepare_features(data, o.data, "predict", (loaded ? loaded->settings : o.settings).normalize);
   if (!loaded) loaded = load_foreign(o, data, device);
   const TrainedModel& trained = *loaded;

@@ -16,6 +16,10 @@ Labels labels_of(Task task) {
   }
 }
 
+std::string usual_metric(const std::string& wanted, Task task) {
+  return wanted == "auto" && task == Task::graph_class ? "accuracy" : wanted;
+}
+
 void Examples::use_split(size_t k) {
   ADJ_CHECK(k < splits.size(), "split {} of {}", k, splits.size());
   train = splits[k].train;

@@ -14,6 +14,9 @@ enum class Labels : uint8_t {
 };
 /// Of a task of nodes or of graphs.
 Labels labels_of(Task task);
+/// The metric that `wanted` asks for: where that is "auto", accuracy for classes of graphs, by which their
+/// protocols go.
+std::string usual_metric(const std::string& wanted, Task task);
 
 /// What a training learns from and is measured on: things with labels, nodes for most programs, and which of
 /// them are for what.
@@ -24,9 +27,12 @@ struct Examples {
   int64_t outputs = 0;  ///< numbers that a model gives for each: classes, or columns of labels
   Tensor y;             ///< by example
   int64_t unlabelled = 0;
-  std::string y_place = "nodes/y";         ///< in the dataset's file
-  std::vector<Split> splits;               ///< of examples' indices, one at least
-  bool splits_in_file = true;              ///< or else made from the seed
+  std::string y_place = "nodes/y";  ///< in the dataset's file
+  std::vector<Split> splits;        ///< of examples' indices, one at least
+  bool splits_in_file = true;       ///< or else made from the seed
+  /// Splits are the folds of a cross-validation, one a run; what is validated is also what is tested.
+  bool cross_validated = false;
+  std::string auto_metric = "auto";        ///< what --metric auto means
   Tensor train = {}, val = {}, test = {};  ///< the split in use
 
   int64_t size() const { return y.size(0); }

@@ -69,7 +69,8 @@ Task task_named(const std::string& option, const std::string& name) {
 }
 
 int64_t outputs_of(const Dataset& data) {
-  return data.task == Task::node_class ? data.classes : data.y.size(1);
+  if (labels_of(data.task) == Labels::classes) return data.classes;
+  return (data.task == Task::graph_regression ? data.graph_y : data.y).size(1);
 }
 
 const Metric& metric_named(const std::string& wanted, Labels labels, int64_t outputs) {
@@ -86,7 +87,8 @@ const Metric& metric_named(const std::string& wanted, Labels labels, int64_t out
 
 const Metric& metric_for(const Examples& examples, const std::string& file, const std::string& wanted,
                          size_t first_split, size_t splits) {
-  const Metric& metric = metric_named(wanted, examples.labels, examples.outputs);
+  const Metric& metric =
+      metric_named(wanted == "auto" ? examples.auto_metric : wanted, examples.labels, examples.outputs);
   for (size_t k = first_split; k < first_split + splits; ++k) {
     const Split& split = examples.splits.at(k);
     for (const auto& [name, part] : {std::pair("val", &split.val), std::pair("test", &split.test)}) {

@@ -84,20 +84,24 @@ void write_predictions(const std::string& path, const std::string& program, cons
   file.attribute("", "program", program);
   file.attribute("", "dataset", data.name);
   file.attribute("", "task", std::string(name_of(task)));
-  std::vector<float> values = original_rows(output, data.order).to_vector<float>();
-  if (task == Task::node_class) {
-    file.write("nodes/prediction", Tensor::from(softmax_rows(values, static_cast<size_t>(output.size(1)))));
-    file.write("nodes/probability", Tensor::from(values, output.shape()));
-  } else if (task == Task::node_multilabel) {
+  const bool of_graphs = task == Task::graph_class || task == Task::graph_regression;
+  const std::string prediction = of_graphs ? "graphs/prediction" : "nodes/prediction";
+  const std::string probability = of_graphs ? "graphs/probability" : "nodes/probability";
+  std::vector<float> values = (of_graphs ? output : original_rows(output, data.order)).to_vector<float>();
+  const Labels labels = labels_of(task);
+  if (labels == Labels::classes) {
+    file.write(prediction, Tensor::from(softmax_rows(values, static_cast<size_t>(output.size(1)))));
+    file.write(probability, Tensor::from(values, output.shape()));
+  } else if (labels == Labels::several) {
     std::vector<uint8_t> predicted(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
       predicted[i] = values[i] > 0.0f ? 1 : 0;
       values[i] = static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(values[i]))));
     }
-    file.write("nodes/prediction", Tensor::from(predicted, output.shape()));
-    file.write("nodes/probability", Tensor::from(values, output.shape()));
+    file.write(prediction, Tensor::from(predicted, output.shape()));
+    file.write(probability, Tensor::from(values, output.shape()));
   } else {
-    file.write("nodes/prediction", Tensor::from(values, output.shape()));
+    file.write(prediction, Tensor::from(values, output.shape()));
   }
   file.commit();
 }

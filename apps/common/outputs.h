@@ -54,7 +54,8 @@ void write_metrics(const std::string& path, const Metric& metric, const std::vec
 /// HDF5, from outputs [N, T] as an Objective gives them. node_class: nodes/prediction int32 [N] and
 /// nodes/probability float32 [N, T]; node_multilabel: nodes/prediction uint8 [N, T] (where the probability is
 /// above one half) and nodes/probability float32 [N, T]; node_regression: nodes/prediction float32 [N, T].
-/// Rows are the nodes of `data`; where they were reordered, as they stood at first.
+/// Rows are the nodes of `data`; where they were reordered, as they stood at first. Of graph_class and
+/// graph_regression likewise, graphs/prediction and graphs/probability.
 void write_predictions(const std::string& path, const std::string& program, const Dataset& data, Task task,
                        const Tensor& output);
 

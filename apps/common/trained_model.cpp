@@ -1,6 +1,7 @@
 #include "trained_model.h"
 
 #include "../models/models.h"
+#include "graphs.h"
 #include "options.h"
 #include <adjoint/core/text.h>
 #include <adjoint/nn/pyg_state.h>
@@ -26,9 +27,11 @@ Program program_of(const optim::Checkpoint& checkpoint) {
 Task task_of(const optim::Checkpoint& checkpoint) {
   const auto fact = checkpoint.facts.find("task");
   if (fact == checkpoint.facts.end()) data_fail("{}: facts@task: missing", checkpoint.path);
-  for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression})
+  for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
+                          Task::graph_regression})
     if (fact->second == name_of(task)) return task;
-  data_fail("{}: facts@task: '{}', expected a task of nodes", checkpoint.path, excerpt(fact->second));
+  data_fail("{}: facts@task: '{}', expected a task of nodes or graphs", checkpoint.path,
+            excerpt(fact->second));
 }
 
 /// float32 [T] on the device.
@@ -55,14 +58,15 @@ TrainedModel load_trained(const std::string& path, Device device) {
   trained.features = checkpoint.integer("features", 1, kMost);
   trained.outputs = checkpoint.integer("outputs", 1, kMost);
   try {
-    trained.metric = metric_named(trained.settings.metric, labels_of(trained.task), trained.outputs);
+    trained.metric = metric_named(usual_metric(trained.settings.metric, trained.task),
+                                  labels_of(trained.task), trained.outputs);
   } catch (const UsageError& error) {
     data_fail("{}: facts@option.metric: {}", path, error.what());
   }
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
   const int64_t epoch = best < 0 ? checkpoint.integer("epoch", 0, kMost) : best;
   trained.origin = fmt::format("{}, epoch {}", program.name, epoch);
-  trained.model = make_node_model(program, trained.features, trained.outputs, trained.settings);
+  trained.model = program.make(trained.features, trained.outputs, trained.settings);
   trained.model->to(feature_dtype(trained.settings));
   const std::string prefix = best < 0 ? "model." : "best.";
   try {
@@ -74,7 +78,7 @@ TrainedModel load_trained(const std::string& path, Device device) {
     data_fail("{}: tensors/{}{}: not finite", path, prefix, name);
   trained.model->to(device);
   trained.model->eval();
-  if (trained.task == Task::node_regression) {
+  if (labels_of(trained.task) == Labels::numbers) {
     const Tensor mean = row_of(checkpoint, "targets.mean", trained.outputs, device);
     const Tensor deviation = row_of(checkpoint, "targets.deviation", trained.outputs, device);
     trained.objective = Objective(labels_of(trained.task), mean, deviation);
@@ -101,9 +105,17 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
   return trained;
 }
 
+Tensor TrainedModel::outputs_for(const Dataset& data) const {
+  if (auto* of_graphs = dynamic_cast<GraphModel*>(model.get()))
+    return graph_outputs(*of_graphs, data, outputs, settings);
+  return dynamic_cast<NodeModel&>(*model)(data.graph, data.x).value();
+}
+
 Tensor TrainedModel::run(const Dataset& data) const {
   const NoGrad no_grad;
-  const Tensor output = objective.output((*model)(data.graph, data.x.to(feature_dtype(settings))).value());
+  Dataset prepared = data;
+  prepared.x = data.x.to(feature_dtype(settings));
+  const Tensor output = objective.output(outputs_for(prepared));
   if (!optim::first_not_finite({{"output", output}}).empty())
     fail("{}: what the model gives for {} is not finite", origin, printable(data.name));
   return output;

@@ -11,13 +11,18 @@ struct TrainedModel {
   int64_t features = 0, outputs = 0;
   Task task = Task::none;
   Metric metric = {};
-  std::unique_ptr<NodeModel> model;  ///< in evaluation mode, on the device, in the precision of the training
+  std::unique_ptr<Model> model;  ///< in evaluation mode, on the device, in the precision of the training
   Objective objective;
   std::string origin;  ///< "train_gcn, epoch 66"
 
-  /// float32 [N, outputs] of every node of a dataset on the device, whose features were prepared. Throws
-  /// adj::Error where they are not all finite.
+  /// Does it say something of graphs, and not of nodes?
+  bool of_graphs() const { return task == Task::graph_class || task == Task::graph_regression; }
+  /// float32 [N, outputs] of every node, or [G, outputs] of every graph, of a dataset on the device, whose
+  /// features were prepared. Throws adj::Error where they are not all finite.
   Tensor run(const Dataset& data) const;
+
+ private:
+  Tensor outputs_for(const Dataset& data) const;
 };
 
 /// What the checkpoint says, with the weights of the best epoch that its training had seen. Throws DataError

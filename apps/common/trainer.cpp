@@ -331,7 +331,8 @@ void Trainer::finish_run() {
                       metric_.of(output_, examples_.y, examples_.test), test_auc(examples_, output_),
                       best_->best_epoch()});
   if (settings_.runs > 1)
-    log_info("run {}/{}: test {} {:.4f} at epoch {}", run_ + 1, settings_.runs, metric_.name,
+    log_info("{} {}/{}: {}{} {:.4f} at epoch {}", examples_.cross_validated ? "fold" : "run", run_ + 1,
+             settings_.runs, examples_.cross_validated ? "" : "test ", metric_.name,
              results_.back().test_metric, results_.back().best_epoch);
 }
 

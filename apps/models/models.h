@@ -11,10 +11,12 @@ Program train_sage();
 Program train_gin();
 Program train_transformer();
 Program train_agnn();
+Program train_graph_gin();
 
 /// All of them, for `predict`.
 inline std::vector<Program> all_programs() {
-  return {train_gcn(), train_gat(), train_sage(), train_gin(), train_transformer(), train_agnn()};
+  return {train_gcn(),         train_gat(),  train_sage(),     train_gin(),
+          train_transformer(), train_agnn(), train_graph_gin()};
 }
 
 }  // namespace adj::apps

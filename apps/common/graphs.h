@@ -1,0 +1,28 @@
+#pragma once
+
+#include "../common.h"
+
+// What programs that learn something of whole graphs share.
+
+namespace adj::apps {
+
+/// One that says something of every graph.
+struct GraphModel : Model {
+  /// [G, outputs]: logits, or for regression what is predicted. Graph g has the nodes offsets[g] to offsets[g
+  /// + 1].
+  virtual Var operator()(const Graph& graph, const Tensor& offsets, const Features& x) = 0;
+};
+
+/// Makes `program` one of a GraphModel: its examples are a dataset's graphs, by the splits of its file, or
+/// else by --folds, in which each fold is at once what is validated and tested.
+void learn_graphs(Program& program);
+void add_graph_options(boost::program_options::options_description_easy_init& add, Settings& settings);
+void check_graph_options(const Settings& settings);
+
+/// float32 [G, outputs] of all graphs of a dataset, as `model` gives them in its mode, in batches.
+Tensor graph_outputs(GraphModel& model, const Dataset& data, int64_t outputs, const Settings& settings);
+
+/// Gives every node the features that --node-features asks for in the place of the file's.
+void set_node_features(Dataset& data, const Settings& settings);
+
+}  // namespace adj::apps
