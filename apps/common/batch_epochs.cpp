@@ -7,14 +7,15 @@ namespace adj::apps {
 BatchEpochs::BatchEpochs(const Training& training, optim::FiniteWatch* losses)
     : training_(training), model_(training.node_model()), losses_(losses) {
   if (training.settings.evaluation == "layers" && model_.num_layers() == 0)
-    throw UsageError(fmt::format("--evaluation layers: {} takes whole graphs alone; expected graph",
-                                 model_.describe()));
+    throw UsageError(
+        fmt::format("--evaluation layers: {} takes whole graphs alone; expected graph", model_.describe()));
 }
 
 Epochs::Evaluation BatchEpochs::validate() {
   const NoGrad no_grad;
   const Var out(logits());
-  return {training_.objective.loss(out, training_.examples.val).value(), training_.objective.output(out.value())};
+  return {training_.objective.loss(out, training_.examples.val).value(),
+          training_.objective.output(out.value())};
 }
 
 Tensor BatchEpochs::outputs() { return training_.objective.output(logits()); }

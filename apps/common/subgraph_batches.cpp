@@ -65,8 +65,8 @@ class SubgraphBatches : public BatchEpochs {
       counted += share;
       if (batch.seeds.numel() == 0) continue;
       trained = true;
-      Var loss = training_.objective.loss_of_batch(model_(batch.graph, batch.x), batch.y,
-                                                   batch.seeds, batch.weight);
+      Var loss =
+          training_.objective.loss_of_batch(model_(batch.graph, batch.x), batch.y, batch.seeds, batch.weight);
       kernels::linear_combination({.a = total, .beta = share, .b = loss.value(), .y = total});
       loss.backward();
       training_.optimizer.step();
