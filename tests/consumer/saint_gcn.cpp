@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   optim::Adam adam(model.parameters(), {.lr = 0.01, .weight_decay = 5e-4});
 
   const SaintLoader loader(data, data.train,
-                           {.sampling = {.way = SaintWay::walk, .budget = 100, .walk_length = 2},
+                           {.sampling = {.way = SaintWay::walk, .budget = 300, .walk_length = 2},
                             .steps = 4,
                             .matrix = SaintMatrix::gcn,
                             .seed = 1,

@@ -117,6 +117,24 @@ TEST_CASE("a cluster may have no node to train on, and a loader none at all") {
                   y.rows(batch.nodes.to_vector<int32_t>()[0], batch.nodes.to_vector<int32_t>()[0] + 1)));
 }
 
+TEST_CASE("clusters of one node each") {
+  for (Device device : devices()) {
+    const Dataset data = small_citations(true).to(device);
+    const ClusterLoader loader(data, data.train, {.parts = 1000, .shuffle = true, .loading = {.workers = 2}});
+    CHECK(loader.size() == 300);
+    nn::Model<TwoLayers<nn::GCNConv>> model(20, 3);
+    model.to(device);
+    int64_t seeds = 0;
+    for (const SubgraphBatch& batch : loader.epoch(0)) {
+      CHECK(batch.size() == 1);
+      if (batch.seeds.numel() == 0) continue;
+      cross_entropy(model(batch.graph, batch.x), batch.y, batch.seeds).backward();
+      ++seeds;
+    }
+    CHECK(seeds == data.train.numel());
+  }
+}
+
 TEST_CASE("workers derive what a step is said to ask of a cluster") {
   Dataset data = small_citations();
   std::atomic<int> asked = 0;

@@ -217,6 +217,28 @@ TEST_CASE("how many subgraphs an epoch has, and subgraphs without a seed") {
   CHECK_FALSE(batch.y);
 }
 
+TEST_CASE("a subgraph of one node, which has no edges") {
+  for (Device device : devices())
+    for (const SaintMatrix kind :
+         {SaintMatrix::none, SaintMatrix::sum, SaintMatrix::mean, SaintMatrix::gcn}) {
+      const Dataset data = small_citations().to(device);
+      SaintLoaderOptions options = few(kind);
+      options.sampling.budget = 1;
+      options.sampling.walk_length = 0;
+      const Tensor every = random_permutation(300, default_generator(), device);
+      const SubgraphBatch batch = SaintLoader(data, every, options).batch(0, 0);
+      CHECK(batch.size() == 1);
+      CHECK(batch.graph.num_edges() == (kind == SaintMatrix::gcn ? 1 : 0));
+      CHECK(batch.graph.is_normalized() == (kind != SaintMatrix::none));
+      manual_seed(3);
+      nn::Model<TwoLayers<nn::GCNConv>> model(20, 3);
+      model.to(device);
+      const Var loss = cross_entropy_sum(model(batch.graph, batch.x), batch.y, batch.seeds, batch.weight);
+      loss.backward();
+      CHECK(std::isfinite(loss.item()));
+    }
+}
+
 TEST_CASE("what a saint loader refuses") {
   const Dataset data = small_citations();
   const auto refused = [&](const std::vector<int64_t>& seeds, auto&& change, const char* message) {
