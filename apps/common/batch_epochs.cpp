@@ -5,11 +5,7 @@
 namespace adj::apps {
 
 BatchEpochs::BatchEpochs(const Training& training, optim::FiniteWatch* losses)
-    : training_(training), model_(training.node_model()), losses_(losses) {
-  if (training.settings.evaluation == "layers" && model_.num_layers() == 0)
-    throw UsageError(
-        fmt::format("--evaluation layers: {} takes whole graphs alone; expected graph", model_.describe()));
-}
+    : training_(training), model_(training.node_model()), losses_(losses) {}
 
 Epochs::Evaluation BatchEpochs::validate() {
   const NoGrad no_grad;

@@ -8,7 +8,6 @@ namespace adj::apps {
 /// --evaluation says. A loader's own epochs derive from it.
 class BatchEpochs : public Epochs {
  public:
-  /// Throws UsageError where layers are to be evaluated one by one of a model that takes whole graphs alone.
   BatchEpochs(const Training& training, optim::FiniteWatch* losses);
   Evaluation validate() override;
   Tensor outputs() override;

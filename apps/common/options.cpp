@@ -85,13 +85,13 @@ void add_batch_options(const Program& program, po::options_description& options,
       "loader", with_default(s.loader, "NAME"),
       fmt::format("what a step is over: {}; none: the whole graph", fmt::join(program.loaders, ", "))
           .c_str())("workers", with_default(s.workers, "N"),
-                    "threads that prepare batches beside the training (0: none)")(
-      "evaluation", with_default(s.evaluation, "WAY"),
-      "layers (of all nodes layer by layer, in batches with all neighbours) or graph (all at once)")(
-      "batch-size", with_default(s.batch_size, "N"),
-      "nodes that a layer is evaluated for at once; with neighbor training nodes of a step");
-  if (has_loader(program, "neighbor"))
+                    "threads that prepare batches beside the training (0: none)");
+  if (has_loader(program, "neighbor"))  // then its model can also be evaluated layer by layer
     options.add_options()(
+        "evaluation", with_default(s.evaluation, "WAY"),
+        "layers (of all nodes layer by layer, in batches with all neighbours) or graph (all at once)")(
+        "batch-size", with_default(s.batch_size, "N"),
+        "nodes that a layer is evaluated for at once; with neighbor training nodes of a step")(
         "fanouts", with_default(s.fanouts, "LIST"),
         "neighbor: in-edges that a node keeps of each hop, from the training nodes outwards, as 15,10,5 "
         "(-1: all); one number stands for every layer")("replace", po::bool_switch(&s.replace),
