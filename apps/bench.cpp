@@ -21,7 +21,7 @@ struct Options {
   std::vector<std::string> ops, orders;
   std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", spmm = "own",
               products = "by-size", scatter = "fixed-point", fanouts = "15,10,5", sampling = "uniform";
-  int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1, parts = 0, workers = 0;
+  int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1, workers = 0;
   bool json = false, no_capture = false, tf32 = false;
   Subject subject;
 };
@@ -50,7 +50,8 @@ void check(const Options& o) {
     throw UsageError(fmt::format("--threads: expected at most {}, got {}", kMaxThreads, o.threads));
   at_least("repeats", o.repeats, 1);
   at_least("seed", o.seed, 0);
-  at_least("parts", o.parts, 0);
+  at_least("parts", o.subject.parts, 0);
+  at_least("parts-per-batch", o.subject.parts_per_batch, 1);
   at_least("batch-size", o.subject.batch_size, 1);
   expect_integer("workers", o.workers, 0, kMaxThreads);
   (void)fanouts_of(o.fanouts);
@@ -72,7 +73,9 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "order", po::value(&o.orders)->value_name("NAME"),
       fmt::format("the nodes in another order: {}; several times: one after the other",
                   fmt::join(order_names(), ", "))
-          .c_str())("parts", with_default(o.parts), "blocks of the order metis (0: by the number of nodes)")(
+          .c_str())("parts", with_default(o.subject.parts),
+                    "blocks of the order metis, and clusters (0: by the number of nodes)")(
+      "parts-per-batch", with_default(o.subject.parts_per_batch), "clusters of a batch")(
       "features", with_default(o.features), "features of a generated graph's nodes")(
       "classes", with_default(o.classes), "classes of a generated graph's nodes")(
       "width", with_default(o.subject.width), "of the features that kernels work on")(
@@ -157,7 +160,8 @@ std::string json_row(const Op& op, const Job& job, const Measurement& m) {
 
 void bench(int argc, char** argv) {
   std::vector<Op> all = kernel_ops();
-  for (auto& more : {epoch_ops(), sample_ops()}) all.insert(all.end(), more.begin(), more.end());
+  for (auto& more : {epoch_ops(), cluster_ops(), sample_ops()})
+    all.insert(all.end(), more.begin(), more.end());
   Options o;
   if (!read(argc, argv, all, o)) return;
   const std::vector<Op> ops = chosen(all, o.ops);
@@ -176,7 +180,7 @@ void bench(int argc, char** argv) {
                      : load_subject(o.data);
   for (const std::string& order : o.orders)
     data = reordered(data, named_order(order, data.graph,
-                                       {.parts = o.parts,
+                                       {.parts = o.subject.parts,
                                         .seed = static_cast<uint64_t>(o.seed),
                                         .graph_offsets = data.graph_offsets}));
   o.subject.data = data.to(device);

@@ -45,6 +45,7 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
   if (settings.weighted_sampling && !data.graph.edge_weight())
     data_fail("{}: edges/weight: missing, --weighted-sampling needs weights", file);
   examples.use_split(splits.front());
+  partition_for_clusters(data, settings);
   return {data.to(device), examples.to(device), metric, splits};
 }
 
@@ -272,6 +273,11 @@ std::unique_ptr<NodeModel> make_node_model(const Program& program, int64_t in, i
 
 Var NodeModel::over(size_t, const Block&, const Var&) {
   throw UsageError(fmt::format("{}: needs the whole graph, which sampled blocks are not", describe()));
+}
+
+void NodeModel::prepare(const Graph& graph) const {
+  (void)graph.out_edges();
+  (void)graph.relation().transposed_order();
 }
 
 Var NodeModel::input(const Features& x) const { return Var(x.to_dense().to(parameters().front().dtype())); }

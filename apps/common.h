@@ -59,8 +59,11 @@ struct Settings {
   // Of mini-batches, in programs whose model takes them.
   std::string loader = "none";  ///< or one of the program's
   std::string fanouts = "10";   ///< in-edges a node keeps of each hop, from the seeds outwards
-  int64_t batch_size = 1024;    ///< nodes to train on
+  int64_t batch_size = 1024;    ///< nodes to train on, or that a layer is evaluated for at once
   bool replace = false, labor = false, weighted_sampling = false;
+  int64_t parts = 0, parts_per_batch = 20;  ///< of clusters; 0: as the dataset has them
+  std::string saint = "walk";               ///< what subgraphs are drawn by: "node", "edge" or "walk"
+  int64_t budget = 1000, walk_length = 2, steps = 0, coverage = 50;
   int64_t workers = 1;
   std::string evaluation = "layers";  ///< of all nodes: "layers", or "graph" at once
 
@@ -92,6 +95,11 @@ struct NodeModel : Model {
   /// [seeds, outputs]: one block a layer, `x` of the first one's sources. Throws UsageError unless the model
   /// has as many layers.
   Var operator()(std::span<const Block> blocks, const Features& x);
+  /// Derives of a batch's graph what a step asks it for. Called by the threads that prepare batches while
+  /// others compute.
+  virtual void prepare(const Graph& graph) const;
+  /// The matrix by which all layers sum over neighbours, where they do.
+  virtual SaintMatrix neighbor_sums() const { return SaintMatrix::none; }
   /// Features of the sums and means over neighbours that a forward pass takes, one after the other, where
   /// an edge list serves as it is. None where the model needs sorted edges: attention, maxima.
   virtual std::vector<int64_t> summed_widths() const { return {}; }

@@ -46,6 +46,7 @@ struct Graph::Impl {
   Relation relation;
   Tensor weight;
   Tensor input_order;
+  bool as_given = false;  // weights as they are: every matrix is A
   Lazy<Tensor> looped_offsets, csr_weight;
   Lazy<bool> symmetric;
   Lazy<SparseMatrix> adjacency, mean;
@@ -237,6 +238,21 @@ Graph Graph::with_edge_weight(Tensor weight) const {
   return graph;
 }
 
+Graph Graph::as_normalized() const {
+  ADJ_CHECK(impl().weight, "graph: {} edges without weights, which as_normalized() takes as they are",
+            num_edges());
+  auto other = std::make_shared<Impl>();
+  other->relation = relation();
+  other->input_order = input_order();
+  other->weight = edge_weight();
+  other->as_given = true;
+  Graph graph = *this;
+  graph.impl_ = std::move(other);
+  return graph;
+}
+
+bool Graph::is_normalized() const { return impl().as_given; }
+
 const SparseMatrix& Graph::adjacency() const {
   return impl().adjacency.get([this] {
     if (relation().scatters(DType::f32)) return SparseMatrix(relation(), edge_weight());
@@ -247,6 +263,7 @@ const SparseMatrix& Graph::adjacency() const {
 }
 
 const SparseMatrix& Graph::gcn_adjacency(float loop_weight) const {
+  if (impl().as_given) return adjacency();
   const auto key = static_cast<int64_t>(std::bit_cast<uint32_t>(loop_weight));
   // Kept as long as the graph is.
   return *impl().gcn.get<SparseMatrix>(
@@ -254,6 +271,7 @@ const SparseMatrix& Graph::gcn_adjacency(float loop_weight) const {
 }
 
 const SparseMatrix& Graph::mean_adjacency() const {
+  if (impl().as_given) return adjacency();
   return impl().mean.get([this] {
     if (!edge_weight() && relation().scatters(DType::f32)) {
       Tensor shares = Tensor::empty({num_edges()}, DType::f32, device());
@@ -272,6 +290,7 @@ Graph Graph::to(Device device) const {
   other->relation = relation().to(device);
   other->weight = edge_weight().to(device);
   other->input_order = input_order().to(device);
+  other->as_given = impl().as_given;
   Graph moved;
   moved.impl_ = std::move(other);
   if (attributes_)

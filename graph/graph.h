@@ -56,6 +56,12 @@ class Graph {
   Graph with_edge_attr(std::string name, Tensor attribute) const;
   /// The same edges and attributes with other weights (float32 [M]; absent: none).
   Graph with_edge_weight(Tensor weight) const;
+  /// The same edges, whose weights are what messages are multiplied with as they stand: every matrix below is
+  /// A, which somebody normalised beforehand, as parts of a graph whose edges are weighed by the whole's
+  /// degrees (GraphSAINT's subgraphs). Layers that sum by these matrices obey it, SAGEConv (sums and means)
+  /// and GINConv too, which read no weights otherwise. Throws where there are no weights.
+  Graph as_normalized() const;
+  bool is_normalized() const;
   /// int32 [M]: edge e of this graph is edge input_order()[e] of the list given to from_coo. Absent where the
   /// graph was made otherwise.
   const Tensor& input_order() const;

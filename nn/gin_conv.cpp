@@ -60,12 +60,14 @@ double GinSum::fixed_eps() {
 
 Var GinSum::summed(const Graph& graph, const Var& x, const Var& bias, Activation activation) {
   check_rows(layer_, graph, x.shape());
-  if (!learned_eps_) {
+  if (!learned_eps_ && !graph.is_normalized()) {
     const SparseMatrix a = with_own_term(graph.relation(), fixed_eps());
     return x.requires_grad() || bias ? spmm(a, x, bias, activation) : Var(cache_.get(a, x.value(), 1));
   }
   const Relation& relation = graph.relation();
-  const SparseMatrix a(relation.scatters(x.dtype()) ? relation : relation.sorted());
+  const SparseMatrix a = graph.is_normalized()
+                             ? graph.adjacency()
+                             : SparseMatrix(relation.scatters(x.dtype()) ? relation : relation.sorted());
   const Var of_others = x.requires_grad() || bias ? spmm(a, x, bias) : Var(cache_.get(a, x.value(), 1));
   return activate(activation, of_others + x * root_factor(x.dtype()));
 }

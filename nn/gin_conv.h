@@ -47,7 +47,8 @@ class GinSum : public Module {
 
 /// h((1 + ε) x_i + Σ_j x_j), h a module that maps [N,in] to [N,out] (Xu et al., How Powerful are Graph Neural
 /// Networks?, 2019, eq. 4.1): `GINConv<MLP> conv({.train_eps = true}, std::vector<int64_t>{64, 64, 64})` has
-/// "nn.lins.0.weight", … and "eps" in its state. Weights of edges do not count. PyG's GINConv.
+/// "nn.lins.0.weight", … and "eps" in its state. Weights of edges do not count, but those of a
+/// normalised graph (Graph::as_normalized). PyG's GINConv.
 template <class Net = MLP>
 class GINConv : public detail::GinSum {
  public:

@@ -17,9 +17,10 @@ SAGEConv::SAGEConv(Widths in, int64_t out, const SAGEConvOptions& options)
                                                                false, Activation::none, Initial::fan_in)
                                 : std::optional<Child<Linear>>()) {}
 
-// What an unweighted sum or mean is a product with, made once and kept with the graph.
+// What an unweighted sum or mean is a product with, made once and kept with the graph. Weights that somebody
+// normalised stand in its place.
 const SparseMatrix* SAGEConv::matrix_of(const Graph& graph) const {
-  if (graph.edge_weight() || !is_linear()) return nullptr;
+  if ((graph.edge_weight() && !graph.is_normalized()) || !is_linear()) return nullptr;
   return options_.aggr == Reduce::mean ? &graph.mean_adjacency() : &graph.adjacency();
 }
 

@@ -23,6 +23,8 @@ struct Subject {
   double dropout = 0.5;
   double attention_dropout = 0.0;  ///< of coefficients
   bool capture = true;
+  int64_t parts = 0;  ///< of clusters; 0: by the number of nodes, or as the dataset has them
+  int64_t parts_per_batch = 20;
   std::string edges = "by-source";  ///< the order of edge lists: or by-target, or shuffled
   NeighborSampling sampling = {};   ///< of mini-batches
   int64_t batch_size = 1024;        ///< their seeds
@@ -55,6 +57,8 @@ std::vector<Op> list_ops();
 std::vector<Op> attention_ops();
 /// Training epochs: forward, loss, backward, Adam.
 std::vector<Op> epoch_ops();
+/// Training epochs over clusters, and over the same batches in memory.
+std::vector<Op> cluster_ops();
 /// Mini-batches of training nodes.
 std::vector<Op> sample_ops();
 

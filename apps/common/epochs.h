@@ -50,11 +50,21 @@ std::unique_ptr<Epochs> full_batch(const Training& training, const EdgeList* edg
 /// A step for each batch of a NeighborLoader, and evaluations layer by layer, or over the whole graph where
 /// --evaluation says so.
 std::unique_ptr<Epochs> neighbor_batches(const Training& training, optim::FiniteWatch* losses);
+/// A step for each batch of a ClusterLoader over the dataset's partition, or of a SaintLoader, that has
+/// training nodes; evaluations likewise.
+std::unique_ptr<Epochs> cluster_batches(const Training& training, optim::FiniteWatch* losses);
+std::unique_ptr<Epochs> saint_batches(const Training& training, optim::FiniteWatch* losses);
+
+/// For --loader cluster gives the dataset the partition that it trains on: of --parts parts, else its own,
+/// else one of METIS's into parts of some hundred nodes.
+void partition_for_clusters(Dataset& data, const Settings& settings);
 
 /// As --loader says. `losses`, optional, is told the loss of each epoch.
 inline std::unique_ptr<Epochs> make_epochs(const Training& training, const EdgeList* edges,
                                            optim::FiniteWatch* losses) {
   if (training.settings.loader == "neighbor") return neighbor_batches(training, losses);
+  if (training.settings.loader == "cluster") return cluster_batches(training, losses);
+  if (training.settings.loader == "saint") return saint_batches(training, losses);
   return full_batch(training, edges, losses);
 }
 

@@ -1,5 +1,4 @@
-#include "epochs.h"
-#include <adjoint/data/loader/layer_wise.h>
+#include "batch_epochs.h"
 #include <adjoint/data/loader/neighbor_loader.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
@@ -7,12 +6,10 @@ namespace adj::apps {
 
 namespace {
 
-class NeighborBatches : public Epochs {
+class NeighborBatches : public BatchEpochs {
  public:
   NeighborBatches(const Training& training, optim::FiniteWatch* losses)
-      : training_(training),
-        model_(training.node_model()),
-        losses_(losses),
+      : BatchEpochs(training, losses),
         loader_(training.data.graph, training.features, training.objective.targets(), training.examples.train,
                 {.sampling = {.fanouts = fanouts_of(training.settings),
                               .replace = training.settings.replace,
@@ -36,38 +33,7 @@ class NeighborBatches : public Epochs {
     return total;
   }
 
-  Evaluation validate() override {
-    const NoGrad no_grad;
-    const Var out(logits());
-    return {training_.objective.loss(out, training_.examples.val).value(),
-            training_.objective.output(out.value())};
-  }
-
-  Tensor outputs() override { return training_.objective.output(logits()); }
-
  private:
-  Tensor logits() {
-    const NoGrad no_grad;
-    model_.eval();
-    const Tensor out = training_.settings.evaluation == "graph"
-                           ? model_(training_.data.graph, training_.features).value()
-                           : layer_by_layer();
-    model_.train();
-    return out;
-  }
-
-  Tensor layer_by_layer() {
-    return infer_layer_wise(training_.data.graph, training_.features, model_.num_layers(),
-                            [this](size_t layer, const Block& block, const Features& x) {
-                              return model_.over(layer, block, model_.input(x)).value();
-                            },
-                            {.batch_size = training_.settings.batch_size,
-                             .workers = static_cast<int>(training_.settings.workers)});
-  }
-
-  const Training training_;
-  NodeModel& model_;
-  optim::FiniteWatch* losses_;
   NeighborLoader loader_;
 };
 

@@ -140,6 +140,13 @@ Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const 
 
 Var Objective::loss(const Var& out, const Tensor& index) const { return loss(out, y_, index); }
 Var Objective::loss_of_batch(const Var& out, const Tensor& y) const { return loss(out, y, {}); }
+Var Objective::loss_of_batch(const Var& out, const Tensor& y, const Tensor& index,
+                             const Tensor& weight) const {
+  if (!weight) return loss(out, y, index);
+  if (labels_ == Labels::several) return bce_with_logits_sum(out, y, index, weight);
+  if (labels_ == Labels::numbers) return mse_sum(out, y, index, weight);
+  return cross_entropy_sum(out, y, index, weight);
+}
 
 Tensor Objective::output(const Tensor& out) const {
   const Tensor wide = out.to(DType::f32);

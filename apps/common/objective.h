@@ -51,6 +51,9 @@ class Objective {
   Var loss(const Var& out, const Tensor& index) const;
   /// Likewise over a batch, whose labels are rows of targets().
   Var loss_of_batch(const Var& out, const Tensor& y) const;
+  /// Likewise over the rows `index` of a batch; with `weight`, float32 [K], the sum of what each is weighted
+  /// with.
+  Var loss_of_batch(const Var& out, const Tensor& y, const Tensor& index, const Tensor& weight) const;
   /// Labels as the loss takes them, by example.
   const Tensor& targets() const { return y_; }
   /// float32: logits, or predictions in the targets' unit.

@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -66,26 +67,53 @@ void add_input_options(po::options_description& options, Settings& s, bool& raw_
       "parameters, with float32 masters, sums and loss)");
 }
 
+Settings defaults_of(const Program& program) {
+  Settings s = program.defaults;
+  if (s.model.empty()) s.model = program.models.front();
+  return s;
+}
+
+/// Is this one of the program's loaders?
+bool has_loader(const Program& program, const std::string& name) {
+  return std::find(program.loaders.begin(), program.loaders.end(), name) != program.loaders.end();
+}
+
 /// Only of programs whose model takes such batches.
 void add_batch_options(const Program& program, po::options_description& options, Settings& s) {
   if (program.loaders.empty()) return;
-  options.add_options()("loader", with_default(s.loader, "NAME"),
-                        fmt::format("{} (sampled neighbourhoods of some training nodes a step), or none: a "
-                                    "step is an epoch over the whole graph",
-                                    fmt::join(program.loaders, " or "))
-                            .c_str())("batch-size", with_default(s.batch_size, "N"),
-                                      "training nodes of a step")(
-      "fanouts", with_default(s.fanouts, "LIST"),
-      "in-edges that a node keeps of each hop, from the training nodes outwards, as 15,10,5 (-1: all); one "
-      "number stands "
-      "for every layer")("replace", po::bool_switch(&s.replace), "draw them with replacement")(
-      "labor", po::bool_switch(&s.labor),
-      "draw them by LABOR: the same ones for nodes with common neighbours")(
-      "weighted-sampling", po::bool_switch(&s.weighted_sampling),
-      "draw them in proportion to the edges' weights")(
-      "workers", with_default(s.workers, "N"), "threads that prepare batches beside the training (0: none)")(
-      "evaluation", with_default(s.evaluation, "WAY"),
-      "layers (of all nodes layer by layer, in batches with all neighbours) or graph (all at once)");
+  options.add_options()(
+      "loader", with_default(s.loader, "NAME"),
+      fmt::format("what a step is over: {}; none: the whole graph", fmt::join(program.loaders, ", "))
+          .c_str())("workers", with_default(s.workers, "N"),
+                    "threads that prepare batches beside the training (0: none)");
+  if (has_loader(program, "neighbor"))  // then its model can also be evaluated layer by layer
+    options.add_options()(
+        "evaluation", with_default(s.evaluation, "WAY"),
+        "layers (of all nodes layer by layer, in batches with all neighbours) or graph (all at once)")(
+        "batch-size", with_default(s.batch_size, "N"),
+        "nodes that a layer is evaluated for at once; with neighbor training nodes of a step")(
+        "fanouts", with_default(s.fanouts, "LIST"),
+        "neighbor: in-edges that a node keeps of each hop, from the training nodes outwards, as 15,10,5 "
+        "(-1: all); one number stands for every layer")("replace", po::bool_switch(&s.replace),
+                                                        "neighbor: draw them with replacement")(
+        "labor", po::bool_switch(&s.labor),
+        "neighbor: draw them by LABOR: the same ones for nodes with common neighbours")(
+        "weighted-sampling", po::bool_switch(&s.weighted_sampling),
+        "neighbor: draw them in proportion to the edges' weights");
+  if (has_loader(program, "cluster"))
+    options.add_options()("parts", with_default(s.parts, "N"),
+                          "cluster: METIS makes so many (0: the dataset's own nodes/part, else parts of some "
+                          "hundred nodes)")("parts-per-batch", with_default(s.parts_per_batch, "N"),
+                                            "cluster: parts of a step, at most");
+  if (has_loader(program, "saint"))
+    options.add_options()("saint", with_default(s.saint, "NAME"),
+                          "saint: subgraphs are drawn by node, edge or walk")(
+        "budget", with_default(s.budget, "N"), "saint: nodes, edges or roots of walks that are drawn")(
+        "walk-length", with_default(s.walk_length, "N"), "saint: steps of a walk")(
+        "steps", with_default(s.steps, "N"),
+        "saint: subgraphs of an epoch (0: as many as draw as many nodes as there are)")(
+        "coverage", with_default(s.coverage, "N"),
+        "saint: normalise by subgraphs that hold so many times all nodes (0: do not normalise)");
 }
 
 void check_batch_options(const Program& program, const Settings& s) {
@@ -96,19 +124,40 @@ void check_batch_options(const Program& program, const Settings& s) {
   expect_integer("batch-size", s.batch_size, 1, kMany);
   expect_integer("workers", s.workers, 0, kMaxThreads);
   expect_one_of("evaluation", s.evaluation, {"layers", "graph"});
-  const Settings usual;
-  const std::pair<const char*, bool> given[] = {{"fanouts", s.fanouts != usual.fanouts},
-                                                {"batch-size", s.batch_size != usual.batch_size},
-                                                {"replace", s.replace},
-                                                {"labor", s.labor},
-                                                {"weighted-sampling", s.weighted_sampling},
-                                                {"evaluation", s.evaluation != usual.evaluation}};
-  if (s.loader == "none") {
-    for (const auto& [name, there] : given)
-      if (there) usage("--{}: expected --loader neighbor beside it", name);
-    return;
+  expect_integer("parts", s.parts, 0, kMany);
+  expect_integer("parts-per-batch", s.parts_per_batch, 1, kMany);
+  expect_one_of("saint", s.saint, {"node", "edge", "walk"});
+  expect_integer("budget", s.budget, 1, kMany);
+  expect_integer("walk-length", s.walk_length, 0, 1'000'000);
+  expect_integer("steps", s.steps, 0, kMany);
+  expect_integer("coverage", s.coverage, 0, 1'000'000);
+  const Settings usual = defaults_of(program);
+  const struct {
+    const char *name, *loader;  // "": any
+    bool given;
+  } options[] = {{"fanouts", "neighbor", s.fanouts != usual.fanouts},
+                 {"replace", "neighbor", s.replace},
+                 {"labor", "neighbor", s.labor},
+                 {"weighted-sampling", "neighbor", s.weighted_sampling},
+                 {"parts", "cluster", s.parts != usual.parts},
+                 {"parts-per-batch", "cluster", s.parts_per_batch != usual.parts_per_batch},
+                 {"saint", "saint", s.saint != usual.saint},
+                 {"budget", "saint", s.budget != usual.budget},
+                 {"walk-length", "saint", s.walk_length != usual.walk_length},
+                 {"steps", "saint", s.steps != usual.steps},
+                 {"coverage", "saint", s.coverage != usual.coverage},
+                 {"batch-size", "", s.batch_size != usual.batch_size},
+                 {"evaluation", "", s.evaluation != usual.evaluation}};
+  for (const auto& option : options) {
+    const bool fits = *option.loader == 0 ? s.loader != "none" : s.loader == option.loader;
+    if (option.given && !fits)
+      usage("--{}: expected --loader {} beside it", option.name,
+            *option.loader == 0 ? fmt::format("{}", fmt::join(program.loaders, " or ")) : option.loader);
   }
-  (void)fanouts_of(s);
+  if (s.walk_length != usual.walk_length && s.saint != "walk")
+    usage("--walk-length: expected --saint walk beside it");
+  if (s.loader == "none") return;
+  if (s.loader == "neighbor") (void)fanouts_of(s);
   if (s.inductive)
     usage("--inductive: does not go with --loader {}, for the graph that is sampled is kept", s.loader);
   if (s.labor && (s.replace || s.weighted_sampling))
@@ -127,12 +176,6 @@ void add_own_options(const Program& program, po::options_description& options, S
   options.add_options()("hidden", with_default(s.hidden, "N"), "width of the hidden layers")(
       "layers", with_default(s.layers, "N"), "number of layers")("dropout", with_default(s.dropout, "P"),
                                                                  "probability of dropping");
-}
-
-Settings defaults_of(const Program& program) {
-  Settings s = program.defaults;
-  if (s.model.empty()) s.model = program.models.front();
-  return s;
 }
 
 /// What stands in a file of options. Anything but a regular file or a pipe could be without end.

@@ -1,4 +1,5 @@
 #include "models.h"
+#include "stack.h"
 
 namespace adj::apps {
 
@@ -21,6 +22,7 @@ struct Agnn : NodeModel {
     for (auto& prop : props) x = prop(graph, x);
     return lin2(dropout(x, p));
   }
+  void prepare(const Graph& graph) const override { prepare_loops(graph, SelfLoops::renewed); }
   std::string describe() const override { return name; }
 
   std::string name;
@@ -34,6 +36,8 @@ struct Agnn : NodeModel {
 Program train_agnn() {
   Program program{
       "train_agnn", "Trains an attention-based graph neural network (Thekumparampil et al. 2018).", {"agnn"}};
+  program.loaders = {"cluster", "saint"};
+  program.defaults.evaluation = "graph";
   program.make = [](int64_t in, int64_t out, const Settings& s) {
     return std::make_unique<nn::Model<Agnn>>(in, out, s);
   };

@@ -22,6 +22,7 @@ struct Gat : Stack<Conv> {
     options.concat = false;
     this->add_last(in, out, options);
   }
+  void prepare(const Graph& graph) const override { prepare_loops(graph, SelfLoops::renewed); }
 };
 
 }  // namespace
@@ -37,7 +38,7 @@ Program train_gat() {
   program.defaults.epochs = 1000;
   program.defaults.patience = 100;
   program.defaults.patience_on = "either";  // the authors' rule, as the 100 are theirs
-  program.loaders = {"neighbor"};
+  program.loaders = {"neighbor", "cluster", "saint"};
   program.options = [](auto add, Settings& s) {
     add_head_options(add, s);
     add("output-heads", with_default(s.output_heads), "of the last layer, which averages them");

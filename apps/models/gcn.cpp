@@ -28,6 +28,8 @@ struct Gcn : NodeModel {
     return x;
   }
 
+  void prepare(const Graph& graph) const override { (void)graph.gcn_adjacency(); }
+  SaintMatrix neighbor_sums() const override { return SaintMatrix::gcn; }
   std::vector<int64_t> summed_widths() const override { return narrower(widths); }
 
   /// All convolutions but the last, which for two layers is Kipf & Welling's choice.
@@ -50,6 +52,8 @@ struct Gcn : NodeModel {
 
 Program train_gcn() {
   Program program{"train_gcn", "Trains a graph convolutional network (Kipf & Welling 2017).", {"gcn"}};
+  program.loaders = {"cluster", "saint"};
+  program.defaults.evaluation = "graph";
   program.options = [](auto add, Settings& s) {
     add("norm", with_default(s.norm, "NAME"), "between the layers: none or batch");
   };

@@ -21,6 +21,11 @@ struct Gin : Stack<nn::GINConv<nn::MLP>> {
     }
     add_last(options, std::vector{in, s.hidden, out});
   }
+  void prepare(const Graph& graph) const override {
+    if (graph.is_normalized()) (void)graph.adjacency();
+    if (!graph.is_normalized()) prepare_loops(graph, SelfLoops::added);
+  }
+  SaintMatrix neighbor_sums() const override { return SaintMatrix::sum; }
 };
 
 }  // namespace
@@ -29,7 +34,7 @@ Program train_gin() {
   Program program{"train_gin", "Trains a graph isomorphism network (Xu et al. 2019).", {"gin"}};
   program.defaults.hidden = 64;
   program.defaults.norm = "batch";
-  program.loaders = {"neighbor"};
+  program.loaders = {"neighbor", "cluster", "saint"};
   program.options = [](auto add, Settings& s) {
     add("train-eps", boost::program_options::bool_switch(&s.train_eps),
         "learn how much a node itself counts, else it counts as a neighbour");

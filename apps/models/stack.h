@@ -87,6 +87,13 @@ class Stack : public NodeModel {
   Norms norms_;
 };
 
+// What layers that add self-loops ask of a batch's graph (NodeModel::prepare).
+inline void prepare_loops(const Graph& graph, SelfLoops kind) {
+  const Relation looped = with_self_loops(graph.relation(), kind).relation;
+  (void)looped.transposed();
+  (void)looped.transposed_order();
+}
+
 // The options of such models.
 void add_stack_options(boost::program_options::options_description_easy_init& add, Settings& settings);
 void check_stack_options(const Settings& settings);

@@ -30,7 +30,7 @@ Program train_transformer() {
   program.defaults.hidden = 16;
   program.defaults.heads = 4;
   program.defaults.norm = "layer";
-  program.loaders = {"neighbor"};
+  program.loaders = {"neighbor", "cluster", "saint"};
   program.options = [](auto add, Settings& s) {
     add_head_options(add, s);
     add("gate", boost::program_options::bool_switch(&s.gate),

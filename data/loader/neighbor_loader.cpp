@@ -1,5 +1,6 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/random.h>
+#include <adjoint/data/detail/seeds.h>
 #include <adjoint/data/loader/neighbor_loader.h>
 #include <adjoint/graph/edge_attributes.h>
 
@@ -8,22 +9,6 @@
 namespace adj {
 
 namespace {
-
-/// As int32 on `device`; throws unless all are nodes and none stands twice.
-Tensor checked_seeds(const Tensor& seeds, int64_t nodes, Device device) {
-  ADJ_CHECK(seeds && seeds.dims() == 1 && (seeds.dtype() == DType::i32 || seeds.dtype() == DType::i64),
-            "neighbor loader: seeds are {}, expected [S] int32 or int64", seeds.str());
-  const auto ids = seeds.to(Device::cpu()).to(DType::i64).to_vector<int64_t>();
-  std::vector<bool> seen(static_cast<size_t>(nodes));
-  for (size_t k = 0; k < ids.size(); ++k) {
-    ADJ_CHECK(ids[k] >= 0 && ids[k] < nodes, "neighbor loader: seeds[{}] is {}, expected 0 to {}", k, ids[k],
-              nodes - 1);
-    ADJ_CHECK(!seen[static_cast<size_t>(ids[k])],
-              "neighbor loader: seeds[{}] is {}, which stands there before", k, ids[k]);
-    seen[static_cast<size_t>(ids[k])] = true;
-  }
-  return seeds.to(device).to(DType::i32);
-}
 
 /// What is drawn for an epoch: key 0 of it is its order, key 1 + i its batch i.
 Generator generator_of(uint64_t seed, int64_t epoch) {
@@ -42,7 +27,7 @@ struct NeighborLoader::Impl {
         sampler(std::move(graph), options.sampling),
         x(std::move(features)),
         labels(y),
-        seeds(checked_seeds(seed_nodes, nodes, home)) {
+        seeds(detail::checked_seeds("neighbor loader", seed_nodes, nodes, home)) {
     ADJ_CHECK(x && x->rows() == nodes, "neighbor loader: features of {} nodes, expected of {}",
               x ? x->rows() : 0, nodes);
     ADJ_CHECK(!labels || ((labels.dims() == 1 || labels.dims() == 2) && labels.size(0) == nodes),

@@ -63,6 +63,14 @@ def test_sampling():
             assert row["bytes"] > 12 * row["edges"] + (2 * 4 * 5 * int(nodes) if row["op"] == "neighbor_batch" else 0)
 
 
+def test_clusters():
+    small = ["--hidden", "4", "--layers", "2", "--features", "3", "--classes", "2", "--parts", "40", "--parts-per-batch", "7"]
+    rows = results("cluster_epoch", "cluster_epoch_kept", "cluster_batches", *small)["results"]
+    assert [row["op"] for row in rows] == ["cluster_epoch", "cluster_epoch_kept", "cluster_batches"]
+    for row in rows:
+        assert row["ms"] > 0 and row["shape"] == "GCN 3-4-2 batch-norm, 7 of 40 parts a batch", row
+
+
 def test_wrong_calls():
     for arguments, told in [
         (["nonsense"], "no op 'nonsense'"),
@@ -77,6 +85,7 @@ def test_wrong_calls():
         (["--attention-dropout", "1"], "--attention-dropout"),
         (["--order", "best"], "--order"),
         (["--parts", "-1"], "--parts"),
+        (["--parts-per-batch", "0"], "--parts-per-batch"),
         (["--speed"], "--speed"),
         (["--device", "tpu"], "tpu"),
     ]:
@@ -92,4 +101,5 @@ if __name__ == "__main__":
     test_figures()
     test_orders()
     test_training_epoch()
+    test_clusters()
     test_wrong_calls()

@@ -119,7 +119,7 @@ TEST_CASE("options of mini-batches that are wrong or do not go together") {
       {{"--batch-size", "0"}, {"--batch-size", "1 or more"}},
       {{"--workers", "-1"}, {"--workers", "0 or more"}},
       {{"--workers", "5000"}, {"--workers", "at most 1024"}},
-      {{"--loader", "cluster"}, {"--loader", "none or neighbor", "cluster"}},
+      {{"--loader", "other"}, {"--loader", "none or neighbor", "other"}},
       {{"--evaluation", "some"}, {"--evaluation", "layers or graph"}},
       {{"--labor", "--replace"}, {"--labor", "--replace"}},
       {{"--labor", "--weighted-sampling"}, {"--labor", "--weighted-sampling"}},

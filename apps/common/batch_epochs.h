@@ -1,0 +1,25 @@
+#pragma once
+
+#include "epochs.h"
+
+namespace adj::apps {
+
+/// Epochs over mini-batches: evaluations of all nodes, which go layer by layer or over the whole graph, as
+/// --evaluation says. A loader's own epochs derive from it.
+class BatchEpochs : public Epochs {
+ public:
+  BatchEpochs(const Training& training, optim::FiniteWatch* losses);
+  Evaluation validate() override;
+  Tensor outputs() override;
+
+ protected:
+  const Training training_;
+  NodeModel& model_;
+  optim::FiniteWatch* losses_;  // or null
+
+ private:
+  Tensor logits();
+  Tensor layer_by_layer();
+};
+
+}  // namespace adj::apps

@@ -1,0 +1,94 @@
+// Losses in which every row has a weight of its own, as GraphSAINT's estimate of the mean over all nodes has
+// (data/loader/saint_loader.h). Sums over the rows that `index` (int32 [K]) selects, Σ_k weight[k]
+// loss(row index[k]), weight float32 [K]; there is at least one. In float32, of bfloat16 logits too; saved
+// are the rows selected, as probabilities, and their targets. Labels out of range throw on the CPU.
+#pragma once
+
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/index.h>
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/autograd/softmax.h>
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/sparse_matrix.h>
+#include <adjoint/kernels/index/select.h>
+
+namespace adj {
+
+namespace detail {
+
+/// The rows that count, wide.
+inline Var selected_rows(const char* op, const Var& x, const Tensor& index, const Tensor& weight) {
+  ADJ_CHECK(x.shape().dims() == 2 && x.size(1) >= 1, "{}: x is {}, expected [N, C]", op, x.shape().str());
+  ADJ_CHECK(index && index.dims() == 1 && index.dtype() == DType::i32 && index.numel() > 0,
+            "{}: index is {}, expected int32 [K] of at least one row", op, index.str());
+  ADJ_CHECK(weight && weight.dims() == 1 && weight.numel() == index.numel() && weight.dtype() == DType::f32 &&
+                weight.device() == x.device(),
+            "{}: weight is {}, expected float32 [{}] on {}", op, weight.str(), index.numel(),
+            x.device().str());
+  const DType wide = wide_dtype(x.dtype());
+  return cast(index_select(x, index), wide);
+}
+
+inline Var weight_column(const Tensor& weight, DType dtype) {
+  return Var(weight.to(dtype).reshape({weight.numel(), 1}));
+}
+
+inline Var targets_beside(const char* op, const Var& x, const Tensor& target, const Tensor& index,
+                          DType dtype) {
+  ADJ_CHECK(target && target.shape() == x.shape() && target.device() == x.device(),
+            "{}: targets are {}, expected {} on {}", op, target.str(), x.shape().str(), x.device().str());
+  return Var(gather_edges(target, index).to(dtype));
+}
+
+}  // namespace detail
+
+/// Softmax cross-entropy of logits x [N,C] and labels int32 [N].
+inline Var cross_entropy_sum(const Var& x, const Tensor& label, const Tensor& index, const Tensor& weight) {
+  constexpr const char* kOp = "cross_entropy_sum";
+  const OpScope scope(kOp, x, label, index);
+  const Var rows = detail::selected_rows(kOp, x, index, weight);
+  ADJ_CHECK(label && label.dims() == 1 && label.dtype() == DType::i32 && label.numel() == x.size(0) &&
+                label.device() == x.device(),
+            "{}: labels are {}, expected int32 [{}] on {}", kOp, label.str(), x.size(0), x.device().str());
+  const int64_t count = index.numel(), classes = x.size(1);
+  const Tensor chosen = detail::gather_edges(label, index);
+  if (chosen.device().is_cpu())
+    for (int64_t k = 0; k < count; ++k)
+      ADJ_CHECK(chosen.data<int32_t>()[k] >= 0 && chosen.data<int32_t>()[k] < classes,
+                "{}: label {} of row {}, expected 0 to {}", kOp, chosen.data<int32_t>()[k],
+                index.data<int32_t>()[k], classes - 1);
+  Tensor offsets = Tensor::empty({count + 1}, DType::i32, x.device());
+  kernels::iota({.y = offsets});
+  // The weight of row k in the column of its label.
+  const SparseMatrix at_label(Relation::from_csr({count, classes, offsets.to(DType::i64), chosen}), weight);
+  return sum(log_softmax(rows) * Var(at_label.to_dense().to(rows.dtype()))) * -1.0;
+}
+
+/// Binary cross-entropy with logits, mean over columns; x and target [N,T].
+inline Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& index,
+                               const Tensor& weight) {
+  constexpr const char* kOp = "bce_with_logits_sum";
+  const OpScope scope(kOp, x, target, index);
+  const Var rows = detail::selected_rows(kOp, x, index, weight);
+  const Var goal = detail::targets_beside(kOp, x, target, index, rows.dtype());
+  const int64_t count = rows.value().numel();
+  // log σ(x) and log σ(-x) are the log-softmax of x beside 0.
+  const Var logits = reshape(rows, {count, 1});
+  const Var both = log_softmax(cat({logits, Var(Tensor::zeros_like(logits.value()))}, 1));
+  const Var share = detail::weight_column(weight, rows.dtype()) * (1.0 / static_cast<double>(x.size(1)));
+  const Var yes = reshape(goal * share, {count, 1}), no = reshape((1.0 - goal) * share, {count, 1});
+  return sum(both * cat({yes, no}, 1)) * -1.0;
+}
+
+/// Squared error, mean over columns; x and target [N,T].
+inline Var mse_sum(const Var& x, const Tensor& target, const Tensor& index, const Tensor& weight) {
+  constexpr const char* kOp = "mse_sum";
+  const OpScope scope(kOp, x, target, index);
+  const Var rows = detail::selected_rows(kOp, x, index, weight);
+  const Var off = rows - detail::targets_beside(kOp, x, target, index, rows.dtype());
+  return sum(off * off * detail::weight_column(weight, rows.dtype())) *
+         (1.0 / static_cast<double>(x.size(1)));
+}
+
+}  // namespace adj

@@ -1,0 +1,136 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/random.h>
+#include <adjoint/data/loader/saint_loader.h>
+
+namespace adj {
+
+namespace {
+
+const SparseMatrix& matrix_of(const Graph& graph, SaintMatrix kind) {
+  return kind == SaintMatrix::gcn    ? graph.gcn_adjacency()
+         : kind == SaintMatrix::mean ? graph.mean_adjacency()
+                                     : graph.adjacency();
+}
+
+/// The entries of the matrix as edges that weigh ã_vu / α_uv. An entry that is no edge is a loop that was
+/// added, which is there as often as its node.
+Graph scaled(const Graph& graph, const SparseMatrix& matrix, const Tensor& inverse_alpha) {
+  const Csr &edges = graph.in_edges(), &entries = matrix.relation().csr();
+  const int64_t *edge_rows = edges.offsets.data<int64_t>(), *rows = entries.offsets.data<int64_t>();
+  const int32_t *sources = edges.indices.data<int32_t>(), *columns = entries.indices.data<int32_t>();
+  const Tensor &numbers = graph.relation().csr_order(), &order = matrix.relation().csr_order();
+  const float* values = matrix.values() ? matrix.values().data<float>() : nullptr;
+  const float* factor = inverse_alpha.data<float>();
+  Tensor weight = Tensor::empty({entries.entries()});
+  float* to = weight.mutable_data<float>();
+  parallel_for(entries.rows, 512, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t at = edge_rows[i];  // both rows ascend
+      for (int64_t e = rows[i]; e < rows[i + 1]; ++e) {
+        while (at < edge_rows[i + 1] && sources[at] < columns[e]) ++at;
+        const bool is_edge = at < edge_rows[i + 1] && sources[at] == columns[e];
+        const int64_t entry = order ? order.data<int32_t>()[e] : e;
+        const float value = values != nullptr ? values[entry] : 1.0f;
+        to[entry] = is_edge ? value * factor[numbers ? numbers.data<int32_t>()[at] : static_cast<int32_t>(at)]
+                            : value;
+      }
+    }
+  });
+  return Graph(matrix.relation(), std::move(weight)).as_normalized();
+}
+
+int64_t nodes_drawn(const SaintSampling& sampling) {
+  const int64_t each = sampling.way == SaintWay::node   ? 1
+                       : sampling.way == SaintWay::edge ? 2
+                                                        : sampling.walk_length + 1;
+  return sampling.budget * each;
+}
+
+SaintLoaderOptions checked(SaintLoaderOptions&& options) {
+  ADJ_CHECK(options.steps >= 0 && options.coverage >= 0,
+            "saint loader: {} steps and a coverage of {}, expected 0 or more", options.steps,
+            options.coverage);
+  ADJ_CHECK(options.coverage > 0 || options.matrix == SaintMatrix::none,
+            "saint loader: sums over neighbours are normalised by counting subgraphs, expected a coverage "
+            "of 1 or more, got 0");
+  return std::move(options);
+}
+
+/// Of the seeds, by node: each counts 1 / (probability S).
+Tensor counts_of(const SaintNormalization& norm, int64_t seeds) {
+  if (norm.samples == 0) return {};
+  Tensor counts = norm.node.clone();
+  float* count = counts.mutable_data<float>();
+  for (int64_t i = 0; i < counts.numel(); ++i) count[i] /= static_cast<float>(std::max<int64_t>(seeds, 1));
+  return counts;
+}
+
+// Of the generator of the seed: key 0 is the normalisation, key 1 + e epoch e.
+uint64_t seed_of_normalization(uint64_t seed) { return Generator(seed).split(0).seed(); }
+Generator generator_of(uint64_t seed, int64_t epoch) {
+  return Generator(seed).split(1 + static_cast<uint64_t>(epoch));
+}
+
+}  // namespace
+
+struct SaintLoader::Impl {
+  Impl(const Graph& graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels, const Tensor& seeds,
+       SaintLoaderOptions&& given)
+      : options(checked(std::move(given))),
+        sampler(graph.to(Device::cpu()), options.sampling),
+        norm(options.coverage > 0
+                 ? sampler.normalization(options.coverage, seed_of_normalization(options.seed))
+                 : SaintNormalization{}),
+        batches("saint loader", graph, std::move(x), labels, seeds, options.loading,
+                counts_of(norm, seeds ? seeds.numel() : 0)),
+        whole(options.matrix == SaintMatrix::none
+                  ? sampler.graph()
+                  : scaled(sampler.graph(), matrix_of(sampler.graph(), options.matrix), norm.edge)) {
+    steps = options.steps > 0 ? options.steps
+                              : ceil_div(sampler.graph().num_nodes(), nodes_drawn(options.sampling));
+    // Made here once, not by whichever worker comes first.
+    (void)whole.in_edges();
+    (void)whole.relation().symmetric();
+  }
+
+  SubgraphBatch batch(int64_t epoch, int64_t i) const {
+    const uint64_t draw = generator_of(options.seed, epoch).split(static_cast<uint64_t>(i)).seed();
+    return batches.make(whole, sampler.sample_nodes(draw));
+  }
+
+  SaintLoaderOptions options;
+  SaintSampler sampler;
+  SaintNormalization norm;
+  detail::SubgraphBatches batches;
+  Graph whole;  // what subgraphs are cut out of
+  int64_t steps = 0;
+};
+
+SaintLoader::SaintLoader(const Graph& graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+                         const Tensor& seeds, SaintLoaderOptions options)
+    : impl_(std::make_shared<const Impl>(graph, std::move(x), labels, seeds, std::move(options))) {}
+
+SaintLoader::SaintLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
+                         SaintLoaderOptions options)
+    : SaintLoader(graph, make_feature_source(x), labels, seeds, std::move(options)) {}
+
+SaintLoader::SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options)
+    : SaintLoader(data.graph, data.x, data.y, seeds, std::move(options)) {}
+
+int64_t SaintLoader::size() const { return impl_->steps; }
+int64_t SaintLoader::num_seeds() const { return impl_->batches.num_seeds(); }
+const SaintLoaderOptions& SaintLoader::options() const { return impl_->options; }
+const SaintNormalization& SaintLoader::normalization() const { return impl_->norm; }
+
+Prefetcher<SubgraphBatch> SaintLoader::epoch(int64_t e) const {
+  ADJ_CHECK(e >= 0, "saint loader: epoch {}, expected 0 or more", e);
+  return impl_->batches.prefetch(size(), [impl = impl_, e](int64_t i) { return impl->batch(e, i); });
+}
+
+SubgraphBatch SaintLoader::batch(int64_t e, int64_t i) const {
+  ADJ_CHECK(e >= 0, "saint loader: epoch {}, expected 0 or more", e);
+  ADJ_CHECK(i >= 0 && i < size(), "saint loader: batch {}, expected 0 to {}", i, size() - 1);
+  return impl_->batch(e, i);
+}
+
+}  // namespace adj

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <adjoint/data/dataset.h>
+#include <adjoint/data/loader/subgraph_batch.h>
+#include <adjoint/graph/saint_sampler.h>
+
+namespace adj {
+
+/// The matrix by which the layers of a model sum over neighbours on the whole graph, of which subgraphs are
+/// to give unbiased sums.
+enum class SaintMatrix : uint8_t {
+  none,  ///< none: layers that weigh neighbours by themselves (attention), or take the largest
+  sum,   ///< A: Graph::adjacency()
+  mean,  ///< D^-1 A: Graph::mean_adjacency(), what the paper trains with
+  gcn    ///< D^-1/2 (A + I) D^-1/2: Graph::gcn_adjacency()
+};
+
+struct SaintLoaderOptions {
+  SaintSampling sampling = {};
+  int64_t steps = 0;  ///< subgraphs an epoch; 0: as many as draw as many nodes as there are
+  /// The normalisation is counted over subgraphs that hold so many times the graph's nodes together; 0: there
+  /// is none, and seeds count alike.
+  int64_t coverage = 50;
+  SaintMatrix matrix = SaintMatrix::none;  ///< only with a normalisation
+  uint64_t seed = 0;                       ///< of subgraphs and normalisation
+  SubgraphLoading loading = {};
+};
+
+/// Mini-batches of sampled subgraphs, whose normalisation makes minibatch estimates unbiased (GraphSAINT,
+/// Zeng et al. 2020):
+///
+///   SaintLoader loader(data, data.train, {.sampling = {.budget = 2000}, .matrix = SaintMatrix::gcn});
+///   for (int64_t epoch = 0; epoch < 20; ++epoch)
+///     for (const SubgraphBatch& batch : loader.epoch(epoch))
+///       cross_entropy_sum(model(batch.graph, batch.x), batch.y, batch.seeds, batch.weight).backward(); …
+///
+/// **Loss.** batch.weight[k] = 1 / (p S), where p is the estimated probability of seed k and S the number of
+/// all seeds: Σ_k weight[k] loss[k] is an unbiased estimate of the mean loss over all seeds, 0 where the
+/// subgraph has none of them (1 / λ_v of section 3.2).
+///
+/// **Sums over neighbours.** The weights of batch.graph are those of `matrix` on the whole graph, its degrees
+/// and not the subgraph's, divided by α: ã_vu / α_uv, α_uv = C_uv / C_v the estimated probability of the edge
+/// given its target (section 3.2). The graph is_normalized(): GCNConv and its kin, SAGEConv with
+/// sums or means, GINConv and GraphConv sum with these weights as they are. With gcn the self-loops stand
+/// among the edges, with α = 1. With none the graph keeps its own weights, and the loss alone is normalised.
+/// PyG's graph_saint.py is matrix = mean and GraphConv: edge_norm * edge_weight.
+///
+/// Epoch e has the same batches to the bit, whatever the number of workers and threads and whichever epochs
+/// came before: subgraph i depends on (seed, e, i). Sampling is done on the CPU, where a copy of a GPU's
+/// graph is kept; features are gathered where they are. A cheap handle; the epochs of one may be iterated at
+/// the same time.
+class SaintLoader {
+ public:
+  /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, none twice. Draws the
+  /// subgraphs of the normalisation. Throws where an argument is not so, naming the place; where features or
+  /// labels are not those of the graph's nodes; where options are out of range or a matrix is asked for
+  /// without a normalisation; and what SaintSampler throws.
+  SaintLoader(const Graph& graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+              const Tensor& seeds, SaintLoaderOptions options);
+  SaintLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
+              SaintLoaderOptions options);
+  /// The dataset's graph, features and labels.
+  SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options);
+
+  /// Batches an epoch.
+  int64_t size() const;
+  int64_t num_seeds() const;
+  const SaintLoaderOptions& options() const;
+  /// Of nodes and edges, on the CPU; of 0 samples without one.
+  const SaintNormalization& normalization() const;
+
+  /// Epoch `e` >= 0, of which batches are prepared from now on.
+  Prefetcher<SubgraphBatch> epoch(int64_t e) const;
+  /// Batch `i` of epoch `e`, made by the caller.
+  SubgraphBatch batch(int64_t e, int64_t i) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace adj

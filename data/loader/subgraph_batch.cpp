@@ -1,0 +1,71 @@
+#include <adjoint/data/detail/seeds.h>
+#include <adjoint/data/loader/subgraph_batch.h>
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/subgraph.h>
+
+namespace adj::detail {
+
+SubgraphBatches::SubgraphBatches(std::string loader, const Graph& graph,
+                                 std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+                                 const Tensor& seeds, SubgraphLoading loading, const Tensor& counts)
+    : loader_(std::move(loader)),
+      graph_(graph.to(Device::cpu())),
+      x_(std::move(x)),
+      labels_(labels),
+      counts_(counts),
+      device_(loading.device.value_or(graph.device())),
+      loading_(std::move(loading)) {
+  const int64_t nodes = graph_.num_nodes();
+  ADJ_CHECK(graph_ && nodes >= 1, "{}: a graph without nodes", loader_);
+  ADJ_CHECK(x_ && x_->rows() == nodes, "{}: features of {} nodes, expected of {}", loader_,
+            x_ ? x_->rows() : 0, nodes);
+  ADJ_CHECK(!labels_ || ((labels_.dims() == 1 || labels_.dims() == 2) && labels_.size(0) == nodes),
+            "{}: labels are {}, expected [{}] or [{}, T]", loader_, labels_.str(), nodes, nodes);
+  ADJ_CHECK(loading_.workers >= 0 && loading_.depth >= 0,
+            "{}: {} workers and a depth of {}, expected 0 or more", loader_, loading_.workers,
+            loading_.depth);
+  const Tensor checked = checked_seeds(loader_, seeds, nodes, Device::cpu());
+  num_seeds_ = checked.numel();
+  is_seed_.resize(static_cast<size_t>(nodes));
+  for (int64_t k = 0; k < num_seeds_; ++k) is_seed_[static_cast<size_t>(checked.data<int32_t>()[k])] = true;
+  // Made here once, not by whichever worker comes first.
+  (void)graph_.in_edges();
+  (void)graph_.relation().symmetric();
+  streams_ = worker_streams(device_, loading_.workers);
+}
+
+SubgraphBatch SubgraphBatches::make(const Graph& whole, const Tensor& nodes) const {
+  Subgraph part = subgraph_of(whole, nodes);
+  std::vector<int32_t> places;
+  std::vector<float> counts;
+  const int32_t* node = part.nodes.data<int32_t>();
+  for (int64_t k = 0; k < part.nodes.numel(); ++k) {
+    if (!is_seed_[static_cast<size_t>(node[k])]) continue;
+    places.push_back(static_cast<int32_t>(k));
+    if (counts_) counts.push_back(counts_.data<float>()[node[k]]);
+  }
+  SubgraphBatch batch;
+  if (whole.is_normalized()) part.graph = part.graph.as_normalized();
+  batch.graph = part.graph.to(device_);
+  batch.x = x_->gather(part.nodes, device_);
+  if (labels_) batch.y = gather_edges(labels_, part.nodes.to(labels_.device())).to(device_);
+  batch.nodes = part.nodes.to(device_);
+  batch.seeds = Tensor::from(places, device_);
+  if (counts_) batch.weight = Tensor::from(counts, device_);
+  if (loading_.derive) {
+    loading_.derive(batch.graph);
+  } else {
+    (void)batch.graph.out_edges();
+  }
+  // A product with sparse features goes back over their transpose.
+  if (batch.x.is_sparse()) (void)batch.x.sparse().relation().transposed();
+  return batch;
+}
+
+Prefetcher<SubgraphBatch> SubgraphBatches::prefetch(int64_t count,
+                                                    std::function<SubgraphBatch(int64_t)> make) const {
+  return {
+      count, std::move(make), {.workers = loading_.workers, .depth = loading_.depth, .streams = streams_}};
+}
+
+}  // namespace adj::detail

@@ -1,0 +1,207 @@
+#include "json.h"
+#include "small_dataset.h"
+#include "variants.h"
+
+#include <algorithm>
+
+using namespace adj;
+using namespace adj::test;
+
+// Training on clusters and on sampled subgraphs, from the command line to the last bit.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words joined(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+const Words kClusters{"--loader", "cluster", "--parts", "9", "--parts-per-batch", "2"};
+const Words kSubgraphs{"--loader", "saint", "--budget", "15", "--coverage", "5"};
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string data = folder.file("small.h5");
+  explicit Bench(const Dataset& dataset = small_dataset()) { save_dataset(dataset, data); }
+
+  Outcome train(const std::string& program, const Words& more) const {
+    return run(program, joined({"--data", data, "--quiet", "--json"}, more));
+  }
+  /// Result, metrics and predictions, without what the clock says.
+  std::string all_of(const std::string& program, const Words& more) const {
+    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
+    const Outcome outcome = train(program, joined(more, {"--metrics", metrics, "--predict", predicted}));
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return outcome.out.substr(0, outcome.out.find("\"epoch_ms\"")) + contents_of(metrics) +
+           contents_of(predicted);
+  }
+  double value(const std::string& program, const char* key, const Words& more) const {
+    const Outcome outcome = train(program, more);
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return std::stod(json_of(outcome).at(key));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("every model trains on clusters and subgraphs, with the same bits for any workers and threads") {
+  for (const Variant& variant : variants()) {
+    if (!have_program(variant.program)) continue;
+    CAPTURE(variant.program);
+    const Bench bench;
+    for (const Words& loader : {kClusters, kSubgraphs}) {
+      CAPTURE(loader[1]);
+      const auto with = [&](const Words& more) {
+        return bench.all_of(variant.program,
+                            joined(joined(loader, variant.options), joined({"--epochs", "4"}, more)));
+      };
+      const std::string course = with({"--workers", "0"});
+      CHECK(with({"--workers", "1", "--threads", "1"}) == course);
+      CHECK(with({"--workers", "3", "--threads", "2"}) == course);
+      CHECK_FALSE(with({"--seed", "1"}) == course);
+    }
+  }
+}
+
+TEST_CASE("training on clusters and subgraphs learns every task") {
+  if (!have_program("train_gcn")) return;
+  for (const Words& loader : {kClusters, kSubgraphs}) {
+    CAPTURE(loader[1]);
+    const Words words = joined({"--epochs", "60"}, loader);
+    CHECK(Bench().value("train_gcn", "test_acc", words) > 0.5);
+    CHECK(Bench(small_multilabel_dataset()).value("train_gcn", "test_acc", words) > 0.6);
+    CHECK(Bench(small_regression_dataset())
+              .value("train_gcn", "train_loss", joined(words, {"--dropout", "0"})) < 0.6);
+  }
+}
+
+TEST_CASE("one cluster of all nodes trains as the whole graph does") {
+  if (!have_program("train_gcn")) return;
+  const Bench bench;
+  const Words words{"--epochs", "10", "--dropout", "0", "--raw-features"};
+  const double whole = bench.value("train_gcn", "train_loss", words);
+  const double clusters =
+      bench.value("train_gcn", "train_loss", joined(words, {"--loader", "cluster", "--parts", "4"}));
+  CHECK(clusters == doctest::Approx(whole).epsilon(1e-4));
+  // So does a subgraph that holds all nodes.
+  const double subgraphs =
+      bench.value("train_gcn", "train_loss",
+                  joined(words, {"--loader", "saint", "--budget", "5000", "--saint", "walk", "--walk-length",
+                                 "0", "--steps", "1", "--coverage", "2"}));
+  CHECK(subgraphs == doctest::Approx(whole).epsilon(1e-4));
+}
+
+TEST_CASE("clusters are those of the file, or of METIS where it has none or others are asked for") {
+  if (!have_program("train_gcn")) return;
+  Dataset data = small_dataset();
+  const Bench without(data);
+  std::vector<int32_t> part(static_cast<size_t>(data.num_nodes()));
+  for (size_t i = 0; i < part.size(); ++i) part[i] = static_cast<int32_t>(i % 6);
+  data.part = Tensor::from(part);
+  const Bench with(data);
+  const auto course = [](const Bench& bench, const Words& more) {
+    return bench.all_of("train_gcn",
+                        joined({"--epochs", "4", "--loader", "cluster", "--parts-per-batch", "2"}, more));
+  };
+  const std::string own = course(with, {}), asked = course(with, {"--parts", "6"});
+  CHECK(own != asked);
+  CHECK(course(without, {"--parts", "6"}) == asked);
+  CHECK(with.train("train_gcn", {"--loader", "cluster"}).err.find("METIS") == std::string::npos);
+  const auto said = [](const Bench& bench, const Words& more) {
+    const Outcome outcome =
+        run("train_gcn", joined({"--data", bench.data, "--loader", "cluster", "--epochs", "1"}, more));
+    return outcome.out + outcome.err;
+  };
+  CHECK(said(with, {}).find("METIS") == std::string::npos);
+  CHECK(said(with, {"--parts", "6"}).find("6 parts of ") != std::string::npos);
+  CHECK(said(without, {}).find("1 parts of 120 to 120 nodes by METIS, 0 of ") != std::string::npos);
+}
+
+TEST_CASE("batches without a node to train on are no step, and an epoch of none is an error") {
+  if (!have_program("train_gcn")) return;
+  Dataset data = small_dataset();
+  const int32_t lone = data.train.to_vector<int32_t>()[0];
+  data.train = Tensor::from(std::vector<int32_t>{lone});
+  data.splits = {{data.train, data.val, data.test}};
+  const Bench bench(data);
+  CHECK(bench.train("train_gcn", joined({"--epochs", "3"}, kClusters)).status == 0);
+  const Outcome none = bench.train("train_gcn", {"--loader", "saint", "--budget", "1", "--walk-length", "1",
+                                                 "--steps", "1", "--epochs", "50"});
+  CHECK(fails_with(none, 1, {"epoch ", "no training node in any of 1 subgraphs", "--budget"}));
+}
+
+TEST_CASE("a training on clusters or subgraphs that is resumed ends with the bits of an unbroken one") {
+  if (!have_program("train_gcn")) return;
+  const Bench bench;
+  const std::string checkpoint = bench.folder.file("c.h5");
+  for (const Words& loader : {kClusters, kSubgraphs, joined(kSubgraphs, {"--saint", "edge"})}) {
+    const auto with = [&](const Words& more) { return bench.all_of("train_gcn", joined(loader, more)); };
+    const std::string unbroken = with({"--epochs", "12"});
+    with({"--epochs", "5", "--checkpoint", checkpoint});
+    CHECK(with({"--epochs", "12", "--resume", checkpoint, "--workers", "2"}) == unbroken);
+    const Words other = joined(loader, {"--epochs", "12", "--resume", checkpoint, "--dropout", "0.4"});
+    CHECK(bench.train("train_gcn", other).status == 1);
+    std::filesystem::remove(checkpoint);
+    const Words runs{"--epochs", "6", "--runs", "2", "--eval-every", "2"};
+    const std::string both = with(runs);
+    with(joined(runs, {"--checkpoint", checkpoint}));
+    CHECK(with(joined(runs, {"--resume", checkpoint})) == both);
+    std::filesystem::remove(checkpoint);
+  }
+  REQUIRE(bench.train("train_gcn", joined(kClusters, {"--epochs", "5", "--checkpoint", checkpoint})).status ==
+          0);
+  Words others = kClusters;
+  others[3] = "8";
+  CHECK(fails_with(bench.train("train_gcn", joined(others, {"--resume", checkpoint})), 1,
+                   {checkpoint, "parts"}));
+}
+
+TEST_CASE("evaluations of trainings on clusters go over the whole graph or layer by layer") {
+  if (!have_program("train_sage") || !have_program("train_gcn")) return;
+  const Bench bench;
+  const Words words = joined({"--epochs", "5"}, kClusters);
+  const auto last = [&](const char* way) {
+    return bench.value("train_sage", "val_acc", joined(words, {"--evaluation", way, "--batch-size", "17"}));
+  };
+  CHECK(last("layers") == doctest::Approx(last("graph")).epsilon(1e-6));
+  // Which takes whole graphs alone.
+  CHECK(fails_with(bench.train("train_gcn", joined(words, {"--evaluation", "layers"})), 2, {"evaluation"}));
+}
+
+TEST_CASE("options of clusters and subgraphs that are wrong or do not go together") {
+  if (!have_program("train_gcn") || !have_program("train_sage")) return;
+  const Bench bench;
+  const struct {
+    Words arguments, parts;
+  } cases[] = {
+      {{"--loader", "neighbor"}, {"--loader", "none or cluster or saint", "neighbor"}},
+      {{"--loader", "cluster", "--parts", "-1"}, {"--parts", "0 or more"}},
+      {{"--loader", "cluster", "--parts", "x"}, {"parts"}},
+      {{"--loader", "cluster", "--parts-per-batch", "0"}, {"--parts-per-batch", "1 or more"}},
+      {{"--loader", "cluster", "--budget", "5"}, {"--budget", "--loader saint"}},
+      {{"--loader", "cluster", "--inductive"}, {"--inductive", "--loader cluster"}},
+      {{"--loader", "saint", "--saint", "some"}, {"--saint", "node or edge or walk"}},
+      {{"--loader", "saint", "--budget", "0"}, {"--budget", "1 or more"}},
+      {{"--loader", "saint", "--walk-length", "-1"}, {"--walk-length", "0 or more"}},
+      {{"--loader", "saint", "--saint", "node", "--walk-length", "3"}, {"--walk-length", "--saint walk"}},
+      {{"--loader", "saint", "--steps", "-1"}, {"--steps", "0 or more"}},
+      {{"--loader", "saint", "--coverage", "-1"}, {"--coverage", "0 or more"}},
+      {{"--loader", "saint", "--parts", "5"}, {"--parts", "--loader cluster"}},
+      {{"--parts", "5"}, {"--parts", "--loader cluster"}},
+      {{"--steps", "5"}, {"--steps", "--loader saint"}},
+      {{"--batch-size", "5"}, {"batch-size"}},
+      {{"--fanouts", "5"}, {"fanouts"}},
+  };
+  for (const auto& k : cases) {
+    CAPTURE(k.arguments.back());
+    CHECK(fails_with(run("train_gcn", joined(k.arguments, {"--data", bench.data, "--quiet"})), 2, k.parts));
+  }
+  CHECK(fails_with(run("train_sage", {"--loader", "cluster", "--fanouts", "5", "--quiet"}), 2,
+                   {"--fanouts", "--loader neighbor"}));
+  CHECK(fails_with(run("train_sage", {"--batch-size", "5", "--quiet"}), 2,
+                   {"--batch-size", "--loader neighbor or cluster or saint"}));
+}

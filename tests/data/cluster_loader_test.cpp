@@ -1,0 +1,220 @@
+#include "subgraph_batches.h"
+
+#include <atomic>
+#include <numeric>
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+ClusterLoaderOptions few(int workers = 0) {
+  return {.parts = 11, .parts_per_batch = 3, .shuffle = true, .seed = 5, .loading = {.workers = workers}};
+}
+
+}  // namespace
+
+TEST_CASE("every node stands in one batch of an epoch, with all edges among the batch's") {
+  for (Device device : devices())
+    for (const bool sparse : {false, true})
+      for (const bool weighted : {false, true}) {
+        const Dataset data = small_citations(sparse, weighted).to(device);
+        const ClusterLoader loader(data, data.train, few());
+        CHECK(loader.size() == 4);
+        CHECK(loader.num_parts() == 11);
+        CHECK(loader.num_seeds() == data.train.numel());
+        const std::vector<SubgraphBatch> all = batches(loader, 0);
+        REQUIRE(std::ssize(all) == 4);
+        std::vector<int32_t> nodes = nodes_of(all);
+        std::sort(nodes.begin(), nodes.end());
+        std::vector<int32_t> expected(300);
+        std::iota(expected.begin(), expected.end(), 0);
+        CHECK(nodes == expected);
+        const Graph whole = data.graph.to(Device::cpu());
+        for (const SubgraphBatch& batch : all) {
+          CHECK(batch.graph.device() == device);
+          CHECK(batch.x.device() == device);
+          CHECK_FALSE(batch.weight);
+          CHECK(agrees(batch, data, data.train));
+          CHECK(edges_of(batch.graph, batch.nodes, batch.graph.edge_weight()) ==
+                edges_among(whole, batch.nodes, whole.edge_weight()));
+          CHECK(static_cast<bool>(batch.graph.edge_weight()) == weighted);
+          if (weighted)
+            CHECK(edges_of(batch.graph, batch.nodes, batch.graph.edge_attr("number")) ==
+                  edges_among(whole, batch.nodes, whole.edge_attr("number")));
+        }
+      }
+}
+
+TEST_CASE("an epoch has the same clusters for all workers and threads, and whatever came before") {
+  for (Device device : devices()) {
+    const Dataset data = small_citations().to(device);
+    const ClusterLoader loader(data, data.train, few());
+    const std::vector<SubgraphBatch> expected = batches(loader, 3);
+    for (int threads : {1, 3}) {
+      const Threads scope(threads);
+      for (int workers : {0, 1, 3}) {
+        const ClusterLoader other(data, data.train, few(workers));
+        CHECK(same(batches(other, 3), expected));
+        CHECK_FALSE(same(batches(other, 2), expected));
+        CHECK(same(batches(other, 3), expected));
+      }
+    }
+    CHECK(same({loader.batch(3, 2)}, {expected[2]}));
+    ClusterLoaderOptions options = few();
+    options.seed = 6;
+    CHECK_FALSE(same(batches(ClusterLoader(data, data.train, options), 3), expected));
+  }
+}
+
+TEST_CASE("parts are dealt evenly, empty ones do not count, and without shuffling they go in their order") {
+  Dataset data = small_citations();
+  std::vector<int32_t> part(300);
+  for (size_t i = 0; i < part.size(); ++i) part[i] = static_cast<int32_t>(i * 7 / 300 * 2);  // 0, 2, … 12
+  data.part = Tensor::from(part);
+  ClusterLoaderOptions options{.parts_per_batch = 3};
+  const ClusterLoader loader(data, data.train, options);
+  CHECK(loader.num_parts() == 7);
+  CHECK(loader.size() == 3);
+  const std::vector<SubgraphBatch> all = batches(loader, 4);
+  REQUIRE(all.size() == 3);
+  std::vector<int32_t> in_order(300);
+  std::iota(in_order.begin(), in_order.end(), 0);
+  CHECK(nodes_of(all) == in_order);
+  std::vector<size_t> parts;
+  for (const SubgraphBatch& batch : all) {
+    std::set<int32_t> of;
+    for (const int32_t i : batch.nodes.to_vector<int32_t>()) of.insert(part[static_cast<size_t>(i)]);
+    parts.push_back(of.size());
+  }
+  CHECK(parts == std::vector<size_t>{2, 2, 3});
+  CHECK(same(batches(loader, 0), all));
+  options.parts_per_batch = 100;
+  CHECK(ClusterLoader(data, data.train, options).size() == 1);
+  options.shuffle = true;
+  options.parts_per_batch = 1;
+  CHECK(ClusterLoader(data, data.train, options).size() == 7);
+  CHECK(nodes_of(batches(ClusterLoader(data, data.train, options), 0)) != in_order);
+}
+
+TEST_CASE("a cluster may have no node to train on, and a loader none at all") {
+  Dataset data = small_citations();
+  std::vector<int32_t> part(300, 1);
+  for (const int32_t i : data.train.to_vector<int32_t>()) part[static_cast<size_t>(i)] = 0;
+  data.part = Tensor::from(part);
+  const std::vector<SubgraphBatch> all = batches(ClusterLoader(data, data.train, {}), 0);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].seeds.numel() == data.train.numel());
+  CHECK(all[1].seeds.shape() == Shape{0});
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  const ClusterLoader unlabelled(data.graph, data.x, {}, none, data.part, {});
+  CHECK(unlabelled.num_seeds() == 0);
+  CHECK_FALSE(unlabelled.batch(0, 1).y);
+  const Tensor y = random_tensor({300, 4});
+  const SubgraphBatch batch = ClusterLoader(data.graph, data.x, y, none, data.part, {}).batch(0, 1);
+  CHECK(same_bits(batch.y.rows(0, 1),
+                  y.rows(batch.nodes.to_vector<int32_t>()[0], batch.nodes.to_vector<int32_t>()[0] + 1)));
+}
+
+TEST_CASE("clusters of one node each") {
+  for (Device device : devices()) {
+    const Dataset data = small_citations(true).to(device);
+    const ClusterLoader loader(data, data.train, {.parts = 1000, .shuffle = true, .loading = {.workers = 2}});
+    CHECK(loader.size() == 300);
+    nn::Model<TwoLayers<nn::GCNConv>> model(20, 3);
+    model.to(device);
+    int64_t seeds = 0;
+    for (const SubgraphBatch& batch : loader.epoch(0)) {
+      CHECK(batch.size() == 1);
+      if (batch.seeds.numel() == 0) continue;
+      cross_entropy(model(batch.graph, batch.x), batch.y, batch.seeds).backward();
+      ++seeds;
+    }
+    CHECK(seeds == data.train.numel());
+  }
+}
+
+TEST_CASE("workers derive what a step is said to ask of a cluster") {
+  Dataset data = small_citations();
+  std::atomic<int> asked = 0;
+  ClusterLoaderOptions options = few(2);
+  options.loading.derive = [&](const Graph& graph) {
+    ++asked;
+    (void)graph.gcn_adjacency();
+  };
+  CHECK(batches(ClusterLoader(data, data.train, options), 0).size() == 4);
+  CHECK(asked == 4);
+  options.loading.derive = [](const Graph& graph) {
+    if (graph.num_nodes() > 0) fail("no such matrix");
+  };
+  for (int workers : {0, 1, 3}) {
+    options.loading.workers = workers;
+    const ClusterLoader loader(data, data.train, options);
+    CHECK_THROWS_WITH_AS(batches(loader, 0), "no such matrix", Error);
+  }
+}
+
+TEST_CASE("with all parts in a batch a step has the gradient of the whole graph") {
+  for (Device device : devices())
+    for (const bool sparse : {false, true}) {
+      const Dataset data = small_citations(sparse).to(device);
+      manual_seed(3);
+      nn::Model<TwoLayers<nn::GCNConv>> model(20, 3);
+      model.to(device);
+      cross_entropy(model(data.graph, data.x), data.y, data.train).backward();
+      std::vector<Tensor> expected;
+      for (const Var& parameter : model.parameters()) expected.push_back(parameter.grad().clone());
+      model.zero_grad();
+      ClusterLoaderOptions options = few(1);
+      options.parts_per_batch = 11;
+      const SubgraphBatch batch = ClusterLoader(data, data.train, options).batch(1, 0);
+      cross_entropy(model(batch.graph, batch.x), batch.y, batch.seeds).backward();
+      const std::vector<Var> parameters = model.parameters();
+      for (size_t p = 0; p < parameters.size(); ++p)
+        CHECK(close_to_scale(parameters[p].grad(), expected[p], 1e-5));
+    }
+}
+
+TEST_CASE("what a cluster loader refuses") {
+  const Dataset data = small_citations();
+  const Tensor part = metis_partition(data.graph, 5);
+  const auto refused = [&](const Tensor& seeds, const Tensor& parts, ClusterLoaderOptions options,
+                           const char* message) {
+    try {
+      (void)ClusterLoader(data.graph, data.x, data.y, seeds, parts, std::move(options)).epoch(0);
+    } catch (const Error& error) {
+      const bool found = std::string(error.what()).find(message) != std::string::npos;
+      if (!found) MESSAGE(error.what());
+      return found;
+    }
+    return false;
+  };
+  const auto ids = [](const std::vector<int64_t>& of) { return Tensor::from(of); };
+  const auto parts_with = [&](int32_t wrong) {
+    std::vector<int32_t> of = part.to_vector<int32_t>();
+    of[7] = wrong;
+    return Tensor::from(of);
+  };
+  CHECK(refused({}, part, {}, "cluster loader: seeds are"));
+  CHECK(refused(Tensor::zeros({3}), part, {}, "seeds are"));
+  CHECK(refused(ids({1, 300}), part, {}, "cluster loader: seeds[1] is 300, expected 0 to 299"));
+  CHECK(refused(ids({5, 5}), part, {}, "seeds[1] is 5, which stands there before"));
+  CHECK(refused(ids({1}), {}, {}, "cluster loader: parts are"));
+  CHECK(refused(ids({1}), Tensor::zeros({299}, DType::i32), {}, "parts are"));
+  CHECK(refused(ids({1}), Tensor::zeros({300}), {}, "parts are"));
+  CHECK(refused(ids({1}), parts_with(-1), {}, "cluster loader: part[7] is -1, expected 0 to 299"));
+  CHECK(refused(ids({1}), parts_with(300), {}, "part[7] is 300"));
+  CHECK(refused(ids({1}), part, {.parts_per_batch = 0}, "0 parts a batch, expected 1 or more"));
+  CHECK(refused(ids({1}), part, {.loading = {.workers = -1}}, "-1 workers"));
+  CHECK(refused(ids({1}), part, {.loading = {.depth = -1}}, "depth of -1"));
+  const Tensor one = ids({1});
+  CHECK_THROWS_AS(ClusterLoader(data.graph, Features(), {}, one, part, {}), Error);
+  CHECK_THROWS_AS(ClusterLoader(data.graph, Features(Tensor::zeros({299, 2})), {}, one, part, {}), Error);
+  CHECK_THROWS_AS(ClusterLoader(data.graph, data.x, Tensor::zeros({299}), one, part, {}), Error);
+  CHECK_THROWS_AS(ClusterLoader(Graph(), data.x, {}, one, part, {}), Error);
+  CHECK_THROWS_AS(ClusterLoader(data, one, {}), Error);  // without a partition
+  CHECK_THROWS_AS(ClusterLoader(data, one, {.parts = -1}), Error);
+  CHECK_THROWS_AS((void)ClusterLoader(data, one, few()).epoch(-1), Error);
+  CHECK_THROWS_AS((void)ClusterLoader(data, one, few()).batch(0, 4), Error);
+}

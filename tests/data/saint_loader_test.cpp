@@ -1,0 +1,285 @@
+#include "subgraph_batches.h"
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+SaintLoaderOptions few(SaintMatrix matrix = SaintMatrix::none, int workers = 0) {
+  return {.sampling = {.way = SaintWay::walk, .budget = 20, .walk_length = 2},
+          .steps = 4,
+          .coverage = 10,
+          .matrix = matrix,
+          .seed = 5,
+          .loading = {.workers = workers}};
+}
+
+SparseMatrix matrix_of(const Graph& graph, SaintMatrix kind) {
+  return kind == SaintMatrix::gcn    ? graph.gcn_adjacency()
+         : kind == SaintMatrix::mean ? graph.mean_adjacency()
+                                     : graph.adjacency();
+}
+
+/// So large a budget that every node is in every subgraph.
+SaintLoaderOptions everything(SaintMatrix matrix) {
+  return {.sampling = {.way = SaintWay::walk, .budget = 4000, .walk_length = 0},
+          .steps = 2,
+          .coverage = 3,
+          .matrix = matrix};
+}
+
+constexpr SaintMatrix kMatrices[] = {SaintMatrix::sum, SaintMatrix::mean, SaintMatrix::gcn};
+
+}  // namespace
+
+TEST_CASE("a subgraph's edges weigh what the whole's matrix has, over how often they are seen") {
+  for (Device device : devices())
+    for (const bool weighted : {false, true})
+      for (const SaintMatrix kind : kMatrices) {
+        CAPTURE(static_cast<int>(kind));
+        const Dataset data = small_citations(weighted, weighted).to(device);
+        const SaintLoader loader(data, data.train, few(kind));
+        const Graph whole = data.graph.to(Device::cpu());
+        const SaintNormalization& norm = loader.normalization();
+        CHECK(norm.samples > 0);
+        auto factors = edges_of(whole, {}, norm.edge);
+        const SparseMatrix matrix = matrix_of(whole, kind);
+        const auto entries = edges_of(Graph(matrix.relation()), {}, matrix.values());
+        const auto inverse = values(norm.node);
+        for (const SubgraphBatch& batch : loader.epoch(1)) {
+          CHECK(agrees(batch, data, data.train));
+          CHECK(batch.graph.device() == device);
+          CHECK(batch.graph.is_normalized());
+          const auto nodes = batch.nodes.to_vector<int32_t>();
+          const auto found = edges_of(batch.graph, batch.nodes, batch.graph.edge_weight());
+          size_t expected = 0;
+          for (const auto& [ends, value] : entries) {
+            if (!std::binary_search(nodes.begin(), nodes.end(), ends.first) ||
+                !std::binary_search(nodes.begin(), nodes.end(), ends.second))
+              continue;
+            ++expected;
+            const bool loop = ends.first == ends.second;
+            REQUIRE(found.count(ends) == 1);
+            REQUIRE(found.at(ends) == doctest::Approx(value * (loop ? 1.0 : factors.at(ends))).epsilon(1e-5));
+          }
+          CHECK(found.size() == expected);
+          const auto places = batch.seeds.to_vector<int32_t>();
+          const auto weight = values(batch.weight);
+          REQUIRE(weight.size() == places.size());
+          for (size_t k = 0; k < places.size(); ++k)
+            REQUIRE(weight[k] ==
+                    doctest::Approx(inverse[static_cast<size_t>(nodes[static_cast<size_t>(places[k])])] /
+                                    static_cast<double>(data.train.numel())));
+        }
+      }
+}
+
+TEST_CASE("without a matrix a subgraph keeps its edges as they are, and without coverage seeds count alike") {
+  for (const bool weighted : {false, true}) {
+    const Dataset data = small_citations(false, weighted);
+    SaintLoaderOptions options = few();
+    for (const int64_t coverage : {10, 0}) {
+      options.coverage = coverage;
+      const SaintLoader loader(data, data.train, options);
+      CHECK((loader.normalization().samples > 0) == (coverage > 0));
+      for (const SubgraphBatch& batch : loader.epoch(0)) {
+        CHECK_FALSE(batch.graph.is_normalized());
+        CHECK(static_cast<bool>(batch.weight) == (coverage > 0));
+        CHECK(edges_of(batch.graph, batch.nodes, batch.graph.edge_weight()) ==
+              edges_among(data.graph, batch.nodes, data.graph.edge_weight()));
+      }
+    }
+  }
+}
+
+TEST_CASE("losses and sums over neighbours in subgraphs estimate those of the whole without bias") {
+  const Dataset data = small_citations();
+  const NoGrad no_grad;
+  const Tensor f = random_tensor({300, 1});
+  const auto value = values(f);
+  for (const SaintMatrix kind : {SaintMatrix::mean, SaintMatrix::gcn}) {
+    SaintLoaderOptions options = few(kind);
+    options.sampling.budget = 60;
+    options.coverage = 1000;
+    options.steps = 3000;
+    const SaintLoader loader(data.graph, Features(f), {}, data.train, options);
+    const auto whole = values(spmm(matrix_of(data.graph, kind), Var(f)).value());
+    double of_seeds = 0.0;
+    for (const int32_t i : data.train.to_vector<int32_t>()) of_seeds += value[static_cast<size_t>(i)];
+    of_seeds /= static_cast<double>(data.train.numel());
+    double mean = 0.0, square = 0.0;
+    std::vector<double> sum(300), seen(300), squares(300);
+    for (const SubgraphBatch& batch : loader.epoch(0)) {
+      const auto nodes = batch.nodes.to_vector<int32_t>();
+      const auto weight = values(batch.weight);
+      const auto places = batch.seeds.to_vector<int32_t>();
+      double estimate = 0.0;
+      for (size_t k = 0; k < places.size(); ++k)
+        estimate += weight[k] * value[static_cast<size_t>(nodes[static_cast<size_t>(places[k])])];
+      mean += estimate / 3000.0;
+      square += estimate * estimate / 3000.0;
+      const auto y = values(spmm(batch.graph.adjacency(), Var(batch.x.dense())).value());
+      for (size_t k = 0; k < nodes.size(); ++k) {
+        const auto i = static_cast<size_t>(nodes[k]);
+        sum[i] += y[k];
+        squares[i] += y[k] * y[k];
+        ++seen[i];
+      }
+    }
+    // Within so many deviations of a mean over 3000 subgraphs, and of the normalisation's own error.
+    CHECK(std::abs(mean - of_seeds) < 6.0 * std::sqrt((square - mean * mean) / 3000.0) + 1e-3);
+    for (size_t i = 0; i < 300; ++i) {
+      CAPTURE(i);
+      REQUIRE(seen[i] > 100);
+      const double center = sum[i] / seen[i];
+      const double deviation = std::sqrt(std::max(0.0, squares[i] / seen[i] - center * center));
+      CHECK(std::abs(center - whole[i]) < 6.0 * deviation / std::sqrt(seen[i]) + 0.05 * deviation + 1e-4);
+    }
+  }
+}
+
+TEST_CASE("with all nodes in a subgraph a step has the gradient of the whole graph") {
+  for (Device device : devices()) {
+    const Dataset data = small_citations().to(device);
+    const auto holds = [&](auto& model, SaintMatrix kind) {
+      model.to(device);
+      const Var expected = cross_entropy(model(data.graph, data.x), data.y, data.train);
+      expected.backward();
+      std::vector<Tensor> gradients;
+      for (const Var& parameter : model.parameters()) gradients.push_back(parameter.grad().clone());
+      model.zero_grad();
+      const SaintLoader loader(data, data.train, everything(kind));
+      const SubgraphBatch batch = loader.batch(0, 1);
+      CHECK(batch.size() == 300);
+      const Var loss = cross_entropy_sum(model(batch.graph, batch.x), batch.y, batch.seeds, batch.weight);
+      loss.backward();
+      CHECK(loss.item() == doctest::Approx(expected.item()).epsilon(1e-5));
+      const std::vector<Var> parameters = model.parameters();
+      for (size_t p = 0; p < parameters.size(); ++p)
+        CHECK(close_to_scale(parameters[p].grad(), gradients[p], 1e-4));
+    };
+    manual_seed(3);
+    nn::Model<TwoLayers<nn::GCNConv>> gcn(20, 3);
+    holds(gcn, SaintMatrix::gcn);
+    nn::Model<TwoLayers<nn::SAGEConv>> sage(20, 3);
+    holds(sage, SaintMatrix::mean);
+    nn::Model<TwoLayers<nn::GATConv>> gat(20, 3);
+    holds(gat, SaintMatrix::none);
+  }
+}
+
+TEST_CASE("an epoch has the same subgraphs for all workers and threads, and whatever came before") {
+  for (Device device : devices())
+    for (const SaintWay way : {SaintWay::node, SaintWay::edge, SaintWay::walk}) {
+      const Dataset data = small_citations().to(device);
+      const auto with = [&](int workers) {
+        SaintLoaderOptions options = few(SaintMatrix::gcn, workers);
+        options.sampling.way = way;
+        return SaintLoader(data, data.train, options);
+      };
+      const SaintLoader loader = with(0);
+      const std::vector<SubgraphBatch> expected = batches(loader, 3);
+      CHECK(std::ssize(expected) == 4);
+      CHECK_FALSE(same({expected[0]}, {expected[1]}));
+      for (int threads : {1, 3}) {
+        const Threads scope(threads);
+        for (int workers : {0, 1, 3}) {
+          const SaintLoader other = with(workers);
+          CHECK(same(batches(other, 3), expected));
+          CHECK_FALSE(same(batches(other, 2), expected));
+        }
+      }
+      CHECK(same({loader.batch(3, 2)}, {expected[2]}));
+      SaintLoaderOptions options = few(SaintMatrix::gcn);
+      options.sampling.way = way;
+      options.seed = 6;
+      CHECK_FALSE(same(batches(SaintLoader(data, data.train, options), 3), expected));
+    }
+}
+
+TEST_CASE("how many subgraphs an epoch has, and subgraphs without a seed") {
+  const Dataset data = small_citations();
+  SaintLoaderOptions options = few();
+  options.steps = 0;
+  CHECK(SaintLoader(data, data.train, options).size() == 5);  // 300 nodes in walks of 3, 20 at a time
+  options.sampling.way = SaintWay::edge;
+  CHECK(SaintLoader(data, data.train, options).size() == 8);
+  options.sampling.way = SaintWay::node;
+  CHECK(SaintLoader(data, data.train, options).size() == 15);
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  const SaintLoader loader(data.graph, data.x, {}, none, options);
+  CHECK(loader.num_seeds() == 0);
+  const SubgraphBatch batch = loader.batch(0, 0);
+  CHECK(batch.seeds.shape() == Shape{0});
+  CHECK(batch.weight.shape() == Shape{0});
+  CHECK_FALSE(batch.y);
+}
+
+TEST_CASE("a subgraph of one node, which has no edges") {
+  for (Device device : devices())
+    for (const SaintMatrix kind :
+         {SaintMatrix::none, SaintMatrix::sum, SaintMatrix::mean, SaintMatrix::gcn}) {
+      const Dataset data = small_citations().to(device);
+      SaintLoaderOptions options = few(kind);
+      options.sampling.budget = 1;
+      options.sampling.walk_length = 0;
+      const Tensor every = random_permutation(300, default_generator(), device);
+      const SubgraphBatch batch = SaintLoader(data, every, options).batch(0, 0);
+      CHECK(batch.size() == 1);
+      CHECK(batch.graph.num_edges() == (kind == SaintMatrix::gcn ? 1 : 0));
+      CHECK(batch.graph.is_normalized() == (kind != SaintMatrix::none));
+      manual_seed(3);
+      nn::Model<TwoLayers<nn::GCNConv>> model(20, 3);
+      model.to(device);
+      const Var loss = cross_entropy_sum(model(batch.graph, batch.x), batch.y, batch.seeds, batch.weight);
+      loss.backward();
+      CHECK(std::isfinite(loss.item()));
+    }
+}
+
+TEST_CASE("what a saint loader refuses") {
+  const Dataset data = small_citations();
+  const auto refused = [&](const std::vector<int64_t>& seeds, auto&& change, const char* message) {
+    SaintLoaderOptions options = few();
+    change(options);
+    try {
+      (void)SaintLoader(data, Tensor::from(seeds), options).epoch(0);
+    } catch (const Error& error) {
+      const bool found = std::string(error.what()).find(message) != std::string::npos;
+      if (!found) MESSAGE(error.what());
+      return found;
+    }
+    return false;
+  };
+  const auto as_it_is = [](auto&) {};
+  CHECK(refused({1, 300}, as_it_is, "saint loader: seeds[1] is 300, expected 0 to 299"));
+  CHECK(refused({-1}, as_it_is, "seeds[0] is -1"));
+  CHECK(refused({5, 5}, as_it_is, "seeds[1] is 5, which stands there before"));
+  CHECK(refused(
+      {1}, [](auto& o) { o.steps = -1; }, "saint loader: -1 steps"));
+  CHECK(refused(
+      {1}, [](auto& o) { o.coverage = -1; }, "coverage of -1"));
+  CHECK(refused(
+      {1}, [](auto& o) { o.sampling.budget = 0; }, "a budget of 0"));
+  CHECK(refused(
+      {1}, [](auto& o) { o.sampling.walk_length = -1; }, "walks of -1 steps"));
+  CHECK(refused(
+      {1}, [](auto& o) { o.loading.workers = -1; }, "-1 workers"));
+  CHECK(refused(
+      {1},
+      [](auto& o) {
+        o.coverage = 0;
+        o.matrix = SaintMatrix::gcn;
+      },
+      "expected a coverage of 1 or more"));
+  const Tensor one = Tensor::from(std::vector<int32_t>{1});
+  CHECK_THROWS_AS(SaintLoader(data, {}, few()), Error);
+  CHECK_THROWS_AS(SaintLoader(data.graph, Features(), {}, one, few()), Error);
+  CHECK_THROWS_AS(SaintLoader(data.graph, data.x, Tensor::zeros({299}), one, few()), Error);
+  CHECK_THROWS_AS(SaintLoader(Graph(), data.x, {}, one, few()), Error);
+  CHECK_THROWS_AS((void)SaintLoader(data, one, few()).epoch(-1), Error);
+  CHECK_THROWS_AS((void)SaintLoader(data, one, few()).batch(0, 4), Error);
+  CHECK_THROWS_AS((void)SaintLoader(data, one, few()).batch(-1, 0), Error);
+}
