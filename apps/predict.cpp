@@ -51,7 +51,7 @@ void predict(const PredictOptions& o) {
   std::optional<TrainedModel> loaded;
   if (!o.checkpoint.empty()) loaded = load_trained(o.checkpoint, device);
   Dataset data = load_dataset(o.data);
-  if (loaded) set_node_features(data, loaded->settings);
+  if (loaded) set_node_features(data, o.data, loaded->settings, loaded->features);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, loaded->origin);
   prepare_features(data, o.data, "predict", (loaded ? loaded->settings : o.settings).normalize);

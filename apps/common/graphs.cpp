@@ -149,7 +149,7 @@ Examples graph_examples(Dataset& data, const std::string& file, const std::strin
               program);
   if (!data.graph_offsets) data_fail("{}: graphs/offsets: missing, {} needs many graphs", file, program);
   if (!data.graph_y) data_fail("{}: graphs/y: missing, {} needs labels", file, program);
-  set_node_features(data, settings);
+  set_node_features(data, file, settings);
   if (!data.x)
     data_fail("{}: nodes/x: missing, {} needs node features; --node-features degree or constant makes some",
               file, program);
@@ -178,7 +178,7 @@ Tensor graph_outputs(GraphModel& model, const Dataset& data, int64_t outputs, co
   return run(model, each_once(data, data.x, Tensor::from(all), settings), outputs, data.device());
 }
 
-void set_node_features(Dataset& data, const Settings& settings) {
+void set_node_features(Dataset& data, const std::string& file, const Settings& settings, int64_t width) {
   if (settings.node_features == "file") return;
   const int64_t nodes = data.num_nodes();
   if (settings.node_features == "constant") {
@@ -191,10 +191,13 @@ void set_node_features(Dataset& data, const Settings& settings) {
   for (size_t i = 0; i + 1 < offsets.size(); ++i)
     columns.push_back(static_cast<int32_t>(offsets[i + 1] - offsets[i]));
   const int32_t most = columns.empty() ? 0 : *std::max_element(columns.begin(), columns.end());
+  if (width > 0 && most >= width)
+    data_fail("{}: edges: a node with {} in-edges, expected {} at most, as in the training", file, most,
+              width - 1);
   std::vector<int64_t> rows(offsets.size());
   std::iota(rows.begin(), rows.end(), int64_t{0});
   const std::vector<float> ones(columns.size(), 1.0f);
-  data.x = Features(SparseMatrix::from_csr(nodes, most + 1, rows, columns, ones));
+  data.x = Features(SparseMatrix::from_csr(nodes, width > 0 ? width : most + 1, rows, columns, ones));
 }
 
 void add_graph_options(boost::program_options::options_description_easy_init& add, Settings& s) {

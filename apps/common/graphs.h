@@ -22,7 +22,9 @@ void check_graph_options(const Settings& settings);
 /// float32 [G, outputs] of all graphs of a dataset, as `model` gives them in its mode, in batches.
 Tensor graph_outputs(GraphModel& model, const Dataset& data, int64_t outputs, const Settings& settings);
 
-/// Gives every node the features that --node-features asks for in the place of the file's.
-void set_node_features(Dataset& data, const Settings& settings);
+/// Gives every node the features that --node-features asks for in the place of the file's. Degrees have so
+/// many `columns` (0: as many as the data asks for). Throws DataError naming `file` where a degree is above
+/// those.
+void set_node_features(Dataset& data, const std::string& file, const Settings& settings, int64_t columns = 0);
 
 }  // namespace adj::apps

@@ -302,6 +302,7 @@ Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint)
   po::parsed_options parsed(&options);
   for (const auto& option : options.options()) {
     const std::string& name = option->long_name();
+    if (kFree.count(name) > 0) continue;  // which checkpoints do not keep
     const auto fact = checkpoint.facts.find("option." + name);
     if (fact == checkpoint.facts.end()) data_fail("{}: facts@option.{}: missing", checkpoint.path, name);
     parsed.options.emplace_back(name, std::vector{fact->second});

@@ -67,6 +67,9 @@ TrainedModel load_trained(const std::string& path, Device device) {
   const int64_t epoch = best < 0 ? checkpoint.integer("epoch", 0, kMost) : best;
   trained.origin = fmt::format("{}, epoch {}", program.name, epoch);
   trained.model = program.make(trained.features, trained.outputs, trained.settings);
+  if (trained.of_graphs() != (dynamic_cast<GraphModel*>(trained.model.get()) != nullptr))
+    data_fail("{}: facts@task: '{}', expected a task of {}, which {} trains", path, name_of(trained.task),
+              trained.of_graphs() ? "nodes" : "graphs", program.name);
   trained.model->to(feature_dtype(trained.settings));
   const std::string prefix = best < 0 ? "model." : "best.";
   try {

@@ -1,0 +1,290 @@
+#include "json.h"
+#include <adjoint/data/dataset.h>
+#include <adjoint/data/hdf5_file.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+// Training on whole graphs, from the command line to the last bit.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr int64_t kGraphs = 40;
+
+/// Cycles (class 0) and stars (class 1) of 5 to 9 nodes, whose degrees tell them apart: features are a node's
+/// degree, up to 2 and above.
+Dataset small_graphs() {
+  std::vector<int32_t> src, dst, label;
+  std::vector<int64_t> offsets{0};
+  std::vector<float> x;
+  for (int64_t g = 0; g < kGraphs; ++g) {
+    const int64_t nodes = 5 + g / 2 % 5, at = offsets.back();
+    const auto edge = [&](int64_t a, int64_t b) {
+      src.insert(src.end(), {static_cast<int32_t>(at + a), static_cast<int32_t>(at + b)});
+      dst.insert(dst.end(), {static_cast<int32_t>(at + b), static_cast<int32_t>(at + a)});
+    };
+    for (int64_t i = 1; i < nodes; ++i) edge(g % 2 == 0 ? i - 1 : 0, i);
+    if (g % 2 == 0) edge(nodes - 1, 0);
+    for (int64_t i = 0; i < nodes; ++i) {
+      const int64_t kind = g % 2 == 0 ? 1 : i == 0 ? 2 : 0;
+      for (int64_t k = 0; k < 3; ++k) x.push_back(k == kind ? 1.0f : 0.0f);
+    }
+    label.push_back(static_cast<int32_t>(g % 2));
+    offsets.push_back(at + nodes);
+  }
+  Dataset data;
+  data.name = "shapes";
+  data.task = Task::graph_class;
+  data.classes = 2;
+  data.undirected = true;
+  data.graph = Graph::from_coo(offsets.back(), Tensor::from(src), Tensor::from(dst));
+  data.x = Features(Tensor::from(x, {offsets.back(), 3}));
+  data.graph_offsets = Tensor::from(offsets);
+  data.graph_y = Tensor::from(label);
+  return data;
+}
+
+/// Graphs first to last, both included.
+Tensor range(int32_t first, int32_t last) {
+  std::vector<int32_t> graphs;
+  for (int32_t g = first; g <= last; ++g) graphs.push_back(g);
+  return Tensor::from(graphs);
+}
+
+/// With two splits over the graphs.
+Dataset split_graphs() {
+  Dataset data = small_graphs();
+  data.splits = {{range(0, 19), range(20, 29), range(30, 39)}, {range(20, 39), range(0, 9), range(10, 19)}};
+  data.use_split(0);
+  return data;
+}
+
+/// The number of nodes, and its tenfold, of each graph.
+Dataset regression_graphs() {
+  Dataset data = split_graphs();
+  std::vector<float> y;
+  for (int64_t g = 0; g < kGraphs; ++g)
+    for (const float scale : {1.0f, 10.0f}) y.push_back(scale * static_cast<float>(5 + g / 2 % 5));
+  data.task = Task::graph_regression;
+  data.classes = 0;
+  data.graph_y = Tensor::from(y, {kGraphs, 2});
+  return data;
+}
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string data = folder.file("graphs.h5");
+  explicit Bench(const Dataset& dataset = small_graphs()) { save_dataset(dataset, data); }
+
+  Outcome train(Words more) const {
+    more.insert(more.begin(), {"--data", data, "--quiet", "--json", "--hidden", "8"});
+    return run("train_graph_gin", more);
+  }
+  std::map<std::string, std::string> result(const Words& more) const {
+    const Outcome outcome = train(more);
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return json_of(outcome);
+  }
+  /// Result, metrics and predictions, without what the clock says.
+  std::string all_of(Words more) const {
+    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
+    more.insert(more.end(), {"--metrics", metrics, "--predict", predicted});
+    const Outcome outcome = train(more);
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return outcome.out.substr(0, outcome.out.find("\"epoch_ms\"")) + contents_of(metrics) +
+           contents_of(predicted);
+  }
+};
+
+const Words kShort{"--folds", "4", "--iterations", "5", "--batch-size", "8", "--epochs", "4"};
+
+/// Options in the place of those of the same name that stand there before, each with a value.
+Words with(Words words, const Words& more) {
+  for (const std::string& option : more)
+    if (const auto before = std::find(words.begin(), words.end(), option);
+        option.starts_with("--") && before != words.end())
+      words.erase(before, before + 2);
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("graphs are learnt by cross-validation, for each way to pool") {
+  if (!have_program("train_graph_gin")) return;
+  const Bench bench;
+  for (const char* pool : {"sum", "mean", "max"}) {
+    auto result = bench.result(with(kShort, {"--epochs", "12", "--pool", pool}));
+    CHECK(std::stod(result.at("test_acc")) > 0.9);
+    CHECK(result.at("test_acc") == result.at("val_acc"));  // a fold is both
+    CHECK(result.at("runs") == "4");
+    CHECK(result.at("metric") == "accuracy");
+    CHECK(result.count("test_auc") == 0);
+  }
+}
+
+TEST_CASE("what folds say together is that of the one epoch whose mean over them is best") {
+  if (!have_program("train_graph_gin")) return;
+  const Bench bench;
+  const std::string metrics = bench.folder.file("m.csv");
+  auto result = bench.result(with(kShort, {"--epochs", "6", "--metrics", metrics}));
+  std::map<int64_t, std::vector<double>> by_epoch;
+  const std::vector<std::string> lines = lines_of(contents_of(metrics));
+  REQUIRE(lines.size() == 1 + 4 * 6);
+  REQUIRE(lines[0] == "run,epoch,train_loss,val_loss,val_acc");
+  for (size_t i = 1; i < lines.size(); ++i) {
+    std::istringstream line(lines[i]);
+    std::vector<double> row;
+    for (std::string cell; std::getline(line, cell, ',');) row.push_back(std::stod(cell));
+    by_epoch[static_cast<int64_t>(row.at(1))].push_back(row.at(4));
+  }
+  double best = -1.0;
+  int64_t at = 0;
+  for (const auto& [epoch, accuracies] : by_epoch) {
+    double sum = 0.0;
+    for (const double accuracy : accuracies) sum += accuracy;
+    if (sum / 4.0 > best + 1e-9) best = sum / 4.0, at = epoch;
+  }
+  CHECK(std::stod(result.at("test_acc")) == doctest::Approx(best).epsilon(1e-5));
+  CHECK(std::stoll(result.at("best_epoch")) == at);
+}
+
+TEST_CASE("a training on graphs has the same bits for any workers and threads") {
+  if (!have_program("train_graph_gin")) return;
+  const Bench bench;
+  for (const Words& more : {Words{}, Words{"--iterations", "0", "--train-eps", "--pool", "max"}}) {
+    const Words words = with(kShort, more);
+    const std::string course = bench.all_of(with(words, {"--workers", "0"}));
+    CHECK(bench.all_of(with(words, {"--workers", "1", "--threads", "1"})) == course);
+    CHECK(bench.all_of(with(words, {"--workers", "3", "--threads", "2"})) == course);
+    CHECK_FALSE(bench.all_of(with(words, {"--seed", "1"})) == course);
+  }
+}
+
+TEST_CASE("a training on graphs that is resumed ends with the bits of an unbroken one") {
+  if (!have_program("train_graph_gin")) return;
+  const Bench bench;
+  const std::string checkpoint = bench.folder.file("c.h5");
+  // The rate is halved before, at and after the place where the training was broken.
+  const Words words = with(kShort, {"--split", "1", "--lr-halve", "2", "--epochs"});
+  const std::string unbroken = bench.all_of(with(words, {"9"}));
+  bench.all_of(with(words, {"5", "--checkpoint", checkpoint}));
+  CHECK(bench.all_of(with(words, {"9", "--resume", checkpoint, "--workers", "2"})) == unbroken);
+  CHECK_FALSE(bench.all_of(with(words, {"9", "--lr-halve", "0"})) == unbroken);
+  CHECK(
+      fails_with(bench.train(with(words, {"9", "--resume", checkpoint, "--pool", "max"})), 1, {checkpoint}));
+}
+
+TEST_CASE("graphs of a file with splits are trained by those, and predict runs what was trained") {
+  if (!have_program("train_graph_gin") || !have_program("predict")) return;
+  const Bench bench(split_graphs());
+  const std::string checkpoint = bench.folder.file("c.h5"), out = bench.folder.file("p.h5");
+  CHECK(bench.result({"--epochs", "3", "--iterations", "5"}).at("runs") == "2");
+  auto result = bench.result({"--epochs", "8", "--iterations", "8", "--split", "0", "--checkpoint",
+                              checkpoint, "--predict", bench.folder.file("t.h5")});
+  CHECK(result.at("runs") == "1");
+  CHECK(std::stod(result.at("test_acc")) > 0.9);
+  const Outcome outcome =
+      run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", out, "--json"});
+  if (outcome.status != 0) MESSAGE(outcome.err);
+  REQUIRE(outcome.status == 0);
+  for (const char* name : {"graphs/prediction", "graphs/probability"})
+    CHECK(same_bits(H5Reader::open(out).tensor(name, {DType::i32, DType::f32}),
+                    H5Reader::open(bench.folder.file("t.h5")).tensor(name, {DType::i32, DType::f32})));
+  CHECK(H5Reader::open(out).tensor("graphs/probability", {DType::f32}).shape() == Shape{kGraphs, 2});
+  Dataset one = small_graphs();  // the nodes of all as those of one graph, which has no label
+  one.graph_offsets = {};
+  one.graph_y = {};
+  one.task = Task::none;
+  one.classes = 0;
+  const std::string bare = bench.folder.file("one.h5");
+  save_dataset(one, bare);
+  CHECK(fails_with(run("predict", {"--checkpoint", checkpoint, "--data", bare, "--out", out, "--quiet"}), 1,
+                   {bare, "graphs/offsets"}));
+}
+
+TEST_CASE("numbers of graphs are learnt, in their own unit") {
+  if (!have_program("train_graph_gin")) return;
+  const Bench bench(regression_graphs());
+  const std::string out = bench.folder.file("p.h5");
+  auto result = bench.result(
+      {"--epochs", "30", "--iterations", "10", "--split", "0", "--dropout", "0", "--predict", out});
+  CHECK(result.at("metric") == "r2");
+  CHECK(std::stod(result.at("test_acc")) > 0.5);
+  const auto given =
+      H5Reader::open(out).tensor("graphs/prediction", {DType::f32}, {kGraphs, 2}).to_vector<float>();
+  double error = 0.0;
+  for (size_t g = 0; g < kGraphs; ++g)
+    error += std::abs(given[2 * g + 1] - 10.0 * (5 + static_cast<int>(g) / 2 % 5));
+  CHECK(error / kGraphs < 10.0);
+}
+
+TEST_CASE("graphs whose nodes have no features are refused, or given some") {
+  if (!have_program("train_graph_gin")) return;
+  Dataset data = small_graphs();
+  data.x = {};
+  const Bench bench(data);
+  CHECK(fails_with(bench.train(kShort), 1, {bench.data, "nodes/x", "--node-features"}));
+  CHECK(
+      std::stod(bench.result(with(kShort, {"--epochs", "12", "--node-features", "degree"})).at("test_acc")) >
+      0.9);
+  CHECK(bench.result(with(kShort, {"--node-features", "constant"})).at("model").find("GIN 1-") == 0);
+
+  // Another file's degrees stand in the columns that they had in the training.
+  if (!have_program("predict")) return;
+  const std::string checkpoint = bench.folder.file("c.h5"), out = bench.folder.file("p.h5");
+  (void)bench.result(with(kShort, {"--node-features", "degree", "--split", "0", "--checkpoint", checkpoint}));
+  const auto predict = [&](const std::string& file) {
+    return run("predict", {"--checkpoint", checkpoint, "--data", file, "--out", out, "--quiet"});
+  };
+  const auto star = [&](int32_t leaves) {
+    std::vector<int32_t> src, dst(static_cast<size_t>(leaves), 0);
+    for (int32_t leaf = 1; leaf <= leaves; ++leaf) src.push_back(leaf);
+    Dataset one;
+    one.graph = Graph::from_coo(leaves + 1, Tensor::from(src), Tensor::from(dst));
+    one.graph_offsets = Tensor::from(std::vector<int64_t>{0, leaves + 1});
+    const std::string path = bench.folder.file("star.h5");
+    save_dataset(one, path);
+    return path;
+  };
+  const Outcome smaller = predict(star(3));
+  if (smaller.status != 0) MESSAGE(smaller.err);
+  CHECK(smaller.status == 0);
+  CHECK(fails_with(predict(star(9)), 1, {"star.h5", "9 in-edges", "8 at most"}));
+}
+
+TEST_CASE("files without graphs to learn from, and options that are wrong") {
+  if (!have_program("train_graph_gin")) return;
+  const auto refused = [](auto&& change, const Words& more, const Words& parts) {
+    Dataset data = small_graphs();
+    change(data);
+    const Bench bench(data);
+    return fails_with(bench.train(more), 1, with({bench.data}, parts));
+  };
+  CHECK(refused([](Dataset& d) { d.task = Task::none, d.classes = 0, d.graph_y = {}; }, {}, {"task"}));
+  CHECK(refused([](Dataset&) {}, {"--folds", "41"}, {"graphs/y", "40", "41"}));
+  CHECK(refused(
+      [](Dataset& d) {  // all but three graphs are without a label
+        std::vector<int32_t> y(kGraphs, -1);
+        y[0] = 0, y[1] = 1, y[2] = 0;
+        d.graph_y = Tensor::from(y);
+        d.unlabelled = kGraphs - 3;
+      },
+      {}, {"graphs/y", "3 labelled", "10"}));
+  const Bench bench;
+  for (const Words& wrong :
+       {Words{"--folds", "1"}, Words{"--folds", "-3"}, Words{"--batch-size", "0"},
+        Words{"--iterations", "-1"}, Words{"--lr-halve", "-1"}, Words{"--workers", "-1"},
+        Words{"--workers", "5000"}, Words{"--pool", "min"}, Words{"--node-features", "some"}}) {
+    CAPTURE(wrong[0]);
+    CHECK(fails_with(bench.train(wrong), 2, {wrong[0], wrong[1]}));
+  }
+  CHECK(fails_with(bench.train(with(kShort, {"--split", "4"})), 2, {"--split"}));
+}

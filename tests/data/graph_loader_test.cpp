@@ -1,0 +1,367 @@
+#include "../support.h"
+#include <adjoint/adjoint.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr int64_t kGraphs = 23;
+
+/// Paths of 0 to 6 nodes in both directions, with weights and attributes: graph 0 has no node, 1 no edge.
+Dataset small(bool sparse = false) {
+  std::vector<int32_t> src, dst, label;
+  std::vector<int64_t> offsets{0};
+  for (int64_t g = 0; g < kGraphs; ++g) {
+    const int64_t nodes = g % 7, at = offsets.back();
+    for (int64_t i = 1; i < nodes; ++i) {
+      src.insert(src.end(), {static_cast<int32_t>(at + i - 1), static_cast<int32_t>(at + i)});
+      dst.insert(dst.end(), {static_cast<int32_t>(at + i), static_cast<int32_t>(at + i - 1)});
+    }
+    label.push_back(static_cast<int32_t>(g % 3));
+    offsets.push_back(at + nodes);
+  }
+  const int64_t nodes = offsets.back();
+  std::vector<float> weight(src.size()), x(static_cast<size_t>(nodes * 5));
+  std::iota(weight.begin(), weight.end(), 1.0f);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = i % 3 == 0 ? static_cast<float>(i) : 0.0f;
+  Dataset data;
+  data.task = Task::graph_class;
+  data.classes = 3;
+  data.graph = Graph::from_coo(nodes, Tensor::from(src), Tensor::from(dst), Tensor::from(weight));
+  data.x = Features(Tensor::from(x, {nodes, 5}));
+  if (sparse) {
+    std::vector<int64_t> rows{0};
+    std::vector<int32_t> columns;
+    std::vector<float> entries;
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (x[i] != 0.0f) {
+        columns.push_back(static_cast<int32_t>(i % 5));
+        entries.push_back(x[i]);
+      }
+      if (i % 5 == 4) rows.push_back(static_cast<int64_t>(columns.size()));
+    }
+    data.x = Features(SparseMatrix::from_csr(nodes, 5, rows, columns, entries));
+  }
+  data.graph_offsets = Tensor::from(offsets);
+  data.graph_y = Tensor::from(label);
+  return data;
+}
+
+Tensor every(int64_t graphs = kGraphs) {
+  std::vector<int32_t> all(static_cast<size_t>(graphs));
+  std::iota(all.begin(), all.end(), 0);
+  return Tensor::from(all);
+}
+
+Tensor ids(const std::vector<int64_t>& graphs) { return Tensor::from(graphs); }
+
+GraphLoaderOptions few(int workers = 0) {
+  return {.batch_size = 5, .shuffle = true, .seed = 5, .workers = workers};
+}
+
+/// So many batches an epoch, each drawn anew.
+GraphLoaderOptions drawn(int workers = 0) {
+  return {.batch_size = 5, .iterations = 7, .seed = 5, .workers = workers};
+}
+
+std::vector<GraphBatch> batches(const GraphLoader& loader, int64_t epoch) {
+  std::vector<GraphBatch> all;
+  for (const GraphBatch& batch : loader.epoch(epoch)) all.push_back(batch);
+  return all;
+}
+
+bool same(const std::vector<GraphBatch>& a, const std::vector<GraphBatch>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const GraphBatch& p, const GraphBatch& q) {
+    const Csr &s = p.graph.in_edges(), &t = q.graph.in_edges();
+    return same_bits(p.graphs, q.graphs) && same_bits(p.y, q.y) && same_bits(p.offsets, q.offsets) &&
+           same_bits(p.x.to_dense(), q.x.to_dense()) && same_bits(s.offsets, t.offsets) &&
+           same_bits(s.indices, t.indices) && same_bits(p.graph.edge_weight(), q.graph.edge_weight());
+  });
+}
+
+std::vector<int32_t> graphs_of(const std::vector<GraphBatch>& all) {
+  std::vector<int32_t> graphs;
+  for (const auto& batch : all)
+    for (const int32_t g : batch.graphs.to_vector<int32_t>()) graphs.push_back(g);
+  return graphs;
+}
+
+bool refused(const std::function<void()>& made, const char* part) {
+  try {
+    made();
+  } catch (const Error& error) {
+    const bool found = std::string(error.what()).find(part) != std::string::npos;
+    if (!found) MESSAGE(error.what());
+    return found;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("every graph stands in one batch of an epoch, with its own nodes, edges, features and label") {
+  for (Device device : devices())
+    for (bool sparse : {false, true}) {
+      CAPTURE(device.str());
+      const Dataset host = small(sparse), data = host.to(device);
+      const std::vector<GraphBatch> all = batches(GraphLoader(data, every(), few()), 0);
+      CHECK(all.size() == 5);
+      CHECK(all.back().size() == 3);
+      std::vector<int32_t> seen = graphs_of(all);
+      CHECK(seen != every().to_vector<int32_t>());
+      std::sort(seen.begin(), seen.end());
+      CHECK(seen == every().to_vector<int32_t>());
+      const auto bounds = host.graph_offsets.to_vector<int64_t>();
+      const auto x = host.x.to_dense().to_vector<float>();
+      const auto y = host.graph_y.to_vector<int32_t>();
+      const auto starts = host.graph.in_edges().offsets.to_vector<int64_t>();
+      const auto sources = host.graph.in_edges().indices.to_vector<int32_t>();
+      const auto weights = host.graph.edge_weight().to_vector<float>();
+      for (const GraphBatch& batch : all) {
+        CHECK(batch.graph.device() == device);
+        CHECK(batch.x.device() == device);
+        CHECK(batch.x.is_sparse() == sparse);
+        const auto graphs = batch.graphs.to_vector<int32_t>(), labels = batch.y.to_vector<int32_t>();
+        const auto offsets = batch.offsets.to_vector<int64_t>();
+        const auto rows = batch.x.to_dense().to_vector<float>();
+        const auto edges = batch.graph.in_edges().offsets.to_vector<int64_t>();
+        const auto from = batch.graph.in_edges().indices.to_vector<int32_t>();
+        const auto weight = batch.graph.edge_weight().to_vector<float>();
+        REQUIRE(offsets.size() == graphs.size() + 1);
+        CHECK(offsets.back() == batch.graph.num_nodes());
+        for (size_t k = 0; k < graphs.size(); ++k) {
+          const auto g = static_cast<size_t>(graphs[k]);
+          CHECK(labels[k] == y[g]);
+          REQUIRE(offsets[k + 1] - offsets[k] == bounds[g + 1] - bounds[g]);
+          for (int64_t i = 0; i < bounds[g + 1] - bounds[g]; ++i) {
+            const auto here = static_cast<size_t>(offsets[k] + i), there = static_cast<size_t>(bounds[g] + i);
+            for (size_t f = 0; f < 5; ++f) REQUIRE(rows[here * 5 + f] == x[there * 5 + f]);
+            REQUIRE(edges[here + 1] - edges[here] == starts[there + 1] - starts[there]);
+            for (int64_t e = 0; e < edges[here + 1] - edges[here]; ++e) {
+              const auto p = static_cast<size_t>(edges[here] + e), q = static_cast<size_t>(starts[there] + e);
+              REQUIRE(from[p] - offsets[k] == sources[q] - bounds[g]);
+              REQUIRE(weight[p] == weights[q]);
+            }
+          }
+        }
+      }
+    }
+}
+
+TEST_CASE("an epoch of graphs is the same for all workers and threads, and whatever came before") {
+  for (Device device : devices())
+    for (const auto& options : {&few, &drawn}) {
+      CAPTURE(device.str());
+      const Dataset data = small().to(device);
+      const GraphLoader loader(data, every(), options(0));
+      const std::vector<GraphBatch> expected = batches(loader, 3);
+      for (int threads : {1, 3}) {
+        const Threads scope(threads);
+        for (int workers : {0, 1, 3}) {
+          const GraphLoader other(data, every(), options(workers));
+          CHECK(same(batches(other, 3), expected));
+          CHECK_FALSE(same(batches(other, 2), expected));
+          CHECK(same(batches(other, 3), expected));
+        }
+      }
+      CHECK(same({loader.batch(3, 2)}, {expected[2]}));
+      CHECK(graphs_of(batches(loader, 2)) != graphs_of(expected));
+      GraphLoaderOptions reseeded = options(0);
+      reseeded.seed = 6;
+      CHECK(graphs_of(batches(GraphLoader(data, every(), reseeded), 3)) != graphs_of(expected));
+    }
+}
+
+TEST_CASE("without shuffling graphs come as they were given, of 32 bits or 64") {
+  const Dataset data = small();
+  GraphLoaderOptions options = few();
+  options.shuffle = false;
+  const std::vector<int32_t> given{20, 3, 0, 1, 7, 6, 22};
+  CHECK(graphs_of(batches(GraphLoader(data, Tensor::from(given), options), 4)) == given);
+  CHECK(graphs_of(batches(GraphLoader(data, ids({20, 3, 0, 1, 7, 6, 22}), options), 0)) == given);
+}
+
+TEST_CASE("the last batch of graphs is smaller, or left out") {
+  const Dataset data = small();
+  GraphLoaderOptions options = few();
+  CHECK(GraphLoader(data, every(), options).size() == 5);
+  options.drop_last = true;
+  CHECK(GraphLoader(data, every(), options).size() == 4);
+  CHECK(graphs_of(batches(GraphLoader(data, every(), options), 0)).size() == 20);
+  options.batch_size = 24;
+  CHECK(
+      refused([&] { GraphLoader(data, every(), options); }, "nothing is left of 23 graphs in batches of 24"));
+  options.drop_last = false;
+  CHECK(batches(GraphLoader(data, every(), options), 0).size() == 1);
+  CHECK(batches(GraphLoader(data, ids({}), options), 0).empty());
+  options.iterations = 4;
+  CHECK(batches(GraphLoader(data, ids({}), options), 0).empty());
+}
+
+TEST_CASE("drawn batches hold different graphs, and over many epochs each as often") {
+  const Dataset data = small();
+  const GraphLoader loader(data, ids({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}), drawn());
+  CHECK(loader.size() == 7);
+  CHECK(loader.num_graphs() == 10);
+  std::vector<int64_t> times(kGraphs);
+  for (int64_t e = 0; e < 100; ++e)
+    for (const GraphBatch& batch : loader.epoch(e)) {
+      const auto graphs = batch.graphs.to_vector<int32_t>();
+      REQUIRE(graphs.size() == 5);
+      REQUIRE(std::set<int32_t>(graphs.begin(), graphs.end()).size() == 5);
+      for (const int32_t g : graphs) ++times[static_cast<size_t>(g)];
+    }
+  for (size_t g = 0; g < times.size(); ++g)  // 700 batches, each graph in half of them; deviation 13
+    CHECK(std::abs(times[g] - (g >= 1 && g <= 10 ? 350 : 0)) < 66);
+  GraphLoaderOptions all = drawn();
+  all.batch_size = 50;  // more than there are
+  for (const GraphBatch& batch : GraphLoader(data, ids({4, 2}), all).epoch(0)) CHECK(batch.size() == 2);
+}
+
+TEST_CASE("labels of graphs of several columns, or none") {
+  const Dataset data = small();
+  const Tensor y = random_tensor({kGraphs, 4});
+  GraphLoaderOptions options = few();
+  options.shuffle = false;
+  const auto with = [&](const Tensor& labels) {
+    return GraphLoader(data.graph, data.graph_offsets, make_feature_source(data.x), labels, ids({9, 2}),
+                       options)
+        .batch(0, 0);
+  };
+  CHECK(same_bits(with(y).y.rows(0, 1), y.rows(9, 10)));
+  CHECK(same_bits(with(y).y.rows(1, 2), y.rows(2, 3)));
+  CHECK_FALSE(with({}).y);
+}
+
+TEST_CASE("batches of graphs without nodes, and one graph that is all") {
+  for (Device device : devices()) {
+    const Dataset data = small().to(device);
+    const GraphBatch none = GraphLoader(data, ids({0, 7, 14}), few()).batch(0, 0);  // none has a node
+    CHECK(none.size() == 3);
+    CHECK(none.graph.num_nodes() == 0);
+    CHECK(segment_sum(Var(none.x.to_dense()), none.offsets).value().shape() == Shape{3, 5});
+    Dataset alone = small();
+    alone.graph_offsets = ids({0, alone.num_nodes()});
+    alone.graph_y = Tensor::from(std::vector<int32_t>{1});
+    alone = alone.to(device);
+    const GraphBatch whole = GraphLoader(alone, ids({0}), few()).batch(0, 0);
+    CHECK(same_bits(whole.x.to_dense(), alone.x.to_dense()));
+    CHECK(whole.graph.num_edges() == alone.graph.num_edges());
+  }
+}
+
+TEST_CASE("who stops early in an epoch of graphs, and what its workers throw") {
+  const Dataset data = small();
+  struct Failing : FeatureSource {
+    explicit Failing(int64_t nodes) : nodes_(nodes) {}
+    int64_t rows() const override { return nodes_; }
+    int64_t cols() const override { return 1; }
+    bool is_sparse() const override { return false; }
+    Features gather(const Tensor& nodes, Device) const override {
+      for (const int32_t i : nodes.to_vector<int32_t>())
+        if (i == nodes_ - 1) fail("no features of the last node");
+      return Features(Tensor::zeros({nodes.numel(), 1}));
+    }
+    int64_t nodes_;
+  };
+  for (int workers : {0, 1, 3}) {
+    int64_t taken = 0;
+    for (const GraphBatch& batch : GraphLoader(data, every(), few(workers)).epoch(1))
+      if (batch.size() > 0 && ++taken == 2) break;
+    CHECK(taken == 2);
+    GraphLoaderOptions options = few(workers);
+    options.shuffle = false;
+    const GraphLoader loader(data.graph, data.graph_offsets, std::make_shared<Failing>(data.num_nodes()), {},
+                             every(), options);
+    taken = 0;
+    const auto iterate = [&] {
+      for (const GraphBatch& batch : loader.epoch(0)) taken += batch.size();
+    };
+    CHECK_THROWS_WITH_AS(iterate(), "no features of the last node", Error);
+    CHECK(taken == 20);
+  }
+}
+
+TEST_CASE("what a loader of graphs refuses") {
+  const Dataset data = small();
+  const auto of = [&](const Tensor& which) { return [&data, which] { GraphLoader(data, which, few()); }; };
+  CHECK(refused(of({}), "expected [K] int32 or int64"));
+  CHECK(refused(of(Tensor::zeros({3})), "expected [K] int32 or int64"));
+  CHECK(refused(of(Tensor::zeros({3, 1}, DType::i32)), "expected [K] int32 or int64"));
+  CHECK(refused(of(ids({1, kGraphs})), "graph 23 at position 1, expected 0 to 22"));
+  CHECK(refused(of(ids({-1})), "graph -1 at position 0"));
+  CHECK(refused(of(ids({int64_t{1} << 32})), "graph 4294967296 at position 0"));
+  CHECK(refused(of(ids({5, 6, 5})), "graph 5 at position 2, which stands there before"));
+  const auto with = [&](auto&& change) {
+    return [&data, change] {
+      GraphLoaderOptions options = few();
+      change(options);
+      GraphLoader(data, ids({1}), options);
+    };
+  };
+  CHECK(refused(with([](auto& o) { o.batch_size = 0; }), "batches of 0"));
+  CHECK(refused(with([](auto& o) { o.iterations = -1; }), "-1 iterations"));
+  CHECK(refused(with([](auto& o) { o.workers = -1; }), "-1 workers"));
+  CHECK(refused(with([](auto& o) { o.depth = -1; }), "depth of -1"));
+  const auto from = [&](auto&& change) {
+    return [&data, change] {
+      Dataset changed = data;
+      change(changed);
+      GraphLoader(changed, ids({1}), few());
+    };
+  };
+  CHECK(refused(from([](auto& d) { d.graph_offsets = {}; }), "expected [G + 1] int64"));
+  CHECK(refused(from([](auto& d) { d.graph_offsets = d.graph_offsets.to(DType::i32); }), "int64"));
+  CHECK(refused(from([](auto& d) { d.graph_offsets = ids({}); }), "expected [G + 1] int64"));
+  CHECK(refused(from([](auto& d) { d.x = {}; }), "features of 0 nodes"));
+  CHECK(refused(from([](auto& d) { d.x = Features(Tensor::zeros({3, 2})); }), "features of 3 nodes"));
+  CHECK(refused(from([](auto& d) { d.graph_y = Tensor::zeros({kGraphs - 1}); }), "expected [23] or [23, T]"));
+  CHECK(refused(from([](auto& d) { d.graph_offsets = ids({0, 5, 3, d.num_nodes()}); }), ""));
+  CHECK(refused(from([](auto& d) {
+                  d.graph_offsets = ids({0, 2, d.num_nodes() + 1});
+                  d.graph_y = Tensor::zeros({2}, DType::i32);
+                }),
+                ""));
+  CHECK(refused(from([](auto& d) {  // parts a path in two
+                  d.graph_offsets = ids({0, 2, d.num_nodes()});
+                  d.graph_y = Tensor::zeros({2}, DType::i32);
+                }),
+                ""));
+  CHECK_THROWS_AS((void)GraphLoader(data, ids({1}), few()).epoch(-1), Error);
+  CHECK_THROWS_AS((void)GraphLoader(data, ids({1}), few()).batch(0, 1), Error);
+}
+
+TEST_CASE("a step over batches of graphs has the gradient of all graphs at once, for each way to pool") {
+  for (Device device : devices()) {
+    const Dataset data = small().to(device);
+    using Pool = Var (*)(const Var&, const Tensor&);
+    for (const Pool pool : {Pool([](const Var&x, const Tensor&o) { return segment_sum(x, o); }),
+                            Pool([](const Var&x, const Tensor&o) { return segment_mean(x, o); }),
+                            Pool([](const Var&x, const Tensor&o) { return segment_max(x, o); })}) {
+      manual_seed(3);
+      nn::Model<nn::Linear> model(5, 3);
+      model.to(device);
+      const auto logits = [&](const Graph& graph, const Tensor& x, const Tensor& offsets) {
+        const Var h = Var(x) * 0.01;
+        return model(pool(h + aggregate(graph, h), offsets));
+      };
+      cross_entropy(logits(data.graph, data.x.to_dense(), data.graph_offsets), data.graph_y).backward();
+      std::vector<Tensor> expected;
+      for (const Var& parameter : model.parameters()) expected.push_back(parameter.grad().clone());
+      model.zero_grad();
+      const GraphLoader loader(data, every(), few(2));
+      for (const GraphBatch& batch : loader.epoch(0)) {
+        const double share = static_cast<double>(batch.size()) / static_cast<double>(loader.num_graphs());
+        (cross_entropy(logits(batch.graph, batch.x.to_dense(), batch.offsets), batch.y) * share).backward();
+      }
+      for (size_t p = 0; p < expected.size(); ++p)
+        CHECK(close_to_scale(model.parameters()[p].grad(), expected[p], 1e-4));
+    }
+  }
+}
