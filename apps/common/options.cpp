@@ -69,12 +69,13 @@ void add_input_options(po::options_description& options, Settings& s, bool& raw_
 /// Only of programs whose model takes such batches.
 void add_batch_options(const Program& program, po::options_description& options, Settings& s) {
   if (program.loaders.empty()) return;
+  const char* things = program.of_nodes() ? "nodes" : "examples";
   options.add_options()("loader", with_default(s.loader, "NAME"),
-                        fmt::format("{} (sampled neighbourhoods of some training nodes a step), or none: a "
+                        fmt::format("{} (sampled neighbourhoods of some training {} a step), or none: a "
                                     "step is an epoch over the whole graph",
-                                    fmt::join(program.loaders, " or "))
+                                    fmt::join(program.loaders, " or "), things)
                             .c_str())("batch-size", with_default(s.batch_size, "N"),
-                                      "training nodes of a step")(
+                                      fmt::format("training {} of a step", things).c_str())(
       "fanouts", with_default(s.fanouts, "LIST"),
       "in-edges that a node keeps of each hop, from the training nodes outwards, as 15,10,5 (-1: all); one "
       "number stands "
@@ -302,9 +303,12 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "split", with_default(s.split, "K"),
       "which of the dataset's splits, or all: a run for each of them, and for more runs in turn")(
       "metric", with_default(s.metric, "NAME"),
-      "what validation selects the best epoch by: accuracy, auc or f1 for classes (auto: auc for two), auc "
-      "or "
-      "f1 for several labels (auto: auc), r2 or mae for regression (auto: r2)");
+      fmt::format("what validation selects the best epoch by: {}",
+                  program.metrics
+                      ? program.metric_help
+                      : "accuracy, auc or f1 for classes (auto: auc for two), auc or f1 for several labels "
+                        "(auto: auc), r2 or mae for regression (auto: r2)")
+          .c_str());
   if (program.of_nodes())
     data.add_options()(
         "inductive", po::bool_switch(&s.inductive),
