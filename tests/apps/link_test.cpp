@@ -39,6 +39,16 @@ std::vector<std::string> tensors_of(const std::string& path) {
 TEST_CASE("train_link finds hidden edges with every model, decoder and loader") {
   if (!have_program("train_link")) return;
   const Bench bench;
+  CitationOptions easy;
+  easy.nodes = 300;
+  easy.classes = 4;
+  easy.features = 60;
+  easy.degree = 8.0;
+  easy.homophily = 0.95;
+  easy.signal = 0.8;
+  easy.train_per_class = 5;
+  easy.val = easy.test = 20;
+  save_dataset(make_citation_dataset(easy), bench.data);
   for (const Words& way :
        {Words{}, Words{"--model", "sage"}, Words{"--model", "gat", "--decoder", "mlp"},
         Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "32", "--lr", "0.005"},
