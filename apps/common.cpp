@@ -41,7 +41,9 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
     throw UsageError(fmt::format("--split: expected 0 to {} for {}, got {}", count - 1, file, *one));
   std::vector<size_t> splits{static_cast<size_t>(one.value_or(0))};
   while (!one && std::ssize(splits) < count) splits.push_back(splits.size());
-  const Metric metric = metric_for(examples, file, settings.metric, splits.front(), splits.size());
+  const Metric metric = program.metrics
+                            ? metric_among(program.metrics(settings), settings.metric, examples.things)
+                            : metric_for(examples, file, settings.metric, splits.front(), splits.size());
   if (settings.weighted_sampling && !data.graph.edge_weight())
     data_fail("{}: edges/weight: missing, --weighted-sampling needs weights", file);
   examples.use_split(splits.front());
@@ -140,6 +142,13 @@ Outcome outcome_of(const Prepared& given, const Trainer& trainer) {
           median_best_epoch(results)};
 }
 
+/// The mean and deviation over the runs of the k-th number that the program's metrics report.
+std::pair<double, double> reported(const std::vector<RunResult>& results, size_t k) {
+  std::vector<double> values;
+  for (const RunResult& r : results) values.push_back(r.reported[k]);
+  return {mean(values), deviation(values)};
+}
+
 double peak_mb(Device device) {
   if (device.is_cuda()) return static_cast<double>(memory_stats(device).peak) / 0x1p20;
   std::ifstream status("/proc/self/status");
@@ -175,6 +184,11 @@ void print_summary(const Settings& settings, const Prepared& given, const Traine
              with_spread(outcome.test, outcome.test_deviation));
   if (const double auc = mean(results, &RunResult::test_auc); std::isfinite(auc) && metric.option != "auc")
     fmt::print("test ROC-AUC {}\n", with_spread(auc, deviation(results, &RunResult::test_auc)));
+  for (size_t k = 0; k < trainer.reported().size(); ++k) {
+    const auto [test, spread] = reported(results, 2 * k + 1);
+    fmt::print("{}: validation {:.4f}, test {}\n", trainer.reported()[k].name, reported(results, 2 * k).first,
+               with_spread(test, spread));
+  }
   fmt::print("validation {} {} at epoch {} of {}; {}\n", metric.name,
              with_spread(outcome.val, outcome.val_deviation), outcome.epoch, settings.epochs, cost);
   if (settings.data.empty())
@@ -185,11 +199,17 @@ void print_json(const Program& program, const Settings& settings, const Prepared
                 const Trainer& trainer, double peak, double wall_s) {
   const auto& results = trainer.results();
   const Outcome outcome = outcome_of(given, trainer);
-  std::string auc;
+  std::string more;
   if (const double value = mean(results, &RunResult::test_auc);
       std::isfinite(value) && !given.examples.cross_validated)
-    auc = fmt::format(R"("test_auc": {}, "test_auc_std": {}, )", value,
-                      deviation(results, &RunResult::test_auc));
+    more = fmt::format(R"("test_auc": {}, "test_auc_std": {}, )", value,
+                       deviation(results, &RunResult::test_auc));
+  for (size_t k = 0; k < trainer.reported().size(); ++k) {
+    const std::string& name = trainer.reported()[k].option;
+    const auto [test, spread] = reported(results, 2 * k + 1);
+    more += fmt::format(R"("val_{}": {}, "test_{}": {}, "test_{}_std": {}, )", name,
+                        reported(results, 2 * k).first, name, test, name, spread);
+  }
   fmt::print(
       R"({{"app": {}, "dataset": {}, "model": {}, "device": {}, "seed": {}, "runs": {}, "epochs": {}, )"
       R"("metric": "{}", "train_loss": {}, "val_acc": {}, "test_acc": {}, "test_acc_std": {}, {})"
@@ -198,7 +218,7 @@ void print_json(const Program& program, const Settings& settings, const Prepared
       json_text(program.name), json_text(given.data.name), json_text(trainer.model()),
       json_text(given.data.device().str()), settings.seed, results.size(), settings.epochs,
       given.metric.option, mean(results, &RunResult::train_loss), outcome.val, outcome.test,
-      outcome.test_deviation, auc, outcome.epoch, trainer.epoch_ms(), peak, wall_s);
+      outcome.test_deviation, more, outcome.epoch, trainer.epoch_ms(), peak, wall_s);
 }
 
 std::string_view word_for_outputs(Labels labels) {

@@ -56,6 +56,12 @@ struct Settings {
   bool train_eps = false;
   bool gate = false;
 
+  // Of links.
+  double val = 0.05, test = 0.1;  ///< shares of the pairs of nodes that edges join
+  int64_t negatives = 1;          ///< for each of them
+  int64_t embedding = 0;          ///< width of what is made of a node; 0: --hidden
+  std::string decoder = "dot";
+
   // Of mini-batches, in programs whose model takes them.
   std::string loader = "none";  ///< or one of the program's
   std::string fanouts = "10";   ///< in-edges a node keeps of each hop, from the seeds outwards
@@ -106,6 +112,7 @@ struct NodeModel : Model {
 };
 
 struct Examples;
+struct Metric;
 struct Training;
 class Epochs;
 
@@ -132,6 +139,10 @@ struct Program {
   /// Writes what a model gives for all examples, for --predict.
   std::function<void(const std::string& path, const Dataset&, const Examples&, const Tensor& output)>
       write_outputs = {};
+  /// Optional: what --metric may name where the labels alone do not say it, "auto" being the first; all of
+  /// them are reported for validation and test at the best epoch. Throws UsageError.
+  std::function<std::vector<Metric>(const Settings&)> metrics = {};
+  std::string metric_help = {};  ///< what --help says of them
 
   bool of_nodes() const { return !examples; }
 };

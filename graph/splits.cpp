@@ -52,12 +52,14 @@ std::vector<NodePair> edges_by_pair(const std::vector<int32_t>& src, const std::
   return pairs;
 }
 
-/// One edge for each direction of every pair of nodes that belongs to `part` (for one, if `one_direction`).
+/// One edge for each direction of every pair of different nodes that belongs to `part` (for one, if
+/// `one_direction`).
 EdgeIndex positives(const std::vector<Part>& parts, Part part, const std::vector<int32_t>& src,
                     const std::vector<int32_t>& dst, bool one_direction, Device device) {
   std::vector<std::pair<int32_t, int32_t>> cells;
   for (size_t e = 0; e < parts.size(); ++e)
-    if (parts[e] == part && !(one_direction && src[e] > dst[e])) cells.emplace_back(dst[e], src[e]);
+    if (parts[e] == part && src[e] != dst[e] && !(one_direction && src[e] > dst[e]))
+      cells.emplace_back(dst[e], src[e]);
   std::sort(cells.begin(), cells.end());
   cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
   std::vector<int32_t> from, to;
@@ -93,6 +95,13 @@ Tensor stratified_folds(const Tensor& labels, int64_t folds, Generator& generato
   for (size_t k = 0; k < order.size(); ++k)
     fold[static_cast<size_t>(order[k])] = static_cast<int32_t>(static_cast<int64_t>(k) % folds);
   return Tensor::from(fold, labels.device());
+}
+
+EdgeIndex linked_pairs(const Graph& graph) {
+  const EdgeIndex edges = graph.edge_index();
+  const std::vector<int32_t> src = edges.src.to_vector<int32_t>(), dst = edges.dst.to_vector<int32_t>();
+  return positives(std::vector<Part>(src.size(), Part::train), Part::train, src, dst,
+                   graph.relation().symmetric(), graph.device());
 }
 
 LinkSplit random_link_split(const Graph& graph, const SplitFractions& fractions, Generator& generator) {

@@ -34,6 +34,11 @@ struct LinkExamples {
   EdgeIndex positive, negative;
 };
 
+/// The pairs of different nodes that edges join, each once, by target, then source: where the graph's
+/// structure is symmetric in one direction, from the smaller node, else in every direction that has an edge.
+/// On the graph's device.
+EdgeIndex linked_pairs(const Graph& graph);
+
 /// A graph to train on, and the edges taken out of it.
 struct LinkSplit {
   Transformed train;

@@ -51,11 +51,27 @@ double hits_at(int64_t k, const Tensor& positive, const Tensor& negative) {
   return static_cast<double>(hits) / static_cast<double>(above.size());
 }
 
+namespace {
+
+Tensor ranks_among(const std::vector<double>& own, std::vector<double> others) {
+  std::sort(others.begin(), others.end());
+  Tensor ranks = Tensor::empty({std::ssize(own)}, DType::f64);
+  double* rank = ranks.mutable_data<double>();
+  for (size_t i = 0; i < own.size(); ++i) {
+    const auto [tied, better] = std::equal_range(others.begin(), others.end(), own[i]);
+    rank[i] = 1.0 + static_cast<double>(others.end() - better) + static_cast<double>(better - tied) / 2.0;
+  }
+  return ranks;
+}
+
+}  // namespace
+
 Tensor link_ranks(const Tensor& positive, const Tensor& negative) {
   const std::vector<double> own = list_of("link_ranks", "positive", positive);
   const auto count = std::ssize(own);
+  if (negative && negative.dims() == 1) return ranks_among(own, list_of("link_ranks", "negative", negative));
   ADJ_CHECK(negative && negative.dims() == 2 && negative.size(0) == count,
-            "link_ranks: the negative scores are {}, expected [{}, Q]", negative.str(), count);
+            "link_ranks: the negative scores are {}, expected [{}, Q] or [Q]", negative.str(), count);
   const std::vector<double> others = scores_of("link_ranks", "negative", negative);
   const int64_t each = negative.size(1);
   Tensor ranks = Tensor::empty({count}, DType::f64);

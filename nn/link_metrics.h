@@ -16,7 +16,8 @@ double link_auc(const Tensor& positive, const Tensor& negative);
 double hits_at(int64_t k, const Tensor& positive, const Tensor& negative);
 
 /// float64 [P]: the rank of each positive among negatives of its own, 1 being the best; one that ties stands
-/// in the middle of those that it ties with, as in the Open Graph Benchmark. positive [P], negative [P, Q].
+/// in the middle of those that it ties with, as in the Open Graph Benchmark. positive [P], negative [P, Q],
+/// or [Q] for the same ones for all.
 Tensor link_ranks(const Tensor& positive, const Tensor& negative);
 /// Mean of 1 / rank.
 double mean_reciprocal_rank(const Tensor& ranks);

@@ -86,6 +86,8 @@ class Module {
   template <class T>
   friend class Child;
   template <class T>
+  friend class Owned;
+  template <class T>
   friend class Model;
   template <class T>
   friend class ModuleList;
@@ -123,6 +125,21 @@ class Child : public T {
 
  private:
   void declare_it_as_nn_Child_of_its_module_or_as_nn_Model() const final {}
+};
+
+/// A module made elsewhere, a T or of a class derived from it, that becomes the part `name` of `parent`:
+/// `nn::Owned<Encoder> encoder{this, "encoder", std::make_unique<nn::Model<Gcn>>(1433, 64)};`.
+template <class T>
+class Owned {
+ public:
+  Owned(Module* parent, std::string name, std::unique_ptr<T> module) : module_(std::move(module)) {
+    parent->add_child(std::move(name), *module_);
+  }
+  T& operator*() const { return *module_; }
+  T* operator->() const { return module_.get(); }
+
+ private:
+  std::unique_ptr<T> module_;
 };
 
 /// A T that is part of no other module.

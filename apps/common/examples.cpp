@@ -34,7 +34,7 @@ std::string Examples::place(size_t k, const std::string& part) const {
 
 Examples Examples::to(Device device) const {
   Examples moved = *this;
-  for (Tensor* tensor : {&moved.y, &moved.train, &moved.val, &moved.test})
+  for (Tensor* tensor : {&moved.y, &moved.train, &moved.val, &moved.test, &moved.pairs.src, &moved.pairs.dst})
     if (*tensor) *tensor = tensor->to(device);
   for (Split& split : moved.splits)
     split = {split.train.to(device), split.val.to(device), split.test.to(device)};

@@ -34,6 +34,7 @@ struct Examples {
   bool cross_validated = false;
   std::string auto_metric = "auto";        ///< what --metric auto means
   Tensor train = {}, val = {}, test = {};  ///< the split in use
+  EdgeIndex pairs = {};                    ///< of links: the nodes of each
 
   int64_t size() const { return y.size(0); }
   void use_split(size_t k);

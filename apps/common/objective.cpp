@@ -22,13 +22,13 @@ double two_class_auc(const Tensor& logits, const Tensor& y, const Tensor& index)
 }
 
 // The first of a task is its usual one.
-constexpr Metric kOfClasses[] = {{"accuracy", "accuracy", "acc", true, 0.0, 1.0, nn::accuracy},
-                                 {"f1", "macro-F1", "f1", true, 0.0, 1.0, nn::macro_f1}};
-constexpr Metric kOfTwoClasses[] = {
+const Metric kOfClasses[] = {{"accuracy", "accuracy", "acc", true, 0.0, 1.0, nn::accuracy},
+                             {"f1", "macro-F1", "f1", true, 0.0, 1.0, nn::macro_f1}};
+const Metric kOfTwoClasses[] = {
     {"auc", "ROC-AUC", "auc", true, 0.0, 1.0, two_class_auc}, kOfClasses[0], kOfClasses[1]};
-constexpr Metric kOfLabels[] = {{"auc", "mean ROC-AUC", "auc", true, 0.0, 1.0, nn::mean_roc_auc},
-                                {"f1", "micro-F1", "f1", true, 0.0, 1.0, nn::micro_f1}};
-constexpr Metric kOfTargets[] = {
+const Metric kOfLabels[] = {{"auc", "mean ROC-AUC", "auc", true, 0.0, 1.0, nn::mean_roc_auc},
+                            {"f1", "micro-F1", "f1", true, 0.0, 1.0, nn::micro_f1}};
+const Metric kOfTargets[] = {
     {"r2", "R2", "r2", true, -kInfinity, 1.0, nn::r2},
     {"mae", "mean absolute error", "mae", false, 0.0, kInfinity, nn::mean_absolute_error}};
 
@@ -73,16 +73,20 @@ int64_t outputs_of(const Dataset& data) {
   return (data.task == Task::graph_regression ? data.graph_y : data.y).size(1);
 }
 
-const Metric& metric_named(const std::string& wanted, Labels labels, int64_t outputs) {
-  const std::span<const Metric> metrics = metrics_of(labels, outputs);
+const Metric& metric_among(std::span<const Metric> metrics, const std::string& wanted,
+                           const std::string& described) {
   if (wanted == "auto") return metrics.front();
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const Metric& metric : metrics) {
     if (wanted == metric.option) return metric;
     names.push_back(metric.option);
   }
-  throw UsageError(fmt::format("--metric: expected {} for {}, got '{}'", fmt::join(names, " or "),
-                               described(labels, outputs), wanted));
+  throw UsageError(
+      fmt::format("--metric: expected {} for {}, got '{}'", fmt::join(names, " or "), described, wanted));
+}
+
+const Metric& metric_named(const std::string& wanted, Labels labels, int64_t outputs) {
+  return metric_among(metrics_of(labels, outputs), wanted, described(labels, outputs));
 }
 
 const Metric& metric_for(const Examples& examples, const std::string& file, const std::string& wanted,

@@ -91,7 +91,9 @@ void add_batch_options(const Program& program, po::options_description& options,
         "evaluation", with_default(s.evaluation, "WAY"),
         "layers (of all nodes layer by layer, in batches with all neighbours) or graph (all at once)")(
         "batch-size", with_default(s.batch_size, "N"),
-        "nodes that a layer is evaluated for at once; with neighbor training nodes of a step")(
+        fmt::format("nodes that a layer is evaluated for at once; with neighbor training {} of a step",
+                    program.of_nodes() ? "nodes" : "examples")
+            .c_str())(
         "fanouts", with_default(s.fanouts, "LIST"),
         "neighbor: in-edges that a node keeps of each hop, from the training nodes outwards, as 15,10,5 "
         "(-1: all); one number stands for every layer")("replace", po::bool_switch(&s.replace),
@@ -346,9 +348,12 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "split", with_default(s.split, "K"),
       "which of the dataset's splits, or all: a run for each of them, and for more runs in turn")(
       "metric", with_default(s.metric, "NAME"),
-      "what validation selects the best epoch by: accuracy, auc or f1 for classes (auto: auc for two), auc "
-      "or "
-      "f1 for several labels (auto: auc), r2 or mae for regression (auto: r2)");
+      fmt::format("what validation selects the best epoch by: {}",
+                  program.metrics
+                      ? program.metric_help
+                      : "accuracy, auc or f1 for classes (auto: auc for two), auc or f1 for several labels "
+                        "(auto: auc), r2 or mae for regression (auto: r2)")
+          .c_str());
   if (program.of_nodes())
     data.add_options()(
         "inductive", po::bool_switch(&s.inductive),

@@ -22,6 +22,7 @@ struct RunResult {
   double train_loss, val_metric, test_metric;
   double test_auc;  ///< NaN unless there are two classes
   int64_t best_epoch;
+  std::vector<double> reported = {};  ///< by all of a program's metrics: of validation and of test, in turn
 };
 
 /// The files of one run, told apart by what they are on disk and not by their names.

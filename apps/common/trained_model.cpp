@@ -20,6 +20,12 @@ Program program_of(const optim::Checkpoint& checkpoint) {
     if (program.name == checkpoint.program) return std::move(program);
     names.push_back(program.name);
   }
+  if (checkpoint.program == train_link().name)
+    data_fail(
+        "{}: attribute program: written by train_link, expected a program of nodes; train_link scores pairs "
+        "itself: "
+        "--resume {} --predict FILE, with the training's options",
+        checkpoint.path, checkpoint.path);
   data_fail("{}: attribute program: written by {}, expected {}", checkpoint.path, excerpt(checkpoint.program),
             fmt::join(names, " or "));
 }

@@ -140,6 +140,24 @@ std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, const
   return history;
 }
 
+/// What RunResult::reported are of the runs that are over.
+void read_reported(const optim::Checkpoint& checkpoint, const std::vector<Metric>& metrics,
+                   std::vector<RunResult>& results) {
+  if (metrics.empty()) return;
+  const auto width = 2 * metrics.size();
+  const std::vector<double> values = checkpoint.table("reported", static_cast<int64_t>(width));
+  if (values.size() != width * results.size())
+    data_fail("{}: tensors/reported: {} rows, expected {}", checkpoint.path, values.size() / width,
+              results.size());
+  for (size_t k = 0; k < values.size(); ++k) {
+    const Metric& metric = metrics[k % width / 2];
+    if (!(values[k] >= metric.low && values[k] <= metric.high))
+      data_fail("{}: tensors/reported: row {}: {} is {}, expected {} to {}", checkpoint.path, k / width,
+                metric.name, values[k], metric.low, metric.high);
+    results[k / width].reported.push_back(values[k]);
+  }
+}
+
 /// Null where the epoch was not evaluated.
 const EpochRecord* row_of(const std::vector<EpochRecord>& history, int64_t run, int64_t epoch) {
   const auto found = std::find_if(history.begin(), history.end(),
@@ -176,6 +194,7 @@ Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset&
       data_(data),
       examples_(examples),
       metric_(metric),
+      reported_(program.metrics ? program.metrics(settings_) : std::vector<Metric>()),
       splits_(std::move(splits)),
       features_(data.x.to(feature_dtype(settings_))) {
   if (!settings_.checkpoint.empty() || !settings_.resume.empty())
@@ -330,6 +349,9 @@ void Trainer::finish_run() {
   results_.push_back({history_.back().train_loss, metric_.score(best_->best_metric()),
                       metric_.of(output_, examples_.y, examples_.test), test_auc(examples_, output_),
                       best_->best_epoch()});
+  for (const Metric& metric : reported_)
+    for (const Tensor* part : {&examples_.val, &examples_.test})
+      results_.back().reported.push_back(metric.of(output_, examples_.y, *part));
   if (settings_.runs > 1)
     log_info("{} {}/{}: {}{} {:.4f} at epoch {}", examples_.cross_validated ? "fold" : "run", run_ + 1,
              settings_.runs, examples_.cross_validated ? "" : "test ", metric_.name,
@@ -381,6 +403,11 @@ void Trainer::save(optim::Checkpoint& checkpoint) const {
     rows.insert(rows.end(),
                 {r.train_loss, r.val_metric, r.test_metric, r.test_auc, static_cast<double>(r.best_epoch)});
   checkpoint.tensors["results"] = Tensor::from(rows, {static_cast<int64_t>(results_.size()), kRecordWidth});
+  if (!reported_.empty()) {
+    rows.clear();
+    for (const RunResult& r : results_) rows.insert(rows.end(), r.reported.begin(), r.reported.end());
+    checkpoint.tensors["reported"] = Tensor::from(rows, {std::ssize(results_), 2 * std::ssize(reported_)});
+  }
   if (!objective_.mean()) return;
   checkpoint.tensors["targets.mean"] = objective_.mean();
   checkpoint.tensors["targets.deviation"] = objective_.deviation();
@@ -392,6 +419,7 @@ void Trainer::load(const optim::Checkpoint& checkpoint) {
   stopped_ = checkpoint.integer("stopped", 0, 1) != 0;
   history_ = read_history(checkpoint, metric_, run_, settings_.epochs);
   results_ = read_results(checkpoint, run_, settings_.epochs, metric_, history_);
+  read_reported(checkpoint, reported_, results_);
   const bool begun = !history_.empty() && history_.back().run == run_;
   if (stopped_ && !begun)
     data_fail("{}: facts@stopped: 1, but tensors/history has no row of run {}", checkpoint.path, run_);

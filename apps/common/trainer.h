@@ -22,6 +22,8 @@ class Trainer {
 
   const std::string& model() const { return name_; }
   const std::vector<RunResult>& results() const { return results_; }
+  /// What RunResult::reported are.
+  const std::vector<Metric>& reported() const { return reported_; }
   const std::vector<EpochRecord>& history() const { return history_; }
   /// Of the last run, as an Objective gives it.
   const Tensor& output() const { return output_; }
@@ -56,6 +58,7 @@ class Trainer {
   const Dataset data_;
   Examples examples_;  // with the run's split in use
   const Metric metric_;
+  const std::vector<Metric> reported_;  // all of the program's, where it names some
   const std::vector<size_t> splits_;
   const Features features_;
   std::optional<EdgeList> edges_;  // of an inductive training

@@ -12,8 +12,9 @@ Program train_gin();
 Program train_transformer();
 Program train_agnn();
 Program train_graph_gin();
+Program train_link();
 
-/// All of them, for `predict`.
+/// Those whose checkpoints `predict` reads.
 inline std::vector<Program> all_programs() {
   return {train_gcn(),         train_gat(),  train_sage(),     train_gin(),
           train_transformer(), train_agnn(), train_graph_gin()};

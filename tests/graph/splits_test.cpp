@@ -168,3 +168,19 @@ TEST_CASE("stratified folds share out every class evenly") {
   CHECK_THROWS_AS(stratified_folds(three, 1, generator), Error);
   CHECK_THROWS_AS(stratified_folds(Tensor::zeros({3}), 2, generator), Error);
 }
+
+TEST_CASE("linked pairs: each once, without self-loops, in one direction of a symmetric graph") {
+  for (Device device : devices()) {
+    const auto graph = [&](const std::vector<int32_t>& src, const std::vector<int32_t>& dst) {
+      return Graph::from_coo(4, Tensor::from(src, device), Tensor::from(dst, device));
+    };
+    const EdgeIndex both = linked_pairs(graph({1, 0, 2, 0, 2, 3, 3}, {0, 1, 0, 2, 2, 1, 1}));
+    CHECK(both.src.to_vector<int32_t>() == std::vector<int32_t>{1, 2, 0, 3, 0});
+    CHECK(both.dst.to_vector<int32_t>() == std::vector<int32_t>{0, 0, 1, 1, 2});
+    const EdgeIndex one = linked_pairs(graph({1, 0, 2, 0, 2, 1, 0}, {0, 1, 0, 2, 2, 0, 1}));
+    CHECK(one.src.to_vector<int32_t>() == std::vector<int32_t>{0, 0});
+    CHECK(one.dst.to_vector<int32_t>() == std::vector<int32_t>{1, 2});
+    CHECK(one.src.device() == device);
+    CHECK(linked_pairs(graph({1}, {1})).src.numel() == 0);
+  }
+}

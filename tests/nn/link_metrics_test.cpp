@@ -64,6 +64,18 @@ TEST_CASE("a rank counts who is better, and half of who ties") {
   }
 }
 
+TEST_CASE("ranks among the same negatives for all are those among a copy for each") {
+  for (Device device : devices()) {
+    const int64_t pairs = 41, count = 77;
+    const Tensor positive = rough(pairs, device), negative = rough(count, device);
+    std::vector<float> copies;
+    for (int64_t i = 0; i < pairs; ++i)
+      for (const float score : negative.to_vector<float>()) copies.push_back(score);
+    CHECK(same_bits(nn::link_ranks(positive, negative),
+                    nn::link_ranks(positive, Tensor::from(copies, {pairs, count}))));
+  }
+}
+
 TEST_CASE("link metrics refuse what they cannot compare") {
   const Tensor some = list({1, 2}), none = Tensor::empty({0}),
                odd = list({0, std::numeric_limits<float>::quiet_NaN()});
@@ -73,6 +85,8 @@ TEST_CASE("link metrics refuse what they cannot compare") {
   CHECK_THROWS_AS(nn::hits_at(0, some, some), Error);
   CHECK_THROWS_AS(nn::hits_at(1, some, none), Error);
   CHECK_THROWS_AS(nn::link_ranks(some, Tensor::zeros({3, 4})), Error);
-  CHECK_THROWS_AS(nn::link_ranks(some, some), Error);
+  CHECK_THROWS_AS(nn::link_ranks(some, odd), Error);
+  CHECK_THROWS_AS(nn::link_ranks(some, none), Error);
+  CHECK_THROWS_AS(nn::link_ranks(some, Tensor::zeros({2, 2, 2})), Error);
   CHECK_THROWS_AS(nn::mean_reciprocal_rank(none), Error);
 }

@@ -1,0 +1,181 @@
+#include "links.h"
+
+#include <charconv>
+
+namespace adj::apps {
+
+LinkModel::LinkModel(std::unique_ptr<NodeModel> encoder, int64_t width, const Settings& s)
+    : encoder_(this, "encoder", std::move(encoder)) {
+  if (s.decoder == "mlp")
+    mlp_.emplace(this, "decoder", std::vector<int64_t>{width, s.hidden, 1}, static_cast<float>(s.dropout));
+}
+
+Var LinkModel::by_mlp(const Var& z, const Tensor& src, const Tensor& dst) {
+  return (*mlp_)(index_select(z, src) * index_select(z, dst));
+}
+
+Var LinkModel::scores(const Var& z, const Relation& pairs) {
+  if (!mlp_) return reshape(edge_dot(pairs, z, z), {pairs.num_edges(), 1});
+  const EdgeIndex ends = pairs.edge_index();
+  return by_mlp(z, ends.src, ends.dst);
+}
+
+Tensor LinkModel::scores_of_all(const Tensor& z, const Relation& pairs) {
+  constexpr int64_t kAtOnce = 1 << 16;
+  const NoGrad no_grad;
+  const Var of_nodes(z);
+  if (!mlp_) return scores(of_nodes, pairs).value();
+  const EdgeIndex ends = pairs.edge_index();
+  Tensor all = Tensor::empty({pairs.num_edges(), 1}, z.dtype(), z.device());
+  for (int64_t begin = 0; begin < pairs.num_edges(); begin += kAtOnce) {
+    const int64_t end = std::min(begin + kAtOnce, pairs.num_edges());
+    Tensor part = all.rows(begin, end);
+    part.copy_(by_mlp(of_nodes, ends.src.rows(begin, end), ends.dst.rows(begin, end)).value());
+  }
+  return all;
+}
+
+std::string LinkModel::describe() const {
+  return fmt::format("{}, {}", encoder_->describe(), mlp_ ? "MLP decoder" : "inner product");
+}
+
+namespace {
+
+Tensor joined(const std::vector<Tensor>& parts) {
+  std::vector<int32_t> all;
+  for (const Tensor& part : parts) {
+    const auto values = part.to_vector<int32_t>();
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return Tensor::from(all);
+}
+
+/// begin, begin + 1, …, end - 1.
+Tensor range(int64_t begin, int64_t end) {
+  std::vector<int32_t> all;
+  for (int64_t i = begin; i < end; ++i) all.push_back(static_cast<int32_t>(i));
+  return Tensor::from(all);
+}
+
+LinkSplit split_of(const Graph& graph, const std::string& file, const Settings& s) {
+  Generator generator(static_cast<uint64_t>(s.seed));
+  try {
+    return random_link_split(graph, {.val = s.val, .test = s.test}, generator);
+  } catch (const Error& error) {
+    data_fail("{}: edges: {}", file, error.what());
+  }
+}
+
+}  // namespace
+
+Examples link_examples(Dataset& data, const std::string& file, const Settings& settings) {
+  const LinkSplit split = split_of(data.graph, file, settings);
+  const EdgeIndex train = linked_pairs(split.train);
+  const LinkExamples& val = split.val;
+  const LinkExamples& test = split.test;
+  for (const auto& [part, pairs] :
+       {std::pair("validate", &val.positive), std::pair("test", &test.positive), std::pair("train", &train)})
+    if (pairs->src.numel() == 0)
+      data_fail(
+          "{}: edges: with --val {} and --test {} of {} pairs of nodes that edges join, none is left to {}",
+          file, settings.val, settings.test,
+          train.src.numel() + val.positive.src.numel() + test.positive.src.numel(), part);
+  data.graph = split.train;
+  Examples examples;
+  examples.things = "pairs";
+  examples.task = "link";
+  examples.labels = Labels::several;
+  examples.outputs = 1;
+  examples.pairs = {
+      joined({val.positive.src, val.negative.src, test.positive.src, test.negative.src, train.src}),
+      joined({val.positive.dst, val.negative.dst, test.positive.dst, test.negative.dst, train.dst})};
+  const int64_t all = examples.pairs.src.numel(), vals = val.positive.src.numel(),
+                tests = test.positive.src.numel(), seen = 2 * (vals + tests);
+  examples.y = Tensor::full({all, 1}, 1.0f);
+  examples.y.rows(vals, 2 * vals).fill_(0.0);
+  examples.y.rows(2 * vals + tests, seen).fill_(0.0);
+  examples.y_place = "edges";
+  examples.splits_in_file = false;
+  examples.splits = {Split{range(seen, all), range(0, 2 * vals), range(2 * vals, seen)}};
+  return examples;
+}
+
+namespace {
+
+/// The scores over `index`, of the pairs that an edge joins and of the others.
+std::pair<Tensor, Tensor> told_apart(const Tensor& output, const Tensor& y, const Tensor& index) {
+  const std::vector<float> score = output.to_vector<float>(), label = y.to_vector<float>();
+  std::vector<float> positive, negative;
+  for (const int32_t i : index.to_vector<int32_t>())
+    (label[static_cast<size_t>(i)] > 0.5f ? positive : negative).push_back(score[static_cast<size_t>(i)]);
+  return {Tensor::from(positive), Tensor::from(negative)};
+}
+
+int64_t hits_of(const std::string& metric) {
+  constexpr std::string_view kName = "hits@";
+  if (!metric.starts_with(kName)) return 50;
+  int64_t k = 0;
+  const char *begin = metric.data() + kName.size(), *end = metric.data() + metric.size();
+  const auto [stop, error] = std::from_chars(begin, end, k);
+  if (error != std::errc{} || stop != end || k < 1)
+    throw UsageError(fmt::format("--metric: expected hits@K with K of 1 or more, got '{}'", metric));
+  return k;
+}
+
+}  // namespace
+
+std::vector<Metric> link_metrics(const Settings& settings) {
+  const int64_t k = hits_of(settings.metric);
+  const auto auc = [](const Tensor& output, const Tensor& y, const Tensor& index) {
+    const auto [positive, negative] = told_apart(output, y, index);
+    return nn::link_auc(positive, negative);
+  };
+  const auto mrr = [](const Tensor& output, const Tensor& y, const Tensor& index) {
+    const auto [positive, negative] = told_apart(output, y, index);
+    return nn::mean_reciprocal_rank(nn::link_ranks(positive, negative));
+  };
+  const auto hits = [k](const Tensor& output, const Tensor& y, const Tensor& index) {
+    const auto [positive, negative] = told_apart(output, y, index);
+    return nn::hits_at(k, positive, negative);
+  };
+  const std::string at = fmt::format("hits@{}", k);
+  return {{"auc", "ROC-AUC", "auc", true, 0.0, 1.0, auc},
+          {"mrr", "MRR", "mrr", true, 0.0, 1.0, mrr},
+          {at, fmt::format("Hits@{}", k), at, true, 0.0, 1.0, hits}};
+}
+
+void write_links(const std::string& path, const Dataset& data, const Examples& examples,
+                 const Tensor& output) {
+  const auto test = examples.test.to_vector<int32_t>();
+  const auto score = output.to_vector<float>(), label = examples.y.to_vector<float>();
+  const auto src = examples.pairs.src.to_vector<int32_t>(), dst = examples.pairs.dst.to_vector<int32_t>();
+  std::vector<int32_t> before;
+  if (data.order) before = data.order.to_vector<int32_t>();
+  const auto at_first = [&](int32_t node) {
+    return before.empty() ? node : before[static_cast<size_t>(node)];
+  };
+  std::vector<int32_t> from, to;
+  std::vector<float> scores;
+  std::vector<uint8_t> labels;
+  for (const int32_t i : test) {
+    const auto pair = static_cast<size_t>(i);
+    from.push_back(at_first(src[pair]));
+    to.push_back(at_first(dst[pair]));
+    scores.push_back(score[pair]);
+    labels.push_back(label[pair] > 0.5f ? 1 : 0);
+  }
+  const auto count = static_cast<int64_t>(test.size());
+  H5Writer file(path);
+  file.attribute("", "format", std::string("adjoint.prediction"));
+  file.attribute("", "version", int64_t{1});
+  file.attribute("", "program", std::string("train_link"));
+  file.attribute("", "dataset", data.name);
+  file.attribute("", "task", examples.task);
+  file.write("pairs/src", Tensor::from(from));
+  file.write("pairs/dst", Tensor::from(to));
+  file.write("pairs/score", Tensor::from(scores));
+  file.write("pairs/label", Tensor::from(labels, {count}));
+  file.commit();
+}
+
+}  // namespace adj::apps

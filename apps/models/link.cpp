@@ -1,0 +1,69 @@
+#include "../common/links.h"
+#include "models.h"
+#include "stack.h"
+
+namespace adj::apps {
+
+namespace {
+
+Program encoder_named(const std::string& model) {
+  if (model == "gcn") return train_gcn();
+  return model == "sage" ? train_sage() : train_gat();
+}
+
+int64_t width_of(const Settings& s) { return s.embedding > 0 ? s.embedding : s.hidden; }
+
+void check(const Settings& s) {
+  if (!(s.val > 0.0 && s.test > 0.0 && s.val + s.test < 1.0))
+    throw UsageError(
+        fmt::format("--val {} and --test {}: expected shares above 0, below 1 together", s.val, s.test));
+  expect_integer("negatives", s.negatives, 1, 10000);
+  expect_integer("embedding", s.embedding, 0, 1 << 20);
+  expect_one_of("decoder", s.decoder, {"dot", "mlp"});
+  expect_one_of("aggr", s.aggr, {"mean", "max", "pool"});
+  check_head_options(s);
+  (void)link_metrics(s);
+  if (s.model == "gcn" && s.loader != "none")
+    throw UsageError(
+        fmt::format("--loader {}: GCN needs the whole graph, expected --model sage or gat", s.loader));
+}
+
+}  // namespace
+
+// Embeddings of 64 numbers from a hidden layer of 128, learned without decay, are PyG's example's.
+Program train_link() {
+  Program program{"train_link",
+                  "Trains a model to tell which pairs of nodes an edge joins (link prediction).",
+                  {"gcn", "sage", "gat"}};
+  program.defaults.hidden = 128;
+  program.defaults.embedding = 64;
+  program.defaults.dropout = 0.0;
+  program.defaults.weight_decay = 0.0;
+  program.defaults.epochs = 100;
+  program.loaders = {"neighbor"};
+  program.options = [](auto add, Settings& s) {
+    add("val", with_default(s.val, "P"), "share of the joined pairs of nodes to validate on")(
+        "test", with_default(s.test, "P"), "share of them to test on; both are drawn by --seed")(
+        "negatives", with_default(s.negatives),
+        "pairs without an edge drawn for each joined one, every epoch")(
+        "embedding", with_default(s.embedding), "width of a node's embedding (0: --hidden)")(
+        "decoder", with_default(s.decoder, "NAME"),
+        "dot (inner product of the embeddings) or mlp (of their elementwise product)")(
+        "aggr", with_default(s.aggr, "NAME"), "of sage's neighbours: mean, max or pool");
+    add_head_options(add, s);
+  };
+  program.check = check;
+  program.make = [](int64_t in, int64_t, const Settings& s) -> std::unique_ptr<Model> {
+    const int64_t width = width_of(s);
+    return std::make_unique<nn::Model<LinkModel>>(make_node_model(encoder_named(s.model), in, width, s),
+                                                  width, s);
+  };
+  program.examples = link_examples;
+  program.epochs = link_epochs;
+  program.write_outputs = write_links;
+  program.metrics = link_metrics;
+  program.metric_help = "auc (auto), mrr or hits@K, as hits@20; all three are reported";
+  return program;
+}
+
+}  // namespace adj::apps

@@ -1,0 +1,189 @@
+#include "json.h"
+#include "process.h"
+#include "small_dataset.h"
+#include "variants.h"
+#include <adjoint/adjoint.h>
+
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string data = folder.file("small.h5");
+  Bench() { write_small_dataset(data); }
+  Outcome train(Words words) const {
+    words.insert(words.end(), {"--data", data, "--quiet", "--hidden", "16", "--embedding", "8"});
+    return run("train_link", words);
+  }
+};
+
+std::vector<std::string> tensors_of(const std::string& path) {
+  std::vector<std::string> all;
+  for (const auto& [name, tensor] : optim::load_checkpoint(path).tensors) {
+    std::string text = name;
+    const Tensor host = tensor.to(Device::cpu());
+    text.append(static_cast<const char*>(host.raw_data()), host.bytes());
+    all.push_back(text);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("train_link finds hidden edges with every model, decoder and loader") {
+  if (!have_program("train_link")) return;
+  const Bench bench;
+  CitationOptions easy;
+  easy.nodes = 300;
+  easy.classes = 4;
+  easy.features = 60;
+  easy.degree = 8.0;
+  easy.homophily = 0.95;
+  easy.signal = 0.8;
+  easy.train_per_class = 5;
+  easy.val = easy.test = 20;
+  save_dataset(make_citation_dataset(easy), bench.data);
+  for (const Words& way :
+       {Words{}, Words{"--model", "sage"}, Words{"--model", "gat", "--decoder", "mlp"},
+        Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "32", "--lr", "0.005"},
+        Words{"--model", "gat", "--loader", "neighbor", "--evaluation", "graph", "--batch-size", "32"}}) {
+    CAPTURE(way.size());
+    Words words = way;
+    words.insert(words.end(), {"--epochs", "30", "--json", "--val", "0.1", "--test", "0.2"});
+    const Outcome outcome = bench.train(words);
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    auto json = json_of(outcome);
+    CHECK(json.at("metric") == "auc");
+    CHECK(std::stod(json.at("test_auc")) > 0.6);
+    CHECK(std::stod(json.at("test_acc")) == std::stod(json.at("test_auc")));
+    CHECK(std::stod(json.at("val_acc")) == std::stod(json.at("val_auc")));
+    for (const char* name : {"val_mrr", "test_mrr", "val_hits@50", "test_hits@50"}) {
+      CHECK(std::stod(json.at(name)) > 0.0);
+      CHECK(std::stod(json.at(name)) <= 1.0);
+    }
+  }
+}
+
+TEST_CASE(
+    "a training of links that is resumed ends with the same bits, on any number of workers and threads") {
+  if (!have_program("train_link")) return;
+  const Bench bench;
+  for (const Words& way :
+       {Words{"--decoder", "mlp", "--dropout", "0.2"},
+        Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "50", "--dropout", "0.2"}}) {
+    const std::string whole = bench.folder.file("whole.h5"), parts = bench.folder.file("parts.h5");
+    const auto with = [&](Words more) {
+      more.insert(more.end(), way.begin(), way.end());
+      more.insert(more.end(), {"--runs", "2", "--eval-every", "2"});
+      const Outcome outcome = bench.train(more);
+      CAPTURE(outcome.err);
+      REQUIRE(outcome.status == 0);
+    };
+    with({"--epochs", "6", "--checkpoint", whole, "--threads", "1"});
+    with({"--epochs", "6", "--checkpoint", parts, "--threads", "3"});
+    CHECK(tensors_of(parts) == tensors_of(whole));
+    if (way[0] == "--model") {
+      with({"--epochs", "6", "--checkpoint", parts, "--workers", "3"});
+      CHECK(tensors_of(parts) == tensors_of(whole));
+    }
+    // One run, broken off after four epochs.
+    const auto one = [&](Words more) {
+      more.insert(more.end(), way.begin(), way.end());
+      const Outcome outcome = bench.train(more);
+      CAPTURE(outcome.err);
+      REQUIRE(outcome.status == 0);
+    };
+    one({"--epochs", "9", "--checkpoint", whole});
+    one({"--epochs", "4", "--checkpoint", parts});
+    CHECK(tensors_of(parts) != tensors_of(whole));
+    one({"--epochs", "9", "--resume", parts, "--checkpoint", parts});
+    CHECK(tensors_of(parts) == tensors_of(whole));
+    Words other = way;
+    other.insert(other.end(), {"--epochs", "9", "--resume", parts, "--val", "0.07"});
+    CHECK(bench.train(other).status == 1);
+  }
+}
+
+TEST_CASE("the scores that train_link writes are those of its metrics") {
+  if (!have_program("train_link")) return;
+  const Bench bench;
+  const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
+  const Outcome outcome = bench.train({"--epochs", "5", "--json", "--metric", "hits@3", "--predict", scores,
+                                       "--test", "0.2", "--checkpoint", checkpoint});
+  REQUIRE(outcome.status == 0);
+  const H5Reader file = H5Reader::open(scores);
+  const auto src = file.tensor("pairs/src", {DType::i32}).to_vector<int32_t>(),
+             dst = file.tensor("pairs/dst", {DType::i32}).to_vector<int32_t>();
+  const auto score = file.tensor("pairs/score", {DType::f32}).to_vector<float>();
+  const auto label = file.tensor("pairs/label", {DType::u8}).to_vector<uint8_t>();
+  const EdgeIndex edges = load_dataset(bench.data).graph.edge_index();
+  std::set<std::pair<int32_t, int32_t>> joined;
+  const auto from = edges.src.to_vector<int32_t>(), to = edges.dst.to_vector<int32_t>();
+  for (size_t e = 0; e < from.size(); ++e) joined.emplace(from[e], to[e]);
+  std::vector<float> positive, negative;
+  for (size_t k = 0; k < score.size(); ++k) {
+    REQUIRE(joined.count({src.at(k), dst.at(k)}) == label.at(k));
+    (label[k] == 1 ? positive : negative).push_back(score[k]);
+  }
+  CHECK(positive.size() == negative.size());
+  const Tensor above = Tensor::from(positive), below = Tensor::from(negative);
+  auto json = json_of(outcome);
+  CHECK(std::stod(json.at("test_auc")) == doctest::Approx(nn::link_auc(above, below)));
+  CHECK(std::stod(json.at("test_hits@3")) == doctest::Approx(nn::hits_at(3, above, below)));
+  CHECK(std::stod(json.at("test_acc")) == std::stod(json.at("test_hits@3")));
+  CHECK(std::stod(json.at("test_mrr")) ==
+        doctest::Approx(nn::mean_reciprocal_rank(nn::link_ranks(above, below))));
+  CHECK(fails_with(run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", scores}), 1,
+                   {checkpoint, "train_link", "--predict"}));
+}
+
+TEST_CASE("what train_link refuses") {
+  if (!have_program("train_link")) return;
+  const Bench bench;
+  CHECK(fails_with(bench.train({"--val", "0"}), 2, {"--val"}));
+  CHECK(fails_with(bench.train({"--test", "nan"}), 2, {"--test"}));
+  CHECK(fails_with(bench.train({"--val", "0.5", "--test", "0.5"}), 2, {"--val", "below 1"}));
+  CHECK(fails_with(bench.train({"--negatives", "0"}), 2, {"--negatives"}));
+  CHECK(fails_with(bench.train({"--decoder", "cosine"}), 2, {"--decoder", "dot or mlp"}));
+  CHECK(fails_with(bench.train({"--metric", "hits@0"}), 2, {"--metric", "hits@K"}));
+  CHECK(fails_with(bench.train({"--metric", "hits@3x"}), 2, {"--metric", "hits@K"}));
+  CHECK(fails_with(bench.train({"--metric", "hits@99999999999999999999"}), 2, {"--metric"}));
+  CHECK(fails_with(bench.train({"--metric", "accuracy"}), 2, {"--metric", "auc or mrr"}));
+  CHECK(fails_with(bench.train({"--model", "gin"}), 2, {"--model"}));
+  CHECK(fails_with(bench.train({"--loader", "neighbor"}), 2, {"--loader neighbor", "GCN", "sage"}));
+  CHECK(fails_with(bench.train({"--inductive"}), 2, {"inductive"}));
+  CHECK(fails_with(bench.train({"--val", "0.00001"}), 1, {bench.data, "edges", "validate"}));
+  Dataset data = small_dataset();
+  std::vector<int32_t> src, dst;
+  for (int32_t i = 0; i < 120; ++i)
+    for (int32_t j = 0; j < 120; ++j)
+      if (i != j) {
+        src.push_back(i);
+        dst.push_back(j);
+      }
+  data.graph = Graph::from_coo(120, Tensor::from(src), Tensor::from(dst));
+  save_dataset(data, bench.data);
+  CHECK(fails_with(bench.train({}), 1, {bench.data, "edges", "only 0 have no edge"}));
+  data.graph = Graph::from_coo(120, Tensor::empty({0}, DType::i32), Tensor::empty({0}, DType::i32));
+  save_dataset(data, bench.data);
+  CHECK(fails_with(bench.train({}), 1, {bench.data, "edges"}));
+  data = small_dataset();
+  data.x = Features();
+  save_dataset(data, bench.data);
+  CHECK(fails_with(bench.train({}), 1, {bench.data, "nodes/x", "needs node features"}));
+  // Neither labels nor splits are needed.
+  data = small_dataset();
+  data.task = Task::none;
+  data.y = data.train = data.val = data.test = {};
+  data.splits.clear();
+  data.classes = 0;
+  save_dataset(data, bench.data);
+  CHECK(bench.train({"--epochs", "2"}).status == 0);
+}

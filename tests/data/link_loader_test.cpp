@@ -1,0 +1,351 @@
+#include "../support.h"
+#include <adjoint/adjoint.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Pair = std::pair<int32_t, int32_t>;
+
+Dataset small() {
+  CitationOptions options;
+  options.nodes = 200;
+  options.classes = 3;
+  options.features = 12;
+  options.val = 20;
+  options.test = 20;
+  Dataset data = make_citation_dataset(options);
+  data.x = Features(data.x.to_dense());
+  return data;
+}
+
+LinkLoaderOptions few(int workers = 0) {
+  return {.sampling = {.fanouts = {6, 5}},
+          .batch_size = 29,
+          .negatives = 2,
+          .shuffle = true,
+          .seed = 5,
+          .workers = workers};
+}
+
+EdgeIndex pairs_of(const std::vector<int64_t>& src, const std::vector<int64_t>& dst) {
+  return {Tensor::from(src), Tensor::from(dst)};
+}
+
+std::vector<Pair> listed(const Tensor& src, const Tensor& dst) {
+  const auto from = src.to(DType::i32).to_vector<int32_t>(), to = dst.to(DType::i32).to_vector<int32_t>();
+  std::vector<Pair> all;
+  for (size_t k = 0; k < from.size(); ++k) all.emplace_back(from[k], to[k]);
+  return all;
+}
+std::set<Pair> edges_of(const Graph& graph) {
+  const std::vector<Pair> all = listed(graph.edge_index().src, graph.edge_index().dst);
+  return {all.begin(), all.end()};
+}
+
+/// A batch's pairs by the graph's numbers.
+std::vector<Pair> pairs_of(const LinkBatch& batch) {
+  const auto nodes = batch.nodes.to_vector<int32_t>();
+  std::vector<Pair> all;
+  for (const auto& [src, dst] : listed(batch.pairs.src, batch.pairs.dst))
+    all.emplace_back(nodes.at(static_cast<size_t>(src)), nodes.at(static_cast<size_t>(dst)));
+  return all;
+}
+/// A block's edges by the graph's numbers, in the block's order.
+std::vector<Pair> edges_of(const Block& block) {
+  const auto nodes = block.src_nodes().to(DType::i32).to_vector<int32_t>();
+  const EdgeIndex edges = block.relation().edge_index();
+  std::vector<Pair> all;
+  for (const auto& [src, dst] : listed(edges.src, edges.dst))
+    all.emplace_back(nodes.at(static_cast<size_t>(src)), nodes.at(static_cast<size_t>(dst)));
+  return all;
+}
+
+std::vector<LinkBatch> batches(const LinkLoader& loader, int64_t epoch) {
+  std::vector<LinkBatch> all;
+  for (const LinkBatch& batch : loader.epoch(epoch)) all.push_back(batch);
+  return all;
+}
+
+bool same(const std::vector<LinkBatch>& a, const std::vector<LinkBatch>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& p, const auto& q) {
+    if (!same_bits(p.nodes, q.nodes) || !same_bits(p.label, q.label) || p.positives != q.positives ||
+        !same_bits(p.pairs.src, q.pairs.src) || !same_bits(p.pairs.dst, q.pairs.dst) ||
+        !same_bits(p.x.to_dense(), q.x.to_dense()) || p.blocks.size() != q.blocks.size())
+      return false;
+    for (size_t l = 0; l < p.blocks.size(); ++l) {
+      const Csr &s = p.blocks[l].relation().csr(), &t = q.blocks[l].relation().csr();
+      if (!same_bits(s.offsets, t.offsets) || !same_bits(s.indices, t.indices) ||
+          !same_bits(p.blocks[l].src_nodes(), q.blocks[l].src_nodes()) ||
+          !same_bits(p.blocks[l].edge_ids(), q.blocks[l].edge_ids()))
+        return false;
+    }
+    return true;
+  });
+}
+
+/// The same batch in the host's memory, for comparison.
+std::vector<LinkBatch> on_host(std::vector<LinkBatch> all) {
+  const Device cpu;
+  for (LinkBatch& batch : all) {
+    batch.nodes = batch.nodes.to(cpu);
+    batch.label = batch.label.to(cpu);
+    batch.pairs = {batch.pairs.src.to(cpu), batch.pairs.dst.to(cpu)};
+    batch.x = batch.x.to(cpu);
+    for (Block& block : batch.blocks) block = block.to(cpu);
+  }
+  return all;
+}
+
+bool refused(const std::function<void()>& what, const std::string& part) {
+  try {
+    what();
+  } catch (const Error& error) {
+    const bool found = std::string(error.what()).find(part) != std::string::npos;
+    if (!found) MESSAGE(error.what());
+    return found;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("an epoch has every pair once, and negatives that are no edges") {
+  for (Device device : devices()) {
+    const Dataset data = small().to(device);
+    const EdgeIndex given = linked_pairs(data.graph);
+    const std::set<Pair> edges = edges_of(data.graph);
+    const LinkLoader loader(data.graph, data.x, given, few());
+    const std::vector<LinkBatch> all = batches(loader, 0);
+    CHECK(std::ssize(all) == loader.size());
+    CHECK(loader.num_pairs() == given.src.numel());
+    std::vector<Pair> seen;
+    std::set<Pair> drawn;
+    const auto x = values(data.x.to_dense());
+    for (const LinkBatch& batch : all) {
+      REQUIRE(batch.blocks.size() == 2);
+      CHECK(batch.label.device() == device);
+      CHECK(batch.size() == 3 * batch.positives);
+      CHECK(same_bits(batch.blocks.back().dst_nodes().to(DType::i32), batch.nodes));
+      const auto nodes = batch.nodes.to_vector<int32_t>();
+      CHECK(std::is_sorted(nodes.begin(), nodes.end()));
+      CHECK(std::adjacent_find(nodes.begin(), nodes.end()) == nodes.end());
+      const std::vector<Pair> pairs = pairs_of(batch);
+      std::set<int32_t> ends;
+      const auto label = batch.label.to_vector<float>();
+      for (size_t k = 0; k < pairs.size(); ++k) {
+        const bool joined = static_cast<int64_t>(k) < batch.positives;
+        REQUIRE(label[k] == (joined ? 1.0f : 0.0f));
+        REQUIRE(edges.count(pairs[k]) == (joined ? 1 : 0));
+        REQUIRE(pairs[k].first != pairs[k].second);
+        if (joined) seen.push_back(pairs[k]);
+        if (!joined) drawn.insert(pairs[k]);
+        ends.insert({pairs[k].first, pairs[k].second});
+      }
+      CHECK(ends == std::set<int32_t>(nodes.begin(), nodes.end()));
+      const auto sources = batch.blocks.front().src_nodes().to(DType::i32).to_vector<int32_t>();
+      const auto rows = values(batch.x.to_dense());
+      for (size_t k = 0; k < sources.size(); ++k)
+        for (size_t f = 0; f < 12; ++f)
+          REQUIRE(rows[k * 12 + f] == x[static_cast<size_t>(sources[k]) * 12 + f]);
+    }
+    std::vector<Pair> wanted = listed(given.src, given.dst);
+    CHECK(seen != wanted);
+    std::sort(seen.begin(), seen.end());
+    std::sort(wanted.begin(), wanted.end());
+    CHECK(seen == wanted);
+    CHECK(drawn.size() > wanted.size());  // others in each batch
+  }
+}
+
+TEST_CASE("what is to be found is in no block, and nothing else is missing") {
+  for (Device device : devices()) {
+    const Dataset data = small().to(device);
+    const EdgeIndex given = linked_pairs(data.graph);
+    const std::vector<Pair> by_number = listed(data.graph.edge_index().src, data.graph.edge_index().dst);
+    for (const std::vector<int64_t>& fanouts :
+         {std::vector<int64_t>{-1}, std::vector<int64_t>{4, 3, 2}, std::vector<int64_t>{-1, -1}}) {
+      LinkLoaderOptions options = few();
+      options.sampling.fanouts = fanouts;
+      const std::vector<LinkBatch> without = batches(LinkLoader(data.graph, data.x, given, options), 1);
+      options.exclude = false;
+      const std::vector<LinkBatch> with = batches(LinkLoader(data.graph, data.x, given, options), 1);
+      REQUIRE(with.size() == without.size());
+      int64_t taken_out = 0;
+      for (size_t b = 0; b < with.size(); ++b) {
+        std::set<Pair> hidden;
+        const std::vector<Pair> pairs = pairs_of(without[b]);
+        CHECK(pairs == pairs_of(with[b]));
+        for (size_t k = 0; k < static_cast<size_t>(without[b].positives); ++k) {
+          hidden.insert(pairs[k]);
+          hidden.insert({pairs[k].second, pairs[k].first});
+        }
+        for (size_t l = 0; l < fanouts.size(); ++l) {
+          std::vector<Pair> expected = edges_of(with[b].blocks[l]);
+          const auto before = std::ssize(expected);
+          std::erase_if(expected, [&](const Pair& edge) { return hidden.count(edge) != 0; });
+          taken_out += before - std::ssize(expected);
+          std::vector<Pair> found = edges_of(without[b].blocks[l]);
+          const auto numbers = without[b].blocks[l].edge_ids().to_vector<int32_t>();
+          REQUIRE(numbers.size() == found.size());
+          for (size_t e = 0; e < found.size(); ++e)
+            REQUIRE(by_number[static_cast<size_t>(numbers[e])] == found[e]);
+          std::sort(expected.begin(), expected.end());
+          std::sort(found.begin(), found.end());
+          REQUIRE(found == expected);
+          CHECK(same_bits(with[b].blocks[l].src_nodes(), without[b].blocks[l].src_nodes()));
+        }
+      }
+      CHECK(taken_out > 100);
+    }
+  }
+}
+
+TEST_CASE("an epoch has the same batches for all workers, threads and devices, and whatever came before") {
+  std::vector<LinkBatch> reference;
+  for (Device device : devices()) {
+    const Dataset data = small().to(device);
+    const EdgeIndex given = linked_pairs(data.graph);
+    const LinkLoader loader(data.graph, data.x, given, few());
+    const std::vector<LinkBatch> expected = batches(loader, 3);
+    for (int threads : {1, 3}) {
+      const Threads scope(threads);
+      for (int workers : {0, 1, 3}) {
+        const LinkLoader other(data.graph, data.x, given, few(workers));
+        CHECK(same(batches(other, 3), expected));
+        CHECK_FALSE(same(batches(other, 2), expected));
+        CHECK(same(batches(other, 3), expected));
+      }
+    }
+    CHECK(same({loader.batch(3, 2)}, {expected[2]}));
+    LinkLoaderOptions options = few();
+    options.seed = 6;
+    CHECK_FALSE(same(batches(LinkLoader(data.graph, data.x, given, options), 3), expected));
+    if (reference.empty()) reference = on_host(expected);
+    CHECK(same(on_host(expected), reference));
+  }
+}
+
+TEST_CASE("pairs that are given: in order, none drawn") {
+  const Dataset data = small();
+  manual_seed(1);
+  const LinkSplit split = random_link_split(data.graph, {.val = 0.3, .test = 0.1}, default_generator());
+  LinkLoaderOptions options = few();
+  options.shuffle = false;
+  const LinkLoader loader(split.train, data.x, split.val, options);
+  const int64_t each = split.val.positive.src.numel();
+  CHECK(loader.num_pairs() == 2 * each);
+  std::vector<Pair> seen, wanted = listed(split.val.positive.src, split.val.positive.dst);
+  const std::vector<Pair> apart = listed(split.val.negative.src, split.val.negative.dst);
+  wanted.insert(wanted.end(), apart.begin(), apart.end());
+  std::vector<float> labels;
+  for (const LinkBatch& batch : loader.epoch(0)) {
+    const std::vector<Pair> pairs = pairs_of(batch);
+    seen.insert(seen.end(), pairs.begin(), pairs.end());
+    const auto label = batch.label.to_vector<float>();
+    labels.insert(labels.end(), label.begin(), label.end());
+  }
+  CHECK(seen == wanted);
+  CHECK(std::count(labels.begin(), labels.end(), 1.0f) == each);
+  CHECK(std::is_sorted(labels.rbegin(), labels.rend()));
+  // Shuffled, a batch has some of both, still the joined ones first.
+  options.shuffle = true;
+  const LinkBatch mixed = LinkLoader(split.train, data.x, split.val, options).batch(0, 0);
+  CHECK((mixed.positives > 0 && mixed.positives < mixed.size()));
+  CHECK(mixed.size() == 29);
+}
+
+TEST_CASE("pairs that are no edges of the graph are not drawn either, nor turned round") {
+  // A path 0 - 1 - 2 - 3: with the pairs 0 - 2 and 1 - 3, only 0 - 3 is left.
+  const Graph path = Graph::from_coo(4, Tensor::from(std::vector<int32_t>{0, 1, 1, 2, 2, 3}),
+                                     Tensor::from(std::vector<int32_t>{1, 0, 2, 1, 3, 2}));
+  LinkLoaderOptions options = few();
+  options.negatives = 50;
+  const Features x(Tensor::zeros({4, 2}));
+  const LinkBatch batch = LinkLoader(path, x, pairs_of({0, 1}, {2, 3}), options).batch(0, 0);
+  CHECK(batch.size() == 102);
+  std::map<Pair, int> counts;
+  for (const Pair& pair : pairs_of(batch)) ++counts[pair];
+  CHECK(counts.size() == 4);
+  CHECK(counts[{0, 3}] + counts[{3, 0}] == 100);
+  CHECK(counts[{0, 3}] > 20);
+  CHECK(counts[{3, 0}] > 20);
+}
+
+TEST_CASE("parallel edges and self-loops of the graph; pairs given twice") {
+  const Graph graph = Graph::from_coo(5, Tensor::from(std::vector<int32_t>{0, 0, 1, 2, 2, 3}),
+                                      Tensor::from(std::vector<int32_t>{1, 1, 0, 2, 0, 0}));
+  LinkLoaderOptions options = few();
+  options.sampling.fanouts = {-1};
+  options.shuffle = false;
+  const Features x(Tensor::zeros({5, 2}));
+  const LinkBatch batch = LinkLoader(graph, x, pairs_of({0, 0}, {1, 1}), options).batch(0, 0);
+  CHECK(batch.positives == 2);
+  for (const Pair& edge : edges_of(batch.blocks[0])) {
+    CHECK(edge != Pair{0, 1});
+    CHECK(edge != Pair{1, 0});
+  }
+  const std::vector<Pair> pairs = pairs_of(batch);
+  CHECK(pairs[0] == pairs[1]);
+}
+
+TEST_CASE("what a link loader refuses") {
+  const Dataset data = small();
+  const auto made = [&](const EdgeIndex& pairs, const LinkLoaderOptions& options = few()) {
+    return [&data, pairs, options] { (void)LinkLoader(data.graph, data.x, pairs, options); };
+  };
+  CHECK(refused(made({}), "no joined pairs"));
+  CHECK(refused(made({Tensor::zeros({3}), Tensor::zeros({3})}), "src of the joined pairs are"));
+  CHECK(refused(made(pairs_of({1, 2}, {3})), "dst of the joined pairs are"));
+  CHECK(refused(made({Tensor::zeros({2}, DType::i32), {}}), "dst of the joined pairs are"));
+  CHECK(refused(made(pairs_of({1, 200}, {3, 4})), "src[1] of the joined pairs is 200, expected 0 to 199"));
+  CHECK(refused(made(pairs_of({1, 2}, {-1, 4})), "dst[0] of the joined pairs is -1"));
+  CHECK(refused(made(pairs_of({int64_t{1} << 32}, {4})), "src[0] of the joined pairs is 4294967296"));
+  CHECK(refused(made(pairs_of({1, 7}, {3, 7})), "pair 1 of the joined ones is node 7 with itself"));
+  CHECK(refused(
+      [&] {
+        (void)LinkLoader(data.graph, data.x, LinkExamples{pairs_of({1}, {2}), pairs_of({9, 5}, {8, 5})},
+                         few());
+      },
+      "pair 1 of the other ones is node 5 with itself"));
+  const auto with = [](auto&& change) {
+    LinkLoaderOptions options = few();
+    change(options);
+    return options;
+  };
+  const EdgeIndex one = pairs_of({1}, {2});
+  CHECK(refused(made(one, with([](auto& o) { o.batch_size = 0; })), "batch size of 0"));
+  CHECK(refused(made(one, with([](auto& o) { o.negatives = -1; })), "-1 negatives"));
+  CHECK(refused(made(one, with([](auto& o) { o.negatives = int64_t{1} << 60; })), "negatives a pair"));
+  CHECK(refused(made(one, with([](auto& o) { o.workers = -1; })), "-1 workers"));
+  CHECK(refused(made(one, with([](auto& o) { o.depth = -1; })), "depth of -1"));
+  CHECK(refused(made(one, with([](auto& o) { o.drop_last = true; })), "nothing is left of 1 pairs"));
+  CHECK(refused(made(one, with([](auto& o) { o.sampling.fanouts = {}; })), "fan-out"));
+  CHECK(refused(
+      [&] {
+        (void)LinkLoader(data.graph, Features(Tensor::zeros({199, 2})), one, few());
+      },
+      "features of 199 nodes"));
+  CHECK(refused([&] { (void)LinkLoader(data.graph, data.x, one, few()).epoch(-1); }, "epoch -1"));
+  CHECK(refused([&] { (void)LinkLoader(data.graph, data.x, one, few()).batch(0, 1); }, "batch 1"));
+  // Complete: no pair is left to draw; with the negatives given, or none wanted, nothing is asked for.
+  const Graph triangle = Graph::from_coo(3, Tensor::from(std::vector<int32_t>{0, 1, 1, 2, 2, 0}),
+                                         Tensor::from(std::vector<int32_t>{1, 0, 2, 1, 0, 2}));
+  const Features x(Tensor::zeros({3, 2}));
+  CHECK(refused([&] { (void)LinkLoader(triangle, x, pairs_of({0}, {1}), few()); }, "only 0 have no edge"));
+  LinkLoaderOptions none = few();
+  none.negatives = 0;
+  CHECK(LinkLoader(triangle, x, pairs_of({0}, {1}), none).batch(0, 0).size() == 1);
+  CHECK(LinkLoader(triangle, x, {pairs_of({0}, {1}), pairs_of({0}, {2})}, few()).batch(0, 0).size() == 2);
+  // Without edges: nothing to exclude, and nothing to sample.
+  const Tensor empty = Tensor::empty({0}, DType::i32);
+  const Graph bare = Graph::from_coo(3, empty, empty);
+  CHECK(LinkLoader(bare, x, pairs_of({0}, {1}), few()).batch(0, 0).blocks.front().num_edges() == 0);
+  CHECK(LinkLoader(bare, x, linked_pairs(bare), few()).size() == 0);
+  CHECK(batches(LinkLoader(bare, x, EdgeIndex{empty, empty}, few(2)), 0).empty());
+}
