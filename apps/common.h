@@ -63,6 +63,8 @@ struct Settings {
   bool replace = false, labor = false, weighted_sampling = false;
   int64_t workers = 1;
   std::string evaluation = "layers";  ///< of all nodes: "layers", or "graph" at once
+  std::string features = "device";    ///< where those of all nodes are: or "host", or "file"
+  std::string cached_rows = "0";      ///< of those elsewhere, kept on the device: a number, or a share "20%"
 };
 
 /// What a program trains. Its one-line describe() ("GCN 1433-16-7") names it to users and in checkpoints.

@@ -1,5 +1,5 @@
 #include "epochs.h"
-#include <adjoint/data/loader/layer_wise.h>
+#include "feature_place.h"
 #include <adjoint/data/loader/neighbor_loader.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
@@ -13,7 +13,7 @@ class NeighborBatches : public Epochs {
       : training_(training),
         model_(training.node_model()),
         losses_(losses),
-        loader_(training.data.graph, training.features, training.objective.targets(), training.examples.train,
+        loader_(training.data.graph, training.source, training.objective.targets(), training.examples.train,
                 {.sampling = {.fanouts = fanouts_of(training.settings),
                               .replace = training.settings.replace,
                               .weighted = training.settings.weighted_sampling,
@@ -49,20 +49,12 @@ class NeighborBatches : public Epochs {
   Tensor logits() {
     const NoGrad no_grad;
     model_.eval();
-    const Tensor out = training_.settings.evaluation == "graph"
-                           ? model_(training_.data.graph, training_.features).value()
-                           : layer_by_layer();
+    const Tensor out =
+        training_.settings.evaluation == "graph"
+            ? model_(training_.data.graph, training_.features).value()
+            : layer_by_layer(model_, training_.data.graph, training_.source, training_.settings);
     model_.train();
     return out;
-  }
-
-  Tensor layer_by_layer() {
-    return infer_layer_wise(training_.data.graph, training_.features, model_.num_layers(),
-                            [this](size_t layer, const Block& block, const Features& x) {
-                              return model_.over(layer, block, model_.input(x)).value();
-                            },
-                            {.batch_size = training_.settings.batch_size,
-                             .workers = static_cast<int>(training_.settings.workers)});
   }
 
   const Training training_;

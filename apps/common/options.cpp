@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "feature_place.h"
+
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -26,10 +28,11 @@ template <class... Args>
 po::typed_value<std::string>* file(std::string& value) { return po::value(&value)->value_name("FILE"); }
 
 /// Whatever is not named here decides the result.
-const std::set<std::string> kFree = {"data",       "device",  "epochs",    "checkpoint",  "checkpoint-every",
-                                     "resume",     "metrics", "predict",   "plot",        "threads",
-                                     "no-capture", "quiet",   "json",      "config",      "help",
-                                     "version",    "explain", "inductive", "aggregation", "workers"};
+const std::set<std::string> kFree = {
+    "data",        "device",  "epochs",   "checkpoint", "checkpoint-every", "resume",
+    "metrics",     "predict", "plot",     "threads",    "no-capture",       "quiet",
+    "json",        "config",  "help",     "version",    "explain",          "inductive",
+    "aggregation", "workers", "features", "cached-rows"};
 constexpr int64_t kMany = 1'000'000'000;
 
 void check(const Settings& s) {
@@ -86,6 +89,7 @@ void add_batch_options(const Program& program, po::options_description& options,
       "workers", with_default(s.workers, "N"), "threads that prepare batches beside the training (0: none)")(
       "evaluation", with_default(s.evaluation, "WAY"),
       "layers (of all nodes layer by layer, in batches with all neighbours) or graph (all at once)");
+  add_feature_options(options, s);
 }
 
 void check_batch_options(const Program& program, const Settings& s) {
@@ -102,13 +106,16 @@ void check_batch_options(const Program& program, const Settings& s) {
                                                 {"replace", s.replace},
                                                 {"labor", s.labor},
                                                 {"weighted-sampling", s.weighted_sampling},
-                                                {"evaluation", s.evaluation != usual.evaluation}};
+                                                {"evaluation", s.evaluation != usual.evaluation},
+                                                {"features", s.features != usual.features},
+                                                {"cached-rows", s.cached_rows != usual.cached_rows}};
   if (s.loader == "none") {
     for (const auto& [name, there] : given)
       if (there) usage("--{}: expected --loader neighbor beside it", name);
     return;
   }
   (void)fanouts_of(s);
+  check_feature_options(s);
   if (s.inductive)
     usage("--inductive: does not go with --loader {}, for the graph that is sampled is kept", s.loader);
   if (s.labor && (s.replace || s.weighted_sampling))

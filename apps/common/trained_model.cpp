@@ -1,6 +1,7 @@
 #include "trained_model.h"
 
 #include "../models/models.h"
+#include "feature_place.h"
 #include "options.h"
 #include <adjoint/core/text.h>
 #include <adjoint/nn/pyg_state.h>
@@ -101,9 +102,26 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
   return trained;
 }
 
-Tensor TrainedModel::run(const Dataset& data) const {
+void TrainedModel::require_layers(const Settings& batches) const {
+  if (batches.evaluation == "layers" && model->num_layers() == 0)
+    throw UsageError(fmt::format("--evaluation layers: {} needs the whole graph, expected --evaluation graph",
+                                 model->describe()));
+}
+
+Tensor TrainedModel::run(const Dataset& data, const Settings& batches) const {
   const NoGrad no_grad;
-  const Tensor output = objective.output((*model)(data.graph, data.x.to(feature_dtype(settings))).value());
+  require_layers(batches);
+  const auto logits = [&] {
+    if (batches.evaluation == "graph")
+      return (*model)(data.graph, data.x.to(feature_dtype(settings))).value();
+    Settings how = settings;  // of the precision that the model has
+    how.features = batches.features;
+    how.cached_rows = batches.cached_rows;
+    how.batch_size = batches.batch_size;
+    how.workers = batches.workers;
+    return layer_by_layer(*model, data.graph, feature_source(data, how), how);
+  };
+  const Tensor output = objective.output(logits());
   if (!optim::first_not_finite({{"output", output}}).empty())
     fail("{}: what the model gives for {} is not finite", origin, printable(data.name));
   return output;

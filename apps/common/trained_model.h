@@ -15,9 +15,13 @@ struct TrainedModel {
   Objective objective;
   std::string origin;  ///< "train_gcn, epoch 66"
 
-  /// float32 [N, outputs] of every node of a dataset on the device, whose features were prepared. Throws
+  /// float32 [N, outputs] of every node of a dataset on the device, whose features were prepared and may be
+  /// elsewhere, as `batches` say: at once or layer after layer (apps/common/feature_place.h). Throws
   /// adj::Error where they are not all finite.
-  Tensor run(const Dataset& data) const;
+  Tensor run(const Dataset& data, const Settings& batches) const;
+  /// Throws UsageError where the model has no layers to be computed by themselves, but `batches` ask for
+  /// them.
+  void require_layers(const Settings& batches) const;
 };
 
 /// What the checkpoint says, with the weights of the best epoch that its training had seen. Throws DataError
