@@ -1,6 +1,7 @@
 #include "common.h"
 
 #include "common/examples.h"
+#include "common/feature_place.h"
 #include "common/gnuplot.h"
 #include "common/inputs.h"
 #include "common/options.h"
@@ -30,7 +31,9 @@ struct Prepared {
 /// Reads, checks and prepares what --data names.
 Prepared load_data(const Program& program, const Settings& settings, Device device) {
   const bool demo = settings.data.empty();
-  Dataset data = demo ? load_demo_dataset() : load_dataset(settings.data);
+  if (demo && settings.features == "file")
+    throw UsageError("--features file: expected --data FILE beside it, the demo dataset is in no file");
+  Dataset data = demo ? load_demo_dataset() : load_dataset(settings.data, load_options(settings));
   const std::string file = demo ? data.name : settings.data;
   Examples examples =
       program.examples ? program.examples(data, file, settings) : node_examples(data, file, program.name);
@@ -48,7 +51,7 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
     data_fail("{}: edges/weight: missing, --weighted-sampling needs weights", file);
   examples.use_split(splits.front());
   partition_for_clusters(data, settings);
-  return {data.to(device), examples.to(device), metric, splits};
+  return {placed_on(device, data, settings), examples.to(device), metric, splits};
 }
 
 /// Refuses, before anything is trained, outputs that cannot be written or that would overwrite an input or
@@ -247,12 +250,13 @@ void train_with(const Program& program, CommandLine line) {
   set_aggregation(settings);
   const Device device = Device::parse(settings.device);
   check_outputs(settings);
-  const Prepared given = load_data(program, settings, device);
+  Prepared given = load_data(program, settings, device);
   const Dataset& data = given.data;
   if (given.splits.size() > 1 && settings.runs == 1) settings.runs = std::ssize(given.splits);
   log_info("{}: {}", printable(data.name), counted(given));
 
   Trainer trainer(program, line, data, given.examples, given.metric, given.splits);
+  if (settings.features == "host") given.data.x = {};  // of which the trainer may have a copy
   if (!settings.resume.empty()) trainer.resume(settings.resume);
   log_info("{} on {}", trainer.model(), device.str());
   trainer.run();

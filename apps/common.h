@@ -72,6 +72,8 @@ struct Settings {
   int64_t budget = 1000, walk_length = 2, steps = 0, coverage = 50;
   int64_t workers = 1;
   std::string evaluation = "layers";  ///< of all nodes: "layers", or "graph" at once
+  std::string features = "device";    ///< where those of all nodes are: or "host", or "file"
+  std::string cached_rows = "0";      ///< of those elsewhere, kept on the device: a number, or a share "20%"
 
   // Of programs that learn something of whole graphs.
   std::string pool = "sum";

@@ -1,5 +1,6 @@
 // Runs a trained model on a graph: that of its training, or any other with the same features.
 
+#include "common/feature_place.h"
 #include "common/graphs.h"
 #include "common/options.h"
 #include "common/outputs.h"
@@ -50,7 +51,8 @@ void predict(const PredictOptions& o) {
   // What is wrong with a checkpoint is said before a large dataset is read; a PyG state needs its widths.
   std::optional<TrainedModel> loaded;
   if (!o.checkpoint.empty()) loaded = load_trained(o.checkpoint, device);
-  Dataset data = load_dataset(o.data);
+  if (loaded) loaded->require_layers(o.batches);
+  Dataset data = load_dataset(o.data, load_options(o.batches));
   if (loaded) set_node_features(data, o.data, loaded->settings, loaded->features);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, loaded->origin);
@@ -66,12 +68,12 @@ void predict(const PredictOptions& o) {
     throw UsageError(
         fmt::format("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split));
   if (!data.splits.empty()) data.use_split(static_cast<size_t>(split));
-  data = data.to(device);
+  data = placed_on(device, data, o.batches);
   const std::string model = trained.model->describe();
   log_info("{} of {} on {}: {} nodes, {} edges, {}", model, trained.origin, printable(data.name),
            data.num_nodes(), data.graph.num_edges(), device.str());
 
-  const Tensor output = trained.run(data);
+  const Tensor output = trained.run(data, o.batches);
   write_predictions(o.out, "predict", data, trained.task, output);
   const std::optional<double> value = measure(trained, data, output);
   if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", trained.metric.name, *value);

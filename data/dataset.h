@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/data/features.h>
+#include <adjoint/data/file_rows.h>
 #include <adjoint/graph/graph.h>
 
 #include <span>
@@ -33,7 +34,9 @@ struct Dataset {
   int64_t classes = 0;
   Graph graph;  ///< with what the file says of edges: weights, and [M, E] as the attribute "attr"
   Features x;   ///< [N, F], optional
-  Tensor y;     ///< int32 [N], -1: no label; or float32 [N, T] (multilabel, regression), nan: none; optional
+  /// In the place of `x`: features that were left in the file (LoadOptions), wherever the rest is.
+  FileRows x_in_file;
+  Tensor y;  ///< int32 [N], -1: no label; or float32 [N, T] (multilabel, regression), nan: none; optional
   int64_t unlabelled = 0;  ///< nodes (or graphs, by the task) without a label; none of them is in a split
   std::vector<Split> splits;
   Tensor train, val, test;  ///< the split in use: splits[0] after loading, of no nodes where there is none
@@ -48,7 +51,7 @@ struct Dataset {
   Tensor node_names, node_name_offsets;
 
   int64_t num_nodes() const { return graph.num_nodes(); }
-  int64_t num_features() const { return x ? x.cols() : 0; }
+  int64_t num_features() const { return x ? x.cols() : x_in_file.cols(); }
   /// Classes, or columns of y.
   int64_t num_classes() const;
   Device device() const { return graph.device(); }
@@ -57,13 +60,20 @@ struct Dataset {
   Dataset to(Device device) const;
 };
 
+struct LoadOptions {
+  /// nodes/x stays where it is, larger than memory as it may be: `x_in_file` in the place of `x`. It is read
+  /// once, to know that all is finite, some megabytes at a time. Throws DataError where the features are
+  /// sparse, or stored so that FileRows cannot read their rows.
+  bool features_in_file = false;
+};
+
 /// Reads and checks a file of the schema, version 1, onto the CPU. Throws DataError naming file, place and
 /// what was expected there: not HDF5, other format or newer version, missing or wrongly shaped or typed
 /// datasets, an index out of range (with its position), not-finite features, a label out of range, an empty
 /// split, an index repeated in or shared between parts of a split or without a label, a graph without nodes,
 /// an edge from one graph to another, an order that is no permutation. Takes 1.1 times the memory of what it
 /// returns, at most, when the file holds float32 and int32.
-Dataset load_dataset(const std::string& path);
+Dataset load_dataset(const std::string& path, const LoadOptions& options = {});
 /// The same from memory, for embedded data; `name` stands for the path in messages.
 Dataset load_dataset(std::span<const std::byte> image, const std::string& name);
 
@@ -85,12 +95,12 @@ std::vector<std::string> beside_schema(const std::string& path);
 
 /// Writes the schema, edges in the order of their numbers, compressed by `gzip` 1 to 9, or not at 0; the
 /// file appears under its name only when it is complete. Throws DataError; adj::Error for edge attributes
-/// that the schema has no place for.
+/// that the schema has no place for, and for features that are left in a file.
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0);
 /// One line by which a dataset is known again: name, counts, and a hash of what it holds (its task, edges
 /// with weights and named attributes, features, labels, the split in use, graphs, partition, order), on any
-/// device: "cora, 2708
-/// nodes, 10556 edges, 1433 features, 7 classes, contents 1b0f…". Reads everything once.
+/// device, features in memory or in their file: "cora, 2708 nodes, 10556 edges, 1433 features, 7 classes,
+/// contents 1b0f…". Reads everything once; of features in a file some megabytes at a time.
 std::string fingerprint(const Dataset& data);
 /// The dataset that the library carries with it: `make demo` and every program without --data.
 Dataset load_demo_dataset();

@@ -30,10 +30,21 @@ void DatasetReader::read_features() {
       file_.has("nodes/x_indptr") || file_.has("nodes/x_indices") || file_.has("nodes/x_data");
   if (sparse && file_.has("nodes/x"))
     problems_.say("nodes", "both x and x_indptr, expected one kind of features");
+  if (options_.features_in_file) return leave_features(sparse);
   if (sparse) read_sparse_features();
   if (!file_.has("nodes/x")) return;
   Tensor x = values_.floats("nodes/x", {extent("nodes/x", nodes_), kAny});
   if (nodes_ && sound({"nodes", "nodes/x"})) data_.x = Features(std::move(x));
+}
+
+// By a reader of its own, which needs no process of HDF5's library beside the training.
+void DatasetReader::leave_features(bool sparse) {
+  if (sparse)
+    file_.fail("nodes/x_indptr",
+               "sparse features, expected dense ones in nodes/x: only such rows can stay in the file");
+  if (!file_.has("nodes/x")) return;
+  file_.expect_floats("nodes/x", {extent("nodes/x", nodes_), kAny});
+  data_.x_in_file = FileRows::open(file_.file(), "nodes/x");
 }
 
 void DatasetReader::read_sparse_features() {

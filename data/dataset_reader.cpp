@@ -41,9 +41,9 @@ Dataset detail::DatasetReader::read() {
   return std::move(data_);
 }
 
-Dataset load_dataset(const std::string& path) {
+Dataset load_dataset(const std::string& path, const LoadOptions& options) {
   const H5Reader file = H5Reader::open(path, detail::kSchema);
-  return detail::DatasetReader(file).read();
+  return detail::DatasetReader(file, nullptr, options).read();
 }
 
 Dataset load_dataset(std::span<const std::byte> image, const std::string& name) {

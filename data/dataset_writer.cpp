@@ -38,6 +38,8 @@ Tensor stored_labels(const Dataset& dataset) {
 
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   ADJ_CHECK(dataset.graph, "save_dataset {}: the dataset has no graph", path);
+  ADJ_CHECK(!dataset.x_in_file, "save_dataset {}: the features are left in {}, expected them in memory", path,
+            dataset.x_in_file.str());
   for (const auto& [name, attribute] : dataset.graph.edge_attributes())
     ADJ_CHECK(name == "attr" && attribute.dims() == 2 && attribute.dtype() == DType::f32,
               "save_dataset {}: edge attribute \"{}\" {}, the schema has one, \"attr\", float32 [M, E]", path,

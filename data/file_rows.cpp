@@ -1,5 +1,7 @@
 #include <adjoint/data/file_rows.h>
+#include <adjoint/kernels/norm/norm.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -15,8 +17,9 @@ FileRows FileRows::open(const std::string& file, const std::string& dataset) {
     reader.fail(dataset,
                 "{}, expected float32 that is neither compressed nor chunked: only such rows can be "
                 "read one by one",
-                reader.dtype(dataset) != DType::f32 ? std::string(name_of(reader.dtype(dataset)))
-                                                    : "compressed, chunked or of another byte order");
+                reader.dtype(dataset) != DType::f32
+                    ? std::string(name_of(reader.dtype(dataset)))
+                    : "compressed, chunked, or of another width or byte order");
   rows.rows_ = reader.shape(dataset)[0];
   rows.cols_ = reader.shape(dataset)[1];
   reader.for_blocks(dataset, [&](int64_t first, int64_t count) {
@@ -32,6 +35,12 @@ FileRows FileRows::open(const std::string& file, const std::string& dataset) {
   return rows;
 }
 
+FileRows FileRows::row_normalized() const {
+  FileRows normalized = *this;
+  normalized.normalized_ = true;
+  return normalized;
+}
+
 std::string FileRows::str() const {
   return file_ ? fmt::format("{}: {}", file_->file(), dataset_) : "no file";
 }
@@ -43,7 +52,21 @@ Tensor FileRows::gather(const Tensor& index) const {
   Tensor gathered = Tensor::empty({index.numel(), cols_});
   file_->gather(dataset_, {index.data<int32_t>(), static_cast<size_t>(index.numel())},
                 gathered.mutable_data<float>());
+  if (normalized_) kernels::sum_normalize_rows({.x = gathered, .y = gathered});
   return gathered;
+}
+
+void FileRows::for_blocks(const std::function<void(int64_t, const Tensor&)>& f) const {
+  constexpr int64_t kBlock = int64_t{8} << 20;  // bytes
+  ADJ_CHECK(file_, "file_rows: no file was opened");
+  const int64_t row = std::max<int64_t>(1, cols_) * static_cast<int64_t>(sizeof(float));
+  const int64_t step = std::max<int64_t>(1, kBlock / (2 * row)) * 2;
+  for (int64_t first = 0; first < rows_; first += step) {
+    Tensor block = Tensor::empty({std::min(step, rows_ - first), cols_});
+    file_->rows(dataset_, first, block.size(0), block.mutable_data<float>());
+    if (normalized_) kernels::sum_normalize_rows({.x = block, .y = block});
+    f(first, block);
+  }
 }
 
 }  // namespace adj

@@ -2,6 +2,7 @@
 
 #include <adjoint/data/hdf5_file.h>
 
+#include <functional>
 #include <optional>
 
 namespace adj {
@@ -17,6 +18,10 @@ class FileRows {
   /// cannot be read one by one (compressed, chunked).
   static FileRows open(const std::string& file, const std::string& dataset = "nodes/x");
 
+  /// The same rows, each divided by its sum as it is read, with the bits of Features::row_normalized(): a row
+  /// whose sum is 0 stays as it is. One whose quotients overflow is not finite; nothing is read to find that.
+  FileRows row_normalized() const;
+
   explicit operator bool() const { return file_.has_value(); }
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
@@ -25,11 +30,15 @@ class FileRows {
   /// float32 [K, F] on the CPU: row k is row index[k]; `index` int32 [K] on the CPU, repeats allowed. Throws
   /// for an index out of range, naming its position; DataError where the file cannot be read.
   Tensor gather(const Tensor& index) const;
+  /// Calls f(first, rows) with all rows in their order, `rows` float32 [k, F] on the CPU, some megabytes at a
+  /// time: an even number of them, but for the last. Throws DataError where the file cannot be read.
+  void for_blocks(const std::function<void(int64_t first, const Tensor& rows)>& f) const;
 
  private:
   std::optional<H5Reader> file_;
   std::string dataset_;
   int64_t rows_ = 0, cols_ = 0;
+  bool normalized_ = false;
 };
 
 }  // namespace adj

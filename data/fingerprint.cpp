@@ -22,19 +22,16 @@ class Hash {
   void add(const Tensor& tensor) {
     add(uint64_t{tensor ? 1u : 0u});
     if (!tensor) return;
-    add(static_cast<uint64_t>(tensor.dtype()));
-    for (int d = 0; d < tensor.dims(); ++d) add(static_cast<uint64_t>(tensor.size(d)));
-    const Tensor host = tensor.to(Device::cpu());
-    const char* bytes = static_cast<const char*>(host.raw_data());
-    uint64_t word = 0;
-    size_t done = 0;
-    for (; done + sizeof word <= host.bytes(); done += sizeof word) {
-      std::memcpy(&word, bytes + done, sizeof word);
-      add(word);
-    }
-    word = 0;
-    std::memcpy(&word, bytes + done, host.bytes() - done);
-    add(word);
+    add_form(tensor.dtype(), tensor.shape());
+    add(add_words(tensor.to(Device::cpu())));
+  }
+  /// As the same matrix in memory. All blocks but the last are of whole words.
+  void add(const FileRows& rows) {
+    add(uint64_t{1});
+    add_form(DType::f32, {rows.rows(), rows.cols()});
+    uint64_t rest = 0;
+    rows.for_blocks([&](int64_t, const Tensor& block) { rest = add_words(block); });
+    add(rest);
   }
   void add(const Relation& relation) {
     add(relation.csr().offsets);
@@ -52,6 +49,24 @@ class Hash {
   }
 
  private:
+  void add_form(DType dtype, const Shape& shape) {
+    add(static_cast<uint64_t>(dtype));
+    for (int d = 0; d < shape.dims(); ++d) add(static_cast<uint64_t>(shape[d]));
+  }
+  /// The whole words of a tensor on the CPU; the bytes that are left over.
+  uint64_t add_words(const Tensor& host) {
+    const char* bytes = static_cast<const char*>(host.raw_data());
+    uint64_t word = 0;
+    size_t done = 0;
+    for (; done + sizeof word <= host.bytes(); done += sizeof word) {
+      std::memcpy(&word, bytes + done, sizeof word);
+      add(word);
+    }
+    word = 0;
+    if (done < host.bytes()) std::memcpy(&word, bytes + done, host.bytes() - done);
+    return word;
+  }
+
   uint64_t state_ = 0;
 };
 
@@ -71,6 +86,8 @@ std::string fingerprint(const Dataset& data) {
     const Relation& entries = data.x.sparse().relation();
     hash.add(entries);
     hash.add(entries, data.x.sparse().values());
+  } else if (data.x_in_file) {
+    hash.add(data.x_in_file);
   } else {
     hash.add(data.x ? data.x.dense() : Tensor());
   }

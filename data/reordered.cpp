@@ -66,6 +66,8 @@ void check_graphs_stay(const Tensor& order, const Tensor& graph_offsets) {
 Dataset reordered(const Dataset& data, const Tensor& order) {
   ADJ_CHECK(order && order.dims() == 1 && order.numel() == data.num_nodes(),
             "reordered: the order is {}, expected [{}] int32", order.str(), data.num_nodes());
+  ADJ_CHECK(!data.x_in_file, "reordered: the features are left in {}, expected them in memory",
+            data.x_in_file.str());
   const Tensor nodes = order.to(data.device());
   const Tensor position = inverse_order(nodes);
   if (data.graph_offsets) check_graphs_stay(nodes, data.graph_offsets);

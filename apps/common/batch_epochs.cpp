@@ -1,6 +1,6 @@
 #include "batch_epochs.h"
 
-#include <adjoint/data/loader/layer_wise.h>
+#include "feature_place.h"
 
 namespace adj::apps {
 
@@ -21,18 +21,9 @@ Tensor BatchEpochs::logits() {
   model_.eval();
   const Tensor out = training_.settings.evaluation == "graph"
                          ? model_(training_.data.graph, training_.features).value()
-                         : layer_by_layer();
+                         : layer_by_layer(model_, training_.data.graph, training_.source, training_.settings);
   model_.train();
   return out;
-}
-
-Tensor BatchEpochs::layer_by_layer() {
-  return infer_layer_wise(
-      training_.data.graph, training_.features, model_.num_layers(),
-      [this](size_t layer, const Block& block, const Features& x) {
-        return model_.over(layer, block, model_.input(x)).value();
-      },
-      {.batch_size = training_.settings.batch_size, .workers = static_cast<int>(training_.settings.workers)});
 }
 
 }  // namespace adj::apps

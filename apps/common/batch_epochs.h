@@ -19,7 +19,6 @@ class BatchEpochs : public Epochs {
 
  private:
   Tensor logits();
-  Tensor layer_by_layer();
 };
 
 }  // namespace adj::apps

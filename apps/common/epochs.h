@@ -17,7 +17,8 @@ struct Training {
   const Objective& objective;
   const Dataset& data;       ///< whose split in use means nothing here
   const Examples& examples;  ///< with the run's split in use
-  const Features& features;
+  const Features& features;  ///< on the device; absent where --features says that they are elsewhere
+  std::shared_ptr<const FeatureSource> source;  ///< where batches find them; null without a loader
 
   /// The model of a program of nodes.
   NodeModel& node_model() const { return dynamic_cast<NodeModel&>(model); }

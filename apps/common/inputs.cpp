@@ -9,12 +9,20 @@ namespace adj::apps {
 
 void prepare_features(Dataset& data, const std::string& file, const std::string& program, bool normalize) {
   if (data.num_features() == 0)
-    data_fail("{}: nodes/x: {}, {} needs node features", file, data.x ? "no columns" : "missing", program);
+    data_fail("{}: nodes/x: {}, {} needs node features", file,
+              data.x || data.x_in_file ? "no columns" : "missing", program);
   if (!normalize) return;
+  const auto require_finite = [&](const Tensor& x) {
+    if (!optim::first_not_finite({{"x", x}}).empty())
+      data_fail("{}: nodes/x: a row divided by its sum is not finite; --raw-features leaves it", file);
+  };
+  if (data.x_in_file) {
+    data.x_in_file = data.x_in_file.row_normalized();
+    data.x_in_file.for_blocks([&](int64_t, const Tensor& x) { require_finite(x); });
+    return;
+  }
   data.x = data.x.row_normalized();
-  const Tensor& x = data.x.is_sparse() ? data.x.sparse().values() : data.x.dense();
-  if (!optim::first_not_finite({{"x", x}}).empty())
-    data_fail("{}: nodes/x: a row divided by its sum is not finite; --raw-features leaves it", file);
+  require_finite(data.x.is_sparse() ? data.x.sparse().values() : data.x.dense());
 }
 
 void set_precision(const Settings& settings) {

@@ -7,7 +7,7 @@
 namespace adj::apps {
 
 /// Throws DataError where the dataset, read from `file`, has no features for `program`; where wanted, divides
-/// their rows by their sums.
+/// their rows by their sums: in memory at once, and those left in the file as they are read.
 void prepare_features(Dataset& data, const std::string& file, const std::string& program, bool normalize);
 
 /// --precision: what matrix products of this process round to, and of which dtype features and parameters

@@ -1,5 +1,5 @@
+#include "feature_place.h"
 #include "links.h"
-#include <adjoint/data/loader/layer_wise.h>
 #include <adjoint/data/loader/link_loader.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
@@ -88,7 +88,7 @@ class LinkBatches : public LinkEpochs {
  public:
   LinkBatches(const Training& training, optim::FiniteWatch* losses)
       : LinkEpochs(training, losses),
-        loader_(training.data.graph, training.features, train_,
+        loader_(training.data.graph, training.source, train_,
                 {.sampling = {.fanouts = fanouts_of(training.settings),
                               .replace = training.settings.replace,
                               .weighted = training.settings.weighted_sampling,
@@ -117,13 +117,7 @@ class LinkBatches : public LinkEpochs {
  private:
   Tensor embeddings() override {
     if (training_.settings.evaluation == "graph") return LinkEpochs::embeddings();
-    NodeModel& encoder = model_.encoder();
-    return infer_layer_wise(training_.data.graph, training_.features, encoder.num_layers(),
-                            [&](size_t layer, const Block& block, const Features& x) {
-                              return encoder.over(layer, block, encoder.input(x)).value();
-                            },
-                            {.batch_size = training_.settings.batch_size,
-                             .workers = static_cast<int>(training_.settings.workers)});
+    return layer_by_layer(model_.encoder(), training_.data.graph, training_.source, training_.settings);
   }
 
   LinkLoader loader_;

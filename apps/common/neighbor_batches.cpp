@@ -10,7 +10,7 @@ class NeighborBatches : public BatchEpochs {
  public:
   NeighborBatches(const Training& training, optim::FiniteWatch* losses)
       : BatchEpochs(training, losses),
-        loader_(training.data.graph, training.features, training.objective.targets(), training.examples.train,
+        loader_(training.data.graph, training.source, training.objective.targets(), training.examples.train,
                 {.sampling = {.fanouts = fanouts_of(training.settings),
                               .replace = training.settings.replace,
                               .weighted = training.settings.weighted_sampling,

@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "feature_place.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -27,10 +29,11 @@ template <class... Args>
 po::typed_value<std::string>* file(std::string& value) { return po::value(&value)->value_name("FILE"); }
 
 /// Whatever is not named here decides the result.
-const std::set<std::string> kFree = {"data",       "device",  "epochs",    "checkpoint",  "checkpoint-every",
-                                     "resume",     "metrics", "predict",   "plot",        "threads",
-                                     "no-capture", "quiet",   "json",      "config",      "help",
-                                     "version",    "explain", "inductive", "aggregation", "workers"};
+const std::set<std::string> kFree = {
+    "data",        "device",  "epochs",   "checkpoint", "checkpoint-every", "resume",
+    "metrics",     "predict", "plot",     "threads",    "no-capture",       "quiet",
+    "json",        "config",  "help",     "version",    "explain",          "inductive",
+    "aggregation", "workers", "features", "cached-rows"};
 constexpr int64_t kMany = 1'000'000'000;
 
 void check(const Settings& s) {
@@ -102,6 +105,7 @@ void add_batch_options(const Program& program, po::options_description& options,
         "neighbor: draw them by LABOR: the same ones for nodes with common neighbours")(
         "weighted-sampling", po::bool_switch(&s.weighted_sampling),
         "neighbor: draw them in proportion to the edges' weights");
+  if (has_loader(program, "neighbor")) add_feature_options(options, s);
   if (has_loader(program, "cluster"))
     options.add_options()("parts", with_default(s.parts, "N"),
                           "cluster: METIS makes so many (0: the dataset's own nodes/part, else parts of some "
@@ -141,6 +145,8 @@ void check_batch_options(const Program& program, const Settings& s) {
                  {"replace", "neighbor", s.replace},
                  {"labor", "neighbor", s.labor},
                  {"weighted-sampling", "neighbor", s.weighted_sampling},
+                 {"features", "neighbor", s.features != usual.features},
+                 {"cached-rows", "neighbor", s.cached_rows != usual.cached_rows},
                  {"parts", "cluster", s.parts != usual.parts},
                  {"parts-per-batch", "cluster", s.parts_per_batch != usual.parts_per_batch},
                  {"saint", "saint", s.saint != usual.saint},
@@ -160,6 +166,7 @@ void check_batch_options(const Program& program, const Settings& s) {
     usage("--walk-length: expected --saint walk beside it");
   if (s.loader == "none") return;
   if (s.loader == "neighbor") (void)fanouts_of(s);
+  check_feature_options(s);
   if (s.inductive)
     usage("--inductive: does not go with --loader {}, for the graph that is sampled is kept", s.loader);
   if (s.labor && (s.replace || s.weighted_sampling))

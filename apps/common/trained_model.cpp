@@ -1,6 +1,7 @@
 #include "trained_model.h"
 
 #include "../models/models.h"
+#include "feature_place.h"
 #include "graphs.h"
 #include "options.h"
 #include <adjoint/core/text.h>
@@ -114,17 +115,34 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
   return trained;
 }
 
-Tensor TrainedModel::outputs_for(const Dataset& data) const {
-  if (auto* of_graphs = dynamic_cast<GraphModel*>(model.get()))
-    return graph_outputs(*of_graphs, data, outputs, settings);
-  return dynamic_cast<NodeModel&>(*model)(data.graph, data.x).value();
+void TrainedModel::require_layers(const Settings& batches) const {
+  if (batches.evaluation != "layers") return;
+  const auto* of_nodes = dynamic_cast<const NodeModel*>(model.get());
+  if (of_nodes == nullptr || of_nodes->num_layers() == 0)
+    throw UsageError(fmt::format("--evaluation layers: {} needs whole graphs, expected --evaluation graph",
+                                 model->describe()));
 }
 
-Tensor TrainedModel::run(const Dataset& data) const {
-  const NoGrad no_grad;
+Tensor TrainedModel::logits(const Dataset& data, const Settings& batches) const {
+  if (batches.evaluation == "layers") {
+    Settings how = settings;  // of the precision that the model has
+    how.features = batches.features;
+    how.cached_rows = batches.cached_rows;
+    how.batch_size = batches.batch_size;
+    how.workers = batches.workers;
+    return layer_by_layer(dynamic_cast<NodeModel&>(*model), data.graph, feature_source(data, how), how);
+  }
   Dataset prepared = data;
   prepared.x = data.x.to(feature_dtype(settings));
-  const Tensor output = objective.output(outputs_for(prepared));
+  if (auto* of_graphs = dynamic_cast<GraphModel*>(model.get()))
+    return graph_outputs(*of_graphs, prepared, outputs, settings);
+  return dynamic_cast<NodeModel&>(*model)(prepared.graph, prepared.x).value();
+}
+
+Tensor TrainedModel::run(const Dataset& data, const Settings& batches) const {
+  const NoGrad no_grad;
+  require_layers(batches);
+  const Tensor output = objective.output(logits(data, batches));
   if (!optim::first_not_finite({{"output", output}}).empty())
     fail("{}: what the model gives for {} is not finite", origin, printable(data.name));
   return output;

@@ -18,11 +18,15 @@ struct TrainedModel {
   /// Does it say something of graphs, and not of nodes?
   bool of_graphs() const { return task == Task::graph_class || task == Task::graph_regression; }
   /// float32 [N, outputs] of every node, or [G, outputs] of every graph, of a dataset on the device, whose
-  /// features were prepared. Throws adj::Error where they are not all finite.
-  Tensor run(const Dataset& data) const;
+  /// features were prepared and may be elsewhere, as `batches` say: at once or layer after layer
+  /// (apps/common/feature_place.h). Throws adj::Error where they are not all finite.
+  Tensor run(const Dataset& data, const Settings& batches) const;
+  /// Throws UsageError where the model has no layers to be computed by themselves, but `batches` ask for
+  /// them.
+  void require_layers(const Settings& batches) const;
 
  private:
-  Tensor outputs_for(const Dataset& data) const;
+  Tensor logits(const Dataset& data, const Settings& batches) const;
 };
 
 /// What the checkpoint says, with the weights of the best epoch that its training had seen. Throws DataError

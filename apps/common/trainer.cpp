@@ -1,5 +1,6 @@
 #include "trainer.h"
 
+#include "feature_place.h"
 #include "stopwatch.h"
 #include <adjoint/optim/finite.h>
 
@@ -196,12 +197,18 @@ Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset&
       metric_(metric),
       reported_(program.metrics ? program.metrics(settings_) : std::vector<Metric>()),
       splits_(std::move(splits)),
-      features_(data.x.to(feature_dtype(settings_))) {
+      num_features_(data.num_features()) {
   if (!settings_.checkpoint.empty() || !settings_.resume.empty())
     for (const size_t split : splits_) {
       examples_.use_split(split);
       fingerprint_ += (fingerprint_.empty() ? "" : "; ") + fingerprint_of(data_, examples_);
     }
+  if (settings_.loader != "none") source_ = feature_source(data_, settings_);
+  if (settings_.features == "device") {
+    features_ = data_.x.to(feature_dtype(settings_));
+  } else {
+    data_.x = {};  // of which a GPU reads a copy
+  }
   start_run();
   if (settings_.aggregation == "measure") {
     measure_aggregation(training());
@@ -222,7 +229,7 @@ void Trainer::start_run() {
   best_.reset();
   optimizer_.reset();
   choose_split();
-  model_ = program_.make(data_.num_features(), examples_.outputs, settings_);
+  model_ = program_.make(num_features_, examples_.outputs, settings_);
   model_->to(data_.device());
   model_->to(feature_dtype(settings_));
   name_ = model_->describe();
@@ -374,7 +381,7 @@ void Trainer::describe_state() {
   // With the options, what `predict` makes the model of.
   state_->require("aggregation", aggregation())
       .require("task", examples_.task)
-      .require("features", fmt::format("{}", data_.num_features()))
+      .require("features", fmt::format("{}", num_features_))
       .require("outputs", fmt::format("{}", examples_.outputs));
   state_->add([this](optim::Checkpoint& to) { save(to); },
               [this](const optim::Checkpoint& from) { load(from); });

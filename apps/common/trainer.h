@@ -37,7 +37,8 @@ class Trainer {
   /// Takes the split of run `run_`.
   void choose_split();
   Training training() {
-    return {settings_, settings_.seed + run_, *model_, *optimizer_, objective_, data_, examples_, features_};
+    return {settings_, settings_.seed + run_, *model_, *optimizer_, objective_, data_, examples_, features_,
+            source_};
   }
   void train_epochs(Progress& progress);
   void evaluate(double train_loss);
@@ -55,13 +56,15 @@ class Trainer {
   const Program& program_;
   const CommandLine& line_;
   const Settings& settings_;
-  const Dataset data_;
+  Dataset data_;       // without the features that are elsewhere
   Examples examples_;  // with the run's split in use
   const Metric metric_;
   const std::vector<Metric> reported_;  // all of the program's, where it names some
   const std::vector<size_t> splits_;
-  const Features features_;
-  std::optional<EdgeList> edges_;  // of an inductive training
+  const int64_t num_features_;
+  Features features_;                            // absent where --features says that they are elsewhere
+  std::shared_ptr<const FeatureSource> source_;  // of batches
+  std::optional<EdgeList> edges_;                // of an inductive training
 
   int64_t run_ = 0, epoch_ = 0;
   int64_t looked_at_ = 0;  // the last epoch whose loss and parameters are known to be finite

@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include "../common/feature_place.h"
 #include "../common/options.h"
 #include "../common/outputs.h"
 #include "../models/models.h"
@@ -47,6 +48,22 @@ std::pair<std::string, std::string> renaming(const std::string& text) {
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
+/// Features that are elsewhere are for layers, without a word.
+void check_batches(PredictOptions& o) {
+  Settings& s = o.batches;
+  s.device = o.device;
+  expect_integer("batch-size", s.batch_size, 1, std::numeric_limits<int32_t>::max());
+  expect_integer("workers", s.workers, 0, kMaxThreads);
+  if (s.evaluation.empty()) s.evaluation = s.features == "device" ? "graph" : "layers";
+  expect_one_of("evaluation", s.evaluation, {"graph", "layers"});
+  check_feature_options(s);
+  const Settings usual;
+  for (const auto& [name, given] :
+       {std::pair("batch-size", s.batch_size != usual.batch_size), {"workers", s.workers != usual.workers}})
+    if (given && s.evaluation == "graph")
+      throw UsageError(fmt::format("--{}: expected --evaluation layers beside it", name));
+}
+
 void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   if (o.checkpoint.empty() == o.pyg_state.empty())
     throw UsageError("expected either --checkpoint or --pyg-state");
@@ -59,6 +76,7 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   if (!o.task.empty()) (void)task_named("task", o.task);
   expect_integer("outputs", o.outputs, 0, std::numeric_limits<int32_t>::max());
   expect_integer("threads", o.threads, 0, kMaxThreads);
+  check_batches(o);
   if (!split_number(o.split)) throw UsageError("--split: expected a number, got 'all'");
   RunFiles files;
   files.read("data", o.data);
@@ -74,7 +92,8 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   std::vector<std::string> renamed;
   bool normalize = false;
   const auto file = [](std::string& value) { return po::value(&value)->value_name("FILE"); };
-  po::options_description general("Options"), foreign("A model trained in PyG, as docs/pyg.md shows"), own;
+  po::options_description general("Options"), batches("Mini-batches"),
+      foreign("A model trained in PyG, as docs/pyg.md shows"), own;
   general.add_options()("checkpoint", file(o.checkpoint), "what a training wrote with --checkpoint")(
       "data", file(o.data), "a dataset in HDF5 with as many features; labels and splits are not needed")(
       "out", file(o.out), "write here what is predicted for every node, HDF5")(
@@ -84,6 +103,13 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
                                                                         "print one JSON object last")(
       "quiet", po::bool_switch(&o.quiet), "say nothing; with --json nothing but the object")(
       "version", "print the version")("help", "print this; with --model NAME the model's own options too");
+  o.batches.evaluation.clear();
+  batches.add_options()("evaluation", po::value(&o.batches.evaluation)->value_name("WAY"),
+                        "graph (all of it at once; the default) or layers (of all nodes layer by layer, in "
+                        "batches with all neighbours; what --features host and file take)")(
+      "batch-size", with_default(o.batches.batch_size), "nodes that a layer computes at once")(
+      "workers", with_default(o.batches.workers), "threads that prepare batches (0: none)");
+  add_feature_options(batches, o.batches);
   foreign.add_options()("pyg-state", file(o.pyg_state), "its state dict, by data/to_adjoint.py state")(
       "model", po::value<std::string>()->value_name("NAME"),
       fmt::format("{}", fmt::join(model_names(), ", ")).c_str())(
@@ -103,7 +129,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       own.add(options);
     }
     po::options_description all;
-    all.add(general).add(foreign).add(own);
+    all.add(general).add(batches).add(foreign).add(own);
     po::variables_map values = parse_command_line(argc, argv, all);
     if (values.count("help") != 0) {
       print_help("predict --checkpoint FILE --data FILE --out FILE [OPTION]...",

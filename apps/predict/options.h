@@ -12,6 +12,7 @@ struct PredictOptions {
   std::string checkpoint, pyg_state, data, out, device = "cpu", split = "0";
   int64_t threads = 0;
   bool json = false, quiet = false;
+  Settings batches;  ///< evaluation "graph" or "layers", features, cached_rows, batch_size, workers, device
 
   // Beside --pyg-state, which holds weights alone.
   std::string model;                         ///< "gat"

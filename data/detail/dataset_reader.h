@@ -19,8 +19,9 @@ bool is_labelled(const Tensor& y, int64_t i);
 /// sound.
 class DatasetReader {
  public:
-  explicit DatasetReader(const H5Reader& file, std::vector<std::string>* problems = nullptr)
-      : file_(file), problems_(file, problems), values_(file, problems_) {}
+  explicit DatasetReader(const H5Reader& file, std::vector<std::string>* problems = nullptr,
+                         const LoadOptions& options = {})
+      : file_(file), options_(options), problems_(file, problems), values_(file, problems_) {}
 
   /// The dataset; where problems are kept, without the parts that have some.
   Dataset read();
@@ -37,6 +38,7 @@ class DatasetReader {
   void check_graphs_apart(const Tensor& src, const Tensor& dst);
 
   void read_features();
+  void leave_features(bool sparse);
   void read_sparse_features();
 
   void read_labels();
@@ -66,6 +68,7 @@ class DatasetReader {
   }
 
   const H5Reader& file_;
+  const LoadOptions options_;
   Problems problems_;
   FileValues values_;
   std::optional<int64_t> nodes_, graphs_;  // absent where the file does not say, or too much

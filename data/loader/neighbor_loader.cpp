@@ -92,7 +92,10 @@ NeighborLoader::NeighborLoader(const Graph& graph, const Features& x, const Tens
     : NeighborLoader(graph, make_feature_source(x), labels, seeds, std::move(options)) {}
 
 NeighborLoader::NeighborLoader(const Dataset& data, const Tensor& seeds, NeighborLoaderOptions options)
-    : NeighborLoader(data.graph, data.x, data.y, seeds, std::move(options)) {}
+    : NeighborLoader(data.graph,
+                     data.x_in_file ? make_file_source(data.x_in_file, options.device.value_or(data.device()))
+                                    : make_feature_source(data.x),
+                     data.y, seeds, options) {}
 
 int64_t NeighborLoader::size() const { return impl_->size(); }
 int64_t NeighborLoader::num_seeds() const { return impl_->seeds.numel(); }

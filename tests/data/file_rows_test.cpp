@@ -1,6 +1,8 @@
 #include "../support.h"
+#include <adjoint/data/features.h>
 #include <adjoint/data/file_rows.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 
@@ -64,7 +66,7 @@ TEST_CASE("what does not lie in the file row by row, or is not finite, is refuse
   write(file, random_tensor({1000, 30}), 6);
   CHECK_THROWS_WITH_AS(
       FileRows::open(file),
-      (file + ": nodes/x: compressed, chunked or of another byte order, expected float32 that is "
+      (file + ": nodes/x: compressed, chunked, or of another width or byte order, expected float32 that is "
               "neither compressed nor chunked: only such rows can be read one by one")
           .c_str(),
       DataError);
@@ -89,4 +91,51 @@ TEST_CASE("a file that becomes shorter while its rows are read is an error") {
   CHECK_NOTHROW(rows.gather(Tensor::from(std::vector<int32_t>{1})));
   CHECK_THROWS_WITH_AS(rows.gather(Tensor::from(std::vector<int32_t>{1, 4999})),
                        (file + ": nodes/x: the file has become shorter").c_str(), DataError);
+}
+
+TEST_CASE("rows divided by their sums as they are read have the bits of those in memory") {
+  const TemporaryDirectory folder;
+  const std::string file = folder.file("x.h5");
+  for (int64_t width : {1, 7, 100}) {
+    CAPTURE(width);
+    Tensor x = random_tensor({3000, width});
+    float* value = x.mutable_data<float>();
+    std::fill_n(value + 5 * width, 3 * width, 0.0f);
+    std::fill_n(value + 9 * width, width, 1e-39f);  // whose sum has no reciprocal
+    write(file, x);
+    const Tensor expected = Features(x).row_normalized().dense();
+    const FileRows rows = FileRows::open(file).row_normalized();
+    std::vector<int32_t> index = random_ints(2000, 0, 3000).to_vector<int32_t>();
+    index.insert(index.end(), {5, 6, 7, 9, 2999});
+    for (int threads : {1, 3}) {
+      const Threads scope(threads);
+      CHECK(same_bits(rows.gather(Tensor::from(index)), picked(expected, index)));
+    }
+    CHECK(same_bits(FileRows::open(file).gather(Tensor::from(index)), picked(x, index)));
+  }
+}
+
+TEST_CASE("blocks of a file's rows are all of them in their order") {
+  const TemporaryDirectory folder;
+  const std::string file = folder.file("x.h5");
+  for (const Shape& shape : {Shape{1, 1}, Shape{7001, 997}, Shape{9, 700'000}}) {
+    const Tensor x = random_tensor(shape);
+    write(file, x);
+    for (bool normalized : {false, true}) {
+      FileRows rows = FileRows::open(file);
+      if (normalized) rows = rows.row_normalized();
+      const Tensor expected = normalized ? Features(x).row_normalized().dense() : x;
+      int64_t next = 0, blocks = 0;
+      rows.for_blocks([&](int64_t first, const Tensor& block) {
+        CHECK(first == next);
+        CHECK(same_bits(block, expected.rows(first, first + block.size(0))));
+        next += block.size(0);
+        ++blocks;
+        if (next < shape[0]) CHECK(block.size(0) % 2 == 0);
+      });
+      CHECK(next == shape[0]);
+      CHECK((blocks > 1) == (shape[0] > 1));
+    }
+  }
+  CHECK_THROWS_AS(FileRows().for_blocks([](int64_t, const Tensor&) {}), Error);
 }

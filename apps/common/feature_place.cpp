@@ -1,0 +1,99 @@
+#include "feature_place.h"
+
+#include "inputs.h"
+#include <adjoint/data/loader/layer_wise.h>
+
+#include <charconv>
+
+namespace adj::apps {
+
+namespace {
+
+/// --cached-rows, of `rows` there are. Throws UsageError unless it is a number or a share.
+int64_t rows_cached(const std::string& text, int64_t rows) {
+  const bool share = text.ends_with('%');
+  const char *begin = text.data(), *end = begin + text.size() - (share ? 1 : 0);
+  int64_t count = 0;
+  double percent = 0.0;
+  const auto [stop, error] = share ? std::from_chars(begin, end, percent, std::chars_format::fixed)
+                                   : std::from_chars(begin, end, count);
+  if (error != std::errc{} || stop != end || count < 0 || !(percent >= 0.0 && percent <= 100.0))
+    throw UsageError(
+        fmt::format("--cached-rows: expected a number of rows, or a share from 0% to 100%, got '{}'", text));
+  return share ? static_cast<int64_t>(percent / 100.0 * static_cast<double>(rows)) : count;
+}
+
+/// A node is asked for as a neighbour along each edge that leads from it.
+CachedRows cached_rows(const Dataset& data, const Settings& s) {
+  const int64_t count = rows_cached(s.cached_rows, data.num_nodes());
+  if (count > data.num_nodes())
+    throw UsageError(fmt::format("--cached-rows: expected at most {} for {}, got {}", data.num_nodes(),
+                                 printable(data.name), count));
+  if (count == 0) return {};
+  return {count, data.graph.out_degrees().to(Device::cpu()).to(DType::f32)};
+}
+
+}  // namespace
+
+void add_feature_options(boost::program_options::options_description& options, Settings& s) {
+  options.add_options()(
+      "features", with_default(s.features, "PLACE"),
+      "where those of all nodes are: device, host (locked in its memory, where a GPU reads the rows of a "
+      "batch) or file (never loaded; the rows of a batch are read from --data)")(
+      "cached-rows", with_default(s.cached_rows),
+      "rows of such features that are kept on the device, of the nodes with most edges: a number, or a share "
+      "as 20%");
+}
+
+void check_feature_options(const Settings& s) {
+  expect_one_of("features", s.features, {"device", "host", "file"});
+  (void)rows_cached(s.cached_rows, 0);
+  const bool cached = s.cached_rows != "0";
+  if (s.features == "device") {
+    if (cached) throw UsageError("--cached-rows: expected --features host or file beside it");
+    return;
+  }
+  if (cached && s.features == "host" && Device::parse(s.device).is_cpu())
+    throw UsageError(
+        "--cached-rows: expected a GPU beside --features host, for the CPU has them in its own memory");
+  if (s.evaluation == "graph")
+    throw UsageError(fmt::format(
+        "--evaluation graph: does not go with --features {}, for it needs those of all nodes at once",
+        s.features));
+}
+
+LoadOptions load_options(const Settings& s) { return {.features_in_file = s.features == "file"}; }
+
+Dataset placed_on(Device device, const Dataset& data, const Settings& s) {
+  if (s.features != "host") return data.to(device);
+  Dataset placed = data;
+  placed.x = {};
+  placed = placed.to(device);
+  placed.x = data.x;
+  return placed;
+}
+
+std::shared_ptr<const FeatureSource> feature_source(const Dataset& data, const Settings& s) {
+  const Device device = data.device();
+  const CachedRows cached = cached_rows(data, s);
+  if (data.x_in_file) return make_file_source(data.x_in_file, device, cached);
+  const Features x = data.x.to(feature_dtype(s));
+  if (cached.count > 0 && x.is_sparse())
+    throw UsageError(
+        fmt::format("--cached-rows: expected dense features, those of {} are sparse", printable(data.name)));
+  // Sparse ones are gathered from the host's memory anyway.
+  if (s.features != "host" || device.is_cpu() || x.is_sparse()) return make_feature_source(x);
+  return make_pinned_source(x.dense(), device, cached);
+}
+
+Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureSource>& x,
+                      const Settings& s) {
+  const NoGrad no_grad;
+  return infer_layer_wise(graph, x, model.num_layers(),
+                          [&](size_t layer, const Block& block, const Features& of_sources) {
+                            return model.over(layer, block, model.input(of_sources)).value();
+                          },
+                          {.batch_size = s.batch_size, .workers = static_cast<int>(s.workers)});
+}
+
+}  // namespace adj::apps

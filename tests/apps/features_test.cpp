@@ -1,0 +1,261 @@
+#include "json.h"
+#include "small_dataset.h"
+#include "variants.h"
+#include <adjoint/data/hdf5_file.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+// Where features are while a model is trained on batches, or run layer by layer: --features, --cached-rows.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// Features that can stay in a file: dense.
+Dataset dense(Dataset data) {
+  data.x = Features(data.x.to_dense());
+  return data;
+}
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string data = folder.file("data.h5");
+  explicit Bench(const Dataset& dataset = dense(small_dataset())) { save_dataset(dataset, data); }
+
+  Outcome train(const std::string& program, Words more) const {
+    more.insert(more.begin(), {"--data", data, "--quiet", "--json", "--loader", "neighbor", "--batch-size",
+                               "7", "--fanouts", "4"});
+    return run(program, more);
+  }
+  /// Result, metrics, predictions and checkpoint, without what the clock says.
+  std::string all_of(const std::string& program, Words more) const {
+    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5"),
+                      checkpoint = folder.file("c.h5");
+    more.insert(more.end(), {"--metrics", metrics, "--predict", predicted, "--checkpoint", checkpoint});
+    const Outcome outcome = train(program, more);
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return outcome.out.substr(0, outcome.out.find("\"epoch_ms\"")) + contents_of(metrics) +
+           contents_of(predicted) + contents_of(checkpoint);
+  }
+};
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("every model trains to the same bits wherever its features are, for any workers and threads") {
+  for (const Variant& variant : variants()) {
+    const bool takes_blocks = variant.program != "train_gcn" && variant.program != "train_agnn";
+    if (!takes_blocks || !variant.options.empty() || !have_program(variant.program)) continue;
+    CAPTURE(variant.program);
+    const Bench bench;
+    for (Device device : devices()) {
+      CAPTURE(device.str());
+      for (const Words& input : {Words{}, Words{"--raw-features", "--precision", "bfloat16"}}) {
+        const Words always = Words{"--epochs", "3", "--device", device.str()} + input;
+        const std::string course = bench.all_of(variant.program, always);
+        CHECK(bench.all_of(variant.program, always + Words{"--features", "host"}) == course);
+        CHECK(bench.all_of(variant.program, always + Words{"--features", "file", "--workers", "0"}) ==
+              course);
+        CHECK(bench.all_of(variant.program, always + Words{"--features", "file", "--workers", "3",
+                                                           "--threads", "2", "--cached-rows", "20%"}) ==
+              course);
+        if (device.is_cuda())
+          CHECK(bench.all_of(variant.program, always + Words{"--features", "host", "--cached-rows", "33"}) ==
+                course);
+      }
+    }
+  }
+}
+
+TEST_CASE("a training goes on with features in another place, to the bits of an unbroken one") {
+  if (!have_program("train_sage")) return;
+  const Bench bench;
+  const std::string begun = bench.folder.file("begun.h5");
+  const std::string unbroken = bench.all_of("train_sage", {"--epochs", "8"});
+  const Outcome first =
+      bench.train("train_sage", {"--epochs", "3", "--checkpoint", begun, "--features", "file"});
+  REQUIRE(first.status == 0);
+  for (const char* place : {"device", "host", "file"})
+    CHECK(bench.all_of("train_sage", {"--epochs", "8", "--resume", begun, "--features", place}) == unbroken);
+  // One number that is another is other data, wherever it is.
+  Dataset other = dense(small_dataset());
+  Tensor x = other.x.dense().clone();
+  x.mutable_data<float>()[77] += 1.0f;
+  other.x = Features(x);
+  const Bench changed(other);
+  for (const char* place : {"device", "file"})
+    CHECK(fails_with(changed.train("train_sage", {"--epochs", "8", "--resume", begun, "--features", place}),
+                     1, {begun, "dataset"}));
+}
+
+TEST_CASE("sparse features are in the host's memory where they are asked for there, and never in the file") {
+  if (!have_program("train_sage")) return;
+  const Bench bench(small_dataset());
+  const Words always{"--epochs", "3"};
+  CHECK(bench.all_of("train_sage", always + Words{"--features", "host"}) ==
+        bench.all_of("train_sage", always));
+  CHECK(fails_with(bench.train("train_sage", {"--features", "file"}), 1,
+                   {bench.data, "nodes/x_indptr", "sparse", "dense"}));
+}
+
+TEST_CASE("predictions layer by layer are those of the training, wherever the features are") {
+  if (!have_program("predict")) return;
+  for (const Dataset& data : {small_dataset(), small_multilabel_dataset(), small_regression_dataset()})
+    for (const Variant& variant : variants()) {
+      if (!have_program(variant.program)) continue;
+      CAPTURE(variant.program);
+      const Bench bench(dense(data));
+      const std::string checkpoint = bench.folder.file("c.h5"), trained = bench.folder.file("t.h5"),
+                        out = bench.folder.file("out.h5");
+      const auto predict = [&](const Words& more) {
+        return run("predict",
+                   Words{"--checkpoint", checkpoint, "--data", bench.data, "--out", out, "--quiet"} + more);
+      };
+      const auto predicted = [&](const Words& more) {
+        const Outcome outcome = predict(more);
+        if (outcome.status != 0) MESSAGE(outcome.err);
+        REQUIRE(outcome.status == 0);
+        const H5Reader file = H5Reader::open(out);
+        return file.tensor(file.has("nodes/probability") ? "nodes/probability" : "nodes/prediction",
+                           {DType::f32});
+      };
+      if (variant.program == "train_gcn" || variant.program == "train_agnn") {
+        const Outcome outcome = run(variant.program, Words{"--data", bench.data, "--quiet", "--epochs", "2",
+                                                           "--checkpoint", checkpoint} +
+                                                         variant.options);
+        REQUIRE(outcome.status == 0);
+        for (const Words& way : {Words{"--evaluation", "layers"}, Words{"--features", "file"}})
+          CHECK(fails_with(predict(way), 2, {"--evaluation", "whole graph"}));
+        continue;
+      }
+      const Outcome outcome = bench.train(
+          variant.program,
+          Words{"--epochs", "3", "--checkpoint", checkpoint, "--predict", trained} + variant.options);
+      if (outcome.status != 0) MESSAGE(outcome.err);
+      REQUIRE(outcome.status == 0);
+      const H5Reader file = H5Reader::open(trained);
+      const Tensor expected =
+          file.tensor(file.has("nodes/probability") ? "nodes/probability" : "nodes/prediction", {DType::f32});
+      for (const Words& way :
+           {Words{"--evaluation", "layers"}, Words{"--features", "host"}, Words{"--features", "file"},
+            Words{"--features", "file", "--workers", "3", "--cached-rows", "50"}})
+        CHECK(same_bits(predicted(way + Words{"--batch-size", "7"}), expected));
+      CHECK(close(predicted({"--features", "file"}), expected));
+      CHECK(close(predicted({}), expected));
+      for (Device device : devices())
+        CHECK(close(predicted({"--features", "file", "--device", device.str()}), expected, 1e-3));
+    }
+}
+
+TEST_CASE("places of features that are wrong or do not go together") {
+  if (!have_program("train_sage") || !have_program("predict")) return;
+  const Bench bench;
+  const struct {
+    Words arguments, parts;
+  } cases[] = {
+      {{"--features", "disk"}, {"--features", "device or host or file", "'disk'"}},
+      {{"--features", "file", "--evaluation", "graph"}, {"--evaluation graph", "--features file"}},
+      {{"--features", "host", "--evaluation", "graph"}, {"--evaluation graph", "--features host"}},
+      {{"--cached-rows", "5"}, {"--cached-rows", "--features host or file"}},
+      {{"--features", "host", "--cached-rows", "5"}, {"--cached-rows", "GPU"}},
+      {{"--features", "file", "--cached-rows", "-1"}, {"--cached-rows", "'-1'"}},
+      {{"--features", "file", "--cached-rows", "5x"}, {"--cached-rows", "'5x'"}},
+      {{"--features", "file", "--cached-rows", "%"}, {"--cached-rows", "'%'"}},
+      {{"--features", "file", "--cached-rows", "nan%"}, {"--cached-rows", "'nan%'"}},
+      {{"--features", "file", "--cached-rows", "100.1%"}, {"--cached-rows", "'100.1%'"}},
+      {{"--features", "file", "--cached-rows", "99999999999999999999"}, {"--cached-rows"}},
+      {{"--features", "file", "--cached-rows", "121"}, {"--cached-rows", "at most 120", "121"}},
+  };
+  const Words files{
+      "--data", bench.data, "--out", bench.folder.file("out.h5"), "--checkpoint", bench.folder.file("c.h5")};
+  REQUIRE(bench.train("train_sage", {"--epochs", "1", "--checkpoint", files.back()}).status == 0);
+  for (const auto& k : cases) {
+    CAPTURE(k.parts[0]);
+    CHECK(fails_with(bench.train("train_sage", k.arguments), 2, k.parts));
+    CHECK(fails_with(run("predict", files + Words{"--quiet"} + k.arguments), 2, k.parts));
+  }
+  CHECK(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "120"}).status ==
+        0);
+  CHECK(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "0%"}).status ==
+        0);
+  CHECK(fails_with(run("train_sage", {"--data", bench.data, "--quiet", "--features", "file"}), 2,
+                   {"--features", "--loader neighbor"}));
+  CHECK(fails_with(run("train_sage", {"--quiet", "--loader", "neighbor", "--features", "file"}), 2,
+                   {"--features file", "--data"}));
+  CHECK(fails_with(run("train_gcn", {"--features", "file"}), 2, {"features"}));
+  for (const Words& alone : {Words{"--batch-size", "5"}, Words{"--workers", "2"}})
+    CHECK(fails_with(run("predict", files + Words{"--quiet"} + alone), 2, {alone[0], "--evaluation layers"}));
+}
+
+TEST_CASE("features in a file that cannot be read row by row, or hold what is wrong, are one line") {
+  if (!have_program("train_sage")) return;
+  Dataset data = dense(small_dataset());
+  const Bench bench(data);
+  const auto refused = [&](const Words& parts) {
+    return fails_with(bench.train("train_sage", {"--features", "file", "--epochs", "1"}), 1,
+                      Words{bench.data} + parts);
+  };
+  save_dataset(data, bench.data, 6);
+  CHECK(refused({"nodes/x", "compressed", "expected float32"}));
+  Tensor x = data.x.dense().clone();
+  x.mutable_data<float>()[40 * 3 + 5] = std::numeric_limits<float>::infinity();
+  data.x = Features(x);
+  save_dataset(data, bench.data);
+  CHECK(refused({"nodes/x", "inf at [3, 5]"}));
+  // Finite numbers, whose quotients are not.
+  x = data.x.dense().clone();
+  std::fill_n(x.mutable_data<float>() + 40 * 3, 40, 0.0f);
+  x.mutable_data<float>()[40 * 3] = 3e38f;
+  x.mutable_data<float>()[40 * 3 + 1] = -3e38f;
+  x.mutable_data<float>()[40 * 3 + 2] = 1e-3f;
+  data.x = Features(x);
+  save_dataset(data, bench.data);
+  CHECK(refused({"nodes/x", "a row divided by its sum is not finite"}));
+  CHECK(fails_with(bench.train("train_sage", {"--epochs", "1"}), 1,
+                   {bench.data, "nodes/x", "a row divided by its sum is not finite"}));
+}
+
+TEST_CASE(
+    "features of more bytes than a process may have train to the same bits as with memory "
+    "enough") {
+  if (!have_program("train_sage") || !have_program("predict")) return;
+#if defined(__SANITIZE_ADDRESS__)
+  MESSAGE("skipped: a sanitizer asks for more memory than the limit leaves");
+#else
+  // 320 MB of features, 210 MB for all that the process may write to, stacks and code of libraries included.
+  // Addresses (ulimit -v) would count what threads' heaps reserve, too, which is more than they use and not
+  // the same in every run.
+  const Bench bench(make_planted_dataset({.nodes = 20'000, .classes = 4, .features = 4000, .degree = 3}));
+  const std::string limit = "ulimit -d 204800;", checkpoint = bench.folder.file("c.h5"),
+                    whole = bench.folder.file("whole.h5"), little = bench.folder.file("little.h5"),
+                    again = bench.folder.file("again.h5");
+  const Words train{"--data", bench.data,     "--quiet", "--loader", "neighbor", "--fanouts",
+                    "2",      "--batch-size", "32",      "--hidden", "8",        "--epochs",
+                    "1",      "--threads",    "2",       "--seed",   "3",        "--raw-features"};
+  REQUIRE(run("train_sage", train + Words{"--predict", whole}).status == 0);
+  const Words in_file{"--features", "file"};
+  const Outcome limited = run_in_shell(
+      limit, "", "train_sage", train + in_file + Words{"--predict", little, "--checkpoint", checkpoint});
+  if (limited.status != 0) MESSAGE(limited.err);
+  REQUIRE(limited.status == 0);
+  CHECK(contents_of(little) == contents_of(whole));
+  const Outcome predicted = run_in_shell(limit, "", "predict",
+                                         Words{"--checkpoint", checkpoint, "--data", bench.data, "--out",
+                                               again, "--quiet", "--batch-size", "32", "--threads", "2"} +
+                                             in_file);
+  if (predicted.status != 0) MESSAGE(predicted.err);
+  REQUIRE(predicted.status == 0);
+  CHECK(same_bits(H5Reader::open(again).tensor("nodes/probability", {DType::f32}),
+                  H5Reader::open(whole).tensor("nodes/probability", {DType::f32})));
+  // The limit is one.
+  CHECK(fails_with(run_in_shell(limit, "", "train_sage", train), 1, {"out of memory"}));
+#endif
+}

@@ -1,0 +1,142 @@
+#include "../support.h"
+#include <adjoint/data/generators.h>
+#include <adjoint/data/loader/neighbor_loader.h>
+#include <adjoint/data/reordered.h>
+#include <adjoint/graph/orders.h>
+
+#include <filesystem>
+#include <limits>
+#include <string>
+
+using namespace adj;
+using namespace adj::test;
+
+// Datasets whose features stay in their file.
+
+namespace {
+
+constexpr LoadOptions kInFile{.features_in_file = true};
+
+Dataset small(int64_t width) {
+  return make_planted_dataset({.nodes = 500, .classes = 3, .features = width, .degree = 6});
+}
+
+std::string saved(const TemporaryDirectory& folder, const Dataset& data, int gzip = 0) {
+  const std::string path = folder.file("data.h5");
+  save_dataset(data, path, gzip);
+  return path;
+}
+
+bool mentions(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    if (text.find(part) == std::string::npos) {
+      MESSAGE("no '" << part << "' in: " << text);
+      return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("features that stay in the file are known by the fingerprint of those in memory") {
+  const TemporaryDirectory folder;
+  for (int64_t width : {1, 7, 64, 3000}) {
+    CAPTURE(width);
+    const std::string path = saved(folder, small(width));
+    Dataset whole = load_dataset(path), left = load_dataset(path, kInFile);
+    CHECK_FALSE(left.x);
+    REQUIRE(left.x_in_file);
+    CHECK(left.x_in_file.rows() == 500);
+    CHECK(left.num_features() == width);
+    CHECK(same_bits(left.y, whole.y));
+    CHECK(left.graph.num_edges() == whole.graph.num_edges());
+    CHECK(fingerprint(left) == fingerprint(whole));
+    for (Device device : devices()) CHECK(fingerprint(left.to(device)) == fingerprint(whole));
+    left.x_in_file = left.x_in_file.row_normalized();
+    CHECK_FALSE(fingerprint(left) == fingerprint(whole));
+    whole.x = whole.x.row_normalized();
+    CHECK(fingerprint(left) == fingerprint(whole));
+  }
+}
+
+TEST_CASE("a file without features has none to leave there") {
+  const TemporaryDirectory folder;
+  Dataset data = small(4);
+  data.x = {};
+  const Dataset left = load_dataset(saved(folder, data), kInFile);
+  CHECK_FALSE(left.x_in_file);
+  CHECK(left.num_features() == 0);
+  CHECK(fingerprint(left) == fingerprint(data));
+}
+
+TEST_CASE("batches have the same features from the file as from memory") {
+  const TemporaryDirectory folder;
+  const std::string path = saved(folder, small(20));
+  const Dataset whole = load_dataset(path), left = load_dataset(path, kInFile);
+  for (Device device : devices())
+    for (int workers : {0, 2}) {
+      const NeighborLoaderOptions options{.sampling = {.fanouts = {4, 3}},
+                                          .batch_size = 50,
+                                          .shuffle = true,
+                                          .workers = workers,
+                                          .device = device};
+      const NeighborLoader a(whole, whole.train, options), b(left, left.train, options);
+      REQUIRE(a.size() == b.size());
+      for (int64_t i = 0; i < a.size(); ++i) {
+        const NeighborBatch x = a.batch(1, i), y = b.batch(1, i);
+        CHECK(y.x.device() == device);
+        CHECK(same_bits(x.x.dense().to(Device::cpu()), y.x.dense().to(Device::cpu())));
+        CHECK(same_bits(x.y.to(Device::cpu()), y.y.to(Device::cpu())));
+      }
+    }
+}
+
+TEST_CASE("what cannot stay in the file is one line when the dataset is loaded") {
+  const TemporaryDirectory folder;
+  const auto refusal = [&](const std::string& path) {
+    try {
+      (void)load_dataset(path, kInFile);
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto rewritten = [&](const Tensor& x) {
+    H5Writer file(folder.file("other.h5"));
+    file.attribute("", "format", std::string("adjoint.graph"));
+    file.attribute("", "version", int64_t{1});
+    file.attribute("", "num_nodes", int64_t{500});
+    file.attribute("", "task", std::string("none"));
+    file.write("edges/src", Tensor::zeros({1}, DType::i32));
+    file.write("edges/dst", Tensor::zeros({1}, DType::i32));
+    file.write("nodes/x", x);
+    file.commit();
+    return folder.file("other.h5");
+  };
+  CHECK(refusal(rewritten(random_tensor({500, 3}))).empty());
+  CHECK(mentions(refusal(rewritten(random_tensor({500, 3}, DType::f64))), {"nodes/x", "float64", "float32"}));
+  CHECK(mentions(refusal(rewritten(random_tensor({499, 3}))), {"nodes/x", "[499, 3]", "500 rows"}));
+  CHECK(mentions(refusal(rewritten(random_tensor({500}))), {"nodes/x", "[500]", "[500, *]"}));
+  CHECK(mentions(refusal(rewritten(Tensor::zeros({500, 3}, DType::i32))), {"nodes/x", "floating numbers"}));
+  CHECK(mentions(refusal(saved(folder, small(30), 6)), {"nodes/x", "compressed", "expected float32"}));
+  Tensor spoiled = random_tensor({500, 3});
+  spoiled.mutable_data<float>()[3 * 401 + 2] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(mentions(refusal(rewritten(spoiled)), {"nodes/x", "nan at [401, 2]"}));
+  CitationOptions bags;
+  bags.nodes = 2000;
+  CHECK(mentions(refusal(saved(folder, make_citation_dataset(bags))), {"nodes/x_indptr", "sparse", "dense"}));
+}
+
+TEST_CASE("what needs features in memory says so, and writes nothing") {
+  const TemporaryDirectory folder;
+  const Dataset left = load_dataset(saved(folder, small(4)), kInFile);
+  const std::string other = folder.file("other.h5");
+  CHECK_THROWS_WITH_AS(
+      save_dataset(left, other),
+      fmt::format("save_dataset {}: the features are left in {}: nodes/x, expected them in memory", other,
+                  folder.file("data.h5"))
+          .c_str(),
+      Error);
+  CHECK_FALSE(std::filesystem::exists(other));
+  CHECK_THROWS_AS(reordered(left, degree_order(left.graph.relation())), Error);
+}
