@@ -3,12 +3,14 @@
 
 #if ADJOINT_WITH_ONEDNN
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <vector>
 
 #include <dlfcn.h>
 #include <dnnl.hpp>
+#include <sys/mman.h>
 
 namespace adj::kernels::cpu {
 
@@ -22,12 +24,35 @@ namespace {
 
 using dnnl::memory;
 
-constexpr size_t kCapacity = 512;  // products kept
+// Products kept. oneDNN writes the code of each into pages of its own, of one or two megabytes together;
+// compiling takes some 0.1 ms. A step on a whole graph has a few dozen, batches that are sampled have new
+// ones each.
+constexpr size_t kCapacity = 64;
+// What compiling one asks the system for, with room to spare.
+constexpr size_t kCodeBytes = size_t{4} << 20;
 
 const dnnl::engine& engine() {
   // Never destroyed: workers may still compute while the process ends.
-  static const auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  static const auto* engine = [] {
+    // oneDNN would keep a thousand besides, a gigabyte of what a process may have.
+    dnnl::set_primitive_cache_capacity(0);
+    return new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return *engine;
+}
+
+/// How often the kept products were dropped.
+std::atomic<int64_t> dropped{0};
+
+/// oneDNN 2.6 writes code to where the system gave it nothing (its generator does not look), so ask first.
+void expect_room_for_code(const TileShape& s) {
+  void* room =
+      mmap(nullptr, kCodeBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED)
+    throw OutOfMemory(
+        fmt::format("out of memory: the code of a product [{}, {}] times [{}, {}] finds no {} MiB", s.m, s.k,
+                    s.k, s.n, kCodeBytes >> 20));
+  munmap(room, kCodeBytes);
 }
 
 /// While it lives, oneDNN uses the calling thread alone. It splits a product by the number of its threads,
@@ -119,8 +144,11 @@ class Operands {
   };
 
   Handles& of(const std::shared_ptr<const OneDnnProduct>& product) {
+    if (const int64_t now = dropped.load(std::memory_order_relaxed); now != dropped_) {
+      handles_.clear();
+      dropped_ = now;
+    }
     if (const auto found = handles_.find(product.get()); found != handles_.end()) return found->second;
-    if (handles_.size() >= kCapacity) handles_.clear();
     const auto place = [](const memory::desc& description) { return memory(description, engine(), nullptr); };
     return handles_
         .emplace(product.get(), Handles{product, place(product->a), place(product->b), place(product->bias),
@@ -129,7 +157,8 @@ class Operands {
   }
 
   dnnl::stream stream_{engine()};
-  std::map<const OneDnnProduct*, Handles> handles_;
+  std::map<const OneDnnProduct*, Handles> handles_;  // of products that are kept, mostly
+  int64_t dropped_ = 0;
   std::vector<Line> scratch_;
 };
 
@@ -142,11 +171,14 @@ std::shared_ptr<const OneDnnProduct> compile_onednn(const TileShape& shape) {
     const std::lock_guard lock(*mutex);
     if (const auto found = compiled->find(shape); found != compiled->end()) return found->second;
   }
+  expect_room_for_code(shape);
   try {
     auto product = std::make_shared<const OneDnnProduct>(compile(shape));
     const std::lock_guard lock(*mutex);
-    // Where shapes do not recur, as with sampled batches, oneDNN's own cache keeps the code.
-    if (compiled->size() >= kCapacity) compiled->clear();
+    if (compiled->size() >= kCapacity) {
+      compiled->clear();
+      dropped.fetch_add(1, std::memory_order_relaxed);
+    }
     return compiled->emplace(shape, std::move(product)).first->second;
   } catch (const dnnl::error& error) {
     fail("gemm: oneDNN, [{}, {}] times [{}, {}]: {}", shape.m, shape.k, shape.k, shape.n, error.what());
