@@ -17,7 +17,7 @@ SubgraphLoading loading_of(const Training& training) {
 
 ClusterLoader clusters_of(const Training& t) {
   return {t.data.graph,
-          t.features,
+          t.source,
           t.objective.targets(),
           t.examples.train,
           t.data.part,
@@ -33,7 +33,7 @@ SaintLoader saint_of(const Training& t) {
   // Of the programs' layers GCN's alone read weights of the data.
   const bool reads_weights = matrix == SaintMatrix::none || matrix == SaintMatrix::gcn;
   return {reads_weights ? t.data.graph : t.data.graph.with_edge_weight({}),
-          t.features,
+          t.source,
           t.objective.targets(),
           t.examples.train,
           {.sampling = {.way = s.saint == "node"   ? SaintWay::node

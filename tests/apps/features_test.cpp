@@ -75,6 +75,31 @@ TEST_CASE("every model trains to the same bits wherever its features are, for an
   }
 }
 
+TEST_CASE("clusters and sampled subgraphs find features in any place, to the same bits") {
+  if (!have_program("train_sage")) return;
+  const Bench bench;
+  for (Device device : devices())
+    for (const Words& loader : {Words{"cluster", "--parts", "9", "--parts-per-batch", "2"},
+                                Words{"saint", "--saint", "node", "--budget", "40", "--coverage", "5"}}) {
+      CAPTURE(device.str());
+      CAPTURE(loader[0]);
+      const Words always = Words{"--epochs", "3", "--device", device.str(), "--loader"} + loader;
+      const auto course = [&](const Words& more) {
+        const std::string metrics = bench.folder.file("m.csv"), checkpoint = bench.folder.file("c.h5");
+        const Outcome outcome = run("train_sage", Words{"--data", bench.data, "--quiet", "--metrics", metrics,
+                                                        "--checkpoint", checkpoint} +
+                                                      always + more);
+        if (outcome.status != 0) MESSAGE(outcome.err);
+        REQUIRE(outcome.status == 0);
+        return contents_of(metrics) + contents_of(checkpoint);
+      };
+      const std::string usual = course({});
+      CHECK(course({"--features", "host"}) == usual);
+      CHECK(course({"--features", "file", "--workers", "0"}) == usual);
+      CHECK(course({"--features", "file", "--workers", "3", "--cached-rows", "20%"}) == usual);
+    }
+}
+
 TEST_CASE("a training goes on with features in another place, to the bits of an unbroken one") {
   if (!have_program("train_sage")) return;
   const Bench bench;
@@ -187,7 +212,7 @@ TEST_CASE("places of features that are wrong or do not go together") {
   CHECK(bench.train("train_sage", {"--epochs", "1", "--features", "file", "--cached-rows", "0%"}).status ==
         0);
   CHECK(fails_with(run("train_sage", {"--data", bench.data, "--quiet", "--features", "file"}), 2,
-                   {"--features", "--loader neighbor"}));
+                   {"--features", "--loader neighbor or cluster or saint"}));
   CHECK(fails_with(run("train_sage", {"--quiet", "--loader", "neighbor", "--features", "file"}), 2,
                    {"--features file", "--data"}));
   CHECK(fails_with(run("train_gcn", {"--features", "file"}), 2, {"features"}));
