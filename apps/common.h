@@ -144,7 +144,8 @@ struct Program {
   /// Optional: what --metric may name where the labels alone do not say it, "auto" being the first; all of
   /// them are reported for validation and test at the best epoch. Throws UsageError.
   std::function<std::vector<Metric>(const Settings&)> metrics = {};
-  std::string metric_help = {};  ///< what --help says of them
+  std::string metric_help = {};  ///< what --help says of --metric; empty: what holds for nodes
+  std::string things = "nodes";  ///< what it trains on
 
   bool of_nodes() const { return !examples; }
 };

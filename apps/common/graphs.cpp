@@ -224,6 +224,10 @@ void check_graph_options(const Settings& s) {
 }
 
 void learn_graphs(Program& program) {
+  program.things = "graphs";
+  program.metric_help =
+      "accuracy (auto), auc or f1 for classes, auc or f1 for several labels (auto: auc), r2 or mae for "
+      "regression (auto: r2)";
   program.examples = [name = program.name](Dataset& data, const std::string& file, const Settings& settings) {
     return graph_examples(data, file, name, settings);
   };

@@ -1,6 +1,6 @@
 #include "options.h"
 
-#include "feature_place.h"
+#include "batch_options.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -74,103 +74,6 @@ Settings defaults_of(const Program& program) {
   Settings s = program.defaults;
   if (s.model.empty()) s.model = program.models.front();
   return s;
-}
-
-/// Is this one of the program's loaders?
-bool has_loader(const Program& program, const std::string& name) {
-  return std::find(program.loaders.begin(), program.loaders.end(), name) != program.loaders.end();
-}
-
-/// Only of programs whose model takes such batches.
-void add_batch_options(const Program& program, po::options_description& options, Settings& s) {
-  if (program.loaders.empty()) return;
-  options.add_options()(
-      "loader", with_default(s.loader, "NAME"),
-      fmt::format("what a step is over: {}; none: the whole graph", fmt::join(program.loaders, ", "))
-          .c_str())("workers", with_default(s.workers, "N"),
-                    "threads that prepare batches beside the training (0: none)");
-  if (has_loader(program, "neighbor"))  // then its model can also be evaluated layer by layer
-    options.add_options()(
-        "evaluation", with_default(s.evaluation, "WAY"),
-        "layers (of all nodes layer by layer, in batches with all neighbours) or graph (all at once)")(
-        "batch-size", with_default(s.batch_size, "N"),
-        fmt::format("nodes that a layer is evaluated for at once; with neighbor training {} of a step",
-                    program.of_nodes() ? "nodes" : "examples")
-            .c_str())(
-        "fanouts", with_default(s.fanouts, "LIST"),
-        "neighbor: in-edges that a node keeps of each hop, from the training nodes outwards, as 15,10,5 "
-        "(-1: all); one number stands for every layer")("replace", po::bool_switch(&s.replace),
-                                                        "neighbor: draw them with replacement")(
-        "labor", po::bool_switch(&s.labor),
-        "neighbor: draw them by LABOR: the same ones for nodes with common neighbours")(
-        "weighted-sampling", po::bool_switch(&s.weighted_sampling),
-        "neighbor: draw them in proportion to the edges' weights");
-  if (has_loader(program, "neighbor")) add_feature_options(options, s);
-  if (has_loader(program, "cluster"))
-    options.add_options()("parts", with_default(s.parts, "N"),
-                          "cluster: METIS makes so many (0: the dataset's own nodes/part, else parts of some "
-                          "hundred nodes)")("parts-per-batch", with_default(s.parts_per_batch, "N"),
-                                            "cluster: parts of a step, at most");
-  if (has_loader(program, "saint"))
-    options.add_options()("saint", with_default(s.saint, "NAME"),
-                          "saint: subgraphs are drawn by node, edge or walk")(
-        "budget", with_default(s.budget, "N"), "saint: nodes, edges or roots of walks that are drawn")(
-        "walk-length", with_default(s.walk_length, "N"), "saint: steps of a walk")(
-        "steps", with_default(s.steps, "N"),
-        "saint: subgraphs of an epoch (0: as many as draw as many nodes as there are)")(
-        "coverage", with_default(s.coverage, "N"),
-        "saint: normalise by subgraphs that hold so many times all nodes (0: do not normalise)");
-}
-
-void check_batch_options(const Program& program, const Settings& s) {
-  if (program.loaders.empty()) return;
-  std::vector<std::string> loaders = program.loaders;
-  loaders.insert(loaders.begin(), "none");
-  expect_one_of("loader", s.loader, loaders);
-  expect_integer("batch-size", s.batch_size, 1, kMany);
-  expect_integer("workers", s.workers, 0, kMaxThreads);
-  expect_one_of("evaluation", s.evaluation, {"layers", "graph"});
-  expect_integer("parts", s.parts, 0, kMany);
-  expect_integer("parts-per-batch", s.parts_per_batch, 1, kMany);
-  expect_one_of("saint", s.saint, {"node", "edge", "walk"});
-  expect_integer("budget", s.budget, 1, kMany);
-  expect_integer("walk-length", s.walk_length, 0, 1'000'000);
-  expect_integer("steps", s.steps, 0, kMany);
-  expect_integer("coverage", s.coverage, 0, 1'000'000);
-  const Settings usual = defaults_of(program);
-  const struct {
-    const char *name, *loader;  // "": any
-    bool given;
-  } options[] = {{"fanouts", "neighbor", s.fanouts != usual.fanouts},
-                 {"replace", "neighbor", s.replace},
-                 {"labor", "neighbor", s.labor},
-                 {"weighted-sampling", "neighbor", s.weighted_sampling},
-                 {"features", "", s.features != usual.features},
-                 {"cached-rows", "", s.cached_rows != usual.cached_rows},
-                 {"parts", "cluster", s.parts != usual.parts},
-                 {"parts-per-batch", "cluster", s.parts_per_batch != usual.parts_per_batch},
-                 {"saint", "saint", s.saint != usual.saint},
-                 {"budget", "saint", s.budget != usual.budget},
-                 {"walk-length", "saint", s.walk_length != usual.walk_length},
-                 {"steps", "saint", s.steps != usual.steps},
-                 {"coverage", "saint", s.coverage != usual.coverage},
-                 {"batch-size", "", s.batch_size != usual.batch_size},
-                 {"evaluation", "", s.evaluation != usual.evaluation}};
-  for (const auto& option : options) {
-    const bool fits = *option.loader == 0 ? s.loader != "none" : s.loader == option.loader;
-    if (option.given && !fits)
-      usage("--{}: expected --loader {} beside it", option.name,
-            *option.loader == 0 ? fmt::format("{}", fmt::join(program.loaders, " or ")) : option.loader);
-  }
-  if (s.walk_length != usual.walk_length && s.saint != "walk")
-    usage("--walk-length: expected --saint walk beside it");
-  if (s.loader == "none") return;
-  if (s.loader == "neighbor") (void)fanouts_of(s);
-  check_feature_options(s);
-  if (s.inductive)
-    usage("--inductive: does not go with --loader {}, for the graph that is sampled is kept", s.loader);
-  if (s.labor && (s.replace || s.weighted_sampling))
-    usage("--labor: does not go with --{}", s.replace ? "replace" : "weighted-sampling");
 }
 
 /// Only where there are several.
@@ -255,28 +158,6 @@ std::optional<int64_t> split_number(const std::string& split) {
   return number;
 }
 
-std::vector<int64_t> fanouts_of(const std::string& text) {
-  std::vector<int64_t> fanouts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    int64_t number = 0;
-    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, number);
-    if (error != std::errc{} || stop != text.data() + end || number > kMany || (number < 1 && number != -1))
-      usage("--fanouts: expected numbers of 1 or more, or -1, as 15,10,5; got '{}'", text);
-    fanouts.push_back(number);
-    begin = end + 1;
-  }
-  return fanouts;
-}
-
-std::vector<int64_t> fanouts_of(const Settings& s) {
-  std::vector<int64_t> fanouts = fanouts_of(s.fanouts);
-  if (fanouts.size() == 1) fanouts.resize(static_cast<size_t>(s.layers), fanouts.front());
-  if (std::ssize(fanouts) != s.layers)
-    usage("--fanouts: {} numbers, expected one, or one for each of {} layers", fanouts.size(), s.layers);
-  return fanouts;
-}
-
 void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high) {
   if (value < low) usage("--{}: expected {} or more, got {}", option, low, value);
   if (value > high) usage("--{}: expected at most {}, got {}", option, high, value);
@@ -356,7 +237,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "which of the dataset's splits, or all: a run for each of them, and for more runs in turn")(
       "metric", with_default(s.metric, "NAME"),
       fmt::format("what validation selects the best epoch by: {}",
-                  program.metrics
+                  !program.metric_help.empty()
                       ? program.metric_help
                       : "accuracy, auc or f1 for classes (auto: auc for two), auc or f1 for several labels "
                         "(auto: auc), r2 or mae for regression (auto: r2)")
@@ -372,7 +253,8 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   add_input_options(data, s, raw_features);
   add_choice_of_model(program, model, s);
   add_own_options(program, model, s);
-  training.add_options()("epochs", with_default(s.epochs, "N"), "passes over the training nodes")(
+  training.add_options()("epochs", with_default(s.epochs, "N"),
+                         fmt::format("passes over the training {}", program.things).c_str())(
       "lr", with_default(s.lr, "X"), "learning rate")("weight-decay", with_default(s.weight_decay, "X"),
                                                       "L2 penalty, added to the gradient")(
       "seed", with_default(s.seed, "N"), "of initial weights and dropout")(
@@ -387,7 +269,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   output.add_options()("json", po::bool_switch(&s.json), "print one JSON object last")(
       "quiet", po::bool_switch(&s.quiet), "no progress; with --json nothing but the object")(
       "metrics", file(s.metrics), "loss and metric by epoch, FILE.csv or FILE.jsonl")(
-      "predict", file(s.predict), "what is predicted for every node, HDF5")(
+      "predict", file(s.predict), "what is predicted, HDF5")(
       "plot", file(s.plot), "loss and metric over the epochs, FILE.svg (needs gnuplot)")(
       "checkpoint", file(s.checkpoint), "write the state of the training here")(
       "checkpoint-every", with_default(s.checkpoint_every, "N"), "every N epochs, and at the end")(
@@ -428,7 +310,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   s.capture = !no_capture;
   check(s);
   check_model_options(program, s);
-  check_batch_options(program, s);
+  check_batch_options(program, s, defaults_of(program));
   for (const auto& [name, value] : values)
     if (kFree.count(name) == 0) line.identity[name] = text_of(value);
   return line;

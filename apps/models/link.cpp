@@ -58,6 +58,7 @@ Program train_link() {
     return std::make_unique<nn::Model<LinkModel>>(make_node_model(encoder_named(s.model), in, width, s),
                                                   width, s);
   };
+  program.things = "pairs of nodes";
   program.examples = link_examples;
   program.epochs = link_epochs;
   program.write_outputs = write_links;

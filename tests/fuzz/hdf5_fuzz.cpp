@@ -6,6 +6,9 @@
 
 #include "content_mutator.h"
 #include <adjoint/data/generators.h>
+#include <adjoint/data/reordered.h>
+#include <adjoint/graph/orders.h>
+#include <adjoint/graph/partition.h>
 #include <adjoint/nn/linear.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
@@ -139,6 +142,51 @@ struct Seed {
   bool checkpoint = false;
 };
 
+/// Nodes in another order, in parts, with names.
+Dataset parted_and_named(Dataset data) {
+  data.part = metis_partition(data.graph, 6);
+  std::string names;
+  std::vector<int64_t> ends{0};
+  for (int64_t node = 0; node < data.num_nodes(); ++node) {
+    names += fmt::format("n{}", node);
+    ends.push_back(static_cast<int64_t>(names.size()));
+  }
+  data.node_names = Tensor::empty({static_cast<int64_t>(names.size())}, DType::u8);
+  std::copy(names.begin(), names.end(), data.node_names.mutable_data<uint8_t>());
+  data.node_name_offsets = Tensor::from(ends);
+  Generator generator(3);
+  return reordered(data, random_order(data.num_nodes(), generator));
+}
+
+/// Five rings of four nodes, each with a label, and nodes with ids.
+Dataset many_graphs() {
+  constexpr int64_t kGraphs = 5, kNodes = 4;
+  Dataset data;
+  data.name = "rings";
+  data.task = Task::graph_class;
+  data.classes = 2;
+  std::vector<int32_t> src, dst, y;
+  std::vector<int64_t> offsets{0}, ids;
+  for (int32_t node = 0; node < kGraphs * kNodes; ++node) {
+    src.push_back(node);
+    dst.push_back(node % kNodes == kNodes - 1 ? node - 3 : node + 1);
+    ids.push_back(1000 - node);
+  }
+  for (int32_t g = 0; g < kGraphs; ++g) {
+    offsets.push_back(offsets.back() + kNodes);
+    y.push_back(g % 2);
+  }
+  data.graph = Graph::from_coo(kGraphs * kNodes, Tensor::from(src), Tensor::from(dst));
+  data.x = Features(Tensor::full({kGraphs * kNodes, 3}, 1.0));
+  data.graph_offsets = Tensor::from(offsets);
+  data.graph_y = Tensor::from(y);
+  data.node_ids = Tensor::from(ids);
+  data.splits = {{Tensor::from(std::vector<int32_t>{0, 2}), Tensor::from(std::vector<int32_t>{1}),
+                  Tensor::from(std::vector<int32_t>{3, 4})}};
+  data.use_split(0);
+  return data;
+}
+
 std::vector<Seed> seeds(const fs::path& scratch) {
   std::vector<Seed> all;
   const fs::path file = scratch / "seed.h5";
@@ -156,7 +204,12 @@ std::vector<Seed> seeds(const fs::path& scratch) {
   options.features = 60;
   options.train_per_class = 5;
   options.val = options.test = 40;
-  save_dataset(make_citation_dataset(options), file, 6);
+  const Dataset citation = make_citation_dataset(options);
+  save_dataset(citation, file, 6);
+  take(false);
+  save_dataset(parted_and_named(citation), file);
+  take(false);
+  save_dataset(many_graphs(), file);
   take(false);
   Training().save(file);
   take(true);
