@@ -30,8 +30,10 @@ struct PrefetchQueue::Workers {
   };
 
   Workers(int64_t count, const std::function<Item(int64_t)>& of, const PrefetchOptions& options)
-      : produce(of), end(count), depth(options.depth > 0 ? options.depth : 2 * options.workers) {
-    const auto wanted = static_cast<int>(std::min<int64_t>({options.workers, count, depth}));
+      : produce(of),
+        end(count),
+        depth(std::min<int64_t>(options.depth > 0 ? options.depth : 2 * options.workers, count)) {
+    const auto wanted = static_cast<int>(std::min<int64_t>(options.workers, depth));
     threads.reserve(static_cast<size_t>(wanted));
     try {
       for (int w = 0; w < wanted; ++w) {

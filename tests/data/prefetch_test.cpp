@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -75,6 +76,20 @@ TEST_CASE("no more items exist ahead of their use than the depth") {
   CHECK(made == 0);
   CHECK(lazy.next() == 0);
   CHECK(made == 1);
+}
+
+TEST_CASE("a depth beyond all items bounds nothing") {
+  std::atomic<bool> first_taken = false;
+  Prefetcher<int64_t> items(4,
+                            [&](int64_t i) {
+                              if (i == 1) first_taken.wait(false);  // so that items are left once one is gone
+                              return i;
+                            },
+                            {.workers = 1, .depth = std::numeric_limits<int64_t>::max()});
+  CHECK(items.next() == 0);
+  first_taken = true;
+  first_taken.notify_all();
+  for (int64_t i = 1; i < 4; ++i) CHECK(items.next() == i);
 }
 
 TEST_CASE("what an item throws is thrown in its place, and ends it") {
