@@ -3,12 +3,14 @@
 #include <adjoint/graph/saint_sampler.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace adj {
 
 namespace {
 
 constexpr int64_t kDraws = 1024;  // that a thread makes at a time
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 /// A random entry of row i, which is not empty.
 int32_t entry_of(const Csr& csr, int64_t i, double u) {
@@ -32,6 +34,9 @@ SaintSampler::SaintSampler(Graph graph, const SaintSampling& sampling)
             "SaintSampler: expected a graph on the CPU with at least one node");
   ADJ_CHECK(sampling.budget >= 1 && sampling.walk_length >= 0,
             "SaintSampler: a budget of {} and walks of {} steps, expected 1 or more and 0 or more",
+            sampling.budget, sampling.walk_length);
+  ADJ_CHECK(sampling.walk_length < kMost && sampling.budget <= kMost / sampling.nodes_a_draw(),
+            "SaintSampler: a budget of {} and walks of {} steps draw 2^31 nodes or more, expected fewer",
             sampling.budget, sampling.walk_length);
   ADJ_CHECK(sampling.way == SaintWay::walk || graph_.num_edges() > 0,
             "SaintSampler: the graph has no edges to draw {} by",
@@ -76,7 +81,7 @@ Tensor SaintSampler::sample_nodes(uint64_t seed) const {
   const auto draw = way == SaintWay::node   ? &SaintSampler::draw_node
                     : way == SaintWay::edge ? &SaintSampler::draw_edge
                                             : &SaintSampler::draw_walk;
-  const int64_t each = way == SaintWay::node ? 1 : way == SaintWay::edge ? 2 : sampling_.walk_length + 1;
+  const int64_t each = sampling_.nodes_a_draw();
   std::vector<int32_t> nodes(static_cast<size_t>(sampling_.budget * each));
   parallel_for(sampling_.budget, kDraws, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k)
@@ -88,7 +93,8 @@ Tensor SaintSampler::sample_nodes(uint64_t seed) const {
 }
 
 SaintNormalization SaintSampler::normalization(int64_t coverage, uint64_t seed) const {
-  ADJ_CHECK(coverage >= 1, "SaintSampler: a coverage of {}, expected 1 or more", coverage);
+  ADJ_CHECK(coverage >= 1 && coverage <= kMost, "SaintSampler: a coverage of {}, expected 1 to {}", coverage,
+            kMost);
   const int64_t nodes = graph_.num_nodes(), edges = graph_.num_edges();
   std::vector<int32_t> of_node(static_cast<size_t>(nodes)), of_edge(static_cast<size_t>(edges));
   SaintNormalization norm;

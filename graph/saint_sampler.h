@@ -19,6 +19,11 @@ struct SaintSampling {
   SaintWay way = SaintWay::walk;
   int64_t budget = 1000;
   int64_t walk_length = 2;
+
+  /// How many nodes each of the `budget` draws gives.
+  int64_t nodes_a_draw() const {
+    return way == SaintWay::node ? 1 : way == SaintWay::edge ? 2 : walk_length + 1;
+  }
 };
 
 /// What makes a loss and sums over neighbours in sampled subgraphs unbiased: estimated from how often nodes
@@ -36,7 +41,8 @@ struct SaintNormalization {
 /// threads. A cheap handle, thread-safe.
 class SaintSampler {
  public:
-  /// Throws for a budget below 1, a negative length, or a graph without nodes (or, unless it walks, edges).
+  /// Throws for a budget below 1, a negative length, 2^31 nodes or more to draw, or a graph without nodes
+  /// (or, unless it walks, edges).
   SaintSampler(Graph graph, const SaintSampling& sampling);
 
   const Graph& graph() const { return graph_; }
@@ -44,7 +50,7 @@ class SaintSampler {
   Tensor sample_nodes(uint64_t seed) const;
   Subgraph sample(uint64_t seed) const { return subgraph_of(graph_, sample_nodes(seed)); }
   /// From as many subgraphs as hold `coverage` times the graph's nodes together; each takes a seed made from
-  /// `seed` and its number.
+  /// `seed` and its number. Throws for a coverage below 1 or above 2^31 - 1.
   SaintNormalization normalization(int64_t coverage = 50, uint64_t seed = 0) const;
 
  private:

@@ -39,13 +39,6 @@ Graph scaled(const Graph& graph, const SparseMatrix& matrix, const Tensor& inver
   return Graph(matrix.relation(), std::move(weight)).as_normalized();
 }
 
-int64_t nodes_drawn(const SaintSampling& sampling) {
-  const int64_t each = sampling.way == SaintWay::node   ? 1
-                       : sampling.way == SaintWay::edge ? 2
-                                                        : sampling.walk_length + 1;
-  return sampling.budget * each;
-}
-
 SaintLoaderOptions checked(SaintLoaderOptions&& options) {
   ADJ_CHECK(options.steps >= 0 && options.coverage >= 0,
             "saint loader: {} steps and a coverage of {}, expected 0 or more", options.steps,
@@ -87,7 +80,8 @@ struct SaintLoader::Impl {
                   ? sampler.graph()
                   : scaled(sampler.graph(), matrix_of(sampler.graph(), options.matrix), norm.edge)) {
     steps = options.steps > 0 ? options.steps
-                              : ceil_div(sampler.graph().num_nodes(), nodes_drawn(options.sampling));
+                              : ceil_div(sampler.graph().num_nodes(),
+                                         options.sampling.budget * options.sampling.nodes_a_draw());
     // Made here once, not by whichever worker comes first.
     (void)whole.in_edges();
     (void)whole.relation().symmetric();

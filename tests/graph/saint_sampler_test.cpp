@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace adj;
 using namespace adj::test;
@@ -132,4 +133,14 @@ TEST_CASE("what cannot be drawn from is an error") {
   CHECK(SaintSampler(bare, {.budget = 100}).sample(1).graph.num_nodes() > 0);
   CHECK_THROWS_AS(SaintSampler(Graph::from_coo(0, none, none), {}), Error);
   CHECK_THROWS_AS(SaintSampler(graph, {}).normalization(0), Error);
+  // Numbers whose products leave 64 bits, or the memory of any machine.
+  constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+  CHECK_THROWS_AS(SaintSampler(graph, {}).normalization(kHuge), Error);
+  for (const auto way : {SaintWay::node, SaintWay::edge, SaintWay::walk})
+    CHECK_THROWS_AS(SaintSampler(graph, {.way = way, .budget = kHuge}), Error);
+  CHECK_THROWS_AS(SaintSampler(graph, {.budget = 1, .walk_length = kHuge}), Error);
+  CHECK_THROWS_WITH_AS(SaintSampler(graph, {.budget = int64_t{1} << 30, .walk_length = 1}),
+                       "SaintSampler: a budget of 1073741824 and walks of 1 steps draw 2^31 nodes or more, "
+                       "expected fewer",
+                       Error);
 }
