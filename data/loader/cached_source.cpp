@@ -4,6 +4,7 @@
 #include <adjoint/kernels/index/gather_cached.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace adj {
@@ -19,6 +20,9 @@ Tensor rows_kept(const CachedRows& cached, int64_t rows) {
   ADJ_CHECK(hotness && hotness.dims() == 1 && hotness.numel() == rows && hotness.dtype() == DType::f32,
             "feature source: hotness is {}, expected float32 [{}]", hotness.str(), rows);
   const std::vector<float> heat = hotness.to_vector<float>();
+  const auto unordered = std::find_if(heat.begin(), heat.end(), [](float h) { return std::isnan(h); });
+  ADJ_CHECK(unordered == heat.end(), "feature source: hotness[{}] is nan, expected a number",
+            unordered - heat.begin());
   std::vector<int32_t> row(heat.size());
   std::iota(row.begin(), row.end(), 0);
   const auto hotter = [&](int32_t a, int32_t b) {

@@ -2,6 +2,8 @@
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/loader/feature_source.h>
 
+#include <limits>
+
 using namespace adj;
 using namespace adj::test;
 
@@ -82,6 +84,10 @@ TEST_CASE("what a feature source cannot keep or find is an error") {
   CHECK_THROWS_AS(make_file_source(file, cpu, {4, {}}), Error);
   CHECK_THROWS_AS(make_file_source(file, cpu, {11, random_tensor({10})}), Error);
   CHECK_THROWS_AS(make_pinned_source(x, cpu, {4, random_tensor({9})}), Error);
+  std::vector<float> heat(10, 1.0f);
+  heat[6] = std::numeric_limits<float>::quiet_NaN();
+  CHECK_THROWS_WITH_AS(make_pinned_source(x, cpu, {4, Tensor::from(heat)}),
+                       "feature source: hotness[6] is nan, expected a number", Error);
   const auto bad = Tensor::from(std::vector<int32_t>{1, 10});
   CHECK_THROWS_WITH_AS(make_file_source(file, cpu)->gather(bad, cpu),
                        "feature source: node 10 at position 1, expected 0 to 9", Error);
