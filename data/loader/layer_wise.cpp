@@ -11,7 +11,7 @@ Tensor infer_layer_wise(const Graph& graph, const Features& x, size_t layers, co
 
 Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureSource> x, size_t layers,
                         const LayerFunction& layer, const LayerWiseOptions& options) {
-  ADJ_CHECK(layers >= 1, "layer-wise inference: no layer");
+  ADJ_CHECK(layers >= 1 && layer, "layer-wise inference: no layer");
   const int64_t nodes = graph.num_nodes();
   ADJ_CHECK(nodes >= 1, "layer-wise inference: a graph without nodes");
   Tensor all = Tensor::empty({nodes}, DType::i32, graph.device());
@@ -30,8 +30,9 @@ Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureSource>
       const Tensor y = layer(l, batch.blocks.back(), batch.x);
       ADJ_CHECK(y && y.dims() == 2 && y.size(0) == batch.size() &&
                     (!result || (y.size(1) == result.size(1) && y.dtype() == result.dtype())),
-                "layer-wise inference: layer {} gave {} of {} targets, expected [{}, {}]", l, y.str(),
-                batch.size(), batch.size(), result ? result.size(1) : 0);
+                "layer-wise inference: layer {} gave {} of {} targets, expected [{}, {}", l, y.str(),
+                batch.size(), batch.size(),
+                result ? fmt::format("{}] {}", result.size(1), name_of(result.dtype())) : "width]");
       if (!result) result = Tensor::empty({nodes, y.size(1)}, y.dtype(), graph.device());
       result.rows(begin, begin + batch.size()).copy_(y);
       begin += batch.size();

@@ -276,6 +276,15 @@ TEST_CASE("layer by layer every node is what it is in the whole graph") {
       const auto wrong = [&](size_t, const Block& block, const Features&) {
         return Tensor::zeros({block.num_src() + 1, 2}, DType::f32, device);
       };
-      CHECK_THROWS_AS(infer_layer_wise(data.graph, data.x, 1, wrong), Error);
+      CHECK_THROWS_WITH_AS(infer_layer_wise(data.graph, data.x, 1, wrong, {.batch_size = 1}),
+                           doctest::Contains("of 1 targets, expected [1, width]"), Error);
+      CHECK_THROWS_WITH_AS(infer_layer_wise(data.graph, data.x, 1, LayerFunction()),
+                           "layer-wise inference: no layer", Error);
+      int64_t width = 1;
+      const auto widening = [&](size_t, const Block& block, const Features&) {
+        return Tensor::zeros({block.num_dst(), ++width}, DType::f32, device);
+      };
+      CHECK_THROWS_WITH_AS(infer_layer_wise(data.graph, data.x, 1, widening, {.batch_size = 1}),
+                           doctest::Contains("expected [1, 2] float32"), Error);
     }
 }
