@@ -1,5 +1,6 @@
-#include <adjoint/core/parallel.h>
 #include <adjoint/core/random.h>
+#include <adjoint/data/detail/batch_data.h>
+#include <adjoint/data/detail/batching.h>
 #include <adjoint/data/loader/cluster_loader.h>
 #include <adjoint/graph/partition.h>
 
@@ -8,11 +9,17 @@
 
 namespace adj {
 
+namespace {
+
+constexpr std::string_view kName = "cluster loader";
+
+}  // namespace
+
 struct ClusterLoader::Impl {
   Impl(const Graph& graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels, const Tensor& seeds,
        const Tensor& part, ClusterLoaderOptions&& given)
       : options(std::move(given)),
-        batches("cluster loader", graph, std::move(x), labels, seeds, options.loading) {
+        batches(std::string(kName), graph, std::move(x), labels, seeds, options.loading) {
     ADJ_CHECK(options.parts_per_batch >= 1, "cluster loader: {} parts a batch, expected 1 or more",
               options.parts_per_batch);
     const int64_t count = batches.graph().num_nodes();
@@ -35,7 +42,7 @@ struct ClusterLoader::Impl {
   }
 
   int64_t parts() const { return std::ssize(offsets) - 1; }
-  int64_t size() const { return ceil_div(parts(), options.parts_per_batch); }
+  int64_t size() const { return detail::count_batches(parts(), options.parts_per_batch); }
 
   /// int32 [P]: parts as epoch `e` takes them.
   Tensor order(int64_t e) const {
@@ -85,7 +92,8 @@ ClusterLoader::ClusterLoader(const Graph& graph, const Features& x, const Tensor
     : ClusterLoader(graph, make_feature_source(x), labels, seeds, part, std::move(options)) {}
 
 ClusterLoader::ClusterLoader(const Dataset& data, const Tensor& seeds, ClusterLoaderOptions options)
-    : ClusterLoader(data.graph, data.x, data.y, seeds, partition_of(data, options), options) {}
+    : ClusterLoader(data.graph, detail::features_of(kName, data, options.loading.device), data.y, seeds,
+                    partition_of(data, options), options) {}
 
 int64_t ClusterLoader::size() const { return impl_->size(); }
 int64_t ClusterLoader::num_parts() const { return impl_->parts(); }

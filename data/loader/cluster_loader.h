@@ -45,7 +45,8 @@ class ClusterLoader {
                 const Tensor& seeds, const Tensor& part, ClusterLoaderOptions options);
   ClusterLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
                 const Tensor& part, ClusterLoaderOptions options);
-  /// The dataset's graph, features and labels. Throws where it has no partition and none is asked for.
+  /// The dataset's graph, features (from their file where they were left there) and labels. Throws where it
+  /// has no features, or no partition and none is asked for.
   ClusterLoader(const Dataset& data, const Tensor& seeds, ClusterLoaderOptions options);
 
   /// Batches an epoch.

@@ -18,7 +18,8 @@ class FeatureSource {
   virtual bool is_sparse() const = 0;
   /// Row k is that of nodes[k]; `nodes` int32 [K] on any device, the result on `device`. Work on a GPU is
   /// queued on the thread's current stream. Several threads may gather at once. Throws where a node is out of
-  /// range (on a GPU: where it was found on the host).
+  /// range (on a GPU: where it was found on the host). Loaders throw where it gives other than K rows, or on
+  /// another device.
   virtual Features gather(const Tensor& nodes, Device device) const = 0;
 };
 

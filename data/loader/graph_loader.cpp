@@ -1,5 +1,6 @@
-#include <adjoint/core/parallel.h>
 #include <adjoint/core/random.h>
+#include <adjoint/data/detail/batch_data.h>
+#include <adjoint/data/detail/batching.h>
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/pick_graphs.h>
@@ -10,6 +11,8 @@
 namespace adj {
 
 namespace {
+
+constexpr std::string_view kName = "graph loader";
 
 /// As int32 on the CPU; throws unless all are graphs and none stands twice.
 Tensor checked_graphs(const Tensor& which, int64_t graphs) {
@@ -40,16 +43,18 @@ struct GraphLoader::Impl {
     ADJ_CHECK(offsets && offsets.dims() == 1 && offsets.numel() >= 1 && offsets.dtype() == DType::i64,
               "graph loader: offsets are {}, expected [G + 1] int64", offsets.str());
     const int64_t graphs = offsets.numel() - 1;
-    ADJ_CHECK(x && x->rows() == whole.num_nodes(), "graph loader: features of {} nodes, expected of {}",
-              x ? x->rows() : 0, whole.num_nodes());
-    ADJ_CHECK(!y || ((y.dims() == 1 || y.dims() == 2) && y.size(0) == graphs),
-              "graph loader: labels are {}, expected [{}] or [{}, T]", y.str(), graphs, graphs);
+    // A pick looks at its own graphs alone.
+    const int64_t* bounds_at = offsets.data<int64_t>();
+    for (int64_t g = 0; g < graphs; ++g)
+      ADJ_CHECK(bounds_at[g] <= bounds_at[g + 1],
+                "graph loader: offsets[{}] is {} and offsets[{}] is {}, expected never to fall", g,
+                bounds_at[g], g + 1, bounds_at[g + 1]);
+    detail::check_features(kName, x, whole.num_nodes());
+    detail::check_labels(kName, y, graphs);
     ADJ_CHECK(options.batch_size >= 1 && options.iterations >= 0,
               "graph loader: batches of {} and {} iterations, expected 1 or more and 0 or more",
               options.batch_size, options.iterations);
-    ADJ_CHECK(options.workers >= 0 && options.depth >= 0,
-              "graph loader: {} workers and a depth of {}, expected 0 or more", options.workers,
-              options.depth);
+    detail::check_prefetching(kName, options.workers, options.depth);
     chosen = checked_graphs(which, graphs);
     ADJ_CHECK(!options.drop_last || chosen.numel() == 0 || chosen.numel() >= options.batch_size,
               "graph loader: without the last batch nothing is left of {} graphs in batches of {}",
@@ -61,8 +66,7 @@ struct GraphLoader::Impl {
 
   int64_t size() const {
     if (options.iterations > 0) return chosen.numel() > 0 ? options.iterations : 0;
-    return options.drop_last ? chosen.numel() / options.batch_size
-                             : ceil_div(chosen.numel(), options.batch_size);
+    return detail::count_batches(chosen.numel(), options.batch_size, options.drop_last);
   }
 
   /// What is drawn for an epoch: key 0 of it is its order, key 1 + i its batch i.
@@ -95,8 +99,8 @@ struct GraphLoader::Impl {
     batch.graph = picked.graph.to(device);
     if (options.backward) (void)batch.graph.relation().transposed();
     batch.offsets = picked.offsets.to(device);
-    batch.x = x->gather(picked.nodes, device);
-    if (labels) batch.y = detail::gather_edges(labels, graphs).to(device);
+    batch.x = detail::gather_features(kName, *x, picked.nodes, device);
+    batch.y = detail::gather_labels(labels, graphs, device);
     batch.graphs = graphs.to(device);
     return batch;
   }
@@ -115,8 +119,8 @@ GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, std::shared_
     : impl_(std::make_shared<const Impl>(whole, offsets, std::move(x), labels, which, std::move(options))) {}
 
 GraphLoader::GraphLoader(const Dataset& data, const Tensor& which, GraphLoaderOptions options)
-    : GraphLoader(data.graph, data.graph_offsets, data.x ? make_feature_source(data.x) : nullptr,
-                  data.graph_y, which, std::move(options)) {}
+    : GraphLoader(data.graph, data.graph_offsets, detail::features_of(kName, data, options.device),
+                  data.graph_y, which, options) {}
 
 int64_t GraphLoader::size() const { return impl_->size(); }
 int64_t GraphLoader::num_graphs() const { return impl_->chosen.numel(); }

@@ -54,8 +54,8 @@ class GraphLoader {
   /// options are out of range; and where drop_last would leave nothing.
   GraphLoader(const Graph& whole, const Tensor& offsets, std::shared_ptr<const FeatureSource> x,
               const Tensor& labels, const Tensor& which, GraphLoaderOptions options);
-  /// A dataset of many graphs, with their features and labels. Throws where it has no graph_offsets or no
-  /// features.
+  /// A dataset of many graphs, with their features (from their file where they were left there) and labels.
+  /// Throws where it has no graph_offsets or no features.
   GraphLoader(const Dataset& data, const Tensor& which, GraphLoaderOptions options);
 
   /// Batches an epoch.

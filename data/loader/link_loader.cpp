@@ -1,5 +1,6 @@
-#include <adjoint/core/parallel.h>
 #include <adjoint/core/random.h>
+#include <adjoint/data/detail/batch_data.h>
+#include <adjoint/data/detail/batching.h>
 #include <adjoint/data/loader/link_loader.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/negative_sampling.h>
@@ -12,6 +13,8 @@
 namespace adj {
 
 namespace {
+
+constexpr std::string_view kName = "link loader";
 
 using Ids = std::vector<int32_t>;
 
@@ -104,8 +107,7 @@ struct LinkLoader::Impl {
         x(std::move(features)),
         pairs(checked_pairs("joined", joined, nodes)),
         positives(pairs.size()) {
-    ADJ_CHECK(x && x->rows() == nodes, "link loader: features of {} nodes, expected of {}", x ? x->rows() : 0,
-              nodes);
+    detail::check_features(kName, x, nodes);
     ADJ_CHECK(options.batch_size >= 1, "link loader: a batch size of {}, expected 1 or more",
               options.batch_size);
     const int64_t most = kMost / std::max<int64_t>(1, std::min(options.batch_size, positives));
@@ -114,9 +116,7 @@ struct LinkLoader::Impl {
               options.batch_size);
     ADJ_CHECK(home.is_cpu() || device == home, "link loader: a graph on {} is not sampled for {}", home.str(),
               device.str());
-    ADJ_CHECK(options.workers >= 0 && options.depth >= 0,
-              "link loader: {} workers and a depth of {}, expected 0 or more", options.workers,
-              options.depth);
+    detail::check_prefetching(kName, options.workers, options.depth);
     if (apart != nullptr) {
       pairs.add(checked_pairs("other", *apart, nodes));
     } else if (options.negatives > 0 && positives > 0) {
@@ -131,9 +131,7 @@ struct LinkLoader::Impl {
     streams = worker_streams(device, options.workers);
   }
 
-  int64_t size() const {
-    return options.drop_last ? pairs.size() / options.batch_size : ceil_div(pairs.size(), options.batch_size);
-  }
+  int64_t size() const { return detail::count_batches(pairs.size(), options.batch_size, options.drop_last); }
 
   /// Places in `pairs`.
   Ids order(int64_t epoch) const {
@@ -183,7 +181,7 @@ struct LinkLoader::Impl {
     batch.positives = joined;
     batch.blocks = sampler.sample(Tensor::from(ends, home), of_batch.split(1).seed());
     if (options.exclude && joined > 0) exclude(members, joined, batch.blocks);
-    batch.x = x->gather(batch.blocks.front().src_nodes().to(DType::i32), device);
+    batch.x = detail::gather_features(kName, *x, batch.blocks.front().src_nodes().to(DType::i32), device);
     batch.nodes = Tensor::from(ends, device);
     batch.pairs = {Tensor::from(members.src, device), Tensor::from(members.dst, device)};
     std::vector<float> label(members.src.size(), 0.0f);

@@ -1,5 +1,6 @@
-#include <adjoint/core/parallel.h>
 #include <adjoint/core/random.h>
+#include <adjoint/data/detail/batch_data.h>
+#include <adjoint/data/detail/batching.h>
 #include <adjoint/data/detail/seeds.h>
 #include <adjoint/data/loader/neighbor_loader.h>
 #include <adjoint/graph/edge_attributes.h>
@@ -9,6 +10,8 @@
 namespace adj {
 
 namespace {
+
+constexpr std::string_view kName = "neighbor loader";
 
 /// What is drawn for an epoch: key 0 of it is its order, key 1 + i its batch i.
 Generator generator_of(uint64_t seed, int64_t epoch) {
@@ -27,11 +30,9 @@ struct NeighborLoader::Impl {
         sampler(std::move(graph), options.sampling),
         x(std::move(features)),
         labels(y),
-        seeds(detail::checked_seeds("neighbor loader", seed_nodes, nodes, home)) {
-    ADJ_CHECK(x && x->rows() == nodes, "neighbor loader: features of {} nodes, expected of {}",
-              x ? x->rows() : 0, nodes);
-    ADJ_CHECK(!labels || ((labels.dims() == 1 || labels.dims() == 2) && labels.size(0) == nodes),
-              "neighbor loader: labels are {}, expected [{}] or [{}, T]", labels.str(), nodes, nodes);
+        seeds(detail::checked_seeds(kName, seed_nodes, nodes, home)) {
+    detail::check_features(kName, x, nodes);
+    detail::check_labels(kName, labels, nodes);
     ADJ_CHECK(options.batch_size >= 1, "neighbor loader: a batch size of {}, expected 1 or more",
               options.batch_size);
     ADJ_CHECK(home.is_cpu() || device == home, "neighbor loader: a graph on {} is not sampled for {}",
@@ -39,16 +40,11 @@ struct NeighborLoader::Impl {
     ADJ_CHECK(!options.drop_last || seeds.numel() == 0 || seeds.numel() >= options.batch_size,
               "neighbor loader: without the last batch nothing is left of {} seeds in batches of {}",
               seeds.numel(), options.batch_size);
-    ADJ_CHECK(options.workers >= 0 && options.depth >= 0,
-              "neighbor loader: {} workers and a depth of {}, expected 0 or more", options.workers,
-              options.depth);
+    detail::check_prefetching(kName, options.workers, options.depth);
     streams = worker_streams(device, options.workers);
   }
 
-  int64_t size() const {
-    return options.drop_last ? seeds.numel() / options.batch_size
-                             : ceil_div(seeds.numel(), options.batch_size);
-  }
+  int64_t size() const { return detail::count_batches(seeds.numel(), options.batch_size, options.drop_last); }
 
   Tensor order(int64_t epoch) const {
     ADJ_CHECK(epoch >= 0, "neighbor loader: epoch {}, expected 0 or more", epoch);
@@ -63,8 +59,8 @@ struct NeighborLoader::Impl {
     batch.seeds = ordered.rows(begin, std::min(begin + options.batch_size, ordered.numel()));
     const uint64_t draw = generator_of(options.seed, epoch).split(1 + static_cast<uint64_t>(i)).seed();
     batch.blocks = sampler.sample(batch.seeds, draw);
-    batch.x = x->gather(batch.blocks.front().src_nodes().to(DType::i32), device);
-    if (labels) batch.y = detail::gather_edges(labels, batch.seeds.to(labels.device())).to(device);
+    batch.x = detail::gather_features(kName, *x, batch.blocks.front().src_nodes().to(DType::i32), device);
+    batch.y = detail::gather_labels(labels, batch.seeds, device);
     batch.seeds = batch.seeds.to(device);
     for (Block& block : batch.blocks) {
       block = block.to(device);
@@ -92,10 +88,7 @@ NeighborLoader::NeighborLoader(const Graph& graph, const Features& x, const Tens
     : NeighborLoader(graph, make_feature_source(x), labels, seeds, std::move(options)) {}
 
 NeighborLoader::NeighborLoader(const Dataset& data, const Tensor& seeds, NeighborLoaderOptions options)
-    : NeighborLoader(data.graph,
-                     data.x_in_file ? make_file_source(data.x_in_file, options.device.value_or(data.device()))
-                                    : make_feature_source(data.x),
-                     data.y, seeds, options) {}
+    : NeighborLoader(data.graph, detail::features_of(kName, data, options.device), data.y, seeds, options) {}
 
 int64_t NeighborLoader::size() const { return impl_->size(); }
 int64_t NeighborLoader::num_seeds() const { return impl_->seeds.numel(); }

@@ -56,7 +56,8 @@ class NeighborLoader {
                  const Tensor& seeds, NeighborLoaderOptions options);
   NeighborLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
                  NeighborLoaderOptions options);
-  /// The dataset's graph, features and labels; features that were left in their file are read from there.
+  /// The dataset's graph, features (from their file where they were left there) and labels. Throws where it
+  /// has no features.
   NeighborLoader(const Dataset& data, const Tensor& seeds, NeighborLoaderOptions options);
 
   /// Batches an epoch.

@@ -1,10 +1,13 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/random.h>
+#include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/loader/saint_loader.h>
 
 namespace adj {
 
 namespace {
+
+constexpr std::string_view kName = "saint loader";
 
 const SparseMatrix& matrix_of(const Graph& graph, SaintMatrix kind) {
   return kind == SaintMatrix::gcn    ? graph.gcn_adjacency()
@@ -74,7 +77,7 @@ struct SaintLoader::Impl {
         norm(options.coverage > 0
                  ? sampler.normalization(options.coverage, seed_of_normalization(options.seed))
                  : SaintNormalization{}),
-        batches("saint loader", graph, std::move(x), labels, seeds, options.loading,
+        batches(std::string(kName), graph, std::move(x), labels, seeds, options.loading,
                 counts_of(norm, seeds ? seeds.numel() : 0)),
         whole(options.matrix == SaintMatrix::none
                   ? sampler.graph()
@@ -109,7 +112,8 @@ SaintLoader::SaintLoader(const Graph& graph, const Features& x, const Tensor& la
     : SaintLoader(graph, make_feature_source(x), labels, seeds, std::move(options)) {}
 
 SaintLoader::SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options)
-    : SaintLoader(data.graph, data.x, data.y, seeds, std::move(options)) {}
+    : SaintLoader(data.graph, detail::features_of(kName, data, options.loading.device), data.y, seeds,
+                  options) {}
 
 int64_t SaintLoader::size() const { return impl_->steps; }
 int64_t SaintLoader::num_seeds() const { return impl_->batches.num_seeds(); }

@@ -59,7 +59,8 @@ class SaintLoader {
               const Tensor& seeds, SaintLoaderOptions options);
   SaintLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
               SaintLoaderOptions options);
-  /// The dataset's graph, features and labels.
+  /// The dataset's graph, features (from their file where they were left there) and labels. Throws where it
+  /// has no features.
   SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options);
 
   /// Batches an epoch.

@@ -1,6 +1,7 @@
+#include <adjoint/data/detail/batch_data.h>
+#include <adjoint/data/detail/batching.h>
 #include <adjoint/data/detail/seeds.h>
 #include <adjoint/data/loader/subgraph_batch.h>
-#include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/subgraph.h>
 
 namespace adj::detail {
@@ -17,13 +18,9 @@ SubgraphBatches::SubgraphBatches(std::string loader, const Graph& graph,
       loading_(std::move(loading)) {
   const int64_t nodes = graph_.num_nodes();
   ADJ_CHECK(graph_ && nodes >= 1, "{}: a graph without nodes", loader_);
-  ADJ_CHECK(x_ && x_->rows() == nodes, "{}: features of {} nodes, expected of {}", loader_,
-            x_ ? x_->rows() : 0, nodes);
-  ADJ_CHECK(!labels_ || ((labels_.dims() == 1 || labels_.dims() == 2) && labels_.size(0) == nodes),
-            "{}: labels are {}, expected [{}] or [{}, T]", loader_, labels_.str(), nodes, nodes);
-  ADJ_CHECK(loading_.workers >= 0 && loading_.depth >= 0,
-            "{}: {} workers and a depth of {}, expected 0 or more", loader_, loading_.workers,
-            loading_.depth);
+  check_features(loader_, x_, nodes);
+  check_labels(loader_, labels_, nodes);
+  check_prefetching(loader_, loading_.workers, loading_.depth);
   const Tensor checked = checked_seeds(loader_, seeds, nodes, Device::cpu());
   num_seeds_ = checked.numel();
   is_seed_.resize(static_cast<size_t>(nodes));
@@ -47,8 +44,8 @@ SubgraphBatch SubgraphBatches::make(const Graph& whole, const Tensor& nodes) con
   SubgraphBatch batch;
   if (whole.is_normalized()) part.graph = part.graph.as_normalized();
   batch.graph = part.graph.to(device_);
-  batch.x = x_->gather(part.nodes, device_);
-  if (labels_) batch.y = gather_edges(labels_, part.nodes.to(labels_.device())).to(device_);
+  batch.x = gather_features(loader_, *x_, part.nodes, device_);
+  batch.y = gather_labels(labels_, part.nodes, device_);
   batch.nodes = part.nodes.to(device_);
   batch.seeds = Tensor::from(places, device_);
   if (counts_) batch.weight = Tensor::from(counts, device_);

@@ -1,6 +1,7 @@
 #include "subgraph_batches.h"
 
 #include <atomic>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -96,6 +97,15 @@ TEST_CASE("parts are dealt evenly, empty ones do not count, and without shufflin
   options.parts_per_batch = 1;
   CHECK(ClusterLoader(data, data.train, options).size() == 7);
   CHECK(nodes_of(batches(ClusterLoader(data, data.train, options), 0)) != in_order);
+}
+
+TEST_CASE("more parts to a batch than there are: one batch of all nodes") {
+  const Dataset data = small_citations();
+  for (int64_t each : {int64_t{5}, int64_t{6}, std::numeric_limits<int64_t>::max()}) {
+    const ClusterLoader loader(data, data.train, {.parts = 5, .parts_per_batch = each});
+    REQUIRE(loader.size() == 1);
+    CHECK(loader.batch(0, 0).size() == data.num_nodes());
+  }
 }
 
 TEST_CASE("a cluster may have no node to train on, and a loader none at all") {

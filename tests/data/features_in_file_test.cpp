@@ -1,6 +1,9 @@
 #include "../support.h"
 #include <adjoint/data/generators.h>
+#include <adjoint/data/loader/cluster_loader.h>
+#include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/data/loader/neighbor_loader.h>
+#include <adjoint/data/loader/saint_loader.h>
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/orders.h>
 
@@ -89,6 +92,35 @@ TEST_CASE("batches have the same features from the file as from memory") {
         CHECK(same_bits(x.y.to(Device::cpu()), y.y.to(Device::cpu())));
       }
     }
+}
+
+TEST_CASE("clusters, sampled subgraphs and batches of graphs find the features of a dataset in its file") {
+  const TemporaryDirectory folder;
+  const std::string path = saved(folder, small(20));
+  const Dataset whole = load_dataset(path);
+  Dataset left = load_dataset(path, kInFile);
+  const auto same_features = [](const auto& a, const auto& b) {
+    return same_bits(a.batch(1, 0).x.dense(), b.batch(1, 0).x.dense());
+  };
+  const ClusterLoaderOptions clusters{.parts = 4, .shuffle = true};
+  CHECK(
+      same_features(ClusterLoader(whole, whole.train, clusters), ClusterLoader(left, left.train, clusters)));
+  const SaintLoaderOptions saint{.sampling = {.budget = 20}, .coverage = 1};
+  CHECK(same_features(SaintLoader(whole, whole.train, saint), SaintLoader(left, left.train, saint)));
+  left.graph_offsets = Tensor::from(std::vector<int64_t>{0, left.num_nodes()});
+  const GraphLoader graphs(left, Tensor::from(std::vector<int32_t>{0}), {});
+  CHECK(same_bits(graphs.batch(0, 0).x.dense(), whole.x.dense()));
+
+  Dataset bare = whole;
+  bare.x = {};
+  bare.graph_offsets = left.graph_offsets;
+  const auto none = [&](const char* loader) {
+    return fmt::format("{} loader: dataset '{}' has no features", loader, bare.name);
+  };
+  CHECK_THROWS_WITH_AS(ClusterLoader(bare, bare.train, clusters), none("cluster").c_str(), Error);
+  CHECK_THROWS_WITH_AS(SaintLoader(bare, bare.train, saint), none("saint").c_str(), Error);
+  CHECK_THROWS_WITH_AS(GraphLoader(bare, Tensor::from(std::vector<int32_t>{0}), {}), none("graph").c_str(),
+                       Error);
 }
 
 TEST_CASE("what cannot stay in the file is one line when the dataset is loaded") {

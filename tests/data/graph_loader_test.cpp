@@ -319,10 +319,13 @@ TEST_CASE("what a loader of graphs refuses") {
   CHECK(refused(from([](auto& d) { d.graph_offsets = {}; }), "expected [G + 1] int64"));
   CHECK(refused(from([](auto& d) { d.graph_offsets = d.graph_offsets.to(DType::i32); }), "int64"));
   CHECK(refused(from([](auto& d) { d.graph_offsets = ids({}); }), "expected [G + 1] int64"));
-  CHECK(refused(from([](auto& d) { d.x = {}; }), "features of 0 nodes"));
+  CHECK(refused(from([](auto& d) { d.x = {}; }), "has no features"));
   CHECK(refused(from([](auto& d) { d.x = Features(Tensor::zeros({3, 2})); }), "features of 3 nodes"));
   CHECK(refused(from([](auto& d) { d.graph_y = Tensor::zeros({kGraphs - 1}); }), "expected [23] or [23, T]"));
-  CHECK(refused(from([](auto& d) { d.graph_offsets = ids({0, 5, 3, d.num_nodes()}); }), ""));
+  CHECK(refused(from([](auto& d) {
+                  d.graph_offsets = ids({0, 5, 3, d.num_nodes()});
+                }),
+                "offsets[1] is 5 and offsets[2] is 3, expected never to fall"));
   CHECK(refused(from([](auto& d) {
                   d.graph_offsets = ids({0, 2, d.num_nodes() + 1});
                   d.graph_y = Tensor::zeros({2}, DType::i32);

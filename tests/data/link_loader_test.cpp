@@ -2,6 +2,7 @@
 #include <adjoint/adjoint.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -292,6 +293,15 @@ TEST_CASE("parallel edges and self-loops of the graph; pairs given twice") {
   }
   const std::vector<Pair> pairs = pairs_of(batch);
   CHECK(pairs[0] == pairs[1]);
+}
+
+TEST_CASE("a batch larger than all pairs holds them all") {
+  const Dataset data = small();
+  LinkLoaderOptions options = few();
+  options.batch_size = std::numeric_limits<int64_t>::max();
+  const LinkLoader loader(data.graph, data.x, pairs_of({1, 2, 3}, {4, 5, 6}), options);
+  REQUIRE(loader.size() == 1);
+  CHECK(loader.batch(0, 0).positives == 3);
 }
 
 TEST_CASE("what a link loader refuses") {

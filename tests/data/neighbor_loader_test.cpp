@@ -2,6 +2,7 @@
 #include <adjoint/adjoint.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -191,6 +192,42 @@ TEST_CASE("who stops early, and what workers throw") {
   }
 }
 
+TEST_CASE("a source of one's own that gives other rows than it was asked for") {
+  struct Short : FeatureSource {
+    int64_t rows() const override { return 300; }
+    int64_t cols() const override { return 2; }
+    bool is_sparse() const override { return false; }
+    Features gather(const Tensor& nodes, Device device) const override {
+      return Features(Tensor::zeros({nodes.numel() - 1, 2}, DType::f32, device));
+    }
+  };
+  const Dataset data = small();
+  for (int workers : {0, 2}) {
+    NeighborLoaderOptions options = few();
+    options.workers = workers;
+    const NeighborLoader loader(data.graph, std::make_shared<Short>(), data.y, data.train, options);
+    CHECK_THROWS_WITH_AS((void)loader.epoch(0).next(),
+                         doctest::Contains("neighbor loader: a feature source gave"), Error);
+  }
+}
+
+TEST_CASE("a batch larger than all seeds holds them all") {
+  const Dataset data = small();
+  for (bool drop_last : {false, true})
+    for (int64_t batch_size : {data.train.numel(), std::numeric_limits<int64_t>::max()}) {
+      NeighborLoaderOptions options = few();
+      options.batch_size = batch_size;
+      options.drop_last = drop_last;
+      if (drop_last && batch_size > data.train.numel()) {
+        CHECK_THROWS_AS(NeighborLoader(data, data.train, options), Error);
+        continue;
+      }
+      const NeighborLoader loader(data, data.train, options);
+      CHECK(loader.size() == 1);
+      CHECK(loader.batch(0, 0).size() == data.train.numel());
+    }
+}
+
 TEST_CASE("what a loader refuses") {
   const Dataset data = small();
   const auto seeds = [](const std::vector<int64_t>& ids) { return Tensor::from(ids); };
@@ -219,6 +256,15 @@ TEST_CASE("what a loader refuses") {
   CHECK(refused(seeds({1}), with([](auto& o) { o.batch_size = 0; }), "batch size of 0"));
   CHECK(refused(seeds({1}), with([](auto& o) { o.workers = -1; }), "-1 workers"));
   CHECK(refused(seeds({1}), with([](auto& o) { o.depth = -1; }), "depth of -1"));
+  CHECK_THROWS_WITH_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.workers = 100000; })),
+                       "neighbor loader: 100000 workers and a depth of 0, expected 0 to 1024 and 0 or more",
+                       Error);
+  Dataset bare = data;
+  bare.x = {};
+  CHECK_THROWS_WITH_AS(NeighborLoader(bare, seeds({1}), few()),
+                       fmt::format("neighbor loader: dataset '{}' has no features", data.name).c_str(),
+                       Error);
+  CHECK_THROWS_AS(NeighborLoader(Dataset{}, seeds({1}), few()), Error);
   CHECK_THROWS_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.sampling.fanouts = {}; })), Error);
   CHECK_THROWS_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.sampling.fanouts = {0}; })), Error);
   CHECK_THROWS_AS(NeighborLoader(data.graph, Features(), {}, seeds({1}), few()), Error);

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace adj::detail {
+
+/// How many batches of `size` items (1 or more, however large) an epoch of `items` has; without the last one,
+/// where it is smaller, if `drop_last`.
+int64_t count_batches(int64_t items, int64_t size, bool drop_last = false);
+
+/// Throws, naming the loader, unless there are 0 to kMaxThreads workers and the depth is 0 or more.
+void check_prefetching(std::string_view loader, int64_t workers, int64_t depth);
+
+}  // namespace adj::detail
