@@ -9,7 +9,8 @@ namespace adj {
 
 /// A float32 matrix [N, F] that stays in its HDF5 file: features of a dataset larger than memory. Rows are
 /// read when they are asked for; what was read lately is in memory as far as the system has room for it. A
-/// cheap handle; threads may read at once. The file is not to change meanwhile.
+/// cheap handle; threads may read at once. A file that is removed or replaced meanwhile goes on as it was;
+/// one that is written to or cut off is a DataError at the next rows.
 class FileRows {
  public:
   FileRows() = default;

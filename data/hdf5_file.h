@@ -24,7 +24,8 @@ using H5Value = std::variant<std::monostate, int64_t, double, std::string>;
 /// from there, straight into place; compressed and converted ones come from that process, some rows at a
 /// time. Nothing is read before it is asked for, and nothing outside of the file: links and values in other
 /// files are errors. All errors are DataErrors of one line, "FILE: PLACE: what was found, what was expected".
-/// Copies share the file; threads may read at once. The file is not to change meanwhile.
+/// Copies share the file; threads may read at once. A file that is replaced (another one under its name)
+/// goes on as it was; one that is written to or cut off is an error at the next values.
 class H5Reader {
  public:
   /// What to look up: paths of objects ("edges/src"), where a part `*` is any name ("splits/*/train"),

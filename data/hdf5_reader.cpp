@@ -56,6 +56,20 @@ std::string dtypes_text(std::initializer_list<DType> dtypes) {
   return fmt::format("{}", fmt::join(names, " or "));
 }
 
+/// By which a file is known not to have been written to.
+struct LastWrite {
+  off_t bytes = 0;
+  int64_t seconds = 0, nanoseconds = 0;
+  bool operator==(const LastWrite&) const = default;
+};
+
+LastWrite last_write(const Descriptor& file) {
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0)
+    throw_data_error(fmt::format("cannot be read: {}", std::strerror(errno)));
+  return {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
 }  // namespace
 
 struct H5Reader::Object {
@@ -82,6 +96,7 @@ struct H5Reader::Impl {
   std::string name;
   Descriptor file;
   size_t file_bytes;
+  LastWrite opened = last_write(file);
   Wanted wanted;
   std::string directory;
   std::map<std::string, Object, std::less<>> objects;
@@ -132,9 +147,15 @@ struct H5Reader::Impl {
       const std::lock_guard lock(mutex);
       if (process->has_ended()) restart();
       process->read(object.index, static_cast<size_t>(first), static_cast<size_t>(count), to, bytes);
-      return;
+    } else {
+      read_plain(object.offset + row * static_cast<size_t>(first), bytes, static_cast<char*>(to));
     }
-    read_plain(object.offset + row * static_cast<size_t>(first), bytes, static_cast<char*>(to));
+    require_unchanged();
+  }
+
+  /// After a read: what another process wrote into the file in the meantime would be taken for values.
+  void require_unchanged() const {
+    if (last_write(file) != opened) throw_data_error("the file has changed since it was opened");
   }
 
   /// After a dataset on which the library crashed, for the others. Each may take its time to do so.
@@ -295,6 +316,7 @@ void H5Reader::gather(std::string_view path, std::span<const int32_t> index, voi
         k = next;
       }
     });
+    impl_->require_unchanged();
   } catch (const DataError& error) {
     fail(path, "{}", error.what());
   }

@@ -3,7 +3,9 @@
 #include <adjoint/data/file_rows.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 using namespace adj;
@@ -82,13 +84,40 @@ TEST_CASE("what does not lie in the file row by row, or is not finite, is refuse
                        (file + ": nodes/x: inf at [39000, 4], expected finite numbers").c_str(), DataError);
 }
 
+TEST_CASE("a file that is written to while its rows are read is an error, one that is replaced is not") {
+  const TemporaryDirectory folder;
+  const std::string file = folder.file("x.h5"), other = folder.file("y.h5");
+  const Tensor x = random_tensor({5000, 40}), index = Tensor::from(std::vector<int32_t>{1, 4999});
+  write(file, x);
+  write(other, random_tensor({5000, 40}));
+  const FileRows rows = FileRows::open(file);
+  const Tensor expected = rows.gather(index);
+  std::filesystem::rename(other, file);
+  CHECK(same_bits(rows.gather(index), expected));
+  std::filesystem::remove(file);
+  CHECK(same_bits(rows.gather(index), expected));
+
+  write(file, x);
+  const FileRows written = FileRows::open(file);
+  {
+    std::fstream at(file, std::ios::in | std::ios::out | std::ios::binary);
+    at.seekp(100'000);
+    at << "other values";
+  }
+  std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) + std::chrono::seconds(1));
+  const std::string message = file + ": nodes/x: the file has changed since it was opened";
+  CHECK_THROWS_WITH_AS(written.gather(index), message.c_str(), DataError);
+  CHECK_THROWS_WITH_AS(written.for_blocks([](int64_t, const Tensor&) {}), message.c_str(), DataError);
+}
+
 TEST_CASE("a file that becomes shorter while its rows are read is an error") {
   const TemporaryDirectory folder;
   const std::string file = folder.file("x.h5");
   write(file, random_tensor({5000, 40}));
   const FileRows rows = FileRows::open(file);
   std::filesystem::resize_file(file, 100'000);
-  CHECK_NOTHROW(rows.gather(Tensor::from(std::vector<int32_t>{1})));
+  CHECK_THROWS_WITH_AS(rows.gather(Tensor::from(std::vector<int32_t>{1})),
+                       (file + ": nodes/x: the file has changed since it was opened").c_str(), DataError);
   CHECK_THROWS_WITH_AS(rows.gather(Tensor::from(std::vector<int32_t>{1, 4999})),
                        (file + ": nodes/x: the file has become shorter").c_str(), DataError);
 }
