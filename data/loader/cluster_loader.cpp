@@ -92,8 +92,13 @@ ClusterLoader::ClusterLoader(const Graph& graph, const Features& x, const Tensor
     : ClusterLoader(graph, make_feature_source(x), labels, seeds, part, std::move(options)) {}
 
 ClusterLoader::ClusterLoader(const Dataset& data, const Tensor& seeds, ClusterLoaderOptions options)
-    : ClusterLoader(data.graph, detail::features_of(kName, data, options.loading.device), data.y, seeds,
-                    partition_of(data, options), options) {}
+    // In braces, by which the features are looked for before METIS takes its time.
+    : ClusterLoader{data.graph,
+                    detail::features_of(kName, data, options.loading.device),
+                    data.y,
+                    seeds,
+                    partition_of(data, options),
+                    options} {}
 
 int64_t ClusterLoader::size() const { return impl_->size(); }
 int64_t ClusterLoader::num_parts() const { return impl_->parts(); }

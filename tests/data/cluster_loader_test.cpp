@@ -225,6 +225,8 @@ TEST_CASE("what a cluster loader refuses") {
   CHECK_THROWS_AS(ClusterLoader(Graph(), data.x, {}, one, part, {}), Error);
   CHECK_THROWS_AS(ClusterLoader(data, one, {}), Error);  // without a partition
   CHECK_THROWS_AS(ClusterLoader(data, one, {.parts = -1}), Error);
+  CHECK_THROWS_WITH_AS(ClusterLoader(Dataset{}, one, {.parts = 2}),
+                       "cluster loader: a dataset without a graph", Error);
   CHECK_THROWS_AS((void)ClusterLoader(data, one, few()).epoch(-1), Error);
   CHECK_THROWS_AS((void)ClusterLoader(data, one, few()).batch(0, 4), Error);
 }
