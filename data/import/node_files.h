@@ -12,16 +12,16 @@ namespace adj {
 /// those that begin with # are passed over.
 struct NodeFiles {
   /// The id and F numbers, for every node; or F numbers, where `features_by_row`.
-  std::string features;
+  std::string features = {};
   bool features_by_row = false;  ///< row i, from 0, is that of the node whose id is the integer i
   /// The id and a label, or T of them; what is_missing(), and a node without a line, is unlabelled.
-  std::string labels;
+  std::string labels = {};
   bool labels_by_row = false;  ///< likewise; the first line is a label
   /// node_class: any text, of which the different ones are classes 0 … C - 1 in ascending order, as numbers
   /// where all are integers. node_multilabel: 0 or 1 in T columns. node_regression: numbers in T columns.
   Task task = Task::node_class;
   /// Ids, one a line: all three, or none.
-  std::string train, val, test;
+  std::string train = {}, val = {}, test = {};
   bool headers = false;  ///< the first line of features and labels is a header, whatever stands there
 };
 
