@@ -96,6 +96,9 @@ Dataset original_order(const Dataset& data) {
 }
 
 Tensor original_rows(const Tensor& rows, const Tensor& order) {
+  ADJ_CHECK(rows && rows.dims() >= 1, "original_rows: {}, expected a row for each node", rows.str());
+  ADJ_CHECK(!order || order.numel() == rows.size(0), "original_rows: {} in an order of {} nodes", rows.str(),
+            order.numel());
   const Tensor host = rows.to(Device::cpu());
   return order ? gather_edges(host, inverse_order(order.to(Device::cpu()))) : host;
 }

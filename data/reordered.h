@@ -16,7 +16,8 @@ Dataset reordered(const Dataset& data, const Tensor& order);
 Dataset original_order(const Dataset& data);
 
 /// The rows [N, F] or [N] of a reordered dataset's nodes as the nodes stood at first, on the host: row
-/// order[i] of the result is row i. `order` absent: as they are.
+/// order[i] of the result is row i. `order` absent: as they are. Throws adj::Error where there are not as
+/// many rows as the order has nodes, or it is no permutation.
 Tensor original_rows(const Tensor& rows, const Tensor& order);
 
 }  // namespace adj

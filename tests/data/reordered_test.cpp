@@ -240,4 +240,8 @@ TEST_CASE("what is no order of the dataset is refused") {
           "reordered: node 3 at position 2, where graph 0 has nodes 0 to 2; expected an order within graphs "
           "(order_within)");
   CHECK_THROWS_AS(original_rows(Tensor::zeros({6, 2}), Tensor::from(I{0, 0, 1, 2, 3, 4})), Error);
+  for (int64_t rows : {5, 7})
+    CHECK_THROWS_WITH_AS(original_rows(Tensor::zeros({rows, 2}), Tensor::from(I{5, 0, 1, 2, 3, 4})),
+                         doctest::Contains("in an order of 6 nodes"), Error);
+  CHECK_THROWS_AS(original_rows({}, Tensor::from(I{0})), Error);
 }
