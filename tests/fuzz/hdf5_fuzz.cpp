@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <sstream>
 
 #include <unistd.h>
@@ -117,16 +118,24 @@ std::string outcome(const std::function<void()>& load, std::string& thrown) {
   }
 }
 
+bool is_of_library(const std::string& problem) {
+  return problem.find("the HDF5 library") != std::string::npos;
+}
+
 /// What check_dataset() says of a file, held against what loading it threw, or did not. HDF5's library may
-/// fail on the same file in several ways, for it reads what it has not written.
-void require_same(const std::string& path, const std::string& thrown) {
+/// fail on the same file in several ways, for it reads what it has not written, and it may read `from_memory`
+/// what it refuses to read from a file.
+void require_same(const std::string& path, bool from_memory, const std::string& thrown) {
   const std::vector<std::string> problems = check_dataset(path).problems;
   for (const std::string& problem : problems) require_line(problem);
+  // What the library's drivers disagree about says nothing of the checks.
+  if (from_memory && is_of_library(problems.empty() ? thrown : problems.front())) return;
   if (thrown.empty() != problems.empty())
-    give_up(fmt::format("{}: {} problems, but loading it {}", path, problems.size(),
-                        thrown.empty() ? "succeeds" : "fails: " + thrown));
+    give_up(fmt::format("{}: loading it {}, of problems there are {}:\n{}", path,
+                        thrown.empty() ? "succeeds" : "fails: " + thrown, problems.size(),
+                        fmt::join(problems, "\n")));
   const bool among = std::find(problems.begin(), problems.end(), thrown) != problems.end();
-  if (!thrown.empty() && !among && thrown.find("the HDF5 library") == std::string::npos)
+  if (!thrown.empty() && !among && !is_of_library(thrown))
     give_up(fmt::format("not among the problems: {}\n{}", thrown, fmt::join(problems, "\n")));
   try {
     (void)beside_schema(path);
@@ -213,9 +222,10 @@ std::vector<Seed> seeds(const fs::path& scratch) {
   take(false);
   Training().save(file);
   take(true);
-  for (const auto& entry : fs::directory_iterator(ADJOINT_FUZZ_CORPUS)) {
-    all.push_back({read(entry.path()), {}, false});  // whose bytes alone are changed: they hold a cycle
-  }
+  // In the same order everywhere, so that a run's number and the seed name a file.
+  const std::set<fs::path> corpus{fs::directory_iterator(ADJOINT_FUZZ_CORPUS), {}};
+  for (const fs::path& path : corpus)
+    all.push_back({read(path), {}, false});  // whose bytes alone are changed: they hold a cycle
   return all;
 }
 
@@ -272,7 +282,7 @@ int main(int argc, char** argv) {
         },
         thrown);
     if (from_memory && !thrown.empty()) thrown.replace(0, kImage.size(), path.string());
-    if (!from.checkpoint) require_same(path.string(), thrown);
+    if (!from.checkpoint) require_same(path.string(), from_memory, thrown);
     ++outcomes[fmt::format("{}, {}", from.checkpoint ? "checkpoint" : "dataset",
                            by_content ? "contents" : "bytes")][became];
     longest = std::max(longest, seconds_since(start));
