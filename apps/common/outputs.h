@@ -1,6 +1,6 @@
 #pragma once
 
-#include "objective.h"
+#include "training_record.h"
 
 #include <optional>
 #include <string>
@@ -10,20 +10,6 @@
 #include <sys/types.h>
 
 namespace adj::apps {
-
-/// What the training said at one epoch, counted from 1.
-struct EpochRecord {
-  int64_t run, epoch;
-  double train_loss, val_loss, val_metric;
-};
-
-/// How one run ended, with the weights of its best validation epoch (train_loss: of its last epoch).
-struct RunResult {
-  double train_loss, val_metric, test_metric;
-  double test_auc;  ///< NaN unless there are two classes
-  int64_t best_epoch;
-  std::vector<double> reported = {};  ///< by all of a program's metrics: of validation and of test, in turn
-};
 
 /// The files of one run, told apart by what they are on disk and not by their names.
 class RunFiles {

@@ -70,121 +70,6 @@ std::unique_ptr<optim::Optimizer> make_adam(const Model& model, const Settings& 
   return std::make_unique<optim::Adam>(groups);
 }
 
-constexpr int64_t kRecordWidth = 5;
-
-/// Row `row` of a table in a checkpoint, whose numbers are asked for with what they must be.
-class TableRow {
- public:
-  TableRow(const optim::Checkpoint& checkpoint, const char* table, const std::vector<double>& values,
-           int64_t row)
-      : checkpoint_(checkpoint), table_(table), values_(values.data() + row * kRecordWidth), row_(row) {}
-
-  int64_t whole(int column, const char* name, int64_t low, int64_t high) const {
-    const double value = number(column, name, static_cast<double>(low), static_cast<double>(high));
-    if (value != std::floor(value)) refuse(name, value, "a whole number");
-    return static_cast<int64_t>(value);
-  }
-  double number(int column, const char* name, double low, double high) const {
-    const double value = values_[column];
-    if (!(value >= low && value <= high)) refuse(name, value, fmt::format("{} to {}", low, high));
-    return value;
-  }
-  double finite(int column, const char* name) const {
-    if (!std::isfinite(values_[column])) refuse(name, values_[column], "a finite number");
-    return values_[column];
-  }
-  double value_of(const Metric& metric, int column, const char* part) const {
-    const std::string name = fmt::format("the {} {}", part, metric.name);
-    (void)finite(column, name.c_str());
-    return number(column, name.c_str(), metric.low, metric.high);
-  }
-  /// A share, or NaN where there is none.
-  double share_or_none(int column, const char* name) const {
-    return std::isnan(values_[column]) ? values_[column] : number(column, name, 0.0, 1.0);
-  }
-  [[noreturn]] void refuse(const char* name, double value, const std::string& expected) const {
-    data_fail("{}: tensors/{}: row {}: {} is {}, expected {}", checkpoint_.path, table_, row_, name, value,
-              expected);
-  }
-
- private:
-  const optim::Checkpoint& checkpoint_;
-  const char* table_;
-  const double* values_;
-  int64_t row_;
-};
-
-/// The epochs that were evaluated, run after run, up to where run `run` stands.
-std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, const Metric& metric, int64_t run,
-                                      int64_t epochs) {
-  const std::vector<double> values = checkpoint.table("history", kRecordWidth);
-  const int64_t now = checkpoint.integer("epoch");
-  std::vector<EpochRecord> history;
-  for (int64_t i = 0; i < std::ssize(values) / kRecordWidth; ++i) {
-    const TableRow row(checkpoint, "history", values, i);
-    const int64_t before = history.empty() ? -1 : history.back().run;
-    EpochRecord r{};
-    r.run = row.whole(0, "the run", 0, run);
-    if (r.run != before && r.run != before + 1)
-      row.refuse("the run", static_cast<double>(r.run), fmt::format("{} or the one after it", before));
-    r.epoch = row.whole(1, "the epoch", 1, r.run == run ? now : epochs);
-    if (r.run == before && r.epoch <= history.back().epoch)
-      row.refuse("the epoch", static_cast<double>(r.epoch),
-                 fmt::format("one after {}", history.back().epoch));
-    r.train_loss = row.finite(2, "the training loss");
-    r.val_loss = row.finite(3, "the validation loss");
-    r.val_metric = row.value_of(metric, 4, "validation");
-    history.push_back(r);
-  }
-  if (const int64_t last = history.empty() ? -1 : history.back().run; last < run - 1)
-    data_fail("{}: tensors/history: no row of run {}", checkpoint.path, last + 1);
-  return history;
-}
-
-/// What RunResult::reported are of the runs that are over.
-void read_reported(const optim::Checkpoint& checkpoint, const std::vector<Metric>& metrics,
-                   std::vector<RunResult>& results) {
-  if (metrics.empty()) return;
-  const auto width = 2 * metrics.size();
-  const std::vector<double> values = checkpoint.table("reported", static_cast<int64_t>(width));
-  if (values.size() != width * results.size())
-    data_fail("{}: tensors/reported: {} rows, expected {}", checkpoint.path, values.size() / width,
-              results.size());
-  for (size_t k = 0; k < values.size(); ++k) {
-    const Metric& metric = metrics[k % width / 2];
-    if (!(values[k] >= metric.low && values[k] <= metric.high))
-      data_fail("{}: tensors/reported: row {}: {} is {}, expected {} to {}", checkpoint.path, k / width,
-                metric.name, values[k], metric.low, metric.high);
-    results[k / width].reported.push_back(values[k]);
-  }
-}
-
-/// Null where the epoch was not evaluated.
-const EpochRecord* row_of(const std::vector<EpochRecord>& history, int64_t run, int64_t epoch) {
-  const auto found = std::find_if(history.begin(), history.end(),
-                                  [=](const auto& r) { return r.run == run && r.epoch == epoch; });
-  return found == history.end() ? nullptr : &*found;
-}
-
-/// One row for each of the `runs` that are over.
-std::vector<RunResult> read_results(const optim::Checkpoint& checkpoint, int64_t runs, int64_t epochs,
-                                    const Metric& metric, const std::vector<EpochRecord>& history) {
-  const std::vector<double> values = checkpoint.table("results", kRecordWidth);
-  const int64_t rows = std::ssize(values) / kRecordWidth;
-  if (rows != runs) data_fail("{}: tensors/results: {} rows, expected {}", checkpoint.path, rows, runs);
-  std::vector<RunResult> results;
-  for (int64_t i = 0; i < rows; ++i) {
-    const TableRow row(checkpoint, "results", values, i);
-    const RunResult r{row.finite(0, "the training loss"), row.value_of(metric, 1, "validation"),
-                      row.value_of(metric, 2, "test"), row.share_or_none(3, "the area under the curve"),
-                      row.whole(4, "the best epoch", 1, epochs)};
-    if (row_of(history, i, r.best_epoch) == nullptr)
-      row.refuse("the best epoch", static_cast<double>(r.best_epoch), "one that tensors/history has");
-    results.push_back(r);
-  }
-  return results;
-}
-
 }  // namespace
 
 Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset& data,
@@ -288,7 +173,7 @@ void Trainer::train_epochs(Progress& progress) {
       const double train_loss = loss.item();
       if (std::isfinite(train_loss)) require_finite_between();
       evaluate(train_loss);
-      const EpochRecord& now = history_.back();
+      const EpochRecord& now = record_.history.back();
       const double score = metric_.score(now.val_metric);
       stopped_ = settings_.patience_on == "either" ? best_->observe(epoch_, score, now.val_loss)
                                                    : best_->observe(epoch_, score);
@@ -311,8 +196,8 @@ void Trainer::train_epochs(Progress& progress) {
 
 std::string Trainer::note(double train_loss) const {
   std::string text = fmt::format("loss {:.4f}", train_loss);
-  if (history_.empty() || history_.back().run != run_) return text;
-  const EpochRecord& last = history_.back();
+  if (record_.history.empty() || record_.history.back().run != run_) return text;
+  const EpochRecord& last = record_.history.back();
   text += fmt::format("  validation {:.4f}", last.val_metric);
   if (last.epoch != epoch_) text += fmt::format(" (epoch {})", last.epoch);
   return text;
@@ -339,7 +224,7 @@ void Trainer::evaluate(double train_loss) {
          val_loss);
   }
   looked_at_ = epoch_;
-  history_.push_back(
+  record_.history.push_back(
       {run_, epoch_, train_loss, val_loss, metric_.of(now.outputs, examples_.y, examples_.val)});
 }
 
@@ -353,16 +238,16 @@ void Trainer::finish_run() {
   // Of examples in no part of the split, too: predictions hold all of them.
   if (!optim::first_not_finite({{"logits", output_}}).empty())
     fail("epoch {}: the {} are not finite; try a smaller --lr", best_->best_epoch(), outputs_name());
-  results_.push_back({history_.back().train_loss, metric_.score(best_->best_metric()),
-                      metric_.of(output_, examples_.y, examples_.test), test_auc(examples_, output_),
-                      best_->best_epoch()});
+  record_.results.push_back({record_.history.back().train_loss, metric_.score(best_->best_metric()),
+                             metric_.of(output_, examples_.y, examples_.test), test_auc(examples_, output_),
+                             best_->best_epoch()});
   for (const Metric& metric : reported_)
     for (const Tensor* part : {&examples_.val, &examples_.test})
-      results_.back().reported.push_back(metric.of(output_, examples_.y, *part));
+      record_.results.back().reported.push_back(metric.of(output_, examples_.y, *part));
   if (settings_.runs > 1)
     log_info("{} {}/{}: {}{} {:.4f} at epoch {}", examples_.cross_validated ? "fold" : "run", run_ + 1,
              settings_.runs, examples_.cross_validated ? "" : "test ", metric_.name,
-             results_.back().test_metric, results_.back().best_epoch);
+             record_.results.back().test_metric, record_.results.back().best_epoch);
 }
 
 double Trainer::epoch_ms() const {
@@ -400,21 +285,7 @@ void Trainer::resume(const std::string& path) {
 void Trainer::save(optim::Checkpoint& checkpoint) const {
   checkpoint.set("run", run_);
   checkpoint.set("stopped", int64_t{stopped_});
-  std::vector<double> rows;
-  for (const EpochRecord& r : history_)
-    rows.insert(rows.end(), {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss,
-                             r.val_loss, r.val_metric});
-  checkpoint.tensors["history"] = Tensor::from(rows, {static_cast<int64_t>(history_.size()), kRecordWidth});
-  rows.clear();
-  for (const RunResult& r : results_)
-    rows.insert(rows.end(),
-                {r.train_loss, r.val_metric, r.test_metric, r.test_auc, static_cast<double>(r.best_epoch)});
-  checkpoint.tensors["results"] = Tensor::from(rows, {static_cast<int64_t>(results_.size()), kRecordWidth});
-  if (!reported_.empty()) {
-    rows.clear();
-    for (const RunResult& r : results_) rows.insert(rows.end(), r.reported.begin(), r.reported.end());
-    checkpoint.tensors["reported"] = Tensor::from(rows, {std::ssize(results_), 2 * std::ssize(reported_)});
-  }
+  record_.write(checkpoint, reported_);
   if (!objective_.mean()) return;
   checkpoint.tensors["targets.mean"] = objective_.mean();
   checkpoint.tensors["targets.deviation"] = objective_.deviation();
@@ -424,13 +295,11 @@ void Trainer::load(const optim::Checkpoint& checkpoint) {
   run_ = checkpoint.integer("run", 0, settings_.runs - 1);
   choose_split();
   stopped_ = checkpoint.integer("stopped", 0, 1) != 0;
-  history_ = read_history(checkpoint, metric_, run_, settings_.epochs);
-  results_ = read_results(checkpoint, run_, settings_.epochs, metric_, history_);
-  read_reported(checkpoint, reported_, results_);
-  const bool begun = !history_.empty() && history_.back().run == run_;
+  record_ = TrainingRecord::read(checkpoint, metric_, reported_, run_, settings_.epochs);
+  const bool begun = !record_.history.empty() && record_.history.back().run == run_;
   if (stopped_ && !begun)
     data_fail("{}: facts@stopped: 1, but tensors/history has no row of run {}", checkpoint.path, run_);
-  const EpochRecord* best = row_of(history_, run_, best_->best_epoch());
+  const EpochRecord* best = record_.row_of(run_, best_->best_epoch());
   if (begun ? best == nullptr : best_->best_epoch() != -1)
     data_fail("{}: facts@best_epoch: {}, expected {} of run {}", checkpoint.path, best_->best_epoch(),
               begun ? "an epoch in tensors/history" : "-1, for it has no row", run_);

@@ -21,10 +21,10 @@ class Trainer {
   void run();
 
   const std::string& model() const { return name_; }
-  const std::vector<RunResult>& results() const { return results_; }
+  const std::vector<RunResult>& results() const { return record_.results; }
   /// What RunResult::reported are.
   const std::vector<Metric>& reported() const { return reported_; }
-  const std::vector<EpochRecord>& history() const { return history_; }
+  const std::vector<EpochRecord>& history() const { return record_.history; }
   /// Of the last run, as an Objective gives it.
   const Tensor& output() const { return output_; }
   /// Median over the epochs trained by this process, evaluation apart; 0 where there was none.
@@ -77,8 +77,7 @@ class Trainer {
   std::unique_ptr<Epochs> epochs_;  // of this run
   std::string fingerprint_;         // of the data, where a checkpoint is to be read or written
   std::unique_ptr<optim::TrainingState> state_;
-  std::vector<RunResult> results_;
-  std::vector<EpochRecord> history_;
+  TrainingRecord record_;
   std::vector<double> epoch_ms_;
   Tensor output_;
 };

@@ -1,7 +1,7 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/text.h>
-#include <adjoint/data/import/csv_table.h>
 #include <adjoint/data/import/detail/graphland_info.h>
+#include <adjoint/data/import/detail/graphland_table.h>
 #include <adjoint/data/import/graphland.h>
 #include <adjoint/data/import/growing_rows.h>
 #include <adjoint/data/import/number_rows.h>
@@ -10,88 +10,18 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 
 namespace adj {
 
 namespace {
 
 using graphland::Info;
+using graphland::kMost;
+using graphland::NodeTable;
 using Split3 = GraphLandOptions::Split;
 
-constexpr int64_t kMost = (int64_t{1} << 31) - 2;
 constexpr int64_t kMostCategories = 10'000;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr std::string_view kParts[] = {"train", "val", "test"};
-
-/// The table of one file, whose first column counts the nodes.
-class NodeTable {
- public:
-  NodeTable(const std::string& path, Progress& reading)
-      : source_(path, &reading), table_(source_, Separator::comma) {
-    if (table_.columns() < 2) source_.fail(1, "one column, expected that of the nodes and others");
-  }
-
-  size_t column(const std::string& name) const {
-    const std::optional<size_t> found = table_.column(name);
-    if (!found || *found == 0) source_.fail(1, "no column \"{}\"", excerpt(name));
-    return *found;
-  }
-  std::vector<size_t> columns(const std::vector<std::string>& names) const {
-    std::vector<size_t> all;
-    for (const std::string& name : names) all.push_back(column(name));
-    return all;
-  }
-
-  bool next() {
-    if (!table_.next()) return false;
-    if (const auto node = integer_in(table_.field(0)); !node || *node != rows_)
-      table_.fail("node \"{}\", expected {}: ascending from 0", excerpt(table_.field(0)), rows_);
-    if (++rows_ > kMost) table_.fail("more than {} nodes", kMost);
-    return true;
-  }
-
-  /// nan where it is missing.
-  float number(size_t column) const {
-    const std::string_view field = table_.field(column);
-    if (is_missing(field)) return kNan;
-    const std::optional<double> value = double_in(field);
-    if (!value || std::abs(*value) > std::numeric_limits<float>::max())
-      fail(column, "a finite number or nothing");
-    return static_cast<float>(*value);
-  }
-  int32_t category(size_t column) const {
-    const std::optional<double> value = double_in(table_.field(column));  // 3.0 where some tool wrote floats
-    if (!value || *value != std::floor(*value) || std::abs(*value) > static_cast<double>(kMost))
-      fail(column, "a whole number, the category's");
-    return static_cast<int32_t>(*value);
-  }
-  bool flag(size_t column) const {
-    const std::string_view field = table_.field(column);
-    if (field == "True" || field == "true" || field == "TRUE" || field == "1") return true;
-    if (field == "False" || field == "false" || field == "FALSE" || field == "0") return false;
-    fail(column, "True or False");
-  }
-
-  int64_t rows() const { return rows_; }
-  void expect_rows(int64_t nodes) const {
-    if (rows_ != nodes) source_.fail(0, "{} nodes, but features.csv has {}", rows_, nodes);
-  }
-  [[noreturn]] void fail(size_t column, std::string_view expected) const {
-    table_.fail("{} \"{}\", expected {}", excerpt(table_.header()[column]), excerpt(table_.field(column)),
-                expected);
-  }
-  [[noreturn]] void fail_file(const std::string& message) const { source_.fail(0, "{}", message); }
-  template <class... Args>
-  [[noreturn]] void fail_row(fmt::format_string<Args...> format, Args&&... args) const {
-    table_.fail(format, std::forward<Args>(args)...);
-  }
-
- private:
-  TextSource source_;
-  CsvTable table_;
-  int64_t rows_ = 0;
-};
 
 class GraphLandReader {
  public:

@@ -28,6 +28,8 @@ struct NpyHeader {
 /// being what is wrong.
 NpyHeader parse_npy_header(std::string_view text);
 
+/// With which an array's file begins.
+constexpr std::string_view kNpyMark("\x93NUMPY", 6);
 /// What stands before the text: the mark, the version and the text's length.
 constexpr size_t kNpyPreamble = 12;  // of version 1: 10
 /// The longest text that is read. numpy's own are of 118 bytes, but for records of many fields.

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "objective.h"
+#include <adjoint/optim/checkpoint.h>
+
+#include <vector>
+
+namespace adj::apps {
+
+/// What the training said at one epoch, counted from 1.
+struct EpochRecord {
+  int64_t run, epoch;
+  double train_loss, val_loss, val_metric;
+};
+
+/// How one run ended, with the weights of its best validation epoch (train_loss: of its last epoch).
+struct RunResult {
+  double train_loss, val_metric, test_metric;
+  double test_auc;  ///< NaN unless there are two classes
+  int64_t best_epoch;
+  std::vector<double> reported = {};  ///< by all of a program's metrics: of validation and of test, in turn
+};
+
+/// What a training has said so far. In a checkpoint it is the tables history, results and, of programs that
+/// report several metrics, reported.
+struct TrainingRecord {
+  std::vector<EpochRecord> history;  ///< the epochs that were evaluated, run after run
+  std::vector<RunResult> results;    ///< of the runs that are over
+
+  /// Null where the epoch was not evaluated.
+  const EpochRecord* row_of(int64_t run, int64_t epoch) const;
+  /// `reported`: the metrics that RunResult::reported are of.
+  void write(optim::Checkpoint& to, const std::vector<Metric>& reported) const;
+  /// Of a training that stands in run `run`, of `epochs` epochs each. Throws DataError naming file, table and
+  /// row where a number is none that such a training writes.
+  static TrainingRecord read(const optim::Checkpoint& from, const Metric& metric,
+                             const std::vector<Metric>& reported, int64_t run, int64_t epochs);
+};
+
+}  // namespace adj::apps

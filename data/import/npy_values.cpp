@@ -1,0 +1,174 @@
+#include <adjoint/core/error.h>
+#include <adjoint/data/import/detail/npy_values.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+namespace adj {
+
+namespace {
+
+/// IEEE 754's 16 bits, which float32 holds exactly.
+float from_half(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16, magnitude = half & 0x7fffu;
+  if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  if (magnitude >= 0x400u) return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
+  const float small = static_cast<float>(magnitude) * 0x1p-24f;
+  return sign != 0 ? -small : small;
+}
+
+/// How an element lies in the file.
+struct Half {
+  uint16_t bits;
+};
+struct Bool {
+  uint8_t byte;
+};
+
+template <class S>
+S load(const char* from, bool swapped) {
+  std::array<char, sizeof(S)> bytes;
+  std::memcpy(bytes.data(), from, sizeof(S));
+  if (swapped) std::reverse(bytes.begin(), bytes.end());
+  return std::bit_cast<S>(bytes);
+}
+
+/// `value` as T where it fits.
+template <class T, class S>
+bool converts(S value, T* to) {
+  if constexpr (std::is_same_v<S, Half>) {
+    return converts(from_half(value.bits), to);
+  } else if constexpr (std::is_same_v<S, Bool>) {
+    *to = static_cast<T>(value.byte);
+    return value.byte <= 1;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    *to = static_cast<T>(value);
+    if constexpr (std::is_same_v<S, double> && std::is_same_v<T, float>)
+      return std::isfinite(*to) || !std::isfinite(value);
+    return true;
+  } else if constexpr (std::is_floating_point_v<S>) {
+    return false;
+  } else {
+    *to = static_cast<T>(value);
+    return std::in_range<T>(value);
+  }
+}
+
+template <class S>
+std::string number_text(S value) {
+  if constexpr (std::is_same_v<S, Half>) return fmt::format("{}", from_half(value.bits));
+  if constexpr (std::is_same_v<S, Bool>) return fmt::format("{}", value.byte);
+  if constexpr (std::is_arithmetic_v<S>) return fmt::format("{}", value);
+}
+
+/// Calls f.template operator()<S>() with how the array's elements lie in the file.
+template <class F>
+void dispatch(const NpyHeader& header, F&& f) {
+  const size_t width = header.width;
+  switch (header.kind) {
+    case NpyKind::boolean:
+      return f.template operator()<Bool>();
+    case NpyKind::integer:
+      if (width == 1) return f.template operator()<int8_t>();
+      if (width == 2) return f.template operator()<int16_t>();
+      if (width == 4) return f.template operator()<int32_t>();
+      return f.template operator()<int64_t>();
+    case NpyKind::unsigned_integer:
+      if (width == 1) return f.template operator()<uint8_t>();
+      if (width == 2) return f.template operator()<uint16_t>();
+      if (width == 4) return f.template operator()<uint32_t>();
+      return f.template operator()<uint64_t>();
+    default:
+      if (width == 2) return f.template operator()<Half>();
+      if (width == 4) return f.template operator()<float>();
+      return f.template operator()<double>();
+  }
+}
+
+/// Of the element at that place: "row 3, column 1".
+std::string place_text(const std::vector<int64_t>& shape, int64_t place) {
+  if (shape.empty()) return "its only element";
+  if (shape.size() == 1) return fmt::format("position {}", place);
+  if (shape.size() == 2) return fmt::format("row {}, column {}", place / shape[1], place % shape[1]);
+  std::vector<int64_t> index(shape.size());
+  for (size_t d = shape.size(); d-- > 0; place /= shape[d]) index[d] = place % shape[d];
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+std::string expected_text(DType as) {
+  if (as == DType::u8) return "integers from 0 to 255";
+  if (is_floating(as)) return fmt::format("numbers that {} holds", name_of(as));
+  return fmt::format("integers that {} holds", name_of(as));
+}
+
+}  // namespace
+
+NpyValues::Places::Places(const std::vector<int64_t>& shape)
+    : shape_(shape), at_(shape.size()), stride_(shape.size(), 1) {
+  for (size_t d = shape_.size(); d-- > 1;) stride_[d - 1] = stride_[d] * std::max<int64_t>(1, shape_[d]);
+}
+
+int64_t NpyValues::Places::next() {
+  const int64_t place = place_;
+  for (size_t d = 0; d < shape_.size(); ++d) {
+    place_ += stride_[d];
+    if (++at_[d] < shape_[d]) break;
+    place_ -= stride_[d] * shape_[d];
+    at_[d] = 0;
+  }
+  return place;
+}
+
+NpyValues::NpyValues(const NpyHeader& header, Tensor& to)
+    : header_(header),
+      to_(to),
+      places_(header.shape),
+      transposed_(header.fortran_order && header.shape.size() > 1) {}
+
+template <class T>
+void NpyValues::take_as(const char* from, size_t bytes) {
+  T* const to = to_.mutable_data<T>();
+  dispatch(header_, [&]<class S>() {
+    for (const char* end = from + bytes; from < end; from += sizeof(S), ++at_) {
+      const S value = load<S>(from, header_.swapped);
+      const int64_t place = transposed_ ? places_.next() : at_;
+      if (!converts(value, to + place)) [[unlikely]]
+        throw_data_error(fmt::format("{} at {}, expected {}", number_text(value),
+                                     place_text(header_.shape, place),
+                                     std::is_same_v<S, Bool> ? "bools, 0 or 1" : expected_text(to_.dtype())));
+    }
+  });
+}
+
+void NpyValues::take(const char* from, size_t bytes) {
+  switch (to_.dtype()) {
+    case DType::u8:
+      return take_as<uint8_t>(from, bytes);
+    case DType::i32:
+      return take_as<int32_t>(from, bytes);
+    case DType::i64:
+      return take_as<int64_t>(from, bytes);
+    case DType::f64:
+      return take_as<double>(from, bytes);
+    default:
+      return take_as<float>(from, bytes);
+  }
+}
+
+std::string npy_text(const NpyHeader& header, std::string_view bytes) {
+  std::string text;
+  if (header.kind != NpyKind::unicode) text = bytes;
+  for (size_t k = 0; header.kind == NpyKind::unicode && k + 4 <= bytes.size(); k += 4) {
+    const auto character = load<uint32_t>(bytes.data() + k, header.swapped);
+    if (character >= 0x80) throw_data_error("a character beyond ASCII in a string");
+    text.push_back(static_cast<char>(character));
+  }
+  text.resize(text.find_last_not_of('\0') + 1);
+  return text;
+}
+
+}  // namespace adj
