@@ -126,6 +126,8 @@ struct Program {
   std::vector<std::string> loaders = {};  ///< what --loader may be besides none
   /// Adds the model's own options, which are to set these.
   std::function<void(boost::program_options::options_description_easy_init, Settings&)> options = {};
+  /// Adds the program's own options of a training, of which a trained model knows nothing. Optional.
+  std::function<void(boost::program_options::options_description_easy_init, Settings&)> training_options = {};
   /// Throws UsageError where these do not go together.
   std::function<void(const Settings&)> check = {};
   /// The model on the CPU, with initial weights from the default generator.

@@ -18,8 +18,11 @@ namespace {
 /// A PyG state, whose widths are the dataset's unless options say them.
 TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device device) {
   const Task task = o.task.empty() ? data.task : task_named("task", o.task);
-  if (!is_trained(task)) throw UsageError(fmt::format("--task: {} has none, expected one", o.data));
-  const bool labelled = data.y && data.task == task;
+  if (!is_trained(task) && !is_of_graphs(task))
+    throw UsageError(fmt::format("--task: {} has none, expected one", o.data));
+  if (is_of_graphs(task) && !data.graph_offsets)
+    data_fail("{}: graphs/offsets: missing, --task {} is of many graphs", o.data, name_of(task));
+  const bool labelled = (is_of_graphs(task) ? data.graph_y : data.y) && data.task == task;
   if (o.outputs == 0 && !labelled)
     throw UsageError(fmt::format("--outputs: {} has no such labels, expected a number", o.data));
   return load_pyg(o.program, o.settings, o.pyg_state, o.names, task, data.num_features(),
@@ -53,7 +56,7 @@ void predict(const PredictOptions& o) {
   if (!o.checkpoint.empty()) loaded = load_trained(o.checkpoint, device);
   if (loaded) loaded->require_layers(o.batches);
   Dataset data = load_dataset(o.data, load_options(o.batches));
-  if (loaded) set_node_features(data, o.data, loaded->settings, loaded->features);
+  set_node_features(data, o.data, loaded ? loaded->settings : o.settings, loaded ? loaded->features : 0);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, loaded->origin);
   prepare_features(data, o.data, "predict", (loaded ? loaded->settings : o.settings).normalize);

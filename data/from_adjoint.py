@@ -7,7 +7,7 @@ torch_geometric, dgl, networkx only what is asked for.
     data = to_pyg("cora.h5")                    # a Data; a list of them where the file has many graphs
     graph = to_dgl("cora.h5")                   # a DGLGraph; (graphs, labels) where the file has many
     graph = to_networkx("cora.h5")              # a (Multi)(Di)Graph; a list of them where the file has many
-    found = read_predictions("predictions.h5")  # {"prediction": [N], "probability": [N, C], "task": ...}
+    found = read_predictions("predictions.h5")  # {"prediction": [N], "probability": [N, C], "task": ...}; of links "src", "dst", "score"
     load_into(model, "gcn.h5")                  # the weights of a checkpoint, into a PyG model of the same layers
     state = pyg_state("gcn.h5")                 # or as a state dict of numpy arrays
 
@@ -282,13 +282,16 @@ def both_ways(src, dst, rows):
 
 
 def read_predictions(path):
-    """{"prediction": int32 [N], uint8 [N, T] or float32 [N, T], "probability": float32 [N, C] where there are, "task", "program",
-    "dataset"} of a file of predictions (docs/programs.md). Throws DataError, OSError."""
+    """{"prediction", "probability" where there are any, "task", "program", "dataset"} of a file of predictions (docs/programs.md), of N
+    nodes or of the graphs of a file of many: int32 [N] and float32 [N, C] of classes, uint8 and float32 [N, T] of several labels,
+    float32 [N, T] of regression. Of pairs of nodes, beside those names: "src", "dst", "score" and "label". Throws DataError, OSError."""
     with opened(path, "adjoint.prediction", (1,)) as file:
-        if "nodes/prediction" not in file:
-            raise DataError(f"{path}: nodes/prediction: missing")
         found = {key: str(file.attrs[key]) for key in ("task", "program", "dataset") if key in file.attrs}
-        return {**found, **{key: file[f"nodes/{key}"][...] for key in ("prediction", "probability") if f"nodes/{key}" in file}}
+        for place, needed, keys in (("nodes", "prediction", ("prediction", "probability")), ("graphs", "prediction", ("prediction", "probability")),
+                                    ("pairs", "score", ("src", "dst", "score", "label"))):
+            if f"{place}/{needed}" in file:
+                return {**found, **{key: file[f"{place}/{key}"][...] for key in keys if f"{place}/{key}" in file}}
+        raise DataError(f"{path}: nodes/prediction, graphs/prediction or pairs/score: missing")
 
 
 # ---- Weights ----

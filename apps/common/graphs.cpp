@@ -201,16 +201,8 @@ void set_node_features(Dataset& data, const std::string& file, const Settings& s
 }
 
 void add_graph_options(boost::program_options::options_description_easy_init& add, Settings& s) {
-  add("folds", with_default(s.folds),
-      "of a file without splits: graphs are dealt into so many parts, each class alike; each run holds one "
-      "out");
   add("node-features", with_default(s.node_features, "WHAT"),
       "file, constant (1), or degree (its in-edges, one-hot)");
-  add("batch-size", with_default(s.batch_size), "graphs in a step");
-  add("iterations", with_default(s.iterations),
-      "steps of an epoch, each on graphs drawn anew (0: an epoch is once through them)");
-  add("lr-halve", with_default(s.lr_halve), "halve the learning rate every N epochs (0: never)");
-  add("workers", with_default(s.workers), "threads that prepare batches beside the training (0: none)");
 }
 
 void check_graph_options(const Settings& s) {
@@ -224,6 +216,16 @@ void check_graph_options(const Settings& s) {
 }
 
 void learn_graphs(Program& program) {
+  program.training_options = [](auto add, Settings& s) {
+    add("folds", with_default(s.folds),
+        "of a file without splits: graphs are dealt into so many parts, each class alike; each run holds one "
+        "out");
+    add("batch-size", with_default(s.batch_size), "graphs in a step");
+    add("iterations", with_default(s.iterations),
+        "steps of an epoch, each on graphs drawn anew (0: an epoch is once through them)");
+    add("lr-halve", with_default(s.lr_halve), "halve the learning rate every N epochs (0: never)");
+    add("workers", with_default(s.workers), "threads that prepare batches beside the training (0: none)");
+  };
   program.things = "graphs";
   program.metric_help =
       "accuracy (auto), auc or f1 for classes, auc or f1 for several labels (auto: auc), r2 or mae for "

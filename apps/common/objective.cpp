@@ -61,11 +61,16 @@ bool is_trained(Task task) {
   return task == Task::node_class || task == Task::node_multilabel || task == Task::node_regression;
 }
 
+bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
+
 Task task_named(const std::string& option, const std::string& name) {
-  for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression})
+  std::vector<std::string_view> names;
+  for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
+                          Task::graph_regression}) {
     if (name == name_of(task)) return task;
-  throw UsageError(fmt::format("--{}: expected {}, {} or {}, got '{}'", option, name_of(Task::node_class),
-                               name_of(Task::node_multilabel), name_of(Task::node_regression), name));
+    names.push_back(name_of(task));
+  }
+  throw UsageError(fmt::format("--{}: expected {}, got '{}'", option, fmt::join(names, " or "), name));
 }
 
 int64_t outputs_of(const Dataset& data) {

@@ -25,9 +25,11 @@ struct Metric {
 
 /// Is this a task of nodes with labels?
 bool is_trained(Task task);
+/// Or one of graphs with labels?
+bool is_of_graphs(Task task);
 /// The task of this name. Throws UsageError.
 Task task_named(const std::string& option, const std::string& name);
-/// How many numbers a model gives for a node: classes, or columns of labels.
+/// How many numbers a model gives for a node or graph: classes, or columns of labels.
 int64_t outputs_of(const Dataset& data);
 
 /// The metric that `wanted` names for such labels; "auto": accuracy for classes (ROC-AUC for two of them),

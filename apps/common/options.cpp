@@ -188,6 +188,7 @@ Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint)
   add_input_options(options, s, raw_features);
   add_choice_of_model(program, options, s);
   add_own_options(program, options, s);
+  if (program.training_options) program.training_options(options.add_options(), s);
   options.add_options()("metric", po::value(&s.metric));
   po::parsed_options parsed(&options);
   for (const auto& option : options.options()) {
@@ -265,6 +266,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       "metric, or either: stop when neither the validation metric nor its loss was as good as before, and "
       "keep the last epoch in which both were")("eval-every", with_default(s.eval_every, "N"),
                                                 "validate every N epochs");
+  if (program.training_options) program.training_options(training.add_options(), s);
   add_batch_options(program, batches, s);
   output.add_options()("json", po::bool_switch(&s.json), "print one JSON object last")(
       "quiet", po::bool_switch(&s.quiet), "no progress; with --json nothing but the object")(

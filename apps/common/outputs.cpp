@@ -84,7 +84,7 @@ void write_predictions(const std::string& path, const std::string& program, cons
   file.attribute("", "program", program);
   file.attribute("", "dataset", data.name);
   file.attribute("", "task", std::string(name_of(task)));
-  const bool of_graphs = task == Task::graph_class || task == Task::graph_regression;
+  const bool of_graphs = is_of_graphs(task);
   const std::string prediction = of_graphs ? "graphs/prediction" : "nodes/prediction";
   const std::string probability = of_graphs ? "graphs/probability" : "nodes/probability";
   std::vector<float> values = (of_graphs ? output : original_rows(output, data.order)).to_vector<float>();

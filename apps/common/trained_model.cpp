@@ -102,11 +102,14 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
   TrainedModel trained;
   trained.settings = settings;
   trained.task = task;
-  trained.metric = metric_named("auto", labels_of(task), outputs);
+  trained.metric = metric_named(usual_metric("auto", task), labels_of(task), outputs);
   trained.features = features;
   trained.outputs = outputs;
   trained.origin = printable(state);
-  trained.model = make_node_model(program, features, outputs, settings);
+  trained.model = program.make(features, outputs, settings);
+  if (trained.of_graphs() != (dynamic_cast<GraphModel*>(trained.model.get()) != nullptr))
+    throw UsageError(fmt::format("--model {}: the task is {}, expected one of {} (--task)", settings.model,
+                                 name_of(task), trained.of_graphs() ? "nodes" : "graphs"));
   nn::load_pyg_state(*trained.model, state, names);
   if (const std::string name = optim::first_not_finite(trained.model->state()); !name.empty())
     data_fail("{}: {} is not finite", state, name);

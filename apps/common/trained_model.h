@@ -16,7 +16,7 @@ struct TrainedModel {
   std::string origin;  ///< "train_gcn, epoch 66"
 
   /// Does it say something of graphs, and not of nodes?
-  bool of_graphs() const { return task == Task::graph_class || task == Task::graph_regression; }
+  bool of_graphs() const { return is_of_graphs(task); }
   /// float32 [N, outputs] of every node, or [G, outputs] of every graph, of a dataset on the device, whose
   /// features were prepared and may be elsewhere, as `batches` say: at once or layer after layer
   /// (apps/common/feature_place.h). Throws adj::Error where they are not all finite.

@@ -42,15 +42,17 @@ Program train_link() {
   program.defaults.epochs = 100;
   program.loaders = {"neighbor"};
   program.options = [](auto add, Settings& s) {
-    add("val", with_default(s.val, "P"), "share of the joined pairs of nodes to validate on")(
-        "test", with_default(s.test, "P"), "share of them to test on; both are drawn by --seed")(
-        "negatives", with_default(s.negatives),
-        "pairs without an edge drawn for each joined one, every epoch")(
-        "embedding", with_default(s.embedding), "width of a node's embedding (0: --hidden)")(
+    add("embedding", with_default(s.embedding), "width of a node's embedding (0: --hidden)")(
         "decoder", with_default(s.decoder, "NAME"),
         "dot (inner product of the embeddings) or mlp (of their elementwise product)")(
         "aggr", with_default(s.aggr, "NAME"), "of sage's neighbours: mean, max or pool");
     add_head_options(add, s);
+  };
+  program.training_options = [](auto add, Settings& s) {
+    add("val", with_default(s.val, "P"), "share of the joined pairs of nodes to validate on")(
+        "test", with_default(s.test, "P"), "share of them to test on; both are drawn by --seed")(
+        "negatives", with_default(s.negatives),
+        "pairs without an edge drawn for each joined one, every epoch");
   };
   program.check = check;
   program.make = [](int64_t in, int64_t, const Settings& s) -> std::unique_ptr<Model> {

@@ -96,7 +96,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       foreign("A model trained in PyG, as docs/pyg.md shows"), own;
   general.add_options()("checkpoint", file(o.checkpoint), "what a training wrote with --checkpoint")(
       "data", file(o.data), "a dataset in HDF5 with as many features; labels and splits are not needed")(
-      "out", file(o.out), "write here what is predicted for every node, HDF5")(
+      "out", file(o.out), "write here what is predicted for every node or graph, HDF5")(
       "split", with_default(o.split, "K"), "of the dataset, whose test nodes the metric is taken over")(
       "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
       "threads", with_default(o.threads), "CPU threads (0: all cores)")("json", po::bool_switch(&o.json),
@@ -117,8 +117,9 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       "part of a name in the model and what the state calls it: convs.0=conv1; any number of times")(
       "normalize-features", po::bool_switch(&normalize), "divide each row of the features by its sum")(
       "task", po::value(&o.task)->value_name("NAME"),
-      "node_class, node_multilabel or node_regression (default: the dataset's)")(
-      "outputs", with_default(o.outputs), "numbers that the model gives for a node (0: as the labels have)");
+      "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: the "
+      "dataset's)")("outputs", with_default(o.outputs),
+                    "numbers that the model gives for a node or graph (0: as the labels have)");
   try {
     o.model = model_of(argc, argv);
     if (!o.model.empty()) {

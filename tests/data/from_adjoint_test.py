@@ -35,6 +35,16 @@ def datasets():
     yield "sparse", base | {"x_indptr": [0, 1, 1, 3, 3, 3, 4], "x_indices": [4, 0, 2, 1], "x_data": [1.0, 2.0, 3.0, 4.0], "x_cols": 5}
 
 
+def many_graphs():
+    """Twelve paths and cycles of three classes."""
+    draw, sizes = np.random.default_rng(3), [3 + k % 4 for k in range(12)]
+    offsets = np.cumsum([0] + sizes)
+    ends = [(offsets[g] + i, offsets[g] + (i + 1) % n) for g, n in enumerate(sizes) for i in range(n - g % 2)]
+    parts = {"train": list(range(8)), "val": [8, 9], "test": [10, 11]}
+    return {"edge_index": np.array(ends).T, "num_nodes": int(offsets[-1]), "x": draw.random((offsets[-1], 4)).astype(np.float32),
+            "graph_offsets": offsets, "graph_y": [g % 3 for g in range(12)], "splits": parts, "name": "rings"}
+
+
 class Datasets(Case):
     def round_trip(self, back, but=(), only=None):
         """Every kind through `back` (of a path, to what to_adjoint takes) and again to a file: as it was."""
@@ -274,6 +284,68 @@ class Weights(Case):
                 self.assertTrue(all(torch.equal(before[name], value) for name, value in fresh.state_dict().items()))
                 checkpoint.unlink()
 
+    def test_a_model_of_graphs(self):
+        """Its state gives the same bits in `predict` again, and the same numbers in PyG."""
+        data, checkpoint, expected = self.folder / "graphs.h5", self.folder / "gin.h5", self.folder / "expected.h5"
+        state, out = self.folder / "state.h5", self.folder / "again.h5"
+        to_adjoint(many_graphs(), data)
+        shape = ("--hidden", "5", "--layers", "2", "--train-eps", "--pool", "mean")
+        result = self.run_program("train_graph_gin", "--data", data, "--epochs", "4", "--raw-features", "--checkpoint", checkpoint,
+                                  "--predict", expected, "--quiet", *shape)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        expected = read_predictions(expected)["probability"]
+        with h5py.File(state, "w", libver="latest") as file:
+            for name, value in pyg_state(checkpoint).items():
+                file[name] = value
+        words = ("--pyg-state", state, "--model", "graph-gin", "--data", data, "--out", out, "--quiet", *shape)
+        result = self.run_program("predict", *words)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        np.testing.assert_array_equal(read_predictions(out)["probability"], expected)
+        for more, status, message in ((("--task", "node_class", "--outputs", "3"), 2, "--model graph-gin: the task is node_class, expected one of graphs"),
+                                      (("--data", DEMO), 2, "--data"), (("--pool", "median"), 2, "--pool"),
+                                      (("--node-features", "constant"), 1, "[5, 1]"), (("--evaluation", "layers"), 2, "whole graphs")):
+            with self.subTest(more):
+                result = self.run_program("predict", *words, *more)
+                self.assertEqual((result.returncode, result.stderr.count("\n")), (status, 1), result)
+                self.assertIn(message, result.stderr)
+        words = [DEMO if word == data else word for word in words]
+        result = self.run_program("predict", *words, "--task", "graph_class", "--outputs", "3")
+        self.assertEqual((result.returncode, result.stderr), (1, f"predict: {DEMO}: graphs/offsets: missing, --task graph_class is of many graphs\n"))
+
+        torch, pyg = library("torch"), library("torch_geometric")
+        if torch is None or pyg is None:
+            return
+        from torch.nn import Linear, ModuleList, ReLU, Sequential
+        nn = pyg.nn
+
+        class GIN(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.convs = ModuleList(nn.GINConv(Sequential(Linear(i, 5), nn.BatchNorm(5), ReLU(), Linear(5, 5)), train_eps=True) for i in (4, 5))
+                self.norms = ModuleList(nn.BatchNorm(5) for _ in range(2))
+                self.heads = ModuleList(Linear(i, 3) for i in (4, 5, 5))
+
+            def forward(self, x, edges, batch):
+                y = self.heads[0](nn.global_mean_pool(x, batch))
+                for conv, norm, head in zip(self.convs, self.norms, self.heads[1:]):
+                    x = norm(conv(x, edges)).relu()
+                    y = y + head(nn.global_mean_pool(x, batch))
+                return y
+
+        names = {f"convs.{l}.nn.{ours}": f"convs.{l}.nn.{k}" for l in range(2) for k, ours in ((0, "first"), (1, "norm"), (3, "second"))}
+        model = script.load_into(GIN(), checkpoint, names | {"readouts": "heads"}).eval()
+        batch = pyg.data.Batch.from_data_list(to_pyg(data))
+        with torch.no_grad():
+            given = model(batch.x, batch.edge_index, batch.batch).softmax(1).numpy()
+        np.testing.assert_allclose(given, expected, rtol=0, atol=1e-6)
+        torch.save(model.state_dict(), self.folder / "gin.pt")
+        result = self.main_of(__import__("to_adjoint"), "state", self.folder / "gin.pt", self.folder / "gin_state.h5")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        back = [word for ours, theirs in {**names, "readouts": "heads"}.items() for word in ("--rename", f"{ours}={theirs}")]
+        result = self.run_program("predict", "--pyg-state", self.folder / "gin_state.h5", *words[2:4], "--data", data, *words[6:], *back)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        np.testing.assert_allclose(read_predictions(out)["probability"], expected, rtol=0, atol=1e-6)
+
     def test_best_and_last(self):
         checkpoint, expected = self.trained("train_gcn", "gcn", (), epochs=30)
         best, last = pyg_state(checkpoint), pyg_state(checkpoint, weights="last")
@@ -315,9 +387,36 @@ class Predictions(Case):
         with np.load(npz) as arrays:
             np.testing.assert_array_equal(arrays["probability"], found["probability"])
             self.assertEqual(str(arrays["task"]), "node_class")
+        with h5py.File(out, "r+") as file:
+            del file["nodes"]
+        with self.assertRaisesRegex(DataError, "nodes/prediction, graphs/prediction or pairs/score: missing"):
+            read_predictions(out)
         result = self.main_of(script, "predictions", DEMO, npz)
         self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result)
         self.assertIn("expected 'adjoint.prediction'", result.stderr)
+
+    def test_of_graphs_and_of_pairs(self):
+        data, out = self.folder / "graphs.h5", self.folder / "p.h5"
+        to_adjoint(many_graphs(), data)
+        result = self.run_program("train_graph_gin", "--data", data, "--epochs", "2", "--predict", out, "--quiet")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        found = read_predictions(out)
+        self.assertEqual((found["task"], found["program"], found["prediction"].dtype, found["probability"].shape),
+                         ("graph_class", "train_graph_gin", np.int32, (12, 3)))
+        np.testing.assert_array_equal(found["prediction"], found["probability"].argmax(1))
+
+        result = self.run_program("train_link", "--data", DEMO, "--epochs", "1", "--predict", out, "--quiet")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        found, edges = read_predictions(out), read_dataset(DEMO)["edge_index"]
+        joined = set(map(tuple, edges.T.tolist()))
+        self.assertEqual(found["program"], "train_link")
+        self.assertEqual({len(found[key]) for key in ("dst", "score", "label")}, {len(found["src"])})
+        for src, dst, label in zip(found["src"].tolist(), found["dst"].tolist(), found["label"].tolist()):
+            self.assertEqual((src, dst) in joined or (dst, src) in joined, label == 1)
+        npz = self.folder / "p.npz"
+        self.assertEqual(self.main_of(script, "predictions", out, npz).returncode, 0)
+        with np.load(npz) as arrays:
+            np.testing.assert_array_equal(arrays["score"], found["score"])
 
 
 if __name__ == "__main__":
