@@ -3,6 +3,8 @@
 #include "small_dataset.h"
 #include "variants.h"
 #include <adjoint/adjoint.h>
+#include <adjoint/data/reordered.h>
+#include <adjoint/graph/orders.h>
 
 #include <set>
 
@@ -68,6 +70,31 @@ TEST_CASE("train_link finds hidden edges with every model, decoder and loader") 
       CHECK(std::stod(json.at(name)) > 0.0);
       CHECK(std::stod(json.at(name)) <= 1.0);
     }
+  }
+}
+
+TEST_CASE("hidden edges are not seen: where nothing tells of them, none is found") {
+  if (!have_program("train_link")) return;
+  const Bench bench;
+  constexpr int64_t kNodes = 400;
+  Dataset data = small_dataset();
+  Generator generator(5);
+  const Tensor src = random_integers({3 * kNodes}, 0, kNodes, generator, DType::i32),
+               dst = random_integers({3 * kNodes}, 0, kNodes, generator, DType::i32);
+  data.graph = to_undirected(Graph::from_coo(kNodes, src, dst));
+  data.x = Features(random_tensor({kNodes, 16}));
+  data.task = Task::none;
+  data.y = data.train = data.val = data.test = {};
+  data.splits.clear();
+  data.classes = 0;
+  save_dataset(data, bench.data);
+  for (const Words& way : {Words{}, Words{"--model", "sage", "--loader", "neighbor"}}) {
+    Words words = way;
+    words.insert(words.end(), {"--epochs", "30", "--json", "--test", "0.3", "--raw-features"});
+    const Outcome outcome = bench.train(words);
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    CHECK(std::stod(json_of(outcome).at("test_auc")) < 0.55);
   }
 }
 
@@ -142,6 +169,25 @@ TEST_CASE("the scores that train_link writes are those of its metrics") {
         doctest::Approx(nn::mean_reciprocal_rank(nn::link_ranks(above, below))));
   CHECK(fails_with(run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", scores}), 1,
                    {checkpoint, "train_link", "--predict"}));
+}
+
+TEST_CASE("the pairs of a reordered dataset are written as its nodes stood at first") {
+  if (!have_program("train_link")) return;
+  const Bench bench;
+  const std::string scores = bench.folder.file("scores.h5");
+  const Dataset data = load_dataset(bench.data);
+  Generator generator(3);
+  save_dataset(reordered(data, random_order(data.num_nodes(), generator)), bench.data);
+  REQUIRE(bench.train({"--epochs", "1", "--predict", scores, "--test", "0.2"}).status == 0);
+  const H5Reader file = H5Reader::open(scores);
+  const auto src = file.tensor("pairs/src", {DType::i32}).to_vector<int32_t>(),
+             dst = file.tensor("pairs/dst", {DType::i32}).to_vector<int32_t>();
+  const auto label = file.tensor("pairs/label", {DType::u8}).to_vector<uint8_t>();
+  const auto from = data.graph.edge_index().src.to_vector<int32_t>(),
+             to = data.graph.edge_index().dst.to_vector<int32_t>();
+  std::set<std::pair<int32_t, int32_t>> joined;
+  for (size_t e = 0; e < from.size(); ++e) joined.emplace(from[e], to[e]);
+  for (size_t k = 0; k < label.size(); ++k) CHECK(joined.count({src.at(k), dst.at(k)}) == label[k]);
 }
 
 TEST_CASE("what train_link refuses") {
