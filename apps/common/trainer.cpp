@@ -119,7 +119,7 @@ void Trainer::start_run() {
   model_->to(feature_dtype(settings_));
   name_ = model_->describe();
   if (settings_.inductive && !edges_) {
-    const ListUse use = use_of_epoch(training().node_model());
+    const ListUse use = use_of_epoch(dynamic_cast<NodeModel&>(*model_));
     if (use.sums == 0 && (settings_.aggregation == "scatter" || settings_.aggregation == "measure"))
       throw UsageError(
           fmt::format("--aggregation {}: {} takes no sums over neighbours that an edge list serves "
