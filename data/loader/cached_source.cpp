@@ -91,7 +91,7 @@ class PinnedSource : public CachedSource {
   Tensor gathered(const Tensor& nodes) const override {
     Tensor at = Tensor::empty({nodes.numel()}, DType::i32, device_);
     kernels::permute({.x = places_, .order = nodes.to(device_), .y = at});
-    return joined({all_.data(), all_.rows()}, at);
+    return joined({all_.data(), all_.rows(), /*on_host=*/true}, at);
   }
 
   PinnedRows all_;

@@ -9,6 +9,7 @@ namespace adj::kernels {
 struct RowsInPlace {
   const void* data = nullptr;
   int64_t rows = 0;
+  bool on_host = false;  ///< a GPU reads them over its bus, and lists those it wants first (8 bytes each)
 };
 
 /// y[K,F]: row k is row at[k] of `hot` [C,F] where at[k] >= 0, and else row -1 - at[k] of `cold`, which has

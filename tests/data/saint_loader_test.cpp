@@ -1,5 +1,6 @@
 #include "subgraph_batches.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace adj;
@@ -157,8 +158,13 @@ TEST_CASE("with all nodes in a subgraph a step has the gradient of the whole gra
       loss.backward();
       CHECK(loss.item() == doctest::Approx(expected.item()).epsilon(1e-5));
       const std::vector<Var> parameters = model.parameters();
-      for (size_t p = 0; p < parameters.size(); ++p)
-        CHECK(close_to_scale(parameters[p].grad(), gradients[p], 1e-4));
+      for (size_t p = 0; p < parameters.size(); ++p) {
+        // The softmax of an attention may cancel a gradient, of which rounding is left.
+        const std::vector<double> whole = values(gradients[p]);
+        const bool vanishes = std::ranges::all_of(whole, [](double g) { return std::abs(g) < 1e-7; });
+        CHECK((vanishes ? close(parameters[p].grad(), gradients[p], 1e-7)
+                        : close_to_scale(parameters[p].grad(), gradients[p], 1e-4)));
+      }
     };
     manual_seed(3);
     nn::Model<TwoLayers<nn::GCNConv>> gcn(20, 3);

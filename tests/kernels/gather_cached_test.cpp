@@ -18,19 +18,24 @@ TEST_CASE("gather_cached: rows from both places, of any dtype and width") {
           };
           const Tensor hot = matrix(hot_rows), cold = matrix(cold_rows);
           const PinnedRows pinned(cold, device);
+          const Tensor on_device = cold.to(device);
           const Tensor at =
               random_ints(1000, -static_cast<int32_t>(cold_rows), static_cast<int32_t>(hot_rows));
-          Tensor y = Tensor::empty({1000, columns}, dtype, device);
-          kernels::gather_cached(
-              {.hot = hot.to(device), .cold = {pinned.data(), pinned.rows()}, .at = at.to(device), .y = y});
-          const auto from_hot = values(hot), from_cold = values(cold), out = values(y);
+          const auto from_hot = values(hot), from_cold = values(cold);
           const auto place = at.to_vector<int32_t>();
-          for (size_t k = 0; k < out.size(); ++k) {
-            const auto width = static_cast<size_t>(columns);
-            const int32_t row = place[k / width];
-            const double expected = row >= 0 ? from_hot[static_cast<size_t>(row) * width + k % width]
-                                             : from_cold[static_cast<size_t>(-1 - row) * width + k % width];
-            REQUIRE(out[k] == expected);
+          for (const kernels::RowsInPlace& others : {kernels::RowsInPlace{pinned.data(), cold_rows},
+                                                     kernels::RowsInPlace{pinned.data(), cold_rows, true},
+                                                     kernels::RowsInPlace{on_device.raw_data(), cold_rows}}) {
+            Tensor y = Tensor::full({1000, columns}, 201, dtype, device);
+            kernels::gather_cached({.hot = hot.to(device), .cold = others, .at = at.to(device), .y = y});
+            const auto out = values(y);
+            for (size_t k = 0; k < out.size(); ++k) {
+              const auto width = static_cast<size_t>(columns);
+              const int32_t row = place[k / width];
+              const double expected = row >= 0 ? from_hot[static_cast<size_t>(row) * width + k % width]
+                                               : from_cold[static_cast<size_t>(-1 - row) * width + k % width];
+              REQUIRE(out[k] == expected);
+            }
           }
         }
 }
