@@ -76,17 +76,17 @@ using detail::Chunk;
 
 namespace {
 
-/// A freed chunk and the marks that the device has yet to come past.
+/// A freed chunk and the marks that the device has yet to come past, each with its stream.
 struct Parked {
   Chunk* chunk;
-  std::vector<void*> marks;
+  std::vector<std::pair<int, void*>> marks;
 };
 
 struct DeviceTotals {
   std::mutex mutex;  // guards the pools and chunks of the device too
   MemoryStats stats;
   std::vector<MemoryPool*> pools;
-  std::vector<Parked> parked;
+  std::vector<Parked> parked;  // as they were freed
   /// Most that was live at once in the running stretch of kLately requests, and in the one before.
   size_t peak = 0, peak_before = 0;
 
@@ -283,10 +283,11 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
 void MemoryPool::free_chunk(Chunk* chunk, Owners& owners) {
   MemoryPool& pool = *chunk->pool;
-  std::vector<void*> marks;
+  std::vector<std::pair<int, void*>> marks;
   for (int stream = 0; chunk->used_on >> stream != 0; ++stream) {
     if ((chunk->used_on >> stream & 1) == 0) continue;
-    if (void* mark = runtime(pool.device_).mark(stream); mark != nullptr) marks.push_back(mark);
+    if (void* mark = runtime(pool.device_).mark(stream); mark != nullptr)
+      marks.emplace_back(stream, mark);
   }
   chunk->used_on = 0;
   if (!marks.empty()) {
@@ -300,17 +301,23 @@ void MemoryPool::free_chunk(Chunk* chunk, Owners& owners) {
 bool MemoryPool::settle(DeviceTotals& totals, Device device, bool wait, Owners& owners) {
   if (totals.parked.empty()) return false;
   DeviceRuntime& device_runtime = runtime(device);
-  std::vector<Parked> still;
-  for (Parked& parked : totals.parked) {
-    std::erase_if(parked.marks, [&](void* mark) { return device_runtime.passed(mark, wait); });
-    if (!parked.marks.empty()) {
-      still.push_back(std::move(parked));
-      continue;
-    }
+  // A stream comes past its marks in the order that they were set in: behind one that is still ahead of it
+  // none is asked for.
+  uint64_t behind = 0;
+  const auto passed = [&](const std::pair<int, void*>& mark) {
+    const uint64_t stream = uint64_t{1} << mark.first;
+    if ((behind & stream) != 0) return false;
+    if (device_runtime.passed(mark.second, wait)) return true;
+    behind |= stream;
+    return false;
+  };
+  std::erase_if(totals.parked, [&](Parked& parked) {
+    std::erase_if(parked.marks, passed);
+    if (!parked.marks.empty()) return false;
     owners.push_back(std::move(parked.chunk->keep_alive));
     owners.back()->put_back(parked.chunk);
-  }
-  totals.parked = std::move(still);
+    return true;
+  });
   return true;
 }
 

@@ -99,6 +99,19 @@ class KeyedCache {
   std::shared_ptr<T> get(Make&& make) {
     return get<T>(0, std::forward<Make>(make));
   }
+  /// The T kept under (T, 0), default-constructed: a table of the host's for its users to fill. Nothing is
+  /// made on a device, so that nobody waits for one, as get() does.
+  template <class T>
+  std::shared_ptr<T> table() {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Slot>& slot = slots_[{typeid(T), 0}];
+    if (!slot) {
+      slot = std::make_shared<Slot>();
+      slot->value = std::make_shared<T>();
+      slot->once.set_done();
+    }
+    return std::static_pointer_cast<T>(slot->value);
+  }
 
  private:
   using Key = std::pair<std::type_index, int64_t>;

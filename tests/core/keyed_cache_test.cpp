@@ -33,6 +33,21 @@ TEST_CASE("a cache keeps one thing for each kind and parameter") {
   CHECK(*made(0) == 9);  // no parameter is parameter 0
 }
 
+TEST_CASE("a table is one for all threads, empty at first") {
+  KeyedCache cache;
+  std::atomic<int> sum = 0;
+  in_threads(8, [&](int) {
+    const auto table = cache.table<std::vector<std::atomic<int>*>>();
+    CHECK(table->empty());
+    CHECK(cache.table<std::vector<std::atomic<int>*>>() == table);
+    ++sum;
+  });
+  CHECK(sum == 8);
+  cache.table<std::string>()->assign("kept");
+  CHECK(*cache.table<std::string>() == "kept");
+  CHECK(*cache.get<std::string>([] { return new std::string("made"); }) == "kept");
+}
+
 TEST_CASE("a maker may ask for other things, and what it is asked for meanwhile is made once") {
   KeyedCache cache;
   std::atomic<int> makers = 0;

@@ -30,7 +30,7 @@ struct Mark {
 class FakeGpu final : public DeviceRuntime {
  public:
   std::array<int, detail::kMaxStreams> queued{}, done{};
-  std::atomic<int> marks{0}, pending_marks{0};
+  std::atomic<int> marks{0}, pending_marks{0}, asked{0};  // asked: whether a mark is passed
   size_t held = 0, most = size_t{1} << 30;
 
   void* allocate(size_t bytes) override {
@@ -64,6 +64,7 @@ class FakeGpu final : public DeviceRuntime {
     return new Mark{at(stream), queued[at(stream)]};
   }
   bool passed(void* mark, bool wait) noexcept override {
+    ++asked;
     const auto* of = static_cast<Mark*>(mark);
     if (wait) done[of->stream] = std::max(done[of->stream], of->place);
     if (done[of->stream] < of->place) return false;
@@ -171,6 +172,30 @@ TEST_CASE("a use may be declared, of several streams, and the tensor's own does 
   CHECK(fake().pending_marks == 1);
   fake().done[1] = fake().queued[1];
   CHECK(current() == 0);
+}
+
+TEST_CASE("of what waits for a stream the first is asked for alone, until it is past") {
+  const auto [first, second] = streams();
+  for (int k = 0; k < 40; ++k) {
+    const Tensor a = bytes(1 << 20), b = bytes(1 << 20);
+    a.use_on(first);
+    b.use_on(k % 2 == 0 ? first : second);
+    fake().queued[1] += 1;
+    fake().queued[2] += 1;
+  }
+  CHECK(fake().pending_marks == 80);
+  int asked = fake().asked;
+  CHECK(current() == size_t{80} << 20);
+  CHECK(fake().asked == asked + 2);
+  // The first stream is past half of its own, and the second past all.
+  fake().done[1] = fake().queued[1] - 20;
+  fake().done[2] = fake().queued[2];
+  asked = fake().asked;
+  CHECK(current() == size_t{30} << 20);
+  CHECK(fake().asked == asked + 51);
+  fake().done[1] = fake().queued[1];
+  CHECK(current() == 0);
+  CHECK(fake().pending_marks == 0);
 }
 
 TEST_CASE("where there is no memory left, what waits is waited for, and other streams' caches are given up") {

@@ -197,7 +197,7 @@ SpmmChoice choose_spmm(const SpmmProblem& problem, std::span<const SpmmShape> sh
                        const std::function<void(int variant, int threads)>& run) {
   const Csr& csr = *problem.csr;
   const int device = csr.device().index;
-  const auto choices = csr.cache->get<RememberedChoices>([] { return new RememberedChoices; });
+  const auto choices = csr.cache->table<RememberedChoices>();
   const std::lock_guard lock(choices->mutex);
   const Key key{problem.width, problem.element_bytes, problem.alignment, problem.family};
   Remembered& remembered = choices->by_key[key];

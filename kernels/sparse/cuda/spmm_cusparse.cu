@@ -85,7 +85,7 @@ void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y) {
   const int64_t entries = csr.entries(), width = x.size(1);
   const DType dtype = x.dtype(), value_dtype = dtype == DType::f64 ? DType::f64 : DType::f32;
   adj::cuda::use_device(device.index);
-  const auto kept = csr.cache->get<KeptProducts>([] { return new KeptProducts; });
+  const auto kept = csr.cache->table<KeptProducts>();
   const std::lock_guard lock(kept->mutex);
   const std::tuple key{width, dtype, Stream::current(device).id()};
   const bool first = !kept->products.contains(key);

@@ -175,7 +175,7 @@ struct KeptPlans {
 
 SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes, int64_t launches) {
   const int64_t size = item_size(a, launches);
-  const auto plans = a.cache->get<KeptPlans>([] { return new KeptPlans; });
+  const auto plans = a.cache->table<KeptPlans>();
   const std::lock_guard lock(plans->mutex);
   KeptPlans::Kept& kept = plans->by_size[size];
   if (kept.plan) return *kept.plan;
