@@ -82,6 +82,9 @@ struct Parked {
   std::vector<std::pair<int, void*>> marks;
 };
 
+/// Of so many requests one looks for what was parked, even where it finds memory without.
+constexpr uint64_t kSettled = 32;
+
 struct DeviceTotals {
   std::mutex mutex;  // guards the pools and chunks of the device too
   MemoryStats stats;
@@ -132,9 +135,13 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   DeviceTotals& device_totals() { return totals_; }
 
   /// Null when neither cache nor device has the bytes.
-  Chunk* take(size_t bytes) {
+  Chunk* take(size_t bytes, Owners& owners) {
     const bool small = bytes <= detail::kSmallLimit;
+    // Asking the device how far it is takes longer than all else here, so not every request does.
+    if (totals_.stats.allocations % kSettled == 0) settle(totals_, device_, /*wait=*/false, owners);
     Chunk* chunk = from_cache(bytes, small);
+    if (chunk == nullptr && settle(totals_, device_, /*wait=*/false, owners))
+      chunk = from_cache(bytes, small);
     if (chunk == nullptr) chunk = from_device(bytes, small);
     if (chunk == nullptr) chunk = from_cache(bytes, small, /*of_any_size=*/true);
     if (chunk == nullptr) return nullptr;
@@ -286,8 +293,7 @@ void MemoryPool::free_chunk(Chunk* chunk, Owners& owners) {
   std::vector<std::pair<int, void*>> marks;
   for (int stream = 0; chunk->used_on >> stream != 0; ++stream) {
     if ((chunk->used_on >> stream & 1) == 0) continue;
-    if (void* mark = runtime(pool.device_).mark(stream); mark != nullptr)
-      marks.emplace_back(stream, mark);
+    if (void* mark = runtime(pool.device_).mark(stream); mark != nullptr) marks.emplace_back(stream, mark);
   }
   chunk->used_on = 0;
   if (!marks.empty()) {
@@ -396,10 +402,9 @@ Chunk* allocate(Device device, size_t bytes, const Shape& shape, DType dtype) {
   {
     Owners owners;
     const std::lock_guard lock(device_totals.mutex);
-    MemoryPool::settle(device_totals, device, /*wait=*/false, owners);
-    chunk = pool->take(rounded);
+    chunk = pool->take(rounded, owners);
     if (chunk == nullptr && MemoryPool::settle(device_totals, device, /*wait=*/true, owners))
-      chunk = pool->take(rounded);
+      chunk = pool->take(rounded, owners);
     stats = device_totals.stats;
   }
   if (chunk != nullptr) return chunk;

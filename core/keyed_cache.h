@@ -3,6 +3,7 @@
 #include <adjoint/core/capture.h>
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +14,14 @@
 #include <utility>
 
 namespace adj {
+
+class Carrier;
+
+/// What goes to another device with what it was derived from (core/carrier.h).
+template <class T>
+concept Carriable = requires(const T& made, Carrier& carrier) {
+  { made.carried_to(carrier) } -> std::same_as<T>;
+};
 
 namespace detail {
 
@@ -77,6 +86,11 @@ class Lazy {
   }
   /// Null where nobody has asked yet.
   const T* if_made() const { return once_.done() ? &*value_ : nullptr; }
+  /// Before anybody asks, and before other threads know of it.
+  void put(T value) {
+    value_.emplace(std::move(value));
+    once_.set_done();
+  }
 
  private:
   mutable detail::MakeOnce once_;
@@ -92,7 +106,13 @@ class KeyedCache {
   template <class T, class Make>
   std::shared_ptr<T> get(int64_t parameter, Make&& make) {
     const std::shared_ptr<Slot> slot = slot_of({typeid(T), parameter});
-    slot->once.run([&] { slot->value = std::shared_ptr<T>(make()); });
+    slot->once.run([&] {
+      slot->value = std::shared_ptr<T>(make());
+      if constexpr (Carriable<T>)
+        slot->carry = [](const void* value, Carrier& carrier) -> std::shared_ptr<void> {
+          return std::make_shared<T>(static_cast<const T*>(value)->carried_to(carrier));
+        };
+    });
     return std::static_pointer_cast<T>(slot->value);
   }
   template <class T, class Make>
@@ -112,12 +132,30 @@ class KeyedCache {
     }
     return std::static_pointer_cast<T>(slot->value);
   }
+  /// Puts copies of what is kept by now, and can be carried, into `other`, which holds none of it yet and no
+  /// other thread knows of.
+  void carry_to(Carrier& carrier, KeyedCache& other) {
+    std::map<Key, std::shared_ptr<Slot>> kept;
+    {
+      const std::lock_guard lock(mutex_);
+      kept = slots_;
+    }
+    for (const auto& [key, slot] : kept) {
+      if (!slot->once.done() || slot->carry == nullptr) continue;
+      auto copy = std::make_shared<Slot>();
+      copy->value = slot->carry(slot->value.get(), carrier);
+      copy->carry = slot->carry;
+      copy->once.set_done();
+      other.slots_.insert_or_assign(key, std::move(copy));
+    }
+  }
 
  private:
   using Key = std::pair<std::type_index, int64_t>;
   struct Slot {
     detail::MakeOnce once;
     std::shared_ptr<void> value;
+    std::shared_ptr<void> (*carry)(const void* value, Carrier& carrier) = nullptr;  // null: it stays
   };
 
   std::shared_ptr<Slot> slot_of(const Key& key) {

@@ -12,16 +12,25 @@ namespace adj {
 struct Tensor::Storage {
   Storage(Device where, size_t bytes, const Shape& shape, DType dtype)
       : device(where), chunk(detail::allocate(where, bytes, shape, dtype)), data(detail::address_of(chunk)) {}
-  ~Storage() { detail::release(chunk, used_on.load(std::memory_order_relaxed)); }
+  /// A part of another one's memory.
+  Storage(const std::shared_ptr<Storage>& of, size_t at)
+      : device(of->device),
+        whole(of->whole ? of->whole : of),
+        chunk(of->chunk),
+        data(static_cast<char*>(of->data) + at) {}
+  ~Storage() {
+    if (!whole) detail::release(chunk, used_on.load(std::memory_order_relaxed));
+  }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
   Device device;
+  std::shared_ptr<Storage> whole;  // whose the chunk is, where it is not this one's
   detail::Chunk* chunk;
   void* data;
   void note_use(int by) {
     if (by != stream) [[unlikely]]
-      used_on.fetch_or(uint64_t{1} << by, std::memory_order_relaxed);
+      (whole ? whole.get() : this)->used_on.fetch_or(uint64_t{1} << by, std::memory_order_relaxed);
   }
 
   std::atomic<uint64_t> version{0};
@@ -164,6 +173,22 @@ Tensor Tensor::reshape(const Shape& shape) const {
   Tensor view = *this;
   view.shape_ = shape;
   return view;
+}
+
+Tensor Tensor::carve(int64_t at, const Shape& shape, DType dtype) const {
+  const auto total = static_cast<int64_t>(bytes()), part = static_cast<int64_t>(bytes_of(shape, dtype));
+  ADJ_CHECK(storage_ && at >= 0 && part <= total && at <= total - part,
+            "carve: {} {} from byte {} of {}, which is {} bytes long", shape.str(), name_of(dtype), at, str(),
+            total);
+  const int64_t unit = dtype == DType::bits ? kBitAlignment / 8 : static_cast<int64_t>(size_of(dtype));
+  ADJ_CHECK((static_cast<int64_t>(offset_) + at) % unit == 0,
+            "carve: {} from byte {}, expected a multiple of {}", name_of(dtype), at, unit);
+  Tensor part_of;
+  part_of.shape_ = shape;
+  part_of.numel_ = shape.numel();
+  part_of.dtype_ = dtype;
+  part_of.storage_ = std::make_shared<Storage>(storage_, offset_ + static_cast<size_t>(at));
+  return part_of;
 }
 
 Tensor Tensor::clone() const {

@@ -92,6 +92,11 @@ class Tensor {
   Tensor reshape(std::initializer_list<int64_t> extents) const;
   Tensor reshape(const Shape& shape) const;
 
+  /// A tensor over part of this one's memory, from byte `at` on: of its own version and storage number, for
+  /// those who pack several into one. The memory lives as long as any of them. Throws where it would end
+  /// behind this tensor's, or `at` is no multiple of the elements' size.
+  Tensor carve(int64_t at, const Shape& shape, DType dtype) const;
+
   Tensor clone() const;
   /// A copy on `device`, or the tensor itself where it is there already.
   Tensor to(Device device) const;

@@ -52,6 +52,21 @@ struct Graph::Impl {
   Lazy<SparseMatrix> adjacency, mean;
   mutable KeyedCache gcn;  // by the bits of the added loops' weight
 
+  std::shared_ptr<const Impl> carried_to(Carrier& carrier) const {
+    auto copy = std::make_shared<Impl>();
+    copy->relation = relation.carried_to(carrier);
+    copy->weight = carrier.carry(weight);
+    copy->input_order = carrier.carry(input_order);
+    copy->as_given = as_given;
+    if (const Tensor* made = looped_offsets.if_made()) copy->looped_offsets.put(carrier.carry(*made));
+    if (const Tensor* made = csr_weight.if_made()) copy->csr_weight.put(carrier.carry(*made));
+    if (const bool* found = symmetric.if_made()) copy->symmetric.put(*found);
+    if (const SparseMatrix* made = adjacency.if_made()) copy->adjacency.put(made->carried_to(carrier));
+    if (const SparseMatrix* made = mean.if_made()) copy->mean.put(made->carried_to(carrier));
+    gcn.carry_to(carrier, copy->gcn);
+    return copy;
+  }
+
   const Csr& csr() const { return relation.csr(); }
 
   /// In the order of the CSR.
@@ -295,6 +310,19 @@ Graph Graph::to(Device device) const {
   moved.impl_ = std::move(other);
   if (attributes_)
     moved.attributes_ = std::make_shared<const EdgeAttributes>(detail::to_device(*attributes_, device));
+  return moved;
+}
+
+Graph Graph::carried_to(Carrier& carrier) const {
+  if (!impl_ || carrier.device() == device()) return *this;
+  Graph moved;
+  moved.impl_ =
+      carrier.once<const Impl>(impl_.get(), [this, &carrier] { return impl().carried_to(carrier); });
+  if (attributes_) {
+    auto carried = std::make_shared<EdgeAttributes>();
+    for (const auto& [name, attribute] : *attributes_) carried->emplace(name, carrier.carry(attribute));
+    moved.attributes_ = std::move(carried);
+  }
   return moved;
 }
 

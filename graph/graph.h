@@ -87,6 +87,8 @@ class Graph {
   const SparseMatrix& mean_adjacency() const;
 
   Graph to(Device device) const;
+  /// Likewise, with what was derived of it by now: its relation's forms, its matrices.
+  Graph carried_to(Carrier& carrier) const;
 
  private:
   struct Impl;

@@ -167,6 +167,32 @@ struct Relation::Impl {
         [this] { return counts(from_list ? edge_index().src : targets().csr.indices, num_src); });
   }
 
+  std::shared_ptr<const Impl> carried_to(Carrier& carrier) const {
+    const auto carried = [&](const EdgeIndex& edges) {
+      return EdgeIndex{carrier.carry(edges.src), carrier.carry(edges.dst)};
+    };
+    const EdgeIndex* edges = list.if_made();
+    const detail::SortedEdges* rows = by_target.if_made();
+    const auto copy = from_list ? std::make_shared<Impl>(num_src, num_dst, carried(*edges), use, loops)
+                                : std::make_shared<Impl>(rows->csr.carried_to(carrier), known_symmetric());
+    if (from_list) {
+      copy->told_symmetric = known_symmetric();
+      if (rows != nullptr) copy->by_target.put({rows->csr.carried_to(carrier), carrier.carry(rows->order)});
+    } else if (edges != nullptr) {
+      copy->list.put(carried(*edges));
+    }
+    if (const Turned* made = by_source.if_made())
+      copy->by_source.put({made->csr.carried_to(carrier), carrier.carry(made->order), made->symmetric});
+    if (const Tensor* made = in_degrees.if_made()) copy->in_degrees.put(carrier.carry(*made));
+    if (const Tensor* made = out_degrees.if_made()) copy->out_degrees.put(carrier.carry(*made));
+    for (size_t side = 0; side < 2; ++side) {
+      if (const Relation* made = sorted[side].if_made()) copy->sorted[side].put(made->carried_to(carrier));
+      if (const Relation* made = looped[side].if_made()) copy->looped[side].put(made->carried_to(carrier));
+      cache[side].carry_to(carrier, copy->cache[side]);
+    }
+    return copy;
+  }
+
   int64_t num_src, num_dst, num_edges;
   Device device;
   std::optional<bool> told_symmetric;
@@ -353,6 +379,11 @@ Relation Relation::to(Device device) const {
                                        EdgeIndex{edges.src.to(device), edges.dst.to(device)}, impl().use,
                                        impl().loops),
           reversed_};
+}
+
+Relation Relation::carried_to(Carrier& carrier) const {
+  if (!impl_ || carrier.device() == device()) return *this;
+  return {carrier.once<const Impl>(impl_.get(), [&] { return impl().carried_to(carrier); }), reversed_};
 }
 
 KeyedCache& Relation::cache() const { return impl().cache[reversed_ ? 1 : 0]; }

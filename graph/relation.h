@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/carrier.h>
 #include <adjoint/core/keyed_cache.h>
 #include <adjoint/graph/aggregation.h>
 #include <adjoint/kernels/sparse/coo.h>
@@ -110,6 +111,9 @@ class Relation {
   const Relation& sorted() const;
   /// The form it began as on another device, under the same edge numbers.
   Relation to(Device device) const;
+  /// Likewise, with every form, count and further relation that was made of it by now, so that nothing of
+  /// these is derived on the device again.
+  Relation carried_to(Carrier& carrier) const;
 
   /// What is derived from this structure besides, under its kind and parameter: degree buckets, tiles.
   KeyedCache& cache() const;

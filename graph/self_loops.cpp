@@ -16,6 +16,7 @@ using detail::gather_edges;
 /// not to keep itself.
 struct Kept {
   LoopedRelation looped;
+  Kept carried_to(Carrier& carrier) const { return {looped.carried_to(carrier)}; }
 };
 
 Tensor numbers(int64_t n, Device device) {
@@ -94,6 +95,10 @@ LoopedRelation made(const Relation& relation, SelfLoops wanted) {
 }
 
 }  // namespace
+
+LoopedRelation LoopedRelation::carried_to(Carrier& carrier) const {
+  return {relation.carried_to(carrier), loops, carrier.carry(origin), carrier.carry(became), complete};
+}
 
 LoopedRelation with_self_loops(const Relation& relation, SelfLoops loops) {
   LoopedRelation looped =

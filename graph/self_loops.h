@@ -25,6 +25,8 @@ struct LoopedRelation {
   /// M' where there is none. Absent as above.
   Tensor became;
   bool complete = true;  ///< every old edge and every node's loop has its place
+
+  LoopedRelation carried_to(Carrier& carrier) const;
 };
 
 /// Found once, on the relation's device, and kept with the relation. Parallel edges are kept.

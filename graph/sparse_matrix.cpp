@@ -75,6 +75,16 @@ SparseMatrix SparseMatrix::to(Device device) const {
   return moved;
 }
 
+SparseMatrix SparseMatrix::carried_to(Carrier& carrier) const {
+  if (!relation_ || carrier.device() == device()) return *this;
+  check_kept();
+  SparseMatrix moved(relation_.carried_to(carrier), carrier.carry(values_));
+  moved.kept_version_ = moved.values_.version();
+  moved.adjoint_values_ = carrier.carry(adjoint_values_);
+  moved.self_adjoint_ = self_adjoint_;
+  return moved;
+}
+
 Tensor SparseMatrix::to_dense() const {
   Tensor dense = Tensor::empty({rows(), cols()}, DType::f32, device());
   const CsrMatrix stored = matrix();

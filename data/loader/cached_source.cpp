@@ -86,6 +86,7 @@ class PinnedSource : public CachedSource {
   }
   int64_t rows() const override { return all_.rows(); }
   int64_t cols() const override { return all_.cols(); }
+  Device reads_nodes_on() const override { return device_; }
 
  private:
   Tensor gathered(const Tensor& nodes) const override {

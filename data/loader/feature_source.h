@@ -16,6 +16,9 @@ class FeatureSource {
   virtual int64_t rows() const = 0;
   virtual int64_t cols() const = 0;
   virtual bool is_sparse() const = 0;
+  /// Where nodes are wanted, by loaders that have them there and on the CPU: on the device that looks them
+  /// up, so that no copy is made, and nobody waits for one.
+  virtual Device reads_nodes_on() const { return Device::cpu(); }
   /// Row k is that of nodes[k]; `nodes` int32 [K] on any device, the result on `device`. Work on a GPU is
   /// queued on the thread's current stream. Several threads may gather at once. Throws where a node is out of
   /// range (on a GPU: where it was found on the host). Loaders throw where it gives other than K rows, or on

@@ -1,3 +1,4 @@
+#include <adjoint/core/carrier.h>
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/detail/batching.h>
 #include <adjoint/data/detail/seeds.h>
@@ -12,7 +13,7 @@ SubgraphBatches::SubgraphBatches(std::string loader, const Graph& graph,
     : loader_(std::move(loader)),
       graph_(graph.to(Device::cpu())),
       x_(std::move(x)),
-      labels_(labels),
+      labels_(labels.to(Device::cpu())),
       counts_(counts),
       device_(loading.device.value_or(graph.device())),
       loading_(std::move(loading)) {
@@ -41,19 +42,23 @@ SubgraphBatch SubgraphBatches::make(const Graph& whole, const Tensor& nodes) con
     places.push_back(static_cast<int32_t>(k));
     if (counts_) counts.push_back(counts_.data<float>()[node[k]]);
   }
-  SubgraphBatch batch;
   if (whole.is_normalized()) part.graph = part.graph.as_normalized();
-  batch.graph = part.graph.to(device_);
-  batch.x = gather_features(loader_, *x_, part.nodes, device_);
-  batch.y = gather_labels(labels_, part.nodes, device_);
-  batch.nodes = part.nodes.to(device_);
-  batch.seeds = Tensor::from(places, device_);
-  if (counts_) batch.weight = Tensor::from(counts, device_);
+  // Derived here, where nothing is launched and no device waited for, and brought over with the rest.
   if (loading_.derive) {
-    loading_.derive(batch.graph);
+    loading_.derive(part.graph);
   } else {
-    (void)batch.graph.out_edges();
+    (void)part.graph.out_edges();
   }
+  Carrier carrier(device_);
+  SubgraphBatch batch;
+  batch.graph = part.graph.carried_to(carrier);
+  batch.nodes = carrier.carry(part.nodes);
+  batch.seeds = carrier.carry(Tensor::from(places));
+  if (counts_) batch.weight = carrier.carry(Tensor::from(counts));
+  batch.y = carrier.carry(gather_labels(labels_, part.nodes, Device::cpu()));
+  carrier.finish();
+  const bool nodes_there = x_->reads_nodes_on() == device_;
+  batch.x = gather_features(loader_, *x_, nodes_there ? batch.nodes : part.nodes, device_);
   // A product with sparse features goes back over their transpose.
   if (batch.x.is_sparse()) (void)batch.x.sparse().relation().transposed();
   return batch;

@@ -30,7 +30,8 @@ struct SubgraphLoading {
   int64_t depth = 0;                  ///< batches that are prepared or wait, at most; 0: two a worker
   std::optional<Device> device = {};  ///< of the batches; absent: the graph's
   /// What workers ask of each batch's graph, so that the step finds it made: what its layers ask for, as
-  /// `[](const Graph& graph) { (void)graph.gcn_adjacency(); }`. Absent: Graph::out_edges().
+  /// `[](const Graph& graph) { (void)graph.gcn_adjacency(); }`. They ask on the CPU, and what the graph made
+  /// goes to the device with it (Graph::carried_to). Absent: Graph::out_edges().
   std::function<void(const Graph&)> derive = {};
 };
 

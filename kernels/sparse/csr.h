@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/carrier.h>
 #include <adjoint/core/keyed_cache.h>
 #include <adjoint/kernels/kernel.h>
 
@@ -32,6 +33,17 @@ struct Csr {
     copy.indices = indices.to(target);
     copy.ascending = ascending;
     return copy;
+  }
+  /// Two handles of one structure are carried to two of one copy. What kernels keep with it stays behind.
+  Csr carried_to(Carrier& carrier) const {
+    if (device() == carrier.device()) return *this;
+    return *carrier.once<Csr>(cache.get(), [&] {
+      auto copy = std::make_shared<Csr>(*this);
+      copy->offsets = carrier.carry(offsets);
+      copy->indices = carrier.carry(indices);
+      copy->cache = std::make_shared<KeyedCache>();
+      return copy;
+    });
   }
 };
 

@@ -87,6 +87,41 @@ TEST_CASE("rows and reshapes are views") {
   }
 }
 
+TEST_CASE("what is carved out of a tensor has its memory, and a version of its own") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Tensor whole = Tensor::zeros({64}, DType::u8, device);
+    Tensor first = whole.carve(0, {2, 2}, DType::f32), second = whole.rows(16, 64).carve(8, {3}, DType::i64);
+    CHECK(second.raw_data() == static_cast<const char*>(whole.raw_data()) + 24);
+    const uint64_t version = whole.version(), of_first = first.version();
+    second.copy_(Tensor::from(std::vector<int64_t>{1, -1, 2}));
+    CHECK(first.version() == of_first);
+    CHECK(whole.version() == version);
+    CHECK(first.storage_id() != whole.storage_id());
+    CHECK(!whole.is_unique());
+    CHECK(whole.to_vector<uint8_t>()[24] == 1);
+    CHECK(whole.to_vector<uint8_t>()[32] == 255);
+    CHECK(values(first) == std::vector<double>{0, 0, 0, 0});
+    CHECK(whole.carve(64, {0, 3}, DType::f64).numel() == 0);
+    CHECK_THROWS_WITH_AS(whole.carve(56, {3}, DType::f32),
+                         doctest::Contains("carve: [3] float32 from byte 56 of [64] uint8"), Error);
+    CHECK_THROWS_AS(whole.carve(-4, {1}, DType::f32), Error);
+    CHECK_THROWS_AS(whole.carve(65, {0}, DType::u8), Error);
+    CHECK_THROWS_WITH_AS(whole.carve(2, {1}, DType::f32),
+                         "carve: float32 from byte 2, expected a multiple of 4", Error);
+    CHECK_THROWS_AS(whole.rows(1, 64).carve(4, {1}, DType::f32), Error);
+    CHECK_THROWS_AS(Tensor().carve(0, {1}, DType::f32), Error);
+    // The memory outlives what it was carved out of.
+    Tensor left;
+    {
+      const Tensor gone = Tensor::full({1000}, 7, DType::f32, device);
+      left = gone.carve(400, {100}, DType::f32);
+    }
+    (void)Tensor::zeros({1000}, DType::f32, device);
+    CHECK(values(left) == std::vector<double>(100, 7));
+  }
+}
+
 TEST_CASE("clone copies, copy_ overwrites, across devices too") {
   for (Device from : devices())
     for (Device to : devices()) {

@@ -2,10 +2,12 @@
 // only as far as a test lets them. So the allocator's every wait can be seen, and held up.
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
+#include <adjoint/core/carrier.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/tensor.h>
 #include <adjoint/graph/graph.h>
+#include <adjoint/graph/self_loops.h>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +33,7 @@ class FakeGpu final : public DeviceRuntime {
  public:
   std::array<int, detail::kMaxStreams> queued{}, done{};
   std::atomic<int> marks{0}, pending_marks{0}, asked{0};  // asked: whether a mark is passed
+  std::atomic<int> copies{0};                             // from the host
   size_t held = 0, most = size_t{1} << 30;
 
   void* allocate(size_t bytes) override {
@@ -50,7 +53,10 @@ class FakeGpu final : public DeviceRuntime {
     *free_bytes = most - held;
     *total_bytes = most;
   }
-  void copy_from_host(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy_from_host(void* to, const void* from, size_t bytes) override {
+    ++copies;
+    std::memcpy(to, from, bytes);
+  }
   void copy_to_host(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }
   void copy_within(void* to, const void* from, size_t bytes) override { std::memmove(to, from, bytes); }
   void fill_bytes(void* to, int byte, size_t bytes) override { std::memset(to, byte, bytes); }
@@ -329,6 +335,147 @@ TEST_CASE("what a graph derives within a recording is computed, complete, and no
   CHECK(graph.in_degrees().to_vector<float>() == made_before.in_degrees().to_vector<float>());
   CHECK(graph.gcn_adjacency().to_dense().to(Device::cpu()).to_vector<float>() ==
         made_before.gcn_adjacency().to_dense().to_vector<float>());
+}
+
+TEST_CASE("what is carried to a device goes there in few copies, and each tensor once") {
+  (void)streams();
+  const Tensor small = Tensor::from(std::vector<int32_t>{1, 2, 3, 4, 5, 6}),
+               other = Tensor::from(std::vector<double>{0.5, -1.0}), large = Tensor::full({200000}, 2.0),
+               none = Tensor::empty({0}, DType::i64);
+  Carrier carrier(kGpu);
+  int copies = fake().copies;
+  Tensor a = carrier.carry(small), b = carrier.carry(other);
+  const Tensor matrix = carrier.carry(small.reshape({2, 3})), again = carrier.carry(small);
+  CHECK(!carrier.carry(Tensor()));
+  CHECK(carrier.carry(a).raw_data() == a.raw_data());
+  CHECK(carrier.carry(none).shape() == Shape{0});
+  CHECK(fake().copies == copies);
+  const Tensor c = carrier.carry(large);
+  CHECK(fake().copies == copies + 1);
+  carrier.finish();
+  CHECK(fake().copies == copies + 2);
+  carrier.finish();
+  CHECK(fake().copies == copies + 2);
+  CHECK(a.to_vector<int32_t>() == small.to_vector<int32_t>());
+  CHECK(matrix.str() == "[2, 3] int32 on cuda:0");
+  CHECK(matrix.raw_data() == a.raw_data());
+  CHECK(again.raw_data() == a.raw_data());
+  CHECK(b.to_vector<double>() == other.to_vector<double>());
+  CHECK(c.to_vector<float>() == large.to_vector<float>());
+  // Each of its own version, and of one memory.
+  CHECK(a.storage_id() != b.storage_id());
+  const uint64_t version = b.version();
+  a.zero_();
+  CHECK(b.version() == version);
+  CHECK(b.to_vector<double>() == other.to_vector<double>());
+  const size_t held = current();
+  a = {};
+  CHECK(current() == held);
+
+  copies = fake().copies;
+  Carrier many(kGpu);
+  std::vector<Tensor> sources, carried;
+  for (int i = 0; i < 300; ++i) sources.push_back(Tensor::full({5000 + i}, i));
+  for (const Tensor& source : sources) carried.push_back(many.carry(source));
+  many.finish();
+  CHECK(fake().copies <= copies + 9);
+  for (size_t i = 0; i < sources.size(); ++i)
+    CHECK(carried[i].to_vector<float>() == sources[i].to_vector<float>());
+}
+
+TEST_CASE("memory that is carved is handed out again behind the streams of all its parts") {
+  const auto [first, second] = streams();
+  Tensor whole = bytes(1 << 20);
+  Tensor part = whole.carve(1 << 10, {256}, DType::f32), part_of_it = part.carve(512, {4}, DType::i64);
+  CHECK(static_cast<const char*>(part_of_it.raw_data()) ==
+        static_cast<const char*>(whole.raw_data()) + (1 << 10) + 512);
+  part_of_it.use_on(first);
+  fake().queued[1] += 1;
+  whole = {};
+  part = {};
+  CHECK(current() == size_t{1} << 20);
+  part_of_it = {};
+  CHECK(current() == size_t{1} << 20);
+  fake().done[1] = fake().queued[1];
+  CHECK(current() == 0);
+}
+
+TEST_CASE("a graph takes along what it derived, and derives none of it again") {
+  (void)streams();
+  const std::vector<int32_t> src{0, 1, 2, 2, 3, 0, 1}, dst{1, 0, 1, 3, 3, 2, 2};
+  const Tensor weight = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7});
+  const auto from_list = [&] {
+    return Graph(Relation::from_coo(4, 4, Tensor::from(src), Tensor::from(dst)), weight);
+  };
+  for (const Graph& graph :
+       {Graph::from_coo(4, Tensor::from(src), Tensor::from(dst), weight, {{"kind", weight}}), from_list()}) {
+    const auto all_of = [](const Graph& of) {
+      (void)of.in_degrees();
+      (void)of.out_degrees();
+      (void)of.adjacency().adjoint();
+      (void)of.mean_adjacency().adjoint();
+      (void)of.gcn_adjacency().adjoint();
+      (void)of.gcn_adjacency(2.0f).adjoint();
+      (void)of.edge_index();
+      (void)of.out_edges();
+      (void)of.relation().transposed_order();
+      (void)of.is_symmetric();
+      (void)with_self_loops(of.relation(), SelfLoops::renewed).relation.transposed_order();
+      (void)with_self_loops(of.relation(), SelfLoops::removed);
+    };
+    all_of(graph);
+    Carrier carrier(kGpu);
+    const int copies = fake().copies;
+    const Graph carried = graph.carried_to(carrier);
+    carrier.finish();
+    CHECK(fake().copies == copies + 1);
+    CHECK(carried.device() == kGpu);
+    {
+      // What is made within a recording waits for the device.
+      detail::Recorder recorder(kGpu, nullptr, nullptr);
+      const detail::RecorderScope recording(&recorder);
+      fake().queued[0] += 1;
+      const int done = fake().done[0];
+      all_of(carried);
+      CHECK(fake().done[0] == done);
+      (void)carried.gcn_adjacency(3.0f);
+      CHECK(fake().done[0] > done);
+    }
+    const auto same = [](const Tensor& a, const Tensor& b) {
+      CHECK(!a == !b);
+      if (!a) return;
+      CHECK(b.device() == kGpu);
+      CHECK(a.to(DType::f64).to_vector<double>() == b.to(Device::cpu()).to(DType::f64).to_vector<double>());
+    };
+    same(graph.edge_index().src, carried.edge_index().src);
+    same(graph.edge_index().dst, carried.edge_index().dst);
+    same(graph.in_edges().offsets, carried.in_edges().offsets);
+    same(graph.out_edges().indices, carried.out_edges().indices);
+    same(graph.relation().transposed_order(), carried.relation().transposed_order());
+    same(graph.in_degrees(), carried.in_degrees());
+    same(graph.out_degrees(), carried.out_degrees());
+    same(graph.edge_weight(), carried.edge_weight());
+    same(graph.input_order(), carried.input_order());
+    same(graph.gcn_adjacency(2.0f).values(), carried.gcn_adjacency(2.0f).values());
+    same(graph.gcn_adjacency().to_dense(), carried.gcn_adjacency().to_dense());
+    same(graph.mean_adjacency().adjoint().values, carried.mean_adjacency().adjoint().values);
+    same(graph.adjacency().adjoint().csr.indices, carried.adjacency().adjoint().csr.indices);
+    const LoopedRelation looped = with_self_loops(graph.relation(), SelfLoops::renewed),
+                         there = with_self_loops(carried.relation(), SelfLoops::renewed);
+    same(looped.origin, there.origin);
+    same(looped.became, there.became);
+    same(looped.relation.csr().indices, there.relation.csr().indices);
+    CHECK(there.loops == 4);
+    CHECK(there.complete == looped.complete);
+    // One structure there as here, with what kernels keep of it.
+    CHECK((graph.adjacency().matrix().csr.cache == graph.relation().sorted().csr().cache) ==
+          (carried.adjacency().matrix().csr.cache == carried.relation().sorted().csr().cache));
+    CHECK(carried.edge_attributes().size() == graph.edge_attributes().size());
+    // On the CPU there is nothing to do.
+    Carrier stays(Device::cpu());
+    CHECK(&graph.carried_to(stays).gcn_adjacency() == &graph.gcn_adjacency());
+  }
+  CHECK(!Graph().carried_to(*std::make_unique<Carrier>(kGpu)));
 }
 
 TEST_CASE("threads on streams of their own make, share and free tensors") {

@@ -1,6 +1,8 @@
 #include "../support.h"
 #include <adjoint/data/dataset.h>
+#include <adjoint/graph/self_loops.h>
 #include <adjoint/graph/transforms.h>
+#include <adjoint/kernels/sparse/spmm.h>
 
 #include <algorithm>
 #include <cmath>
@@ -342,5 +344,41 @@ TEST_CASE("real graphs are normalised as in float64") {
     const Graph graph = load_dataset(data_file(name).string()).graph;
     CHECK(
         close(graph.gcn_adjacency().to_dense(), dense_gcn(graph.num_nodes(), edges_of(graph), false), 1e-6));
+  }
+}
+
+TEST_CASE("a graph that is carried computes as one that was copied and derived there") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const int64_t nodes = 300, edges = 4000;
+    const Tensor src = random_ints(edges, 0, 300), dst = random_ints(edges, 0, 300);
+    for (const bool weighted : {false, true}) {
+      const Graph graph =
+          Graph::from_coo(nodes, src, dst, weighted ? random_ints(edges, 1, 9).to(DType::f32) : Tensor());
+      (void)graph.gcn_adjacency();
+      (void)graph.mean_adjacency();
+      (void)graph.out_edges();
+      (void)with_self_loops(graph.relation(), SelfLoops::added);
+      Carrier carrier(device);
+      const Graph carried = graph.carried_to(carrier), copied = graph.to(device);
+      carrier.finish();
+      CHECK(carried.device() == device);
+      const Tensor x = random_tensor({nodes, 24}, DType::f32, device);
+      for (const auto& [a, b] : {std::pair(carried.gcn_adjacency(), copied.gcn_adjacency()),
+                                 {carried.mean_adjacency(), copied.mean_adjacency()},
+                                 {carried.adjacency(), copied.adjacency()}}) {
+        Tensor y = Tensor::empty_like(x), expected = Tensor::empty_like(x);
+        kernels::spmm({.a = a.matrix(), .x = x, .y = y});
+        kernels::spmm({.a = b.matrix(), .x = x, .y = expected});
+        CHECK(close(y, expected, 1e-6));
+        kernels::spmm({.a = a.adjoint(), .x = x, .y = y});
+        kernels::spmm({.a = b.adjoint(), .x = x, .y = expected});
+        CHECK(close(y, expected, 1e-6));
+      }
+      CHECK(same_bits(carried.in_degrees(), copied.in_degrees()));
+      CHECK(same_bits(carried.edge_index().dst, copied.edge_index().dst));
+      CHECK(same_bits(with_self_loops(carried.relation(), SelfLoops::added).became,
+                      with_self_loops(copied.relation(), SelfLoops::added).became));
+    }
   }
 }

@@ -1,9 +1,10 @@
 // Matrix products by cuBLASLt. It thinks in columns: our row-major C[M,N] is its C^T[N,M] = op(B)^T op(A)^T,
 // so the operands change places and nothing is transposed. What it is told about a product, and the algorithm
-// that its heuristic picks, is kept per shape. Only algorithms that sum in a fixed order are allowed, and the
-// heuristic's first choice is taken rather than the fastest of some measured ones, which could be another one
-// in the next run. A bfloat16 product whose bias cuBLASLt does not add itself is left in float32, 4 M x N
-// bytes of scratch, so that it is rounded once, with the bias.
+// that its heuristic picks, is kept per shape; of the dimension that counts nodes, which is another one in
+// every mini-batch, per class of sizes (asking takes as long as some launches). Only algorithms that sum in a
+// fixed order are allowed, and the heuristic's first choice is taken rather than the fastest of some measured
+// ones, which could be another one in the next run. A bfloat16 product whose bias cuBLASLt does not add
+// itself is left in float32, 4 M x N bytes of scratch, so that it is rounded once, with the bias.
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/cuda/check_libraries.h>
 #include <adjoint/kernels/cuda/map.cuh>
@@ -14,6 +15,7 @@
 #include <adjoint/kernels/reduce/reduce.h>
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <map>
 #include <memory>
@@ -27,6 +29,9 @@ namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what NVIDIA advises for Hopper
 constexpr size_t kMostPlans = 1024;
+// Up to here and from there on every number of rows is a class of its own: few are met of the small ones, and
+// a product of many rows takes far longer than asking.
+constexpr int64_t kSmallestClass = 256, kLargestClass = 32768;
 
 /// Parts of a sum over K may meet in the type that is computed in; in the output's only where that is as
 /// wide.
@@ -40,6 +45,13 @@ cudaDataType_t cuda_type(DType dtype) {
   return dtype == DType::f64 ? CUDA_R_64F : dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
+/// A number of rows that stands for all from the next smaller one on: eight to a doubling.
+int64_t class_of(int64_t rows) {
+  if (rows <= kSmallestClass || rows > kLargestClass) return rows;
+  const int64_t step = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(rows - 1))) / 8;
+  return ceil_div(rows, step) * step;
+}
+
 /// All that a plan depends on.
 struct Product {
   DType dtype, result;  // of the operands and of C
@@ -48,6 +60,17 @@ struct Product {
   uint32_t align_a, align_b, align_c;
   int64_t m, n, k;
   auto operator<=>(const Product&) const = default;
+
+  /// The columns of cuBLASLt's matrices that are rows of ours: no distance between elements depends on them.
+  bool rows_are_m() const { return !trans_a; }
+  bool rows_are_k() const { return trans_a && !trans_b; }
+  /// The product whose algorithm this one takes.
+  Product of_its_class() const {
+    Product p = *this;
+    if (rows_are_m()) p.m = class_of(m);
+    if (rows_are_k()) p.k = class_of(k);
+    return p;
+  }
 };
 
 template <class Handle, cublasStatus_t (*kDestroy)(Handle)>
@@ -112,26 +135,47 @@ class Library {
   /// False where cuBLASLt has no algorithm with this epilogue.
   bool run(const Product& p, const Tensor& a, const Tensor& b, const Tensor& bias, bool accumulate,
            Tensor& c) {
-    const int device = c.device().index;
-    use_device(device);
+    use_device(c.device().index);
     const std::lock_guard lock(mutex_);
-    const Plan& plan = plan_for(p, bias);
+    const Product alike = p.of_its_class();
+    if (run(plan_for(alike, bias), p, a, b, bias, accumulate, c)) return true;
+    // An algorithm may refuse what is smaller than what it was chosen for.
+    return p != alike && run(plan_for(p, bias), p, a, b, bias, accumulate, c);
+  }
+
+ private:
+  bool run(Plan& plan, const Product& p, const Tensor& a, const Tensor& b, const Tensor& bias,
+           bool accumulate, Tensor& c) {
+    const int device = c.device().index;
     if (!plan.found) return false;
+    const auto set_columns = [](Layout& layout, int64_t columns) {
+      const auto count = static_cast<uint64_t>(columns);
+      ADJ_CUBLAS_CHECK(
+          cublasLtMatrixLayoutSetAttribute(layout.get(), CUBLASLT_MATRIX_LAYOUT_COLS, &count, sizeof(count)));
+    };
+    if (p.rows_are_m()) {
+      set_columns(plan.second, p.m);
+      set_columns(plan.result, p.m);
+    } else if (p.rows_are_k()) {
+      set_columns(plan.first, p.k);
+      set_columns(plan.second, p.k);
+    }
     if (p.bias) set(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.raw_data());
     // float64 for float64 products, float32 for all others.
     const float one = 1.0f, of_c = accumulate ? 1.0f : 0.0f;
     const double one64 = one, of_c64 = of_c;
     const bool wide = p.dtype == DType::f64;
     void* to = c.raw_mutable_data();
-    ADJ_CUBLAS_CHECK(cublasLtMatmul(
+    const cublasStatus_t status = cublasLtMatmul(
         handle_, plan.product.get(), wide ? static_cast<const void*>(&one64) : &one, b.raw_data(),
         plan.first.get(), a.raw_data(), plan.second.get(), wide ? static_cast<const void*>(&of_c64) : &of_c,
         to, plan.result.get(), to, plan.result.get(), &plan.algorithm, workspace(device), kWorkspaceBytes,
-        current_stream(device)));
+        current_stream(device));
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return false;
+    ADJ_CUBLAS_CHECK(status);
     return true;
   }
 
- private:
   /// Of the current stream: products on two streams run at once.
   void* workspace(int device) {
     Tensor& kept = workspaces_[static_cast<size_t>(Stream::current(Device::cuda(device)).id())];
@@ -142,7 +186,7 @@ class Library {
     return kept.raw_mutable_data();
   }
 
-  const Plan& plan_for(const Product& p, const Tensor& bias) {
+  Plan& plan_for(const Product& p, const Tensor& bias) {
     if (const auto found = plans_.find(p); found != plans_.end()) return *found->second;
     if (plans_.size() >= kMostPlans) plans_.clear();
     return *plans_.emplace(p, make_plan(p, bias)).first->second;
