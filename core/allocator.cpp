@@ -83,7 +83,7 @@ struct Parked {
 };
 
 /// Of so many requests one looks for what was parked, even where it finds memory without.
-constexpr uint64_t kSettled = 32;
+constexpr uint64_t kSettled = 128;
 
 struct DeviceTotals {
   std::mutex mutex;  // guards the pools and chunks of the device too

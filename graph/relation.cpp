@@ -3,6 +3,7 @@
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/kernels/sparse/spmm_plan.h>
 
 #include <limits>
 
@@ -173,16 +174,19 @@ struct Relation::Impl {
     };
     const EdgeIndex* edges = list.if_made();
     const detail::SortedEdges* rows = by_target.if_made();
-    const auto copy = from_list ? std::make_shared<Impl>(num_src, num_dst, carried(*edges), use, loops)
-                                : std::make_shared<Impl>(rows->csr.carried_to(carrier), known_symmetric());
+    const auto copy =
+        from_list ? std::make_shared<Impl>(num_src, num_dst, carried(*edges), use, loops)
+                  : std::make_shared<Impl>(kernels::carried_with_plan(rows->csr, carrier), known_symmetric());
     if (from_list) {
       copy->told_symmetric = known_symmetric();
-      if (rows != nullptr) copy->by_target.put({rows->csr.carried_to(carrier), carrier.carry(rows->order)});
+      if (rows != nullptr)
+        copy->by_target.put({kernels::carried_with_plan(rows->csr, carrier), carrier.carry(rows->order)});
     } else if (edges != nullptr) {
       copy->list.put(carried(*edges));
     }
     if (const Turned* made = by_source.if_made())
-      copy->by_source.put({made->csr.carried_to(carrier), carrier.carry(made->order), made->symmetric});
+      copy->by_source.put(
+          {kernels::carried_with_plan(made->csr, carrier), carrier.carry(made->order), made->symmetric});
     if (const Tensor* made = in_degrees.if_made()) copy->in_degrees.put(carrier.carry(*made));
     if (const Tensor* made = out_degrees.if_made()) copy->out_degrees.put(carrier.carry(*made));
     for (size_t side = 0; side < 2; ++side) {

@@ -8,6 +8,7 @@
 #include <adjoint/core/tensor.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/graph/self_loops.h>
+#include <adjoint/kernels/sparse/spmm_plan.h>
 
 #include <algorithm>
 #include <array>
@@ -471,6 +472,17 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
     CHECK((graph.adjacency().matrix().csr.cache == graph.relation().sorted().csr().cache) ==
           (carried.adjacency().matrix().csr.cache == carried.relation().sorted().csr().cache));
     CHECK(carried.edge_attributes().size() == graph.edge_attributes().size());
+    // And with the plan of its products.
+    const Csr &here = graph.out_edges(), &over = carried.out_edges();
+    const auto& plans = over.cache->table<kernels::KeptSpmmPlans>()->by_size;
+    REQUIRE(plans.size() == 1);
+    CHECK(plans.begin()->second.exact);
+    const kernels::SpmmPlan &plan = plans.begin()->second.plan,
+                            expected = kernels::host_spmm_plan(here, plans.begin()->first);
+    CHECK(plan.items == expected.items);
+    same(expected.starts, plan.starts);
+    same(expected.heavy, plan.heavy);
+    same(expected.totals, plan.totals);
     // On the CPU there is nothing to do.
     Carrier stays(Device::cpu());
     CHECK(&graph.carried_to(stays).gcn_adjacency() == &graph.gcn_adjacency());

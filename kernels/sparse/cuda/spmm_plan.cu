@@ -1,8 +1,6 @@
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_plan.h>
-
-#include <map>
-#include <optional>
+#include <adjoint/kernels/sparse/spmm_plan_rows.h>
 
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_scan.cuh>
@@ -13,10 +11,12 @@ namespace {
 
 using adj::cuda::blocks_for;
 using adj::cuda::launch;
+using planning::counts_of;
+using planning::no_item;
+using planning::place_row;
+using planning::PlanArrays;
+using planning::RowCounts;
 
-// An item is what one warp (or part of one) does: small enough that a small structure still fills the chip
-// and waits for no long chain of reads, large enough that the partial sums of cut rows are few: below
-// kPlainItem no smaller than a mean row, so that they are fewer than rows.
 constexpr int64_t kMuchWorkspace = 4 << 20;
 // Structures of so few rows are planned in one launch, for seven would take longer to begin than to do.
 constexpr int64_t kFewRows = 8192;
@@ -25,84 +25,8 @@ constexpr int kFewRowsThreads = 512;
 // often than that, or by a step that is captured, is used for long.
 constexpr int kUsesOfABatch = 16;
 constexpr int64_t kLargeWork = 1 << 20;  // rows and entries: worth waiting for on second use
-constexpr int64_t kSmallestItem = 8, kPlainItem = 32, kLargestItem = 512, kWantedItems = 32768;
-
-int64_t item_size(const Csr& a, int64_t launches) {
-  const int64_t work = a.rows + a.entries();
-  int64_t size = kSmallestItem;
-  while (size < kPlainItem && size * a.rows < a.entries()) size *= 2;
-  while (size < kLargestItem && size * kWantedItems < work * launches) size *= 2;
-  return size;
-}
 
 __device__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
-/// Rows of fewer than half an item's entries share one; rows of more than two items are cut.
-__device__ bool is_light(int64_t length, int64_t size) { return 2 * length < size; }
-__device__ int64_t parts_of(int64_t length, int64_t size) {
-  return length > 2 * size ? (length + size - 1) / size : 1;
-}
-
-__device__ int64_t runs_of(int64_t slots) {
-  return slots > kMostPlainSlots ? (slots + kRunSlots - 1) / kRunSlots : 0;
-}
-
-/// Of a row: items that begin in it << 32 | its partial sums; its runs of these << 32 | 1 where it is cut.
-struct RowCounts {
-  int64_t items = 0, heavy = 0;
-};
-
-__device__ RowCounts counts_of(const int64_t* offsets, int64_t rows, int64_t size, int64_t i) {
-  if (i >= rows) return {};
-  const int64_t length = offsets[i + 1] - offsets[i];
-  if (is_light(length, size)) {
-    // The first of a run of light rows, or where the work up to here passes a multiple of the size.
-    const bool begins = i == 0 || !is_light(offsets[i] - offsets[i - 1], size) ||
-                        (offsets[i] + i) / size != (offsets[i - 1] + i - 1) / size;
-    return {begins ? int64_t{1} << 32 : 0, 0};
-  }
-  const int64_t items = parts_of(length, size), slots = items > 1 ? items : 0;
-  return {items << 32 | slots, slots > 0 ? runs_of(slots) << 32 | 1 : 0};
-}
-
-struct PlanArrays {
-  ItemStart* starts;
-  HeavyRow* heavy;
-  SlotRun* slot_runs;
-  int64_t* totals;
-};
-
-/// What row i has, `items` of them, behind what the rows before it have; of the row behind the last the
-/// totals.
-__device__ void place_row(const int64_t* offsets, int64_t rows, int64_t i, RowCounts before, int64_t items,
-                          const PlanArrays& plan) {
-  const auto slot = static_cast<int32_t>(before.items & 0xffffffff);
-  const auto run = static_cast<int32_t>(before.heavy >> 32);
-  const int64_t heavy_row = before.heavy & 0xffffffff;
-  if (i == rows) {
-    plan.heavy[heavy_row] = {-1, slot, run};
-    plan.totals[0] = before.items;
-    plan.totals[1] = heavy_row;
-    plan.totals[2] = run;
-    return;
-  }
-  const int64_t first = before.items >> 32;
-  const auto row = static_cast<int32_t>(i), begin = static_cast<int32_t>(offsets[i]);
-  if (items == 0) return;
-  plan.starts[first] = {begin, row, slot, 0};
-  if (items == 1) return;
-  const auto part = static_cast<int32_t>((offsets[i + 1] - offsets[i] + items - 1) / items);
-  for (int32_t q = 1; q < items; ++q) plan.starts[first + q] = {begin + q * part, ~row, slot + q, 0};
-  plan.heavy[heavy_row] = {row, slot, run};
-  const auto runs = static_cast<int32_t>(runs_of(items)), end = slot + static_cast<int32_t>(items);
-  for (int32_t q = 0; q < runs; ++q)
-    plan.slot_runs[run + q] = {slot + q * kRunSlots, min(slot + (q + 1) * kRunSlots, end)};
-}
-
-/// An empty item, as all are that no row has.
-__device__ ItemStart no_item(int64_t rows, int64_t entries) {
-  return {static_cast<int32_t>(entries), static_cast<int32_t>(rows), 0, 0};
-}
 
 __global__ void count_items(const int64_t* offsets, int64_t rows, int64_t size, int64_t* items,
                             int64_t* heavy) {
@@ -220,27 +144,15 @@ void read_back(SpmmPlan& plan) {
   plan.slot_runs = plan.slot_runs.rows(0, plan.runs).clone();
 }
 
-/// By the size of items.
-struct KeptPlans {
-  struct Kept {
-    SpmmPlan plan;
-    int uses = 0;    // of bounds; none where there is no plan
-    int stream = 0;  // that bounds were made on
-    bool exact = false;
-  };
-  std::mutex mutex;
-  std::map<int64_t, Kept> by_size;
-};
-
 }  // namespace
 
 SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes, int64_t launches) {
-  const int64_t size = item_size(a, launches);
+  const int64_t size = spmm_item_size(a, launches);
   const int stream = Stream::current(a.device()).id();
   const bool capturing = adj::cuda::capturing(a.device().index);
-  const auto plans = a.cache->table<KeptPlans>();
+  const auto plans = a.cache->table<KeptSpmmPlans>();
   const std::lock_guard lock(plans->mutex);
-  KeptPlans::Kept& kept = plans->by_size[size];
+  KeptSpmmPlans::Kept& kept = plans->by_size[size];
   if (kept.exact) return kept.plan;
   if (kept.uses == 0) {
     SpmmPlan plan = make_plan(a, size);

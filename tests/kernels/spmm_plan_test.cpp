@@ -1,0 +1,118 @@
+#include "../support.h"
+#include <adjoint/core/carrier.h>
+#include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/sparse/spmm_plan.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace adj;
+using namespace adj::test;
+using kernels::HeavyRow;
+using kernels::ItemStart;
+using kernels::SlotRun;
+using kernels::SpmmPlan;
+
+namespace {
+
+/// A structure whose rows have so many entries, all in column 0 to 9.
+Csr of_lengths(const std::vector<int64_t>& lengths) {
+  std::vector<int64_t> offsets{0};
+  std::vector<int32_t> columns;
+  for (const int64_t length : lengths) {
+    for (int64_t e = 0; e < length; ++e) columns.push_back(static_cast<int32_t>(e * 10 / length));
+    offsets.push_back(offsets.back() + length);
+  }
+  return {std::ssize(lengths), 10, Tensor::from(offsets), Tensor::from(columns)};
+}
+
+std::vector<Csr> structures() {
+  std::vector<int64_t> skewed, light(500, 1), mixed;
+  for (int64_t i = 0; i < 900; ++i) skewed.push_back(i % 301 == 7 ? 6000 : i % 3);
+  for (int64_t i = 0; i < 300; ++i) mixed.push_back((i * i) % 41);
+  std::vector<int64_t> star(8000, 0);
+  star[4000] = 40000;  // merged in two steps
+  return {of_lengths({}),    of_lengths({0}),          of_lengths({0, 0, 0}), of_lengths({1}),
+          of_lengths({9}),   of_lengths({3, 0, 5000}), of_lengths(light),     of_lengths(skewed),
+          of_lengths(mixed), of_lengths(star)};
+}
+
+}  // namespace
+
+TEST_CASE("a plan made by the host hands out every entry and row once, the parts of a row in order") {
+  for (const Csr& a : structures())
+    for (const int64_t size : {8, 32, 512}) {
+      const SpmmPlan plan = kernels::host_spmm_plan(a, size);
+      CAPTURE(a.rows);
+      CAPTURE(size);
+      if (a.rows == 0) {
+        CHECK(plan.items == 0);
+        continue;
+      }
+      REQUIRE(plan.starts.size(0) == plan.items + 1);
+      REQUIRE(plan.heavy.size(0) == plan.heavy_rows + 1);
+      REQUIRE(plan.slot_runs.size(0) == plan.runs);
+      const int64_t* offsets = a.offsets.data<int64_t>();
+      const ItemStart* item = plan.item_starts();
+      CHECK(item[0].entry == 0);
+      CHECK(item[0].row == 0);
+      CHECK(item[plan.items].entry == a.entries());
+      CHECK(item[plan.items].row == a.rows);
+      int32_t slots = 0;
+      for (int64_t k = 0; k < plan.items; ++k) {
+        const bool part = item[k].row < 0;
+        const int32_t row = part ? ~item[k].row : item[k].row;
+        CHECK(item[k + 1].entry >= item[k].entry);
+        CHECK(item[k + 1].entry - item[k].entry <= 2 * size);
+        if (part) {
+          CHECK(item[k].entry > offsets[row]);
+          CHECK(item[k].entry < offsets[row + 1]);
+        } else {
+          CHECK(item[k].entry == offsets[row]);
+        }
+        const bool cut = part || item[k + 1].row == ~row;
+        if (cut) CHECK(item[k].slot == slots++);
+      }
+      CHECK(slots == plan.slots);
+      const HeavyRow* heavy = plan.heavy_row_list();
+      const SlotRun* run = plan.slot_run_list();
+      for (int64_t h = 0; h < plan.heavy_rows; ++h) {
+        const int32_t begin = heavy[h].slot, end = heavy[h + 1].slot;
+        CHECK(end - begin >= 2);
+        if (end - begin <= kernels::kMostPlainSlots) {
+          CHECK(heavy[h].run == heavy[h + 1].run);
+          continue;
+        }
+        int32_t at = begin;
+        for (int32_t r = heavy[h].run; r < heavy[h + 1].run; ++r) {
+          CHECK(run[r].begin == at);
+          CHECK(run[r].end - run[r].begin <= kernels::kRunSlots);
+          at = run[r].end;
+        }
+        CHECK(at == end);
+      }
+      CHECK(heavy[plan.heavy_rows].row == -1);
+      CHECK(heavy[plan.heavy_rows].slot == plan.slots);
+      CHECK(heavy[plan.heavy_rows].run == plan.runs);
+    }
+}
+
+TEST_CASE("a product by the plan that a structure brought along has the bits of one by its own") {
+  for (const Device device : devices())
+    for (const Csr& a : structures()) {
+      if (a.rows == 0) continue;
+      Carrier carrier(device);
+      const Csr carried = kernels::carried_with_plan(a, carrier),
+                again = kernels::carried_with_plan(a, carrier);
+      carrier.finish();
+      CHECK(carried.cache == again.cache);
+      const Csr own = a.to(device);
+      const Tensor x = random_tensor({a.cols, 48}).to(device),
+                   values = random_tensor({a.entries()}).to(device);
+      Tensor expected = Tensor::empty({a.rows, 48}, DType::f32, device), y = expected.clone();
+      kernels::spmm({.a = {own, values, {}}, .x = x, .y = expected});
+      kernels::spmm({.a = {carried, values, {}}, .x = x, .y = y});
+      CHECK(same_bits(y, expected));
+    }
+}
