@@ -70,7 +70,7 @@ struct Settings {
   int64_t parts = 0, parts_per_batch = 20;  ///< of clusters; 0: as the dataset has them
   std::string saint = "walk";               ///< what subgraphs are drawn by: "node", "edge" or "walk"
   int64_t budget = 1000, walk_length = 2, steps = 0, coverage = 50;
-  int64_t workers = 1;
+  std::string workers = "auto";       ///< threads that prepare them (num_workers())
   std::string evaluation = "layers";  ///< of all nodes: "layers", or "graph" at once
   std::string features = "device";    ///< where those of all nodes are: or "host", or "file"
   std::string cached_rows = "0";      ///< of those elsewhere, kept on the device: a number, or a share "20%"
@@ -173,6 +173,12 @@ void expect_one_of(const std::string& option, const std::string& value,
                    const std::vector<std::string>& choices);
 /// Throws UsageError unless low <= value <= high.
 void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high);
+/// What --workers asks for: "auto" is 1 on the CPU, whose cores train, and on a GPU one for every four cores,
+/// 1 to 4. Throws UsageError unless it says so or names 0 to kMaxThreads.
+int num_workers(const Settings& settings);
+inline constexpr const char* kWorkersHelp =
+    "threads that prepare batches ahead of their use: a number (0: none), or auto: 1, on a GPU up to 4 as "
+    "there are cores";
 /// Throws UsageError unless 0 <= value < 1.
 void expect_probability(const std::string& option, double value);
 /// [1433, 16, 16, 7] and "1433-16-16-7": the widths of a model of `layers` layers.

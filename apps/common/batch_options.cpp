@@ -32,8 +32,7 @@ void add_batch_options(const Program& program, po::options_description& options,
   options.add_options()(
       "loader", with_default(s.loader, "NAME"),
       fmt::format("what a step is over: {}; none: the whole graph", fmt::join(program.loaders, ", "))
-          .c_str())("workers", with_default(s.workers, "N"),
-                    "threads that prepare batches beside the training (0: none)");
+          .c_str())("workers", with_default(s.workers, "N"), kWorkersHelp);
   if (has_loader(program, "neighbor"))  // then its model can also be evaluated layer by layer
     options.add_options()(
         "evaluation", with_default(s.evaluation, "WAY"),
@@ -73,7 +72,7 @@ void check_batch_options(const Program& program, const Settings& s, const Settin
   loaders.insert(loaders.begin(), "none");
   expect_one_of("loader", s.loader, loaders);
   expect_integer("batch-size", s.batch_size, 1, kMany);
-  expect_integer("workers", s.workers, 0, kMaxThreads);
+  (void)num_workers(s);
   expect_one_of("evaluation", s.evaluation, {"layers", "graph"});
   expect_integer("parts", s.parts, 0, kMany);
   expect_integer("parts-per-batch", s.parts_per_batch, 1, kMany);

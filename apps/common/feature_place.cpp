@@ -93,7 +93,7 @@ Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_pt
                           [&](size_t layer, const Block& block, const Features& of_sources) {
                             return model.over(layer, block, model.input(of_sources)).value();
                           },
-                          {.batch_size = s.batch_size, .workers = static_cast<int>(s.workers)});
+                          {.batch_size = s.batch_size, .workers = num_workers(s)});
 }
 
 }  // namespace adj::apps

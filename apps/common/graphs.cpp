@@ -22,9 +22,8 @@ GraphLoader loader_of(const Dataset& data, const Features& x, const Tensor& labe
 
 /// The graphs `which` as --batch-size asks for them, each once.
 GraphLoader each_once(const Dataset& data, const Features& x, const Tensor& which, const Settings& settings) {
-  return loader_of(
-      data, x, {}, which,
-      {.batch_size = settings.batch_size, .backward = false, .workers = static_cast<int>(settings.workers)});
+  return loader_of(data, x, {}, which,
+                   {.batch_size = settings.batch_size, .backward = false, .workers = num_workers(settings)});
 }
 
 /// float32, what the model gives for the loader's graphs, in their order.
@@ -60,7 +59,7 @@ class GraphBatches : public Epochs {
                            .shuffle = true,
                            .iterations = training.settings.iterations,
                            .seed = static_cast<uint64_t>(training.seed),
-                           .workers = static_cast<int>(training.settings.workers)})),
+                           .workers = num_workers(training.settings)})),
         validated_(each_once(training.data, training.features, training.examples.val, training.settings)),
         places_(places_in(training.examples.val, training.examples.size())) {}
 
@@ -212,7 +211,7 @@ void check_graph_options(const Settings& s) {
   expect_integer("batch-size", s.batch_size, 1, kMost);
   expect_integer("iterations", s.iterations, 0, kMost);
   expect_integer("lr-halve", s.lr_halve, 0, kMost);
-  expect_integer("workers", s.workers, 0, kMaxThreads);
+  (void)num_workers(s);
 }
 
 void learn_graphs(Program& program) {
@@ -224,7 +223,7 @@ void learn_graphs(Program& program) {
     add("iterations", with_default(s.iterations),
         "steps of an epoch, each on graphs drawn anew (0: an epoch is once through them)");
     add("lr-halve", with_default(s.lr_halve), "halve the learning rate every N epochs (0: never)");
-    add("workers", with_default(s.workers), "threads that prepare batches beside the training (0: none)");
+    add("workers", with_default(s.workers), kWorkersHelp);
   };
   program.things = "graphs";
   program.metric_help =

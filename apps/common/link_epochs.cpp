@@ -97,7 +97,7 @@ class LinkBatches : public LinkEpochs {
                  .negatives = training.settings.negatives,
                  .shuffle = true,
                  .seed = static_cast<uint64_t>(training.seed),
-                 .workers = static_cast<int>(training.settings.workers)}) {}
+                 .workers = num_workers(training.settings)}) {}
 
   Tensor train(int64_t done) override {
     Tensor total = Tensor::zeros({}, DType::f32, training_.data.device());

@@ -18,7 +18,7 @@ class NeighborBatches : public BatchEpochs {
                  .batch_size = training.settings.batch_size,
                  .shuffle = true,
                  .seed = static_cast<uint64_t>(training.seed),
-                 .workers = static_cast<int>(training.settings.workers)}) {}
+                 .workers = num_workers(training.settings)}) {}
 
   Tensor train(int64_t done) override {
     Tensor total = Tensor::zeros({}, DType::f32, training_.data.device());

@@ -163,6 +163,19 @@ void expect_integer(const std::string& option, int64_t value, int64_t low, int64
   if (value > high) usage("--{}: expected at most {}, got {}", option, high, value);
 }
 
+int num_workers(const Settings& s) {
+  if (s.workers == "auto") {
+    constexpr int kCoresEach = 4, kMost = 4;
+    return Device::parse(s.device).is_cuda() ? std::clamp(num_threads() / kCoresEach, 1, kMost) : 1;
+  }
+  int64_t number = 0;
+  const char* const last = s.workers.data() + s.workers.size();
+  const auto [end, error] = std::from_chars(s.workers.data(), last, number);
+  if (error != std::errc() || end != last) usage("--workers: expected a number or auto, got '{}'", s.workers);
+  expect_integer("workers", number, 0, kMaxThreads);
+  return static_cast<int>(number);
+}
+
 void expect_probability(const std::string& option, double value) {
   if (!(value >= 0.0 && value < 1.0)) usage("--{}: expected a probability in [0, 1), got {}", option, value);
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kNodesOfPart = 128;  // where nobody says how many parts there are to be
 
 SubgraphLoading loading_of(const Training& training) {
-  return {.workers = static_cast<int>(training.settings.workers),
+  return {.workers = num_workers(training.settings),
           .derive = [&model = training.node_model()](const Graph& graph) { model.prepare(graph); }};
 }
 

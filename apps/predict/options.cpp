@@ -53,7 +53,7 @@ void check_batches(PredictOptions& o) {
   Settings& s = o.batches;
   s.device = o.device;
   expect_integer("batch-size", s.batch_size, 1, std::numeric_limits<int32_t>::max());
-  expect_integer("workers", s.workers, 0, kMaxThreads);
+  (void)num_workers(s);
   if (s.evaluation.empty()) s.evaluation = s.features == "device" ? "graph" : "layers";
   expect_one_of("evaluation", s.evaluation, {"graph", "layers"});
   check_feature_options(s);
@@ -108,7 +108,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
                         "graph (all of it at once; the default) or layers (of all nodes layer by layer, in "
                         "batches with all neighbours; what --features host and file take)")(
       "batch-size", with_default(o.batches.batch_size), "nodes that a layer computes at once")(
-      "workers", with_default(o.batches.workers), "threads that prepare batches (0: none)");
+      "workers", with_default(o.batches.workers), kWorkersHelp);
   add_feature_options(batches, o.batches);
   foreign.add_options()("pyg-state", file(o.pyg_state), "its state dict, by data/to_adjoint.py state")(
       "model", po::value<std::string>()->value_name("NAME"),

@@ -51,6 +51,7 @@ TEST_CASE(
     };
     const std::string course = with({"--workers", "0"});
     CHECK(with({"--workers", "1", "--threads", "1"}) == course);
+    CHECK(with({"--workers", "auto"}) == course);
     CHECK(with({"--workers", "3", "--threads", "2"}) == course);
     CHECK_FALSE(with({"--seed", "1"}) == course);
   }
@@ -119,6 +120,10 @@ TEST_CASE("options of mini-batches that are wrong or do not go together") {
       {{"--batch-size", "0"}, {"--batch-size", "1 or more"}},
       {{"--workers", "-1"}, {"--workers", "0 or more"}},
       {{"--workers", "5000"}, {"--workers", "at most 1024"}},
+      {{"--workers", "few"}, {"--workers", "a number or auto", "'few'"}},
+      {{"--workers", ""}, {"--workers"}},
+      {{"--workers", "2x"}, {"--workers", "'2x'"}},
+      {{"--workers", "99999999999999999999"}, {"--workers"}},
       {{"--loader", "other"}, {"--loader", "none or neighbor", "other"}},
       {{"--evaluation", "some"}, {"--evaluation", "layers or graph"}},
       {{"--labor", "--replace"}, {"--labor", "--replace"}},
