@@ -168,19 +168,12 @@ boost::program_options::typed_value<T>* with_default(T& value, const char* name 
       ->value_name(name);
 }
 
-/// Throws UsageError unless `value` is one of `choices`.
-void expect_one_of(const std::string& option, const std::string& value,
-                   const std::vector<std::string>& choices);
-/// Throws UsageError unless low <= value <= high.
-void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high);
 /// What --workers asks for: "auto" is 1 on the CPU, whose cores train, and on a GPU one for every four cores,
 /// 1 to 4. Throws UsageError unless it says so or names 0 to kMaxThreads.
 int num_workers(const Settings& settings);
 inline constexpr const char* kWorkersHelp =
     "threads that prepare batches ahead of their use: a number (0: none), or auto: 1, on a GPU up to 4 as "
     "there are cores";
-/// Throws UsageError unless 0 <= value < 1.
-void expect_probability(const std::string& option, double value);
 /// [1433, 16, 16, 7] and "1433-16-16-7": the widths of a model of `layers` layers.
 std::vector<int64_t> widths_of(int64_t in, int64_t out, const Settings& settings);
 std::string dashed(const std::vector<int64_t>& widths);

@@ -158,11 +158,6 @@ std::optional<int64_t> split_number(const std::string& split) {
   return number;
 }
 
-void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high) {
-  if (value < low) usage("--{}: expected {} or more, got {}", option, low, value);
-  if (value > high) usage("--{}: expected at most {}, got {}", option, high, value);
-}
-
 int num_workers(const Settings& s) {
   if (s.workers == "auto") {
     constexpr int kCoresEach = 4, kMost = 4;
@@ -174,10 +169,6 @@ int num_workers(const Settings& s) {
   if (error != std::errc() || end != last) usage("--workers: expected a number or auto, got '{}'", s.workers);
   expect_integer("workers", number, 0, kMaxThreads);
   return static_cast<int>(number);
-}
-
-void expect_probability(const std::string& option, double value) {
-  if (!(value >= 0.0 && value < 1.0)) usage("--{}: expected a probability in [0, 1), got {}", option, value);
 }
 
 void add_model_options(const Program& program, po::options_description& options, Settings& s) {
@@ -352,13 +343,6 @@ bool read_options(int argc, char** argv, const po::options_description& options,
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }
-}
-
-void expect_one_of(const std::string& option, const std::string& value,
-                   const std::vector<std::string>& choices) {
-  for (const std::string& choice : choices)
-    if (value == choice) return;
-  usage("--{}: expected {}, got '{}'", option, fmt::join(choices, " or "), value);
 }
 
 }  // namespace adj::apps
