@@ -7,7 +7,7 @@
 
 JOBS := $(shell nproc)
 CMAKE_ARGS :=
-SOURCES = core kernels graph data autograd nn optim apps tests
+SOURCES = core kernels graph data autograd nn optim models apps tests
 FORMATTED = find $(SOURCES) -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh'
 
 help:

@@ -14,8 +14,6 @@
 #include <fstream>
 #include <map>
 
-#include <fmt/ranges.h>
-
 namespace adj::apps {
 
 namespace {
@@ -36,8 +34,8 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
   Dataset data = demo ? load_demo_dataset() : load_dataset(settings.data, load_options(settings));
   const std::string file = demo ? data.name : settings.data;
   Examples examples =
-      program.examples ? program.examples(data, file, settings) : node_examples(data, file, program.name);
-  prepare_features(data, file, program.name, settings.normalize);
+      program.examples ? program.examples(data, file, settings) : node_examples(data, file, program.name());
+  prepare_features(data, file, program.name(), settings.normalize);
   const auto count = static_cast<int64_t>(examples.splits.size());
   const std::optional<int64_t> one = split_number(settings.split);
   if (one && *one >= count)
@@ -218,7 +216,7 @@ void print_json(const Program& program, const Settings& settings, const Prepared
       R"("metric": "{}", "train_loss": {}, "val_acc": {}, "test_acc": {}, "test_acc_std": {}, {})"
       R"("best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})"
       "\n",
-      json_text(program.name), json_text(given.data.name), json_text(trainer.model()),
+      json_text(program.name()), json_text(given.data.name), json_text(trainer.model()),
       json_text(given.data.device().str()), settings.seed, results.size(), settings.epochs,
       given.metric.option, mean(results, &RunResult::train_loss), outcome.val, outcome.test,
       outcome.test_deviation, more, outcome.epoch, trainer.epoch_ms(), peak, wall_s);
@@ -266,7 +264,7 @@ void train_with(const Program& program, CommandLine line) {
     if (program.write_outputs)
       program.write_outputs(settings.predict, data, given.examples, trainer.output());
     else
-      write_predictions(settings.predict, program.name, data, data.task, trainer.output());
+      write_predictions(settings.predict, program.name(), data, data.task, trainer.output());
   }
   if (!settings.plot.empty())
     write_plot(settings.plot, fmt::format("{} on {}", trainer.model(), data.name), given.metric,
@@ -281,54 +279,9 @@ void train_with(const Program& program, CommandLine line) {
 }  // namespace
 
 int train(int argc, char** argv, const Program& program) {
-  return run_program(program.name, [&] {
+  return run_program(program.name(), [&] {
     if (auto line = read_command_line(argc, argv, program)) train_with(program, *line);
   });
 }
-
-std::unique_ptr<NodeModel> make_node_model(const Program& program, int64_t in, int64_t out,
-                                           const Settings& settings) {
-  std::unique_ptr<Model> model = program.make(in, out, settings);
-  auto* of_nodes = dynamic_cast<NodeModel*>(model.get());
-  ADJ_CHECK(of_nodes != nullptr, "{} trains no model of nodes", program.name);
-  (void)model.release();
-  return std::unique_ptr<NodeModel>(of_nodes);
-}
-
-Var NodeModel::over(size_t, const Block&, const Var&) {
-  throw UsageError(fmt::format("{}: needs the whole graph, which sampled blocks are not", describe()));
-}
-
-void NodeModel::prepare(const Graph& graph) const {
-  (void)graph.out_edges();
-  (void)graph.relation().transposed_order();
-}
-
-Var NodeModel::input(const Features& x) const { return Var(x.to_dense().to(parameters().front().dtype())); }
-
-Var NodeModel::operator()(std::span<const Block> blocks, const Features& x) {
-  if (num_layers() == 0 || blocks.size() != num_layers())
-    throw UsageError(fmt::format(
-        "{}: {} blocks, expected {}", describe(), blocks.size(),
-        num_layers() == 0 ? "a whole graph" : fmt::format("one for each of {} layers", num_layers())));
-  Var y = input(x);
-  for (size_t l = 0; l < blocks.size(); ++l) y = over(l, blocks[l], y);
-  return y;
-}
-
-std::vector<int64_t> widths_of(int64_t in, int64_t out, const Settings& settings) {
-  std::vector<int64_t> widths(static_cast<size_t>(settings.layers) + 1, settings.hidden);
-  widths.front() = in;
-  widths.back() = out;
-  return widths;
-}
-
-std::vector<int64_t> narrower(const std::vector<int64_t>& widths) {
-  std::vector<int64_t> sums;
-  for (size_t l = 0; l + 1 < widths.size(); ++l) sums.push_back(std::min(widths[l], widths[l + 1]));
-  return sums;
-}
-
-std::string dashed(const std::vector<int64_t>& widths) { return fmt::format("{}", fmt::join(widths, "-")); }
 
 }  // namespace adj::apps

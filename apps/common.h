@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/adjoint.h>
+#include <adjoint/models/family.h>
 
 #include <functional>
 #include <memory>
@@ -10,13 +11,13 @@
 #include <boost/program_options.hpp>
 
 // What the programs share. A training program names itself, its own options and its model; train() does the
-// rest, from the command line to the last line of output, for every task of nodes. The models stand in
-// apps/models/, for `predict` makes them anew from what a checkpoint says of them.
+// rest, from the command line to the last line of output, for every task of nodes. The models are the
+// library's (models/).
 
 namespace adj::apps {
 
 /// The options' values; a program changes a default by setting it here. Kipf & Welling (2017) unless changed.
-struct Settings {
+struct Settings : models::ModelOptions {
   std::string config;
   std::string data;  ///< empty: the embedded demo dataset
   std::string device = "cpu";
@@ -42,25 +43,9 @@ struct Settings {
   bool quiet = false;
   bool json = false;
 
-  // What a model is made of; each program takes those of the second half that its model knows.
-  int64_t hidden = 16;
-  int64_t layers = 2;
-  double dropout = 0.5;
-
-  std::string model;  ///< of several in one program: "gat", "gatv2"
-  std::string norm = "none";
-  bool residual = false;
-  int64_t heads = 1, output_heads = 1;
-  double attention_dropout = 0.0;
-  std::string aggr = "mean";
-  bool train_eps = false;
-  bool gate = false;
-
   // Of links.
   double val = 0.05, test = 0.1;  ///< shares of the pairs of nodes that edges join
   int64_t negatives = 1;          ///< for each of them
-  int64_t embedding = 0;          ///< width of what is made of a node; 0: --hidden
-  std::string decoder = "dot";
 
   // Of mini-batches, in programs whose model takes them.
   std::string loader = "none";  ///< or one of the program's
@@ -76,42 +61,14 @@ struct Settings {
   std::string cached_rows = "0";      ///< of those elsewhere, kept on the device: a number, or a share "20%"
 
   // Of programs that learn something of whole graphs.
-  std::string pool = "sum";
-  std::string node_features = "file";
   int64_t folds = 10;
   int64_t iterations = 0;  ///< steps of an epoch; 0: as many as go once through the graphs
   int64_t lr_halve = 0;    ///< epochs after which the learning rate is halved; 0: never
 };
 
-/// What a program trains. Its one-line describe() ("GCN 1433-16-7") names it to users and in checkpoints.
-struct Model : nn::Module {
-  /// Does weight decay apply to this parameter?
-  virtual bool decays(const std::string& /*parameter*/) const { return true; }
-};
-
-/// One that says something of every node.
-struct NodeModel : Model {
-  /// [N, outputs]: logits, or for regression what is predicted, of every node, in the module's mode.
-  virtual Var operator()(const Graph& graph, const Features& x) = 0;
-  /// Layers that each take a block; 0 where the model takes whole graphs alone.
-  virtual size_t num_layers() const { return 0; }
-  /// What layer `layer` makes of the features of a block's sources, the targets' first: [num_dst, width].
-  /// What stands between two layers belongs to the first of them.
-  virtual Var over(size_t layer, const Block& block, const Var& x);
-  /// Features as the first layer takes them over a block: dense, of the parameters' dtype.
-  Var input(const Features& x) const;
-  /// [seeds, outputs]: one block a layer, `x` of the first one's sources. Throws UsageError unless the model
-  /// has as many layers.
-  Var operator()(std::span<const Block> blocks, const Features& x);
-  /// Derives of a batch's graph what a step asks it for. Called by the threads that prepare batches while
-  /// others compute.
-  virtual void prepare(const Graph& graph) const;
-  /// The matrix by which all layers sum over neighbours, where they do.
-  virtual SaintMatrix neighbor_sums() const { return SaintMatrix::none; }
-  /// Features of the sums and means over neighbours that a forward pass takes, one after the other, where
-  /// an edge list serves as it is. None where the model needs sorted edges: attention, maxima.
-  virtual std::vector<int64_t> summed_widths() const { return {}; }
-};
+using models::GraphModel;
+using models::Model;
+using models::NodeModel;
 
 struct Examples;
 struct Metric;
@@ -119,19 +76,16 @@ struct Training;
 class Epochs;
 
 struct Program {
-  std::string name;                 ///< "train_gcn"
-  std::string summary;              ///< one line for --help
-  std::vector<std::string> models;  ///< what --model may be; one is as if there were no such option
+  models::ModelFamily family;  ///< what it trains; of several models --model chooses one
+  std::string summary;         ///< one line for --help
   Settings defaults = {};
   std::vector<std::string> loaders = {};  ///< what --loader may be besides none
   /// Adds the model's own options, which are to set these.
   std::function<void(boost::program_options::options_description_easy_init, Settings&)> options = {};
   /// Adds the program's own options of a training, of which a trained model knows nothing. Optional.
   std::function<void(boost::program_options::options_description_easy_init, Settings&)> training_options = {};
-  /// Throws UsageError where these do not go together.
+  /// Throws UsageError where options besides the model's do not go together. Optional.
   std::function<void(const Settings&)> check = {};
-  /// The model on the CPU, with initial weights from the default generator.
-  std::function<std::unique_ptr<Model>(int64_t in, int64_t out, const Settings&)> make = {};
 
   // Of a program that does not train a NodeModel on a dataset's nodes, all three.
 
@@ -149,12 +103,9 @@ struct Program {
   std::string metric_help = {};  ///< what --help says of --metric; empty: what holds for nodes
   std::string things = "nodes";  ///< what it trains on
 
+  const std::string& name() const { return family.program; }  ///< "train_gcn"
   bool of_nodes() const { return !examples; }
 };
-
-/// What program.make() makes, of a program of nodes.
-std::unique_ptr<NodeModel> make_node_model(const Program& program, int64_t in, int64_t out,
-                                           const Settings& settings);
 
 /// Runs the program: the return value of main(). An interrupt ends it after the current epoch with status 128
 /// + its signal.
@@ -174,14 +125,9 @@ int num_workers(const Settings& settings);
 inline constexpr const char* kWorkersHelp =
     "threads that prepare batches ahead of their use: a number (0: none), or auto: 1, on a GPU up to 4 as "
     "there are cores";
-/// [1433, 16, 16, 7] and "1433-16-16-7": the widths of a model of `layers` layers.
-std::vector<int64_t> widths_of(int64_t in, int64_t out, const Settings& settings);
-std::string dashed(const std::vector<int64_t>& widths);
 /// --fanouts as numbers. Throws UsageError.
 std::vector<int64_t> fanouts_of(const std::string& text);
 /// Likewise, one a layer.
 std::vector<int64_t> fanouts_of(const Settings& settings);
-/// [16, 16, 7]: of each layer of such a model the side on which a linear layer takes its sums.
-std::vector<int64_t> narrower(const std::vector<int64_t>& widths);
 
 }  // namespace adj::apps

@@ -15,7 +15,7 @@ struct ClusterEpoch {
     settings.layers = s.layers;
     settings.norm = s.batch_norm ? "batch" : "none";
     settings.dropout = s.dropout;
-    model = make_node_model(train_gcn(), s.data.num_features(), s.data.num_classes(), settings);
+    model = models::make_node_model(models::gcn(), s.data.num_features(), s.data.num_classes(), settings);
     model->to(s.device());
     model->to(s.dtype);
     adam = std::make_unique<optim::Adam>(model->parameters(),

@@ -81,7 +81,7 @@ Job model_epoch(const Subject& s, const Program& program, const std::string& nam
   settings.norm = s.batch_norm ? "batch" : "none";
   settings.dropout = s.dropout;
   settings.attention_dropout = s.attention_dropout;
-  auto model = make_node_model(program, s.data.num_features(), s.data.num_classes(), settings);
+  auto model = models::make_node_model(program.family, s.data.num_features(), s.data.num_classes(), settings);
   const std::string shape = model->describe();
   return epoch_of(s, std::move(model), shape);
 }
@@ -91,8 +91,8 @@ Job model_epoch(const Subject& s, const Program& program, const std::string& nam
 std::vector<Op> epoch_ops() {
   std::vector<Op> ops{{"gcn_epoch", "one training epoch of a GCN", gcn_epoch}};
   for (const Program& program : {train_gat(), train_sage(), train_gin(), train_transformer(), train_agnn()})
-    for (const std::string& model : program.models)
-      ops.push_back({model + "_epoch", fmt::format("likewise, the model of {}", program.name),
+    for (const std::string& model : program.family.models)
+      ops.push_back({model + "_epoch", fmt::format("likewise, the model of {}", program.name()),
                      [program, model](const Subject& s) { return model_epoch(s, program, model); }});
   return ops;
 }

@@ -207,7 +207,6 @@ void add_graph_options(boost::program_options::options_description_easy_init& ad
 void check_graph_options(const Settings& s) {
   constexpr int64_t kMost = 1'000'000'000;
   expect_integer("folds", s.folds, 2, kMost);
-  expect_one_of("node-features", s.node_features, {"file", "constant", "degree"});
   expect_integer("batch-size", s.batch_size, 1, kMost);
   expect_integer("iterations", s.iterations, 0, kMost);
   expect_integer("lr-halve", s.lr_halve, 0, kMost);
@@ -229,14 +228,15 @@ void learn_graphs(Program& program) {
   program.metric_help =
       "accuracy (auto), auc or f1 for classes, auc or f1 for several labels (auto: auc), r2 or mae for "
       "regression (auto: r2)";
-  program.examples = [name = program.name](Dataset& data, const std::string& file, const Settings& settings) {
+  program.examples = [name = program.name()](Dataset& data, const std::string& file,
+                                             const Settings& settings) {
     return graph_examples(data, file, name, settings);
   };
   program.epochs = [](const Training& training, optim::FiniteWatch* losses) -> std::unique_ptr<Epochs> {
     return std::make_unique<GraphBatches>(training, losses);
   };
-  program.write_outputs = [name = program.name](const std::string& path, const Dataset& data, const Examples&,
-                                                const Tensor& output) {
+  program.write_outputs = [name = program.name()](const std::string& path, const Dataset& data,
+                                                  const Examples&, const Tensor& output) {
     write_predictions(path, name, data, data.task, output);
   };
 }

@@ -6,13 +6,6 @@
 
 namespace adj::apps {
 
-/// One that says something of every graph.
-struct GraphModel : Model {
-  /// [G, outputs]: logits, or for regression what is predicted. Graph g has the nodes offsets[g] to offsets[g
-  /// + 1].
-  virtual Var operator()(const Graph& graph, const Tensor& offsets, const Features& x) = 0;
-};
-
 /// Makes `program` one of a GraphModel: its examples are a dataset's graphs, by the splits of its file, or
 /// else by --folds, in which each fold is at once what is validated and tested.
 void learn_graphs(Program& program);

@@ -4,41 +4,6 @@
 
 namespace adj::apps {
 
-LinkModel::LinkModel(std::unique_ptr<NodeModel> encoder, int64_t width, const Settings& s)
-    : encoder_(this, "encoder", std::move(encoder)) {
-  if (s.decoder == "mlp")
-    mlp_.emplace(this, "decoder", std::vector<int64_t>{width, s.hidden, 1}, static_cast<float>(s.dropout));
-}
-
-Var LinkModel::by_mlp(const Var& z, const Tensor& src, const Tensor& dst) {
-  return (*mlp_)(index_select(z, src) * index_select(z, dst));
-}
-
-Var LinkModel::scores(const Var& z, const Relation& pairs) {
-  if (!mlp_) return reshape(edge_dot(pairs, z, z), {pairs.num_edges(), 1});
-  const EdgeIndex ends = pairs.edge_index();
-  return by_mlp(z, ends.src, ends.dst);
-}
-
-Tensor LinkModel::scores_of_all(const Tensor& z, const Relation& pairs) {
-  constexpr int64_t kAtOnce = 1 << 16;
-  const NoGrad no_grad;
-  const Var of_nodes(z);
-  if (!mlp_) return scores(of_nodes, pairs).value();
-  const EdgeIndex ends = pairs.edge_index();
-  Tensor all = Tensor::empty({pairs.num_edges(), 1}, z.dtype(), z.device());
-  for (int64_t begin = 0; begin < pairs.num_edges(); begin += kAtOnce) {
-    const int64_t end = std::min(begin + kAtOnce, pairs.num_edges());
-    Tensor part = all.rows(begin, end);
-    part.copy_(by_mlp(of_nodes, ends.src.rows(begin, end), ends.dst.rows(begin, end)).value());
-  }
-  return all;
-}
-
-std::string LinkModel::describe() const {
-  return fmt::format("{}, {}", encoder_->describe(), mlp_ ? "MLP decoder" : "inner product");
-}
-
 namespace {
 
 Tensor joined(const std::vector<Tensor>& parts) {

@@ -72,15 +72,15 @@ void add_input_options(po::options_description& options, Settings& s, bool& raw_
 
 Settings defaults_of(const Program& program) {
   Settings s = program.defaults;
-  if (s.model.empty()) s.model = program.models.front();
+  if (s.model.empty()) s.model = program.family.models.front();
   return s;
 }
 
 /// Only where there are several.
 void add_choice_of_model(const Program& program, po::options_description& options, Settings& s) {
-  if (program.models.size() > 1)
+  if (program.family.models.size() > 1)
     options.add_options()("model", with_default(s.model, "NAME"),
-                          fmt::format("{}", fmt::join(program.models, " or ")).c_str());
+                          fmt::format("{}", fmt::join(program.family.models, " or ")).c_str());
 }
 
 void add_own_options(const Program& program, po::options_description& options, Settings& s) {
@@ -177,11 +177,8 @@ void add_model_options(const Program& program, po::options_description& options,
 }
 
 void check_model_options(const Program& program, const Settings& s) {
-  expect_one_of("model", s.model, program.models);
   expect_one_of("precision", s.precision, {"float32", "tf32", "bfloat16"});
-  expect_integer("hidden", s.hidden, 1, 1 << 20);
-  expect_integer("layers", s.layers, 1, 1000);
-  expect_probability("dropout", s.dropout);
+  program.family.check(s);
   if (program.check) program.check(s);
 }
 
@@ -296,11 +293,11 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   try {
     values = parse_command_line(argc, argv, all);
     if (values.count("help") != 0) {
-      print_help(program.name + " [OPTION]...", program.summary, all);
+      print_help(program.name() + " [OPTION]...", program.summary, all);
       return {};
     }
     if (values.count("version") != 0) {
-      fmt::print("{} {}\n", program.name, version());
+      fmt::print("{} {}\n", program.name(), version());
       return {};
     }
     if (values.count("config") != 0) po::store(read_config(values["config"].as<std::string>(), all), values);

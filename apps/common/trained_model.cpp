@@ -18,10 +18,10 @@ namespace {
 Program program_of(const optim::Checkpoint& checkpoint) {
   std::vector<std::string> names;
   for (Program& program : all_programs()) {
-    if (program.name == checkpoint.program) return std::move(program);
-    names.push_back(program.name);
+    if (program.name() == checkpoint.program) return std::move(program);
+    names.push_back(program.name());
   }
-  if (checkpoint.program == train_link().name)
+  if (checkpoint.program == train_link().name())
     data_fail(
         "{}: attribute program: written by train_link, expected a program of nodes; train_link scores pairs "
         "itself: "
@@ -72,11 +72,11 @@ TrainedModel load_trained(const std::string& path, Device device) {
   }
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
   const int64_t epoch = best < 0 ? checkpoint.integer("epoch", 0, kMost) : best;
-  trained.origin = fmt::format("{}, epoch {}", program.name, epoch);
-  trained.model = program.make(trained.features, trained.outputs, trained.settings);
+  trained.origin = fmt::format("{}, epoch {}", program.name(), epoch);
+  trained.model = program.family.make(trained.features, trained.outputs, trained.settings);
   if (trained.of_graphs() != (dynamic_cast<GraphModel*>(trained.model.get()) != nullptr))
     data_fail("{}: facts@task: '{}', expected a task of {}, which {} trains", path, name_of(trained.task),
-              trained.of_graphs() ? "nodes" : "graphs", program.name);
+              trained.of_graphs() ? "nodes" : "graphs", program.name());
   trained.model->to(feature_dtype(trained.settings));
   const std::string prefix = best < 0 ? "model." : "best.";
   try {
@@ -106,7 +106,7 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
   trained.features = features;
   trained.outputs = outputs;
   trained.origin = printable(state);
-  trained.model = program.make(features, outputs, settings);
+  trained.model = program.family.make(features, outputs, settings);
   if (trained.of_graphs() != (dynamic_cast<GraphModel*>(trained.model.get()) != nullptr))
     throw UsageError(fmt::format("--model {}: the task is {}, expected one of {} (--task)", settings.model,
                                  name_of(task), trained.of_graphs() ? "nodes" : "graphs"));

@@ -114,7 +114,7 @@ void Trainer::start_run() {
   best_.reset();
   optimizer_.reset();
   choose_split();
-  model_ = program_.make(num_features_, examples_.outputs, settings_);
+  model_ = program_.family.make(num_features_, examples_.outputs, settings_);
   model_->to(data_.device());
   model_->to(feature_dtype(settings_));
   name_ = model_->describe();
@@ -259,7 +259,7 @@ double Trainer::epoch_ms() const {
 }
 
 void Trainer::describe_state() {
-  state_ = std::make_unique<optim::TrainingState>(program_.name, *model_, *optimizer_);
+  state_ = std::make_unique<optim::TrainingState>(program_.name(), *model_, *optimizer_);
   for (const auto& [option, text] : line_.identity) state_->require("option." + option, text);
   if (settings_.runs > 1) state_->require("option.epochs", fmt::format("{}", settings_.epochs));
   state_->require("dataset", fingerprint_).require("model", name_).add(*best_);

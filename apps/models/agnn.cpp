@@ -1,46 +1,12 @@
 #include "models.h"
-#include "stack.h"
 
 namespace adj::apps {
 
-namespace {
-
-/// Attention-based graph neural network (Thekumparampil et al. 2018): relu(X W0), propagated by attention
-/// over cosines with one temperature β a layer, then W1. The first β is fixed at 1, as in PyG's example;
-/// other public implementations fix it at 0, a plain mean.
-struct Agnn : NodeModel {
-  Agnn(int64_t in, int64_t out, const Settings& s)
-      : name(fmt::format("AGNN {}-{}-{}, {} propagations", in, s.hidden, out, s.layers)),
-        p(static_cast<float>(s.dropout)),
-        lin1(this, "lin1", in, s.hidden, true, Activation::relu),
-        lin2(this, "lin2", s.hidden, out) {
-    for (int64_t l = 0; l < s.layers; ++l) props.add(l > 0);
-  }
-
-  Var operator()(const Graph& graph, const Features& features) override {
-    Var x = lin1(dropout(features, p));
-    for (auto& prop : props) x = prop(graph, x);
-    return lin2(dropout(x, p));
-  }
-  void prepare(const Graph& graph) const override { prepare_loops(graph, SelfLoops::renewed); }
-  std::string describe() const override { return name; }
-
-  std::string name;
-  float p;
-  nn::Child<nn::Linear> lin1, lin2;
-  nn::ModuleList<nn::AGNNConv> props{this, "props"};
-};
-
-}  // namespace
-
 Program train_agnn() {
-  Program program{
-      "train_agnn", "Trains an attention-based graph neural network (Thekumparampil et al. 2018).", {"agnn"}};
+  Program program{models::agnn(),
+                  "Trains an attention-based graph neural network (Thekumparampil et al. 2018)."};
   program.loaders = {"cluster", "saint"};
   program.defaults.evaluation = "graph";
-  program.make = [](int64_t in, int64_t out, const Settings& s) {
-    return std::make_unique<nn::Model<Agnn>>(in, out, s);
-  };
   return program;
 }
 

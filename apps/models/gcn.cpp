@@ -2,64 +2,12 @@
 
 namespace adj::apps {
 
-namespace {
-
-/// Graph convolutional network (Kipf & Welling 2017): relu and dropout between the layers, dropout on the
-/// input. With batch norm (Hu et al., Open Graph Benchmark, 2020), norm, relu and dropout are one pass, and
-/// the input is left as it is, so that its aggregation is done once.
-struct Gcn : NodeModel {
-  Gcn(std::vector<int64_t> sizes, double dropout_rate, bool batch_norm)
-      : widths(std::move(sizes)), p(static_cast<float>(dropout_rate)) {
-    for (size_t l = 0; l + 1 < widths.size(); ++l) {
-      const bool last = l + 2 == widths.size();
-      const Activation activation = last || batch_norm ? Activation::none : Activation::relu;
-      convs.add(widths[l], widths[l + 1], true, activation);
-      if (!last && batch_norm) norms.add(widths[l + 1]);
-    }
-  }
-
-  Var operator()(const Graph& graph, const Features& features) override {
-    const float before = norms.empty() ? p : 0.0f;
-    Var x = convs[0](graph, dropout(features, before));
-    for (size_t l = 0; l < convs.size(); ++l) {
-      if (l > 0) x = convs[l](graph, dropout(x, before));
-      if (l < norms.size()) x = norms[l](x, {.activation = Activation::relu, .dropout = p});
-    }
-    return x;
-  }
-
-  void prepare(const Graph& graph) const override { (void)graph.gcn_adjacency(); }
-  SaintMatrix neighbor_sums() const override { return SaintMatrix::gcn; }
-  std::vector<int64_t> summed_widths() const override { return narrower(widths); }
-
-  /// All convolutions but the last, which for two layers is Kipf & Welling's choice.
-  bool decays(const std::string& parameter) const override {
-    return parameter.starts_with("convs.") &&
-           !parameter.starts_with(fmt::format("convs.{}.", convs.size() - 1));
-  }
-
-  std::string describe() const override {
-    return fmt::format("GCN {}{}", dashed(widths), norms.empty() ? "" : " batch-norm");
-  }
-
-  std::vector<int64_t> widths;
-  float p;
-  nn::ModuleList<nn::GCNConv> convs{this, "convs"};
-  nn::ModuleList<nn::BatchNorm> norms{this, "norms"};
-};
-
-}  // namespace
-
 Program train_gcn() {
-  Program program{"train_gcn", "Trains a graph convolutional network (Kipf & Welling 2017).", {"gcn"}};
+  Program program{models::gcn(), "Trains a graph convolutional network (Kipf & Welling 2017)."};
   program.loaders = {"cluster", "saint"};
   program.defaults.evaluation = "graph";
   program.options = [](auto add, Settings& s) {
     add("norm", with_default(s.norm, "NAME"), "between the layers: none or batch");
-  };
-  program.check = [](const Settings& s) { expect_one_of("norm", s.norm, {"none", "batch"}); };
-  program.make = [](int64_t in, int64_t out, const Settings& s) {
-    return std::make_unique<nn::Model<Gcn>>(widths_of(in, out, s), s.dropout, s.norm == "batch");
   };
   return program;
 }

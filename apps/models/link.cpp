@@ -1,27 +1,16 @@
 #include "../common/links.h"
+#include "model_options.h"
 #include "models.h"
-#include "stack.h"
 
 namespace adj::apps {
 
 namespace {
-
-Program encoder_named(const std::string& model) {
-  if (model == "gcn") return train_gcn();
-  return model == "sage" ? train_sage() : train_gat();
-}
-
-int64_t width_of(const Settings& s) { return s.embedding > 0 ? s.embedding : s.hidden; }
 
 void check(const Settings& s) {
   if (!(s.val > 0.0 && s.test > 0.0 && s.val + s.test < 1.0))
     throw UsageError(
         fmt::format("--val {} and --test {}: expected shares above 0, below 1 together", s.val, s.test));
   expect_integer("negatives", s.negatives, 1, 10000);
-  expect_integer("embedding", s.embedding, 0, 1 << 20);
-  expect_one_of("decoder", s.decoder, {"dot", "mlp"});
-  expect_one_of("aggr", s.aggr, {"mean", "max", "pool"});
-  check_head_options(s);
   (void)link_metrics(s);
   if (s.model == "gcn" && s.loader != "none")
     throw UsageError(
@@ -32,9 +21,8 @@ void check(const Settings& s) {
 
 // Embeddings of 64 numbers from a hidden layer of 128, learned without decay, are PyG's example's.
 Program train_link() {
-  Program program{"train_link",
-                  "Trains a model to tell which pairs of nodes an edge joins (link prediction).",
-                  {"gcn", "sage", "gat"}};
+  Program program{models::link(),
+                  "Trains a model to tell which pairs of nodes an edge joins (link prediction)."};
   program.defaults.hidden = 128;
   program.defaults.embedding = 64;
   program.defaults.dropout = 0.0;
@@ -55,11 +43,6 @@ Program train_link() {
         "pairs without an edge drawn for each joined one, every epoch");
   };
   program.check = check;
-  program.make = [](int64_t in, int64_t, const Settings& s) -> std::unique_ptr<Model> {
-    const int64_t width = width_of(s);
-    return std::make_unique<nn::Model<LinkModel>>(make_node_model(encoder_named(s.model), in, width, s),
-                                                  width, s);
-  };
   program.things = "pairs of nodes";
   program.examples = link_examples;
   program.epochs = link_epochs;

@@ -4,7 +4,7 @@
 
 namespace adj::apps {
 
-// One file a program: the model as a class, its options, and the defaults of the paper that introduced it.
+// One file a program: the options of its models (models/) and the defaults of the paper that introduced them.
 Program train_gcn();
 Program train_gat();
 Program train_sage();

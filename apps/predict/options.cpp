@@ -16,7 +16,7 @@ namespace {
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const Program& program : all_programs())
-    names.insert(names.end(), program.models.begin(), program.models.end());
+    names.insert(names.end(), program.family.models.begin(), program.family.models.end());
   return names;
 }
 
@@ -35,7 +35,7 @@ std::string model_of(int argc, char** argv) {
 
 Program program_of(const std::string& model) {
   for (Program& program : all_programs())
-    for (const std::string& name : program.models)
+    for (const std::string& name : program.family.models)
       if (name == model) return std::move(program);
   throw UsageError(fmt::format("--model: expected {}, got '{}'", fmt::join(model_names(), " or "), model));
 }

@@ -1,12 +1,17 @@
 #pragma once
 
-#include "../common.h"
+#include "model.h"
+#include "options.h"
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/graph/self_loops.h>
+#include <adjoint/nn/norm.h>
 
 #include <optional>
 
 // What most models are: convolutions of one kind, and between them norm, activation and dropout.
 
-namespace adj::apps {
+namespace adj::models {
 
 /// The norms between layers, parts of `model` as "norms.0", …, of kind "batch" or "layer", or none.
 class Norms {
@@ -27,7 +32,7 @@ class Norms {
 template <class Conv>
 class Stack : public NodeModel {
  public:
-  Stack(const std::string& name, Activation activation, const Settings& s)
+  Stack(const std::string& name, Activation activation, const ModelOptions& s)
       : name_(name + (s.norm == "none" ? "" : " " + s.norm + "-norm") + (s.residual ? " residual" : "")),
         activation_(activation),
         p_(static_cast<float>(s.dropout)),
@@ -94,12 +99,19 @@ inline void prepare_loops(const Graph& graph, SelfLoops kind) {
   (void)looped.transposed_order();
 }
 
-// The options of such models.
-void add_stack_options(boost::program_options::options_description_easy_init& add, Settings& settings);
-void check_stack_options(const Settings& settings);
-void add_head_options(boost::program_options::options_description_easy_init& add, Settings& settings);
-void check_head_options(const Settings& settings);
-/// "1433-8x8-7": hidden layers of `heads` heads each.
-std::string dashed_heads(int64_t in, int64_t out, const Settings& settings);
+/// The options of such models.
+std::vector<std::string> stack_options(std::vector<std::string> more = {});
+/// Throw UsageError where they are out of range.
+void check_stack(const ModelOptions& options);
+void check_heads(const ModelOptions& options);
 
-}  // namespace adj::apps
+/// [1433, 16, 16, 7]: the widths of a model of `layers` layers.
+std::vector<int64_t> widths_of(int64_t in, int64_t out, const ModelOptions& options);
+/// [16, 16, 7]: of each layer of such a model the side on which a linear layer takes its sums.
+std::vector<int64_t> narrower(const std::vector<int64_t>& widths);
+/// "1433-16-16-7".
+std::string dashed(const std::vector<int64_t>& widths);
+/// "1433-8x8-7": hidden layers of `heads` heads each.
+std::string dashed_heads(int64_t in, int64_t out, const ModelOptions& options);
+
+}  // namespace adj::models

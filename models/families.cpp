@@ -1,0 +1,11 @@
+#include "family.h"
+
+// Apart from family.cpp: who links this links every model.
+
+namespace adj::models {
+
+std::vector<ModelFamily> families() {
+  return {gcn(), gat(), sage(), gin(), transformer(), agnn(), graph_gin(), link()};
+}
+
+}  // namespace adj::models

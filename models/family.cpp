@@ -1,0 +1,30 @@
+#include "family.h"
+
+#include <adjoint/core/error.h>
+#include <adjoint/core/option_check.h>
+
+namespace adj::models {
+
+void ModelFamily::check(const ModelOptions& o) const {
+  if (!o.model.empty()) expect_one_of("model", o.model, models);
+  expect_integer("hidden", o.hidden, 1, 1 << 20);
+  expect_integer("layers", o.layers, 1, 1000);
+  expect_probability("dropout", o.dropout);
+  if (check_own != nullptr) check_own(o);
+}
+
+std::unique_ptr<Model> ModelFamily::make(int64_t in, int64_t out, const ModelOptions& o) const {
+  check(o);
+  return make_checked(in, out, o);
+}
+
+std::unique_ptr<NodeModel> make_node_model(const ModelFamily& family, int64_t in, int64_t out,
+                                           const ModelOptions& options) {
+  std::unique_ptr<Model> model = family.make(in, out, options);
+  auto* of_nodes = dynamic_cast<NodeModel*>(model.get());
+  ADJ_CHECK(of_nodes != nullptr, "{} is no model of nodes", model->describe());
+  (void)model.release();
+  return std::unique_ptr<NodeModel>(of_nodes);
+}
+
+}  // namespace adj::models

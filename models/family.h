@@ -1,0 +1,45 @@
+#pragma once
+
+#include "model.h"
+#include "options.h"
+
+#include <memory>
+
+namespace adj::models {
+
+/// Models of one kind of layer, which options tell apart. What it holds is all that is known of a family: to
+/// make a model again from what a checkpoint says, nothing else is needed.
+struct ModelFamily {
+  std::string program;               ///< whose checkpoints hold such models: "train_gat"
+  std::vector<std::string> models;   ///< what ModelOptions::model may be: "gat", "gatv2"
+  std::vector<std::string> options;  ///< those that it takes beside hidden, layers and dropout
+  /// Throws UsageError where options of its own are out of range. Optional.
+  void (*check_own)(const ModelOptions&) = nullptr;
+  /// The model on the CPU, with initial weights from the default generator.
+  std::unique_ptr<Model> (*make_checked)(int64_t in, int64_t out, const ModelOptions&) = nullptr;
+
+  /// Throws UsageError where a model's options are out of range.
+  void check(const ModelOptions& options) const;
+  /// A model of `in` features and `out` numbers for each node (or graph), with initial weights from the
+  /// default generator, on the CPU. Throws UsageError as check() does.
+  std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& options) const;
+};
+
+// One file a family, named for it; each opens with what the model is and where it comes from.
+ModelFamily gcn();
+ModelFamily gat();
+ModelFamily sage();
+ModelFamily gin();
+ModelFamily transformer();
+ModelFamily agnn();
+ModelFamily graph_gin();
+ModelFamily link();
+
+/// All of them.
+std::vector<ModelFamily> families();
+
+/// family.make() of a family of nodes. Throws adj::Error for another one.
+std::unique_ptr<NodeModel> make_node_model(const ModelFamily& family, int64_t in, int64_t out,
+                                           const ModelOptions& options);
+
+}  // namespace adj::models

@@ -1,0 +1,51 @@
+#include "family.h"
+#include "stack.h"
+#include <adjoint/nn/gat_conv.h>
+#include <adjoint/nn/gatv2_conv.h>
+
+namespace adj::models {
+
+namespace {
+
+/// Graph attention network (Veličković et al. 2018) of GATConv, or of GATv2Conv (Brody et al. 2022): heads
+/// side by side and ELU in hidden layers, heads averaged in the last one. All parameters decay, biases too:
+/// the authors' code means to leave out variables whose name is 'bias', but TensorFlow's names are of the
+/// kind 'conv1d/bias:0', so that it leaves out none.
+template <class Conv, class Options>
+struct Gat : Stack<Conv> {
+  Gat(const char* name, int64_t in, int64_t out, const ModelOptions& s)
+      : Stack<Conv>(fmt::format("{} {}", name, dashed_heads(in, out, s)), Activation::elu, s) {
+    Options options{.heads = s.heads, .dropout = static_cast<float>(s.attention_dropout)};
+    for (int64_t l = 1; l < s.layers; ++l) {
+      this->add_hidden(s.heads * s.hidden, in, s.hidden, options);
+      in = s.heads * s.hidden;
+    }
+    options.heads = s.output_heads;
+    options.concat = false;
+    this->add_last(in, out, options);
+  }
+  void prepare(const Graph& graph) const override { prepare_loops(graph, SelfLoops::renewed); }
+};
+
+void check(const ModelOptions& o) {
+  check_heads(o);
+  check_stack(o);
+}
+
+std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
+  if (o.model == "gatv2")
+    return std::make_unique<nn::Model<Gat<nn::GATv2Conv, nn::GATv2ConvOptions>>>("GATv2", in, out, o);
+  return std::make_unique<nn::Model<Gat<nn::GATConv, nn::GATConvOptions>>>("GAT", in, out, o);
+}
+
+}  // namespace
+
+ModelFamily gat() {
+  return {"train_gat",
+          {"gat", "gatv2"},
+          stack_options({"heads", "output-heads", "attention-dropout"}),
+          check,
+          make};
+}
+
+}  // namespace adj::models

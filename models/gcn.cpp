@@ -1,0 +1,65 @@
+#include "family.h"
+#include "stack.h"
+#include <adjoint/core/option_check.h>
+#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/norm.h>
+
+namespace adj::models {
+
+namespace {
+
+/// Graph convolutional network (Kipf & Welling 2017): relu and dropout between the layers, dropout on the
+/// input. With batch norm (Hu et al., Open Graph Benchmark, 2020), norm, relu and dropout are one pass, and
+/// the input is left as it is, so that its aggregation is done once.
+struct Gcn : NodeModel {
+  Gcn(std::vector<int64_t> sizes, double dropout_rate, bool batch_norm)
+      : widths(std::move(sizes)), p(static_cast<float>(dropout_rate)) {
+    for (size_t l = 0; l + 1 < widths.size(); ++l) {
+      const bool last = l + 2 == widths.size();
+      const Activation activation = last || batch_norm ? Activation::none : Activation::relu;
+      convs.add(widths[l], widths[l + 1], true, activation);
+      if (!last && batch_norm) norms.add(widths[l + 1]);
+    }
+  }
+
+  Var operator()(const Graph& graph, const Features& features) override {
+    const float before = norms.empty() ? p : 0.0f;
+    Var x = convs[0](graph, dropout(features, before));
+    for (size_t l = 0; l < convs.size(); ++l) {
+      if (l > 0) x = convs[l](graph, dropout(x, before));
+      if (l < norms.size()) x = norms[l](x, {.activation = Activation::relu, .dropout = p});
+    }
+    return x;
+  }
+
+  void prepare(const Graph& graph) const override { (void)graph.gcn_adjacency(); }
+  SaintMatrix neighbor_sums() const override { return SaintMatrix::gcn; }
+  std::vector<int64_t> summed_widths() const override { return narrower(widths); }
+
+  /// All convolutions but the last, which for two layers is Kipf & Welling's choice.
+  bool decays(const std::string& parameter) const override {
+    return parameter.starts_with("convs.") &&
+           !parameter.starts_with(fmt::format("convs.{}.", convs.size() - 1));
+  }
+
+  std::string describe() const override {
+    return fmt::format("GCN {}{}", dashed(widths), norms.empty() ? "" : " batch-norm");
+  }
+
+  std::vector<int64_t> widths;
+  float p;
+  nn::ModuleList<nn::GCNConv> convs{this, "convs"};
+  nn::ModuleList<nn::BatchNorm> norms{this, "norms"};
+};
+
+void check(const ModelOptions& o) { expect_one_of("norm", o.norm, {"none", "batch"}); }
+
+std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
+  return std::make_unique<nn::Model<Gcn>>(widths_of(in, out, o), o.dropout, o.norm == "batch");
+}
+
+}  // namespace
+
+ModelFamily gcn() { return {"train_gcn", {"gcn"}, {"norm"}, check, make}; }
+
+}  // namespace adj::models

@@ -1,0 +1,41 @@
+#include "family.h"
+#include "stack.h"
+#include <adjoint/nn/gin_conv.h>
+#include <adjoint/nn/mlp.h>
+
+namespace adj::models {
+
+namespace {
+
+/// Graph isomorphism network (Xu et al. 2019): a sum over neighbours and the node itself, then two linear
+/// maps.
+struct Gin : Stack<nn::GINConv<nn::MLP>> {
+  Gin(int64_t in, int64_t out, const ModelOptions& s)
+      : Stack(fmt::format("GIN {}{}", dashed(widths_of(in, out, s)), s.train_eps ? " learnt eps" : ""),
+              Activation::relu, s) {
+    const nn::GINConvOptions options{.train_eps = s.train_eps};
+    std::vector<int64_t> sums = widths_of(in, out, s);
+    sums.pop_back();  // before the network
+    sum_neighbors(std::move(sums));
+    for (int64_t l = 1; l < s.layers; ++l) {
+      add_hidden(s.hidden, options, std::vector{in, s.hidden, s.hidden});
+      in = s.hidden;
+    }
+    add_last(options, std::vector{in, s.hidden, out});
+  }
+  void prepare(const Graph& graph) const override {
+    if (graph.is_normalized()) (void)graph.adjacency();
+    if (!graph.is_normalized()) prepare_loops(graph, SelfLoops::added);
+  }
+  SaintMatrix neighbor_sums() const override { return SaintMatrix::sum; }
+};
+
+std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
+  return std::make_unique<nn::Model<Gin>>(in, out, o);
+}
+
+}  // namespace
+
+ModelFamily gin() { return {"train_gin", {"gin"}, stack_options({"train-eps"}), check_stack, make}; }
+
+}  // namespace adj::models

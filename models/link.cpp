@@ -1,0 +1,78 @@
+#include "link.h"
+
+#include "family.h"
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/index.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/core/option_check.h>
+
+#include <algorithm>
+
+namespace adj::models {
+
+LinkModel::LinkModel(std::unique_ptr<NodeModel> encoder, int64_t width, const ModelOptions& o)
+    : encoder_(this, "encoder", std::move(encoder)) {
+  if (o.decoder == "mlp")
+    mlp_.emplace(this, "decoder", std::vector<int64_t>{width, o.hidden, 1}, static_cast<float>(o.dropout));
+}
+
+Var LinkModel::by_mlp(const Var& z, const Tensor& src, const Tensor& dst) {
+  return (*mlp_)(index_select(z, src) * index_select(z, dst));
+}
+
+Var LinkModel::scores(const Var& z, const Relation& pairs) {
+  if (!mlp_) return reshape(edge_dot(pairs, z, z), {pairs.num_edges(), 1});
+  const EdgeIndex ends = pairs.edge_index();
+  return by_mlp(z, ends.src, ends.dst);
+}
+
+Tensor LinkModel::scores_of_all(const Tensor& z, const Relation& pairs) {
+  constexpr int64_t kAtOnce = 1 << 16;
+  const NoGrad no_grad;
+  const Var of_nodes(z);
+  if (!mlp_) return scores(of_nodes, pairs).value();
+  const EdgeIndex ends = pairs.edge_index();
+  Tensor all = Tensor::empty({pairs.num_edges(), 1}, z.dtype(), z.device());
+  for (int64_t begin = 0; begin < pairs.num_edges(); begin += kAtOnce) {
+    const int64_t end = std::min(begin + kAtOnce, pairs.num_edges());
+    Tensor part = all.rows(begin, end);
+    part.copy_(by_mlp(of_nodes, ends.src.rows(begin, end), ends.dst.rows(begin, end)).value());
+  }
+  return all;
+}
+
+std::string LinkModel::describe() const {
+  return fmt::format("{}, {}", encoder_->describe(), mlp_ ? "MLP decoder" : "inner product");
+}
+
+namespace {
+
+ModelFamily encoder_named(const std::string& model) {
+  if (model == "gcn") return gcn();
+  return model == "sage" ? sage() : gat();
+}
+
+void check(const ModelOptions& o) {
+  expect_integer("embedding", o.embedding, 0, 1 << 20);
+  expect_one_of("decoder", o.decoder, {"dot", "mlp"});
+  encoder_named(o.model).check(o);
+}
+
+std::unique_ptr<Model> make(int64_t in, int64_t, const ModelOptions& o) {
+  const int64_t width = o.embedding > 0 ? o.embedding : o.hidden;
+  return std::make_unique<nn::Model<LinkModel>>(make_node_model(encoder_named(o.model), in, width, o), width,
+                                                o);
+}
+
+}  // namespace
+
+ModelFamily link() {
+  return {"train_link",
+          {"gcn", "sage", "gat"},
+          {"embedding", "decoder", "aggr", "heads", "attention-dropout"},
+          check,
+          make};
+}
+
+}  // namespace adj::models

@@ -1,0 +1,28 @@
+#include "model.h"
+
+#include <adjoint/core/error.h>
+
+namespace adj::models {
+
+Var NodeModel::over(size_t, const Block&, const Var&) {
+  throw UsageError(fmt::format("{}: needs the whole graph, which sampled blocks are not", describe()));
+}
+
+void NodeModel::prepare(const Graph& graph) const {
+  (void)graph.out_edges();
+  (void)graph.relation().transposed_order();
+}
+
+Var NodeModel::input(const Features& x) const { return Var(x.to_dense().to(parameters().front().dtype())); }
+
+Var NodeModel::operator()(std::span<const Block> blocks, const Features& x) {
+  if (num_layers() == 0 || blocks.size() != num_layers())
+    throw UsageError(fmt::format(
+        "{}: {} blocks, expected {}", describe(), blocks.size(),
+        num_layers() == 0 ? "a whole graph" : fmt::format("one for each of {} layers", num_layers())));
+  Var y = input(x);
+  for (size_t l = 0; l < blocks.size(); ++l) y = over(l, blocks[l], y);
+  return y;
+}
+
+}  // namespace adj::models

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace adj::models {
+
+/// What shapes a model. Each family takes those of the second half that it names (ModelFamily::options); the
+/// others have no effect. Names in files and on command lines are those here with '-' for '_'.
+struct ModelOptions {
+  std::string model;    ///< of its family's: "gat", "gatv2"; empty: the first
+  int64_t hidden = 16;  ///< width of the hidden layers, of each head where there are several
+  int64_t layers = 2;
+  double dropout = 0.5;
+
+  std::string norm = "none";  ///< between layers: "none", "batch" or "layer"
+  bool residual = false;
+  int64_t heads = 1, output_heads = 1;
+  double attention_dropout = 0.0;
+  std::string aggr = "mean";  ///< of SAGE's neighbours: "mean", "max" or "pool"
+  bool train_eps = false;     ///< of GIN
+  bool gate = false;          ///< of the graph transformer
+
+  // Of models of links.
+  int64_t embedding = 0;        ///< width of a node's embedding; 0: hidden
+  std::string decoder = "dot";  ///< or "mlp"
+
+  // Of models of graphs.
+  std::string pool = "sum";            ///< of a graph's nodes: "sum", "mean" or "max"
+  std::string node_features = "file";  ///< or "constant", "degree" (models/node_features.h)
+};
+
+/// Sets the options that are named here from text, "attention-dropout" and so on, as checkpoints keep them.
+/// Throws UsageError where a value is missing, or is no number or flag where one is expected.
+void read_options(ModelOptions& options, const std::vector<std::string>& names,
+                  const std::map<std::string, std::string>& values);
+
+}  // namespace adj::models

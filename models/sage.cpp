@@ -1,0 +1,48 @@
+#include "family.h"
+#include "stack.h"
+#include <adjoint/core/option_check.h>
+#include <adjoint/nn/sage_conv.h>
+
+namespace adj::models {
+
+namespace {
+
+/// GraphSAGE (Hamilton et al. 2017): a linear map of the neighbours' mean (or maximum) beside one
+/// of the node's own features.
+struct Sage : Stack<nn::SAGEConv> {
+  Sage(int64_t in, int64_t out, const ModelOptions& s)
+      : Stack(fmt::format("SAGE-{} {}", s.aggr, dashed(widths_of(in, out, s))), Activation::relu, s),
+        takes_means(s.aggr == "mean") {
+    const nn::SAGEConvOptions options{.aggr = s.aggr == "mean" ? Reduce::mean : Reduce::max,
+                                      .project = s.aggr == "pool"};
+    if (s.aggr == "max") need_dense();
+    if (s.aggr == "mean") sum_neighbors(narrower(widths_of(in, out, s)));
+    for (int64_t l = 1; l < s.layers; ++l) {
+      add_hidden(s.hidden, in, s.hidden, options);
+      in = s.hidden;
+    }
+    add_last(in, out, options);
+  }
+  void prepare(const Graph& graph) const override {
+    if (takes_means && (graph.is_normalized() || !graph.edge_weight())) (void)graph.mean_adjacency();
+    NodeModel::prepare(graph);
+  }
+  SaintMatrix neighbor_sums() const override { return takes_means ? SaintMatrix::mean : SaintMatrix::none; }
+
+  bool takes_means;
+};
+
+void check(const ModelOptions& o) {
+  expect_one_of("aggr", o.aggr, {"mean", "max", "pool"});
+  check_stack(o);
+}
+
+std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
+  return std::make_unique<nn::Model<Sage>>(in, out, o);
+}
+
+}  // namespace
+
+ModelFamily sage() { return {"train_sage", {"sage"}, stack_options({"aggr"}), check, make}; }
+
+}  // namespace adj::models

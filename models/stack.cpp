@@ -1,0 +1,61 @@
+#include "stack.h"
+
+#include <adjoint/core/option_check.h>
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+namespace adj::models {
+
+Norms::Norms(nn::Module* model, const std::string& kind) {
+  if (kind == "batch") batch_.emplace(model, "norms");
+  if (kind == "layer") layer_.emplace(model, "norms");
+}
+
+void Norms::add(int64_t width) {
+  if (batch_) batch_->add(width);
+  if (layer_) layer_->add(width);
+}
+
+Var Norms::operator()(size_t l, const Var& x, Activation activation, float p, bool training) {
+  if (batch_) return (*batch_)[l](x, {.activation = activation, .dropout = p});
+  const Var normed = layer_ ? (*layer_)[l](x) : x;
+  return activate_dropout(activation, normed, p, training);
+}
+
+std::vector<std::string> stack_options(std::vector<std::string> more) {
+  more.insert(more.end(), {"norm", "residual"});
+  return more;
+}
+
+void check_stack(const ModelOptions& o) { expect_one_of("norm", o.norm, {"none", "batch", "layer"}); }
+
+void check_heads(const ModelOptions& o) {
+  expect_integer("heads", o.heads, 1, 1 << 12);
+  expect_integer("output-heads", o.output_heads, 1, 1 << 12);
+  expect_probability("attention-dropout", o.attention_dropout);
+}
+
+std::vector<int64_t> widths_of(int64_t in, int64_t out, const ModelOptions& options) {
+  std::vector<int64_t> widths(static_cast<size_t>(options.layers) + 1, options.hidden);
+  widths.front() = in;
+  widths.back() = out;
+  return widths;
+}
+
+std::vector<int64_t> narrower(const std::vector<int64_t>& widths) {
+  std::vector<int64_t> sums;
+  for (size_t l = 0; l + 1 < widths.size(); ++l) sums.push_back(std::min(widths[l], widths[l + 1]));
+  return sums;
+}
+
+std::string dashed(const std::vector<int64_t>& widths) { return fmt::format("{}", fmt::join(widths, "-")); }
+
+std::string dashed_heads(int64_t in, int64_t out, const ModelOptions& s) {
+  std::string text = fmt::format("{}", in);
+  for (int64_t l = 1; l < s.layers; ++l) text += fmt::format("-{}x{}", s.heads, s.hidden);
+  return text + fmt::format("-{}", out);
+}
+
+}  // namespace adj::models

@@ -1,0 +1,46 @@
+#include "family.h"
+#include "stack.h"
+#include <adjoint/nn/transformer_conv.h>
+
+namespace adj::models {
+
+namespace {
+
+/// Graph transformer (Shi et al., Masked Label Prediction, 2021): dot-product attention over neighbours
+/// beside a linear map of the node's own features, or, with --gate, a learnt mixture of the two (eq. 5);
+/// heads averaged in the last layer.
+struct Transformer : Stack<nn::TransformerConv> {
+  Transformer(int64_t in, int64_t out, const ModelOptions& s)
+      : Stack(fmt::format("Transformer {}{}", dashed_heads(in, out, s), s.gate ? " gated" : ""),
+              Activation::relu, s) {
+    nn::TransformerConvOptions options{
+        .heads = s.heads, .beta = s.gate, .dropout = static_cast<float>(s.attention_dropout)};
+    for (int64_t l = 1; l < s.layers; ++l) {
+      add_hidden(s.heads * s.hidden, in, s.hidden, options);
+      in = s.heads * s.hidden;
+    }
+    options.concat = false;
+    add_last(in, out, options);
+  }
+};
+
+void check(const ModelOptions& o) {
+  check_heads(o);
+  check_stack(o);
+}
+
+std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
+  return std::make_unique<nn::Model<Transformer>>(in, out, o);
+}
+
+}  // namespace
+
+ModelFamily transformer() {
+  return {"train_transformer",
+          {"transformer"},
+          stack_options({"heads", "attention-dropout", "gate"}),
+          check,
+          make};
+}
+
+}  // namespace adj::models
