@@ -54,6 +54,15 @@ std::string rewritten(std::string_view text, F&& add) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Character next = first_of(text);
+    if (next.code == kNone) return false;
+    text.remove_prefix(next.bytes.size());
+  }
+  return true;
+}
+
 std::string printable(std::string_view text) {
   return rewritten(text, [](std::string& result, const Character& c) {
     if (c.code == '\n') {

@@ -17,4 +17,7 @@ std::string excerpt(std::string_view text);
 /// given: a byte that is none becomes U+FFFD.
 std::string json_text(std::string_view text);
 
+/// Well-formed UTF-8 (RFC 3629)?
+bool is_utf8(std::string_view text);
+
 }  // namespace adj

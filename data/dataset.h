@@ -32,6 +32,8 @@ struct Dataset {
   Task task = Task::none;
   bool undirected = false;  ///< as the file says; graph.is_symmetric() is found from the edges
   int64_t classes = 0;
+  /// What classes are called, or the columns of y: one for each, distinct, UTF-8; or empty.
+  std::vector<std::string> class_names;
   Graph graph;  ///< with what the file says of edges: weights, and [M, E] as the attribute "attr"
   Features x;   ///< [N, F], optional
   /// In the place of `x`: features that were left in the file (LoadOptions), wherever the rest is.
@@ -100,7 +102,8 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0)
 /// One line by which a dataset is known again: name, counts, and a hash of what it holds (its task, edges
 /// with weights and named attributes, features, labels, the split in use, graphs, partition, order), on any
 /// device, features in memory or in their file: "cora, 2708 nodes, 10556 edges, 1433 features, 7 classes,
-/// contents 1b0f…". Reads everything once; of features in a file some megabytes at a time.
+/// contents 1b0f…". Names of nodes and classes change nothing that is computed and are not in it. Reads
+/// everything once; of features in a file some megabytes at a time.
 std::string fingerprint(const Dataset& data);
 /// The dataset that the library carries with it: `make demo` and every program without --data.
 Dataset load_demo_dataset();

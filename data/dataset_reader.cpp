@@ -4,21 +4,40 @@
 
 namespace adj {
 
-const H5Reader::Wanted detail::kSchema = {"@format",        "@version",
-                                          "@name",          "@num_nodes",
-                                          "@num_classes",   "@task",
-                                          "@undirected",    "edges/src",
-                                          "edges/dst",      "edges/weight",
-                                          "edges/attr",     "nodes/x",
-                                          "nodes/x_indptr", "nodes/x_indices",
-                                          "nodes/x_data",   "nodes@x_cols",
-                                          "nodes/y",        "nodes/part",
-                                          "nodes/order",    "nodes/id",
-                                          "nodes/name",     "nodes/name_offsets",
-                                          "graphs/offsets", "graphs/y",
-                                          "splits/train",   "splits/val",
-                                          "splits/test",    "splits/*/train",
-                                          "splits/*/val",   "splits/*/test"};
+const H5Reader::Wanted detail::kSchema = {"@format",
+                                          "@version",
+                                          "@name",
+                                          "@num_nodes",
+                                          "@num_classes",
+                                          "@task",
+                                          "@undirected",
+                                          "edges/src",
+                                          "edges/dst",
+                                          "edges/weight",
+                                          "edges/attr",
+                                          "nodes/x",
+                                          "nodes/x_indptr",
+                                          "nodes/x_indices",
+                                          "nodes/x_data",
+                                          "nodes@x_cols",
+                                          "nodes/y",
+                                          "nodes/part",
+                                          "nodes/order",
+                                          "nodes/id",
+                                          "nodes/name",
+                                          "nodes/name_offsets",
+                                          "graphs/offsets",
+                                          "graphs/y",
+                                          "nodes/class_names",
+                                          "nodes/class_names_offsets",
+                                          "graphs/class_names",
+                                          "graphs/class_names_offsets",
+                                          "splits/train",
+                                          "splits/val",
+                                          "splits/test",
+                                          "splits/*/train",
+                                          "splits/*/val",
+                                          "splits/*/test"};
 
 Dataset detail::DatasetReader::read() {
   read_header();
@@ -27,6 +46,7 @@ Dataset detail::DatasetReader::read() {
   read_edges();
   read_features();
   read_labels();
+  read_class_names();
   read_nodes();
   read_splits();
   // Until here labels with single faults still told which nodes have none.

@@ -1,4 +1,6 @@
+#include <adjoint/core/text.h>
 #include <adjoint/data/dataset.h>
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/hdf5_file.h>
 
 namespace adj {
@@ -28,6 +30,15 @@ void write_splits(H5Writer& file, const std::vector<Split>& splits) {
   }
 }
 
+void check_class_names(const Dataset& data, const std::string& path) {
+  const int64_t expected = detail::expected_class_names(data);
+  if (const auto count = std::ssize(data.class_names); expected >= 0 && count != expected)
+    data_fail("{}: {}: {} names, expected {}", excerpt(path), detail::class_names_path(data.task), count,
+              expected);
+  if (const std::string problem = detail::problem_of_names(data.class_names); !problem.empty())
+    data_fail("{}: {}: {}", excerpt(path), detail::class_names_path(data.task), problem);
+}
+
 /// Multilabel targets are bits, unless some are missing.
 Tensor stored_labels(const Dataset& dataset) {
   return dataset.task == Task::node_multilabel && dataset.unlabelled == 0 ? dataset.y.to(DType::u8)
@@ -44,6 +55,7 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
     ADJ_CHECK(name == "attr" && attribute.dims() == 2 && attribute.dtype() == DType::f32,
               "save_dataset {}: edge attribute \"{}\" {}, the schema has one, \"attr\", float32 [M, E]", path,
               name, attribute.str());
+  if (!dataset.class_names.empty()) check_class_names(dataset, path);
   H5Writer file(path, gzip);
   file.attribute("", "format", std::string("adjoint.graph"));
   file.attribute("", "version", int64_t{1});
@@ -72,6 +84,11 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   write_splits(file, dataset.splits);
   if (dataset.graph_offsets) file.write("graphs/offsets", dataset.graph_offsets);
   if (dataset.graph_y) file.write("graphs/y", dataset.graph_y);
+  if (!dataset.class_names.empty()) {
+    const auto [bytes, offsets] = detail::packed(dataset.class_names);
+    file.write(detail::class_names_path(dataset.task), bytes);
+    file.write(detail::class_names_path(dataset.task) + "_offsets", offsets);
+  }
   file.commit();
 }
 

@@ -53,7 +53,7 @@ def opened(path, format, versions):
 def read_dataset(path):
     """A dataset as numpy arrays: name, task, num_nodes, num_classes, undirected, edge_index int64 [2, M], and where the file
     has them edge_weight, edge_attr, x (or x_indptr, x_indices, x_data, x_cols), y, splits (a list of {train, val, test} of
-    indices), graph_offsets, graph_y, node_ids, node_names. Throws DataError, OSError."""
+    indices), graph_offsets, graph_y, node_ids, node_names, class_names. Throws DataError, OSError."""
     with opened(path, "adjoint.graph", (1,)) as file:
         def values(place):
             try:
@@ -75,9 +75,10 @@ def read_dataset(path):
                 data[key] = values(place)
         if "x_indptr" in data:
             data["x_cols"] = int(file["nodes"].attrs["x_cols"])
-        if "nodes/name" in file:
-            text, ends = values("nodes/name").tobytes(), values("nodes/name_offsets")
-            data["node_names"] = [text[a:b].decode() for a, b in zip(ends[:-1], ends[1:])]
+        group = "graphs" if of_graphs(data) else "nodes"
+        for key, place in (("node_names", "nodes/name"), ("class_names", f"{group}/class_names")):
+            if place in file:
+                data[key] = texts(values(place), values(f"{place}_offsets"))
         rows = len(data["graph_offsets"]) - 1 if data["task"].startswith("graph_") else data["num_nodes"]
         data["splits"] = []
         while (group := f"splits/{len(data['splits'])}" if data["splits"] else "splits") in file and f"{group}/train" in file:
@@ -88,6 +89,12 @@ def read_dataset(path):
             data["splits"].append({p: np.flatnonzero(i) if i.dtype.kind == "b" else i.astype(np.int64) for p, i in parts.items()})
         check_read(data, path, rows)
         return data
+
+
+def texts(stored, ends):
+    """Texts that stand one after another in uint8, by where each begins."""
+    stored = stored.tobytes()
+    return [stored[a:b].decode() for a, b in zip(ends[:-1], ends[1:])]
 
 
 def check_read(data, path, rows):
@@ -168,7 +175,7 @@ def to_pyg(given, sparse=False):
     names = data.get("node_names")
     if "graph_offsets" not in data:
         found = Data(x=x, edge_index=edges, y=y, num_nodes=nodes)
-        more = {"edge_weight": weight, "edge_attr": attr, "n_id": ids, "node_names": names}
+        more = {"edge_weight": weight, "edge_attr": attr, "n_id": ids, "node_names": names, "class_names": data.get("class_names")}
         for key, value in {**more, **{k: tensor(m) for k, m in masks(data["splits"], nodes).items()}}.items():
             if value is not None:
                 found[key] = value
@@ -183,7 +190,7 @@ def to_pyg(given, sparse=False):
         one = Data(edge_index=edges[:, positions] - int(a), num_nodes=int(b - a))
         more = {"x": None if x is None else x[a:b], "edge_weight": None if weight is None else weight[positions],
                 "edge_attr": None if attr is None else attr[positions], "n_id": None if ids is None else ids[a:b],
-                "node_names": None if names is None else names[a:b]}
+                "node_names": None if names is None else names[a:b], "class_names": data.get("class_names")}
         if graph_y is not None:
             more.update(y=graph_y[g:g + 1], node_y=None if y is None else y[a:b])
         elif y is not None:
@@ -266,6 +273,8 @@ def to_networkx(given):
                              for e, (s, d) in enumerate(zip(src.tolist(), dst.tolist())))
         if graph_y is not None:
             graph.graph["y"] = graph_y[g].tolist()
+        if "class_names" in data:
+            graph.graph["class_names"] = data["class_names"]
         graphs.append(graph)
     return graphs if many else graphs[0]
 
@@ -399,10 +408,10 @@ def replacing(path, save):
 
 def save_arrays(found, path):
     """As npz: texts as texts, splits as split0_train, ..."""
-    flat = {key: value for key, value in found.items() if key not in ("splits", "node_names")}
+    names = ("node_names", "class_names")
+    flat = {key: value for key, value in found.items() if key not in ("splits", *names)}
     flat.update({f"split{k}_{part}": index for k, split in enumerate(found.get("splits", [])) for part, index in split.items()})
-    if "node_names" in found:
-        flat["node_names"] = np.array(found["node_names"], dtype=str)
+    flat.update({key: np.array(found[key], dtype=str) for key in names if key in found})
 
     def save(beside):
         with open(beside, "wb") as file:

@@ -71,7 +71,7 @@ class Dataset:
     num_classes: int = None  # None: one more than the largest label
     undirected: bool = None  # None: whether every edge stands both ways
     name: str = None
-    class_names: list = None  # what labels that were no numbers are now called; the schema has no place for it
+    class_names: typing.Any = None  # texts, one for each class or column of labels
     left_out: list = dataclasses.field(default_factory=list)  # names in what was given that the schema has no place for
 
 
@@ -212,6 +212,7 @@ def checked(given):
     check_labels(data)
     check_splits(data)
     check_names(data)
+    check_class_names(data)
     counted = data.y is not None or isinstance(data.x, Csr) or (data.x is not None and data.x.shape[1] > 0)
     if not counted and data.num_nodes > max(BARE_NODES, BARE_NODES_PER_EDGE * len(data.src)):
         fail("attribute num_nodes", f"{data.num_nodes}, but there are no features or labels of so many nodes")
@@ -414,6 +415,25 @@ def check_names(data):
             fail("nodes/name" if data.node_ids is None else "nodes/id", f"{name!r} is node {seen[name]} and node {node}")
 
 
+def check_class_names(data):
+    if data.class_names is None:
+        return
+    place = f"{labels_group(data.task)}/class_names"
+    names = data.class_names = [str(name) for name in data.class_names]
+    y = data.graph_y if of_graphs(data.task) else data.y
+    expected = data.num_classes or (y.shape[1] if y is not None and y.ndim == 2 else None)
+    if len(names) != (expected or len(names)) or not names:
+        fail(place, f"{len(names)} names, expected {expected or 'at least 1'}")
+    seen = {}
+    for c, name in enumerate(names):
+        if seen.setdefault(name, c) != c:
+            fail(place, f"class {c}: {name!r}, as class {seen[name]}, expected distinct names")
+
+
+def labels_group(task):
+    return "graphs" if of_graphs(task) else "nodes"
+
+
 # ---- Writing ----
 
 
@@ -473,10 +493,11 @@ def write(data, path, gzip=0):
             put("nodes/y", data.y)
         if data.node_ids is not None:
             put("nodes/id", data.node_ids)
-        if data.node_names is not None:
-            texts = [name.encode() for name in data.node_names]
-            put("nodes/name", np.frombuffer(b"".join(texts), np.uint8))
-            put("nodes/name_offsets", np.concatenate([[0], np.cumsum([len(text) for text in texts])]).astype(np.int64))
+        for place, names in (("nodes/name", data.node_names), (f"{labels_group(data.task)}/class_names", data.class_names)):
+            if names is not None:
+                texts = [name.encode() for name in names]
+                put(place, np.frombuffer(b"".join(texts), np.uint8))
+                put(f"{place}_offsets", np.cumsum([0] + [len(text) for text in texts]).astype(np.int64))
         for k, split in enumerate(data.splits):
             for part in PARTS:
                 put(f"splits/{part}" if k == 0 else f"splits/{k}/{part}", split[part])
@@ -561,12 +582,14 @@ def from_pyg(data):
     if nodes is None:  # labels or edges alone tell
         ends = [int(array(end, "edge_index").max()) + 1 for end in (src, dst) if len(end)]
         nodes = max([data.num_nodes or 0, rows_of(y) or 0, *ends])
-    known = {"edge_index", "adj_t", "x", "y", "edge_weight", "edge_attr", "num_nodes", "n_id", "batch", "ptr", *MASKS}
+    known = {"edge_index", "adj_t", "x", "y", "edge_weight", "edge_attr", "num_nodes", "n_id", "batch", "ptr", "class_names", *MASKS}
     result = Dataset(src=src, dst=dst, num_nodes=nodes, edge_weight=weight, edge_attr=attr, x=stored.get("x"), y=y,
-                     splits=masks_of(stored), node_ids=stored.get("n_id"),
+                     splits=masks_of(stored), node_ids=stored.get("n_id"), class_names=stored.get("class_names"),
                      left_out=[key for key, value in stored.items() if key not in known and value is not None])
     if offsets is not None:
         offsets = result.graph_offsets = array(offsets, "ptr")
+        if result.class_names and not isinstance(result.class_names[0], str):
+            result.class_names = result.class_names[0]  # a Batch has the list of each graph
         if y is not None and rows_of(y) == len(offsets) - 1:
             result.y, result.graph_y = None, y
     return result
@@ -679,6 +702,7 @@ def from_networkx(graph, features=None, label=None, weight=None, edge_features=N
         result.y, result.class_names = classes([attributes[label] for _, attributes in nodes])
     elif (whole_graph := next((graph.graph[n] for n in LABELS if n in graph.graph), None)) is not None:
         result.graph_y = np.asarray(whole_graph)[None]
+    result.class_names = result.class_names or graph.graph.get("class_names")
     result.splits = splits_of_nodes(nodes, split)
     if not graph.is_directed():  # both ways; a loop is one edge
         back = np.flatnonzero(src != dst)
@@ -906,7 +930,7 @@ def from_sequence(given, names):
 
 def to_adjoint(given, path, gzip=0, **more):
     """Writes a dataset and returns what was written, as numpy arrays, with `left_out`, the names that have no place in the
-    schema, and `class_names`. `more`: any field of `Dataset`, in the place of what is found (`splits=None` for no splits), and for
+    schema. `more`: any field of `Dataset`, in the place of what is found (`splits=None` for no splits), and for
     DGL and NetworkX the names of attributes: `features` (NetworkX: or a list), `label`, `weight`, `edge_features`, and `split`
     (NetworkX). Throws DataError, or OSError where the file cannot be written."""
     if isinstance(gzip, bool) or gzip not in range(10):

@@ -60,25 +60,30 @@ void print_structure(const Dataset& data, const StructureStatistics& s) {
     line("attributes", fmt::format("{} columns an edge", attribute.size(1)));
 }
 
+/// A class, or a column of labels: its name where it has one.
+std::string called(const Dataset& data, int64_t k) {
+  return data.class_names.empty() ? std::to_string(k) : excerpt(data.class_names[static_cast<size_t>(k)]);
+}
+
 void print_labels(const Dataset& data, const LabelStatistics& l) {
   line("labels", fmt::format("{} of {}, {} without", l.rows - data.unlabelled, l.rows, data.unlabelled));
   std::vector<std::string> texts;
   for (const auto& [label, count] : l.classes) {
     if (texts.size() == kClasses) break;
-    texts.push_back(fmt::format("{}: {}", label, count));
+    texts.push_back(fmt::format("{}: {}", called(data, label), count));
   }
   if (!texts.empty())
     line("classes", fmt::format("{}, {}{}", data.classes, fmt::join(texts, ", "),
                                 l.classes.size() > kClasses ? ", …" : ""));
   texts.clear();
   for (size_t k = 0; k < std::min(kClasses, l.positive.size()); ++k)
-    texts.push_back(fmt::format("{}: {}", k, l.positive[k]));
+    texts.push_back(fmt::format("{}: {}", called(data, static_cast<int64_t>(k)), l.positive[k]));
   if (!texts.empty())
     line("with 1", fmt::format("of {} columns, {}{}", l.positive.size(), fmt::join(texts, ", "),
                                l.positive.size() > kClasses ? ", …" : ""));
   for (size_t k = 0; k < std::min(kClasses, l.ranges.size()); ++k)
-    line("targets", fmt::format("{} to {} in column {} of {}", l.ranges[k].first, l.ranges[k].second, k,
-                                l.ranges.size()));
+    line("targets", fmt::format("{} to {} in column {} of {}", l.ranges[k].first, l.ranges[k].second,
+                                called(data, static_cast<int64_t>(k)), l.ranges.size()));
 }
 
 void print_summary_of(const Report& r) {
@@ -183,6 +188,7 @@ void print_json(const Report& r) {
                         data.x.cols(), json_bool(data.x.is_sparse()), fill(data, *s.features),
                         s.features->zero_rows, s.features->constant_columns);
   text += fmt::format(R"("num_classes": {}, )", data.num_classes());
+  if (!data.class_names.empty()) text += fmt::format(R"("class_names": {}, )", json_texts(data.class_names));
   if (s.labels) text += json_labels(data, *s.labels);
   std::vector<std::string> splits;
   for (const Split& split : data.splits)

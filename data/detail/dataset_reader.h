@@ -42,6 +42,7 @@ class DatasetReader {
   void read_sparse_features();
 
   void read_labels();
+  void read_class_names();
   Tensor read_labels_of(const std::string& path, std::optional<int64_t> rows, Task task);
 
   void read_nodes();

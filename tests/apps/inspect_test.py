@@ -69,6 +69,15 @@ with tempfile.TemporaryDirectory() as folder:
     assert any(p.endswith("edges/src: 297 more such values, 300 in all") for p in said["problems"])
     assert "edges" not in said and "features" in said
 
+    names = ["a, b", "Zoë", "quote \"", "d"]
+    texts = [name.encode() for name in names]
+    write(path, **{"nodes/class_names": np.frombuffer(b"".join(texts), np.uint8),
+                   "nodes/class_names_offsets": np.cumsum([0] + [len(text) for text in texts])})
+    status, said = inspect(path)
+    assert status == 0 and said["class_names"] == names, said
+    shown = subprocess.run([INSPECT, path], capture_output=True, text=True).stdout
+    assert f"4, a, b: {int((y == 0).sum())}, Zoë: " in shown, shown
+
     write(path, **{"edges/src": np.zeros(0, int), "edges/dst": np.zeros(0, int)})
     status, said = inspect(path)
     assert status == 0 and said["edges"] == 0 and said["isolated"] == 50

@@ -21,6 +21,11 @@ TEST_CASE("what a terminal is shown has no control characters, no turns and no b
     CHECK(printable(text) == text);
 }
 
+TEST_CASE("UTF-8 is told from other bytes") {
+  for (const char* text : {"", "plain", "d\u00e9j\u00e0 vu", "\U0001f600\n"}) CHECK(is_utf8(text));
+  for (const char* text : {"\xff", "caf\xe9", "a\xe2\x82", "\xed\xa0\x80"}) CHECK_FALSE(is_utf8(text));
+}
+
 TEST_CASE("bytes that are no UTF-8 are none in any of the ways there are") {
   for (const char* text :
        {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xed\xb0\x80", "\xed\xbf\xbf",

@@ -27,6 +27,8 @@ def datasets():
     yield "several labels", base | {"x": x, "y": draw.integers(0, 2, (6, 4)), "splits": split}
     yield "targets", base | {"x": x, "y": draw.random((6, 2)), "edge_weight": draw.random(6), "edge_attr": draw.random((6, 2))}
     yield "unlabelled", base | {"x": x, "y": np.array([0, -1, 1, 2, -1, 0])}
+    yield "named classes", base | {"x": x, "y": draw.integers(0, 3, 6), "num_classes": 3, "class_names": ["a", "Zoë", "c, d"]}
+    yield "named classes of graphs", many | {"graph_y": [0, 2, 1], "class_names": ["a", "", "c"]}
     yield "structure", dict(base)
     yield "undirected", base | {"edge_index": [[0, 1, 1, 2, 4, 1, 0], [1, 0, 2, 1, 4, 0, 1]], "node_ids": [9, 8, 7, -6, 5, 2**40]}
     yield "graphs", many | {"graph_y": [0, 2, 1], "splits": thirds}

@@ -90,6 +90,52 @@ class Files(unittest.TestCase):
             np.testing.assert_array_equal(f["nodes/x_data"], [2, 1, 3, 4])
             self.assertEqual(f["nodes/x_indptr"].dtype, "int64")
 
+    def names(self, group, names):
+        """Texts as the schema stores them, datasets by path."""
+        texts = [name if isinstance(name, bytes) else name.encode() for name in names]
+        return {f"{group}/class_names": np.frombuffer(b"".join(texts), np.uint8),
+                f"{group}/class_names_offsets": np.cumsum([0] + [len(text) for text in texts])}
+
+    def test_names_of_classes(self):
+        named = self.names("nodes", ["Žluťoučký, \"kůň\"", "b\nc"])
+        self.write(**named)
+        with self.accepted() as f:
+            for path, values in named.items():
+                np.testing.assert_array_equal(f[path], values)
+            self.assertEqual((f["nodes/class_names"].dtype, f["nodes/class_names_offsets"].dtype), (np.uint8, np.int64))
+        for program, *given in (("reorder", "random", self.given, self.out), ("partition", self.given, self.out, "--parts", "2")):
+            if (BIN / program).exists():
+                ran = subprocess.run([BIN / program, *given], capture_output=True, text=True)
+                self.assertEqual(ran.returncode, 0, ran)
+                with h5py.File(self.out) as f:
+                    np.testing.assert_array_equal(f["nodes/class_names"], named["nodes/class_names"])
+        # Columns of several labels, and classes of graphs, have names too.
+        task = lambda name: lambda f, _: f.attrs.__setitem__("task", name)
+        bits = {"nodes/y": np.array([[1, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1]], np.uint8), "classes": lambda f, _: f.attrs.pop("num_classes")}
+        self.write(task=task("node_multilabel"), **bits, **self.names("nodes", "abc"))
+        with self.accepted() as f:
+            self.assertEqual(f["nodes/class_names"][...].tobytes(), b"abc")
+        graphs = {"graphs/offsets": np.array([0, 3, 3, 4]), "graphs/y": np.array([0, 1, 1]), "edges/src": np.array([1, 2]),
+                  "edges/dst": np.array([0, 1]), "splits/train": np.array([0]), "splits/val": np.array([1]), "splits/test": np.array([2])}
+        self.write(task=task("graph_class"), **graphs, **self.names("graphs", ["x", "yz"]))
+        with self.accepted() as f:
+            self.assertEqual(f["graphs/class_names"][...].tobytes(), b"xyz")
+            self.assertNotIn("nodes/class_names", f)
+
+    def test_wrong_names_of_classes(self):
+        for names, message in ((["a"], "nodes/class_names_offsets: shape [2], expected [3] integers"),
+                               (["a", b"caf\xe9"], 'nodes/class_names: class 1: "caf\\xe9", expected UTF-8'),
+                               (["a", "a"], 'nodes/class_names: class 1: "a", as class 0, expected distinct names')):
+            self.write(**self.names("nodes", names))
+            self.refused(message)
+        for offsets, message in (([0, 2, 1], "falls from 2 to 1 at position 2, expected ascending numbers"),
+                                 ([1, 1, 2], "starts with 1, expected 0"),
+                                 ([0, 1, 3], "ends with 3, expected 2, the length of nodes/class_names")):
+            self.write(**self.names("nodes", "ab") | {"nodes/class_names_offsets": np.array(offsets)})
+            self.refused(f"nodes/class_names_offsets: {message}")
+        self.write(**{"nodes/class_names": np.array([97, 98], np.uint8)})
+        self.refused("nodes/class_names_offsets: missing")
+
     def test_real_files_come_through_unchanged(self):
         for name in ("cora", "citeseer", "citeseer_full", "minesweeper", "tolokers"):
             path = DATA / f"{name}.h5"

@@ -82,6 +82,7 @@ TEST_CASE("every node takes what belongs to it along") {
   data.node_ids = Tensor::from(L{10, 11, 12, 13, 14, int64_t{1} << 40});
   data.node_names = Tensor::from(std::vector<uint8_t>{'a', 'b', 'b', 'd', 'e', 'f', 'f'});  // c has none
   data.node_name_offsets = Tensor::from(L{0, 1, 3, 3, 4, 5, 7});
+  data.class_names = {"art", "", "music"};
   const Tensor order =
       Tensor::from(I{3, 5, 0, 4, 1, 2});  // so node 0 becomes 2, 1: 4, 2: 5, 3: 0, 4: 3, 5: 1
   for (Device device : devices()) {
@@ -90,6 +91,7 @@ TEST_CASE("every node takes what belongs to it along") {
     CHECK(made.device() == device);
     CHECK(made.name == data.name);
     CHECK(made.classes == 3);
+    CHECK(made.class_names == data.class_names);
     CHECK(made.y.to_vector<int32_t>() == I{0, 2, 0, 1, 1, 2});
     CHECK(made.x.dense().to_vector<float>() ==
           F{10, 11, 12, 16, 17, 18, 1, 2, 3, 13, 14, 15, 4, 5, 6, 7, 8, 9});

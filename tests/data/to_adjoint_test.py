@@ -93,6 +93,16 @@ class Arrays(Case):
         self.assertEqual((found["nodes/name"].dtype, found["nodes/name_offsets"].dtype), (np.uint8, np.int64))
         self.loaded()
 
+    def test_names_of_classes(self):
+        to_adjoint(arrays(y=[0, 1, 1, 0], class_names=["Zoë", "d d"]), self.out)
+        found = contents(self.out)
+        self.assertEqual(found["nodes/class_names"].tobytes(), "Zoëd d".encode())
+        np.testing.assert_array_equal(found["nodes/class_names_offsets"], [0, 4, 7])
+        self.loaded()
+        to_adjoint({"edge_index": [[0, 3], [1, 2]], "graph_offsets": [0, 2, 4], "graph_y": [1, 0], "class_names": "xy"}, self.out)
+        self.assertEqual(contents(self.out)["graphs/class_names"].tobytes(), b"xy")
+        self.loaded()
+
     def test_what_is_wrong_is_said_and_nothing_is_written(self):
         nan, big = float("nan"), 1e39
         x = np.arange(12, dtype=np.float64).reshape(4, 3)
@@ -173,6 +183,8 @@ class Arrays(Case):
                 ({"node_names": ["a", "b", "a", "c"]}, "nodes/name: 'a' is node 0 and node 2"),
                 ({"node_names": ["a"]}, "nodes/name: 1 names, expected 4"),
                 ({"node_ids": [1, 2, 3, 4], "node_names": list("abcd")}, "nodes: both id and name"),
+                ({"y": [0, 1, 1, 0], "class_names": ["a"]}, "nodes/class_names: 1 names, expected 2"),
+                ({"y": [0, 1, 1, 0], "class_names": ["a", "a"]}, "nodes/class_names: class 1: 'a', as class 0, expected distinct"),
                 ({"features": x}, "features: not known; the names are"),
                 ({"src": [0]}, "edge_index: src or dst beside it")):
             with self.subTest(message=message):

@@ -163,6 +163,7 @@ Dataset parted_and_named(Dataset data) {
   data.node_names = Tensor::empty({static_cast<int64_t>(names.size())}, DType::u8);
   std::copy(names.begin(), names.end(), data.node_names.mutable_data<uint8_t>());
   data.node_name_offsets = Tensor::from(ends);
+  for (int64_t c = 0; c < data.classes; ++c) data.class_names.push_back(fmt::format("class {}", c));
   Generator generator(3);
   return reordered(data, random_order(data.num_nodes(), generator));
 }

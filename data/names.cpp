@@ -1,0 +1,51 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/dataset_values.h>
+#include <adjoint/data/detail/names.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace adj::detail {
+
+PackedNames packed(const std::vector<std::string>& names) {
+  std::vector<uint8_t> bytes;
+  std::vector<int64_t> offsets{0};
+  for (const std::string& name : names) {
+    bytes.insert(bytes.end(), name.begin(), name.end());
+    offsets.push_back(std::ssize(bytes));
+  }
+  return {Tensor::from(bytes), Tensor::from(offsets)};
+}
+
+std::vector<std::string> unpacked(const PackedNames& names) {
+  const auto* text = reinterpret_cast<const char*>(names.bytes.data<uint8_t>());
+  const int64_t* at = names.offsets.data<int64_t>();
+  std::vector<std::string> result;
+  for (int64_t i = 0; i + 1 < names.offsets.numel(); ++i) result.emplace_back(text + at[i], text + at[i + 1]);
+  return result;
+}
+
+int64_t expected_class_names(const Dataset& data) {
+  if (data.classes > 0) return data.classes;
+  const bool of_graphs = data.task == Task::graph_class || data.task == Task::graph_regression;
+  const Tensor& y = of_graphs ? data.graph_y : data.y;
+  return y && y.dims() == 2 ? y.size(1) : kAny;
+}
+
+std::string problem_of_names(const std::vector<std::string>& names) {
+  std::unordered_map<std::string_view, size_t> first;
+  for (size_t c = 0; c < names.size(); ++c) {
+    if (!is_utf8(names[c])) return fmt::format("class {}: \"{}\", expected UTF-8", c, excerpt(names[c]));
+    if (const auto [other, fresh] = first.emplace(names[c], c); !fresh)
+      return fmt::format("class {}: \"{}\", as class {}, expected distinct names", c, excerpt(names[c]),
+                         other->second);
+  }
+  return "";
+}
+
+std::string class_names_path(Task task) {
+  return task == Task::graph_class || task == Task::graph_regression ? "graphs/class_names"
+                                                                     : "nodes/class_names";
+}
+
+}  // namespace adj::detail
