@@ -14,7 +14,7 @@ namespace adj {
 namespace {
 
 constexpr std::chrono::milliseconds kDrawEvery{100};
-constexpr int kBarWidth = 24;
+constexpr size_t kBarWidth = 24, kNarrowestBar = 8;
 
 thread_local Progress* innermost = nullptr;
 
@@ -68,27 +68,48 @@ void Progress::advance(int64_t by) {
     return;
   }
   if (done_ * 10 / total_ > before * 10 / total_)
-    log_info("{} {}/{}{}{}", unit_, done_, total_, note_.empty() ? "" : "  ", note_);
+    log_info("{}{}{}", count(), note_.empty() ? "" : "  ", note_);
 }
 
+void Progress::shorten(int64_t by) { total_ = std::max(done_, total_ - by); }
+
+std::string Progress::count() const {
+  return label_.empty() ? fmt::format("{} {}/{}", unit_, done_, total_) : label_;
+}
+
+// In a narrow terminal the bar gives way to what stands beside it.
 void Progress::draw() {
   const auto now = Clock::now();
   next_draw_ = now + kDrawEvery;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const double left = elapsed * static_cast<double>(total_ - done_) / static_cast<double>(done_ - first_);
-  const auto filled = static_cast<int>(kBarWidth * done_ / total_);
-  std::string line = fmt::format("{} {}/{} [{:=<{}}{: <{}}] {}{}ETA {}", unit_, done_, total_, "", filled, "",
-                                 kBarWidth - filled, note_, note_.empty() ? "" : "  ", clock_text(left));
-  line.resize(std::min(line.size(), terminal_width() - 1));
-  line = "\r" + line + "\x1b[K";
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  drawn_ = true;
+  std::string line = count();
+  const std::string beside = fmt::format("{}{}ETA {}", note_, note_.empty() ? "" : "  ", clock_text(left));
+  const size_t room = terminal_width() - 1, needed = line.size() + beside.size() + std::string(" [] ").size();
+  if (const size_t bar = std::min(kBarWidth, room - std::min(room, needed)); bar >= kNarrowestBar) {
+    const size_t filled = bar * static_cast<size_t>(done_) / static_cast<size_t>(total_);
+    line += fmt::format(" [{:=<{}}{: <{}}] ", "", filled, "", bar - filled);
+  } else {
+    line += "  ";
+  }
+  line += beside;
+  line.resize(std::min(line.size(), room));
+  const std::string text = back() + line + "\x1b[K";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  drawn_ = line.size();
+}
+
+// A terminal that was narrowed has wrapped the bar, and its cursor stands in the last of the bar's lines.
+std::string Progress::back() const {
+  const size_t above = drawn_ == 0 ? 0 : (drawn_ - 1) / terminal_width();
+  return above == 0 ? "\r" : fmt::format("\r\x1b[{}A\x1b[J", above);
 }
 
 void Progress::hide() {
-  if (!drawn_) return;
-  std::fputs("\r\x1b[K", stderr);
-  drawn_ = false;
+  if (drawn_ == 0) return;
+  const std::string text = back() + "\x1b[K";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  drawn_ = 0;
 }
 
 }  // namespace adj

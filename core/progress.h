@@ -24,7 +24,11 @@ class Progress {
   bool due() const;
   /// What stands beside the count from now on ("loss 0.4312").
   void note(std::string text) { note_ = std::move(text); }
+  /// What stands in place of the count "epoch 140/1000" from now on ("run 2/5  epoch 40/200").
+  void label(std::string text) { label_ = std::move(text); }
   void advance(int64_t by = 1);
+  /// Takes units that will not be done from the total: a loop that ended early.
+  void shorten(int64_t by);
 
   /// The loop variable counts from `done` to `total` - 1; each step forward advances.
   class Iterator {
@@ -53,10 +57,14 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
   void draw();
+  std::string count() const;
+  /// What brings the cursor to the beginning of the bar that stands there.
+  std::string back() const;
 
   int64_t total_, done_, first_;
-  std::string unit_, note_;
-  bool shown_, terminal_, drawn_ = false;
+  std::string unit_, note_, label_;
+  bool shown_, terminal_;
+  size_t drawn_ = 0;  // characters of the bar that stands there
   Clock::time_point start_, next_draw_;
   Progress* outer_;
 };

@@ -164,4 +164,10 @@ Tensor Objective::output(const Tensor& out) const {
   return (Var(wide) * Var(deviation_) + Var(mean_)).value();
 }
 
+double Objective::loss_of_output(const Tensor& output, const Tensor& index) const {
+  const NoGrad no_grad;
+  const Var out(output);
+  return loss(mean_ ? (out - Var(mean_)) / Var(deviation_) : out, index).value().item();
+}
+
 }  // namespace adj::apps

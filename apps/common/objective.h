@@ -67,6 +67,9 @@ class Objective {
   /// float32: logits, or predictions in the targets' unit.
   Tensor output(const Tensor& out) const;
 
+  /// The loss of what output() gave, over the examples of `index`.
+  double loss_of_output(const Tensor& output, const Tensor& index) const;
+
   /// float32 [T]; absent but for regression.
   const Tensor& mean() const { return mean_; }
   const Tensor& deviation() const { return deviation_; }

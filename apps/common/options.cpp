@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include "batch_options.h"
+#include <adjoint/core/text.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -34,6 +35,8 @@ const std::set<std::string> kFree = {
     "metrics",     "predict", "plot",     "threads",    "no-capture",       "quiet",
     "json",        "config",  "help",     "version",    "explain",          "inductive",
     "aggregation", "workers", "features", "cached-rows"};
+/// What --json has members of its own for.
+const std::set<std::string> kSaid = {"model", "seed", "runs", "metric"};
 constexpr int64_t kMany = 1'000'000'000;
 
 void check(const Settings& s) {
@@ -144,6 +147,16 @@ std::string text_of(const po::variable_value& value) {
   if (const auto* real = boost::any_cast<double>(&value.value())) return fmt::format("{}", *real);
   if (const auto* flag = boost::any_cast<bool>(&value.value())) return *flag ? "true" : "false";
   return value.as<std::string>();
+}
+
+std::string json_of(const po::variable_value& value) {
+  return value.value().type() == typeid(std::string) ? json_text(value.as<std::string>()) : text_of(value);
+}
+
+/// "weight_decay" of "weight-decay".
+std::string member_name(std::string option) {
+  std::replace(option.begin(), option.end(), '-', '_');
+  return option;
 }
 
 }  // namespace
@@ -316,6 +329,12 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   check_batch_options(program, s, defaults_of(program));
   for (const auto& [name, value] : values)
     if (kFree.count(name) == 0) line.identity[name] = text_of(value);
+  std::vector<const po::options_description*> groups{&data, &model, &training};
+  if (s.loader != "none") groups.push_back(&batches);
+  for (const auto* group : groups)
+    for (const auto& option : group->options())
+      if (const std::string& name = option->long_name(); kFree.count(name) == 0 && kSaid.count(name) == 0)
+        line.hyperparameters.emplace_back(member_name(name), json_of(values[name]));
   return line;
 }
 

@@ -12,6 +12,8 @@ struct CommandLine {
   Settings settings;
   /// What decides the result, as text by option: a checkpoint must agree with it.
   std::map<std::string, std::string> identity;
+  /// What of it shapes the model and its training, for --json: members' names, "weight_decay", and values.
+  std::vector<std::pair<std::string, std::string>> hyperparameters;
 };
 
 /// Reads argv and the file that --config names, where the command line wins. Empty if --help or --version was

@@ -140,8 +140,8 @@ void Trainer::run() {
   Progress progress(settings_.runs * settings_.epochs, run_ * settings_.epochs + epoch_);
   while (true) {
     train_epochs(progress);
+    progress.shorten(settings_.epochs - epoch_);
     finish_run();
-    progress.advance(settings_.epochs - epoch_);
     if (++run_ == settings_.runs) return;
     start_run();
   }
@@ -178,13 +178,16 @@ void Trainer::train_epochs(Progress& progress) {
       stopped_ = settings_.patience_on == "either" ? best_->observe(epoch_, score, now.val_loss)
                                                    : best_->observe(epoch_, score);
     }
-    if (progress.due()) progress.note(note(loss.item()));
+    if (progress.due()) {
+      progress.label(count());
+      progress.note(note(loss.item()));
+    }
     keep = keep || last || stopped_;
     if (keep && !settings_.checkpoint.empty()) {
       if (between && !evaluated && optim::first_not_finite(model_->state()).empty()) require_finite_between();
       state_->save(settings_.checkpoint, epoch_);  // which refuses what is not finite
     }
-    progress.advance();
+    stopped_early() ? progress.shorten(1) : progress.advance();  // of which finish_run() speaks
     if (caught != 0)
       throw Interrupted{caught, settings_.checkpoint.empty()
                                     ? fmt::format("interrupted after epoch {}; nothing was written", epoch_)
@@ -192,6 +195,15 @@ void Trainer::train_epochs(Progress& progress) {
                                                   settings_.checkpoint)};
     if (evaluated || keep) watch.start();
   }
+}
+
+std::string Trainer::count() const {
+  const std::string epoch = fmt::format("epoch {}/{}", epoch_, settings_.epochs);
+  return settings_.runs < 2 ? epoch : fmt::format("{}  {}", run_name(), epoch);
+}
+
+std::string Trainer::run_name() const {
+  return fmt::format("{} {}/{}", examples_.cross_validated ? "fold" : "run", run_ + 1, settings_.runs);
 }
 
 std::string Trainer::note(double train_loss) const {
@@ -238,16 +250,26 @@ void Trainer::finish_run() {
   // Of examples in no part of the split, too: predictions hold all of them.
   if (!optim::first_not_finite({{"logits", output_}}).empty())
     fail("epoch {}: the {} are not finite; try a smaller --lr", best_->best_epoch(), outputs_name());
-  record_.results.push_back({record_.history.back().train_loss, metric_.score(best_->best_metric()),
-                             metric_.of(output_, examples_.y, examples_.test), test_auc(examples_, output_),
-                             best_->best_epoch()});
+  RunResult result{record_.history.back().train_loss,
+                   metric_.score(best_->best_metric()),
+                   metric_.of(output_, examples_.y, examples_.test),
+                   test_auc(examples_, output_),
+                   best_->best_epoch(),
+                   objective_.loss_of_output(output_, examples_.test)};
   for (const Metric& metric : reported_)
     for (const Tensor* part : {&examples_.val, &examples_.test})
-      record_.results.back().reported.push_back(metric.of(output_, examples_.y, *part));
+      result.reported.push_back(metric.of(output_, examples_.y, *part));
   if (settings_.runs > 1)
-    log_info("{} {}/{}: {}{} {:.4f} at epoch {}", examples_.cross_validated ? "fold" : "run", run_ + 1,
-             settings_.runs, examples_.cross_validated ? "" : "test ", metric_.name,
-             record_.results.back().test_metric, record_.results.back().best_epoch);
+    log_info("{}: {}{} {:.4f} at epoch {}{}", run_name(), examples_.cross_validated ? "" : "test ",
+             metric_.name, result.test_metric, result.best_epoch,
+             stopped_early() ? fmt::format("; stopped after {} of {}", epoch_, settings_.epochs) : "");
+  else if (stopped_early())
+    log_info("{}  {}  (stopped: {} for {} epochs)", count(), note(result.train_loss),
+             settings_.patience_on == "either"
+                 ? fmt::format("neither validation {} nor loss as good as before", metric_.name)
+                 : fmt::format("no better validation {}", metric_.name),
+             settings_.patience);
+  record_.add(std::move(result));
 }
 
 double Trainer::epoch_ms() const {

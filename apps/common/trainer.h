@@ -42,7 +42,12 @@ class Trainer {
   }
   void train_epochs(Progress& progress);
   void evaluate(double train_loss);
-  /// What stands beside the count of epochs.
+  bool stopped_early() const { return stopped_ && epoch_ < settings_.epochs; }
+  /// "epoch 66/200", of several runs "run 2/5  epoch 66/200".
+  std::string count() const;
+  /// "run 2/5", "fold 2/10".
+  std::string run_name() const;
+  /// What stands beside that.
   std::string note(double train_loss) const;
   /// "epoch 20", or "epochs 11 to 20" where those before were not looked at.
   std::string since_last_look() const;

@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace adj::apps {
 
 namespace {
 
-constexpr int64_t kRecordWidth = 5;
+constexpr int64_t kHistoryWidth = 5, kResultsWidth = 6;
 
 /// Row `row` of a table in a checkpoint, whose numbers are asked for with what they must be.
 class TableRow {
  public:
   TableRow(const optim::Checkpoint& checkpoint, const char* table, const std::vector<double>& values,
-           int64_t row)
-      : checkpoint_(checkpoint), table_(table), values_(values.data() + row * kRecordWidth), row_(row) {}
+           int64_t width, int64_t row)
+      : checkpoint_(checkpoint), table_(table), values_(values.data() + row * width), row_(row) {}
 
   int64_t whole(int column, const char* name, int64_t low, int64_t high) const {
     const double value = number(column, name, static_cast<double>(low), static_cast<double>(high));
@@ -54,11 +55,11 @@ class TableRow {
 /// The epochs that were evaluated, run after run, up to where run `run` stands.
 std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, const Metric& metric, int64_t run,
                                       int64_t epochs) {
-  const std::vector<double> values = checkpoint.table("history", kRecordWidth);
+  const std::vector<double> values = checkpoint.table("history", kHistoryWidth);
   const int64_t now = checkpoint.integer("epoch");
   std::vector<EpochRecord> history;
-  for (int64_t i = 0; i < std::ssize(values) / kRecordWidth; ++i) {
-    const TableRow row(checkpoint, "history", values, i);
+  for (int64_t i = 0; i < std::ssize(values) / kHistoryWidth; ++i) {
+    const TableRow row(checkpoint, "history", values, kHistoryWidth, i);
     const int64_t before = history.empty() ? -1 : history.back().run;
     EpochRecord r{};
     r.run = row.whole(0, "the run", 0, run);
@@ -97,25 +98,34 @@ void read_reported(const optim::Checkpoint& checkpoint, const std::vector<Metric
 }
 
 /// One row for each of the `runs` that are over.
-std::vector<RunResult> read_results(const optim::Checkpoint& checkpoint, int64_t runs, int64_t epochs,
-                                    const Metric& metric, const TrainingRecord& record) {
-  const std::vector<double> values = checkpoint.table("results", kRecordWidth);
-  const int64_t rows = std::ssize(values) / kRecordWidth;
+void read_results(const optim::Checkpoint& checkpoint, int64_t runs, int64_t epochs, const Metric& metric,
+                  TrainingRecord& record) {
+  const std::vector<double> values = checkpoint.table("results", kResultsWidth);
+  const int64_t rows = std::ssize(values) / kResultsWidth;
   if (rows != runs) data_fail("{}: tensors/results: {} rows, expected {}", checkpoint.path, rows, runs);
-  std::vector<RunResult> results;
   for (int64_t i = 0; i < rows; ++i) {
-    const TableRow row(checkpoint, "results", values, i);
-    const RunResult r{row.finite(0, "the training loss"), row.value_of(metric, 1, "validation"),
-                      row.value_of(metric, 2, "test"), row.share_or_none(3, "the area under the curve"),
-                      row.whole(4, "the best epoch", 1, epochs)};
+    const TableRow row(checkpoint, "results", values, kResultsWidth, i);
+    const RunResult r{row.finite(0, "the training loss"),
+                      row.value_of(metric, 1, "validation"),
+                      row.value_of(metric, 2, "test"),
+                      row.share_or_none(3, "the area under the curve"),
+                      row.whole(4, "the best epoch", 1, epochs),
+                      row.number(5, "the test loss", 0.0, std::numeric_limits<double>::infinity())};
     if (record.row_of(i, r.best_epoch) == nullptr)
       row.refuse("the best epoch", static_cast<double>(r.best_epoch), "one that tensors/history has");
-    results.push_back(r);
+    record.add(r);
   }
-  return results;
 }
 
 }  // namespace
+
+void TrainingRecord::add(RunResult result) {
+  const int64_t run = std::ssize(results);
+  result.val_loss = row_of(run, result.best_epoch)->val_loss;
+  for (const EpochRecord& r : history)
+    if (r.run == run) result.epochs_run = r.epoch;
+  results.push_back(std::move(result));
+}
 
 const EpochRecord* TrainingRecord::row_of(int64_t run, int64_t epoch) const {
   const auto found = std::find_if(history.begin(), history.end(),
@@ -128,12 +138,12 @@ void TrainingRecord::write(optim::Checkpoint& to, const std::vector<Metric>& rep
   for (const EpochRecord& r : history)
     rows.insert(rows.end(), {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss,
                              r.val_loss, r.val_metric});
-  to.tensors["history"] = Tensor::from(rows, {std::ssize(history), kRecordWidth});
+  to.tensors["history"] = Tensor::from(rows, {std::ssize(history), kHistoryWidth});
   rows.clear();
   for (const RunResult& r : results)
-    rows.insert(rows.end(),
-                {r.train_loss, r.val_metric, r.test_metric, r.test_auc, static_cast<double>(r.best_epoch)});
-  to.tensors["results"] = Tensor::from(rows, {std::ssize(results), kRecordWidth});
+    rows.insert(rows.end(), {r.train_loss, r.val_metric, r.test_metric, r.test_auc,
+                             static_cast<double>(r.best_epoch), r.test_loss});
+  to.tensors["results"] = Tensor::from(rows, {std::ssize(results), kResultsWidth});
   if (reported.empty()) return;
   rows.clear();
   for (const RunResult& r : results) rows.insert(rows.end(), r.reported.begin(), r.reported.end());
@@ -144,7 +154,7 @@ TrainingRecord TrainingRecord::read(const optim::Checkpoint& from, const Metric&
                                     const std::vector<Metric>& reported, int64_t run, int64_t epochs) {
   TrainingRecord record;
   record.history = read_history(from, metric, run, epochs);
-  record.results = read_results(from, run, epochs, metric, record);
+  read_results(from, run, epochs, metric, record);
   read_reported(from, reported, record.results);
   return record;
 }

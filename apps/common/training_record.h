@@ -18,7 +18,10 @@ struct RunResult {
   double train_loss, val_metric, test_metric;
   double test_auc;  ///< NaN unless there are two classes
   int64_t best_epoch;
+  double test_loss;
   std::vector<double> reported = {};  ///< by all of a program's metrics: of validation and of test, in turn
+  double val_loss = 0.0;              ///< as what follows by the history
+  int64_t epochs_run = 0;             ///< fewer than were asked for where it stopped early
 };
 
 /// What a training has said so far. In a checkpoint it is the tables history, results and, of programs that
@@ -27,6 +30,8 @@ struct TrainingRecord {
   std::vector<EpochRecord> history;  ///< the epochs that were evaluated, run after run
   std::vector<RunResult> results;    ///< of the runs that are over
 
+  /// Takes the result of the run after those that are over, which the history has.
+  void add(RunResult result);
   /// Null where the epoch was not evaluated.
   const EpochRecord* row_of(int64_t run, int64_t epoch) const;
   /// `reported`: the metrics that RunResult::reported are of.

@@ -300,9 +300,10 @@ TEST_CASE("a checkpoint of what no training leaves is refused by file and place"
   CHECK(refused(two, cell("results", 0, double(NAN)), {"tensors/results", "row 0", "training loss"}));
   CHECK(refused(two, cell("results", 2, -0.1), {"tensors/results", "row 0", "test accuracy", "-0.1"}));
   CHECK(refused(two, cell("results", 3, 1.1), {"tensors/results", "row 0", "curve", "1.1"}));
+  CHECK(refused(two, cell("results", 5, -1.0), {"tensors/results", "row 0", "test loss", "-1"}));
   CHECK(refused(two,
                 [](auto& x) {
-                  x.tensors["results"] = Tensor::zeros({0, 5}, DType::f64);
+                  x.tensors["results"] = Tensor::zeros({0, 6}, DType::f64);
                 },
                 {"tensors/results", "0 rows", "1"}));
   CHECK(refused(two,

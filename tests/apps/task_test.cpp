@@ -111,6 +111,30 @@ TEST_CASE("targets far from zero are learnt, scored by R2 or their absolute erro
   CHECK(mentions(text.err, {"3 targets;"}));
 }
 
+TEST_CASE("the test loss of targets is in units of the training nodes' deviation") {
+  if (!have_program("train_gcn")) return;
+  const Dataset data = small_regression_dataset();
+  const Bench bench(data);
+  const Trained t = bench.train({"--epochs", "30"});
+  const auto target = data.y.to_vector<float>(),
+             predicted =
+                 H5Reader::open(bench.predicted).tensor("nodes/prediction", {DType::f32}).to_vector<float>();
+  const auto train = data.train.to_vector<int32_t>(), test = data.test.to_vector<int32_t>();
+  double loss = 0.0;
+  for (size_t c = 0; c < 3; ++c) {
+    const auto at = [&](const std::vector<float>& values, int32_t i) {
+      return static_cast<double>(values[3 * static_cast<size_t>(i) + c]);
+    };
+    double mean = 0.0, variance = 0.0, error = 0.0;
+    for (int32_t i : train) mean += at(target, i) / static_cast<double>(train.size());
+    for (int32_t i : train) variance += std::pow(at(target, i) - mean, 2) / static_cast<double>(train.size());
+    for (int32_t i : test)
+      error += std::pow(at(predicted, i) - at(target, i), 2) / static_cast<double>(test.size());
+    loss += error / (variance > 1e-6 ? variance : 1.0) / 3.0;  // or constant targets
+  }
+  CHECK(number(t, "test_loss") == doctest::Approx(loss).epsilon(1e-4));
+}
+
 TEST_CASE("other tasks go on from a checkpoint with the bits of an unbroken training") {
   if (!have_program("train_gcn")) return;
   for (const Dataset& data : {small_multilabel_dataset(), small_regression_dataset()}) {

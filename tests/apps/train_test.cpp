@@ -11,9 +11,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const Words kKeys = {"app",        "dataset",  "model",      "device",  "seed",     "runs",
-                     "epochs",     "metric",   "train_loss", "val_acc", "test_acc", "test_acc_std",
-                     "best_epoch", "epoch_ms", "peak_mb",    "wall_s"};
+const Words kFirstKeys = {"app", "dataset", "model", "device", "seed", "runs", "epochs", "epochs_run"};
+const Words kOptionKeys = {"hidden", "layers", "dropout", "lr", "weight_decay", "patience", "norm"};
+const Words kLastKeys = {"metric",       "train_loss", "val_loss", "test_loss", "val_acc", "test_acc",
+                         "test_acc_std", "best_epoch", "epoch_ms", "peak_mb",   "wall_s"};
 
 /// All of a result but what the clock and the process say.
 std::string result_of(const Outcome& outcome) {
@@ -43,9 +44,18 @@ TEST_CASE("--json prints one object last, with the keys in order") {
   const Words lines = lines_of(outcome.out);
   REQUIRE(lines.size() > 1);
   const auto members = json_members(lines.back());
-  REQUIRE(members.size() == kKeys.size());
-  for (size_t i = 0; i < kKeys.size(); ++i) CHECK(members[i].first == kKeys[i]);
+  REQUIRE(members.size() >= kFirstKeys.size() + kOptionKeys.size() + kLastKeys.size());
+  for (size_t i = 0; i < kFirstKeys.size(); ++i) CHECK(members[i].first == kFirstKeys[i]);
+  for (size_t i = 0; i < kLastKeys.size(); ++i)
+    CHECK(members[members.size() - kLastKeys.size() + i].first == kLastKeys[i]);
   auto json = json_of(outcome);
+  CHECK(json.size() == members.size());
+  for (const std::string& option : kOptionKeys) CHECK(json.count(option) == 1);
+  CHECK(json["hidden"] == "16");
+  CHECK(json["weight_decay"] == "0.0005");
+  CHECK(json["norm"] == "none");
+  CHECK(json["epochs_run"] == "12");
+  CHECK(json.count("fanouts") + json.count("parts") == 0);
   CHECK(json["app"] == "train_gcn");
   CHECK(json["dataset"] == "small");
   CHECK(json["model"] == "GCN 40-16-3");
@@ -163,7 +173,7 @@ TEST_CASE("a plot is an SVG of the curves, whatever the dataset is called") {
                  {">training loss<", "best epoch " + json_of(one)["best_epoch"],
                   fmt::format("test accuracy {:.4f}", std::stod(json_of(one)["test_acc"]))}));
   CHECK_FALSE(std::filesystem::exists(small.folder.file("oops")));
-  CHECK(json_members(lines_of(outcome.out).back()).size() == kKeys.size());
+  CHECK(json_of(outcome)["wall_s"] != "");
 }
 
 TEST_CASE("progress says the loss of its own epoch, and which validation stands beside it") {
@@ -187,6 +197,19 @@ TEST_CASE("progress says the loss of its own epoch, and which validation stands 
     }
   }
   CHECK(lines.back() == every.back());
+}
+
+TEST_CASE("several runs say which of them an epoch is of") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const Outcome outcome = small.train({"--epochs", "20", "--runs", "2"});
+  const Words lines = lines_of(outcome.err);
+  REQUIRE(lines.size() == 14);
+  CHECK(lines[2].starts_with("run 1/2  epoch 4/20  loss "));
+  CHECK(lines[6].starts_with("run 1/2  epoch 20/20  loss "));
+  CHECK(lines[7].starts_with("run 1/2: test accuracy "));
+  CHECK(lines[8].starts_with("run 2/2  epoch 4/20  loss "));
+  CHECK(mentions(outcome.out, {" of 20 in the median; "}));
 }
 
 TEST_CASE("nodes without a label are counted in the summary of the data") {
@@ -271,6 +294,60 @@ TEST_CASE("patience stops early, and its best epoch is what is reported") {
   for (size_t i = 1; i < rows.size(); ++i)
     best = std::max(best, std::stod(rows[i].substr(rows[i].rfind(',') + 1)));
   CHECK(std::stod(json["val_acc"]) == best);
+}
+
+TEST_CASE("a training that stops early says at which epoch, and why") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const std::string csv = small.folder.file("m.csv");
+  for (const auto& [patience_on, reason] :
+       {std::pair("metric", "no better validation accuracy"),
+        {"either", "neither validation accuracy nor loss as good as before"}}) {
+    CAPTURE(patience_on);
+    const Outcome outcome =
+        small.train({"--epochs", "3000", "--patience", "20", "--patience-on", patience_on, "--metrics", csv});
+    auto json = json_of(outcome);
+    const std::string ran = std::to_string(lines_of(contents_of(csv)).size() - 1);
+    CHECK(json["epochs"] == "3000");
+    CHECK(json["epochs_run"] == ran);
+    CHECK(
+        mentions(outcome.out, {"at epoch " + json["best_epoch"] + "; stopped after " + ran + " of 3000; "}));
+    const Words lines = lines_of(outcome.err);
+    CHECK(lines.back().starts_with("epoch " + ran + "/3000  loss "));
+    CHECK(mentions(lines.back(), {"validation 0.", "(stopped: " + std::string(reason) + " for 20 epochs)"}));
+    CHECK(outcome.err.find("3000/3000") == std::string::npos);
+  }
+  const Outcome several =
+      small.train({"--epochs", "3000", "--patience", "20", "--runs", "3", "--metrics", csv});
+  std::map<std::string, int> ran;
+  for (const std::string& row : lines_of(contents_of(csv))) ++ran[row.substr(0, row.find(','))];
+  for (const char* run : {"0", "1", "2"})
+    CHECK(mentions(several.err, {fmt::format("; stopped after {} of 3000", ran[run])}));
+  CHECK(json_of(several)["epochs_run"] ==
+        std::to_string(
+            std::max(std::min(ran["0"], ran["1"]), std::min(std::max(ran["0"], ran["1"]), ran["2"]))));
+}
+
+TEST_CASE("the losses of the best epoch are those of its weights") {
+  if (!have_program("train_gcn")) return;
+  const Small small;
+  const std::string csv = small.folder.file("m.csv"), path = small.folder.file("p.h5");
+  auto json = json_of(small.train({"--epochs", "40", "--metrics", csv, "--predict", path}));
+  const std::string row = lines_of(contents_of(csv)).at(std::stoul(json["best_epoch"]));
+  CHECK(mentions(row, {"," + json["val_loss"] + ","}));
+  const Dataset data = load_dataset(small.data);
+  const auto probability =
+      H5Reader::open(path).tensor("nodes/probability", {DType::f32}, {120, 3}).to_vector<float>();
+  const auto label = data.y.to_vector<int32_t>();
+  const auto loss_over = [&](const Tensor& part) {
+    double loss = 0.0;
+    for (int32_t i : part.to_vector<int32_t>())
+      loss -= std::log(
+          static_cast<double>(probability[static_cast<size_t>(3 * i + label[static_cast<size_t>(i)])]));
+    return loss / static_cast<double>(part.numel());
+  };
+  CHECK(std::stod(json["val_loss"]) == doctest::Approx(loss_over(data.val)).epsilon(1e-4));
+  CHECK(std::stod(json["test_loss"]) == doctest::Approx(loss_over(data.test)).epsilon(1e-4));
 }
 
 TEST_CASE("patience on either waits for the loss too, and reports the last epoch that was best in both") {

@@ -41,19 +41,24 @@ bool has_terminals() {
   return master >= 0;
 }
 
-/// What `f` writes to stderr, which is a terminal of 120 columns meanwhile.
+/// Makes the terminal that stderr is as wide as that.
+void widen(int columns) {
+  winsize size{};
+  size.ws_col = static_cast<unsigned short>(columns);
+  REQUIRE(ioctl(STDERR_FILENO, TIOCSWINSZ, &size) == 0);
+}
+
+/// What `f` writes to stderr, which is a terminal of so many columns meanwhile.
 template <class F>
-std::string shown_by(F&& f) {
+std::string shown_by(F&& f, int columns = 120) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   REQUIRE(master >= 0);
   REQUIRE(grantpt(master) == 0);
   REQUIRE(unlockpt(master) == 0);
   const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC), before = dup(STDERR_FILENO);
   REQUIRE(slave >= 0);
-  winsize size{};
-  size.ws_col = 120;
-  ioctl(slave, TIOCSWINSZ, &size);
   dup2(slave, STDERR_FILENO);
+  widen(columns);
   f();
   std::fflush(stderr);
   dup2(before, STDERR_FILENO);
@@ -205,7 +210,65 @@ TEST_CASE("the time left is reckoned from what this run has done, and a bar fits
   });
   const std::string shown = text.substr(1, text.find("\x1b[K") - 1);
   CHECK(shown.size() == 119);  // one less than the terminal is wide, which does not wrap then
-  CHECK(shown.starts_with("step 1/10 [==                      ] nnn"));
+  CHECK(shown.starts_with("step 1/10  nnn"));
+}
+
+TEST_CASE("in a narrow terminal the bar gives way to the loss and the time left") {
+  if (!has_terminals()) return;
+  for (const auto& [columns, bar] : {std::pair(200, "[============            ] "),
+                                     {80, "[===========           ] "},
+                                     {66, "[====    ] "},
+                                     {60, " "},
+                                     {20, " "},
+                                     {1, ""}}) {
+    CAPTURE(columns);
+    const std::string text = shown_by(
+        [] {
+          Progress steps(200);
+          steps.note("loss 0.6487  validation 0.7960");
+          steps.advance(100);
+        },
+        columns);
+    std::string all = fmt::format("epoch 100/200 {}loss 0.6487  validation 0.7960  ETA 0:0", bar);
+    all.resize(std::min(all.size(), static_cast<size_t>(columns - 1)));
+    CHECK(text.starts_with("\r" + all));
+    CHECK(text.find("\x1b[K") <= static_cast<size_t>(columns));
+  }
+}
+
+TEST_CASE("a bar that a narrowed terminal has wrapped is cleared in all its lines") {
+  if (!has_terminals()) return;
+  const std::string text = shown_by([] {
+    Progress steps(200);
+    steps.note("loss 0.6487  validation 0.796");
+    steps.advance(100);  // 80 characters
+    widen(40);
+    log_info("one");
+    widen(120);
+    usleep(110000);
+    steps.advance();
+    widen(30);
+    usleep(110000);
+    steps.advance();
+  });
+  const std::string last = "ETA 0:01\x1b[K";
+  CHECK(text.find(last + "\r\x1b[1A\x1b[J\x1b[Kone\r\n\repoch 101/200") != std::string::npos);
+  CHECK(text.find(last + "\r\x1b[2A\x1b[Jepoch 102/200") != std::string::npos);
+}
+
+TEST_CASE("a loop that ended early goes on with what is left, under the name it is given") {
+  const std::string text = written_by([] {
+    Progress epochs(400);
+    epochs.advance(30);
+    epochs.shorten(170);  // to 230
+    epochs.label("run 2/2  epoch 100/200");
+    epochs.note("loss 0.5");
+    epochs.advance(100);
+    epochs.label("run 2/2  epoch 200/200");
+    epochs.advance(100);
+    epochs.shorten(1);
+  });
+  CHECK(text == "run 2/2  epoch 100/200  loss 0.5\nrun 2/2  epoch 200/200  loss 0.5\n");
 }
 
 TEST_CASE("of nested bars the innermost is shown, and lines of the log stand alone") {

@@ -1,0 +1,171 @@
+#include "outcome.h"
+
+#include <adjoint/core/text.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace adj::apps {
+
+namespace {
+
+double mean(const std::vector<double>& values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+/// Sample standard deviation; 0 of a single value.
+double deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return 0.0;
+  const double center = mean(values);
+  double sum = 0.0;
+  for (const double value : values) sum += (value - center) * (value - center);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+int64_t median(std::vector<int64_t> values) {
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) / 2];
+}
+
+/// Of each run.
+template <class Field>
+auto all_of(const std::vector<RunResult>& results, Field&& field) {
+  std::vector<std::decay_t<decltype(std::invoke(field, results[0]))>> values;
+  for (const RunResult& r : results) values.push_back(std::invoke(field, r));
+  return values;
+}
+
+/// The mean and deviation over the runs of the k-th number that the program's metrics report.
+std::pair<double, double> reported(const std::vector<RunResult>& results, size_t k) {
+  const auto values = all_of(results, [k](const RunResult& r) { return r.reported[k]; });
+  return {mean(values), deviation(values)};
+}
+
+/// The epochs that all folds reached, by the one whose mean metric is best.
+void choose_epoch(const std::vector<EpochRecord>& history, size_t folds, const Metric& metric,
+                  Outcome& outcome) {
+  struct Values {
+    std::vector<double> metric, loss;
+  };
+  std::map<int64_t, Values> by_epoch;
+  for (const EpochRecord& r : history) {
+    by_epoch[r.epoch].metric.push_back(r.val_metric);
+    by_epoch[r.epoch].loss.push_back(r.val_loss);
+  }
+  bool found = false;
+  for (const auto& [epoch, values] : by_epoch) {
+    if (values.metric.size() < folds) continue;  // in some folds after the training stopped
+    const double value = mean(values.metric);
+    if (found && metric.score(value) <= metric.score(outcome.val)) continue;
+    outcome.val = outcome.test = value;
+    outcome.val_deviation = outcome.test_deviation = deviation(values.metric);
+    outcome.val_loss = outcome.test_loss = mean(values.loss);
+    outcome.best_epoch = epoch;
+    found = true;
+  }
+}
+
+/// In JSON, which has no other ones.
+std::string finite(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+
+/// "0.8210", of several runs "0.8266 ± 0.0107".
+std::string with_spread(double value, double spread, size_t runs) {
+  return fmt::format("{:.4f}{}", value, runs < 2 ? "" : fmt::format(" ± {:.4f}", spread));
+}
+
+/// "epoch 66 of 200", "epoch 102; stopped after 202 of 1000".
+std::string epochs_of(const Outcome& outcome, int64_t epochs, size_t runs) {
+  const std::string medians = runs < 2 ? "" : " in the median";
+  if (outcome.epochs_run == epochs)
+    return fmt::format("epoch {} of {}{}", outcome.best_epoch, epochs, medians);
+  return fmt::format("epoch {}; stopped after {} of {}{}", outcome.best_epoch, outcome.epochs_run, epochs,
+                     medians);
+}
+
+}  // namespace
+
+Outcome outcome_of(const Trainer& trainer, const Examples& examples, const Metric& metric) {
+  const std::vector<RunResult>& results = trainer.results();
+  const auto val = all_of(results, &RunResult::val_metric), test = all_of(results, &RunResult::test_metric);
+  Outcome outcome{.train_loss = mean(all_of(results, &RunResult::train_loss)),
+                  .val_loss = mean(all_of(results, &RunResult::val_loss)),
+                  .test_loss = mean(all_of(results, &RunResult::test_loss)),
+                  .val = mean(val),
+                  .val_deviation = deviation(val),
+                  .test = mean(test),
+                  .test_deviation = deviation(test),
+                  .best_epoch = median(all_of(results, &RunResult::best_epoch)),
+                  .epochs_run = median(all_of(results, &RunResult::epochs_run))};
+  if (examples.cross_validated) choose_epoch(trainer.history(), results.size(), metric, outcome);
+  return outcome;
+}
+
+void print_outcome(const Trained& t) {
+  const auto& results = t.trainer.results();
+  const size_t runs = results.size();
+  const Outcome outcome = outcome_of(t.trainer, t.examples, t.metric);
+  const int64_t epochs = t.line.settings.epochs;
+  const double ms = t.trainer.epoch_ms();
+  const std::string cost =
+      fmt::format("{} ms an epoch; peak {:.0f} MB",
+                  ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms), t.peak_mb);
+  const std::string model = fmt::format("{} on {}", t.trainer.model(), printable(t.data.name)),
+                    test = with_spread(outcome.test, outcome.test_deviation, runs);
+  if (t.examples.cross_validated) {
+    fmt::print("{}: {} {} over {} of {} folds\n", model, t.metric.name, test, runs, t.examples.splits.size());
+    fmt::print("at epoch {} of {}, whose mean over the folds is the best; {}\n", outcome.best_epoch, epochs,
+               cost);
+    return;
+  }
+  fmt::print("{}{}: test {} {}\n", model,
+             runs < 2 ? ""
+                      : fmt::format(", {} runs{}", runs,
+                                    t.splits < 2 ? "" : fmt::format(" over {} splits", t.splits)),
+             t.metric.name, test);
+  const auto auc = all_of(results, &RunResult::test_auc);
+  if (std::isfinite(mean(auc)) && t.metric.option != "auc")
+    fmt::print("test ROC-AUC {}\n", with_spread(mean(auc), deviation(auc), runs));
+  for (size_t k = 0; k < t.trainer.reported().size(); ++k) {
+    const auto [value, spread] = reported(results, 2 * k + 1);
+    fmt::print("{}: validation {:.4f}, test {}\n", t.trainer.reported()[k].name,
+               reported(results, 2 * k).first, with_spread(value, spread, runs));
+  }
+  fmt::print("validation {} {} at {}; {}\n", t.metric.name,
+             with_spread(outcome.val, outcome.val_deviation, runs), epochs_of(outcome, epochs, runs), cost);
+  if (t.line.settings.data.empty())
+    fmt::print("This was the dataset that comes along. For Cora, see data/README.md, then: --data cora.h5\n");
+}
+
+void print_outcome_json(const Trained& t, double wall_s) {
+  const auto& results = t.trainer.results();
+  const Settings& settings = t.line.settings;
+  const Outcome outcome = outcome_of(t.trainer, t.examples, t.metric);
+  std::string text = fmt::format(
+      R"({{"app": {}, "dataset": {}, "model": {}, "device": {}, "seed": {}, "runs": {}, "epochs": {}, )"
+      R"("epochs_run": {}, )",
+      json_text(t.program.name()), json_text(t.data.name), json_text(t.trainer.model()),
+      json_text(t.data.device().str()), settings.seed, results.size(), settings.epochs, outcome.epochs_run);
+  for (const auto& [option, value] : t.line.hyperparameters)
+    text += fmt::format("{}: {}, ", json_text(option), value);
+  text += fmt::format(R"("metric": "{}", "train_loss": {}, "val_loss": {}, "test_loss": {}, "val_acc": {}, )"
+                      R"("test_acc": {}, "test_acc_std": {}, )",
+                      t.metric.option, finite(outcome.train_loss), finite(outcome.val_loss),
+                      finite(outcome.test_loss), outcome.val, outcome.test, outcome.test_deviation);
+  const auto auc = all_of(results, &RunResult::test_auc);
+  if (std::isfinite(mean(auc)) && !t.examples.cross_validated)
+    text += fmt::format(R"("test_auc": {}, "test_auc_std": {}, )", mean(auc), deviation(auc));
+  for (size_t k = 0; k < t.trainer.reported().size(); ++k) {
+    const std::string& name = t.trainer.reported()[k].option;
+    const auto [value, spread] = reported(results, 2 * k + 1);
+    text += fmt::format(R"("val_{}": {}, "test_{}": {}, "test_{}_std": {}, )", name,
+                        reported(results, 2 * k).first, name, value, name, spread);
+  }
+  fmt::print(R"({}"best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})"
+             "\n",
+             text, outcome.best_epoch, t.trainer.epoch_ms(), t.peak_mb, wall_s);
+}
+
+}  // namespace adj::apps
