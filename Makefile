@@ -23,6 +23,7 @@ build: deps-build configure
 demo: deps-build configure
 	@cmake --build --preset release -j $(JOBS) --target train_gcn
 	@build/bin/train_gcn
+	@echo "Next: make build, then build/bin/convert edges EDGES.csv own.h5 --features NODES.csv --labels LABELS.csv --split 60,20,20"
 
 # Configured once; afterwards the build itself notices what changed.
 configure: | deps-build

@@ -19,8 +19,10 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 find_program(ADJOINT_CCACHE ccache)
 mark_as_advanced(ADJOINT_CCACHE)
 if(ADJOINT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # With a base folder, a second clone finds what the first one compiled.
-  set(launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${ADJOINT_CCACHE}")
+  # With a base folder, a second clone finds what the first one compiled. Sloppiness: what ccache asks for
+  # where headers are precompiled.
+  set(launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros "${ADJOINT_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()

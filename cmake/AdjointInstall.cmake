@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/adjoint")
 
-install(TARGETS adjoint EXPORT adjointTargets)
+install(TARGETS adjoint adjoint_base adjoint_layers adjoint_import EXPORT adjointTargets)
 # The devices' own sides, and what stands in a folder detail/, are no interface.
 foreach(layer IN LISTS layers)
   install(DIRECTORY ${layer}/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/adjoint/${layer}" FILES_MATCHING PATTERN "*.h"
@@ -11,8 +11,14 @@ foreach(layer IN LISTS layers)
 endforeach()
 install(FILES "${ADJOINT_INCLUDE_DIR}/adjoint/adjoint.h" "${ADJOINT_INCLUDE_DIR}/adjoint/ops.h"
   "${ADJOINT_INCLUDE_DIR}/adjoint/contracts.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/adjoint")
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
+install(FILES data/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/data")
+install(PROGRAMS data/to_adjoint.py data/from_adjoint.py data/fetch.sh DESTINATION "${CMAKE_INSTALL_DATADIR}/adjoint/scripts")
+install(DIRECTORY tests/consumer/ DESTINATION "${CMAKE_INSTALL_DATADIR}/adjoint/examples")
+install(FILES apps/first_gcn.cpp DESTINATION "${CMAKE_INSTALL_DATADIR}/adjoint/examples")
 install(EXPORT adjointTargets NAMESPACE adjoint:: DESTINATION "${package_dir}")
-get_target_property(library_type adjoint TYPE)
+get_target_property(library_type adjoint_base TYPE)
 configure_package_config_file(cmake/adjointConfig.cmake.in adjointConfig.cmake INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file(adjointConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/adjointConfig.cmake" "${PROJECT_BINARY_DIR}/adjointConfigVersion.cmake"

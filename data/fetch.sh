@@ -25,7 +25,7 @@ of the publishers.
 
   ADJOINT_FETCH_MIRROR   a URL (https://, http:// or file:///) under which the same files lie under their own names
   ADJOINT_FETCH_COUNTS   "NODES EDGES FEATURES CLASSES" to expect, where a mirror has other files under these names
-  ADJOINT_BIN_DIR        where convert is (default: build/bin beside data/)
+  ADJOINT_BIN_DIR        where convert is (default: as built or installed beside this)
 TEXT
 }
 
@@ -41,7 +41,9 @@ done
 [[ $# -ge 1 && $# -le 2 ]] || wrong_usage "expected NAME [OUT.h5], got $# words"
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-convert=${ADJOINT_BIN_DIR:-$here/../build/bin}/convert
+bin=$here/../build/bin
+[[ -d $bin ]] || bin=$here/../../../bin  # where cmake --install puts it
+convert=${ADJOINT_BIN_DIR:-$bin}/convert
 name=$1
 out=${2:-$name.h5}
 planetoid=https://raw.githubusercontent.com/kimiyoung/planetoid/master/data

@@ -19,7 +19,7 @@
 //   ADJ_KERNEL(activate, ActivateArgs)
 //
 // which is called as kernels::activate({.activation = Activation::relu, .x = x, .y = y}). The call checks and
-// goes to the device; it is defined for all kernels in dispatch.cpp, by the same line. `cpu::activate` and
+// goes to the device; it is defined by the same line (kernels/detail/dispatch.h). `cpu::activate` and
 // `cuda::activate` implement it (kernels/FAMILY/cpu/, kernels/FAMILY/cuda/) and may rely on what was checked.
 //
 // Kernels that share a contract share the struct; its check(std::string_view op) is told which of them is
@@ -45,7 +45,7 @@
   void name(const Args& args);         \
   }
 
-#ifndef ADJ_KERNEL  // dispatch.cpp has its own
+#ifndef ADJ_KERNEL  // kernels/detail/dispatch.h has its own
 #define ADJ_KERNEL(name, Args) ADJ_DECLARE_KERNEL(name, Args)
 #endif
 
