@@ -85,6 +85,7 @@ constexpr uint32_t value_of(uint64_t word) { return static_cast<uint32_t>(word);
 struct Span {
   uint32_t first = 0, end = 0;
   uint32_t helpers = 0;  // that the limit has already been asked for
+  uint32_t parts = 0;    // of the loop: the job itself may be about the next one by then
   uint32_t size() const { return end - first; }
 };
 
@@ -97,7 +98,7 @@ struct alignas(64) Part {
 /// a chunk is taken afterwards.
 struct alignas(64) Job {
   std::atomic<int64_t> first{0}, end{0}, grain{1};
-  std::atomic<uint32_t> chunks{0}, parts{0};
+  std::atomic<uint32_t> chunks{0};
   std::atomic<ChunkBody> body{nullptr};
   std::atomic<void*> context{nullptr};
 
@@ -228,27 +229,27 @@ bool call(Worker::Signal state, uint32_t preferred, Job& job, uint32_t loop, Spa
 }
 
 /// Hands the second half of the span to another thread, if one is awake or worth waking.
-bool share(Job& job, uint32_t loop, uint32_t parts, Span& span, bool worth_waking) {
+bool share(Job& job, uint32_t loop, Span& span, bool worth_waking) {
   if (span.helpers == 0) {
     if (!add_helper(job, loop)) return false;
     span.helpers = 1;
   }
   const uint32_t middle = span.first + (span.size() + 1) / 2, others = span.helpers - 1;
-  const Span half{middle, span.end, std::min(span.end - middle - 1, others - others / 2)};
+  const Span half{middle, span.end, std::min(span.end - middle - 1, others - others / 2), span.parts};
   // The same worker for the same part of every loop: the caller has the first, worker w part w + 1 of as many
   // as there are threads.
   const auto preferred =
-      static_cast<uint32_t>(uint64_t{middle} * static_cast<uint32_t>(num_threads()) / parts) - 1;
+      static_cast<uint32_t>(uint64_t{middle} * static_cast<uint32_t>(num_threads()) / span.parts) - 1;
   if (!call(Worker::idle, preferred, job, loop, half) &&
       !(worth_waking && (call(Worker::asleep, preferred, job, loop, half) || create_worker(job, loop, half))))
     return false;
-  span = {span.first, middle, others - half.helpers};
+  span = {span.first, middle, others - half.helpers, span.parts};
   return true;
 }
 
 /// Takes chunks until none is left, of the span first.
 void work_on(Job& job, uint32_t loop, Span span, bool as_caller) {
-  const uint32_t parts = job.parts.load(memory_order_relaxed);
+  const uint32_t parts = span.parts;
   uint32_t finished = 0, chunks = 0;
   const auto report = [&] {
     if (finished == 0) return;
@@ -278,7 +279,7 @@ void work_on(Job& job, uint32_t loop, Span span, bool as_caller) {
     // From here to the report the loop cannot end.
     while (span.size() > 1) {
       const uint32_t rest = value_of(left) + (span.size() - 1) * (chunks / parts);
-      if (!share(job, loop, parts, span, rest * expected >= kWorthWaking)) break;
+      if (!share(job, loop, span, rest * expected >= kWorthWaking)) break;
     }
     const auto start = steady_clock::now();
     const int64_t begin = first + (int64_t{chunks} * (part + 1) / parts - value_of(left)) * grain;
@@ -349,7 +350,6 @@ void run_job(int64_t first, int64_t end, int64_t grain, uint32_t chunks, ChunkBo
   job.end.store(end, memory_order_relaxed);
   job.grain.store(grain, memory_order_relaxed);
   job.chunks.store(chunks, memory_order_relaxed);
-  job.parts.store(parts, memory_order_relaxed);
   job.body.store(body, memory_order_relaxed);
   job.context.store(context, memory_order_relaxed);
   job.done.store(0, memory_order_relaxed);
@@ -358,7 +358,7 @@ void run_job(int64_t first, int64_t end, int64_t grain, uint32_t chunks, ChunkBo
   const auto end_of = [&](uint32_t part) { return static_cast<uint32_t>(uint64_t{chunks} * part / parts); };
   for (uint32_t part = 0; part < parts; ++part)
     job.part[part].left.store(tagged(loop, end_of(part + 1) - end_of(part)), memory_order_release);
-  work_on(job, loop, {0, parts, helpers}, true);
+  work_on(job, loop, {0, parts, helpers, parts}, true);
   uint32_t done = 0;
   const auto is_done = [&] { return (done = job.done.load(memory_order_acquire)) == chunks; };
   if (!soon(is_done))

@@ -233,6 +233,28 @@ TEST_CASE("more threads than cores, changed while loops run, give right results"
   CHECK(wrong == 0);
 }
 
+TEST_CASE("loops of more and of fewer parts follow each other on any number of threads") {
+  // A worker that comes late for one loop meets the next.
+  std::vector<int64_t> times(400);
+  for (int count : {1, 2, 130, 255, 256, 257, 400, 1023, 1024}) {
+    CAPTURE(count);
+    const Threads threads(count);
+    CHECK(holds_in_child([&] {
+      for (int64_t loop = 0; loop < 300; ++loop)
+        for (int64_t n : {400, 160}) {
+          std::fill(times.begin(), times.end(), 0);
+          parallel_for(n, 1, [&](int64_t begin, int64_t) {
+            if (begin % 64 == 0) dawdle();
+            ++times[static_cast<size_t>(begin)];
+          });
+          for (int64_t i = 0; i < 400; ++i)
+            if (times[static_cast<size_t>(i)] != (i < n)) return false;
+        }
+      return true;
+    }));
+  }
+}
+
 TEST_CASE("a forked child has loops with threads of its own") {
   const Threads threads(4);
   const auto right = [] {
