@@ -9,6 +9,7 @@ file(MAKE_DIRECTORY "${ADJOINT_INCLUDE_DIR}/adjoint")
 foreach(layer IN LISTS layers)
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${layer}" "${ADJOINT_INCLUDE_DIR}/adjoint/${layer}" SYMBOLIC)
 endforeach()
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/models/c_api/adjoint.h" "${ADJOINT_INCLUDE_DIR}/adjoint.h" SYMBOLIC)  # for C
 
 # Writes `file` in the include folder with an #include of every header that the patterns name.
 function(adjoint_list_headers file comment)

@@ -11,6 +11,7 @@ foreach(layer IN LISTS layers)
 endforeach()
 install(FILES "${ADJOINT_INCLUDE_DIR}/adjoint/adjoint.h" "${ADJOINT_INCLUDE_DIR}/adjoint/ops.h"
   "${ADJOINT_INCLUDE_DIR}/adjoint/contracts.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/adjoint")
+install(FILES models/c_api/adjoint.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
 install(FILES data/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/data")

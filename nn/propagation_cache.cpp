@@ -17,21 +17,27 @@ Tensor propagated(const SparseMatrix& a, const Tensor& x, int hops) {
 Tensor PropagationCache::get(const SparseMatrix& a, const Tensor& x, int hops) {
   const Key key{a.relation(), Contents(a.values()), Contents(x), hops};
   const bool recording = capturing(a.device());
-  if (key == last_ && kept_) {
-    if (recording) recorded_.push_back(kept_);
-    return kept_;
+  bool again = false;
+  {
+    const std::lock_guard lock(mutex_);
+    again = key == last_;
+    if (again && kept_) {
+      if (recording) recorded_.push_back(kept_);
+      return kept_;
+    }
+    // What a step computes while it is recorded holds nothing yet: it is not kept, and nothing is forgotten
+    // for it, so that a recording that is given up leaves no trace.
+    if (!recording && !again) {
+      kept_ = {};
+      last_ = key;
+    }
   }
-  // What a step computes while it is recorded holds nothing yet: it is not kept, and nothing is forgotten for
-  // it, so that a recording that is given up leaves no trace.
-  if (recording) return propagated(a, x, hops);
-  if (key == last_) {
-    const OutsideCapture complete_for_all_streams;
-    kept_ = propagated(a, x, hops);
-    return kept_;
-  }
-  kept_ = {};
-  last_ = key;
-  return propagated(a, x, hops);
+  if (recording || !again) return propagated(a, x, hops);
+  const OutsideCapture complete_for_all_streams;
+  Tensor y = propagated(a, x, hops);
+  const std::lock_guard lock(mutex_);
+  if (key == last_) kept_ = y;
+  return y;
 }
 
 }  // namespace adj::nn

@@ -3,6 +3,7 @@
 #include <adjoint/autograd/variable.h>
 #include <adjoint/graph/graph.h>
 
+#include <mutex>
 #include <vector>
 
 namespace adj::nn {
@@ -24,7 +25,7 @@ inline void check_sides(const char* layer, const Relation& relation, const Var& 
 
 /// A^hops x for an input that takes no gradient and comes again unchanged (features without dropout):
 /// aggregated once for the whole training. It is kept from the second time in a row that the same tensor is
-/// seen, so an input that is new at every step (dropout) costs no memory.
+/// seen, so an input that is new at every step (dropout) costs no memory. Threads may ask at once.
 class PropagationCache {
  public:
   /// A^hops x.
@@ -50,6 +51,7 @@ class PropagationCache {
     int hops = 0;
     bool operator==(const Key&) const = default;
   };
+  std::mutex mutex_;  // guards what follows
   Key last_;
   Tensor kept_;
   std::vector<Tensor> recorded_;  // read by recorded steps at every replay, whatever is kept by then

@@ -1,8 +1,12 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/optim/checkpoint.h>
+#include <adjoint/optim/finite.h>
 
 #include <charconv>
+#include <set>
+
+#include <fmt/ranges.h>
 
 namespace adj::optim {
 
@@ -11,6 +15,7 @@ namespace {
 constexpr const char* kFormat = "adjoint.checkpoint";
 constexpr int64_t kVersion = 2;
 constexpr const char* kDType = "dtype";
+constexpr const char* kModel = "save_model";  // as the program of a model alone
 
 const std::string& fact_text(const Checkpoint& checkpoint, const std::string& fact) {
   const auto found = checkpoint.facts.find(fact);
@@ -34,7 +39,12 @@ std::map<std::string, Tensor> Checkpoint::with_prefix(const std::string& prefix)
   std::map<std::string, Tensor> found;
   for (auto it = tensors.lower_bound(prefix); it != tensors.end() && it->first.starts_with(prefix); ++it)
     found.emplace(it->first.substr(prefix.size()), it->second);
-  return found;
+  if (!found.empty()) return found;
+  std::set<std::string> there;  // up to the first dot
+  for (const auto& [name, tensor] : tensors) there.insert(name.substr(0, name.find('.') + 1));
+  data_fail("{}: tensors/{}*: none, expected a prefix of {}", path, excerpt(prefix),
+            there.empty() ? "the file's tensors, of which there are none"
+                          : fmt::format("{}", fmt::join(there, " ")));
 }
 
 int64_t Checkpoint::integer(const std::string& fact) const { return parse<int64_t>(*this, fact); }
@@ -110,6 +120,31 @@ Checkpoint load_checkpoint(const std::string& path, const std::string& program) 
 
 Checkpoint load_checkpoint(const std::string& path) {
   return load(path, [](const H5Reader&, const std::string&) {});
+}
+
+void save_model(const nn::Module& model, const std::string& path) {
+  Checkpoint checkpoint;
+  checkpoint.program = kModel;
+  for (const auto& [name, tensor] : model.state()) checkpoint.tensors.emplace("model." + name, tensor);
+  save_checkpoint(checkpoint, path);
+}
+
+void load_model(nn::Module& model, const std::string& path) {
+  const Checkpoint checkpoint = load_checkpoint(path);
+  const bool knows_best = checkpoint.facts.count("best_epoch") > 0 && checkpoint.integer("best_epoch") >= 0;
+  load_weights(model, checkpoint, knows_best ? "best." : "model.");
+}
+
+void load_weights(nn::Module& model, const Checkpoint& checkpoint, const std::string& prefix) {
+  const auto state = checkpoint.with_prefix(prefix);
+  for (const auto& [name, tensor] : state)
+    if (!first_not_finite({{name, tensor}}).empty())
+      data_fail("{}: tensors/{}{}: not finite", checkpoint.path, prefix, name);
+  try {
+    model.load_state(state);
+  } catch (const Error& error) {
+    data_fail("{}: tensors/{}*: {}", checkpoint.path, prefix, error.what());
+  }
 }
 
 }  // namespace adj::optim

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/core/tensor.h>
+#include <adjoint/nn/module.h>
 
 #include <map>
 #include <string>
@@ -16,7 +16,8 @@ struct Checkpoint {
   std::map<std::string, std::string> facts;
   std::map<std::string, Tensor> tensors;
 
-  /// Tensors whose name begins with `prefix`, without it.
+  /// Tensors whose name begins with `prefix`, without it: one at least. Throws DataError, naming the first
+  /// parts of the names there are, where there is none.
   std::map<std::string, Tensor> with_prefix(const std::string& prefix) const;
   /// Throw DataError naming the fact where it is missing, not a number, or not in [low, high].
   int64_t integer(const std::string& fact) const;
@@ -29,6 +30,19 @@ struct Checkpoint {
 
   std::string path;  ///< where it was loaded from, for messages
 };
+
+/// Writes parameters and buffers of a module of one's own, as the tensors "model.*" of a checkpoint without a
+/// training: whatever it was trained with, a program that makes the same module reads them by load_model().
+/// Replaces `path` in one step. Throws DataError.
+void save_model(const nn::Module& model, const std::string& path);
+/// Reads into `model`, on its device, what save_model() wrote, or the best weights of a TrainingState's
+/// checkpoint (the last ones where it knows no best). Throws DataError naming the file and the first tensor
+/// that is missing, left over, of another shape or not finite; then nothing was changed.
+void load_model(nn::Module& model, const std::string& path);
+
+/// Overwrites the module's parameters and buffers with the checkpoint's tensors "PREFIX*". Throws as
+/// load_model().
+void load_weights(nn::Module& model, const Checkpoint& checkpoint, const std::string& prefix);
 
 /// Replaces `path` in one step: a kill at any moment leaves the old file or the new one, whole. Throws
 /// DataError.

@@ -20,12 +20,19 @@ void put(Checkpoint& checkpoint, const std::string& prefix,
   for (const auto& [name, tensor] : state) checkpoint.tensors[prefix + name] = tensor;
 }
 
+/// Checkpoint::with_prefix(), of something that may have no tensors: an optimizer without momentum.
+std::map<std::string, Tensor> any_with_prefix(const Checkpoint& checkpoint, const std::string& prefix) {
+  const auto first = checkpoint.tensors.lower_bound(prefix);
+  const bool found = first != checkpoint.tensors.end() && first->first.starts_with(prefix);
+  return found ? checkpoint.with_prefix(prefix) : std::map<std::string, Tensor>{};
+}
+
 using Named = std::vector<std::pair<std::string, Tensor>>;
 
 Named with_prefixes(const Checkpoint& checkpoint, const std::vector<std::string>& prefixes) {
   Named found;
   for (const std::string& prefix : prefixes)
-    for (const auto& [name, tensor] : checkpoint.with_prefix(prefix))
+    for (const auto& [name, tensor] : any_with_prefix(checkpoint, prefix))
       found.emplace_back(prefix + name, tensor);
   return found;
 }
@@ -70,7 +77,7 @@ TrainingState& TrainingState::add(const std::string& name, Optimizer& optimizer)
   const std::string prefix = take_finite(name);
   return add(
       [&optimizer, prefix](Checkpoint& to) { put(to, prefix, optimizer.state()); },
-      [&optimizer, prefix](const Checkpoint& from) { optimizer.load_state(from.with_prefix(prefix)); });
+      [&optimizer, prefix](const Checkpoint& from) { optimizer.load_state(any_with_prefix(from, prefix)); });
 }
 
 TrainingState& TrainingState::add(const std::string& name, Generator& generator) {
@@ -120,7 +127,7 @@ TrainingState& TrainingState::add(EarlyStopping& stopping) {
       },
       [this, &stopping](const Checkpoint& from) {
         const int64_t epoch = from.integer("best_epoch", -1, from.integer("epoch"));
-        auto best = from.with_prefix("best.");
+        auto best = any_with_prefix(from, "best.");
         if (epoch >= 0) model_.check_state(best);
         for (const auto& [name, own] : model_.state())
           if (const auto found = best.find(name); found != best.end())

@@ -1,6 +1,7 @@
 #include "../support.h"
 #include <adjoint/core/parallel.h>
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/nn/gcn_conv.h>
 #include <adjoint/optim/checkpoint.h>
 
 #include <cmath>
@@ -142,4 +143,36 @@ TEST_CASE("a kill at any moment leaves the old checkpoint or the new one") {
     last = epoch;
   }
   CHECK(last > 0);
+}
+
+TEST_CASE("a module of one's own is saved and loaded without a training") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("own.h5");
+  nn::Model<nn::GCNConv> saved(3, 2), loaded(3, 2), other(3, 4);
+  optim::save_model(saved, path);
+  optim::load_model(loaded, path);
+  const auto state = saved.state(), same = loaded.state();
+  for (size_t i = 0; i < state.size(); ++i) CHECK(same_bits(state[i].second, same[i].second));
+  const std::string shape = message_of([&] { optim::load_model(other, path); });
+  CHECK(shape.find(path + ": tensors/model.*: load_state: weight is [3, 2]") != std::string::npos);
+
+  // Of a training, its best weights.
+  optim::Checkpoint training;
+  training.program = "mine";
+  training.set("best_epoch", int64_t{3});
+  for (const auto& [name, tensor] : saved.state()) {
+    training.tensors["model." + name] = Tensor::zeros(tensor.shape());
+    training.tensors["best." + name] = tensor;
+  }
+  optim::save_checkpoint(training, path);
+  nn::Model<nn::GCNConv> best(3, 2);
+  optim::load_model(best, path);
+  CHECK(same_bits(best.weight.value(), saved.weight.value()));
+
+  const optim::Checkpoint there = optim::load_checkpoint(path);
+  const std::string none = message_of([&] { (void)there.with_prefix("modell."); });
+  CHECK(none == path + ": tensors/modell.*: none, expected a prefix of best. model.");
+  training.tensors["best.weight"] = Tensor::full({3, 2}, std::numeric_limits<double>::infinity());
+  optim::save_checkpoint(training, path);
+  CHECK(message_of([&] { optim::load_model(best, path); }) == path + ": tensors/best.weight: not finite");
 }

@@ -1,0 +1,152 @@
+#include "adjoint.h"
+
+#include <adjoint/autograd/unary.h>
+#include <adjoint/core/error.h>
+#include <adjoint/models/trained_model.h>
+
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <span>
+
+using namespace adj;
+
+struct adjoint_model {
+  TrainedModel trained;
+};
+
+namespace {
+
+thread_local std::string last_error;
+
+/// `failed` where `body` throws.
+template <class Result, class Body>
+Result guarded(Result failed, Body&& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    last_error = "out of memory";
+  } catch (const std::exception& error) {
+    last_error = error.what();
+  }
+  return failed;
+}
+
+const TrainedModel& of(const adjoint_model* model) {
+  ADJ_CHECK(model != nullptr, "adjoint: model is NULL");
+  return model->trained;
+}
+
+/// int32 [count], each in [0, nodes).
+Tensor nodes_of(const char* name, const int64_t* values, int64_t count, int64_t nodes) {
+  ADJ_CHECK(count == 0 || values != nullptr, "adjoint: {} is NULL", name);
+  Tensor index = Tensor::empty({count}, DType::i32);
+  auto* out = index.mutable_data<int32_t>();
+  for (int64_t i = 0; i < count; ++i) {
+    ADJ_CHECK(values[i] >= 0 && values[i] < nodes, "adjoint: {}[{}] is {}, expected 0 to {}", name, i,
+              values[i], nodes - 1);
+    out[i] = static_cast<int32_t>(values[i]);
+  }
+  return index;
+}
+
+template <class T>
+Tensor copy_of(const T* values, Shape shape, DType dtype) {
+  Tensor tensor = Tensor::empty(shape, dtype);
+  if (tensor.numel() > 0)
+    std::memcpy(tensor.mutable_data<T>(), values, static_cast<size_t>(tensor.numel()) * sizeof(T));
+  return tensor;
+}
+
+struct Input {
+  Graph graph;
+  Features x;
+};
+
+Input input_of(const TrainedModel& model, const adjoint_graph* given) {
+  ADJ_CHECK(given != nullptr, "adjoint: graph is NULL");
+  const adjoint_graph& g = *given;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  ADJ_CHECK(g.num_nodes >= 0 && g.num_nodes < kMost && g.num_edges >= 0 && g.num_edges < kMost,
+            "adjoint: {} nodes and {} edges, expected 0 to {}", g.num_nodes, g.num_edges, kMost - 1);
+  const Tensor weight = g.weight == nullptr ? Tensor() : copy_of(g.weight, {g.num_edges}, DType::f32);
+  Input input{Graph::from_coo(g.num_nodes, nodes_of("src", g.src, g.num_edges, g.num_nodes),
+                              nodes_of("dst", g.dst, g.num_edges, g.num_nodes), weight),
+              {}};
+  if (g.x != nullptr) input.x = Features(copy_of(g.x, {g.num_nodes, model.num_features()}, DType::f32));
+  return input;
+}
+
+void write(const Tensor& values, float* result) {
+  ADJ_CHECK(result != nullptr || values.numel() == 0, "adjoint: result is NULL");
+  const std::vector<float> host = values.to_vector<float>();
+  std::copy(host.begin(), host.end(), result);
+}
+
+/// What users want of outputs.
+Tensor result_of(const TrainedModel& model, const Tensor& outputs) {
+  const bool regression = model.task() == Task::node_regression || model.task() == Task::graph_regression;
+  return regression ? outputs : model.probabilities(outputs);
+}
+
+}  // namespace
+
+adjoint_model* adjoint_load(const char* checkpoint, const char* device) {
+  return guarded<adjoint_model*>(nullptr, [&] {
+    ADJ_CHECK(checkpoint != nullptr, "adjoint: checkpoint is NULL");
+    return new adjoint_model{load_trained(checkpoint, Device::parse(device == nullptr ? "cpu" : device))};
+  });
+}
+
+void adjoint_free(adjoint_model* model) { delete model; }
+
+const char* adjoint_last_error(void) { return last_error.c_str(); }
+
+int64_t adjoint_num_features(const adjoint_model* model) {
+  return guarded<int64_t>(-1, [&] { return of(model).num_features(); });
+}
+
+int64_t adjoint_num_outputs(const adjoint_model* model) {
+  return guarded<int64_t>(-1, [&] { return of(model).num_outputs(); });
+}
+
+const char* adjoint_class_name(const adjoint_model* model, int64_t output) {
+  return guarded<const char*>(nullptr, [&]() -> const char* {
+    const auto& names = of(model).class_names();
+    return output < 0 || output >= std::ssize(names) ? nullptr : names[static_cast<size_t>(output)].c_str();
+  });
+}
+
+int adjoint_predict_nodes(const adjoint_model* model, const adjoint_graph* graph, float* result) {
+  return guarded(-1, [&] {
+    const Input input = input_of(of(model), graph);
+    write(result_of(of(model), of(model).predict(input.graph, input.x)), result);
+    return 0;
+  });
+}
+
+int adjoint_predict_graphs(const adjoint_model* model, const adjoint_graph* graph, int64_t num_graphs,
+                           const int64_t* offsets, float* result) {
+  return guarded(-1, [&] {
+    const Input input = input_of(of(model), graph);
+    ADJ_CHECK(num_graphs >= 0 && offsets != nullptr, "adjoint: {} graphs, offsets {}", num_graphs,
+              offsets == nullptr ? "NULL" : "given");
+    const Tensor begins = copy_of(offsets, {num_graphs + 1}, DType::i64);
+    write(result_of(of(model), of(model).predict(input.graph, begins, input.x)), result);
+    return 0;
+  });
+}
+
+int adjoint_predict_links(const adjoint_model* model, const adjoint_graph* graph, int64_t num_pairs,
+                          const int64_t* src, const int64_t* dst, float* result) {
+  return guarded(-1, [&] {
+    const Input input = input_of(of(model), graph);
+    ADJ_CHECK(num_pairs >= 0, "adjoint: {} pairs", num_pairs);
+    const int64_t nodes = graph->num_nodes;
+    const EdgeIndex pairs{nodes_of("src", src, num_pairs, nodes), nodes_of("dst", dst, num_pairs, nodes)};
+    const NoGrad no_grad;
+    write(sigmoid(Var(of(model).predict_links(input.graph, input.x, pairs))).value(), result);
+    return 0;
+  });
+}

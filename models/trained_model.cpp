@@ -1,0 +1,133 @@
+#include "trained_model.h"
+
+#include "link.h"
+#include "node_features.h"
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/softmax.h>
+#include <adjoint/autograd/unary.h>
+#include <adjoint/core/error.h>
+#include <adjoint/data/loader/graph_loader.h>
+#include <adjoint/optim/finite.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace adj {
+
+namespace {
+
+bool is_of_classes(Task task) { return task == Task::node_class || task == Task::graph_class; }
+
+}  // namespace
+
+struct TrainedModel::Impl : Parts {
+  models::NodeModel* of_nodes = nullptr;
+  models::GraphModel* of_graphs = nullptr;
+  models::LinkModel* of_links = nullptr;
+};
+
+TrainedModel::TrainedModel(Parts parts) {
+  auto impl = std::make_shared<Impl>(Impl{std::move(parts)});
+  impl->model->eval();
+  impl->of_nodes = dynamic_cast<models::NodeModel*>(impl->model.get());
+  impl->of_graphs = dynamic_cast<models::GraphModel*>(impl->model.get());
+  impl->of_links = dynamic_cast<models::LinkModel*>(impl->model.get());
+  impl_ = std::move(impl);
+}
+
+std::string TrainedModel::describe() const { return impl_->model->describe(); }
+const std::string& TrainedModel::origin() const { return impl_->origin; }
+const models::ModelOptions& TrainedModel::options() const { return impl_->options; }
+const std::map<std::string, std::string>& TrainedModel::facts() const { return impl_->facts; }
+Task TrainedModel::task() const { return impl_->task; }
+bool TrainedModel::of_graphs() const { return impl_->of_graphs != nullptr; }
+bool TrainedModel::of_links() const { return impl_->of_links != nullptr; }
+int64_t TrainedModel::num_features() const { return impl_->num_features; }
+int64_t TrainedModel::num_outputs() const { return impl_->num_outputs; }
+const std::vector<std::string>& TrainedModel::class_names() const { return impl_->class_names; }
+Device TrainedModel::device() const { return impl_->model->parameters().front().device(); }
+models::Model& TrainedModel::model() const { return *impl_->model; }
+
+Features TrainedModel::prepare(const Features& x) const {
+  ADJ_CHECK(x && x.cols() == num_features(), "{}: {} features a node, expected {}", origin(),
+            x ? x.cols() : 0, num_features());
+  const Features here = x.to(device());
+  return (impl_->rows_normalized ? here.row_normalized() : here)
+      .to(impl_->model->parameters().front().dtype());
+}
+
+Tensor TrainedModel::finish(const Tensor& raw) const {
+  const NoGrad no_grad;
+  Tensor outputs = raw.to(DType::f32);
+  if (impl_->target_mean)
+    outputs = (Var(outputs) * Var(impl_->target_scale) + Var(impl_->target_mean)).value();
+  if (!optim::first_not_finite({{"outputs", outputs}}).empty())
+    fail("{}: what the model gives is not finite", origin());
+  return outputs;
+}
+
+Tensor TrainedModel::predict(const Graph& graph, const Features& x) const {
+  ADJ_CHECK(impl_->of_nodes != nullptr, "{}: a model of {}, not of nodes", origin(),
+            of_graphs() ? "graphs, whose offsets it needs" : "links (predict_links)");
+  const NoGrad no_grad;
+  return finish((*impl_->of_nodes)(graph.to(device()), prepare(x)).value());
+}
+
+Tensor TrainedModel::predict(const Graph& graph, const Tensor& offsets, const Features& x) const {
+  ADJ_CHECK(of_graphs(), "{}: a model of {}, not of graphs", origin(), of_links() ? "links" : "nodes");
+  const NoGrad no_grad;
+  const std::string& own = options().node_features;
+  const Features features =
+      prepare(own == "file" ? x : models::node_features(own, graph, own == "degree" ? num_features() : 0));
+  ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: offsets of graphs: absent", origin());
+  std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
+  std::iota(all.begin(), all.end(), 0);
+  const GraphLoader loader(graph.to(device()), offsets.to(device()), make_feature_source(features), {},
+                           Tensor::from(all), {.batch_size = impl_->graphs_at_once, .backward = false});
+  Tensor raw = Tensor::empty({loader.num_graphs(), num_outputs()}, DType::f32, device());
+  int64_t at = 0;
+  for (const GraphBatch& batch : loader.epoch(0)) {
+    Tensor rows = raw.rows(at, at + batch.size());
+    rows.copy_((*impl_->of_graphs)(batch.graph, batch.offsets, batch.x).value().to(DType::f32));
+    at += batch.size();
+  }
+  return finish(raw);
+}
+
+Tensor TrainedModel::predict_links(const Graph& graph, const Features& x, const EdgeIndex& pairs) const {
+  ADJ_CHECK(of_links(), "{}: a model of {}, not of links", origin(), of_graphs() ? "graphs" : "nodes");
+  const NoGrad no_grad;
+  const Graph here = graph.to(device());
+  const Tensor z = impl_->of_links->encoder()(here, prepare(x)).value();
+  const Relation ends = Relation::from_coo(graph.num_nodes(), graph.num_nodes(), pairs.src.to(device()),
+                                           pairs.dst.to(device()));
+  const Tensor scores = finish(impl_->of_links->scores_of_all(z, ends));
+  return scores.reshape({scores.numel()});
+}
+
+Tensor TrainedModel::probabilities(const Tensor& outputs) const {
+  ADJ_CHECK(task() != Task::node_regression && task() != Task::graph_regression,
+            "{}: of regression, whose outputs are no logits", origin());
+  const NoGrad no_grad;
+  return is_of_classes(task()) ? softmax(Var(outputs)).value() : sigmoid(Var(outputs)).value();
+}
+
+Tensor TrainedModel::labels(const Tensor& outputs) const {
+  ADJ_CHECK(task() != Task::node_regression && task() != Task::graph_regression,
+            "{}: of regression, whose outputs are the predictions", origin());
+  const std::vector<float> values = outputs.to_vector<float>();
+  if (!is_of_classes(task())) {
+    std::vector<uint8_t> above;
+    for (const float value : values) above.push_back(value > 0.0f ? 1 : 0);
+    return Tensor::from(above, outputs.shape()).to(outputs.device());
+  }
+  const auto columns = static_cast<size_t>(num_outputs());
+  std::vector<int32_t> best(values.size() / columns);
+  for (size_t i = 0; i < best.size(); ++i) {
+    const float* row = values.data() + i * columns;
+    best[i] = static_cast<int32_t>(std::max_element(row, row + columns) - row);
+  }
+  return Tensor::from(best).to(outputs.device());
+}
+
+}  // namespace adj

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "family.h"
+#include <adjoint/data/dataset.h>
+#include <adjoint/graph/relation.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace adj {
+
+/// A model that one of the programs trained, with all that its predictions need: options, weights of the best
+/// epoch, how features are prepared, the unit of targets, the names of classes. It reads and writes no files
+/// after it was loaded:
+///
+///   const TrainedModel gat = load_trained("gat.h5", Device::best());
+///   const Tensor logits = gat.predict(graph, Features(x));       // float32 [N, classes]
+///   const std::vector<int32_t> classes = gat.labels(logits).to_vector<int32_t>();
+///
+/// Nothing in it changes: a copy shares the model, and any number of threads may call its functions at once.
+/// Inputs may be on any device and go to the model's; results are on that one. Errors are adj::Error and name
+/// what does not fit.
+class TrainedModel {
+ public:
+  /// What load_trained() and load_pyg() read.
+  struct Parts {
+    models::ModelFamily family;
+    models::ModelOptions options;
+    std::unique_ptr<models::Model> model;  ///< on its device, in the dtype it computes in
+    Task task = Task::none;                ///< none of a model of links
+    int64_t num_features = 0, num_outputs = 0;
+    bool rows_normalized = false;      ///< features are divided by their rows' sums
+    Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
+    std::vector<std::string> class_names;
+    int64_t graphs_at_once = 32;  ///< graphs that are computed side by side
+    std::string origin;           ///< "train_gcn, epoch 66"
+    /// What the checkpoint says of its training, "option.lr" and the like.
+    std::map<std::string, std::string> facts;
+  };
+  explicit TrainedModel(Parts parts);
+
+  /// "GCN 1433-16-7".
+  std::string describe() const;
+  const std::string& origin() const;
+  const models::ModelOptions& options() const;
+  const std::map<std::string, std::string>& facts() const;
+  Task task() const;
+  bool of_graphs() const;
+  bool of_links() const;
+  /// Columns of the features that it takes, and numbers that it gives for a node or graph.
+  int64_t num_features() const;
+  int64_t num_outputs() const;
+  /// Of the training's dataset; empty where that had none.
+  const std::vector<std::string>& class_names() const;
+  Device device() const;
+
+  /// float32 [N, outputs] of every node: logits, or for regression what is predicted, in the targets' unit.
+  /// `x` [N, num_features()] as they are in the user's data, dense or sparse; absent where the training made
+  /// its own (--node-features). Throws for a model of graphs or of links, for other widths, and where a
+  /// result is not finite.
+  Tensor predict(const Graph& graph, const Features& x) const;
+  /// float32 [G, outputs] of every graph: graph g has the nodes offsets[g] to offsets[g + 1], int64 [G + 1].
+  Tensor predict(const Graph& graph, const Tensor& offsets, const Features& x) const;
+  /// float32 [P]: a logit for each pair of nodes (src[p], dst[p]), int32 [P], that an edge joins it. Of a
+  /// model of links.
+  Tensor predict_links(const Graph& graph, const Features& x, const EdgeIndex& pairs) const;
+
+  /// Of what predict() gave. Classes: float32 [N, C], each row's sum is 1, and int32 [N], the likeliest
+  /// class. Several labels: float32 [N, T], each its own probability, and uint8 [N, T], those above one half.
+  /// Throw for regression, whose outputs are the predictions.
+  Tensor probabilities(const Tensor& outputs) const;
+  Tensor labels(const Tensor& outputs) const;
+
+  /// For those who compute in batches of their own: the model in evaluation mode, features as it takes them
+  /// (on its device), and float32 outputs as predict() gives them, of what the model gave.
+  models::Model& model() const;
+  Features prepare(const Features& x) const;
+  Tensor finish(const Tensor& raw) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// What a training wrote with --checkpoint, with the weights of the best epoch it had seen. Throws DataError
+/// naming the file and what is missing or wrong in it.
+TrainedModel load_trained(const std::string& checkpoint, Device device = Device::cpu());
+
+}  // namespace adj
