@@ -27,6 +27,26 @@ constexpr int64_t kKiB = 1024;
 constexpr uint64_t kHarmless = uint64_t{1} << 30;
 constexpr uint64_t kMostExpansion = 300;
 
+/// What is not read, by its first bytes, and what makes text of it.
+struct Unread {
+  std::string_view bytes, name, remedy;
+};
+constexpr Unread kUnread[] = {{"BZh", "a bzip2 archive", "unpack it (bunzip2)"},
+                              {"\xfd"
+                               "7zXZ",
+                               "an xz archive", "unpack it (unxz)"},
+                              {"\x28\xb5\x2f\xfd", "a zstd archive", "unpack it (unzstd)"},
+                              {"PK\x03\x04", "a zip archive", "unpack it (unzip)"},
+                              {"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it (7z x)"},
+                              {"\xff\xfe", "a text in UTF-16", "make it UTF-8 (iconv -f utf-16 -t utf-8)"},
+                              {"\xfe\xff", "a text in UTF-16", "make it UTF-8 (iconv -f utf-16 -t utf-8)"}};
+
+/// Three letters and a digit alone may begin a text.
+bool is_bzip2(std::string_view bytes) {
+  const std::string_view behind = bytes.substr(std::min<size_t>(4, bytes.size()), 6);
+  return behind == "\x31\x41\x59\x26\x53\x59" || behind == "\x17\x72\x45\x38\x50\x90";
+}
+
 }  // namespace
 
 bool LineCursor::next() {
@@ -50,6 +70,10 @@ struct TextSource::Input {
     if (S_ISDIR(status.st_mode)) refuse("a folder, expected a file");
     if (!S_ISREG(status.st_mode)) refuse("not a regular file");
     fill();
+    const std::string_view first(reinterpret_cast<const char*>(bytes_.data()), available_);
+    for (const Unread& unread : kUnread)
+      if (first.starts_with(unread.bytes) && (unread.bytes != "BZh" || is_bzip2(first)))
+        refuse(fmt::format("{}, expected text, plain or gzip: {}", unread.name, unread.remedy));
     gzip_ = available_ >= 2 && bytes_[0] == 0x1f && bytes_[1] == 0x8b;
     if (gzip_ && inflateInit2(&stream_, 15 + 16) != Z_OK) refuse("zlib has no memory");
     open_ = gzip_;
@@ -180,8 +204,9 @@ bool TextSource::read_block(TextBlock& block) {
     text.resize(filled);
     over = over || !why.empty();
     if (lines_read_ == 0 && searched == 0 && text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
-    const size_t last = text.rfind('\n');
-    if (last != std::string::npos && last >= searched) end = last + 1;
+    if (lines_read_ == 0 && searched == 0) expect_line_feeds(text);
+    const size_t last = records_end_ ? records_end_(text, block.first_line) : text.rfind('\n');
+    if (last != std::string::npos && (records_end_ || last >= searched)) end = last + 1;
     searched = text.size();
     if (end == std::string::npos && !over && text.size() > longest_line_) break;
   }
@@ -191,9 +216,18 @@ bool TextSource::read_block(TextBlock& block) {
     text.resize(end);
   }
   count_lines(text);
+  if (carried_.size() > longest_line_ && carried_.find('\n') <= longest_line_)
+    fail(lines_read_ + 1, "a quote that is not closed within {} bytes, expected a second one", longest_line_);
   if (carried_.size() > longest_line_) fail_overlong(lines_read_ + 1);
   if (!why.empty()) fail(std::max<int64_t>(lines_read_, 1), "{}", why);
   return !text.empty();
+}
+
+/// `text`: the beginning of the file.
+void TextSource::expect_line_feeds(std::string_view text) const {
+  const size_t at = text.find('\r');
+  if (at != std::string_view::npos && at + 1 < text.size() && text.find('\n') == std::string_view::npos)
+    fail(1, "lines end in CR alone, expected LF or CR LF: tr '\\r' '\\n' makes such of them");
 }
 
 /// Adds the lines of a block to lines_read_; a long one can only be where there is room for it.

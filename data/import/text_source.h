@@ -41,7 +41,8 @@ class LineCursor {
 /// A regular file of text, read once from its beginning to its end, plain or gzip (told by what stands in it,
 /// not by its name; several members one after another are one text). A byte order mark of UTF-8 is skipped.
 /// Holds some MB, or a few times its longest line. Throws DataError where the file cannot be read, is a
-/// folder or a device, is a gzip that is damaged, truncated or expands beyond what text does, or has a line
+/// folder or a device, is packed by another tool than gzip or in UTF-16 (told likewise), ends its lines with
+/// CR alone, is a gzip that is damaged, truncated or expands beyond what text does, or has a line
 /// longer than `longest_line` bytes.
 class TextSource {
  public:
@@ -62,6 +63,13 @@ class TextSource {
 
   /// The next lines, about a MB of them. False at the end of the file. Not to be mixed with next().
   bool next(TextBlock& block);
+
+  /// Blocks end where records do, which may go over several lines: `end(text, line)` gives the last line end
+  /// in `text`, whose first line has that number, that ends a record; npos where there is none. To be said
+  /// before anything is read. A record is no longer than a line may be.
+  void cut_by(std::function<size_t(std::string_view text, int64_t line)> end) {
+    records_end_ = std::move(end);
+  }
 
   /// Blocks in the order of the file: `parse(block)` makes something of each, several at once on any thread,
   /// and `take(made)` gets what it made, one after another in the file's order. Of several that `parse`
@@ -98,6 +106,7 @@ class TextSource {
   void run_blocks(const std::function<void(std::span<const TextBlock>)>& use);
   bool read_block(TextBlock& block);
   void count_lines(std::string_view text);
+  void expect_line_feeds(std::string_view text) const;
   [[noreturn]] void fail_overlong(int64_t line) const;
   void advance(int64_t bytes);
 
@@ -105,6 +114,7 @@ class TextSource {
   Progress* reading_;
   size_t longest_line_;
   std::unique_ptr<Input> input_;
+  std::function<size_t(std::string_view, int64_t)> records_end_;  // empty: every line end
   std::string carried_;     // the beginning of a line that the last block cut off
   int64_t lines_read_ = 0;  // in all blocks so far
   int64_t line_number_ = 0;

@@ -125,6 +125,30 @@ TEST_CASE("what is no text, or no whole gzip, is refused by name") {
   CHECK(refused(whole).find("no error") == 0);
 }
 
+TEST_CASE("what other tools pack, and lines that end in CR alone, are refused by name") {
+  const TemporaryDirectory folder;
+  const auto refused = [&](std::string_view bytes) {
+    const std::string path = write_file(folder.file("text"), std::string(bytes));
+    return message_of([&] { lines_of(path); }).substr(path.size());
+  };
+  using namespace std::string_view_literals;
+  CHECK(refused("BZh91AY&SY\x01"sv) ==
+        ": a bzip2 archive, expected text, plain or gzip: unpack it (bunzip2)");
+  CHECK(refused("\xfd"
+                "7zXZ\0\0"sv)
+            .starts_with(": an xz archive, "));
+  CHECK(refused("\x28\xb5\x2f\xfd\x04"sv).starts_with(": a zstd archive, "));
+  CHECK(refused("PK\x03\x04\x14"sv).starts_with(": a zip archive, "));
+  CHECK(refused("7z\xbc\xaf\x27\x1c"sv).starts_with(": a 7z archive, "));
+  CHECK(refused("\xff\xfe"
+                "1\0"sv)
+            .starts_with(": a text in UTF-16, "));
+  CHECK(refused("1 2\r3 4\r"sv) ==
+        ":1: lines end in CR alone, expected LF or CR LF: tr '\\r' '\\n' makes such of them");
+  CHECK(lines_of(write_file(folder.file("text"), "BZh91 2\n")).size() == 1);
+  CHECK(lines_of(write_file(folder.file("text"), "1 2\r")).size() == 1);
+}
+
 TEST_CASE("a line that is too long is refused with its number") {
   const TemporaryDirectory folder;
   const std::string path = folder.file("text");
