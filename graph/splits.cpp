@@ -2,6 +2,7 @@
 #include <adjoint/graph/splits.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -9,13 +10,17 @@ namespace adj {
 
 namespace {
 
-enum class Part : uint8_t { train, val, test };
+enum class Part : uint8_t { train, val, test, none };
 
-/// The part of each of n things.
-std::vector<Part> deal(const char* op, int64_t n, const SplitFractions& fractions, Generator& generator) {
+void check_fractions(const char* op, int64_t n, const SplitFractions& fractions) {
   ADJ_CHECK(n >= 0 && fractions.val >= 0.0 && fractions.test >= 0.0 && fractions.val + fractions.test <= 1.0,
             "{}: {} of {} to validate and {} to test, expected fractions from 0 to 1 together", op,
             fractions.val, n, fractions.test);
+}
+
+/// The part of each of n things.
+std::vector<Part> deal(const char* op, int64_t n, const SplitFractions& fractions, Generator& generator) {
+  check_fractions(op, n, fractions);
   const auto part_of = [&](double fraction) { return std::llround(fraction * static_cast<double>(n)); };
   const int64_t val = part_of(fractions.val), test = std::min<int64_t>(part_of(fractions.test), n - val);
   std::vector<Part> parts(static_cast<size_t>(n), Part::train);
@@ -23,6 +28,20 @@ std::vector<Part> deal(const char* op, int64_t n, const SplitFractions& fraction
   for (int64_t k = 0; k < val + test; ++k)
     parts[static_cast<size_t>(order[static_cast<size_t>(k)])] = k < val ? Part::val : Part::test;
   return parts;
+}
+
+/// Those that have a label, in random order by class.
+std::vector<int32_t> order_by_class(const char* op, const Tensor& labels, Generator& generator) {
+  ADJ_CHECK(labels && labels.dims() == 1 && labels.dtype() == DType::i32,
+            "{}: labels are {}, expected int32 [n]", op, labels.str());
+  const std::vector<int32_t> y = labels.to_vector<int32_t>();
+  // Within a class the order stays random.
+  std::vector<int32_t> order = random_permutation(std::ssize(y), generator).to_vector<int32_t>();
+  std::erase_if(order, [&](int32_t i) { return y[static_cast<size_t>(i)] < 0; });
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    return y[static_cast<size_t>(a)] < y[static_cast<size_t>(b)];
+  });
+  return order;
 }
 
 Tensor places_of(const std::vector<Part>& parts, Part part, Device device) {
@@ -78,20 +97,33 @@ NodeSplit random_node_split(int64_t n, const SplitFractions& fractions, Generato
           places_of(parts, Part::test, device)};
 }
 
+NodeSplit stratified_node_split(const Tensor& labels, const SplitFractions& fractions, Generator& generator) {
+  const std::vector<int32_t> order = order_by_class("stratified_node_split", labels, generator);
+  check_fractions("stratified_node_split", std::ssize(order), fractions);
+  const std::array<double, 3> shares{1.0 - fractions.val - fractions.test, fractions.val, fractions.test};
+  std::array<int64_t, 3> dealt{};
+  std::vector<Part> parts(static_cast<size_t>(labels.numel()), Part::none);
+  for (size_t k = 0; k < order.size(); ++k) {
+    const auto lacks = [&](size_t p) {
+      return static_cast<double>(k + 1) * shares[p] - static_cast<double>(dealt[p]);
+    };
+    size_t part = 0;
+    for (size_t p : {1, 2})
+      if (lacks(p) > lacks(part)) part = p;
+    ++dealt[part];
+    parts[static_cast<size_t>(order[k])] = static_cast<Part>(part);
+  }
+  const Device device = labels.device();
+  return {places_of(parts, Part::train, device), places_of(parts, Part::val, device),
+          places_of(parts, Part::test, device)};
+}
+
 Tensor stratified_folds(const Tensor& labels, int64_t folds, Generator& generator) {
-  ADJ_CHECK(labels && labels.dims() == 1 && labels.dtype() == DType::i32,
-            "stratified_folds: labels are {}, expected int32 [n]", labels.str());
-  const std::vector<int32_t> y = labels.to_vector<int32_t>();
-  const auto labelled = std::count_if(y.begin(), y.end(), [](int32_t label) { return label >= 0; });
-  ADJ_CHECK(folds >= 2 && folds <= labelled,
-            "stratified_folds: {} folds of {} labelled things, expected 2 to {}", folds, labelled, labelled);
-  // In random order, then by class: within a class the order stays random.
-  std::vector<int32_t> order = random_permutation(std::ssize(y), generator).to_vector<int32_t>();
-  std::erase_if(order, [&](int32_t i) { return y[static_cast<size_t>(i)] < 0; });
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    return y[static_cast<size_t>(a)] < y[static_cast<size_t>(b)];
-  });
-  std::vector<int32_t> fold(y.size(), -1);
+  const std::vector<int32_t> order = order_by_class("stratified_folds", labels, generator);
+  ADJ_CHECK(folds >= 2 && folds <= std::ssize(order),
+            "stratified_folds: {} folds of {} labelled things, expected 2 to {}", folds, order.size(),
+            order.size());
+  std::vector<int32_t> fold(static_cast<size_t>(labels.numel()), -1);
   for (size_t k = 0; k < order.size(); ++k)
     fold[static_cast<size_t>(order[k])] = static_cast<int32_t>(static_cast<int64_t>(k) % folds);
   return Tensor::from(fold, labels.device());

@@ -21,6 +21,12 @@ struct NodeSplit {
 NodeSplit random_node_split(int64_t n, const SplitFractions& fractions, Generator& generator,
                             Device device = {});
 
+/// The same of the nodes that have a label, every class having its share of each part: the parts are within
+/// one node of the fractions of all, and of a class within two. `labels` int32 [n], -1: without a label, in
+/// no part. The members of each class come in random order, one class after another, and each goes to the
+/// part that lacks most by then. Depends on the labels and the generator alone; on the labels' device.
+NodeSplit stratified_node_split(const Tensor& labels, const SplitFractions& fractions, Generator& generator);
+
 /// The folds of a cross-validation in which every class has its share (stratified k-fold): int32 [n], the
 /// fold 0 … folds - 1 of each thing. `labels` int32 [n], -1: without a label, in fold -1. The members of each
 /// class are dealt to the folds in random order, one after the other, and the next class goes on where the

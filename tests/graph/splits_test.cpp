@@ -64,6 +64,43 @@ TEST_CASE("a node split deals every node out once") {
   CHECK_THROWS_AS((void)random_node_split(10, {.val = -0.1, .test = 0.5}, one), Error);
 }
 
+TEST_CASE("a stratified split gives every class its share") {
+  std::vector<int32_t> labels;
+  for (int32_t i = 0; i < 1003; ++i) labels.push_back(i % 11 == 0 ? -1 : i % 7 == 0 ? 2 : i % 3 == 0 ? 1 : 0);
+  for (Device device : devices()) {
+    Generator generator(1);
+    const NodeSplit split =
+        stratified_node_split(Tensor::from(labels, device), {.val = 0.15, .test = 0.35}, generator);
+    std::vector<int32_t> all;
+    double n = 0, of_class[3] = {};
+    for (int32_t label : labels)
+      if (label >= 0) ++n, ++of_class[label];
+    const auto check = [&](const Tensor& part, double share) {
+      CHECK(part.device() == device);
+      double found[3] = {};
+      for (int32_t i : part.to_vector<int32_t>()) {
+        all.push_back(i);
+        REQUIRE(labels[static_cast<size_t>(i)] >= 0);
+        ++found[labels[static_cast<size_t>(i)]];
+      }
+      CHECK(std::abs(static_cast<double>(part.numel()) - share * n) < 1);
+      for (int c = 0; c < 3; ++c) CHECK(std::abs(found[c] - share * of_class[c]) < 2);
+    };
+    check(split.train, 0.5);
+    check(split.val, 0.15);
+    check(split.test, 0.35);
+    CHECK(std::set<int32_t>(all.begin(), all.end()).size() == all.size());
+    CHECK(static_cast<double>(all.size()) == n);
+  }
+  const Tensor y = Tensor::from(labels);
+  Generator one(1), same(1), other(2);
+  const Tensor first = stratified_node_split(y, {}, one).test;
+  CHECK(same_bits(first, stratified_node_split(y, {}, same).test));
+  CHECK(!same_bits(first, stratified_node_split(y, {}, other).test));
+  CHECK_THROWS_AS((void)stratified_node_split(y, {.val = 0.6, .test = 0.5}, one), Error);
+  CHECK_THROWS_AS((void)stratified_node_split(random_tensor({3}), {}, one), Error);
+}
+
 TEST_CASE("a link split takes pairs of nodes out, both directions and parallel edges together") {
   for (Device device : devices())
     for (bool undirected : {false, true}) {
