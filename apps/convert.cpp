@@ -98,6 +98,7 @@ void convert(int argc, char** argv) {
   const double written_s = seconds_since(written);
   release_features(data);
   print_summary(o.out, data);
+  for (const std::string& note : format.notes()) fmt::print("{}\n", note);
   fmt::print("read in {:.2f} s, written in {:.2f} s\n", read_s, written_s);
 }
 

@@ -2,6 +2,7 @@
 #include "formats.h"
 #include <adjoint/data/import/edge_list.h>
 
+#include <cmath>
 #include <memory>
 
 namespace po = boost::program_options;
@@ -10,9 +11,27 @@ namespace adj::apps {
 
 namespace {
 
+std::vector<std::string> items_of(const std::string& list) {
+  std::vector<std::string> items;
+  for (FieldCursor at(list, Separator::comma); at.next();) items.emplace_back(at.field());
+  return items;
+}
+
+Header header_of(const char* option, const std::string& given) {
+  if (given == "auto") return Header::find_out;
+  if (given != "yes" && given != "no")
+    throw UsageError(fmt::format("--{} {}: expected auto, yes or no", option, given));
+  return given == "yes" ? Header::yes : Header::no;
+}
+
 struct Given {
   EdgeListOptions edges;
-  std::string ids = "auto", task = "node_class";
+  std::string ids = "auto", task = "node_class", header = "auto", node_headers = "auto", comment,
+              missing_labels, impute, split;
+  bool has_comment = false, has_missing_labels = false;
+  int64_t seed = 0;
+  bool stratified = false;
+  std::vector<std::string> notes;
 
   /// Throws UsageError.
   EdgeListOptions checked() const {
@@ -30,17 +49,54 @@ struct Given {
     if (o.nodes > 0 && ids != "numbers") throw UsageError("--nodes: expected --ids numbers with it");
     if (o.weight_column < 0 || o.weight_column == 1 || o.weight_column == 2)
       throw UsageError(fmt::format("--weight-column: expected 3 or more, or 0, got {}", o.weight_column));
-    NodeFiles& files = o.node_files;
+    o.header = header_of("header", header);
+    if (has_comment) o.comment = comment;
+    check_node_files(o.node_files);
+    return o;
+  }
+
+ private:
+  void check_node_files(NodeFiles& files) const {
+    files.headers = header_of("node-headers", node_headers);
     for (Task known : {Task::node_class, Task::node_multilabel, Task::node_regression})
       if (task == name_of(known)) files.task = known;
     if (task != name_of(files.task))
       throw UsageError(
           fmt::format("--task {}: expected node_class, node_multilabel or node_regression", task));
-    if (files.train.empty() != files.val.empty() || files.val.empty() != files.test.empty())
-      throw UsageError("--train, --val, --test: expected all three or none");
     if (ids == "names" && (files.features_by_row || files.labels_by_row))
       throw UsageError("--features-by-row, --labels-by-row: expected ids that are integers");
-    return o;
+    if (has_missing_labels) {
+      if (files.task != Task::node_class) throw UsageError("--missing-labels: expected --task node_class");
+      files.missing_labels = items_of(missing_labels);
+    }
+    for (Imputation known : {Imputation::mean, Imputation::median, Imputation::zero})
+      if (impute == name_of(known)) files.impute = known;
+    if (!impute.empty() && !files.impute)
+      throw UsageError(fmt::format("--impute {}: expected mean, median or zero", impute));
+    if (files.impute && files.features.empty()) throw UsageError("--impute: expected --features with it");
+    if (files.train.empty() != files.val.empty() || files.val.empty() != files.test.empty())
+      throw UsageError("--train, --val, --test: expected all three or none");
+    if (stratified && split.empty()) throw UsageError("--stratified: expected --split with it");
+    if (split.empty()) return;
+    if (!files.train.empty()) throw UsageError("--split: expected it, or --train, --val and --test");
+    files.split = DrawnSplit{fractions(), static_cast<uint64_t>(seed), stratified};
+    if (stratified && (files.labels.empty() || files.task != Task::node_class))
+      throw UsageError("--stratified: expected --labels of --task node_class");
+    if (seed < 0) throw UsageError(fmt::format("--seed: expected 0 or more, got {}", seed));
+  }
+
+  SplitFractions fractions() const {
+    std::vector<double> shares;
+    double all = 0.0;
+    for (const std::string& item : items_of(split)) {
+      shares.push_back(double_in(item).value_or(0.0));
+      all += shares.back();
+      if (shares.back() <= 0.0) all = -1000.0;
+    }
+    if (shares.size() != 3 || std::abs(all - 100.0) > 1e-6)
+      throw UsageError(fmt::format(
+          "--split {}: expected three percentages above 0 that add up to 100, as in 60,20,20", split));
+    return {.val = shares[1] / 100.0, .test = shares[2] / 100.0};
   }
 };
 
@@ -55,30 +111,57 @@ Format edges_format() {
                 po::options_description("Options of edges"),
                 {}};
   const auto file = [](std::string& path) { return po::value(&path)->value_name("FILE"); };
-  format.options.add_options()(
-      "ids", with_default(given->ids),
-      "integers or names, which are numbered in order of first appearance and kept; numbers "
-      "0 to N - 1 as they are; auto: as the first edge has them")("nodes", with_default(o.nodes),
-                                                                  "with --ids numbers: so many at least")(
-      "header", po::bool_switch(&o.header), "the first line is one (auto: if only its ids are no integers)")(
-      "weight-column", with_default(o.weight_column), "of weights, counted from 1 (0: none)")(
-      "unweighted", po::bool_switch(&o.unweighted), "leave out the values of a Matrix Market file")(
-      "undirected", po::bool_switch(&o.undirected), "an edge stands for both directions: reverses are added")(
-      "coalesce", po::bool_switch(&o.coalesce), "equal edges become one, weights added")(
-      "drop-self-loops", po::bool_switch(&o.drop_self_loops), "leave out edges from a node to itself")(
-      "features", file(files.features), "a line a node: its id and numbers")(
-      "features-by-row", po::bool_switch(&files.features_by_row),
-      "no id: row i, from 0, is the node's with the id i")(
-      "labels", file(files.labels), "a line a node: its id and label; without one it is unlabelled")(
-      "labels-by-row", po::bool_switch(&files.labels_by_row),
-      "no id: row i, from 0, is the node's with the id i")(
-      "task", with_default(given->task),
+  auto add = format.options.add_options();
+  add("ids", with_default(given->ids),
+      "integers or names, which are numbered in order of first appearance and kept; numbers 0 to N - 1 as "
+      "they "
+      "are; auto: as the first edge has them");
+  add("nodes", with_default(o.nodes), "with --ids numbers: so many at least");
+  add("header", with_default(given->header),
+      "yes or no: is the first line one? auto: if it has no number, its ids stand nowhere else, and the "
+      "lines "
+      "below differ");
+  add("comment", po::value(&given->comment)->value_name("PREFIX")->notifier([given](const auto&) {
+    given->has_comment = true;
+  }),
+      "lines that begin with it are passed over, in all files; '': none are (default: before the first row, "
+      "those that begin with # or %)");
+  add("weight-column", with_default(o.weight_column), "of weights, counted from 1 (0: none)");
+  add("unweighted", po::bool_switch(&o.unweighted), "leave out the values of a Matrix Market file");
+  add("undirected", po::bool_switch(&o.undirected), "an edge stands for both directions: reverses are added");
+  add("coalesce", po::bool_switch(&o.coalesce), "equal edges become one, weights added");
+  add("drop-self-loops", po::bool_switch(&o.drop_self_loops), "leave out edges from a node to itself");
+  add("features", file(files.features), "a line a node: its id and numbers");
+  add("features-by-row", po::bool_switch(&files.features_by_row),
+      "no id: row i, from 0, is the node's with the id i");
+  add("impute", po::value(&given->impute)->value_name("HOW"),
+      "for missing numbers of features: the column's mean or median, or zero (default: they are an error)");
+  add("labels", file(files.labels), "a line a node: its id and label; without one it is unlabelled");
+  add("labels-by-row", po::bool_switch(&files.labels_by_row),
+      "no id: row i, from 0, is the node's with the id i");
+  add("task", with_default(given->task),
       "what labels are: node_class (any text, sorted), node_multilabel (0 or 1 in each column), "
-      "node_regression")("node-headers", po::bool_switch(&files.headers),
-                         "the first lines of --features and --labels are headers")(
-      "train", file(files.train), "ids of nodes, one a line")("val", file(files.val), "likewise")(
-      "test", file(files.test), "likewise");
-  format.import = [given](const std::string& input) { return import_edge_list(input, given->checked()); };
+      "node_regression");
+  add("missing-labels", po::value(&given->missing_labels)->value_name("LIST")->notifier([given](const auto&) {
+    given->has_missing_labels = true;
+  }),
+      "classes that mean no label, separated by commas, beside empty ones (default: -1, and nan, NA, n/a, "
+      "null, none, ? in any case)");
+  add("node-headers", with_default(given->node_headers),
+      "yes or no: are the first lines of --features, --labels and splits headers? auto: if they name no node "
+      "and look like one");
+  add("train", file(files.train), "ids of nodes, one a line");
+  add("val", file(files.val), "likewise");
+  add("test", file(files.test), "likewise");
+  add("split", po::value(&given->split)->value_name("TRAIN,VAL,TEST"),
+      "percentages: draw the parts at random among the nodes with a label");
+  add("seed", with_default(given->seed), "of --split");
+  add("stratified", po::bool_switch(&given->stratified), "each class has its share of each part of --split");
+  format.import = [given](const std::string& input) {
+    given->notes.clear();
+    return import_edge_list(input, given->checked(), &given->notes);
+  };
+  format.notes = [given] { return given->notes; };
   format.files = [given]() -> std::vector<std::pair<std::string, std::string>> {
     const NodeFiles& named = given->edges.node_files;
     return {{"features", named.features},

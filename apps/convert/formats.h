@@ -20,6 +20,8 @@ struct Format {
   std::function<std::vector<std::pair<std::string, std::string>>()> files = [] {
     return std::vector<std::pair<std::string, std::string>>();
   };
+  /// What import() took for granted, a line each, for the summary.
+  std::function<std::vector<std::string>()> notes = [] { return std::vector<std::string>(); };
 };
 
 /// One function a format, which the table in formats.cpp lists. Each makes its options anew.

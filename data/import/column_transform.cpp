@@ -49,11 +49,14 @@ std::string_view name_of(Imputation imputation) {
       return "mean";
     case Imputation::median:
       return "median";
+    case Imputation::zero:
+      return "zero";
   }
   return "?";
 }
 
 float imputed_value(Imputation imputation, std::vector<float> values) {
+  if (imputation == Imputation::zero) return 0.0f;
   ADJ_CHECK(!values.empty(), "imputed_value: no values");
   if (imputation == Imputation::mean)
     return static_cast<float>(std::accumulate(values.begin(), values.end(), 0.0) /

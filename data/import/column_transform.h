@@ -21,11 +21,11 @@ enum class ColumnTransform : uint8_t { none, standard, min_max, quantile_normal,
 std::string_view name_of(ColumnTransform transform);
 
 /// What stands in the place of a missing number, found from the others as `SimpleImputer` does: the least of
-/// the most frequent ones, their mean or their median.
-enum class Imputation : uint8_t { most_frequent, mean, median };
+/// the most frequent ones, their mean or their median; or zero.
+enum class Imputation : uint8_t { most_frequent, mean, median, zero };
 std::string_view name_of(Imputation imputation);
 
-/// `values`: those that are there, one at least, in any order.
+/// `values`: those that are there, in any order; one at least, except for zero.
 float imputed_value(Imputation imputation, std::vector<float> values);
 
 /// A transform fitted to one column.

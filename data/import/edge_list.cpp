@@ -1,8 +1,6 @@
-#include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/edge_list.h>
-#include <adjoint/data/import/imported_edges.h>
-#include <adjoint/data/import/number_rows.h>
 
 #include <algorithm>
 
@@ -14,144 +12,49 @@ namespace {
 constexpr int64_t kBareNodes = 1'000'000;
 constexpr int64_t kBareNodesPerEdge = 16;
 
-bool passed_over(std::string_view line) {
-  return line.empty() || line[0] == '#' || line[0] == '%' || trimmed(line).empty();
+bool begins_with_integers(const std::vector<std::string>& fields) {
+  return fields.size() > 1 && integer_in(fields[0]) && integer_in(fields[1]);
 }
 
-/// What the first lines of a list say about all.
+bool has_matrix_market(const std::string& path) {
+  TextSource source(path);
+  std::string_view line;
+  return source.next(line) && is_matrix_market(line);
+}
+
+/// What is known of a list of edges before its edges are read.
 struct Layout {
-  bool matrix_market = false;
-  Separator separator = Separator::blanks;
-  int64_t columns = 0;
-  bool integers = true;     // are the ids of the first edge
+  TableHead head;
+  NodeIds::Kind kind = NodeIds::Kind::names;
   int64_t header_line = 0;  // 0: none
+  bool doubtful = false;    // the ids decide whether the first line is a header
 };
 
-bool begins_with_integers(std::string_view line, Separator separator) {
-  FieldCursor at(line, separator);
-  return at.next() && integer_in(at.field()) && at.next() && integer_in(at.field());
-}
-
-Layout layout_of(const std::string& path, bool header) {
-  TextSource source(path);
+Layout layout_of(const std::string& path, const EdgeListOptions& options) {
   Layout layout;
-  std::string first;
-  int64_t first_line = 0;
-  for (std::string_view line; source.next(line);) {
-    if (source.line_number() == 1 && is_matrix_market(line)) {
-      layout.matrix_market = true;
-      return layout;
-    }
-    if (passed_over(line)) continue;
-    if (first_line == 0) {
-      first = line;
-      first_line = source.line_number();
-      layout.separator = separator_of(line);
-      for (FieldCursor at(line, layout.separator); at.next();) ++layout.columns;
-      layout.integers = begins_with_integers(line, layout.separator);
-      if (layout.integers && !header) break;
-      continue;
-    }
-    const bool integers = begins_with_integers(line, layout.separator);
-    if (header || integers) {
-      layout.header_line = first_line;
-      layout.integers = integers;
-    }
-    break;
-  }
-  if (first_line == 0) source.fail(0, "no edges, expected some");
-  if (header && layout.header_line == 0) source.fail(first_line, "no edges behind the header, expected some");
-  if (layout.columns < 2) source.fail(first_line, "one column, expected two ids");
+  TableHead& head = layout.head;
+  const bool numbered = options.ids.value_or(NodeIds::Kind::names) != NodeIds::Kind::names;
+  head = read_head(path, options.comment, false, [&](const TableHead& seen, const auto&) {
+    return !numbered && !begins_with_integers(seen.first) && !begins_with_integers(seen.second);
+  });
+  const int64_t line = head.format.first_line;
+  if (head.empty)
+    data_fail("{}: no edges, expected some{}", excerpt(path),
+              head.comments == 0 ? ""
+                                 : fmt::format(" beside {} line{} of comments (--comment says what is one)",
+                                               head.comments, head.comments == 1 ? "" : "s"));
+  if (head.columns() < 2) data_fail("{}:{}: one column, expected two ids", excerpt(path), line);
+  const bool may_be = options.header == Header::find_out && !head.second.empty() && head.may_be_header();
+  const bool integers_below = may_be && begins_with_integers(head.second);
+  if (options.header == Header::yes || integers_below) layout.header_line = line;
+  if (layout.header_line > 0 && head.second.empty())
+    data_fail("{}:{}: no edges behind the header, expected some", excerpt(path), line);
+  const bool integers = begins_with_integers(layout.header_line > 0 ? head.second : head.first);
+  layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
+  if (layout.kind == NodeIds::Kind::names && integers_below) layout.header_line = 0;
+  layout.doubtful = may_be && layout.header_line == 0;
   return layout;
 }
-
-/// The edges of one block of lines. Names point into the block.
-struct Ends {
-  std::vector<int64_t> ids;
-  std::vector<std::string_view> names;
-  std::vector<float> weights;
-  int64_t last_line = 0;
-};
-
-class ListReader {
- public:
-  ListReader(TextSource& source, const Layout& layout, const EdgeListOptions& options, NodeIds& ids)
-      : source_(source),
-        layout_(layout),
-        options_(options),
-        ids_(ids),
-        edges_(options.weight_column > 0, options.drop_self_loops) {}
-
-  ImportedEdges read() {
-    source_.for_blocks([this](const TextBlock& block) { return parse(block); },
-                       [this](const Ends& ends) { take(ends); });
-    return std::move(edges_);
-  }
-
- private:
-  bool named() const { return ids_.kind() == NodeIds::Kind::names; }
-
-  Ends parse(const TextBlock& block) const {
-    Ends ends;
-    for (LineCursor at(block); at.next();) {
-      const std::string_view line = at.line();
-      if (passed_over(line) || at.number() == layout_.header_line) continue;
-      ends.last_line = at.number();
-      int64_t column = 0;
-      for (FieldCursor field(line, layout_.separator); field.next();) {
-        ++column;
-        if (column <= 2) {
-          add_id(field.field(), at.number(), column, ends);
-        } else if (column == options_.weight_column) {
-          const auto weight = float_in(field.field());
-          if (!weight)
-            source_.fail(at.number(), "\"{}\" in column {}, expected a weight, finite and within float32",
-                         excerpt(field.field()), column);
-          ends.weights.push_back(*weight);
-        }
-      }
-      if (column != layout_.columns)
-        source_.fail(at.number(), "{} fields, expected {} as in the first line", column, layout_.columns);
-    }
-    return ends;
-  }
-
-  void add_id(std::string_view field, int64_t line, int64_t column, Ends& ends) const {
-    if (named()) {
-      if (field.empty()) source_.fail(line, "nothing in column {}, expected the id of a node", column);
-      ends.names.push_back(field);
-      return;
-    }
-    const auto id = integer_in(field);
-    const bool numbers = ids_.kind() == NodeIds::Kind::numbers;
-    if (!id && !numbers)
-      source_.fail(line, "\"{}\" in column {}, expected an integer of 64 bits, as the first ids are",
-                   excerpt(field), column);
-    if (numbers && (!id || *id < 0 || *id >= NodeIds::kMost))
-      source_.fail(line, "\"{}\" in column {}, expected an integer from 0 to {}", excerpt(field), column,
-                   NodeIds::kMost - 1);
-    ends.ids.push_back(*id);
-  }
-
-  void take(const Ends& ends) {
-    const size_t edges = (ends.ids.size() + ends.names.size()) / 2;
-    if (edges_.size() + static_cast<int64_t>(edges) > ImportedEdges::kMost)
-      source_.fail(ends.last_line, "more than {} edges, expected at most that", ImportedEdges::kMost);
-    for (size_t k = 0; k < edges; ++k) {
-      const int32_t src = named() ? ids_.add(ends.names[2 * k]) : ids_.add(ends.ids[2 * k]);
-      const int32_t dst = named() ? ids_.add(ends.names[2 * k + 1]) : ids_.add(ends.ids[2 * k + 1]);
-      if (src < 0 || dst < 0)
-        source_.fail(ends.last_line, "more than {} nodes by then, expected at most that", NodeIds::kMost);
-      edges_.append(src, dst, ends.weights.empty() ? 1.0f : ends.weights[k]);
-    }
-  }
-
-  TextSource& source_;
-  const Layout& layout_;
-  const EdgeListOptions& options_;
-  NodeIds& ids_;
-  ImportedEdges edges_;
-};
 
 void expect_nodes_known(const std::string& path, const Dataset& data, int64_t nodes) {
   if (data.x || data.y) return;
@@ -160,45 +63,72 @@ void expect_nodes_known(const std::string& path, const Dataset& data, int64_t no
               excerpt(path), nodes, data.graph.num_edges());
 }
 
+/// What was found out about a list.
+std::string note_on(const std::string& path, const Layout& layout, const ListReader& reader,
+                    const NodeIds& ids, const EdgeListOptions& options) {
+  const TableHead& head = layout.head;
+  std::string note = fmt::format("{}: {}; ids are {}", excerpt(path),
+                                 head.str(reader.header_line(), reader.comments()), ids.str());
+  const std::string& id = reader.header_line() > 0 ? head.second[0] : head.first[0];
+  if (ids.kind() == NodeIds::Kind::names && !options.ids && is_number(id))
+    note += fmt::format(" (\"{}\" is no integer of 64 bits)", excerpt(id));
+  if (reader.first_is_alone())
+    note += fmt::format(
+        "; line {} taken as an edge: {}, of ids that stand in no other line (--header yes if "
+        "it is one)",
+        head.format.first_line, excerpt(head.row));
+  const int64_t unused = head.columns() - 2 - (options.weight_column > 0 ? 1 : 0);
+  if (unused > 0) note += fmt::format("; {} column{} passed over", unused, unused == 1 ? "" : "s");
+  return note;
+}
+
+ImportedEdges read_list(TextSource& source, const Layout& layout, const EdgeListOptions& options,
+                        NodeIds& ids, std::vector<std::string>& notes) {
+  const int64_t columns = layout.head.columns(), weights = options.weight_column;
+  if (weights > columns || weights == 1 || weights == 2)
+    source.fail(0, "{} columns, expected weights in column {} behind two ids", columns, weights);
+  ListReader reader(source, layout.head, layout.header_line, layout.doubtful, options, ids);
+  ImportedEdges edges = reader.read();
+  notes.push_back(note_on(source.path(), layout, reader, ids, options));
+  return edges;
+}
+
 }  // namespace
 
-Dataset import_edge_list(const std::string& path, const EdgeListOptions& options) {
+Dataset import_edge_list(const std::string& path, const EdgeListOptions& options,
+                         std::vector<std::string>* notes) {
   const NodeFiles& files = options.node_files;
-  Layout layout = layout_of(path, options.header);
+  std::vector<std::string> unheard;
+  if (notes == nullptr) notes = &unheard;
+  const bool matrix_market = has_matrix_market(path);
+  Layout layout;
+  if (matrix_market)
+    layout.kind = NodeIds::Kind::numbers;
+  else
+    layout = layout_of(path, options);
   ReadProgress reading{path, files.features, files.labels, files.train, files.val, files.test};
   TextSource source(path, &reading);
+  NodeIds ids(layout.kind);
+  ids.reserve_numbers(layout.kind == NodeIds::Kind::numbers ? options.nodes : 0);
   Dataset data;
-  bool undirected = options.undirected;
-  NodeIds::Kind kind = layout.integers ? NodeIds::Kind::integers : NodeIds::Kind::names;
-  if (layout.matrix_market)
-    kind = NodeIds::Kind::numbers;
-  else if (options.ids)
-    kind = *options.ids;
-  NodeIds ids(kind);
-  ids.reserve_numbers(kind == NodeIds::Kind::numbers ? options.nodes : 0);
+  data.undirected = options.undirected;
   const auto finish = [&](ImportedEdges edges) {
-    data.graph = edges.graph(path, ids.size(), undirected, options.coalesce);
+    data.graph = edges.graph(path, ids, data.undirected, options.coalesce);
   };
-  if (layout.matrix_market) {
+  if (matrix_market) {
     if (options.weight_column > 0)
       source.fail(1, "a Matrix Market file, expected a list with a column of weights");
     MatrixMarket matrix = read_matrix_market(source, options);
     ids.reserve_numbers(matrix.nodes);
-    undirected = undirected || matrix.symmetric;
+    data.undirected = data.undirected || matrix.symmetric;
+    notes->push_back(fmt::format(
+        "{}: Matrix Market: its rows from 1 are nodes from 0, which is how files of nodes name them",
+        excerpt(path)));
     finish(std::move(matrix.edges));
   } else {
-    // Ids hold no blanks where they are numbers: those may stand beside tabs.
-    if (kind != NodeIds::Kind::names && layout.separator == Separator::tab)
-      layout.separator = Separator::blanks;
-    if (options.weight_column > layout.columns || options.weight_column == 1 || options.weight_column == 2)
-      source.fail(0, "{} columns, expected weights in column {} behind two ids", layout.columns,
-                  options.weight_column);
-    const int64_t unused = layout.columns - 2 - (options.weight_column > 0 ? 1 : 0);
-    if (unused > 0) log_warning("{}: columns that are passed over: {}", excerpt(path), unused);
-    finish(ListReader(source, layout, options, ids).read());
+    finish(read_list(source, layout, options, ids, *notes));
   }
-  data.undirected = undirected;
-  read_node_files(files, ids, data, &reading);
+  read_node_files(files, options.comment, ids, data, &reading, *notes);
   expect_nodes_known(path, data, ids.size());
   ids.move_to(data);
   return data;

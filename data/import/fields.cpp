@@ -75,6 +75,13 @@ std::optional<int32_t> int32_in(std::string_view text) { return whole_number<int
 std::optional<float> float_in(std::string_view text) { return real_number<float>(text); }
 std::optional<double> double_in(std::string_view text) { return real_number<double>(text); }
 
+bool is_number(std::string_view text) {
+  text = unsigned_plus(text);
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return !text.empty() && error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
 bool is_missing(std::string_view text) {
   text = trimmed(text);
   if (text.empty() || text == "?" || text == "\"\"") return true;

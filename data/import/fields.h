@@ -24,7 +24,7 @@ inline std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Gives the fields of a line, trimmed, as they stand: quotes mean nothing (csv_table.h knows them). A line
+/// Gives the fields of a line, trimmed, as they stand: quotes mean nothing (records.h knows them). A line
 /// has one field more than separators; of blanks, none where there is nothing else.
 ///
 ///   for (FieldCursor at(line, Separator::comma); at.next();) use(at.field());
@@ -75,5 +75,7 @@ std::optional<double> double_in(std::string_view text);
 /// Does a field say that its value is missing: nothing, two quotes (as pandas writes a row of nothing),
 /// "nan", "na", "n/a", "null", "none" or "?", in any case?
 bool is_missing(std::string_view text);
+/// Is it a number, of whatever size: also those that the above have no type for ("1e400", "nan")?
+bool is_number(std::string_view text);
 
 }  // namespace adj

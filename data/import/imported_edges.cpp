@@ -3,6 +3,7 @@
 #include <adjoint/graph/transforms.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace adj {
 
@@ -35,13 +36,30 @@ EdgeIndex distinct(EdgeIndex edges) {
   return result;
 }
 
+/// Without the first `skipped`, each smaller by `less`.
 template <class T>
-Tensor taken(GrowingRows<T>& rows, int64_t room) {
+Tensor taken(GrowingRows<T>& rows, int64_t room, size_t skipped, T less) {
   Tensor all = Tensor::empty({room}, dtype_of<T>());
-  rows.drain([to = all.template mutable_data<T>()](std::span<const T> values) mutable {
-    to = std::copy(values.begin(), values.end(), to);
+  rows.drain([to = all.template mutable_data<T>(), skipped, less](std::span<const T> values) mutable {
+    values = values.subspan(skipped);
+    skipped = 0;
+    to = less == T{}
+             ? std::copy(values.begin(), values.end(), to)
+             : std::transform(values.begin(), values.end(), to, [=](T value) { return value - less; });
   });
   return all;
+}
+
+void expect_finite(const std::string& file, const Graph& graph, const NodeIds& ids) {
+  const float* weight = graph.edge_weight().data<float>();
+  const float* const end = weight + graph.num_edges();
+  const float* const bad = std::find_if_not(weight, end, [](float w) { return std::isfinite(w); });
+  if (bad == end) return;
+  const EdgeIndex edges = graph.edge_index();
+  const int64_t e = bad - weight;
+  data_fail("{}: weights of the edges from {} to {} add up to {}, expected a sum within float32",
+            excerpt(file), excerpt(ids.text(edges.src.data<int32_t>()[e])),
+            excerpt(ids.text(edges.dst.data<int32_t>()[e])), *bad);
 }
 
 }  // namespace
@@ -56,14 +74,16 @@ void ImportedEdges::append(int32_t src, int32_t dst, float weight) {
   if (weighted_) weight_.append(weight);
 }
 
-Graph ImportedEdges::graph(const std::string& file, int64_t nodes, bool undirected, bool coalesced) {
+Graph ImportedEdges::graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced) {
   const int64_t given = size(), all = undirected ? 2 * given - loops_ : given;
   if (all == 0) data_fail("{}: no edges, expected some", excerpt(file));
   if (all > kMost)
     data_fail("{}: {} edges in both directions, expected {} at most", excerpt(file), all, kMost);
-  EdgeIndex edges{taken(src_, all), taken(dst_, all)};
+  const size_t skipped = forgotten_;
+  const int32_t less = forgotten_ ? 2 : 0;
+  EdgeIndex edges{taken(src_, all, skipped, less), taken(dst_, all, skipped, less)};
   Tensor weight;
-  if (weighted_) weight = taken(weight_, all);
+  if (weighted_) weight = taken(weight_, all, skipped, 0.0f);
   if (undirected) {
     int32_t *src = edges.src.mutable_data<int32_t>(), *dst = edges.dst.mutable_data<int32_t>();
     float* w = weight ? weight.mutable_data<float>() : nullptr;
@@ -75,9 +95,13 @@ Graph ImportedEdges::graph(const std::string& file, int64_t nodes, bool undirect
       ++at;
     }
   }
-  if (coalesced && weight) return coalesce(Graph::from_coo(nodes, edges.src, edges.dst, weight));
+  if (coalesced && weight) {
+    Graph merged = coalesce(Graph::from_coo(ids.size(), edges.src, edges.dst, weight));
+    expect_finite(file, merged, ids);
+    return merged;
+  }
   if (coalesced) edges = distinct(std::move(edges));
-  return Graph(Relation::from_coo(nodes, nodes, edges.src, edges.dst), std::move(weight));
+  return Graph(Relation::from_coo(ids.size(), ids.size(), edges.src, edges.dst), std::move(weight));
 }
 
 }  // namespace adj

@@ -14,15 +14,19 @@ class ImportedEdges {
       : weighted_(weighted), drop_self_loops_(drop_self_loops) {}
 
   /// How many there are, those that were dropped aside.
-  int64_t size() const { return src_.size(); }
+  int64_t size() const { return src_.size() - forgotten_; }
   /// `weight` is left out of an unweighted graph.
   void append(int32_t src, int32_t dst, float weight);
+  /// The first edge, from node 0 to node 1, is none after all, and the nodes behind those move up by two. Of
+  /// others none has these nodes.
+  void forget_first() { forgotten_ = true; }
   /// The graph in the order of the list, then, where wanted, the reverses of all edges but self-loops.
-  /// Nothing is left here. Throws DataError "FILE: …" where there are kMost edges or more by then.
-  Graph graph(const std::string& file, int64_t nodes, bool undirected, bool coalesced);
+  /// Nothing is left here. Throws DataError "FILE: …" where there are kMost edges or more by then, or weights
+  /// of equal edges add up beyond float32.
+  Graph graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced);
 
  private:
-  bool weighted_, drop_self_loops_;
+  bool weighted_, drop_self_loops_, forgotten_ = false;
   int64_t loops_ = 0;
   GrowingRows<int32_t> src_, dst_;
   GrowingRows<float> weight_;

@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include <fmt/format.h>
+
 namespace adj {
 
 namespace {
@@ -55,6 +57,7 @@ void NodeIds::grow() {
 int32_t NodeIds::add(int64_t id) {
   if (kind_ == Kind::numbers) {
     size_ = std::max(size_, id + 1);
+    least_ = std::min(least_, id);
     return static_cast<int32_t>(id);
   }
   const bool small = id >= 0 && id < kSmall;
@@ -96,6 +99,32 @@ int32_t NodeIds::find(std::string_view field) const {
   if (kind_ == Kind::names) return slots_.empty() ? -1 : slots_[slot_of(field)] - 1;
   const std::optional<int64_t> id = integer_in(field);
   return id ? find(*id) : -1;
+}
+
+std::string NodeIds::text(int32_t node) const {
+  if (kind_ == Kind::names) return std::string(name(node));
+  return std::to_string(kind_ == Kind::integers ? ids_[static_cast<size_t>(node)] : node);
+}
+
+void NodeIds::forget_first(int64_t count) {
+  const int64_t bytes = ends_[static_cast<size_t>(count)];
+  bytes_.erase(0, static_cast<size_t>(bytes));
+  ends_.erase(ends_.begin(), ends_.begin() + count);
+  for (int64_t& end : ends_) end -= bytes;
+  size_ -= count;
+  hashed_ -= count;
+  std::fill(slots_.begin(), slots_.end(), 0);
+  for (int32_t node = 0; node < size_; ++node) slots_[slot_of(name(node))] = node + 1;
+}
+
+std::string NodeIds::str() const {
+  if (kind_ == Kind::names) return "names";
+  if (kind_ == Kind::integers) {
+    const auto [least, most] = std::minmax_element(ids_.begin(), ids_.end());
+    return fmt::format("integers from {} to {}", *least, *most);
+  }
+  return fmt::format("numbers of the nodes themselves, from 0{}",
+                     least_ > 0 && least_ < size_ ? fmt::format(" (the least is {})", least_) : "");
 }
 
 void NodeIds::move_to(Dataset& data) {

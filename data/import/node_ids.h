@@ -34,6 +34,12 @@ class NodeIds {
   int32_t find(int64_t id) const;
   /// Of `numbers`: there are so many nodes at least.
   void reserve_numbers(int64_t nodes) { size_ = std::max(size_, nodes); }
+  /// The id of a node as a file has it.
+  std::string text(int32_t node) const;
+  /// Of names: the first ones are no nodes after all, and those behind them move up.
+  void forget_first(int64_t count);
+  /// "integers from 1 to 34", for messages.
+  std::string str() const;
   /// Gives a dataset its node_ids, or names; nothing where the ids are the nodes' own numbers.
   void move_to(Dataset& data);
 
@@ -44,13 +50,13 @@ class NodeIds {
   void grow();
 
   Kind kind_;
-  int64_t size_ = 0;
-  std::vector<int32_t> small_;    // integers from 0 to kSmall - 1: the node and one, 0: none
-  std::vector<int32_t> slots_;    // a hash table with open addressing, of the others: likewise
-  int64_t hashed_ = 0;            // how many those are
-  std::vector<int64_t> ids_;      // of each node
-  std::string bytes_;             // the names of all nodes
-  std::vector<int64_t> ends_{0};  // where they end in it; the first begins at 0
+  int64_t size_ = 0, least_ = kMost;  // the least: of numbers
+  std::vector<int32_t> small_;        // integers from 0 to kSmall - 1: the node and one, 0: none
+  std::vector<int32_t> slots_;        // a hash table with open addressing, of the others: likewise
+  int64_t hashed_ = 0;                // how many those are
+  std::vector<int64_t> ids_;          // of each node
+  std::string bytes_;                 // the names of all nodes
+  std::vector<int64_t> ends_{0};      // where they end in it; the first begins at 0
 };
 
 }  // namespace adj

@@ -68,7 +68,7 @@ TEST_CASE("names are ids, and a header is told from them where ids are integers"
   CHECK(names(data) == std::vector<std::string>{"ann", "bob", "Zoë"});
   CHECK(sources(data) == Ints{0, 1, 0});
   CHECK(files.import("source,target\n5,6\n6,5\n").graph.num_edges() == 2);
-  CHECK(names(files.import("a,b\nc,d\n", {.header = true})) == std::vector<std::string>{"c", "d"});
+  CHECK(names(files.import("a,b\nc,d\n", {.header = Header::yes})) == std::vector<std::string>{"c", "d"});
   CHECK(names(files.import("1 2\n2 x\n", {.ids = NodeIds::Kind::names})) ==
         std::vector<std::string>{"1", "2", "x"});
 }
@@ -198,7 +198,8 @@ TEST_CASE("features, labels and splits are joined by id") {
 TEST_CASE("bad lists and bad files of nodes are refused with file and line") {
   const Files files;
   CHECK(files.refused("") == "edges: no edges, expected some");
-  CHECK(files.refused("# nothing\n") == "edges: no edges, expected some");
+  CHECK(files.refused("# nothing\n") ==
+        "edges: no edges, expected some beside 1 line of comments (--comment says what is one)");
   CHECK(files.refused("1\n2\n") == "edges:1: one column, expected two ids");
   CHECK(files.refused("1 2\n3\n") == "edges:2: 1 fields, expected 2 as in the first line");
   CHECK(files.refused("1 2\n3 4 5\n") == "edges:2: 3 fields, expected 2 as in the first line");
@@ -229,10 +230,14 @@ TEST_CASE("bad lists and bad files of nodes are refused with file and line") {
   CHECK(with(x, "10,1\n20,2\n") == "nodes:2: 2 rows, expected 3, one a node");
   CHECK(with(x, "10,1\n20,2\n10,3\n") ==
         "nodes:3: the node of an earlier line again, expected one line a node");
-  CHECK(with(x, "10,1\n20,2\n40,3\n") == "nodes:3: \"40\", expected the id of a node");
-  CHECK(with(x, "10,1\n20,2,3\n30,3\n") == "nodes:2: 2 numbers, expected 1 as in the first row");
+  CHECK(with(x, "10,1\n20,2\n40,3\n") ==
+        "nodes:3: \"40\" stands in no edge, expected the id of a node (--ids numbers --nodes N has nodes "
+        "without edges)");
+  CHECK(with(x, "10,1\n20,2,3\n30,3\n") == "nodes:2: 3 fields, expected 2 as in the first line");
   CHECK(with(x, "10,1\n20,nan\n30,3\n").starts_with("nodes:2: \"nan\""));
-  CHECK(with(y, "10,a\n11,b\n") == "nodes:2: \"11\", expected the id of a node");
+  CHECK(with(y, "10,a\n11,b\n") ==
+        "nodes:2: \"11\" stands in no edge, expected the id of a node (--ids numbers --nodes N has nodes "
+        "without edges)");
   CHECK(with(y, "10,a\n10,b\n") == "nodes:2: the node of an earlier line again, expected one line a node");
   CHECK(with(y, "10,a,b\n").starts_with("nodes:1: more than one label"));
   CHECK(with(y, "10,\n") == "nodes: no labels, expected some");
@@ -242,7 +247,8 @@ TEST_CASE("bad lists and bad files of nodes are refused with file and line") {
   o.node_files.labels = files.put("nodes", "a\nb\n");
   CHECK(files.refused("0 1\n1 2\n", o) == "nodes:2: 2 rows, expected 3, one a node");
   o.node_files.labels = files.put("nodes", "a\nb\nc\nd\n");
-  CHECK(files.refused("0 1\n1 2\n", o) == "nodes:4: row 3, from 0, but no node has that id");
+  CHECK(files.refused("0 1\n1 2\n", o) ==
+        "nodes:4: row 3, from 0, but no node has that id (--node-headers yes: the first line is a header)");
   o = {};
   o.node_files.labels = files.put("y", "10,a\n20,b\n");
   o.node_files.train = files.put("train", "10\n");
@@ -252,5 +258,5 @@ TEST_CASE("bad lists and bad files of nodes are refused with file and line") {
   o.node_files.test = files.put("test", "10\n");
   CHECK(files.refused(list, o) == "test:1: \"10\" again, expected each node once in a split");
   o.node_files.test = files.put("test", "");
-  CHECK(files.refused(list, o) == "test: no ids, expected some");
+  CHECK(files.refused(list, o) == "test: no rows, expected some");
 }

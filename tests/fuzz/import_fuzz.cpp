@@ -109,6 +109,26 @@ std::vector<Seed> seeds() {
         {"val", "bob\n"},
         {"test", "cid\n"}},
        [](const fs::path& f) { import_edges(f); }},
+      {"edges, quotes and guesses",
+       {{"edges", "# c\nsrc,dst,\"w\n\"\n\"a, \"\"b\"\"\",#x,1\n#x,%y,2\n%y,\"a, \"\"b\"\"\",3e38\n"},
+        {"features", "id,\"f\ng\"\n\"a, \"\"b\"\"\",\"1\"\n#x,\n%y,NA\n"},
+        {"labels", "node;label\n\"a, \"\"b\"\"\";1.0\n#x;10.0\n%y;2.0\n"}},
+       [](const fs::path& f) {
+         EdgeListOptions o{.weight_column = 3, .coalesce = true};
+         o.node_files.impute = Imputation::median;
+         o.node_files.split = DrawnSplit{{.val = 0.33, .test = 0.33}, 1, true};
+         import_edges(f, o);
+       }},
+      {"edges, comments and rows",
+       {{"edges", "//,\n0\t1\n1 2\n2\t0\n"}, {"features", "a b\n1 NA\n? 2\n3 4\n"}, {"labels", "\n-1\nx\n"}},
+       [](const fs::path& f) {
+         EdgeListOptions o{.ids = NodeIds::Kind::numbers, .nodes = 3, .comment = "//"};
+         o.node_files = {.features_by_row = true,
+                         .impute = Imputation::mean,
+                         .labels_by_row = true,
+                         .missing_labels = std::vector<std::string>{"NA"}};
+         import_edges(f, o);
+       }},
       graphland_seed(GraphLandOptions::Split::RL),
       graphland_seed(GraphLandOptions::Split::THI),
       npz_seed("heterophilous", {{"a.npz", test::heterophilous()}}),

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <adjoint/data/import/node_files.h>
+
+#include <string>
+#include <vector>
+
+namespace adj {
+
+/// A file whose rows are nodes' each: how it begins, which row is a header, whose a row is.
+class NodeRows {
+ public:
+  /// `by_row`: rows have no id. `blank_rows`: lines of nothing are rows.
+  NodeRows(const std::string& path, bool by_row, bool blank_rows, Header header,
+           const std::optional<std::string>& comment, const NodeIds& ids, Progress* reading);
+
+  TextSource& source() { return source_; }
+  const TextSource& source() const { return source_; }
+  const TableHead& head() const { return head_; }
+  bool by_row() const { return by_row_; }
+  bool is_header(int64_t line) const { return line == header_line_; }
+  /// Behind the id.
+  int64_t columns() const { return head_.columns() - !by_row_; }
+  RecordFields fields(int64_t line, std::string_view record) const {
+    return {source_, line, record, head_.format.separator};
+  }
+
+  /// Throws where there is none of that id, or of row number `row`.
+  int32_t node_of(std::string_view id, int64_t line) const;
+  int32_t node_of_row(int64_t row, int64_t line) const;
+  /// Throws where the node has had a row.
+  void mark(int32_t node, int64_t line);
+
+  /// "FILE: separated by …", for a summary.
+  std::string note(int64_t comments) const;
+  bool has_header() const { return header_line_ > 0; }
+
+ private:
+  bool finds_header(const NodeIds& ids) const;
+  std::string_view header_hint(int64_t line) const;
+
+  TextSource source_;
+  const NodeIds& ids_;
+  bool by_row_;
+  TableHead head_;
+  int64_t header_line_ = 0;
+  std::vector<uint8_t> seen_;
+};
+
+/// Of the id of a node that a line of a split names: all of it, blanks at its ends aside, or in quotes.
+std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view record);
+
+/// float32 [N, columns], nan where the file says nothing.
+struct NumberRows {
+  Tensor values;
+  std::string note;
+};
+/// `missing`: what is_missing() is nan; else an error that names --impute. `every_node`: each has a row.
+/// `binary`: 0 and 1 alone.
+NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_node, bool binary);
+
+/// Puts numbers in the place of nan, column by column; says which: "5 missing numbers in 2 columns: …".
+std::string impute(Tensor& x, Imputation imputation, const NodeRows& rows);
+
+/// Sets y, classes and unlabelled of `data`; returns the note.
+std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data);
+
+}  // namespace adj

@@ -1,0 +1,140 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/import/detail/node_rows.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace adj {
+
+namespace {
+
+/// Ascending: as integers or as numbers where all are, which then are told apart as such.
+struct LabelOrder {
+  enum class Kind : uint8_t { integers, numbers, text };
+  Kind kind = Kind::integers;
+  bool operator()(const std::string& a, const std::string& b) const {
+    if (kind == Kind::integers) return *integer_in(a) < *integer_in(b);
+    return kind == Kind::numbers ? *double_in(a) < *double_in(b) : a < b;
+  }
+};
+
+/// The different labels of a file, numbered by first appearance, and how those are spelled that are none.
+class Labels {
+ public:
+  explicit Labels(const std::optional<std::vector<std::string>>& missing) : missing_(missing) {}
+
+  /// -1: none.
+  int32_t add(std::string_view field) {
+    if (is_none(field)) {
+      const auto at = none_.find(field);
+      ++(at == none_.end() ? none_.emplace(field, 0).first : at)->second;
+      return -1;
+    }
+    auto at = found_.find(field);
+    if (at == found_.end()) {
+      at = found_.emplace(field, static_cast<int32_t>(found_.size())).first;
+      texts_.push_back(&at->first);
+    }
+    return at->second;
+  }
+  const std::vector<const std::string*>& texts() const { return texts_; }
+
+  /// "; 3 lines taken as unlabelled: 2 of "NA", 1 of "-1"".
+  std::string note() const {
+    constexpr int kShown = 5;
+    int64_t lines = 0;
+    int shown = 0;
+    std::string spelled;
+    for (const auto& [text, count] : none_) {
+      lines += count;
+      if (++shown <= kShown)
+        spelled += fmt::format("{} {} of \"{}\"", spelled.empty() ? "" : ",", count, excerpt(text));
+    }
+    if (lines == 0) return "";
+    return fmt::format("; {} line{} taken as unlabelled:{}{}", lines, lines == 1 ? "" : "s", spelled,
+                       shown > kShown ? ", …" : "");
+  }
+
+ private:
+  bool is_none(std::string_view field) const {
+    if (field.empty()) return true;
+    if (missing_) return std::find(missing_->begin(), missing_->end(), field) != missing_->end();
+    return is_missing(field) || double_in(field) == -1.0;
+  }
+
+  const std::optional<std::vector<std::string>>& missing_;
+  std::map<std::string, int32_t, std::less<>> found_;
+  std::map<std::string, int64_t, std::less<>> none_;
+  std::vector<const std::string*> texts_;
+};
+
+template <class Parse>
+bool all_of(const std::vector<const std::string*>& texts, Parse parse) {
+  return std::all_of(texts.begin(), texts.end(), [&](const auto* text) { return parse(*text).has_value(); });
+}
+
+}  // namespace
+
+std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) {
+  TextSource& source = rows.source();
+  Labels labels(files.missing_labels);
+  data.y = Tensor::full({data.num_nodes()}, -1, DType::i32);
+  int32_t* const y = data.y.mutable_data<int32_t>();
+  int64_t row = 0;
+  RecordReader reader(source, rows.head().format);
+  while (reader.next(rows.by_row())) {
+    const int64_t line = reader.number();
+    if (rows.is_header(line)) continue;
+    RecordFields at = rows.fields(line, reader.record());
+    int32_t node = 0;
+    if (rows.by_row()) {
+      node = rows.node_of_row(row, line);
+    } else {
+      at.next();
+      node = rows.node_of(at.field(), line);
+    }
+    rows.mark(node, line);
+    const bool some = at.next();
+    if (!some && !rows.by_row() && rows.head().format.separator != Separator::blanks)
+      source.fail(line, "no label, expected one behind the id");
+    if (some && at.more())
+      source.fail(line, "more than one label, expected one (of several the task is another)");
+    y[node] = labels.add(some ? at.field() : std::string_view());
+    ++row;
+  }
+  if (rows.by_row() && row != data.num_nodes())
+    source.fail(reader.number(), "{} rows, expected {}, one a node", row, data.num_nodes());
+  const std::vector<const std::string*>& texts = labels.texts();
+  if (texts.empty()) source.fail(0, "no labels, expected some");
+
+  using enum LabelOrder::Kind;
+  const LabelOrder order{all_of(texts, integer_in) ? integers : all_of(texts, double_in) ? numbers : text};
+  std::map<std::string, int32_t, LabelOrder> classes(order);  // "1" and "01" are one where all are numbers
+  for (const std::string* one : texts) classes.emplace(*one, 0);
+  bool fractions = false, named = order.kind == text;
+  for (int32_t next = 0; auto& [name, number] : classes) {
+    number = next++;
+    named = named || *double_in(name) != number;
+    fractions = fractions || (order.kind == numbers && *double_in(name) != std::floor(*double_in(name)));
+  }
+  std::vector<int32_t> class_of(texts.size());
+  for (size_t k = 0; k < texts.size(); ++k) class_of[k] = classes.find(*texts[k])->second;
+  for (int64_t i = 0; i < data.num_nodes(); ++i) {
+    if (y[i] >= 0) y[i] = class_of[static_cast<size_t>(y[i])];
+    data.unlabelled += y[i] < 0;
+  }
+  data.classes = static_cast<int64_t>(classes.size());
+  for (const auto& [name, number] : classes)
+    if (named) data.class_names.push_back(name);
+  const bool unfit = !detail::problem_of_names(data.class_names).empty();
+  if (unfit) data.class_names.clear();
+  return fmt::format(
+      "{}; labels are {}{}{}{}", rows.note(reader.comments()),
+      order.kind == text ? "text, in the order of the alphabet" : "numbers, in ascending order",
+      fractions ? ", some with fractions (--task node_regression for targets)" : "",
+      unfit ? ", not kept since some are no UTF-8" : "", labels.note());
+}
+
+}  // namespace adj

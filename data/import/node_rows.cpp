@@ -1,0 +1,176 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/node_rows.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace adj {
+
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// Of one block.
+struct Rows {
+  std::vector<int32_t> nodes;
+  std::vector<int64_t> lines;
+  std::vector<float> values;
+  int64_t comments = 0;
+};
+
+}  // namespace
+
+NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, Header header,
+                   const std::optional<std::string>& comment, const NodeIds& ids, Progress* reading)
+    : source_(path, reading),
+      ids_(ids),
+      by_row_(by_row),
+      head_(read_head(path, comment, blank_rows,
+                      [&](const TableHead&, const auto& fields) {
+                        return !by_row && ids.find(std::string_view(fields[0])) >= 0;
+                      })),
+      seen_(static_cast<size_t>(ids.size())) {
+  if (head_.empty) source_.fail(0, "no rows, expected some");
+  if (header == Header::yes || (header == Header::find_out && finds_header(ids)))
+    header_line_ = head_.format.first_line;
+}
+
+bool NodeRows::finds_header(const NodeIds& ids) const {
+  if (head_.first.empty() || !head_.may_be_header()) return false;
+  const std::string& word = head_.first[0];
+  if (!by_row_ && ids.find(std::string_view(word)) >= 0) return false;
+  return head_.numbers_under_words() || is_column_name(word) || (!by_row_ && word.empty());
+}
+
+std::string_view NodeRows::header_hint(int64_t line) const {
+  return line == head_.format.first_line && !has_header()
+             ? " (--node-headers yes: the first line is a header)"
+             : "";
+}
+
+int32_t NodeRows::node_of(std::string_view id, int64_t line) const {
+  const int32_t node = ids_.find(id);
+  if (node >= 0) return node;
+  if (ids_.kind() == NodeIds::Kind::numbers)
+    source_.fail(line, "\"{}\" is no node, expected 0 to {} (--nodes: there are more){}", excerpt(id),
+                 ids_.size() - 1, header_hint(line));
+  source_.fail(
+      line, "\"{}\" stands in no edge, expected the id of a node{}{}", excerpt(id),
+      ids_.kind() == NodeIds::Kind::integers ? " (--ids numbers --nodes N has nodes without edges)" : "",
+      header_hint(line));
+}
+
+int32_t NodeRows::node_of_row(int64_t row, int64_t line) const {
+  const int32_t node = ids_.find(row);
+  if (node < 0)
+    source_.fail(line, "row {}, from 0, but no node has that id{}", row,
+                 has_header() ? "" : header_hint(head_.format.first_line));
+  return node;
+}
+
+void NodeRows::mark(int32_t node, int64_t line) {
+  uint8_t& seen = seen_[static_cast<size_t>(node)];
+  if (seen != 0) source_.fail(line, "the node of an earlier line again, expected one line a node");
+  seen = 1;
+}
+
+std::string NodeRows::note(int64_t comments) const {
+  return fmt::format("{}: {}", excerpt(source_.path()), head_.str(header_line_, comments));
+}
+
+std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view record) {
+  record = trimmed(record);
+  if (!record.starts_with('"')) return std::string(record);
+  RecordFields field(rows.source(), line, record, Separator::comma);
+  (void)field.next();
+  if (field.more()) rows.source().fail(line, "more than an id, expected one a line");
+  return std::string(field.field());
+}
+
+NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_node, bool binary) {
+  const int64_t columns = rows.columns();
+  TextSource& source = rows.source();
+  if (columns < 1) source.fail(0, "no column behind the id, expected some");
+  Tensor all = every_node ? Tensor::empty({nodes, columns}) : Tensor::full({nodes, columns}, kNaN);
+  float* const to = all.mutable_data<float>();
+  const auto number = [&](std::string_view field, int64_t line, int64_t column) {
+    const std::optional<float> value = float_in(field);
+    if (value && (!binary || *value == 0.0f || *value == 1.0f)) return *value;
+    const bool gap = is_missing(field);
+    if (gap && missing) return kNaN;
+    source.fail(line, "\"{}\" in column {}, expected {}{}", excerpt(field), column,
+                binary ? "0 or 1" : "a finite number within float32",
+                gap ? " (--impute mean, median or zero fills gaps)" : "");
+  };
+  const auto parse = [&](const TextBlock& block) {
+    Rows made;
+    RecordCursor at(block, rows.head().format);
+    while (at.next()) {
+      const int64_t line = at.number();
+      if (rows.is_header(line)) continue;
+      RecordFields field = rows.fields(line, at.record());
+      int64_t column = 0;
+      for (; field.next(); ++column) {
+        if (column == 0 && !rows.by_row())
+          made.nodes.push_back(rows.node_of(field.field(), line));
+        else
+          made.values.push_back(number(field.field(), line, column + 1));
+      }
+      if (column != rows.head().columns())
+        source.fail(line, "{} fields, expected {} as in the first line", column, rows.head().columns());
+      made.lines.push_back(line);
+    }
+    made.comments = at.comments();
+    return made;
+  };
+  int64_t count = 0, last_line = 0, comments = 0;
+  source.cut_by([&](std::string_view text, int64_t line) { return rows.head().format.last_end(text, line); });
+  source.for_blocks(parse, [&](const Rows& made) {
+    for (size_t k = 0; k < made.lines.size(); ++k, ++count) {
+      const int32_t node = rows.by_row() ? rows.node_of_row(count, made.lines[k]) : made.nodes[k];
+      rows.mark(node, made.lines[k]);
+      std::memcpy(to + node * columns, made.values.data() + k * static_cast<size_t>(columns),
+                  static_cast<size_t>(columns) * sizeof(float));
+      last_line = made.lines[k];
+    }
+    comments += made.comments;
+  });
+  if ((rows.by_row() || every_node) && count != nodes)
+    source.fail(last_line, "{} rows, expected {}, one a node", count, nodes);
+  return {all, rows.note(comments)};
+}
+
+std::string impute(Tensor& x, Imputation imputation, const NodeRows& rows) {
+  constexpr int64_t kShown = 5;
+  const int64_t nodes = x.size(0), columns = x.size(1), first = rows.by_row() ? 1 : 2;
+  float* const values = x.mutable_data<float>();
+  std::vector<int64_t> gaps(static_cast<size_t>(columns));
+  for (int64_t k = 0; k < nodes * columns; ++k)
+    gaps[static_cast<size_t>(k % columns)] += std::isnan(values[k]);
+  int64_t all = 0, with_gaps = 0;
+  std::string where;
+  for (int64_t column = 0; column < columns; ++column) {
+    const int64_t missing = gaps[static_cast<size_t>(column)];
+    if (missing == 0) continue;
+    std::vector<float> seen;
+    for (int64_t i = 0; i < nodes; ++i)
+      if (!std::isnan(values[i * columns + column])) seen.push_back(values[i * columns + column]);
+    if (seen.empty() && imputation != Imputation::zero)
+      rows.source().fail(0, "no number in column {}, expected one at least to find its {}", column + first,
+                         name_of(imputation));
+    const float filling = imputed_value(imputation, std::move(seen));
+    for (int64_t i = 0; i < nodes; ++i)
+      if (std::isnan(values[i * columns + column])) values[i * columns + column] = filling;
+    all += missing;
+    if (++with_gaps <= kShown)
+      where += fmt::format("{}{} in column {}", where.empty() ? "" : ", ", missing, column + first);
+  }
+  if (all == 0) return "nothing to impute";
+  return fmt::format("{} missing number{} imputed ({}) in {} column{}: {}{}", all, all == 1 ? "" : "s",
+                     name_of(imputation), with_gaps, with_gaps == 1 ? "" : "s", where,
+                     with_gaps > kShown ? ", …" : "");
+}
+
+}  // namespace adj

@@ -1,0 +1,117 @@
+#include <adjoint/data/import/records.h>
+
+#include <algorithm>
+
+namespace adj {
+
+namespace {
+
+constexpr size_t kNone = std::string_view::npos;
+
+/// Behind the opening quote at `at`: the position behind the closing one, or npos where there is none.
+size_t behind_quotes(std::string_view text, size_t at) {
+  for (++at;; ++at) {
+    at = text.find('"', at);
+    if (at == kNone || at + 1 == text.size() || text[at + 1] != '"') return at == kNone ? at : at + 1;
+    ++at;
+  }
+}
+
+/// Does the quote at `at` begin a field of the record that begins at `from`?
+bool begins_field(std::string_view text, size_t from, size_t at, Separator separator) {
+  const size_t quote = at;
+  while (at > from && (text[at - 1] == ' ' || (text[at - 1] == '\t' && separator != Separator::tab))) --at;
+  if (at == from) return true;
+  return separator == Separator::blanks ? at < quote : text[at - 1] == static_cast<char>(separator);
+}
+
+}  // namespace
+
+size_t RecordFormat::end_of_record(std::string_view text, size_t from) const {
+  for (size_t at = from;;) {
+    const size_t end = text.find('\n', at);
+    if (is_comment(text.substr(from))) return end;
+    const size_t quote = text.substr(0, end).find('"', at);
+    if (quote == kNone) return end;
+    const bool begins = begins_field(text, from, quote, separator);
+    at = begins ? behind_quotes(text, quote) : quote + 1;
+    if (at == kNone) return at;
+  }
+}
+
+size_t RecordFormat::last_end(std::string_view text, int64_t line) const {
+  const size_t last_line = text.rfind('\n');
+  if (last_line == kNone || text.find('"') == kNone) return last_line;
+  size_t last = kNone;
+  for (size_t at = 0; at < text.size(); at = last + 1) {
+    const size_t end = line < first_line ? text.find('\n', at) : end_of_record(text, at);
+    if (end == kNone) break;
+    line += line < first_line;
+    last = end;
+  }
+  return last;
+}
+
+bool RecordCursor::next(bool empty) {
+  while (!rest_.empty()) {
+    const bool before = next_number_ < format_.first_line;
+    const size_t end = quotes_ && !before ? format_.end_of_record(rest_, 0) : rest_.find('\n');
+    record_ = rest_.substr(0, end);
+    rest_.remove_prefix(end == kNone ? rest_.size() : end + 1);
+    if (record_.ends_with('\r')) record_.remove_suffix(1);
+    number_ = next_number_++;
+    if (quotes_) next_number_ += std::count(record_.begin(), record_.end(), '\n');
+    if (before) continue;
+    if (format_.is_comment(record_)) {
+      ++comments_;
+      continue;
+    }
+    if (empty || !trimmed(record_).empty()) return true;
+  }
+  return false;
+}
+
+RecordReader::RecordReader(TextSource& source, const RecordFormat& format)
+    : source_(source), format_(format) {
+  source_.cut_by([this](std::string_view text, int64_t line) { return format_.last_end(text, line); });
+}
+
+bool RecordReader::next(bool empty) {
+  while (!at_ || !at_->next(empty)) {
+    comments_ = comments();
+    at_.reset();
+    if (!source_.next(block_)) return false;
+    at_.emplace(block_, format_);
+  }
+  number_ = at_->number();
+  return true;
+}
+
+void RecordFields::next_quoted(std::string_view rest) {
+  const size_t end = behind_quotes(rest, 0);
+  if (end == kNone) source_.fail(number_, "a quote that is not closed, expected a second one");
+  field_ = rest.substr(1, end - 2);
+  copied_ = field_.find('"') != kNone;
+  if (copied_) {
+    unquoted_.clear();
+    for (size_t k = 0; k < field_.size(); ++k) {
+      unquoted_ += field_[k];
+      k += field_[k] == '"';
+    }
+    field_ = unquoted_;
+  }
+  rest.remove_prefix(end);
+  const bool blank = !rest.empty() && is_blank(rest[0]);
+  while (!rest.empty() && is_blank(rest[0])) rest.remove_prefix(1);
+  if (separator_ == Separator::blanks) {
+    if (!blank && !rest.empty())
+      source_.fail(number_, "text behind a closing quote, expected {}", name_of(separator_));
+    at_ = FieldCursor(rest, separator_);
+    return;
+  }
+  if (!rest.empty() && rest[0] != static_cast<char>(separator_))
+    source_.fail(number_, "text behind a closing quote, expected {}", name_of(separator_));
+  at_ = rest.empty() ? FieldCursor({}, Separator::blanks) : FieldCursor(rest.substr(1), separator_);
+}
+
+}  // namespace adj

@@ -1,0 +1,134 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/import/table_head.h>
+
+#include <algorithm>
+
+namespace adj {
+
+namespace {
+
+constexpr size_t kDoubtful = 1000;  // comments that are looked at again
+
+/// Tells the separator of the first record, which goes on while a quote is open.
+class FirstRecord {
+ public:
+  void add(std::string_view line) {
+    if (!text_.empty()) text_ += '\n';
+    text_ += line;
+    bool begins = !open_;  // may a field begin here?
+    for (size_t k = 0; k < line.size(); ++k) {
+      const char c = line[k];
+      if (open_) {
+        if (c != '"') continue;
+        if (k + 1 < line.size() && line[k + 1] == '"')
+          ++k;
+        else
+          open_ = false;
+      } else if (c == '"' && begins) {
+        open_ = true;
+        begins = false;
+      } else if (c == '\t' || c == ';' || c == ',') {
+        found_ += c;
+        begins = true;
+      } else {
+        begins = c == ' ';
+      }
+    }
+  }
+  bool open() const { return open_; }
+  const std::string& text() const { return text_; }
+  Separator separator() const { return separator_of(found_); }
+
+ private:
+  std::string text_, found_;
+  bool open_ = false;
+};
+
+template <class Cursor>
+std::vector<std::string> fields_of(Cursor at) {
+  std::vector<std::string> fields;
+  while (at.next()) fields.emplace_back(at.field());
+  return fields;
+}
+
+}  // namespace
+
+bool is_column_name(std::string_view field) {
+  std::string name;
+  for (char c : field)
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) name += static_cast<char>(c | 0x20);
+  if (name.size() > 2 && name.ends_with("id")) name.resize(name.size() - 2);
+  constexpr std::string_view known[] = {"id",     "index",  "node",   "vertex", "name",  "src",
+                                        "dst",    "source", "target", "from",   "to",    "head",
+                                        "tail",   "start",  "end",    "label",  "class", "split",
+                                        "weight", "train",  "valid",  "val",    "test",  "nodes"};
+  return std::find(std::begin(known), std::end(known), name) != std::end(known);
+}
+
+std::string TableHead::str(int64_t header_line, int64_t comments_behind) const {
+  std::string text =
+      first.size() > 1 ? fmt::format("separated by {}", name_of(format.separator)) : "one column";
+  if (header_line > 0) text += fmt::format("; line {} taken as header: {}", header_line, excerpt(row));
+  const int64_t all = comments + comments_behind;
+  if (all > 0) text += fmt::format("; {} line{} of comments", all, all == 1 ? "" : "s");
+  return text;
+}
+
+bool TableHead::may_be_header() const {
+  return std::none_of(first.begin(), first.end(), [](const std::string& field) { return is_number(field); });
+}
+
+bool TableHead::numbers_under_words() const {
+  if (first.size() != second.size()) return false;
+  for (size_t k = 0; k < first.size(); ++k)
+    if (!is_number(first[k]) && !is_missing(first[k]) && is_number(second[k]) && !is_missing(second[k]))
+      return true;
+  return false;
+}
+
+TableHead read_head(const std::string& path, const std::optional<std::string>& comment, bool blank_rows,
+                    const std::function<bool(const TableHead&, const std::vector<std::string>&)>& is_row) {
+  TextSource source(path);
+  TableHead head;
+  head.format.comment = comment.value_or("");
+  FirstRecord first;
+  std::vector<std::pair<int64_t, std::string>> doubtful;
+  for (std::string_view line; source.next(line);) {
+    if (!first.open()) {
+      const bool marked = !comment && !line.empty() && (line[0] == '#' || line[0] == '%');
+      if (marked || head.format.is_comment(line)) {
+        ++head.comments;
+        if (marked && line.size() > 1 && line[1] != ' ' && line[1] != '\t' && line[1] != line[0] &&
+            doubtful.size() < kDoubtful)
+          doubtful.emplace_back(source.line_number(), line);
+        continue;
+      }
+      if (trimmed(line).empty() && !blank_rows) continue;
+      head.format.first_line = source.line_number();
+      head.empty = false;
+    }
+    first.add(line);
+    if (!first.open() || first.text().size() > TextSource::kLongestLine) break;
+  }
+  if (head.empty) return head;
+  head.row = first.text();
+  const int64_t number = head.format.first_line;
+  const Separator separator = head.format.separator = first.separator();
+  head.first = fields_of(RecordFields(source, number, head.row, separator));
+
+  TextSource again(path);
+  RecordReader rows(again, head.format);
+  (void)rows.next(blank_rows);
+  if (rows.next(blank_rows))
+    head.second = fields_of(RecordFields(again, rows.number(), rows.record(), separator));
+  for (const auto& [line, text] : doubtful) {
+    const std::vector<std::string> fields = fields_of(FieldCursor(text, separator));
+    if (fields.size() == head.first.size() && is_row(head, fields))
+      source.fail(line,
+                  "\"{}\" may be a comment or a row: --comment '{}' says the one, --comment '' the other",
+                  excerpt(text), text[0]);
+  }
+  return head;
+}
+
+}  // namespace adj
