@@ -1,0 +1,80 @@
+#include "../data/gzip_file.h"
+#include "process.h"
+
+using namespace adj::test;
+
+namespace {
+
+struct Edges {
+  TemporaryDirectory folder;
+  std::string put(const std::string& name, const std::string& text) const {
+    return write_file(folder.file(name), text);
+  }
+  Outcome convert(const std::string& text, const std::vector<std::string>& more) const {
+    std::vector<std::string> words{"edges", put("links.csv", text), folder.file("out.h5"), "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run("convert", words);
+  }
+};
+
+const std::string kRing = "a,b\nb,c\nc,d\nd,e\ne,a\n";
+
+}  // namespace
+
+TEST_CASE("convert edges says what it took for granted") {
+  if (!have_program("convert")) return;
+  const Edges files;
+  const std::string labels = files.put("labels.csv", "node,label\na,x\nb,y\nc,x\nd,y\ne,NA\n");
+  const std::string features = files.put("x.csv", "node,f\na,1\nb,\nc,3\nd,4\ne,5\n");
+  const Outcome done = files.convert(
+      "# one\nsrc,dst\n" + kRing,
+      {"--labels", labels, "--features", features, "--impute", "mean", "--split", "50,25,25", "--seed", "1"});
+  CHECK(done.status == 0);
+  CHECK(mentions(done.out,
+                 {"links.csv: separated by a comma; line 2 taken as header: src,dst; 1 line of comments; "
+                  "ids are names\n",
+                  "x.csv: separated by a comma; line 1 taken as header: node,f; 1 missing number imputed "
+                  "(mean) in 1 column: 1 in column 2\n",
+                  "1 line taken as unlabelled: 1 of \"NA\"\n",
+                  "split by seed 1: 2 nodes to train, 1 to validate, 1 to test\n"}));
+  CHECK(files.convert(kRing, {"--header", "yes", "--labels", labels, "--missing-labels", "x,NA"}).status ==
+        0);
+  CHECK(mentions(files.convert("a,b\n#b,c\n", {"--comment", "#"}).out,
+                 {"2 nodes, 1 directed edges", "1 line of"}));
+  CHECK(mentions(files.convert("#a,#b\n#b,c\n", {"--comment", ""}).out, {"3 nodes, 2 directed edges"}));
+}
+
+TEST_CASE("convert edges refuses options that do not go together, and a file that is packed") {
+  if (!have_program("convert")) return;
+  const Edges files;
+  const auto usage = [&](const std::vector<std::string>& more, const std::string& part) {
+    return fails_with(files.convert(kRing, more), 2, {part});
+  };
+  CHECK(usage({"--header", "maybe"}, "--header maybe: expected auto, yes or no"));
+  CHECK(usage({"--node-headers", "1"}, "--node-headers 1: expected auto, yes or no"));
+  for (const char* split :
+       {"60,20", "60,20,30", "60,40,0", "a,b,c", "60,20,20,0", "nan,50,50", "150,-25,-25"})
+    CHECK(usage({"--split", split}, "expected three percentages above 0 that add up to 100"));
+  CHECK(usage({"--stratified"}, "--stratified: expected --split with it"));
+  CHECK(
+      usage({"--split", "60,20,20", "--stratified"}, "--stratified: expected --labels of --task node_class"));
+  CHECK(usage({"--split", "60,20,20", "--train", "x", "--val", "x", "--test", "x"},
+              "--split: expected it, or"));
+  CHECK(usage({"--impute", "mode"}, "--impute mode: expected mean, median or zero"));
+  CHECK(usage({"--impute", "mean"}, "--impute: expected --features with it"));
+  CHECK(fails_with(files.convert("BZh91AY&SY", {}), 1, {"links.csv: a bzip2 archive, ", "bunzip2"}));
+}
+
+TEST_CASE("a dataset without splits says how it gets some") {
+  if (!have_program("convert") || !have_program("train_gcn")) return;
+  const Edges files;
+  const std::string labels = files.put("labels.csv", "a,x\nb,y\nc,x\nd,y\ne,x\n");
+  const std::string features = files.put("x.csv", "a,1\nb,2\nc,3\nd,4\ne,5\n");
+  const std::string out = files.folder.file("out.h5");
+  CHECK(files.convert(kRing, {"--labels", labels, "--features", features}).status == 0);
+  CHECK(fails_with(run("train_gcn", {"--data", out, "--quiet"}), 1,
+                   {"splits: missing", "convert edges --split 60,20,20", "data/README.md"}));
+  CHECK(files.convert(kRing, {"--labels", labels, "--features", features, "--split", "60,20,20"}).status ==
+        0);
+  CHECK(run("train_gcn", {"--data", out, "--quiet", "--epochs", "2"}).status == 0);
+}

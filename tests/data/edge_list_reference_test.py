@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""What `convert edges` makes of CSV files that Python's csv module writes, held against what went into them and against numpy."""
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as missing:
+    print(f"MESSAGE: skipped: {missing} (python3-h5py, python3-numpy)")
+    sys.exit(0)
+
+BIN = pathlib.Path(os.environ.get("ADJOINT_BIN_DIR", "build/bin")).resolve()
+rng = np.random.default_rng(7)
+PIECES = ["a", "Zoë", " ", ",", ";", '"', '""', "\n", "\r\n", "#", "%", "7", "-1", "NA", "x y", "\t", "."]
+
+
+def word(k):
+    """Distinct by its number, with anything in it; csv knows no blanks at the ends of a field without quotes."""
+    return "".join(rng.choice(PIECES, rng.integers(1, 6))).strip() + f"|{k}"
+
+
+def convert(*args):
+    done = subprocess.run([str(BIN / "convert"), "edges", *map(str, args), "--quiet"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{args}: {done.stderr}"
+    return done.stdout
+
+
+def write(path, rows, **how):
+    with open(path, "w", newline="", encoding="utf-8") as f:
+        csv.writer(f, **how).writerows(rows)
+    return path
+
+
+def texts(f, bytes_at, offsets_at):
+    data, at = f[bytes_at][:].tobytes(), f[offsets_at][:]
+    return [data[a:b].decode() for a, b in zip(at, at[1:])]
+
+
+with tempfile.TemporaryDirectory() as folder:
+    at = pathlib.Path(folder)
+    for delimiter in ",;\t":
+        for quoting in (csv.QUOTE_ALL, csv.QUOTE_MINIMAL):
+            how = dict(delimiter=delimiter, quoting=quoting, lineterminator=rng.choice(["\n", "\r\n"]))
+            names = [word(k) for k in range(300)]
+            ends = rng.integers(0, len(names), (900, 2))
+            if quoting == csv.QUOTE_MINIMAL:  # what begins as a comment before the first edge
+                ends = ends[[not names[a].startswith(("#", "%")) for a, _ in ends].index(True):]
+            used = list(dict.fromkeys(ends.ravel()))
+            x = rng.normal(size=(len(names), 3)).astype(np.float32)
+            x[rng.random(x.shape) < 0.2] = np.nan
+            classes = [word(1000 + k) for k in range(5)]
+            label = rng.integers(-1, 5, len(names))
+            write(at / "edges", [["source", "target"], *([names[a], names[b]] for a, b in ends)], **how)
+            write(at / "x", [["id", "f,g", "h", "i"],
+                             *([names[k], *("" if np.isnan(v) else repr(float(v)) for v in x[k])] for k in used)], **how)
+            write(at / "y", [["id", "label"], *([names[k], classes[label[k]] if label[k] >= 0 else "None"] for k in used)], **how)
+            for imputation, of in (("mean", np.nanmean), ("median", np.nanmedian), ("zero", lambda c: 0)):
+                said = convert(at / "edges", at / "o.h5", "--features", at / "x", "--labels", at / "y", "--impute", imputation,
+                               "--split", "50,30,20", "--stratified", "--seed", 3)
+                with h5py.File(at / "o.h5") as f:
+                    found = texts(f, "nodes/name", "nodes/name_offsets")
+                    assert found == [names[k] for k in used], (found[:3], [names[k] for k in used[:3]])
+                    pairs = {(found[a], found[b]) for a, b in zip(f["edges/src"], f["edges/dst"])}
+                    assert pairs == {(names[a], names[b]) for a, b in ends}
+                    expected = np.stack([np.where(np.isnan(c), of(c.astype(np.float64)), c) for c in x[used].T], 1)
+                    assert np.allclose(f["nodes/x"], expected, rtol=1e-6, atol=1e-7)
+                    called = texts(f, "nodes/class_names", "nodes/class_names_offsets")
+                    assert called == sorted((classes[k] for k in set(label[used]) if k >= 0), key=str.encode)
+                    y = f["nodes/y"][:]
+                    assert [called[k] if k >= 0 else None for k in y] == [classes[k] if k >= 0 else None for k in label[used]]
+                    parts = [f["splits/" + part][:] for part in ("train", "val", "test")]
+                    assert sorted(np.concatenate(parts)) == list(np.flatnonzero(y >= 0))
+                    for part, share in zip(parts, (0.5, 0.3, 0.2)):
+                        for k in range(5):
+                            assert abs(np.sum(y[part] == k) - share * np.sum(y == k)) < 2
+                assert f"{np.isnan(x[used]).sum()} missing numbers imputed ({imputation}) in 3 columns" in said, said
+                assert "line 1 taken as header: " in said and f'of "None"' in said, said
+print("edges, features, labels and splits as they went in")
