@@ -133,7 +133,11 @@ std::vector<Op> chosen(const std::vector<Op>& all, const std::vector<std::string
   std::vector<Op> result;
   for (const std::string& name : names) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const Op& op) { return op.name == name; });
-    if (found == all.end()) throw UsageError(fmt::format("no op '{}'", name));
+    if (found == all.end()) {
+      std::vector<std::string> known;
+      for (const Op& op : all) known.push_back(op.name);
+      throw UsageError(fmt::format("no op '{}'{}", name, did_you_mean(name, known)));
+    }
     result.push_back(*found);
   }
   return result;

@@ -2,10 +2,77 @@
 #include <adjoint/core/option_check.h>
 
 #include <algorithm>
+#include <cctype>
+#include <numeric>
 
 #include <fmt/ranges.h>
 
 namespace adj {
+
+namespace {
+
+/// Insertions, deletions, replacements and exchanges of neighbours that make `b` of `a`.
+size_t edits(const std::string& a, const std::string& b) {
+  std::vector<size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    next[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        next[j] = std::min(next[j], before[j - 2] + 1);
+    }
+    before.swap(row);
+    row.swap(next);
+  }
+  return row.back();
+}
+
+/// Is `word` what the parts of `text` begin with, "lr" of "learning-rate"?
+bool has_initials(const std::string& text, const std::string& word) {
+  std::string letters;
+  for (size_t i = 0; i < text.size(); ++i)
+    if (i == 0 || text[i - 1] == '-') letters += text[i];
+  return letters.size() > 1 && letters == word;
+}
+
+/// Is it one of the parts that dashes stand between?
+bool has_part(const std::string& text, const std::string& part) {
+  return ("-" + text + "-").find("-" + part + "-") != std::string::npos;
+}
+
+/// 0: the same word; above kTooFar nobody can have meant it.
+constexpr size_t kTooFar = 1000;
+size_t unlikeness(const std::string& word, const std::string& choice) {
+  if (word == choice) return 0;
+  if (has_part(word, choice) || has_part(choice, word)) return 2;
+  if (has_initials(word, choice) || has_initials(choice, word)) return 2;
+  if (word.size() > 2 && choice.starts_with(word)) return 3;
+  const size_t longer = std::max(word.size(), choice.size()), apart = edits(word, choice);
+  return apart <= longer / 3 && apart < std::min(word.size(), choice.size()) ? 2 * apart : kTooFar + 1;
+}
+
+}  // namespace
+
+std::string nearest(const std::string& word, const std::vector<std::string>& choices) {
+  constexpr size_t kLongest = 64;  // of what anybody types
+  if (word.empty() || word.size() > kLongest) return "";
+  std::string plain = word;
+  for (char& c : plain) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string best;
+  size_t least = kTooFar;
+  for (const std::string& choice : choices)
+    if (const size_t far = unlikeness(plain, choice); far < least) {
+      least = far;
+      best = choice;
+    }
+  return best;
+}
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& choices) {
+  const std::string choice = nearest(word, choices);
+  return choice.empty() ? "" : fmt::format("; did you mean '{}'?", choice);
+}
 
 void expect_integer(const std::string& option, int64_t value, int64_t low, int64_t high) {
   if (value < low) throw UsageError(fmt::format("--{}: expected {} or more, got {}", option, low, value));
@@ -20,7 +87,8 @@ void expect_probability(const std::string& option, double value) {
 void expect_one_of(const std::string& option, const std::string& value,
                    const std::vector<std::string>& choices) {
   if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
-  throw UsageError(fmt::format("--{}: expected {}, got '{}'", option, fmt::join(choices, " or "), value));
+  throw UsageError(fmt::format("--{}: expected {}, got '{}'{}", option, fmt::join(choices, " or "), value,
+                               did_you_mean(value, choices)));
 }
 
 }  // namespace adj

@@ -64,13 +64,14 @@ bool is_trained(Task task) {
 bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
 
 Task task_named(const std::string& option, const std::string& name) {
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
                           Task::graph_regression}) {
     if (name == name_of(task)) return task;
-    names.push_back(name_of(task));
+    names.emplace_back(name_of(task));
   }
-  throw UsageError(fmt::format("--{}: expected {}, got '{}'", option, fmt::join(names, " or "), name));
+  throw UsageError(fmt::format("--{}: expected {}, got '{}'{}", option, fmt::join(names, " or "), name,
+                               did_you_mean(name, names)));
 }
 
 int64_t outputs_of(const Dataset& data) {
@@ -86,8 +87,8 @@ const Metric& metric_among(std::span<const Metric> metrics, const std::string& w
     if (wanted == metric.option) return metric;
     names.push_back(metric.option);
   }
-  throw UsageError(
-      fmt::format("--metric: expected {} for {}, got '{}'", fmt::join(names, " or "), described, wanted));
+  throw UsageError(fmt::format("--metric: expected {} for {}, got '{}'{}", fmt::join(names, " or "),
+                               described, wanted, did_you_mean(wanted, names)));
 }
 
 const Metric& metric_named(const std::string& wanted, Labels labels, int64_t outputs) {

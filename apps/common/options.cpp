@@ -93,6 +93,17 @@ void add_own_options(const Program& program, po::options_description& options, S
                                                                  "probability of dropping");
 }
 
+/// What the error says, and the option that may have been meant, `dashes` before its name.
+std::string unknown(const po::unknown_option& error, const po::options_description& options,
+                    const std::string& dashes) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) names.push_back(option->long_name());
+  std::string word = error.get_option_name();
+  word.erase(0, word.find_first_not_of('-'));
+  const std::string meant = nearest(word, names);
+  return error.what() + (meant.empty() ? "" : fmt::format("; did you mean '{}{}'?", dashes, meant));
+}
+
 /// What stands in a file of options. Anything but a regular file or a pipe could be without end.
 std::string read_text(const std::string& path) {
   constexpr size_t kMost = size_t{1} << 20;
@@ -135,6 +146,8 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
           usage("{}: '{}' stands on line {} already", where, option.string_key, at->second);
         all.options.push_back(option);
       }
+    } catch (const po::unknown_option& error) {
+      usage("{}: {}", where, unknown(error, options, ""));
     } catch (const po::error& error) {
       usage("{}: {}", where, error.what());
     }
@@ -229,12 +242,27 @@ Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint)
 po::variables_map parse_command_line(int argc, char** argv, const po::options_description& options,
                                      const po::positional_options_description* positional) {
   constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-  po::command_line_parser parser(argc, argv);
-  parser.options(options).style(kStyle);
-  if (positional != nullptr) parser.positional(*positional);
-  const po::parsed_options parsed = parser.run();
+  po::parsed_options parsed(&options);
+  try {
+    parsed = po::command_line_parser(argc, argv).options(options).style(kStyle).run();
+  } catch (const po::unknown_option& error) {
+    usage("{}", unknown(error, options, "--"));
+  }
+  std::map<std::string, std::string> named;  // what options say themselves
   for (const auto& option : parsed.options)
-    if (option.string_key.empty()) usage("unexpected argument '{}'", option.value.at(0));
+    if (!option.string_key.empty() && !option.value.empty()) named[option.string_key] = option.value.front();
+  unsigned word = 0;
+  std::erase_if(parsed.options, [&](auto& option) {
+    if (!option.string_key.empty()) return false;
+    const std::string& value = option.value.at(0);
+    if (positional == nullptr || word >= positional->max_total_count())
+      usage("unexpected argument '{}'", value);
+    option.string_key = positional->name_for_position(word++);
+    const auto given = named.find(option.string_key);
+    if (given != named.end() && given->second != value)
+      usage("--{} {}: '{}' stands beside it, expected one of them", option.string_key, given->second, value);
+    return given != named.end();
+  });
   po::variables_map values;
   po::store(parsed, values);
   return values;
@@ -247,7 +275,8 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
 
   po::options_description data("Data"), model("Model"), training("Training"), batches("Mini-batches"),
       output("Output"), other("Other");
-  data.add_options()("data", file(s.data), "dataset in HDF5 (default: the one that comes along)")(
+  data.add_options()("data", file(s.data),
+                     "dataset in HDF5, also as the first argument (default: the one that comes along)")(
       "split", with_default(s.split, "K"),
       "which of the dataset's splits, or all: a run for each of them, and for more runs in turn")(
       "metric", with_default(s.metric, "NAME"),
@@ -304,9 +333,11 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
 
   po::variables_map values;
   try {
-    values = parse_command_line(argc, argv, all);
+    po::positional_options_description positional;
+    positional.add("data", 1);
+    values = parse_command_line(argc, argv, all, &positional);
     if (values.count("help") != 0) {
-      print_help(program.name() + " [OPTION]...", program.summary, all);
+      print_help(program.name() + " [DATA.h5] [OPTION]...", program.summary, all);
       return {};
     }
     if (values.count("version") != 0) {

@@ -36,7 +36,8 @@ void add_model_options(const Program& program, boost::program_options::options_d
 void check_model_options(const Program& program, const Settings& settings);
 
 /// Parses argv against `options`: the values, stored but not yet notified. Words that are no options are the
-/// values of those that `positional` names; without it there are to be none. Throws UsageError or po::error.
+/// values of those that `positional` names, which may say the same; without it there are to be none. Throws
+/// UsageError, which for an option that is none names one like it, or po::error.
 boost::program_options::variables_map parse_command_line(
     int argc, char** argv, const boost::program_options::options_description& options,
     const boost::program_options::positional_options_description* positional = nullptr);

@@ -1,6 +1,7 @@
 #include "formats.h"
 
 #include <adjoint/core/error.h>
+#include <adjoint/core/option_check.h>
 
 #include <fmt/ranges.h>
 
@@ -29,9 +30,13 @@ std::string format_names() {
 }
 
 Format format_named(const std::string& name) {
-  for (const Entry& entry : kFormats)
+  std::vector<std::string> names;
+  for (const Entry& entry : kFormats) {
     if (name == entry.name) return entry.make();
-  throw UsageError(fmt::format("FORMAT '{}': expected one of {}", name, format_names()));
+    names.emplace_back(entry.name);
+  }
+  throw UsageError(fmt::format("FORMAT '{}': expected one of {}{}", name, fmt::join(names, ", "),
+                               did_you_mean(name, names)));
 }
 
 }  // namespace adj::apps

@@ -223,9 +223,13 @@ std::string spec_names() {
 }
 
 Spec spec_named(const std::string& name) {
-  for (Spec& spec : specs())
+  std::vector<std::string> names;
+  for (Spec& spec : specs()) {
     if (spec.name == name) return std::move(spec);
-  throw UsageError(fmt::format("SPEC '{}': expected one of {}", name, spec_names()));
+    names.push_back(spec.name);
+  }
+  throw UsageError(fmt::format("SPEC '{}': expected one of {}{}", name, fmt::join(names, ", "),
+                               did_you_mean(name, names)));
 }
 
 }  // namespace adj::apps

@@ -34,10 +34,12 @@ std::string model_of(int argc, char** argv) {
 }
 
 Program program_of(const std::string& model) {
-  for (Program& program : all_programs())
-    for (const std::string& name : program.family.models)
-      if (name == model) return std::move(program);
-  throw UsageError(fmt::format("--model: expected {}, got '{}'", fmt::join(model_names(), " or "), model));
+  expect_one_of("model", model, model_names());
+  std::vector<Program> all = all_programs();
+  return *std::find_if(all.begin(), all.end(), [&](const Program& program) {
+    const std::vector<std::string>& names = program.family.models;
+    return std::find(names.begin(), names.end(), model) != names.end();
+  });
 }
 
 /// "convs.0=conv1" as ours and theirs.
@@ -95,8 +97,9 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   po::options_description general("Options"), batches("Mini-batches"),
       foreign("A model trained in PyG, as docs/pyg.md shows"), own;
   general.add_options()("checkpoint", file(o.checkpoint), "what a training wrote with --checkpoint")(
-      "data", file(o.data), "a dataset in HDF5 with as many features; labels and splits are not needed")(
-      "out", file(o.out), "write here what is predicted for every node or graph, HDF5")(
+      "data", file(o.data),
+      "a dataset in HDF5 with as many features, also as the first argument; labels and splits are not "
+      "needed")("out", file(o.out), "write here what is predicted for every node or graph, HDF5")(
       "split", with_default(o.split, "K"), "of the dataset, whose test nodes the metric is taken over")(
       "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
       "threads", with_default(o.threads), "CPU threads (0: all cores)")("json", po::bool_switch(&o.json),
@@ -131,9 +134,11 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
     }
     po::options_description all;
     all.add(general).add(batches).add(foreign).add(own);
-    po::variables_map values = parse_command_line(argc, argv, all);
+    po::positional_options_description positional;
+    positional.add("data", 1);
+    po::variables_map values = parse_command_line(argc, argv, all, &positional);
     if (values.count("help") != 0) {
-      print_help("predict --checkpoint FILE --data FILE --out FILE [OPTION]...",
+      print_help("predict DATA.h5 --checkpoint FILE --out FILE [OPTION]...",
                  "Runs a trained model on a graph that it may not have seen.", all);
       return {};
     }

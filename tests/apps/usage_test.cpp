@@ -23,7 +23,12 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
       {{"--epochs", "99999999999999999999"}, {"--epochs", "99999999999999999999"}},
       {{"--epochs", "5", "--epochs", "6"}, {"--epochs"}},
       {{"--epochs"}, {"--epochs"}},
-      {{"--epoch", "5"}, {"--epoch"}},
+      {{"--epoch", "5"}, {"'--epoch'", "did you mean '--epochs'?"}},
+      {{"--learning-rate", "5"}, {"'--learning-rate'", "did you mean '--lr'?"}},
+      {{"--weight_decay", "0"}, {"did you mean '--weight-decay'?"}},
+      {{"-lr", "0.1"}, {"did you mean '--lr'?"}},
+      {{"--loader", "clusters"}, {"--loader", "clusters", "did you mean 'cluster'?"}},
+      {{"--metric", "accurracy"}, {"--metric", "did you mean 'accuracy'?"}},
       {{"--lr", "nan"}, {"--lr", "positive", "nan"}},
       {{"--lr", "inf"}, {"--lr", "inf"}},
       {{"--lr", "0"}, {"--lr", "positive"}},
@@ -56,7 +61,8 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
       {{"--metrics", ""}, {"--metrics"}},
       {{"--nonsense"}, {"nonsense"}},
       {{"-x"}, {"-x"}},
-      {{"cora.h5"}, {"cora.h5"}},
+      {{"cora.h5", "other.h5"}, {"unexpected argument 'other.h5'"}},
+      {{"cora.h5", "--data", "other.h5"}, {"--data other.h5", "'cora.h5'", "one of them"}},
       {{"--quiet=maybe"}, {"--quiet"}},
   };
   for (const auto& c : cases) {
@@ -82,7 +88,7 @@ TEST_CASE("train_gcn says what it is and what it takes") {
        "--version", "--no-capture", "--metric",      "--precision", "--inductive",  "--aggregation",
        "--explain", "--norm"}));
   CHECK(help.out.starts_with(
-      "Usage: train_gcn [OPTION]...\nTrains a graph convolutional network (Kipf & Welling "
+      "Usage: train_gcn [DATA.h5] [OPTION]...\nTrains a graph convolutional network (Kipf & Welling "
       "2017).\n\nData:\n"));
   for (const char* program : {"train_gcn", "generate", "bench", "predict"}) {
     if (!have_program(program)) continue;
@@ -118,7 +124,7 @@ TEST_CASE("a config file gives options, and the command line wins") {
     const char* text;
     Words parts;
   } cases[] = {
-      {"epochs = 3\nepoch = 4\n", {config + ":2", "epoch"}},
+      {"epochs = 3\nepoch = 4\n", {config + ":2", "'epoch'", "did you mean 'epochs'?"}},
       {"\nepochs = many\n", {config + ":2", "epochs", "many"}},
       {"epochs\n", {config + ":1", "epochs"}},
       {"epochs = 3\nseed = 1\nepochs = 4\n", {config + ":3", "epochs", "line 1"}},
@@ -133,6 +139,56 @@ TEST_CASE("a config file gives options, and the command line wins") {
   }
   CHECK(fails_with(run("train_gcn", {"--config", folder.file("none.ini")}), 1, {"none.ini", "No such file"}));
   CHECK(fails_with(run("train_gcn", {"--config", folder.file(".")}), 1, {"directory"}));
+}
+
+TEST_CASE("the dataset may stand without its option") {
+  if (!have_program("train_gcn")) return;
+  const TemporaryDirectory folder;
+  const std::string data = folder.file("small.h5"), config = folder.file("run.ini");
+  write_small_dataset(data);
+  std::ofstream(config) << "data = other.h5\n";
+  for (const Words& words : {Words{data}, Words{"--epochs", "2", data}, Words{data, "--data", data},
+                             Words{"--config", config, data}}) {
+    Words all = words;
+    if (words.front() != "--epochs") all.insert(all.end(), {"--epochs", "2"});
+    all.emplace_back("--quiet");
+    const Outcome outcome = run("train_gcn", all);
+    CAPTURE(outcome.err);
+    CHECK(outcome.status == 0);
+    CHECK(mentions(outcome.out, {"GCN 40-16-3 on small"}));
+  }
+  CHECK(fails_with(run("train_gcn", {folder.file("no.h5")}), 1, {"no.h5", "No such file"}));
+  if (!have_program("predict")) return;
+  const std::string state = folder.file("c.h5"), out = folder.file("p.h5");
+  REQUIRE(run("train_gcn", {data, "--epochs", "2", "--checkpoint", state}).status == 0);
+  CHECK(run("predict", {data, "--checkpoint", state, "--out", out}).status == 0);
+  CHECK(std::filesystem::exists(out));
+}
+
+TEST_CASE("every program names what may have been meant") {
+  const struct {
+    const char* program;
+    Words arguments;
+    std::string meant;
+  } cases[] = {{"train_gat", {"--num-heads", "4"}, "'--heads'"},
+               {"train_link", {"--model", "sgae"}, "'sage'"},
+               {"predict", {"--chekpoint", "c.h5"}, "'--checkpoint'"},
+               {"predict", {"--model", "gatv3"}, "'gatv2'"},
+               {"predict",
+                {"--checkpoint", "c.h5", "--data", "d.h5", "--out", "o.h5", "--task", "node_clas"},
+                "'node_class'"},
+               {"generate", {"citatoin", "out.h5"}, "'citation'"},
+               {"generate", {"citation", "out.h5", "--node", "5"}, "'--nodes'"},
+               {"convert", {"edge", "in", "out.h5"}, "'edges'"},
+               {"inspect", {"in.h5", "--plt", "a.svg"}, "'--plot'"},
+               {"reorder", {"rabit", "in.h5", "out.h5"}, "'rabbit'"},
+               {"partition", {"in.h5", "out.h5", "--part", "4"}, "'--parts'"},
+               {"bench", {"spm"}, "'spmm'"}};
+  for (const auto& c : cases) {
+    if (!have_program(c.program)) continue;
+    CAPTURE(c.program);
+    CHECK(fails_with(run(c.program, c.arguments), 2, {"; did you mean " + c.meant + "?"}));
+  }
 }
 
 TEST_CASE("a device that is not there is one line") {
