@@ -15,6 +15,8 @@ using namespace adj::apps;
 
 namespace {
 
+using apps::TrainedModel;  // which knows what programs ask besides; the library's runs a model alone
+
 /// A PyG state, whose widths are the dataset's unless options say them.
 TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device device) {
   const Task task = o.task.empty() ? data.task : task_named("task", o.task);
@@ -53,7 +55,7 @@ void predict(const PredictOptions& o) {
   const Device device = Device::parse(o.device);
   // What is wrong with a checkpoint is said before a large dataset is read; a PyG state needs its widths.
   std::optional<TrainedModel> loaded;
-  if (!o.checkpoint.empty()) loaded = load_trained(o.checkpoint, device);
+  if (!o.checkpoint.empty()) loaded = apps::load_trained(o.checkpoint, device);
   if (loaded) loaded->require_layers(o.batches);
   Dataset data = load_dataset(o.data, load_options(o.batches));
   set_node_features(data, o.data, loaded ? loaded->settings : o.settings, loaded ? loaded->features : 0);
