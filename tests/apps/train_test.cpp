@@ -164,16 +164,44 @@ TEST_CASE("a plot is an SVG of the curves, whatever the dataset is called") {
   const std::string path = small.folder.file("it's \"a\" $(plot).svg");
   const Outcome outcome = small.train({"--epochs", "5", "--runs", "2", "--plot", path});
   REQUIRE(outcome.status == 0);
-  CHECK(
-      mentions(contents_of(path),
-               {"<svg", "training loss, mean of 2 runs", "validation accuracy, mean of 2 runs", "best epochs",
-                fmt::format("test accuracy {:.4f}", std::stod(json_of(outcome)["test_acc"])), "</svg>"}));
+  CHECK(mentions(contents_of(path),
+                 {"<svg", "mean of 2 runs", ">training loss<", ">validation loss<", ">validation accuracy<",
+                  "best epochs", fmt::format("test accuracy {:.4f}", std::stod(json_of(outcome)["test_acc"])),
+                  "</svg>"}));
   const Outcome one = small.train({"--epochs", "5", "--plot", path});
   CHECK(mentions(contents_of(path),
                  {">training loss<", "best epoch " + json_of(one)["best_epoch"],
                   fmt::format("test accuracy {:.4f}", std::stod(json_of(one)["test_acc"]))}));
   CHECK_FALSE(std::filesystem::exists(small.folder.file("oops")));
   CHECK(json_of(outcome)["wall_s"] != "");
+}
+
+TEST_CASE("a plot shows where the curves are, what was measured faint beside what is smoothed") {
+  if (!have_program("train_gcn") || !have_gnuplot()) return;
+  const Small small;
+  const std::string path = small.folder.file("p.svg"), csv = small.folder.file("m.csv");
+  auto json = json_of(small.train({"--epochs", "100", "--plot", path, "--metrics", csv}));
+  const std::string svg = contents_of(path);
+  double low = 1.0, high = 0.0;  // of the ticks on the right
+  const std::string begin = "text-anchor=\"start\">";
+  for (size_t at = svg.find(begin); at != std::string::npos; at = svg.find(begin, at + 1)) {
+    const double tick = std::stod(svg.substr(svg.find('>', svg.find("<tspan", at)) + 1));
+    low = std::min(low, tick);
+    high = std::max(high, tick);
+  }
+  std::vector<double> accuracy;
+  for (const std::string& row : lines_of(contents_of(csv)))
+    if (!row.starts_with("run")) accuracy.push_back(std::stod(row.substr(row.rfind(',') + 1)));
+  std::sort(accuracy.begin(), accuracy.end());
+  CHECK(low > accuracy.front());  // the steep beginning is left out
+  CHECK(low < accuracy[20]);
+  CHECK(high <= 1.0);
+  CHECK(mentions(svg, {"opacity='0."}));
+  // Losses over many powers of ten.
+  const Outcome long_one = small.train({"--epochs", "3000", "--plot", path, "--dropout", "0",
+                                        "--weight-decay", "0", "--lr", "0.1", "--eval-every", "10"});
+  REQUIRE(long_one.status == 0);
+  CHECK(mentions(contents_of(path), {"loss (logarithmic)"}));
 }
 
 TEST_CASE("progress says the loss of its own epoch, and which validation stands beside it") {
