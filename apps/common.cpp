@@ -34,6 +34,7 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
   Examples examples =
       program.examples ? program.examples(data, file, settings) : node_examples(data, file, program.name());
   prepare_features(data, file, program.name(), settings.normalize);
+  if (settings.report) check_report(examples);
   const auto count = static_cast<int64_t>(examples.splits.size());
   const std::optional<int64_t> one = split_number(settings.split);
   if (one && *one >= count)
@@ -126,8 +127,19 @@ void train_with(const Program& program, CommandLine line) {
   if (!settings.plot.empty())
     write_plot(settings.plot, fmt::format("{} on {}", trainer.model(), data.name), given.metric,
                trainer.history(), trainer.results());
-  const Trained trained{program, line,           data, given.examples, given.metric, given.splits.size(),
-                        trainer, peak_mb(device)};
+  std::optional<ClassReport> report;
+  if (settings.report)
+    report.emplace(given.examples.labels, trainer.output(), given.examples.y, trainer.test_examples(),
+                   data.class_names);
+  const Trained trained{program,
+                        line,
+                        data,
+                        given.examples,
+                        given.metric,
+                        given.splits.size(),
+                        trainer,
+                        peak_mb(device),
+                        std::move(report)};
   if (settings.explain) print_explanations();
   if (!settings.quiet || !settings.json) print_outcome(trained);
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

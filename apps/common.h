@@ -42,6 +42,7 @@ struct Settings : models::ModelOptions {
   bool explain = false;
   bool quiet = false;
   bool json = false;
+  bool report = false;  ///< how well each class is told
 
   // Of links.
   double val = 0.05, test = 0.1;  ///< shares of the pairs of nodes that edges join
@@ -102,6 +103,8 @@ struct Program {
   std::function<std::vector<Metric>(const Settings&)> metrics = {};
   std::string metric_help = {};  ///< what --help says of --metric; empty: what holds for nodes
   std::string things = "nodes";  ///< what it trains on
+  /// What --help says that --weight-decay is added to the gradients of, as Model::decays() has it.
+  std::string decayed = "all parameters";
 
   const std::string& name() const { return family.program; }  ///< "train_gcn"
   bool of_nodes() const { return !examples; }

@@ -31,10 +31,11 @@ po::typed_value<std::string>* file(std::string& value) { return po::value(&value
 
 /// Whatever is not named here decides the result.
 const std::set<std::string> kFree = {
-    "data",        "device",  "epochs",   "checkpoint", "checkpoint-every", "resume",
-    "metrics",     "predict", "plot",     "threads",    "no-capture",       "quiet",
-    "json",        "config",  "help",     "version",    "explain",          "inductive",
-    "aggregation", "workers", "features", "cached-rows"};
+    "data",       "device",      "epochs",    "checkpoint",  "checkpoint-every",
+    "resume",     "metrics",     "predict",   "plot",        "threads",
+    "no-capture", "quiet",       "json",      "config",      "help",
+    "version",    "explain",     "inductive", "aggregation", "workers",
+    "features",   "cached-rows", "report"};
 /// What --json has members of its own for.
 const std::set<std::string> kSaid = {"model", "seed", "runs", "metric"};
 constexpr int64_t kMany = 1'000'000'000;
@@ -299,8 +300,9 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   add_own_options(program, model, s);
   training.add_options()("epochs", with_default(s.epochs, "N"),
                          fmt::format("passes over the training {}", program.things).c_str())(
-      "lr", with_default(s.lr, "X"), "learning rate")("weight-decay", with_default(s.weight_decay, "X"),
-                                                      "L2 penalty, added to the gradient")(
+      "lr", with_default(s.lr, "X"), "learning rate")(
+      "weight-decay", with_default(s.weight_decay, "X"),
+      fmt::format("L2 penalty, added to the gradient of {}", program.decayed).c_str())(
       "seed", with_default(s.seed, "N"), "of initial weights and dropout")(
       "runs", with_default(s.runs, "R"), "repeat with seeds seed, seed + 1, ...; report mean and deviation")(
       "patience", with_default(s.patience, "N"),
@@ -311,6 +313,10 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
                                                 "validate every N epochs");
   if (program.training_options) program.training_options(training.add_options(), s);
   add_batch_options(program, batches, s);
+  if (!program.metrics)
+    output.add_options()(
+        "report", po::bool_switch(&s.report),
+        "precision, recall and F1 of each class on the test nodes, and which one was taken for which");
   output.add_options()("json", po::bool_switch(&s.json), "print one JSON object last")(
       "quiet", po::bool_switch(&s.quiet), "no progress; with --json nothing but the object")(
       "metrics", file(s.metrics), "loss and metric by epoch, FILE.csv or FILE.jsonl")(

@@ -103,7 +103,10 @@ Outcome outcome_of(const Trainer& trainer, const Examples& examples, const Metri
   return outcome;
 }
 
-void print_outcome(const Trained& t) {
+namespace {
+
+/// The two lines and more.
+void print_results(const Trained& t) {
   const auto& results = t.trainer.results();
   const size_t runs = results.size();
   const Outcome outcome = outcome_of(t.trainer, t.examples, t.metric);
@@ -136,7 +139,25 @@ void print_outcome(const Trained& t) {
   fmt::print("validation {} {} at {}; {}\n", t.metric.name,
              with_spread(outcome.val, outcome.val_deviation, runs), epochs_of(outcome, epochs, runs), cost);
   if (t.line.settings.data.empty())
-    fmt::print("This was the dataset that comes along. For Cora, see data/README.md, then: --data cora.h5\n");
+    fmt::print("This was the dataset that comes along. For Cora, see data/README.md, then: {} cora.h5\n",
+               t.program.name());
+}
+
+/// On the examples that the last run was tested on.
+void print_report(const Trained& t) {
+  const auto& results = t.trainer.results();
+  const std::string run = t.examples.cross_validated ? "fold" : "run";
+  t.report->print(
+      fmt::format("On the {} test {}{}, at epoch {}:", t.trainer.test_examples().numel(), t.examples.things,
+                  results.size() < 2 ? "" : fmt::format(" of {} {}, the last one", run, results.size()),
+                  results.back().best_epoch));
+}
+
+}  // namespace
+
+void print_outcome(const Trained& t) {
+  print_results(t);
+  if (t.report) print_report(t);
 }
 
 void print_outcome_json(const Trained& t, double wall_s) {
@@ -163,6 +184,7 @@ void print_outcome_json(const Trained& t, double wall_s) {
     text += fmt::format(R"("val_{}": {}, "test_{}": {}, "test_{}_std": {}, )", name,
                         reported(results, 2 * k).first, name, value, name, spread);
   }
+  if (t.report) text += fmt::format(R"("report": {}, )", t.report->json());
   fmt::print(R"({}"best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})"
              "\n",
              text, outcome.best_epoch, t.trainer.epoch_ms(), t.peak_mb, wall_s);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "class_report.h"
 #include "trainer.h"
 
 namespace adj::apps {
@@ -26,6 +27,7 @@ struct Trained {
   size_t splits;  ///< that were trained on
   const Trainer& trainer;
   double peak_mb;
+  std::optional<ClassReport> report;  ///< of the last run, where one was asked for
 };
 
 /// Two lines and more: the test metric, and at which epoch validation was best.

@@ -25,8 +25,9 @@ class Trainer {
   /// What RunResult::reported are.
   const std::vector<Metric>& reported() const { return reported_; }
   const std::vector<EpochRecord>& history() const { return record_.history; }
-  /// Of the last run, as an Objective gives it.
+  /// Of the last run, as an Objective gives it, and what it was tested on.
   const Tensor& output() const { return output_; }
+  const Tensor& test_examples() const { return examples_.test; }
   /// Median over the epochs trained by this process, evaluation apart; 0 where there was none.
   double epoch_ms() const;
 

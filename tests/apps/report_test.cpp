@@ -1,0 +1,111 @@
+#include "json.h"
+#include "small_dataset.h"
+#include <adjoint/data/hdf5_file.h>
+
+#include <fmt/ranges.h>
+
+using namespace adj;
+using namespace adj::test;
+
+// --report: how well each class is told.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string data = folder.file("data.h5"), predicted = folder.file("p.h5");
+  explicit Bench(const Dataset& dataset) { save_dataset(dataset, data); }
+  Outcome train(Words more) const {
+    more.insert(more.begin(), {data, "--epochs", "30", "--report", "--json", "--predict", predicted});
+    return run("train_gcn", more);
+  }
+};
+
+/// "[label, predicted, count]" of the test nodes, from what --predict wrote.
+Words confusions_of(const Dataset& data, const std::string& predicted) {
+  const auto given = H5Reader::open(predicted).tensor("nodes/prediction", {DType::i32}).to_vector<int32_t>();
+  const auto truth = data.y.to_vector<int32_t>();
+  std::map<std::pair<int32_t, int32_t>, int> counts;
+  for (int32_t i : data.test.to_vector<int32_t>())
+    ++counts[{truth[static_cast<size_t>(i)], given[static_cast<size_t>(i)]}];
+  Words all;
+  for (const auto& [pair, count] : counts)
+    all.push_back(fmt::format("[{}, {}, {}]", pair.first, pair.second, count));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("--report prints each class and the confusion matrix of the test nodes, and --json holds them") {
+  if (!have_program("train_gcn")) return;
+  Dataset data = small_dataset();
+  data.class_names = {"graphs", "a name that is longer than a table can show it", "ne\nur\u00e9"};
+  const Bench bench(data);
+  const Outcome outcome = bench.train({});
+  REQUIRE(outcome.status == 0);
+  const Words expected = confusions_of(data, bench.predicted);
+  const std::string json = lines_of(outcome.out).back();
+  CHECK(mentions(json,
+                 {fmt::format(R"("confusion": [{}]}})", fmt::join(expected, ", ")),
+                  R"("report": {"examples": 40, "classes": [{"class": 0, "name": "graphs", "precision": )",
+                  R"("macro": {"precision": )", R"("weighted": {)"}));
+  const std::string micro = json.substr(json.find("\"micro\""));
+  CHECK(mentions(micro, {"\"f1\": " + json_of(outcome)["test_acc"] + ", \"support\": 40}"}));
+  CHECK(mentions(outcome.out, {"On the 40 test nodes, at epoch ", "precision  recall      F1  support",
+                               "\n0 graphs ", "\n1 a name that is longer t\u2026  ", "\n2 ne\\nur\u00e9 ",
+                               "mean over classes", "all (accuracy)", "\nlabel, predicted as"}));
+  size_t width = 0;  // in characters, of which one takes three bytes and one two
+  for (const std::string& line : lines_of(outcome.out)) {
+    if (line.starts_with("{") || line.find('.') == std::string::npos ||
+        line.find("  0.") == std::string::npos)
+      continue;
+    const auto characters = static_cast<size_t>(std::count_if(
+        line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; }));
+    CAPTURE(line);
+    if (width > 0) CHECK(characters == width);
+    width = characters;
+  }
+  CHECK(width > 40);
+  const Outcome without = run("train_gcn", {bench.data, "--epochs", "2", "--json"});
+  CHECK(without.out.find("report") == std::string::npos);
+  CHECK(without.out.find("precision  ") == std::string::npos);
+  const Outcome several = bench.train({"--runs", "2"});
+  CHECK(mentions(several.out, {"On the 40 test nodes of run 2, the last one, at epoch "}));
+  CHECK(mentions(several.out, {fmt::format("{}", fmt::join(confusions_of(data, bench.predicted), ", "))}));
+  CHECK(lines_of(bench.train({"--quiet"}).out).size() == 1);
+}
+
+TEST_CASE("of many classes --report prints the pairs that are confused most") {
+  if (!have_program("train_gcn")) return;
+  CitationOptions options;
+  options.nodes = 400;
+  options.classes = 25;
+  options.features = 40;
+  options.train_per_class = 2;
+  options.val = 30;
+  options.test = 200;
+  const Dataset data = make_citation_dataset(options);
+  const Bench bench(data);
+  const Outcome outcome = bench.train({});
+  REQUIRE(outcome.status == 0);
+  CHECK(outcome.out.find("predicted as") == std::string::npos);
+  CHECK(mentions(outcome.out, {"\n24 ", "most often taken for another class:", " of ", " as "}));
+  CHECK(mentions(outcome.out, {fmt::format("{}", fmt::join(confusions_of(data, bench.predicted), ", "))}));
+}
+
+TEST_CASE("--report is of each label where there are several, and refused where there is none") {
+  if (!have_program("train_gcn")) return;
+  const Bench several(small_multilabel_dataset());
+  const Outcome outcome = several.train({});
+  REQUIRE(outcome.status == 0);
+  CHECK(mentions(outcome.out, {"precision  recall", "all labels together", R"("micro": {)"}));
+  CHECK(outcome.out.find("confusion") == std::string::npos);
+  CHECK(outcome.out.find("predicted as") == std::string::npos);
+  const Bench numbers(small_regression_dataset());
+  CHECK(fails_with(run("train_gcn", {numbers.data, "--epochs", "1000000000", "--report", "--quiet"}), 2,
+                   {"--report", "node_regression", "no classes"}));
+  if (have_program("train_link"))
+    CHECK(fails_with(run("train_link", {several.data, "--report"}), 2, {"'--report'"}));
+}
