@@ -30,6 +30,13 @@ class GrowingRows {
   }
   void append(T value) { append(std::span(&value, 1)); }
 
+  /// Calls f(value) of each in order.
+  template <class F>
+  void for_each(F&& f) const {
+    for (const Piece& piece : pieces_)
+      for (size_t k = 0; k < piece.used; ++k) f(piece.values[k]);
+  }
+
   /// All of them, under a shape of so many, behind which nothing is left here.
   Tensor take(Shape shape) {
     Tensor all = Tensor::empty(shape, dtype_of<T>());

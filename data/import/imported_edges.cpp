@@ -74,6 +74,21 @@ void ImportedEdges::append(int32_t src, int32_t dst, float weight) {
   if (weighted_) weight_.append(weight);
 }
 
+int64_t ImportedEdges::count_lone(int64_t nodes) const {
+  std::vector<uint8_t> degree(static_cast<size_t>(nodes));  // two stands for more
+  const auto is_one = [&](int32_t node) { return degree[static_cast<size_t>(node)] == 1; };
+  for (const GrowingRows<int32_t>* ends : {&src_, &dst_})
+    ends->for_each([&](int32_t node) {
+      uint8_t& d = degree[static_cast<size_t>(node)];
+      d = std::min<uint8_t>(2, d + 1);
+    });
+  std::vector<bool> lone;
+  src_.for_each([&](int32_t node) { lone.push_back(is_one(node)); });
+  int64_t count = 0;
+  dst_.for_each([&, edge = size_t{0}](int32_t node) mutable { count += lone[edge++] && is_one(node); });
+  return count;
+}
+
 Graph ImportedEdges::graph(const std::string& file, const NodeIds& ids, bool undirected, bool coalesced) {
   const int64_t given = size(), all = undirected ? 2 * given - loops_ : given;
   if (all == 0) data_fail("{}: no edges, expected some", excerpt(file));

@@ -17,6 +17,8 @@ class ImportedEdges {
   int64_t size() const { return src_.size() - forgotten_; }
   /// `weight` is left out of an unweighted graph.
   void append(int32_t src, int32_t dst, float weight);
+  /// How many edges there are both of whose nodes are in no other.
+  int64_t count_lone(int64_t nodes) const;
   /// The first edge, from node 0 to node 1, is none after all, and the nodes behind those move up by two. Of
   /// others none has these nodes.
   void forget_first() { forgotten_ = true; }

@@ -27,13 +27,13 @@ class Labels {
 
   /// -1: none.
   int32_t add(std::string_view field) {
-    if (is_none(field)) {
-      const auto at = none_.find(field);
-      ++(at == none_.end() ? none_.emplace(field, 0).first : at)->second;
-      return -1;
-    }
     auto at = found_.find(field);
     if (at == found_.end()) {
+      if (is_none(field)) {
+        const auto none = none_.find(field);
+        ++(none == none_.end() ? none_.emplace(field, 0).first : none)->second;
+        return -1;
+      }
       at = found_.emplace(field, static_cast<int32_t>(found_.size())).first;
       texts_.push_back(&at->first);
     }
@@ -87,7 +87,7 @@ std::string read_classes(NodeRows& rows, const NodeFiles& files, Dataset& data) 
   while (reader.next(rows.by_row())) {
     const int64_t line = reader.number();
     if (rows.is_header(line)) continue;
-    RecordFields at = rows.fields(line, reader.record());
+    RecordFields at(source, line, reader.record(), rows.head().format.separator);
     int32_t node = 0;
     if (rows.by_row()) {
       node = rows.node_of_row(row, line);

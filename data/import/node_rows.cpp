@@ -91,6 +91,7 @@ std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view rec
 
 NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_node, bool binary) {
   const int64_t columns = rows.columns();
+  const RecordFormat& format = rows.head().format;
   TextSource& source = rows.source();
   if (columns < 1) source.fail(0, "no column behind the id, expected some");
   Tensor all = every_node ? Tensor::empty({nodes, columns}) : Tensor::full({nodes, columns}, kNaN);
@@ -106,18 +107,21 @@ NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_
   };
   const auto parse = [&](const TextBlock& block) {
     Rows made;
-    RecordCursor at(block, rows.head().format);
+    RecordCursor at(block, format);
     while (at.next()) {
       const int64_t line = at.number();
       if (rows.is_header(line)) continue;
-      RecordFields field = rows.fields(line, at.record());
-      int64_t column = 0;
-      for (; field.next(); ++column) {
-        if (column == 0 && !rows.by_row())
-          made.nodes.push_back(rows.node_of(field.field(), line));
-        else
-          made.values.push_back(number(field.field(), line, column + 1));
-      }
+      const auto column =
+          with_fields(source, line, at.record(), format.separator, at.quotes(), [&](auto field) {
+            int64_t count = 0;
+            for (; field.next(); ++count) {
+              if (count == 0 && !rows.by_row())
+                made.nodes.push_back(rows.node_of(field.field(), line));
+              else
+                made.values.push_back(number(field.field(), line, count + 1));
+            }
+            return count;
+          });
       if (column != rows.head().columns())
         source.fail(line, "{} fields, expected {} as in the first line", column, rows.head().columns());
       made.lines.push_back(line);
@@ -126,7 +130,7 @@ NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_
     return made;
   };
   int64_t count = 0, last_line = 0, comments = 0;
-  source.cut_by([&](std::string_view text, int64_t line) { return rows.head().format.last_end(text, line); });
+  source.cut_by([&](std::string_view text, int64_t line) { return format.last_end(text, line); });
   source.for_blocks(parse, [&](const Rows& made) {
     for (size_t k = 0; k < made.lines.size(); ++k, ++count) {
       const int32_t node = rows.by_row() ? rows.node_of_row(count, made.lines[k]) : made.nodes[k];

@@ -87,12 +87,15 @@ bool RecordReader::next(bool empty) {
   return true;
 }
 
-void RecordFields::next_quoted(std::string_view rest) {
+bool RecordFields::next_quoted() {
+  if (!at_.more()) return false;
+  std::string_view rest = at_.rest();
+  while (!rest.empty() && is_blank(rest[0])) rest.remove_prefix(1);
+  if (!rest.starts_with('"')) return false;
   const size_t end = behind_quotes(rest, 0);
   if (end == kNone) source_.fail(number_, "a quote that is not closed, expected a second one");
   field_ = rest.substr(1, end - 2);
-  copied_ = field_.find('"') != kNone;
-  if (copied_) {
+  if (field_.find('"') != kNone) {
     unquoted_.clear();
     for (size_t k = 0; k < field_.size(); ++k) {
       unquoted_ += field_[k];
@@ -107,11 +110,12 @@ void RecordFields::next_quoted(std::string_view rest) {
     if (!blank && !rest.empty())
       source_.fail(number_, "text behind a closing quote, expected {}", name_of(separator_));
     at_ = FieldCursor(rest, separator_);
-    return;
+    return true;
   }
   if (!rest.empty() && rest[0] != static_cast<char>(separator_))
     source_.fail(number_, "text behind a closing quote, expected {}", name_of(separator_));
   at_ = rest.empty() ? FieldCursor({}, Separator::blanks) : FieldCursor(rest.substr(1), separator_);
+  return true;
 }
 
 }  // namespace adj

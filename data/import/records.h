@@ -44,6 +44,8 @@ class RecordCursor {
   int64_t number() const { return number_; }
   /// Comments behind the first line so far.
   int64_t comments() const { return comments_; }
+  /// May there be a quote in a record?
+  bool quotes() const { return quotes_; }
 
  private:
   std::string_view rest_, record_;
@@ -80,27 +82,21 @@ class RecordFields {
       : source_(source), number_(number), separator_(separator), at_(record, separator) {}
 
   bool next() {
-    if (!at_.more()) return false;
-    std::string_view rest = at_.rest();
-    while (!rest.empty() && is_blank(rest[0])) rest.remove_prefix(1);
-    if (!rest.empty() && rest[0] == '"') {
-      next_quoted(rest);
-      return true;
-    }
-    (void)at_.next();
+    if (next_quoted()) return true;
+    const bool found = at_.next();
     field_ = at_.field();
-    copied_ = false;
-    return true;
+    return found;
   }
   std::string_view field() const { return field_; }
   /// Does the field stand in this object, until the next call? Else in the record.
-  bool copied() const { return copied_; }
+  bool copied() const { return field_.data() == unquoted_.data(); }
   /// Is there a field behind this one?
   bool more() const { return at_.more(); }
 
  private:
   bool is_blank(char c) const { return c == ' ' || (c == '\t' && separator_ != Separator::tab); }
-  void next_quoted(std::string_view rest);
+  /// False where the next field does not begin with a quote.
+  bool next_quoted();
 
   const TextSource& source_;
   int64_t number_;
@@ -108,7 +104,13 @@ class RecordFields {
   FieldCursor at_;
   std::string_view field_;
   std::string unquoted_;
-  bool copied_ = false;
 };
+
+/// f(fields) of a record: RecordFields, or a FieldCursor, which is faster, where there are no `quotes`.
+template <class F>
+auto with_fields(const TextSource& source, int64_t number, std::string_view record, Separator separator,
+                 bool quotes, F&& f) {
+  return quotes ? f(RecordFields(source, number, record, separator)) : f(FieldCursor(record, separator));
+}
 
 }  // namespace adj

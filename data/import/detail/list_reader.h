@@ -7,23 +7,6 @@
 
 namespace adj {
 
-/// Counts the edges both of whose nodes are in no other, as edges come one after another and nodes are
-/// numbered by first appearance.
-class LoneEdges {
- public:
-  void add(int32_t src, int32_t dst);
-  int64_t count() const { return count_; }
-  /// Is the first edge, from node 0 to node 1, one of them?
-  bool has_first() const { return !ends_.empty() && ends_[0] == End::source; }
-
- private:
-  enum class End : uint8_t { none, source, target };
-  void touch(int32_t node);
-
-  std::vector<End> ends_;  // of each node, what it is of a lone edge; the other end is its neighbour
-  int64_t count_ = 0;
-};
-
 /// Reads a list of edges, in parallel, and settles whether its first line is a header.
 class ListReader {
  public:
@@ -50,9 +33,12 @@ class ListReader {
 
   bool named() const { return ids_.kind() == NodeIds::Kind::names; }
   Ends parse(const TextBlock& block) const;
-  void add_id(const RecordFields& at, int64_t line, int64_t column, Ends& ends) const;
+  template <class Fields>
+  void add_id(const Fields& at, int64_t line, int64_t column, Ends& ends) const;
   float weight_in(std::string_view field, int64_t line) const;
   void take(const Ends& ends);
+  void expect_first(int32_t src, int32_t dst);
+  void keep_first();
   void settle_header();
 
   TextSource& source_;
@@ -60,7 +46,6 @@ class ListReader {
   const EdgeListOptions& options_;
   NodeIds& ids_;
   ImportedEdges edges_;
-  LoneEdges lone_;
   int64_t header_line_, comments_ = 0;
   bool doubtful_, first_is_alone_ = false;
 };

@@ -21,10 +21,6 @@ class NodeRows {
   bool is_header(int64_t line) const { return line == header_line_; }
   /// Behind the id.
   int64_t columns() const { return head_.columns() - !by_row_; }
-  RecordFields fields(int64_t line, std::string_view record) const {
-    return {source_, line, record, head_.format.separator};
-  }
-
   /// Throws where there is none of that id, or of row number `row`.
   int32_t node_of(std::string_view id, int64_t line) const;
   int32_t node_of_row(int64_t row, int64_t line) const;
