@@ -134,14 +134,17 @@ TEST_CASE("split products use all bits of their operands, large or small") {
   for (Device device : devices()) {
     CAPTURE(device.str());
     // One term: what is left out of the product of parts is below 2^-22 of it.
-    for (const double scale : {1.0, 0x1p-60, 0x1p60, 0x1p-100}) {
+    for (const double scale : {1.0, 0x1p-60, 0x1p60, 0x1p-100, 0x1p-112, 0x1p-118, 0x1p-125}) {
       CAPTURE(scale);
       const std::vector<double> numbers{1 + 0x1p-23, 1 - 0x1p-24, 4.0 / 3, 0x1.fffffep0, -0x1.0101p0, 1.0};
       const auto n = static_cast<int64_t>(numbers.size());
       std::vector<double> scaled(numbers);
       for (double& x : scaled) x *= scale;
       const Tensor a = Tensor::from(scaled, {n, 1}).to(DType::f32).to(device);
-      const Tensor b = Tensor::from(numbers, {1, n}).to(DType::f32).to(device);
+      std::vector<double> partners(numbers);
+      if (scale < 0x1p-100)  // so that their products have all their bits
+        for (double& y : partners) y *= 0x1p100;
+      const Tensor b = Tensor::from(partners, {1, n}).to(DType::f32).to(device);
       Tensor c = Tensor::full({n, n}, NAN, DType::f32, device);
       kernels::gemm({.a = a, .b = b, .c = c});
       const std::vector<double> x = values(a), y = values(b), z = values(c);
@@ -167,6 +170,99 @@ TEST_CASE("split products use all bits of their operands, large or small") {
     CHECK(of(std::numeric_limits<float>::max()) == doctest::Approx(std::numeric_limits<float>::max()));
     CHECK_FALSE(std::isfinite(of(std::numeric_limits<float>::infinity())));
     CHECK(std::isnan(of(NAN)));
+  }
+}
+
+TEST_CASE("products are exact to each term where small operands meet large ones, in every way") {
+  // What three bfloat16 parts of such a number hold ends at 2^-133: of 2^-126 they have 7 bits.
+  const auto size_of = [](int way, int64_t outer, int64_t inner) {
+    switch (way) {
+      case 0:
+        return 0x1p-112;
+      case 1:
+        return 0x1p-126;
+      case 2:  // rows of such beside others
+        return outer % 3 == 0 ? 0x1p-126 : 0x1p-3;
+      case 3:  // within a row, and those of the partner, too
+        return inner % 3 == 0 ? 0x1p100 : 0x1p-118;
+      case 4:  // in some chunks of 64 alone
+        return inner / 64 % 2 == 0 ? 0x1p-120 : 1.0;
+      default:  // of no full 24 bits
+        return 0x1p-140;
+    }
+  };
+  const std::vector<Case> few{{5, 7, 9, false, false},
+                              {130, 65, 66, true, true},
+                              {128, 64, 128, false, true},
+                              {150, 330, 70, true, false},
+                              {64, 3000, 96, true, false}};
+  for (ExactProducts products : {ExactProducts::split, ExactProducts::float32, ExactProducts::by_size}) {
+    const Products scope(products);
+    for (Device device : devices())
+      for (const Case& one : few)
+        for (int way = 0; way < 6; ++way)
+          for (bool small_b : {false, true}) {
+            CAPTURE(device.str());
+            CAPTURE(static_cast<int>(products));
+            CAPTURE(one.m);
+            CAPTURE(one.k);
+            CAPTURE(way);
+            CAPTURE(small_b);
+            const auto operand = [&](bool is_a, int64_t rows, int64_t columns, bool rows_outer) {
+              std::vector<double> numbers = values(random_tensor({rows, columns}, DType::f32));
+              for (int64_t i = 0; i < rows; ++i)
+                for (int64_t j = 0; j < columns; ++j) {
+                  const int64_t outer = rows_outer ? i : j, inner = rows_outer ? j : i;
+                  const double small = size_of(way, outer, inner);
+                  // All terms of a sum are of one size.
+                  const double partner = way == 3 || way == 4 ? 0x1p-18 / small : 0x1p100;
+                  numbers[static_cast<size_t>(i * columns + j)] *= is_a == small_b ? partner : small;
+                }
+              return Tensor::from(numbers, {rows, columns}).to(DType::f32).to(device);
+            };
+            const Tensor a =
+                one.turned_a ? operand(true, one.k, one.m, false) : operand(true, one.m, one.k, true);
+            const Tensor b =
+                one.turned_b ? operand(false, one.n, one.k, true) : operand(false, one.k, one.n, false);
+            const auto multiply = [&](const Tensor& x, const Tensor& y) {
+              Tensor c = Tensor::full({one.m, one.n}, NAN, x.dtype(), device);
+              kernels::gemm(
+                  {.a = x, .trans_a = form(one.turned_a), .b = y, .trans_b = form(one.turned_b), .c = c});
+              return values(c);
+            };
+            const auto sizes = [](const Tensor& x) {
+              std::vector<double> numbers = values(x);
+              for (double& number : numbers) number = std::abs(number);
+              return Tensor::from(numbers, x.shape()).to(x.device());
+            };
+            const std::vector<double> c = multiply(a, b),
+                                      exact = multiply(a.to(DType::f64), b.to(DType::f64)),
+                                      terms = multiply(sizes(a), sizes(b));
+            const double bound = one.k > 1000 ? 1e-5 : 4e-6;
+            double worst = 0;
+            for (size_t i = 0; i < c.size(); ++i) {
+              const double error = std::abs(c[i] - exact[i]);
+              worst = std::max(worst, std::isfinite(c[i]) ? error / terms[i] : 1.0);
+            }
+            CHECK(worst <= bound);
+            if (!one.turned_a || one.turned_b) continue;
+            // A chunk that is multiplied again is not summed again.
+            Tensor dw = Tensor::empty({one.m, one.n}, DType::f32, device);
+            Tensor dbias = Tensor::empty({one.n}, DType::f32, device);
+            kernels::weight_gradients({.x = a, .dz = b, .dw = dw, .dbias = dbias});
+            CHECK(values(dw) == c);
+            std::vector<double> sums(static_cast<size_t>(one.n)), all(sums.size());
+            const std::vector<double> rows = values(b);
+            for (size_t i = 0; i < rows.size(); ++i) {
+              sums[i % sums.size()] += rows[i];
+              all[i % sums.size()] += std::abs(rows[i]);
+            }
+            const std::vector<double> got = values(dbias);
+            double apart = 0;
+            for (size_t i = 0; i < sums.size(); ++i)
+              apart = std::max(apart, std::abs(got[i] - sums[i]) / all[i]);
+            CHECK(apart <= bound);
+          }
   }
 }
 

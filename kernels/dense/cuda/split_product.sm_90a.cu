@@ -75,11 +75,22 @@ struct Work {
     else
       begin(a, tile_n, unit + static_cast<int>(gridDim.x));
   }
+  /// Undoes advance().
+  __device__ void retreat(const SplitArguments& a, int tile_n) {
+    if (valid(a) && chunk > split * a.chunks + min(split, a.longer_splits)) {
+      --chunk;
+    } else {
+      begin(a, tile_n, unit - static_cast<int>(gridDim.x));
+      chunk = end - 1;
+    }
+  }
 };
 
 /// Two numbers as pairs of bfloat16 parts. The first part is cut rather than rounded, so that no finite
-/// number gives an infinite one; what is left of 24 bits after the second fits the third.
-__device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_t& second, uint32_t& third) {
+/// number gives an infinite one; what is left of 24 bits after the second fits the third, unless it ends
+/// below 2^-133, the least bfloat16 number. The lower half of `lost` then gets a bit.
+__device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_t& second, uint32_t& third,
+                                      uint32_t& lost) {
   const auto lower = [](uint32_t pair) { return __uint_as_float(pair << 16); };
   const auto upper = [](uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); };
   const auto upper_halves = [](float a, float b) {
@@ -89,7 +100,19 @@ __device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_
   x -= lower(first);
   y -= upper(first);
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(second) : "f"(y), "f"(x));
-  third = upper_halves(x - lower(second), y - upper(second));
+  x -= lower(second);
+  y -= upper(second);
+  third = upper_halves(x, y);
+  lost |= __float_as_uint(x) | __float_as_uint(y);
+}
+
+/// A chunk in which a part lost bits is not added. It is multiplied again as three products, of numbers below
+/// kSmall lifted by kLift and of the others: small A and B, large A and small B, large A and large B. The
+/// product of two small ones has no bits in float32, and none of a lifted one with any other is infinite.
+constexpr float kSmall = 0x1p-100f, kLift = 0x1p90f;
+constexpr int kPasses = 4;
+__device__ __forceinline__ int next_pass(int pass, bool lost) {
+  return pass > 0 ? (pass + 1) % kPasses : lost ? 1 : 0;
 }
 
 /// A tile of kOuter x kK of an operand, four neighbours at a time. kOuterRows: its rows in memory run along
@@ -116,18 +139,27 @@ class Tile {
     }
     return sum;
   }
-  /// Its parts into shared memory.
-  __device__ void write(int thread, uint32_t shared) const {
+  /// Multiplies small numbers by `small`, the others by `large`.
+  __device__ void weigh(float small, float large) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      for (float* x : {&quads_[i].x, &quads_[i].y, &quads_[i].z, &quads_[i].w})
+        *x *= fabsf(*x) < kSmall ? small : large;
+  }
+  /// Its parts into shared memory. Did any lose bits?
+  __device__ bool write(int thread, uint32_t shared) const {
     const uint32_t to = shared + place(thread);
+    uint32_t lost = 0;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       uint2 first, second, third;
-      split(quads_[i].x, quads_[i].y, first.x, second.x, third.x);
-      split(quads_[i].z, quads_[i].w, first.y, second.y, third.y);
+      split(quads_[i].x, quads_[i].y, first.x, second.x, third.x, lost);
+      split(quads_[i].z, quads_[i].w, first.y, second.y, third.y, lost);
       write_part(to, i, 0, first);
       write_part(to, i, 1, second);
       write_part(to, i, 2, third);
     }
+    return (lost & 0xffffu) != 0;
   }
 
  private:
@@ -306,9 +338,11 @@ __device__ void write_tile(const SplitArguments& a, const Work& work, const floa
   });
 }
 
-/// The chunks that a block's readers and its multipliers hand each other, by the barriers 1 to 4.
+/// The chunks that a block's readers and its multipliers hand each other, by the barriers 1 to 4. `lost`
+/// tells which of the last kStages lost bits, by their numbers; it begins as -2.
 class Stage {
  public:
+  __device__ explicit Stage(volatile int* lost) : lost_(lost) {}
   __device__ void next() {
     at_ ^= 1;
     ++count_;
@@ -319,14 +353,22 @@ class Stage {
   __device__ void wait_until_read() const { wait(3 + at_); }
   __device__ void written() const { arrive(1 + at_); }
   __device__ void read() const { arrive(3 + at_); }
+  __device__ void meet_readers() const { wait<kReaders>(5); }
+  /// Before written(), and known when others have waited for that.
+  __device__ void lose() const { lost_[at_] = count_; }
+  __device__ bool lost() const { return lost_[at_] == count_; }
+  /// The chunk before, once all readers have met since.
+  __device__ bool lost_before() const { return lost_[at_ ^ 1] == count_ - 1; }
 
  private:
+  template <int kCount = kThreads>
   static __device__ void wait(int barrier) {
-    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kCount) : "memory");
   }
   static __device__ void arrive(int barrier) {
     asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
   }
+  volatile int* lost_;
   int at_ = 0, count_ = 0;
 };
 
@@ -334,8 +376,8 @@ class Stage {
 /// of tiles: the others read the same.
 class RowSums {
  public:
-  __device__ void begin(const SplitArguments& a, const Work& work) {
-    wanted_ = work.valid(a) && work.m == 0;
+  __device__ void begin(const Work& work, bool first_pass) {
+    wanted_ = first_pass && work.m == 0;
     last_ = work.last();
     split_ = work.split;
     n_ = work.n;
@@ -364,7 +406,7 @@ class RowSums {
 };
 
 template <int kN, bool kOuterA, bool kOuterB, bool kWide, bool kSums>
-__device__ void read_chunks(const SplitArguments& a, uint32_t shared) {
+__device__ void read_chunks(const SplitArguments& a, uint32_t shared, volatile int* lost) {
   const int thread = static_cast<int>(threadIdx.x) - kMultipliers;
   Tile<kM, kOuterA, kWide> tile_a;
   Tile<kN, kOuterB, kWide> tile_b;
@@ -375,49 +417,73 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared) {
   const auto read_b = [&] {
     if (work.valid(a)) tile_b.read(thread, a.b, work.n, int64_t{work.chunk} * kK);
   };
-  Stage stage;
+  Stage stage(lost);
   [[maybe_unused]] RowSums sums;
+  int pass = 0;
   work.begin(a, kN, static_cast<int>(blockIdx.x));
   read_a();
   read_b();
-  for (; work.valid(a); stage.next()) {
-    if (stage.count() >= kStages) stage.wait_until_read();
+  for (;; stage.next()) {
+    if (stage.count() >= kStages)
+      stage.wait_until_read();
+    else if (stage.count() > 0)
+      stage.meet_readers();
+    pass = next_pass(pass, stage.lost_before());
+    if (pass > 0) {
+      work.retreat(a, kN);
+      read_a();
+      read_b();
+      tile_a.weigh(pass == 1 ? kLift : 0.0f, pass == 1 ? 0.0f : 1.0f);
+      tile_b.weigh(pass == 1 ? 1.0f : pass == 2 ? kLift : 0.0f, pass == 2 ? 0.0f : 1.0f);
+    } else if (!work.valid(a)) {
+      break;
+    }
     const uint32_t to = shared + stage.at() * stage_bytes(kN);
-    tile_a.write(thread, to);
-    if constexpr (kSums) sums.begin(a, work);
+    bool loses = tile_a.write(thread, to);
+    if constexpr (kSums) sums.begin(work, pass == 0);
     work.advance(a, kN);
     read_a();  // on its way while B is split
-    tile_b.write(thread, to + kParts * part_bytes(kM));
+    loses |= tile_b.write(thread, to + kParts * part_bytes(kM));
+    if (loses && pass == 0) stage.lose();
     publish_to_tensor_cores();
     stage.written();
     if constexpr (kSums) sums.template add<kN>(a, thread, tile_b);
     read_b();
   }
   // What was handed back last is taken, so that all barriers end as they began.
-  int left = min(stage.count(), kStages);
-  if (left < kStages) stage.next();  // the only one was the first
-  for (; left > 0; --left, stage.next()) stage.wait_until_read();
+  static_assert(kStages == 2);
+  stage.next();
+  stage.wait_until_read();
 }
 
 template <int kN, bool kOuterA, bool kOuterB>
-__device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
+__device__ void multiply_chunks(const SplitArguments& a, uint32_t shared, volatile int* lost) {
   float sum[kN / 2], chunk[kN / 2];
 #pragma unroll
   for (int i = 0; i < kN / 2; ++i) sum[i] = chunk[i] = 0;
-  Stage stage;
+  Stage stage(lost);
   Work work{};
-  for (work.begin(a, kN, static_cast<int>(blockIdx.x)); work.valid(a); work.advance(a, kN), stage.next()) {
+  int pass = 0;
+  for (work.begin(a, kN, static_cast<int>(blockIdx.x)); work.valid(a); stage.next()) {
     stage.wait_until_written();
     multiply_chunk<kN, kOuterA, kOuterB>(chunk, shared + stage.at() * stage_bytes(kN));
+    const bool loses = stage.lost();
     wait_for_products();
     stage.read();
+    if (!loses) {
+      const float scale = pass == 1 || pass == 2 ? 1.0f / kLift : 1.0f;
 #pragma unroll
-    for (int i = 0; i < kN / 2; ++i) sum[i] += chunk[i];
-    if (!work.last()) continue;
-    finish_tile<kN>(a, work, sum);
-    write_tile<kN>(a, work, sum);
+      for (int i = 0; i < kN / 2; ++i) sum[i] = fmaf(chunk[i], scale, sum[i]);
+    }
+    pass = next_pass(pass, loses);
+    if (pass > 0) continue;
+    if (work.last()) {
+      finish_tile<kN>(a, work, sum);
+      write_tile<kN>(a, work, sum);
 #pragma unroll
-    for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
+      for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
+    }
+    work.advance(a, kN);
   }
 }
 
@@ -426,14 +492,17 @@ __global__ void __launch_bounds__(kThreads, 1)
     split_product_kernel(const __grid_constant__ SplitArguments a) {
   begin_overlapping();
   extern __shared__ unsigned char raw[];
+  __shared__ int lost[kStages];
+  if (threadIdx.x < kStages) lost[threadIdx.x] = -2;
+  __syncthreads();
   const uint32_t before = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
   const uint32_t address = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   if (threadIdx.x >= kMultipliers) {
     give_registers<kReaderRegisters>();
-    read_chunks<kN, kOuterA, kOuterB, kWide, kSums>(a, address);
+    read_chunks<kN, kOuterA, kOuterB, kWide, kSums>(a, address, lost);
   } else {
     take_registers<kMultiplierRegisters>();
-    multiply_chunks<kN, kOuterA, kOuterB>(a, address);
+    multiply_chunks<kN, kOuterA, kOuterB>(a, address, lost);
   }
 }
 
