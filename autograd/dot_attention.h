@@ -4,60 +4,33 @@
 
 #include <adjoint/autograd/attention_options.h>
 #include <adjoint/kernels/attention/dot_attention.h>
-#include <adjoint/kernels/elementwise/broadcast.h>
+#include <adjoint/kernels/attention/head_product.h>
 #include <adjoint/kernels/elementwise/unary.h>
 #include <adjoint/kernels/norm/norm.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
 #include <cmath>
-#include <optional>
 
 namespace adj {
 
 namespace detail {
 
-/// The weight of edge features, [E, H D], as one of all heads' features: [H E, H D] with head h's rows 0
-/// outside of head h's columns, so that one product serves all heads.
-class HeadBlocks {
- public:
-  HeadBlocks(const Tensor& weight, int64_t heads)
-      : features_(weight.size(0)), heads_(heads), width_(weight.size(1) / heads) {
-    // The identity, as it runs on in memory: a one, then as many zeros as there are heads.
-    Tensor run = Tensor::zeros({heads + 1}, weight.dtype(), weight.device());
-    Tensor one = run.rows(0, 1);
-    one.fill_(1.0);
-    Tensor runs = Tensor::empty({heads, heads + 1}, weight.dtype(), weight.device());
-    kernels::expand({.x = run, .y = runs});
-    identity_ = runs.reshape({heads * (heads + 1)}).rows(0, heads * heads).reshape({heads, 1, heads, 1});
-    matrix_ = Tensor::empty({heads, features_, heads, width_}, weight.dtype(), weight.device());
-    kernels::binary({.op = Binary::multiply,
-                     .a = weight.reshape({1, features_, heads, width_}),
-                     .b = identity_,
-                     .y = matrix_});
-    matrix_ = matrix_.reshape({heads * features_, heads * width_});
-  }
-  const Tensor& matrix() const { return matrix_; }
-  /// The gradient of the weight, from that of matrix(), which is overwritten.
-  Tensor gradient(Tensor dmatrix) const {
-    Tensor blocks = dmatrix.reshape({heads_, features_, heads_, width_});
-    kernels::binary({.op = Binary::multiply, .a = blocks, .b = identity_, .y = blocks});
-    Tensor sum = Tensor::empty({features_ * heads_ * width_}, dmatrix.dtype(), dmatrix.device());
-    kernels::sum_rows({.x = blocks.reshape({heads_, sum.numel()}), .y = sum});
-    return sum.reshape({features_, heads_ * width_});
-  }
-
- private:
-  int64_t features_, heads_, width_;
-  Tensor identity_, matrix_;
-};
+/// x [N, H E] times each head's columns of the weight of edge features, [E, H D]; `turned`: x [N, H D] times
+/// their transpose.
+inline Tensor head_product_of(const Tensor& x, const Tensor& weight, int64_t heads, bool turned) {
+  Tensor y =
+      Tensor::empty({x.size(0), turned ? heads * weight.size(0) : weight.size(1)}, x.dtype(), x.device());
+  kernels::head_product({.x = x, .weight = weight, .heads = heads, .turned = turned, .y = y});
+  return y;
+}
 
 }  // namespace detail
 
 /// α_ij = softmax_j(scale ⟨q_i, k_j + w_ij⟩), O_i = Σ_j α_ij (v_j + w_ij) (Vaswani et al. 2017; over the
 /// edges of a graph, Shi et al. 2021). q [num_dst,H,D], k and v [num_src,H,D]. Edge features give w =
 /// edge_attr edge_weight, edge_weight [E, H D], of which nothing is made: ⟨q_i, w_ij⟩ = ⟨q_i Wᵀ, attr_ij⟩.
-/// `scale` 0: 1 / sqrt(D). O [num_dst,H,D]. With edge features Σ_j α_ij attr_ij [num_dst, H E] is saved
-/// besides.
+/// What is not finite in one head stays there. `scale` 0: 1 / sqrt(D). O [num_dst,H,D]. With edge features
+/// Σ_j α_ij attr_ij [num_dst, H E] is saved besides.
 inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Var& v,
                          const AttentionOptions& options = {}, float scale = 0.0f) {
   constexpr const char* op = "dot_attention";
@@ -76,9 +49,8 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
   Tensor o_rows = detail::as_matrix(o), o_attr;
   Tensor lse = detail::head_terms(relation.num_dst(), heads, q_rows);
   {
-    const Tensor blocks =
-        featured ? detail::HeadBlocks(options.edge_weight.value(), heads).matrix() : Tensor();
-    const Tensor u = featured ? detail::product_of(q_rows, blocks, false, true) : Tensor();
+    const Tensor u =
+        featured ? detail::head_product_of(q_rows, options.edge_weight.value(), heads, true) : Tensor();
     if (featured) o_attr = Tensor::empty_like(u);
     kernels::dot_attention({.a = detail::by_target(relation),
                             .heads = heads,
@@ -92,7 +64,12 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
                             .o = o_rows,
                             .o_attr = o_attr,
                             .lse = lse});
-    if (featured) detail::add_to(o_rows, detail::product_of(o_attr, blocks));
+    if (featured)
+      kernels::head_product({.x = o_attr,
+                             .weight = options.edge_weight.value(),
+                             .heads = heads,
+                             .accumulate = true,
+                             .y = o_rows});
   }
   return record(op, o, {q, k, v, options.edge_attr, options.edge_weight},
                 [relation, heads, scale, dropout, featured, wide, q = Saved(q.value()), k = Saved(k.value()),
@@ -104,13 +81,11 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
                   Tensor dq = detail::empty_if(wants_q, q.get()), dq_rows = detail::rows_of(dq);
                   Tensor dk = detail::empty_if(out.wanted(1), k.get()), dk_rows = detail::rows_of(dk);
                   Tensor dv = detail::empty_if(out.wanted(2), v.get()), dv_rows = detail::rows_of(dv);
-                  std::optional<detail::HeadBlocks> blocks;
                   Tensor features, u, du, d_o_attr, dattr, ds;
                   if (featured) {
-                    blocks.emplace(weight.get(), heads);
                     features = attr.get().to(wide);
-                    u = detail::product_of(queries, blocks->matrix(), false, true);
-                    d_o_attr = detail::product_of(d_o, blocks->matrix(), false, true);
+                    u = detail::head_product_of(queries, weight.get(), heads, true);
+                    d_o_attr = detail::head_product_of(d_o, weight.get(), heads, true);
                     du = detail::empty_if(wants_q || wants_weight, u);
                     dattr = detail::empty_if(out.wanted(3), features);
                   }
@@ -137,15 +112,19 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
                                                    .ds = ds,
                                                    .dattr = dattr,
                                                    .du = du});
-                  if (featured && wants_q) detail::add_to(dq_rows, detail::product_of(du, blocks->matrix()));
+                  if (featured && wants_q)
+                    kernels::head_product(
+                        {.x = du, .weight = weight.get(), .heads = heads, .accumulate = true, .y = dq_rows});
                   if (dq) out.add(0, dq);
                   if (dk) out.add(1, dk);
                   if (dv) out.add(2, dv);
                   if (dattr) out.add(3, dattr.to(attr.get().dtype()));
                   if (wants_weight) {
-                    Tensor dmatrix = detail::product_of(du, queries, true);
-                    detail::add_to(dmatrix, detail::product_of(o_attr, d_o, true));
-                    out.add(4, blocks->gradient(std::move(dmatrix)));
+                    Tensor product = detail::product_of(du, queries, true);
+                    detail::add_to(product, detail::product_of(o_attr, d_o, true));
+                    Tensor dweight = Tensor::empty_like(weight.get());
+                    kernels::diagonal_blocks({.product = product, .heads = heads, .weight = dweight});
+                    out.add(4, dweight);
                   }
                 });
 }

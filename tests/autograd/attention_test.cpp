@@ -295,6 +295,42 @@ TEST_CASE("gradients of dot_attention, with every option") {
   });
 }
 
+TEST_CASE("dot_attention with edge features keeps what is not finite to its head") {
+  for_relations(95, [](const Relation& relation, Draw& draw) {
+    if (relation.num_edges() == 0) return;
+    const Inputs in(draw, relation);
+    const Tensor weight = draw.normal({kFeatures, kHeads * kWidth});
+    const auto run = [&](const std::vector<Tensor>& of) {
+      std::vector<Var> v;
+      for (const Tensor& x : of) v.push_back(Var::parameter(x));
+      const Var o = dot_attention(relation, v[0], v[1], v[2], {.edge_attr = in.attr, .edge_weight = v[3]});
+      o.backward(Tensor::full(o.shape(), 1.0, o.dtype(), o.device()));
+      return std::vector<Tensor>{o.value(), v[0].grad(), v[1].grad(), v[2].grad(), v[3].grad()};
+    };
+    const std::vector<Tensor> operands{in.dst, in.src, in.value, weight};
+    const std::vector<Tensor> whole = run(operands);
+    for (double odd : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+      for (size_t broken = 0; broken < operands.size(); ++broken) {
+        CAPTURE(odd);
+        CAPTURE(broken);
+        // Head 0 of whatever it is: the last dimension, or the last two, are heads and their features.
+        std::vector<double> numbers = values(operands[broken]);
+        numbers[0] = odd;
+        std::vector<Tensor> with = operands;
+        with[broken] = Tensor::from(numbers, operands[broken].shape())
+                           .to(operands[broken].dtype())
+                           .to(operands[broken].device());
+        const std::vector<Tensor> got = run(with);
+        for (size_t k = 0; k < got.size(); ++k) {
+          CAPTURE(k);
+          const std::vector<double> a = values(got[k]), b = values(whole[k]);
+          for (size_t f = 0; f < a.size(); ++f)
+            if (f % (kHeads * kWidth) >= kWidth) REQUIRE(a[f] == doctest::Approx(b[f]).epsilon(1e-9));
+        }
+      }
+  });
+}
+
 TEST_CASE("gradients of cosine_attention and of head_dot") {
   for_relations(94, [](const Relation& relation, Draw& draw) {
     const Inputs in(draw, relation);

@@ -1,0 +1,118 @@
+// A thread makes one column of y in a few rows, and reads a number of the weight once for all of them. Rows
+// of x are read by the threads of a head together. Bytes: x and y once, the weight from the first-level
+// cache.
+
+#include <adjoint/kernels/attention/head_product.h>
+#include <adjoint/kernels/cuda/map.cuh>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+constexpr int kRows = 8;  // of a thread
+
+template <class S>
+struct HeadProduct {
+  const S* x;
+  const S* weight;
+  S* y;
+  int64_t rows, groups;  ///< groups: of kRows rows
+  int64_t in, out;       ///< columns of a row of x and of y
+  int64_t terms, made;   ///< of a head: numbers that are summed over, and columns of y
+  int64_t pitch;         ///< of the weight
+  bool accumulate;
+};
+
+template <int kPack, bool kTurned, class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    head_product_kernel(const __grid_constant__ HeadProduct<S> p) {
+  begin_overlapping();
+  using T = Wide<S>;
+  const int64_t at = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, group = at / p.out;
+  if (group >= p.groups) return;
+  const int64_t column = at - group * p.out, head = column / p.made, own = column - head * p.made;
+  const int64_t first = group * kRows, step = kTurned ? 1 : p.pitch;
+  const S* const weight = p.weight + (kTurned ? own * p.pitch + head * p.terms : head * p.made + own);
+  const S* x[kRows];
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) x[i] = p.x + min(first + i, p.rows - 1) * p.in + head * p.terms;
+  T sum[kRows] = {};
+  for (int64_t k = 0; k < p.terms; k += kPack) {
+    Pack<T, kPack> w;
+    if constexpr (kTurned) {
+      w = load_wide<kPack>(weight + k);
+    } else {
+#pragma unroll
+      for (int j = 0; j < kPack; ++j) w[j] = widen(weight[(k + j) * step]);
+    }
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const Pack<T, kPack> of_row = load_wide<kPack>(x[i] + k);
+#pragma unroll
+      for (int j = 0; j < kPack; ++j) sum[i] = fma(of_row[j], w[j], sum[i]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    if (first + i >= p.rows) break;
+    S* const to = p.y + (first + i) * p.out + column;
+    *to = narrow<S>(p.accumulate ? widen(*to) + sum[i] : sum[i]);
+  }
+}
+
+template <class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    diagonal_blocks_kernel(int64_t n, int64_t features, int64_t pitch, int64_t width, const S* product,
+                           S* weight) {
+  begin_overlapping();
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
+    const int64_t e = i / pitch, column = i - e * pitch, head = column / width;
+    weight[i] = product[(head * features + e) * pitch + column];
+  }
+}
+
+}  // namespace
+
+void head_product(const HeadProductArgs& args) {
+  if (args.y.numel() == 0) return;
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    constexpr int kWidest = std::min(kVectorWidth<S>, 4);
+    const int64_t rows = args.x.size(0), in = args.x.size(1), out = args.y.size(1);
+    const HeadProduct<S> p{.x = args.x.data<S>(),
+                           .weight = args.weight.data<S>(),
+                           .y = args.y.mutable_data<S>(),
+                           .rows = rows,
+                           .groups = ceil_div(rows, int64_t{kRows}),
+                           .in = in,
+                           .out = out,
+                           .terms = in / args.heads,
+                           .made = out / args.heads,
+                           .pitch = args.weight.size(1),
+                           .accumulate = args.accumulate};
+    const auto go = [&](auto kernel) {
+      launch("head_product",
+             {.device = args.x.device().index,
+              .blocks = static_cast<unsigned>(ceil_div(p.groups * out, int64_t{kBlockThreads})),
+              .threads = kBlockThreads,
+              .overlaps = true},
+             kernel, p);
+    };
+    if (p.terms % kWidest == 0 && aligned_to_16(p.x, p.weight))
+      args.turned ? go(head_product_kernel<kWidest, true, S>) : go(head_product_kernel<kWidest, false, S>);
+    else
+      args.turned ? go(head_product_kernel<1, true, S>) : go(head_product_kernel<1, false, S>);
+  });
+}
+
+void diagonal_blocks(const DiagonalBlocksArgs& args) {
+  const int64_t n = args.weight.numel();
+  dispatch_features(args.weight.dtype(), [&]<class S>() {
+    launch("diagonal_blocks",
+           {.device = args.weight.device().index, .blocks = blocks_for(n), .overlaps = true},
+           diagonal_blocks_kernel<S>, n, args.weight.size(0), args.weight.size(1),
+           args.weight.size(1) / args.heads, args.product.data<S>(), args.weight.mutable_data<S>());
+  });
+}
+
+}  // namespace adj::kernels::cuda

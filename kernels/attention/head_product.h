@@ -1,0 +1,56 @@
+#pragma once
+
+#include <adjoint/kernels/kernel.h>
+
+namespace adj::kernels {
+
+/// y[n,h,:] = x[n,h,:] W_h for every head h, W_h [E,D] being columns [h D, (h + 1) D) of `weight` [E, H D]: x
+/// [N, H E], y [N, H D]. With `turned`, by W_hᵀ: x [N, H D], y [N, H E]. Added to y where `accumulate`. No
+/// head's numbers meet another's, so that one that is not finite stays with its own.
+struct HeadProductArgs {
+  const Tensor& x;
+  const Tensor& weight;
+  int64_t heads;
+  bool turned = false;
+  bool accumulate = false;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "head_product";
+    check_float(op, "x", x);
+    check_matrix(op, "x", x);
+    check_matrix(op, "weight", weight);
+    const int64_t of_weight = weight.size(0) * heads, features = weight.size(1), rows = x.size(0);
+    ADJ_CHECK(heads >= 1 && features % heads == 0, "{}: weight is {} for {} heads", op, weight.str(), heads);
+    check_tensor(op, "weight", weight, weight.shape(), x.dtype(), device());
+    check_tensor(op, "x", x, {rows, turned ? features : of_weight}, x.dtype(), device());
+    check_tensor(op, "y", y, {rows, turned ? of_weight : features}, x.dtype(), device());
+    ADJ_CHECK(!y.shares_storage_with(x) && !y.shares_storage_with(weight),
+              "{}: y can be neither x nor weight", op);
+  }
+};
+ADJ_KERNEL(head_product, HeadProductArgs)
+
+/// weight[e, h D + d] = product[h E + e, h D + d], E x D blocks on the diagonal of product [H E, H D]: the
+/// gradient of head_product's weight, where product = xᵀ dy.
+struct DiagonalBlocksArgs {
+  const Tensor& product;
+  int64_t heads;
+  Tensor& weight;
+
+  Device device() const { return product.device(); }
+  void check() const {
+    constexpr std::string_view op = "diagonal_blocks";
+    check_float(op, "product", product);
+    check_matrix(op, "weight", weight);
+    ADJ_CHECK(heads >= 1 && weight.size(1) % heads == 0, "{}: weight is {} for {} heads", op, weight.str(),
+              heads);
+    check_tensor(op, "product", product, {heads * weight.size(0), weight.size(1)}, weight.dtype(),
+                 weight.device());
+    ADJ_CHECK(!weight.shares_storage_with(product), "{}: weight cannot be product", op);
+  }
+};
+ADJ_KERNEL(diagonal_blocks, DiagonalBlocksArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,121 @@
+#include "cases.h"
+#include <adjoint/kernels/attention/head_product.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+struct Extents {
+  int64_t rows, features, heads, width;
+};
+/// One and many rows, tiles that are cut off, heads that vectors do not divide.
+constexpr Extents kExtents[] = {{1, 1, 1, 1},    {7, 3, 2, 5},     {256, 4, 4, 16}, {257, 16, 8, 8},
+                                {1000, 1, 3, 7}, {601, 33, 1, 64}, {0, 2, 2, 2}};
+
+template <class F>
+void for_products(F f) {
+  on_devices_and_features([&](Device device, DType dtype) {
+    for (const Extents& x : kExtents)
+      for (bool turned : {false, true}) {
+        CAPTURE(x.rows);
+        CAPTURE(x.features);
+        CAPTURE(x.heads);
+        CAPTURE(x.width);
+        CAPTURE(turned);
+        f(x, turned, device, dtype);
+      }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("head_product equals plain loops, and adds") {
+  for_products([](const Extents& e, bool turned, Device device, DType dtype) {
+    const int64_t in = turned ? e.width : e.features, made = turned ? e.features : e.width;
+    const Tensor x = random_tensor({e.rows, e.heads * in}, dtype, device);
+    const Tensor weight = random_tensor({e.features, e.heads * e.width}, dtype, device);
+    Tensor y = random_tensor({e.rows, e.heads * made}, dtype, device);
+    const std::vector<double> X = values(x), W = values(weight), before = values(y);
+    const auto at = [](int64_t i) { return static_cast<size_t>(i); };
+    std::vector<double> expected(before.size());
+    for (int64_t i = 0; i < e.rows; ++i)
+      for (int64_t h = 0; h < e.heads; ++h)
+        for (int64_t m = 0; m < made; ++m)
+          for (int64_t k = 0; k < in; ++k) {
+            const int64_t feature = turned ? m : k, column = h * e.width + (turned ? k : m);
+            expected[at((i * e.heads + h) * made + m)] +=
+                X[at((i * e.heads + h) * in + k)] * W[at(feature * e.heads * e.width + column)];
+          }
+    const double allowed = dtype == DType::bf16 ? 0.05 : 1e-5;
+    const auto multiply = [&](bool accumulate) {
+      kernels::head_product(
+          {.x = x, .weight = weight, .heads = e.heads, .turned = turned, .accumulate = accumulate, .y = y});
+    };
+    multiply(false);
+    CHECK(close(y, expected, allowed));
+    CHECK(same_bits_on_any_threads([&] {
+      multiply(false);
+      return y.clone();
+    }));
+    y = Tensor::from(before, {e.rows, e.heads * made}).to(dtype).to(device);
+    multiply(true);
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] += before[i];
+    CHECK(close(y, expected, allowed));
+  });
+}
+
+TEST_CASE("head_product keeps what is not a number to its head") {
+  for_products([](const Extents& e, bool turned, Device device, DType dtype) {
+    if (e.rows == 0) return;
+    const int64_t in = turned ? e.width : e.features, made = turned ? e.features : e.width;
+    for (bool in_weight : {false, true}) {
+      std::vector<double> x = values(random_tensor({e.rows, e.heads * in}));
+      std::vector<double> weight = values(random_tensor({e.features, e.heads * e.width}));
+      (in_weight ? weight : x)[0] = NAN;
+      Tensor y = Tensor::empty({e.rows, e.heads * made}, dtype, device);
+      kernels::head_product(
+          {.x = Tensor::from(x, {e.rows, e.heads * in}).to(dtype).to(device),
+           .weight = Tensor::from(weight, {e.features, e.heads * e.width}).to(dtype).to(device),
+           .heads = e.heads,
+           .turned = turned,
+           .y = y});
+      const std::vector<double> got = values(y);
+      CHECK(std::isnan(got[0]));
+      for (size_t i = 0; i < got.size(); ++i)
+        if (static_cast<int64_t>(i) % (e.heads * made) >= made) REQUIRE_FALSE(std::isnan(got[i]));
+    }
+  });
+}
+
+TEST_CASE("diagonal_blocks takes each head's own block") {
+  on_devices_and_features([](Device device, DType dtype) {
+    constexpr int64_t kHeads = 3, kFeatures = 2, kWidth = 5;
+    std::vector<double> product(kHeads * kFeatures * kHeads * kWidth, NAN),
+        expected(kFeatures * kHeads * kWidth);
+    for (int64_t h = 0; h < kHeads; ++h)
+      for (int64_t e = 0; e < kFeatures; ++e)
+        for (int64_t d = 0; d < kWidth; ++d) {
+          const auto number = static_cast<double>(h * 100 + e * 10 + d);
+          product[static_cast<size_t>(((h * kFeatures + e) * kHeads + h) * kWidth + d)] = number;
+          expected[static_cast<size_t>((e * kHeads + h) * kWidth + d)] = number;
+        }
+    Tensor weight = Tensor::empty({kFeatures, kHeads * kWidth}, DType::f32, device).to(dtype);
+    kernels::diagonal_blocks(
+        {.product = Tensor::from(product, {kHeads * kFeatures, kHeads * kWidth}).to(dtype).to(device),
+         .heads = kHeads,
+         .weight = weight});
+    CHECK(close(weight, expected, dtype == DType::bf16 ? 1.0 : 0.0));
+  });
+}
+
+TEST_CASE("head_product refuses what does not fit") {
+  Tensor y = Tensor::empty({4, 6});
+  const Tensor x = Tensor::empty({4, 4});
+  CHECK_THROWS_WITH_AS(kernels::head_product({.x = x, .weight = Tensor::empty({2, 5}), .heads = 2, .y = y}),
+                       doctest::Contains("head_product: weight is"), Error);
+  CHECK_THROWS_WITH_AS(kernels::head_product({.x = x, .weight = Tensor::empty({3, 6}), .heads = 2, .y = y}),
+                       doctest::Contains("head_product"), Error);
+}
