@@ -47,7 +47,7 @@ ADJ_KERNEL(gat, GatArgs)
 
 /// The gradients of gat, whose output `o` is, with the bias. dl [rows,H], dr [cols,H], dx [cols, H D] and dc
 /// [M,H] are outputs, any of which may be absent where nobody asks for it. `delta` [rows,H] is scratch that
-/// may be written.
+/// may be written. Of Δ = ⟨d_o, o - bias⟩ up to 2^-24 Σ |d_o| |o| is the rounding of o: a large bias costs.
 ///
 /// Where `source` [H,D] and `target` [H,D] are given, l and r are the products of x itself with them,
 /// l_i = ⟨target, x_i⟩ and r_j = ⟨source, x_j⟩ (rows and columns are then one set of nodes), and dx is the

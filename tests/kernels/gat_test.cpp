@@ -221,6 +221,30 @@ TEST_CASE("gat keeps what is not a number to its head") {
   }
 }
 
+TEST_CASE("a bias far larger than what gat sums costs its gradients the rounding of O, no more") {
+  for (Device device : devices())
+    for (int64_t width : {8, 64, 200}) {
+      CAPTURE(device.str());
+      CAPTURE(width);
+      const Edges edges(symmetric_rows(), 61, false, device);
+      Case t(edges, {3, width, 0, false}, DType::f32, device);
+      const auto gradient = [&] {
+        t.forward();
+        return values(t.backward(true, false, false, false).dl);
+      };
+      const Numbers dl = gradient();
+      t.bias = Tensor::full({3 * width}, 1000.0, DType::f32, device);
+      const Numbers with_bias = gradient(), dO = values(t.d_o);
+      const auto D = static_cast<size_t>(width), per_head = dl.size() / (61 * 3);
+      for (size_t k = 0; k < dl.size(); ++k) {
+        double sizes = 0;  // Σ |d_o|
+        for (size_t f = 0; f < D; ++f) sizes += std::abs(dO[k / per_head * D + f]);
+        // Half a unit of 1000's last place, times what a logit's gradient is multiplied with.
+        REQUIRE(std::abs(with_bias[k] - dl[k]) <= 0x1p-15 * sizes + 3e-5);
+      }
+    }
+}
+
 TEST_CASE("head_dot and its gradients equal plain loops") {
   on_devices_and_features([](Device device, DType dtype) {
     for (auto [nodes, heads, width] : {std::array<int64_t, 3>{0, 2, 3},

@@ -61,20 +61,16 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         if constexpr (kScore != Score::gat)
           widen_row<T>(own_asked, wanted, place, kScore == Score::gatv2 ? A(-1) : a.scale * kLog2E<A>, own);
         widen_row<T>(d_o_asked, wanted, place, A(1), d_o);
+        [[maybe_unused]] WideFeatures<T> bias;  // which O has more than the sum over the row
+        if constexpr (kBias) gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
 #pragma unroll
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
-          for (int v = 0; v < kVector; ++v)
-            if (wanted) dot = fma(d_o[c][v], o_asked[c][v], dot);
-        if constexpr (kBias) {  // which O has more than the sum over the row
-          WideFeatures<T> bias;
-          gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
-#pragma unroll
-          for (int c = 0; c < kChunks; ++c)
-#pragma unroll
-            for (int v = 0; v < kVector; ++v)
-              if (wanted) dot = fma(-d_o[c][v], bias[c][v], dot);
-        }
+          for (int v = 0; v < kVector; ++v) {
+            A o = o_asked[c][v];
+            if constexpr (kBias) o -= bias[c][v];  // without a rounding where the bias is the larger
+            if (wanted) dot = fma(d_o[c][v], o, dot);
+          }
       }
       dot = sum_of_head<T>(dot);
       if (!is_new) return;
