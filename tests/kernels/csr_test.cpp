@@ -398,3 +398,21 @@ TEST_CASE("sparse structures move between devices and are checked") {
   CHECK_THROWS_WITH_AS(kernels::gcn_normalize({.a = {oblong, {}, {}}, .degree = degree, .weights = weights}),
                        doctest::Contains("expected a square matrix, got [50, 60]"), Error);
 }
+
+TEST_CASE("gcn_normalize gives 0 where a sum is not positive, and shows one that is not a number") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    // Row 0 sums to -1, row 1 to 0, row 2 to 4, row 3 to NaN.
+    Csr csr;
+    csr.rows = csr.cols = 4;
+    csr.offsets = Tensor::from(std::vector<int64_t>{0, 1, 2, 4, 6}, device);
+    csr.indices = Tensor::from(std::vector<int32_t>{2, 2, 1, 2, 2, 3}, device);
+    const Tensor values = Tensor::from(std::vector<float>{-1, 0, 3, 1, 2, NAN}, device);
+    Tensor degree = Tensor::empty({4}, DType::f32, device), weights = Tensor::empty({6}, DType::f32, device);
+    kernels::gcn_normalize({.a = {csr, values, {}}, .degree = degree, .weights = weights});
+    const std::vector<float> got = weights.to_vector<float>();
+    CHECK(std::vector<float>(got.begin(), got.begin() + 4) == std::vector<float>{0, 0, 0, 0.25f});
+    CHECK(std::isnan(got[4]));
+    CHECK(std::isnan(got[5]));
+  }
+}

@@ -532,6 +532,40 @@ TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
   }
 }
 
+TEST_CASE("norms show what is not a number, on every device") {
+  on_devices_and_features([](Device device, DType dtype) {
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    const DType wide = wide_dtype(dtype);
+    for (int64_t rows : {3, 5000}) {
+      CAPTURE(rows);
+      // Column 1 has a NaN; of rows, the first has.
+      std::vector<double> x = values(random_tensor({rows, 3}, dtype));
+      x[1] = kNan;
+      Batch b = random_batch(rows, 3, dtype, device);
+      b.x = Tensor::from(x, {rows, 3}).to(dtype).to(device);
+      kernels::batch_norm_statistics({.x = b.x,
+                                      .eps = 1e-5,
+                                      .momentum = 0.1,
+                                      .mean = b.mean,
+                                      .rstd = b.rstd,
+                                      .running_mean = b.running_mean,
+                                      .running_var = b.running_var});
+      for (const Tensor& statistic : {b.mean, b.rstd, b.running_mean, b.running_var}) {
+        const std::vector<double> got = values(statistic);
+        for (size_t f = 0; f < 3; ++f) CHECK(std::isnan(got[f]) == (f == 1));
+      }
+      Tensor scale = Tensor::empty({rows}, wide, device), y = Tensor::empty_like(b.x);
+      kernels::l2_normalize_rows({.x = b.x, .eps = 1e-12, .scale = scale, .y = y});
+      const std::vector<double> scales = values(scale), normalised = values(y);
+      for (size_t i = 0; i < normalised.size(); ++i) REQUIRE(std::isnan(normalised[i]) == (i < 3));
+      CHECK(std::isnan(scales[0]));
+      kernels::sum_normalize_rows({.x = b.x, .y = y});
+      const std::vector<double> summed = values(y);
+      for (size_t i = 0; i < summed.size(); ++i) REQUIRE(std::isnan(summed[i]) == (i < 3));
+    }
+  });
+}
+
 TEST_CASE("norms refuse what does not fit") {
   Batch b = random_batch(4, 3, DType::f32, {});
   Tensor y = Tensor::empty({4, 3}), absent, rows = Tensor::empty({4});

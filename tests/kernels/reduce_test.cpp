@@ -84,11 +84,11 @@ TEST_CASE("argmax_columns: the largest, ties to the smallest column") {
     }
     const double inf = std::numeric_limits<double>::infinity(),
                  nan = std::numeric_limits<double>::quiet_NaN();
-    const std::vector<double> odd{nan, 1, 2, nan, nan, nan, -inf, -inf, -inf, 1, inf, nan};
-    const Tensor x = Tensor::from(odd, {4, 3}).to(dtype).to(device);
-    Tensor y = Tensor::empty({4}, DType::i32, device);
+    const std::vector<double> odd{nan, 1, 2, nan, nan, nan, -inf, -inf, -inf, 1, inf, nan, nan, -inf, nan};
+    const Tensor x = Tensor::from(odd, {5, 3}).to(dtype).to(device);
+    Tensor y = Tensor::empty({5}, DType::i32, device);
     kernels::argmax_columns({.x = x, .y = y});
-    CHECK(y.to_vector<int32_t>() == std::vector<int32_t>{2, 0, 0, 1});
+    CHECK(y.to_vector<int32_t>() == std::vector<int32_t>{2, 0, 0, 1, 1});
   });
 }
 

@@ -94,7 +94,7 @@ void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
         const S* row = in + i * width;
         S* to = out + i * width;
         const T norm = std::sqrt(sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(row[f]); }));
-        const T s = T{1} / std::max(norm, floor);
+        const T s = T{1} / std::max(norm, floor);  // in this order NaN stays
         scales[i] = s;
 #pragma omp simd
         for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * s);

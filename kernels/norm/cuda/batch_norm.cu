@@ -45,7 +45,8 @@ struct Statistics {
   __device__ void finish(int64_t column, const double (&total)[2]) const {
     const auto n = static_cast<double>(rows);
     const double apart = total[0] / n, average = static_cast<double>(widen(x[column])) + apart;
-    const double squares = fmax(total[1] - apart * total[0], 0.0);
+    double squares = total[1] - apart * total[0];
+    if (squares < 0.0) squares = 0.0;  // NaN stays
     mean[column] = static_cast<T>(average);
     rstd[column] = static_cast<T>(1.0 / sqrt(squares / n + eps));
     const double unbiased = squares / static_cast<double>(rows > 1 ? rows - 1 : 1);

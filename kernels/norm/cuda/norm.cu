@@ -119,7 +119,7 @@ struct L2Normalize {
   __device__ void row(int64_t row, int lane) const {
     const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     const T norm = sqrt(view.sum([](int64_t, T value) { return value * value; }));
-    const T s = T{1} / (norm > eps ? norm : eps);
+    const T s = T{1} / (norm < eps ? eps : norm);  // NaN stays
     if (row < 0) return;
     if (lane == 0) scale[row] = s;
     scale_row(view, s, y + row * width);

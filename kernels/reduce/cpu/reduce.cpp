@@ -76,16 +76,18 @@ void argmax_columns(const ArgmaxColumnsArgs& args) {
         T largest[kRows];
         int32_t where[kRows];
         std::fill_n(largest, kRows, -std::numeric_limits<T>::infinity());
-        std::fill_n(where, kRows, 0);
+        std::fill_n(where, kRows, -1);
         for (int64_t c = 0; c < width; ++c) {
           const T* column = tile.column(c);
 #pragma omp simd
           for (int64_t l = 0; l < kRows; ++l) {
-            where[l] = column[l] > largest[l] ? static_cast<int32_t>(c) : where[l];
-            largest[l] = column[l] > largest[l] ? column[l] : largest[l];
+            // What is no larger than minus infinity wins all the same where it is the first number.
+            const bool wins = (column[l] > largest[l]) | ((column[l] == largest[l]) & (where[l] < 0));
+            where[l] = wins ? static_cast<int32_t>(c) : where[l];
+            largest[l] = wins ? column[l] : largest[l];
           }
         }
-        std::copy_n(where, count, out + row[0]);
+        for (int64_t l = 0; l < count; ++l) out[row[0] + l] = std::max(where[l], 0);  // nothing but NaN: 0
       });
     });
   });

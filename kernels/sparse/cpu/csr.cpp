@@ -266,8 +266,8 @@ void gcn_normalize(const GcnNormalizeArgs& args) {
   for_rows(args.a.csr, [=](int64_t i, int64_t begin, int64_t end) {
     for (int64_t e = begin; e < end; ++e) {
       const float d_j = d[indices[e]];
-      // Two roots rather than one of the product, which may overflow.
-      out[e] = d[i] > 0.0f && d_j > 0.0f ? values[e] / (std::sqrt(d[i]) * std::sqrt(d_j)) : 0.0f;
+      // Two roots rather than one of the product, which may overflow. NaN stays.
+      out[e] = d[i] <= 0.0f || d_j <= 0.0f ? 0.0f : values[e] / (std::sqrt(d[i]) * std::sqrt(d_j));
     }
   });
 }

@@ -180,7 +180,7 @@ void gcn_normalize(const GcnNormalizeArgs& args) {
   float* out = args.weights.mutable_data<float>();
   for_each_entry("gcn_normalize", args.a.csr, [=] __device__(int64_t i, int64_t e) {
     const float di = degrees[i], dj = degrees[columns[e]];
-    out[e] = di > 0.0f && dj > 0.0f ? value(e) / (sqrtf(di) * sqrtf(dj)) : 0.0f;
+    out[e] = di <= 0.0f || dj <= 0.0f ? 0.0f : value(e) / (sqrtf(di) * sqrtf(dj));  // NaN stays
   });
 }
 
