@@ -84,8 +84,8 @@ inline Shape with_rows(const Shape& like, int64_t rows) {
 /// weights); targets without edges give 0. x [num_src, F] or [num_src, H, D]; Y likewise with num_dst rows.
 /// Weights [M,H] weigh by head: w[:, h] belongs to features [h D, (h + 1) D), F = H D. dw_ij = ⟨dY_i, x_j⟩,
 /// in the same pass as dx. Weights beside bfloat16 features are float32 or bfloat16. The largest or smallest
-/// is of w_ij x_j for weights [M], and its gradient goes to the edge that won, of equal ones to the one from
-/// the smallest source; variances and their roots (aggregate_all in neighbor_reduce.h, which gives several at
+/// is of w_ij x_j for weights [M], and its gradient goes to the edge that won, of equal ones to the target's
+/// first in csr(); variances and their roots (aggregate_all in neighbor_reduce.h, which gives several at
 /// once) take no weights. Where the relation scatters() and the weights are [M] or absent, sums and means are
 /// taken over its list of edges as it is, and nothing is sorted. Throws where sizes do not fit.
 inline Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {}) {

@@ -128,8 +128,8 @@ inline Var reduce_neighbors(const char* name, const Relation& relation, const Va
 /// Several reductions of the x_j over the edges j -> i, each asked for once, in one pass that reads every
 /// x_j once (the aggregators of PNA, Corso et al. 2020): x [num_src, F] gives [num_dst, K F], the k-th
 /// reduction in columns [k F, (k + 1) F). Targets without edges give 0. Ties of max and min, and their
-/// gradient, go to the smallest source; var and std are PyG's, the gradient of a std of 0 being 0. A NaN
-/// stays visible. Throws where sizes do not fit or a reduction is asked for twice.
+/// gradient, go to the first edge of the row in csr(): the smallest source, but in a sampled block; var and
+/// std are PyG's (gradient 0 of a std of 0). NaN stays visible. Throws for sizes or one reduction twice.
 inline Var aggregate_all(const Relation& relation, const Var& x, const std::vector<Reduce>& reduce) {
   const OpScope scope("aggregate_all", relation, x);
   ADJ_CHECK(x && x.shape().dims() == 2 && x.size(0) == relation.num_src(),

@@ -36,9 +36,9 @@ inline bool extreme_backward_gathers(int64_t rows, int64_t entries, DType dtype,
 /// dx_j,f = Σ dy_i,f over the (i, f) that j won: winner_i,f = j. `winner` int32 [rows,F] in [-1, cols), -1
 /// where nobody won; `dy` [rows, K F] whose columns [part F, (part + 1) F) are the gradient; `dx` [cols,F],
 /// to which is added where `accumulate`. The CPU sums in row order. A GPU gathers over `transposed` [cols,
-/// rows], the structure of which the winners are entries, where it is given, else it sums in fixed point (not
-/// float64): every term is rounded to a unit of at most 2^-58 rows max |dy|, the sum is exact. Either way the
-/// bits are the same in every run. A dy that is not finite leaves a dx that is not.
+/// rows], the structure of the winners, rows in any order, where it is given, else it sums in fixed point
+/// (not float64): every term is rounded to a unit of at most 2^-58 rows max |dy|, the sum is exact. Either
+/// way the bits are the same in every run. A dy that is not finite leaves a dx that is not.
 ///
 /// Of weighted terms (NeighborReduceArgs): dx_j,f = Σ w_e dy_i,f over the entries e of j that won (i, f), for
 /// `winner` in [-1, M), the places of weights, and `weight` wide [M]. Always gathered: entry k of

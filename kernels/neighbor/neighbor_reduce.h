@@ -46,10 +46,10 @@ struct ReductionSet {
 /// asked for once, in columns [k F, (k + 1) F) for the k-th of `reduce`; one pass, each x_j read once
 /// (aggregators of PNA, Corso et al. 2020, eq. 6). Rows without entries give 0. A NaN among the terms makes
 /// every reduction of that feature NaN. `max_winner` and `min_winner`, int32 [rows,F], optional: the column j
-/// of the term that is the result, the smallest of equal ones, the first NaN's where there is one; -1 in rows
-/// without entries. `mean`, wide [rows,F], optional: of the terms, unrounded, which the gradient of var and
-/// std needs. A variance is summed relative to the row's first term, so that one far below the squared mean
-/// keeps its digits. Sums have entry order, or a fixed tree that depends on the structure alone.
+/// of the term that is the result, of equal ones (and of NaNs, where there is one) that of the row's first,
+/// the smallest where rows ascend; -1 in rows without entries. `mean`, wide [rows,F], optional: of the terms,
+/// unrounded, for the gradient of var and std. A variance is summed relative to the row's first term, so that
+/// one far below the squared mean keeps its digits. Sums have entry order, or a fixed tree by the structure.
 ///
 /// With `weight`, wide [M], max or min alone is asked for, of w_e x_j, computed and compared in the wide
 /// type; entry e has weight[order[e]] (`order` int32 [M]), or weight[e] where there is no order. A winner is

@@ -184,6 +184,30 @@ TEST_CASE("a deviation of nothing has no gradient, and one of ties goes to the f
   }
 }
 
+TEST_CASE("rows in any order: ties go to the first edge, and a parallel one counts once, from either side") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::f64}) {
+      CAPTURE(device.str());
+      // Targets 0 and 1 see 3, 1, 3 and 2, 0, 2, 1, as a sampled block has them.
+      Csr in_edges;
+      in_edges.rows = 2;
+      in_edges.cols = 4;
+      in_edges.offsets = Tensor::from(std::vector<int64_t>{0, 3, 7}, device);
+      in_edges.indices = Tensor::from(std::vector<int32_t>{3, 1, 3, 2, 0, 2, 1}, device);
+      in_edges.ascending = false;
+      const Relation block = Relation::from_csr(in_edges);
+      const Var x = Var::parameter(Tensor::full({4, 1}, 3.5, dtype, device));
+      aggregate_all(block, x, {Reduce::max, Reduce::min})
+          .backward(Tensor::from(std::vector<float>{1, 2, 3, 4}, {2, 2}, device).to(dtype));
+      CHECK(close(x.grad(), {0, 0, 7, 3}, 0.0));
+      // Turned round, target 3 sees source 0 twice, and target 2 source 1.
+      const Var z = Var::parameter(Tensor::from(std::vector<float>{1, 2}, {2, 1}, device).to(dtype));
+      aggregate_all(block.reversed(), z, {Reduce::max})
+          .backward(Tensor::from(std::vector<float>{1, 2, 3, 4}, {4, 1}, device).to(dtype));
+      CHECK(close(z.grad(), {4, 6}, 0.0));
+    }
+}
+
 TEST_CASE("reductions in float32 and bfloat16 have the gradients of float64") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::bf16})

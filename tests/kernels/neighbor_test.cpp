@@ -24,14 +24,15 @@ struct Structure {
 };
 
 /// With the given row lengths, columns ascending, equal ones allowed; row i holds column i first where
-/// `loops`.
-Structure structure_of(const std::vector<int64_t>& lengths, int64_t cols, Device device, bool loops = false) {
+/// `loops`; in any order where not `ascending`.
+Structure structure_of(const std::vector<int64_t>& lengths, int64_t cols, Device device, bool loops = false,
+                       bool ascending = true) {
   Structure s;
   s.offsets.push_back(0);
   for (size_t i = 0; i < lengths.size(); ++i) {
     std::vector<int32_t> row = random_ints(lengths[i], 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
     if (loops && !row.empty()) row[0] = static_cast<int32_t>(static_cast<int64_t>(i) % cols);
-    std::sort(row.begin(), row.end());
+    if (ascending) std::sort(row.begin(), row.end());
     s.indices.insert(s.indices.end(), row.begin(), row.end());
     s.offsets.push_back(static_cast<int64_t>(s.indices.size()));
   }
@@ -39,6 +40,7 @@ Structure structure_of(const std::vector<int64_t>& lengths, int64_t cols, Device
   s.csr.cols = cols;
   s.csr.offsets = Tensor::from(s.offsets, device);
   s.csr.indices = Tensor::from(s.indices, device);
+  s.csr.ascending = ascending;
   return s;
 }
 
@@ -309,14 +311,16 @@ TEST_CASE("neighbor_reduce takes rows of every length at which they might be tak
   });
 }
 
-TEST_CASE("of equal terms the smallest column wins, of infinite ones too, and a NaN wins over all") {
+TEST_CASE("of equal terms the row's first wins, of infinite ones too, and a NaN wins over all") {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   on_devices_and_features([](Device device, DType dtype) {
-    std::vector<int64_t> lengths{4, 2, 300, 20000, 0, 7};
-    const Structure s = structure_of(lengths, 60, device);
-    for (int64_t width : {1, 4, 33, 128})
+    const std::vector<int64_t> lengths{4, 2, 300, 20000, 0, 7};
+    const Structure in_order = structure_of(lengths, 60, device),
+                    as_drawn = structure_of(lengths, 60, device, false, false);
+    for (int64_t width : {1, 2, 4, 33, 128})
       for (double rare : {0.0, kNan, kInfinity, -kInfinity}) {
+        const Structure& s = width % 4 == 0 ? as_drawn : in_order;
         CAPTURE(width);
         CAPTURE(rare);
         // Few different values, so that most are equal, and all equal in the last column.
@@ -420,6 +424,32 @@ TEST_CASE("a parallel edge does not give its gradient twice") {
       Tensor dx = Tensor::empty({1, 5}, dtype, device);
       kernels::neighbor_extreme_backward(
           {.winner = r.min_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
+      CHECK(close(dx, expected, tolerance(dtype)));
+    });
+  });
+}
+
+TEST_CASE("a parallel edge does not give its gradient twice where it stands apart") {
+  on_devices_and_features([](Device device, DType dtype) {
+    const Structure s = structure_of({4, 900, 3, 20}, 30, device);
+    Csr back = transposed(s);
+    // Each source's targets turned round, and every other one taken before the rest.
+    const std::vector<int64_t> offsets = back.offsets.to_vector<int64_t>();
+    const std::vector<int32_t> targets = back.indices.to_vector<int32_t>();
+    std::vector<int32_t> mixed;
+    for (size_t j = 0; j + 1 < offsets.size(); ++j)
+      for (int64_t from : {0, 1})
+        for (int64_t e = offsets[j] + from; e < offsets[j + 1]; e += 2)
+          mixed.push_back(targets[static_cast<size_t>(e)]);
+    back.indices = Tensor::from(mixed, device);
+    back.ascending = false;
+    const Tensor x = random_tensor({30, 33}, dtype, device), dy = random_tensor({4, 33}, dtype, device);
+    const Reduced r = reduced(s, x, {Reduce::max});
+    const std::vector<double> expected = to_winners(r.max_winner.to_vector<int32_t>(), values(dy), 30, 33);
+    for_each_way(dtype, device, [&](bool gathers) {
+      Tensor dx = Tensor::empty({30, 33}, dtype, device);
+      kernels::neighbor_extreme_backward(
+          {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
       CHECK(close(dx, expected, tolerance(dtype)));
     });
   });

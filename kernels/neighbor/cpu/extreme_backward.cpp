@@ -7,6 +7,7 @@
 // what the edge itself won, weighed.
 
 #include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/neighbor/ascending_rows.h>
 #include <adjoint/kernels/neighbor/cpu/columns.h>
 #include <adjoint/kernels/neighbor/extreme_backward.h>
 #include <adjoint/kernels/sparse/cpu/row_chunks.h>
@@ -141,6 +142,12 @@ void gather(const NeighborExtremeBackwardArgs& args) {
 
 void neighbor_extreme_backward(const NeighborExtremeBackwardArgs& args) {
   if (args.dx.numel() == 0) return;
+  if (parallel_entries_apart(args)) {
+    const Csr at = with_ascending_rows(*args.transposed, transpose);
+    NeighborExtremeBackwardArgs again = args;
+    again.transposed = &at;
+    return cpu::neighbor_extreme_backward(again);  // not the entry of all devices
+  }
   dispatch_features(args.dx.dtype(), [&]<class S>() {
     if (args.weight) return gather<S, true>(args);
     args.transposed != nullptr ? gather<S, false>(args) : scatter<S>(args);
