@@ -15,7 +15,7 @@ namespace adj {
 /// degrees, normalised adjacencies) is made on first demand and kept.
 ///
 /// Rules for edges. Duplicates are kept as parallel edges (each counts) until `coalesce()`; self-loops are
-/// kept as they are. An undirected edge is two directed ones. Fewer than 2^31 nodes and 2^31 edges.
+/// kept as they are. An undirected edge is two directed ones. At most 2^31 - 2^16 nodes and edges.
 ///
 /// Edges have numbers, and every tensor of edges ([M], [M,E], [M,H]) goes by them. `from_coo` numbers them by
 /// target, then source, equal edges as given, so that kernels read edge tensors in place: `edge_index()`

@@ -11,7 +11,8 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
+// Ids are int32, and kernels look up to 2^16 entries or rows ahead before they compare with the end.
+constexpr int64_t kLimit = (int64_t{1} << 31) - (int64_t{1} << 16);
 
 /// The transposed form. Its order is wanted where the structure itself is shared, too.
 struct Turned {

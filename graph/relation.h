@@ -19,7 +19,7 @@ struct EdgeIndex {
 
 /// Edges from one set of nodes to another (or the same): the structure of a [num_dst, num_src] matrix, rows
 /// being targets and columns sources. It begins in one form and derives every other on demand, once, and
-/// keeps it. Immutable, a cheap handle, thread-safe. Fewer than 2^31 nodes on either side and 2^31 edges;
+/// keeps it. Immutable, a cheap handle, thread-safe. At most 2^31 - 2^16 nodes on either side and edges;
 /// offsets are int64, ids and columns int32. Parallel edges count each.
 ///
 /// **Edge numbers.** Edge e is the e-th of the form that the relation began as: of the list, of the CSR, or

@@ -297,6 +297,8 @@ TEST_CASE("edges that are none, and forms that do not fit, are refused") {
   refused("src[0] is -1", 3, 2, {-1}, {0});
   refused("2 sources but 1 targets", 3, 2, {0, 1}, {0});
   refused("2147483648 sources", int64_t{1} << 31, 2, {}, {});
+  // Kernels look some entries and rows ahead in int32.
+  refused("2147483600 targets, expected 0 to 2147418111", 2, 2147483600, {}, {});
   CHECK_THROWS_WITH_AS((void)Relation::from_coo(2, 2, Tensor::zeros({1}), Tensor::zeros({1})),
                        doctest::Contains("expected [M] int32 or int64"), Error);
   Csr csr;
