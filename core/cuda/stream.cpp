@@ -99,11 +99,12 @@ int make_stream(int index) {
   use_device(index);
   const RelaxedCapture relaxed;
   const std::lock_guard lock(state.mutex);
-  const int number = 1 + state.handed_out++ % (kMaxStreams - 1);
+  const int number = 1 + state.handed_out % (kMaxStreams - 1);
   if (number == state.made) {
     open_stream(state.streams[static_cast<size_t>(number)]);
     ++state.made;
   }
+  ++state.handed_out;  // where opening throws, the next who asks tries again
   return number;
 }
 

@@ -201,11 +201,12 @@ SpmmChoice choose_spmm(const SpmmProblem& problem, std::span<const SpmmShape> sh
   const std::lock_guard lock(choices->mutex);
   const Key key{problem.width, problem.element_bytes, problem.alignment, problem.family};
   Remembered& remembered = choices->by_key[key];
-  if (remembered.calls++ == 0) {
+  if (remembered.calls == 0) {
     remembered.choice = {choose_by_rule(problem, shapes, adj::cuda::properties(device).l2_bytes),
                          kUsualThreads};
     say(problem, shapes, remembered.choice, "by rule");
   }
+  ++remembered.calls;
   const int64_t bytes = csr.entries() * problem.width * static_cast<int64_t>(problem.element_bytes);
   if (remembered.measured || remembered.calls < 2 || bytes < kMeasuredBytes || !problem.measures ||
       adj::cuda::capturing(device))

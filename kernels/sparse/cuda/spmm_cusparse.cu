@@ -8,6 +8,7 @@
 #include <adjoint/kernels/sparse/cuda/spmm_strategies.h>
 
 #include <map>
+#include <memory>
 #include <tuple>
 
 namespace adj::kernels::cuda {
@@ -31,13 +32,15 @@ __global__ void gather_values(const T* from, const int32_t* order, int64_t n, T*
 /// One handle per thread and device: a handle holds the stream of the call.
 cusparseHandle_t handle(int device) {
   thread_local std::map<int, cusparseHandle_t> handles;
-  cusparseHandle_t& found = handles[device];
-  if (found == nullptr) {
+  auto found = handles.find(device);
+  if (found == handles.end()) {
     const adj::cuda::RelaxedCapture relaxed;
-    ADJ_CUSPARSE_CHECK(cusparseCreate(&found));
+    cusparseHandle_t made = nullptr;
+    ADJ_CUSPARSE_CHECK(cusparseCreate(&made));
+    found = handles.emplace(device, made).first;
   }
-  ADJ_CUSPARSE_CHECK(cusparseSetStream(found, adj::cuda::current_stream(device)));
-  return found;
+  ADJ_CUSPARSE_CHECK(cusparseSetStream(found->second, adj::cuda::current_stream(device)));
+  return found->second;
 }
 
 cudaDataType cuda_type(DType dtype) {
@@ -62,8 +65,8 @@ struct Product {
 
 struct KeptProducts {
   std::mutex mutex;
-  Tensor offsets;  // int32
-  std::map<std::tuple<int64_t, DType, int>, Product> products;
+  Tensor offsets;                                                                // int32
+  std::map<std::tuple<int64_t, DType, int>, std::unique_ptr<Product>> products;  // complete ones
 };
 
 /// 1 and 0 of the type that is computed in.
@@ -88,7 +91,8 @@ void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y) {
   const auto kept = csr.cache->table<KeptProducts>();
   const std::lock_guard lock(kept->mutex);
   const std::tuple key{width, dtype, Stream::current(device).id()};
-  const bool first = !kept->products.contains(key);
+  const auto found = kept->products.find(key);
+  const bool first = found == kept->products.end();
   ADJ_CHECK(!first || !adj::cuda::capturing(device.index),
             "spmm: cuSPARSE has to have seen this structure and width {} before it can be captured", width);
 
@@ -109,15 +113,18 @@ void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y) {
 
   const Scalars scalars{.dtype = dtype};
   const cudaDataType type = cuda_type(dtype), compute = cuda_type(value_dtype);
-  Product& product = kept->products[key];
+  // What throws on the way leaves nothing behind that the next call would find.
+  std::unique_ptr<Product> made = first ? std::make_unique<Product>() : nullptr;
+  Product& product = first ? *made : *found->second;
   const cusparseHandle_t cusparse = handle(device.index);
   if (first) {
     if (!kept->offsets) {
       const OutsideCapture for_all_streams;
-      kept->offsets = Tensor::empty({csr.rows + 1}, DType::i32, device);
+      Tensor offsets = Tensor::empty({csr.rows + 1}, DType::i32, device);
       adj::cuda::launch("spmm", {.device = device.index, .blocks = adj::cuda::blocks_for(csr.rows + 1)},
                         narrow_offsets, csr.offsets.data<int64_t>(), csr.rows + 1,
-                        kept->offsets.mutable_data<int32_t>());
+                        offsets.mutable_data<int32_t>());
+      kept->offsets = std::move(offsets);
     }
     ADJ_CUSPARSE_CHECK(cusparseCreateCsr(&product.a, csr.rows, csr.cols, entries, address(kept->offsets),
                                          address(csr.indices), address(values), CUSPARSE_INDEX_32I,
@@ -131,6 +138,7 @@ void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y) {
                                                product.x, scalars.beta(), product.y, compute, kAlgorithm,
                                                &bytes));
     product.workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
+    kept->products.emplace(key, std::move(made));
   } else {
     ADJ_CUSPARSE_CHECK(cusparseSpMatSetValues(product.a, address(values)));
     ADJ_CUSPARSE_CHECK(cusparseDnMatSetValues(product.x, address(x)));
