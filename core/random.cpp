@@ -2,12 +2,14 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/random.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -124,12 +126,32 @@ Tensor draw(Shape shape, Generator& generator, DType dtype, Device device, F&& f
   return host.to(device);
 }
 
+/// The largest number of the dtype that is less.
+double largest_below(double high, DType dtype) {
+  double found = 0.0;
+  dispatch_features(dtype, [&]<class S>() {
+    auto below = static_cast<Wide<S>>(std::nextafter(high, -std::numeric_limits<double>::infinity()));
+    if (static_cast<double>(below) >= high)
+      below = std::nextafter(below, -std::numeric_limits<Wide<S>>::infinity());
+    if constexpr (std::is_same_v<S, bfloat16>) {
+      // Down to a multiple of 2^16 of the bits: away from 0 where it is negative.
+      const auto bits = std::bit_cast<uint32_t>(below);
+      below = std::bit_cast<float>((bits + (below < 0.0f ? 0xffffu : 0u)) & 0xffff0000u);
+    }
+    found = static_cast<double>(below);
+  });
+  return found;
+}
+
 }  // namespace
 
 Tensor random_uniform(Shape shape, double low, double high, Generator& generator, DType dtype,
                       Device device) {
+  ADJ_CHECK(low <= high, "random_uniform: no numbers in [{}, {})", low, high);
+  // Rounding brings some draws to `high`, in few bits many.
+  const double most = low < high ? largest_below(high, dtype) : low;
   return draw(shape, generator, dtype, device, [=](const PhiloxBlock& words, int lane) {
-    return low + (high - low) * static_cast<double>(to_uniform(words.word[lane]));
+    return std::min(low + (high - low) * static_cast<double>(to_uniform(words.word[lane])), most);
   });
 }
 

@@ -129,7 +129,9 @@ void manual_seed(uint64_t seed);
 // every device and number of threads. Within a captured step they throw Error.
 
 /// Uniform in [low, high) and normal (Box-Muller) numbers, float64 or these rounded to float32, and further
-/// to bfloat16: for initial weights and test data. Element i comes from position i of the stream.
+/// to bfloat16: for initial weights and test data. What rounding would bring to `high` becomes the largest
+/// number of the dtype below it; where low = high, all are that. Throws where low > high. Element i comes
+/// from position i of the stream.
 Tensor random_uniform(Shape shape, double low, double high, Generator& generator, DType dtype = DType::f32,
                       Device device = {});
 Tensor random_normal(Shape shape, double mean, double deviation, Generator& generator,

@@ -61,7 +61,7 @@ TEST_CASE("uniform and normal numbers have their moments and stay in range") {
     largest = std::max(largest, v);
   }
   CHECK(smallest >= -1.0);
-  CHECK(largest <= 3.0);
+  CHECK(largest < 3.0);
   CHECK(std::abs(sum / n - 1.0) < 5 * std::sqrt(16.0 / 12 / n));
   CHECK(std::abs(squares / n - 7.0 / 3) < 0.02);
 
@@ -78,6 +78,51 @@ TEST_CASE("uniform and normal numbers have their moments and stay in range") {
   CHECK(std::abs(squares / n - 1.0) < 0.012);
   CHECK(std::abs(fourth / n - 3.0) < 0.1);
   CHECK(std::abs(neighbours / n) < 5 / std::sqrt(n));
+}
+
+TEST_CASE("uniform numbers are below the upper end in every dtype, and else as rounding leaves them") {
+  const double inf = std::numeric_limits<double>::infinity();
+  struct Range {
+    double low, high;
+  };
+  for (const auto& [low, high] :
+       {Range{0, 1}, Range{-1, 0}, Range{-3, -1.5}, Range{1e8, 1e8 + 3}, Range{1e17, 1e17 + 33},
+        Range{0.7, 0.9}, Range{-1e-45, 1e-45}, Range{0, 1e-320}, Range{0, 4e38}}) {
+    CAPTURE(low);
+    CAPTURE(high);
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+      CAPTURE(name_of(dtype));
+      Generator generator(3), again(3);
+      const auto found = values(random_uniform({20000}, low, high, generator, dtype));
+      std::vector<double> exact = values(random_uniform({20000}, 0.0, 1.0, again, DType::f64));
+      for (double& u : exact) u = low + (high - low) * u;
+      const auto rounded = values(Tensor::from(exact).to(dtype));
+      double largest = -inf;
+      size_t brought_down = 0;
+      for (size_t i = 0; i < found.size(); ++i) {
+        REQUIRE(found[i] < high);
+        if (rounded[i] >= high) {
+          largest = std::max(largest, found[i]);
+          ++brought_down;
+        } else if (dtype != DType::f64) {  // whose last bit the compiler may settle otherwise here
+          REQUIRE(found[i] == rounded[i]);
+        }
+      }
+      // There is no number of the dtype between what was brought down and the end.
+      if (brought_down > 0 && dtype == DType::f32)
+        CHECK(static_cast<double>(std::nextafter(static_cast<float>(largest),
+                                                 std::numeric_limits<float>::infinity())) >= high);
+      if (dtype == DType::bf16 && low == 0 && high == 1) {
+        CHECK(brought_down > 0);
+        CHECK(largest == 1.0 - 0x1p-8);
+      }
+      if (dtype == DType::bf16 && high == -1.5) CHECK(largest == -1.5 - 0x1p-7);
+    }
+  }
+  Generator generator(3);
+  CHECK(values(random_uniform({3}, 0.7, 0.7, generator, DType::f64)) == std::vector<double>(3, 0.7));
+  CHECK_THROWS_WITH_AS(random_uniform({3}, 1.0, 0.5, generator), "random_uniform: no numbers in [1, 0.5)",
+                       Error);
 }
 
 TEST_CASE("random tensors are those that Philox's words make, of this seed and this stream") {
