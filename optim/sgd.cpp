@@ -10,6 +10,8 @@ SGD::SGD(const std::vector<Group<SGDOptions>>& groups) {
     ADJ_CHECK(options.momentum >= 0.0 && options.momentum < 1.0, "SGD: expected a momentum in [0, 1), got {}",
               options.momentum);
     ADJ_CHECK(options.weight_decay >= 0.0, "SGD: negative weight decay {}", options.weight_decay);
+    ADJ_CHECK(!options.nesterov || options.momentum > 0.0,
+              "SGD: nesterov with a momentum of 0, expected one above 0");
     add_group(parameters, options.lr, options.momentum > 0.0 ? 1 : 0);
     rules_.push_back({options.momentum, options.weight_decay, options.nesterov});
   }

@@ -58,4 +58,6 @@ TEST_CASE("SGD refuses options out of range") {
   for (double momentum : {-0.1, 1.0}) CHECK_THROWS_AS(optim::SGD({p}, {.momentum = momentum}), Error);
   for (double lr : {0.0, -1.0}) CHECK_THROWS_AS(optim::SGD({p}, {.lr = lr}), Error);
   CHECK_THROWS_AS(optim::SGD({p}, {.weight_decay = -0.1}), Error);
+  CHECK_THROWS_WITH_AS(optim::SGD({p}, {.nesterov = true}),
+                       "SGD: nesterov with a momentum of 0, expected one above 0", Error);
 }
