@@ -78,12 +78,15 @@ struct Built {
   Tensor edge_map;
 };
 
-Built build(const Csr& csr, const Carried& by, std::optional<bool> symmetric = {}) {
-  const Relation relation = Relation::from_csr(csr, symmetric);
+Built build(const Relation& relation, const Carried& by) {
   if (!by.row) return {Graph(relation, by.weight, by.attributes), by.from};
   return {Graph(relation, by.weight ? gather_edges(by.weight, by.row) : Tensor(),
                 detail::gather_attributes(by.attributes, by.row)),
           by.from ? gather_edges(by.from, by.row) : by.row};
+}
+
+Built build(const Csr& csr, const Carried& by, std::optional<bool> symmetric = {}) {
+  return build(Relation::from_csr(csr, symmetric), by);
 }
 
 /// Of edges in any order.
@@ -248,8 +251,11 @@ Transformed dropout_edge(const Graph& graph, float p, bool force_undirected, boo
   const DropoutRule rule = DropoutRule::of(p);
   const Device device = graph.device();
   const int64_t edges = graph.num_edges();
-  const bool drops = training && rule.threshold > 0;
-  if (!drops) {
+  if (!training || rule.threshold == 0) {
+    const Relation& relation = graph.relation();
+    // Numbered as where some are left out.
+    if (const Tensor& order = relation.csr_order())
+      return apart(graph, build(relation.sorted(), kept(graph, order)));
     const Tensor all = iota(edges, device);
     return {graph, all, all};
   }

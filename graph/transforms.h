@@ -41,7 +41,7 @@ Transformed edge_subgraph(const Graph& graph, const Tensor& edges);
 /// directions, the edges from a smaller node to a larger one are drawn, and each stays in both directions or
 /// in none; edges that lead down are not looked at, for those that stay are the others turned round, with
 /// their weights and attributes, and `merged_into` is an edge that stays between the same nodes. With
-/// `training` false it is the graph as it is. The host waits for the device to learn how many are left.
+/// `training` false all edges stay as they are. The host waits for the device to learn how many are left.
 Transformed dropout_edge(const Graph& graph, float p = 0.5f, bool force_undirected = false,
                          bool training = true, Generator& generator = default_generator());
 /// Every edge turned round, under its number, with its weight and attributes. Free: both graphs share all
