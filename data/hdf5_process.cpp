@@ -3,6 +3,7 @@
 #include <adjoint/data/detail/hdf5_process.h>
 #include <adjoint/data/detail/hdf5_wire.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -29,12 +30,20 @@ namespace adj::hdf5 {
 
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // The process limits its own processor time; this is for what it cannot see, such as a stopped file system,
 // and must not cut it short on a busy machine.
 constexpr int kPatience = 50;  // times what the work should take
 constexpr size_t kBytesPerSecond = size_t{20} << 20;
+
+/// How long one that has nothing more to say is given to end by itself, which tells why.
+constexpr milliseconds kLastWords{2000};
+
+/// Names and attributes stand in the file, and most of them once.
+constexpr size_t kDirectorySlack = size_t{64} << 20;
+constexpr size_t kPiece = size_t{1} << 20;
 
 // The other process has its descriptors below; these are put there one after another.
 constexpr int kLowest = 10;
@@ -48,20 +57,21 @@ const Descriptor& program() {
 /// This process's environment, with the folder of its own HDF5 library first among those searched.
 std::vector<std::string> environment() {
   constexpr std::string_view kSearched = "LD_LIBRARY_PATH=";
-  std::string searched(kSearched);
+  std::string folder, inherited;
   Dl_info library{};
   if (dladdr(reinterpret_cast<const void*>(&H5open), &library) != 0 && library.dli_fname != nullptr)
-    searched += std::filesystem::path(library.dli_fname).parent_path().string();
+    folder = std::filesystem::path(library.dli_fname).parent_path().string();
   std::vector<std::string> all;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     if (text.starts_with(kSearched)) {
-      searched.append(":").append(text.substr(kSearched.size()));
+      inherited = text.substr(kSearched.size());
     } else {
       all.emplace_back(text);
     }
   }
-  if (searched.size() > kSearched.size()) all.push_back(searched);
+  if (const std::string searched = library_path(folder, inherited); !searched.empty())
+    all.push_back(std::string(kSearched) + searched);
   return all;
 }
 
@@ -109,6 +119,16 @@ pid_t start(int executable, int socket, int file) {
 
 }  // namespace
 
+std::string library_path(std::string_view folder, std::string_view inherited) {
+  std::string path(folder);
+  while (!inherited.empty()) {
+    const std::string_view entry = inherited.substr(0, inherited.find_first_of(":;"));
+    inherited.remove_prefix(std::min(entry.size() + 1, inherited.size()));
+    if (!entry.empty()) path.append(path.empty() ? "" : ":").append(entry);
+  }
+  return path;
+}
+
 Descriptor file_in_memory(const char* name, const void* bytes, size_t count) {
   constexpr unsigned kMayRun = 0x10;  // MFD_EXEC: said or implied, where the kernel asks which
   int made = memfd_create(name, MFD_CLOEXEC | kMayRun);
@@ -129,15 +149,7 @@ Process::Process(const Descriptor& file, size_t bytes) : file_bytes_(bytes) {
   const Descriptor theirs(ends[1], kLowest), given(fcntl(file.get(), F_DUPFD_CLOEXEC, kLowest));
   if (socket_.get() < 0 || theirs.get() < 0 || given.get() < 0)
     data_fail("cannot be read: no connection to a process ({})", std::strerror(errno));
-  child_ = start(program().get(), theirs.get(), given.get());
-}
-
-Process::~Process() {
-  socket_ = Descriptor();  // it ends when the other side of its own is closed
-  if (child_ < 0) return;
-  kill(child_, SIGKILL);
-  while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  child_.emplace(start(program().get(), theirs.get(), given.get()));
 }
 
 std::string Process::list(const std::vector<std::string>& wanted) {
@@ -145,8 +157,16 @@ std::string Process::list(const std::vector<std::string>& wanted) {
   request.put<char>(kList);
   for (const std::string& name : wanted) request.put_text(name);
   ask(request.take());
-  std::string directory(length(file_bytes_), '\0');
-  get(directory.data(), directory.size(), file_bytes_);
+  const size_t bytes = length(file_bytes_);
+  if (bytes > file_bytes_ + kDirectorySlack)
+    throw_data_error(fmt::format("damaged: {} bytes of names and attributes, expected {} at most", bytes,
+                                 file_bytes_ + kDirectorySlack));
+  std::string directory;
+  while (directory.size() < bytes) {  // no memory for what does not come
+    const size_t have = directory.size(), more = std::min(bytes - have, kPiece);
+    directory.resize(have + more);
+    get(directory.data() + have, more, file_bytes_);
+  }
   return directory;
 }
 
@@ -203,20 +223,14 @@ void Process::wait_for_answer(size_t bytes) {
 }
 
 void Process::ended(bool too_long) {
-  if (child_ < 0) throw_data_error("damaged: the HDF5 library crashed on it");
-  if (too_long) kill(child_, SIGKILL);
-  socket_ = Descriptor();
-  // Where the program ignores SIGCHLD there is no status to be had.
-  int status = 0;
-  pid_t waited = 0;
-  do waited = waitpid(child_, &status, 0);
-  while (waited < 0 && errno == EINTR);
-  const bool known = waited == child_;
-  child_ = -1;
-  if (known && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+  if (!child_) throw_data_error("damaged: the HDF5 library crashed on it");
+  socket_ = Descriptor();  // it ends when the other side of its own is closed
+  const ChildProcess::Status status = child_->end(too_long ? milliseconds(0) : kLastWords);
+  child_.reset();
+  if (status.exit == 127)
     throw_data_error(
         "cannot be read: the process for the HDF5 library does not start (its shared libraries?)");
-  too_long = too_long || (known && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU);
+  too_long = too_long || status.signal == SIGXCPU;
   throw_data_error(too_long ? "damaged: the HDF5 library came to no end on it"
                             : "damaged: the HDF5 library crashed on it");
 }
