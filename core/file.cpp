@@ -5,11 +5,14 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <climits>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include <fcntl.h>
@@ -64,12 +67,64 @@ std::string obstacle_at(const std::string& path) {
   return "";
 }
 
-/// A new file in the folder, locked for as long as it is open, and gone with the object unless it was
-/// renamed. Not named after its process: in a container that is often number 1 again.
+/// Names of the files that are being written, for a signal that ends the program: in places of their own, for
+/// its handler may neither wait nor allocate. What finds no place is left to remove_stale().
+struct Pending {
+  std::atomic<pid_t> process{0};  // that writes it, and not one that was forked from it; 0: none
+  std::atomic<bool> taken{false};
+  char path[PATH_MAX];
+};
+Pending all_pending[16];
+
+class PendingName {
+ public:
+  explicit PendingName(const std::string& path) {
+    if (path.size() >= sizeof(Pending::path)) return;
+    for (Pending& pending : all_pending) {
+      if (pending.taken.exchange(true)) continue;
+      pending_ = &pending;
+      std::memcpy(pending.path, path.c_str(), path.size() + 1);
+      pending.process = ::getpid();
+      return;
+    }
+  }
+  ~PendingName() {
+    if (pending_ == nullptr) return;
+    pending_->process = 0;
+    pending_->taken = false;
+  }
+  PendingName(const PendingName&) = delete;
+  PendingName& operator=(const PendingName&) = delete;
+
+ private:
+  Pending* pending_ = nullptr;
+};
+
+extern "C" void remove_and_die(int signal) {
+  for (const Pending& pending : all_pending)
+    if (pending.process == ::getpid()) ::unlink(pending.path);
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);  // when this returns
+}
+
+/// Gives a new file, which nobody else may read yet, what the one that it is to replace has: owner, group and
+/// permissions. Where the group is not to be had, that group's permissions are those of all others.
+void take_after(int file, const struct stat& old) {
+  struct stat made {};
+  if (::fstat(file, &made) != 0) return;
+  mode_t mode = old.st_mode & 0777;
+  if (made.st_uid != old.st_uid) (void)!::fchown(file, old.st_uid, static_cast<gid_t>(-1));
+  if (made.st_gid != old.st_gid && ::fchown(file, static_cast<uid_t>(-1), old.st_gid) != 0)
+    mode = (mode & ~mode_t{070}) | (mode & 07) << 3;
+  (void)::fchmod(file, mode);
+}
+
+/// A new file beside the one that it is to replace, locked for as long as it is open, and gone with the
+/// object unless it was renamed. Not named after its process: in a container that is often number 1 again.
 class Temporary {
  public:
   /// Where there is none to be had, get() is negative and errno says why.
-  explicit Temporary(const fs::path& folder) : file_(make(folder)) {}
+  explicit Temporary(const fs::path& target) : file_(make(target)) {}
   ~Temporary() {
     if (file_.get() >= 0 && !renamed_) ::unlink(path_.c_str());
   }
@@ -91,12 +146,17 @@ class Temporary {
     return (number << 20) + (static_cast<uint64_t>(::getpid()) << 8) + ++count;
   }
 
-  Descriptor make(const fs::path& folder) {
+  Descriptor make(const fs::path& target) {
+    struct stat old {};
+    const bool replaces = ::stat(target.c_str(), &old) == 0;
     for (int tries = 0; tries < kMostTries; ++tries) {
-      path_ = folder / fmt::format("{}{:0{}x}{}", kPrefix, random_number(), kDigits, kSuffix);
-      Descriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      path_ = folder_of(target) / fmt::format("{}{:0{}x}{}", kPrefix, random_number(), kDigits, kSuffix);
+      std::error_code unknown;
+      pending_.emplace(fs::absolute(path_, unknown).string());
+      Descriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? 0600 : 0666));
       if (file.get() < 0 && errno == EEXIST) continue;
       if (file.get() < 0) return file;
+      if (replaces) take_after(file.get(), old);
       // Where there are no locks, remove_stale gets none either; where it was faster, the name is lost.
       const bool lost = ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
       struct stat status {};
@@ -108,6 +168,7 @@ class Temporary {
   }
 
   fs::path path_;
+  std::optional<PendingName> pending_;  // until the file is gone or renamed
   Descriptor file_;
   bool renamed_ = false;
 };
@@ -149,22 +210,31 @@ void remove_stale(const fs::path& folder) {
 
 }  // namespace
 
+void remove_pending_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+    action.sa_handler = remove_and_die;
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
 std::string followed(const std::string& path) { return follow(path).string(); }
 
 std::string obstacle_to_replacing(const std::string& path) {
   std::string obstacle = obstacle_at(path);
   // Trying is the only sure way to know about permissions, quotas and read-only file systems.
-  if (obstacle.empty() && Temporary(folder_of(follow(path))).get() < 0) obstacle = system_says();
+  if (obstacle.empty() && Temporary(follow(path)).get() < 0) obstacle = system_says();
   return obstacle;
 }
 
 struct FileReplacement::Impl {
   explicit Impl(std::string name)
-      : path(std::move(name)), target(follow(path)), file(in_clean(folder_of(target))) {}
+      : path(std::move(name)), target(follow(path)), file(in_clean_folder(target)) {}
 
-  static fs::path in_clean(fs::path folder) {
-    remove_stale(folder);
-    return folder;
+  static const fs::path& in_clean_folder(const fs::path& target) {
+    remove_stale(folder_of(target));
+    return target;
   }
 
   std::string path;

@@ -12,9 +12,10 @@ namespace adj {
 // A symbolic link stays one: what it points to is replaced, or made where there is nothing yet.
 
 /// Puts `bytes` in the place of the file `path` in one step, on disk: a kill at any moment leaves the old
-/// file or the new one, whole. They are written beside it, as ".adjoint-<16 hex digits>.tmp"; what runs that
-/// were killed left under such names goes when the folder is next written to, ten minutes later at the
-/// earliest. Throws DataError naming the file where it cannot be written.
+/// file or the new one, whole. The new one has the permissions of the old one, and its owner and group where
+/// this process may give them; nobody else reads it before. They are written beside it, as ".adjoint-<16 hex
+/// digits>.tmp"; what runs that were killed left under such names goes when the folder is next written to,
+/// ten minutes later at the earliest. Throws DataError naming the file where it cannot be written.
 void replace_file(const std::string& path, std::string_view bytes);
 
 /// replace_file() of what is written piece by piece. Without commit(), what stood there stays.
@@ -38,6 +39,10 @@ class FileReplacement {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// From now on SIGINT, SIGTERM and SIGHUP, where nobody has said what is to become of them, remove what is
+/// being written beside its place before they end the program: for main().
+void remove_pending_on_signals();
 
 /// Why replace_file(path, …) would fail, as far as can be found out by trying to write nothing; empty where
 /// it would not.

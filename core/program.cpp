@@ -1,4 +1,5 @@
 #include <adjoint/core/error.h>
+#include <adjoint/core/file.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/program.h>
 #include <adjoint/core/text.h>
@@ -73,6 +74,7 @@ int run(const std::string& name, const std::function<void()>& body) {
 
 int run_program(const std::string& name, const std::function<void()>& body) {
   open_standard_streams();
+  remove_pending_on_signals();
   const int status = run(name, body);
   errno = 0;
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;

@@ -14,27 +14,30 @@ namespace adj::apps {
 namespace {
 
 volatile std::sig_atomic_t caught = 0;
-extern "C" void catch_signal(int number) { caught = number; }
+struct sigaction before_int, before_term;
+extern "C" void catch_signal(int number) {
+  caught = number;
+  sigaction(number, number == SIGINT ? &before_int : &before_term, nullptr);
+}
 
-/// While alive, the first SIGINT or SIGTERM waits for the end of the epoch; a second one kills.
+/// While alive, the first SIGINT or SIGTERM waits for the end of the epoch; a second one is as before.
 class SignalScope {
  public:
   SignalScope() {
     struct sigaction action {};
     action.sa_handler = catch_signal;
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-    sigaction(SIGINT, &action, &before_[0]);
-    sigaction(SIGTERM, &action, &before_[1]);
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGINT, nullptr, &before_int);
+    sigaction(SIGTERM, nullptr, &before_term);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
   }
   ~SignalScope() {
-    sigaction(SIGINT, &before_[0], nullptr);
-    sigaction(SIGTERM, &before_[1], nullptr);
+    sigaction(SIGINT, &before_int, nullptr);
+    sigaction(SIGTERM, &before_term, nullptr);
   }
   SignalScope(const SignalScope&) = delete;
   SignalScope& operator=(const SignalScope&) = delete;
-
- private:
-  struct sigaction before_[2];
 };
 
 /// The area under the curve on the test examples; NaN unless there are two classes, both among them.

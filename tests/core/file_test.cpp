@@ -1,6 +1,8 @@
 #include "../support.h"
 #include <adjoint/core/file.h>
+#include <adjoint/core/program.h>
 
+#include <csignal>
 #include <ctime>
 #include <fstream>
 #include <set>
@@ -148,6 +150,89 @@ TEST_CASE("temporaries of killed runs are no obstacle, and go when they are old 
   replace_file(folder.file("a.txt"), "x");
   CHECK(names_in(folder) == stay);
   close(holder);
+}
+
+TEST_CASE("a file that is replaced keeps its permissions and its group, and a new one is as umask says") {
+  const TemporaryDirectory folder;
+  const mode_t before = umask(022);
+  const auto mode_of = [](const std::string& path) {
+    struct stat status {};
+    REQUIRE(stat(path.c_str(), &status) == 0);
+    return status.st_mode & 07777;
+  };
+  const std::string path = folder.file("a.txt"), link = folder.file("link");
+  replace_file(path, "new");
+  CHECK(mode_of(path) == 0644);
+  std::filesystem::create_symlink("a.txt", link);
+  for (const mode_t mode : {0600u, 0640u, 0660u, 0666u, 0755u}) {
+    CAPTURE(mode);
+    REQUIRE(chmod(path.c_str(), mode) == 0);
+    replace_file(link, "again");
+    CHECK(mode_of(path) == mode);
+    // Nor may others read it while it is being written.
+    FileReplacement file(path);
+    file.write(0, "secret");
+    for (const std::string& name : names_in(folder))
+      if (name.starts_with(".adjoint-")) CHECK(mode_of(folder.file(name)) == mode);
+  }
+  if (geteuid() == 0) {  // who may give files away
+    REQUIRE(chmod(path.c_str(), 0640) == 0);
+    REQUIRE(chown(path.c_str(), 1234, 2345) == 0);
+    replace_file(path, "of another");
+    struct stat status {};
+    REQUIRE(stat(path.c_str(), &status) == 0);
+    CHECK(status.st_uid == 1234);
+    CHECK(status.st_gid == 2345);
+    CHECK((status.st_mode & 07777) == 0640);
+  }
+  umask(before);
+}
+
+TEST_CASE("a signal that ends a program removes what it is writing") {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    CAPTURE(signal);
+    const TemporaryDirectory folder;
+    replace_file(folder.file("a.txt"), "old");
+    int told[2];
+    REQUIRE(pipe(told) == 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      for (const int one : {SIGINT, SIGTERM, SIGHUP}) ::signal(one, SIG_DFL);
+      std::filesystem::current_path(folder.file(""));
+      _exit(run_program("test", [&] {
+        FileReplacement first("a.txt"), second(folder.file("b.txt"));
+        { const FileReplacement third("c.txt"); }  // gives its place back
+        first.write(0, "half");
+        second.write(0, "half");
+        (void)!write(told[1], "x", 1);
+        pause();
+      }));
+    }
+    char started = 0;
+    REQUIRE(read(told[0], &started, 1) == 1);
+    CHECK(names_in(folder).size() == 3);
+    kill(child, signal);
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK((WIFSIGNALED(status) && WTERMSIG(status) == signal));
+    CHECK(names_in(folder) == std::set<std::string>{"a.txt"});
+    CHECK(contents_of(folder.file("a.txt")) == "old");
+    close(told[0]);
+    close(told[1]);
+  }
+}
+
+TEST_CASE("a signal that a program was told to ignore stays ignored") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    signal(SIGHUP, SIG_IGN);  // nohup
+    _exit(run_program("test", [] { raise(SIGHUP); }));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
 }
 
 TEST_CASE("no file is opened in the place of a standard stream that is closed") {

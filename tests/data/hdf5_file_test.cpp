@@ -343,6 +343,33 @@ TEST_CASE("what cannot be written is an error that says why") {
   CHECK_THROWS_AS(writer.write("x/y", random_tensor({3})), DataError);
 }
 
+TEST_CASE("a file that is replaced keeps its permissions") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("a.h5");
+  put(path, "old");
+  REQUIRE(chmod(path.c_str(), 0600) == 0);
+  H5Writer writer(path, 1);
+  writer.write("x", Tensor::full({3}, 2.0));
+  writer.commit();
+  struct stat status {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0600);
+}
+
+TEST_CASE("a directory is read to a length that the file may have of names and attributes") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("long.h5"), group(40'000, 'g');
+  {
+    H5Writer writer(path);
+    for (int k = 0; k < 2000; ++k)
+      writer.write(group + "/" + std::to_string(k), Tensor::full({1}, 1.0, DType::i32));
+    writer.commit();
+  }
+  CHECK(H5Reader::open(path, {group + "/7"}).has(group + "/7"));
+  CHECK_THROWS_WITH_AS(H5Reader::open(path), doctest::Contains("of names and attributes, expected"),
+                       DataError);
+}
+
 TEST_CASE("a symbolic link stays one") {
   const TemporaryDirectory folder;
   std::filesystem::create_directory(folder.file("real"));
