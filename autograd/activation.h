@@ -9,13 +9,14 @@ namespace adj {
 
 /// act(x), any shape. `slope` is leaky_relu's below zero.
 inline Var activate(Activation activation, const Var& x, float slope = kLeakySlope) {
-  const OpScope scope("activate", x);
   if (activation == Activation::none) return x;
+  const char* const name = name_of(activation).data();
+  const OpScope scope(name, x);
   Tensor y = Tensor::empty_like(x.value());
   kernels::activate({.activation = activation, .slope = slope, .x = x.value(), .y = y});
   // relu can tell its derivative from its output, which the next op keeps anyway.
   const Saved saved(activation == Activation::relu ? y : x.value());
-  const Var result = record("activate", y, {x}, [activation, slope, saved](Tensor dy, Gradients& out) {
+  const Var result = record(name, y, {x}, [activation, slope, saved](Tensor dy, Gradients& out) {
     if (out.through_relu()) return out.add(0, dy);
     Tensor dx = reuse(dy);
     kernels::activate_backward(

@@ -4,17 +4,19 @@
 
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
+#include <adjoint/core/convert.h>
 #include <adjoint/kernels/index/gather.h>
 #include <adjoint/kernels/sparse/spmm.h>
 
 namespace adj {
 
-/// [K,…]: x[index[k]] for each k, along the first dimension of x [N,…]; `index` int32 [K], repeats allowed, a
-/// range-checked one on the CPU. Backward sums in index order.
-inline Var index_select(const Var& x, const Tensor& index) {
-  const OpScope scope("index_select", x, index);
+/// [K,…]: x[index[k]] for each k, along the first dimension of x [N,…]; `index` int32 or int64 [K], repeats
+/// allowed, a range-checked one on the CPU. Backward sums in index order.
+inline Var index_select(const Var& x, const Tensor& which) {
+  const OpScope scope("index_select", x, which);
   const Shape shape = x.shape();
   ADJ_CHECK(shape.dims() >= 1, "index_select: expected at least one dimension, got {}", x.value().str());
+  const Tensor index = to_int32("index_select", "index", which, shape[0]);
   ADJ_CHECK(index && index.dims() == 1, "index_select: index is {}, expected int32 [K]", index.str());
   std::array<int64_t, Shape::kMaxDims> extents{index.numel()};
   int64_t width = 1;

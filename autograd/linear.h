@@ -48,6 +48,52 @@ inline void check_product(const char* op, const Var& x, const Var& w) {
             "{}: input {} does not fit weight {}", op, x.shape().str(), w.shape().str());
 }
 
+inline Var product(const char* name, const Var& x, const Var& w, const Var& bias = {},
+                   Activation activation = Activation::none) {
+  check_same_device(name, {x, w, bias});
+  check_product(name, x, w);
+  if (activation != Activation::none && activation != Activation::relu)
+    return activate(activation, product(name, x, w, bias));
+  Tensor y = Tensor::empty({x.size(0), w.size(1)}, w.dtype(), w.device());
+  kernels::gemm(
+      {.a = x.value(), .b = w.value(), .bias = bias.value_or_absent(), .activation = activation, .c = y});
+  const Saved output = activation == Activation::relu ? Saved(y) : Saved();
+  return after(activation, record(name, y, {x, w, bias},
+                                  [x = Saved(x.value()), w = Saved(w.value()), y = output](
+                                      Tensor dy, Gradients& out) mutable {
+                                    const Tensor dz = through_activation(y, std::move(dy), out);
+                                    y = {};
+                                    product_gradients(x, w, dz, out, 0, true);
+                                  }));
+}
+
+inline Var product(const char* name, const Features& x, const Var& w, const Var& bias = {},
+                   Activation activation = Activation::none) {
+  if (!x.is_sparse()) return product(name, Var(x.dense()), w, bias, activation);
+  ADJ_CHECK(x.device() == w.device(), "{}: features on {}, weight on {}", name, x.device().str(),
+            w.device().str());
+  ADJ_CHECK(w.shape().dims() == 2 && x.cols() == w.size(0), "{}: features [{}, {}] do not fit weight {}",
+            name, x.rows(), x.cols(), w.shape().str());
+  if (activation != Activation::none && activation != Activation::relu)
+    return activate(activation, product(name, x, w, bias));
+  const SparseMatrix a = x.sparse().for_features(w.dtype());
+  Tensor y = Tensor::empty({a.rows(), w.size(1)}, w.dtype(), w.device());
+  kernels::spmm(
+      {.a = a.matrix(), .x = w.value(), .bias = bias.value_or_absent(), .activation = activation, .y = y});
+  const Saved output = activation == Activation::relu ? Saved(y) : Saved();
+  return after(
+      activation,
+      record(name, y, {w, bias}, [a, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
+        const Tensor dz = through_activation(y, std::move(dy), out);
+        bias_gradient(dz, 1, out);
+        if (!out.wanted(0)) return;
+        (void)values.get();  // the matrix's own: throws where they were written to
+        Tensor dw = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
+        kernels::spmm({.a = a.adjoint(), .x = dz, .y = dw});
+        out.add(0, dw);
+      }));
+}
+
 }  // namespace detail
 
 /// act(x w + bias): x [N,in], w [in,out], bias [out] optional. Bias and relu are part of the product's own
@@ -55,22 +101,24 @@ inline void check_product(const char* op, const Var& x, const Var& w) {
 inline Var linear(const Var& x, const Var& w, const Var& bias = {},
                   Activation activation = Activation::none) {
   const OpScope scope("linear", x, w, bias);
-  check_same_device("linear", {x, w, bias});
-  detail::check_product("linear", x, w);
-  if (activation != Activation::none && activation != Activation::relu)
-    return activate(activation, linear(x, w, bias));
-  Tensor y = Tensor::empty({x.size(0), w.size(1)}, w.dtype(), w.device());
-  kernels::gemm(
-      {.a = x.value(), .b = w.value(), .bias = bias.value_or_absent(), .activation = activation, .c = y});
-  const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return detail::after(
-      activation,
-      record("linear", y, {x, w, bias},
-             [x = Saved(x.value()), w = Saved(w.value()), y = output](Tensor dy, Gradients& out) mutable {
-               const Tensor dz = detail::through_activation(y, std::move(dy), out);
-               y = {};
-               detail::product_gradients(x, w, dz, out, 0, true);
-             }));
+  return detail::product("linear", x, w, bias, activation);
+}
+/// The same for features, dense or sparse, which take no gradient. Dense ones are of the weight's dtype
+/// (Features::to); sparse ones keep float32 values beside a bfloat16 weight.
+inline Var linear(const Features& x, const Var& w, const Var& bias = {},
+                  Activation activation = Activation::none) {
+  const OpScope scope("linear", x, w, bias);
+  return detail::product("linear", x, w, bias, activation);
+}
+
+/// a b.
+inline Var matmul(const Var& a, const Var& b) {
+  const OpScope scope("matmul", a, b);
+  return detail::product("matmul", a, b);
+}
+inline Var matmul(const Features& a, const Var& b) {
+  const OpScope scope("matmul", a, b);
+  return detail::product("matmul", a, b);
 }
 
 /// x w + bias + x2() w2: x [N,in], w [in,out], x2 [N,in2], w2 [in2,out], bias [out] optional. The second
@@ -94,39 +142,5 @@ Var linear_sum(const Var& x, const Var& w, const Var& bias, F&& x2, const Var& w
                   out.add(0, std::move(dy));
                 });
 }
-
-/// The same for features, dense or sparse, which take no gradient. Dense ones are of the weight's dtype
-/// (Features::to); sparse ones keep float32 values beside a bfloat16 weight.
-inline Var linear(const Features& x, const Var& w, const Var& bias = {},
-                  Activation activation = Activation::none) {
-  const OpScope scope("linear", x, w, bias);
-  if (!x.is_sparse()) return linear(Var(x.dense()), w, bias, activation);
-  ADJ_CHECK(x.device() == w.device(), "linear: features on {}, weight on {}", x.device().str(),
-            w.device().str());
-  ADJ_CHECK(w.shape().dims() == 2 && x.cols() == w.size(0), "linear: features [{}, {}] do not fit weight {}",
-            x.rows(), x.cols(), w.shape().str());
-  if (activation != Activation::none && activation != Activation::relu)
-    return activate(activation, linear(x, w, bias));
-  const SparseMatrix a = x.sparse().for_features(w.dtype());
-  Tensor y = Tensor::empty({a.rows(), w.size(1)}, w.dtype(), w.device());
-  kernels::spmm(
-      {.a = a.matrix(), .x = w.value(), .bias = bias.value_or_absent(), .activation = activation, .y = y});
-  const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return detail::after(activation,
-                       record("sparse_linear", y, {w, bias},
-                              [a, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
-                                const Tensor dz = detail::through_activation(y, std::move(dy), out);
-                                detail::bias_gradient(dz, 1, out);
-                                if (!out.wanted(0)) return;
-                                (void)values.get();  // the matrix's own: throws where they were written to
-                                Tensor dw = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
-                                kernels::spmm({.a = a.adjoint(), .x = dz, .y = dw});
-                                out.add(0, dw);
-                              }));
-}
-
-/// a b.
-inline Var matmul(const Var& a, const Var& b) { return linear(a, b); }
-inline Var matmul(const Features& a, const Var& b) { return linear(a, b); }
 
 }  // namespace adj

@@ -3,6 +3,7 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
+#include <adjoint/core/convert.h>
 #include <adjoint/kernels/loss/loss.h>
 #include <adjoint/kernels/loss/weighted_cross_entropy.h>
 
@@ -10,10 +11,11 @@
 
 namespace adj {
 
-// Means over the rows that `index` (int32 [K]) selects; a row that stands there twice counts twice. Easily
-// missed: an absent index means every row. Where a label or a row is out of range the CPU throws at once, and
-// a GPU, whose step goes on, when the loss is read. Scalars; of bfloat16 logits in float32. Beside these the
-// targets of bce_with_logits and mse_loss and the weights of cross_entropy are float32 or bfloat16.
+// Means over the rows that `index` [K] selects; a row that stands there twice counts twice. Easily missed: an
+// absent index means every row. Labels and indices are int32, or int64, which costs a conversion. Where one
+// is out of range the CPU throws at once, and a GPU, whose step goes on, when the loss is read. Scalars; of
+// bfloat16 logits in float32. Beside these the targets of bce_with_logits and mse_loss and the weights of
+// cross_entropy are float32 or bfloat16.
 
 namespace detail {
 
@@ -23,13 +25,21 @@ inline Tensor beside(const Var& x, const Tensor& given) {
   return narrow ? given.to(DType::f32) : given;
 }
 
+inline Tensor rows_of(const char* name, const Var& x, const Tensor& index) {
+  return to_int32(name, "index", index, x.shape().dims() > 0 ? x.size(0) : 0);
+}
+inline Tensor classes_of(const char* name, const Var& x, const Tensor& label) {
+  return to_int32(name, "label", label, x.shape().dims() > 1 ? x.size(1) : 0);
+}
+
 /// Forward and Backward are calls of the loss's two kernels; saved are the logits, the targets and the index.
 template <class Forward, class Backward>
-Var loss_of(const char* name, const Var& x, const Tensor& target, const Tensor& index, Forward forward,
+Var loss_of(const char* name, const Var& x, const Tensor& target, const Tensor& selected, Forward forward,
             Backward backward) {
-  const OpScope scope(name, x, target, index);
+  const OpScope scope(name, x, target, selected);
+  const Tensor index = rows_of(name, x, selected);
   Tensor loss = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
-  forward(loss);
+  forward(index, loss);
   return record(name, loss, {x},
                 [backward, x = Saved(x.value()), target = Saved(target), index = Saved(index)](
                     Tensor dloss, Gradients& out) {
@@ -41,12 +51,13 @@ Var loss_of(const char* name, const Var& x, const Tensor& target, const Tensor& 
 
 }  // namespace detail
 
-/// Softmax cross-entropy of logits x [N,C] and labels int32 [N], in one fused pass.
+/// Softmax cross-entropy of logits x [N,C] and labels [N], in one fused pass.
 inline Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index = {}) {
+  const Tensor classes = detail::classes_of("cross_entropy", x, label);
   return detail::loss_of(
-      "cross_entropy", x, label, index,
-      [&](Tensor& loss) {
-        kernels::softmax_cross_entropy({.x = x.value(), .label = label, .index = index, .loss = loss});
+      "cross_entropy", x, classes, index,
+      [&](const Tensor& rows, Tensor& loss) {
+        kernels::softmax_cross_entropy({.x = x.value(), .label = classes, .index = rows, .loss = loss});
       },
       [](const Tensor& in, const Tensor& of, const Tensor& rows, const Tensor& dloss, Tensor& dx) {
         kernels::softmax_cross_entropy_backward(
@@ -63,10 +74,12 @@ struct CrossEntropyOptions {
 /// cross_entropy(x, y, train, {.weight = w, .ignore_index = -1}): Σ w_i loss_i / Σ w_i over the selected rows
 /// that are not ignored, as in PyTorch. Where there is none, or all weigh 0, the CPU throws; a GPU, which is
 /// not asked in the middle of a step, leaves the loss and its gradient 0.
-inline Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index,
+inline Var cross_entropy(const Var& x, const Tensor& given, const Tensor& selected,
                          const CrossEntropyOptions& options) {
-  if (!options.weight && !options.ignore_index) return cross_entropy(x, label, index);
-  const OpScope scope("cross_entropy", x, label, index);
+  if (!options.weight && !options.ignore_index) return cross_entropy(x, given, selected);
+  const OpScope scope("cross_entropy", x, given, selected);
+  const Tensor label = detail::classes_of("cross_entropy", x, given),
+               index = detail::rows_of("cross_entropy", x, selected);
   const int64_t ignored = options.ignore_index ? *options.ignore_index : kernels::kNothingIgnored;
   const DType wide = wide_dtype(x.dtype());
   Tensor loss = Tensor::empty({}, wide, x.device()), total = Tensor::empty({}, wide, x.device());
@@ -101,8 +114,8 @@ inline Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& ind
   const Tensor goal = detail::beside(x, target);
   return detail::loss_of(
       "bce_with_logits", x, goal, index,
-      [&](Tensor& loss) {
-        kernels::bce_with_logits({.x = x.value(), .target = goal, .index = index, .loss = loss});
+      [&](const Tensor& rows, Tensor& loss) {
+        kernels::bce_with_logits({.x = x.value(), .target = goal, .index = rows, .loss = loss});
       },
       [](const Tensor& in, const Tensor& of, const Tensor& rows, const Tensor& dloss, Tensor& dx) {
         kernels::bce_with_logits_backward({.x = in, .target = of, .index = rows, .dloss = dloss, .dx = dx});
@@ -116,9 +129,11 @@ inline Var mse_loss(const Var& x, const Tensor& target, const Tensor& index = {}
   const Tensor goal = detail::beside(x, target);
   return detail::loss_of(
       "mse_loss", x, goal, index,
-      [&](Tensor& loss) { kernels::mse({.x = x.value(), .target = goal, .index = index, .loss = loss}); },
+      [&](const Tensor& rows, Tensor& loss) {
+        kernels::mse_loss({.x = x.value(), .target = goal, .index = rows, .loss = loss});
+      },
       [](const Tensor& in, const Tensor& of, const Tensor& rows, const Tensor& dloss, Tensor& dx) {
-        kernels::mse_backward({.x = in, .target = of, .index = rows, .dloss = dloss, .dx = dx});
+        kernels::mse_loss_backward({.x = in, .target = of, .index = rows, .dloss = dloss, .dx = dx});
       });
 }
 

@@ -95,8 +95,8 @@ std::string input_text(const T& input) {
 
 }  // namespace detail
 
-/// Stands first in an op: what runs out of memory while it lives says which op it was, and with which inputs.
-/// They must outlive it.
+/// Stands first in an op: what a kernel refuses while it lives, and what runs out of memory, says which op it
+/// was, the latter also with which inputs. They must outlive it.
 template <class... Inputs>
 class OpScope {
  public:

@@ -1,11 +1,13 @@
 // Losses in which every row has a weight of its own, as GraphSAINT's estimate of the mean over all nodes has
-// (data/loader/saint_loader.h). Sums over the rows that `index` (int32 [K]) selects, Σ_k weight[k]
-// loss(row index[k]), weight float32 [K]; there is at least one. In float32, of bfloat16 logits too; saved
-// are the rows selected, as probabilities, and their targets. Labels out of range throw on the CPU.
+// (data/loader/saint_loader.h). Sums over the rows that `index` [K] selects, Σ_k weight[k] loss(row
+// index[k]), weight float32 [K]; there is at least one. In float32, of bfloat16 logits too; saved are the
+// rows selected, as probabilities, and their targets. Labels and indices are int32, or int64, which costs a
+// conversion; those out of range throw on the CPU.
 #pragma once
 
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/index.h>
+#include <adjoint/autograd/loss.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/softmax.h>
@@ -43,10 +45,12 @@ inline Var targets_beside(const char* op, const Var& x, const Tensor& target, co
 
 }  // namespace detail
 
-/// Softmax cross-entropy of logits x [N,C] and labels int32 [N].
-inline Var cross_entropy_sum(const Var& x, const Tensor& label, const Tensor& index, const Tensor& weight) {
+/// Softmax cross-entropy of logits x [N,C] and labels [N].
+inline Var cross_entropy_sum(const Var& x, const Tensor& given, const Tensor& selected,
+                             const Tensor& weight) {
   constexpr const char* kOp = "cross_entropy_sum";
-  const OpScope scope(kOp, x, label, index);
+  const OpScope scope(kOp, x, given, selected);
+  const Tensor label = detail::classes_of(kOp, x, given), index = detail::rows_of(kOp, x, selected);
   const Var rows = detail::selected_rows(kOp, x, index, weight);
   ADJ_CHECK(label && label.dims() == 1 && label.dtype() == DType::i32 && label.numel() == x.size(0) &&
                 label.device() == x.device(),
@@ -66,10 +70,11 @@ inline Var cross_entropy_sum(const Var& x, const Tensor& label, const Tensor& in
 }
 
 /// Binary cross-entropy with logits, mean over columns; x and target [N,T].
-inline Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& index,
+inline Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& selected,
                                const Tensor& weight) {
   constexpr const char* kOp = "bce_with_logits_sum";
-  const OpScope scope(kOp, x, target, index);
+  const OpScope scope(kOp, x, target, selected);
+  const Tensor index = detail::rows_of(kOp, x, selected);
   const Var rows = detail::selected_rows(kOp, x, index, weight);
   const Var goal = detail::targets_beside(kOp, x, target, index, rows.dtype());
   const int64_t count = rows.value().numel();
@@ -82,9 +87,10 @@ inline Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor&
 }
 
 /// Squared error, mean over columns; x and target [N,T].
-inline Var mse_sum(const Var& x, const Tensor& target, const Tensor& index, const Tensor& weight) {
+inline Var mse_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {
   constexpr const char* kOp = "mse_sum";
-  const OpScope scope(kOp, x, target, index);
+  const OpScope scope(kOp, x, target, selected);
+  const Tensor index = detail::rows_of(kOp, x, selected);
   const Var rows = detail::selected_rows(kOp, x, index, weight);
   const Var off = rows - detail::targets_beside(kOp, x, target, index, rows.dtype());
   return sum(off * off * detail::weight_column(weight, rows.dtype())) *

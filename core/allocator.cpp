@@ -356,6 +356,10 @@ AllocationScope::AllocationScope(const char* name, Inputs inputs, const void* of
     : outer_(std::exchange(detail::current_scope, this)), name_(name), inputs_(inputs), of_(of) {}
 AllocationScope::~AllocationScope() { detail::current_scope = outer_; }
 
+const char* AllocationScope::name() {
+  return detail::current_scope == nullptr ? nullptr : detail::current_scope->name_;
+}
+
 std::string AllocationScope::current() {
   const AllocationScope* scope = detail::current_scope;
   if (scope == nullptr) return "tensor";

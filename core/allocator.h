@@ -33,9 +33,9 @@ void reset_peak_memory(Device device);
 /// at once.
 void empty_cache(Device device);
 
-/// Names what is being allocated in this scope (an op, a layer), for the out-of-memory message; `inputs(of)`,
-/// where it is given, is asked only then for what the op was called with ("[5, 3], [3, 2]"). Scopes nest, and
-/// the innermost counts.
+/// Names what is at work in this scope (an op, a metric), for the out-of-memory message and for what kernels
+/// refuse; `inputs(of)`, where it is given, is asked only for the former what the op was called with ("[5,
+/// 3], [3, 2]"). Scopes nest, and the innermost counts.
 class AllocationScope {
  public:
   using Inputs = std::string (*)(const void* of);
@@ -44,6 +44,8 @@ class AllocationScope {
   AllocationScope(const AllocationScope&) = delete;
   AllocationScope& operator=(const AllocationScope&) = delete;
 
+  /// The innermost one's ("linear"); null outside of all scopes.
+  static const char* name();
   /// "linear([5, 3], [3, 2])"; "tensor" outside of all scopes.
   static std::string current();
 

@@ -2,10 +2,18 @@
 
 #include <adjoint/core/tensor.h>
 
+#include <string_view>
+
 namespace adj {
 
-/// to[i] = source[i], converted between dtypes on one device; the two have as many elements.
+/// to[i] = source[i], converted between dtypes on one device; the two have as many elements. An int64 beyond
+/// int32 becomes the nearest int32.
 void convert(const Tensor& source, Tensor& to);
+/// Labels or an index as kernels take them: int32 instead of int64, all else, what is absent too, as it is.
+/// Those of a caller in [0, limit): one that is no int32 throws on the CPU, "accuracy: label[5] is
+/// 4294967296, expected [0, 7)"; a GPU, which is not asked in the middle of a step, has the nearest int32,
+/// which is out of range there as well.
+Tensor to_int32(std::string_view op, std::string_view name, const Tensor& index, int64_t limit);
 /// Every element = value, converted to the tensor's dtype.
 void fill(Tensor& tensor, double value);
 

@@ -245,6 +245,17 @@ void Tensor::copy_to_host(void* to, DType expected) const {
   runtime(device()).copy_to_host(to, from, bytes());
 }
 
+Tensor to_int32(std::string_view op, std::string_view name, const Tensor& index, int64_t limit) {
+  if (!index || index.dtype() != DType::i64) return index;
+  if (index.device().is_cpu()) {
+    const int64_t* values = index.data<int64_t>();
+    for (int64_t k = 0; k < index.numel(); ++k)
+      ADJ_CHECK(values[k] == static_cast<int32_t>(values[k]), "{}: {}[{}] is {}, expected [0, {})", op, name,
+                k, values[k], limit);
+  }
+  return index.to(DType::i32);
+}
+
 void convert(const Tensor& source, Tensor& to) {
   ADJ_CHECK(source.numel() == to.numel() && source.device() == to.device(), "convert: from {} to {}",
             source.str(), to.str());

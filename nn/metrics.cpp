@@ -1,3 +1,5 @@
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/convert.h>
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/nn/metrics.h>
 
@@ -10,8 +12,8 @@ namespace adj::nn {
 
 namespace {
 
-Tensor predictions(const Tensor& logits) {
-  ADJ_CHECK(logits.dims() == 2, "metric: expected logits [N, C], got {}", logits.shape().str());
+Tensor predictions(const char* metric, const Tensor& logits) {
+  ADJ_CHECK(logits.dims() == 2, "{}: expected logits [N, C], got {}", metric, logits.shape().str());
   Tensor best = Tensor::empty({logits.size(0)}, DType::i32, logits.device());
   kernels::argmax_columns({.x = logits, .y = best});
   return best;
@@ -19,7 +21,7 @@ Tensor predictions(const Tensor& logits) {
 
 std::vector<int32_t> selection(const char* metric, const Tensor& index, int64_t n) {
   if (index) {
-    auto chosen = index.to_vector<int32_t>();
+    auto chosen = to_int32(metric, "index", index, n).to_vector<int32_t>();
     for (int32_t i : chosen)
       ADJ_CHECK(i >= 0 && i < n, "{}: index {} is outside of the {} nodes", metric, i, n);
     return chosen;
@@ -87,16 +89,21 @@ class Columns {
 }  // namespace
 
 double accuracy(const Tensor& logits, const Tensor& label, const Tensor& index) {
+  constexpr const char* kMetric = "accuracy";
+  const AllocationScope scope(kMetric);
   const int64_t count = index ? index.numel() : label.numel();
   ADJ_CHECK(count > 0, "accuracy: no nodes selected");
+  const Tensor predicted = predictions(kMetric, logits),
+               truth = to_int32(kMetric, "label", label, logits.size(1)),
+               chosen = to_int32(kMetric, "index", index, logits.size(0));
   Tensor hits = Tensor::empty({}, DType::i64, logits.device());
-  kernels::count_equal({.a = predictions(logits), .b = label, .index = index, .y = hits});
+  kernels::count_equal({.a = predicted, .b = truth, .index = chosen, .y = hits});
   return hits.item() / static_cast<double>(count);
 }
 
 double macro_f1(const Tensor& logits, const Tensor& label, const Tensor& index) {
-  const auto predicted = predictions(logits).to_vector<int32_t>();
-  const auto truth = label.to_vector<int32_t>();
+  const auto predicted = predictions("macro_f1", logits).to_vector<int32_t>();
+  const auto truth = to_int32("macro_f1", "label", label, logits.size(1)).to_vector<int32_t>();
   ADJ_CHECK(predicted.size() == truth.size(), "macro_f1: logits {} for {} labels", logits.shape().str(),
             truth.size());
   const auto chosen = selection("macro_f1", index, label.numel());
@@ -124,7 +131,7 @@ double macro_f1(const Tensor& logits, const Tensor& label, const Tensor& index) 
 
 double roc_auc(const Tensor& score, const Tensor& label, const Tensor& index) {
   const auto scores = score.to(DType::f64).to_vector<double>();
-  const auto truth = label.to_vector<int32_t>();
+  const auto truth = to_int32("roc_auc", "label", label, 2).to_vector<int32_t>();
   ADJ_CHECK(scores.size() == truth.size(), "roc_auc: {} scores for {} labels", scores.size(), truth.size());
   const auto chosen = selection("roc_auc", index, label.numel());
   const double area = area_under_curve(

@@ -1,6 +1,8 @@
 #include <adjoint/core/convert.h>
 #include <adjoint/core/parallel.h>
 
+#include <algorithm>
+#include <limits>
 #include <type_traits>
 
 namespace adj::cpu {
@@ -15,6 +17,9 @@ To cast(From value) {
     return bfloat16(static_cast<float>(value));
   } else if constexpr (std::is_same_v<From, bfloat16>) {
     return static_cast<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<From, int64_t> && std::is_same_v<To, int32_t>) {
+    using Limits = std::numeric_limits<int32_t>;
+    return static_cast<int32_t>(std::clamp(value, int64_t{Limits::min()}, int64_t{Limits::max()}));
   } else {
     return static_cast<To>(value);
   }

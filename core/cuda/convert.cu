@@ -1,6 +1,7 @@
 #include <adjoint/core/convert.h>
 #include <adjoint/core/cuda/launch.cuh>
 
+#include <limits>
 #include <type_traits>
 
 namespace adj::cuda {
@@ -15,6 +16,10 @@ __device__ To cast(From value) {
     return bfloat16(cast<float>(value));
   } else if constexpr (std::is_same_v<From, bfloat16>) {
     return static_cast<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<From, int64_t> && std::is_same_v<To, int32_t>) {
+    constexpr int64_t kLeast = std::numeric_limits<int32_t>::min(),
+                      kMost = std::numeric_limits<int32_t>::max();
+    return static_cast<int32_t>(value < kLeast ? kLeast : value > kMost ? kMost : value);
   } else {
     return static_cast<To>(value);
   }

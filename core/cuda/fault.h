@@ -18,10 +18,10 @@ struct Fault {
 };
 constexpr unsigned long long kNoFault = ~0ull;
 
-/// The one of `name` in `op` ("label", "softmax_cross_entropy"), literals, on a device.
+/// The one of `name` in `op` ("label", "cross_entropy"), literals, on a device.
 Fault fault_of(int index, const char* op, const char* name);
 
-/// Throws if a kernel that has ended raised a fault: "softmax_cross_entropy: label[5] is 9, expected [0, 7)
+/// Throws if a kernel that has ended raised a fault: "cross_entropy: label[5] is 9, expected [0, 7)
 /// (on cuda:0)". Then it is forgotten. The host has waited for the kernels in question.
 void throw_fault(int index);
 /// The word in the host's memory.

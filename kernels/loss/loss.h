@@ -48,8 +48,8 @@ struct SoftmaxCrossEntropyArgs {
 
   Device device() const { return x.device(); }
   void check() const {
-    detail::check_labels("softmax_cross_entropy", x, label, index);
-    check_scalar("softmax_cross_entropy", "loss", loss, wide_dtype(x.dtype()), x.device());
+    detail::check_labels("cross_entropy", x, label, index);
+    check_scalar("cross_entropy", "loss", loss, wide_dtype(x.dtype()), x.device());
   }
 };
 ADJ_KERNEL(softmax_cross_entropy, SoftmaxCrossEntropyArgs)
@@ -102,7 +102,7 @@ ADJ_KERNEL(bce_with_logits, TargetLossArgs)
 ADJ_KERNEL(bce_with_logits_backward, TargetLossBackwardArgs)
 
 /// loss = mean over selected rows and all columns of (x - t)^2.
-ADJ_KERNEL(mse, TargetLossArgs)
-ADJ_KERNEL(mse_backward, TargetLossBackwardArgs)
+ADJ_KERNEL(mse_loss, TargetLossArgs)
+ADJ_KERNEL(mse_loss_backward, TargetLossBackwardArgs)
 
 }  // namespace adj::kernels

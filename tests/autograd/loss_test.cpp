@@ -1,5 +1,6 @@
 #include "../reference/plain.h"
 #include <adjoint/autograd/loss.h>
+#include <adjoint/autograd/weighted_loss.h>
 
 #include <limits>
 
@@ -106,6 +107,59 @@ TEST_CASE("rows that a loss did not select have the gradient zero") {
         const bool selected = std::find(chosen.begin(), chosen.end(), i) != chosen.end();
         CHECK((dx(i, 0) != 0.0) == selected);
       }
+    }
+  }
+}
+
+TEST_CASE("labels and indices are int64 as well, to the same bits, and refused by value and place") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(85, device, DType::f32);
+    const Tensor x = draw.normal({9, 3}), target = draw.uniform({9, 3}, 0.0, 1.0);
+    const Tensor label = draw.ints(9, 0, 3), index = draw.distinct(4, 9);
+    const Tensor weight = draw.uniform({4}, 0.5, 2.0), by_class = draw.uniform({3}, 0.5, 2.0);
+    const auto both = [&](auto loss) {
+      const auto run = [&](const Tensor& labels, const Tensor& rows) {
+        const Var in = Var::parameter(x);
+        const Var out = loss(in, labels, rows);
+        out.backward();
+        return std::pair(out.value(), in.grad());
+      };
+      const auto wide = run(label.to(DType::i64), index.to(DType::i64)), plain = run(label, index);
+      CHECK(same_bits(wide.first, plain.first));
+      CHECK(same_bits(wide.second, plain.second));
+    };
+    both([](const Var& v, const Tensor& y, const Tensor& rows) { return cross_entropy(v, y, rows); });
+    both([&](const Var& v, const Tensor& y, const Tensor& rows) {
+      return cross_entropy(v, y, rows, {.weight = by_class, .ignore_index = 1});
+    });
+    both([&](const Var& v, const Tensor&, const Tensor& rows) { return bce_with_logits(v, target, rows); });
+    both([&](const Var& v, const Tensor&, const Tensor& rows) { return mse_loss(v, target, rows); });
+    both([&](const Var& v, const Tensor& y, const Tensor& rows) {
+      return cross_entropy_sum(v, y, rows, weight);
+    });
+    both([&](const Var& v, const Tensor&, const Tensor& rows) {
+      return bce_with_logits_sum(v, target, rows, weight);
+    });
+    both([&](const Var& v, const Tensor&, const Tensor& rows) { return mse_sum(v, target, rows, weight); });
+    both([](const Var& v, const Tensor&, const Tensor& rows) { return sum(index_select(v, rows)); });
+
+    const bool later = device.is_cuda();
+    for (int64_t bad : {int64_t{3}, int64_t{-1}, int64_t{1} << 32, -(int64_t{1} << 40) + 1}) {
+      const Tensor wrong = Tensor::from(std::vector<int64_t>{0, 1, 2, 0, 1, bad, 0, 1, 2}, device);
+      const auto nearest =
+          std::clamp<int64_t>(bad, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
+      CHECK(mentions(error_of([&] { (void)cross_entropy(x, wrong).item(); }),
+                     fmt::format("cross_entropy: label[5] is {}, expected [0, 3)", later ? nearest : bad)));
+      if (later) continue;
+      CHECK(mentions(error_of([&] { cross_entropy(x, wrong, {}, {.weight = by_class}); }),
+                     fmt::format("cross_entropy: label[5] is {}, expected [0, 3)", bad)));
+      if (bad == 3) continue;
+      const Tensor rows = Tensor::from(std::vector<int64_t>{0, bad});
+      CHECK(mentions(error_of([&] { mse_loss(x, target, rows); }),
+                     fmt::format("mse_loss: index[1] is {}, expected [0, 9)", bad)));
+      CHECK(mentions(error_of([&] { index_select(x, rows); }),
+                     fmt::format("index_select: index[1] is {}, expected [0, 9)", bad)));
     }
   }
 }

@@ -116,19 +116,20 @@ TEST_CASE("dropout_edge keeps edges with its probability, by their numbers, and 
     for (size_t k = 0; k < from.size(); ++k)
       REQUIRE(became[static_cast<size_t>(from[k])] == static_cast<int32_t>(k));
     // Of a list and of a CSR: where nothing is dropped, edges are numbered as where something is.
-    for (const Graph& from : {graph, Graph(coalesce(graph))}) {
-      const int64_t edges = from.num_edges();
-      const Transformed numbered = edge_subgraph(from, random_permutation(edges, generator, device));
-      for (const Transformed& whole : {dropout_edge(from, 0.0f), dropout_edge(from, 0.5f, false, false)}) {
+    for (const Graph& source : {graph, Graph(coalesce(graph))}) {
+      const int64_t edges = source.num_edges();
+      const Transformed numbered = edge_subgraph(source, random_permutation(edges, generator, device));
+      for (const Transformed& whole :
+           {dropout_edge(source, 0.0f), dropout_edge(source, 0.5f, false, false)}) {
         CHECK(whole.num_edges() == edges);
         CHECK(same_bits(whole.edge_index().src, numbered.edge_index().src));
         CHECK(same_bits(whole.edge_index().dst, numbered.edge_index().dst));
         const auto to = whole.merged_into.to_vector<int32_t>(), of = whole.edge_map.to_vector<int32_t>();
         for (size_t k = 0; k < of.size(); ++k)
           REQUIRE(to[static_cast<size_t>(of[k])] == static_cast<int32_t>(k));
-        CHECK(same_bits(whole.edge_weight(), detail::gather_edges(from.edge_weight(), whole.edge_map)));
+        CHECK(same_bits(whole.edge_weight(), detail::gather_edges(source.edge_weight(), whole.edge_map)));
         CHECK(same_bits(whole.edge_attr("number"),
-                        detail::gather_edges(from.edge_attr("number"), whole.edge_map)));
+                        detail::gather_edges(source.edge_attr("number"), whole.edge_map)));
       }
     }
   }

@@ -301,8 +301,8 @@ TEST_CASE("large: losses over all rows and over some") {
               {.x = in, .label = label.to(d), .index = at, .dloss = one, .dx = y[1]});
           kernels::bce_with_logits({.x = in, .target = goal, .index = at, .loss = y[2]});
           kernels::bce_with_logits_backward({.x = in, .target = goal, .index = at, .dloss = one, .dx = y[3]});
-          kernels::mse({.x = in, .target = goal, .index = at, .loss = y[4]});
-          kernels::mse_backward({.x = in, .target = goal, .index = at, .dloss = one, .dx = y[5]});
+          kernels::mse_loss({.x = in, .target = goal, .index = at, .loss = y[4]});
+          kernels::mse_loss_backward({.x = in, .target = goal, .index = at, .dloss = one, .dx = y[5]});
           return y;
         });
   });

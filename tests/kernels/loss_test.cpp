@@ -184,10 +184,10 @@ TEST_CASE("bce_with_logits and mse with their gradients") {
             values(x), values(t), columns, rows_of(index, rows), dloss.item(),
             [](double v, double y) { return (v - y) * (v - y); },
             [](double v, double y) { return 2 * (v - y); });
-        kernels::mse({.x = x, .target = t, .index = index, .loss = loss});
+        kernels::mse_loss({.x = x, .target = t, .index = index, .loss = loss});
         CHECK(close(loss, std::vector<double>{squares.loss}, tolerance(loss.dtype())));
         dx.fill_(9.0);
-        kernels::mse_backward({.x = x, .target = t, .index = index, .dloss = dloss, .dx = dx});
+        kernels::mse_loss_backward({.x = x, .target = t, .index = index, .dloss = dloss, .dx = dx});
         CHECK(close(dx, squares.gradient, gradient_tolerance(squares.gradient, dtype)));
       }
   });
@@ -246,7 +246,7 @@ TEST_CASE("a row that stands in the index n times has n times its gradient, to t
           {.x = x, .label = label, .index = index, .dloss = dloss, .dx = dx[0]});
       kernels::bce_with_logits_backward(
           {.x = x, .target = target, .index = index, .dloss = dloss, .dx = dx[1]});
-      kernels::mse_backward({.x = x, .target = target, .index = index, .dloss = dloss, .dx = dx[2]});
+      kernels::mse_loss_backward({.x = x, .target = target, .index = index, .dloss = dloss, .dx = dx[2]});
       return dx;
     };
     const auto of_once = gradients(once), of_four = gradients(four), of_turned = gradients(turned);
@@ -280,7 +280,7 @@ TEST_CASE("of many rows too, the order of the index changes no bit, wherever in 
         for (int k = 0; k < 2; ++k) dx.push_back(Tensor::full({kRows, 3}, 9.0, DType::f32, device));
         kernels::softmax_cross_entropy_backward(
             {.x = x, .label = label, .index = of, .dloss = dloss, .dx = dx[0]});
-        kernels::mse_backward({.x = x, .target = target, .index = of, .dloss = dloss, .dx = dx[1]});
+        kernels::mse_loss_backward({.x = x, .target = target, .index = of, .dloss = dloss, .dx = dx[1]});
         return dx;
       };
       const auto straight = gradients(index), backwards = gradients(turned);
@@ -314,8 +314,7 @@ TEST_CASE("losses name a label and a row that are out of range, on a GPU where s
           (void)loss.item();
         });
         const int row = some && !later ? 6 : 5;  // the first in the index, or by place
-        CHECK(message ==
-              fmt::format("softmax_cross_entropy: label[{}] is {}, expected [0, 3){}", row, bad, end));
+        CHECK(message == fmt::format("cross_entropy: label[{}] is {}, expected [0, 3){}", row, bad, end));
         if (later) CHECK(std::isnan(loss.item()));  // told once
       }
       if (bad == 3) continue;
@@ -328,24 +327,24 @@ TEST_CASE("losses name a label and a row that are out of range, on a GPU where s
       CHECK(error_of([&] {
               kernels::softmax_cross_entropy({.x = x, .label = fine, .index = outside, .loss = loss});
               (void)loss.item();
-            }) == expected("softmax_cross_entropy"));
+            }) == expected("cross_entropy"));
       CHECK(error_of([&] {
               kernels::bce_with_logits({.x = x, .target = target, .index = outside, .loss = loss});
               (void)loss.item();
             }) == expected("bce_with_logits"));
       CHECK(error_of([&] {
-              kernels::mse({.x = x, .target = target, .index = outside, .loss = loss});
+              kernels::mse_loss({.x = x, .target = target, .index = outside, .loss = loss});
               (void)loss.item();
-            }) == expected("mse"));
+            }) == expected("mse_loss"));
       Tensor dx = Tensor::empty_like(x);
       CHECK(error_of([&] {
-              kernels::mse_backward({.x = x,
-                                     .target = target,
-                                     .index = outside,
-                                     .dloss = Tensor::full({}, 1.0, DType::f32, device),
-                                     .dx = dx});
+              kernels::mse_loss_backward({.x = x,
+                                          .target = target,
+                                          .index = outside,
+                                          .dloss = Tensor::full({}, 1.0, DType::f32, device),
+                                          .dx = dx});
               (void)dx.rows(0, 1).to_vector<float>();
-            }) == expected("mse_backward"));
+            }) == expected("mse_loss_backward"));
     }
   }
 }
@@ -355,21 +354,21 @@ TEST_CASE("losses refuse empty selections, labels and rows out of range") {
   Tensor loss = Tensor::empty({});
   const Tensor label = Tensor::from(std::vector<int32_t>{0, 2, 1});
   CHECK_THROWS_WITH_AS(kernels::softmax_cross_entropy({.x = x, .label = label, .loss = loss}),
-                       "softmax_cross_entropy: label[1] is 2, expected [0, 2)", Error);
+                       "cross_entropy: label[1] is 2, expected [0, 2)", Error);
   CHECK_THROWS_AS(kernels::softmax_cross_entropy(
                       {.x = x, .label = label, .index = Tensor::empty({0}, DType::i32), .loss = loss}),
                   Error);
   CHECK_THROWS_AS(kernels::softmax_cross_entropy(
                       {.x = x, .label = label, .index = Tensor::from(std::vector<int32_t>{3}), .loss = loss}),
                   Error);
-  CHECK_THROWS_AS(kernels::mse({.x = x, .target = random_tensor({3, 1}), .loss = loss}), Error);
+  CHECK_THROWS_AS(kernels::mse_loss({.x = x, .target = random_tensor({3, 1}), .loss = loss}), Error);
   const Tensor good = Tensor::from(std::vector<int32_t>{0, 1, 1}), one = Tensor::full({}, 1.0);
   Tensor in_place = random_tensor({3, 2});
   CHECK_THROWS_WITH_AS(
       kernels::softmax_cross_entropy_backward({.x = in_place, .label = good, .dloss = one, .dx = in_place}),
       "softmax_cross_entropy_backward: dx cannot be x", Error);
-  CHECK_THROWS_WITH_AS(kernels::mse_backward({.x = in_place, .target = x, .dloss = one, .dx = in_place}),
-                       "mse_backward: dx cannot be x", Error);
+  CHECK_THROWS_WITH_AS(kernels::mse_loss_backward({.x = in_place, .target = x, .dloss = one, .dx = in_place}),
+                       "mse_loss_backward: dx cannot be x", Error);
   // The bad label is not among the selected rows.
   kernels::softmax_cross_entropy(
       {.x = x, .label = label, .index = Tensor::from(std::vector<int32_t>{2, 0}), .loss = loss});

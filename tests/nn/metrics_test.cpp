@@ -27,6 +27,13 @@ double pairs_in_order(const std::vector<double>& score, const std::vector<int32_
 
 }  // namespace
 
+TEST_CASE("a class whose logit is not a number is the one predicted, as in PyTorch") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  for (Device device : devices())
+    CHECK(nn::accuracy(Tensor::from(std::vector<double>{nan, -inf, 1, nan, inf, nan}, {3, 2}, device),
+                       ints({0, 1, 1}, device)) == 1.0);
+}
+
 TEST_CASE("accuracy counts the largest logit, ties to the smallest class") {
   for (Device device : devices()) {
     CAPTURE(device.str());
@@ -139,6 +146,29 @@ TEST_CASE("metrics of several columns refuse what they are not defined for") {
     missing.mutable_data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
     CHECK(mentions(error_of([&] { metric(x, missing, {}); }), "node 1 has no target in column 1"));
   }
+}
+
+TEST_CASE("metrics take int64 labels and indices, and name themselves") {
+  for (Device device : devices()) {
+    Draw draw(12, device, DType::f32);
+    const Tensor logits = draw.normal({20, 3}), score = draw.normal({20}), label = draw.ints(20, 0, 3),
+                 yes = draw.ints(20, 0, 2), index = draw.distinct(11, 20);
+    const auto wide = [](const Tensor& t) { return t.to(DType::i64); };
+    CHECK(nn::accuracy(logits, wide(label), wide(index)) == nn::accuracy(logits, label, index));
+    CHECK(nn::macro_f1(logits, wide(label), wide(index)) == nn::macro_f1(logits, label, index));
+    CHECK(nn::roc_auc(score, wide(yes), wide(index)) == nn::roc_auc(score, yes, index));
+    CHECK(nn::r2(logits, draw.normal({20, 3}), wide(index)) <= 1.0);
+  }
+  const Tensor logits = Tensor::zeros({2, 3}),
+               beyond = Tensor::from(std::vector<int64_t>{0, int64_t{1} << 32});
+  CHECK(error_of([&] { nn::accuracy(logits, beyond); }) ==
+        "accuracy: label[1] is 4294967296, expected [0, 3)");
+  CHECK(error_of([&] { nn::macro_f1(logits, beyond); }) ==
+        "macro_f1: label[1] is 4294967296, expected [0, 3)");
+  CHECK(error_of([&] { nn::accuracy(logits, Tensor::zeros({2}, DType::i32), beyond); }) ==
+        "accuracy: index[1] is 4294967296, expected [0, 2)");
+  CHECK(error_of([&] { nn::accuracy(Tensor::zeros({2}), beyond); }).starts_with("accuracy: "));
+  CHECK(error_of([&] { nn::accuracy(logits, Tensor::zeros({3}, DType::i32)); }).starts_with("accuracy: "));
 }
 
 TEST_CASE("metrics refuse what they are not defined for") {

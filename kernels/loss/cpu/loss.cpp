@@ -89,7 +89,7 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
 }  // namespace
 
 void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
-  constexpr std::string_view op = "softmax_cross_entropy";
+  constexpr std::string_view op = "cross_entropy";
   const Selection selection = checked_selection(op, args.x, args.index);
   const int64_t classes = args.x.size(1);
   dispatch_features(args.x.dtype(), [&]<class S>() {
@@ -159,9 +159,9 @@ void bce_with_logits(const TargetLossArgs& args) { mean_of_terms<Bce>("bce_with_
 void bce_with_logits_backward(const TargetLossBackwardArgs& args) {
   mean_of_terms_backward<Bce>("bce_with_logits_backward", args);
 }
-void mse(const TargetLossArgs& args) { mean_of_terms<SquaredError>("mse", args); }
-void mse_backward(const TargetLossBackwardArgs& args) {
-  mean_of_terms_backward<SquaredError>("mse_backward", args);
+void mse_loss(const TargetLossArgs& args) { mean_of_terms<SquaredError>("mse_loss", args); }
+void mse_loss_backward(const TargetLossBackwardArgs& args) {
+  mean_of_terms_backward<SquaredError>("mse_loss_backward", args);
 }
 
 }  // namespace adj::kernels::cpu

@@ -172,9 +172,9 @@ void mean_of_terms_backward(const char* name, const TargetLossBackwardArgs& args
 
 void softmax_cross_entropy(const SoftmaxCrossEntropyArgs& args) {
   constexpr const char* kName = "softmax_cross_entropy";
-  const Selection selection = selection_of(kName, args.x, args.index);
+  const Selection selection = selection_of("cross_entropy", args.x, args.index);
   const int device = args.x.device().index;
-  const Fault outside = fault_of(device, kName, "label");
+  const Fault outside = fault_of(device, "cross_entropy", "label");
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
     const S* in = args.x.data<S>();
@@ -209,9 +209,9 @@ void bce_with_logits(const TargetLossArgs& args) { mean_of_terms<Bce>("bce_with_
 void bce_with_logits_backward(const TargetLossBackwardArgs& args) {
   mean_of_terms_backward<Bce>("bce_with_logits_backward", args);
 }
-void mse(const TargetLossArgs& args) { mean_of_terms<SquaredError>("mse", args); }
-void mse_backward(const TargetLossBackwardArgs& args) {
-  mean_of_terms_backward<SquaredError>("mse_backward", args);
+void mse_loss(const TargetLossArgs& args) { mean_of_terms<SquaredError>("mse_loss", args); }
+void mse_loss_backward(const TargetLossBackwardArgs& args) {
+  mean_of_terms_backward<SquaredError>("mse_loss_backward", args);
 }
 
 }  // namespace adj::kernels::cuda
