@@ -103,7 +103,7 @@ struct Program {
   std::function<std::vector<Metric>(const Settings&)> metrics = {};
   std::string metric_help = {};  ///< what --help says of --metric; empty: what holds for nodes
   std::string things = "nodes";  ///< what it trains on
-  /// What --help says that --weight-decay is added to the gradients of, as Model::decays() has it.
+  /// What --help says that --weight-decay is on, as Model::decays() has it.
   std::string decayed = "all parameters";
 
   const std::string& name() const { return family.program; }  ///< "train_gcn"

@@ -71,7 +71,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 void convert(int argc, char** argv) {
   if (argc < 2) throw UsageError(fmt::format("expected {}", kUsage));
-  if (std::string_view(argv[1]) == "--help") {
+  if (const std::string_view word = argv[1]; word == "--help" || word == "-h") {
     fmt::print(
         "Usage: {}\nReads a dataset of another format and writes it as HDF5.\n\nFORMAT is one of {}.\nIts "
         "options: "

@@ -22,7 +22,7 @@ struct Options {
 constexpr const char* kUsage = "generate SPEC OUT.h5 [OPTION]...";
 constexpr int64_t kLarge = 10'000'000;  // edges, from which on a line says what is being done
 
-bool wants_help(const std::string& word) { return word == "--help"; }
+bool wants_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
 /// The values of all options but SPEC. False if --help was asked for.
 bool read(int argc, char** argv, const Spec& spec, Options& o) {

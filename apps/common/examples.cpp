@@ -43,8 +43,9 @@ Examples Examples::to(Device device) const {
 
 Examples node_examples(const Dataset& data, const std::string& file, const std::string& program) {
   if (!is_trained(data.task))
-    data_fail("{}: attribute task: {}, {} trains node_class, node_multilabel and node_regression", file,
-              name_of(data.task), program);
+    data_fail("{}: attribute task: {}, {} trains node_class, node_multilabel and node_regression; {}", file,
+              name_of(data.task), program,
+              is_of_graphs(data.task) ? "train_graph_gin trains this" : "train_link needs no labels");
   if (!data.y) data_fail("{}: nodes/y: missing, {} needs labels", file, program);
   if (data.splits.empty())
     data_fail(

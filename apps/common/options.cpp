@@ -243,9 +243,11 @@ Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint)
 po::variables_map parse_command_line(int argc, char** argv, const po::options_description& options,
                                      const po::positional_options_description* positional) {
   constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  std::replace(words.begin(), words.end(), std::string("-h"), std::string("--help"));
   po::parsed_options parsed(&options);
   try {
-    parsed = po::command_line_parser(argc, argv).options(options).style(kStyle).run();
+    parsed = po::command_line_parser(words).options(options).style(kStyle).run();
   } catch (const po::unknown_option& error) {
     usage("{}", unknown(error, options, "--"));
   }
@@ -302,8 +304,8 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
                          fmt::format("passes over the training {}", program.things).c_str())(
       "lr", with_default(s.lr, "X"), "learning rate")(
       "weight-decay", with_default(s.weight_decay, "X"),
-      fmt::format("L2 penalty, added to the gradient of {}", program.decayed).c_str())(
-      "seed", with_default(s.seed, "N"), "of initial weights and dropout")(
+      fmt::format("L2 penalty, on {}", program.decayed).c_str())("seed", with_default(s.seed, "N"),
+                                                                 "of initial weights and dropout")(
       "runs", with_default(s.runs, "R"), "repeat with seeds seed, seed + 1, ...; report mean and deviation")(
       "patience", with_default(s.patience, "N"),
       "stop after N epochs without a better validation metric (0: never)")(

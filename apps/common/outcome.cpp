@@ -119,8 +119,8 @@ void print_results(const Trained& t) {
                     test = with_spread(outcome.test, outcome.test_deviation, runs);
   if (t.examples.cross_validated) {
     fmt::print("{}: {} {} over {} of {} folds\n", model, t.metric.name, test, runs, t.examples.splits.size());
-    fmt::print("at epoch {} of {}, whose mean over the folds is the best; {}\n", outcome.best_epoch, epochs,
-               cost);
+    fmt::print("at epoch {} of {}, {} is the best; {}\n", outcome.best_epoch, epochs,
+               runs < 2 ? "which" : "whose mean over the folds", cost);
     return;
   }
   fmt::print("{}{}: test {} {}\n", model,

@@ -269,7 +269,7 @@ void Trainer::finish_run() {
   else if (stopped_early())
     log_info("{}  {}  (stopped: {} for {} epochs)", count(), note(result.train_loss),
              settings_.patience_on == "either"
-                 ? fmt::format("neither validation {} nor loss as good as before", metric_.name)
+                 ? fmt::format("validation {} and loss worse than before", metric_.name)
                  : fmt::format("no better validation {}", metric_.name),
              settings_.patience);
   record_.add(std::move(result));

@@ -328,9 +328,8 @@ TEST_CASE("a training that stops early says at which epoch, and why") {
   if (!have_program("train_gcn")) return;
   const Small small;
   const std::string csv = small.folder.file("m.csv");
-  for (const auto& [patience_on, reason] :
-       {std::pair("metric", "no better validation accuracy"),
-        {"either", "neither validation accuracy nor loss as good as before"}}) {
+  for (const auto& [patience_on, reason] : {std::pair("metric", "no better validation accuracy"),
+                                            {"either", "validation accuracy and loss worse than before"}}) {
     CAPTURE(patience_on);
     const Outcome outcome =
         small.train({"--epochs", "3000", "--patience", "20", "--patience-on", patience_on, "--metrics", csv});

@@ -90,9 +90,13 @@ TEST_CASE("train_gcn says what it is and what it takes") {
   CHECK(help.out.starts_with(
       "Usage: train_gcn [DATA.h5] [OPTION]...\nTrains a graph convolutional network (Kipf & Welling "
       "2017).\n\nData:\n"));
-  for (const char* program : {"train_gcn", "generate", "bench", "predict"}) {
+  CHECK(mentions(help.out, {"L2 penalty, on all convolutions", "no norm"}));
+  if (have_program("train_gat"))
+    CHECK(mentions(run("train_gat", {"--help"}).out, {"L2 penalty, on all parameters"}));
+  for (const char* program : {"train_gcn", "generate", "bench", "predict", "convert"}) {
     if (!have_program(program)) continue;
     const Outcome page = run(program, {"--help"});
+    CHECK(run(program, {"-h"}).out == page.out);
     CAPTURE(page.out);
     CHECK(page.status == 0);
     CHECK(page.out.starts_with(std::string("Usage: ") + program + " "));
