@@ -28,16 +28,20 @@ std::vector<int32_t> rows_with_entries(const Csr& csr) {
 
 }  // namespace
 
+void SaintSampling::check() const {
+  ADJ_CHECK(budget >= 1 && budget <= kMostDrawn && walk_length >= 0 && walk_length < kMostDrawn,
+            "SaintSampler: a budget of {} and walks of {} steps, expected 1 to {} and 0 to {}", budget,
+            walk_length, kMostDrawn, kMostDrawn - 1);
+  ADJ_CHECK(budget <= kMostDrawn / nodes_a_draw(),
+            "SaintSampler: a budget of {} and {} nodes a draw, expected {} nodes of a subgraph at most",
+            budget, nodes_a_draw(), kMostDrawn);
+}
+
 SaintSampler::SaintSampler(Graph graph, const SaintSampling& sampling)
     : graph_(std::move(graph)), sampling_(sampling) {
   ADJ_CHECK(graph_ && !graph_.device().is_cuda() && graph_.num_nodes() > 0,
             "SaintSampler: expected a graph on the CPU with at least one node");
-  ADJ_CHECK(sampling.budget >= 1 && sampling.walk_length >= 0,
-            "SaintSampler: a budget of {} and walks of {} steps, expected 1 or more and 0 or more",
-            sampling.budget, sampling.walk_length);
-  ADJ_CHECK(sampling.walk_length < kMost && sampling.budget <= kMost / sampling.nodes_a_draw(),
-            "SaintSampler: a budget of {} and walks of {} steps draw 2^31 nodes or more, expected fewer",
-            sampling.budget, sampling.walk_length);
+  sampling.check();
   ADJ_CHECK(sampling.way == SaintWay::walk || graph_.num_edges() > 0,
             "SaintSampler: the graph has no edges to draw {} by",
             sampling.way == SaintWay::node ? "nodes" : "edges");

@@ -20,10 +20,15 @@ struct SaintSampling {
   int64_t budget = 1000;
   int64_t walk_length = 2;
 
+  /// Nodes that a subgraph may be drawn of: they are sorted, at 4 bytes each.
+  static constexpr int64_t kMostDrawn = 100'000'000;
+
   /// How many nodes each of the `budget` draws gives.
   int64_t nodes_a_draw() const {
     return way == SaintWay::node ? 1 : way == SaintWay::edge ? 2 : walk_length + 1;
   }
+  /// Throws adj::Error for a budget below 1, a negative length, or more than kMostDrawn nodes.
+  void check() const;
 };
 
 /// What makes a loss and sums over neighbours in sampled subgraphs unbiased: estimated from how often nodes
@@ -41,8 +46,7 @@ struct SaintNormalization {
 /// threads. A cheap handle, thread-safe.
 class SaintSampler {
  public:
-  /// Throws for a budget below 1, a negative length, 2^31 nodes or more to draw, or a graph without nodes
-  /// (or, unless it walks, edges).
+  /// Throws what SaintSampling::check() does, and for a graph without nodes (or, unless it walks, edges).
   SaintSampler(Graph graph, const SaintSampling& sampling);
 
   const Graph& graph() const { return graph_; }

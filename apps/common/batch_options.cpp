@@ -1,6 +1,7 @@
 #include "batch_options.h"
 
 #include "feature_place.h"
+#include <adjoint/graph/saint_sampler.h>
 
 #include <algorithm>
 #include <charconv>
@@ -77,8 +78,13 @@ void check_batch_options(const Program& program, const Settings& s, const Settin
   expect_integer("parts", s.parts, 0, kMany);
   expect_integer("parts-per-batch", s.parts_per_batch, 1, kMany);
   expect_one_of("saint", s.saint, {"node", "edge", "walk"});
-  expect_integer("budget", s.budget, 1, kMany);
-  expect_integer("walk-length", s.walk_length, 0, 1'000'000);
+  constexpr int64_t kMostDrawn = SaintSampling::kMostDrawn;
+  expect_integer("budget", s.budget, 1, kMostDrawn);
+  expect_integer("walk-length", s.walk_length, 0, kMostDrawn - 1);
+  const int64_t a_draw = s.saint == "node" ? 1 : s.saint == "edge" ? 2 : s.walk_length + 1;
+  if (s.budget > kMostDrawn / a_draw)
+    usage("--budget {}: of {} nodes each, expected {} nodes of a subgraph at most", s.budget, a_draw,
+          kMostDrawn);
   expect_integer("steps", s.steps, 0, kMany);
   expect_integer("coverage", s.coverage, 0, 1'000'000);
   const struct {

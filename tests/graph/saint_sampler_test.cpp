@@ -139,8 +139,14 @@ TEST_CASE("what cannot be drawn from is an error") {
   for (const auto way : {SaintWay::node, SaintWay::edge, SaintWay::walk})
     CHECK_THROWS_AS(SaintSampler(graph, {.way = way, .budget = kHuge}), Error);
   CHECK_THROWS_AS(SaintSampler(graph, {.budget = 1, .walk_length = kHuge}), Error);
-  CHECK_THROWS_WITH_AS(SaintSampler(graph, {.budget = int64_t{1} << 30, .walk_length = 1}),
-                       "SaintSampler: a budget of 1073741824 and walks of 1 steps draw 2^31 nodes or more, "
-                       "expected fewer",
+  CHECK_THROWS_WITH_AS(
+      SaintSampler(graph, {.budget = int64_t{1} << 30, .walk_length = 1}),
+      "SaintSampler: a budget of 1073741824 and walks of 1 steps, expected 1 to 100000000 and "
+      "0 to 99999999",
+      Error);
+  CHECK_THROWS_WITH_AS(SaintSampler(graph, {.budget = 50'000'001, .walk_length = 1}),
+                       "SaintSampler: a budget of 50000001 and 2 nodes a draw, expected 100000000 nodes of a "
+                       "subgraph at most",
                        Error);
+  CHECK_THROWS_AS(SaintSampler(graph, {.budget = 1, .walk_length = 100'000'000}), Error);
 }
