@@ -7,7 +7,6 @@ namespace adj::nn {
 
 namespace {
 
-constexpr const char* kWrapped = ".module.";
 constexpr const char* kBatchCount = "num_batches_tracked";
 
 /// `name` with the longest of `names` that it begins with, whole parts of it, replaced.
@@ -15,16 +14,19 @@ std::string renamed(const std::string& name, const std::map<std::string, std::st
   const std::pair<const std::string, std::string>* best = nullptr;
   for (const auto& rule : names) {
     const std::string& part = rule.first;
-    const bool begins = name.starts_with(part) && (name.size() == part.size() || name[part.size()] == '.');
+    const bool begins = part.empty() || name == part || name.starts_with(part + ".");
     if (begins && (best == nullptr || part.size() > best->first.size())) best = &rule;
   }
-  return best == nullptr ? name : best->second + name.substr(best->first.size());
+  if (best == nullptr) return name;
+  const auto& [part, to] = *best;
+  const std::string rest = name.substr(std::min(name.size(), part.empty() ? 0 : part.size() + 1));
+  return to.empty() || rest.empty() ? to + rest : to + "." + rest;
 }
 
-/// "norm.module.weight" for "norm.weight"; "" for a name without a dot.
+/// "norm.module.weight" for "norm.weight", "module.weight" for "weight".
 std::string wrapped(const std::string& name) {
-  const size_t dot = name.rfind('.');
-  return dot == std::string::npos ? "" : name.substr(0, dot) + kWrapped + name.substr(dot + 1);
+  const size_t last = name.rfind('.') + 1;  // 0 where there is no dot
+  return name.substr(0, last) + "module." + name.substr(last);
 }
 
 /// [a, b] as [b, a]. On the host: weights are small, and this is done once.

@@ -137,3 +137,41 @@ TEST_CASE("maps that are shared are read under both names") {
   CHECK(close(layer.lin_l.weight.value(), turned(map), 0.0));
   CHECK(layer.parameters().size() == 4);
 }
+
+TEST_CASE("a bare layer's state has no part before its names, but for what its norm wraps, or as is said") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("state.h5");
+  Draw draw(352, {}, DType::f32);
+  const Tensor map = draw.normal({5, 3}), bias = draw.normal({5});
+  nn::Model<nn::GCNConv> conv(3, 5);
+  write(path, {{"lin.weight", map}, {"bias", bias}});
+  nn::load_pyg_state(conv, path);
+  CHECK(close(conv.weight.value(), turned(map), 0.0));
+  CHECK(close(conv.bias.value(), values(bias), 0.0));
+
+  const Tensor scale = draw.normal({5}), mean = draw.normal({5}), spread = draw.uniform({5}, 0.5, 1.5);
+  for (const std::string before : {"module.", "", "bn.module."}) {
+    CAPTURE(before);
+    nn::Model<nn::BatchNorm> norm(5);
+    write(path, {{before + "weight", scale},
+                 {before + "bias", bias},
+                 {before + "running_mean", mean},
+                 {before + "running_var", spread},
+                 {before + "num_batches_tracked", Tensor::from(std::vector<int64_t>{7})}});
+    nn::load_pyg_state(norm, path,
+                       before == "bn.module." ? std::map<std::string, std::string>{{"", "bn"}}
+                                              : std::map<std::string, std::string>{});
+    CHECK(close(norm.weight.value(), values(scale), 0.0));
+    CHECK(close(norm.running_mean, values(mean), 0.0));
+  }
+  nn::Model<nn::BatchNorm> norm(5);
+  write(path, {{"module.weight", scale}});
+  nn::load_pyg_state(norm, path,
+                     {{"", "module"},
+                      {"bias", "module.weight"},
+                      {"running_mean", "module.weight"},
+                      {"running_var", "module.weight"}});
+  CHECK(close(norm.running_var, values(scale), 0.0));
+  write(path, {{"lin.weight", map}});
+  CHECK(mentions(error_of([&] { nn::load_pyg_state(conv, path); }), "bias: missing, expected [5]"));
+}
