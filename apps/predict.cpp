@@ -1,5 +1,6 @@
 // Runs a trained model on a graph: that of its training, or any other with the same features.
 
+#include "common/class_report.h"
 #include "common/feature_place.h"
 #include "common/graphs.h"
 #include "common/options.h"
@@ -48,6 +49,36 @@ std::optional<double> measure(const TrainedModel& trained, const Dataset& data, 
   }
 }
 
+/// Those that have a label; all of them where it has several columns, of which each may be missing.
+Tensor labelled(const Tensor& y) {
+  std::vector<int32_t> index;
+  if (y.dims() > 1) return {};
+  const auto labels = y.to_vector<int32_t>();
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] >= 0) index.push_back(static_cast<int32_t>(i));
+  return Tensor::from(index, y.device());
+}
+
+/// What --report says, of the split's test nodes or of all with a label.
+ClassReport report_of(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
+  const Tensor& y = trained.of_graphs() ? data.graph_y : data.y;
+  return {labels_of(trained.task), output, y, data.splits.empty() ? labelled(y) : data.test,
+          std::ssize(data.class_names) == trained.outputs ? data.class_names : std::vector<std::string>()};
+}
+
+/// Refuses --report before anything is computed.
+void check_report(const TrainedModel& trained, const PredictOptions& o, const Dataset& data) {
+  const Tensor& y = trained.of_graphs() ? data.graph_y : data.y;
+  if (labels_of(trained.task) == Labels::numbers)
+    throw UsageError(fmt::format("--report: {} has no classes to report on", name_of(trained.task)));
+  if (!y)
+    data_fail("{}: {}/y: missing, --report needs labels", o.data, trained.of_graphs() ? "graphs" : "nodes");
+  if (data.task != trained.task || outputs_of(data) != trained.outputs)
+    data_fail("{}: {}/y: {} [{}], --report needs labels as the model gives them, {} [{}]", o.data,
+              trained.of_graphs() ? "graphs" : "nodes", name_of(data.task), outputs_of(data),
+              name_of(trained.task), trained.outputs);
+}
+
 void predict(const PredictOptions& o) {
   const auto start = std::chrono::steady_clock::now();
   if (o.quiet) set_log_level(LogLevel::warning);
@@ -73,6 +104,7 @@ void predict(const PredictOptions& o) {
     throw UsageError(
         fmt::format("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split));
   if (!data.splits.empty()) data.use_split(static_cast<size_t>(split));
+  if (o.report) check_report(trained, o, data);
   data = placed_on(device, data, o.batches);
   const std::string model = trained.model->describe();
   log_info("{} of {} on {}: {} nodes, {} edges, {}", model, trained.origin, printable(data.name),
@@ -82,15 +114,21 @@ void predict(const PredictOptions& o) {
   write_predictions(o.out, "predict", data, trained.task, output);
   const std::optional<double> value = measure(trained, data, output);
   if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", trained.metric.name, *value);
+  std::optional<ClassReport> report;
+  if (o.report) report.emplace(report_of(trained, data, output));
+  if (report && (!o.quiet || !o.json))
+    report->print(fmt::format("On the {} {} {}:", report->examples(),
+                              data.splits.empty() ? "labelled" : "test",
+                              trained.of_graphs() ? "graphs" : "nodes"));
   if (!o.json) return;
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print(R"({{"app": "predict", "dataset": {}, "model": {}, "device": {}, "nodes": {}, "task": "{}", )"
-             R"({}"wall_s": {:.3f}}})"
+             R"({}{}"wall_s": {:.3f}}})"
              "\n",
              json_text(data.name), json_text(model), json_text(device.str()), data.num_nodes(),
              name_of(trained.task),
              value ? fmt::format(R"("metric": "{}", "test_acc": {}, )", trained.metric.option, *value) : "",
-             wall_s);
+             report ? fmt::format(R"("report": {}, )", report->json()) : "", wall_s);
 }
 
 }  // namespace

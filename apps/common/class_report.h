@@ -18,6 +18,7 @@ class ClassReport {
   void print(const std::string& heading) const;
   /// One JSON object.
   std::string json() const;
+  int64_t examples() const { return examples_; }
 
  private:
   std::string label_of(size_t c) const;

@@ -105,7 +105,10 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       "threads", with_default(o.threads), "CPU threads (0: all cores)")("json", po::bool_switch(&o.json),
                                                                         "print one JSON object last")(
       "quiet", po::bool_switch(&o.quiet), "say nothing; with --json nothing but the object")(
-      "version", "print the version")("help", "print this; with --model NAME the model's own options too");
+      "report", po::bool_switch(&o.report),
+      "precision, recall and F1 of each class on the split's test nodes, or without splits on all with a "
+      "label")("version", "print the version")("help",
+                                               "print this; with --model NAME the model's own options too");
   o.batches.evaluation.clear();
   batches.add_options()("evaluation", po::value(&o.batches.evaluation)->value_name("WAY"),
                         "graph (all of it at once; the default) or layers (of all nodes layer by layer, in "

@@ -11,7 +11,7 @@ namespace adj::apps {
 struct PredictOptions {
   std::string checkpoint, pyg_state, data, out, device = "cpu", split = "0";
   int64_t threads = 0;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, report = false;
   Settings batches;  ///< evaluation "graph" or "layers", features, cached_rows, batch_size, workers, device
 
   // Beside --pyg-state, which holds weights alone.

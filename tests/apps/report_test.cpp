@@ -109,3 +109,38 @@ TEST_CASE("--report is of each label where there are several, and refused where 
   if (have_program("train_link"))
     CHECK(fails_with(run("train_link", {several.data, "--report"}), 2, {"'--report'"}));
 }
+
+TEST_CASE("predict --report says of a checkpoint what its training said, and of all labels without splits") {
+  if (!have_program("train_gcn") || !have_program("predict")) return;
+  Dataset data = small_dataset();
+  const Bench bench(data);
+  const std::string state = bench.folder.file("c.h5"), out = bench.folder.file("out.h5");
+  const Outcome trained = bench.train({"--checkpoint", state});
+  REQUIRE(trained.status == 0);
+  const auto report_in = [](const Outcome& outcome) {
+    const std::string& text = outcome.out;
+    const size_t at = text.find("\"report\": ");
+    return at == std::string::npos ? text : text.substr(at, text.find("]]}", at) - at);
+  };
+  const auto predict = [&](const std::string& file, Words more) {
+    more.insert(more.begin(), {file, "--checkpoint", state, "--out", out, "--report", "--json"});
+    return run("predict", more);
+  };
+  const Outcome predicted = predict(bench.data, {});
+  CHECK(report_in(predicted) == report_in(trained));
+  CHECK(mentions(predicted.out, {"On the 40 test nodes:", "mean over classes"}));
+  CHECK(lines_of(predict(bench.data, {"--quiet"}).out).size() == 1);
+
+  const auto labels = data.y.to_vector<int32_t>();
+  const auto known = std::count_if(labels.begin(), labels.end(), [](int32_t y) { return y >= 0; });
+  data.splits.clear();
+  data.train = data.val = data.test = {};
+  const std::string other = bench.folder.file("other.h5");
+  save_dataset(data, other);
+  CHECK(mentions(predict(other, {}).out, {fmt::format("On the {} labelled nodes:", known)}));
+  data.y = {};
+  data.task = Task::none;
+  data.classes = 0;
+  save_dataset(data, other);
+  CHECK(fails_with(predict(other, {"--quiet"}), 1, {"nodes/y: missing", "--report"}));
+}
