@@ -38,21 +38,20 @@ Layout layout_of(const std::string& path, const EdgeListOptions& options) {
     return !numbered && !begins_with_integers(seen.first) && !begins_with_integers(seen.second);
   });
   const int64_t line = head.format.first_line;
-  if (head.empty)
-    data_fail("{}: no edges, expected some{}", excerpt(path),
-              head.comments == 0 ? ""
-                                 : fmt::format(" beside {} line{} of comments (--comment says what is one)",
-                                               head.comments, head.comments == 1 ? "" : "s"));
+  if (head.empty) data_fail("{}: no edges, expected some{}", excerpt(path), head.beside_comments());
   if (head.columns() < 2) data_fail("{}:{}: one column, expected two ids", excerpt(path), line);
-  const bool may_be = options.header == Header::find_out && !head.second.empty() && head.may_be_header();
+  const bool may_be = options.header == Header::find_out && head.may_be_header();
   const bool integers_below = may_be && begins_with_integers(head.second);
-  if (options.header == Header::yes || integers_below) layout.header_line = line;
+  const bool alone =
+      may_be && head.second.empty() && is_column_name(head.first[0]) && is_column_name(head.first[1]);
+  if (options.header == Header::yes || integers_below || alone) layout.header_line = line;
   if (layout.header_line > 0 && head.second.empty())
-    data_fail("{}:{}: no edges behind the header, expected some", excerpt(path), line);
+    data_fail("{}:{}: no edges behind the header, expected some{}", excerpt(path), line,
+              alone ? " (--header no: it is an edge)" : "");
   const bool integers = begins_with_integers(layout.header_line > 0 ? head.second : head.first);
   layout.kind = options.ids.value_or(integers ? NodeIds::Kind::integers : NodeIds::Kind::names);
   if (layout.kind == NodeIds::Kind::names && integers_below) layout.header_line = 0;
-  layout.doubtful = may_be && layout.header_line == 0;
+  layout.doubtful = may_be && !head.second.empty() && layout.header_line == 0;
   return layout;
 }
 

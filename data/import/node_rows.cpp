@@ -17,7 +17,7 @@ struct Rows {
   std::vector<int32_t> nodes;
   std::vector<int64_t> lines;
   std::vector<float> values;
-  int64_t comments = 0;
+  int64_t gaps = 0, comments = 0;
 };
 
 }  // namespace
@@ -32,7 +32,7 @@ NodeRows::NodeRows(const std::string& path, bool by_row, bool blank_rows, Header
                         return !by_row && ids.find(std::string_view(fields[0])) >= 0;
                       })),
       seen_(static_cast<size_t>(ids.size())) {
-  if (head_.empty) source_.fail(0, "no rows, expected some");
+  if (head_.empty) source_.fail(0, "no rows, expected some{}", head_.beside_comments());
   if (header == Header::yes || (header == Header::find_out && finds_header(ids)))
     header_line_ = head_.format.first_line;
 }
@@ -126,10 +126,11 @@ NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_
         source.fail(line, "{} fields, expected {} as in the first line", column, rows.head().columns());
       made.lines.push_back(line);
     }
+    made.gaps = std::count_if(made.values.begin(), made.values.end(), [](float v) { return std::isnan(v); });
     made.comments = at.comments();
     return made;
   };
-  int64_t count = 0, last_line = 0, comments = 0;
+  int64_t count = 0, last_line = 0, comments = 0, gaps = 0;
   source.cut_by([&](std::string_view text, int64_t line) { return format.last_end(text, line); });
   source.for_blocks(parse, [&](const Rows& made) {
     for (size_t k = 0; k < made.lines.size(); ++k, ++count) {
@@ -140,10 +141,14 @@ NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_
       last_line = made.lines[k];
     }
     comments += made.comments;
+    gaps += made.gaps;
   });
   if ((rows.by_row() || every_node) && count != nodes)
     source.fail(last_line, "{} rows, expected {}, one a node", count, nodes);
-  return {all, rows.note(comments)};
+  std::string note = rows.note(comments);
+  if (gaps > 0 && !every_node)
+    note += fmt::format("; {} field{} taken as no label", gaps, gaps == 1 ? "" : "s");
+  return {all, note};
 }
 
 std::string impute(Tensor& x, Imputation imputation, const NodeRows& rows) {

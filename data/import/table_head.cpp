@@ -74,6 +74,12 @@ std::string TableHead::str(int64_t header_line, int64_t comments_behind) const {
   return text;
 }
 
+std::string TableHead::beside_comments() const {
+  if (comments == 0) return "";
+  return fmt::format(" beside {} line{} of comments (--comment says what is one)", comments,
+                     comments == 1 ? "" : "s");
+}
+
 bool TableHead::may_be_header() const {
   return std::none_of(first.begin(), first.end(), [](const std::string& field) { return is_number(field); });
 }

@@ -24,6 +24,8 @@ struct TableHead {
   /// What the rows' separator and the comments are, and which line is the header (0: none), for a summary:
   /// "separated by a comma; line 1 taken as header: src,dst; 2 lines of comments".
   std::string str(int64_t header_line, int64_t comments_behind) const;
+  /// Of a file without rows: " beside 2 lines of comments (--comment says what is one)", or nothing.
+  std::string beside_comments() const;
   /// May the first row be a header? Not where one of its fields is a number.
   bool may_be_header() const;
   /// Has a column a number in the second row, and words in the first?

@@ -143,6 +143,8 @@ TEST_CASE("a header is known by the numbers below it, or by ids that stand nowhe
   CHECK(notes("1 2\n3 4\n", {.header = Header::yes}).find("line 1 taken as header: 1 2") !=
         std::string::npos);
   CHECK(names(files.import("src,dst\n1,2\n", {.header = Header::no}).data) == Names{"src", "dst", "1", "2"});
+  CHECK(files.refused("src,dst\n") ==
+        "edges:1: no edges behind the header, expected some (--header no: it is an edge)");
   CHECK(files.refused("src,dst\n", {.header = Header::yes}) ==
         "edges:1: no edges behind the header, expected some");
 }
@@ -224,7 +226,9 @@ TEST_CASE("labels that are numbers are in their order, and what means none is sa
   CHECK(latin.notes.find("not kept since some are no UTF-8") != std::string::npos);
   EdgeListOptions columns = files.with_labels("id,red,green\n0,1,0\n1,NA,1\n");
   columns.node_files.task = Task::node_multilabel;
-  CHECK(files.import(ring, columns).data.class_names == Names{"red", "green"});
+  const Found several = files.import(ring, columns);
+  CHECK(several.data.class_names == Names{"red", "green"});
+  CHECK(several.notes.find("header: id,red,green; 1 field taken as no label\n") != std::string::npos);
   CHECK(floats.notes ==
         "edges: separated by a comma; ids are integers from 0 to 3\n"
         "labels: separated by a comma; labels are numbers, in ascending order\n");
@@ -258,6 +262,12 @@ TEST_CASE("headers of node files go by the same rule, and unknown ids are named"
       "a header)");
   CHECK(files.refused(list, files.with_labels("ann,x\nx17,y\n")) ==
         "labels:2: \"x17\" stands in no edge, expected the id of a node");
+  CHECK(files.refused("#bob,ann\nann,#bob\n", files.with_labels("# labels\n#bob,x\nann,y\n"))
+            .starts_with("edges:1: \"#bob,ann\" may be"));
+  CHECK(files.refused("ann,#bob\n#bob,ann\n", files.with_labels("# labels\n#bob,x\nann,y\n"))
+            .starts_with("labels:2: \"#bob,x\" may be a comment or a row"));
+  CHECK(files.refused("ann,#bob\n", files.with_labels("#bob,x\n")) ==
+        "labels: no rows, expected some beside 1 line of comments (--comment says what is one)");
   CHECK(files.import("id,src\nsrc,id\n", files.with_labels("id,label\nsrc,x\n")).data.unlabelled == 0);
   EdgeListOptions o = files.with_labels("x17,x\nann,y\nbob,z\n");
   o.node_files.headers = Header::yes;
