@@ -9,7 +9,8 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kTileRows = 256;
+constexpr int64_t kTileWork = int64_t{1} << 19;  // multiply-adds of a tile, some 10 µs
+constexpr int64_t kTileRows = 256;               // at least
 
 template <class S>
 void multiply(const HeadProductArgs& args) {
@@ -29,7 +30,8 @@ void multiply(const HeadProductArgs& args) {
                            .bias = false,
                            .relu = false});
   };
-  const int64_t tile = std::min(rows, kTileRows), last = (rows - 1) % tile + 1;
+  const int64_t tile = std::min(rows, std::max(kTileRows, kTileWork / (in / heads * out))),
+                last = (rows - 1) % tile + 1;
   const TileProduct<T> product = product_of(tile), last_product = product_of(last);
   const T* w = weight.data<T>();
   const S* x = args.x.data<S>();
