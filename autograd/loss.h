@@ -32,19 +32,29 @@ inline Tensor classes_of(const char* name, const Var& x, const Tensor& label) {
   return to_int32(name, "label", label, x.shape().dims() > 1 ? x.size(1) : 0);
 }
 
-/// Forward and Backward are calls of the loss's two kernels; saved are the logits, the targets and the index.
-template <class Forward, class Backward>
-Var loss_of(const char* name, const Var& x, const Tensor& target, const Tensor& selected, Forward forward,
-            Backward backward) {
-  const OpScope scope(name, x, target, selected);
+/// A loss of targets by its two kernels, in which those that are NaN do not count; x and target [N,T] or [N].
+inline Var target_loss(const char* name, void (*forward)(const kernels::TargetLossArgs&),
+                       void (*backward)(const kernels::TargetLossBackwardArgs&), const Var& x,
+                       const Tensor& target, const Tensor& selected) {
+  if (x.shape().dims() == 1 && target.dims() == 1)
+    return target_loss(name, forward, backward, reshape(x, {x.size(0), 1}),
+                       target.reshape({target.numel(), 1}), selected);
+  const Tensor goal = beside(x, target);
+  const OpScope scope(name, x, goal, selected);
   const Tensor index = rows_of(name, x, selected);
-  Tensor loss = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
-  forward(index, loss);
+  const DType wide = wide_dtype(x.dtype());
+  Tensor loss = Tensor::empty({}, wide, x.device()), total = Tensor::empty({}, wide, x.device());
+  forward({.x = x.value(), .target = goal, .index = index, .total = total, .loss = loss});
   return record(name, loss, {x},
-                [backward, x = Saved(x.value()), target = Saved(target), index = Saved(index)](
+                [backward, x = Saved(x.value()), goal = Saved(goal), index = Saved(index), total](
                     Tensor dloss, Gradients& out) {
                   Tensor dx = Tensor::empty_like(x.get());
-                  backward(x.get(), target.get(), index.get(), dloss, dx);
+                  backward({.x = x.get(),
+                            .target = goal.get(),
+                            .index = index.get(),
+                            .total = total,
+                            .dloss = dloss,
+                            .dx = dx});
                   out.add(0, dx);
                 });
 }
@@ -53,15 +63,19 @@ Var loss_of(const char* name, const Var& x, const Tensor& target, const Tensor& 
 
 /// Softmax cross-entropy of logits x [N,C] and labels [N], in one fused pass.
 inline Var cross_entropy(const Var& x, const Tensor& label, const Tensor& index = {}) {
-  const Tensor classes = detail::classes_of("cross_entropy", x, label);
-  return detail::loss_of(
-      "cross_entropy", x, classes, index,
-      [&](const Tensor& rows, Tensor& loss) {
-        kernels::softmax_cross_entropy({.x = x.value(), .label = classes, .index = rows, .loss = loss});
-      },
-      [](const Tensor& in, const Tensor& of, const Tensor& rows, const Tensor& dloss, Tensor& dx) {
+  constexpr const char* kOp = "cross_entropy";
+  const Tensor classes = detail::classes_of(kOp, x, label);
+  const OpScope scope(kOp, x, classes, index);
+  const Tensor rows = detail::rows_of(kOp, x, index);
+  Tensor loss = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
+  kernels::softmax_cross_entropy({.x = x.value(), .label = classes, .index = rows, .loss = loss});
+  return record(
+      kOp, loss, {x},
+      [x = Saved(x.value()), label = Saved(classes), index = Saved(rows)](Tensor dloss, Gradients& out) {
+        Tensor dx = Tensor::empty_like(x.get());
         kernels::softmax_cross_entropy_backward(
-            {.x = in, .label = of, .index = rows, .dloss = dloss, .dx = dx});
+            {.x = x.get(), .label = label.get(), .index = index.get(), .dloss = dloss, .dx = dx});
+        out.add(0, dx);
       });
 }
 
@@ -107,34 +121,17 @@ inline Var cross_entropy(const Var& x, const Tensor& given, const Tensor& select
                 });
 }
 
-/// Binary cross-entropy with logits; x and target [N,T] or [N].
+/// Binary cross-entropy with logits, its mean over the selected rows and all columns where target is not NaN,
+/// which is no label; x and target [N,T] or [N]. Where all are NaN the CPU throws; a GPU, which is not asked
+/// in the middle of a step, leaves the loss and its gradient 0.
 inline Var bce_with_logits(const Var& x, const Tensor& target, const Tensor& index = {}) {
-  if (x.shape().dims() == 1 && target.dims() == 1)
-    return bce_with_logits(reshape(x, {x.size(0), 1}), target.reshape({target.numel(), 1}), index);
-  const Tensor goal = detail::beside(x, target);
-  return detail::loss_of(
-      "bce_with_logits", x, goal, index,
-      [&](const Tensor& rows, Tensor& loss) {
-        kernels::bce_with_logits({.x = x.value(), .target = goal, .index = rows, .loss = loss});
-      },
-      [](const Tensor& in, const Tensor& of, const Tensor& rows, const Tensor& dloss, Tensor& dx) {
-        kernels::bce_with_logits_backward({.x = in, .target = of, .index = rows, .dloss = dloss, .dx = dx});
-      });
+  return detail::target_loss("bce_with_logits", kernels::bce_with_logits, kernels::bce_with_logits_backward,
+                             x, target, index);
 }
 
-/// Squared error; x and target [N,T] or [N].
+/// Squared error, likewise.
 inline Var mse_loss(const Var& x, const Tensor& target, const Tensor& index = {}) {
-  if (x.shape().dims() == 1 && target.dims() == 1)
-    return mse_loss(reshape(x, {x.size(0), 1}), target.reshape({target.numel(), 1}), index);
-  const Tensor goal = detail::beside(x, target);
-  return detail::loss_of(
-      "mse_loss", x, goal, index,
-      [&](const Tensor& rows, Tensor& loss) {
-        kernels::mse_loss({.x = x.value(), .target = goal, .index = rows, .loss = loss});
-      },
-      [](const Tensor& in, const Tensor& of, const Tensor& rows, const Tensor& dloss, Tensor& dx) {
-        kernels::mse_loss_backward({.x = in, .target = of, .index = rows, .dloss = dloss, .dx = dx});
-      });
+  return detail::target_loss("mse_loss", kernels::mse_loss, kernels::mse_loss_backward, x, target, index);
 }
 
 }  // namespace adj

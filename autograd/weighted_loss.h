@@ -14,6 +14,7 @@
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/index/select.h>
+#include <adjoint/kernels/loss/loss.h>
 
 namespace adj {
 
@@ -32,15 +33,19 @@ inline Var selected_rows(const char* op, const Var& x, const Tensor& index, cons
   return cast(index_select(x, index), wide);
 }
 
-inline Var weight_column(const Tensor& weight, DType dtype) {
-  return Var(weight.to(dtype).reshape({weight.numel(), 1}));
-}
-
-inline Var targets_beside(const char* op, const Var& x, const Tensor& target, const Tensor& index,
-                          DType dtype) {
+/// The targets of those rows, and how much each counts: not at all where it is NaN, none.
+struct WeightedTargets {
+  Var goal, share;
+};
+inline WeightedTargets weighted_targets(const char* op, const Var& x, const Tensor& target,
+                                        const Tensor& index, const Tensor& weight) {
   ADJ_CHECK(target && target.shape() == x.shape() && target.device() == x.device(),
             "{}: targets are {}, expected {} on {}", op, target.str(), x.shape().str(), x.device().str());
-  return Var(gather_edges(target, index).to(dtype));
+  const DType wide = wide_dtype(x.dtype());
+  Tensor goal = Tensor::empty({index.numel(), x.size(1)}, wide, x.device()), share = Tensor::empty_like(goal);
+  kernels::weighted_targets(
+      {.target = target.to(wide), .index = index, .weight = weight.to(wide), .goal = goal, .share = share});
+  return {Var(goal), Var(share)};
 }
 
 }  // namespace detail
@@ -69,32 +74,32 @@ inline Var cross_entropy_sum(const Var& x, const Tensor& given, const Tensor& se
   return sum(log_softmax(rows) * Var(at_label.to_dense().to(rows.dtype()))) * -1.0;
 }
 
-/// Binary cross-entropy with logits, mean over columns; x and target [N,T].
+/// Binary cross-entropy with logits, mean over columns, in which a target that is NaN counts 0; x and target
+/// [N,T].
 inline Var bce_with_logits_sum(const Var& x, const Tensor& target, const Tensor& selected,
                                const Tensor& weight) {
   constexpr const char* kOp = "bce_with_logits_sum";
   const OpScope scope(kOp, x, target, selected);
   const Tensor index = detail::rows_of(kOp, x, selected);
   const Var rows = detail::selected_rows(kOp, x, index, weight);
-  const Var goal = detail::targets_beside(kOp, x, target, index, rows.dtype());
+  const auto [goal, share] = detail::weighted_targets(kOp, x, target, index, weight);
   const int64_t count = rows.value().numel();
   // log σ(x) and log σ(-x) are the log-softmax of x beside 0.
   const Var logits = reshape(rows, {count, 1});
   const Var both = log_softmax(cat({logits, Var(Tensor::zeros_like(logits.value()))}, 1));
-  const Var share = detail::weight_column(weight, rows.dtype()) * (1.0 / static_cast<double>(x.size(1)));
   const Var yes = reshape(goal * share, {count, 1}), no = reshape((1.0 - goal) * share, {count, 1});
   return sum(both * cat({yes, no}, 1)) * -1.0;
 }
 
-/// Squared error, mean over columns; x and target [N,T].
+/// Squared error, mean over columns, in which a target that is NaN counts 0; x and target [N,T].
 inline Var mse_sum(const Var& x, const Tensor& target, const Tensor& selected, const Tensor& weight) {
   constexpr const char* kOp = "mse_sum";
   const OpScope scope(kOp, x, target, selected);
   const Tensor index = detail::rows_of(kOp, x, selected);
   const Var rows = detail::selected_rows(kOp, x, index, weight);
-  const Var off = rows - detail::targets_beside(kOp, x, target, index, rows.dtype());
-  return sum(off * off * detail::weight_column(weight, rows.dtype())) *
-         (1.0 / static_cast<double>(x.size(1)));
+  const auto [goal, share] = detail::weighted_targets(kOp, x, target, index, weight);
+  const Var off = rows - goal;
+  return sum(off * off * share);
 }
 
 }  // namespace adj

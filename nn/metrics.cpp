@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -66,16 +67,15 @@ class Columns {
     ADJ_CHECK(!chosen.empty(), "{}: no nodes selected", metric);
     given_ = given.to(DType::f64).to_vector<double>();
     truth_ = truth.to(DType::f64).to_vector<double>();
-    for (int32_t i : chosen)
-      for (int64_t t = 0; t < count; ++t)
-        ADJ_CHECK(!std::isnan(this->truth(i, t)), "{}: node {} has no target in column {}", metric, i, t);
   }
   double given(int32_t i, int64_t t) const { return given_[at(i, t)]; }
   double truth(int32_t i, int64_t t) const { return truth_[at(i, t)]; }
-  /// Are there two targets in column t?
-  bool differ(int64_t t) const {
-    return std::any_of(chosen.begin(), chosen.end(),
-                       [&](int32_t i) { return truth(i, t) != truth(chosen[0], t); });
+  /// The selected nodes that have a target in column t.
+  std::vector<int32_t> labelled(int64_t t) const {
+    std::vector<int32_t> nodes;
+    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(nodes),
+                 [&](int32_t i) { return !std::isnan(truth(i, t)); });
+    return nodes;
   }
 
   int64_t count;
@@ -147,7 +147,7 @@ double mean_roc_auc(const Tensor& score, const Tensor& target, const Tensor& ind
   int64_t counted = 0;
   for (int64_t t = 0; t < columns.count; ++t) {
     const double area = area_under_curve(
-        "mean_roc_auc", columns.chosen, [&](int32_t i) { return columns.given(i, t); },
+        "mean_roc_auc", columns.labelled(t), [&](int32_t i) { return columns.given(i, t); },
         [&](int32_t i) { return columns.truth(i, t) != 0.0; });
     if (std::isnan(area)) continue;
     sum += area;
@@ -162,6 +162,7 @@ double micro_f1(const Tensor& logits, const Tensor& target, const Tensor& index)
   double hit = 0.0, seen = 0.0;  // seen: tp + fp plus tp + fn
   for (int32_t i : columns.chosen)
     for (int64_t t = 0; t < columns.count; ++t) {
+      if (std::isnan(columns.truth(i, t))) continue;
       const bool predicted = columns.given(i, t) > 0.0, present = columns.truth(i, t) != 0.0;
       hit += predicted && present ? 1.0 : 0.0;
       seen += (predicted ? 1.0 : 0.0) + (present ? 1.0 : 0.0);
@@ -176,14 +177,18 @@ double r2(const Tensor& prediction, const Tensor& target, const Tensor& index) {
   double sum = 0.0;
   int64_t counted = 0;
   for (int64_t t = 0; t < columns.count; ++t) {
+    const std::vector<int32_t> nodes = columns.labelled(t);
+    const bool differ = std::any_of(nodes.begin(), nodes.end(), [&](int32_t i) {
+      return columns.truth(i, t) != columns.truth(nodes[0], t);
+    });
+    if (!differ) continue;  // the spread would be rounding alone
     double mean = 0.0, residual = 0.0, spread = 0.0;
-    for (int32_t i : columns.chosen) mean += columns.truth(i, t) / static_cast<double>(columns.chosen.size());
-    for (int32_t i : columns.chosen) {
+    for (int32_t i : nodes) mean += columns.truth(i, t) / static_cast<double>(nodes.size());
+    for (int32_t i : nodes) {
       const double truth = columns.truth(i, t), off = truth - columns.given(i, t), apart = truth - mean;
       residual += off * off;
       spread += apart * apart;
     }
-    if (!columns.differ(t)) continue;  // of which `spread` is rounding alone
     sum += 1.0 - residual / spread;
     ++counted;
   }
@@ -195,9 +200,15 @@ double r2(const Tensor& prediction, const Tensor& target, const Tensor& index) {
 double mean_absolute_error(const Tensor& prediction, const Tensor& target, const Tensor& index) {
   const Columns columns("mean_absolute_error", prediction, target, index);
   double sum = 0.0;
+  int64_t counted = 0;
   for (int32_t i : columns.chosen)
-    for (int64_t t = 0; t < columns.count; ++t) sum += std::abs(columns.truth(i, t) - columns.given(i, t));
-  return sum / static_cast<double>(std::ssize(columns.chosen) * columns.count);
+    for (int64_t t = 0; t < columns.count; ++t) {
+      if (std::isnan(columns.truth(i, t))) continue;
+      sum += std::abs(columns.truth(i, t) - columns.given(i, t));
+      ++counted;
+    }
+  ADJ_CHECK(counted > 0, "mean_absolute_error: none of {} nodes has a target", columns.chosen.size());
+  return sum / static_cast<double>(counted);
 }
 
 }  // namespace adj::nn

@@ -16,7 +16,8 @@ double macro_f1(const Tensor& logits, const Tensor& label, const Tensor& index =
 /// where only one class is present.
 double roc_auc(const Tensor& score, const Tensor& label, const Tensor& index = {});
 
-// Of several columns at once: score, prediction and target are float [N,T].
+// Of several columns at once: score, prediction and target are float [N,T]. A target that is NaN is none:
+// that node is left out of that column.
 
 /// Mean of roc_auc over the columns in which the selected targets (0 or 1) are not all the same; the others
 /// are left out, as in the Open Graph Benchmark (Hu et al. 2020). Throws where all are.
@@ -27,7 +28,7 @@ double micro_f1(const Tensor& logits, const Tensor& target, const Tensor& index 
 /// Coefficient of determination 1 - Σ (t - p)² / Σ (t - mean t)², its mean over the columns whose selected
 /// targets differ; the others are left out. Throws where none does.
 double r2(const Tensor& prediction, const Tensor& target, const Tensor& index = {});
-/// Mean of |t - p| over the selected rows and all columns.
+/// Mean of |t - p| over the selected rows and all columns. Throws where there is no target.
 double mean_absolute_error(const Tensor& prediction, const Tensor& target, const Tensor& index = {});
 
 }  // namespace adj::nn

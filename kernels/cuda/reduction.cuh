@@ -17,6 +17,29 @@ __device__ __forceinline__ T sum_of_lanes(T value) {
   return value;
 }
 
+/// A sum, and how many items count in it.
+struct Counted {
+  double sum = 0.0, count = 0.0;
+  __device__ Counted& operator+=(const Counted& other) {
+    sum += other.sum;
+    count += other.count;
+    return *this;
+  }
+};
+template <int kLanes>
+__device__ __forceinline__ Counted sum_of_lanes(Counted value) {
+  return {sum_of_lanes<kLanes>(value.sum), sum_of_lanes<kLanes>(value.count)};
+}
+
+/// What another block has left.
+template <class T>
+__device__ __forceinline__ T left_by_block(const T* partial) {
+  return __ldcg(partial);
+}
+__device__ __forceinline__ Counted left_by_block(const Counted* partial) {
+  return {__ldcg(&partial->sum), __ldcg(&partial->count)};
+}
+
 template <int kLanes, class T>
 __device__ __forceinline__ T largest_of_lanes(T value) {
 #pragma unroll
@@ -67,7 +90,7 @@ __device__ void finish_grid_sum(Acc value, const Finish& finish, Acc* partial, u
     if (threadIdx.x == 0) partial[blockIdx.x] = value;
     if (!is_last_block(counter, gridDim.x)) return;
     Acc share{};
-    for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlockThreads) share += __ldcg(partial + b);
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlockThreads) share += left_by_block(partial + b);
     value = sum_of_block(share);
   }
   if (threadIdx.x == 0) finish(value);
@@ -90,7 +113,7 @@ inline unsigned blocks_for_sum(int device, int64_t items, int per_block = kBlock
   return static_cast<unsigned>(std::clamp<int64_t>(ceil_div(items, per_block), 1, most));
 }
 
-/// Room for a double or int64 per block.
+/// Room for so many doubles or int64.
 inline Tensor partials(int device, int64_t count) {
   return Tensor::empty({count}, DType::f64, Device::cuda(device));
 }
@@ -98,9 +121,9 @@ inline Tensor partials(int device, int64_t count) {
 /// finish(Σ load(i)) over i in [0, items), in one launch. Both are functors to copy to the device.
 template <class Acc, class Load, class Finish>
 void flat_sum(const char* name, int device, int64_t items, const Load& load, const Finish& finish) {
-  static_assert(sizeof(Acc) == sizeof(double));
+  static_assert(sizeof(Acc) % sizeof(double) == 0);
   const unsigned blocks = blocks_for_sum(device, items, 4 * kBlockThreads);
-  Tensor partial = partials(device, blocks);
+  Tensor partial = partials(device, blocks * static_cast<int64_t>(sizeof(Acc) / sizeof(double)));
   launch(name, {.device = device, .blocks = blocks, .overlaps = true}, flat_sum_kernel<Acc, Load, Finish>,
          items, load, finish, static_cast<Acc*>(partial.raw_mutable_data()), arrival_counters(device));
 }

@@ -69,16 +69,20 @@ struct SoftmaxCrossEntropyBackwardArgs {
 };
 ADJ_KERNEL(softmax_cross_entropy_backward, SoftmaxCrossEntropyBackwardArgs)
 
-/// A loss that compares x [N,T] with targets t of the same shape.
+/// A loss that compares x [N,T] with targets t of the same shape. A target that is NaN is none, and does not
+/// count: loss = Σ term / total, and total, the number of those that do, is kept for the backward pass. Where
+/// it is 0 the CPU throws; a GPU, which is not asked, leaves the loss 0 and a gradient of zeros.
 struct TargetLossArgs {
   const Tensor& x;
   const Tensor& target;
   const Tensor& index = kAbsent;
+  Tensor& total;
   Tensor& loss;
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_targets(op, x, target, index);
+    check_scalar(op, "total", total, wide_dtype(x.dtype()), x.device());
     check_scalar(op, "loss", loss, wide_dtype(x.dtype()), x.device());
   }
 };
@@ -87,22 +91,44 @@ struct TargetLossBackwardArgs {
   const Tensor& x;
   const Tensor& target;
   const Tensor& index = kAbsent;
+  const Tensor& total;
   const Tensor& dloss;
   Tensor& dx;
 
   Device device() const { return x.device(); }
   void check(std::string_view op) const {
     detail::check_targets(op, x, target, index);
+    check_scalar(op, "total", total, wide_dtype(x.dtype()), x.device());
     detail::check_gradient(op, x, dloss, dx);
   }
 };
 
-/// loss = mean over selected rows and all columns of max(x,0) - x t + log(1 + exp(-|x|)).
+/// term = max(x,0) - x t + log(1 + exp(-|x|)).
 ADJ_KERNEL(bce_with_logits, TargetLossArgs)
 ADJ_KERNEL(bce_with_logits_backward, TargetLossBackwardArgs)
 
-/// loss = mean over selected rows and all columns of (x - t)^2.
+/// term = (x - t)^2.
 ADJ_KERNEL(mse_loss, TargetLossArgs)
 ADJ_KERNEL(mse_loss_backward, TargetLossBackwardArgs)
+
+/// For losses whose rows have weights: goal[k,t] = target[index[k],t], share[k,t] = weight[k] / T; 0 and 0
+/// where that target is NaN, none. All wide; index int32 [K], in range (on a GPU a row that is not is NaN).
+struct WeightedTargetsArgs {
+  const Tensor& target;
+  const Tensor& index;
+  const Tensor& weight;
+  Tensor& goal;
+  Tensor& share;
+
+  Device device() const { return target.device(); }
+  void check() const {
+    constexpr std::string_view op = "weighted_targets";
+    detail::check_selection(op, target, index);
+    check_tensor(op, "weight", weight, {index.numel()}, target.dtype(), target.device());
+    for (const auto& [name, to] : {std::pair("goal", &goal), std::pair("share", &share)})
+      check_tensor(op, name, *to, {index.numel(), target.size(1)}, target.dtype(), target.device());
+  }
+};
+ADJ_KERNEL(weighted_targets, WeightedTargetsArgs)
 
 }  // namespace adj::kernels

@@ -252,6 +252,7 @@ TEST_CASE("large: row norms") {
             const Tensor in = there(x, d), gradient = there(dy, d);
             const auto row = [&] { return Tensor::empty({rows}, DType::f32, d); };
             const auto column = [&] { return Tensor::empty({width}, DType::f32, d); };
+            Tensor total = scalar();
             const auto matrix = [&] { return Tensor::empty_like(in); };
             std::vector<Tensor> y{row(),    row(), matrix(), matrix(), column(),
                                   column(), row(), matrix(), matrix()};
@@ -294,15 +295,18 @@ TEST_CASE("large: losses over all rows and over some") {
           const Tensor in = there(x, d), goal = there(target, d), at = index ? index.to(d) : index;
           const Tensor one = Tensor::full({}, static_cast<double>(rows), DType::f32, d);
           const auto scalar = [&] { return Tensor::empty({}, DType::f32, d); };
+          Tensor total = scalar();
           const auto matrix = [&] { return Tensor::full({rows, width}, 1e9, DType::f32, d); };
           std::vector<Tensor> y{scalar(), matrix(), scalar(), matrix(), scalar(), matrix()};
           kernels::softmax_cross_entropy({.x = in, .label = label.to(d), .index = at, .loss = y[0]});
           kernels::softmax_cross_entropy_backward(
               {.x = in, .label = label.to(d), .index = at, .dloss = one, .dx = y[1]});
-          kernels::bce_with_logits({.x = in, .target = goal, .index = at, .loss = y[2]});
-          kernels::bce_with_logits_backward({.x = in, .target = goal, .index = at, .dloss = one, .dx = y[3]});
-          kernels::mse_loss({.x = in, .target = goal, .index = at, .loss = y[4]});
-          kernels::mse_loss_backward({.x = in, .target = goal, .index = at, .dloss = one, .dx = y[5]});
+          kernels::bce_with_logits({.x = in, .target = goal, .index = at, .total = total, .loss = y[2]});
+          kernels::bce_with_logits_backward(
+              {.x = in, .target = goal, .index = at, .total = total, .dloss = one, .dx = y[3]});
+          kernels::mse_loss({.x = in, .target = goal, .index = at, .total = total, .loss = y[4]});
+          kernels::mse_loss_backward(
+              {.x = in, .target = goal, .index = at, .total = total, .dloss = one, .dx = y[5]});
           return y;
         });
   });

@@ -168,26 +168,28 @@ TEST_CASE("bce_with_logits and mse with their gradients") {
             random_ints(rows * columns, 0, 2, device).to(wide_dtype(dtype)).reshape({rows, columns});
         const Tensor index = selected(which, rows, device);
         const Tensor dloss = Tensor::full({}, -1.3, wide_dtype(dtype), device);
-        Tensor loss = Tensor::empty({}, wide_dtype(dtype), device),
+        Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), total = Tensor::empty_like(loss),
                dx = Tensor::full({rows, columns}, 9.0, dtype, device);
 
         const Expected bce = mean_of(
             values(x), values(t), columns, rows_of(index, rows), dloss.item(),
             [](double v, double y) { return std::max(v, 0.0) - v * y + std::log1p(std::exp(-std::abs(v))); },
             [](double v, double y) { return 1 / (1 + std::exp(-v)) - y; });
-        kernels::bce_with_logits({.x = x, .target = t, .index = index, .loss = loss});
+        kernels::bce_with_logits({.x = x, .target = t, .index = index, .total = total, .loss = loss});
         CHECK(close(loss, std::vector<double>{bce.loss}, tolerance(loss.dtype())));
-        kernels::bce_with_logits_backward({.x = x, .target = t, .index = index, .dloss = dloss, .dx = dx});
+        kernels::bce_with_logits_backward(
+            {.x = x, .target = t, .index = index, .total = total, .dloss = dloss, .dx = dx});
         CHECK(close(dx, bce.gradient, gradient_tolerance(bce.gradient, dtype)));
 
         const Expected squares = mean_of(
             values(x), values(t), columns, rows_of(index, rows), dloss.item(),
             [](double v, double y) { return (v - y) * (v - y); },
             [](double v, double y) { return 2 * (v - y); });
-        kernels::mse_loss({.x = x, .target = t, .index = index, .loss = loss});
+        kernels::mse_loss({.x = x, .target = t, .index = index, .total = total, .loss = loss});
         CHECK(close(loss, std::vector<double>{squares.loss}, tolerance(loss.dtype())));
         dx.fill_(9.0);
-        kernels::mse_loss_backward({.x = x, .target = t, .index = index, .dloss = dloss, .dx = dx});
+        kernels::mse_loss_backward(
+            {.x = x, .target = t, .index = index, .total = total, .dloss = dloss, .dx = dx});
         CHECK(close(dx, squares.gradient, gradient_tolerance(squares.gradient, dtype)));
       }
   });
@@ -200,14 +202,74 @@ TEST_CASE("bce_with_logits holds for large logits") {
                          .to(device);
     const Tensor t =
         Tensor::from(std::vector<double>{1, 0, 0, 0, 1, 1, 1, 0}, {8, 1}).to(wide_dtype(dtype)).to(device);
-    Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), dx = Tensor::empty_like(x);
-    kernels::bce_with_logits({.x = x, .target = t, .loss = loss});
+    Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), total = Tensor::empty_like(loss),
+           dx = Tensor::empty_like(x);
+    kernels::bce_with_logits({.x = x, .target = t, .total = total, .loss = loss});
     const double far = values(x)[0];  // 1e4 as dtype has it
     CHECK(close(loss, std::vector<double>{(3 * far + 30) / 8}, tolerance(loss.dtype())));
-    kernels::bce_with_logits_backward(
-        {.x = x, .target = t, .dloss = Tensor::full({}, 8.0, wide_dtype(dtype), device), .dx = dx});
+    kernels::bce_with_logits_backward({.x = x,
+                                       .target = t,
+                                       .total = total,
+                                       .dloss = Tensor::full({}, 8.0, wide_dtype(dtype), device),
+                                       .dx = dx});
     const double tiny = std::exp(-30.0);
     CHECK(close(dx, {0, 0, 1, tiny, -1, -1 + tiny, -tiny, 1}, tolerance(dtype)));
+  });
+}
+
+TEST_CASE("targets that are NaN are none: the others alone count, in the loss and in the gradient") {
+  on_devices_and_features([](Device device, DType dtype) {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    for (const Rows which : kSelections) {
+      CAPTURE(static_cast<int>(which));
+      constexpr int64_t kRows = 3000, kColumns = 3;
+      const Tensor x = random_tensor({kRows, kColumns}, dtype, device);
+      const Tensor index = selected(which, kRows, device);
+      std::vector<double> bits = values(random_ints(kRows * kColumns, 0, 2)), partly = bits;
+      for (size_t k = 0; k < partly.size(); ++k)
+        if (k % 5 == 0 || k % 7 == 3) partly[k] = kNone;
+      const Tensor t = Tensor::from(partly, {kRows, kColumns}).to(wide_dtype(dtype)).to(device);
+      const Tensor dloss = Tensor::full({}, -1.3, wide_dtype(dtype), device);
+      int64_t count = 0;
+      for (int64_t row : rows_of(index, kRows))
+        for (int64_t c = 0; c < kColumns; ++c)
+          count += !std::isnan(partly[static_cast<size_t>(row * kColumns + c)]);
+      const double all = static_cast<double>(std::ssize(rows_of(index, kRows)) * kColumns);
+      const auto expected = [&](auto term, auto slope) {
+        const double more = all / static_cast<double>(count);
+        return mean_of(
+            values(x), partly, kColumns, rows_of(index, kRows), dloss.item(),
+            [=](double v, double y) { return std::isnan(y) ? 0.0 : more * term(v, y); },
+            [=](double v, double y) { return std::isnan(y) ? 0.0 : more * slope(v, y); });
+      };
+      Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), total = Tensor::empty_like(loss),
+             dx = Tensor::full({kRows, kColumns}, 9.0, dtype, device);
+      const Expected bce = expected(
+          [](double v, double y) { return std::max(v, 0.0) - v * y + std::log1p(std::exp(-std::abs(v))); },
+          [](double v, double y) { return 1 / (1 + std::exp(-v)) - y; });
+      kernels::bce_with_logits({.x = x, .target = t, .index = index, .total = total, .loss = loss});
+      CHECK(total.item() == static_cast<double>(count));
+      CHECK(close(loss, std::vector<double>{bce.loss}, tolerance(loss.dtype())));
+      kernels::bce_with_logits_backward(
+          {.x = x, .target = t, .index = index, .total = total, .dloss = dloss, .dx = dx});
+      CHECK(close(dx, bce.gradient, gradient_tolerance(bce.gradient, dtype)));
+      const Expected squares = expected([](double v, double y) { return (v - y) * (v - y); },
+                                        [](double v, double y) { return 2 * (v - y); });
+      kernels::mse_loss({.x = x, .target = t, .index = index, .total = total, .loss = loss});
+      CHECK(close(loss, std::vector<double>{squares.loss}, tolerance(loss.dtype())));
+      dx.fill_(9.0);
+      kernels::mse_loss_backward(
+          {.x = x, .target = t, .index = index, .total = total, .dloss = dloss, .dx = dx});
+      CHECK(close(dx, squares.gradient, gradient_tolerance(squares.gradient, dtype)));
+    }
+    const Tensor x = random_tensor({4, 2}, dtype, device);
+    const Tensor none = Tensor::full({4, 2}, kNone, wide_dtype(dtype), device);
+    Tensor loss = Tensor::empty({}, wide_dtype(dtype), device), total = Tensor::empty_like(loss);
+    const std::string said = error_of([&] {
+      kernels::mse_loss({.x = x, .target = none, .total = total, .loss = loss});
+      CHECK(loss.item() == 0.0);
+    });
+    CHECK(said.find("every selected target") == (device.is_cuda() ? std::string::npos : 5));
   });
 }
 
@@ -240,13 +302,15 @@ TEST_CASE("a row that stands in the index n times has n times its gradient, to t
     const Tensor once = ints({3, 1, 2, 9, 30, 31, 32, 33}), four = ints({7, 3, 3, 7, 3, 49, 3, 0}),
                  turned = ints({3, 0, 3, 49, 7, 3, 7, 3});
     const auto gradients = [&](const Tensor& index) {
+      const Tensor total = Tensor::full({}, 8.0 * 6.0, DType::f32, device);
       std::vector<Tensor> dx;
       for (int k = 0; k < 3; ++k) dx.push_back(Tensor::full({50, 6}, 9.0, DType::f32, device));
       kernels::softmax_cross_entropy_backward(
           {.x = x, .label = label, .index = index, .dloss = dloss, .dx = dx[0]});
       kernels::bce_with_logits_backward(
-          {.x = x, .target = target, .index = index, .dloss = dloss, .dx = dx[1]});
-      kernels::mse_loss_backward({.x = x, .target = target, .index = index, .dloss = dloss, .dx = dx[2]});
+          {.x = x, .target = target, .index = index, .total = total, .dloss = dloss, .dx = dx[1]});
+      kernels::mse_loss_backward(
+          {.x = x, .target = target, .index = index, .total = total, .dloss = dloss, .dx = dx[2]});
       return dx;
     };
     const auto of_once = gradients(once), of_four = gradients(four), of_turned = gradients(turned);
@@ -276,11 +340,13 @@ TEST_CASE("of many rows too, the order of the index changes no bit, wherever in 
       std::reverse(rows.begin(), rows.end());
       const Tensor turned = Tensor::from(rows, device);
       const auto gradients = [&](const Tensor& of) {
+        const Tensor total = Tensor::full({}, 3.0 * kSelected, DType::f32, device);
         std::vector<Tensor> dx;
         for (int k = 0; k < 2; ++k) dx.push_back(Tensor::full({kRows, 3}, 9.0, DType::f32, device));
         kernels::softmax_cross_entropy_backward(
             {.x = x, .label = label, .index = of, .dloss = dloss, .dx = dx[0]});
-        kernels::mse_loss_backward({.x = x, .target = target, .index = of, .dloss = dloss, .dx = dx[1]});
+        kernels::mse_loss_backward(
+            {.x = x, .target = target, .index = of, .total = total, .dloss = dloss, .dx = dx[1]});
         return dx;
       };
       const auto straight = gradients(index), backwards = gradients(turned);
@@ -320,7 +386,7 @@ TEST_CASE("losses name a label and a row that are out of range, on a GPU where s
       if (bad == 3) continue;
       const Tensor outside = Tensor::from(std::vector<int32_t>{1, 2, bad, 3}, device);
       const Tensor fine = random_ints(9, 0, 3, device);
-      Tensor loss = Tensor::empty({}, DType::f32, device);
+      Tensor loss = Tensor::empty({}, DType::f32, device), total = Tensor::full({}, 12.0, DType::f32, device);
       const auto expected = [&](const char* op) {
         return fmt::format("{}: index[2] is {}, expected [0, 9){}", op, bad, end);
       };
@@ -329,11 +395,12 @@ TEST_CASE("losses name a label and a row that are out of range, on a GPU where s
               (void)loss.item();
             }) == expected("cross_entropy"));
       CHECK(error_of([&] {
-              kernels::bce_with_logits({.x = x, .target = target, .index = outside, .loss = loss});
+              kernels::bce_with_logits(
+                  {.x = x, .target = target, .index = outside, .total = total, .loss = loss});
               (void)loss.item();
             }) == expected("bce_with_logits"));
       CHECK(error_of([&] {
-              kernels::mse_loss({.x = x, .target = target, .index = outside, .loss = loss});
+              kernels::mse_loss({.x = x, .target = target, .index = outside, .total = total, .loss = loss});
               (void)loss.item();
             }) == expected("mse_loss"));
       Tensor dx = Tensor::empty_like(x);
@@ -341,6 +408,7 @@ TEST_CASE("losses name a label and a row that are out of range, on a GPU where s
               kernels::mse_loss_backward({.x = x,
                                           .target = target,
                                           .index = outside,
+                                          .total = total,
                                           .dloss = Tensor::full({}, 1.0, DType::f32, device),
                                           .dx = dx});
               (void)dx.rows(0, 1).to_vector<float>();
@@ -351,7 +419,7 @@ TEST_CASE("losses name a label and a row that are out of range, on a GPU where s
 
 TEST_CASE("losses refuse empty selections, labels and rows out of range") {
   const Tensor x = random_tensor({3, 2});
-  Tensor loss = Tensor::empty({});
+  Tensor loss = Tensor::empty({}), total = Tensor::full({}, 6.0);
   const Tensor label = Tensor::from(std::vector<int32_t>{0, 2, 1});
   CHECK_THROWS_WITH_AS(kernels::softmax_cross_entropy({.x = x, .label = label, .loss = loss}),
                        "cross_entropy: label[1] is 2, expected [0, 2)", Error);
@@ -361,14 +429,16 @@ TEST_CASE("losses refuse empty selections, labels and rows out of range") {
   CHECK_THROWS_AS(kernels::softmax_cross_entropy(
                       {.x = x, .label = label, .index = Tensor::from(std::vector<int32_t>{3}), .loss = loss}),
                   Error);
-  CHECK_THROWS_AS(kernels::mse_loss({.x = x, .target = random_tensor({3, 1}), .loss = loss}), Error);
+  CHECK_THROWS_AS(kernels::mse_loss({.x = x, .target = random_tensor({3, 1}), .total = total, .loss = loss}),
+                  Error);
   const Tensor good = Tensor::from(std::vector<int32_t>{0, 1, 1}), one = Tensor::full({}, 1.0);
   Tensor in_place = random_tensor({3, 2});
   CHECK_THROWS_WITH_AS(
       kernels::softmax_cross_entropy_backward({.x = in_place, .label = good, .dloss = one, .dx = in_place}),
       "softmax_cross_entropy_backward: dx cannot be x", Error);
-  CHECK_THROWS_WITH_AS(kernels::mse_loss_backward({.x = in_place, .target = x, .dloss = one, .dx = in_place}),
-                       "mse_loss_backward: dx cannot be x", Error);
+  CHECK_THROWS_WITH_AS(
+      kernels::mse_loss_backward({.x = in_place, .target = x, .total = total, .dloss = one, .dx = in_place}),
+      "mse_loss_backward: dx cannot be x", Error);
   // The bad label is not among the selected rows.
   kernels::softmax_cross_entropy(
       {.x = x, .label = label, .index = Tensor::from(std::vector<int32_t>{2, 0}), .loss = loss});

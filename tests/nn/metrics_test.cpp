@@ -142,9 +142,8 @@ TEST_CASE("metrics of several columns refuse what they are not defined for") {
     CHECK(mentions(error_of([&] { metric(x, Tensor::zeros({3, 1}), {}); }), "[3, 1]"));
     CHECK(mentions(error_of([&] { metric(x, ones, none); }), "no nodes selected"));
     CHECK(mentions(error_of([&] { metric(x, ones, ints({3}, {})); }), "index 3"));
-    Tensor missing = ones.clone();
-    missing.mutable_data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
-    CHECK(mentions(error_of([&] { metric(x, missing, {}); }), "node 1 has no target in column 1"));
+    const Tensor missing = Tensor::full({3, 2}, std::numeric_limits<double>::quiet_NaN());
+    CHECK_THROWS_AS(metric(x, missing, {}), Error);
   }
 }
 
@@ -169,6 +168,25 @@ TEST_CASE("metrics take int64 labels and indices, and name themselves") {
         "accuracy: index[1] is 4294967296, expected [0, 2)");
   CHECK(error_of([&] { nn::accuracy(Tensor::zeros({2}), beyond); }).starts_with("accuracy: "));
   CHECK(error_of([&] { nn::accuracy(logits, Tensor::zeros({3}, DType::i32)); }).starts_with("accuracy: "));
+}
+
+TEST_CASE("a target that is NaN is none: its node is left out of its column") {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  const auto two = [](const std::vector<float>& values) {
+    return Tensor::from(values, {static_cast<int64_t>(values.size()) / 2, 2});
+  };
+  const Tensor score = two({0.1f, 0.9f, 0.4f, 0.2f, 0.35f, 0.5f, 0.8f, 0.6f, 0.7f, 0.1f});
+  // Column 0 has 0, 0, 1, 1; column 1 has 1, 0, 1; the last column of all has nothing to tell.
+  const Tensor bits = two({0, 1, 0, 0, 1, kNone, 1, kNone, kNone, 1});
+  CHECK(nn::mean_roc_auc(score, bits) == Approx((3.0 / 4.0 + 1.0 / 2.0) / 2.0));
+  CHECK(nn::mean_roc_auc(score, two({0, kNone, 0, 1, 1, kNone, 1, kNone, kNone, 1})) == Approx(3.0 / 4.0));
+  const Tensor logits = two({-1, 1, 1, 1, 1, -1, 1, 1, 1, -1});
+  CHECK(nn::micro_f1(logits, bits) == Approx(2.0 * 3 / (5 + 4)));  // 3 of 5 predicted and 4 present
+  const Tensor numbers = two({1, 5, 3, 7, kNone, 9, 2, kNone, kNone, kNone});
+  const Tensor guess = two({2, 5, 3, 8, 100, 7, 2, 100, 100, 100});
+  // Column 0: 1, 3, 2 by 2, 3, 2; column 1: 5, 7, 9 by 5, 8, 7.
+  CHECK(nn::r2(guess, numbers) == Approx(((1 - 1.0 / 2) + (1 - 5.0 / 8)) / 2));
+  CHECK(nn::mean_absolute_error(guess, numbers) == Approx((1 + 1 + 2) / 6.0));
 }
 
 TEST_CASE("metrics refuse what they are not defined for") {

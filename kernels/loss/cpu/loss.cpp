@@ -2,6 +2,8 @@
 #include <adjoint/kernels/loss/cpu/selection.h>
 #include <adjoint/kernels/loss/loss.h>
 
+#include <atomic>
+
 namespace adj::kernels::cpu {
 
 namespace {
@@ -37,15 +39,21 @@ void mean_of_terms(std::string_view op, const TargetLossArgs& args) {
     using T = Wide<S>;
     const S* in = args.x.data<S>();
     const T* goal = args.target.data<T>();
-    const auto terms = [=](int64_t begin, int64_t end) {
+    std::atomic<int64_t> missing = 0;
+    const auto terms = [=, &missing](int64_t begin, int64_t end) {
+      int64_t none = 0;
+#pragma omp simd reduction(+ : none)
+      for (int64_t i = begin; i < end; ++i) none += goal[i] != goal[i];
+      if (none > 0) missing += none;
       return sum_of<double>(end - begin, [=](int64_t i) {
-        return static_cast<double>(Loss::term(widen(in[begin + i]), goal[begin + i]));
+        const T t = goal[begin + i];
+        return t == t ? static_cast<double>(Loss::term(widen(in[begin + i]), t)) : 0.0;
       });
     };
     const double sum =
         selection.index == nullptr
             ? sum_of_chunks(args.x.numel(), kCostlyGrain, terms)
-            : sum_of_chunks(selection.count, row_grain(width, kCostlyGrain), [=](int64_t begin, int64_t end) {
+            : sum_of_chunks(selection.count, row_grain(width, kCostlyGrain), [&](int64_t begin, int64_t end) {
                 double rows = 0.0;
                 for (int64_t k = begin; k < end; ++k) {
                   const int64_t at = selection.row(k) * width;
@@ -53,7 +61,10 @@ void mean_of_terms(std::string_view op, const TargetLossArgs& args) {
                 }
                 return rows;
               });
-    *args.loss.mutable_data<T>() = static_cast<T>(sum / static_cast<double>(selection.count * width));
+    const int64_t total = selection.count * width - missing;
+    ADJ_CHECK(total > 0, "{}: every selected target of {} is NaN, none", op, args.target.str());
+    *args.total.mutable_data<T>() = static_cast<T>(total);
+    *args.loss.mutable_data<T>() = static_cast<T>(sum / static_cast<double>(total));
   });
 }
 
@@ -66,10 +77,13 @@ void mean_of_terms_backward(std::string_view op, const TargetLossBackwardArgs& a
     const S* in = args.x.data<S>();
     const T* goal = args.target.data<T>();
     S* grad = args.dx.mutable_data<S>();
-    const T factor = *args.dloss.data<T>() / static_cast<T>(selection.count * width);
+    const T factor = *args.dloss.data<T>() / *args.total.data<T>();
     const auto slopes = [=](int64_t begin, int64_t end, T by) {
 #pragma omp simd
-      for (int64_t i = begin; i < end; ++i) grad[i] = narrow<S>(by * Loss::slope(widen(in[i]), goal[i]));
+      for (int64_t i = begin; i < end; ++i) {
+        const T slope = Loss::slope(widen(in[i]), goal[i]);
+        grad[i] = narrow<S>(goal[i] == goal[i] ? by * slope : T{0});
+      }
     };
     if (selection.index == nullptr) {
       parallel_for(args.x.numel(), kCostlyGrain,
@@ -162,6 +176,26 @@ void bce_with_logits_backward(const TargetLossBackwardArgs& args) {
 void mse_loss(const TargetLossArgs& args) { mean_of_terms<SquaredError>("mse_loss", args); }
 void mse_loss_backward(const TargetLossBackwardArgs& args) {
   mean_of_terms_backward<SquaredError>("mse_loss_backward", args);
+}
+
+void weighted_targets(const WeightedTargetsArgs& args) {
+  const Selection selection = checked_selection("weighted_targets", args.target, args.index);
+  const int64_t width = args.target.size(1);
+  dispatch_float(args.target.dtype(), "weighted_targets", [&]<class T>() {
+    const T *target = args.target.data<T>(), *weight = args.weight.data<T>();
+    T *goal = args.goal.mutable_data<T>(), *share = args.share.mutable_data<T>();
+    parallel_for(selection.count, row_grain(width), [=](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        const T* row = target + selection.row(k) * width;
+        const T part = weight[k] / static_cast<T>(width);
+        for (int64_t t = 0; t < width; ++t) {
+          const bool some = row[t] == row[t];
+          goal[k * width + t] = some ? row[t] : T{0};
+          share[k * width + t] = some ? part : T{0};
+        }
+      }
+    });
+  });
 }
 
 }  // namespace adj::kernels::cpu

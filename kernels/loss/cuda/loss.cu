@@ -109,25 +109,36 @@ struct Terms {
   const Wide<S>* target;
   int64_t width;
 
-  __device__ double operator()(int64_t i) const {
+  __device__ Counted operator()(int64_t i) const {
     int64_t at = i;
     if (selection.index != nullptr) {
       const int64_t k = i / width, row = selection.row(k);
-      if (row < 0) return std::numeric_limits<double>::quiet_NaN();
+      if (row < 0) return {std::numeric_limits<double>::quiet_NaN(), 1.0};
       at = row * width + (i - k * width);
     }
-    return static_cast<double>(Loss::term(widen(x[at]), target[at]));
+    const Wide<S> t = target[at];
+    if (isnan(t)) return {0.0, 0.0};
+    return {static_cast<double>(Loss::term(widen(x[at]), t)), 1.0};
+  }
+};
+
+template <class T>
+struct StoreMeanOfCounted {
+  T *total, *loss;
+  __device__ void operator()(Counted all) const {
+    *total = static_cast<T>(all.count);
+    *loss = all.count == 0.0 ? T{0} : static_cast<T>(all.sum / all.count);
   }
 };
 
 template <class Loss, class S>
 __global__ void __launch_bounds__(kBlockThreads)
     slopes_kernel(Selection selection, const int32_t* times, const S* x, const Wide<S>* target, int64_t width,
-                  const Wide<S>* dloss, S* dx) {
+                  const Wide<S>* total, const Wide<S>* dloss, S* dx) {
   using T = Wide<S>;
   begin_overlapping();
   const int64_t step = int64_t{gridDim.x} * blockDim.x, items = selection.count * width;
-  const T factor = *dloss / static_cast<T>(items);
+  const T factor = *dloss / *total;
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
     int64_t at = i;
     T by = factor;
@@ -137,7 +148,8 @@ __global__ void __launch_bounds__(kBlockThreads)
       at = row * width + (i - k * width);
       by *= static_cast<T>(times[row]);
     }
-    dx[at] = narrow<S>(by * Loss::slope(widen(x[at]), target[at]));
+    const T t = target[at];
+    dx[at] = narrow<S>(isnan(t) ? T{0} : by * Loss::slope(widen(x[at]), t));
   }
 }
 
@@ -147,9 +159,9 @@ void mean_of_terms(const char* name, const TargetLossArgs& args) {
   const int64_t width = args.x.size(1), items = selection.count * width;
   dispatch_features(args.x.dtype(), [&]<class S>() {
     using T = Wide<S>;
-    flat_sum<double>(name, args.x.device().index, items,
-                     Terms<Loss, S>{selection, args.x.data<S>(), args.target.data<T>(), width},
-                     StoreMean<T>{static_cast<double>(items), args.loss.mutable_data<T>()});
+    flat_sum<Counted>(name, args.x.device().index, items,
+                      Terms<Loss, S>{selection, args.x.data<S>(), args.target.data<T>(), width},
+                      StoreMeanOfCounted<T>{args.total.mutable_data<T>(), args.loss.mutable_data<T>()});
   });
 }
 
@@ -164,8 +176,24 @@ void mean_of_terms_backward(const char* name, const TargetLossBackwardArgs& args
     launch(name,
            {.device = args.x.device().index, .blocks = blocks_for(selection.count * width), .overlaps = true},
            slopes_kernel<Loss, S>, selection, counts_of(times), args.x.data<S>(), args.target.data<T>(),
-           width, args.dloss.data<T>(), dx.mutable_data<S>());
+           width, args.total.data<T>(), args.dloss.data<T>(), dx.mutable_data<S>());
   });
+}
+
+template <class T>
+__global__ void __launch_bounds__(kBlockThreads)
+    weighted_targets_kernel(Selection selection, const T* target, int64_t width, const T* weight, T* goal,
+                            T* share) {
+  begin_overlapping();
+  const int64_t step = int64_t{gridDim.x} * blockDim.x, items = selection.count * width;
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < items; i += step) {
+    const int64_t k = i / width, row = selection.row(k);
+    const T t = row < 0 ? T{0} : target[row * width + (i - k * width)];
+    goal[i] = isnan(t) ? T{0} : t;
+    share[i] = row < 0    ? std::numeric_limits<T>::quiet_NaN()
+               : isnan(t) ? T{0}
+                          : weight[k] / static_cast<T>(width);
+  }
 }
 
 }  // namespace
@@ -212,6 +240,16 @@ void bce_with_logits_backward(const TargetLossBackwardArgs& args) {
 void mse_loss(const TargetLossArgs& args) { mean_of_terms<SquaredError>("mse_loss", args); }
 void mse_loss_backward(const TargetLossBackwardArgs& args) {
   mean_of_terms_backward<SquaredError>("mse_loss_backward", args);
+}
+
+void weighted_targets(const WeightedTargetsArgs& args) {
+  const Selection selection = selection_of("weighted_targets", args.target, args.index);
+  dispatch_float(args.target.dtype(), "weighted_targets", [&]<class T>() {
+    launch("weighted_targets",
+           {.device = args.target.device().index, .blocks = blocks_for(args.goal.numel()), .overlaps = true},
+           weighted_targets_kernel<T>, selection, args.target.data<T>(), args.target.size(1),
+           args.weight.data<T>(), args.goal.mutable_data<T>(), args.share.mutable_data<T>());
+  });
 }
 
 }  // namespace adj::kernels::cuda
