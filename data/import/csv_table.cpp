@@ -7,9 +7,11 @@ namespace adj {
 
 namespace {
 
-/// Behind the opening quote at `at`: the position behind the closing one, or npos where there is none.
+constexpr size_t kMostColumns = 1'000'000;
+
+/// From `at`, within quotes: the position behind the closing one, or npos where there is none.
 size_t behind_quotes(std::string_view text, size_t at) {
-  for (++at;; ++at) {
+  for (;; ++at) {
     at = text.find('"', at);
     if (at == std::string_view::npos) return at;
     if (at + 1 == text.size() || text[at + 1] != '"') return at + 1;
@@ -62,6 +64,7 @@ bool CsvTable::next() {
 void CsvTable::read_record() {
   size_t count = 0;
   const auto field = [&]() -> std::string& {
+    if (count == kMostColumns) fail("more than {} columns, expected at most that", kMostColumns);
     if (count == fields_.size()) fields_.emplace_back();
     fields_[count].clear();
     return fields_[count++];
@@ -91,14 +94,16 @@ void CsvTable::read_record() {
 }
 
 size_t CsvTable::read_quoted(size_t at, std::string& field) {
-  size_t end = behind_quotes(record_, at);
+  const int64_t opened = source_.line_number();
+  size_t end = behind_quotes(record_, at + 1);
   std::string_view line;
   while (end == std::string::npos) {
-    if (record_.size() > TextSource::kLongestLine || !source_.next(line))
-      fail("a quote that is not closed, expected a second one");
+    if (record_.size() - at > TextSource::kLongestLine || !source_.next(line))
+      source_.fail(opened, "a quote that is not closed, expected a second one");
+    const size_t searched = record_.size();
     record_ += '\n';
     record_ += line;
-    end = behind_quotes(record_, at);
+    end = behind_quotes(record_, searched);
   }
   append_unquoted(std::string_view(record_).substr(at, end - at), field);
   return end;

@@ -11,8 +11,9 @@ namespace adj {
 
 /// A CSV with a header, row by row (RFC 4180): a field may stand in double quotes, and then holds separators,
 /// line ends and doubled quotes. Empty lines are passed over, but where there is one column only. Throws
-/// DataError naming the line where a row has other fields than the header, a quote is not closed or something
-/// stands behind it, or the file has no header.
+/// DataError naming the line where a row has other fields than the header, a quote opens that is not closed,
+/// or not within 8 MiB, something stands behind it, or the file has no header, or one of more than a million
+/// columns.
 class CsvTable {
  public:
   /// `separator`: by default that of the header.

@@ -1,5 +1,6 @@
 #include <adjoint/core/detail/descriptor.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/fields.h>
 #include <adjoint/data/import/text_source.h>
 
 #include <algorithm>
@@ -22,10 +23,11 @@ constexpr size_t kBatch = 16;               // blocks that are parsed together
 constexpr size_t kInput = size_t{1} << 18;  // read from the file at once
 constexpr int64_t kKiB = 1024;
 
-/// What a gzip of text may expand to: as deflate can hardly do better than a thousandfold, that much is one
-/// line repeated without end. Small ones do no harm.
-constexpr uint64_t kHarmless = uint64_t{1} << 30;
-constexpr uint64_t kMostExpansion = 300;
+/// What a gzip of text may expand to, of what is read of it so far: text that says something is made a tenth
+/// by deflate, a fortieth where most lines are alike; what comes near a thousandth is one line without end.
+/// Small ones do no harm.
+constexpr uint64_t kHarmless = uint64_t{16} << 20;
+constexpr uint64_t kMostExpansion = 100;
 
 /// What is not read, by its first bytes, and what makes text of it.
 struct Unread {
@@ -135,8 +137,9 @@ struct TextSource::Input {
     const size_t made = count - stream_.avail_out;
     expanded_ += made;
     if (why.empty() && expanded_ > kHarmless && expanded_ / kMostExpansion > static_cast<uint64_t>(position_))
-      why = fmt::format("a gzip that expands to more than {} times its size, which no data does",
-                        kMostExpansion);
+      why = fmt::format(
+          "a gzip that expands to more than {} times its size, expected text; is it meant, unpack it",
+          kMostExpansion);
     return made;
   }
 
@@ -294,6 +297,14 @@ void TextSource::run_blocks(const std::function<void(std::span<const TextBlock>)
     advance(batch.bytes);
     batch = following.get();
   }
+}
+
+int64_t lines_in(const std::string& path) {
+  TextSource source(path);
+  int64_t lines = 0;
+  for (TextBlock block; source.next(block);)
+    for (LineCursor at(block); at.next();) lines += !trimmed(at.line()).empty();
+  return lines;
 }
 
 ReadProgress::ReadProgress(std::span<const std::string> paths)

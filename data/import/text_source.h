@@ -123,6 +123,9 @@ class TextSource {
   std::unique_ptr<LineCursor> at_;
 };
 
+/// The lines of a text that are not blank.
+int64_t lines_in(const std::string& path);
+
 /// Shows how much of some files is read: a Progress in KiB of them all, for the sources that read them. Empty
 /// paths and files that are not there count as nothing.
 class ReadProgress : public Progress {
