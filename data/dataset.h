@@ -39,7 +39,7 @@ struct Dataset {
   /// In the place of `x`: features that were left in the file (LoadOptions), wherever the rest is.
   FileRows x_in_file;
   Tensor y;  ///< int32 [N], -1: no label; or float32 [N, T] (multilabel, regression), nan: none; optional
-  int64_t unlabelled = 0;  ///< nodes (or graphs, by the task) without a label; none of them is in a split
+  int64_t unlabelled = 0;  ///< nodes (or graphs, by the task) without any label; none of them is in a split
   std::vector<Split> splits;
   Tensor train, val, test;  ///< the split in use: splits[0] after loading, of no nodes where there is none
   Tensor graph_offsets;     ///< int64 [G + 1], many graphs in one file, optional
@@ -96,7 +96,8 @@ CheckedDataset check_dataset(const std::string& path);
 std::vector<std::string> beside_schema(const std::string& path);
 
 /// Writes the schema, edges in the order of their numbers, compressed by `gzip` 1 to 9, or not at 0; the
-/// file appears under its name only when it is complete. Throws DataError; adj::Error for edge attributes
+/// file appears under its name only when it is complete. Throws DataError, of what load_dataset() would
+/// refuse too; adj::Error for edge attributes
 /// that the schema has no place for, and for features that are left in a file.
 void save_dataset(const Dataset& dataset, const std::string& path, int gzip = 0);
 /// One line by which a dataset is known again: name, counts, and a hash of what it holds (its task, edges

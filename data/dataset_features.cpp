@@ -1,4 +1,5 @@
 #include <adjoint/data/detail/dataset_reader.h>
+#include <adjoint/data/detail/declared_counts.h>
 
 #include <algorithm>
 #include <tuple>
@@ -58,6 +59,9 @@ void DatasetReader::read_sparse_features() {
   Csr csr;
   csr.indices = values_.indices("nodes/x_indices", kAny, cols.value_or(kLargest));
   const int64_t entries = csr.indices ? csr.indices.numel() : kAny;
+  if (cols && csr.indices && *cols > most_sparse_columns(entries))
+    problems_.say("attribute nodes@x_cols", "{} for {} entries, expected {} at most", *cols, entries,
+                  most_sparse_columns(entries));
   const std::optional<int64_t> ends = nodes_ ? std::optional(*nodes_ + 1) : std::nullopt;
   csr.offsets = values_.offsets("nodes/x_indptr", extent("nodes/x_indptr", ends), entries,
                                 "the length of nodes/x_indices");

@@ -1,4 +1,5 @@
 #include <adjoint/data/detail/dataset_reader.h>
+#include <adjoint/data/detail/declared_counts.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -8,10 +9,6 @@ namespace adj::detail {
 namespace {
 
 constexpr int64_t kVersion = 1;
-
-/// Nodes that a file may have without one value for each of them: so many, or so many an edge.
-constexpr int64_t kBareNodes = 1'000'000;
-constexpr int64_t kBareNodesPerEdge = 16;
 
 }  // namespace
 
@@ -93,7 +90,7 @@ void DatasetReader::check_nodes() {
   problems_.attempt("edges/src", [&] {
     if (file_.has("edges/src") && !file_.shape("edges/src").empty()) edges = file_.shape("edges/src")[0];
   });
-  if (*nodes_ <= std::max(kBareNodes, kBareNodesPerEdge * edges)) return;
+  if (*nodes_ <= most_bare_nodes(edges)) return;
   problems_.say("attribute num_nodes", "{}, but nothing in the file is of so many nodes", *nodes_);
   nodes_.reset();
 }

@@ -1,4 +1,7 @@
+#include <adjoint/core/log.h>
+#include <adjoint/core/text.h>
 #include <adjoint/data/detail/dataset_reader.h>
+#include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/detail/names.h>
 
 #include <algorithm>
@@ -10,8 +13,14 @@ namespace adj::detail {
 bool is_labelled(const Tensor& y, int64_t i) {
   if (!is_floating(y.dtype())) return y.data<int32_t>()[i] != -1;
   const int64_t width = y.dims() == 2 ? y.size(1) : 1;
-  return std::none_of(y.data<float>() + i * width, y.data<float>() + (i + 1) * width,
-                      [](float value) { return std::isnan(value); });
+  return std::any_of(y.data<float>() + i * width, y.data<float>() + (i + 1) * width,
+                     [](float value) { return !std::isnan(value); });
+}
+
+int64_t count_unlabelled(const Tensor& y) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < y.size(0); ++i) count += !is_labelled(y, i);
+  return count;
 }
 
 void DatasetReader::read_labels() {
@@ -23,8 +32,22 @@ void DatasetReader::read_labels() {
   if (file_.has("graphs/y") && graphs_)
     data_.graph_y = read_labels_of("graphs/y", graphs_, of_graphs() ? data_.task : Task::none);
   const Tensor& y = of_graphs() ? data_.graph_y : data_.y;
-  if (y && data_.task != Task::none)
-    for (int64_t i = 0; i < y.size(0); ++i) data_.unlabelled += !is_labelled(y, i);
+  if (y && data_.task != Task::none) data_.unlabelled = count_unlabelled(y);
+  if (sound({wanted, "attribute num_classes"})) check_classes(y);
+}
+
+/// A model has columns for all of them: a few bytes can claim as many as they like.
+void DatasetReader::check_classes(const Tensor& y) {
+  constexpr std::string_view kPlace = "attribute num_classes";
+  const bool numbered = y && y.dtype() == DType::i32;
+  const int64_t used = numbered ? ClassLabels(y).used : y ? y.size(1) : 0;
+  if (data_.classes > most_classes(used)) {
+    problems_.say(kPlace, "{}, expected {} at most, as {} have a label; numbers are of a task of regression",
+                  data_.classes, most_classes(used), used);
+  } else if (numbered && used < data_.classes && !problems_.keeps()) {
+    log_warning("{}: {}: {}, of which {} have no label", excerpt(file_.file()), kPlace, data_.classes,
+                data_.classes - used);
+  }
 }
 
 Tensor DatasetReader::read_labels_of(const std::string& path, std::optional<int64_t> rows, Task task) {

@@ -1,7 +1,10 @@
-#include <adjoint/core/text.h>
 #include <adjoint/data/dataset.h>
+#include <adjoint/data/detail/loadable.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/hdf5_file.h>
+
+#include <algorithm>
+#include <cmath>
 
 namespace adj {
 
@@ -30,19 +33,12 @@ void write_splits(H5Writer& file, const std::vector<Split>& splits) {
   }
 }
 
-void check_class_names(const Dataset& data, const std::string& path) {
-  const int64_t expected = detail::expected_class_names(data);
-  if (const auto count = std::ssize(data.class_names); expected >= 0 && count != expected)
-    data_fail("{}: {}: {} names, expected {}", excerpt(path), detail::class_names_path(data.task), count,
-              expected);
-  if (const std::string problem = detail::problem_of_names(data.class_names); !problem.empty())
-    data_fail("{}: {}: {}", excerpt(path), detail::class_names_path(data.task), problem);
-}
-
 /// Multilabel targets are bits, unless some are missing.
 Tensor stored_labels(const Dataset& dataset) {
-  return dataset.task == Task::node_multilabel && dataset.unlabelled == 0 ? dataset.y.to(DType::u8)
-                                                                          : dataset.y;
+  if (dataset.task != Task::node_multilabel) return dataset.y;
+  const std::vector<float> y = dataset.y.to(DType::f32).to_vector<float>();
+  const bool missing = std::any_of(y.begin(), y.end(), [](float label) { return std::isnan(label); });
+  return missing ? dataset.y : dataset.y.to(DType::u8);
 }
 
 }  // namespace
@@ -55,7 +51,7 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
     ADJ_CHECK(name == "attr" && attribute.dims() == 2 && attribute.dtype() == DType::f32,
               "save_dataset {}: edge attribute \"{}\" {}, the schema has one, \"attr\", float32 [M, E]", path,
               name, attribute.str());
-  if (!dataset.class_names.empty()) check_class_names(dataset, path);
+  detail::expect_loadable(dataset, path);
   H5Writer file(path, gzip);
   file.attribute("", "format", std::string("adjoint.graph"));
   file.attribute("", "version", int64_t{1});

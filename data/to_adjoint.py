@@ -29,7 +29,9 @@ import numpy as np
 
 VERSION = 1
 LARGEST = 2**31 - 1
-BARE_NODES, BARE_NODES_PER_EDGE = 1_000_000, 16  # as in data/dataset_reader.cpp
+BARE_NODES, BARE_NODES_PER_EDGE = 1_000_000, 16  # as in data/detail/declared_counts.h, and so are these
+SPARSE_COLUMNS, SPARSE_COLUMNS_PER_ENTRY = 1_000_000, 16
+CLASSES, CLASSES_PER_LABELLED = 10_000, 16
 TASKS = ("node_class", "node_multilabel", "node_regression", "graph_class", "graph_regression", "none")
 PARTS = ("train", "val", "test")
 MASKS = tuple(f"{part}_mask" for part in PARTS)
@@ -271,6 +273,9 @@ def check_features(data):
     if not 0 <= csr.cols < LARGEST:
         fail("attribute nodes@x_cols", f"{csr.cols}, expected 0 to {LARGEST - 1}")
     indices = whole(csr.indices, "nodes/x_indices", 0, csr.cols - 1)
+    most = max(SPARSE_COLUMNS, SPARSE_COLUMNS_PER_ENTRY * indices.size)
+    if csr.cols > most:
+        fail("attribute nodes@x_cols", f"{csr.cols} for {indices.size} entries, expected {most} at most")
     place = "nodes/x_indptr"
     indptr = whole(csr.indptr, place, 0, indices.size)
     if indptr.size != data.num_nodes + 1:
@@ -321,6 +326,12 @@ def check_labels(data):
             fail("attribute num_classes", f"{data.num_classes!r}, expected 0 to {LARGEST}")
     for place, y in given.items():
         setattr(data, "y" if place == "nodes/y" else "graph_y", labels(data, y, place, data.task if place == main else "none"))
+    y = data.graph_y if of_graphs(data.task) else data.y
+    used = 0 if y is None else y.shape[1] if y.ndim == 2 else np.unique(y[y >= 0]).size
+    most = max(CLASSES, CLASSES_PER_LABELLED * used)
+    if data.num_classes is not None and data.num_classes > most:
+        fail("attribute num_classes", f"{data.num_classes}, expected {most} at most, as {used} have a label; numbers are of a "
+                                      "task of regression")
 
 
 def labels(data, y, place, task):
@@ -352,7 +363,7 @@ def check_splits(data):
     splits = [] if data.splits is None else [data.splits] if isinstance(data.splits, collections.abc.Mapping) else list(data.splits)
     limit = data.graph_offsets.size - 1 if of_graphs(data.task) else data.num_nodes
     y = None if data.task == "none" else data.graph_y if of_graphs(data.task) else data.y
-    unlabelled = None if y is None else y < 0 if y.dtype.kind != "f" else np.isnan(y).any(axis=1)
+    unlabelled = None if y is None else y < 0 if y.dtype.kind != "f" else np.isnan(y).all(axis=1)
     data.splits = []
     for split in splits:
         for one in split_columns(split, limit):

@@ -123,9 +123,11 @@ std::vector<Split> cross_validation(const Dataset& data, const std::string& file
     const std::vector<float> y = data.graph_y.to_vector<float>();
     const size_t columns = y.size() / static_cast<size_t>(graphs);
     std::vector<int32_t> class_of(static_cast<size_t>(graphs));
-    for (size_t g = 0; g < class_of.size(); ++g)
-      for (size_t t = 0; t < columns; ++t)
-        if (std::isnan(y[g * columns + t])) class_of[g] = -1;
+    for (size_t g = 0; g < class_of.size(); ++g) {
+      const auto row = y.begin() + static_cast<std::ptrdiff_t>(g * columns);
+      if (std::all_of(row, row + static_cast<std::ptrdiff_t>(columns), [](float v) { return std::isnan(v); }))
+        class_of[g] = -1;
+    }
     classes = Tensor::from(class_of);
   }
   Generator generator(static_cast<uint64_t>(settings.seed));

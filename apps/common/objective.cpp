@@ -125,12 +125,17 @@ Objective::Objective(const Examples& examples) : labels_(examples.labels), y_(ex
     const auto target = [&](int32_t i) {
       return static_cast<double>(values[static_cast<size_t>(i) * columns + t]);
     };
-    double sum = 0.0, squares = 0.0;
-    for (int32_t i : train) sum += target(i);
-    const double center = sum / static_cast<double>(train.size());
-    for (int32_t i : train) squares += (target(i) - center) * (target(i) - center);
+    double sum = 0.0, squares = 0.0, count = 0.0;
+    for (int32_t i : train) {
+      if (std::isnan(target(i))) continue;
+      sum += target(i);
+      ++count;
+    }
+    const double center = sum / std::max(count, 1.0);
+    for (int32_t i : train)
+      if (!std::isnan(target(i))) squares += (target(i) - center) * (target(i) - center);
     mean[t] = static_cast<float>(center);
-    deviation[t] = static_cast<float>(std::sqrt(squares / static_cast<double>(train.size())));
+    deviation[t] = static_cast<float>(std::sqrt(squares / std::max(count, 1.0)));
     if (!(deviation[t] > 0.0f)) deviation[t] = 1.0f;  // constant targets
   }
   mean_ = Tensor::from(mean, examples.y.device());

@@ -2,6 +2,7 @@
 
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/detail/dataset_values.h>
+#include <adjoint/data/detail/labels.h>
 
 #include <optional>
 
@@ -9,9 +10,6 @@ namespace adj::detail {
 
 /// What the schema knows; the rest of a file is not looked at.
 extern const H5Reader::Wanted kSchema;
-
-/// Of labels of classes, or of targets, as a Dataset has them.
-bool is_labelled(const Tensor& y, int64_t i);
 
 /// Reads a file of the schema, a part at a time, each in a source of its own: data/dataset_header.cpp,
 /// _structure, _features, _labels, _nodes and _splits. A part throws at the first problem; or, with a list
@@ -43,6 +41,7 @@ class DatasetReader {
 
   void read_labels();
   void read_class_names();
+  void check_classes(const Tensor& y);
   Tensor read_labels_of(const std::string& path, std::optional<int64_t> rows, Task task);
 
   void read_nodes();

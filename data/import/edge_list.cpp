@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/list_reader.h>
 #include <adjoint/data/import/edge_list.h>
 
@@ -7,10 +8,6 @@
 namespace adj {
 
 namespace {
-
-/// As load_dataset() has it: nodes of which nothing but their number is known.
-constexpr int64_t kBareNodes = 1'000'000;
-constexpr int64_t kBareNodesPerEdge = 16;
 
 bool begins_with_integers(const std::vector<std::string>& fields) {
   return fields.size() > 1 && integer_in(fields[0]) && integer_in(fields[1]);
@@ -55,11 +52,16 @@ Layout layout_of(const std::string& path, const EdgeListOptions& options) {
   return layout;
 }
 
-void expect_nodes_known(const std::string& path, const Dataset& data, int64_t nodes) {
-  if (data.x || data.y) return;
-  if (nodes > std::max(kBareNodes, kBareNodesPerEdge * data.graph.num_edges()))
-    data_fail("{}: {} nodes for {} edges, expected ids that number the nodes, or ids that are mapped to such",
-              excerpt(path), nodes, data.graph.num_edges());
+/// Ids that are numbers can claim as many nodes as they like. More than the edges stand for are to have
+/// features, each, or labels, one in 16.
+void expect_nodes_listed(const std::string& path, const NodeFiles& files, int64_t nodes, int64_t edges) {
+  if (nodes <= detail::most_bare_nodes(edges)) return;
+  const bool of_all = !files.features.empty();
+  if (of_all ? lines_in(files.features) >= nodes
+             : !files.labels.empty() && nodes <= detail::most_bare_nodes(lines_in(files.labels)))
+    return;
+  data_fail("{}: {} nodes for {} edges, expected ids that number the nodes, or ids that are mapped to such",
+            excerpt(path), nodes, edges);
 }
 
 /// What was found out about a list.
@@ -112,6 +114,7 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& options
   Dataset data;
   data.undirected = options.undirected;
   const auto finish = [&](ImportedEdges edges) {
+    expect_nodes_listed(path, files, ids.size(), edges.size());
     data.graph = edges.graph(path, ids, data.undirected, options.coalesce);
   };
   if (matrix_market) {
@@ -128,7 +131,6 @@ Dataset import_edge_list(const std::string& path, const EdgeListOptions& options
     finish(read_list(source, layout, options, ids, *notes));
   }
   read_node_files(files, options.comment, ids, data, &reading, *notes);
-  expect_nodes_known(path, data, ids.size());
   ids.move_to(data);
   return data;
 }

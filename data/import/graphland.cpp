@@ -1,5 +1,6 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/graphland_info.h>
 #include <adjoint/data/import/detail/graphland_table.h>
 #include <adjoint/data/import/graphland.h>
@@ -119,7 +120,21 @@ class GraphLandReader {
             fmt::format("no node with a {} is in {}, expected one at least", info_.target, kParts[p]));
   }
 
+  /// Behind a header, which a list that lacks it would lose an edge to.
+  void expect_edges() const {
+    TextSource source(file("edgelist.csv"));
+    std::string_view line;
+    if (!source.next(line)) source.fail(1, "empty, expected a header and edges");
+    FieldCursor at(line, Separator::comma);
+    const auto number = [&] { return at.next() && double_in(at.field()); };
+    if (number() && number()) source.fail(1, "\"{}\", expected a header, of two names", excerpt(line));
+    do
+      if (!source.next(line)) source.fail(1, "no edges behind the header, expected some");
+    while (trimmed(line).empty());
+  }
+
   void read_edges(Progress& reading) {
+    expect_edges();
     TextSource source(file("edgelist.csv"), &reading);
     const Tensor pairs = read_rows<int32_t>(source, {.separator = Separator::comma,
                                                      .columns = 2,
@@ -150,6 +165,7 @@ class GraphLandReader {
     std::vector<int64_t> begins{numbers};
     for (const auto& values : shown)
       begins.push_back(begins.back() + (options_.one_hot ? static_cast<int64_t>(values.size()) : 1));
+    expect_room(begins.back());
     Tensor x = Tensor::zeros({nodes_, begins.back()});
     float* const to = x.mutable_data<float>();
     const int64_t width = x.size(1);
@@ -166,6 +182,20 @@ class GraphLandReader {
     numbers_ = {};
     fill_categories(shown, begins, to, width);
     return x;
+  }
+
+  /// Columns of categories are many where few lines are of one category: they are held against the file.
+  void expect_room(int64_t width) const {
+    constexpr double kFree = 1 << 30, kMostRatio = 300.0;
+    const std::string path = file("features.csv");
+    const double bytes = static_cast<double>(nodes_) * static_cast<double>(width) * sizeof(float);
+    std::error_code error;
+    const auto size = static_cast<double>(std::filesystem::file_size(path, error));
+    if (bytes > kFree && bytes > kMostRatio * size)
+      data_fail(
+          "{}: {} columns with those of categories, {:.3g} GB and more than {} times the file, expected "
+          "fewer categories, or to take them as numbers (--categorical as-is)",
+          excerpt(path), width, bytes / 1e9, kMostRatio);
   }
 
   void fill_column(int64_t column, ColumnTransform transform, Imputation imputation, float* to,
@@ -257,6 +287,10 @@ class GraphLandReader {
     data_.classes = int64_t{*std::max_element(y.begin(), y.end())} + 1;
     if (info_.task == Info::Kind::binary) data_.classes = 2;
     data_.y = Tensor::from(y);
+    if (const detail::ClassLabels labels(data_.y); !labels.number_classes())
+      data_fail("{}: node {}: {} \"{}\", {}; \"task: regression\" in info.yaml takes numbers as they are",
+                excerpt(file("targets.csv")), labels.position, excerpt(info_.target), labels.largest,
+                labels.expected());
   }
 
   Graph graph_of(int64_t nodes, const Tensor& src, const Tensor& dst) const {

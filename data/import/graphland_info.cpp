@@ -4,7 +4,7 @@
 #include <adjoint/data/import/text_source.h>
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include <yaml-cpp/yaml.h>
 
@@ -35,13 +35,10 @@ class InfoReader {
       fail(error.mark, fmt::format("not YAML: {}", error.msg));
     }
     if (!root_.IsMap()) fail(root_.Mark(), "no keys with values, expected task, target_name and others");
-    std::vector<std::string> keys;
-    for (const auto& entry : root_) {
-      if (!entry.first.IsScalar()) continue;
-      keys.push_back(entry.first.Scalar());
-      if (std::count(keys.begin(), keys.end(), keys.back()) > 1)
-        fail(entry.first.Mark(), fmt::format("the key {} twice", keys.back()));
-    }
+    std::set<std::string> keys;
+    for (const auto& entry : root_)
+      if (entry.first.IsScalar() && !keys.insert(entry.first.Scalar()).second)
+        fail(entry.first.Mark(), fmt::format("the key {} twice", entry.first.Scalar()));
   }
 
   Info read() {

@@ -1,21 +1,14 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/import/detail/node_rows.h>
 #include <adjoint/data/import/node_files.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace adj {
 
 namespace {
-
-bool is_labelled(const Tensor& y, int64_t i) {
-  if (!y) return true;
-  if (!is_floating(y.dtype())) return y.data<int32_t>()[i] >= 0;
-  const float* row = y.data<float>() + i * y.size(1);
-  return std::none_of(row, row + y.size(1), [](float value) { return std::isnan(value); });
-}
 
 Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
                  std::vector<std::string>& notes) {
@@ -28,7 +21,8 @@ Tensor read_part(NodeRows& rows, const Tensor& y, std::vector<uint8_t>& seen,
     const int32_t node = rows.node_of(id, line);
     if (seen[static_cast<size_t>(node)]++ != 0)
       rows.source().fail(line, "\"{}\" again, expected each node once in a split", excerpt(id));
-    if (!is_labelled(y, node)) rows.source().fail(line, "\"{}\", a node without a label", excerpt(id));
+    if (y && !detail::is_labelled(y, node))
+      rows.source().fail(line, "\"{}\", a node without a label", excerpt(id));
     part.push_back(node);
   }
   if (part.empty()) rows.source().fail(0, "no ids, expected some");
@@ -46,7 +40,7 @@ Split drawn(const DrawnSplit& wanted, const std::string& file, const Dataset& da
             std::vector<std::string>& notes) {
   std::vector<int32_t> labelled;
   for (int32_t i = 0; i < data.num_nodes(); ++i)
-    if (is_labelled(data.y, i)) labelled.push_back(i);
+    if (!data.y || detail::is_labelled(data.y, i)) labelled.push_back(i);
   Generator generator(wanted.seed);
   Split split;
   if (wanted.stratified) {
@@ -89,7 +83,7 @@ void read_node_files(const NodeFiles& files, const std::optional<std::string>& c
     } else {
       auto [y, note] = read_numbers(rows, ids.size(), true, false, files.task == Task::node_multilabel);
       data.y = y;
-      for (int64_t i = 0; i < data.num_nodes(); ++i) data.unlabelled += !is_labelled(y, i);
+      data.unlabelled = detail::count_unlabelled(y);
       if (rows.has_header())
         data.class_names.assign(rows.head().first.end() - y.size(1), rows.head().first.end());
       if (!detail::problem_of_names(data.class_names).empty()) data.class_names.clear();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 namespace adj {
@@ -89,11 +90,27 @@ std::string id_in_split(const NodeRows& rows, int64_t line, std::string_view rec
   return std::string(field.field());
 }
 
+namespace {
+
+/// Where there are many nodes, a file of few rows but many columns would take memory that it cannot fill.
+void expect_room(const TextSource& source, int64_t nodes, int64_t columns) {
+  constexpr int64_t kHarmless = int64_t{1} << 26, kValuesPerByte = 8, kNodesPerRow = 16;
+  std::error_code error;
+  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(source.path(), error));
+  if (nodes * columns <= kHarmless || nodes * columns / kValuesPerByte <= bytes) return;
+  if (const int64_t rows = lines_in(source.path()); rows < nodes / kNodesPerRow)
+    source.fail(0, "{} rows of {} columns for {} nodes, expected one for each, or for every sixteenth", rows,
+                columns, nodes);
+}
+
+}  // namespace
+
 NumberRows read_numbers(NodeRows& rows, int64_t nodes, bool missing, bool every_node, bool binary) {
   const int64_t columns = rows.columns();
   const RecordFormat& format = rows.head().format;
   TextSource& source = rows.source();
   if (columns < 1) source.fail(0, "no column behind the id, expected some");
+  expect_room(source, nodes, columns);
   Tensor all = every_node ? Tensor::empty({nodes, columns}) : Tensor::full({nodes, columns}, kNaN);
   float* const to = all.mutable_data<float>();
   const auto number = [&](std::string_view field, int64_t line, int64_t column) {

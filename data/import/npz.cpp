@@ -130,6 +130,8 @@ NpzReader NpzReader::from_image(std::span<const std::byte> image, const std::str
 
 const std::string& NpzReader::file() const { return impl_->archive.file(); }
 
+uint64_t NpzReader::file_bytes() const { return impl_->archive.file_bytes(); }
+
 std::vector<std::string> NpzReader::names() const {
   std::vector<std::string> names;
   for (const auto& [name, array] : impl_->arrays) names.push_back(name);

@@ -32,6 +32,8 @@ class NpzReader {
   ~NpzReader();
 
   const std::string& file() const;
+  /// Its size.
+  uint64_t file_bytes() const;
   /// Of the arrays, without ".npy", ascending. Other files in the archive are not looked at.
   std::vector<std::string> names() const;
   bool has(std::string_view name) const;

@@ -1,3 +1,5 @@
+#include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/data/import/detail/npz_fields.h>
 
 #include <algorithm>
@@ -13,13 +15,6 @@ constexpr std::string_view kParts[] = {"", "train", "val", "test"};
 std::string place_text(const Tensor& of, int64_t k) {
   if (of.dims() != 2) return fmt::format("position {}", k);
   return fmt::format("row {}, column {}", k / of.size(1), k % of.size(1));
-}
-
-bool has_label(const Dataset& data, int64_t i) {
-  if (!data.y || data.unlabelled == 0) return true;
-  if (!is_floating(data.y.dtype())) return data.y.data<int32_t>()[i] >= 0;
-  const float* row = data.y.data<float>() + i * data.y.size(1);
-  return std::none_of(row, row + data.y.size(1), [](float value) { return std::isnan(value); });
 }
 
 }  // namespace
@@ -89,6 +84,19 @@ void expect_shape(const NpzReader& z, std::string_view name, std::initializer_li
 
 void check_nodes(const NpzReader& z, std::string_view name, int64_t nodes) {
   if (nodes < 1 || nodes > kMost) z.fail(name, "{} nodes, expected 1 to {}", nodes, kMost);
+  // What is said of a node takes a bit at least, and few files are packed to a twentieth of one.
+  constexpr uint64_t kNodesPerByte = 200;
+  const uint64_t most = kNodesPerByte * z.file_bytes();
+  if (nodes > detail::most_bare_nodes(0) && static_cast<uint64_t>(nodes) > most)
+    z.fail(name, "{} nodes in a file of {} bytes, expected {} at most", nodes, z.file_bytes(), most);
+}
+
+int64_t nodes_with_features(const NpzReader& z, std::string_view name) {
+  expect_shape(z, name, {-1, -1});
+  const std::vector<int64_t>& shape = z.shape(name);
+  if (shape[1] == 0) z.fail(name, "shape [{}, 0], expected a column at least", shape[0]);
+  check_nodes(z, name, shape[0]);
+  return shape[0];
 }
 
 void check_edges(const NpzReader& z, std::string_view name, int64_t edges) {
@@ -104,17 +112,19 @@ void set_classes(Dataset& data, const NpzReader& z, std::string_view name) {
   const int32_t* y = data.y.data<int32_t>();
   data.classes = int64_t{*std::max_element(y, y + nodes)} + 1;
   if (data.classes == 0) z.fail(name, "-1 for all nodes, expected at least one label");
+  if (const detail::ClassLabels labels(data.y); !labels.number_classes())
+    z.fail(name, "{} at position {}, {}; targets of regression are written as floating numbers",
+           labels.largest, labels.position, labels.expected());
   data.unlabelled = std::count(y, y + nodes, -1);
 }
 
 void Splits::mark(std::string_view name, size_t s, int64_t i, int part) {
-  if (part_of_.size() <= s)
-    part_of_.resize(s + 1, std::vector<uint8_t>(static_cast<size_t>(data_.num_nodes())));
   uint8_t& there = part_of_[s][static_cast<size_t>(i)];
   if (there != 0)
     z_.fail(name, "node {} of split {} is in {} already, expected every node in one part at most", i, s,
             kParts[there]);
-  if (!has_label(data_, i)) z_.fail(name, "node {} of split {} has no label", i, s);
+  if (data_.unlabelled > 0 && !detail::is_labelled(data_.y, i))
+    z_.fail(name, "node {} of split {} has no label", i, s);
   there = static_cast<uint8_t>(part);
 }
 
@@ -141,7 +151,7 @@ void set_masks(Dataset& data, const NpzReader& z, std::array<std::string_view, 3
   if (many && !split_first) expect_shape(z, names[0], {nodes, -1});
   const int64_t count = many ? z.shape(names[0])[split_first ? 0 : 1] : 1;
   if (count == 0) z.fail(names[0], "no splits, expected one at least");
-  Splits splits(z, data);
+  Splits splits(z, data, count);
   for (int part = 1; part <= 3; ++part) {
     const std::string_view name = names[static_cast<size_t>(part - 1)];
     const Tensor mask = !many         ? z.tensor(name, DType::u8, {nodes})

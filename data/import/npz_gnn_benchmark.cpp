@@ -1,3 +1,4 @@
+#include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/npz_fields.h>
 #include <adjoint/data/import/detail/npz_layouts.h>
 #include <adjoint/graph/transforms.h>
@@ -37,10 +38,18 @@ SparseMatrix binary(const Csr& csr, const Tensor& values) {
 }
 
 Features read_features(const NpzReader& z, int64_t nodes) {
-  if (z.has("attr_matrix")) return Features(finite(z, "attr_matrix", {nodes, -1}));
+  if (z.has("attr_matrix")) {
+    if (const int64_t rows = nodes_with_features(z, "attr_matrix"); rows != nodes)
+      z.fail("attr_matrix", "{} rows, but adj_shape has {}", rows, nodes);
+    return Features(finite(z, "attr_matrix", {nodes, -1}));
+  }
   if (!z.has("attr_indptr")) return {};
   const auto [rows, cols] = matrix_shape(z, "attr_shape");
   if (rows != nodes) z.fail("attr_shape", "{} rows, but adj_shape has {}", rows, nodes);
+  expect_shape(z, "attr_indices", {-1});
+  const int64_t entries = z.shape("attr_indices")[0], most = detail::most_sparse_columns(entries);
+  if (cols > most)
+    z.fail("attr_shape", "{} columns for {} entries, expected {} at most", cols, entries, most);
   const Csr attributes = csr(z, "attr_", rows, cols);
   return Features(binary(attributes, finite(z, "attr_data", {attributes.indices.numel()})));
 }
@@ -54,7 +63,11 @@ Dataset read_gnn_benchmark(const NpzReader& z) {
   check_nodes(z, "adj_shape", nodes);
   if (cols != nodes) z.fail("adj_shape", "{} by {}, expected as many columns as rows", nodes, cols);
   expect_shape(z, "adj_indices", {-1});
-  check_edges(z, "adj_indices", 2 * z.shape("adj_indices")[0]);
+  const int64_t edges = 2 * z.shape("adj_indices")[0];
+  check_edges(z, "adj_indices", edges);
+  if (nodes > detail::most_bare_nodes(edges) && !z.has("attr_matrix") && !z.has("attr_indptr") &&
+      !z.has("labels"))
+    z.fail("adj_shape", "{} nodes for {} edges, but nothing in the file is of so many nodes", nodes, edges);
   Dataset data;
   data.name = stem(z);
   {

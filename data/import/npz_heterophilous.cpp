@@ -7,9 +7,7 @@ namespace adj::npz {
 bool is_heterophilous(const NpzReader& z) { return z.has("node_features") && z.has("edges"); }
 
 Dataset read_heterophilous(const NpzReader& z) {
-  expect_shape(z, "node_features", {-1, -1});
-  const int64_t nodes = z.shape("node_features")[0];
-  check_nodes(z, "node_features", nodes);
+  const int64_t nodes = nodes_with_features(z, "node_features");
   expect_shape(z, "edges", {-1, 2});
   check_edges(z, "edges", 2 * z.shape("edges")[0]);
   Dataset data;

@@ -1,4 +1,6 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/data/import/detail/npz_fields.h>
 #include <adjoint/data/import/detail/npz_layouts.h>
 
@@ -13,18 +15,16 @@ namespace {
 constexpr std::string_view kNames[] = {"edge_index", "num_nodes",  "x",        "y",        "edge_weight",
                                        "edge_attr",  "train_mask", "val_mask", "test_mask"};
 
-/// Nodes that a file may have without one value for each of them, as in the schema: so many, or so many an
-/// edge.
-constexpr int64_t kBareNodes = 1'000'000;
-constexpr int64_t kBareNodesPerEdge = 16;
-
 /// As num_nodes, x and y say, which must agree; without them, as the edges need.
 int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
   std::optional<int64_t> nodes;
   std::string_view by;
+  const int64_t most_bare = detail::most_bare_nodes(edge_index.size(1));
   for (std::string_view name : {"x", "y"}) {
     if (!z.has(name)) continue;
     if (z.shape(name).empty()) z.fail(name, "one number, expected a row a node");
+    if (z.shape(name).size() == 2 && z.shape(name)[1] == 0)
+      z.fail(name, "shape [{}, 0], expected a column at least", z.shape(name)[0]);
     const int64_t rows = z.shape(name)[0];
     if (nodes && rows != *nodes) z.fail(name, "{} rows, but {} has {}", rows, by, *nodes);
     nodes = rows;
@@ -33,7 +33,7 @@ int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
   if (z.has("num_nodes")) {
     const int64_t said = z.integer("num_nodes");
     if (nodes && said != *nodes) z.fail("num_nodes", "{}, but {} has {} rows", said, by, *nodes);
-    if (!nodes && said > std::max(kBareNodes, kBareNodesPerEdge * edge_index.size(1)))
+    if (!nodes && said > most_bare)
       z.fail("num_nodes", "{}, but nothing in the file is of so many nodes", said);
     nodes = said;
     by = "num_nodes";
@@ -42,8 +42,7 @@ int64_t count_nodes(const NpzReader& z, const Tensor& edge_index) {
     const int32_t* ids = edge_index.data<int32_t>();
     nodes = edge_index.numel() == 0 ? 0 : int64_t{*std::max_element(ids, ids + edge_index.numel())} + 1;
     by = "edge_index";
-    if (*nodes > std::max(kBareNodes, kBareNodesPerEdge * edge_index.size(1)))
-      z.fail(by, "node {}, but nothing in the file is of so many nodes", *nodes - 1);
+    if (*nodes > most_bare) z.fail(by, "node {}, but nothing in the file is of so many nodes", *nodes - 1);
   }
   check_nodes(z, by, *nodes);
   return *nodes;
@@ -53,7 +52,6 @@ void set_labels(Dataset& data, const NpzReader& z) {
   const int64_t nodes = data.num_nodes();
   const std::vector<int64_t>& shape = z.shape("y");
   if (shape.size() > 2) expect_shape(z, "y", {nodes, -1});
-  if (shape.size() == 2 && shape[1] == 0) z.fail("y", "shape [{}, 0], expected a label at least", nodes);
   const bool single = shape.size() == 1 || shape[1] == 1;
   if (z.is_integer("y") && single) return set_classes(data, z, "y");
   const bool binary = z.is_integer("y");
@@ -69,8 +67,7 @@ void set_labels(Dataset& data, const NpzReader& z) {
       z.fail("y", "{} at row {}, column {}, expected finite numbers, or nan for no label", y[k], k / width,
              k % width);
   }
-  for (int64_t i = 0; i < nodes; ++i)
-    data.unlabelled += std::any_of(y + i * width, y + (i + 1) * width, [](float v) { return std::isnan(v); });
+  data.unlabelled = detail::count_unlabelled(data.y);
 }
 
 }  // namespace
@@ -96,6 +93,8 @@ Dataset read_plain(const NpzReader& z) {
     Tensor weight;
     EdgeAttributes attributes;
     if (z.has("edge_weight")) weight = finite(z, "edge_weight", {edges});
+    if (z.has("edge_attr") && z.shape("edge_attr").size() == 2 && z.shape("edge_attr")[1] == 0)
+      z.fail("edge_attr", "shape [{}, 0], expected a column at least", z.shape("edge_attr")[0]);
     if (z.has("edge_attr")) attributes.emplace("attr", finite(z, "edge_attr", {edges, -1}));
     data.graph = Graph::from_coo(nodes, ends.rows(0, 1).reshape({edges}), ends.rows(1, 2).reshape({edges}),
                                  weight, attributes);

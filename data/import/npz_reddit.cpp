@@ -55,9 +55,7 @@ Graph read_graph(const NpzReader& z, int64_t nodes) {
 bool is_reddit(const NpzReader& z) { return z.has("feature") && z.has("node_types"); }
 
 Dataset read_reddit(const NpzReader& z) {
-  expect_shape(z, "feature", {-1, -1});
-  const int64_t nodes = z.shape("feature")[0];
-  check_nodes(z, "feature", nodes);
+  const int64_t nodes = nodes_with_features(z, "feature");
   Dataset data;
   data.name = stem(z);
   data.name.resize(data.name.size() - std::min(data.name.size(), kEnd.size() - 4));
@@ -66,7 +64,7 @@ Dataset read_reddit(const NpzReader& z) {
   data.x = Features(finite(z, "feature", {nodes, -1}));
   set_classes(data, z, "label");
   const Tensor types = indices(z, "node_types", {nodes}, 0, 3);
-  Splits splits(z, data);
+  Splits splits(z, data, 1);
   for (int64_t i = 0; i < nodes; ++i)
     if (const int32_t type = types.data<int32_t>()[i]; type != 0) splits.mark("node_types", 0, i, type);
   splits.put_into(data, {"node_types", "node_types", "node_types"});

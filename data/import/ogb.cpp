@@ -1,5 +1,6 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/edge_rows.h>
 #include <adjoint/data/import/detail/ogb_fields.h>
 #include <adjoint/data/import/detail/ogb_raw.h>
@@ -14,11 +15,6 @@ namespace adj {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
-
-/// Nodes that a folder may have without one value for each of them, as in the schema: so many, or so many an
-/// edge.
-constexpr int64_t kBareNodes = 1'000'000;
-constexpr int64_t kBareNodesPerEdge = 16;
 
 /// int64 [G + 1].
 Tensor offsets_of(const Tensor& counts) {
@@ -78,7 +74,8 @@ class OgbReader {
       raw_.fail("edge_index", "neither node-label nor graph-label is beside it, expected one of them");
     if (of_nodes && graphs() != 1)
       raw_.fail("num_nodes_list", fmt::format("{} graphs, expected one, whose nodes have labels", graphs()));
-    if (of_graphs && nodes() > std::max(kBareNodes, kBareNodesPerEdge * edges()) && !raw_.has("node_feat"))
+    if (of_graphs && nodes() > detail::most_bare_nodes(edges()) &&
+        (!raw_.has("node_feat") || raw_.rows("node_feat") < nodes()))
       raw_.fail("num_nodes_list", fmt::format("{} nodes, but nothing is of so many", nodes()));
     ogb::set_labels(data_, raw_, of_nodes ? "node_label" : "graph_label", of_nodes ? nodes() : graphs(),
                     options_);

@@ -40,7 +40,7 @@ struct OgbOptions {
 /// | edge | edge_index [2, M] | source, target: counted from 0 in each graph |
 /// | node-feat, edge-feat | node_feat, edge_feat | features, optional; edges' become the attribute "attr" |
 /// | node-label or graph-label | node-label.npz: node_label, or graph-label.npz: graph_label | one or several
-/// columns; missing, or nan: no label |
+/// columns; missing, or nan: no label there |
 ///
 /// and split/NAME/{train,valid,test}.csv.gz, of which what has no label is left out with a warning; no split/
 /// is no split. Takes at most 1.5 times the memory of what it returns, and some 100 MB.

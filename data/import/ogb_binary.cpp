@@ -56,6 +56,12 @@ class Binary : public Raw {
     return values;
   }
 
+  int64_t rows(std::string_view table) override {
+    const NpzReader& z = file_of(table);
+    if (z.shape(table).size() == 1) npz::check_nodes(z, table, z.shape(table)[0]);
+    return z.shape(table).size() == 1 ? z.shape(table)[0] : npz::nodes_with_features(z, table);
+  }
+
   void fail_at(std::string_view table, int64_t row, const std::string& message) override {
     file_of(table).fail(table, "row {}: {}", row, message);
   }

@@ -1,4 +1,6 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/data/import/detail/ogb_fields.h>
 
 #include <cmath>
@@ -83,21 +85,20 @@ void set_labels(Dataset& data, Raw& raw, std::string_view table, int64_t rows, c
       data.classes = std::max(data.classes, int64_t{labels[i]} + 1);
       data.unlabelled += labels[i] < 0;
     }
+    if (const detail::ClassLabels of(y); !of.number_classes())
+      raw.fail_at(
+          table, of.position,
+          fmt::format("label {}, {}; --task regression takes labels as numbers", of.largest, of.expected()));
     data.task = graphs ? Task::graph_class : Task::node_class;
   } else {
     if (kind == LabelKind::multilabel) check_bits(y, raw, table);
-    const int64_t width = y.size(1);
-    const float* labels = y.data<float>();
-    for (int64_t i = 0; i < rows; ++i)
-      data.unlabelled += std::any_of(labels + i * width, labels + (i + 1) * width,
-                                     [](float value) { return std::isnan(value); });
+    data.unlabelled = detail::count_unlabelled(y);
     data.task = kind == LabelKind::multilabel ? Task::node_multilabel
                 : graphs                      ? Task::graph_regression
                                               : Task::node_regression;
   }
   if (data.unlabelled == rows)
-    raw.fail(table, fmt::format("{} rows, none with a label{}, expected one at least", rows,
-                                y.dims() == 2 && y.size(1) > 1 ? " in each column" : ""));
+    raw.fail(table, fmt::format("{} rows, none with a label, expected one at least", rows));
   (graphs ? data.graph_y : data.y) = std::move(y);
 }
 

@@ -1,10 +1,10 @@
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/labels.h>
 #include <adjoint/data/import/detail/ogb_fields.h>
 #include <adjoint/data/import/detail/row_place.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace adj::ogb {
 
@@ -30,12 +30,6 @@ std::filesystem::path choose(const std::filesystem::path& folder, const std::str
     throw UsageError(fmt::format("{}: several splits, {}; expected --split NAME for one of them",
                                  excerpt(folder.string()), all));
   return names.empty() ? std::filesystem::path() : folder / names[0];
-}
-
-bool is_labelled(const Tensor& y, int64_t i) {
-  if (y.dtype() == DType::i32) return y.data<int32_t>()[i] >= 0;
-  const float* row = y.data<float>() + i * y.size(1);
-  return std::none_of(row, row + y.size(1), [](float value) { return std::isnan(value); });
 }
 
 class SplitReader {
@@ -76,7 +70,7 @@ class SplitReader {
         fail_row(path, format, k,
                  fmt::format("index {} stands in {} already, expected once in a split", i, kParts[seen]));
       seen = part;
-      if (is_labelled(y_, i)) kept.push_back(i);
+      if (detail::is_labelled(y_, i)) kept.push_back(i);
     }
     if (kept.empty())
       source.fail(0, "{}, expected an index at least",

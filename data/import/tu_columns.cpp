@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/detail/declared_counts.h>
 #include <adjoint/data/import/detail/tu_columns.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@ namespace adj {
 
 namespace {
 
-constexpr int64_t kMostColumns = std::numeric_limits<int32_t>::max() - 1;
 constexpr int64_t kMostDense = 1024;
 
 }  // namespace
@@ -18,6 +18,8 @@ void TuColumns::add_one_hot(const Tensor& labels, const std::string& path) {
   path_ = path;
   const int64_t columns = labels.size(1);
   const int64_t* label = labels.data<int64_t>();
+  const int64_t most_columns = std::min<int64_t>(detail::most_sparse_columns(rows_ * (width_ + columns)),
+                                                 std::numeric_limits<int32_t>::max() - 1);
   for (int64_t l = 0; l < columns; ++l) {
     int64_t least = label[l], most = label[l];
     for (int64_t i = 1; i < rows_; ++i) {
@@ -26,9 +28,9 @@ void TuColumns::add_one_hot(const Tensor& labels, const std::string& path) {
     }
     // Unsigned, for the difference of two int64 may be none.
     const uint64_t span = static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
-    if (span >= static_cast<uint64_t>(kMostColumns - width_))
+    if (span >= static_cast<uint64_t>(most_columns - width_))
       data_fail("{}: labels from {} to {} in column {}, which make more than {} columns", excerpt(path),
-                least, most, l + 1, kMostColumns);
+                least, most, l + 1, most_columns);
     at_.push_back(width_);
     least_.push_back(least);
     width_ += static_cast<int64_t>(span) + 1;

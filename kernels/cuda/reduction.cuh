@@ -19,7 +19,7 @@ __device__ __forceinline__ T sum_of_lanes(T value) {
 
 /// A sum, and how many items count in it.
 struct Counted {
-  double sum = 0.0, count = 0.0;
+  double sum, count;
   __device__ Counted& operator+=(const Counted& other) {
     sum += other.sum;
     count += other.count;

@@ -85,6 +85,41 @@ TEST_CASE(
   CHECK(mentions(text.err, {"3 labels;", "1 without a label"}));
 }
 
+TEST_CASE("classes that no node has are said when a dataset is read") {
+  if (!have_program("train_gcn")) return;
+  Dataset data = small_dataset();
+  data.classes = 5;
+  const Bench bench(data);
+  CHECK(mentions(run("train_gcn", {"--data", bench.data, "--epochs", "1"}).err,
+                 {bench.data, "attribute num_classes: 5, of which 2 have no label"}));
+}
+
+TEST_CASE("labels that are missing in some columns count in none of them") {
+  if (!have_program("train_gcn")) return;
+  for (Dataset data : {small_multilabel_dataset(), small_regression_dataset()}) {
+    const bool targets = data.task == Task::node_regression;
+    data.y = data.y.clone();  // a third of all, and one of each node at most
+    for (int64_t i = 0; i < 120; ++i)
+      if (i % 4 != 0)
+        data.y.mutable_data<float>()[3 * i + i % 4 - 1] = std::numeric_limits<float>::quiet_NaN();
+    const Bench bench(data);
+    for (const Words& loader : {Words{}, Words{"--loader", "cluster", "--parts", "3"},
+                                Words{"--loader", "saint", "--budget", "30", "--coverage", "5"}}) {
+      CAPTURE(loader.size());
+      Words words{"--epochs", "60", "--dropout", "0"};
+      words.insert(words.end(), loader.begin(), loader.end());
+      const Trained t = bench.train(words);
+      if (targets) {
+        CHECK(number(t, "train_loss") < 0.7);
+      } else {
+        CHECK(number(t, "test_acc") > 0.65);
+        const Tensor p = H5Reader::open(bench.predicted).tensor("nodes/probability", {DType::f32});
+        CHECK(nn::mean_roc_auc(p, data.y, data.test) == doctest::Approx(number(t, "test_acc")));
+      }
+    }
+  }
+}
+
 TEST_CASE("targets far from zero are learnt, scored by R2 or their absolute error, in their own unit") {
   if (!have_program("train_gcn")) return;
   const Dataset data = small_regression_dataset();

@@ -215,12 +215,73 @@ TEST_CASE("nodes without a label are counted, and kept when written") {
   CHECK(load_dataset(folder.file("again.h5")).unlabelled == 2);
 
   f.attributes["task"] = "node_multilabel";
-  f.datasets["nodes/y"] = Tensor::from(F{0, kNan, 1, 0, 1, 1, 0, 0, 1, kNan, 1, 1}, {6, 2});
+  f.datasets["nodes/y"] = Tensor::from(F{0, kNan, 1, 0, 1, 1, 0, 0, kNan, kNan, 1, 1}, {6, 2});
+  f.datasets["splits/train"] = Tensor::from(I{1, 0});  // which has a label in one column
   d = load(f);
-  CHECK(d.unlabelled == 2);
+  CHECK(d.unlabelled == 1);
   save_dataset(d, folder.file("again.h5"));
-  CHECK(load_dataset(folder.file("again.h5")).unlabelled == 2);
+  CHECK(load_dataset(folder.file("again.h5")).unlabelled == 1);
+  f.datasets["nodes/y"] = Tensor::from(F{0, kNan, 1, 0, 1, 1, 0, 0, 0, 1, 1, 1}, {6, 2});
+  d = load(f);
+  CHECK(d.unlabelled == 0);
+  save_dataset(d, folder.file("again.h5"));
+  CHECK(std::isnan(load_dataset(folder.file("again.h5")).y.data<float>()[1]));
   CHECK(load(small_file()).unlabelled == 0);
+}
+
+TEST_CASE("what load_dataset() would refuse is not written") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("again.h5");
+  const auto refused = [&](auto change, bool sparse = false) {
+    Dataset d = load(small_file(sparse));
+    change(d);
+    try {
+      save_dataset(d, path);
+    } catch (const DataError& error) {
+      CHECK_FALSE(std::filesystem::exists(path));
+      return std::string(error.what()).substr(path.size() + 2);
+    }
+    (void)load_dataset(path);
+    std::filesystem::remove(path);
+    return std::string("written");
+  };
+  const Tensor none = Tensor::empty({0}, DType::i32);
+  const auto bare = [&](int64_t nodes) {
+    Dataset d;
+    d.graph = Graph::from_coo(nodes, Tensor::from(I{0}), Tensor::from(I{1}));
+    d.train = d.val = d.test = none;
+    return d;
+  };
+  CHECK(refused([](Dataset&) {}) == "written");
+  CHECK(refused([&](Dataset& d) { d = bare(1'000'000); }) == "written");
+  CHECK(refused([&](Dataset& d) { d = bare(1'000'001); }) ==
+        "attribute num_nodes: 1000001, but nothing in the file is of so many nodes");
+  CHECK(refused([&](Dataset& d) {
+          d = bare(1'000'001);
+          d.x = Features(Tensor::empty({1'000'001, 0}));
+        }) == "attribute num_nodes: 1000001, but nothing in the file is of so many nodes");
+  CHECK(refused([&](Dataset& d) {
+          d.graph = Graph::from_coo(0, none, none);
+        }).starts_with("attribute num_nodes: 0, expected 1 to "));
+  CHECK(refused([](Dataset& d) { d.x = Features(Tensor::zeros({5, 3})); }) == "nodes/x: 5 rows, expected 6");
+  CHECK(refused([](Dataset& d) { d.y = {}; }) == "nodes/y: missing, expected for task node_class");
+  CHECK(refused([](Dataset& d) {
+          d.y = Tensor::from(I{0, 1, 2, 3, 1, 2});
+        }) == "nodes/y: 3 at position 3, expected -1 to 2");
+  CHECK(refused([](Dataset& d) { d.classes = 10'001; }) ==
+        "attribute num_classes: 10001, expected 10000 at most, as 3 have a label");
+  CHECK(refused([&](Dataset& d) { d.splits[1].val = none; }) ==
+        "splits/1/val: empty, expected at least one index");
+  CHECK(refused([](Dataset& d) {
+          d.splits[0].test = Tensor::from(I{4, 6});
+        }) == "splits/test: index 6, expected 0 to 5");
+  CHECK(refused([](Dataset& d) {
+          d.splits[0].test = Tensor::from(I{0, 4});
+        }) == "splits/test: index 0 again, expected once in a split");
+  CHECK(refused([](Dataset& d) {
+          d.y = Tensor::from(I{0, 1, 2, 0, 1, -1});
+          d.unlabelled = 1;
+        }) == "splits/test: index 5 has no label");
 }
 
 TEST_CASE("without splits the selections are of nothing, which losses and metrics refuse") {

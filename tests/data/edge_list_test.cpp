@@ -73,6 +73,17 @@ TEST_CASE("names are ids, and a header is told from them where ids are integers"
         std::vector<std::string>{"1", "2", "x"});
 }
 
+TEST_CASE("between tabs fields hold blanks, and those that are passed over may be empty") {
+  const Files files;
+  const Dataset data = files.import("10\t20\tAnn Smith\t\t0.5\n20\t30\t\tof old age\t2\n 30 \t10\t\t\t1\n",
+                                    {.weight_column = 5});
+  CHECK(sources(data) == Ints{0, 1, 2});
+  CHECK(targets(data) == Ints{1, 2, 0});
+  CHECK(data.graph.edge_weight().to_vector<float>() == std::vector<float>{0.5, 2, 1});
+  CHECK(files.refused("1\t2\tx\n3\t4\n") == "edges:2: 2 fields, expected 3 as in the first line");
+  CHECK(files.refused("1\t2\n3\t\n").starts_with("edges:2: "));
+}
+
 TEST_CASE("many ids are numbered alike on any number of threads") {
   const Files files;
   std::string text;
@@ -189,7 +200,7 @@ TEST_CASE("features, labels and splits are joined by id") {
   o.node_files.task = Task::node_multilabel;
   const Dataset many = files.import("a b\nb c\n", o);
   CHECK(many.y.shape() == Shape{3, 2});
-  CHECK(many.unlabelled == 2);
+  CHECK(many.unlabelled == 1);
   CHECK(names(many) == std::vector<std::string>{"a", "b", "c"});
   save_dataset(many, path);
   CHECK(names(load_dataset(path)) == names(many));

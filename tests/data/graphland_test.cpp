@@ -200,6 +200,16 @@ TEST_CASE("a GraphLand folder that is wrong somewhere") {
             .starts_with("split_masks_RH.csv:1: empty"));
 }
 
+TEST_CASE("a list of edges without a header, or without edges") {
+  const std::string edges = city().at("edgelist.csv"), head = "source,target\n";
+  CHECK(error_of("edgelist.csv", "", "") == "edgelist.csv:1: empty, expected a header and edges");
+  CHECK(error_of("edgelist.csv", "", head) == "edgelist.csv:1: no edges behind the header, expected some");
+  CHECK(error_of("edgelist.csv", "", head + "\n") ==
+        "edgelist.csv:1: no edges behind the header, expected some");
+  CHECK(error_of("edgelist.csv", "", edges.substr(head.size())) ==
+        "edgelist.csv:1: \"0,3\", expected a header, of two names");
+}
+
 TEST_CASE("an info.yaml that is wrong somewhere") {
   CHECK(error_of("info.yaml", "kind", "sort") == "targets.csv:1: no column \"sort\"");
   CHECK(error_of("info.yaml", "multiclass_classification", "clustering")
@@ -214,6 +224,11 @@ TEST_CASE("an info.yaml that is wrong somewhere") {
   CHECK(error_of("info.yaml", "[c, two]", "[c, c]") == "info.yaml:7: categorical_features_names: c twice");
   CHECK(error_of("info.yaml", "[c, two]", "[c, a]") == "info.yaml:7: a among the numerical features too");
   CHECK(error_of("info.yaml", "note:", "task:") == "info.yaml:8: the key task twice");
+  // Of many keys each is looked up once: the square of these would take a quarter of a minute.
+  std::string keys;
+  for (int k = 0; k < 120'000; ++k) keys += fmt::format("k{}:\n", k);
+  CHECK(error_of("info.yaml", "", keys) == "info.yaml:1: the key task is missing");
+  CHECK(error_of("info.yaml", "", keys + "k0:\n") == "info.yaml:120001: the key k0 twice");
   CHECK(error_of("info.yaml", "", "- a\n- b\n").starts_with("info.yaml:1: no keys with values"));
   CHECK(error_of("info.yaml", "", "").starts_with("info.yaml"));
   CHECK(error_of("info.yaml", "", "a: [1\nb: }").starts_with("info.yaml:"));

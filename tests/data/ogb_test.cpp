@@ -217,13 +217,14 @@ TEST_CASE("OGB: missing labels are none, and leave the split") {
     files["raw/node-label.csv.gz"] = text;
     CHECK(fingerprint(import(files)) == fingerprint(d));
   }
-  files["raw/node-label.csv.gz"] = "0,1\n1,\n0,0\n1,0\n";
+  files["raw/node-label.csv.gz"] = ",1\n,\n0,0\n1,0\n";
   files["split/time/valid.csv.gz"] = "1\n3\n";
   files["split/time/train.csv.gz"] = "0\n";
   const Dataset columns = import(files);
   CHECK(columns.task == Task::node_multilabel);
   CHECK(columns.unlabelled == 1);
   CHECK(std::isnan(columns.y.data<float>()[3]));
+  CHECK(columns.train.to_vector<int32_t>() == I{0});
   CHECK(columns.val.to_vector<int32_t>() == I{3});
 }
 

@@ -48,6 +48,12 @@ class Arrays(Case):
         to_adjoint(arrays(y=np.array([np.nan, 1, 0, 2]), task="node_class", splits=None), self.out)
         np.testing.assert_array_equal(self.loaded()["nodes/y"], [-1, 1, 0, 2])
 
+    def test_labels_that_are_missing_in_some_columns(self):
+        nan = float("nan")
+        to_adjoint(arrays(y=np.array([[nan, 1], [0, nan], [1, 1], [nan, nan]]), task="node_multilabel",
+                          splits={"train": [0], "val": [1], "test": [2]}), self.out)
+        np.testing.assert_array_equal(self.loaded()["nodes/y"], [[nan, 1], [0, nan], [1, 1], [nan, nan]])
+
     def test_masks_of_several_splits(self):
         masks = rng.permuted(np.tile([[0], [1], [2], [0]], (1, 5)), axis=0)
         to_adjoint(arrays(splits=None, **{f"{p}_mask": masks == k for k, p in enumerate(("train", "val", "test"))}), self.out)
@@ -147,6 +153,11 @@ class Arrays(Case):
                 ({"y": np.zeros((4, 1, 1))}, "nodes/y: shape [4, 1, 1], expected [4] or [4, *]"),
                 ({"y": None, "task": "node_class"}, "nodes/y: missing, expected for task node_class"),
                 ({"task": "classes"}, 'attribute task: "classes", expected node_class'),
+                ({"num_classes": 10_000_000}, "attribute num_classes: 10000000, expected 10000 at most, as 2 have a label; numbers are "
+                                              "of a task of regression"),
+                ({"y": [0, 10**9, 1, 0]}, "attribute num_classes: 1000000001, expected 10000 at most, as 3 have a label; numbers are "
+                                          "of a task of regression"),
+                ({**sparse, "x_cols": 2 * 10**9}, "attribute nodes@x_cols: 2000000000 for 3 entries, expected 1000000 at most"),
                 ({"num_classes": -1}, "attribute num_classes: -1, expected 0 to 2147483647"),
                 ({"num_classes": 2.0}, "attribute num_classes: 2.0, expected"),
                 ({"num_nodes": 0}, "attribute num_nodes: 0, expected 1 to 2147483646"),

@@ -1,5 +1,6 @@
 // Changes small valid inputs of every importer in many ways: each must be imported, or be refused with a
-// DataError of one line.
+// DataError of one line; what is imported is written, or refused then, and what is written is read again (of
+// one in eight).
 //   import_fuzz [RUNS | SECONDSs [SEED]]     import_fuzz 4000, import_fuzz 30s 7
 
 #include "../data/graphland_files.h"
@@ -32,7 +33,7 @@ namespace fs = std::filesystem;
 struct Seed {
   std::string format;
   std::map<std::string, Bytes> files;
-  std::function<void(const fs::path& folder)> import;
+  std::function<Dataset(const fs::path& folder)> import;
   /// How a file of the format is changed, where text and bytes would not get far.
   std::function<Bytes(const std::string& name, Random& random)> mutate = {};
 };
@@ -51,7 +52,7 @@ Bytes gzipped(const Bytes& text) {
   return bytes;
 }
 
-void import_edges(const fs::path& folder, EdgeListOptions options = {}) {
+Dataset import_edges(const fs::path& folder, EdgeListOptions options = {}) {
   const auto named = [&](const char* name) {
     return fs::exists(folder / name) ? (folder / name).string() : "";
   };
@@ -60,12 +61,12 @@ void import_edges(const fs::path& folder, EdgeListOptions options = {}) {
   options.node_files.train = named("train");
   options.node_files.val = named("val");
   options.node_files.test = named("test");
-  (void)import_edge_list((folder / "edges").string(), options);
+  return import_edge_list((folder / "edges").string(), options);
 }
 
 Seed npz_seed(const std::string& layout, std::map<std::string, test::NpzFile> files) {
   Seed seed{"npz, " + layout, {}, [name = files.begin()->first](const fs::path& f) {
-              (void)import_npz((f / name).string());
+              return import_npz((f / name).string());
             }};
   for (const auto& [name, file] : files) seed.files[name] = file.bytes();
   seed.mutate = [files](const std::string& name, Random& random) {
@@ -78,7 +79,14 @@ Seed graphland_seed(GraphLandOptions::Split split) {
   GraphLandOptions options;
   options.split = split;
   return {fmt::format("graphland, {}", name_of(split)), test::city(),
-          [options](const fs::path& f) { (void)import_graphland(f.string(), options); }};
+          [options](const fs::path& f) { return import_graphland(f.string(), options); }};
+}
+
+test::NpzFile dense_features() {
+  test::NpzFile file = test::gnn_benchmark();
+  for (const char* name : {"attr_data", "attr_indices", "attr_indptr", "attr_shape"}) file.erase(name);
+  file.add("attr_matrix", test::npy<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
+  return file;
 }
 
 /// A format is a line here.
@@ -91,13 +99,13 @@ std::vector<Seed> seeds() {
   return {
       {"edges, SNAP",
        {{"edges", snap}},
-       [](const fs::path& f) { import_edges(f, {.undirected = true, .coalesce = true}); }},
-      {"edges, gzip", {{"edges", gzipped(snap)}}, [](const fs::path& f) { import_edges(f); }},
-      {"edges, Matrix Market", {{"edges", matrix}}, [](const fs::path& f) { import_edges(f); }},
+       [](const fs::path& f) { return import_edges(f, {.undirected = true, .coalesce = true}); }},
+      {"edges, gzip", {{"edges", gzipped(snap)}}, [](const fs::path& f) { return import_edges(f); }},
+      {"edges, Matrix Market", {{"edges", matrix}}, [](const fs::path& f) { return import_edges(f); }},
       {"edges, weighted",
        {{"edges", "s,t,w\n0,1,2.5\n1,2,-1\n2,2,0\n0,1,4\n"}},
        [](const fs::path& f) {
-         import_edges(
+         return import_edges(
              f,
              {.ids = NodeIds::Kind::numbers, .weight_column = 3, .coalesce = true, .drop_self_loops = true});
        }},
@@ -108,7 +116,7 @@ std::vector<Seed> seeds() {
         {"train", "ann\n"},
         {"val", "bob\n"},
         {"test", "cid\n"}},
-       [](const fs::path& f) { import_edges(f); }},
+       [](const fs::path& f) { return import_edges(f); }},
       {"edges, quotes and guesses",
        {{"edges", "# c\nsrc,dst,\"w\n\"\n\"a, \"\"b\"\"\",#x,1\n#x,%y,2\n%y,\"a, \"\"b\"\"\",3e38\n"},
         {"features", "id,\"f\ng\"\n\"a, \"\"b\"\"\",\"1\"\n#x,\n%y,NA\n"},
@@ -117,7 +125,7 @@ std::vector<Seed> seeds() {
          EdgeListOptions o{.weight_column = 3, .coalesce = true};
          o.node_files.impute = Imputation::median;
          o.node_files.split = DrawnSplit{{.val = 0.33, .test = 0.33}, 1, true};
-         import_edges(f, o);
+         return import_edges(f, o);
        }},
       {"edges, comments and rows",
        {{"edges", "//,\n0\t1\n1 2\n2\t0\n"}, {"features", "a b\n1 NA\n? 2\n3 4\n"}, {"labels", "\n-1\nx\n"}},
@@ -127,12 +135,24 @@ std::vector<Seed> seeds() {
                          .impute = Imputation::mean,
                          .labels_by_row = true,
                          .missing_labels = std::vector<std::string>{"NA"}};
-         import_edges(f, o);
+         return import_edges(f, o);
+       }},
+      {"edges, tabs, targets",
+       {{"edges", "0\t1\ta b\t\n1\t2\t\tc\n2\t3\td\t\n"},
+        {"features", "0\t1\t2\n1\t3\t4\n2\t5\t6\n3\t7\t8\n"},
+        {"labels", "0,1,nan\n1,,2\n3,0.5,1\n"},
+        {"train", "0\n"},
+        {"val", "1\n"},
+        {"test", "3\n"}},
+       [](const fs::path& f) {
+         return import_edges(f,
+                             {.ids = NodeIds::Kind::numbers, .node_files = {.task = Task::node_regression}});
        }},
       graphland_seed(GraphLandOptions::Split::RL),
       graphland_seed(GraphLandOptions::Split::THI),
       npz_seed("heterophilous", {{"a.npz", test::heterophilous()}}),
       npz_seed("gnn-benchmark", {{"a.npz", test::gnn_benchmark()}}),
+      npz_seed("gnn-benchmark, dense", {{"a.npz", dense_features()}}),
       npz_seed("Reddit", {{"a_data.npz", test::reddit_data()}, {"a_graph.npz", test::reddit_graph()}}),
       npz_seed("plain", {{"a.npz", test::plain()}}),
       {"ogb, nodes",
@@ -143,14 +163,14 @@ std::vector<Seed> seeds() {
         {"edge-feat.csv", "10,1\n20,2\n30,3\n40,4\n50,5\n"},
         {"node-label.csv", "2\nnan\n1\n2\n"}},
        [](const fs::path& f) {
-         (void)import_ogb(f.string(), {.inverse_edges = true, .labels = LabelKind::classes});
+         return import_ogb(f.string(), {.inverse_edges = true, .labels = LabelKind::classes});
        }},
       {"ogb, graphs",
        {{"edge.csv", "0,1\n1,0\n2,0\n"},
         {"num-node-list.csv", "2\n1\n3\n"},
         {"num-edge-list.csv", "1\n0\n2\n"},
         {"graph-label.csv", "0.5,1\n,2\n1,3\n"}},
-       [](const fs::path& f) { (void)import_ogb(f.string(), {.labels = LabelKind::regression}); }},
+       [](const fs::path& f) { return import_ogb(f.string(), {.labels = LabelKind::regression}); }},
       {"tu",
        {{"T_A.txt", "1, 2\n2, 1\n3, 4\n4, 4\n3, 4\n5, 3\n"},
         {"T_graph_indicator.txt", "1\n1\n2\n2\n2\n"},
@@ -158,7 +178,7 @@ std::vector<Seed> seeds() {
         {"T_node_labels.txt", "3\n5\n3\n4\n5\n"},
         {"T_node_attributes.txt", "0.5, 1\n1.5, 2\n2.5, 3\n3.5, 4\n4.5, 5\n"},
         {"T_edge_labels.txt", "0\n0\n1\n1\n2\n0\n"}},
-       [](const fs::path& f) { (void)import_tu(f.string(), {.node_attributes = true}); }},
+       [](const fs::path& f) { return import_tu(f.string(), {.node_attributes = true}); }},
   };
 }
 
@@ -169,10 +189,11 @@ std::vector<Seed> seeds() {
 
 /// Digits, separators and line ends: what bytes at random seldom are.
 Bytes mutated_text(Bytes bytes, Random& random) {
-  const char* const pieces[] = {"\n",         "\r\n", ",",    ";",    "\t",
-                                " ",          "-",    "+",    "\"",   "#",
-                                "%",          "nan",  "1e39", "0",    "99999999999999999999",
-                                "2147483647", "\xff", ".",    "\n\n", "e"};
+  const char* const pieces[] = {"\n",         "\r\n",    ",",    ";",  "\t",
+                                " ",          "-",       "+",    "\"", "#",
+                                "%",          "nan",     "1e39", "0",  "99999999999999999999",
+                                "2147483647", "1000000", "\xff", ".",  "\n\n",
+                                "e"};
   for (size_t left = 1 + random.below(3); left > 0; --left) {
     const size_t at = random.below(bytes.size() + 1);
     switch (random.below(5)) {
@@ -195,12 +216,19 @@ Bytes mutated_text(Bytes bytes, Random& random) {
   return bytes;
 }
 
-std::string outcome(const std::function<void()>& import) {
+std::string outcome(const Seed& from, const fs::path& folder, bool write) {
+  const std::string written = (folder / "written.h5").string();
+  bool saved = false;
   try {
-    import();
+    const Dataset data = from.import(folder);
+    if (!write) return "imported";
+    save_dataset(data, written);
+    saved = true;
+    (void)load_dataset(written);
     return "imported";
   } catch (const DataError& error) {
     const std::string message = error.what();
+    if (saved) give_up("what was written is not read: " + message);
     for (unsigned char c : message)
       if (c < 0x20 || c == 0x7f) give_up("not one line of text: " + message);
     if (message.size() > 2000) give_up("a long message: " + message);
@@ -238,7 +266,7 @@ int main(int argc, char** argv) {
   };
   for (const Seed& from : all) {
     put_all(from);
-    if (outcome([&] { from.import(folder); }) != "imported") give_up(from.format + ": refused as it is");
+    if (outcome(from, folder, true) != "imported") give_up(from.format + ": refused as it is");
   }
   for (long runs = 0; timed ? seconds() < limit : static_cast<double>(runs) < limit; ++runs) {
     const Seed& from = all[static_cast<size_t>(runs) % all.size()];
@@ -250,7 +278,7 @@ int main(int argc, char** argv) {
         << (from.mutate ? from.mutate(file->first, random)
             : by_bytes  ? Mutator(file->second, random).mutate()
                         : mutated_text(file->second, random));
-    ++outcomes[from.format][outcome([&] { from.import(folder); })];
+    ++outcomes[from.format][outcome(from, folder, random.below(8) == 0)];
   }
   for (const auto& [format, counts] : outcomes)
     for (const auto& [what, count] : counts) fmt::print("{:24} {:8}  {}\n", format, count, what);

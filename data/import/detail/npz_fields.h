@@ -26,18 +26,25 @@ Csr csr(const NpzReader& z, const std::string& prefix, int64_t rows, int64_t col
 Tensor rows_of(const Csr& csr);
 /// Throws unless the array has as many extents, of this size (-1: any).
 void expect_shape(const NpzReader& z, std::string_view name, std::initializer_list<int64_t> shape);
-/// 1 to kMost; `name` is where the number comes from.
+/// 1 to kMost, and no more than an archive of this size can say something of; `name` is where the number
+/// comes from.
 void check_nodes(const NpzReader& z, std::string_view name, int64_t nodes);
+/// The nodes of which an array [N, F] has the features, one at least: N, checked as above.
+int64_t nodes_with_features(const NpzReader& z, std::string_view name);
 /// Throws where more edges are there than a graph may have; `name` as above.
 void check_edges(const NpzReader& z, std::string_view name, int64_t edges);
 
-/// Sets y, task, classes and unlabelled from integers [N] (or [N, 1]), -1 being none.
+/// Sets y, task, classes and unlabelled from integers [N] (or [N, 1]), -1 being none. Throws where they do
+/// not number classes.
 void set_classes(Dataset& data, const NpzReader& z, std::string_view name);
-/// The splits that the masks make. `part_of[s][i]` is 0, or the part that node i is in; what was set by
-/// mark() and is complete.
+/// The splits that the masks make, of which there are `count`. `part_of[s][i]` is 0, or the part that node i
+/// is in; what was set by mark() and is complete.
 class Splits {
  public:
-  Splits(const NpzReader& z, const Dataset& data) : z_(z), data_(data) {}
+  Splits(const NpzReader& z, const Dataset& data, int64_t count)
+      : z_(z),
+        data_(data),
+        part_of_(static_cast<size_t>(count), std::vector<uint8_t>(static_cast<size_t>(data.num_nodes()))) {}
   /// Node i of split s into `part` (1 train, 2 val, 3 test), because `name` says so.
   void mark(std::string_view name, size_t s, int64_t i, int part);
   /// Into the dataset, whose first split is in use. `names` are those of the parts.

@@ -25,6 +25,8 @@ class Raw {
   virtual EdgeIndex edges(int64_t edges, int64_t most) = 0;
   /// float32 [rows, *], at least one column; finite, but for nan where it is `missing`.
   virtual Tensor numbers(std::string_view table, int64_t rows, bool missing) = 0;
+  /// How many rows numbers() would have, found without taking memory for them.
+  virtual int64_t rows(std::string_view table) = 0;
   /// Of a row, from 0.
   [[noreturn]] virtual void fail_at(std::string_view table, int64_t row, const std::string& message) = 0;
   [[noreturn]] virtual void fail(std::string_view table, const std::string& message) = 0;

@@ -18,7 +18,8 @@ class TuColumns {
     values_ = values;
     width_ += values.size(1);
   }
-  /// int64 [rows, *]. Throws DataError, naming `path`, where they make more columns than are numbered.
+  /// int64 [rows, *]. Throws DataError, naming `path`, where they make more columns than
+  /// their number allows.
   void add_one_hot(const Tensor& labels, const std::string& path);
 
   int64_t width() const { return width_; }

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "../support.h"
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/error.h>
+
+#include <fstream>
+#include <string>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace adj::test {
+
+/// What `f` throws with so many MB of memory to take, "no error" where it throws nothing, "no memory" where
+/// that does not suffice. In a child process, on one thread. A sanitizer, which keeps memory of its own, sets
+/// no limit.
+template <class F>
+std::string error_within(size_t megabytes, F&& f) {
+  int ends[2];
+  if (pipe(ends) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string said = "no error";
+    try {
+      const Threads one(1);
+      empty_cache(Device::cpu());
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+      size_t pages = 0;
+      std::ifstream("/proc/self/statm") >> pages;
+      const rlim_t limit = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + (megabytes << 20);
+      const rlimit most{limit, limit};
+      setrlimit(RLIMIT_AS, &most);
+#endif
+      f();
+    } catch (const OutOfMemory&) {
+      said = "no memory";
+    } catch (const std::bad_alloc&) {
+      said = "no memory";
+    } catch (const std::exception& error) {
+      said = error.what();
+    }
+    const bool written = write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
+    _exit(written ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char bytes[4096];
+  for (ssize_t got = 0; (got = read(ends[0], bytes, sizeof(bytes))) > 0;)
+    said.append(bytes, static_cast<size_t>(got));
+  ::close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? said : "killed";
+}
+
+}  // namespace adj::test
