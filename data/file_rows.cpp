@@ -36,9 +36,19 @@ FileRows FileRows::open(const std::string& file, const std::string& dataset) {
 }
 
 FileRows FileRows::row_normalized() const {
-  FileRows normalized = *this;
-  normalized.normalized_ = true;
-  return normalized;
+  return mapped([](const Tensor& rows) {
+    Tensor normalized = rows;  // in its place
+    kernels::sum_normalize_rows({.x = rows, .y = normalized});
+    return normalized;
+  });
+}
+
+FileRows FileRows::mapped(std::function<Tensor(const Tensor&)> change) const {
+  FileRows changed = *this;
+  changed.change_ =
+      change_ ? [first = change_, then = std::move(change)](const Tensor& rows) { return then(first(rows)); }
+              : std::move(change);
+  return changed;
 }
 
 std::string FileRows::str() const {
@@ -52,8 +62,7 @@ Tensor FileRows::gather(const Tensor& index) const {
   Tensor gathered = Tensor::empty({index.numel(), cols_});
   file_->gather(dataset_, {index.data<int32_t>(), static_cast<size_t>(index.numel())},
                 gathered.mutable_data<float>());
-  if (normalized_) kernels::sum_normalize_rows({.x = gathered, .y = gathered});
-  return gathered;
+  return change_ ? change_(gathered) : gathered;
 }
 
 void FileRows::for_blocks(const std::function<void(int64_t, const Tensor&)>& f) const {
@@ -64,8 +73,7 @@ void FileRows::for_blocks(const std::function<void(int64_t, const Tensor&)>& f) 
   for (int64_t first = 0; first < rows_; first += step) {
     Tensor block = Tensor::empty({std::min(step, rows_ - first), cols_});
     file_->rows(dataset_, first, block.size(0), block.mutable_data<float>());
-    if (normalized_) kernels::sum_normalize_rows({.x = block, .y = block});
-    f(first, block);
+    f(first, change_ ? change_(block) : block);
   }
 }
 

@@ -22,6 +22,8 @@ class FileRows {
   /// The same rows, each divided by its sum as it is read, with the bits of Features::row_normalized(): a row
   /// whose sum is 0 stays as it is. One whose quotients overflow is not finite; nothing is read to find that.
   FileRows row_normalized() const;
+  /// The same rows, each batch of them as change() makes it of [K, F] as it is read; of any thread.
+  FileRows mapped(std::function<Tensor(const Tensor& rows)> change) const;
 
   explicit operator bool() const { return file_.has_value(); }
   int64_t rows() const { return rows_; }
@@ -39,7 +41,7 @@ class FileRows {
   std::optional<H5Reader> file_;
   std::string dataset_;
   int64_t rows_ = 0, cols_ = 0;
-  bool normalized_ = false;
+  std::function<Tensor(const Tensor&)> change_;  // optional
 };
 
 }  // namespace adj

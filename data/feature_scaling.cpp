@@ -1,0 +1,183 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/data/feature_scaling.h>
+#include <adjoint/kernels/norm/norm.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+namespace adj {
+
+namespace {
+
+constexpr int64_t kMostDense = int64_t{1} << 30;  // numbers that sparse features may become
+
+/// Mean and sum of squared distances from it by column, rows after rows (Chan, Golub & LeVeque 1979).
+class Moments {
+ public:
+  explicit Moments(int64_t width)
+      : mean_(static_cast<size_t>(width), 0.0), squares_(static_cast<size_t>(width), 0.0) {}
+
+  void add(const Tensor& x) {
+    constexpr int64_t kColumns = 16;  // that a thread takes, so that each is summed in the order of rows
+    const int64_t rows = x.size(0), width = x.size(1);
+    const float* values = x.data<float>();
+    const auto before = static_cast<double>(rows_), more = static_cast<double>(rows);
+    parallel_for(width, kColumns, [&](int64_t begin, int64_t end) {
+      double sum[kColumns] = {}, squares[kColumns] = {}, mean[kColumns];
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t k = begin; k < end; ++k) sum[k - begin] += static_cast<double>(values[i * width + k]);
+      for (int64_t k = begin; k < end; ++k) mean[k - begin] = sum[k - begin] / more;
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t k = begin; k < end; ++k) {
+          const double distance = static_cast<double>(values[i * width + k]) - mean[k - begin];
+          squares[k - begin] += distance * distance;
+        }
+      for (int64_t k = begin; k < end; ++k) {
+        double &all_mean = mean_[static_cast<size_t>(k)], &all_squares = squares_[static_cast<size_t>(k)];
+        const double apart = mean[k - begin] - all_mean;
+        all_mean += apart * more / (before + more);
+        all_squares += squares[k - begin] + apart * apart * before * more / (before + more);
+      }
+    });
+    rows_ += rows;
+  }
+
+  FeatureScaling scaling() const {
+    ADJ_CHECK(rows_ > 0, "feature scaling: no rows, expected some to fit to");
+    std::vector<float> mean, deviation;
+    for (size_t k = 0; k < mean_.size(); ++k) {
+      mean.push_back(static_cast<float>(mean_[k]));
+      const auto own = static_cast<float>(std::sqrt(squares_[k] / static_cast<double>(rows_)));
+      deviation.push_back(own == 0.0f ? 1.0f : own);
+    }
+    return FeatureScaling::standard(Tensor::from(mean), Tensor::from(deviation));
+  }
+
+ private:
+  std::vector<double> mean_, squares_;
+  int64_t rows_ = 0;
+};
+
+/// `rows(index)` gives dense rows.
+FeatureScaling fitted(int64_t width, const Tensor& train, int64_t all,
+                      const std::function<Tensor(const Tensor&)>& rows) {
+  constexpr int64_t kBlock = int64_t{1} << 20;  // numbers that are looked at at once
+  const int64_t step = std::max<int64_t>(1, kBlock / std::max<int64_t>(1, width));
+  const int64_t count = train ? train.numel() : all;
+  Moments moments(width);
+  for (int64_t first = 0; first < count; first += step) {
+    const int64_t here = std::min(step, count - first);
+    std::vector<int32_t> index(static_cast<size_t>(here));
+    for (int64_t k = 0; k < here; ++k)
+      index[static_cast<size_t>(k)] =
+          train ? train.data<int32_t>()[first + k] : static_cast<int32_t>(first + k);
+    moments.add(rows(Tensor::from(index)));
+  }
+  return moments.scaling();
+}
+
+/// (x - mean) / deviation.
+Tensor standardized(const Tensor& x, const Tensor& mean, const Tensor& deviation) {
+  ADJ_CHECK(x.size(1) == mean.numel(), "feature scaling: {} columns, expected {}", x.size(1), mean.numel());
+  std::vector<float> inverse = deviation.to_vector<float>();
+  for (float& value : inverse) value = 1.0f / value;
+  const Device device = x.device();
+  Tensor result = Tensor::empty_like(x);
+  kernels::batch_norm_apply({.x = x,
+                             .mean = mean.to(device),
+                             .rstd = Tensor::from(inverse, device),
+                             .gamma = Tensor::full({x.size(1)}, 1.0, x.dtype(), device),
+                             .beta = Tensor::zeros({x.size(1)}, x.dtype(), device),
+                             .y = result});
+  return result;
+}
+
+void check_dense_size(const Features& x) {
+  ADJ_CHECK(!x.is_sparse() || x.cols() == 0 || x.rows() <= kMostDense / x.cols(),
+            "feature scaling: standard makes sparse features [{}, {}] dense, expected {} numbers at most",
+            x.rows(), x.cols(), kMostDense);
+}
+
+FeatureScaling with_kind(FeatureScaling::Kind kind) {
+  return kind == FeatureScaling::Kind::rows ? FeatureScaling::rows() : FeatureScaling();
+}
+
+}  // namespace
+
+FeatureScaling FeatureScaling::rows() {
+  FeatureScaling scaling;
+  scaling.kind_ = Kind::rows;
+  return scaling;
+}
+
+FeatureScaling FeatureScaling::standard(const Tensor& mean, const Tensor& deviation) {
+  for (const Tensor* of_columns : {&mean, &deviation})
+    ADJ_CHECK(*of_columns && of_columns->dims() == 1 && of_columns->dtype() == DType::f32 &&
+                  of_columns->numel() == mean.numel(),
+              "feature scaling: mean {} and deviation {}, expected float32 [F]", mean.str(), deviation.str());
+  const std::vector<float> means = mean.to_vector<float>(), deviations = deviation.to_vector<float>();
+  for (size_t k = 0; k < means.size(); ++k)
+    ADJ_CHECK(std::isfinite(means[k]) && std::isfinite(deviations[k]) && deviations[k] > 0.0f,
+              "feature scaling: column {} has mean {} and deviation {}, expected finite numbers", k, means[k],
+              deviations[k]);
+  FeatureScaling scaling;
+  scaling.kind_ = Kind::standard;
+  scaling.mean_ = mean.to(Device::cpu());
+  scaling.deviation_ = deviation.to(Device::cpu());
+  return scaling;
+}
+
+FeatureScaling FeatureScaling::fit(Kind kind, const Features& x, const Tensor& train) {
+  if (kind != Kind::standard) return with_kind(kind);
+  check_dense_size(x);
+  const Features host = x.to(Device::cpu());
+  return fitted(x.cols(), train, x.rows(),
+                [&](const Tensor& index) { return host.rows(index).to_dense().to(DType::f32); });
+}
+
+FeatureScaling FeatureScaling::fit(Kind kind, const FileRows& x, const Tensor& train) {
+  if (kind != Kind::standard) return with_kind(kind);
+  return fitted(x.cols(), train, x.rows(), [&](const Tensor& index) { return x.gather(index); });
+}
+
+FeatureScaling::Kind FeatureScaling::automatic(const FeatureSummary& x) {
+  return x.is_bag_of_words() ? Kind::rows : Kind::none;
+}
+
+Features FeatureScaling::apply(const Features& x) const {
+  if (kind_ == Kind::none) return x;
+  if (kind_ == Kind::rows) return x.row_normalized();
+  check_dense_size(x);
+  return Features(standardized(x.to_dense(), mean_, deviation_));
+}
+
+FileRows FeatureScaling::apply(const FileRows& x) const {
+  if (kind_ == Kind::none) return x;
+  if (kind_ == Kind::rows) return x.row_normalized();
+  return x.mapped([mean = mean_, deviation = deviation_](const Tensor& rows) {
+    return standardized(rows, mean, deviation);
+  });
+}
+
+std::string_view name_of(FeatureScaling::Kind kind) {
+  switch (kind) {
+    case FeatureScaling::Kind::none:
+      return "none";
+    case FeatureScaling::Kind::rows:
+      return "rows";
+    case FeatureScaling::Kind::standard:
+      return "standard";
+  }
+  return "?";
+}
+
+std::optional<FeatureScaling::Kind> feature_scaling_named(std::string_view name) {
+  using Kind = FeatureScaling::Kind;
+  for (const Kind kind : {Kind::none, Kind::rows, Kind::standard})
+    if (name == name_of(kind)) return kind;
+  return {};
+}
+
+}  // namespace adj

@@ -1,0 +1,157 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/data/feature_summary.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+namespace adj {
+
+namespace {
+
+struct Column {
+  float least = std::numeric_limits<float>::infinity(), largest = -least;
+  double sum = 0.0;  // of |x|
+  int64_t entries = 0;
+
+  void add(float x) {
+    least = std::min(least, x);
+    largest = std::max(largest, x);
+    sum += std::abs(x);
+  }
+  void add(const Column& other) {
+    least = std::min(least, other.least);
+    largest = std::max(largest, other.largest);
+    sum += other.sum;
+  }
+};
+
+/// What rows add up to, in the order in which they come.
+struct Counts {
+  int64_t not_zero = 0, negative = 0, not_binary = 0, zero_rows = 0;
+  std::vector<Column> columns;
+
+  void add(float x) {
+    not_zero += x != 0.0f;
+    negative += x < 0.0f;
+    not_binary += x != 0.0f && x != 1.0f;
+  }
+  void add(const Counts& other) {
+    not_zero += other.not_zero;
+    negative += other.negative;
+    not_binary += other.not_binary;
+    zero_rows += other.zero_rows;
+    for (size_t k = 0; k < columns.size(); ++k) columns[k].add(other.columns[k]);
+  }
+};
+
+Counts of_columns(int64_t columns) {
+  Counts counts;
+  counts.columns.resize(static_cast<size_t>(columns));
+  return counts;
+}
+
+Counts counted(const float* x, int64_t rows, int64_t width) {
+  Counts counts = of_columns(width);
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t before = counts.not_zero;
+    for (int64_t k = 0; k < width; ++k) {
+      const float value = x[i * width + k];
+      counts.add(value);
+      counts.columns[static_cast<size_t>(k)].add(value);
+    }
+    counts.zero_rows += counts.not_zero == before;
+  }
+  return counts;
+}
+
+/// Cut into as many parts whatever the number of threads.
+void add_rows(Counts& counts, const Tensor& x) {
+  constexpr int64_t kParts = 64, kLeast = int64_t{1} << 15;  // values in a part
+  const int64_t rows = x.size(0), width = x.size(1);
+  const int64_t step =
+      std::max({ceil_div(rows, kParts), ceil_div(kLeast, std::max<int64_t>(1, width)), int64_t{1}});
+  std::vector<Counts> parts(static_cast<size_t>(ceil_div(rows, step)));
+  parallel_for(rows, step, [&](int64_t begin, int64_t end) {
+    parts[static_cast<size_t>(begin / step)] = counted(x.data<float>() + begin * width, end - begin, width);
+  });
+  for (const Counts& part : parts) counts.add(part);
+}
+
+FeatureSummary finished(Counts counts, int64_t rows, int64_t columns) {
+  FeatureSummary s{.rows = rows,
+                   .columns = columns,
+                   .not_zero = counts.not_zero,
+                   .negative = counts.negative,
+                   .not_binary = counts.not_binary,
+                   .zero_rows = counts.zero_rows};
+  double sum = 0.0, most = 0.0;
+  s.constant_columns = columns - std::ssize(counts.columns);  // that have no entry
+  for (const Column& column : counts.columns) {
+    s.constant_columns += column.least == column.largest;
+    sum += column.sum;
+    most = std::max(most, column.sum);
+    const auto scale = static_cast<double>(std::max(std::abs(column.least), std::abs(column.largest)));
+    if (!(scale > 0.0) || std::isinf(scale)) continue;
+    s.least_scale = s.least_scale == 0.0 ? scale : std::min(s.least_scale, scale);
+    s.largest_scale = std::max(s.largest_scale, scale);
+  }
+  s.largest_share = sum > 0.0 ? most / sum : 0.0;
+  return s;
+}
+
+FeatureSummary of_sparse(const SparseMatrix& x) {
+  const CsrMatrix matrix = x.matrix();
+  const int64_t* offsets = matrix.csr.offsets.data<int64_t>();
+  const int32_t* indices = matrix.csr.indices.data<int32_t>();
+  const float* values = matrix.values ? matrix.values.data<float>() : nullptr;
+  const int32_t* order = matrix.values && matrix.order ? matrix.order.data<int32_t>() : nullptr;
+  Counts counts;
+  // There may be far more columns than entries: those that have some, in the order of their first.
+  std::unordered_map<int32_t, size_t> places;
+  places.reserve(static_cast<size_t>(std::min(x.cols(), x.entries())));
+  for (int64_t i = 0; i < x.rows(); ++i) {
+    const int64_t before = counts.not_zero;
+    for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
+      const float value = values == nullptr ? 1.0f : values[order == nullptr ? e : order[e]];
+      const size_t place = places.try_emplace(indices[e], counts.columns.size()).first->second;
+      if (place == counts.columns.size()) counts.columns.emplace_back();
+      counts.add(value);
+      counts.columns[place].add(value);
+      ++counts.columns[place].entries;
+    }
+    counts.zero_rows += counts.not_zero == before;
+  }
+  for (Column& column : counts.columns)
+    if (column.entries < x.rows()) column.add(0.0f);
+  return finished(std::move(counts), x.rows(), x.cols());
+}
+
+}  // namespace
+
+bool FeatureSummary::is_bag_of_words() const {
+  const double cells = static_cast<double>(rows) * static_cast<double>(columns);
+  if (negative > 0 || not_zero == 0) return false;
+  return not_binary == 0 || (4.0 * static_cast<double>(not_zero) <= cells && largest_share <= 0.1);
+}
+
+bool FeatureSummary::scales_differ() const { return largest_scale > 100.0 * least_scale; }
+
+FeatureSummary summary_of(const Features& x) {
+  const Features host = x.to(Device::cpu());
+  if (host.is_sparse()) return of_sparse(host.sparse());
+  const Tensor dense = host.dense().to(DType::f32);
+  Counts counts = of_columns(dense.size(1));
+  add_rows(counts, dense);
+  return finished(std::move(counts), dense.size(0), dense.size(1));
+}
+
+FeatureSummary summary_of(const FileRows& x) {
+  Counts counts = of_columns(x.cols());
+  x.for_blocks([&](int64_t, const Tensor& rows) { add_rows(counts, rows); });
+  return finished(std::move(counts), x.rows(), x.cols());
+}
+
+}  // namespace adj

@@ -1,0 +1,171 @@
+#include "../support.h"
+#include <adjoint/core/parallel.h>
+#include <adjoint/data/dataset.h>
+#include <adjoint/data/feature_scaling.h>
+#include <adjoint/data/hdf5_file.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using I = std::vector<int32_t>;
+using F = std::vector<float>;
+using Kind = FeatureScaling::Kind;
+
+Features dense(const F& values, int64_t columns) {
+  return Features(Tensor::from(values, {static_cast<int64_t>(values.size()) / columns, columns}));
+}
+
+Kind automatic(const Features& x) { return FeatureScaling::automatic(summary_of(x)); }
+
+/// Like word counts or TF-IDF: about `share` of the numbers are not 0.
+Features documents(int64_t rows, int64_t columns, double share, bool counts) {
+  Generator generator(5);
+  const F draws = random_uniform({rows * columns}, 0.0, 1.0, generator).to_vector<float>();
+  F x(draws.size(), 0.0f);
+  for (size_t k = 0; k < x.size(); ++k)
+    if (draws[k] < share) x[k] = counts ? std::floor(1.0f + 200.0f * draws[k]) : 0.01f + draws[k];
+  return dense(x, columns);
+}
+
+}  // namespace
+
+TEST_CASE("features are summed up, dense, sparse and in a file alike") {
+  const F values = {0, -2, 3, 7, 0, 0, 0, 7, 1, 0, 0, 7, 0, 0.5f, 0, 7};
+  const Features x = dense(values, 4);
+  const SparseMatrix sparse(Relation::from_csr({4, 5, Tensor::from(std::vector<int64_t>{0, 3, 4, 6, 8}),
+                                                Tensor::from(I{1, 2, 3, 3, 0, 3, 1, 3})}),
+                            Tensor::from(F{-2, 3, 7, 7, 1, 7, 0.5f, 7}));
+  const TemporaryDirectory folder;
+  {
+    H5Writer file(folder.file("x.h5"));
+    file.write("nodes/x", x.dense());
+    file.commit();
+  }
+  const FeatureSummary of_file = summary_of(FileRows::open(folder.file("x.h5")));
+  for (const FeatureSummary& s : {summary_of(x), summary_of(sparse), of_file}) {
+    CHECK(s.rows == 4);
+    CHECK(s.not_zero == 8);
+    CHECK(s.negative == 1);
+    CHECK(s.not_binary == 7);
+    CHECK(s.zero_rows == 0);
+    CHECK(s.constant_columns == s.columns - 3);  // the sparse ones have an empty column
+    CHECK(s.least_scale == 1.0);
+    CHECK(s.largest_scale == 7.0);
+    CHECK(s.largest_share == doctest::Approx(28.0 / 34.5));
+  }
+  CHECK(summary_of(dense({0, 0, 1, 2}, 2)).zero_rows == 1);
+}
+
+TEST_CASE("a summary is the same for any number of threads") {
+  const Features x(random_tensor({5000, 37}));
+  const Threads one(1);
+  const FeatureSummary alone = summary_of(x);
+  const Threads four(4);
+  const FeatureSummary together = summary_of(x);
+  CHECK(alone.largest_share == together.largest_share);
+  CHECK(alone.negative == together.negative);
+  CHECK(alone.negative > 0);
+}
+
+TEST_CASE("bags of words are told from measured columns") {
+  CHECK(automatic(load_demo_dataset().x) == Kind::rows);
+  CHECK(automatic(documents(300, 200, 0.1, false)) == Kind::rows);  // TF-IDF
+  CHECK(automatic(documents(300, 200, 0.1, true)) == Kind::rows);   // counts
+  CHECK(automatic(documents(300, 200, 0.35, false)) == Kind::none);
+  CHECK(automatic(dense({1, 0, 1, 0, 1, 1, 1, 1, 1}, 3)) == Kind::rows);  // 0 and 1 alone
+  CHECK(automatic(dense({0, 0, 0, 0}, 2)) == Kind::none);
+  CHECK(automatic(dense({1, 0, -1, 0}, 2)) == Kind::none);
+  CHECK(automatic(dense({34, 51000, 18, 23000, 65, 90500, 41, 0}, 2)) == Kind::none);  // ages and incomes
+  // An age beside 30 one-hot columns: sparse, but one column is most of a row's sum.
+  F mixed;
+  for (int i = 0; i < 200; ++i)
+    for (int k = 0; k < 31; ++k)
+      mixed.push_back(k == 30 ? 20.0f + static_cast<float>(i % 50) : k % 6 == i % 6 ? 1.0f : 0.0f);
+  CHECK(summary_of(dense(mixed, 31)).not_zero * 4 < 200 * 31);
+  CHECK(automatic(dense(mixed, 31)) == Kind::none);
+  for (const auto& [name, expected] :
+       {std::pair("cora.h5", Kind::rows), {"citeseer.h5", Kind::rows}, {"tolokers.h5", Kind::none}})
+    if (have_data(name)) CHECK(automatic(load_dataset(data_file(name).string()).x) == expected);
+}
+
+TEST_CASE("standard scaling is fitted to the training rows and applied to all") {
+  // The third column is constant among those, the fourth everywhere.
+  const Features x = dense({1, 1e6f, 5, 3, 2, 3e6f, 5, 3, 100, 9e6f, 6, 3, 3, 2e6f, 5, 3}, 4);
+  const Tensor train = Tensor::from(I{3, 0, 1});
+  const FeatureScaling scaling = FeatureScaling::fit(Kind::standard, x, train);
+  CHECK(scaling.kind() == Kind::standard);
+  const double deviation = std::sqrt(2.0 / 3.0);
+  CHECK(close(scaling.mean(), {2, 2e6, 5, 3}, 1e-6));
+  CHECK(close(scaling.deviation(), {deviation, deviation * 1e6, 1, 1}, 1e-6));
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    CHECK(close(scaling.apply(x.to(device)).dense(),
+                {-1 / deviation, -1 / deviation, 0, 0, 0, 1 / deviation, 0, 0, 98 / deviation, 7 / deviation,
+                 1, 0, 1 / deviation, 0, 0, 0},
+                1e-6));
+  }
+  CHECK(close(FeatureScaling::fit(Kind::standard, x).mean(), {26.5, 3.75e6, 5.25, 3}, 1e-6));
+  CHECK_THROWS_AS((void)FeatureScaling::fit(Kind::standard, x, Tensor::from(I{})), Error);
+  CHECK_THROWS_AS((void)scaling.apply(dense({1, 2}, 2)), Error);
+}
+
+TEST_CASE("large columns of small spread are scaled without cancellation") {
+  F x;
+  for (int i = 0; i < 40000; ++i) x.push_back(1e6f + static_cast<float>(i % 3));
+  const FeatureScaling scaling = FeatureScaling::fit(Kind::standard, dense(x, 1));
+  CHECK(close(scaling.deviation(), {std::sqrt(2.0 / 3.0)}, 1e-4));
+}
+
+TEST_CASE("a fit has the same bits for any number of threads, and for features in a file") {
+  const Tensor x = random_tensor({3000, 500});  // several blocks
+  const TemporaryDirectory folder;
+  {
+    H5Writer file(folder.file("x.h5"));
+    file.write("nodes/x", x);
+    file.commit();
+  }
+  const FileRows rows = FileRows::open(folder.file("x.h5"));
+  const Tensor train = random_ints(2500, 0, 3000);
+  const Threads one(1);
+  const FeatureScaling alone = FeatureScaling::fit(Kind::standard, Features(x), train);
+  const Threads three(3);
+  for (const FeatureScaling& other : {FeatureScaling::fit(Kind::standard, Features(x), train),
+                                      FeatureScaling::fit(Kind::standard, rows, train)}) {
+    CHECK(same_bits(other.mean(), alone.mean()));
+    CHECK(same_bits(other.deviation(), alone.deviation()));
+  }
+  for (const FeatureScaling& scaling : {FeatureScaling(), FeatureScaling::rows(), alone}) {
+    const Tensor index = Tensor::from(I{2999, 0, 7});
+    CHECK(same_bits(scaling.apply(rows).gather(index), scaling.apply(Features(x)).rows(index).dense()));
+  }
+}
+
+TEST_CASE("sparse features stay sparse unless columns are moved") {
+  const SparseMatrix x(
+      Relation::from_csr({3, 2, Tensor::from(std::vector<int64_t>{0, 2, 2, 3}), Tensor::from(I{0, 1, 0})}),
+      Tensor::from(F{1, 3, 5}));
+  CHECK(FeatureScaling().apply(Features(x)).is_sparse());
+  CHECK(FeatureScaling::rows().apply(Features(x)).is_sparse());
+  const FeatureScaling scaling = FeatureScaling::fit(Kind::standard, Features(x));
+  CHECK(close(scaling.mean(), {2, 1}, 1e-6));
+  CHECK(close(scaling.apply(Features(x)).dense(), scaling.apply(Features(x.to_dense())).dense(), 1e-6));
+  const SparseMatrix wide(Relation::from_csr({3, 1 << 29, Tensor::from(std::vector<int64_t>{0, 2, 2, 3}),
+                                              Tensor::from(I{0, 1, 0})}),
+                          Tensor::from(F{1, 3, 5}));
+  CHECK_THROWS_WITH_AS((void)FeatureScaling::fit(Kind::standard, Features(wide)), doctest::Contains("dense"),
+                       Error);
+}
+
+TEST_CASE("means and deviations that are none are refused") {
+  const Tensor good = Tensor::from(F{1, 2});
+  CHECK_THROWS_AS((void)FeatureScaling::standard(good, Tensor::from(F{1, 0})), Error);
+  CHECK_THROWS_AS((void)FeatureScaling::standard(good, Tensor::from(F{1})), Error);
+  CHECK_THROWS_AS((void)FeatureScaling::standard(Tensor::from(F{1, std::nanf("")}), good), Error);
+  for (const Kind kind : {Kind::none, Kind::rows, Kind::standard})
+    CHECK(feature_scaling_named(name_of(kind)) == kind);
+  CHECK_FALSE(feature_scaling_named("auto"));
+}
