@@ -80,11 +80,8 @@ void save_dataset(const Dataset& dataset, const std::string& path, int gzip) {
   write_splits(file, dataset.splits);
   if (dataset.graph_offsets) file.write("graphs/offsets", dataset.graph_offsets);
   if (dataset.graph_y) file.write("graphs/y", dataset.graph_y);
-  if (!dataset.class_names.empty()) {
-    const auto [bytes, offsets] = detail::packed(dataset.class_names);
-    file.write(detail::class_names_path(dataset.task), bytes);
-    file.write(detail::class_names_path(dataset.task) + "_offsets", offsets);
-  }
+  if (!dataset.class_names.empty())
+    detail::write_names(file, detail::class_names_path(dataset.task), dataset.class_names);
   file.commit();
 }
 

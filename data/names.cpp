@@ -18,11 +18,29 @@ PackedNames packed(const std::vector<std::string>& names) {
 }
 
 std::vector<std::string> unpacked(const PackedNames& names) {
-  const auto* text = reinterpret_cast<const char*>(names.bytes.data<uint8_t>());
-  const int64_t* at = names.offsets.data<int64_t>();
   std::vector<std::string> result;
-  for (int64_t i = 0; i + 1 < names.offsets.numel(); ++i) result.emplace_back(text + at[i], text + at[i + 1]);
+  for (int64_t i = 0; i + 1 < names.offsets.numel(); ++i) result.emplace_back(names.text(i));
   return result;
+}
+
+PackedNames gathered(const PackedNames& names, const Tensor& order) {
+  const Device device = names.bytes.device();
+  const PackedNames host{names.bytes.to(Device::cpu()), names.offsets.to(Device::cpu())};
+  std::vector<uint8_t> bytes;
+  std::vector<int64_t> offsets{0};
+  bytes.reserve(static_cast<size_t>(host.bytes.numel()));
+  for (const int32_t i : order.to_vector<int32_t>()) {
+    const std::string_view text = host.text(i);
+    bytes.insert(bytes.end(), text.begin(), text.end());
+    offsets.push_back(std::ssize(bytes));
+  }
+  return {Tensor::from(bytes, device), Tensor::from(offsets, device)};
+}
+
+void write_names(H5Writer& file, const std::string& path, const std::vector<std::string>& names) {
+  const auto [bytes, offsets] = packed(names);
+  file.write(path, bytes);
+  file.write(path + "_offsets", offsets);
 }
 
 int64_t expected_class_names(const Dataset& data) {

@@ -1,3 +1,4 @@
+#include <adjoint/data/detail/names.h>
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/orders.h>
 #include <adjoint/graph/transforms.h>
@@ -20,24 +21,6 @@ Features gathered(const Features& x, const Tensor& order, const Tensor& position
   const auto [csr, entry] =
       detail::sorted_edges(sparse.cols(), sparse.rows(), {entries.src, gather_edges(position, entries.dst)});
   return SparseMatrix(Relation::from_csr(csr), gathered(sparse.values(), entry));
-}
-
-/// Strings, one after another, and where each begins and the last ends.
-void reorder_names(Tensor& names, Tensor& offsets, const Tensor& order) {
-  const Device device = names.device();
-  const std::vector<uint8_t> bytes = names.to_vector<uint8_t>();
-  const std::vector<int64_t> starts = offsets.to_vector<int64_t>();
-  std::vector<uint8_t> moved;
-  std::vector<int64_t> begins{0};
-  moved.reserve(bytes.size());
-  begins.reserve(starts.size());
-  for (const int32_t node : order.to_vector<int32_t>()) {
-    const auto i = static_cast<size_t>(node);
-    moved.insert(moved.end(), bytes.begin() + starts[i], bytes.begin() + starts[i + 1]);
-    begins.push_back(std::ssize(moved));
-  }
-  names = Tensor::from(moved, device);
-  offsets = Tensor::from(begins, device);
 }
 
 bool is_identity(const Tensor& order) {
@@ -77,7 +60,11 @@ Dataset reordered(const Dataset& data, const Tensor& order) {
   made.y = gathered(data.y, nodes);
   made.part = gathered(data.part, nodes);
   made.node_ids = gathered(data.node_ids, nodes);
-  if (data.node_names) reorder_names(made.node_names, made.node_name_offsets, nodes);
+  if (data.node_names) {
+    const auto [names, offsets] = detail::gathered({data.node_names, data.node_name_offsets}, nodes);
+    made.node_names = names;
+    made.node_name_offsets = offsets;
+  }
   made.order = data.order ? gather_edges(data.order, nodes) : nodes;
   if (is_identity(made.order)) made.order = {};
   const bool of_graphs = data.task == Task::graph_class || data.task == Task::graph_regression;

@@ -1,0 +1,71 @@
+#include <adjoint/core/file.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/table_file.h>
+
+#include <algorithm>
+
+namespace adj::detail {
+
+namespace {
+
+void append(fmt::memory_buffer& to, std::string_view text) {
+  to.append(text.data(), text.data() + text.size());
+}
+
+}  // namespace
+
+void Column::append_text(fmt::memory_buffer& to, std::string_view text, bool json) {
+  if (json) return append(to, json_text(text));
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return append(to, text);
+  to.push_back('"');
+  for (const char c : text) {
+    if (c == '"') to.push_back(c);
+    to.push_back(c);
+  }
+  to.push_back('"');
+}
+
+bool is_table(const std::string& path) { return path.ends_with(".csv") || path.ends_with(".jsonl"); }
+
+void write_table(const std::string& path, const std::vector<Column>& columns, int64_t rows) {
+  constexpr int64_t kPart = 1024, kParts = 64;  // rows that a thread writes, and parts in memory
+  const bool json = path.ends_with(".jsonl");
+  std::vector<std::string> before;  // each cell
+  for (const Column& column : columns)
+    before.push_back(!json ? (before.empty() ? "" : ",")
+                           : (before.empty() ? "{" : ", ") + json_text(column.title) + ": ");
+  FileReplacement file(path);
+  int64_t at = 0;
+  const auto write = [&](const fmt::memory_buffer& text) {
+    file.write(at, {text.data(), text.size()});
+    at += static_cast<int64_t>(text.size());
+  };
+  if (!json) {
+    fmt::memory_buffer header;
+    for (size_t k = 0; k < columns.size(); ++k) {
+      append(header, before[k]);
+      Column::append_text(header, columns[k].title, false);
+    }
+    header.push_back('\n');
+    write(header);
+  }
+  for (int64_t first = 0; first < rows; first += kPart * kParts) {
+    const int64_t here = std::min(rows - first, kPart * kParts);
+    std::vector<fmt::memory_buffer> parts(static_cast<size_t>(ceil_div(here, kPart)));
+    adj::parallel_for(here, kPart, [&](int64_t begin, int64_t end) {
+      fmt::memory_buffer& part = parts[static_cast<size_t>(begin / kPart)];
+      for (int64_t row = first + begin; row < first + end; ++row) {
+        for (size_t k = 0; k < columns.size(); ++k) {
+          append(part, before[k]);
+          columns[k].cell(part, row, json);
+        }
+        append(part, json ? "}\n" : "\n");
+      }
+    });
+    for (const fmt::memory_buffer& part : parts) write(part);
+  }
+  file.commit();
+}
+
+}  // namespace adj::detail

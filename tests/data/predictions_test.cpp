@@ -1,0 +1,147 @@
+#include "../support.h"
+#include "schema.h"
+#include <adjoint/core/parallel.h>
+#include <adjoint/data/dataset.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/data/predictions.h>
+#include <adjoint/data/reordered.h>
+#include <adjoint/graph/edge_attributes.h>
+
+#include <fstream>
+#include <sstream>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using I = std::vector<int32_t>;
+using F = std::vector<float>;
+
+Dataset small_dataset() {
+  const TemporaryDirectory folder;
+  small_file().write(folder.file("small.h5"));
+  return load_dataset(folder.file("small.h5"));
+}
+
+/// The smallest names that CSV has to quote, and one that it has not.
+Dataset named() {
+  Dataset data = small_dataset();
+  const auto [bytes, offsets] =
+      detail::packed({"plain", "a,b", "quote \"x\"", "two\nlines", "Žluťoučký", ""});
+  data.node_names = bytes;
+  data.node_name_offsets = offsets;
+  return data;
+}
+
+std::string written(const Dataset& data, const auto& predictions, const std::string& end) {
+  const TemporaryDirectory folder;
+  write_predictions(folder.file("p" + end), "train_gcn", data, predictions);
+  std::ostringstream text;
+  text << std::ifstream(folder.file("p" + end), std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// Of six nodes and two classes: logits 0 and k.
+Tensor logits() { return Tensor::from(F{0, 0, 0, 1, 1, 0, 0, 2, 2, 0, 0, 3}, {6, 2}); }
+
+}  // namespace
+
+TEST_CASE("predictions of classes are CSV lines of names, class and probabilities") {
+  const Predictions p = predictions_of(Task::node_class, logits(), {"cat", "dog, big"});
+  CHECK(p.prediction.to_vector<int32_t>() == I{0, 1, 0, 1, 0, 1});
+  CHECK(close(p.probability, {0.5, 0.5, 0.26894142, 0.73105858, 0.73105858, 0.26894142, 0.11920292,
+                              0.88079708, 0.88079708, 0.11920292, 0.04742587, 0.95257413}));
+  CHECK(written(named(), p, ".csv") ==
+        "node,class,probability_cat,\"probability_dog, big\"\n"
+        "plain,cat,0.5,0.5\n"
+        "\"a,b\",\"dog, big\",0.26894143,0.7310586\n"
+        "\"quote \"\"x\"\"\",cat,0.7310586,0.26894143\n"
+        "\"two\nlines\",\"dog, big\",0.11920292,0.8807971\n"
+        "Žluťoučký,cat,0.8807971,0.11920292\n"
+        ",\"dog, big\",0.047425874,0.95257413\n");
+  CHECK(written(named(), p, ".jsonl")
+            .starts_with("{\"node\": \"plain\", \"class\": \"cat\", \"probability_cat\": 0.5, "
+                         "\"probability_dog, big\": 0.5}\n"
+                         "{\"node\": \"a,b\", \"class\": \"dog, big\", "));
+}
+
+TEST_CASE("without names nodes and classes are numbers, and ids are taken before them") {
+  Dataset data = small_dataset();
+  const Predictions p = predictions_of(Task::node_class, logits());
+  CHECK(
+      written(data, p, ".csv").starts_with("node,class,probability_0,probability_1\n0,0,0.5,0.5\n1,1,0.268"));
+  data.node_ids = Tensor::from(std::vector<int64_t>{7, -2, 1, 0, 3, int64_t{1} << 40});
+  CHECK(written(data, p, ".csv")
+            .starts_with("node,class,probability_0,probability_1\n7,0,0.5,0.5\n-2,1,0.268"));
+  CHECK(written(data, p, ".jsonl").starts_with("{\"node\": 7, \"class\": 0, \"probability_0\": 0.5, "));
+}
+
+TEST_CASE("several labels, targets, graphs and pairs have columns of their own") {
+  Dataset data = small_dataset();
+  const Tensor out = Tensor::from(F{0, 1, -1, 100, 1, 1, 2, 2, 3, -3, 0.1f, 1e-7f}, {6, 2});
+  CHECK(
+      written(data, predictions_of(Task::node_multilabel, out, {"a", "b"}), ".csv")
+          .starts_with(
+              "node,label_a,label_b,probability_a,probability_b\n0,0,1,0.5,0.7310586\n1,0,1,0.26894143,1\n"));
+  CHECK(written(data, predictions_of(Task::node_regression, out, {"x", "y"}), ".csv")
+            .ends_with("\n4,3,-3\n5,0.1,1e-07\n"));
+  CHECK(written(data, predictions_of(Task::node_regression, out.reshape({12, 1}).rows(0, 6)), ".csv")
+            .starts_with("node,prediction\n0,0\n"));
+  data.node_ids = Tensor::from(std::vector<int64_t>{5, 4, 3, 2, 1, 0});
+  CHECK(written(data, predictions_of(Task::graph_class, logits().rows(0, 2), {"x", "y"}), ".csv") ==
+        "graph,class,probability_x,probability_y\n0,x,0.5,0.5\n1,y,0.26894143,0.7310586\n");
+  const LinkPredictions links{.src = {0, 5}, .dst = {1, 2}, .score = {0.25f, -3.0f}, .label = {1, 0}};
+  CHECK(written(data, links, ".csv") == "source,target,score,label\n5,4,0.25,1\n0,3,-3,0\n");
+  CHECK(written(named(), links, ".jsonl")
+            .starts_with("{\"source\": \"plain\", \"target\": \"a,b\", \"score\": 0.25, \"label\": 1}\n"));
+}
+
+TEST_CASE("nodes of a reordered dataset keep their names and stand as they did at first") {
+  const Dataset data = named(), moved = reordered(data, Tensor::from(I{3, 5, 0, 4, 1, 2}));
+  const Predictions p = predictions_of(Task::node_class, logits(), {"cat", "dog"});
+  Predictions of_moved = p;
+  for (Tensor* rows : {&of_moved.prediction, &of_moved.probability})
+    *rows = detail::gather_edges(*rows, moved.order);
+  for (const char* end : {".csv", ".jsonl"}) CHECK(written(moved, of_moved, end) == written(data, p, end));
+  const LinkPredictions links{.src = {0, 5}, .dst = {1, 2}, .score = {0.25f, -3.0f}, .label = {1, 0}};
+  CHECK(written(moved, links, ".csv") ==
+        "source,target,score,label\n\"two\nlines\",,0.25,1\n\"quote \"\"x\"\"\",plain,-3,0\n");
+}
+
+TEST_CASE("an HDF5 file of predictions has the names beside them") {
+  const TemporaryDirectory folder;
+  const Predictions p = predictions_of(Task::node_class, logits(), {"cat", "dog"});
+  write_predictions(folder.file("p.h5"), "train_gcn", named(), p);
+  const H5Reader file = H5Reader::open(folder.file("p.h5"));
+  CHECK(file.text("", "format") == "adjoint.prediction");
+  CHECK(file.tensor("nodes/prediction", {DType::i32}, {6}).to_vector<int32_t>() == I{0, 1, 0, 1, 0, 1});
+  CHECK(same_bits(file.tensor("nodes/probability", {DType::f32}, {6, 2}), p.probability));
+  CHECK(detail::unpacked({file.tensor("nodes/class_names", {DType::u8}, {6}),
+                          file.tensor("nodes/class_names_offsets", {DType::i64}, {3})}) ==
+        std::vector<std::string>{"cat", "dog"});
+  CHECK(detail::unpacked({file.tensor("nodes/name", {DType::u8}, {-1}),
+                          file.tensor("nodes/name_offsets", {DType::i64}, {7})})[3] == "two\nlines");
+}
+
+TEST_CASE("many rows are written alike by any number of threads") {
+  Dataset data = small_dataset();
+  data.order = {};
+  const Predictions p = predictions_of(Task::node_regression, random_tensor({150000, 3}));
+  const Threads one(1);
+  const std::string alone = written(data, p, ".csv");
+  const Threads four(4);
+  CHECK(written(data, p, ".csv") == alone);
+  CHECK(std::count(alone.begin(), alone.end(), '\n') == 150001);
+}
+
+TEST_CASE("other ends of names are refused, and so are names that do not fit") {
+  const TemporaryDirectory folder;
+  const Predictions p = predictions_of(Task::node_class, logits());
+  for (const char* name : {"p.txt", "p", "p.hdf5", "csv"})
+    CHECK_THROWS_WITH_AS(write_predictions(folder.file(name), "predict", small_dataset(), p),
+                         doctest::Contains("expected FILE.csv, FILE.jsonl or FILE.h5"), UsageError);
+  CHECK_THROWS_AS((void)predictions_of(Task::node_class, logits(), {"one"}), Error);
+  CHECK_THROWS_AS(write_predictions(folder.file("none/p.csv"), "predict", small_dataset(), p), DataError);
+}
