@@ -18,8 +18,9 @@ namespace {
 
 /// A dataset as a training takes it.
 struct Prepared {
-  Dataset data;       ///< on the device
-  Examples examples;  ///< likewise
+  Dataset data;            ///< on the device
+  FeatureScaling scaling;  ///< that its features went through
+  Examples examples;       ///< likewise
   Metric metric;
   std::vector<size_t> splits;  ///< run r trains on splits[r % size]
 };
@@ -33,7 +34,7 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
   const std::string file = demo ? data.name : settings.data;
   Examples examples =
       program.examples ? program.examples(data, file, settings) : node_examples(data, file, program.name());
-  prepare_features(data, file, program.name(), settings.normalize);
+  require_features(data, file, program.name());
   if (settings.report) check_report(examples);
   const auto count = static_cast<int64_t>(examples.splits.size());
   const std::optional<int64_t> one = split_number(settings.split);
@@ -47,8 +48,11 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
   if (settings.weighted_sampling && !data.graph.edge_weight())
     data_fail("{}: edges/weight: missing, --weighted-sampling needs weights", file);
   examples.use_split(splits.front());
+  const FeatureScaling scaling =
+      choose_scaling(data, file, settings.features_scaling, training_rows(data, examples));
+  scale_features(data, file, scaling);
   partition_for_clusters(data, settings);
-  return {placed_on(device, data, settings), examples.to(device), metric, splits};
+  return {placed_on(device, data, settings), scaling, examples.to(device), metric, splits};
 }
 
 /// Refuses, before anything is trained, outputs that cannot be written or that would overwrite an input or
@@ -67,6 +71,7 @@ void check_outputs(const Settings& settings) {
   files.write("metrics", settings.metrics);
   files.write("predict", settings.predict);
   files.write("plot", settings.plot);
+  if (!settings.predict.empty()) expect_predictions_path("predict", settings.predict);
   if (!settings.plot.empty()) require_gnuplot();
 }
 
@@ -110,8 +115,9 @@ void train_with(const Program& program, CommandLine line) {
   const Dataset& data = given.data;
   if (given.splits.size() > 1 && settings.runs == 1) settings.runs = std::ssize(given.splits);
   log_info("{}: {}", printable(data.name), counted(given));
+  line.hyperparameters.emplace_back("features_scaling", json_text(name_of(given.scaling.kind())));
 
-  Trainer trainer(program, line, data, given.examples, given.metric, given.splits);
+  Trainer trainer(program, line, data, given.scaling, given.examples, given.metric, given.splits);
   if (settings.features == "host") given.data.x = {};  // of which the trainer may have a copy
   if (!settings.resume.empty()) trainer.resume(settings.resume);
   log_info("{} on {}", trainer.model(), device.str());
@@ -122,7 +128,8 @@ void train_with(const Program& program, CommandLine line) {
     if (program.write_outputs)
       program.write_outputs(settings.predict, data, given.examples, trainer.output());
     else
-      write_predictions(settings.predict, program.name(), data, data.task, trainer.output());
+      write_predictions(settings.predict, program.name(), data,
+                        predictions_of(data.task, trainer.output(), data.class_names));
   }
   if (!settings.plot.empty())
     write_plot(settings.plot, fmt::format("{} on {}", trainer.model(), data.name), given.metric,

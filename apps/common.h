@@ -24,7 +24,7 @@ struct Settings : models::ModelOptions {
   std::string split = "0";  ///< a number, or "all": run r trains on split r
   std::string metric = "auto";
   std::string precision = "float32";
-  bool normalize = true;  ///< rows of the features divided by their sum
+  std::string features_scaling = "auto";  ///< "none", "rows", "standard"
   int64_t epochs = 200;
   int64_t seed = 0;
   int64_t runs = 1;  ///< with seeds seed, seed + 1, …

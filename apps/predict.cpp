@@ -32,6 +32,23 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
                   o.outputs == 0 ? outputs_of(data) : o.outputs, device);
 }
 
+/// What a PyG state does not say: the dataset's own names, and a scaling that is fitted to it.
+optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& data,
+                                      const TrainedModel& trained) {
+  Tensor train;
+  if (o.settings.features_scaling == "standard") {
+    if (data.splits.empty())
+      data_fail("{}: splits: missing, --features-scaling standard is fitted to the training rows", o.data);
+    Examples examples;
+    examples.things = trained.of_graphs() ? "graphs" : "nodes";
+    examples.train = data.train;
+    train = training_rows(data, examples);
+  }
+  const bool named = data.task == trained.task && std::ssize(data.class_names) == trained.outputs;
+  return {choose_scaling(data, o.data, o.settings.features_scaling, train),
+          named ? data.class_names : std::vector<std::string>()};
+}
+
 /// What the metric says of the split's test nodes; empty, and said why, where it says nothing.
 std::optional<double> measure(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
   const Tensor& y = trained.of_graphs() ? data.graph_y : data.y;
@@ -92,9 +109,9 @@ void predict(const PredictOptions& o) {
   set_node_features(data, o.data, loaded ? loaded->settings : o.settings, loaded ? loaded->features : 0);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, loaded->origin);
-  prepare_features(data, o.data, "predict", (loaded ? loaded->settings : o.settings).normalize);
+  require_features(data, o.data, "predict");
   if (!loaded) loaded = load_foreign(o, data, device);
-  const TrainedModel& trained = *loaded;
+  TrainedModel& trained = *loaded;
   set_precision(trained.settings);
   if (data.num_features() != trained.features)
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
@@ -105,13 +122,16 @@ void predict(const PredictOptions& o) {
         fmt::format("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split));
   if (!data.splits.empty()) data.use_split(static_cast<size_t>(split));
   if (o.report) check_report(trained, o, data);
+  if (!o.pyg_state.empty()) trained.preprocessing = preprocessing_of(o, data, trained);
+  scale_features(data, o.data, trained.preprocessing.scaling);
   data = placed_on(device, data, o.batches);
   const std::string model = trained.model->describe();
   log_info("{} of {} on {}: {} nodes, {} edges, {}", model, trained.origin, printable(data.name),
            data.num_nodes(), data.graph.num_edges(), device.str());
 
   const Tensor output = trained.run(data, o.batches);
-  write_predictions(o.out, "predict", data, trained.task, output);
+  write_predictions(o.out, "predict", data,
+                    predictions_of(trained.task, output, trained.preprocessing.class_names));
   const std::optional<double> value = measure(trained, data, output);
   if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", trained.metric.name, *value);
   std::optional<ClassReport> report;

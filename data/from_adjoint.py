@@ -293,9 +293,15 @@ def both_ways(src, dst, rows):
 def read_predictions(path):
     """{"prediction", "probability" where there are any, "task", "program", "dataset"} of a file of predictions (docs/programs.md), of N
     nodes or of the graphs of a file of many: int32 [N] and float32 [N, C] of classes, uint8 and float32 [N, T] of several labels,
-    float32 [N, T] of regression. Of pairs of nodes, beside those names: "src", "dst", "score" and "label". Throws DataError, OSError."""
+    float32 [N, T] of regression. Of pairs of nodes, beside those names: "src", "dst", "score" and "label". Where there are names,
+    "class_names", and "node_names" or "node_ids". Throws DataError, OSError."""
     with opened(path, "adjoint.prediction", (1,)) as file:
         found = {key: str(file.attrs[key]) for key in ("task", "program", "dataset") if key in file.attrs}
+        for key, place in (("class_names", "nodes/class_names"), ("class_names", "graphs/class_names"), ("node_names", "nodes/name")):
+            if place in file:
+                found[key] = texts(file[place][...], file[f"{place}_offsets"][...])
+        if "nodes/id" in file:
+            found["node_ids"] = file["nodes/id"][...]
         for place, needed, keys in (("nodes", "prediction", ("prediction", "probability")), ("graphs", "prediction", ("prediction", "probability")),
                                     ("pairs", "score", ("src", "dst", "score", "label"))):
             if f"{place}/{needed}" in file:

@@ -4,6 +4,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/optim/checkpoint.h>
 #include <adjoint/optim/finite.h>
+#include <adjoint/optim/preprocessing.h>
 
 #include <limits>
 
@@ -95,7 +96,9 @@ TrainedModel load_trained(const std::string& path, Device device) {
   parts.task = task_of(checkpoint);
   parts.num_features = checkpoint.integer("features", 1, kMost);
   parts.num_outputs = checkpoint.integer("outputs", 1, kMost);
-  parts.rows_normalized = fact(checkpoint, "option.raw-features") != "true";
+  optim::Preprocessing preprocessing = optim::Preprocessing::load(checkpoint);
+  parts.scaling = preprocessing.scaling;
+  parts.class_names = std::move(preprocessing.class_names);
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
   parts.origin = fmt::format("{}, epoch {}", checkpoint.program,
                              best < 0 ? checkpoint.integer("epoch", 0, kMost) : best);

@@ -51,9 +51,7 @@ models::Model& TrainedModel::model() const { return *impl_->model; }
 Features TrainedModel::prepare(const Features& x) const {
   ADJ_CHECK(x && x.cols() == num_features(), "{}: {} features a node, expected {}", origin(),
             x ? x.cols() : 0, num_features());
-  const Features here = x.to(device());
-  return (impl_->rows_normalized ? here.row_normalized() : here)
-      .to(impl_->model->parameters().front().dtype());
+  return impl_->scaling.apply(x.to(device())).to(impl_->model->parameters().front().dtype());
 }
 
 Tensor TrainedModel::finish(const Tensor& raw) const {

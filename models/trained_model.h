@@ -2,6 +2,7 @@
 
 #include "family.h"
 #include <adjoint/data/dataset.h>
+#include <adjoint/data/feature_scaling.h>
 #include <adjoint/graph/relation.h>
 
 #include <map>
@@ -31,7 +32,7 @@ class TrainedModel {
     std::unique_ptr<models::Model> model;  ///< on its device, in the dtype it computes in
     Task task = Task::none;                ///< none of a model of links
     int64_t num_features = 0, num_outputs = 0;
-    bool rows_normalized = false;      ///< features are divided by their rows' sums
+    FeatureScaling scaling;            ///< of features
     Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
     std::vector<std::string> class_names;
     int64_t graphs_at_once = 32;  ///< graphs that are computed side by side

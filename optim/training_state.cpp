@@ -151,8 +151,9 @@ TrainingState& TrainingState::add(MetricsFile& metrics) {
       [&metrics, width](const Checkpoint& from) { metrics.set_rows(from.table("metrics", width)); });
 }
 
-TrainingState& TrainingState::require(std::string fact, std::string value) {
-  required_.emplace_back(std::move(fact), std::move(value));
+TrainingState& TrainingState::require(std::string fact, std::string value,
+                                      std::function<std::string(const Checkpoint&)> otherwise) {
+  required_.push_back({std::move(fact), std::move(value), std::move(otherwise)});
   return *this;
 }
 
@@ -164,7 +165,7 @@ void TrainingState::save(const std::string& path, int64_t epoch) const {
   checkpoint.program = program_;
   checkpoint.set("epoch", epoch);
   for (const Part& part : parts_) part.save(checkpoint);
-  for (const auto& [fact, value] : required_)
+  for (const auto& [fact, value, otherwise] : required_)
     ADJ_CHECK(checkpoint.facts.emplace(fact, value).second, "training state: two facts are named '{}'", fact);
   if (const std::string name = first_not_finite(with_prefixes(checkpoint, finite_)); !name.empty()) {
     require_finite(model_, fmt::format("epoch {}: {} is not written", epoch, path));
@@ -175,11 +176,13 @@ void TrainingState::save(const std::string& path, int64_t epoch) const {
 
 int64_t TrainingState::resume(const std::string& path) {
   const Checkpoint checkpoint = load_checkpoint(path, program_);
-  for (const auto& [fact, value] : required_) {
-    const auto found = checkpoint.facts.find(fact);
-    if (found == checkpoint.facts.end()) data_fail("{}: facts@{}: missing, expected '{}'", path, fact, value);
-    if (found->second != value)
-      data_fail("{}: facts@{}: '{}', but this training has '{}'", path, fact, excerpt(found->second), value);
+  for (const auto& [fact, value, otherwise] : required_) {
+    const auto stored = checkpoint.facts.find(fact);
+    if (stored == checkpoint.facts.end() && !otherwise)
+      data_fail("{}: facts@{}: missing, expected '{}'", path, fact, value);
+    const std::string found = stored == checkpoint.facts.end() ? otherwise(checkpoint) : stored->second;
+    if (found != value)
+      data_fail("{}: facts@{}: '{}', but this training has '{}'", path, fact, excerpt(found), value);
   }
   const int64_t epoch = checkpoint.integer("epoch", 0, kMost);
   if (const std::string name = first_not_finite(with_prefixes(checkpoint, finite_)); !name.empty())

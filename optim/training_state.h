@@ -41,8 +41,10 @@ class TrainingState {
   /// Anything else: `save` puts it into a checkpoint, `load` takes it back out or throws.
   TrainingState& add(std::function<void(Checkpoint&)> save, std::function<void(const Checkpoint&)> load);
 
-  /// A checkpoint in which `fact` is another is refused: an option that decides the result.
-  TrainingState& require(std::string fact, std::string value);
+  /// A checkpoint in which `fact` is another is refused: an option that decides the result. `otherwise` says
+  /// what it is in a checkpoint without that fact; without it, such a one is refused.
+  TrainingState& require(std::string fact, std::string value,
+                         std::function<std::string(const Checkpoint&)> otherwise = {});
   /// A checkpoint of other data is refused: another name, other counts or contents (see fingerprint()).
   TrainingState& require(const Dataset& data);
 
@@ -61,6 +63,11 @@ class TrainingState {
     std::function<void(const Checkpoint&)> load;
   };
 
+  struct Required {
+    std::string fact, value;
+    std::function<std::string(const Checkpoint&)> otherwise;
+  };
+
   /// `name` as the beginning of what a part is called in the checkpoint.
   std::string take(const std::string& name);
   /// Likewise, of tensors that a training can only go on from where all of them are finite.
@@ -71,7 +78,7 @@ class TrainingState {
   std::set<std::string> taken_;
   std::vector<std::string> finite_;  // prefixes of the tensors whose elements must all be finite
   std::vector<Part> parts_;
-  std::vector<std::pair<std::string, std::string>> required_;
+  std::vector<Required> required_;
 };
 
 }  // namespace adj::optim

@@ -3,6 +3,7 @@
 #include "epochs.h"
 #include "outputs.h"
 #include <adjoint/data/loader/graph_loader.h>
+#include <adjoint/data/predictions.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/splits.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
@@ -239,7 +240,7 @@ void learn_graphs(Program& program) {
   };
   program.write_outputs = [name = program.name()](const std::string& path, const Dataset& data,
                                                   const Examples&, const Tensor& output) {
-    write_predictions(path, name, data, data.task, output);
+    write_predictions(path, name, data, predictions_of(data.task, output, data.class_names));
   };
 }
 

@@ -1,14 +1,25 @@
 #pragma once
 
 #include "../common.h"
+#include "examples.h"
+#include <adjoint/data/feature_scaling.h>
 
 // What training and prediction make of a dataset and of the options that say how it is computed with.
 
 namespace adj::apps {
 
-/// Throws DataError where the dataset, read from `file`, has no features for `program`; where wanted, divides
-/// their rows by their sums: in memory at once, and those left in the file as they are read.
-void prepare_features(Dataset& data, const std::string& file, const std::string& program, bool normalize);
+/// Throws DataError where the dataset, read from `file`, has no features for `program`.
+void require_features(const Dataset& data, const std::string& file, const std::string& program);
+/// The rows of the features that a training sees: of its nodes, of its graphs' nodes, or, of pairs of nodes,
+/// all (absent).
+Tensor training_rows(const Dataset& data, const Examples& examples);
+/// What --features-scaling asks for, fitted to the rows `train` of features on the CPU, with a line on what
+/// `auto` chose. Throws DataError where it cannot be fitted.
+FeatureScaling choose_scaling(const Dataset& data, const std::string& file, const std::string& how,
+                              const Tensor& train);
+/// Scales the features of a dataset: in memory at once, and those left in the file as they are read. Throws
+/// DataError where the result is not finite.
+void scale_features(Dataset& data, const std::string& file, const FeatureScaling& scaling);
 
 /// --precision: what matrix products of this process round to, and of which dtype features and parameters
 /// are.

@@ -1,5 +1,7 @@
 #include "links.h"
 
+#include <adjoint/data/predictions.h>
+
 #include <charconv>
 
 namespace adj::apps {
@@ -114,33 +116,15 @@ void write_links(const std::string& path, const Dataset& data, const Examples& e
   const auto test = examples.test.to_vector<int32_t>();
   const auto score = output.to_vector<float>(), label = examples.y.to_vector<float>();
   const auto src = examples.pairs.src.to_vector<int32_t>(), dst = examples.pairs.dst.to_vector<int32_t>();
-  std::vector<int32_t> before;
-  if (data.order) before = data.order.to_vector<int32_t>();
-  const auto at_first = [&](int32_t node) {
-    return before.empty() ? node : before[static_cast<size_t>(node)];
-  };
-  std::vector<int32_t> from, to;
-  std::vector<float> scores;
-  std::vector<uint8_t> labels;
+  LinkPredictions links;
   for (const int32_t i : test) {
     const auto pair = static_cast<size_t>(i);
-    from.push_back(at_first(src[pair]));
-    to.push_back(at_first(dst[pair]));
-    scores.push_back(score[pair]);
-    labels.push_back(label[pair] > 0.5f ? 1 : 0);
+    links.src.push_back(src[pair]);
+    links.dst.push_back(dst[pair]);
+    links.score.push_back(score[pair]);
+    links.label.push_back(label[pair] > 0.5f ? 1 : 0);
   }
-  const auto count = static_cast<int64_t>(test.size());
-  H5Writer file(path);
-  file.attribute("", "format", std::string("adjoint.prediction"));
-  file.attribute("", "version", int64_t{1});
-  file.attribute("", "program", std::string("train_link"));
-  file.attribute("", "dataset", data.name);
-  file.attribute("", "task", examples.task);
-  file.write("pairs/src", Tensor::from(from));
-  file.write("pairs/dst", Tensor::from(to));
-  file.write("pairs/score", Tensor::from(scores));
-  file.write("pairs/label", Tensor::from(labels, {count}));
-  file.commit();
+  write_predictions(path, "train_link", data, links);
 }
 
 }  // namespace adj::apps

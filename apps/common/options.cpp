@@ -31,11 +31,10 @@ po::typed_value<std::string>* file(std::string& value) { return po::value(&value
 
 /// Whatever is not named here decides the result.
 const std::set<std::string> kFree = {
-    "data",       "device",      "epochs",    "checkpoint",  "checkpoint-every",
-    "resume",     "metrics",     "predict",   "plot",        "threads",
-    "no-capture", "quiet",       "json",      "config",      "help",
-    "version",    "explain",     "inductive", "aggregation", "workers",
-    "features",   "cached-rows", "report"};
+    "data",        "device",  "epochs",   "checkpoint",  "checkpoint-every", "resume",
+    "metrics",     "predict", "plot",     "threads",     "no-capture",       "quiet",
+    "json",        "config",  "help",     "version",     "explain",          "inductive",
+    "aggregation", "workers", "features", "cached-rows", "report",           "features-scaling"};
 /// What --json has members of its own for.
 const std::set<std::string> kSaid = {"model", "seed", "runs", "metric"};
 constexpr int64_t kMany = 1'000'000'000;
@@ -65,10 +64,21 @@ void check(const Settings& s) {
     usage("--weight-decay: expected 0 or more, got {}", s.weight_decay);
 }
 
+}  // namespace
+
+void add_scaling_option(po::options_description& options, Settings& s) {
+  options.add_options()(
+      "features-scaling", with_default(s.features_scaling, "HOW"),
+      "none, rows (each divided by its sum), standard (each column less its mean over the training rows, "
+      "divided by its deviation) or auto (rows for bags of words, else none)");
+}
+
+namespace {
+
 /// The options that decide what a model computes of a dataset, beside what it is made of.
-void add_input_options(po::options_description& options, Settings& s, bool& raw_features) {
-  options.add_options()("raw-features", po::bool_switch(&raw_features),
-                        "take the features as they are, else each row is divided by its sum")(
+void add_input_options(po::options_description& options, Settings& s) {
+  add_scaling_option(options, s);
+  options.add_options()(
       "precision", with_default(s.precision, "TYPE"),
       "float32, tf32 (a GPU's matrix products with rounded operands) or bfloat16 (storage of features and "
       "parameters, with float32 masters, sums and loss)");
@@ -204,6 +214,7 @@ void add_model_options(const Program& program, po::options_description& options,
 }
 
 void check_model_options(const Program& program, const Settings& s) {
+  expect_one_of("features-scaling", s.features_scaling, {"auto", "none", "rows", "standard"});
   expect_one_of("precision", s.precision, {"float32", "tf32", "bfloat16"});
   program.family.check(s);
   if (program.check) program.check(s);
@@ -211,9 +222,8 @@ void check_model_options(const Program& program, const Settings& s) {
 
 Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint) {
   Settings s = defaults_of(program);
-  bool raw_features = false;
   po::options_description options;
-  add_input_options(options, s, raw_features);
+  add_input_options(options, s);
   add_choice_of_model(program, options, s);
   add_own_options(program, options, s);
   if (program.training_options) program.training_options(options.add_options(), s);
@@ -236,7 +246,6 @@ Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint)
   } catch (const UsageError& error) {
     data_fail("{}: facts: {}", checkpoint.path, error.what());
   }
-  s.normalize = !raw_features;
   return s;
 }
 
@@ -245,6 +254,9 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
   constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   std::vector<std::string> words(argv + 1, argv + argc);
   std::replace(words.begin(), words.end(), std::string("-h"), std::string("--help"));
+  for (const auto& [before, now] : {std::pair("--raw-features", "--features-scaling none"),
+                                    {"--normalize-features", "--features-scaling rows"}})
+    if (std::find(words.begin(), words.end(), before) != words.end()) usage("{} is now {}", before, now);
   po::parsed_options parsed(&options);
   try {
     parsed = po::command_line_parser(words).options(options).style(kStyle).run();
@@ -274,7 +286,7 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
 std::optional<CommandLine> read_command_line(int argc, char** argv, const Program& program) {
   CommandLine line;
   Settings& s = line.settings = defaults_of(program);
-  bool raw_features = false, no_capture = false;
+  bool no_capture = false;
 
   po::options_description data("Data"), model("Model"), training("Training"), batches("Mini-batches"),
       output("Output"), other("Other");
@@ -297,7 +309,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
         "how such an epoch sums neighbours: reduce (over rows, which are sorted), scatter (over the list as "
         "it "
         "is), auto (by a rule on the counts) or measure (both are timed first)");
-  add_input_options(data, s, raw_features);
+  add_input_options(data, s);
   add_choice_of_model(program, model, s);
   add_own_options(program, model, s);
   training.add_options()("epochs", with_default(s.epochs, "N"),
@@ -322,7 +334,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   output.add_options()("json", po::bool_switch(&s.json), "print one JSON object last")(
       "quiet", po::bool_switch(&s.quiet), "no progress; with --json nothing but the object")(
       "metrics", file(s.metrics), "loss and metric by epoch, FILE.csv or FILE.jsonl")(
-      "predict", file(s.predict), "what is predicted, HDF5")(
+      "predict", file(s.predict), "what is predicted, FILE.csv, FILE.jsonl or FILE.h5")(
       "plot", file(s.plot), "loss and metric over the epochs, FILE.svg (needs gnuplot)")(
       "checkpoint", file(s.checkpoint), "write the state of the training here")(
       "checkpoint-every", with_default(s.checkpoint_every, "N"), "every N epochs, and at the end")(
@@ -361,7 +373,6 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
     if (!value.empty() && value.value().type() == typeid(std::string) && value.as<std::string>().empty() &&
         !value.defaulted())
       usage("--{}: expected a value", name);
-  s.normalize = !raw_features;
   s.capture = !no_capture;
   check(s);
   check_model_options(program, s);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "training_record.h"
+#include <adjoint/data/predictions.h>
 
 #include <optional>
 #include <string>
@@ -37,14 +38,6 @@ class RunFiles {
 /// Rows run, epoch, train_loss, val_loss, val_acc (val_auc, …: the metric's column): CSV with a header or
 /// JSON lines, by the path's suffix.
 void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history);
-
-/// HDF5, from outputs [N, T] as an Objective gives them. node_class: nodes/prediction int32 [N] and
-/// nodes/probability float32 [N, T]; node_multilabel: nodes/prediction uint8 [N, T] (where the probability is
-/// above one half) and nodes/probability float32 [N, T]; node_regression: nodes/prediction float32 [N, T].
-/// Rows are the nodes of `data`; where they were reordered, as they stood at first. Of graph_class and
-/// graph_regression likewise, graphs/prediction and graphs/probability.
-void write_predictions(const std::string& path, const std::string& program, const Dataset& data, Task task,
-                       const Tensor& output);
 
 /// SVG of losses and the validation metric over the epochs, one curve a run and their mean, with each run's
 /// best epoch and the test metric there.

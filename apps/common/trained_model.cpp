@@ -64,6 +64,7 @@ TrainedModel load_trained(const std::string& path, Device device) {
   trained.task = task_of(checkpoint);
   trained.features = checkpoint.integer("features", 1, kMost);
   trained.outputs = checkpoint.integer("outputs", 1, kMost);
+  trained.preprocessing = optim::Preprocessing::load(checkpoint);
   try {
     trained.metric = metric_named(usual_metric(trained.settings.metric, trained.task),
                                   labels_of(trained.task), trained.outputs);

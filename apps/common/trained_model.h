@@ -2,6 +2,7 @@
 
 #include "inputs.h"
 #include "objective.h"
+#include <adjoint/optim/preprocessing.h>
 
 namespace adj::apps {
 
@@ -11,6 +12,7 @@ struct TrainedModel {
   int64_t features = 0, outputs = 0;
   Task task = Task::none;
   Metric metric = {};
+  optim::Preprocessing preprocessing;
   std::unique_ptr<Model> model;  ///< in evaluation mode, on the device, in the precision of the training
   Objective objective;
   std::string origin;  ///< "train_gcn, epoch 66"

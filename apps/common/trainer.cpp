@@ -73,10 +73,16 @@ std::unique_ptr<optim::Optimizer> make_adam(const Model& model, const Settings& 
   return std::make_unique<optim::Adam>(groups);
 }
 
+/// What the numbers that a model gives are called.
+std::vector<std::string> named_outputs(const Dataset& data, const Examples& examples) {
+  return examples.task == name_of(data.task) ? data.class_names : std::vector<std::string>();
+}
+
 }  // namespace
 
 Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset& data,
-                 const Examples& examples, const Metric& metric, std::vector<size_t> splits)
+                 const FeatureScaling& scaling, const Examples& examples, const Metric& metric,
+                 std::vector<size_t> splits)
     : program_(program),
       line_(line),
       settings_(line.settings),
@@ -85,6 +91,7 @@ Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset&
       metric_(metric),
       reported_(program.metrics ? program.metrics(settings_) : std::vector<Metric>()),
       splits_(std::move(splits)),
+      preprocessing_{scaling, named_outputs(data, examples)},
       num_features_(data.num_features()) {
   if (!settings_.checkpoint.empty() || !settings_.resume.empty())
     for (const size_t split : splits_) {
@@ -286,6 +293,10 @@ double Trainer::epoch_ms() const {
 void Trainer::describe_state() {
   state_ = std::make_unique<optim::TrainingState>(program_.name(), *model_, *optimizer_);
   for (const auto& [option, text] : line_.identity) state_->require("option." + option, text);
+  state_->require("features.scaling", std::string(name_of(preprocessing_.scaling.kind())),
+                  [](const optim::Checkpoint& before) {
+                    return std::string(name_of(optim::Preprocessing::scaling_kind(before)));
+                  });
   if (settings_.runs > 1) state_->require("option.epochs", fmt::format("{}", settings_.epochs));
   state_->require("dataset", fingerprint_).require("model", name_).add(*best_);
   // With the options, what `predict` makes the model of.
@@ -311,6 +322,7 @@ void Trainer::save(optim::Checkpoint& checkpoint) const {
   checkpoint.set("run", run_);
   checkpoint.set("stopped", int64_t{stopped_});
   record_.write(checkpoint, reported_);
+  preprocessing_.save(checkpoint);
   if (!objective_.mean()) return;
   checkpoint.tensors["targets.mean"] = objective_.mean();
   checkpoint.tensors["targets.deviation"] = objective_.deviation();

@@ -3,6 +3,7 @@
 #include "epochs.h"
 #include "options.h"
 #include "outputs.h"
+#include <adjoint/optim/preprocessing.h>
 
 #include <csignal>
 
@@ -11,9 +12,10 @@ namespace adj::apps {
 /// Trains the runs that are asked for, one after the other.
 class Trainer {
  public:
-  /// Run r trains on split splits[r % size] of the examples, which with the data are on the device.
-  Trainer(const Program& program, const CommandLine& line, const Dataset& data, const Examples& examples,
-          const Metric& metric, std::vector<size_t> splits);
+  /// Run r trains on split splits[r % size] of the examples, which with the data are on the device. The
+  /// features went through `scaling`.
+  Trainer(const Program& program, const CommandLine& line, const Dataset& data, const FeatureScaling& scaling,
+          const Examples& examples, const Metric& metric, std::vector<size_t> splits);
   /// Goes on from a checkpoint. Throws DataError where it is not of this program, dataset, model and options.
   void resume(const std::string& path);
   /// Throws Interrupted after a SIGINT or SIGTERM: the epoch was finished, and the checkpoint written where
@@ -67,6 +69,7 @@ class Trainer {
   const Metric metric_;
   const std::vector<Metric> reported_;  // all of the program's, where it names some
   const std::vector<size_t> splits_;
+  const optim::Preprocessing preprocessing_;
   const int64_t num_features_;
   Features features_;                            // absent where --features says that they are elsewhere
   std::shared_ptr<const FeatureSource> source_;  // of batches

@@ -12,7 +12,6 @@ namespace {
 constexpr size_t kShown = 3;           // names of a kind
 constexpr double kManyIsolated = 0.1;  // of the nodes
 constexpr double kManyUnused = 0.5;
-constexpr double kFarApart = 1e4;  // scales of columns
 
 class Notes {
  public:
@@ -64,17 +63,17 @@ void note_structure(Notes& notes, const Dataset& data, const StructureStatistics
   }
 }
 
-void note_features(Notes& notes, const Dataset& data, const FeatureStatistics& f) {
+void note_features(Notes& notes, const Dataset& data, const FeatureSummary& f) {
   const char* place = data.x.is_sparse() ? "nodes/x_data" : "nodes/x";
   if (data.num_features() == 0) return notes.say(place, "no columns");
   if (f.zero_rows > 0) notes.say(place, "{} of {} rows are all zero", f.zero_rows, data.num_nodes());
   if (f.constant_columns > 0 && data.num_nodes() > 1)
     notes.say(place, "{} of {} columns are the same for every node", f.constant_columns, data.num_features());
-  if (f.largest_scale > kFarApart * f.least_scale)
+  if (f.scales_differ() && !f.is_bag_of_words())
     notes.say(place,
-              "columns of very different scale: the largest value is {:.3g} in one and {:.3g} in "
-              "another",
-              f.largest_scale, f.least_scale);
+              "columns of very different scale: the largest value is {:.3g} in one and {:.3g} in another; to "
+              "train, --features-scaling standard makes them alike",
+              f.least_scale, f.largest_scale);
 }
 
 void note_classes(Notes& notes, const Dataset& data, const Counts& classes) {

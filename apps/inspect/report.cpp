@@ -2,6 +2,7 @@
 
 #include "histogram.h"
 #include <adjoint/core/text.h>
+#include <adjoint/data/feature_scaling.h>
 
 #include <algorithm>
 #include <cmath>
@@ -33,9 +34,12 @@ std::string range(const Counts& degrees) {
   return fmt::format("{} to {}, mean {:.2f}", least(degrees), largest(degrees), mean(degrees));
 }
 
-double fill(const Dataset& data, const FeatureStatistics& f) {
-  const double cells = static_cast<double>(data.x.rows()) * static_cast<double>(data.x.cols());
-  return cells > 0.0 ? static_cast<double>(f.not_zero) / cells : 0.0;
+double cells(const Dataset& data) {
+  return static_cast<double>(data.x.rows()) * static_cast<double>(data.x.cols());
+}
+
+double fill(const Dataset& data, const FeatureSummary& f) {
+  return cells(data) > 0.0 ? static_cast<double>(f.not_zero) / cells(data) : 0.0;
 }
 
 void print_structure(const Dataset& data, const StructureStatistics& s) {
@@ -86,15 +90,23 @@ void print_labels(const Dataset& data, const LabelStatistics& l) {
                                 called(data, static_cast<int64_t>(k)), l.ranges.size()));
 }
 
+void print_features(const Dataset& data, const FeatureSummary& f) {
+  line("features", fmt::format("{} {}, {:.4g} % not zero, {:.4g} % negative", data.x.cols(),
+                               data.x.is_sparse() ? "sparse" : "dense", 100.0 * fill(data, f),
+                               100.0 * static_cast<double>(f.negative) / std::max(1.0, cells(data))));
+  line("",
+       fmt::format("a training takes them {} (--features-scaling auto)",
+                   f.is_bag_of_words() ? "with rows divided by their sums, for they look like a bag of words"
+                                       : "as they are"));
+}
+
 void print_summary_of(const Report& r) {
   const Dataset& data = r.checked.data;
   const Statistics& s = r.statistics;
   line("name", printable(data.name));
   line("task", std::string(name_of(data.task)));
   if (s.structure) print_structure(data, *s.structure);
-  if (s.features)
-    line("features", fmt::format("{} {}, {:.4g} % not zero", data.x.cols(),
-                                 data.x.is_sparse() ? "sparse" : "dense", 100.0 * fill(data, *s.features)));
+  if (s.features) print_features(data, *s.features);
   if (s.labels) print_labels(data, *s.labels);
   for (size_t k = 0; k < std::min(kSplits, data.splits.size()); ++k)
     line(k == 0 ? "splits" : "", fmt::format("{} train, {} val, {} test", data.splits[k].train.numel(),
@@ -183,10 +195,12 @@ void print_json(const Report& r) {
                                  json_text(r.path), json_text(data.name), name_of(data.task), nodes_of(data));
   if (s.structure) text += json_structure(data, *s.structure);
   if (s.features)
-    text += fmt::format(R"("features": {{"columns": {}, "sparse": {}, "fill": {:.6g}, "zero_rows": {}, )"
-                        R"("constant_columns": {}}}, )",
-                        data.x.cols(), json_bool(data.x.is_sparse()), fill(data, *s.features),
-                        s.features->zero_rows, s.features->constant_columns);
+    text += fmt::format(
+        R"("features": {{"columns": {}, "sparse": {}, "fill": {:.6g}, "zero_rows": {}, )"
+        R"("constant_columns": {}, "negative": {}, "least_scale": {}, "largest_scale": {}, "auto_scaling": "{}"}}, )",
+        data.x.cols(), json_bool(data.x.is_sparse()), fill(data, *s.features), s.features->zero_rows,
+        s.features->constant_columns, s.features->negative, s.features->least_scale,
+        s.features->largest_scale, name_of(FeatureScaling::automatic(*s.features)));
   text += fmt::format(R"("num_classes": {}, )", data.num_classes());
   if (!data.class_names.empty()) text += fmt::format(R"("class_names": {}, )", json_texts(data.class_names));
   if (s.labels) text += json_labels(data, *s.labels);

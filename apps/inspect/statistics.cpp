@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <unordered_map>
 
 namespace adj::apps {
 
@@ -29,67 +28,6 @@ StructureStatistics structure_of(const Graph& graph) {
     }
   }
   return s;
-}
-
-/// What columns are, whichever way they are stored.
-struct Column {
-  float least = std::numeric_limits<float>::infinity(), largest = -least;
-  int64_t entries = 0;
-  void add(float x) {
-    least = std::min(least, x);
-    largest = std::max(largest, x);
-    ++entries;
-  }
-};
-
-void add_column(FeatureStatistics& f, const Column& column) {
-  f.constant_columns += column.least == column.largest;
-  const auto scale = static_cast<double>(std::max(std::abs(column.least), std::abs(column.largest)));
-  if (scale == 0.0) return;
-  f.least_scale = f.least_scale == 0.0 ? scale : std::min(f.least_scale, scale);
-  f.largest_scale = std::max(f.largest_scale, scale);
-}
-
-FeatureStatistics dense_features(const Tensor& x) {
-  FeatureStatistics f;
-  const int64_t columns = x.size(1);
-  std::vector<Column> all(static_cast<size_t>(columns));
-  for (int64_t i = 0; i < x.size(0); ++i) {
-    const float* row = x.data<float>() + i * columns;
-    int64_t not_zero = 0;
-    for (int64_t k = 0; k < columns; ++k) {
-      all[static_cast<size_t>(k)].add(row[k]);
-      not_zero += row[k] != 0.0f;
-    }
-    f.not_zero += not_zero;
-    f.zero_rows += not_zero == 0;
-  }
-  for (const Column& column : all) add_column(f, column);
-  return f;
-}
-
-/// There may be far more columns than entries.
-FeatureStatistics sparse_features(const SparseMatrix& x) {
-  FeatureStatistics f;
-  const Csr& csr = x.relation().csr();
-  const int64_t* offsets = csr.offsets.data<int64_t>();
-  std::unordered_map<int32_t, Column> all;
-  for (int64_t i = 0; i < csr.rows; ++i) {
-    int64_t not_zero = 0;
-    for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
-      const float value = x.values().data<float>()[e];
-      all[csr.indices.data<int32_t>()[e]].add(value);
-      not_zero += value != 0.0f;
-    }
-    f.not_zero += not_zero;
-    f.zero_rows += not_zero == 0;
-  }
-  f.constant_columns = csr.cols - std::ssize(all);
-  for (auto& [k, column] : all) {
-    if (column.entries < csr.rows) column.add(0.0f);
-    add_column(f, column);
-  }
-  return f;
 }
 
 LabelStatistics label_statistics(const Dataset& data) {
@@ -144,8 +82,7 @@ const Tensor& labels_of(const Dataset& data) {
 Statistics statistics_of(const Dataset& data) {
   Statistics s;
   if (data.graph) s.structure = structure_of(data.graph);
-  if (data.x)
-    s.features = data.x.is_sparse() ? sparse_features(data.x.sparse()) : dense_features(data.x.dense());
+  if (data.x) s.features = summary_of(data.x);
   if (labels_of(data)) s.labels = label_statistics(data);
   if (data.graph_offsets) s.graphs = graph_statistics(data.graph_offsets);
   return s;

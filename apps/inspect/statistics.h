@@ -1,6 +1,7 @@
 #pragma once
 
 #include "../common/summary.h"
+#include <adjoint/data/feature_summary.h>
 
 #include <map>
 #include <optional>
@@ -18,14 +19,6 @@ struct StructureStatistics {
   Counts in, out;    ///< nodes by degree
 };
 
-struct FeatureStatistics {
-  int64_t not_zero = 0;
-  int64_t zero_rows = 0;         ///< nodes of which every feature is 0
-  int64_t constant_columns = 0;  ///< that are the same for every node
-  double least_scale = 0.0,
-         largest_scale = 0.0;  ///< least and largest maximum of |x| over a column, of those not all 0
-};
-
 struct LabelStatistics {
   int64_t rows = 0;
   Counts classes;                                 ///< of a task of classes
@@ -40,7 +33,7 @@ struct GraphStatistics {
 /// What is in a dataset on the CPU, each number found once; absent is what it does not have.
 struct Statistics {
   std::optional<StructureStatistics> structure;
-  std::optional<FeatureStatistics> features;
+  std::optional<FeatureSummary> features;
   std::optional<LabelStatistics> labels;
   std::optional<GraphStatistics> graphs;
 };

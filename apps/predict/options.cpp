@@ -73,7 +73,11 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
     if (value->empty()) throw UsageError(fmt::format("--{}: expected a file", name));
   if (o.pyg_state.empty() != o.model.empty())
     throw UsageError("--pyg-state and --model belong together: a checkpoint says itself what made it");
-  if (!o.pyg_state.empty()) check_model_options(o.program, o.settings);
+  if (!o.pyg_state.empty()) {
+    check_model_options(o.program, o.settings);
+  } else if (o.settings.features_scaling != "none") {
+    throw UsageError("--features-scaling: expected --pyg-state beside it, a checkpoint says itself");
+  }
   for (const std::string& text : renamed) o.names.insert(renaming(text));
   if (!o.task.empty()) (void)task_named("task", o.task);
   expect_integer("outputs", o.outputs, 0, std::numeric_limits<int32_t>::max());
@@ -85,6 +89,7 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   files.read("checkpoint", o.checkpoint);
   files.read("pyg-state", o.pyg_state);
   files.write("out", o.out);
+  expect_predictions_path("out", o.out);
 }
 
 }  // namespace
@@ -92,14 +97,15 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
 std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   PredictOptions o;
   std::vector<std::string> renamed;
-  bool normalize = false;
+  std::string scaling = "none";  // where a model's defaults do not replace it
   const auto file = [](std::string& value) { return po::value(&value)->value_name("FILE"); };
   po::options_description general("Options"), batches("Mini-batches"),
       foreign("A model trained in PyG, as docs/pyg.md shows"), own;
   general.add_options()("checkpoint", file(o.checkpoint), "what a training wrote with --checkpoint")(
       "data", file(o.data),
       "a dataset in HDF5 with as many features, also as the first argument; labels and splits are not "
-      "needed")("out", file(o.out), "write here what is predicted for every node or graph, HDF5")(
+      "needed")("out", file(o.out),
+                "write here what is predicted for every node or graph: FILE.csv, FILE.jsonl or FILE.h5")(
       "split", with_default(o.split, "K"), "of the dataset, whose test nodes the metric is taken over")(
       "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
       "threads", with_default(o.threads), "CPU threads (0: all cores)")("json", po::bool_switch(&o.json),
@@ -121,7 +127,9 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       fmt::format("{}", fmt::join(model_names(), ", ")).c_str())(
       "rename", po::value(&renamed)->value_name("OURS=THEIRS"),
       "part of a name in the model and what the state calls it: convs.0=conv1; any number of times")(
-      "normalize-features", po::bool_switch(&normalize), "divide each row of the features by its sum")(
+      "features-scaling", with_default(scaling, "HOW"),
+      "none, rows (each divided by its sum), standard (by the columns' mean and deviation over the dataset's "
+      "training rows) or auto (rows for bags of words, else none); a checkpoint says itself")(
       "task", po::value(&o.task)->value_name("NAME"),
       "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: the "
       "dataset's)")("outputs", with_default(o.outputs),
@@ -153,7 +161,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }
-  o.settings.normalize = normalize;
+  o.settings.features_scaling = scaling;
   check(o, renamed);
   return o;
 }

@@ -58,7 +58,7 @@ TEST_CASE("every model trains to the same bits wherever its features are, for an
     const Bench bench;
     for (Device device : devices()) {
       CAPTURE(device.str());
-      for (const Words& input : {Words{}, Words{"--raw-features", "--precision", "bfloat16"}}) {
+      for (const Words& input : {Words{}, Words{"--features-scaling", "none", "--precision", "bfloat16"}}) {
         const Words always = Words{"--epochs", "3", "--device", device.str()} + input;
         const std::string course = bench.all_of(variant.program, always);
         CHECK(bench.all_of(variant.program, always + Words{"--features", "host"}) == course);
@@ -113,7 +113,7 @@ TEST_CASE("a training goes on with features in another place, to the bits of an 
   // One number that is another is other data, wherever it is.
   Dataset other = dense(small_dataset());
   Tensor x = other.x.dense().clone();
-  x.mutable_data<float>()[77] += 1.0f;
+  x.mutable_data<float>()[77] = 1.0f - x.data<float>()[77];  // a bag of words still
   other.x = Features(x);
   const Bench changed(other);
   for (const char* place : {"device", "file"})
@@ -225,8 +225,9 @@ TEST_CASE("features in a file that cannot be read row by row, or hold what is wr
   Dataset data = dense(small_dataset());
   const Bench bench(data);
   const auto refused = [&](const Words& parts) {
-    return fails_with(bench.train("train_sage", {"--features", "file", "--epochs", "1"}), 1,
-                      Words{bench.data} + parts);
+    return fails_with(
+        bench.train("train_sage", {"--features", "file", "--epochs", "1", "--features-scaling", "rows"}), 1,
+        Words{bench.data} + parts);
   };
   save_dataset(data, bench.data, 6);
   CHECK(refused({"nodes/x", "compressed", "expected float32"}));
@@ -244,7 +245,7 @@ TEST_CASE("features in a file that cannot be read row by row, or hold what is wr
   data.x = Features(x);
   save_dataset(data, bench.data);
   CHECK(refused({"nodes/x", "a row divided by its sum is not finite"}));
-  CHECK(fails_with(bench.train("train_sage", {"--epochs", "1"}), 1,
+  CHECK(fails_with(bench.train("train_sage", {"--epochs", "1", "--features-scaling", "rows"}), 1,
                    {bench.data, "nodes/x", "a row divided by its sum is not finite"}));
 }
 
@@ -267,7 +268,8 @@ TEST_CASE(
   const auto training = [](const Bench& on) {
     return Words{"--data", on.data,        "--quiet", "--loader", "neighbor", "--fanouts",
                  "2",      "--batch-size", "32",      "--hidden", "8",        "--epochs",
-                 "1",      "--threads",    "2",       "--seed",   "3",        "--raw-features"};
+                 "1",      "--threads",    "2",       "--seed",   "3",        "--features-scaling",
+                 "none"};
   };
   const Words in_file{"--features", "file"}, train = training(bench);
   const auto held_to = [](int64_t kilobytes) { return fmt::format("ulimit -d {};", kilobytes); };

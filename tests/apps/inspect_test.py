@@ -17,6 +17,9 @@ def inspect(path):
     return ran.returncode, json.loads(ran.stdout)
 
 
+rng = np.random.default_rng(3)
+
+
 def write(path, name="quote \" and \\ and \n", **changed):
     rng = np.random.default_rng(1)
     nodes, edges = 50, 300
@@ -57,6 +60,9 @@ with tempfile.TemporaryDirectory() as folder:
     assert not said["symmetric"] and not said["undirected"] and not said["weights"]
     assert said["features"]["columns"] == 7 and not said["features"]["sparse"]
     assert abs(said["features"]["fill"] - np.count_nonzero(x) / x.size) < 1e-5
+    assert said["features"]["negative"] == 0 and said["features"]["auto_scaling"] == "none"
+    assert said["features"]["least_scale"] == float(np.abs(x).max(axis=0).min())
+    assert said["features"]["largest_scale"] == float(np.abs(x).max())
     assert said["features"]["zero_rows"] == int((x == 0).all(axis=1).sum())
     assert said["labels"]["rows"] == 50 and said["labels"]["unlabelled"] == int((y < 0).sum())
     assert said["labels"]["classes"] == {str(c): int((y == c).sum()) for c in range(4)}
@@ -77,6 +83,13 @@ with tempfile.TemporaryDirectory() as folder:
     assert status == 0 and said["class_names"] == names, said
     shown = subprocess.run([INSPECT, path], capture_output=True, text=True).stdout
     assert f"4, a, b: {int((y == 0).sum())}, Zoë: " in shown, shown
+
+    write(path, **{"nodes/x": np.column_stack([rng.normal(size=50), rng.random(50) * 500]).astype(np.float32)})
+    status, said = inspect(path)
+    assert status == 0 and said["features"]["negative"] > 0 and said["features"]["auto_scaling"] == "none"
+    assert any("columns of very different scale" in n and "--features-scaling standard" in n for n in said["notes"]), said
+    write(path, **{"nodes/x": (rng.random((50, 20)) < 0.1).astype(np.float32)})
+    assert inspect(path)[1]["features"]["auto_scaling"] == "rows"
 
     write(path, **{"edges/src": np.zeros(0, int), "edges/dst": np.zeros(0, int)})
     status, said = inspect(path)

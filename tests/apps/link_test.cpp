@@ -90,7 +90,7 @@ TEST_CASE("hidden edges are not seen: where nothing tells of them, none is found
   save_dataset(data, bench.data);
   for (const Words& way : {Words{}, Words{"--model", "sage", "--loader", "neighbor"}}) {
     Words words = way;
-    words.insert(words.end(), {"--epochs", "30", "--json", "--test", "0.3", "--raw-features"});
+    words.insert(words.end(), {"--epochs", "30", "--json", "--test", "0.3", "--features-scaling", "none"});
     const Outcome outcome = bench.train(words);
     CAPTURE(outcome.err);
     REQUIRE(outcome.status == 0);

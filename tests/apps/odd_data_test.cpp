@@ -42,8 +42,10 @@ bool trains(const Dataset& data) {
   save_dataset(data, path);
   bool good = true;
   for (Device device : devices())
-    for (const std::vector<std::string>& more :
-         {std::vector<std::string>{}, {"--raw-features"}, {"--norm", "batch"}}) {
+    for (const std::vector<std::string>& more : {std::vector<std::string>{},
+                                                 {"--features-scaling", "none"},
+                                                 {"--features-scaling", "standard"},
+                                                 {"--norm", "batch"}}) {
       std::vector<std::string> words{"--data", path,       "--epochs",   "8",         "--quiet",
                                      "--json", "--device", device.str(), "--predict", predicted};
       words.insert(words.end(), more.begin(), more.end());
@@ -108,7 +110,7 @@ TEST_CASE("a row whose quotient by its sum is not finite is refused, and trains 
   x.mutable_data<float>()[0] = -1.0f;
   x.mutable_data<float>()[2] = 1e-42f;  // 1 - 1 + 1e-42
   save_dataset(ring(6, 2, x), path);
-  CHECK(fails_with(run("train_gcn", {"--data", path, "--epochs", "2"}), 1,
-                   {path, "nodes/x", "not finite", "--raw-features"}));
-  CHECK(run("train_gcn", {"--data", path, "--epochs", "2", "--raw-features"}).status == 0);
+  CHECK(fails_with(run("train_gcn", {"--data", path, "--epochs", "2", "--features-scaling", "rows"}), 1,
+                   {path, "nodes/x", "not finite", "--features-scaling none"}));
+  CHECK(run("train_gcn", {"--data", path, "--epochs", "2"}).status == 0);  // auto leaves what has negatives
 }

@@ -180,7 +180,7 @@ TEST_CASE("what cannot be predicted from is one line, and leaves the output alon
   CHECK(changed([](auto& x) { x.facts["option.norm"] = "some"; }, {"norm", "some"}));
   CHECK(changed([](auto& x) { x.facts["option.metric"] = "r2"; }, {"option.metric", "r2"}));
   CHECK(changed([](auto& x) { x.facts["option.precision"] = "int8"; }, {"precision", "int8"}));
-  CHECK(changed([](auto& x) { x.facts["option.raw-features"] = "maybe"; }, {"raw-features", "maybe"}));
+  CHECK(changed([](auto& x) { x.facts["features.scaling"] = "maybe"; }, {"features.scaling", "maybe"}));
   CHECK(changed([](auto& x) { x.facts.erase("task"); }, {"facts@task", "missing"}));
   CHECK(changed([](auto& x) { x.facts["task"] = "graph_class"; }, {"facts@task", "graph_class"}));
   CHECK(changed([](auto& x) { x.facts["task"] = "node_regression"; }, {"targets.mean", "missing"}));

@@ -104,8 +104,8 @@ TEST_CASE("predictions for reordered nodes come in the order in which they stood
   succeeds("reorder", {"random", in, mixed, "--seed", "4"});
   const auto train = [&](const std::string& data, const std::string& name) {
     succeeds("train_gcn", {"--data", data, "--epochs", "20", "--dropout", "0", "--quiet", "--checkpoint",
-                           folder.file(name + "_model.h5"), "--predict", folder.file(name)});
-    return probabilities(folder.file(name));
+                           folder.file(name + "_model.h5"), "--predict", folder.file(name + "_p.h5")});
+    return probabilities(folder.file(name + "_p.h5"));
   };
   const auto predict = [&](const std::string& data, const std::string& model) {
     succeeds("predict", {"--checkpoint", folder.file(model), "--data", data, "--out", folder.file("p.h5")});

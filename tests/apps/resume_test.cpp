@@ -145,7 +145,7 @@ TEST_CASE("a checkpoint of something else is refused, and stays") {
       {{"--lr", "0.02"}, {"lr", "0.01", "0.02"}},
       {{"--seed", "1"}, {"seed", "'0'", "'1'"}},
       {{"--norm", "batch"}, {"norm", "none", "batch"}},
-      {{"--raw-features"}, {"raw-features", "false", "true"}},
+      {{"--features-scaling", "none"}, {"features.scaling", "'rows'", "'none'"}},
       {{"--runs", "2"}, {"runs", "1", "2"}},
       {{"--epochs", "3"}, {"epoch", "4", "0 to 3"}},
   };

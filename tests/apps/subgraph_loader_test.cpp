@@ -82,7 +82,7 @@ TEST_CASE("training on clusters and subgraphs learns every task") {
 TEST_CASE("one cluster of all nodes trains as the whole graph does") {
   if (!have_program("train_gcn")) return;
   const Bench bench;
-  const Words words{"--epochs", "10", "--dropout", "0", "--raw-features"};
+  const Words words{"--epochs", "10", "--dropout", "0", "--features-scaling", "none"};
   const double whole = bench.value("train_gcn", "train_loss", words);
   const double clusters =
       bench.value("train_gcn", "train_loss", joined(words, {"--loader", "cluster", "--parts", "4"}));

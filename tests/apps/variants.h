@@ -14,7 +14,7 @@ struct Variant {
 inline const std::vector<Variant>& variants() {
   static const std::vector<Variant> all = {
       {"train_gcn", {}},
-      {"train_gcn", {"--norm", "batch", "--layers", "3", "--hidden", "24", "--raw-features"}},
+      {"train_gcn", {"--norm", "batch", "--layers", "3", "--hidden", "24", "--features-scaling", "none"}},
       {"train_gat", {}},
       {"train_gat", {"--model", "gatv2"}},
       {"train_gat",

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Holds data/from_adjoint.py against to_adjoint.py, against what the programs write, and against PyG, DGL and NetworkX where they
 are installed."""
+import csv
 import json
 import unittest
 
@@ -223,7 +224,7 @@ class Weights(Case):
                 with h5py.File(state, "w", libver="latest") as file:
                     for name, value in pyg_state(checkpoint).items():
                         file[name] = value
-                result = self.run_program("predict", "--pyg-state", state, "--model", model, "--normalize-features", "--data", DEMO,
+                result = self.run_program("predict", "--pyg-state", state, "--model", model, "--features-scaling", "rows", "--data", DEMO,
                                           "--out", out, "--quiet", *options)
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 np.testing.assert_array_equal(read_predictions(out)["probability"], expected["probability"])
@@ -292,7 +293,7 @@ class Weights(Case):
         state, out = self.folder / "state.h5", self.folder / "again.h5"
         to_adjoint(many_graphs(), data)
         shape = ("--hidden", "5", "--layers", "2", "--train-eps", "--pool", "mean")
-        result = self.run_program("train_graph_gin", "--data", data, "--epochs", "4", "--raw-features", "--checkpoint", checkpoint,
+        result = self.run_program("train_graph_gin", "--data", data, "--epochs", "4", "--features-scaling", "none", "--checkpoint", checkpoint,
                                   "--predict", expected, "--quiet", *shape)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         expected = read_predictions(expected)["probability"]
@@ -396,6 +397,45 @@ class Predictions(Case):
         result = self.main_of(script, "predictions", DEMO, npz)
         self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result)
         self.assertIn("expected 'adjoint.prediction'", result.stderr)
+
+    def test_names_reach_every_form(self):
+        """Of an unlabelled graph too: the checkpoint keeps what classes are called."""
+        draw = np.random.default_rng(5)
+        nodes, classes = 40, ["cats, big", 'the "dogs"', "žluťoučký"]
+        names = [f"node {k}" for k in range(nodes - 4)] + ["a,b", 'say "hi"', "two\nlines", ""]
+        y = draw.integers(0, 3, nodes)
+        given = {"edge_index": draw.integers(0, nodes, (2, 150)), "x": draw.normal(size=(nodes, 4)).astype(np.float32), "y": y,
+                 "class_names": classes, "num_classes": 3, "node_names": names, "name": "named",
+                 "splits": {"train": np.arange(20), "val": np.arange(20, 30), "test": np.arange(30, 40)}}
+        labelled, bare, checkpoint = self.folder / "data.h5", self.folder / "bare.h5", self.folder / "c.h5"
+        to_adjoint(given, labelled)
+        to_adjoint({key: value for key, value in given.items() if key in ("edge_index", "x", "node_names", "name")}, bare)
+        result = self.run_program("train_gcn", "--data", labelled, "--epochs", "5", "--checkpoint", checkpoint, "--quiet",
+                                  "--predict", self.folder / "train.csv")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for kind in ("h5", "csv", "jsonl"):
+            result = self.run_program("predict", "--checkpoint", checkpoint, "--data", bare, "--out", self.folder / f"p.{kind}", "--quiet")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual((self.folder / "p.csv").read_bytes(), (self.folder / "train.csv").read_bytes())
+        found = read_predictions(self.folder / "p.h5")
+        self.assertEqual((found["class_names"], found["node_names"]), (classes, names))
+        header = ["node", "class", *(f"probability_{name}" for name in classes)]
+        with open(self.folder / "p.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))
+        self.assertEqual(rows[0], header)
+        lines = [json.loads(line) for line in (self.folder / "p.jsonl").read_text(encoding="utf-8").split("\n")[:-1]]
+        for table in (rows[1:], [list(line.values()) for line in lines]):
+            self.assertEqual([row[0] for row in table], names)
+            self.assertEqual([row[1] for row in table], [classes[c] for c in found["prediction"]])
+            np.testing.assert_array_equal(np.array([row[2:] for row in table], np.float32), found["probability"])
+        self.assertTrue(all(list(line) == header for line in lines))
+        result = self.run_program("predict", "--checkpoint", checkpoint, "--data", bare, "--out", self.folder / "p.txt", "--quiet")
+        self.assertEqual((result.returncode, result.stderr),
+                         (2, f"predict: --out: expected FILE.csv, FILE.jsonl or FILE.h5, got '{self.folder / 'p.txt'}' (see --help)\n"))
+        npz = self.folder / "p.npz"
+        self.assertEqual(self.main_of(script, "predictions", self.folder / "p.h5", npz).returncode, 0)
+        with np.load(npz) as arrays:
+            self.assertEqual(arrays["class_names"].tolist(), classes)
 
     def test_of_graphs_and_of_pairs(self):
         data, out = self.folder / "graphs.h5", self.folder / "p.h5"

@@ -1,0 +1,89 @@
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/names.h>
+#include <adjoint/optim/preprocessing.h>
+
+namespace adj::optim {
+
+namespace {
+
+const Tensor& tensor_of(const Checkpoint& checkpoint, const std::string& name, DType dtype) {
+  const auto found = checkpoint.tensors.find(name);
+  if (found == checkpoint.tensors.end()) data_fail("{}: tensors/{}: missing", checkpoint.path, name);
+  if (found->second.dims() != 1 || found->second.dtype() != dtype)
+    data_fail("{}: tensors/{}: {}, expected {} [*]", checkpoint.path, name, found->second.str(),
+              name_of(dtype));
+  return found->second;
+}
+
+std::vector<std::string> class_names_of(const Checkpoint& checkpoint) {
+  if (!checkpoint.tensors.contains("classes.names")) return {};
+  const detail::PackedNames names{tensor_of(checkpoint, "classes.names", DType::u8),
+                                  tensor_of(checkpoint, "classes.offsets", DType::i64)};
+  const std::vector<int64_t> ends = names.offsets.to_vector<int64_t>();
+  bool ascending = !ends.empty() && ends.front() == 0 && ends.back() == names.bytes.numel();
+  for (size_t k = 1; k < ends.size(); ++k) ascending = ascending && ends[k] >= ends[k - 1];
+  if (!ascending)
+    data_fail("{}: tensors/classes.offsets: expected ascending numbers from 0 to {}", checkpoint.path,
+              names.bytes.numel());
+  std::vector<std::string> texts = detail::unpacked(names);
+  if (std::ssize(texts) != checkpoint.integer("outputs"))
+    data_fail("{}: tensors/classes.offsets: {} names, expected {}", checkpoint.path, texts.size(),
+              checkpoint.integer("outputs"));
+  if (const std::string problem = detail::problem_of_names(texts); !problem.empty())
+    data_fail("{}: tensors/classes.names: {}", checkpoint.path, problem);
+  return texts;
+}
+
+}  // namespace
+
+FeatureScaling::Kind Preprocessing::scaling_kind(const Checkpoint& checkpoint) {
+  if (const auto fact = checkpoint.facts.find("features.scaling"); fact != checkpoint.facts.end()) {
+    if (const auto kind = feature_scaling_named(fact->second)) return *kind;
+    data_fail("{}: facts@features.scaling: '{}', expected none, rows or standard", checkpoint.path,
+              excerpt(fact->second));
+  }
+  const auto raw = checkpoint.facts.find("option.raw-features");
+  if (raw == checkpoint.facts.end()) data_fail("{}: facts@features.scaling: missing", checkpoint.path);
+  if (raw->second != "true" && raw->second != "false")
+    data_fail("{}: facts@option.raw-features: '{}', expected true or false", checkpoint.path,
+              excerpt(raw->second));
+  return raw->second == "true" ? FeatureScaling::Kind::none : FeatureScaling::Kind::rows;
+}
+
+Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
+  Preprocessing loaded;
+  loaded.class_names = class_names_of(checkpoint);
+  switch (scaling_kind(checkpoint)) {
+    case FeatureScaling::Kind::none:
+      break;
+    case FeatureScaling::Kind::rows:
+      loaded.scaling = FeatureScaling::rows();
+      break;
+    case FeatureScaling::Kind::standard: {
+      const Tensor &mean = tensor_of(checkpoint, "features.mean", DType::f32),
+                   &deviation = tensor_of(checkpoint, "features.deviation", DType::f32);
+      if (mean.numel() != checkpoint.integer("features"))
+        data_fail("{}: tensors/features.mean: {}, expected [{}]", checkpoint.path, mean.str(),
+                  checkpoint.integer("features"));
+      try {
+        loaded.scaling = FeatureScaling::standard(mean, deviation);
+      } catch (const Error& error) {
+        data_fail("{}: tensors/features.deviation: {}", checkpoint.path, error.what());
+      }
+    }
+  }
+  return loaded;
+}
+
+void Preprocessing::save(Checkpoint& checkpoint) const {
+  if (scaling.kind() == FeatureScaling::Kind::standard) {
+    checkpoint.tensors["features.mean"] = scaling.mean();
+    checkpoint.tensors["features.deviation"] = scaling.deviation();
+  }
+  if (class_names.empty()) return;
+  const auto [bytes, offsets] = detail::packed(class_names);
+  checkpoint.tensors["classes.names"] = bytes;
+  checkpoint.tensors["classes.offsets"] = offsets;
+}
+
+}  // namespace adj::optim

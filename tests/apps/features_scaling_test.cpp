@@ -1,0 +1,174 @@
+#include "json.h"
+#include "small_dataset.h"
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/models/trained_model.h>
+#include <adjoint/optim/preprocessing.h>
+
+#include <algorithm>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr int64_t kColumns = 16;
+
+/// The small citation graph with features drawn around a point for each class, both signs: own measurements.
+/// `scale(column)` is multiplied.
+template <class F>
+Dataset measured(F scale, uint64_t seed = 1) {
+  Dataset data = small_dataset(seed);
+  Generator generator(7);  // the classes' points are those of every seed
+  const std::vector<float> centers = random_normal({3 * kColumns}, 0.0, 1.0, generator).to_vector<float>();
+  Generator own(seed);
+  std::vector<float> x = random_normal({data.num_nodes() * kColumns}, 0.0, 1.0, own).to_vector<float>();
+  const std::vector<int32_t> y = data.y.to_vector<int32_t>();
+  for (size_t k = 0; k < x.size(); ++k) {
+    const size_t node = k / kColumns, column = k % kColumns;
+    x[k] = static_cast<float>(scale(column)) *
+           (x[k] + centers[static_cast<size_t>(y[node]) * kColumns + column]);
+  }
+  data.x = Features(Tensor::from(x, {data.num_nodes(), kColumns}));
+  return data;
+}
+
+Outcome train(const std::string& data, Words more) {
+  more.insert(more.begin(), {"--data", data, "--json"});
+  if (std::find(more.begin(), more.end(), "--epochs") == more.end())
+    more.insert(more.end(), {"--epochs", "100"});
+  return run("train_gcn", more);
+}
+
+double accuracy(const Outcome& outcome) {
+  if (outcome.status != 0) MESSAGE(outcome.err);
+  REQUIRE(outcome.status == 0);
+  return std::stod(json_of(outcome)["test_acc"]);
+}
+
+}  // namespace
+
+TEST_CASE("features with negatives train as they are unless told otherwise, and bags of words as before") {
+  if (!have_program("train_gcn")) return;
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("measured.h5");
+  save_dataset(measured([](size_t) { return 1.0; }), path);
+  const Outcome chosen = train(path, {});
+  const double automatic = accuracy(chosen), none = accuracy(train(path, {"--features-scaling", "none"})),
+               rows = accuracy(train(path, {"--features-scaling", "rows"}));
+  MESSAGE("test accuracy: auto " << automatic << ", none " << none << ", rows " << rows);
+  CHECK(automatic == none);
+  CHECK(automatic > 0.85);
+  CHECK(rows < automatic - 0.15);
+  CHECK(mentions(chosen.err, {"features: as they are (some are negative)"}));
+  CHECK(chosen.err.find("warning") == std::string::npos);
+  CHECK(mentions(chosen.out, {"\"features_scaling\": \"none\""}));
+
+  save_dataset(small_dataset(), path);
+  const Outcome words = train(path, {});
+  CHECK(mentions(words.err, {"features: rows divided by their sums (bag of words)"}));
+  CHECK(mentions(words.out, {"\"features_scaling\": \"rows\""}));
+  CHECK(accuracy(words) == accuracy(train(path, {"--features-scaling", "rows"})));
+}
+
+TEST_CASE("columns of very different scale are warned of, and standard scaling makes them alike") {
+  if (!have_program("train_gcn") || !have_program("predict")) return;
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("measured.h5"), other = folder.file("other.h5"),
+                    checkpoint = folder.file("c.h5"), predicted = folder.file("p.csv"),
+                    again = folder.file("q.csv");
+  const auto scale = [](size_t column) { return column == 3 ? 1e4 : 0.01; };
+  save_dataset(measured(scale), path);
+  const Outcome chosen = train(path, {});
+  CHECK(mentions(chosen.err, {"columns of very different scale", "--features-scaling standard"}));
+  const Outcome standard =
+      train(path, {"--features-scaling", "standard", "--checkpoint", checkpoint, "--predict", predicted});
+  const double none = accuracy(chosen), good = accuracy(standard);
+  MESSAGE("test accuracy: none " << none << ", standard " << good);
+  CHECK(good > 0.85);
+  CHECK(none < good - 0.15);
+
+  // What was fitted to the training nodes is kept, and used on other graphs.
+  const optim::Preprocessing kept = optim::Preprocessing::load(optim::load_checkpoint(checkpoint));
+  const Dataset data = load_dataset(path);
+  const FeatureScaling fitted = FeatureScaling::fit(FeatureScaling::Kind::standard, data.x, data.train);
+  CHECK(kept.scaling.kind() == FeatureScaling::Kind::standard);
+  CHECK(same_bits(kept.scaling.mean(), fitted.mean()));
+  CHECK(same_bits(kept.scaling.deviation(), fitted.deviation()));
+  CHECK(run("predict", {"--checkpoint", checkpoint, "--data", path, "--out", again}).status == 0);
+  CHECK(contents_of(again) == contents_of(predicted));
+  {
+    // The library's own call does the same to features as users have them.
+    const TrainedModel model = load_trained(checkpoint, Device::cpu());
+    const std::string h5 = folder.file("p.h5");
+    REQUIRE(run("predict", {"--checkpoint", checkpoint, "--data", path, "--out", h5}).status == 0);
+    CHECK(close(model.probabilities(model.predict(data.graph, data.x)),
+                H5Reader::open(h5).tensor("nodes/probability", {DType::f32}), 1e-6));
+  }
+  Dataset shifted = measured(scale, 2);  // of other means, were they fitted again
+  save_dataset(shifted, other);
+  CHECK(std::stod(json_of(run("predict", {"--checkpoint", checkpoint, "--data", other, "--out", again,
+                                          "--json"}))["test_acc"]) > 0.8);
+  CHECK(fails_with(run("predict", {"--checkpoint", checkpoint, "--data", path, "--out", again,
+                                   "--features-scaling", "rows"}),
+                   2, {"--features-scaling", "--pyg-state"}));
+
+  // A training goes on with the same scaling alone.
+  CHECK(train(path, {"--features-scaling", "standard", "--resume", checkpoint}).status == 0);
+  CHECK(fails_with(train(path, {"--quiet", "--resume", checkpoint, "--features-scaling", "none"}), 1,
+                   {"features.scaling", "'standard'", "'none'"}));
+}
+
+TEST_CASE("standard scaling is the same for features that stay in their file") {
+  if (!have_program("train_sage")) return;
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("measured.h5"), one = folder.file("one.csv"),
+                    other = folder.file("other.csv");
+  save_dataset(measured([](size_t column) { return column == 3 ? 1e4 : 1.0; }), path);
+  for (const char* how : {"standard", "auto", "rows"}) {
+    CAPTURE(how);
+    const Words more{"--quiet", "--loader",           "neighbor", "--batch-size", "20", "--epochs",
+                     "3",       "--features-scaling", how};
+    const auto with = [&](const Words& last) {
+      Words words = more;
+      words.insert(words.begin(), {"--data", path});
+      words.insert(words.end(), last.begin(), last.end());
+      return run("train_sage", words);
+    };
+    REQUIRE(with({"--predict", one}).status == 0);
+    REQUIRE(with({"--predict", other, "--features", "file"}).status == 0);
+    CHECK(contents_of(one) == contents_of(other));
+  }
+}
+
+TEST_CASE("checkpoints that knew raw features alone go on being read") {
+  if (!have_program("train_gcn") || !have_program("predict")) return;
+  for (const bool raw : {false, true}) {
+    CAPTURE(raw);
+    const TemporaryDirectory folder;
+    const std::string path = folder.file("data.h5"), c = folder.file("c.h5"), first = folder.file("p.csv"),
+                      second = folder.file("q.csv");
+    save_dataset(small_dataset(), path);
+    const Words how{"--features-scaling", raw ? "none" : "rows"};
+    REQUIRE(train(path, {how[0], how[1], "--epochs", "10", "--checkpoint", c, "--predict", first}).status ==
+            0);
+    optim::Checkpoint checkpoint = optim::load_checkpoint(c);
+    REQUIRE(checkpoint.facts.erase("features.scaling") == 1);
+    checkpoint.facts["option.raw-features"] = raw ? "true" : "false";
+    optim::save_checkpoint(checkpoint, c);
+    CHECK(run("predict", {"--checkpoint", c, "--data", path, "--out", second}).status == 0);
+    CHECK(contents_of(first) == contents_of(second));
+    CHECK(train(path, {"--epochs", "12", how[0], how[1], "--resume", c}).status == 0);
+    CHECK(fails_with(train(path, {"--quiet", "--epochs", "12", "--resume", c, how[0], raw ? "rows" : "none"}),
+                     1, {"features.scaling", raw ? "'none'" : "'rows'"}));
+  }
+}
+
+TEST_CASE("words of before name those of now") {
+  if (!have_program("train_gcn") || !have_program("predict")) return;
+  CHECK(fails_with(run("train_gcn", {"--raw-features"}), 2, {"--raw-features", "--features-scaling none"}));
+  CHECK(fails_with(run("predict", {"--normalize-features"}), 2, {"--features-scaling rows"}));
+  CHECK(fails_with(run("train_gcn", {"--features-scaling", "max"}), 2,
+                   {"--features-scaling", "standard", "max"}));
+}
