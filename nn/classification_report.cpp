@@ -1,3 +1,4 @@
+#include <adjoint/core/convert.h>
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/nn/classification_report.h>
 
@@ -13,7 +14,7 @@ namespace {
 std::vector<int32_t> selection(const char* name, const Tensor& index, int64_t n) {
   std::vector<int32_t> chosen(static_cast<size_t>(n));
   std::iota(chosen.begin(), chosen.end(), 0);
-  if (index) chosen = index.to_vector<int32_t>();
+  if (index) chosen = to_int32(name, "index", index, n).to_vector<int32_t>();
   ADJ_CHECK(!chosen.empty(), "{}: no nodes selected", name);
   for (int32_t i : chosen) ADJ_CHECK(i >= 0 && i < n, "{}: index {} is outside of the {} nodes", name, i, n);
   return chosen;
@@ -27,7 +28,8 @@ std::vector<std::pair<int32_t, int32_t>> outcomes(const char* name, const Tensor
   const int64_t classes = logits.size(1);
   Tensor best = Tensor::empty({logits.size(0)}, DType::i32, logits.device());
   kernels::argmax_columns({.x = logits, .y = best});
-  const auto predicted = best.to_vector<int32_t>(), truth = label.to_vector<int32_t>();
+  const auto predicted = best.to_vector<int32_t>(),
+             truth = to_int32(name, "label", label, logits.size(1)).to_vector<int32_t>();
   std::vector<std::pair<int32_t, int32_t>> pairs;
   for (int32_t i : selection(name, index, label.size(0))) {
     const int32_t t = truth[static_cast<size_t>(i)];

@@ -6,11 +6,12 @@
 
 namespace adj::nn {
 
-// Over the nodes that `index` (int32 [K]) selects, or all nodes without it. An empty selection throws, and a
-// label that is none of the classes. What is predicted is the largest logit (ties to the smallest class).
+// Over the nodes that `index` [K] selects, or all nodes without it; labels and indices are int32 or int64. An
+// empty selection throws, and a label that is none of the classes. What is predicted is the largest logit
+// (ties to the smallest class).
 
 /// int64 [C, C] on the CPU: row i, column j counts the nodes of class i that class j is predicted for; logits
-/// [N, C], label int32 [N].
+/// [N, C], label [N].
 Tensor confusion_matrix(const Tensor& logits, const Tensor& label, const Tensor& index = {});
 
 /// An entry of that matrix.

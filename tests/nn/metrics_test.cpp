@@ -1,4 +1,5 @@
 #include "../reference/plain.h"
+#include <adjoint/nn/classification_report.h>
 #include <adjoint/nn/metrics.h>
 
 #include <limits>
@@ -155,6 +156,8 @@ TEST_CASE("metrics take int64 labels and indices, and name themselves") {
     const auto wide = [](const Tensor& t) { return t.to(DType::i64); };
     CHECK(nn::accuracy(logits, wide(label), wide(index)) == nn::accuracy(logits, label, index));
     CHECK(nn::macro_f1(logits, wide(label), wide(index)) == nn::macro_f1(logits, label, index));
+    CHECK(same_bits(nn::confusion_matrix(logits, wide(label), wide(index)),
+                    nn::confusion_matrix(logits, label, index)));
     CHECK(nn::roc_auc(score, wide(yes), wide(index)) == nn::roc_auc(score, yes, index));
     CHECK(nn::r2(logits, draw.normal({20, 3}), wide(index)) <= 1.0);
   }
