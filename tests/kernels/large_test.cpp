@@ -252,7 +252,6 @@ TEST_CASE("large: row norms") {
             const Tensor in = there(x, d), gradient = there(dy, d);
             const auto row = [&] { return Tensor::empty({rows}, DType::f32, d); };
             const auto column = [&] { return Tensor::empty({width}, DType::f32, d); };
-            Tensor total = scalar();
             const auto matrix = [&] { return Tensor::empty_like(in); };
             std::vector<Tensor> y{row(),    row(), matrix(), matrix(), column(),
                                   column(), row(), matrix(), matrix()};
