@@ -16,7 +16,22 @@ using namespace adj::apps;
 
 namespace {
 
-using apps::TrainedModel;  // which knows what programs ask besides; the library's runs a model alone
+/// What a PyG state does not say: the dataset's own names, and a scaling that is fitted to it.
+optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& data, Task task,
+                                      int64_t outputs) {
+  Tensor train;
+  if (o.settings.features_scaling == "standard") {
+    if (data.splits.empty())
+      data_fail("{}: splits: missing, --features-scaling standard is fitted to the training rows", o.data);
+    Examples examples;
+    examples.things = is_of_graphs(task) ? "graphs" : "nodes";
+    examples.train = data.train;
+    train = training_rows(data, examples);
+  }
+  const bool named = data.task == task && std::ssize(data.class_names) == outputs;
+  return {choose_scaling(data, o.data, o.settings.features_scaling, train),
+          named ? data.class_names : std::vector<std::string>()};
+}
 
 /// A PyG state, whose widths are the dataset's unless options say them.
 TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device device) {
@@ -28,38 +43,23 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
   const bool labelled = (is_of_graphs(task) ? data.graph_y : data.y) && data.task == task;
   if (o.outputs == 0 && !labelled)
     throw UsageError(fmt::format("--outputs: {} has no such labels, expected a number", o.data));
-  return load_pyg(o.program, o.settings, o.pyg_state, o.names, task, data.num_features(),
-                  o.outputs == 0 ? outputs_of(data) : o.outputs, device);
-}
-
-/// What a PyG state does not say: the dataset's own names, and a scaling that is fitted to it.
-optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& data,
-                                      const TrainedModel& trained) {
-  Tensor train;
-  if (o.settings.features_scaling == "standard") {
-    if (data.splits.empty())
-      data_fail("{}: splits: missing, --features-scaling standard is fitted to the training rows", o.data);
-    Examples examples;
-    examples.things = trained.of_graphs() ? "graphs" : "nodes";
-    examples.train = data.train;
-    train = training_rows(data, examples);
-  }
-  const bool named = data.task == trained.task && std::ssize(data.class_names) == trained.outputs;
-  return {choose_scaling(data, o.data, o.settings.features_scaling, train),
-          named ? data.class_names : std::vector<std::string>()};
+  const int64_t outputs = o.outputs == 0 ? outputs_of(data) : o.outputs;
+  return load_pyg(o.program, o.settings, o.pyg_state, o.names, task, data.num_features(), outputs,
+                  preprocessing_of(o, data, task, outputs), device);
 }
 
 /// What the metric says of the split's test nodes; empty, and said why, where it says nothing.
-std::optional<double> measure(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
+std::optional<double> measure(const TrainedModel& trained, const Metric& metric, const Dataset& data,
+                              const Tensor& output) {
   const Tensor& y = trained.of_graphs() ? data.graph_y : data.y;
   if (!y || data.splits.empty()) return {};
-  if (data.task != trained.task || outputs_of(data) != trained.outputs) {
+  if (data.task != trained.task() || outputs_of(data) != trained.num_outputs()) {
     log_info("no metric: the labels are {} [{}], the model gives {} [{}]", name_of(data.task),
-             data.num_classes(), name_of(trained.task), trained.outputs);
+             data.num_classes(), name_of(trained.task()), trained.num_outputs());
     return {};
   }
   try {
-    return trained.metric.of(output, y, data.test);
+    return metric.of(output, y, data.test);
   } catch (const Error& error) {
     log_info("no metric: {}", error.what());
     return {};
@@ -79,21 +79,21 @@ Tensor labelled(const Tensor& y) {
 /// What --report says, of the split's test nodes or of all with a label.
 ClassReport report_of(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
   const Tensor& y = trained.of_graphs() ? data.graph_y : data.y;
-  return {labels_of(trained.task), output, y, data.splits.empty() ? labelled(y) : data.test,
-          std::ssize(data.class_names) == trained.outputs ? data.class_names : std::vector<std::string>()};
+  return {labels_of(trained.task()), output, y, data.splits.empty() ? labelled(y) : data.test,
+          trained.class_names()};
 }
 
 /// Refuses --report before anything is computed.
 void check_report(const TrainedModel& trained, const PredictOptions& o, const Dataset& data) {
   const Tensor& y = trained.of_graphs() ? data.graph_y : data.y;
-  if (labels_of(trained.task) == Labels::numbers)
-    throw UsageError(fmt::format("--report: {} has no classes to report on", name_of(trained.task)));
+  if (labels_of(trained.task()) == Labels::numbers)
+    throw UsageError(fmt::format("--report: {} has no classes to report on", name_of(trained.task())));
   if (!y)
     data_fail("{}: {}/y: missing, --report needs labels", o.data, trained.of_graphs() ? "graphs" : "nodes");
-  if (data.task != trained.task || outputs_of(data) != trained.outputs)
+  if (data.task != trained.task() || outputs_of(data) != trained.num_outputs())
     data_fail("{}: {}/y: {} [{}], --report needs labels as the model gives them, {} [{}]", o.data,
               trained.of_graphs() ? "graphs" : "nodes", name_of(data.task), outputs_of(data),
-              name_of(trained.task), trained.outputs);
+              name_of(trained.task()), trained.num_outputs());
 }
 
 void predict(const PredictOptions& o) {
@@ -103,37 +103,37 @@ void predict(const PredictOptions& o) {
   const Device device = Device::parse(o.device);
   // What is wrong with a checkpoint is said before a large dataset is read; a PyG state needs its widths.
   std::optional<TrainedModel> loaded;
-  if (!o.checkpoint.empty()) loaded = apps::load_trained(o.checkpoint, device);
-  if (loaded) loaded->require_layers(o.batches);
+  if (!o.checkpoint.empty()) loaded = load_checkpoint_model(o.checkpoint, device);
+  if (loaded) require_layers(*loaded, o.batches);
   Dataset data = load_dataset(o.data, load_options(o.batches));
-  set_node_features(data, o.data, loaded ? loaded->settings : o.settings, loaded ? loaded->features : 0);
+  set_node_features(data, o.data, loaded ? settings_of(*loaded) : o.settings,
+                    loaded ? loaded->num_features() : 0);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
-    data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, loaded->origin);
+    data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, loaded->origin());
   require_features(data, o.data, "predict");
-  if (!loaded) loaded = load_foreign(o, data, device);
-  TrainedModel& trained = *loaded;
-  set_precision(trained.settings);
-  if (data.num_features() != trained.features)
-    data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
-              trained.features);
   const int64_t split = *split_number(o.split);
   if (!data.splits.empty() && split >= std::ssize(data.splits))
     throw UsageError(
         fmt::format("--split: expected 0 to {} for {}, got {}", data.splits.size() - 1, o.data, split));
   if (!data.splits.empty()) data.use_split(static_cast<size_t>(split));
+  if (!loaded) loaded = load_foreign(o, data, device);
+  const TrainedModel& trained = *loaded;
+  const Metric metric = metric_of(trained, o.checkpoint);
+  set_precision(settings_of(trained));
+  if (data.num_features() != trained.num_features())
+    data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
+              trained.num_features());
   if (o.report) check_report(trained, o, data);
-  if (!o.pyg_state.empty()) trained.preprocessing = preprocessing_of(o, data, trained);
-  scale_features(data, o.data, trained.preprocessing.scaling);
+  scale_features(data, o.data, trained.scaling());
   data = placed_on(device, data, o.batches);
-  const std::string model = trained.model->describe();
-  log_info("{} of {} on {}: {} nodes, {} edges, {}", model, trained.origin, printable(data.name),
+  const std::string model = trained.describe();
+  log_info("{} of {} on {}: {} nodes, {} edges, {}", model, trained.origin(), printable(data.name),
            data.num_nodes(), data.graph.num_edges(), device.str());
 
-  const Tensor output = trained.run(data, o.batches);
-  write_predictions(o.out, "predict", data,
-                    predictions_of(trained.task, output, trained.preprocessing.class_names));
-  const std::optional<double> value = measure(trained, data, output);
-  if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", trained.metric.name, *value);
+  const Tensor output = run(trained, data, o.batches);
+  write_predictions(o.out, "predict", data, predictions_of(trained.task(), output, trained.class_names()));
+  const std::optional<double> value = measure(trained, metric, data, output);
+  if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", metric.name, *value);
   std::optional<ClassReport> report;
   if (o.report) report.emplace(report_of(trained, data, output));
   if (report && (!o.quiet || !o.json))
@@ -146,8 +146,8 @@ void predict(const PredictOptions& o) {
              R"({}{}"wall_s": {:.3f}}})"
              "\n",
              json_text(data.name), json_text(model), json_text(device.str()), data.num_nodes(),
-             name_of(trained.task),
-             value ? fmt::format(R"("metric": "{}", "test_acc": {}, )", trained.metric.option, *value) : "",
+             name_of(trained.task()),
+             value ? fmt::format(R"("metric": "{}", "test_acc": {}, )", metric.option, *value) : "",
              report ? fmt::format(R"("report": {}, )", report->json()) : "", wall_s);
 }
 

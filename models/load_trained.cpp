@@ -51,6 +51,8 @@ models::ModelOptions options_of(const optim::Checkpoint& checkpoint, const model
   std::map<std::string, std::string> values;
   for (const auto& [name, value] : checkpoint.facts)
     if (name.starts_with(kPrefix)) values.emplace(name.substr(kPrefix.size()), value);
+  for (const std::string& name : names)
+    if (values.count(name) == 0) data_fail("{}: facts@option.{}: missing", checkpoint.path, name);
   models::ModelOptions options;
   options.model = family.models.front();
   try {
@@ -111,7 +113,11 @@ TrainedModel load_trained(const std::string& path, Device device) {
       (parts.task == Task::none) != (checkpoint.program == "train_link"))
     data_fail("{}: facts@task: '{}', which is none that {} trains", path, fact(checkpoint, "task"),
               checkpoint.program);
-  if (fact(checkpoint, "option.precision") == "bfloat16") parts.model->to(DType::bf16);
+  const std::string& precision = fact(checkpoint, "option.precision");
+  if (precision != "float32" && precision != "tf32" && precision != "bfloat16")
+    data_fail("{}: facts@option.precision: '{}', expected float32, tf32 or bfloat16", path,
+              excerpt(precision));
+  if (precision == "bfloat16") parts.model->to(DType::bf16);
   optim::load_weights(*parts.model, checkpoint, best < 0 ? "model." : "best.");
   parts.model->to(device);
   if (parts.task == Task::node_regression || parts.task == Task::graph_regression) {

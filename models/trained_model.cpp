@@ -3,22 +3,13 @@
 #include "link.h"
 #include "node_features.h"
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/autograd/softmax.h>
-#include <adjoint/autograd/unary.h>
 #include <adjoint/core/error.h>
 #include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/optim/finite.h>
 
-#include <algorithm>
 #include <numeric>
 
 namespace adj {
-
-namespace {
-
-bool is_of_classes(Task task) { return task == Task::node_class || task == Task::graph_class; }
-
-}  // namespace
 
 struct TrainedModel::Impl : Parts {
   models::NodeModel* of_nodes = nullptr;
@@ -45,6 +36,8 @@ bool TrainedModel::of_links() const { return impl_->of_links != nullptr; }
 int64_t TrainedModel::num_features() const { return impl_->num_features; }
 int64_t TrainedModel::num_outputs() const { return impl_->num_outputs; }
 const std::vector<std::string>& TrainedModel::class_names() const { return impl_->class_names; }
+int64_t TrainedModel::graphs_at_once() const { return impl_->graphs_at_once; }
+const FeatureScaling& TrainedModel::scaling() const { return impl_->scaling; }
 Device TrainedModel::device() const { return impl_->model->parameters().front().device(); }
 models::Model& TrainedModel::model() const { return *impl_->model; }
 
@@ -64,14 +57,14 @@ Tensor TrainedModel::finish(const Tensor& raw) const {
   return outputs;
 }
 
-Tensor TrainedModel::predict(const Graph& graph, const Features& x) const {
+Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
   ADJ_CHECK(impl_->of_nodes != nullptr, "{}: a model of {}, not of nodes", origin(),
             of_graphs() ? "graphs, whose offsets it needs" : "links (predict_links)");
   const NoGrad no_grad;
   return finish((*impl_->of_nodes)(graph.to(device()), prepare(x)).value());
 }
 
-Tensor TrainedModel::predict(const Graph& graph, const Tensor& offsets, const Features& x) const {
+Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Features& x) const {
   ADJ_CHECK(of_graphs(), "{}: a model of {}, not of graphs", origin(), of_links() ? "links" : "nodes");
   const NoGrad no_grad;
   const std::string& own = options().node_features;
@@ -103,29 +96,12 @@ Tensor TrainedModel::predict_links(const Graph& graph, const Features& x, const 
   return scores.reshape({scores.numel()});
 }
 
-Tensor TrainedModel::probabilities(const Tensor& outputs) const {
-  ADJ_CHECK(task() != Task::node_regression && task() != Task::graph_regression,
-            "{}: of regression, whose outputs are no logits", origin());
-  const NoGrad no_grad;
-  return is_of_classes(task()) ? softmax(Var(outputs)).value() : sigmoid(Var(outputs)).value();
+Predictions TrainedModel::predict(const Graph& graph, const Features& x) const {
+  return predictions_of(task(), outputs(graph, x), class_names());
 }
 
-Tensor TrainedModel::labels(const Tensor& outputs) const {
-  ADJ_CHECK(task() != Task::node_regression && task() != Task::graph_regression,
-            "{}: of regression, whose outputs are the predictions", origin());
-  const std::vector<float> values = outputs.to_vector<float>();
-  if (!is_of_classes(task())) {
-    std::vector<uint8_t> above;
-    for (const float value : values) above.push_back(value > 0.0f ? 1 : 0);
-    return Tensor::from(above, outputs.shape()).to(outputs.device());
-  }
-  const auto columns = static_cast<size_t>(num_outputs());
-  std::vector<int32_t> best(values.size() / columns);
-  for (size_t i = 0; i < best.size(); ++i) {
-    const float* row = values.data() + i * columns;
-    best[i] = static_cast<int32_t>(std::max_element(row, row + columns) - row);
-  }
-  return Tensor::from(best).to(outputs.device());
+Predictions TrainedModel::predict(const Graph& graph, const Tensor& offsets, const Features& x) const {
+  return predictions_of(task(), outputs(graph, offsets, x), class_names());
 }
 
 }  // namespace adj

@@ -3,6 +3,7 @@
 #include "family.h"
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/feature_scaling.h>
+#include <adjoint/data/predictions.h>
 #include <adjoint/graph/relation.h>
 
 #include <map>
@@ -17,12 +18,12 @@ namespace adj {
 /// after it was loaded:
 ///
 ///   const TrainedModel gat = load_trained("gat.h5", Device::best());
-///   const Tensor logits = gat.predict(graph, Features(x));       // float32 [N, classes]
-///   const std::vector<int32_t> classes = gat.labels(logits).to_vector<int32_t>();
+///   const Predictions said = gat.predict(graph, Features(x));
+///   said.prediction, said.probability, said.class_names …
 ///
 /// Nothing in it changes: a copy shares the model, and any number of threads may call its functions at once.
-/// Inputs may be on any device and go to the model's; results are on that one. Errors are adj::Error and name
-/// what does not fit.
+/// Inputs may be on any device and go to the model's; results are on that one unless a function says
+/// otherwise. Errors are adj::Error and name what does not fit.
 class TrainedModel {
  public:
   /// What load_trained() and load_pyg() read.
@@ -50,29 +51,29 @@ class TrainedModel {
   Task task() const;
   bool of_graphs() const;
   bool of_links() const;
+  /// Graphs that predict() computes side by side.
+  int64_t graphs_at_once() const;
   /// Columns of the features that it takes, and numbers that it gives for a node or graph.
   int64_t num_features() const;
   int64_t num_outputs() const;
+  const FeatureScaling& scaling() const;
   /// Of the training's dataset; empty where that had none.
   const std::vector<std::string>& class_names() const;
   Device device() const;
 
-  /// float32 [N, outputs] of every node: logits, or for regression what is predicted, in the targets' unit.
-  /// `x` [N, num_features()] as they are in the user's data, dense or sparse; absent where the training made
-  /// its own (--node-features). Throws for a model of graphs or of links, for other widths, and where a
-  /// result is not finite.
-  Tensor predict(const Graph& graph, const Features& x) const;
-  /// float32 [G, outputs] of every graph: graph g has the nodes offsets[g] to offsets[g + 1], int64 [G + 1].
-  Tensor predict(const Graph& graph, const Tensor& offsets, const Features& x) const;
+  /// What it says of every node, or of every graph: graph g has the nodes offsets[g] to offsets[g + 1], int64
+  /// [G + 1]. On the CPU. `x` [N, num_features()] as they are in the user's data, dense or sparse; absent
+  /// where the training made its own (--node-features). Throws for a model of something else, for other
+  /// widths, and where a result is not finite.
+  Predictions predict(const Graph& graph, const Features& x) const;
+  Predictions predict(const Graph& graph, const Tensor& offsets, const Features& x) const;
   /// float32 [P]: a logit for each pair of nodes (src[p], dst[p]), int32 [P], that an edge joins it. Of a
   /// model of links.
   Tensor predict_links(const Graph& graph, const Features& x, const EdgeIndex& pairs) const;
-
-  /// Of what predict() gave. Classes: float32 [N, C], each row's sum is 1, and int32 [N], the likeliest
-  /// class. Several labels: float32 [N, T], each its own probability, and uint8 [N, T], those above one half.
-  /// Throw for regression, whose outputs are the predictions.
-  Tensor probabilities(const Tensor& outputs) const;
-  Tensor labels(const Tensor& outputs) const;
+  /// What predict() makes its result of, float32 [N, outputs] or [G, outputs]: logits, or for regression what
+  /// is predicted, in the targets' unit.
+  Tensor outputs(const Graph& graph, const Features& x) const;
+  Tensor outputs(const Graph& graph, const Tensor& offsets, const Features& x) const;
 
   /// For those who compute in batches of their own: the model in evaluation mode, features as it takes them
   /// (on its device), and float32 outputs as predict() gives them, of what the model gave.

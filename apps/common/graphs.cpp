@@ -7,6 +7,7 @@
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/splits.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/models/node_features.h>
 
 #include <algorithm>
 #include <cmath>
@@ -182,24 +183,12 @@ Tensor graph_outputs(GraphModel& model, const Dataset& data, int64_t outputs, co
 
 void set_node_features(Dataset& data, const std::string& file, const Settings& settings, int64_t width) {
   if (settings.node_features == "file") return;
-  const int64_t nodes = data.num_nodes();
-  if (settings.node_features == "constant") {
-    data.x = Features(Tensor::full({nodes, 1}, 1.0));
-    return;
+  try {
+    data.x = models::node_features(settings.node_features, data.graph,
+                                   settings.node_features == "degree" ? width : 0);
+  } catch (const Error& error) {
+    data_fail("{}: edges: {}", file, error.what());
   }
-  // Column d is that of the nodes with d in-edges.
-  const std::vector<int64_t> offsets = data.graph.in_edges().offsets.to_vector<int64_t>();
-  std::vector<int32_t> columns;
-  for (size_t i = 0; i + 1 < offsets.size(); ++i)
-    columns.push_back(static_cast<int32_t>(offsets[i + 1] - offsets[i]));
-  const int32_t most = columns.empty() ? 0 : *std::max_element(columns.begin(), columns.end());
-  if (width > 0 && most >= width)
-    data_fail("{}: edges: a node with {} in-edges, expected {} at most, as in the training", file, most,
-              width - 1);
-  std::vector<int64_t> rows(offsets.size());
-  std::iota(rows.begin(), rows.end(), int64_t{0});
-  const std::vector<float> ones(columns.size(), 1.0f);
-  data.x = Features(SparseMatrix::from_csr(nodes, width > 0 ? width : most + 1, rows, columns, ones));
 }
 
 void add_graph_options(boost::program_options::options_description_easy_init& add, Settings& s) {

@@ -220,35 +220,6 @@ void check_model_options(const Program& program, const Settings& s) {
   if (program.check) program.check(s);
 }
 
-Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint) {
-  Settings s = defaults_of(program);
-  po::options_description options;
-  add_input_options(options, s);
-  add_choice_of_model(program, options, s);
-  add_own_options(program, options, s);
-  if (program.training_options) program.training_options(options.add_options(), s);
-  options.add_options()("metric", po::value(&s.metric));
-  po::parsed_options parsed(&options);
-  for (const auto& option : options.options()) {
-    const std::string& name = option->long_name();
-    if (kFree.count(name) > 0) continue;  // which checkpoints do not keep
-    const auto fact = checkpoint.facts.find("option." + name);
-    if (fact == checkpoint.facts.end()) data_fail("{}: facts@option.{}: missing", checkpoint.path, name);
-    parsed.options.emplace_back(name, std::vector{fact->second});
-  }
-  try {
-    po::variables_map values;
-    po::store(parsed, values);
-    po::notify(values);
-    check_model_options(program, s);
-  } catch (const po::error& error) {
-    data_fail("{}: facts: {}", checkpoint.path, error.what());
-  } catch (const UsageError& error) {
-    data_fail("{}: facts: {}", checkpoint.path, error.what());
-  }
-  return s;
-}
-
 po::variables_map parse_command_line(int argc, char** argv, const po::options_description& options,
                                      const po::positional_options_description* positional) {
   constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;

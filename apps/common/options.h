@@ -24,12 +24,6 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
 /// Empty for "all". Throws UsageError where --split is neither that nor a number of a split.
 std::optional<int64_t> split_number(const std::string& split);
 
-/// The options of a model, of how its input is prepared and of its metric, from a checkpoint's facts
-/// "option.NAME".
-/// Throws DataError naming the fact.
-Settings read_facts(const Program& program, const optim::Checkpoint& checkpoint);
-/// --features-scaling.
-void add_scaling_option(boost::program_options::options_description& options, Settings& settings);
 /// What a model is made of, for a command line that names the model itself; `settings` become the program's
 /// defaults.
 void add_model_options(const Program& program, boost::program_options::options_description& options,

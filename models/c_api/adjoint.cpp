@@ -84,10 +84,9 @@ void write(const Tensor& values, float* result) {
   std::copy(host.begin(), host.end(), result);
 }
 
-/// What users want of outputs.
-Tensor result_of(const TrainedModel& model, const Tensor& outputs) {
-  const bool regression = model.task() == Task::node_regression || model.task() == Task::graph_regression;
-  return regression ? outputs : model.probabilities(outputs);
+/// What users want: probabilities, or of regression the predictions.
+void write(const Predictions& said, float* result) {
+  write(said.probability ? said.probability : said.prediction, result);
 }
 
 }  // namespace
@@ -121,7 +120,7 @@ const char* adjoint_class_name(const adjoint_model* model, int64_t output) {
 int adjoint_predict_nodes(const adjoint_model* model, const adjoint_graph* graph, float* result) {
   return guarded(-1, [&] {
     const Input input = input_of(of(model), graph);
-    write(result_of(of(model), of(model).predict(input.graph, input.x)), result);
+    write(of(model).predict(input.graph, input.x), result);
     return 0;
   });
 }
@@ -133,7 +132,7 @@ int adjoint_predict_graphs(const adjoint_model* model, const adjoint_graph* grap
     ADJ_CHECK(num_graphs >= 0 && offsets != nullptr, "adjoint: {} graphs, offsets {}", num_graphs,
               offsets == nullptr ? "NULL" : "given");
     const Tensor begins = copy_of(offsets, {num_graphs + 1}, DType::i64);
-    write(result_of(of(model), of(model).predict(input.graph, begins, input.x)), result);
+    write(of(model).predict(input.graph, begins, input.x), result);
     return 0;
   });
 }

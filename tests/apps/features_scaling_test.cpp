@@ -103,7 +103,7 @@ TEST_CASE("columns of very different scale are warned of, and standard scaling m
     const TrainedModel model = load_trained(checkpoint, Device::cpu());
     const std::string h5 = folder.file("p.h5");
     REQUIRE(run("predict", {"--checkpoint", checkpoint, "--data", path, "--out", h5}).status == 0);
-    CHECK(close(model.probabilities(model.predict(data.graph, data.x)),
+    CHECK(close(model.predict(data.graph, data.x).probability,
                 H5Reader::open(h5).tensor("nodes/probability", {DType::f32}), 1e-6));
   }
   Dataset shifted = measured(scale, 2);  // of other means, were they fitted again

@@ -88,21 +88,23 @@ TEST_CASE("a service loads what a program trained and predicts from arrays, on e
         const TrainedModel model = load_trained(bench.checkpoint, device);
         CHECK(model.task() == data.task);
         CHECK(model.num_features() == 40);
-        const Tensor outputs = model.predict(data.graph, data.x);
-        CHECK(outputs.device() == device);
+        const Predictions said = model.predict(data.graph, data.x);
+        CHECK(model.outputs(data.graph, data.x).device() == device);
         if (data.task == Task::node_regression) {
-          check_close(outputs.to_vector<float>(), bench.written<float>("nodes/prediction", DType::f32), 1e-4);
-          CHECK_THROWS_AS(model.labels(outputs), Error);
+          CHECK(!said.probability);
+          check_close(said.prediction.to_vector<float>(),
+                      bench.written<float>("nodes/prediction", DType::f32), 1e-4);
           continue;
         }
-        check_close(model.probabilities(outputs).to_vector<float>(),
+        check_close(said.probability.to_vector<float>(),
                     bench.written<float>("nodes/probability", DType::f32), 1e-4);
         if (!device.is_cpu()) continue;
+        CHECK(said.probability.to_vector<float>() == bench.written<float>("nodes/probability", DType::f32));
         if (data.task == Task::node_class)
-          CHECK(model.labels(outputs).to_vector<int32_t>() ==
+          CHECK(said.prediction.to_vector<int32_t>() ==
                 bench.written<int32_t>("nodes/prediction", DType::i32));
         else
-          CHECK(model.labels(outputs).to_vector<uint8_t>() ==
+          CHECK(said.prediction.to_vector<uint8_t>() ==
                 bench.written<uint8_t>("nodes/prediction", DType::u8));
       }
     }
@@ -119,13 +121,13 @@ TEST_CASE("many threads predict with one model, each to the bits of a call alone
     std::vector<std::vector<float>> expected, given(8);
     for (uint64_t k = 0; k < 8; ++k) {
       graphs.push_back(small_dataset(k % 4 + 1));
-      expected.push_back(model.predict(graphs.back().graph, graphs.back().x).to_vector<float>());
+      expected.push_back(model.outputs(graphs.back().graph, graphs.back().x).to_vector<float>());
     }
     std::vector<std::thread> threads;
     for (size_t k = 0; k < 8; ++k)
       threads.emplace_back([&, k] {
         for (int round = 0; round < 20; ++round)
-          given[k] = model.predict(graphs[k].graph, graphs[k].x).to_vector<float>();
+          given[k] = model.outputs(graphs[k].graph, graphs[k].x).to_vector<float>();
       });
     for (std::thread& thread : threads) thread.join();
     for (size_t k = 0; k < 8; ++k) CHECK(given[k] == expected[k]);
@@ -142,9 +144,8 @@ TEST_CASE("models of graphs and of links are loaded like those of nodes") {
     bench.train("train_graph_gin", words);
     const TrainedModel model = load_trained(bench.checkpoint);
     CHECK(model.of_graphs());
-    const Tensor outputs = model.predict(data.graph, data.graph_offsets, {});
-    check_close(model.probabilities(outputs).to_vector<float>(),
-                bench.written<float>("graphs/probability", DType::f32), 1e-5);
+    const Predictions said = model.predict(data.graph, data.graph_offsets, {});
+    CHECK(said.probability.to_vector<float>() == bench.written<float>("graphs/probability", DType::f32));
     CHECK(message_of([&] { (void)model.predict(data.graph, Features()); }).find("graphs") !=
           std::string::npos);
   }
