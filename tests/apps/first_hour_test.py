@@ -17,7 +17,7 @@ HOMES = [(-40.0, 1200.0), (0.0, -300.0), (55.0, 500.0)]
 def run(program, *words, status=0):
     ran = subprocess.run([os.path.join(BIN, program), *words], capture_output=True, text=True)
     assert ran.returncode == status, (program, words, ran.returncode, ran.stdout, ran.stderr)
-    return ran.stdout + ran.stderr
+    return ran.stderr + ran.stdout
 
 
 def expect(text, *parts):
@@ -63,11 +63,11 @@ def convert():
     expect(said, "splits: missing", "--split")
     run("convert", "edges", *tables, "--impute", "mean", "--split", "60,20,20", "--seed", "0", "--stratified")
     said = run("inspect", "own.h5")
-    expect(said, "300 nodes", "negative")
+    expect(said, "300, 0 isolated", "negative", *KINDS)
 
 
 def train():
-    expect(run("train_gcn", "own.h5", "--epcohs", "5", status=2), "did you mean --epochs")
+    expect(run("train_gcn", "own.h5", "--epcohs", "5", status=2), "did you mean '--epochs'?")
     expect(run("train_gcn", "missing.h5", status=1), "missing.h5")
     said = run("train_gcn", "own.h5", "--features-scaling", "standard", "--patience", "50", "--report", "--plot",
                "curves.svg", "--checkpoint", "gcn.h5", "--json")

@@ -209,10 +209,10 @@ TEST_CASE("progress says the loss of its own epoch, and which validation stands 
   const Small small;
   const Words lines = lines_of(small.train({"--epochs", "20", "--eval-every", "7"}).err);
   const Words every = lines_of(small.train({"--epochs", "20"}).err);
-  REQUIRE(lines.size() == 12);
-  REQUIRE(every.size() == 12);
-  for (size_t i = 2; i < 11; ++i) {
-    const size_t epoch = 2 * (i - 1), validated = epoch / 7 * 7;
+  REQUIRE(lines.size() == 13);
+  REQUIRE(every.size() == 13);
+  for (size_t i = 3; i < 12; ++i) {
+    const size_t epoch = 2 * (i - 2), validated = epoch / 7 * 7;
     CAPTURE(lines[i]);
     const std::string loss = every[i].substr(0, every[i].find("  validation"));
     CHECK(lines[i].starts_with(loss));
@@ -232,11 +232,11 @@ TEST_CASE("several runs say which of them an epoch is of") {
   const Small small;
   const Outcome outcome = small.train({"--epochs", "20", "--runs", "2"});
   const Words lines = lines_of(outcome.err);
-  REQUIRE(lines.size() == 14);
-  CHECK(lines[2].starts_with("run 1/2  epoch 4/20  loss "));
-  CHECK(lines[6].starts_with("run 1/2  epoch 20/20  loss "));
-  CHECK(lines[7].starts_with("run 1/2: test accuracy "));
-  CHECK(lines[8].starts_with("run 2/2  epoch 4/20  loss "));
+  REQUIRE(lines.size() == 15);
+  CHECK(lines[3].starts_with("run 1/2  epoch 4/20  loss "));
+  CHECK(lines[7].starts_with("run 1/2  epoch 20/20  loss "));
+  CHECK(lines[8].starts_with("run 1/2: test accuracy "));
+  CHECK(lines[9].starts_with("run 2/2  epoch 4/20  loss "));
   CHECK(mentions(outcome.out, {" of 20 in the median; "}));
 }
 

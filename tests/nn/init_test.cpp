@@ -4,6 +4,8 @@
 #include <adjoint/nn/linear.h>
 #include <adjoint/nn/sg_conv.h>
 
+#include <algorithm>
+
 using namespace adj;
 using namespace adj::test;
 
@@ -73,7 +75,12 @@ TEST_CASE("initialisers draw the same numbers in every dtype, rounded") {
     };
     const Tensor exact = of(DType::f64);
     CHECK(same_bits(of(DType::f32), exact.to(DType::f32)));
-    CHECK(same_bits(of(DType::bf16), of(DType::f32).to(DType::bf16)));
+    const std::vector<float> drawn = of(DType::bf16).to(DType::f32).template to_vector<float>();
+    const std::vector<float> rounded =
+        of(DType::f32).to(DType::bf16).to(DType::f32).template to_vector<float>();
+    const float most = *std::max_element(drawn.begin(), drawn.end());
+    for (size_t i = 0; i < drawn.size(); ++i)  // what is rounded to the upper end is the number below it
+      CHECK((drawn[i] == rounded[i] || (drawn[i] == most && drawn[i] < rounded[i])));
     CHECK_FALSE(same_bits(exact, of(DType::f32).to(DType::f64)));
   };
   holds(nn::glorot_uniform);
