@@ -1,10 +1,11 @@
 /* Trained models for programs in C, and for languages that call C.
  *
- * Arrays in, arrays out: no file is read but the checkpoint. Edges are pairs of node numbers from 0; features are
- * float32, row after row, as they are in the user's own data: the model prepares them as its training did.
- * A function that can fail returns 0 or a pointer where it succeeded, else -1 or NULL, and adjoint_last_error() says
- * why. A model does not change: threads may call its functions at once. Link with -ladjoint_layers -ladjoint_base
- * and what those need, or take adjoint::adjoint from find_package(adjoint). */
+ * Arrays in, arrays out: no file is read but the checkpoint. Edges are pairs of node numbers from 0; features
+ * are float32, row after row, as they are in the user's own data: the model prepares them as its training
+ * did. A function that can fail returns 0 or a pointer where it succeeded, else -1 or NULL, and
+ * adjoint_last_error() says why. A model does not change: threads may call its functions at once. Link with
+ * -ladjoint_layers -ladjoint_base and what those need, or take adjoint::adjoint from find_package(adjoint).
+ */
 #ifndef ADJOINT_H
 #define ADJOINT_H
 
@@ -23,7 +24,8 @@ void adjoint_free(adjoint_model *model);
 /* One line on the last failure in this thread; "" where there was none. Valid until the next one. */
 const char *adjoint_last_error(void);
 
-/* Columns of the features, and numbers that the model gives for a node or graph: classes, labels or targets. */
+/* Columns of the features, and numbers that the model gives for a node or graph: classes, labels or targets.
+ */
 int64_t adjoint_num_features(const adjoint_model *model);
 int64_t adjoint_num_outputs(const adjoint_model *model);
 /* NULL where the training's dataset had no names, and beyond the last class. Valid as long as the model. */

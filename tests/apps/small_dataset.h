@@ -40,8 +40,7 @@ Dataset small_dataset_of(Task task, F of) {
   for (size_t i = 0; i < classes.size(); ++i) {
     const bool none = !used[i] && !std::exchange(left_out, left_out || !used[i]);
     for (int t = 0; t < 3; ++t)
-      y.push_back(none ? std::numeric_limits<float>::quiet_NaN()
-                                 : static_cast<float>(of(classes[i], t)));
+      y.push_back(none ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(of(classes[i], t)));
   }
   data.task = task;
   data.classes = 0;
