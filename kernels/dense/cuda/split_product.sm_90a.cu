@@ -88,9 +88,8 @@ struct Work {
 
 /// Two numbers as pairs of bfloat16 parts. The first part is cut rather than rounded, so that no finite
 /// number gives an infinite one; what is left of 24 bits after the second fits the third, unless it ends
-/// below 2^-133, the least bfloat16 number. The lower half of `lost` then gets a bit.
-__device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_t& second, uint32_t& third,
-                                      uint32_t& lost) {
+/// below 2^-133, the least bfloat16 number.
+__device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_t& second, uint32_t& third) {
   const auto lower = [](uint32_t pair) { return __uint_as_float(pair << 16); };
   const auto upper = [](uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); };
   const auto upper_halves = [](float a, float b) {
@@ -100,15 +99,17 @@ __device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_
   x -= lower(first);
   y -= upper(first);
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(second) : "f"(y), "f"(x));
-  x -= lower(second);
-  y -= upper(second);
-  third = upper_halves(x, y);
-  lost |= __float_as_uint(x) | __float_as_uint(y);
+  third = upper_halves(x - lower(second), y - upper(second));
 }
 
-/// A chunk in which a part lost bits is not added. It is multiplied again as three products, of numbers below
-/// kSmall lifted by kLift and of the others: small A and B, large A and small B, large A and large B. The
-/// product of two small ones has no bits in float32, and none of a lifted one with any other is infinite.
+/// Operands are multiplied by kRaise before they are split, so that even the last bit of a denormal number,
+/// 2^-149, is a bfloat16 number: no bits are lost. Below kLarge no product and no sum of a chunk overflows.
+constexpr float kRaise = 0x1p16f, kLarge = 0x1p44f;
+static_assert(kK <= 64);  // 64 * kLarge^2 * kRaise^2 < 2^128
+
+/// A chunk with a number from kLarge on is not added. It is multiplied again as three products, of numbers
+/// below kSmall lifted by kLift and of the others: small A and B, large A and small B, large A and large B.
+/// The product of two small ones has no bits in float32, and none of a lifted one with any other is infinite.
 constexpr float kSmall = 0x1p-100f, kLift = 0x1p90f;
 constexpr int kPasses = 4;
 __device__ __forceinline__ int next_pass(int pass, bool lost) {
@@ -146,20 +147,22 @@ class Tile {
       for (float* x : {&quads_[i].x, &quads_[i].y, &quads_[i].z, &quads_[i].w})
         *x *= fabsf(*x) < kSmall ? small : large;
   }
-  /// Its parts into shared memory. Did any lose bits?
-  __device__ bool write(int thread, uint32_t shared) const {
+  /// Its parts, each number times `raise`, into shared memory. Was any from kLarge on?
+  __device__ bool write(int thread, uint32_t shared, float raise) const {
     const uint32_t to = shared + place(thread);
-    uint32_t lost = 0;
+    float most = 0.0f;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       uint2 first, second, third;
-      split(quads_[i].x, quads_[i].y, first.x, second.x, third.x, lost);
-      split(quads_[i].z, quads_[i].w, first.y, second.y, third.y, lost);
+      const float4 q = quads_[i];
+      most = fmaxf(most, fmaxf(fmaxf(fabsf(q.x), fabsf(q.y)), fmaxf(fabsf(q.z), fabsf(q.w))));
+      split(q.x * raise, q.y * raise, first.x, second.x, third.x);
+      split(q.z * raise, q.w * raise, first.y, second.y, third.y);
       write_part(to, i, 0, first);
       write_part(to, i, 1, second);
       write_part(to, i, 2, third);
     }
-    return (lost & 0xffffu) != 0;
+    return most >= kLarge;
   }
 
  private:
@@ -339,7 +342,7 @@ __device__ void write_tile(const SplitArguments& a, const Work& work, const floa
 }
 
 /// The chunks that a block's readers and its multipliers hand each other, by the barriers 1 to 4. `lost`
-/// tells which of the last kStages lost bits, by their numbers; it begins as -2.
+/// tells which of the last kStages are to be multiplied again, by their numbers; it begins as -2.
 class Stage {
  public:
   __device__ explicit Stage(volatile int* lost) : lost_(lost) {}
@@ -439,12 +442,13 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared, volatile i
       break;
     }
     const uint32_t to = shared + stage.at() * stage_bytes(kN);
-    bool loses = tile_a.write(thread, to);
+    const float raise = pass == 0 ? kRaise : 1.0f;
+    bool large = tile_a.write(thread, to, raise);
     if constexpr (kSums) sums.begin(work, pass == 0);
     work.advance(a, kN);
     read_a();  // on its way while B is split
-    loses |= tile_b.write(thread, to + kParts * part_bytes(kM));
-    if (loses && pass == 0) stage.lose();
+    large |= tile_b.write(thread, to + kParts * part_bytes(kM), raise);
+    if (large && pass == 0) stage.lose();
     publish_to_tensor_cores();
     stage.written();
     if constexpr (kSums) sums.template add<kN>(a, thread, tile_b);
@@ -471,7 +475,7 @@ __device__ void multiply_chunks(const SplitArguments& a, uint32_t shared, volati
     wait_for_products();
     stage.read();
     if (!loses) {
-      const float scale = pass == 1 || pass == 2 ? 1.0f / kLift : 1.0f;
+      const float scale = pass == 0 ? 1.0f / (kRaise * kRaise) : pass == 3 ? 1.0f : 1.0f / kLift;
 #pragma unroll
       for (int i = 0; i < kN / 2; ++i) sum[i] = fmaf(chunk[i], scale, sum[i]);
     }
