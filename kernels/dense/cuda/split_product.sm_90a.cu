@@ -103,7 +103,8 @@ __device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_
 }
 
 /// Operands are multiplied by kRaise before they are split, so that even the last bit of a denormal number,
-/// 2^-149, is a bfloat16 number: no bits are lost. Below kLarge no product and no sum of a chunk overflows.
+/// 2^-149, is a bfloat16 number: no bits are lost. Below kLarge no product and no sum of a chunk
+/// overflows.
 constexpr float kRaise = 0x1p16f, kLarge = 0x1p44f;
 static_assert(kK <= 64);  // 64 * kLarge^2 * kRaise^2 < 2^128
 
@@ -112,8 +113,8 @@ static_assert(kK <= 64);  // 64 * kLarge^2 * kRaise^2 < 2^128
 /// The product of two small ones has no bits in float32, and none of a lifted one with any other is infinite.
 constexpr float kSmall = 0x1p-100f, kLift = 0x1p90f;
 constexpr int kPasses = 4;
-__device__ __forceinline__ int next_pass(int pass, bool lost) {
-  return pass > 0 ? (pass + 1) % kPasses : lost ? 1 : 0;
+__device__ __forceinline__ int next_pass(int pass, bool repeated) {
+  return pass > 0 ? (pass + 1) % kPasses : repeated ? 1 : 0;
 }
 
 /// A tile of kOuter x kK of an operand, four neighbours at a time. kOuterRows: its rows in memory run along
@@ -341,11 +342,11 @@ __device__ void write_tile(const SplitArguments& a, const Work& work, const floa
   });
 }
 
-/// The chunks that a block's readers and its multipliers hand each other, by the barriers 1 to 4. `lost`
+/// The chunks that a block's readers and its multipliers hand each other, by the barriers 1 to 4. `repeated`
 /// tells which of the last kStages are to be multiplied again, by their numbers; it begins as -2.
 class Stage {
  public:
-  __device__ explicit Stage(volatile int* lost) : lost_(lost) {}
+  __device__ explicit Stage(volatile int* repeated) : repeated_(repeated) {}
   __device__ void next() {
     at_ ^= 1;
     ++count_;
@@ -358,10 +359,10 @@ class Stage {
   __device__ void read() const { arrive(3 + at_); }
   __device__ void meet_readers() const { wait<kReaders>(5); }
   /// Before written(), and known when others have waited for that.
-  __device__ void lose() const { lost_[at_] = count_; }
-  __device__ bool lost() const { return lost_[at_] == count_; }
+  __device__ void repeat() const { repeated_[at_] = count_; }
+  __device__ bool repeats() const { return repeated_[at_] == count_; }
   /// The chunk before, once all readers have met since.
-  __device__ bool lost_before() const { return lost_[at_ ^ 1] == count_ - 1; }
+  __device__ bool repeats_before() const { return repeated_[at_ ^ 1] == count_ - 1; }
 
  private:
   template <int kCount = kThreads>
@@ -371,7 +372,7 @@ class Stage {
   static __device__ void arrive(int barrier) {
     asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
   }
-  volatile int* lost_;
+  volatile int* repeated_;
   int at_ = 0, count_ = 0;
 };
 
@@ -409,7 +410,7 @@ class RowSums {
 };
 
 template <int kN, bool kOuterA, bool kOuterB, bool kWide, bool kSums>
-__device__ void read_chunks(const SplitArguments& a, uint32_t shared, volatile int* lost) {
+__device__ void read_chunks(const SplitArguments& a, uint32_t shared, volatile int* repeated) {
   const int thread = static_cast<int>(threadIdx.x) - kMultipliers;
   Tile<kM, kOuterA, kWide> tile_a;
   Tile<kN, kOuterB, kWide> tile_b;
@@ -420,7 +421,7 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared, volatile i
   const auto read_b = [&] {
     if (work.valid(a)) tile_b.read(thread, a.b, work.n, int64_t{work.chunk} * kK);
   };
-  Stage stage(lost);
+  Stage stage(repeated);
   [[maybe_unused]] RowSums sums;
   int pass = 0;
   work.begin(a, kN, static_cast<int>(blockIdx.x));
@@ -431,7 +432,7 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared, volatile i
       stage.wait_until_read();
     else if (stage.count() > 0)
       stage.meet_readers();
-    pass = next_pass(pass, stage.lost_before());
+    pass = next_pass(pass, stage.repeats_before());
     if (pass > 0) {
       work.retreat(a, kN);
       read_a();
@@ -448,7 +449,7 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared, volatile i
     work.advance(a, kN);
     read_a();  // on its way while B is split
     large |= tile_b.write(thread, to + kParts * part_bytes(kM), raise);
-    if (large && pass == 0) stage.lose();
+    if (large && pass == 0) stage.repeat();
     publish_to_tensor_cores();
     stage.written();
     if constexpr (kSums) sums.template add<kN>(a, thread, tile_b);
@@ -461,25 +462,25 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared, volatile i
 }
 
 template <int kN, bool kOuterA, bool kOuterB>
-__device__ void multiply_chunks(const SplitArguments& a, uint32_t shared, volatile int* lost) {
+__device__ void multiply_chunks(const SplitArguments& a, uint32_t shared, volatile int* repeated) {
   float sum[kN / 2], chunk[kN / 2];
 #pragma unroll
   for (int i = 0; i < kN / 2; ++i) sum[i] = chunk[i] = 0;
-  Stage stage(lost);
+  Stage stage(repeated);
   Work work{};
   int pass = 0;
   for (work.begin(a, kN, static_cast<int>(blockIdx.x)); work.valid(a); stage.next()) {
     stage.wait_until_written();
     multiply_chunk<kN, kOuterA, kOuterB>(chunk, shared + stage.at() * stage_bytes(kN));
-    const bool loses = stage.lost();
+    const bool repeats = stage.repeats();
     wait_for_products();
     stage.read();
-    if (!loses) {
+    if (!repeats) {
       const float scale = pass == 0 ? 1.0f / (kRaise * kRaise) : pass == 3 ? 1.0f : 1.0f / kLift;
 #pragma unroll
       for (int i = 0; i < kN / 2; ++i) sum[i] = fmaf(chunk[i], scale, sum[i]);
     }
-    pass = next_pass(pass, loses);
+    pass = next_pass(pass, repeats);
     if (pass > 0) continue;
     if (work.last()) {
       finish_tile<kN>(a, work, sum);
@@ -496,17 +497,17 @@ __global__ void __launch_bounds__(kThreads, 1)
     split_product_kernel(const __grid_constant__ SplitArguments a) {
   begin_overlapping();
   extern __shared__ unsigned char raw[];
-  __shared__ int lost[kStages];
-  if (threadIdx.x < kStages) lost[threadIdx.x] = -2;
+  __shared__ int repeated[kStages];
+  if (threadIdx.x < kStages) repeated[threadIdx.x] = -2;
   __syncthreads();
   const uint32_t before = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
   const uint32_t address = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   if (threadIdx.x >= kMultipliers) {
     give_registers<kReaderRegisters>();
-    read_chunks<kN, kOuterA, kOuterB, kWide, kSums>(a, address, lost);
+    read_chunks<kN, kOuterA, kOuterB, kWide, kSums>(a, address, repeated);
   } else {
     take_registers<kMultiplierRegisters>();
-    multiply_chunks<kN, kOuterA, kOuterB>(a, address, lost);
+    multiply_chunks<kN, kOuterA, kOuterB>(a, address, repeated);
   }
 }
 
