@@ -13,8 +13,8 @@ enum class MatmulPrecision : uint8_t { exact, tf32, bf16 };
 
 /// What an exact product is computed by on a GPU of compute capability 9.0. float32: its float32 units.
 /// split: its tensor cores, operands as sums of three bfloat16 numbers, about twice as fast where the product
-/// is large and no less accurate (no term loses more than 2^-22 |a b|, however small a or b is); an infinite
-/// operand may give NaN for an infinity. by_size: split where that is faster. Other devices: float32 alone.
+/// is large and no less accurate (no term loses more than 2^-22 |a b|, however small a or b is).
+/// by_size: split where that is faster. Other devices: float32 alone.
 enum class ExactProducts : uint8_t { by_size, float32, split };
 
 namespace detail {

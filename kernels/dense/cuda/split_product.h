@@ -15,10 +15,10 @@ bool splits_product(const GemmArgs& args);
 /// round their own sums towards zero. Where C has fewer tiles than the GPU multiprocessors, runs of K go to
 /// blocks of their own, whose sums (at most 128 KiB of scratch a multiprocessor) are added in order. K > 0.
 ///
-/// Below 2^-110 three parts do not hold all bits of an operand, for bfloat16 ends at 2^-133. Where that is so
-/// of a number in 64 terms of a tile, these are multiplied again, small numbers lifted and apart: four
-/// products in the place of one, with the same bound for every float32 number. A number that is not finite
-/// counts as one of these, and infinite ones give NaN where a float32 product could give an infinity.
+/// Operands are raised by 2^16 first, since below 2^-110 three parts would not hold all their bits. What the
+/// tensor cores then sum to infinity or NaN is summed again by float32 multiply-adds, 64 terms at a time,
+/// each element by one thread: a value that float32 has is never lost, and one that it has not is its
+/// infinity or NaN.
 ///
 /// `sums` [N], where given, with both operands' rows along their outer extents (A turned, B not): Σ over the
 /// rows of B, from the numbers as they pass by, 64 rows by float32 additions, these sums likewise, and those

@@ -75,15 +75,6 @@ struct Work {
     else
       begin(a, tile_n, unit + static_cast<int>(gridDim.x));
   }
-  /// Undoes advance().
-  __device__ void retreat(const SplitArguments& a, int tile_n) {
-    if (valid(a) && chunk > split * a.chunks + min(split, a.longer_splits)) {
-      --chunk;
-    } else {
-      begin(a, tile_n, unit - static_cast<int>(gridDim.x));
-      chunk = end - 1;
-    }
-  }
 };
 
 /// Two numbers as pairs of bfloat16 parts. The first part is cut rather than rounded, so that no finite
@@ -102,20 +93,10 @@ __device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_
   third = upper_halves(x - lower(second), y - upper(second));
 }
 
-/// Operands are multiplied by kRaise before they are split, so that even the last bit of a denormal number,
-/// 2^-149, is a bfloat16 number: no bits are lost. Below kLarge no product and no sum of a chunk
-/// overflows.
-constexpr float kRaise = 0x1p16f, kLarge = 0x1p44f;
-static_assert(kK <= 64);  // 64 * kLarge^2 * kRaise^2 < 2^128
-
-/// A chunk with a number from kLarge on is not added. It is multiplied again as three products, of numbers
-/// below kSmall lifted by kLift and of the others: small A and B, large A and small B, large A and large B.
-/// The product of two small ones has no bits in float32, and none of a lifted one with any other is infinite.
-constexpr float kSmall = 0x1p-100f, kLift = 0x1p90f;
-constexpr int kPasses = 4;
-__device__ __forceinline__ int next_pass(int pass, bool repeated) {
-  return pass > 0 ? (pass + 1) % kPasses : repeated ? 1 : 0;
-}
+/// Operands are multiplied by kRaise before they are split: then even the last bit of a denormal number,
+/// 2^-149, is a bfloat16 number, and no bits are lost. Numbers from 2^112 on become infinite, and sums of
+/// products from 2^96 on may: repair_sums() is for these.
+constexpr float kRaise = 0x1p16f;
 
 /// A tile of kOuter x kK of an operand, four neighbours at a time. kOuterRows: its rows in memory run along
 /// its outer extent. kWide: they can be read 16 bytes at a time.
@@ -141,29 +122,18 @@ class Tile {
     }
     return sum;
   }
-  /// Multiplies small numbers by `small`, the others by `large`.
-  __device__ void weigh(float small, float large) {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      for (float* x : {&quads_[i].x, &quads_[i].y, &quads_[i].z, &quads_[i].w})
-        *x *= fabsf(*x) < kSmall ? small : large;
-  }
-  /// Its parts, each number times `raise`, into shared memory. Was any from kLarge on?
-  __device__ bool write(int thread, uint32_t shared, float raise) const {
+  /// Its parts, raised, into shared memory.
+  __device__ void write(int thread, uint32_t shared) const {
     const uint32_t to = shared + place(thread);
-    float most = 0.0f;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       uint2 first, second, third;
-      const float4 q = quads_[i];
-      most = fmaxf(most, fmaxf(fmaxf(fabsf(q.x), fabsf(q.y)), fmaxf(fabsf(q.z), fabsf(q.w))));
-      split(q.x * raise, q.y * raise, first.x, second.x, third.x);
-      split(q.z * raise, q.w * raise, first.y, second.y, third.y);
+      split(quads_[i].x * kRaise, quads_[i].y * kRaise, first.x, second.x, third.x);
+      split(quads_[i].z * kRaise, quads_[i].w * kRaise, first.y, second.y, third.y);
       write_part(to, i, 0, first);
       write_part(to, i, 1, second);
       write_part(to, i, 2, third);
     }
-    return most >= kLarge;
   }
 
  private:
@@ -265,6 +235,42 @@ __device__ __forceinline__ void for_pairs(const SplitArguments& a, const Work& w
     }
 }
 
+/// Those of `sums` that are not finite, once more by float32 additions, chunk by chunk. So that numbers that
+/// the tensor cores cannot sum give what float32 has, be that finite or not.
+template <int kN, bool kOuterA, bool kOuterB>
+__device__ __noinline__ void repair_sums(const SplitArguments& a, const Work& work, float* sums) {
+  const int64_t first = (int64_t{work.split} * a.chunks + min(work.split, a.longer_splits)) * kK;
+  const int64_t end = min(int64_t{work.end} * kK, a.a.inner);
+  const auto repair = [&](int64_t row, int64_t column, float& sum) {
+    if (isfinite(sum) || column >= a.n) return;
+    const float* x = a.a.numbers + (kOuterA ? first * a.a.outer + row : row * a.a.inner + first);
+    const float* y = a.b.numbers + (kOuterB ? first * a.b.outer + column : column * a.b.inner + first);
+    sum = 0;
+    for (int64_t k = first; k < end; k += kK) {
+      float chunk = 0;
+      for (int64_t i = k; i < min(k + kK, end); ++i) {
+        chunk = fmaf(*x, *y, chunk);
+        x += kOuterA ? a.a.outer : 1;
+        y += kOuterB ? a.b.outer : 1;
+      }
+      sum += chunk;
+    }
+  };
+  for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
+    repair(row, column, sums[i]);
+    repair(row, column + 1, sums[i + 1]);
+  });
+}
+
+/// Is any not finite?
+template <int kCount>
+__device__ __forceinline__ bool any_lost(const float (&sum)[kCount]) {
+  float zero[4] = {0, 0, 0, 0};
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) zero[i % 4] = fmaf(sum[i], 0.0f, zero[i % 4]);
+  return !(zero[0] + zero[1] + (zero[2] + zero[3]) == 0.0f);
+}
+
 /// sum = f(sum, x) with x [M,N], where C's tile is: all of x is asked for before any of it is used, and
 /// before anything is written.
 template <int kN, class F>
@@ -342,11 +348,9 @@ __device__ void write_tile(const SplitArguments& a, const Work& work, const floa
   });
 }
 
-/// The chunks that a block's readers and its multipliers hand each other, by the barriers 1 to 4. `repeated`
-/// tells which of the last kStages are to be multiplied again, by their numbers; it begins as -2.
+/// The chunks that a block's readers and its multipliers hand each other, by the barriers 1 to 4.
 class Stage {
  public:
-  __device__ explicit Stage(volatile int* repeated) : repeated_(repeated) {}
   __device__ void next() {
     at_ ^= 1;
     ++count_;
@@ -357,22 +361,14 @@ class Stage {
   __device__ void wait_until_read() const { wait(3 + at_); }
   __device__ void written() const { arrive(1 + at_); }
   __device__ void read() const { arrive(3 + at_); }
-  __device__ void meet_readers() const { wait<kReaders>(5); }
-  /// Before written(), and known when others have waited for that.
-  __device__ void repeat() const { repeated_[at_] = count_; }
-  __device__ bool repeats() const { return repeated_[at_] == count_; }
-  /// The chunk before, once all readers have met since.
-  __device__ bool repeats_before() const { return repeated_[at_ ^ 1] == count_ - 1; }
 
  private:
-  template <int kCount = kThreads>
   static __device__ void wait(int barrier) {
-    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kCount) : "memory");
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
   }
   static __device__ void arrive(int barrier) {
     asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
   }
-  volatile int* repeated_;
   int at_ = 0, count_ = 0;
 };
 
@@ -380,8 +376,8 @@ class Stage {
 /// of tiles: the others read the same.
 class RowSums {
  public:
-  __device__ void begin(const Work& work, bool first_pass) {
-    wanted_ = first_pass && work.m == 0;
+  __device__ void begin(const SplitArguments& a, const Work& work) {
+    wanted_ = work.valid(a) && work.m == 0;
     last_ = work.last();
     split_ = work.split;
     n_ = work.n;
@@ -410,7 +406,7 @@ class RowSums {
 };
 
 template <int kN, bool kOuterA, bool kOuterB, bool kWide, bool kSums>
-__device__ void read_chunks(const SplitArguments& a, uint32_t shared, volatile int* repeated) {
+__device__ void read_chunks(const SplitArguments& a, uint32_t shared) {
   const int thread = static_cast<int>(threadIdx.x) - kMultipliers;
   Tile<kM, kOuterA, kWide> tile_a;
   Tile<kN, kOuterB, kWide> tile_b;
@@ -421,74 +417,57 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared, volatile i
   const auto read_b = [&] {
     if (work.valid(a)) tile_b.read(thread, a.b, work.n, int64_t{work.chunk} * kK);
   };
-  Stage stage(repeated);
+  Stage stage;
   [[maybe_unused]] RowSums sums;
-  int pass = 0;
   work.begin(a, kN, static_cast<int>(blockIdx.x));
   read_a();
   read_b();
-  for (;; stage.next()) {
-    if (stage.count() >= kStages)
-      stage.wait_until_read();
-    else if (stage.count() > 0)
-      stage.meet_readers();
-    pass = next_pass(pass, stage.repeats_before());
-    if (pass > 0) {
-      work.retreat(a, kN);
-      read_a();
-      read_b();
-      tile_a.weigh(pass == 1 ? kLift : 0.0f, pass == 1 ? 0.0f : 1.0f);
-      tile_b.weigh(pass == 1 ? 1.0f : pass == 2 ? kLift : 0.0f, pass == 2 ? 0.0f : 1.0f);
-    } else if (!work.valid(a)) {
-      break;
-    }
+  for (; work.valid(a); stage.next()) {
+    if (stage.count() >= kStages) stage.wait_until_read();
     const uint32_t to = shared + stage.at() * stage_bytes(kN);
-    const float raise = pass == 0 ? kRaise : 1.0f;
-    bool large = tile_a.write(thread, to, raise);
-    if constexpr (kSums) sums.begin(work, pass == 0);
+    tile_a.write(thread, to);
+    if constexpr (kSums) sums.begin(a, work);
     work.advance(a, kN);
     read_a();  // on its way while B is split
-    large |= tile_b.write(thread, to + kParts * part_bytes(kM), raise);
-    if (large && pass == 0) stage.repeat();
+    tile_b.write(thread, to + kParts * part_bytes(kM));
     publish_to_tensor_cores();
     stage.written();
     if constexpr (kSums) sums.template add<kN>(a, thread, tile_b);
     read_b();
   }
   // What was handed back last is taken, so that all barriers end as they began.
-  static_assert(kStages == 2);
-  stage.next();
-  stage.wait_until_read();
+  int left = min(stage.count(), kStages);
+  if (left < kStages) stage.next();  // the only one was the first
+  for (; left > 0; --left, stage.next()) stage.wait_until_read();
 }
 
 template <int kN, bool kOuterA, bool kOuterB>
-__device__ void multiply_chunks(const SplitArguments& a, uint32_t shared, volatile int* repeated) {
+__device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
   float sum[kN / 2], chunk[kN / 2];
 #pragma unroll
   for (int i = 0; i < kN / 2; ++i) sum[i] = chunk[i] = 0;
-  Stage stage(repeated);
+  Stage stage;
   Work work{};
-  int pass = 0;
-  for (work.begin(a, kN, static_cast<int>(blockIdx.x)); work.valid(a); stage.next()) {
+  for (work.begin(a, kN, static_cast<int>(blockIdx.x)); work.valid(a); work.advance(a, kN), stage.next()) {
     stage.wait_until_written();
     multiply_chunk<kN, kOuterA, kOuterB>(chunk, shared + stage.at() * stage_bytes(kN));
-    const bool repeats = stage.repeats();
     wait_for_products();
     stage.read();
-    if (!repeats) {
-      const float scale = pass == 0 ? 1.0f / (kRaise * kRaise) : pass == 3 ? 1.0f : 1.0f / kLift;
 #pragma unroll
-      for (int i = 0; i < kN / 2; ++i) sum[i] = fmaf(chunk[i], scale, sum[i]);
-    }
-    pass = next_pass(pass, repeats);
-    if (pass > 0) continue;
-    if (work.last()) {
-      finish_tile<kN>(a, work, sum);
-      write_tile<kN>(a, work, sum);
+    for (int i = 0; i < kN / 2; ++i) sum[i] = fmaf(chunk[i], 1.0f / (kRaise * kRaise), sum[i]);
+    if (!work.last()) continue;
+    if (any_lost(sum)) {
+      float copy[kN / 2];  // so that the sums stay in registers elsewhere
 #pragma unroll
-      for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
+      for (int i = 0; i < kN / 2; ++i) copy[i] = sum[i];
+      repair_sums<kN, kOuterA, kOuterB>(a, work, copy);
+#pragma unroll
+      for (int i = 0; i < kN / 2; ++i) sum[i] = copy[i];
     }
-    work.advance(a, kN);
+    finish_tile<kN>(a, work, sum);
+    write_tile<kN>(a, work, sum);
+#pragma unroll
+    for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
   }
 }
 
@@ -497,17 +476,14 @@ __global__ void __launch_bounds__(kThreads, 1)
     split_product_kernel(const __grid_constant__ SplitArguments a) {
   begin_overlapping();
   extern __shared__ unsigned char raw[];
-  __shared__ int repeated[kStages];
-  if (threadIdx.x < kStages) repeated[threadIdx.x] = -2;
-  __syncthreads();
   const uint32_t before = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
   const uint32_t address = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   if (threadIdx.x >= kMultipliers) {
     give_registers<kReaderRegisters>();
-    read_chunks<kN, kOuterA, kOuterB, kWide, kSums>(a, address, repeated);
+    read_chunks<kN, kOuterA, kOuterB, kWide, kSums>(a, address);
   } else {
     take_registers<kMultiplierRegisters>();
-    multiply_chunks<kN, kOuterA, kOuterB>(a, address, repeated);
+    multiply_chunks<kN, kOuterA, kOuterB>(a, address);
   }
 }
 
