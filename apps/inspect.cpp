@@ -17,7 +17,7 @@ namespace {
 
 struct Options {
   std::string file, plot;
-  bool json = false;
+  bool json = false, tiles = false;
   int64_t threads = 0;
 };
 
@@ -29,6 +29,7 @@ bool read(int argc, char** argv, Options& o) {
   options.add_options()("file", po::value(&o.file)->value_name("FILE"),
                         "the HDF5 file to read, also as first argument")(
       "plot", po::value(&o.plot)->value_name("FILE"), "draw the distribution of degrees as SVG (by gnuplot)")(
+      "tiles", po::bool_switch(&o.tiles), "count how the edges fill row windows and tiles of the matrix")(
       "json", po::bool_switch(&o.json), "print one JSON object instead")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
   po::positional_options_description positional;
@@ -67,6 +68,8 @@ void inspect(const Options& o) {
   Report report{
       .path = o.file, .checked = check_dataset(o.file), .statistics = {}, .extras = {}, .notes = {}};
   report.statistics = statistics_of(report.checked.data);
+  if (o.tiles && report.statistics.structure)
+    report.statistics.tiles = tiles_of(report.checked.data.graph.in_edges());
   const size_t wrong = report.checked.problems.size();
   if (report.checked.opened) {
     report.extras = extras_of(o.file);

@@ -122,6 +122,30 @@ void print_histogram(const char* name, const Counts& degrees) {
   for (const std::string& text : histogram_lines(degrees)) fmt::print("{}\n", text);
 }
 
+double ratio(int64_t a, int64_t b) { return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 0.0; }
+
+constexpr const char* kWindows =
+    "rows of a      columns       edges   % of the edges in columns of at least\n"
+    "window      with edges    a column          2        3        4        8\n";
+constexpr const char* kTiles =
+    "                 tiles       edges   % of the edges in tiles filled to\n"
+    "tiles       with edges      a tile        1/2      1/4      1/8     1/16\n";
+
+void print_tiles(const std::vector<TileStatistics>& tiles) {
+  const char* heading = nullptr;
+  for (const TileStatistics& t : tiles) {
+    if (const char* its = t.width == 1 ? kWindows : kTiles; its != heading) fmt::print("{}", heading = its);
+    const TileCount& all = t.counts.front();
+    std::string text =
+        fmt::format("{:<10} {:>11} {:>11.2f}",
+                    t.width == 1 ? fmt::to_string(t.height) : fmt::format("{}x{}", t.height, t.width),
+                    all.tiles, ratio(all.entries, all.tiles));
+    for (size_t k = 1; k < t.counts.size(); ++k)
+      text += fmt::format(" {:>8.2f}", 100.0 * ratio(t.counts[k].entries, all.entries));
+    fmt::print("{}\n", text);
+  }
+}
+
 // JSON: each of these is a value.
 
 std::string json_list(const std::vector<std::string>& values) {
@@ -146,6 +170,18 @@ std::string json_degrees(const Counts& degrees) {
     bins.push_back(fmt::format("[{}, {}, {}]", bin.least, bin.largest, bin.nodes));
   return fmt::format(R"({{"min": {}, "max": {}, "mean": {:.6g}, "histogram": {}}})", least(degrees),
                      largest(degrees), mean(degrees), json_list(bins));
+}
+
+std::string json_tiles(const std::vector<TileStatistics>& tiles) {
+  std::vector<std::string> values;
+  for (const TileStatistics& t : tiles) {
+    std::vector<std::string> counts;
+    for (const TileCount& c : t.counts)
+      counts.push_back(fmt::format("[{}, {}, {}]", c.least, c.tiles, c.entries));
+    values.push_back(
+        fmt::format(R"({{"height": {}, "width": {}, "counts": {}}})", t.height, t.width, json_list(counts)));
+  }
+  return json_list(values);
 }
 
 const char* json_bool(bool value) { return value ? "true" : "false"; }
@@ -183,6 +219,7 @@ void print_text(const Report& r) {
     print_histogram("in-degrees", s.structure->in);
     print_histogram("out-degrees", s.structure->out);
   }
+  print_tiles(s.tiles);
   for (const std::string& note : r.notes) fmt::print("note: {}\n", note);
   for (const std::string& problem : r.checked.problems) fmt::print("{}\n", problem);
   if (r.checked.problems.empty()) fmt::print("nothing is wrong\n");
@@ -194,6 +231,7 @@ void print_json(const Report& r) {
   std::string text = fmt::format(R"({{"app": "inspect", "file": {}, "name": {}, "task": "{}", "nodes": {}, )",
                                  json_text(r.path), json_text(data.name), name_of(data.task), nodes_of(data));
   if (s.structure) text += json_structure(data, *s.structure);
+  if (!s.tiles.empty()) text += fmt::format(R"("tiles": {}, )", json_tiles(s.tiles));
   if (s.features)
     text += fmt::format(
         R"("features": {{"columns": {}, "sparse": {}, "fill": {:.6g}, "zero_rows": {}, )"

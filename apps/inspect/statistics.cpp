@@ -79,6 +79,18 @@ const Tensor& labels_of(const Dataset& data) {
   return data.task == Task::graph_class || data.task == Task::graph_regression ? data.graph_y : data.y;
 }
 
+std::vector<TileStatistics> tiles_of(const Csr& in_edges) {
+  std::vector<TileStatistics> tiles;
+  for (int64_t height : {8, 16, 64, 128, 1024})
+    tiles.push_back({height, 1, window_reuse(in_edges, height, 1, {1, 2, 3, 4, 8})});
+  for (int64_t side : {64, 128}) {
+    const int64_t cells = side * side;
+    tiles.push_back(
+        {side, side, window_reuse(in_edges, side, side, {1, cells / 2, cells / 4, cells / 8, cells / 16})});
+  }
+  return tiles;
+}
+
 Statistics statistics_of(const Dataset& data) {
   Statistics s;
   if (data.graph) s.structure = structure_of(data.graph);

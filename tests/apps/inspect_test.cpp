@@ -86,6 +86,24 @@ TEST_CASE("a histogram counts every node, and shows a hub beside its leaves") {
   CHECK(outcome.out.find("note:") == std::string::npos);
 }
 
+TEST_CASE("inspect --tiles prints the reuse of row windows and how full tiles are") {
+  if (!have_program("inspect")) return;
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("file.h5");
+  small_file().write(path);
+  const std::string out = run("inspect", {path, "--tiles"}).out;
+  CHECK(mentions(out, {"8                    6        1.33    50.00     0.00     0.00     0.00\n",
+                       "64x64                1        8.00     0.00     0.00     0.00     0.00\n"}));
+  CHECK(run("inspect", {path}).out.find("64x64") == std::string::npos);
+
+  SchemaFile empty = small_file();
+  empty.datasets = {{"edges/src", Tensor::from(I{})}, {"edges/dst", Tensor::from(I{})}};
+  empty.attributes["task"] = "none";
+  empty.write(path);
+  CHECK(mentions(run("inspect", {path, "--tiles"}).out,
+                 {"128x128              0        0.00     0.00     0.00     0.00     0.00\n"}));
+}
+
 TEST_CASE("inspect says all that is wrong with a file, a line each, and fails") {
   if (!have_program("inspect")) return;
   const TemporaryDirectory folder;
@@ -213,5 +231,5 @@ TEST_CASE("words that inspect does not know are refused") {
   CHECK(fails_with(run("inspect", {path, "--threads", "-1"}), 2, {"--threads"}));
   CHECK(fails_with(run("inspect", {path, "--plot", path}), 2, {"--plot", path}));
   CHECK(contents_of(path) == before);
-  CHECK(mentions(run("inspect", {"--help"}).out, {"--plot", "--json"}));
+  CHECK(mentions(run("inspect", {"--help"}).out, {"--plot", "--tiles", "--json"}));
 }

@@ -11,8 +11,8 @@ import numpy as np
 INSPECT = os.path.join(os.environ["ADJOINT_BIN_DIR"], "inspect")
 
 
-def inspect(path):
-    ran = subprocess.run([INSPECT, path, "--json"], capture_output=True, text=True)
+def inspect(path, *options):
+    ran = subprocess.run([INSPECT, path, "--json", *options], capture_output=True, text=True)
     assert ran.stdout.count("\n") == 1, ran.stdout
     return ran.returncode, json.loads(ran.stdout)
 
@@ -68,6 +68,14 @@ with tempfile.TemporaryDirectory() as folder:
     assert said["labels"]["classes"] == {str(c): int((y == c).sum()) for c in range(4)}
     assert said["splits"] == [[20, 10, int((y >= 0).sum()) - 30]]
     assert any("nodes/id int64 [50]" in extra for extra in said["besides"])
+
+    assert "tiles" not in said
+    tiles = inspect(path, "--tiles")[1]["tiles"]
+    assert [(t["height"], t["width"]) for t in tiles] == [(8, 1), (16, 1), (64, 1), (128, 1), (1024, 1), (64, 64), (128, 128)]
+    for t in tiles:
+        filled = np.unique(dst // t["height"] * 1000 + src // t["width"], return_counts=True)[1]
+        assert t["counts"] == [[n, int((filled >= n).sum()), int(filled[filled >= n].sum())] for n, _, _ in t["counts"]]
+        assert len(t["counts"]) == 5 and t["counts"][0][2] == 300
 
     write(path, **{"edges/src": np.full(300, 99), "nodes/y": np.full(50, 7)})
     status, said = inspect(path)
