@@ -107,7 +107,7 @@ constexpr int kBackwardBlocks = blocks_for_registers<T>(kScore == Score::gat
 /// The end of a source's row: what its gradients are, from the sums over its entries.
 template <class T, Score kScore>
 __device__ __forceinline__ void leave_source_row(const BackwardArguments<typename T::S>& a,
-                                                 const Place<T>& place, const Walk& walk,
+                                                 const Place<T>& place, const ItemWalk<>& walk,
                                                  const WideFeatures<T>& own,  // v, r or x
                                                  const WideFeatures<T>& att, typename T::A own_term,
                                                  typename T::A term,  // Σ de; keyed: ds
@@ -129,7 +129,7 @@ __device__ __forceinline__ void leave_source_row(const BackwardArguments<typenam
             fma(kLn2<A> * att[c][v], fma(a.slope, term, (A(1) - a.slope) * turned[c][v]), weighed[c][v]);
       }
   } else if constexpr (kGat) {
-    const A from_target = a.by_target != nullptr && walk.first && place.has_head
+    const A from_target = a.by_target != nullptr && walk.first_part && place.has_head
                               ? a.dl[int64_t{walk.row} * a.heads + place.head]
                               : A(0);
     WideFeatures<T> of_head;

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
   constexpr int kBatch = T::kBatch, kOwned = T::kOwned, kChunks = T::kChunks, kVector = T::kVector;
   adj::cuda::begin_overlapping();
   const Place<T> place(a);
-  Walk walk;
+  ItemWalk<> walk;
   walk.begin(a, static_cast<int>(blockIdx.x) * place.groups + place.group);
   const int feature = place.feature, read = place.read_feature;
   const char* const source = rows_at(a.source, read);

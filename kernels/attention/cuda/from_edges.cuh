@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, kScore>)
   const int step = static_cast<int>(gridDim.x) * place.groups;
   const int first_item = static_cast<int>(blockIdx.x) * place.groups + place.group;
   for (int item = first_item; __any_sync(kAllLanes, item < a.items); item += step) {
-    Walk walk;
+    ItemWalk<> walk;
     walk.begin(a, item);
     WideFeatures<T> own;      // r
     WideFeatures<T> weighed;  // Σ m α dO

@@ -10,6 +10,7 @@
 #include <adjoint/kernels/attention/cuda/strategies.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/sparse/explain.h>
 
@@ -83,13 +84,10 @@ __global__ void __launch_bounds__(kBlockThreads)
   const int64_t f = int64_t{blockIdx.y} * blockDim.x + threadIdx.x;
   if (f >= z.all()) return;
   const int64_t head = f / z.width;
-  const ItemStart start = a.starts[blockIdx.x], stop = a.starts[blockIdx.x + 1];
-  const bool part = start.row < 0 || stop.row < 0;
-  int row = start.row < 0 ? ~start.row : start.row;
-  const int end_row = part ? row + 1 : stop.row;
-  int k = start.entry;
-  for (; row < end_row; ++row) {
-    const int end = min(static_cast<int>(a.offsets[row + 1]), stop.entry);
+  const Item item(a.starts, static_cast<int>(blockIdx.x));
+  int k = item.entry;
+  for (int row = item.row; row < item.end_row; ++row) {
+    const int end = min(static_cast<int>(a.offsets[row + 1]), item.end_entry);
     A sum = 0;
     for (; k < end; ++k) {
       const int64_t edge = a.order == nullptr ? k : a.order[k];
@@ -97,8 +95,8 @@ __global__ void __launch_bounds__(kBlockThreads)
       const A value = kByTarget ? z(row, column, edge, f) : z(column, row, edge, f);
       sum = fma(de[edge * z.heads + head], z.slope_at(value, f), sum);
     }
-    if (part)
-      a.partial[int64_t{start.slot} * z.all() + f] = sum;
+    if (item.part)
+      a.partial[int64_t{item.slot} * z.all() + f] = sum;
     else
       a.y[int64_t{row} * z.all() + f] = narrow<S>(sum);
   }

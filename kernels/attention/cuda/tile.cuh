@@ -15,7 +15,7 @@
 
 #include <adjoint/kernels/attention/attention.h>
 #include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_device.cuh>
+#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -357,43 +357,6 @@ __device__ __forceinline__ void scatter(To* to, const Place<T>& place, const Wid
   }
 }
 
-/// Where a group is in its item.
-struct Walk {
-  int entry = 0, end_entry = 0;
-  int row = 0, end_row = 0;
-  int row_end = 0, next_end = 0;
-  int slot = 0;
-  bool part = false;   ///< of a heavy row
-  bool first = false;  ///< its first part, or not a part
-
-  template <class Arguments>
-  __device__ void begin(const Arguments& a, int item) {
-    *this = {};
-    if (item >= a.items) return;
-    const ItemStart start = a.starts[item], stop = a.starts[item + 1];
-    part = start.row < 0 || stop.row < 0;
-    first = start.row >= 0;
-    row = first ? start.row : ~start.row;
-    end_row = part ? row + 1 : stop.row;
-    entry = start.entry;
-    end_entry = stop.entry;
-    slot = start.slot;
-    row_end = end_of(a, row);
-    next_end = end_of(a, row + 1);
-  }
-  template <class Arguments>
-  __device__ int end_of(const Arguments& a, int r) const {
-    return r < end_row ? min(static_cast<int>(a.offsets[r + 1]), end_entry) : 0;
-  }
-  __device__ bool active() const { return row < end_row; }
-  template <class Arguments>
-  __device__ void next_row(const Arguments& a) {
-    ++row;
-    row_end = next_end;
-    next_end = end_of(a, row + 1);
-  }
-};
-
 /// Asks L2 for rows of entries that are yet to come, whatever rows of the structure these belong to, so that
 /// memory is at work while a batch is computed: a row of two entries does not fill one. A lane asks for one
 /// line of 128 bytes of the group's heads, of one of kEntries entries.
@@ -409,11 +372,11 @@ class RowsAhead {
     entry_ = lane % kEntries;
     from_ = line * 128 < bytes ? rows_at(matrix, first_head_ * a.width) + line * 128 : nullptr;
   }
-  __device__ void begin(const Arguments& a, const Walk& walk) {
+  __device__ void begin(const Arguments& a, const ItemWalk<>& walk) {
     next_ = walk.entry + T::kBatch;
     load(a, walk);
   }
-  __device__ void ask(const Arguments& a, const Walk& walk) {
+  __device__ void ask(const Arguments& a, const ItemWalk<>& walk) {
     if (walk.entry + a.ahead <= next_) return;
     if (column_ >= 0) asm volatile("prefetch.global.L2 [%0];" ::"l"(row_address(from_, column_, a.pitch)));
     next_ += kEntries;
@@ -423,7 +386,7 @@ class RowsAhead {
  private:
   static constexpr int kEntries = 4;
 
-  __device__ void load(const Arguments& a, const Walk& walk) {
+  __device__ void load(const Arguments& a, const ItemWalk<>& walk) {
     const int at = next_ + entry_;
     column_ = from_ != nullptr && at < walk.end_entry ? __ldg(a.indices + at) : -1;
   }
@@ -457,8 +420,8 @@ class KeptBits {
   }
   /// How many of the `count` entries from where the walk is are drawn: it draws where they are used up. All
   /// lanes of the warp call it.
-  __device__ int drawn(const AttentionArguments<typename T::S>& a, const Place<T>& place, const Walk& walk,
-                       int count) {
+  __device__ int drawn(const AttentionArguments<typename T::S>& a, const Place<T>& place,
+                       const ItemWalk<>& walk, int count) {
     if (__any_sync(kAllLanes, walk.active() && walk.entry == end(place)))
       draw(a, place, walk.entry, walk.end_entry);
     return min(count, max(end(place) - walk.entry, 0));

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
   const int step = static_cast<int>(gridDim.x) * place.groups;
   const int first_item = static_cast<int>(blockIdx.x) * place.groups + place.group;
   for (int item = first_item; __any_sync(kAllLanes, item < a.items); item += step) {
-    Walk walk;
+    ItemWalk<> walk;
     walk.begin(a, item);
     WideFeatures<T> own;      // what dO is multiplied with: v, r or x
     WideFeatures<T> own_key;  // dot: k

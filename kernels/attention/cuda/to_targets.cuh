@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
   const int step = static_cast<int>(gridDim.x) * place.groups;
   const int first_item = static_cast<int>(blockIdx.x) * place.groups + place.group;
   for (int item = first_item; __any_sync(kAllLanes, item < a.items); item += step) {
-    Walk walk;
+    ItemWalk<> walk;
     walk.begin(a, item);
     WideFeatures<T> own, d_o, sum;
     A own_term = 0, lse = 0, delta = 0, term_sum = 0;
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
       if (!wanted || !place.has_head) return;
       const int64_t term = int64_t{walk.row} * a.heads + place.head;
       if (a.delta_more != nullptr) delta += a.delta_more[term];
-      if (place.t == 0 && walk.first) a.delta[term] = delta;
+      if (place.t == 0 && walk.first_part) a.delta[term] = delta;
     };
     begin_row();
 

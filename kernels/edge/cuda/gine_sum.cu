@@ -12,6 +12,7 @@
 // more for de), rows x F of y (backward: of x and dx).
 
 #include <adjoint/kernels/edge/gine_sum.h>
+#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 
 #include <algorithm>
@@ -44,8 +45,7 @@ __global__ void __launch_bounds__(kGineThreads)
   constexpr int kGroups = kGineThreads / kLanes;
   constexpr int kMaps = kPlain ? 1 : kHeld;
   const int lane = static_cast<int>(threadIdx.x) % kLanes, group = static_cast<int>(threadIdx.x) / kLanes;
-  const unsigned mask =
-      kLanes == 32 ? 0xffffffffu : ((1u << (kLanes % 32)) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
+  const unsigned mask = group_mask<kLanes>();
   const int feature = a.first_feature + (static_cast<int>(blockIdx.y) * kLanes + lane) * kVector;
   const bool valid = feature < a.width;
   const uint32_t pitch = a.pitch;
@@ -74,13 +74,10 @@ __global__ void __launch_bounds__(kGineThreads)
   };
 
   const int step = static_cast<int>(gridDim.x) * kGroups;
-  for (int item = static_cast<int>(blockIdx.x) * kGroups + group; item < a.items; item += step) {
-    const ItemStart start = a.starts[item], stop = a.starts[item + 1];
-    const bool part = start.row < 0 || stop.row < 0;  // of a heavy row
-    int row = start.row < 0 ? ~start.row : start.row;
-    const int end_row = part ? row + 1 : stop.row, end_entry = stop.entry;
-    auto end_of = [&](int r) { return r < end_row ? min(static_cast<int>(a.offsets[r + 1]), end_entry) : 0; };
-    int row_end = end_of(row);
+  for (int number = static_cast<int>(blockIdx.x) * kGroups + group; number < a.items; number += step) {
+    const Item item(a.starts, number);
+    ItemWalk<false> walk{item};
+    walk.begin(a);
 
     A sum[kVector];
     Pack<S, kVector> own{};
@@ -88,45 +85,41 @@ __global__ void __launch_bounds__(kGineThreads)
 #pragma unroll
       for (int v = 0; v < kVector; ++v) sum[v] = A(0);
       if constexpr (kBackward) {
-        if (row < end_row) own = load_row(a.own, row);
+        if (walk.active()) own = load_row(a.own, walk.row);
       }
     };
     auto write_row = [&] {
       if (!valid || !g.writes_rows) return;
-      if (part) {
+      if (item.part) {
         Pack<A, kVector> pack;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) pack[v] = sum[v];
-        adj::cuda::store(a.partial + static_cast<int64_t>(start.slot) * a.width + feature, pack);
+        adj::cuda::store(a.partial + static_cast<int64_t>(item.slot) * a.width + feature, pack);
       } else {
         Pack<S, kVector> pack;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) pack[v] = narrow<S>(sum[v]);
-        adj::cuda::store(a.y + static_cast<int64_t>(row) * a.width + feature, pack);
+        adj::cuda::store(a.y + static_cast<int64_t>(walk.row) * a.width + feature, pack);
       }
     };
-    /// Ends the row, and the empty ones after it.
-    auto end_rows = [&](int position) {
-      do {
-        write_row();
-        ++row;
-        row_end = end_of(row);
-        begin_row();
-      } while (row < end_row && row_end == position);
+    auto end_row = [&] {
+      write_row();
+      walk.next_row(a);
+      begin_row();
     };
     begin_row();
-    if (row < end_row && row_end == start.entry) end_rows(row_end);
+    walk.end_first_rows(end_row);
 
-    for (int base = start.entry; base < end_entry; base += kUnroll) {
-      const int left = min(kUnroll, end_entry - base);
+    for (int base = item.entry; base < item.end_entry; base += kUnroll) {
+      const int left = min(kUnroll, item.end_entry - base);
       int64_t edge[kUnroll];
       Pack<S, kVector> gathered[kUnroll];
       A given[kUnroll][kMaps];
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
-        const int k = min(base + u, end_entry - 1);
-        const int32_t number = a.order == nullptr ? k : __ldg(a.order + k);
-        edge[u] = static_cast<int64_t>(number) * g.edge_width;
+        const int k = min(base + u, item.end_entry - 1);
+        const int32_t place = a.order == nullptr ? k : __ldg(a.order + k);
+        edge[u] = static_cast<int64_t>(place) * g.edge_width;
         gathered[u] = load_row(a.x, __ldg(a.indices + k));
         if constexpr (!kPlain) {
 #pragma unroll
@@ -204,7 +197,7 @@ __global__ void __launch_bounds__(kGineThreads)
               for (int v = 0; v < kVector; ++v) dw[d][v] = fma(given[u][d], gradient[v], dw[d][v]);
           }
         }
-        if (base + u + 1 == row_end) end_rows(row_end);
+        if (base + u + 1 == walk.row_end) walk.end_rows(end_row);
       }
     }
   }

@@ -110,20 +110,19 @@ __global__ void __launch_bounds__(kNeighborThreads)
   adj::cuda::begin_overlapping();
   extern __shared__ uint4 shared[];
   const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
-  const int group = keep(group_mask<kLanes>(), static_cast<int>(threadIdx.x / kLanes));
+  const unsigned mask = group_mask<kLanes>();
+  const int group = keep(mask, static_cast<int>(threadIdx.x / kLanes));
   int32_t* const columns = reinterpret_cast<int32_t*>(shared) + group * kStage<kLanes>;
   const int number = blockIdx.x * groups + group;
   if (number >= a.items) return;
-  const Item item(a.starts[number], a.starts[number + 1]);
+  const Item item(a.starts, number);
   const int feature = (static_cast<int>(blockIdx.y) * kLanes + lane) * kVector;
   const bool valid = feature < a.width;
-  const auto from = [&](const auto* matrix) {
-    return reinterpret_cast<const char*>(
-        keep(group_mask<kLanes>(), reinterpret_cast<unsigned long long>(matrix + (valid ? feature : 0))));
-  };
-  WinnerBody<S, kVector, kUnroll, kWeighted> body{a, item, feature, valid, from(a.winner), from(a.dy), 0, -1};
+  const int read = valid ? feature : 0;
+  WinnerBody<S, kVector, kUnroll, kWeighted> body{
+      a, item, feature, valid, keep_address(mask, a.winner + read), keep_address(mask, a.dy + read), 0, -1};
   body.begin();
-  walk_item<kLanes, kUnroll>(item, a.offsets, a.indices, columns, body);
+  walk_item<kLanes, kUnroll>(item, a, columns, body);
 }
 
 template <class S>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernel of reductions over neighbours. A group of lanes walks an item of the plan (item_walk.cuh), each
+// The kernel of reductions over neighbours. A group of lanes walks an item of the plan (walk_item), each
 // lane owning the same features throughout, with what is asked of a row in registers: largest and smallest
 // with their columns, and sums. A finished row is written at once, past the caches; the parts of a cut row go
 // to the workspace, which merge_neighbors_kernel merges in order (those of very long rows by runs first, as
@@ -16,8 +16,8 @@
 // Bytes: entries x width of X (from L1 and L2 where neighbouring rows share columns), 4 a column, 4 a weight
 // and 4 its place, and rows x width of every result and winner. Nothing is saved but the winners.
 
-#include <adjoint/kernels/neighbor/cuda/item_walk.cuh>
 #include <adjoint/kernels/neighbor/neighbor_reduce.h>
+#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_merge.cuh>
 
 #include <math_constants.h>
@@ -329,24 +329,19 @@ __global__ void __launch_bounds__(kNeighborThreads)
   adj::cuda::begin_overlapping();
   extern __shared__ uint4 shared[];
   const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
-  const int group = keep(group_mask<kLanes>(), static_cast<int>(threadIdx.x / kLanes));
+  const unsigned mask = group_mask<kLanes>();
+  const int group = keep(mask, static_cast<int>(threadIdx.x / kLanes));
   int32_t* const columns = reinterpret_cast<int32_t*>(shared) + group * kStage<kLanes>;
   const int number = blockIdx.x * groups + group;
   if (number >= a.items) return;
-  const Item item(a.starts[number], a.starts[number + 1]);
+  const Item item(a.starts, number);
   const int feature = (static_cast<int>(blockIdx.y) * kChunks * kLanes + lane) * kVector;
   const bool valid = feature < a.width;
   // A lane beyond the width reads along with the first one and writes nothing.
-  const S* const from = a.x + (valid ? feature : 0);
   NeighborBody<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted> body{
-      a,
-      item,
-      feature,
-      valid,
-      reinterpret_cast<const char*>(keep(group_mask<kLanes>(), reinterpret_cast<unsigned long long>(from))),
-      a.pitch};
+      a, item, feature, valid, keep_address(mask, a.x + (valid ? feature : 0)), a.pitch};
   body.begin();
-  walk_item<kLanes, kUnroll>(item, a.offsets, a.indices, columns, body);
+  walk_item<kLanes, kUnroll>(item, a, columns, body);
 }
 
 /// Of all parts of cut rows (NeighborArguments), or of the runs of these.

@@ -72,6 +72,11 @@ template <class T>
 __device__ __forceinline__ T keep(unsigned mask, T value) {
   return __shfl_sync(mask, value, threadIdx.x % 32);
 }
+/// Likewise an address, of bytes.
+template <class T>
+__device__ __forceinline__ const char* keep_address(unsigned mask, const T* address) {
+  return reinterpret_cast<const char*>(keep(mask, reinterpret_cast<unsigned long long>(address)));
+}
 
 /// One read through the read-only path, as wide as the pack (16 bytes at most).
 template <class S, int N>

@@ -11,6 +11,7 @@
 // Bytes: entries x F of X, per entry 4 for the column (4 more where there is an order) and 4 H for the
 // weights (4 H more for dw), rows x F of Y.
 
+#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_strategies.h>
 
@@ -37,14 +38,10 @@ __global__ void __launch_bounds__(kHeadThreads)
   adj::cuda::begin_overlapping();
   constexpr int kUnroll = kChunks > 1 ? 2 : 4;
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const unsigned mask =
-      kLanes == 32 ? 0xffffffffu : ((1u << (kLanes % 32)) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
-  const int item = static_cast<int>(blockIdx.x * (kHeadThreads / kLanes) + threadIdx.x / kLanes);
-  if (item >= a.items) return;
-  const ItemStart start = a.starts[item], stop = a.starts[item + 1];
-  const bool part = start.row < 0 || stop.row < 0;  // of a heavy row
-  int row = start.row < 0 ? ~start.row : start.row;
-  const int end_row = part ? row + 1 : stop.row, end_entry = stop.entry;
+  const unsigned mask = group_mask<kLanes>();
+  const int number = static_cast<int>(blockIdx.x * (kHeadThreads / kLanes) + threadIdx.x / kLanes);
+  if (number >= a.items) return;
+  const Item item(a.starts, number);
 
   const int head = static_cast<int>(blockIdx.y) * (kLanes / layout.lanes) + lane / layout.lanes;
   const bool has_head = head < layout.heads;
@@ -61,9 +58,8 @@ __global__ void __launch_bounds__(kHeadThreads)
     for (int c = 0; c < kChunks; ++c)
       to[c] = valid[c] ? gather_pack<S, kVector>(from + c * chunk_bytes) : Pack<S, kVector>{};
   };
-  auto end_of = [&](int r) { return r < end_row ? min(static_cast<int>(a.offsets[r + 1]), end_entry) : 0; };
-  int row_end = end_of(row);
-
+  ItemWalk<false> walk{item};
+  walk.begin(a);
   A sum[kChunks][kVector];
   Pack<S, kVector> own[kChunks];
   auto begin_row = [&] {
@@ -72,12 +68,12 @@ __global__ void __launch_bounds__(kHeadThreads)
 #pragma unroll
       for (int v = 0; v < kVector; ++v) sum[c][v] = A(0);
     if constexpr (kDot) {
-      if (row < end_row) load_chunks(a.own, row, own);
+      if (walk.active()) load_chunks(a.own, walk.row, own);
     }
   };
   auto write_row = [&] {
-    if (part) {
-      A* const to = a.partial + static_cast<int64_t>(start.slot) * a.width + feature;
+    if (item.part) {
+      A* const to = a.partial + static_cast<int64_t>(item.slot) * a.width + feature;
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
         Pack<A, kVector> pack;
@@ -86,7 +82,7 @@ __global__ void __launch_bounds__(kHeadThreads)
         if (valid[c]) adj::cuda::store(to + c * chunk_step, pack);
       }
     } else {
-      const char* const to = row_address(reinterpret_cast<const char*>(a.y + feature), row, pitch);
+      const char* const to = row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch);
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
         if (!valid[c]) continue;
@@ -98,32 +94,28 @@ __global__ void __launch_bounds__(kHeadThreads)
       }
     }
   };
-  /// Ends the row, and the empty ones after it.
-  auto end_rows = [&](int position) {
-    do {
-      if constexpr (kSum) write_row();
-      ++row;
-      row_end = end_of(row);
-      begin_row();
-    } while (row < end_row && row_end == position);
+  auto end_row = [&] {
+    if constexpr (kSum) write_row();
+    walk.next_row(a);
+    begin_row();
   };
   begin_row();
-  if (row < end_row && row_end == start.entry) end_rows(row_end);
-  if (start.entry >= end_entry) return;
+  walk.end_first_rows(end_row);
+  if (item.entry >= item.end_entry) return;
 
   int32_t column[kUnroll], edge[kUnroll];
   auto load_entries = [&](int base) {
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      const int e = min(base + u, end_entry - 1);
+      const int e = min(base + u, item.end_entry - 1);
       column[u] = __ldg(a.indices + e);
       edge[u] = a.order == nullptr ? e : __ldg(a.order + e);
     }
   };
-  load_entries(start.entry);
+  load_entries(item.entry);
 #pragma unroll 1
-  for (int base = start.entry; base < end_entry; base += kUnroll) {
-    const int left = min(kUnroll, end_entry - base);
+  for (int base = item.entry; base < item.end_entry; base += kUnroll) {
+    const int left = min(kUnroll, item.end_entry - base);
     Pack<S, kVector> gathered[kUnroll][kChunks];
     A weight[kUnroll], dot[kUnroll];
     int64_t place[kUnroll];
@@ -147,20 +139,7 @@ __global__ void __launch_bounds__(kHeadThreads)
         }
       }
     };
-    if (row_end - base > kUnroll && left == kUnroll) {
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) add(u);
-    } else {
-      int done = 0;
-      do {
-        const int stop_at = min(left, row_end - base);
-#pragma unroll
-        for (int u = 0; u < kUnroll; ++u)
-          if (u >= done && u < stop_at) add(u);
-        done = stop_at;
-        if (base + done == row_end) end_rows(row_end);
-      } while (done < left);
-    }
+    walk.take<kUnroll>(base, left, add, end_row);
     if constexpr (kDot) {
       for (int offset = layout.lanes / 2; offset > 0; offset /= 2)
 #pragma unroll

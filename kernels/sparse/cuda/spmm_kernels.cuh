@@ -12,7 +12,7 @@
 // Bytes: entries x width of X (from L1 and L2 where neighbouring rows share columns), once per entry 4 for
 // the column and the weight, rows x width of Y. Nothing is saved.
 
-#include <adjoint/kernels/sparse/cuda/spmm_device.cuh>
+#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -32,20 +32,17 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
   constexpr int kStaged = kStage<kLanes>, kPerLane = kStaged / kLanes;
   extern __shared__ uint4 shared[];
   const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
-  const unsigned mask =
-      kLanes == 32 ? 0xffffffffu : ((1u << (kLanes % 32)) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
+  const unsigned mask = group_mask<kLanes>();
   const int group = keep(mask, static_cast<int>(threadIdx.x / kLanes));
   A* const weights = reinterpret_cast<A*>(shared) + group * kStaged;
   int32_t* const columns =
       reinterpret_cast<int32_t*>(reinterpret_cast<A*>(shared) + groups * kStaged) + group * kStaged;
   int32_t* const targets = columns + groups * kStaged;  // kDot only
 
-  const int item = blockIdx.x * groups + group;
-  if (item >= a.items) return;
-  const ItemStart start = a.starts[item], stop = a.starts[item + 1];
-  const bool part = start.row < 0 || stop.row < 0;  // of a heavy row
-  int row = start.row < 0 ? ~start.row : start.row;
-  const int end_row = part ? row + 1 : stop.row, end_entry = stop.entry;
+  const int number = blockIdx.x * groups + group;
+  if (number >= a.items) return;
+  const Item item(a.starts, number);
+  const int end_entry = item.end_entry;
 
   // A lane beyond the width reads along with the first one, so that nothing in the loop depends on it, and
   // writes nothing. Only where chunks may be cut do reads ask.
@@ -63,16 +60,11 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
       to[c] = kWhole || kChunks == 1 || valid[c] ? gather_pack<S, kVector>(from + c * kChunkBytes)
                                                  : Pack<S, kVector>{};
   };
-  auto features_of = [&](const S* matrix) {
-    return reinterpret_cast<const char*>(
-        keep(mask, reinterpret_cast<unsigned long long>(matrix + read_feature)));
-  };
-  const char* const x = features_of(a.x);
-  const char* const own_rows = kDot ? features_of(a.own) : nullptr;
+  const char* const x = keep_address(mask, a.x + read_feature);
+  const char* const own_rows = kDot ? keep_address(mask, a.own + read_feature) : nullptr;
 
-  auto end_of = [&](int r) { return r < end_row ? min(static_cast<int>(a.offsets[r + 1]), end_entry) : 0; };
-  int row_end = end_of(row), next_end = end_of(row + 1);
-
+  ItemWalk<> walk{item};
+  walk.begin(a);
   A sum[kChunks][kVector];
   Pack<S, kVector> own[kChunks], next_own[kChunks];
   auto clear_sum = [&] {
@@ -83,13 +75,13 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
   };
   clear_sum();
   if constexpr (kDot) {
-    if (row < end_row) load_chunks(own_rows, row, own);
-    if (row + 1 < end_row) load_chunks(own_rows, row + 1, next_own);
+    if (walk.active()) load_chunks(own_rows, walk.row, own);
+    if (walk.row + 1 < item.end_row) load_chunks(own_rows, walk.row + 1, next_own);
   }
 
   auto write_row = [&] {
-    if (part) {
-      A* const to = a.partial + static_cast<uint64_t>(static_cast<uint32_t>(start.slot)) * a.width + feature;
+    if (item.part) {
+      A* const to = a.partial + static_cast<uint64_t>(static_cast<uint32_t>(item.slot)) * a.width + feature;
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
         Pack<A, kVector> pack;
@@ -98,7 +90,7 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
         if (valid[c]) adj::cuda::store(to + c * kLanes * kVector, pack);
       }
     } else {
-      const char* const to = row_address(reinterpret_cast<const char*>(a.y + feature), row, pitch);
+      const char* const to = row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch);
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
         if (!valid[c]) continue;
@@ -115,21 +107,16 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
     }
     clear_sum();
   };
-  /// Ends the row, and the empty ones after it.
-  auto end_rows = [&](int position) {
-    do {
-      if constexpr (kSum) write_row();
-      ++row;
-      row_end = next_end;
-      next_end = end_of(row + 1);
-      if constexpr (kDot) {
+  auto end_row = [&] {
+    if constexpr (kSum) write_row();
+    walk.next_row(a);
+    if constexpr (kDot) {
 #pragma unroll
-        for (int c = 0; c < kChunks; ++c) own[c] = next_own[c];
-        if (row + 1 < end_row) load_chunks(own_rows, row + 1, next_own);
-      }
-    } while (row < end_row && row_end == position);
+      for (int c = 0; c < kChunks; ++c) own[c] = next_own[c];
+      if (walk.row + 1 < item.end_row) load_chunks(own_rows, walk.row + 1, next_own);
+    }
   };
-  if (row < end_row && row_end == start.entry) end_rows(row_end);
+  walk.end_first_rows(end_row);
 
   int32_t column[kPerLane], place[kPerLane], next_place[kPerLane];
   A weight[kPerLane];
@@ -151,12 +138,12 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
             e < end_entry && a.values != nullptr ? __ldg(a.values + (a.order == nullptr ? e : at[j])) : A(1);
     }
   };
-  load_places(start.entry, place);
-  load_stage(start.entry, place);
-  load_places(start.entry + kStaged, next_place);
+  load_places(item.entry, place);
+  load_stage(item.entry, place);
+  load_places(item.entry + kStaged, next_place);
 
 #pragma unroll 1
-  for (int base = start.entry; base < end_entry; base += kStaged) {
+  for (int base = item.entry; base < end_entry; base += kStaged) {
     __syncwarp(mask);
 #pragma unroll
     for (int j = 0; j < kPerLane; ++j) {
@@ -196,20 +183,7 @@ __global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnr
           }
         }
       };
-      if (row_end - (base + p) > kUnroll && left == kUnroll) {
-#pragma unroll
-        for (int u = 0; u < kUnroll; ++u) add(u);
-      } else {
-        int done = 0;
-        do {
-          const int stop_at = min(left, row_end - (base + p));
-#pragma unroll
-          for (int u = 0; u < kUnroll; ++u)
-            if (u >= done && u < stop_at) add(u);
-          done = stop_at;
-          if (base + p + done == row_end) end_rows(row_end);
-        } while (done < left);
-      }
+      walk.take<kUnroll>(base + p, left, add, end_row);
       if constexpr (kDot) {
         constexpr int kShare = kLanes / kUnroll;
         if (!valid[0]) {
