@@ -20,7 +20,7 @@
 // Bytes: by target entries x H D of values (and as many of keys), rows x H D of q or l, O, dO and the result;
 // by source entries x H D of dO (and of q or l), columns x H D of k, v or r and the results.
 
-#include <adjoint/kernels/attention/cuda/tile.cuh>
+#include <adjoint/kernels/attention/cuda/lane_layout.cuh>
 
 namespace adj::kernels::cuda {
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// Which tile a head's width takes, and how the walks are launched. The rule is on sizes and alignment alone:
-// which tile it is decides the bits. One file per score and S instantiates run_forward and run_backward.
+// Which layout of lanes a head's width takes, and how the walks are launched. The rule is on sizes and
+// alignment alone: which layout it is decides the bits. One file per score and S instantiates run_forward and
+// run_backward.
 
 #include <adjoint/kernels/attention/cuda/forward.cuh>
 #include <adjoint/kernels/attention/cuda/from_edges.cuh>
@@ -15,7 +16,7 @@
 
 namespace adj::kernels::cuda {
 
-/// The widest head of a tile.
+/// The widest head that lanes hold.
 inline constexpr int64_t kWidestHead = 1024;
 
 /// Entries of a row, on average, from which rows are of middling length, and long.
@@ -42,15 +43,15 @@ struct BackwardSizes {
   static constexpr int kLongThreads = kGat ? 128 : kGatv2 ? 256 : 512;
 };
 
-/// f.template operator()<Tile>(), with the smallest tile that holds a head. `wide_reads`: rows of heads are
-/// aligned to 16 bytes and hold a multiple of them.
+/// f.template operator()<LaneLayout>(), with the smallest layout that holds a head. `wide_reads`: rows of
+/// heads are aligned to 16 bytes and hold a multiple of them.
 template <class S, class Sizes, class F>
-void with_tile(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
+void with_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
   constexpr int kWide = adj::cuda::kVectorWidth<S>;
   ADJ_CHECK(width <= kWidestHead, "attention: heads of {} features, expected {} at most on a GPU", width,
             kWidestHead);
   const auto run = [&]<int kVector, int kLanes, int kChunks, int kBatch, int kThreads = 256>() {
-    f.template operator()<Tile<S, kVector, kLanes, kChunks, kBatch, kThreads>>();
+    f.template operator()<LaneLayout<S, kVector, kLanes, kChunks, kBatch, kThreads>>();
   };
   const int64_t entries_of_row = csr.entries() / std::max<int64_t>(csr.rows, 1);
   const auto run_batches = [&]<int kLanes>() {
@@ -106,14 +107,14 @@ void with_slab(bool wide_reads, int64_t features, const Csr& csr, F&& f) {
     constexpr int kWide = adj::cuda::kVectorWidth<S>;
     const auto run = [&]<int kLanes>() {
       if (csr.entries() >= kLongRow * csr.rows)
-        return f.template operator()<Tile<S, kWide, kLanes, 1, 2, 256>>();
-      f.template operator()<Tile<S, kWide, kLanes, 1, 2, 128>>();
+        return f.template operator()<LaneLayout<S, kWide, kLanes, 1, 2, 256>>();
+      f.template operator()<LaneLayout<S, kWide, kLanes, 1, 2, 128>>();
     };
     if (wide_reads && features * static_cast<int64_t>(sizeof(S)) <= kSlabBytes / 2)
       return run.template operator()<16>();
     if (wide_reads) return run.template operator()<32>();
   }
-  f.template operator()<Tile<S, 1, 32, 1, 2, 128>>();
+  f.template operator()<LaneLayout<S, 1, 32, 1, 2, 128>>();
 }
 
 /// Heads that lie side by side in a group of lanes.
@@ -166,10 +167,10 @@ int entries_ahead(const Csr& csr, const AttentionArguments<S>& a) {
   return is_short && 2 * heads > adj::cuda::properties(csr.device().index).l2_bytes ? 6 : 0;
 }
 
-/// Says which tile the walks over `csr` have, and `more` about them.
+/// Says which layout the walks over `csr` have, and `more` about them.
 template <class T>
-void explain_tile(const char* name, const Csr& csr, const AttentionArguments<typename T::S>& a,
-                  std::string_view more) {
+void explain_layout(const char* name, const Csr& csr, const AttentionArguments<typename T::S>& a,
+                    std::string_view more) {
   explain_sparse(
       name, csr, int64_t{a.heads} * a.width, a.heads, dtype_of<typename T::S>(),
       "{} lanes a head, {} x {} features each, {} heads side by side, {} entries at a time, blocks of {} "
@@ -201,10 +202,10 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
          stats = Tensor::empty({plan.slots, 2 * a.heads}, dtype, device);
   a.partial = partial.mutable_data<A>();
   a.partial_stats = stats.mutable_data<A>();
-  with_tile<S, ForwardSizes<S, kScore>>(a.width, wide, csr, [&]<class T>() {
+  with_layout<S, ForwardSizes<S, kScore>>(a.width, wide, csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     a.ahead = entries_ahead(csr, a);
-    explain_tile<T>(name, csr, a, "");
+    explain_layout<T>(name, csr, a, "");
     void (*kernel)(ForwardArguments<S>) = attention_forward<T, kScore, false, false>;
     if constexpr (kHasEdges<kScore>)
       if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, kScore, true, false>;
@@ -378,7 +379,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
   const bool has_sources =
       by_source.row != nullptr || by_source.value != nullptr || by_source.term != nullptr || d_att;
   a.entries = matrix.csr.entries();
-  with_tile<S, BackwardSizes<S, kScore>>(a.width, wide, matrix.csr, [&]<class T>() {
+  with_layout<S, BackwardSizes<S, kScore>>(a.width, wide, matrix.csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     // Six matrices, of targets or sources: features, O, dO and the gradients.
     const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
@@ -386,10 +387,10 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
                              ? groups_kept<A>(a.entries, a.side, ceil_div(a.heads, a.side), feature_bytes)
                              : 0;
     a.ahead = entries_ahead(matrix.csr, a);
-    explain_tile<T>(name, matrix.csr, a,
-                    !has_sources ? ", by target alone"
-                    : kept > 0   ? ", by source from what entries weigh"
-                                 : ", by source from the features again");
+    explain_layout<T>(name, matrix.csr, a,
+                      !has_sources ? ", by target alone"
+                      : kept > 0   ? ", by source from what entries weigh"
+                                   : ", by source from the features again");
     // Rows of middling length have more to gain from many small items.
     const int64_t launches = is_middling(matrix.csr) ? 1 : launches_of(a);
     BackwardWalk<S> targets(name, matrix, spmm_plan(matrix.csr, slot_bytes, launches), by_target, a);

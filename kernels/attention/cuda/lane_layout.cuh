@@ -24,7 +24,7 @@ enum class Score : uint8_t { gat, gatv2, dot, keyed };
 
 /// How the features of a head lie over lanes: lane t owns (c * kLanes + t) * kVector + [0, kVector).
 template <class S_, int kVector_, int kLanes_, int kChunks_, int kBatch_, int kThreads_>
-struct Tile {
+struct LaneLayout {
   using S = S_;
   using A = Wide<S>;
   static constexpr int kVector = kVector_, kLanes = kLanes_, kChunks = kChunks_, kBatch = kBatch_;
