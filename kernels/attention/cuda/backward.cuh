@@ -97,15 +97,15 @@ __device__ void leave_sum_of_groups(const WideFeatures<T>& x, const Place<T>& pl
   }
 }
 
-template <class T, Score kScore>
-constexpr int kBackwardBlocks = blocks_for_registers<T>(kScore == Score::gat
+template <class T, class Score>
+constexpr int kBackwardBlocks = blocks_for_registers<T>(!Score::kRows
                                                             ? (T::kBatch * T::kVector <= 16 ? 80 : 128)
                                                         : T::kBatch * T::kVector <= 8  ? 80
                                                         : T::kBatch * T::kVector <= 16 ? 102
                                                                                        : 128);
 
 /// The end of a source's row: what its gradients are, from the sums over its entries.
-template <class T, Score kScore>
+template <class T, class Score>
 __device__ __forceinline__ void leave_source_row(const BackwardArguments<typename T::S>& a,
                                                  const Place<T>& place, const ItemWalk<>& walk,
                                                  const WideFeatures<T>& own,  // v, r or x
@@ -115,11 +115,9 @@ __device__ __forceinline__ void leave_source_row(const BackwardArguments<typenam
                                                  WideFeatures<T>& d_att) {
   using A = typename T::A;
   constexpr int kChunks = T::kChunks, kVector = T::kVector;
-  constexpr bool kGat = kScore == Score::gat, kGatv2 = kScore == Score::gatv2,
-                 kKeyed = kScore == Score::keyed;
   const int feature = place.feature, read = place.read_feature;
   const int64_t to = (walk.part ? int64_t{walk.slot} : int64_t{walk.row}) * a.heads;
-  if constexpr (kGatv2) {
+  if constexpr (Score::kAtt) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
 #pragma unroll
@@ -128,7 +126,7 @@ __device__ __forceinline__ void leave_source_row(const BackwardArguments<typenam
         turned[c][v] =
             fma(kLn2<A> * att[c][v], fma(a.slope, term, (A(1) - a.slope) * turned[c][v]), weighed[c][v]);
       }
-  } else if constexpr (kGat) {
+  } else if constexpr (!Score::kRows) {
     const A from_target = a.by_target != nullptr && walk.first_part && place.has_head
                               ? a.dl[int64_t{walk.row} * a.heads + place.head]
                               : A(0);
@@ -155,7 +153,7 @@ __device__ __forceinline__ void leave_source_row(const BackwardArguments<typenam
 #pragma unroll
       for (int v = 0; v < kVector; ++v) {
         turned[c][v] *= a.scale;
-        if constexpr (kKeyed) turned[c][v] = fma(own_term, weighed[c][v], turned[c][v]);
+        if constexpr (Score::kTerms) turned[c][v] = fma(own_term, weighed[c][v], turned[c][v]);
       }
   }
   if (a.d_row != nullptr) {
@@ -164,7 +162,7 @@ __device__ __forceinline__ void leave_source_row(const BackwardArguments<typenam
     else
       scatter<T>(a.d_row + to * a.width + feature, place, turned);
   }
-  if constexpr (kScore == Score::dot) {
+  if constexpr (Score::kValues) {
     if (a.d_value != nullptr) {
       if (walk.part)
         scatter<T>(a.partial_value + to * a.width + feature, place, weighed);
@@ -172,7 +170,7 @@ __device__ __forceinline__ void leave_source_row(const BackwardArguments<typenam
         scatter<T>(a.d_value + to * a.width + feature, place, weighed);
     }
   }
-  if constexpr (kGat || kKeyed) {
+  if constexpr (Score::kTerms) {
     if (a.d_term != nullptr && place.has_head && place.feature == place.head * a.width)
       (walk.part ? a.partial_term : a.d_term)[to + place.head] = term;
   }

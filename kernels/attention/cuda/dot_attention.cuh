@@ -29,9 +29,9 @@ void run_dot_attention(const DotAttentionArgs& args, const EdgeTerms& edges) {
   a.lse = args.lse.mutable_data<A>();
   const bool wide = wide_reads<S>(a.width, a.target, a.source, a.value, a.o);
   if (args.v)
-    run_forward<S, Score::dot>("dot_attention", args.a, a, wide);
+    run_forward<S, DotScore>("dot_attention", args.a, a, wide);
   else
-    run_forward<S, Score::keyed>("dot_attention", args.a, a, wide);
+    run_forward<S, KeyedScore>("dot_attention", args.a, a, wide);
 }
 
 template <class S>
@@ -55,11 +55,11 @@ void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const Edge
   const RowGradients<S> by_source{dk, dv, mutable_data_or_null<A>(args.ds)};
   Tensor none;
   if (args.v)
-    run_backward<S, Score::dot>("dot_attention_backward", args.a, args.at, a, wide, {.row = dq}, by_source,
-                                none);
+    run_backward<S, DotScore>("dot_attention_backward", args.a, args.at, a, wide, {.row = dq}, by_source,
+                              none);
   else
-    run_backward<S, Score::keyed>("dot_attention_backward", args.a, args.at, a, wide, {.row = dq}, by_source,
-                                  none);
+    run_backward<S, KeyedScore>("dot_attention_backward", args.a, args.at, a, wide, {.row = dq}, by_source,
+                                none);
 }
 
 }  // namespace adj::kernels::cuda

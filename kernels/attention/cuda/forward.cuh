@@ -33,11 +33,6 @@ struct ForwardArguments : AttentionArguments<S> {
   A* partial_stats;  ///< [slots, H, 2]: largest logit and sum
 };
 
-template <class A>
-__device__ __forceinline__ A leaky(A z, A slope) {
-  return z > A(0) ? z : slope * z;
-}
-
 template <class T>
 constexpr int kForwardBlocks = blocks_for_registers<T>(T::kBatch* T::kVector <= 8     ? 64
                                                        : T::kBatch * T::kVector <= 16 ? 80
@@ -46,7 +41,7 @@ constexpr int kForwardBlocks = blocks_for_registers<T>(T::kBatch* T::kVector <= 
                                                            ? 102
                                                            : 128);
 
-template <class T, Score kScore, bool kEdges, bool kBias>
+template <class T, class Score, bool kEdges, bool kBias>
 __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     attention_forward(const __grid_constant__ ForwardArguments<typename T::S> a) {
   using S = typename T::S;
@@ -58,23 +53,21 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
   walk.begin(a, static_cast<int>(blockIdx.x) * place.groups + place.group);
   const int feature = place.feature, read = place.read_feature;
   const char* const source = rows_at(a.source, read);
-  const char* const value = kScore == Score::dot ? rows_at(a.value, read) : nullptr;
-  const char* const target = kScore == Score::gat ? nullptr : rows_at(a.target, read);
+  const char* const value = Score::kValues ? rows_at(a.value, read) : nullptr;
+  const char* const target = Score::kRows ? rows_at(a.target, read) : nullptr;
 
   const bool drops = a.dropout.threshold != 0;
 
   WideFeatures<T> own;  // q times what logits carry, or -l
   WideFeatures<T> att;
   A own_term = 0;
-  if constexpr (kScore == Score::gatv2)
-    gather_wide<T>(rows_at(a.att, read), 0, 0, true, place, kLog2E<A>, att);
+  if constexpr (Score::kAtt) gather_wide<T>(rows_at(a.att, read), 0, 0, true, place, kLog2E<A>, att);
   auto begin_row = [&] {
     const bool has_entries = walk.active() && walk.entry < walk.row_end;
-    if constexpr (kScore == Score::gat)
-      own_term = has_entries && place.has_head ? a.l[int64_t{walk.row} * a.heads + place.head] : A(0);
+    if constexpr (Score::kRows)
+      gather_wide<T, true>(target, walk.row, a.pitch, has_entries, place, Score::target_factor(a), own);
     else
-      gather_wide<T, true>(target, walk.row, a.pitch, has_entries, place,
-                           kScore == Score::gatv2 ? A(-1) : a.scale * kLog2E<A>, own);
+      own_term = has_entries && place.has_head ? a.l[int64_t{walk.row} * a.heads + place.head] : A(0);
   };
 
   WideFeatures<T> sum;
@@ -84,7 +77,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
   begin_row();
 
   RowsAhead<T> ahead(a, place, a.source);
-  if (kAsksAhead<T, kScore> && a.ahead > 0) ahead.begin(a, walk);
+  if (kAsksAhead<T, Score> && a.ahead > 0) ahead.begin(a, walk);
   KeptBits<T> bits;
   if (drops) bits.draw(a, place, walk.entry, walk.end_entry);
   int column[kBatch];
@@ -94,15 +87,15 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     int count = walk.active() ? min(kBatch, walk.row_end - walk.entry) : 0;
     if (drops) count = bits.drawn(a, place, walk, count);
     RowFeatures<T> row_of[kBatch];
-    [[maybe_unused]] RowFeatures<T> value_of[kScore == Score::dot ? kBatch : 1];
+    [[maybe_unused]] RowFeatures<T> value_of[Score::kValues ? kBatch : 1];
 #pragma unroll
     for (int u = 0; u < kBatch; ++u) gather<T>(source, column[u], a.pitch, u < count, place, row_of[u]);
-    if constexpr (kScore == Score::dot) {
+    if constexpr (Score::kValues) {
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) gather<T>(value, column[u], a.pitch, u < count, place, value_of[u]);
     }
 
-    if (kAsksAhead<T, kScore> && a.ahead > 0) ahead.ask(a, walk);
+    if (kAsksAhead<T, Score> && a.ahead > 0) ahead.ask(a, walk);
 
     // The entries that this lane owns.
     A logit[kBatch];
@@ -117,8 +110,8 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
       if (!is_entry[k]) continue;
       const int at = walk.entry + slot;
       if (kEdges) edge[k] = int64_t{a.order == nullptr ? at : __ldg(a.order + at)} * a.heads + place.head;
-      if constexpr (kScore == Score::gat || kScore == Score::keyed) {
-        const A* const of_source = kScore == Score::gat ? a.r : a.s;
+      if constexpr (Score::kTerms) {
+        const A* const of_source = Score::terms(a);
         if (of_source != nullptr)
           term[k] = __ldg(of_source + int64_t{__ldg(a.indices + at)} * a.heads + place.head);
         else
@@ -127,27 +120,19 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     }
     load_columns<T>(a.indices, walk.entry + count, walk.end_entry, column);
 
-    if constexpr (kScore == Score::gat) {
-#pragma unroll
-      for (int k = 0; k < kOwned; ++k) {
-        A z = own_term + term[k];
-        if (kEdges && a.c != nullptr && is_entry[k]) z += a.c[edge[k]];
-        logit[k] = leaky(z, a.slope);
-      }
-    } else {
+    if constexpr (Score::kRows) {
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) {
-        A dot = 0, above = 0;
+        A linear = 0, above = 0;
 #pragma unroll
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v) {
             const A x = row_of[u][c][v];
-            dot = fma(kScore == Score::gatv2 ? att[c][v] : own[c][v], x, dot);
-            if constexpr (kScore == Score::gatv2) above = fma(att[c][v], larger(x, own[c][v]), above);
+            if constexpr (Score::kAtt) linear = fma(att[c][v], x, linear);
+            above = Score::logit(above, x, own[c][v], att[c][v]);
           }
-        // ⟨att, leaky_relu(l + r)⟩ = s ⟨att, r⟩ + (1 - s) ⟨att, max(r, -l)⟩ and what the whole row shares.
-        logit[u] = kScore == Score::gatv2 ? fma(a.slope, dot, (A(1) - a.slope) * above) : dot;
+        logit[u] = Score::kAtt ? fma(a.slope, linear, (A(1) - a.slope) * above) : above;
       }
       sum_and_own<T>(logit, place.t);
       if (kEdges && a.c != nullptr) {
@@ -155,12 +140,19 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
         for (int k = 0; k < kOwned; ++k)
           if (is_entry[k]) logit[k] += a.c[edge[k]] * kLog2E<A>;
       }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kOwned; ++k) {
+        A z = own_term + term[k];
+        if (kEdges && a.c != nullptr && is_entry[k]) z += a.c[edge[k]];
+        logit[k] = Score::logit(z, a.slope);
+      }
     }
 
     if (kEdges && a.logits != nullptr && place.t % T::kShare == 0) {
 #pragma unroll
       for (int k = 0; k < kOwned; ++k)
-        if (is_entry[k]) a.logits[edge[k]] = logit[k] / kUnit<kScore, A>;
+        if (is_entry[k]) a.logits[edge[k]] = logit[k] / Score::template kUnit<A>;
     }
 
     A batch_largest = lowest<A>();
@@ -170,7 +162,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     if (__any_sync(kAllLanes, batch_largest > largest)) {
       batch_largest = largest_of_owned<T>(batch_largest);
       if (batch_largest > largest) {
-        const A factor = power_of_logit<kScore>(largest - batch_largest);
+        const A factor = Score::power(largest - batch_largest);
         largest = batch_largest;
         total *= factor;
 #pragma unroll
@@ -182,9 +174,9 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
     A weight[kBatch];
 #pragma unroll
     for (int k = 0; k < kOwned; ++k) {
-      weight[k] = is_entry[k] ? power_of_logit<kScore>(logit[k] - largest) : A(0);
+      weight[k] = is_entry[k] ? Score::power(logit[k] - largest) : A(0);
       total += weight[k];
-      if constexpr (kScore == Score::keyed) weight[k] *= is_entry[k] ? term[k] : A(0);
+      if constexpr (Score::kScaled) weight[k] *= is_entry[k] ? term[k] : A(0);
     }
     if (drops) {
 #pragma unroll
@@ -201,7 +193,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
       for (int c = 0; c < kChunks; ++c)
 #pragma unroll
         for (int v = 0; v < kVector; ++v) {
-          const A x = kScore == Score::dot ? value_of[u][c][v] : row_of[u][c].again(v);
+          const A x = Score::kValues ? value_of[u][c][v] : row_of[u][c].again(v);
           if (is_row) sum[c][v] = fma(w, x, sum[c][v]);
         }
     }
@@ -236,7 +228,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
       scatter<T>(a.o + int64_t{walk.row} * a.heads * a.width + feature, place, sum);
       if (place.t == 0 && place.has_head)
         a.lse[int64_t{walk.row} * a.heads + place.head] =
-            empty ? A(0) : largest / kUnit<kScore, A> + log(row_total);
+            empty ? A(0) : largest / Score::template kUnit<A> + log(row_total);
     }
     walk.next_row(a);
     row_begin = walk.entry;
@@ -257,18 +249,18 @@ struct AttentionSum {
   static __device__ __forceinline__ AttentionSum none() { return {lowest<A>(), A(0), A(0)}; }
 
   /// Several of them at once: a chain of exponentials, one for each, would be the merge's time.
-  template <Score kScore, int N>
+  template <class Score, int N>
   __device__ __forceinline__ void add(const AttentionSum (&parts)[N]) {
     A above = largest;
 #pragma unroll
     for (int u = 0; u < N; ++u) above = parts[u].largest > above ? parts[u].largest : above;
-    const A factor = power_of_logit<kScore>(largest - above);
+    const A factor = Score::power(largest - above);
     largest = above;
     total *= factor;
     sum *= factor;
 #pragma unroll
     for (int u = 0; u < N; ++u) {
-      const A of_part = power_of_logit<kScore>(parts[u].largest - largest);
+      const A of_part = Score::power(parts[u].largest - largest);
       total = fma(parts[u].total, of_part, total);
       sum = fma(parts[u].sum, of_part, sum);
     }
@@ -285,7 +277,7 @@ struct AttentionParts {
 /// `count` parts from `begin` on, by a block, a lane a feature: each warp takes a share of them in order, and
 /// then the first one, which is left with the result, the shares in order. All threads call it once; those
 /// beyond the features get nothing.
-template <Score kScore, class A>
+template <class Score, class A>
 __device__ __forceinline__ AttentionSum<A> merge_attention_parts(const AttentionParts<A>& parts, int heads,
                                                                  int width, int feature, int begin,
                                                                  int count) {
@@ -311,7 +303,7 @@ __device__ __forceinline__ AttentionSum<A> merge_attention_parts(const Attention
 #pragma unroll
         for (int u = 1; u < kSlotsAtOnce; ++u)
           if (first + u >= end) part[u] = AttentionSum<A>::none();
-        row.template add<kScore>(part);
+        row.template add<Score>(part);
       }
     }
   }
@@ -322,13 +314,13 @@ __device__ __forceinline__ AttentionSum<A> merge_attention_parts(const Attention
 #pragma unroll
   for (int w = 0; w < kMergeWarps; ++w) share[w] = shares[w][lane];
   row = AttentionSum<A>::none();
-  row.template add<kScore>(share);
+  row.template add<Score>(share);
   return row;
 }
 
 /// The runs of slots of very long rows, merged to parts of `runs`: a block for one and 32 features. `count`
 /// tells how many runs there are.
-template <Score kScore, class A>
+template <class Score, class A>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
     merge_attention_runs(const SlotRun* list, const int64_t* count, int heads, int width,
                          AttentionParts<A> slots, AttentionParts<A> runs) {
@@ -337,7 +329,7 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
   const SlotRun run = list[blockIdx.x];
   const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
   const AttentionSum<A> merged =
-      merge_attention_parts<kScore>(slots, heads, width, feature, run.begin, run.end - run.begin);
+      merge_attention_parts<Score>(slots, heads, width, feature, run.begin, run.end - run.begin);
   if (threadIdx.x >= 32 || feature >= heads * width) return;
   runs.sums[int64_t{blockIdx.x} * heads * width + feature] = merged.sum;
   if (feature % width == 0)
@@ -347,7 +339,7 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
 
 /// O and lse of the rows that the plan cut: a block for a row and 32 features, whatever heads these are of.
 /// `count` tells how many rows there are.
-template <class S, Score kScore>
+template <class S, class Score>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Wide<S>>)
     merge_attention(const HeavyRow* heavy, const int64_t* count,
                     const __grid_constant__ ForwardArguments<S> a, AttentionParts<Wide<S>> runs) {
@@ -359,13 +351,13 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Wide<S>>)
   const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
   const AttentionParts<A> from{parts.runs ? runs.sums : a.partial, parts.runs ? runs.stats : a.partial_stats};
   const AttentionSum<A> merged =
-      merge_attention_parts<kScore>(from, a.heads, a.width, feature, parts.begin, parts.count);
+      merge_attention_parts<Score>(from, a.heads, a.width, feature, parts.begin, parts.count);
   if (threadIdx.x >= 32 || feature >= a.heads * a.width) return;
   const A bias = a.bias == nullptr ? A(0) : A(widen(a.bias[feature]));
   a.o[int64_t{row.row} * a.heads * a.width + feature] = narrow<S>(merged.sum / merged.total + bias);
   if (feature % a.width == 0)
     a.lse[int64_t{row.row} * a.heads + feature / a.width] =
-        merged.largest / kUnit<kScore, A> + log(merged.total);
+        merged.largest / Score::template kUnit<A> + log(merged.total);
 }
 
 }  // namespace adj::kernels::cuda

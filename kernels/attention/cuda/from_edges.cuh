@@ -14,8 +14,8 @@
 
 namespace adj::kernels::cuda {
 
-template <Score kScore>
-constexpr bool kFromEdges = kScore == Score::gatv2 || kScore == Score::dot;
+template <class Score>
+constexpr bool kFromEdges = Score::kRows && !Score::kTerms;
 
 /// The edge numbers of a batch's entries, as load_columns.
 template <class T>
@@ -37,19 +37,18 @@ __device__ __forceinline__ EdgeGradient<A> load_kept(const EdgeGradient<A>* from
   return kept;
 }
 
-template <class T, Score kScore>
+template <class T, class Score>
 constexpr int kFromEdgesBlocks = blocks_for_registers<T>(T::kBatch* T::kVector <= 8     ? 64
                                                          : T::kBatch * T::kVector <= 16 ? 80
                                                                                         : 128);
 
-template <class T, Score kScore>
-__global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, kScore>)
+template <class T, class Score>
+__global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, Score>)
     attention_from_edges(const __grid_constant__ BackwardArguments<typename T::S> a) {
   using S = typename T::S;
   using A = typename T::A;
   constexpr int kBatch = T::kBatch, kVector = T::kVector;
-  constexpr bool kGatv2 = kScore == Score::gatv2;
-  static_assert(kFromEdges<kScore> && T::kChunks == 1);
+  static_assert(kFromEdges<Score> && T::kChunks == 1);
   adj::cuda::begin_overlapping();
   const Place<T> place(a, min(a.heads, a.first_head + a.kept_heads));
   const char* const outputs = rows_at(a.d_o, place.read_feature);
@@ -74,7 +73,7 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, kScore>)
     RowFeatures<T> own_asked;  // looked at once the row's first entries have been asked for, too
     bool is_new = true;
     auto begin_row = [&] {
-      if constexpr (kGatv2)
+      if constexpr (Score::kAtt)
         gather_own<T>(rows_at(a.source, place.read_feature), walk.row, a.pitch, walk.active(), place,
                       own_asked);
       is_new = true;
@@ -100,7 +99,7 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, kScore>)
       for (int u = 0; u < kBatch; ++u) gather<T>(target, column[u], a.pitch, u < count, place, row_of[u]);
       load_columns<T>(a.indices, walk.entry + count, walk.end_entry, column);
       load_edges<T>(a.order, walk.entry + count, walk.end_entry, edge);
-      if (kGatv2 && is_new) {
+      if (Score::kAtt && is_new) {
         widen_row<T>(own_asked, walk.active(), place, A(1), own);
         is_new = false;
       }
@@ -108,29 +107,25 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, kScore>)
       for (int u = 0; u < kBatch; ++u) {
         const A w = kept[u].weight, d = kept[u].logit;
         const bool is_row = u < count;
-        if (kGatv2) term += d;
+        if (Score::kAtt) term += d;
 #pragma unroll
         for (int v = 0; v < kVector; ++v) {
           if (is_row) weighed[0][v] = fma(w, d_o[u][0][v], weighed[0][v]);
-          const A x = row_of[u][0][v];
-          if constexpr (kGatv2) {
-            if (is_row && !(own[0][v] <= -x)) turned[0][v] += d;  // NaN stays
-          } else if (is_row) {
-            turned[0][v] = fma(d, x, turned[0][v]);
-          }
+          const A x = Score::target(row_of[u][0][v]);
+          if (is_row) Score::d_source(turned[0][v], d, own[0][v], x);
         }
       }
 
       walk.entry += count;
       if (!walk.active() || walk.entry != walk.row_end) continue;
-      if constexpr (kGatv2)
+      if constexpr (Score::kAtt)
         gather_wide<T>(rows_at(a.att, place.read_feature), 0, 0, true, place, kLog2E<A>, att);
-      leave_source_row<T, kScore>(a, place, walk, own, att, A(1), term, weighed, turned, d_att);
+      leave_source_row<T, Score>(a, place, walk, own, att, A(1), term, weighed, turned, d_att);
       walk.next_row(a);
       begin_row();
     }
   }
-  if constexpr (kGatv2) {
+  if constexpr (Score::kAtt) {
     if (a.d_att != nullptr)
       leave_sum_of_groups<T>(d_att, place, a.d_att + int64_t{blockIdx.x} * a.heads * a.width + place.feature);
   }

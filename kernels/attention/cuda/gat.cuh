@@ -25,7 +25,7 @@ void run_gat(const GatArgs& args) {
   set_gat(a, args);
   a.o = args.o.mutable_data<S>();
   a.lse = args.lse.mutable_data<A>();
-  run_forward<S, Score::gat>("gat", args.a, a, wide_reads<S>(a.width, a.source, a.bias, a.o));
+  run_forward<S, GatScore>("gat", args.a, a, wide_reads<S>(a.width, a.source, a.bias, a.o));
 }
 
 template <class S>
@@ -43,7 +43,7 @@ void run_gat_backward(const GatBackwardArgs& args) {
   a.dl = data_or_null<A>(args.dl);
   S* const dx = mutable_data_or_null<S>(args.dx);
   Tensor none;
-  run_backward<S, Score::gat>(
+  run_backward<S, GatScore>(
       "gat_backward", args.a, args.at, a,
       wide_reads<S>(a.width, a.source, a.bias, a.o, a.d_o, dx, a.by_source, a.by_target),
       {.term = mutable_data_or_null<A>(args.dl)}, {.row = dx, .term = mutable_data_or_null<A>(args.dr)},

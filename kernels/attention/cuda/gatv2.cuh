@@ -23,8 +23,8 @@ void run_gatv2(const Gatv2Args& args) {
   set_gatv2(a, args);
   a.o = args.o.mutable_data<S>();
   a.lse = args.lse.mutable_data<A>();
-  run_forward<S, Score::gatv2>("gatv2", args.a, a,
-                               wide_reads<S>(a.width, a.target, a.source, a.att, a.bias, a.o));
+  run_forward<S, Gatv2Score>("gatv2", args.a, a,
+                             wide_reads<S>(a.width, a.target, a.source, a.att, a.bias, a.o));
 }
 
 template <class S>
@@ -38,9 +38,9 @@ void run_gatv2_backward(const Gatv2BackwardArgs& args) {
   a.delta = args.delta.mutable_data<A>();
   S* const dl = mutable_data_or_null<S>(args.dl);
   S* const dr = mutable_data_or_null<S>(args.dr);
-  run_backward<S, Score::gatv2>("gatv2_backward", args.a, args.at, a,
-                                wide_reads<S>(a.width, a.target, a.source, a.att, a.bias, a.o, a.d_o, dl, dr),
-                                {.row = dl}, {.row = dr}, args.datt);
+  run_backward<S, Gatv2Score>("gatv2_backward", args.a, args.at, a,
+                              wide_reads<S>(a.width, a.target, a.source, a.att, a.bias, a.o, a.d_o, dl, dr),
+                              {.row = dl}, {.row = dr}, args.datt);
 }
 
 }  // namespace adj::kernels::cuda

@@ -13,14 +13,11 @@
 // The warps stay together: all groups of a warp go through the same number of batches, with nothing to do in
 // some, so that every shuffle is whole.
 
-#include <adjoint/kernels/attention/attention.h>
+#include <adjoint/kernels/attention/cuda/score.cuh>
 #include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
 #include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 
 namespace adj::kernels::cuda {
-
-/// How e_ij comes about and what v_j is (gat.h, gatv2.h, dot_attention.h; `keyed`: keys are values).
-enum class Score : uint8_t { gat, gatv2, dot, keyed };
 
 /// How the features of a head lie over lanes: lane t owns (c * kLanes + t) * kVector + [0, kVector).
 template <class S_, int kVector_, int kLanes_, int kChunks_, int kBatch_, int kThreads_>
@@ -37,8 +34,8 @@ struct LaneLayout {
 
 /// May the walks over targets ask for rows ahead? Dot attention has two rows of a source in flight anyway,
 /// and was no faster; nor are long rows, which only pay for the registers.
-template <class T, Score kScore>
-constexpr bool kAsksAhead = kScore == Score::gatv2&& T::kThreads == 128;
+template <class T, class Score>
+constexpr bool kAsksAhead = Score::kAtt&& T::kThreads == 128;
 
 /// Blocks that are to fit on a multiprocessor, which bounds the registers: gathers need other warps to wait
 /// for. `registers` is what a thread may have.
@@ -103,47 +100,12 @@ __device__ __forceinline__ typename T::A largest_of_owned(typename T::A value) {
   return value;
 }
 
-/// 2^x. Exponentials are taken to the base 2, of logits that carry log2(e).
-__device__ __forceinline__ float power_of_2(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-__device__ __forceinline__ double power_of_2(double x) { return exp2(x); }
-template <class A>
-constexpr A kLog2E = A(1.4426950408889634074);
-template <class A>
-constexpr A kLn2 = A(0.69314718055994530942);
-/// What a logit of 1 is in powers of 2, as the walks keep it: log2(e) is multiplied into q and att; GAT's are
-/// multiplied when they are exponents, so that the largest numbers stay finite.
-template <Score kScore, class A>
-constexpr A kUnit = kScore == Score::gat ? A(1) : kLog2E<A>;
-/// 2^(logit - largest), both in that unit.
-template <Score kScore, class A>
-__device__ __forceinline__ A power_of_logit(A difference) {
-  return power_of_2(kScore == Score::gat ? difference * kLog2E<A> : difference);
-}
-/// A coefficient found again from its logit: 1 at most, however the logit was rounded.
-template <Score kScore, class A>
-__device__ __forceinline__ A coefficient(A logit, A lse) {
-  const A difference = logit - lse;
-  return power_of_logit<kScore>(difference > A(0) ? A(0) : difference);  // NaN stays
-}
-
 /// Below every logit but -inf, which so has a distance to it.
 template <class A>
 __device__ __forceinline__ A lowest() {
   if constexpr (sizeof(A) == 8) return A(-1.7976931348623157e308);
   return A(-3.402823466e38f);
 }
-
-/// The larger one; NaN where either is.
-__device__ __forceinline__ float larger(float a, float b) {
-  float y;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
-  return y;
-}
-__device__ __forceinline__ double larger(double a, double b) { return a > b || a != a ? a : b; }
 
 /// The next columns of a group's item, as many as a batch has, from `from` on; 0 beyond the item.
 template <class T>

@@ -29,16 +29,16 @@ inline bool is_middling(const Csr& csr) {
 /// and threads of a block there. Warps of a large block go by the same columns of long rows at the same time;
 /// in small blocks no warp waits for the others' rows. Eight entries of GATv2 in bfloat16, whose lanes hold
 /// twice the features, do not fit in registers.
-template <class S, Score kScore>
+template <class S, class Score>
 struct ForwardSizes {
-  static constexpr bool kGat = kScore == Score::gat, kGatv2 = kScore == Score::gatv2;
+  static constexpr bool kGat = std::is_same_v<Score, GatScore>, kGatv2 = std::is_same_v<Score, Gatv2Score>;
   static constexpr int kMiddling = kGat || kGatv2 ? 4 : 8;
   static constexpr int kLong = kGat || (kGatv2 && sizeof(S) == 2) ? 4 : 8;
   static constexpr int kLongThreads = kGat ? 128 : 512;
 };
-template <class S, Score kScore>
+template <class S, class Score>
 struct BackwardSizes {
-  static constexpr bool kGat = kScore == Score::gat, kGatv2 = kScore == Score::gatv2;
+  static constexpr bool kGat = std::is_same_v<Score, GatScore>, kGatv2 = std::is_same_v<Score, Gatv2Score>;
   static constexpr int kMiddling = 4, kLong = kGatv2 && sizeof(S) != 2 ? 8 : 4;
   static constexpr int kLongThreads = kGat ? 128 : kGatv2 ? 256 : 512;
 };
@@ -179,16 +179,16 @@ void explain_layout(const char* name, const Csr& csr, const AttentionArguments<t
 }
 
 /// May there be numbers of edges in the walks? GATv2's edge features go by gat's (gatv2.cu).
-template <Score kScore>
-constexpr bool kHasEdges = kScore != Score::gatv2;
+template <class Score>
+constexpr bool kHasEdges = !Score::kAtt;
 
 /// May the walks add a bias to O? It costs them registers, so that those without one are kernels of their
 /// own. bfloat16's is another op's (gat.h).
-template <class S, Score kScore>
-constexpr bool kTakesBias = sizeof(S) > 2 && (kScore == Score::gat || kScore == Score::gatv2);
+template <class S, class Score>
+constexpr bool kTakesBias = sizeof(S) > 2 && Score::kBias;
 
 /// `a` has heads and pointers; the structure, workspace and launches are this function's.
-template <class S, Score kScore>
+template <class S, class Score>
 void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> a, bool wide) {
   using A = Wide<S>;
   const Csr& csr = matrix.csr;
@@ -202,18 +202,18 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
          stats = Tensor::empty({plan.slots, 2 * a.heads}, dtype, device);
   a.partial = partial.mutable_data<A>();
   a.partial_stats = stats.mutable_data<A>();
-  with_layout<S, ForwardSizes<S, kScore>>(a.width, wide, csr, [&]<class T>() {
+  with_layout<S, ForwardSizes<S, Score>>(a.width, wide, csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     a.ahead = entries_ahead(csr, a);
     explain_layout<T>(name, csr, a, "");
-    void (*kernel)(ForwardArguments<S>) = attention_forward<T, kScore, false, false>;
-    if constexpr (kHasEdges<kScore>)
-      if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, kScore, true, false>;
-    if constexpr (kTakesBias<S, kScore>) {
+    void (*kernel)(ForwardArguments<S>) = attention_forward<T, Score, false, false>;
+    if constexpr (kHasEdges<Score>)
+      if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, Score, true, false>;
+    if constexpr (kTakesBias<S, Score>) {
       if (a.bias != nullptr) {
-        kernel = attention_forward<T, kScore, false, true>;
-        if constexpr (kHasEdges<kScore>)
-          if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, kScore, true, true>;
+        kernel = attention_forward<T, Score, false, true>;
+        if constexpr (kHasEdges<Score>)
+          if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, Score, true, true>;
       }
     }
     adj::cuda::launch(
@@ -232,14 +232,14 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
                      .blocks = dim3(static_cast<unsigned>(plan.runs), slabs),
                      .threads = 32 * kMergeWarps,
                      .overlaps = true},
-                    merge_attention_runs<kScore, A>, plan.slot_run_list(), plan.slot_run_count(), a.heads,
+                    merge_attention_runs<Score, A>, plan.slot_run_list(), plan.slot_run_count(), a.heads,
                     a.width, slots, runs);
   adj::cuda::launch(name,
                     {.device = device.index,
                      .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), slabs),
                      .threads = 32 * kMergeWarps,
                      .overlaps = true},
-                    merge_attention<S, kScore>, plan.heavy_row_list(), plan.heavy_row_count(), a, runs);
+                    merge_attention<S, Score>, plan.heavy_row_list(), plan.heavy_row_count(), a, runs);
 }
 
 /// `to` [rows, width] of the rows that the plan cut, from their `partial` sums; nothing where it is null.
@@ -366,24 +366,24 @@ int64_t groups_kept(int64_t entries, int side, int64_t groups, int64_t feature_b
 }
 
 /// Both walks. `a` has heads and pointers; `by_target` and `by_source` what their rows get.
-template <class S, Score kScore>
+template <class S, class Score>
 void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& adjoint, BackwardArguments<S> a,
                   bool wide, const RowGradients<S>& by_target, const RowGradients<S>& by_source,
                   Tensor& d_att) {
   using A = Wide<S>;
   const Device device = matrix.csr.device();
   const int64_t width = int64_t{a.heads} * a.width;
-  constexpr int kMost = kScore == Score::gatv2 ? kBlocksWithSums : 0x7fffffff;
+  constexpr int kMost = Score::kAtt ? kBlocksWithSums : 0x7fffffff;
   if (width == 0) return;
   const int64_t slot_bytes = (2 * width + a.heads) * static_cast<int64_t>(sizeof(A));
   const bool has_sources =
       by_source.row != nullptr || by_source.value != nullptr || by_source.term != nullptr || d_att;
   a.entries = matrix.csr.entries();
-  with_layout<S, BackwardSizes<S, kScore>>(a.width, wide, matrix.csr, [&]<class T>() {
+  with_layout<S, BackwardSizes<S, Score>>(a.width, wide, matrix.csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
     // Six matrices, of targets or sources: features, O, dO and the gradients.
     const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
-    const int64_t kept = kFromEdges<kScore> && has_sources
+    const int64_t kept = kFromEdges<Score> && has_sources
                              ? groups_kept<A>(a.entries, a.side, ceil_div(a.heads, a.side), feature_bytes)
                              : 0;
     a.ahead = entries_ahead(matrix.csr, a);
@@ -397,16 +397,16 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
     const dim3 target_blocks = grid_of<T>(targets.items(), a, kMost);
     const int64_t groups = target_blocks.y;
 
-    void (*to_targets)(BackwardArguments<S>) = attention_to_targets<T, kScore, false, false>;
-    void (*to_sources)(BackwardArguments<S>) = attention_to_sources<T, kScore, false>;
-    if constexpr (kTakesBias<S, kScore>)
-      if (a.bias != nullptr) to_targets = attention_to_targets<T, kScore, false, true>;
-    if constexpr (kHasEdges<kScore>) {
+    void (*to_targets)(BackwardArguments<S>) = attention_to_targets<T, Score, false, false>;
+    void (*to_sources)(BackwardArguments<S>) = attention_to_sources<T, Score, false>;
+    if constexpr (kTakesBias<S, Score>)
+      if (a.bias != nullptr) to_targets = attention_to_targets<T, Score, false, true>;
+    if constexpr (kHasEdges<Score>) {
       if (a.c != nullptr || a.g != nullptr || a.logit_gradient != nullptr || a.weight != nullptr) {
-        to_targets = attention_to_targets<T, kScore, true, false>;
-        to_sources = attention_to_sources<T, kScore, true>;
-        if constexpr (kTakesBias<S, kScore>)
-          if (a.bias != nullptr) to_targets = attention_to_targets<T, kScore, true, true>;
+        to_targets = attention_to_targets<T, Score, true, false>;
+        to_sources = attention_to_sources<T, Score, true>;
+        if constexpr (kTakesBias<S, Score>)
+          if (a.bias != nullptr) to_targets = attention_to_targets<T, Score, true, true>;
       }
     }
     const auto walk_both = [&]<class U>(int64_t groups_at_a_time, int64_t source_launches) {
@@ -437,13 +437,13 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
       if (has_sources) sources.merge(a);
       if (d_att) sum_attention_gradient<S>(name, att_parts, target_blocks.x, d_att);
     };
-    if constexpr (kFromEdges<kScore>) {
+    if constexpr (kFromEdges<Score>) {
       if (kept > 0) {
         a.kept_heads = static_cast<int>(kept) * a.side;
         Tensor kept_of_edges = Tensor::empty({a.entries * a.kept_heads, 2}, dtype_of<A>(), device);
         a.kept = static_cast<EdgeGradient<A>*>(kept_of_edges.raw_mutable_data());
         return with_slab<S>(wide, int64_t{a.kept_heads} * a.width, adjoint.csr, [&]<class U>() {
-          to_sources = attention_from_edges<U, kScore>;
+          to_sources = attention_from_edges<U, Score>;
           walk_both.template operator()<U>(kept, 1);
         });
       }

@@ -7,24 +7,22 @@
 
 namespace adj::kernels::cuda {
 
-template <class T, Score kScore, bool kEdges>
-__global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
+template <class T, class Score, bool kEdges>
+__global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
     attention_to_sources(const __grid_constant__ BackwardArguments<typename T::S> a) {
   using S = typename T::S;
   using A = typename T::A;
   constexpr int kBatch = T::kBatch, kOwned = T::kOwned, kChunks = T::kChunks, kVector = T::kVector;
-  constexpr bool kGat = kScore == Score::gat, kGatv2 = kScore == Score::gatv2,
-                 kKeyed = kScore == Score::keyed;
-  constexpr bool kRows = !kGat;  ///< are rows of the targets gathered besides dO?
+  constexpr bool kRows = Score::kRows, kScaled = Score::kScaled;
   adj::cuda::begin_overlapping();
   const Place<T> place(a);
   const int feature = place.feature, read = place.read_feature;
   const bool drops = a.dropout.threshold != 0;
   const char* const outputs = rows_at(a.d_o, read);
   const char* const target = kRows ? rows_at(a.target, read) : nullptr;
-  const char* const value = rows_at(kScore == Score::dot ? a.value : a.source, read);
+  const char* const value = rows_at(Score::kValues ? a.value : a.source, read);
   WideFeatures<T> att, d_att;
-  if constexpr (kGatv2) {
+  if constexpr (Score::kAtt) {
     gather_wide<T>(rows_at(a.att, read), 0, 0, true, place, kLog2E<A>, att);
     clear<T>(d_att);
   }
@@ -47,13 +45,14 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
     auto begin_row = [&] {
       const bool wanted = walk.active();
       gather_own<T>(value, walk.row, a.pitch, wanted, place, own_asked);
-      if constexpr (kScore == Score::dot)
+      if constexpr (Score::kValues)
         gather_own<T>(rows_at(a.source, read), walk.row, a.pitch, wanted, place, key_asked);
-      const A* const terms = kGat ? a.r : a.s;
-      if constexpr (kGat || kKeyed)
+      if constexpr (Score::kTerms) {
+        const A* const terms = Score::terms(a);
         own_term = terms == nullptr           ? A(1)
                    : wanted && place.has_head ? terms[int64_t{walk.row} * a.heads + place.head]
                                               : A(0);
+      }
       term_sum = 0;
       clear<T>(weighed);
       clear<T>(turned);
@@ -64,16 +63,16 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
       A dot = 0;
       if (is_new) {
         widen_row<T>(own_asked, walk.active(), place, A(1), own);
-        if constexpr (kScore == Score::dot)
-          widen_row<T>(key_asked, walk.active(), place, a.scale * kLog2E<A>, own_key);
-        if constexpr (kGatv2) {
+        if constexpr (Score::kValues)
+          widen_row<T>(key_asked, walk.active(), place, Score::target_factor(a), own_key);
+        if constexpr (Score::kAtt) {
 #pragma unroll
           for (int c = 0; c < kChunks; ++c)
 #pragma unroll
             for (int v = 0; v < kVector; ++v) dot = fma(att[c][v], own[c][v], dot);
         }
       }
-      if constexpr (kGatv2) {
+      if constexpr (Score::kAtt) {
         dot = sum_of_head<T>(dot);  // s ⟨att, r_j⟩, which all logits of the row share
         if (is_new) own_term = a.slope * dot;
       }
@@ -110,7 +109,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         const int64_t term = int64_t{__ldg(a.indices + at)} * a.heads + place.head;
         lse[k] = __ldg(a.lse + term);
         delta[k] = __ldg(a.delta + term);
-        if constexpr (kGat) of_target[k] = __ldg(a.l + term);
+        if constexpr (!kRows) of_target[k] = __ldg(a.l + term);
         if (kEdges) edge[k] = int64_t{a.order == nullptr ? at : __ldg(a.order + at)} * a.heads + place.head;
       }
       load_columns<T>(a.indices, walk.entry + count, walk.end_entry, column);
@@ -118,27 +117,23 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
       A logit[kBatch], dot[kBatch];
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) {
-        A first = 0, g = 0;
+        A sum = 0, g = 0;
 #pragma unroll
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v) {
             g = fma(own[c][v], d_o[u][c][v], g);
-            if constexpr (kRows) {
-              const A x = row_of[u][c][v];
-              if constexpr (kGatv2)
-                first = fma(att[c][v], larger(own[c][v], -x), first);
-              else
-                first = fma(kKeyed ? own[c][v] : own_key[c][v], x, first);
-            }
+            if constexpr (kRows)
+              sum = Score::logit(sum, Score::kValues ? own_key[c][v] : own[c][v],
+                                 Score::target(row_of[u][c][v]), att[c][v]);
           }
-        logit[u] = first;
+        logit[u] = sum;
         dot[u] = g;
       }
-      if constexpr (kGat)
-        sum_and_own<T>(dot, place.t);
-      else
+      if constexpr (kRows)
         sum_and_own<T>(logit, dot, place.t);
+      else
+        sum_and_own<T>(dot, place.t);
 
       A de[kBatch], weight[kBatch];
       bool kept[kOwned];
@@ -152,22 +147,22 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         de[k] = weight[k] = 0;
         if (!is_entry[k]) continue;
         A slope = 1;
-        if constexpr (kGat) {
+        if constexpr (kRows) {
+          if constexpr (Score::kAtt) logit[k] = fma(A(1) - a.slope, logit[k], own_term);
+          if constexpr (kScaled) logit[k] *= Score::target_factor(a);
+          if (kEdges && a.c != nullptr) logit[k] = fma(a.c[edge[k]], kLog2E<A>, logit[k]);
+        } else {
           A z = own_term + of_target[k];
           if (kEdges && a.c != nullptr) z += a.c[edge[k]];
-          slope = z > A(0) ? A(1) : a.slope;
+          slope = Score::d_logit(z, a.slope);
           logit[k] = slope * z;
-        } else {
-          if constexpr (kGatv2) logit[k] = fma(A(1) - a.slope, logit[k], own_term);
-          if constexpr (kKeyed) logit[k] *= a.scale * kLog2E<A>;
-          if (kEdges && a.c != nullptr) logit[k] = fma(a.c[edge[k]], kLog2E<A>, logit[k]);
         }
-        const A alpha = coefficient<kScore>(logit[k], lse[k] * kUnit<kScore, A>);
+        const A alpha = coefficient<Score>(logit[k], lse[k] * Score::template kUnit<A>);
         weight[k] = drops ? (kept[k] ? alpha * a.kept_scale : A(0)) : alpha;
-        A g = kKeyed ? dot[k] * own_term : dot[k];
+        A g = kScaled ? dot[k] * own_term : dot[k];
         if (kEdges && a.g != nullptr) g += a.g[edge[k]];
         de[k] = fma(weight[k], g, -alpha * delta[k]) * slope;
-        term_sum += kKeyed ? weight[k] * dot[k] : de[k];
+        term_sum += kScaled ? weight[k] * dot[k] : de[k];
       }
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) {
@@ -180,12 +175,8 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
           for (int v = 0; v < kVector; ++v) {
             if (is_row) weighed[c][v] = fma(w, d_o[u][c].again(v), weighed[c][v]);
             if constexpr (kRows) {
-              const A x = row_of[u][c].again(v);
-              if constexpr (kGatv2) {
-                if (is_row && !(own[c][v] <= -x)) turned[c][v] += d;  // NaN stays
-              } else if (is_row) {
-                turned[c][v] = fma(d, x, turned[c][v]);
-              }
+              const A x = Score::target(row_of[u][c].again(v));
+              if (is_row) Score::d_source(turned[c][v], d, own[c][v], x);
             }
           }
       }
@@ -193,15 +184,15 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
       walk.entry += count;
       const bool ended = walk.active() && walk.entry == walk.row_end;
       if (!__any_sync(kAllLanes, ended)) continue;
-      const A term = kScore == Score::dot ? A(0) : sum_of_owned<T>(term_sum);
+      const A term = Score::kValues ? A(0) : sum_of_owned<T>(term_sum);
       if (ended) {
-        leave_source_row<T, kScore>(a, place, walk, own, att, own_term, term, weighed, turned, d_att);
+        leave_source_row<T, Score>(a, place, walk, own, att, own_term, term, weighed, turned, d_att);
         walk.next_row(a);
         begin_row();
       }
     }
   }
-  if constexpr (kGatv2) {
+  if constexpr (Score::kAtt) {
     if (a.d_att != nullptr)
       leave_sum_of_groups<T>(d_att, place, a.d_att + int64_t{blockIdx.x} * a.heads * a.width + feature);
   }

@@ -7,22 +7,21 @@
 
 namespace adj::kernels::cuda {
 
-template <class T, Score kScore, bool kEdges, bool kBias>
-__global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
+template <class T, class Score, bool kEdges, bool kBias>
+__global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
     attention_to_targets(const __grid_constant__ BackwardArguments<typename T::S> a) {
   using S = typename T::S;
   using A = typename T::A;
   constexpr int kBatch = T::kBatch, kOwned = T::kOwned, kChunks = T::kChunks, kVector = T::kVector;
-  constexpr bool kDot = kScore == Score::dot || kScore == Score::keyed;
   adj::cuda::begin_overlapping();
   const Place<T> place(a);
   const int feature = place.feature, read = place.read_feature;
   const bool drops = a.dropout.threshold != 0;
   const char* const source = rows_at(a.source, read);
-  const char* const value = kScore == Score::dot ? rows_at(a.value, read) : nullptr;
-  const char* const target = kScore == Score::gat ? nullptr : rows_at(a.target, read);
+  const char* const value = Score::kValues ? rows_at(a.value, read) : nullptr;
+  const char* const target = Score::kRows ? rows_at(a.target, read) : nullptr;
   WideFeatures<T> att, d_att;
-  if constexpr (kScore == Score::gatv2) {
+  if constexpr (Score::kAtt) {
     gather_wide<T>(rows_at(a.att, read), 0, 0, true, place, kLog2E<A>, att);
     clear<T>(d_att);
   }
@@ -42,10 +41,10 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
     auto begin_row = [&] {
       const bool wanted = walk.active();
       const int64_t term = int64_t{walk.row} * a.heads + place.head;
-      if constexpr (kScore == Score::gat)
-        own_term = wanted && place.has_head ? a.l[term] : A(0);
-      else
+      if constexpr (Score::kRows)
         gather_own<T>(target, walk.row, a.pitch, wanted, place, own_asked);
+      else
+        own_term = wanted && place.has_head ? a.l[term] : A(0);
       gather_own<T>(rows_at(a.d_o, read), walk.row, a.pitch, wanted, place, d_o_asked);
       gather_own<T>(rows_at(a.o, read), walk.row, a.pitch, wanted, place, o_asked);
       lse = wanted && place.has_head ? a.lse[term] : A(0);
@@ -58,8 +57,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
       const bool wanted = walk.active();
       A dot = 0;
       if (is_new) {
-        if constexpr (kScore != Score::gat)
-          widen_row<T>(own_asked, wanted, place, kScore == Score::gatv2 ? A(-1) : a.scale * kLog2E<A>, own);
+        if constexpr (Score::kRows) widen_row<T>(own_asked, wanted, place, Score::target_factor(a), own);
         widen_row<T>(d_o_asked, wanted, place, A(1), d_o);
         [[maybe_unused]] WideFeatures<T> bias;  // which O has more than the sum over the row
         if constexpr (kBias) gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
@@ -83,7 +81,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
     };
     begin_row();
 
-    if (kAsksAhead<T, kScore> && a.ahead > 0) ahead.begin(a, walk);
+    if (kAsksAhead<T, Score> && a.ahead > 0) ahead.begin(a, walk);
     KeptBits<T> bits;
     if (drops) bits.draw(a, place, walk.entry, walk.end_entry);
     int column[kBatch];
@@ -93,14 +91,14 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
       int count = walk.active() ? min(kBatch, walk.row_end - walk.entry) : 0;
       if (drops) count = bits.drawn(a, place, walk, count);
       RowFeatures<T> row_of[kBatch];
-      [[maybe_unused]] RowFeatures<T> value_of[kScore == Score::dot ? kBatch : 1];
+      [[maybe_unused]] RowFeatures<T> value_of[Score::kValues ? kBatch : 1];
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) gather<T>(source, column[u], a.pitch, u < count, place, row_of[u]);
-      if constexpr (kScore == Score::dot) {
+      if constexpr (Score::kValues) {
 #pragma unroll
         for (int u = 0; u < kBatch; ++u) gather<T>(value, column[u], a.pitch, u < count, place, value_of[u]);
       }
-      if (kAsksAhead<T, kScore> && a.ahead > 0) ahead.ask(a, walk);
+      if (kAsksAhead<T, Score> && a.ahead > 0) ahead.ask(a, walk);
       if (__any_sync(kAllLanes, is_new)) look_at_row();
       A term[kOwned] = {};
       int64_t edge[kOwned];
@@ -112,8 +110,8 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         edge[k] = 0;
         if (!is_entry[k]) continue;
         if (kEdges) edge[k] = int64_t{a.order == nullptr ? at : __ldg(a.order + at)} * a.heads + place.head;
-        if constexpr (kScore == Score::gat || kScore == Score::keyed) {
-          const A* const of_source = kScore == Score::gat ? a.r : a.s;
+        if constexpr (Score::kTerms) {
+          const A* const of_source = Score::terms(a);
           term[k] = of_source == nullptr
                         ? A(1)
                         : __ldg(of_source + int64_t{__ldg(a.indices + at)} * a.heads + place.head);
@@ -124,30 +122,26 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
       A logit[kBatch], dot[kBatch];
 #pragma unroll
       for (int u = 0; u < kBatch; ++u) {
-        A e = 0, above = 0, g = 0;
+        A linear = 0, above = 0, g = 0;
 #pragma unroll
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v) {
             const A x = row_of[u][c][v];
-            if constexpr (kScore == Score::dot)
+            if constexpr (Score::kValues)
               g = fma(d_o[c][v], value_of[u][c][v], g);
             else
               g = fma(d_o[c][v], x, g);
-            if constexpr (kScore == Score::gatv2) {
-              e = fma(att[c][v], x, e);
-              above = fma(att[c][v], larger(x, own[c][v]), above);
-            } else if constexpr (kDot) {
-              e = fma(own[c][v], x, e);
-            }
+            if constexpr (Score::kAtt) linear = fma(att[c][v], x, linear);
+            if constexpr (Score::kRows) above = Score::logit(above, x, own[c][v], att[c][v]);
           }
-        logit[u] = kScore == Score::gatv2 ? fma(a.slope, e, (A(1) - a.slope) * above) : e;
+        logit[u] = Score::kAtt ? fma(a.slope, linear, (A(1) - a.slope) * above) : above;
         dot[u] = g;
       }
-      if constexpr (kScore == Score::gat)
-        sum_and_own<T>(dot, place.t);
-      else
+      if constexpr (Score::kRows)
         sum_and_own<T>(logit, dot, place.t);
+      else
+        sum_and_own<T>(dot, place.t);
 
       A de[kBatch];
       bool kept[kOwned];
@@ -161,17 +155,17 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         de[k] = 0;
         if (!is_entry[k]) continue;
         A slope = 1;
-        if constexpr (kScore == Score::gat) {
+        if constexpr (Score::kRows) {
+          if (kEdges && a.c != nullptr) logit[k] = fma(a.c[edge[k]], kLog2E<A>, logit[k]);
+        } else {
           A z = own_term + term[k];
           if (kEdges && a.c != nullptr) z += a.c[edge[k]];
-          slope = z > A(0) ? A(1) : a.slope;
+          slope = Score::d_logit(z, a.slope);
           logit[k] = slope * z;
-        } else {
-          if (kEdges && a.c != nullptr) logit[k] = fma(a.c[edge[k]], kLog2E<A>, logit[k]);
         }
-        const A alpha = coefficient<kScore>(logit[k], lse * kUnit<kScore, A>);
+        const A alpha = coefficient<Score>(logit[k], lse * Score::template kUnit<A>);
         const A factor = drops ? (kept[k] ? a.kept_scale : A(0)) : A(1);
-        A g = kScore == Score::keyed ? dot[k] * term[k] : dot[k];
+        A g = Score::kScaled ? dot[k] * term[k] : dot[k];
         if (kEdges && a.g != nullptr) g += a.g[edge[k]];
         de[k] = alpha * (factor * g - delta) * slope;
         term_sum += de[k];
@@ -185,7 +179,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
         if (a.logit_gradient != nullptr) a.logit_gradient[edge[k]] = de[k];
         if (a.weight != nullptr) a.weight[edge[k]] = alpha * factor;
       }
-      if constexpr (kScore != Score::gat) {
+      if constexpr (Score::kRows) {
 #pragma unroll
         for (int u = 0; u < kBatch; ++u) {
           const A d = owned_by<T>(de, u);
@@ -195,12 +189,8 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
 #pragma unroll
             for (int v = 0; v < kVector; ++v) {
               const A x = row_of[u][c].again(v);
-              if constexpr (kScore == Score::gatv2) {
-                if (is_row) d_att[c][v] = fma(d, larger(x, own[c][v]), d_att[c][v]);
-                if (is_row && !(x <= own[c][v])) sum[c][v] += d;  // NaN stays
-              } else if (is_row) {
-                sum[c][v] = fma(d, x, sum[c][v]);
-              }
+              if (Score::kAtt && is_row) d_att[c][v] = fma(d, larger(x, own[c][v]), d_att[c][v]);
+              if (is_row) Score::d_target(sum[c][v], d, x, own[c][v]);
             }
         }
       }
@@ -208,9 +198,9 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
       walk.entry += count;
       const bool ended = walk.active() && walk.entry == walk.row_end;
       if (!__any_sync(kAllLanes, ended)) continue;
-      const A row_term = kScore == Score::gat ? sum_of_owned<T>(term_sum) : A(0);
+      const A row_term = !Score::kRows ? sum_of_owned<T>(term_sum) : A(0);
       if (ended) {
-        if constexpr (kScore == Score::gat) {
+        if constexpr (!Score::kRows) {
           if (place.t == 0 && place.has_head && a.d_term != nullptr) {
             if (walk.part)
               a.partial_term[int64_t{walk.slot} * a.heads + place.head] = row_term;
@@ -221,8 +211,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
 #pragma unroll
           for (int c = 0; c < kChunks; ++c)
 #pragma unroll
-            for (int v = 0; v < kVector; ++v)
-              sum[c][v] *= kScore == Score::gatv2 ? (A(1) - a.slope) * kLn2<A> * att[c][v] : a.scale;
+            for (int v = 0; v < kVector; ++v) sum[c][v] *= Score::d_target_factor(a, att[c][v]);
           if (walk.part)
             scatter<T>(a.partial + int64_t{walk.slot} * a.heads * a.width + feature, place, sum);
           else
@@ -233,7 +222,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, kScore>)
       }
     }
   }
-  if constexpr (kScore == Score::gatv2) {
+  if constexpr (Score::kAtt) {
     if (a.d_att == nullptr) return;
 #pragma unroll
     for (int c = 0; c < kChunks; ++c)
