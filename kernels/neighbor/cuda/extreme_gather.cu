@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kNeighborThreads)
   int32_t* const columns = reinterpret_cast<int32_t*>(shared) + group * kStage<kLanes>;
   const int number = blockIdx.x * groups + group;
   if (number >= a.items) return;
-  const Item item(a.starts, number);
+  const Item item(a.starts[number], a.starts[number + 1]);
   const int feature = (static_cast<int>(blockIdx.y) * kLanes + lane) * kVector;
   const bool valid = feature < a.width;
   const int read = valid ? feature : 0;

@@ -28,6 +28,16 @@ struct Item {
 
   Item() = default;
   __device__ __forceinline__ Item(const ItemStart* starts, int number) { read(starts, number); }
+  /// The same from both starts, by which kernels of many sums keep more registers.
+  __device__ __forceinline__ Item(const ItemStart& start, const ItemStart& stop)
+      : entry(start.entry),
+        end_entry(stop.entry),
+        row(start.row < 0 ? ~start.row : start.row),
+        slot(start.slot),
+        part(start.row < 0 || stop.row < 0),
+        first_part(start.row >= 0) {
+    end_row = part ? row + 1 : stop.row;
+  }
 
  protected:
   __device__ __forceinline__ void read(const ItemStart* starts, int number) {
@@ -160,11 +170,24 @@ __device__ __forceinline__ void walk_item(const Item& item, const Arguments& a, 
       const int left = min(kUnroll, staged - p);
       const auto at = adj::cuda::load<kUnroll>(columns + p);
       body.gather(at, base + p);
-      const auto add = [&](int u) {
-        body.add(u, at[u], first);
+      const int position = base + p;
+      // take() would do, but for four registers of the kernels with most sums.
+      if (walk.row_end - position > kUnroll && left == kUnroll) {
+#pragma unroll
+        for (int u = 0; u < kUnroll; ++u) body.add(u, at[u], u == 0 && first);
         first = false;
-      };
-      walk.take<kUnroll>(base + p, left, add, end_row);
+      } else {
+        int done = 0;
+        do {
+          const int stop_at = min(left, walk.row_end - position);
+#pragma unroll
+          for (int u = 0; u < kUnroll; ++u)
+            if (u >= done && u < stop_at) body.add(u, at[u], u == done && first);
+          first = false;
+          done = stop_at;
+          if (position + done == walk.row_end) walk.end_rows(end_row);
+        } while (done < left);
+      }
     }
   }
 }
