@@ -239,27 +239,30 @@ __device__ __forceinline__ void for_pairs(const SplitArguments& a, const Work& w
 /// the tensor cores cannot sum give what float32 has, be that finite or not.
 template <int kN, bool kOuterA, bool kOuterB>
 __device__ __noinline__ void repair_sums(const SplitArguments& a, const Work& work, float* sums) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int64_t first = (int64_t{work.split} * a.chunks + min(work.split, a.longer_splits)) * kK;
   const int64_t end = min(int64_t{work.end} * kK, a.a.inner);
-  const auto repair = [&](int64_t row, int64_t column, float& sum) {
-    if (isfinite(sum) || column >= a.n) return;
+#pragma unroll 1
+  for (int i = 0; i < kN / 2; ++i) {  // as for_pairs has them
+    const int64_t row = work.m + warp * 16 + lane / 4 + i / 2 % 2 * 8,
+                  column = work.n + lane % 4 * 2 + i / 4 * 8 + i % 2;
+    if (isfinite(sums[i]) || row >= a.m || column >= a.n) continue;
     const float* x = a.a.numbers + (kOuterA ? first * a.a.outer + row : row * a.a.inner + first);
     const float* y = a.b.numbers + (kOuterB ? first * a.b.outer + column : column * a.b.inner + first);
-    sum = 0;
+    float sum = 0;
+#pragma unroll 1
     for (int64_t k = first; k < end; k += kK) {
       float chunk = 0;
-      for (int64_t i = k; i < min(k + kK, end); ++i) {
+#pragma unroll 1
+      for (int64_t inner = k; inner < min(k + kK, end); ++inner) {
         chunk = fmaf(*x, *y, chunk);
         x += kOuterA ? a.a.outer : 1;
         y += kOuterB ? a.b.outer : 1;
       }
       sum += chunk;
     }
-  };
-  for_pairs<kN>(a, work, [&](int64_t row, int64_t column, int i) {
-    repair(row, column, sums[i]);
-    repair(row, column + 1, sums[i + 1]);
-  });
+    sums[i] = sum;
+  }
 }
 
 /// Is any not finite?
