@@ -6,10 +6,7 @@
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/sparse/csr.h>
 #include <adjoint/kernels/sparse/cuda/csr_entries.cuh>
-
-#include <bit>
-
-#include <cub/device/device_radix_sort.cuh>
+#include <adjoint/kernels/sparse/cuda/sort.cuh>
 
 namespace adj::kernels::cuda {
 
@@ -20,11 +17,6 @@ using adj::cuda::current_stream;
 using adj::cuda::launch;
 
 __device__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
-
-/// Bits that tell 0 … extent - 1 apart; at least one, which CUB asks for.
-int bits_for(int64_t extent) {
-  return extent <= 2 ? 1 : static_cast<int>(std::bit_width(static_cast<uint64_t>(extent - 1)));
-}
 
 template <class Key>
 __global__ void make_keys(const int32_t* row, const int32_t* col, int col_bits, int64_t n, Key* keys,
@@ -61,24 +53,6 @@ __global__ void fill_iota(int64_t n, int32_t* iota) {
 __global__ void add_offsets(int64_t rows, const int64_t* a, const int64_t* b, int64_t* offsets) {
   const int64_t i = thread_index();
   if (i <= rows) offsets[i] = a[i] + b[i];
-}
-
-template <class Key>
-Tensor empty_keys(int64_t n, Device device) {
-  return Tensor::empty({n}, sizeof(Key) == 8 ? DType::i64 : DType::i32, device);
-}
-
-/// Sorts (keys, 0 … n - 1) by the lowest `bits` bits of the keys.
-template <class Key>
-void sort_pairs(const Key* keys, Key* sorted, const int32_t* iota, int32_t* order, int64_t n, int bits,
-                Device device) {
-  const cudaStream_t stream = current_stream(device.index);
-  size_t bytes = 0;
-  ADJ_CUDA_CHECK(
-      cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted, iota, order, n, 0, bits, stream));
-  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
-  ADJ_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(workspace.raw_mutable_data(), bytes, keys, sorted, iota,
-                                                 order, n, 0, bits, stream));
 }
 
 template <class Key>

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <adjoint/core/cuda/launch.cuh>
+
+#include <bit>
+
+#include <cub/device/device_radix_sort.cuh>
+
+namespace adj::kernels::cuda {
+
+/// Bits that tell 0 … extent - 1 apart; at least one, which CUB asks for.
+inline int bits_for(int64_t extent) {
+  return extent <= 2 ? 1 : static_cast<int>(std::bit_width(static_cast<uint64_t>(extent - 1)));
+}
+
+template <class Key>
+Tensor empty_keys(int64_t n, Device device) {
+  return Tensor::empty({n}, sizeof(Key) == 8 ? DType::i64 : DType::i32, device);
+}
+
+/// Sorts (keys, 0 … n - 1) by the lowest `bits` bits of the keys.
+template <class Key>
+void sort_pairs(const Key* keys, Key* sorted, const int32_t* iota, int32_t* order, int64_t n, int bits,
+                Device device) {
+  const cudaStream_t stream = adj::cuda::current_stream(device.index);
+  size_t bytes = 0;
+  ADJ_CUDA_CHECK(
+      cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted, iota, order, n, 0, bits, stream));
+  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
+  ADJ_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(workspace.raw_mutable_data(), bytes, keys, sorted, iota,
+                                                 order, n, 0, bits, stream));
+}
+
+}  // namespace adj::kernels::cuda
