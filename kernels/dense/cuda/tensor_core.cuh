@@ -3,7 +3,10 @@
 // Warpgroup matrix products (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate"), which only
 // code for sm_90a has.
 
+#include <adjoint/kernels/cuda/float16.cuh>
+
 #include <cstdint>
+#include <type_traits>
 
 namespace adj::kernels::cuda {
 
@@ -48,35 +51,107 @@ __device__ __forceinline__ void take_registers() {
 #define ADJ_SUM4(i) "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3])
 #define ADJ_SUM16(i) ADJ_SUM4(i), ADJ_SUM4(i + 4), ADJ_SUM4(i + 8), ADJ_SUM4(i + 12)
 
-/// sum += A B of a tile A [64,16] and B [16,N] in bfloat16; `keeps` false: sum = A B. kOuterA, kOuterB: do an
-/// operand's rows in shared memory run along its outer extent, M or N, rather than along K? A thread's part
-/// of the sum: of row 16 (warp % 4) + lane / 4, two neighbours from column 2 (lane % 4) on, as many of the
-/// row 8 below, then both again 8 columns further on. Done after wait_for_products.
-template <bool kOuterA, bool kOuterB>
-__device__ __forceinline__ void multiply_tiles(float (&sum)[32], uint64_t a, uint64_t b, int keeps) {
-  asm volatile(
-      "{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %34, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-      "%32, %33, keeps, 1, 1, %35, %36;\n}\n"
-      : ADJ_SUM16(0), ADJ_SUM16(16)
-      : "l"(a), "l"(b), "r"(keeps), "n"(int{kOuterA}), "n"(int{kOuterB}));
-}
-template <bool kOuterA, bool kOuterB>
-__device__ __forceinline__ void multiply_tiles(float (&sum)[64], uint64_t a, uint64_t b, int keeps) {
-  asm volatile(
-      "{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-      "%64, %65, keeps, 1, 1, %67, %68;\n}\n"
-      : ADJ_SUM16(0), ADJ_SUM16(16), ADJ_SUM16(32), ADJ_SUM16(48)
-      : "l"(a), "l"(b), "r"(keeps), "n"(int{kOuterA}), "n"(int{kOuterB}));
+/// The asm of one product: `count` sums, whose list is `list`, then A, B, keeps and the two layouts.
+#define ADJ_MULTIPLY(type, shape, list, a_at, b_at, keeps_at, outer_a_at, outer_b_at, ...)                  \
+  asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, " keeps_at                                         \
+               ", 0;\nwgmma.mma_async.sync.aligned.m64" shape "k16.f32." type "." type " {" list "}, " a_at \
+               ", " b_at ", keeps, 1, 1, " outer_a_at ", " outer_b_at ";\n}\n"                              \
+               : __VA_ARGS__                                                                                \
+               : "l"(a), "l"(b), "r"(keeps), "n"(int{kOuterA}), "n"(int{kOuterB}))
+#define ADJ_LIST32                                                                                  \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, " \
+  "%21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define ADJ_LIST64                                                                                    \
+  ADJ_LIST32                                                                                          \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, " \
+  "%51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define ADJ_LIST128                                                                                        \
+  ADJ_LIST64                                                                                               \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, " \
+  "%84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, "     \
+  "%103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, " \
+  "%120, %121, %122, %123, %124, %125, %126, %127"
+#define ADJ_SUM64(i) ADJ_SUM16(i), ADJ_SUM16(i + 16), ADJ_SUM16(i + 32), ADJ_SUM16(i + 48)
+#define ADJ_MULTIPLY_N64(type) \
+  ADJ_MULTIPLY(type, "n64", ADJ_LIST32, "%32", "%33", "%34", "%35", "%36", ADJ_SUM16(0), ADJ_SUM16(16))
+#define ADJ_MULTIPLY_N128(type) \
+  ADJ_MULTIPLY(type, "n128", ADJ_LIST64, "%64", "%65", "%66", "%67", "%68", ADJ_SUM64(0))
+#define ADJ_MULTIPLY_N256(type) \
+  ADJ_MULTIPLY(type, "n256", ADJ_LIST128, "%128", "%129", "%130", "%131", "%132", ADJ_SUM64(0), ADJ_SUM64(64))
+
+/// sum += A B of a tile A [64,16] and B [16,N], N = 2 kCount = 64, 128 or 256, of bfloat16 or float16;
+/// `keeps` false: sum = A B. kOuterA, kOuterB: do an operand's rows in shared memory run along its outer
+/// extent, M or N, rather than along K? A thread's part of the sum: of row 16 (warp % 4) + lane / 4, two
+/// neighbours from column 2 (lane % 4) on, as many of the row 8 below, then both again 8 columns further on.
+/// Done after wait_for_products.
+template <bool kOuterA, bool kOuterB, class Operand = bfloat16, int kCount>
+__device__ __forceinline__ void multiply_tiles(float (&sum)[kCount], uint64_t a, uint64_t b, int keeps) {
+  constexpr bool kBfloat16 = std::is_same_v<Operand, bfloat16>;
+  static_assert(kBfloat16 || std::is_same_v<Operand, float16>);
+  static_assert(kCount == 32 || kCount == 64 || kCount == 128);
+  if constexpr (kCount == 32 && kBfloat16)
+    ADJ_MULTIPLY_N64("bf16");
+  else if constexpr (kCount == 32)
+    ADJ_MULTIPLY_N64("f16");
+  else if constexpr (kCount == 64 && kBfloat16)
+    ADJ_MULTIPLY_N128("bf16");
+  else if constexpr (kCount == 64)
+    ADJ_MULTIPLY_N128("f16");
+  else if constexpr (kBfloat16)
+    ADJ_MULTIPLY_N256("bf16");
+  else
+    ADJ_MULTIPLY_N256("f16");
 }
 
+/// Likewise with A in registers: of row 16 (warp % 4) + lane / 4 two neighbours along K from 2 (lane % 4) on
+/// in a[0], of the row 8 below in a[1], then both again 8 further along K. They must not change until
+/// wait_for_products, and were written before begin_products.
+#define ADJ_MULTIPLY_A(type, shape, list, a_at, b_at, keeps_at, outer_b_at, ...)                             \
+  asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, " keeps_at                                          \
+               ", 0;\nwgmma.mma_async.sync.aligned.m64" shape "k16.f32." type "." type " {" list "}, {" a_at \
+               "}, " b_at ", keeps, 1, 1, " outer_b_at ";\n}\n"                                              \
+               : __VA_ARGS__                                                                                 \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keeps), "n"(int{kOuterB}))
+#define ADJ_MULTIPLY_A_N64(type)                                                                   \
+  ADJ_MULTIPLY_A(type, "n64", ADJ_LIST32, "%32, %33, %34, %35", "%36", "%37", "%38", ADJ_SUM16(0), \
+                 ADJ_SUM16(16))
+#define ADJ_MULTIPLY_A_N128(type) \
+  ADJ_MULTIPLY_A(type, "n128", ADJ_LIST64, "%64, %65, %66, %67", "%68", "%69", "%70", ADJ_SUM64(0))
+#define ADJ_MULTIPLY_A_N256(type)                                                                           \
+  ADJ_MULTIPLY_A(type, "n256", ADJ_LIST128, "%128, %129, %130, %131", "%132", "%133", "%134", ADJ_SUM64(0), \
+                 ADJ_SUM64(64))
+template <bool kOuterB, class Operand, int kCount>
+__device__ __forceinline__ void multiply_tiles(float (&sum)[kCount], const uint32_t (&a)[4], uint64_t b,
+                                               int keeps) {
+  constexpr bool kBfloat16 = std::is_same_v<Operand, bfloat16>;
+  static_assert(kBfloat16 || std::is_same_v<Operand, float16>);
+  static_assert(kCount == 32 || kCount == 64 || kCount == 128);
+  if constexpr (kCount == 32 && kBfloat16)
+    ADJ_MULTIPLY_A_N64("bf16");
+  else if constexpr (kCount == 32)
+    ADJ_MULTIPLY_A_N64("f16");
+  else if constexpr (kCount == 64 && kBfloat16)
+    ADJ_MULTIPLY_A_N128("bf16");
+  else if constexpr (kCount == 64)
+    ADJ_MULTIPLY_A_N128("f16");
+  else if constexpr (kBfloat16)
+    ADJ_MULTIPLY_A_N256("bf16");
+  else
+    ADJ_MULTIPLY_A_N256("f16");
+}
+
+#undef ADJ_MULTIPLY_A_N256
+#undef ADJ_MULTIPLY_A_N128
+#undef ADJ_MULTIPLY_A_N64
+#undef ADJ_MULTIPLY_A
+#undef ADJ_MULTIPLY_N256
+#undef ADJ_MULTIPLY_N128
+#undef ADJ_MULTIPLY_N64
+#undef ADJ_MULTIPLY
+#undef ADJ_LIST128
+#undef ADJ_LIST64
+#undef ADJ_LIST32
+#undef ADJ_SUM64
 #undef ADJ_SUM16
 #undef ADJ_SUM4
 
