@@ -1,0 +1,146 @@
+// What a GPU's tensor cores compute, by plain loops with the same roundings: to compare with, not to be fast.
+
+#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+float widened(uint16_t bits, DType features) {
+  if (features == DType::bf16) return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  return static_cast<float>(std::bit_cast<_Float16>(bits));
+}
+
+uint16_t narrowed(float value, DType features) {
+  if (features == DType::bf16) return bfloat16(value).bits;
+  return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+}
+
+/// 2^k so that numbers of this absolute value and below fit float16 when multiplied by it.
+float power_to_fit(float largest) {
+  if (largest == 0.0f) return 1.0f;
+  return std::ldexp(1.0f, std::clamp(14 - std::ilogb(largest), -126, 126));
+}
+
+float largest_finite(const float* x, int64_t n, int64_t stride) {
+  float largest = 0.0f;
+  for (int64_t i = 0; i < n; ++i)
+    if (std::isfinite(x[i * stride])) largest = std::max(largest, std::abs(x[i * stride]));
+  return largest;
+}
+
+/// Features as float32 numbers that have the operands' bits.
+std::vector<float> rounded_features(const Tensor& x) {
+  const int64_t rows = x.size(0), width = x.size(1);
+  std::vector<float> rounded(static_cast<size_t>(x.numel()));
+  if (x.dtype() == DType::bf16) {
+    const auto* from = x.data<bfloat16>();
+    std::transform(from, from + x.numel(), rounded.begin(), [](bfloat16 value) { return widen(value); });
+    return rounded;
+  }
+  const float* from = x.data<float>();
+  parallel_for(width, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t f = begin; f < end; ++f) {
+      const float scale = power_to_fit(largest_finite(from + f, rows, width));
+      for (int64_t j = 0; j < rows; ++j)
+        rounded[static_cast<size_t>(j * width + f)] =
+            widened(narrowed(from[j * width + f] * scale, DType::f32), DType::f32) / scale;
+    }
+  });
+  return rounded;
+}
+
+template <class S>
+void spmm_rows(const TileSpmmArgs& args) {
+  const RowTiles& tiles = args.tiles;
+  const int64_t width = args.x.size(1);
+  const std::vector<float> x = rounded_features(args.x);
+  const auto* windows = tiles.windows.data<int32_t>();
+  const auto* columns = tiles.columns.data<int32_t>();
+  const auto* bits = reinterpret_cast<const uint64_t*>(tiles.bits.data<int64_t>());
+  const auto* starts = tiles.starts.data<int32_t>();
+  const auto* rest_offsets = tiles.rest.offsets.data<int64_t>();
+  const auto* rest_indices = tiles.rest.indices.data<int32_t>();
+  const bool weighted = static_cast<bool>(args.values.tile);
+  const auto* values = weighted ? args.values.tile.data<int32_t>() : nullptr;
+  const auto* rest_values = weighted ? args.values.rest.data<float>() : nullptr;
+  const float scale = weighted ? args.values.scale.data<float>()[0] : 1.0f;
+  const auto* bias = args.bias ? args.bias.data<S>() : nullptr;
+  auto* y = args.y.mutable_data<S>();
+  parallel_for(tiles.rows, 64, [&](int64_t begin, int64_t end) {
+    std::vector<float> tile_sum(static_cast<size_t>(width)), sum(static_cast<size_t>(width));
+    const auto add = [&](std::vector<float>& to, float weight, int64_t column) {
+      const float* from = x.data() + column * width;
+      for (int64_t f = 0; f < width; ++f) to[static_cast<size_t>(f)] += weight * from[f];
+    };
+    for (int64_t i = begin; i < end; ++i) {
+      std::fill(tile_sum.begin(), tile_sum.end(), 0.0f);
+      std::fill(sum.begin(), sum.end(), 0.0f);
+      const int64_t w = i / RowTiles::kRows;
+      for (int64_t t = windows[w]; t < windows[w + 1]; ++t) {
+        const int64_t row = t * RowTiles::kRows + i % RowTiles::kRows;
+        int64_t value = starts[row];
+        for (uint64_t left = bits[row]; left != 0; left &= left - 1, ++value)
+          add(tile_sum, weighted ? widened(static_cast<uint16_t>(values[value]), args.x.dtype()) : 1.0f,
+              columns[t * RowTiles::kColumns + std::countr_zero(left)]);
+      }
+      for (int64_t e = rest_offsets[i]; e < rest_offsets[i + 1]; ++e)
+        add(sum, weighted ? rest_values[e] : 1.0f, rest_indices[e]);
+      for (int64_t f = 0; f < width; ++f) {
+        float value = sum[static_cast<size_t>(f)] + scale * tile_sum[static_cast<size_t>(f)];
+        if (bias != nullptr) value += widen(bias[f]);
+        y[i * width + f] = narrow<S>(args.activation == Activation::relu && value < 0.0f ? 0.0f : value);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void tile_values(const TileValuesArgs& args) {
+  const float* values = args.values.data<float>();
+  const int32_t* order = args.order ? args.order.data<int32_t>() : nullptr;
+  const auto value_of = [&](int64_t entry) { return values[order != nullptr ? order[entry] : entry]; };
+  const int32_t *entries = args.tiles.entries.data<int32_t>(),
+                *rest_entry = args.tiles.rest_entry.data<int32_t>();
+  const int64_t n = args.tiles.entries.numel(), rest = args.tiles.rest.entries();
+  float scale = 1.0f;
+  if (args.features == DType::f32) {
+    float largest = 0.0f;
+    for (int64_t v = 0; v < n; ++v)
+      if (entries[v] >= 0 && std::isfinite(value_of(entries[v])))
+        largest = std::max(largest, std::abs(value_of(entries[v])));
+    scale = power_to_fit(largest);
+  }
+  auto* tile = args.to.tile.mutable_data<int32_t>();
+  const auto pack = [](uint32_t place, uint16_t operand) {
+    return static_cast<int32_t>(place << 16 | operand);
+  };
+  const auto* bits = reinterpret_cast<const uint64_t*>(args.tiles.bits.data<int64_t>());
+  const auto* starts = args.tiles.starts.data<int32_t>();
+  auto* to_rest = args.to.rest.mutable_data<float>();
+  args.to.scale.mutable_data<float>()[0] = 1.0f / scale;
+  parallel_for(args.tiles.num_tiles() * RowTiles::kRows, 1 << 10, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      int64_t v = starts[row];
+      for (uint64_t left = bits[row]; left != 0; left &= left - 1, ++v)
+        tile[v] = pack(place_in_tile(static_cast<int>(row % RowTiles::kRows), std::countr_zero(left)),
+                       narrowed(value_of(entries[v]) * scale, args.features));
+      for (; v < starts[row + 1]; ++v) tile[v] = pack(kNoPlace, 0);
+    }
+  });
+  parallel_for(rest, 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t e = begin; e < end; ++e) to_rest[e] = value_of(rest_entry[e]);
+  });
+}
+
+void tile_spmm(const TileSpmmArgs& args) {
+  args.x.dtype() == DType::bf16 ? spmm_rows<bfloat16>(args) : spmm_rows<float>(args);
+}
+
+}  // namespace adj::kernels::cpu

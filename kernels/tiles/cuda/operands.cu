@@ -1,0 +1,223 @@
+// Features and values as operands of tensor cores. float16 has 5 bits of exponent, so numbers are raised or
+// lowered by a power of two first, exactly: by the largest of each column of features, for these differ in
+// scale by column, and by the largest of all values. Largest ones are found by integer atomics on the bits of
+// absolute values, whose order does not matter.
+//
+// Bytes: features are read twice and written once in half as many, values read twice by index and written.
+
+#include <adjoint/kernels/cuda/float16.cuh>
+#include <adjoint/kernels/sparse/cuda/csr_entries.cuh>
+#include <adjoint/kernels/tiles/cuda/operands.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+using adj::cuda::launch;
+using adj::cuda::Pack;
+
+constexpr char kName[] = "tile_spmm";
+constexpr int kThreads = 256;
+constexpr int kPerThread = 8;  // features: 16 bytes of operands
+
+/// The bits of |x|, 0 where it is not finite: they ascend with it.
+__device__ __forceinline__ unsigned finite_bits(float x) {
+  const unsigned bits = __float_as_uint(x) & 0x7fffffffu;
+  return bits < 0x7f800000u ? bits : 0u;
+}
+
+/// 2^k so that numbers of this absolute value and below fit float16 when multiplied by it.
+__device__ __forceinline__ float power_to_fit(unsigned largest_bits) {
+  if (largest_bits == 0) return 1.0f;
+  const int exponent = largest_bits >> 23 != 0 ? static_cast<int>(largest_bits >> 23) - 127 : -127;
+  const int power = min(max(14 - exponent, -126), 126);
+  return __uint_as_float(static_cast<unsigned>(power + 127) << 23);
+}
+
+/// largest[f] = the largest of column f; zeros before. A thread takes a column and every gridDim.y-th row.
+__global__ void __launch_bounds__(kThreads)
+    largest_of_columns(const float* x, int64_t n, int width, unsigned* largest) {
+  adj::cuda::begin_overlapping();
+  constexpr int kAtOnce = 8;
+  const int f = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (f >= width) return;
+  const int64_t stride = static_cast<int64_t>(gridDim.y) * blockDim.y;
+  unsigned most = 0;
+  for (int64_t j = blockIdx.y * blockDim.y + threadIdx.y; j < n; j += stride * kAtOnce) {
+    float value[kAtOnce];
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) value[u] = j + u * stride < n ? x[(j + u * stride) * width + f] : 0.0f;
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) most = max(most, finite_bits(value[u]));
+  }
+  atomicMax(largest + f, most);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    scales_of_columns(const unsigned* largest, int width, int pitch, float* inverse) {
+  adj::cuda::begin_overlapping();
+  const int f = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (f < pitch) inverse[f] = f < width ? 1.0f / power_to_fit(largest[f]) : 1.0f;
+}
+
+/// Rows of operands, padded with zeros. `inverse` null: no scale.
+template <class Operand, class S>
+__global__ void __launch_bounds__(kThreads)
+    round_features(const S* x, int64_t n, int width, int pitch, const float* inverse, uint16_t* to) {
+  adj::cuda::begin_overlapping();
+  const int packs = pitch / kPerThread;
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (at >= n * packs) return;
+  const int64_t row = at / packs;
+  const int first = static_cast<int>(at - row * packs) * kPerThread;
+  const S* const from = x + row * width + first;
+  float value[kPerThread] = {};
+  if (sizeof(S) == 4 && width % 4 == 0 && reinterpret_cast<uintptr_t>(x) % 16 == 0 &&
+      first + kPerThread <= width) {
+    const auto lower = adj::cuda::load<4>(reinterpret_cast<const float*>(from)),
+               upper = adj::cuda::load<4>(reinterpret_cast<const float*>(from) + 4);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      value[i] = lower[i];
+      value[4 + i] = upper[i];
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < kPerThread; ++i)
+      if (first + i < width) value[i] = widen(from[i]);
+  }
+  Pack<uint16_t, kPerThread> pack;
+#pragma unroll
+  for (int i = 0; i < kPerThread; ++i)
+    pack[i] = Operand(inverse != nullptr ? value[i] * __frcp_rn(inverse[first + i]) : value[i]).bits;
+  adj::cuda::store(to + row * pitch + first, pack);
+}
+
+__device__ __forceinline__ float value_at(const float* values, const int32_t* order, int32_t entry) {
+  return values[order != nullptr ? order[entry] : entry];
+}
+
+__global__ void __launch_bounds__(kThreads)
+    largest_value(const float* values, const int32_t* order, const int32_t* entries, int64_t n,
+                  unsigned* largest) {
+  adj::cuda::begin_overlapping();
+  unsigned most = 0;
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t v = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; v < n; v += stride)
+    if (entries[v] >= 0) most = max(most, finite_bits(value_at(values, order, entries[v])));
+  most = __reduce_max_sync(0xffffffffu, most);
+  if (threadIdx.x % 32 == 0) atomicMax(largest, most);
+}
+
+/// A thread takes a row of a tile. `largest` null: no scale.
+template <class Operand>
+__global__ void __launch_bounds__(kThreads)
+    round_values(const float* values, const int32_t* order, const int32_t* entries, const uint64_t* bits,
+                 const int32_t* starts, int64_t rows, const unsigned* largest, uint32_t* to, float* inverse) {
+  adj::cuda::begin_overlapping();
+  const float scale = largest != nullptr ? power_to_fit(*largest) : 1.0f;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row == 0) *inverse = 1.0f / scale;
+  if (row >= rows) return;
+  int v = starts[row];
+  const int end = starts[row + 1];
+  for (uint64_t left = bits[row]; left != 0; left &= left - 1, ++v) {
+    const int column = __ffsll(static_cast<long long>(left)) - 1;
+    to[v] = place_in_tile(static_cast<int>(row % RowTiles::kRows), column) << 16 |
+            Operand(value_at(values, order, entries[v]) * scale).bits;
+  }
+  for (; v < end; ++v) to[v] = kNoPlace << 16;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    values_of_rest(const float* values, const int32_t* order, const int32_t* entries, int64_t n, float* to) {
+  adj::cuda::begin_overlapping();
+  const int64_t e = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (e < n) to[e] = value_at(values, order, entries[e]);
+}
+
+}  // namespace
+
+OperandFeatures operand_features(const Tensor& x) {
+  const Device device = x.device();
+  const int64_t n = x.size(0), width = x.size(1);
+  OperandFeatures to;
+  if (x.dtype() == DType::bf16 && width % 8 == 0 && adj::cuda::aligned_to_16(x.raw_data())) {
+    to.data = x.raw_data();
+    to.pitch = width;
+    return to;
+  }
+  to.pitch = ceil_div(width, 8) * 8;
+  to.kept = Tensor::empty({n, 2 * to.pitch}, DType::u8, device);
+  to.data = to.kept.raw_data();
+  auto* operands = static_cast<uint16_t*>(to.kept.raw_mutable_data());
+  const auto pitch = static_cast<int>(to.pitch), columns = static_cast<int>(width);
+  const adj::cuda::LaunchShape shape{.device = device.index,
+                                     .blocks = adj::cuda::blocks_for(n * (pitch / kPerThread)),
+                                     .threads = kThreads,
+                                     .overlaps = true};
+  if (x.dtype() == DType::bf16) {
+    launch(kName, shape, round_features<bfloat16, bfloat16>, x.data<bfloat16>(), n, columns, pitch, nullptr,
+           operands);
+    return to;
+  }
+  to.operand = TileOperand::float16;
+  to.column_scale = Tensor::empty({to.pitch}, DType::f32, device);
+  Tensor largest = Tensor::zeros({width}, DType::i32, device);
+  auto* bits = reinterpret_cast<unsigned*>(largest.mutable_data<int32_t>());
+  const unsigned across = width <= 32 ? 32 : width <= 64 ? 64 : 128;
+  const auto x_blocks = static_cast<unsigned>(ceil_div(width, across));
+  const dim3 threads(across, kThreads / across);
+  const int64_t wanted = 8 * adj::cuda::properties(device.index).multiprocessors / x_blocks + 1;
+  const auto y_blocks =
+      static_cast<unsigned>(std::min<int64_t>({wanted, ceil_div(n, 8 * threads.y), int64_t{65535}}));
+  launch(kName,
+         {.device = device.index,
+          .blocks = dim3(x_blocks, std::max(y_blocks, 1u)),
+          .threads = threads,
+          .overlaps = true},
+         largest_of_columns, x.data<float>(), n, columns, bits);
+  launch(kName, {.device = device.index, .blocks = adj::cuda::blocks_for(pitch), .overlaps = true},
+         scales_of_columns, bits, columns, pitch, to.column_scale.mutable_data<float>());
+  launch(kName, shape, round_features<float16, float>, x.data<float>(), n, columns, pitch,
+         to.column_scale.data<float>(), operands);
+  return to;
+}
+
+void tile_values(const TileValuesArgs& args) {
+  const RowTiles& tiles = args.tiles;
+  const Device device = tiles.device();
+  const float* values = args.values.data<float>();
+  const int32_t* order = args.order ? args.order.data<int32_t>() : nullptr;
+  const int64_t n = tiles.entries.numel(), rest = tiles.rest.entries();
+  const int64_t rows = tiles.num_tiles() * RowTiles::kRows;
+  const adj::cuda::LaunchShape shape{.device = device.index,
+                                     .blocks = std::max(1u, adj::cuda::blocks_for(rows)),
+                                     .threads = kThreads,
+                                     .overlaps = true};
+  auto* to = static_cast<uint32_t*>(args.to.tile.raw_mutable_data());
+  auto* inverse = args.to.scale.mutable_data<float>();
+  const int32_t *entries = tiles.entries.data<int32_t>(), *starts = tiles.starts.data<int32_t>();
+  const auto* bits = static_cast<const uint64_t*>(tiles.bits.raw_data());
+  if (args.features == DType::bf16) {
+    launch("tile_values", shape, round_values<bfloat16>, values, order, entries, bits, starts, rows, nullptr,
+           to, inverse);
+  } else {
+    Tensor most = Tensor::zeros({1}, DType::i32, device);
+    auto* largest = reinterpret_cast<unsigned*>(most.mutable_data<int32_t>());
+    launch("tile_values",
+           {.device = device.index,
+            .blocks = std::min(adj::cuda::blocks_for(n, 8), 4096u),
+            .threads = kThreads,
+            .overlaps = true},
+           largest_value, values, order, entries, n, largest);
+    launch("tile_values", shape, round_values<float16>, values, order, entries, bits, starts, rows, largest,
+           to, inverse);
+  }
+  launch("tile_values", {.device = device.index, .blocks = adj::cuda::blocks_for(rest), .overlaps = true},
+         values_of_rest, values, order, tiles.rest_entry.data<int32_t>(), rest,
+         args.to.rest.mutable_data<float>());
+}
+
+}  // namespace adj::kernels::cuda

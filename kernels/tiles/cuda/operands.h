@@ -1,0 +1,20 @@
+#pragma once
+
+#include <adjoint/kernels/tiles/cuda/tile_product.h>
+
+namespace adj::kernels::cuda {
+
+/// Features as operands of tensor cores.
+struct OperandFeatures {
+  TileOperand operand = TileOperand::bfloat16;
+  Tensor kept;  ///< the operands, where they are not the features themselves
+  const void* data = nullptr;
+  int64_t pitch = 0;    ///< of a row, a multiple of 8
+  Tensor column_scale;  ///< float32 [pitch]: what sums are to be multiplied by; absent: 1
+};
+
+/// Of features [n,F] in float32: float16 (see TileSpmmArgs), from two passes over them. In bfloat16: as they
+/// are, or where their rows are not aligned to 16 bytes, padded with zeros.
+OperandFeatures operand_features(const Tensor& x);
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,321 @@
+// Y = A X over a cut (tile_spmm.h): features become operands, tensor cores sum the tiles (tile_product), and
+// a walk over the rest's rows adds what is left, scales, and writes Y. The walk is spmm's: a group of lanes
+// takes an item of the rest's plan, each lane 8 features, 16 bytes of operands; rows that the plan cuts leave
+// partial sums, which a second kernel adds in order. It comes last, so that nothing but it writes Y.
+//
+// Bytes: entries of the rest x width of operands, from L2 where they fit; 4 for an entry's column and its
+// value; the parts written and read, 4 bytes a feature of every row of a window with tiles; Y.
+
+#include <adjoint/kernels/cuda/float16.cuh>
+#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
+#include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
+#include <adjoint/kernels/tiles/cuda/operands.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+constexpr char kName[] = "tile_spmm";
+constexpr int kThreads = 256;
+constexpr int kVector = 8;  // features of a lane
+
+template <class S>
+struct RestArguments {
+  const ItemStart* starts;
+  int items;
+  const int64_t* offsets;
+  const int32_t* indices;
+  const float* values;  ///< null: ones
+  const char* x;        ///< operands
+  uint32_t pitch;       ///< bytes of a row of them
+  int padded;           ///< features of a row of them
+  float* partial;       ///< [slots, padded]
+
+  TileShares shares;
+  int num_windows;
+  const int32_t* windows;
+  const float* parts;         ///< as tile_product leaves them
+  const float* column_scale;  ///< null: 1
+  const S* bias;              ///< null: none
+  bool relu;
+  S* y;
+  int width;
+  bool wide;  ///< may rows of y be written 16 bytes at a time?
+};
+
+/// Two operands of a word.
+template <class Operand>
+__device__ __forceinline__ float2 widened(uint32_t word) {
+  if constexpr (std::is_same_v<Operand, bfloat16>) {
+    return {__uint_as_float(word << 16), __uint_as_float(word & 0xffff0000u)};
+  } else {
+    return __half22float2(*reinterpret_cast<const __half2*>(&word));
+  }
+}
+
+/// Adds what the tiles have of 8 features of a row: the window's part, then those of blocks that begin in it.
+template <class S>
+__device__ __forceinline__ void add_tiles(const RestArguments<S>& a, int row, int feature,
+                                          float (&sum)[kVector]) {
+  const int window = row / RowTiles::kRows;
+  const int first = __ldg(a.windows + window), end = __ldg(a.windows + window + 1);
+  if (first == end) return;
+  const auto add = [&](int part) {
+    const float* const from =
+        a.parts + (int64_t{part} * RowTiles::kRows + row % RowTiles::kRows) * a.padded + feature;
+    const float4 lower = __ldcs(reinterpret_cast<const float4*>(from)),
+                 upper = __ldcs(reinterpret_cast<const float4*>(from + 4));
+    sum[0] += lower.x;
+    sum[1] += lower.y;
+    sum[2] += lower.z;
+    sum[3] += lower.w;
+    sum[4] += upper.x;
+    sum[5] += upper.y;
+    sum[6] += upper.z;
+    sum[7] += upper.w;
+  };
+  add(window);
+  for (int block = a.shares.first_after(first); a.shares.begin(block) < end; ++block)
+    add(a.num_windows + block);
+}
+
+/// Y[row] from the sum over the row's rest. Not inline: a walk ends rows in several places, and its loop
+/// wants the registers.
+template <class S>
+__device__ __noinline__ void finish_row(const RestArguments<S>& a, int row, int feature, float4 lower,
+                                        float4 upper) {
+  float sum[kVector] = {lower.x, lower.y, lower.z, lower.w, upper.x, upper.y, upper.z, upper.w};
+  add_tiles(a, row, feature, sum);
+  S* const to = a.y + static_cast<int64_t>(row) * a.width + feature;
+  Pack<S, kVector> pack;
+#pragma unroll
+  for (int v = 0; v < kVector; ++v) {
+    if (a.column_scale != nullptr) sum[v] *= __ldg(a.column_scale + feature + v);
+    if (a.bias != nullptr && feature + v < a.width) sum[v] += widen(a.bias[feature + v]);
+    if (a.relu && sum[v] < 0.0f) sum[v] = 0.0f;  // NaN stays
+    pack[v] = narrow<S>(sum[v]);
+  }
+  if (a.wide && feature + kVector <= a.width) {
+    const uint4* const from = reinterpret_cast<const uint4*>(&pack);
+#pragma unroll
+    for (int i = 0; i < static_cast<int>(sizeof(pack) / sizeof(uint4)); ++i)
+      __stcs(reinterpret_cast<uint4*>(to) + i, from[i]);
+  } else {
+#pragma unroll
+    for (int v = 0; v < kVector; ++v)
+      if (feature + v < a.width) to[v] = pack[v];
+  }
+}
+
+/// What walk_item() does with the rest's entries.
+template <class Operand, class S, int kUnroll, bool kWeighted>
+struct RestSum {
+  const RestArguments<S>& a;
+  const Item& item;
+  const char* x;
+  uint32_t pitch;
+  int feature;
+  float sum[kVector] = {};
+  uint4 gathered[kUnroll];
+  float weight[kWeighted ? kUnroll : 1];
+
+  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& columns, int entry) {
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u)
+      gathered[u] = __ldg(reinterpret_cast<const uint4*>(row_address(x, columns[u], pitch)));
+    if constexpr (kWeighted) {
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) weight[u] = __ldg(a.values + min(entry + u, item.end_entry - 1));
+    }
+  }
+  __device__ __forceinline__ void add(int u, int32_t, bool) {
+    const uint32_t words[4] = {gathered[u].x, gathered[u].y, gathered[u].z, gathered[u].w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 pair = widened<Operand>(words[i]);
+      if constexpr (kWeighted) {
+        sum[2 * i] = fmaf(weight[u], pair.x, sum[2 * i]);
+        sum[2 * i + 1] = fmaf(weight[u], pair.y, sum[2 * i + 1]);
+      } else {
+        sum[2 * i] += pair.x;
+        sum[2 * i + 1] += pair.y;
+      }
+    }
+  }
+  __device__ __forceinline__ void end_row(int row, int, int) {
+    if (feature < a.padded) {
+      if (item.part) {
+        float* const to = a.partial + static_cast<int64_t>(item.slot) * a.padded + feature;
+        adj::cuda::store(to, Pack<float, 4>{{sum[0], sum[1], sum[2], sum[3]}});
+        adj::cuda::store(to + 4, Pack<float, 4>{{sum[4], sum[5], sum[6], sum[7]}});
+      } else {
+        finish_row(a, row, feature, {sum[0], sum[1], sum[2], sum[3]}, {sum[4], sum[5], sum[6], sum[7]});
+      }
+    }
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) sum[v] = 0.0f;
+  }
+};
+
+template <class Operand, class S, int kLanes, bool kWeighted>
+__global__ void __launch_bounds__(kThreads, kWeighted ? 3 : 4)
+    rest_kernel(const __grid_constant__ RestArguments<S> a) {
+  adj::cuda::begin_overlapping();
+  constexpr int kUnroll = 4;
+  __shared__ alignas(16) int32_t columns[kThreads / kLanes][kStage<kLanes>];
+  const unsigned mask = group_mask<kLanes>();
+  const int group = keep(mask, static_cast<int>(threadIdx.x / kLanes)), lane = threadIdx.x % kLanes;
+  const int number = blockIdx.x * (kThreads / kLanes) + group;
+  if (number >= a.items) return;
+  const Item item(a.starts, number);
+  const int feature = keep(mask, static_cast<int>(blockIdx.y * kLanes + lane) * kVector);
+  const auto x = reinterpret_cast<unsigned long long>(a.x + (feature < a.padded ? feature * 2 : 0));
+  RestSum<Operand, S, kUnroll, kWeighted> body{.a = a,
+                                               .item = item,
+                                               .x = reinterpret_cast<const char*>(keep(mask, x)),
+                                               .pitch = keep(mask, a.pitch),
+                                               .feature = feature};
+  walk_item<kLanes, kUnroll>(item, a, columns[group], body);
+}
+
+/// Rows that the plan cut: a block for kMergeWarps of them and 128 features, a warp for each, or for one row
+/// after the other where they have many parts (spmm_merge.cuh).
+template <class S>
+__global__ void __launch_bounds__(32 * kMergeWarps)
+    merge_rest_kernel(const HeavyRow* heavy, const int64_t* count, const float* runs,
+                      const __grid_constant__ RestArguments<S> a) {
+  adj::cuda::begin_overlapping();
+  const int rows = static_cast<int>(*count), first = static_cast<int>(blockIdx.x) * kMergeWarps;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int feature = static_cast<int>(blockIdx.y) * 128 + lane * 4;
+  // Two lanes' four features are one of finish_row's eight.
+  const auto write = [&](int row, const Pack<float, 4>& sum) {
+    float4 upper;
+    upper.x = __shfl_down_sync(0xffffffffu, sum[0], 1);
+    upper.y = __shfl_down_sync(0xffffffffu, sum[1], 1);
+    upper.z = __shfl_down_sync(0xffffffffu, sum[2], 1);
+    upper.w = __shfl_down_sync(0xffffffffu, sum[3], 1);
+    if (lane % 2 == 0 && feature < a.padded)
+      finish_row(a, row, feature, {sum[0], sum[1], sum[2], sum[3]}, upper);
+  };
+  if (first + warp < rows) {
+    const HeavyRow row = heavy[first + warp];
+    const RowParts parts(row, heavy[first + warp + 1]);
+    if (parts.count < kManySlots) {
+      Pack<float, 4> sum{};
+      if (feature < a.padded)
+        sum = add_parts<4>(parts.runs ? runs : a.partial, a.padded, feature, parts.begin,
+                           parts.begin + parts.count);
+      write(row.row, sum);
+    }
+  }
+  for (int r = first; r < first + kMergeWarps && r < rows; ++r) {
+    const HeavyRow row = heavy[r];
+    const RowParts parts(row, heavy[r + 1]);
+    if (parts.count < kManySlots) continue;
+    const Pack<float, 4> sum =
+        add_parts_by_block<4>(parts.runs ? runs : a.partial, a.padded, feature, parts.begin, parts.count);
+    if (warp == 0) write(row.row, sum);
+  }
+}
+
+/// Lanes of a row: all of it, up to 512 bytes, less where the operands are larger than L2, rows are gathered
+/// several times, and narrower slabs of them would stay there.
+int lanes_of(const Csr& rest, int64_t padded, int64_t l2_bytes) {
+  int lanes = padded > 128 ? 32 : padded > 64 ? 16 : 8;
+  while (lanes > 8 && rest.entries() >= 4 * rest.cols && rest.cols * lanes * kVector * 2 * 2 > l2_bytes)
+    lanes /= 2;
+  return lanes;
+}
+
+template <class Operand, class S>
+void add_rest(const TileSpmmArgs& args, const OperandFeatures& x, const TileShares& shares,
+              const Tensor& parts) {
+  const RowTiles& tiles = args.tiles;
+  const Device device = tiles.device();
+  const int lanes = lanes_of(tiles.rest, x.pitch, adj::cuda::properties(device.index).l2_bytes);
+  const int64_t slabs = ceil_div(x.pitch, lanes * kVector);
+  const SpmmPlan plan = spmm_plan(tiles.rest, x.pitch * static_cast<int64_t>(sizeof(float)), slabs);
+  Tensor partial = Tensor::empty({plan.slots, x.pitch}, DType::f32, device);
+  const int64_t width = args.x.size(1);
+  RestArguments<S> a{};
+  a.starts = plan.item_starts();
+  a.items = static_cast<int>(plan.items);
+  a.offsets = tiles.rest.offsets.data<int64_t>();
+  a.indices = tiles.rest.indices.data<int32_t>();
+  if (args.values.tile) a.values = args.values.rest.data<float>();
+  a.x = static_cast<const char*>(x.data);
+  a.pitch = static_cast<uint32_t>(x.pitch * 2);
+  a.padded = static_cast<int>(x.pitch);
+  a.partial = partial.mutable_data<float>();
+  a.shares = shares;
+  a.num_windows = static_cast<int>(tiles.num_windows());
+  a.windows = tiles.windows.data<int32_t>();
+  a.parts = parts.data<float>();
+  if (x.column_scale) a.column_scale = x.column_scale.data<float>();
+  if (args.bias) a.bias = args.bias.data<S>();
+  a.relu = args.activation == Activation::relu;
+  a.y = args.y.mutable_data<S>();
+  a.width = static_cast<int>(width);
+  a.wide = width * static_cast<int64_t>(sizeof(S)) % 16 == 0 && adj::cuda::aligned_to_16(a.y);
+
+  const auto run = [&]<int kLanes>() {
+    adj::cuda::launch(
+        kName,
+        {.device = device.index,
+         .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, kThreads / kLanes)),
+                        static_cast<unsigned>(slabs)),
+         .threads = kThreads,
+         .overlaps = true},
+        a.values != nullptr ? rest_kernel<Operand, S, kLanes, true> : rest_kernel<Operand, S, kLanes, false>,
+        a);
+  };
+  lanes == 32   ? run.template operator()<32>()
+  : lanes == 16 ? run.template operator()<16>()
+                : run.template operator()<8>();
+  if (plan.heavy_rows == 0) return;
+  SpmmArguments<float> merged{};
+  merged.partial = a.partial;
+  merged.width = a.padded;
+  merged.y = a.partial;  // only told from null
+  const Tensor runs = merge_runs<float, 4>(kName, device.index, plan, merged);
+  adj::cuda::launch(
+      kName,
+      {.device = device.index,
+       .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), static_cast<unsigned>(ceil_div(x.pitch, 128))),
+       .threads = 32 * kMergeWarps,
+       .overlaps = true},
+      merge_rest_kernel<S>, plan.heavy_row_list(), plan.heavy_row_count(), runs.data<float>(), a);
+}
+
+}  // namespace
+
+void tile_spmm(const TileSpmmArgs& args) {
+  const RowTiles& tiles = args.tiles;
+  ADJ_CHECK(has_tile_products(tiles.device()), "tile_spmm: {} is no GPU of compute capability 9.0",
+            tiles.device().str());
+  if (tiles.rows == 0 || args.x.size(1) == 0) return;
+  check_width<float>(kName, args.x.size(1));
+  const OperandFeatures x = operand_features(args.x);
+  const TileShares shares =
+      tile_shares(tiles, x.pitch, adj::cuda::properties(tiles.device().index).multiprocessors);
+  Tensor parts =
+      Tensor::empty({shares.blocks == 0 ? 0 : tiles.num_windows() + shares.blocks, RowTiles::kRows, x.pitch},
+                    DType::f32, tiles.device());
+  const bool weighted = static_cast<bool>(args.values.tile);
+  tile_product({.tiles = tiles,
+                .shares = shares,
+                .operand = x.operand,
+                .values = weighted ? static_cast<const uint32_t*>(args.values.tile.raw_data()) : nullptr,
+                .value_scale = weighted ? args.values.scale.data<float>() : nullptr,
+                .x = x.data,
+                .pitch = x.pitch,
+                .parts = parts});
+  if (args.x.dtype() == DType::bf16)
+    add_rest<bfloat16, bfloat16>(args, x, shares, parts);
+  else
+    add_rest<float16, float>(args, x, shares, parts);
+}
+
+}  // namespace adj::kernels::cuda

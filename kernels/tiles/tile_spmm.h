@@ -1,0 +1,111 @@
+#pragma once
+
+#include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/tiles/row_tiles.h>
+
+namespace adj::kernels {
+
+/// Where a value's place in a tile is not one: behind the tile's last value.
+inline constexpr uint32_t kNoPlace = 0xffff;
+
+/// The place in shared memory, in operands of 16 bits, of (row, column) of a tile: rows of 64 operands, in
+/// which groups of eight are swizzled by row (kernels/dense/cuda/tensor_core.cuh).
+ADJ_HOST_DEVICE inline uint32_t place_in_tile(int row, int column) {
+  return static_cast<uint32_t>(row * RowTiles::kColumns + ((column / 8 ^ row % 8) * 8 + column % 8));
+}
+
+/// A matrix's values in the order of a cut. All absent: ones.
+struct TileValues {
+  Tensor tile;  ///< uint8 [2 values]: operands of tensor cores, float16 or bfloat16; 0 where a tile is padded
+  Tensor scale;  ///< float32 [1]: what they are to be multiplied by, a power of two
+  Tensor rest;   ///< float32 [entries of the rest]
+};
+
+/// Fills these, allocated as TileValues says, from values float32 [M] that entries find by `order`
+/// (CsrMatrix). Beside bfloat16 features they are bfloat16 and the scale is 1. Beside float32 they are
+/// float16, the largest one raised to 2^15 by the scale: all keep 11 bits that are no less than 2^-29 of it,
+/// smaller ones fewer.
+struct TileValuesArgs {
+  const RowTiles& tiles;
+  const Tensor& values;
+  const Tensor& order = kAbsent;
+  DType features = DType::f32;
+  TileValues& to;
+
+  Device device() const { return tiles.device(); }
+  void check() const {
+    const Device device = tiles.device();
+    const int64_t entries = tiles.entries.numel(), rest = tiles.rest.entries();
+    ADJ_CHECK(features == DType::f32 || features == DType::bf16,
+              "tile_values: expected float32 or bfloat16 features, got {}", name_of(features));
+    check_tensor("tile_values", "values", values, {values.numel()}, DType::f32, device);
+    if (order) check_tensor("tile_values", "order", order, {order.numel()}, DType::i32, device);
+    check_tensor("tile_values", "tile", to.tile, {entries}, DType::i32, device);
+    check_tensor("tile_values", "scale", to.scale, {1}, DType::f32, device);
+    check_tensor("tile_values", "rest", to.rest, {rest}, DType::f32, device);
+  }
+};
+ADJ_KERNEL(tile_values, TileValuesArgs)
+
+/// Y[rows,F] = act(A X + bias) as spmm has it, for a matrix that was cut: tiles by tensor cores, the rest by
+/// rows of CSR, summed in float32. X [cols,F] and bias [F] are float32 or bfloat16, and so is Y.
+///
+/// Precision. bfloat16: features are taken as they are, tiles' values rounded to bfloat16. float32: both are
+/// rounded to 11 significant bits, which is what TF32 has; features as float16, each column scaled by a power
+/// of two so that numbers no less than 2^-29 of the column's largest finite one keep all 11. The order of
+/// each sum depends on the structure alone. A NaN or an infinity reaches the rows that have it for a
+/// neighbour, and no others.
+///
+/// On a GPU of compute capability 9.0 (has_tile_spmm); on a CPU the same roundings by plain loops, to compare
+/// with. Scratch: 2 F bytes a column (float32 features), 4 F a row, 512 F a multiprocessor.
+struct TileSpmmArgs {
+  const RowTiles& tiles;
+  const TileValues& values;
+  const Tensor& x;
+  const Tensor& bias = kAbsent;
+  Activation activation = Activation::none;
+  Tensor& y;
+
+  Device device() const { return tiles.device(); }
+  void check() const {
+    const Device device = tiles.device();
+    ADJ_CHECK(x.dtype() == DType::f32 || x.dtype() == DType::bf16,
+              "tile_spmm: expected float32 or bfloat16 features, got {}", name_of(x.dtype()));
+    const int64_t width = detail::width_of("tile_spmm", "x", x, tiles.cols);
+    check_tensor("tile_spmm", "x", x, {tiles.cols, width}, x.dtype(), device);
+    if (bias) check_tensor("tile_spmm", "bias", bias, {width}, x.dtype(), device);
+    check_tensor("tile_spmm", "y", y, {tiles.rows, width}, x.dtype(), device);
+    check_fused("tile_spmm", activation);
+    if (values.tile) {
+      check_tensor("tile_spmm", "values", values.tile, {tiles.entries.numel()}, DType::i32, device);
+      check_tensor("tile_spmm", "scale", values.scale, {1}, DType::f32, device);
+      check_tensor("tile_spmm", "values of the rest", values.rest, {tiles.rest.entries()}, DType::f32,
+                   device);
+    }
+    ADJ_CHECK(!y.shares_storage_with(x), "tile_spmm: y cannot be x");
+  }
+};
+ADJ_KERNEL(tile_spmm, TileSpmmArgs)
+
+/// Does tile_spmm run there? On CPUs, and on GPUs of compute capability 9.0.
+bool has_tile_spmm(Device device);
+namespace cpu {
+inline bool has_tile_products(Device) { return true; }
+}  // namespace cpu
+namespace cuda {
+bool has_tile_products(Device device);
+}
+
+/// The values of a matrix, for features of a dtype. Absent values give absent ones.
+inline TileValues make_tile_values(const RowTiles& tiles, const Tensor& values, const Tensor& order,
+                                   DType features) {
+  if (!values) return {};
+  const Device device = tiles.device();
+  TileValues to{Tensor::empty({tiles.entries.numel()}, DType::i32, device),
+                Tensor::empty({1}, DType::f32, device),
+                Tensor::empty({tiles.rest.entries()}, DType::f32, device)};
+  tile_values({.tiles = tiles, .values = values, .order = order, .features = features, .to = to});
+  return to;
+}
+
+}  // namespace adj::kernels

@@ -1,0 +1,323 @@
+#include "../support.h"
+#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr int64_t kRows = RowTiles::kRows, kColumns = RowTiles::kColumns;
+
+/// A structure from lists of columns by row, sorted here.
+Csr csr_of(std::vector<std::vector<int32_t>> rows, int64_t cols) {
+  std::vector<int64_t> offsets{0};
+  std::vector<int32_t> indices;
+  for (std::vector<int32_t>& row : rows) {
+    std::sort(row.begin(), row.end());
+    indices.insert(indices.end(), row.begin(), row.end());
+    offsets.push_back(static_cast<int64_t>(indices.size()));
+  }
+  Csr csr;
+  csr.rows = static_cast<int64_t>(rows.size());
+  csr.cols = cols;
+  csr.offsets = Tensor::from(offsets);
+  csr.indices = Tensor::from(indices);
+  return csr;
+}
+
+std::vector<std::vector<int32_t>> random_rows(int64_t rows, int64_t cols, double mean, unsigned seed) {
+  std::mt19937 random(seed);
+  std::poisson_distribution<int> length(mean);
+  std::uniform_int_distribution<int32_t> column(0, static_cast<int32_t>(cols) - 1);
+  std::vector<std::vector<int32_t>> lists(static_cast<size_t>(rows));
+  for (auto& list : lists)
+    for (int left = length(random); left > 0; --left) list.push_back(column(random));
+  return lists;
+}
+
+struct Named {
+  std::string name;
+  Csr csr;
+};
+
+/// Structures of every kind that a cut meets.
+std::vector<Named> structures() {
+  std::vector<Named> all;
+  all.push_back({"no rows", csr_of({}, 3)});
+  all.push_back({"no columns", csr_of(std::vector<std::vector<int32_t>>(5), 0)});
+  all.push_back({"empty", csr_of(std::vector<std::vector<int32_t>>(300), 10)});
+  all.push_back({"one entry", csr_of({{0}}, 1)});
+  all.push_back({"tiny", csr_of({{1, 1, 2}, {}, {0, 8}, {2}, {8, 8, 8}}, 9)});
+  all.push_back({"random, rectangular", csr_of(random_rows(301, 517, 9.0, 1), 517)});
+  all.push_back({"random, wide", csr_of(random_rows(70, 70000, 300.0, 2), 70000)});
+  all.push_back({"full", csr_of(std::vector<std::vector<int32_t>>(130,
+                                                                  [] {
+                                                                    std::vector<int32_t> row(200);
+                                                                    for (int32_t c = 0; c < 200; ++c)
+                                                                      row[static_cast<size_t>(c)] = c;
+                                                                    return row;
+                                                                  }()),
+                                200)});
+  all.push_back({"parallel", csr_of(random_rows(200, 40, 90.0, 7), 40)});
+  auto blocks = random_rows(640, 640, 2.0, 3);
+  std::mt19937 random(4);
+  for (size_t i = 0; i < blocks.size(); ++i)
+    for (int32_t c = 0; c < 100; ++c)
+      if (random() % 3 == 0) blocks[i].push_back(static_cast<int32_t>(i / 128 * 128) + c);
+  all.push_back({"blocks", csr_of(blocks, 640)});
+  // Hubs among rows and columns, and many tiles to a window.
+  auto skewed = random_rows(400, 6000, 3.0, 5);
+  for (int32_t c = 0; c < 6000; ++c) {
+    skewed[7].push_back(c);
+    if (c % 2 == 0) skewed[8].push_back(c);
+    if (c % 3 == 0) skewed[200].push_back(c);
+  }
+  for (auto& row : skewed)
+    if (random() % 2 == 0) row.push_back(17);
+  all.push_back({"skewed", csr_of(skewed, 6000)});
+  return all;
+}
+
+/// Fails where a cut contradicts the structure or itself.
+void check_cut(const Csr& csr, const RowTiles& tiles) {
+  const auto offsets = csr.offsets.to_vector<int64_t>();
+  const auto indices = csr.indices.to_vector<int32_t>();
+  const auto windows = tiles.windows.to_vector<int32_t>(), window_of = tiles.window_of.to_vector<int32_t>(),
+             columns = tiles.columns.to_vector<int32_t>(), starts = tiles.starts.to_vector<int32_t>(),
+             entries = tiles.entries.to_vector<int32_t>(), rest = tiles.rest.indices.to_vector<int32_t>(),
+             rest_entry = tiles.rest_entry.to_vector<int32_t>();
+  const auto bits = tiles.bits.to_vector<int64_t>();
+  const auto rest_offsets = tiles.rest.offsets.to_vector<int64_t>();
+  const int64_t num_windows = ceil_div(csr.rows, kRows);
+  REQUIRE(static_cast<int64_t>(windows.size()) == num_windows + 1);
+  REQUIRE(static_cast<int64_t>(rest_offsets.size()) == csr.rows + 1);
+  CHECK(windows.back() == tiles.num_tiles());
+  std::vector<int> seen(indices.size());
+  int64_t tiles_so_far = 0, value = 0;
+  for (int64_t w = 0; w < num_windows; ++w) {
+    const int64_t first = w * kRows, end = std::min(csr.rows, first + kRows);
+    // The entry of each row that has (column, number among parallel ones).
+    std::map<std::pair<int32_t, int64_t>, std::map<int64_t, int64_t>> entry_of;
+    for (int64_t i = first; i < end; ++i) {
+      std::map<int32_t, int64_t> parallel;
+      for (int64_t e = offsets[static_cast<size_t>(i)]; e < offsets[static_cast<size_t>(i) + 1]; ++e) {
+        const int32_t column = indices[static_cast<size_t>(e)];
+        const int64_t level = parallel[column]++;
+        if (level < RowTiles::kLevels) entry_of[{column, level}][i - first] = e;
+      }
+    }
+    std::vector<std::pair<int32_t, const std::map<int64_t, int64_t>*>> kept;
+    for (const auto& [column, rows] : entry_of)
+      if (static_cast<int64_t>(rows.size()) >= tiles.least) kept.emplace_back(column.first, &rows);
+    const int64_t own_tiles = ceil_div(static_cast<int64_t>(kept.size()), kColumns);
+    REQUIRE(windows[static_cast<size_t>(w)] == tiles_so_far);
+    for (int64_t tile = tiles_so_far; tile < tiles_so_far + own_tiles; ++tile) {
+      CHECK(window_of[static_cast<size_t>(tile)] == w);
+      CHECK(value % RowTiles::kValueAlignment == 0);
+      for (int64_t r = 0; r < kRows; ++r) {
+        const auto word = static_cast<uint64_t>(bits[static_cast<size_t>(tile * kRows + r)]);
+        CHECK(starts[static_cast<size_t>(tile * kRows + r)] == value);
+        for (int64_t c = 0; c < kColumns; ++c) {
+          const int64_t k = (tile - tiles_so_far) * kColumns + c;
+          const bool inside = k < static_cast<int64_t>(kept.size());
+          const auto& [column, rows] =
+              kept[static_cast<size_t>(inside ? k : static_cast<int64_t>(kept.size()) - 1)];
+          if (columns[static_cast<size_t>(tile * kColumns + c)] != column)
+            FAIL_CHECK("column ", c, " of tile ", tile);
+          const bool there = inside && rows->count(r) != 0;
+          if (there != ((word >> c & 1) != 0)) FAIL_CHECK("bit ", c, " of row ", r, " of tile ", tile);
+          if (!there) continue;
+          const int32_t e = entries[static_cast<size_t>(value++)];
+          REQUIRE(e == rows->at(r));
+          ++seen[static_cast<size_t>(e)];
+        }
+      }
+      for (; value % RowTiles::kValueAlignment != 0; ++value)
+        CHECK(entries[static_cast<size_t>(value)] == -1);
+    }
+    tiles_so_far += own_tiles;
+  }
+  CHECK(value == static_cast<int64_t>(entries.size()));
+  CHECK(starts.back() == value);
+  CHECK(tiles_so_far == tiles.num_tiles());
+  for (int64_t i = 0; i < csr.rows; ++i)
+    for (int64_t k = rest_offsets[static_cast<size_t>(i)]; k < rest_offsets[static_cast<size_t>(i) + 1];
+         ++k) {
+      const int32_t e = rest_entry[static_cast<size_t>(k)];
+      REQUIRE(e >= offsets[static_cast<size_t>(i)]);
+      REQUIRE(e < offsets[static_cast<size_t>(i) + 1]);
+      CHECK(rest[static_cast<size_t>(k)] == indices[static_cast<size_t>(e)]);
+      if (k > rest_offsets[static_cast<size_t>(i)]) CHECK(rest_entry[static_cast<size_t>(k) - 1] < e);
+      ++seen[static_cast<size_t>(e)];
+    }
+  CHECK(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
+}
+
+std::vector<Device> product_devices() {
+  std::vector<Device> all{Device::cpu()};
+  for (Device device : devices())
+    if (kernels::has_tile_spmm(device)) all.push_back(device);
+  return all;
+}
+
+template <class T>
+bool same(const Tensor& a, const Tensor& b) {
+  return a.to_vector<T>() == b.to_vector<T>();
+}
+
+}  // namespace
+
+TEST_CASE("a cut holds every entry once, in tiles where columns have enough rows") {
+  for (const Named& one : structures())
+    for (int64_t least : {1, 2, 3, 8, 128}) {
+      CAPTURE(one.name);
+      CAPTURE(least);
+      const RowTiles tiles = kernels::make_row_tiles(one.csr, least);
+      check_cut(one.csr, tiles);
+      for (Device device : devices()) {
+        CAPTURE(device.str());
+        const RowTiles other = kernels::make_row_tiles(one.csr.to(device), least);
+        for (auto member : {&RowTiles::windows, &RowTiles::window_of, &RowTiles::columns, &RowTiles::starts,
+                            &RowTiles::entries, &RowTiles::rest_entry})
+          CHECK(same<int32_t>(tiles.*member, other.*member));
+        CHECK(same<int64_t>(tiles.bits, other.bits));
+        CHECK(same<int64_t>(tiles.rest.offsets, other.rest.offsets));
+        CHECK(same<int32_t>(tiles.rest.indices, other.rest.indices));
+      }
+    }
+}
+
+TEST_CASE("a cut is refused where rows do not ascend or the threshold makes no sense") {
+  Csr csr = csr_of({{0, 1}}, 2);
+  CHECK_THROWS_WITH_AS(kernels::make_row_tiles(csr, 0),
+                       "row_tiles: expected columns of at least 1 to 128 entries, got 0", Error);
+  CHECK_THROWS_AS(kernels::make_row_tiles(csr, 129), Error);
+  csr.ascending = false;
+  CHECK_THROWS_WITH_AS(kernels::make_row_tiles(csr, 1), "row_tiles: expected rows of ascending columns",
+                       Error);
+}
+
+TEST_CASE("tile_spmm is spmm to the precision of its operands") {
+  const std::vector<int64_t> widths{1,   3,   7,   8,   16,  24,  33,  64,   72,  100,
+                                    128, 136, 192, 256, 264, 320, 512, 1000, 1024};
+  for (const Named& one : structures())
+    for (Device device : product_devices())
+      for (DType dtype : {DType::f32, DType::bf16})
+        for (bool weighted : {false, true})
+          for (int64_t least : {1, 3})
+            for (int64_t width : widths) {
+              if (one.csr.cols > 1000 && width > 40 && width % 128 != 0) continue;
+              if (one.csr.cols > 1000 && device.is_cpu() && width > 128) continue;
+              CAPTURE(one.name);
+              CAPTURE(device.str());
+              CAPTURE(name_of(dtype));
+              CAPTURE(weighted);
+              CAPTURE(least);
+              CAPTURE(width);
+              const Csr csr = one.csr.to(device);
+              const int64_t m = csr.entries();
+              std::vector<int32_t> shuffled(static_cast<size_t>(m));
+              for (int64_t e = 0; e < m; ++e)
+                shuffled[static_cast<size_t>(e)] = static_cast<int32_t>(m - 1 - e);
+              const Tensor order = weighted ? Tensor::from(shuffled, device) : Tensor();
+              const Tensor weight = weighted ? random_tensor({m}, DType::f32, device) : Tensor();
+              const Tensor x = random_tensor({csr.cols, width}, dtype, device);
+              const bool finished = width % 2 == 0;
+              const Tensor bias = finished ? random_tensor({width}, dtype, device) : Tensor();
+              const RowTiles tiles = kernels::make_row_tiles(csr, least);
+              const kernels::TileValues tile_values = kernels::make_tile_values(tiles, weight, order, dtype);
+              Tensor y = Tensor::full({csr.rows, width}, NAN, dtype, device);
+              const auto run = [&](Tensor& to) {
+                kernels::tile_spmm({.tiles = tiles,
+                                    .values = tile_values,
+                                    .x = x,
+                                    .bias = bias,
+                                    .activation = finished ? Activation::relu : Activation::none,
+                                    .y = to});
+              };
+              run(y);
+              Tensor expected = Tensor::empty({csr.rows, width}, DType::f64, device);
+              kernels::spmm({.a = {csr, weight ? weight.to(DType::f64) : Tensor(), order},
+                             .x = x.to(DType::f64),
+                             .bias = bias ? bias.to(DType::f64) : Tensor(),
+                             .activation = finished ? Activation::relu : Activation::none,
+                             .y = expected});
+              const std::vector<double> got = values(y), wanted = values(expected);
+              // Sums may cancel: errors are held against the size of the terms, too.
+              const auto squared = [](const Tensor& t) {
+                std::vector<double> numbers = values(t);
+                for (double& number : numbers) number *= number;
+                return Tensor::from(numbers, t.shape(), t.device());
+              };
+              Tensor terms = Tensor::empty_like(expected);
+              kernels::spmm(
+                  {.a = {csr, weight ? squared(weight) : Tensor(), order}, .x = squared(x), .y = terms});
+              double error = 0.0, size = 0.0;
+              for (double term : values(terms)) size += term;
+              for (double sum : wanted) size += sum * sum;
+              for (size_t i = 0; i < got.size(); ++i) error += (got[i] - wanted[i]) * (got[i] - wanted[i]);
+              // NaN fails.
+              CHECK(std::sqrt(error) <= (dtype == DType::f32 ? 5e-4 : 1e-2) * std::sqrt(size));
+              Tensor again = Tensor::empty_like(y);
+              run(again);
+              CHECK(values(again) == got);
+            }
+}
+
+TEST_CASE("tile_spmm keeps the scale of every column, and what is not finite to its neighbours") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Csr host = csr_of(random_rows(300, 300, 40.0, 6), 300);
+  for (Device device : product_devices())
+    for (DType dtype : {DType::f32, DType::bf16}) {
+      CAPTURE(device.str());
+      CAPTURE(name_of(dtype));
+      const Csr csr = host.to(device);
+      const RowTiles tiles = kernels::make_row_tiles(csr, 2);
+      REQUIRE(tiles.num_tiles() > 0);
+      REQUIRE(tiles.rest.entries() > 0);
+      constexpr int64_t kWidth = 70;
+      std::vector<float> x = random_tensor({300, kWidth}, DType::f32, Device::cpu()).to_vector<float>();
+      for (int64_t j = 0; j < 300; ++j)
+        for (int64_t f = 0; f < kWidth; ++f)
+          x[static_cast<size_t>(j * kWidth + f)] *= std::ldexp(1.0f, static_cast<int>(3 * f - 105));
+      const auto product = [&](const std::vector<float>& features, bool exact) {
+        const Tensor from = Tensor::from(features, {300, kWidth}, device).to(exact ? DType::f64 : dtype);
+        Tensor y = Tensor::empty({300, kWidth}, from.dtype(), device);
+        if (exact)
+          kernels::spmm({.a = {csr, {}, {}}, .x = from, .y = y});
+        else
+          kernels::tile_spmm({.tiles = tiles, .values = {}, .x = from, .y = y});
+        return values(y);
+      };
+      const std::vector<double> plain = product(x, false), exact = product(x, true);
+      for (int64_t f = 0; f < kWidth; ++f) {
+        double error = 0.0, size = 0.0;
+        for (int64_t i = 0; i < 300; ++i) {
+          const double wanted = exact[static_cast<size_t>(i * kWidth + f)];
+          error += std::pow(plain[static_cast<size_t>(i * kWidth + f)] - wanted, 2);
+          size += wanted * wanted;
+        }
+        CAPTURE(f);
+        CHECK(std::sqrt(error) <= (dtype == DType::f32 ? 5e-4 : 1e-2) * std::sqrt(size));
+      }
+      for (float bad : {NAN, kInfinity, -kInfinity}) {
+        std::vector<float> spoilt = x;
+        spoilt[static_cast<size_t>(5 * kWidth + 69)] = bad;
+        spoilt[static_cast<size_t>(123 * kWidth + 2)] = bad;
+        const std::vector<double> got = product(spoilt, false), wanted = product(spoilt, true);
+        for (size_t i = 0; i < got.size(); ++i) {
+          if (std::isfinite(wanted[i]))
+            CHECK(std::isfinite(got[i]));
+          else
+            CHECK((std::isnan(wanted[i]) ? std::isnan(got[i]) : got[i] == wanted[i]));
+        }
+      }
+    }
+}
