@@ -51,6 +51,7 @@ void check(const Options& o) {
   at_least("repeats", o.repeats, 1);
   at_least("seed", o.seed, 0);
   at_least("parts", o.subject.parts, 0);
+  at_least("least", o.subject.least, 1);
   at_least("parts-per-batch", o.subject.parts_per_batch, 1);
   at_least("batch-size", o.subject.batch_size, 1);
   expect_integer("workers", o.workers, 0, kMaxThreads);
@@ -101,6 +102,8 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "sampling", with_default(o.sampling, "WAY"), "uniform, replace, weighted (by edges' weights) or labor")(
       "batch-size", with_default(o.subject.batch_size), "seeds of a mini-batch")(
       "workers", with_default(o.workers), "threads that prepare mini-batches")(
+      "least", with_default(o.subject.least),
+      "rows of a window that a column of tiles has at least, 1 to 128")(
       "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")("threads", with_default(o.threads),
                                                                        "CPU threads (0: all)")(
       "repeats", with_default(o.repeats), "rounds that the median is taken of")("seed", with_default(o.seed),
@@ -164,7 +167,7 @@ std::string json_row(const Op& op, const Job& job, const Measurement& m) {
 
 void bench(int argc, char** argv) {
   std::vector<Op> all = kernel_ops();
-  for (auto& more : {epoch_ops(), cluster_ops(), sample_ops()})
+  for (auto& more : {tile_ops(), epoch_ops(), cluster_ops(), sample_ops()})
     all.insert(all.end(), more.begin(), more.end());
   Options o;
   if (!read(argc, argv, all, o)) return;

@@ -29,6 +29,7 @@ struct Subject {
   NeighborSampling sampling = {};   ///< of mini-batches
   int64_t batch_size = 1024;        ///< their seeds
   int workers = 0;                  ///< threads that prepare them
+  int64_t least = 2;                ///< entries of a window's column that go into tiles
 
   Device device() const { return data.device(); }
   const Graph& graph() const { return data.graph; }
@@ -55,6 +56,8 @@ struct Op {
 std::vector<Op> kernel_ops();
 std::vector<Op> list_ops();
 std::vector<Op> attention_ops();
+/// Products over tiles for tensor cores.
+std::vector<Op> tile_ops();
 /// Training epochs: forward, loss, backward, Adam.
 std::vector<Op> epoch_ops();
 /// Training epochs over clusters, and over the same batches in memory.

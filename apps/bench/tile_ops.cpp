@@ -1,0 +1,44 @@
+#include "operands.h"
+#include <adjoint/kernels/tiles/tile_spmm.h>
+
+namespace adj::apps {
+
+namespace {
+
+Job row_tiles(const Subject& s) {
+  const Csr csr = s.graph().relation().csr();
+  const RowTiles tiles = kernels::make_row_tiles(csr, s.least);
+  return {fmt::format("{} tiles, {:.1f} % of entries", tiles.num_tiles(),
+                      100.0 - 100.0 * static_cast<double>(tiles.rest.entries()) /
+                                  static_cast<double>(std::max<int64_t>(1, csr.entries()))),
+          bytes_of({csr.offsets, csr.indices}) + static_cast<double>(tiles.bytes()), 0.0,
+          [csr, least = s.least] { (void)kernels::make_row_tiles(csr, least); }};
+}
+
+Job tile_spmm(const Subject& s, bool weighted) {
+  const Csr csr = s.graph().relation().csr();
+  const auto tiles = kernels::row_tiles(csr, s.least);
+  const auto values =
+      kernels::make_tile_values(*tiles, weighted ? random(s, {csr.entries()}) : Tensor(), {}, s.dtype);
+  const Tensor x = random(s, {csr.cols, s.width}, s.dtype);
+  Tensor y = random(s, {csr.rows, s.width}, s.dtype);
+  // Operands have 2 bytes, and a column of a tile is gathered once.
+  const double gathers = static_cast<double>(tiles->rest.entries() + tiles->columns.numel());
+  return {
+      sparse_shape(csr, x),
+      gathers * static_cast<double>(s.width) * 2.0 + static_cast<double>(tiles->bytes()) + bytes_of({x, y}),
+      2.0 * static_cast<double>(tiles->columns.numel()) * RowTiles::kRows * static_cast<double>(s.width),
+      [=]() mutable { kernels::tile_spmm({.tiles = *tiles, .values = values, .x = x, .y = y}); }};
+}
+
+}  // namespace
+
+std::vector<Op> tile_ops() {
+  return {
+      {"row_tiles", "a structure cut into tiles and a rest", row_tiles},
+      {"tile_spmm", "Y = A X with edge weights, tiles by tensor cores",
+       [](const Subject& s) { return tile_spmm(s, true); }},
+      {"tile_spmm_ones", "likewise, all weights 1", [](const Subject& s) { return tile_spmm(s, false); }}};
+}
+
+}  // namespace adj::apps
