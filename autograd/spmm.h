@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/autograd/epilogue.h>
+#include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/sparse/gas.h>
 #include <adjoint/kernels/sparse/spmm.h>
@@ -15,12 +16,27 @@ inline void check_fit(const char* op, int64_t cols, Device device, const Var& x)
   ADJ_CHECK(x.device() == device, "{}: matrix on {}, input on {}", op, device.str(), x.device().str());
 }
 
+/// Y = act(A X + bias), or with the adjoint of A, over sorted rows: by rows of CSR or by tensor cores, as
+/// sparse_kernels() says.
+inline void sparse_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const Tensor& bias,
+                           Activation activation, Tensor& y) {
+  const CsrMatrix matrix = adjoint ? a.adjoint() : a.matrix();
+  if (const auto tiles = tiles_for("spmm", matrix.csr, x.size(1), x.dtype())) {
+    const kernels::TileValues values = a.tile_values(*tiles, adjoint, x.dtype());
+    kernels::tile_spmm(
+        {.tiles = *tiles, .values = values, .x = x, .bias = bias, .activation = activation, .y = y});
+  } else {
+    kernels::spmm({.a = matrix, .x = x, .bias = bias, .activation = activation, .y = y});
+  }
+}
+
 }  // namespace detail
 
 /// act(A x + bias): the aggregation of GCN, SGC and means over a fixed sparse matrix; x [cols,F], bias [F]
 /// optional, `activation` none or relu. Linear in x: nothing but A is kept for backward, which aggregates
 /// over its adjoint. The bias is of x's dtype; A's values are float32 beside bfloat16. Over sorted rows, or,
-/// where the matrix's relation scatters(), over its list of edges.
+/// where the matrix's relation scatters(), over its list of edges. On a GPU by tensor cores where
+/// sparse_kernels() and the precision allow (graph/sparse_kernels.h).
 inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
                 Activation activation = Activation::none) {
   const OpScope scope("spmm", matrix, x, bias);
@@ -37,8 +53,7 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
                   .activation = activation,
                   .y = y});
   } else {
-    kernels::spmm(
-        {.a = a.matrix(), .x = x.value(), .bias = bias.value_or_absent(), .activation = activation, .y = y});
+    detail::sparse_product(a, false, x.value(), bias.value_or_absent(), activation, y);
   }
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
   const Var result = record(
@@ -51,7 +66,7 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
         if (scatters) {
           kernels::gas({.a = a.relation().coo().transposed(), .values = a.values(), .x = dz, .y = dx});
         } else {
-          kernels::spmm({.a = a.adjoint(), .x = dz, .y = dx});
+          detail::sparse_product(a, true, dz, {}, Activation::none, dx);
         }
         out.add(0, dx);
       });

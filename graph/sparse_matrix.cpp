@@ -1,7 +1,21 @@
+#include <adjoint/core/capture.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
+#include <map>
+#include <mutex>
+#include <tuple>
+
 namespace adj {
+
+struct SparseMatrix::KeptTileValues {
+  struct Kept {
+    uint64_t version = 0;
+    kernels::TileValues values;
+  };
+  std::mutex mutex;
+  std::map<std::tuple<int64_t, bool, DType>, Kept> kept;  // by the cut's threshold
+};
 
 SparseMatrix::SparseMatrix(Relation relation, Tensor values)
     : relation_(std::move(relation)), values_(std::move(values)) {
@@ -9,6 +23,7 @@ SparseMatrix::SparseMatrix(Relation relation, Tensor values)
                          is_floating(values_.dtype()) && values_.device() == device()),
             "sparse matrix: values are {}, expected floating [{}] on {}", values_.str(), entries(),
             device().str());
+  if (values_) tile_values_ = std::make_shared<KeptTileValues>();
 }
 
 SparseMatrix SparseMatrix::from_csr(int64_t rows, int64_t cols, const std::vector<int64_t>& offsets,
@@ -52,6 +67,19 @@ CsrMatrix SparseMatrix::adjoint() const {
   if (self_adjoint_) return matrix();
   if (adjoint_values_) return {relation_.transposed(), adjoint_values_, {}};
   return relation_.adjoint(values_);
+}
+
+kernels::TileValues SparseMatrix::tile_values(const RowTiles& tiles, bool of_adjoint, DType features) const {
+  if (!values_) return {};
+  const CsrMatrix a = of_adjoint ? adjoint() : matrix();
+  const auto make = [&] { return kernels::make_tile_values(tiles, a.values, a.order, features); };
+  const std::lock_guard lock(tile_values_->mutex);
+  const std::tuple key{tiles.least, of_adjoint && !self_adjoint_, features};
+  const auto found = tile_values_->kept.find(key);
+  if (found != tile_values_->kept.end() && found->second.version == values_.version())
+    return found->second.values;
+  if (capturing(device())) return make();
+  return (tile_values_->kept[key] = {values_.version(), make()}).values;
 }
 
 void SparseMatrix::keep_adjoint(bool self_adjoint) {

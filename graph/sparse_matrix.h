@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/graph/relation.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <vector>
 
@@ -37,6 +38,10 @@ class SparseMatrix {
     return values_ && dtype == DType::f64 && values_.dtype() != dtype ? with_values(values_.to(dtype))
                                                                       : *this;
   }
+  /// The values of matrix(), or of adjoint(), in the order of a cut of its structure. Kept until the values
+  /// are written to, but where a step is recorded that has not been run before: there they are made at each
+  /// replay.
+  kernels::TileValues tile_values(const RowTiles& tiles, bool of_adjoint, DType features) const;
   /// Copies the values into the transposed order once, for a matrix that is used step after step;
   /// `self_adjoint` says that the matrix equals its transpose, so that one copy serves both. To be called
   /// again after the values were changed in place.
@@ -56,6 +61,8 @@ class SparseMatrix {
   Relation relation_;
   Tensor values_;
   Tensor adjoint_values_;
+  struct KeptTileValues;
+  std::shared_ptr<KeptTileValues> tile_values_;  // null without values
   bool self_adjoint_ = false;
   uint64_t kept_version_ = 0;  // of the values, when keep_adjoint() saw them
 };

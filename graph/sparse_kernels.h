@@ -1,0 +1,58 @@
+#pragma once
+
+#include <adjoint/kernels/tiles/row_tiles.h>
+
+#include <memory>
+#include <string>
+
+namespace adj {
+
+/// What computes products of sparse matrices with features (spmm) on a GPU. `csr`: rows of CSR. `tiles`:
+/// tensor cores, every entry in a tile. `hybrid`: the columns that enough rows of a window share in tiles,
+/// the rest by rows of CSR. `automatic`: hybrid or csr, by tile_cost(), never by a clock.
+///
+/// Tensor cores round their operands, so they are for features in bfloat16, and for float32 where
+/// matmul_precision() is not exact: then as kernels/tiles/tile_spmm.h says, by 11 significant bits. They are
+/// those of GPUs of compute capability 9.0.
+enum class SparseKernels : uint8_t { automatic, csr, tiles, hybrid };
+
+/// For the whole process, from the next product on. On a CPU, and for float64, products go by rows of CSR
+/// whatever is set. Elsewhere a product for which `tiles` or `hybrid` is set throws Error where it cannot be
+/// had: on another GPU, in exact float32, over rows that do not ascend.
+void set_sparse_kernels(SparseKernels kernels);
+SparseKernels sparse_kernels();
+
+/// Rows of a window that a column must have to be in a tile of a hybrid cut. A column costs a tile one row of
+/// features, and the rest one for each entry, so that two pay already.
+inline constexpr int64_t kHybridLeast = 2;
+
+/// How a cut divides a structure.
+struct CutCounts {
+  int64_t rows = 0, cols = 0, entries = 0;
+  int64_t tiles = 0;
+  int64_t rest = 0;  ///< entries
+
+  CutCounts(const Csr& a, const RowTiles& cut)
+      : rows(a.rows), cols(a.cols), entries(a.entries()), tiles(cut.num_tiles()), rest(cut.rest.entries()) {}
+};
+
+/// What the rule of SparseKernels::automatic weighs, in nanoseconds, from rates of one H200
+/// (docs/tensor_cores.md). The CSR's is the best that was seen of it, so that tiles are taken where they are
+/// faster by far.
+struct TileCost {
+  double csr = 0.0;
+  double hybrid = 0.0;
+  bool tiles() const { return hybrid < csr; }
+};
+TileCost tile_cost(const CutCounts& counts, int64_t width, DType features);
+
+/// Entries of the structures that `automatic` cuts, on a GPU, to count what the rule weighs: with fewer, and
+/// with less than 16 to a row, there is little to win; cutting takes some 50 bytes an entry. A cut that is
+/// not used is not kept.
+inline constexpr int64_t kLeastCutEntries = 500'000, kMostCutEntries = 50'000'000;
+
+/// The cut by which a product of `a` with `width` features is computed, kept with the structure, or null
+/// where it goes by rows of CSR. Throws as set_sparse_kernels() says, naming `op`.
+std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features);
+
+}  // namespace adj

@@ -1,0 +1,172 @@
+#include "../support.h"
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/autograd/spmm.h>
+#include <adjoint/graph/generators.h>
+#include <adjoint/graph/sparse_kernels.h>
+#include <adjoint/kernels/dense/gemm.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
+#include <adjoint/optim/train_step.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// Restores what the process is set to.
+class Scope {
+ public:
+  Scope(SparseKernels kernels, MatmulPrecision precision) {
+    set_sparse_kernels(kernels);
+    set_matmul_precision(precision);
+  }
+  ~Scope() {
+    set_sparse_kernels(SparseKernels::automatic);
+    set_matmul_precision(MatmulPrecision::exact);
+  }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+};
+
+/// `nodes` nodes, the edges of which stay within communities of `size` but for one in ten; `degree` a row.
+/// Directed, weighted.
+SparseMatrix communities(int64_t nodes, int64_t size, int64_t degree) {
+  const std::vector<int32_t> within =
+      random_ints(nodes * degree, 0, static_cast<int32_t>(size)).to_vector<int32_t>();
+  const std::vector<int32_t> outside =
+      random_ints(nodes * degree, 0, static_cast<int32_t>(nodes)).to_vector<int32_t>();
+  std::vector<int32_t> src, dst;
+  for (int64_t i = 0; i < nodes; ++i)
+    for (int64_t k = 0; k < degree; ++k) {
+      const auto at = static_cast<size_t>(i * degree + k);
+      dst.push_back(static_cast<int32_t>(i));
+      src.push_back(k % 10 == 0 ? outside[at]
+                                : static_cast<int32_t>(std::min(nodes - 1, i / size * size + within[at])));
+    }
+  const Relation relation = Relation::from_coo(nodes, nodes, Tensor::from(src), Tensor::from(dst)).sorted();
+  return SparseMatrix(relation, random_tensor({relation.num_edges()}));
+}
+
+std::vector<Device> gpus_with_tiles() {
+  std::vector<Device> all;
+  for (Device device : devices())
+    if (device.is_cuda() && kernels::has_tile_spmm(device)) all.push_back(device);
+  return all;
+}
+
+double distance(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = values(a), y = values(b);
+  double error = 0.0, size = 0.0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    error += (x[i] - y[i]) * (x[i] - y[i]);
+    size += y[i] * y[i];
+  }
+  return std::sqrt(error / size);
+}
+
+struct Result {
+  Tensor y, dx;
+};
+
+Result run(const SparseMatrix& a, const Tensor& features, const Tensor& dy) {
+  Var x = Var::parameter(features);
+  Var y = spmm(a, x);
+  y.backward(dy);
+  return {y.value(), x.grad()};
+}
+
+}  // namespace
+
+TEST_CASE("the rule takes tiles where communities are dense, and rows of CSR where nothing is shared") {
+  const SparseMatrix dense = communities(8192, 512, 400), sparse = communities(4096, 4096, 10);
+  for (DType dtype : {DType::f32, DType::bf16}) {
+    const auto cost = [&](const SparseMatrix& a, int64_t width) {
+      const Csr& csr = a.matrix().csr;
+      return tile_cost({csr, kernels::make_row_tiles(csr, kHybridLeast)}, width, dtype);
+    };
+    CHECK(cost(dense, 512).tiles());
+    CHECK(cost(dense, 512).csr > 0.0);
+    CHECK_FALSE(cost(dense, 1).tiles());
+    CHECK_FALSE(cost(sparse, 512).tiles());
+  }
+}
+
+TEST_CASE("a CPU and float64 go by rows of CSR whatever is set") {
+  const SparseMatrix a = communities(300, 100, 20);
+  for (SparseKernels kernels :
+       {SparseKernels::automatic, SparseKernels::csr, SparseKernels::tiles, SparseKernels::hybrid}) {
+    const Scope scope(kernels, MatmulPrecision::tf32);
+    CHECK(tiles_for("spmm", a.matrix().csr, 64, DType::f32) == nullptr);
+    CHECK(tiles_for("spmm", a.matrix().csr, 64, DType::f64) == nullptr);
+  }
+}
+
+TEST_CASE("a matrix keeps its values in the order of a cut until they are written to") {
+  for (Device device : devices()) {
+    SparseMatrix a = communities(300, 100, 20).to(device);
+    const auto tiles = kernels::row_tiles(a.matrix().csr, 2);
+    const kernels::TileValues first = a.tile_values(*tiles, false, DType::f32);
+    CHECK(first.tile.raw_data() == a.tile_values(*tiles, false, DType::f32).tile.raw_data());
+    CHECK(first.tile.raw_data() != a.tile_values(*tiles, false, DType::bf16).tile.raw_data());
+    Tensor written = a.values();
+    written.copy_(random_tensor(written.shape(), written.dtype(), device));
+    const kernels::TileValues second = a.tile_values(*tiles, false, DType::f32);
+    CHECK(first.tile.raw_data() != second.tile.raw_data());
+    CHECK(values(first.rest) != values(second.rest));
+    CHECK_FALSE(SparseMatrix(a.relation()).tile_values(*tiles, false, DType::f32).tile);
+  }
+}
+
+TEST_CASE("products and their gradients by tensor cores are those by rows of CSR, of directed graphs too") {
+  const SparseMatrix host = communities(1000, 250, 60);
+  for (Device device : gpus_with_tiles())
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (SparseKernels kernels : {SparseKernels::tiles, SparseKernels::hybrid}) {
+        CAPTURE(name_of(dtype));
+        const SparseMatrix a = host.to(device);
+        const Tensor x = random_tensor({1000, 72}, dtype, device),
+                     dy = random_tensor({1000, 72}, dtype, device);
+        Result expected;
+        {
+          const Scope scope(SparseKernels::csr, MatmulPrecision::exact);
+          expected = run(a, x, dy);
+        }
+        const Scope scope(kernels, MatmulPrecision::tf32);
+        REQUIRE(tiles_for("spmm", a.matrix().csr, 72, dtype)->num_tiles() > 0);
+        const Result got = run(a, x, dy), again = run(a, x, dy);
+        const double most = dtype == DType::f32 ? 5e-4 : 1e-2;
+        CHECK(distance(got.y, expected.y) <= most);
+        CHECK(distance(got.y, expected.y) > 0.0);
+        CHECK(distance(got.dx, expected.dx) <= most);
+        CHECK(same_bits(got.y, again.y));
+        CHECK(same_bits(got.dx, again.dx));
+        // Values that a recorded step makes are cut in the step.
+        Tensor kept = Tensor::zeros({1000, 72}, dtype, device);
+        optim::TrainStep step([&] {
+          const Var y = spmm(a.with_values(a.values().clone()), Var(x));
+          kept.copy_(y.value());
+          return sum(y);
+        });
+        for (int i = 0; i < 3; ++i) (void)step();
+        CHECK(same_bits(kept, got.y));
+      }
+}
+
+TEST_CASE("tensor cores are refused by name where they cannot be had") {
+  const SparseMatrix host = communities(300, 100, 20);
+  for (Device device : devices()) {
+    if (device.is_cpu()) continue;
+    const SparseMatrix a = host.to(device);
+    const Scope scope(SparseKernels::tiles, MatmulPrecision::exact);
+    if (!kernels::has_tile_spmm(device)) {
+      CHECK_THROWS_AS((void)tiles_for("spmm", a.matrix().csr, 64, DType::bf16), Error);
+      continue;
+    }
+    CHECK_THROWS_WITH_AS(
+        (void)spmm(a, Var(random_tensor({300, 8}, DType::f32, device))),
+        "spmm: tensor cores round float32 features to 11 bits, which a precision of tf32 allows "
+        "and exact float32 does not",
+        Error);
+  }
+}
