@@ -39,6 +39,7 @@ struct Settings : models::ModelOptions {
   bool capture = true;
   bool inductive = false;            ///< the graph is an edge list at the beginning of every epoch
   std::string aggregation = "auto";  ///< how neighbours are summed over such a list
+  std::string kernels = "auto";      ///< of products of sparse matrices on a GPU: "csr", "tiles", "hybrid"
   bool explain = false;
   bool quiet = false;
   bool json = false;
@@ -105,6 +106,8 @@ struct Program {
   std::string things = "nodes";  ///< what it trains on
   /// What --help says that --weight-decay is on, as Model::decays() has it.
   std::string decayed = "all parameters";
+  /// Does the model sum neighbours by products of sparse matrices, for which there are tensor cores?
+  bool sparse_products = true;
 
   const std::string& name() const { return family.program; }  ///< "train_gcn"
   bool of_nodes() const { return !examples; }

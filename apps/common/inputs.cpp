@@ -87,6 +87,10 @@ void scale_features(Dataset& data, const std::string& file, const FeatureScaling
 
 void set_precision(const Settings& settings) {
   if (settings.precision == "tf32") set_matmul_precision(MatmulPrecision::tf32);
+  set_sparse_kernels(settings.kernels == "csr"      ? SparseKernels::csr
+                     : settings.kernels == "tiles"  ? SparseKernels::tiles
+                     : settings.kernels == "hybrid" ? SparseKernels::hybrid
+                                                    : SparseKernels::automatic);
 }
 
 DType feature_dtype(const Settings& settings) {
