@@ -265,15 +265,6 @@ __device__ __noinline__ void repair_sums(const SplitArguments& a, const Work& wo
   }
 }
 
-/// Is any not finite?
-template <int kCount>
-__device__ __forceinline__ bool any_lost(const float (&sum)[kCount]) {
-  float zero[4] = {0, 0, 0, 0};
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) zero[i % 4] = fmaf(sum[i], 0.0f, zero[i % 4]);
-  return !(zero[0] + zero[1] + (zero[2] + zero[3]) == 0.0f);
-}
-
 /// sum = f(sum, x) with x [M,N], where C's tile is: all of x is asked for before any of it is used, and
 /// before anything is written.
 template <int kN, class F>
@@ -459,7 +450,7 @@ __device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) sum[i] = fmaf(chunk[i], 1.0f / (kRaise * kRaise), sum[i]);
     if (!work.last()) continue;
-    if (any_lost(sum)) {
+    if (!all_finite(sum)) {
       float copy[kN / 2];  // so that the sums stay in registers elsewhere
 #pragma unroll
       for (int i = 0; i < kN / 2; ++i) copy[i] = sum[i];

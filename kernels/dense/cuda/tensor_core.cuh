@@ -38,6 +38,15 @@ __device__ __forceinline__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
+/// Is none of the sums infinite or NaN?
+template <int kCount>
+__device__ __forceinline__ bool all_finite(const float (&sum)[kCount]) {
+  float zero[4] = {0, 0, 0, 0};
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) zero[i % 4] = fmaf(sum[i], 0.0f, zero[i % 4]);
+  return zero[0] + zero[1] + (zero[2] + zero[3]) == 0.0f;
+}
+
 /// Registers of each thread of the warpgroup from here on: some warpgroups of a block give, others take.
 template <int kCount>
 __device__ __forceinline__ void give_registers() {

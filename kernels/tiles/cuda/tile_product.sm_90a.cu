@@ -17,6 +17,7 @@
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/dense/cuda/tensor_core.cuh>
+#include <adjoint/kernels/sparse/cuda/spmm_device.cuh>
 #include <adjoint/kernels/tiles/cuda/tile_product.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
@@ -49,6 +50,8 @@ constexpr int shared_bytes(int n) { return stages(n) * stage_bytes(n) + kPattern
 static_assert(shared_bytes(256) <= 227 * 1024 && shared_bytes(128) <= 227 * 1024 &&
               shared_bytes(64) <= 227 * 1024);
 
+constexpr unsigned kAllLanes = 0xffffffffu;
+
 struct Arguments {
   TileShares shares;
   const int32_t* window_of;
@@ -80,12 +83,6 @@ struct Work {
     ++slab;
   }
 };
-
-/// The value itself, which the compiler now keeps in a register rather than compute it again in every round.
-template <class T>
-__device__ __forceinline__ T keep(T value) {
-  return __shfl_sync(0xffffffffu, value, threadIdx.x % 32);
-}
 
 /// Named barriers: a stage is written, it is read, and the readers' own.
 template <int kStages>
@@ -126,7 +123,7 @@ class RowCopies {
   __device__ RowCopies(const Arguments& a, int thread)
       : chunk_(thread % kChunks),
         first_row_(thread / kChunks * kCount),
-        pitch_(keep(static_cast<uint32_t>(a.pitch * 2))) {}
+        pitch_(keep(kAllLanes, static_cast<uint32_t>(a.pitch * 2))) {}
   /// Asks for the columns.
   __device__ void find(const Arguments& a, int tile) {
     const auto* from = reinterpret_cast<const int4*>(a.columns + int64_t{tile} * kColumns + first_row_);
@@ -136,7 +133,8 @@ class RowCopies {
   __device__ void begin(const Arguments& a, int slab, uint32_t to) const {
     const int feature = slab * kN + chunk_ * 8;
     const bool there = feature < a.pitch;
-    const auto x = keep(reinterpret_cast<unsigned long long>(a.x + (there ? feature : 0)));
+    const auto* const x = reinterpret_cast<const char*>(
+        keep(kAllLanes, reinterpret_cast<unsigned long long>(a.x + (there ? feature : 0))));
     to += chunk_ / 8 * kPanelBytes + first_row_ * kRowBytes;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
@@ -144,10 +142,8 @@ class RowCopies {
                              : i % 4 == 1 ? four_[i / 4].y
                              : i % 4 == 2 ? four_[i / 4].z
                                           : four_[i / 4].w;
-      uint64_t from;  // one instruction
-      asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(from) : "r"(column), "r"(pitch_), "l"(x));
       copy_async(to + i * kRowBytes + ((chunk_ % 8) ^ ((first_row_ + i) % 8)) * 16,
-                 reinterpret_cast<const void*>(from), there);
+                 row_address(x, column, pitch_), there);
     }
   }
 
@@ -306,14 +302,6 @@ __device__ __noinline__ void sum_again(const Arguments& a, const Part& part, flo
     }
     sums[i] = sum;
   }
-}
-
-template <int kCount>
-__device__ __forceinline__ bool all_finite(const float (&sum)[kCount]) {
-  float zero[4] = {0, 0, 0, 0};
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) zero[i % 4] = fmaf(sum[i], 0.0f, zero[i % 4]);
-  return zero[0] + zero[1] + (zero[2] + zero[3]) == 0.0f;
 }
 
 template <class Operand, int kN, bool kWeighted>
