@@ -3,7 +3,7 @@
 #include <adjoint/kernels/tiles/row_tiles.h>
 
 #include <memory>
-#include <string>
+#include <string_view>
 
 namespace adj {
 

@@ -5,8 +5,8 @@
 //
 // Bytes: features are read twice and written once in half as many, values read twice by index and written.
 
+#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/cuda/float16.cuh>
-#include <adjoint/kernels/sparse/cuda/csr_entries.cuh>
 #include <adjoint/kernels/tiles/cuda/operands.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 

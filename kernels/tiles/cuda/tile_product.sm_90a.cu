@@ -412,19 +412,16 @@ __global__ void __launch_bounds__(kThreads, 1) tile_product_kernel(const __grid_
 
 template <class Operand, int kN, bool kWeighted>
 void run(Device device, const Arguments& a) {
-  static const bool prepared = [] {
-    ADJ_CUDA_CHECK(cudaFuncSetAttribute(tile_product_kernel<Operand, kN, kWeighted>,
-                                        cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes(kN)));
-    return true;
-  }();
-  (void)prepared;
+  const auto kernel = tile_product_kernel<Operand, kN, kWeighted>;
+  adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
+  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes(kN)));
   adj::cuda::launch("tile_product",
                     {.device = device.index,
                      .blocks = static_cast<unsigned>(a.shares.blocks),
                      .threads = kThreads,
                      .shared_bytes = shared_bytes(kN),
                      .overlaps = true},
-                    tile_product_kernel<Operand, kN, kWeighted>, a);
+                    kernel, a);
 }
 
 template <class Operand>
