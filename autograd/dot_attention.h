@@ -3,6 +3,7 @@
 #pragma once
 
 #include <adjoint/autograd/attention_options.h>
+#include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/attention/dot_attention.h>
 #include <adjoint/kernels/attention/head_product.h>
 #include <adjoint/kernels/elementwise/unary.h>
@@ -22,6 +23,23 @@ inline Tensor head_product_of(const Tensor& x, const Tensor& weight, int64_t hea
       Tensor::empty({x.size(0), turned ? heads * weight.size(0) : weight.size(1)}, x.dtype(), x.device());
   kernels::head_product({.x = x, .weight = weight, .heads = heads, .turned = turned, .y = y});
   return y;
+}
+
+/// The cut by which attention goes (graph/sparse_kernels.h), or null.
+inline std::shared_ptr<const RowTiles> attention_tiles(const char* op, const Csr& a, int64_t heads,
+                                                       int64_t width, DType dtype,
+                                                       const kernels::AttentionDropout& dropout,
+                                                       bool featured) {
+  const char* const obstacle = dropout.drops()                    ? "attention dropout"
+                               : featured                         ? "edge features"
+                               : width > kernels::kWidestTileHead ? "heads of more than 128 features"
+                                                                  : nullptr;
+  return attention_tiles_for(op, a, heads, width, dtype, obstacle);
+}
+/// The transposed structure's, where there is one of the structure.
+inline std::shared_ptr<const RowTiles> tiles_like(const std::shared_ptr<const RowTiles>& tiles,
+                                                  const Csr& at) {
+  return tiles ? kernels::row_tiles(at, tiles->least) : nullptr;
 }
 
 }  // namespace detail
@@ -44,6 +62,8 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
   const DType wide = wide_dtype(q.dtype());
   const bool featured = static_cast<bool>(options.edge_attr);
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
+  const auto tiles = detail::attention_tiles(op, detail::by_target(relation).csr, heads, width, q.dtype(),
+                                             dropout, featured);
   const Tensor q_rows = detail::as_matrix(q.value());
   Tensor o = Tensor::empty({relation.num_dst(), heads, width}, q.dtype(), q.device());
   Tensor o_rows = detail::as_matrix(o), o_attr;
@@ -53,6 +73,7 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
         featured ? detail::head_product_of(q_rows, options.edge_weight.value(), heads, true) : Tensor();
     if (featured) o_attr = Tensor::empty_like(u);
     kernels::dot_attention({.a = detail::by_target(relation),
+                            .tiles = tiles.get(),
                             .heads = heads,
                             .scale = scale,
                             .q = q_rows,
@@ -71,62 +92,66 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
                              .accumulate = true,
                              .y = o_rows});
   }
-  return record(op, o, {q, k, v, options.edge_attr, options.edge_weight},
-                [relation, heads, scale, dropout, featured, wide, q = Saved(q.value()), k = Saved(k.value()),
-                 v = Saved(v.value()), attr = featured ? Saved(options.edge_attr.value()) : Saved(),
-                 weight = featured ? Saved(options.edge_weight.value()) : Saved(), lse, o = Saved(o),
-                 o_attr](Tensor dy, Gradients& out) {
-                  const Tensor queries = detail::as_matrix(q.get()), d_o = detail::as_matrix(dy);
-                  const bool wants_q = out.wanted(0), wants_weight = featured && out.wanted(4);
-                  Tensor dq = detail::empty_if(wants_q, q.get()), dq_rows = detail::rows_of(dq);
-                  Tensor dk = detail::empty_if(out.wanted(1), k.get()), dk_rows = detail::rows_of(dk);
-                  Tensor dv = detail::empty_if(out.wanted(2), v.get()), dv_rows = detail::rows_of(dv);
-                  Tensor features, u, du, d_o_attr, dattr, ds;
-                  if (featured) {
-                    features = attr.get().to(wide);
-                    u = detail::head_product_of(queries, weight.get(), heads, true);
-                    d_o_attr = detail::head_product_of(d_o, weight.get(), heads, true);
-                    du = detail::empty_if(wants_q || wants_weight, u);
-                    dattr = detail::empty_if(out.wanted(3), features);
-                  }
-                  Tensor delta = Tensor::empty_like(lse);
-                  // o has the edges' share already, so that ⟨dO, O⟩ is the whole of Δ.
-                  kernels::dot_attention_backward({.a = detail::by_target(relation),
-                                                   .at = detail::by_source(relation),
-                                                   .heads = heads,
-                                                   .scale = scale,
-                                                   .q = queries,
-                                                   .k = detail::as_matrix(k.get()),
-                                                   .v = detail::as_matrix(v.get()),
-                                                   .attr = features,
-                                                   .u = u,
-                                                   .dropout = dropout,
-                                                   .o = detail::as_matrix(o.get()),
-                                                   .lse = lse,
-                                                   .d_o = d_o,
-                                                   .d_o_attr = d_o_attr,
-                                                   .delta = delta,
-                                                   .dq = dq_rows,
-                                                   .dk = dk_rows,
-                                                   .dv = dv_rows,
-                                                   .ds = ds,
-                                                   .dattr = dattr,
-                                                   .du = du});
-                  if (featured && wants_q)
-                    kernels::head_product(
-                        {.x = du, .weight = weight.get(), .heads = heads, .accumulate = true, .y = dq_rows});
-                  if (dq) out.add(0, dq);
-                  if (dk) out.add(1, dk);
-                  if (dv) out.add(2, dv);
-                  if (dattr) out.add(3, dattr.to(attr.get().dtype()));
-                  if (wants_weight) {
-                    Tensor product = detail::product_of(du, queries, true);
-                    detail::add_to(product, detail::product_of(o_attr, d_o, true));
-                    Tensor dweight = Tensor::empty_like(weight.get());
-                    kernels::diagonal_blocks({.product = product, .heads = heads, .weight = dweight});
-                    out.add(4, dweight);
-                  }
-                });
+  return record(
+      op, o, {q, k, v, options.edge_attr, options.edge_weight},
+      [relation, tiles, heads, scale, dropout, featured, wide, q = Saved(q.value()), k = Saved(k.value()),
+       v = Saved(v.value()), attr = featured ? Saved(options.edge_attr.value()) : Saved(),
+       weight = featured ? Saved(options.edge_weight.value()) : Saved(), lse, o = Saved(o),
+       o_attr](Tensor dy, Gradients& out) {
+        const Tensor queries = detail::as_matrix(q.get()), d_o = detail::as_matrix(dy);
+        const bool wants_q = out.wanted(0), wants_weight = featured && out.wanted(4);
+        Tensor dq = detail::empty_if(wants_q, q.get()), dq_rows = detail::rows_of(dq);
+        Tensor dk = detail::empty_if(out.wanted(1), k.get()), dk_rows = detail::rows_of(dk);
+        Tensor dv = detail::empty_if(out.wanted(2), v.get()), dv_rows = detail::rows_of(dv);
+        Tensor features, u, du, d_o_attr, dattr, ds;
+        if (featured) {
+          features = attr.get().to(wide);
+          u = detail::head_product_of(queries, weight.get(), heads, true);
+          d_o_attr = detail::head_product_of(d_o, weight.get(), heads, true);
+          du = detail::empty_if(wants_q || wants_weight, u);
+          dattr = detail::empty_if(out.wanted(3), features);
+        }
+        Tensor delta = Tensor::empty_like(lse);
+        const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
+        // o has the edges' share already, so that ⟨dO, O⟩ is the whole of Δ.
+        kernels::dot_attention_backward({.a = detail::by_target(relation),
+                                         .at = detail::by_source(relation),
+                                         .tiles = tiles.get(),
+                                         .tiles_at = tiles_at.get(),
+                                         .heads = heads,
+                                         .scale = scale,
+                                         .q = queries,
+                                         .k = detail::as_matrix(k.get()),
+                                         .v = detail::as_matrix(v.get()),
+                                         .attr = features,
+                                         .u = u,
+                                         .dropout = dropout,
+                                         .o = detail::as_matrix(o.get()),
+                                         .lse = lse,
+                                         .d_o = d_o,
+                                         .d_o_attr = d_o_attr,
+                                         .delta = delta,
+                                         .dq = dq_rows,
+                                         .dk = dk_rows,
+                                         .dv = dv_rows,
+                                         .ds = ds,
+                                         .dattr = dattr,
+                                         .du = du});
+        if (featured && wants_q)
+          kernels::head_product(
+              {.x = du, .weight = weight.get(), .heads = heads, .accumulate = true, .y = dq_rows});
+        if (dq) out.add(0, dq);
+        if (dk) out.add(1, dk);
+        if (dv) out.add(2, dv);
+        if (dattr) out.add(3, dattr.to(attr.get().dtype()));
+        if (wants_weight) {
+          Tensor product = detail::product_of(du, queries, true);
+          detail::add_to(product, detail::product_of(o_attr, d_o, true));
+          Tensor dweight = Tensor::empty_like(weight.get());
+          kernels::diagonal_blocks({.product = product, .heads = heads, .weight = dweight});
+          out.add(4, dweight);
+        }
+      });
 }
 
 /// α_ij = softmax_j(β cos(x_i, x_j)), O_i = Σ_j α_ij x_j (AGNN eq. 8, Thekumparampil et al. 2018), cos with
@@ -163,15 +188,20 @@ inline Var cosine_attention(const Relation& relation, const Var& x, const Var& b
     }
   };
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
+  // By rows of CSR one row is gathered for an edge, times its norm; over tiles, where two are, x itself is.
+  const auto tiles =
+      detail::attention_tiles(op, detail::by_target(relation).csr, 1, x.size(1), x.dtype(), dropout, false);
   Tensor o = Tensor::empty_like(x.value()), o_attr, lse = detail::head_terms(x.size(0), 1, x.value());
   {
     const Directions of(x.value(), beta.value(), wide);
     kernels::dot_attention({.a = detail::by_target(relation),
+                            .tiles = tiles.get(),
                             .heads = 1,
                             .scale = 1.0f,
                             .q = of.query,
                             .k = of.direction,
-                            .s = of.norm,
+                            .v = tiles ? x.value() : Tensor(),
+                            .s = tiles ? Tensor() : of.norm,
                             .dropout = dropout,
                             .o = o,
                             .o_attr = o_attr,
@@ -179,19 +209,25 @@ inline Var cosine_attention(const Relation& relation, const Var& x, const Var& b
   }
   return record(
       op, o, {x, beta},
-      [relation, dropout, wide, x = Saved(x.value()), beta = Saved(beta.value()), lse, o = Saved(o)](
+      [relation, tiles, dropout, wide, x = Saved(x.value()), beta = Saved(beta.value()), lse, o = Saved(o)](
           Tensor dy, Gradients& out) {
         const Directions of(x.get(), beta.get(), wide);
         const bool wants_x = out.wanted(0);
         Tensor dq = Tensor::empty_like(x.get()), dk = detail::empty_if(wants_x, x.get());
-        Tensor ds = detail::empty_if(wants_x, of.norm), delta = Tensor::empty_like(lse), none;
+        Tensor ds = detail::empty_if(wants_x && !tiles, of.norm),
+               dv = detail::empty_if(wants_x && tiles, x.get());
+        Tensor delta = Tensor::empty_like(lse), none;
+        const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
         kernels::dot_attention_backward({.a = detail::by_target(relation),
                                          .at = detail::by_source(relation),
+                                         .tiles = tiles.get(),
+                                         .tiles_at = tiles_at.get(),
                                          .heads = 1,
                                          .scale = 1.0f,
                                          .q = of.query,
                                          .k = of.direction,
-                                         .s = of.norm,
+                                         .v = tiles ? x.get() : Tensor(),
+                                         .s = tiles ? Tensor() : of.norm,
                                          .dropout = dropout,
                                          .o = o.get(),
                                          .lse = lse,
@@ -199,7 +235,7 @@ inline Var cosine_attention(const Relation& relation, const Var& x, const Var& b
                                          .delta = delta,
                                          .dq = dq,
                                          .dk = dk,
-                                         .dv = none,
+                                         .dv = dv,
                                          .ds = ds,
                                          .dattr = none,
                                          .du = none});
@@ -211,12 +247,17 @@ inline Var cosine_attention(const Relation& relation, const Var& x, const Var& b
           out.add(1, dbeta.to(beta.get().dtype()));
         }
         if (!wants_x) return;
-        // The direction is key, value and, times β, query; the norm's gradient goes along the direction.
+        // The direction is key and, times β, query; and by rows of CSR value, times the norm, whose gradient
+        // goes along the direction.
         kernels::multiply_scalar({.a = dq, .s = beta.get().to(wide), .y = dq});
         detail::add_to(dk, dq);
         kernels::l2_normalize_rows_backward({.y = of.direction, .scale = of.scale, .dy = dk, .dx = dk});
-        kernels::scale_rows({.x = of.direction, .s = ds.reshape({ds.size(0)}).to(dk.dtype()), .y = dq});
-        detail::add_to(dk, dq);
+        if (tiles) {
+          detail::add_to(dk, dv);
+        } else {
+          kernels::scale_rows({.x = of.direction, .s = ds.reshape({ds.size(0)}).to(dk.dtype()), .y = dq});
+          detail::add_to(dk, dq);
+        }
         out.add(0, dk);
       });
 }

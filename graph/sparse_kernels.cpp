@@ -39,27 +39,61 @@ TileCost tile_cost(const CutCounts& counts, int64_t width, DType features) {
   return {.csr = csr, .hybrid = rest + product + parts + rounding + kFixed};
 }
 
-std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features) {
+TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, DType features) {
+  const bool wide = features == DType::f32;
+  const auto f = static_cast<double>(heads * width), rows = static_cast<double>(counts.rows),
+             cols = static_cast<double>(counts.cols);
+  // Nanoseconds of an entry and feature, by rows of CSR and where it is in the rest; of a tile and padded
+  // feature.
+  const double kCsr = wide ? 1.8e-3 : 1.3e-3, kRest = wide ? 3.0e-3 : 1.8e-3;
+  constexpr double kTileFeature = 0.25, kMemory = 4'000.0, kFixed = 200'000.0;
+  const double csr = static_cast<double>(counts.entries) * f * kCsr;
+  const double padded = static_cast<double>(heads * (width > 64 ? 128 : 64));
+  const double passes = static_cast<double>(counts.tiles) * padded * kTileFeature;
+  const double parts = 4 * 12.0 * (rows + cols) / 2 * f / kMemory;
+  return {.csr = csr, .hybrid = static_cast<double>(counts.rest) * f * kRest + passes + parts + kFixed};
+}
+
+namespace {
+
+/// What a cut is wanted for.
+struct Wanted {
+  std::string_view op;
+  int64_t width, heads;
+  DType features;
+  const char* obstacle;
+};
+
+template <class Cost>
+std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&& cost_of) {
   const SparseKernels choice = sparse_kernels();
   const Device device = a.device();
-  if (choice == SparseKernels::csr || device.is_cpu() || features == DType::f64) return nullptr;
-  const bool rounds = features == DType::bf16 || matmul_precision() != MatmulPrecision::exact;
+  const std::string_view op = wanted.op;
+  if (choice == SparseKernels::csr || device.is_cpu() || wanted.features == DType::f64) return nullptr;
+  const bool rounds = wanted.features == DType::bf16 || matmul_precision() != MatmulPrecision::exact;
   const std::string subject = explaining() ? fmt::format("kernels of {}", op) : std::string();
+  const auto explain = [&]<class... Args>(fmt::format_string<Args...> text, Args&&... args) {
+    if (explaining())
+      kernels::explain_sparse(subject, a, wanted.width, wanted.heads, wanted.features, "{}",
+                              fmt::format(text, std::forward<Args>(args)...));
+  };
   if (choice == SparseKernels::automatic) {
     if (!rounds || !a.ascending || a.entries() < kLeastCutEntries || a.entries() > kMostCutEntries ||
         a.entries() < 16 * a.rows || !kernels::has_tile_spmm(device))
       return nullptr;
+    if (wanted.obstacle != nullptr) {
+      explain("rows of CSR: tensor cores take no {}", wanted.obstacle);
+      return nullptr;
+    }
     const auto counts = a.cache->get<CutCounts>(kHybridLeast, [&] {
       return std::make_shared<CutCounts>(a, kernels::make_row_tiles(a, kHybridLeast));
     });
-    const TileCost cost = tile_cost(*counts, width, features);
-    if (explaining())
-      kernels::explain_sparse(
-          subject, a, width, 1, features,
-          "{}: {:.1f} % of entries fit {} tiles; {:.3f} ms by rows of CSR at best, {:.3f} ms with "
-          "tensor cores (by rule)",
-          cost.tiles() ? "tensor cores and rows of CSR" : "rows of CSR", share_in_tiles(*counts),
-          counts->tiles, cost.csr / 1e6, cost.hybrid / 1e6);
+    const TileCost cost = cost_of(*counts);
+    explain(
+        "{}: {:.1f} % of entries fit {} tiles; {:.3f} ms by rows of CSR at best, {:.3f} ms with tensor cores "
+        "(by rule)",
+        cost.tiles() ? "tensor cores and rows of CSR" : "rows of CSR", share_in_tiles(*counts), counts->tiles,
+        cost.csr / 1e6, cost.hybrid / 1e6);
     return cost.tiles() ? kernels::row_tiles(a, kHybridLeast) : nullptr;
   }
   ADJ_CHECK(kernels::has_tile_spmm(device),
@@ -69,12 +103,24 @@ std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int
             "float32 does not",
             op);
   ADJ_CHECK(a.ascending, "{}: kernels of tensor cores want rows of ascending columns", op);
+  ADJ_CHECK(wanted.obstacle == nullptr, "{}: kernels of tensor cores take no {}", op, wanted.obstacle);
   auto tiles = kernels::row_tiles(a, choice == SparseKernels::tiles ? 1 : kHybridLeast);
-  if (explaining())
-    kernels::explain_sparse(subject, a, width, 1, features,
-                            "tensor cores for {:.1f} % of entries in {} tiles, as asked",
-                            share_in_tiles({a, *tiles}), tiles->num_tiles());
+  explain("tensor cores for {:.1f} % of entries in {} tiles, as asked", share_in_tiles({a, *tiles}),
+          tiles->num_tiles());
   return tiles;
+}
+
+}  // namespace
+
+std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features) {
+  return choose(a, {op, width, 1, features, nullptr},
+                [&](const CutCounts& counts) { return tile_cost(counts, width, features); });
+}
+
+std::shared_ptr<const RowTiles> attention_tiles_for(std::string_view op, const Csr& a, int64_t heads,
+                                                    int64_t width, DType features, const char* obstacle) {
+  return choose(a, {op, heads * width, heads, features, obstacle},
+                [&](const CutCounts& counts) { return attention_tile_cost(counts, heads, width, features); });
 }
 
 }  // namespace adj

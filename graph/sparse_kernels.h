@@ -7,9 +7,9 @@
 
 namespace adj {
 
-/// What computes products of sparse matrices with features (spmm) on a GPU. `csr`: rows of CSR. `tiles`:
-/// tensor cores, every entry in a tile. `hybrid`: the columns that enough rows of a window share in tiles,
-/// the rest by rows of CSR. `automatic`: hybrid or csr, by tile_cost(), never by a clock.
+/// What computes products of sparse matrices with features (spmm) and attention on a GPU. `csr`: rows of CSR.
+/// `tiles`: tensor cores, every entry in a tile. `hybrid`: the columns that enough rows of a window share in
+/// tiles, the rest by rows of CSR. `automatic`: hybrid or csr, by tile_cost(), never by a clock.
 ///
 /// Tensor cores round their operands, so they are for features in bfloat16, and for float32 where
 /// matmul_precision() is not exact: then as kernels/tiles/tile_spmm.h says, by 11 significant bits. They are
@@ -18,7 +18,8 @@ enum class SparseKernels : uint8_t { automatic, csr, tiles, hybrid };
 
 /// For the whole process, from the next product on. On a CPU, and for float64, products go by rows of CSR
 /// whatever is set. Elsewhere a product for which `tiles` or `hybrid` is set throws Error where it cannot be
-/// had: on another GPU, in exact float32, over rows that do not ascend.
+/// had: on another GPU, in exact float32, over rows that do not ascend; attention, too, with dropout, edge
+/// features or heads of more than 128 features, and GATv2's always.
 void set_sparse_kernels(SparseKernels kernels);
 SparseKernels sparse_kernels();
 
@@ -45,6 +46,8 @@ struct TileCost {
   bool tiles() const { return hybrid < csr; }
 };
 TileCost tile_cost(const CutCounts& counts, int64_t width, DType features);
+/// Of dot-product attention, forward and backward, over a structure whose transpose is cut alike.
+TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, DType features);
 
 /// Entries of the structures that `automatic` cuts, on a GPU, to count what the rule weighs: with fewer, and
 /// with less than 16 to a row, there is little to win; cutting takes some 50 bytes an entry. A cut that is
@@ -54,5 +57,9 @@ inline constexpr int64_t kLeastCutEntries = 500'000, kMostCutEntries = 50'000'00
 /// The cut by which a product of `a` with `width` features is computed, kept with the structure, or null
 /// where it goes by rows of CSR. Throws as set_sparse_kernels() says, naming `op`.
 std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features);
+/// Likewise for attention of `heads` of `width` features. `obstacle`: what it has that there are no tiles
+/// for, or null.
+std::shared_ptr<const RowTiles> attention_tiles_for(std::string_view op, const Csr& a, int64_t heads,
+                                                    int64_t width, DType features, const char* obstacle);
 
 }  // namespace adj

@@ -14,6 +14,7 @@ struct Operands {
   Relation relation;
   int64_t heads;
   kernels::AttentionDropout dropout;
+  std::shared_ptr<const RowTiles> tiles, tiles_at;  ///< null: by rows of CSR
   Tensor x, x_dst, value, att, l, r, d_o, o, lse, delta;
   Tensor dx, dx_dst, dvalue, datt, dl, dr, none;
 
@@ -40,6 +41,10 @@ struct Operands {
       dropout = {{1, 1, nullptr}, DropoutRule::of(static_cast<float>(s.attention_dropout))};
   }
 
+  void cut(int64_t least) {
+    tiles = kernels::row_tiles(relation.csr(), least);
+    tiles_at = kernels::row_tiles(relation.transposed(), least);
+  }
   CsrMatrix a() const { return {relation.csr(), {}, relation.csr_order()}; }
   CsrMatrix at() const { return {relation.transposed(), {}, relation.transposed_order()}; }
   float scale() const { return 1.0f / std::sqrt(static_cast<float>(x.size(1) / heads)); }
@@ -82,6 +87,7 @@ void gatv2(Operands& t) {
 }
 void dot_attention(Operands& t) {
   kernels::dot_attention({.a = t.a(),
+                          .tiles = t.tiles.get(),
                           .heads = t.heads,
                           .scale = t.scale(),
                           .q = t.x_dst,
@@ -95,13 +101,16 @@ void dot_attention(Operands& t) {
 
 using Forward = void (*)(Operands&);
 
-Job forward(const Subject& s, Forward run, double (*bytes)(const Operands&)) {
+Job forward(const Subject& s, Forward run, double (*bytes)(const Operands&), bool over_tiles = false) {
   auto t = std::make_shared<Operands>(s);
+  if (over_tiles) t->cut(s.least);
   return {t->shape(), bytes(*t), 0.0, [=] { run(*t); }};
 }
 /// The backward pass needs what the forward pass gives.
-Job backward(const Subject& s, Forward before, void (*run)(Operands&), double (*bytes)(const Operands&)) {
+Job backward(const Subject& s, Forward before, void (*run)(Operands&), double (*bytes)(const Operands&),
+             bool over_tiles = false) {
   auto t = std::make_shared<Operands>(s);
+  if (over_tiles) t->cut(s.least);
   before(*t);
   return {t->shape(), bytes(*t), 0.0, [=] { run(*t); }};
 }
@@ -161,12 +170,23 @@ Job gatv2_backward(const Subject& s) {
       });
 }
 
-Job dot_attention_backward(const Subject& s) {
+Job dot_attention_forward(const Subject& s, bool over_tiles) {
+  return forward(
+      s, dot_attention,
+      [](const Operands& t) {
+        return t.targets(2, 0, {t.x_dst, t.o, t.lse});
+      },
+      over_tiles);
+}
+
+Job dot_attention_backward(const Subject& s, bool over_tiles) {
   return backward(
       s, dot_attention,
       [](Operands& t) {
         kernels::dot_attention_backward({.a = t.a(),
                                          .at = t.at(),
+                                         .tiles = t.tiles.get(),
+                                         .tiles_at = t.tiles_at.get(),
                                          .heads = t.heads,
                                          .scale = t.scale(),
                                          .q = t.x_dst,
@@ -187,7 +207,8 @@ Job dot_attention_backward(const Subject& s) {
       [](const Operands& t) {
         return t.targets(2, 0, {t.o, t.d_o, t.lse, t.delta, t.x_dst, t.dx_dst}) +
                t.sources(2, 2, {t.x, t.value, t.dx, t.dvalue});
-      });
+      },
+      over_tiles);
 }
 
 }  // namespace
@@ -205,12 +226,13 @@ std::vector<Op> attention_ops() {
        }},
       {"gatv2_backward", "of the same, both sides and att", gatv2_backward},
       {"dot_attention", "graph transformer's, with keys and values",
-       [](const Subject& s) {
-         return forward(s, dot_attention, [](const Operands& t) {
-           return t.targets(2, 0, {t.x_dst, t.o, t.lse});
-         });
-       }},
-      {"dot_attention_backward", "of the same: queries, keys and values", dot_attention_backward},
+       [](const Subject& s) { return dot_attention_forward(s, false); }},
+      {"dot_attention_backward", "of the same: queries, keys and values",
+       [](const Subject& s) { return dot_attention_backward(s, false); }},
+      {"tile_dot_attention", "likewise, tiles by tensor cores",
+       [](const Subject& s) { return dot_attention_forward(s, true); }},
+      {"tile_dot_attention_backward", "of the same",
+       [](const Subject& s) { return dot_attention_backward(s, true); }},
   };
 }
 

@@ -1,4 +1,5 @@
 #include "operands.h"
+#include <adjoint/kernels/tiles/tile_sddmm.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 namespace adj::apps {
@@ -31,14 +32,29 @@ Job tile_spmm(const Subject& s, bool weighted) {
       [=]() mutable { kernels::tile_spmm({.tiles = *tiles, .values = values, .x = x, .y = y}); }};
 }
 
+Job tile_sddmm(const Subject& s) {
+  const Csr csr = s.graph().relation().csr();
+  const auto tiles = kernels::row_tiles(csr, s.least);
+  const Tensor x = random(s, {csr.cols, s.width}, s.dtype), y = random(s, {csr.rows, s.width}, s.dtype);
+  Tensor dw = random(s, {csr.entries()});
+  const double gathers = static_cast<double>(tiles->rest.entries() + tiles->columns.numel());
+  return {sparse_shape(csr, x),
+          gathers * static_cast<double>(s.width) * 2.0 + static_cast<double>(tiles->bytes()) +
+              bytes_of({x, y, dw}),
+          2.0 * static_cast<double>(tiles->columns.numel()) * RowTiles::kRows * static_cast<double>(s.width),
+          [=]() mutable {
+            kernels::tile_sddmm({.a = {csr, {}, {}}, .tiles = *tiles, .y = y, .x = x, .dw = dw});
+          }};
+}
+
 }  // namespace
 
 std::vector<Op> tile_ops() {
-  return {
-      {"row_tiles", "a structure cut into tiles and a rest", row_tiles},
-      {"tile_spmm", "Y = A X with edge weights, tiles by tensor cores",
-       [](const Subject& s) { return tile_spmm(s, true); }},
-      {"tile_spmm_ones", "likewise, all weights 1", [](const Subject& s) { return tile_spmm(s, false); }}};
+  return {{"row_tiles", "a structure cut into tiles and a rest", row_tiles},
+          {"tile_spmm", "Y = A X with edge weights, tiles by tensor cores",
+           [](const Subject& s) { return tile_spmm(s, true); }},
+          {"tile_spmm_ones", "likewise, all weights 1", [](const Subject& s) { return tile_spmm(s, false); }},
+          {"tile_sddmm", "a product of rows for each entry, tiles by tensor cores", tile_sddmm}};
 }
 
 }  // namespace adj::apps

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/core/random.h>
-#include <adjoint/kernels/sparse/csr.h>
+#include <adjoint/kernels/tiles/row_tiles.h>
 
 #include <atomic>
 
@@ -52,6 +52,9 @@ inline std::atomic<AttentionGradient> attention_gradient{AttentionGradient::by_s
 inline void set_attention_gradient(AttentionGradient way) { detail::attention_gradient = way; }
 inline AttentionGradient attention_gradient() { return detail::attention_gradient; }
 
+/// The widest head that attention over tiles takes.
+inline constexpr int64_t kWidestTileHead = 128;
+
 namespace detail {
 
 /// The width of a head, where `heads` of them share `width` columns.
@@ -81,6 +84,21 @@ inline void check_optional(std::string_view op, std::string_view name, const Ten
 inline void check_bias(std::string_view op, const Tensor& bias, int64_t width, DType dtype, Device device) {
   check_optional(op, "bias", bias, {width}, dtype, device);
   ADJ_CHECK(!bias || dtype != DType::bf16, "{}: a bias of bfloat16, expected another op to add it", op);
+}
+
+/// `tiles` are cut from `csr`, and what they are used for can be had with them.
+inline void check_tiles(std::string_view op, const RowTiles& tiles, const Csr& csr, DType dtype,
+                        int64_t head_width, float scale, bool drops, bool featured) {
+  ADJ_CHECK(tiles.rows == csr.rows && tiles.cols == csr.cols && tiles.rest.entries() <= csr.entries() &&
+                tiles.device() == csr.device(),
+            "{}: tiles of another structure: [{}, {}], expected [{}, {}]", op, tiles.rows, tiles.cols,
+            csr.rows, csr.cols);
+  ADJ_CHECK(dtype == DType::f32 || dtype == DType::bf16,
+            "{}: over tiles expected float32 or bfloat16, got {}", op, name_of(dtype));
+  ADJ_CHECK(head_width <= kWidestTileHead, "{}: over tiles expected heads of at most {} features, got {}", op,
+            kWidestTileHead, head_width);
+  ADJ_CHECK(scale > 0.0f, "{}: over tiles expected a positive scale, got {}", op, scale);
+  ADJ_CHECK(!drops && !featured, "{}: over tiles there is neither attention dropout nor edge features", op);
 }
 
 inline void check_attention_dropout(std::string_view op, const AttentionDropout& dropout) {

@@ -12,9 +12,15 @@ namespace adj::kernels {
 ///
 /// Edge features attr [M,E] (wide) come with u [rows, H E] and o_attr [rows, H E] = Σ_j m_ij α_ij attr_ij by
 /// head: where W attr_ij is to be added to keys and values, u_i = q_i W and O_i + o_attr_i Wᵀ say the same,
-/// and nothing of size M x D is made.
+/// and nothing of size M x D ///
+/// `tiles`, a cut of `a`, has a GPU of compute capability 9.0 sum what is in tiles by tensor cores, whose
+/// operands have 8 significant bits beside bfloat16 features and 11 beside float32 ones: these are float16,
+/// scaled by one power of two for each matrix (numbers no less than 2^-29 of the largest keep all bits), the
+/// rest of the entries as without tiles. For heads of kWidestTileHead features at most, with v, without edge
+/// features and dropout. A CPU takes no notice of it.
 struct DotAttentionArgs {
   const CsrMatrix& a;
+  const RowTiles* tiles = nullptr;
   int64_t heads;
   float scale;
   const Tensor& q;
@@ -52,6 +58,11 @@ struct DotAttentionArgs {
       check_tensor(op, "o_attr", o_attr, u.shape(), dtype, device());
     }
     detail::check_attention_dropout(op, dropout);
+    if (tiles) {
+      detail::check_tiles(op, *tiles, a.csr, dtype, head_width(), scale, dropout.drops(),
+                          static_cast<bool>(attr));
+      ADJ_CHECK(v, "{}: over tiles keys cannot be values", op);
+    }
     check_tensor(op, "o", o, {a.csr.rows, width}, dtype, device());
     check_tensor(op, "lse", lse, {a.csr.rows, heads}, wide, device());
     for (const Tensor* input : {&q, &k, &v})
@@ -63,10 +74,14 @@ ADJ_KERNEL(dot_attention, DotAttentionArgs)
 /// The gradients of dot_attention, any of which may be absent where nobody asks for it. Without v, dk is the
 /// whole gradient of what is both key and value. d_o_attr comes with attr; where o_attr is left out, its
 /// share has been added to `o`, and Δ_i = ⟨dO_i, O_i⟩ is the whole of it, else Δ_i = ⟨dO_i, O_i⟩ +
-/// ⟨d_o_attr_i, o_attr_i⟩. `delta` [rows,H] is scratch that may be written.
+/// ⟨d_o_attr_i, o_attr_i⟩. `delta` [rows,H] is scratch that may be written. `tiles` and
+/// `tiles_at`, cuts of `a` and of `at`, come together: see dot_attention; logits' gradients are rounded to
+/// operands, too, and keep all bits down to 2^-29 of 2 D times the largest of d_o and v.
 struct DotAttentionBackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;
+  const RowTiles* tiles = nullptr;
+  const RowTiles* tiles_at = nullptr;
   int64_t heads;
   float scale;
   const Tensor& q;
@@ -122,6 +137,12 @@ struct DotAttentionBackwardArgs {
       ADJ_CHECK(!dattr && !du, "{}: gradients of edge features where there are none", op);
     }
     detail::check_attention_dropout(op, dropout);
+    ADJ_CHECK((tiles == nullptr) == (tiles_at == nullptr), "{}: tiles and tiles_at come together", op);
+    if (tiles) {
+      detail::check_tiles(op, *tiles, a.csr, dtype, head_width(), scale, dropout.drops(), featured);
+      detail::check_tiles(op, *tiles_at, at.csr, dtype, head_width(), scale, dropout.drops(), featured);
+      ADJ_CHECK(v, "{}: over tiles keys cannot be values", op);
+    }
     check_tensor(op, "o", o, target, dtype, device());
     check_tensor(op, "d_o", d_o, target, dtype, device());
     check_tensor(op, "lse", lse, terms, wide, device());

@@ -1,12 +1,9 @@
-#include "../support.h"
-#include <adjoint/core/parallel.h>
-#include <adjoint/kernels/tiles/tile_spmm.h>
+#include "tile_cases.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <random>
 
 using namespace adj;
 using namespace adj::test;
@@ -14,76 +11,6 @@ using namespace adj::test;
 namespace {
 
 constexpr int64_t kRows = RowTiles::kRows, kColumns = RowTiles::kColumns;
-
-/// A structure from lists of columns by row, sorted here.
-Csr csr_of(std::vector<std::vector<int32_t>> rows, int64_t cols) {
-  std::vector<int64_t> offsets{0};
-  std::vector<int32_t> indices;
-  for (std::vector<int32_t>& row : rows) {
-    std::sort(row.begin(), row.end());
-    indices.insert(indices.end(), row.begin(), row.end());
-    offsets.push_back(static_cast<int64_t>(indices.size()));
-  }
-  Csr csr;
-  csr.rows = static_cast<int64_t>(rows.size());
-  csr.cols = cols;
-  csr.offsets = Tensor::from(offsets);
-  csr.indices = Tensor::from(indices);
-  return csr;
-}
-
-std::vector<std::vector<int32_t>> random_rows(int64_t rows, int64_t cols, double mean, unsigned seed) {
-  std::mt19937 random(seed);
-  std::poisson_distribution<int> length(mean);
-  std::uniform_int_distribution<int32_t> column(0, static_cast<int32_t>(cols) - 1);
-  std::vector<std::vector<int32_t>> lists(static_cast<size_t>(rows));
-  for (auto& list : lists)
-    for (int left = length(random); left > 0; --left) list.push_back(column(random));
-  return lists;
-}
-
-struct Named {
-  std::string name;
-  Csr csr;
-};
-
-/// Structures of every kind that a cut meets.
-std::vector<Named> structures() {
-  std::vector<Named> all;
-  all.push_back({"no rows", csr_of({}, 3)});
-  all.push_back({"no columns", csr_of(std::vector<std::vector<int32_t>>(5), 0)});
-  all.push_back({"empty", csr_of(std::vector<std::vector<int32_t>>(300), 10)});
-  all.push_back({"one entry", csr_of({{0}}, 1)});
-  all.push_back({"tiny", csr_of({{1, 1, 2}, {}, {0, 8}, {2}, {8, 8, 8}}, 9)});
-  all.push_back({"random, rectangular", csr_of(random_rows(301, 517, 9.0, 1), 517)});
-  all.push_back({"random, wide", csr_of(random_rows(70, 70000, 300.0, 2), 70000)});
-  all.push_back({"full", csr_of(std::vector<std::vector<int32_t>>(130,
-                                                                  [] {
-                                                                    std::vector<int32_t> row(200);
-                                                                    for (int32_t c = 0; c < 200; ++c)
-                                                                      row[static_cast<size_t>(c)] = c;
-                                                                    return row;
-                                                                  }()),
-                                200)});
-  all.push_back({"parallel", csr_of(random_rows(200, 40, 90.0, 7), 40)});
-  auto blocks = random_rows(640, 640, 2.0, 3);
-  std::mt19937 random(4);
-  for (size_t i = 0; i < blocks.size(); ++i)
-    for (int32_t c = 0; c < 100; ++c)
-      if (random() % 3 == 0) blocks[i].push_back(static_cast<int32_t>(i / 128 * 128) + c);
-  all.push_back({"blocks", csr_of(blocks, 640)});
-  // Hubs among rows and columns, and many tiles to a window.
-  auto skewed = random_rows(400, 6000, 3.0, 5);
-  for (int32_t c = 0; c < 6000; ++c) {
-    skewed[7].push_back(c);
-    if (c % 2 == 0) skewed[8].push_back(c);
-    if (c % 3 == 0) skewed[200].push_back(c);
-  }
-  for (auto& row : skewed)
-    if (random() % 2 == 0) row.push_back(17);
-  all.push_back({"skewed", csr_of(skewed, 6000)});
-  return all;
-}
 
 /// Fails where a cut contradicts the structure or itself.
 void check_cut(const Csr& csr, const RowTiles& tiles) {
@@ -160,13 +87,6 @@ void check_cut(const Csr& csr, const RowTiles& tiles) {
   CHECK(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
 }
 
-std::vector<Device> product_devices() {
-  std::vector<Device> all{Device::cpu()};
-  for (Device device : devices())
-    if (kernels::has_tile_spmm(device)) all.push_back(device);
-  return all;
-}
-
 template <class T>
 bool same(const Tensor& a, const Tensor& b) {
   return a.to_vector<T>() == b.to_vector<T>();
@@ -175,7 +95,7 @@ bool same(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 TEST_CASE("a cut holds every entry once, in tiles where columns have enough rows") {
-  for (const Named& one : structures())
+  for (const Named& one : tile_structures())
     for (int64_t least : {1, 2, 3, 8, 128}) {
       CAPTURE(one.name);
       CAPTURE(least);
@@ -207,7 +127,7 @@ TEST_CASE("a cut is refused where rows do not ascend or the threshold makes no s
 TEST_CASE("tile_spmm is spmm to the precision of its operands") {
   const std::vector<int64_t> widths{1,   3,   7,   8,   16,  24,  33,  64,   72,  100,
                                     128, 136, 192, 256, 264, 320, 512, 1000, 1024};
-  for (const Named& one : structures())
+  for (const Named& one : tile_structures())
     for (Device device : product_devices())
       for (DType dtype : {DType::f32, DType::bf16})
         for (bool weighted : {false, true})

@@ -100,12 +100,14 @@ void backward_with_features(const DotAttentionBackwardArgs& args) {
 }  // namespace
 
 void dot_attention(const DotAttentionArgs& args) {
+  if (args.tiles) return dot_attention_over_tiles(args);
   dispatch_features(args.q.dtype(), [&]<class S>() {
     args.attr ? forward_with_features<S>(args) : run_dot_attention<S>(args, {});
   });
 }
 
 void dot_attention_backward(const DotAttentionBackwardArgs& args) {
+  if (args.tiles) return dot_attention_backward_over_tiles(args);
   dispatch_features(args.q.dtype(), [&]<class S>() {
     args.attr ? backward_with_features<S>(args) : run_dot_attention_backward<S>(args, {});
   });

@@ -35,7 +35,8 @@ void run_dot_attention(const DotAttentionArgs& args, const EdgeTerms& edges) {
 }
 
 template <class S>
-void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges) {
+void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges,
+                                bool one_structure) {
   using A = Wide<S>;
   BackwardArguments<S> a{};
   set_dot_attention(a, args, edges);
@@ -56,10 +57,10 @@ void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const Edge
   Tensor none;
   if (args.v)
     run_backward<S, DotScore>("dot_attention_backward", args.a, args.at, a, wide, {.row = dq}, by_source,
-                              none);
+                              none, one_structure);
   else
     run_backward<S, KeyedScore>("dot_attention_backward", args.a, args.at, a, wide, {.row = dq}, by_source,
-                                none);
+                                none, one_structure);
 }
 
 }  // namespace adj::kernels::cuda

@@ -365,11 +365,12 @@ int64_t groups_kept(int64_t entries, int side, int64_t groups, int64_t feature_b
                                                          : std::min(fitting, groups);
 }
 
-/// Both walks. `a` has heads and pointers; `by_target` and `by_source` what their rows get.
+/// Both walks. `a` has heads and pointers; `by_target` and `by_source` what their rows get. `one_structure`:
+/// is `adjoint` the transpose of `matrix`? Else each walk is over entries of its own.
 template <class S, class Score>
 void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& adjoint, BackwardArguments<S> a,
                   bool wide, const RowGradients<S>& by_target, const RowGradients<S>& by_source,
-                  Tensor& d_att) {
+                  Tensor& d_att, bool one_structure = true) {
   using A = Wide<S>;
   const Device device = matrix.csr.device();
   const int64_t width = int64_t{a.heads} * a.width;
@@ -383,7 +384,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
     a.side = heads_side_by_side(a.heads, T::kLanes);
     // Six matrices, of targets or sources: features, O, dO and the gradients.
     const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
-    const int64_t kept = kFromEdges<Score> && has_sources
+    const int64_t kept = kFromEdges<Score> && has_sources && one_structure
                              ? groups_kept<A>(a.entries, a.side, ceil_div(a.heads, a.side), feature_bytes)
                              : 0;
     a.ahead = entries_ahead(matrix.csr, a);

@@ -18,6 +18,10 @@ struct EdgeTerms {
   Tensor weights;   ///< out, backward: m α
 };
 
+/// What is in tiles by tensor cores, the rest by the walks.
+void dot_attention_over_tiles(const DotAttentionArgs& args);
+void dot_attention_backward_over_tiles(const DotAttentionBackwardArgs& args);
+
 template <class S>
 void run_gat(const GatArgs& args);
 template <class S>
@@ -29,6 +33,7 @@ void run_gatv2_backward(const Gatv2BackwardArgs& args);
 template <class S>
 void run_dot_attention(const DotAttentionArgs& args, const EdgeTerms& edges);
 template <class S>
-void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges);
+void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges,
+                                bool one_structure = true);
 
 }  // namespace adj::kernels::cuda

@@ -26,6 +26,11 @@ __device__ __forceinline__ uint64_t describe_tile(uint32_t shared_address, uint3
          ((shared_address & 0x3ffff) / 16);
 }
 
+/// The operand `bytes` further on, a multiple of 16: one addition, where describe_tile() is several.
+__device__ __forceinline__ uint64_t moved(uint64_t tile, int bytes) {
+  return tile + static_cast<uint64_t>(bytes / 16);
+}
+
 /// What ordinary stores wrote to shared memory is there for the tensor cores, after the next barrier.
 __device__ __forceinline__ void publish_to_tensor_cores() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -34,9 +39,12 @@ __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.syn
 __device__ __forceinline__ void end_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-__device__ __forceinline__ void wait_for_products() {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+/// Waits for all groups of products that were ended, but the last kCount.
+template <int kCount>
+__device__ __forceinline__ void wait_for_all_products_but() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kCount) : "memory");
 }
+__device__ __forceinline__ void wait_for_products() { wait_for_all_products_but<0>(); }
 
 /// Is none of the sums infinite or NaN?
 template <int kCount>

@@ -55,10 +55,13 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    scales_of_columns(const unsigned* largest, int width, int pitch, float* inverse) {
+    scales_of_columns(const unsigned* largest, int width, int pitch, bool of_all, float* inverse) {
   adj::cuda::begin_overlapping();
   const int f = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (f < pitch) inverse[f] = f < width ? 1.0f / power_to_fit(largest[f]) : 1.0f;
+  if (f >= pitch) return;
+  unsigned most = f < width ? largest[f] : 0;
+  for (int other = 0; of_all && other < width; ++other) most = max(most, largest[other]);
+  inverse[f] = 1.0f / power_to_fit(most);
 }
 
 /// Rows of operands, padded with zeros. `inverse` null: no scale.
@@ -139,7 +142,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-OperandFeatures operand_features(const Tensor& x) {
+OperandFeatures operand_features(const Tensor& x, OperandScale scale) {
   const Device device = x.device();
   const int64_t n = x.size(0), width = x.size(1);
   OperandFeatures to;
@@ -179,7 +182,8 @@ OperandFeatures operand_features(const Tensor& x) {
           .overlaps = true},
          largest_of_columns, x.data<float>(), n, columns, bits);
   launch(kName, {.device = device.index, .blocks = adj::cuda::blocks_for(pitch), .overlaps = true},
-         scales_of_columns, bits, columns, pitch, to.column_scale.mutable_data<float>());
+         scales_of_columns, bits, columns, pitch, scale == OperandScale::of_all,
+         to.column_scale.mutable_data<float>());
   launch(kName, shape, round_features<float16, float>, x.data<float>(), n, columns, pitch,
          to.column_scale.data<float>(), operands);
   return to;

@@ -13,8 +13,12 @@ struct OperandFeatures {
   Tensor column_scale;  ///< float32 [pitch]: what sums are to be multiplied by; absent: 1
 };
 
+/// What is scaled by one power of two: where features are summed over rows, a column; where they are
+/// multiplied with others and summed, all of them.
+enum class OperandScale : uint8_t { of_columns, of_all };
+
 /// Of features [n,F] in float32: float16 (see TileSpmmArgs), from two passes over them. In bfloat16: as they
 /// are, or where their rows are not aligned to 16 bytes, padded with zeros.
-OperandFeatures operand_features(const Tensor& x);
+OperandFeatures operand_features(const Tensor& x, OperandScale scale = OperandScale::of_columns);
 
 }  // namespace adj::kernels::cuda

@@ -15,10 +15,7 @@
 // and columns by plain reads a step ahead it were 2700: they come from memory, and the fence before the
 // tensor cores waits for them.
 
-#include <adjoint/core/cuda/launch.cuh>
-#include <adjoint/kernels/dense/cuda/tensor_core.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_device.cuh>
-#include <adjoint/kernels/tiles/cuda/tile_product.h>
+#include <adjoint/kernels/tiles/cuda/pipeline.cuh>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <algorithm>
@@ -27,30 +24,33 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kRows = RowTiles::kRows, kColumns = RowTiles::kColumns;
-static_assert(kRows == 128 && kColumns == 64);
-constexpr int kMultipliers = 256;  // two warpgroups, for 64 rows of a tile each
-constexpr int kReaders = kRows;    // each expands a row
-constexpr int kThreads = kMultipliers + kReaders;
-// Warpgroups trade the registers that a block is launched with: 168 of each thread, multiples of 8.
-constexpr int kMultiplierRegisters = 200, kReaderRegisters = 104;
-static_assert(kMultipliers * kMultiplierRegisters + kReaders * kReaderRegisters == 168 * kThreads);
-
+constexpr int kRows = kTileRows, kColumns = kTileColumns;
 constexpr int kTileBytes = kRows * kRowBytes;  // expanded
-/// A panel of 64 features: kColumns rows of 128 bytes.
-constexpr int kPanelBytes = kColumns * kRowBytes;
 constexpr int kCopiedValues = 2044;
-/// What a tile is expanded from: the bits of its rows; or the bounds of its values, then as many of these.
-constexpr int kSourceBytes = 16 + kCopiedValues * 4;
-constexpr int stage_bytes(int n) { return kTileBytes + n / 64 * kPanelBytes + kSourceBytes; }
-static_assert(kSourceBytes % kPatternBytes == 0 && kRows * 8 <= kSourceBytes);
-/// As many as fit, and as there are barriers for.
-constexpr int stages(int n) { return n == 256 ? 4 : n == 128 ? 5 : 7; }
-constexpr int shared_bytes(int n) { return stages(n) * stage_bytes(n) + kPatternBytes; }
-static_assert(shared_bytes(256) <= 227 * 1024 && shared_bytes(128) <= 227 * 1024 &&
-              shared_bytes(64) <= 227 * 1024);
+constexpr int kMostStages = 8;  // more are no faster
 
-constexpr unsigned kAllLanes = 0xffffffffu;
+/// A kernel for slabs of kN features, of ones or of values.
+template <int kN, bool kWeighted>
+struct Shape {
+  /// Two readers to a scheduler keep up where the sums leave them registers.
+  static constexpr int kReaders = kN == 128 ? 256 : 128;
+  static constexpr int kThreads = kMultipliers + kReaders;
+  // Warpgroups trade the registers that a block is launched with, multiples of 8.
+  static constexpr int kMultiplierRegisters = kN == 128 ? 152 : 200, kReaderRegisters = 104;
+  static_assert(kMultipliers * kMultiplierRegisters + kReaders * kReaderRegisters ==
+                64 * 1024 / kThreads / 8 * 8 * kThreads);
+
+  /// What a tile is expanded from: the bits of its rows; or the bounds of its values, then as many of these.
+  static constexpr int kSourceBytes = kWeighted ? 16 + kCopiedValues * 4 : kRows * 8;
+  static constexpr int kOperands = kWeighted ? kTileBytes : 0;  // where the rows of X begin in a stage
+  static constexpr int kSource = kOperands + kN / 64 * kPanelBytes;
+  static constexpr int kStageBytes = kSource + kSourceBytes;
+  static_assert(kStageBytes % kPatternBytes == 0);
+  /// As many as fit beside the barriers.
+  static constexpr int kStages = std::min(kMostStages, (227 * 1024 - 2 * kPatternBytes) / kStageBytes);
+  static constexpr int kSharedBytes = kStages * kStageBytes + 2 * kPatternBytes;
+  using Ring = StageRing<kStages, kReaders>;
+};
 
 struct Arguments {
   TileShares shares;
@@ -66,48 +66,6 @@ struct Arguments {
   int64_t num_windows;
 };
 
-/// The steps of a block: its tiles, once for each slab.
-struct Work {
-  int begin, end, tile, slab = 0;
-
-  __device__ explicit Work(const TileShares& shares) {
-    const int block = static_cast<int>(blockIdx.x);
-    begin = shares.begin(block);
-    end = shares.begin(block + 1);
-    tile = begin;
-  }
-  __device__ bool valid(const TileShares& shares) const { return slab < shares.slabs; }
-  __device__ void advance() {
-    if (++tile < end) return;
-    tile = begin;
-    ++slab;
-  }
-};
-
-/// Named barriers: a stage is written, it is read, and the readers' own.
-template <int kStages>
-struct Barriers {
-  static_assert(1 + 2 * kStages <= 15);
-  static __device__ __forceinline__ void wait(int barrier) {
-    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
-  }
-  static __device__ __forceinline__ void arrive(int barrier) {
-    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
-  }
-  static __device__ __forceinline__ void wait_until_written(int stage) { wait(1 + stage); }
-  static __device__ __forceinline__ void written(int stage) { arrive(1 + stage); }
-  static __device__ __forceinline__ void wait_until_read(int stage) { wait(1 + kStages + stage); }
-  static __device__ __forceinline__ void read(int stage) { arrive(1 + kStages + stage); }
-  static __device__ __forceinline__ void meet_readers() {
-    asm volatile("bar.sync %0, %1;" ::"n"(1 + 2 * kStages), "n"(kReaders) : "memory");
-  }
-};
-
-/// 16 bytes to shared memory, zeros where it is not `there`.
-__device__ __forceinline__ void copy_async(uint32_t to, const void* from, bool there) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0)
-               : "memory");
-}
 __device__ __forceinline__ void write_shared(uint32_t to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x), "r"(y), "r"(z), "r"(w)
                : "memory");
@@ -116,65 +74,24 @@ __device__ __forceinline__ void write_shared(uint32_t to, uint32_t x, uint32_t y
 template <class Operand>
 constexpr uint32_t kOne = std::is_same_v<Operand, bfloat16> ? 0x3f80 : 0x3c00;
 
-/// A reader's copies of the rows of X that a tile's columns name: 16 bytes each of kCount rows.
-template <int kN>
-class RowCopies {
- public:
-  __device__ RowCopies(const Arguments& a, int thread)
-      : chunk_(thread % kChunks),
-        first_row_(thread / kChunks * kCount),
-        pitch_(keep(kAllLanes, static_cast<uint32_t>(a.pitch * 2))) {}
-  /// Asks for the columns.
-  __device__ void find(const Arguments& a, int tile) {
-    const auto* from = reinterpret_cast<const int4*>(a.columns + int64_t{tile} * kColumns + first_row_);
-#pragma unroll
-    for (int i = 0; i < kCount / 4; ++i) four_[i] = __ldg(from + i);
-  }
-  __device__ void begin(const Arguments& a, int slab, uint32_t to) const {
-    const int feature = slab * kN + chunk_ * 8;
-    const bool there = feature < a.pitch;
-    const auto* const x = reinterpret_cast<const char*>(
-        keep(kAllLanes, reinterpret_cast<unsigned long long>(a.x + (there ? feature : 0))));
-    to += chunk_ / 8 * kPanelBytes + first_row_ * kRowBytes;
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      const int32_t column = i % 4 == 0   ? four_[i / 4].x
-                             : i % 4 == 1 ? four_[i / 4].y
-                             : i % 4 == 2 ? four_[i / 4].z
-                                          : four_[i / 4].w;
-      copy_async(to + i * kRowBytes + ((chunk_ % 8) ^ ((first_row_ + i) % 8)) * 16,
-                 row_address(x, column, pitch_), there);
-    }
-  }
-
- private:
-  static constexpr int kChunks = kN / 8;  // of a row
-  static constexpr int kCount = kColumns * kChunks / kReaders;
-  int chunk_, first_row_;
-  uint32_t pitch_;
-  int4 four_[kCount / 4];
-};
-
 /// A tile of ones: its bits, which multipliers expand to registers themselves.
 struct Ones {
   __device__ void find(const Arguments&, int) {}
   __device__ void copy(const Arguments& a, int thread, int tile, uint32_t source) const {
-    if (thread < kRows / 2)
-      copy_async(source + thread * 16, a.bits + int64_t{tile} * kRows + thread * 2, true);
+    copy_bits(a.bits, tile, thread, source);
   }
-  template <class Meet>
-  __device__ void expand(const Arguments&, int, uint32_t, uint32_t, Meet&&) const {}
 };
 
 /// A multiplier's part of a tile of ones, as the tensor cores take it from registers: four words for each 16
-/// columns. `bits` holds both of its rows.
+/// columns.
 template <class Operand>
-__device__ __forceinline__ void expand_ones(const uint2 (&bits)[2], int lane, uint32_t (&operand)[4][4]) {
+__device__ __forceinline__ void expand_ones(const TileBits& bits, uint32_t (&operand)[4][4]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int k = 0; k < 4; ++k)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const uint2 row = bits[i % 2];
+      const uint2 row = bits.row[i % 2];
       const uint32_t half = k < 2 ? row.x : row.y;
       const uint32_t pair = half >> (k % 2 * 16 + i / 2 * 8 + lane % 4 * 2) & 3;
       operand[k][i] = ((pair | pair << 15) & 0x10001u) * kOne<Operand>;
@@ -182,6 +99,7 @@ __device__ __forceinline__ void expand_ones(const uint2 (&bits)[2], int lane, ui
 }
 
 /// A tile of values: zeros, then each reader puts some values where they belong.
+template <int kReaders>
 class Values {
  public:
   /// Asks for the bounds.
@@ -196,12 +114,11 @@ class Values {
     for (int v = thread * 4; v < end; v += kStep)
       copy_async(source + 16 + v * 4, a.values + begin_ + v, true);
   }
-  template <class Meet>
-  __device__ void expand(const Arguments& a, int thread, uint32_t source, uint32_t to, Meet&& meet) const {
+  static __device__ void expand(const Arguments& a, int thread, uint32_t source, uint32_t to) {
 #pragma unroll
     for (int i = 0; i < kTileBytes / 16 / kReaders; ++i)
       write_shared(to + (i * kReaders + thread) * 16, 0, 0, 0, 0);
-    meet();  // all zeros and all copies are there
+    meet<kReaders>(1);  // all zeros and all copies are there
     int begin, end;
     asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(begin), "=r"(end) : "r"(source) : "memory");
     const int copied = min(end - begin, kCopiedValues);
@@ -231,45 +148,51 @@ class Values {
   int begin_ = 0, end_ = 0;
 };
 
-template <class Operand, int kN, bool kWeighted>
-__device__ void read_tiles(const Arguments& a, uint32_t shared) {
-  constexpr int kStages = stages(kN), kAhead = kStages - 2;
-  constexpr int kSource = stage_bytes(kN) - kSourceBytes;
-  using Stage = Barriers<kStages>;
+template <int kN, bool kWeighted>
+__device__ void read_tiles(const Arguments& a, uint32_t shared, uint32_t barriers) {
+  using S = Shape<kN, kWeighted>;
+  [[maybe_unused]] constexpr int kAhead = S::kStages - 2;
   const int thread = static_cast<int>(threadIdx.x) - kMultipliers;
-  Work work(a.shares);
-  RowCopies<kN> rows(a, thread);
-  std::conditional_t<kWeighted, Values, Ones> tile;
-  const auto find = [&] {
-    if (!work.valid(a.shares)) return;
-    rows.find(a, work.tile);
-    tile.find(a, work.tile);
+  using Tile = std::conditional_t<kWeighted, Values<S::kReaders>, Ones>;
+  RowCopies<kN, S::kReaders> rows[2] = {RowCopies<kN, S::kReaders>(thread),
+                                        RowCopies<kN, S::kReaders>(thread)};
+  Tile tile[2];
+  const uint32_t pitch = keep(kAllLanes, static_cast<uint32_t>(a.pitch * 2));
+  typename S::Ring copied(barriers), expanded(barriers);
+  int left = 0;  // copied, but not expanded
+  [[maybe_unused]] const auto expand = [&] {
+    const uint32_t at = shared + expanded.stage() * S::kStageBytes;
+    if constexpr (kWeighted) Tile::expand(a, thread, at + S::kSource, at);
+    expanded.written();
+    expanded.advance();
+    --left;
   };
-  find();
-  int copied = 0, stage = 0, expanded = 0, to_expand = 0;
-  for (int round = 0; work.valid(a.shares) || expanded < copied; ++round) {
-    if (work.valid(a.shares)) {
-      if (copied >= kStages) Stage::wait_until_read(stage);
-      const uint32_t to = shared + stage * stage_bytes(kN);
-      rows.begin(a, work.slab, to + kTileBytes);
-      tile.copy(a, thread, work.tile, to + kSource);
-      work.advance();
-      find();
-      ++copied;
-      stage = stage + 1 == kStages ? 0 : stage + 1;
-    }
-    asm volatile("cp.async.commit_group;" ::: "memory");
-    if (round < kAhead) continue;
-    asm volatile("cp.async.wait_group %0;" ::"n"(kAhead) : "memory");
-    const uint32_t at = shared + to_expand * stage_bytes(kN);
-    tile.expand(a, thread, at + kSource, at, [] { Stage::meet_readers(); });
-    publish_to_tensor_cores();
-    Stage::written(to_expand);
-    to_expand = to_expand + 1 == kStages ? 0 : to_expand + 1;
-    ++expanded;
+  for_each_step(
+      a.shares,
+      [&](const TileSteps& step, auto i) {
+        rows[i].find(a.columns, step.tile);
+        tile[i].find(a, step.tile);
+      },
+      [&](const TileSteps& step, auto i) {
+        copied.wait_until_read();
+        const uint32_t to = shared + copied.stage() * S::kStageBytes;
+        const int feature = step.slab * kN;
+        rows[i].begin(a.x + feature, pitch, feature + rows[i].feature() < a.pitch, to + S::kOperands);
+        tile[i].copy(a, thread, step.tile, to + S::kSource);
+        if constexpr (kWeighted) {
+          commit_copies();
+          ++left;
+          wait_for_copies<kAhead>();
+          if (left > kAhead) expand();
+        } else {
+          copied.written_by_copies();
+        }
+        copied.advance();
+      });
+  wait_for_copies<0>();
+  if constexpr (kWeighted) {
+    while (left > 0) expand();
   }
-  // What multipliers hand back last is taken, so that all barriers end as they began.
-  for (int i = 0; i < min(copied, kStages); ++i) Stage::wait_until_read(i);
 }
 
 /// A window's tiles in one slab, as far as one block has them.
@@ -305,66 +228,63 @@ __device__ __noinline__ void sum_again(const Arguments& a, const Part& part, flo
 }
 
 template <class Operand, int kN, bool kWeighted>
-__device__ void multiply_all(const Arguments& a, uint32_t shared) {
-  using Stage = Barriers<stages(kN)>;
+__device__ void multiply_all(const Arguments& a, uint32_t shared, uint32_t barriers) {
+  using S = Shape<kN, kWeighted>;
   float sum[kN / 2];
 #pragma unroll
   for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const uint32_t own = static_cast<uint32_t>(warp / 4) * 64 * kRowBytes;
+  const uint64_t own = describe_tile(shared + warpgroup_of_multipliers() * 64 * kRowBytes, kPanelBytes),
+                 gathered = describe_tile(shared + S::kOperands, kPanelBytes);
   const float scale = a.value_scale != nullptr ? __ldg(a.value_scale) : 1.0f;
-  Work work(a.shares), after = work;
+  TileSteps steps(a.shares), after = steps;
   after.advance();
   // Of this step, the next one and, asked for meanwhile, the one after it.
-  int window = __ldg(a.window_of + work.tile), next_window = __ldg(a.window_of + after.tile);
-  int stage = 0, first = work.tile;  // first: of the window, in this block
-  [[maybe_unused]] uint2 bits[2];
-  [[maybe_unused]] const auto read_bits = [&](uint32_t at) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-      asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
-                   : "=r"(bits[i].x), "=r"(bits[i].y)
-                   : "r"(at + stage_bytes(kN) - kSourceBytes + (warp * 16 + lane / 4 + i * 8) * 8)
-                   : "memory");
-  };
-  for (; work.valid(a.shares); stage = stage + 1 == stages(kN) ? 0 : stage + 1) {
-    const int tile = work.tile, slab = work.slab;
-    const bool last_tile = tile + 1 == work.end;
-    after.advance();
-    const int second_window = __ldg(a.window_of + after.tile);
-    const uint32_t operands = shared + stage * stage_bytes(kN);
-    if (kWeighted || tile == work.begin && slab == 0) Stage::wait_until_written(stage);
+  int window = __ldg(a.window_of + steps.tile), next_window = __ldg(a.window_of + after.tile);
+  int first = steps.tile;  // of the window, in this block
+  typename S::Ring ring(barriers);
+  [[maybe_unused]] TileBits bits;
+  if constexpr (!kWeighted) {
+    ring.wait_until_written();
+    bits.read(shared + S::kSource);
+  }
+  while (steps.valid(a.shares)) {
+    const int tile = steps.tile, slab = steps.slab;
+    const bool last_tile = tile + 1 == steps.end;
+    const int stage = ring.stage() * S::kStageBytes;
+    typename S::Ring next = ring;
+    next.advance();
+    const uint64_t rows_of_x = moved(gathered, stage);
+    steps.advance();
     if constexpr (kWeighted) {
+      ring.wait_until_written();
       begin_products();
 #pragma unroll
       for (int k = 0; k < kColumns / 16; ++k)
-        multiply_tiles<false, true, Operand>(
-            sum, describe_tile(operands + own + k * 32, kPanelBytes),
-            describe_tile(operands + kTileBytes + k * 16 * kRowBytes, kPanelBytes), k > 0 || tile != first);
+        multiply_tiles<false, true, Operand>(sum, moved(own, stage + k * 32),
+                                             moved(rows_of_x, k * 16 * kRowBytes), k > 0 || tile != first);
       end_products();
     } else {
-      if (tile == work.begin && slab == 0) read_bits(operands);
       uint32_t operand[kColumns / 16][4];
-      expand_ones<Operand>(bits, lane, operand);
+      expand_ones<Operand>(bits, operand);
       begin_products();
 #pragma unroll
       for (int k = 0; k < kColumns / 16; ++k)
-        multiply_tiles<true, Operand>(sum, operand[k],
-                                      describe_tile(operands + kTileBytes + k * 16 * kRowBytes, kPanelBytes),
+        multiply_tiles<true, Operand>(sum, operand[k], moved(rows_of_x, k * 16 * kRowBytes),
                                       k > 0 || tile != first);
       end_products();
       // The next tile's bits, meanwhile: it is there before this one is handed back.
-      Work next = work;
-      next.advance();
-      if (next.valid(a.shares)) {
-        const int next_stage = stage + 1 == stages(kN) ? 0 : stage + 1;
-        Stage::wait_until_written(next_stage);
-        read_bits(shared + next_stage * stage_bytes(kN));
+      if (steps.valid(a.shares)) {
+        next.wait_until_written();
+        bits.read(shared + next.stage() * S::kStageBytes + S::kSource);
       }
     }
+    after.advance();
+    // Not sooner: the fence before the products waits for what was asked for.
+    const int second_window = __ldg(a.window_of + after.tile);
     wait_for_products();
-    Stage::read(stage);
-    work.advance();
+    ring.read();
+    ring = next;
     const bool ends = next_window != window || last_tile;
     const int own_window = window;
     window = next_window;
@@ -391,35 +311,40 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
       __stcs(reinterpret_cast<float2*>(to + 8 * a.pitch),
              float2{sum[j * 4 + 2] * scale, sum[j * 4 + 3] * scale});
     }
-    first = work.tile;
+    first = steps.tile;
   }
 }
 
 template <class Operand, int kN, bool kWeighted>
-__global__ void __launch_bounds__(kThreads, 1) tile_product_kernel(const __grid_constant__ Arguments a) {
+__global__ void __launch_bounds__(Shape<kN, kWeighted>::kThreads, 1)
+    tile_product_kernel(const __grid_constant__ Arguments a) {
+  using S = Shape<kN, kWeighted>;
   adj::cuda::begin_overlapping();
   extern __shared__ unsigned char raw[];
   const auto before = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
   const uint32_t shared = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+  const uint32_t barriers = shared + S::kStages * S::kStageBytes;
+  S::Ring::initialize(barriers);
   if (threadIdx.x >= kMultipliers) {
-    give_registers<kReaderRegisters>();
-    read_tiles<Operand, kN, kWeighted>(a, shared);
+    give_registers<S::kReaderRegisters>();
+    read_tiles<kN, kWeighted>(a, shared, barriers);
   } else {
-    take_registers<kMultiplierRegisters>();
-    multiply_all<Operand, kN, kWeighted>(a, shared);
+    take_registers<S::kMultiplierRegisters>();
+    multiply_all<Operand, kN, kWeighted>(a, shared, barriers);
   }
 }
 
 template <class Operand, int kN, bool kWeighted>
 void run(Device device, const Arguments& a) {
+  using S = Shape<kN, kWeighted>;
   const auto kernel = tile_product_kernel<Operand, kN, kWeighted>;
   adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
-  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes(kN)));
+  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
   adj::cuda::launch("tile_product",
                     {.device = device.index,
                      .blocks = static_cast<unsigned>(a.shares.blocks),
-                     .threads = kThreads,
-                     .shared_bytes = shared_bytes(kN),
+                     .threads = S::kThreads,
+                     .shared_bytes = S::kSharedBytes,
                      .overlaps = true},
                     kernel, a);
 }

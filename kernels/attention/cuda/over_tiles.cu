@@ -1,0 +1,352 @@
+// Dot-product attention over a cut: the walks (launch.cuh) take the rest as a structure of its own, tensor
+// cores what is in tiles (kernels/tiles/cuda/tile_attention.h), and a pass over the rows joins the two:
+// outputs by the largest logit, sum and weighted features of each (FlashAttention's split of keys, Dao 2023),
+// gradients by addition, since lse and Δ are those of whole rows. By source the cut is one of the transposed
+// structure, and its rest another one.
+//
+// Bytes, beside the walk's and the tiles': 4 written and read of a feature of each row of a window with
+// tiles, O or the gradient read and written once more, and float32 features read twice and written in half as
+// many.
+
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/attention/cuda/strategies.h>
+#include <adjoint/kernels/tiles/cuda/tile_attention.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+using adj::cuda::begin_overlapping;
+using adj::cuda::launch;
+using adj::cuda::LaunchShape;
+using adj::cuda::Pack;
+
+constexpr float kLog2E = 1.4426950408889634f;
+constexpr int kPack = 8;  // features of a thread
+constexpr int kThreads = 256;
+
+/// What tile_attention() leaves of one cut, and how to find it.
+struct Parts {
+  TileShares shares;
+  const int32_t* windows;
+  const float* parts;
+  const float* stats;
+  int num_windows, heads, pitch;  // of a row and head
+
+  /// Calls f(part, row of it) for what the tiles have of a row, in order.
+  template <class F>
+  __device__ __forceinline__ void for_each(int64_t row, F&& f) const {
+    const auto window = static_cast<int>(row / RowTiles::kRows);
+    const int first = __ldg(windows + window), end = __ldg(windows + window + 1);
+    if (first == end) return;
+    const auto at = [&](int part) { return int64_t{part} * RowTiles::kRows + row % RowTiles::kRows; };
+    f(at(window));
+    for (int block = shares.first_after(first); shares.begin(block) < end; ++block)
+      f(at(num_windows + block));
+  }
+  __device__ __forceinline__ Pack<float, kPack> features(int64_t part_row, int head, int feature) const {
+    const float* const from = parts + (part_row * heads + head) * pitch + feature;
+    const float4 lower = __ldcs(reinterpret_cast<const float4*>(from)),
+                 upper = __ldcs(reinterpret_cast<const float4*>(from + 4));
+    Pack<float, kPack> pack;
+    memcpy(&pack, &lower, 16);
+    memcpy(reinterpret_cast<char*>(&pack) + 16, &upper, 16);
+    return pack;
+  }
+};
+
+/// A thread's row, head and kPack features of it.
+struct Place {
+  int64_t row;
+  int head, feature;
+
+  __device__ Place(int64_t thread, int heads, int pitch) {
+    const int packs = pitch / kPack;
+    row = thread / (heads * packs);
+    const int of_row = static_cast<int>(thread - row * heads * packs);
+    head = of_row / packs;
+    feature = of_row % packs * kPack;
+  }
+};
+
+template <class S>
+struct Rows {
+  S* data;  ///< [rows, heads * width]
+  int width;
+  bool wide;  ///< may kPack features be read and written at once?
+
+  __device__ __forceinline__ S* at(const Place& p, int heads) const {
+    return data + (p.row * heads + p.head) * width + p.feature;
+  }
+  __device__ __forceinline__ Pack<float, kPack> read(const Place& p, int heads) const {
+    Pack<float, kPack> features;
+    const S* const from = at(p, heads);
+    if (wide) {
+      const Pack<S, kPack> pack = adj::cuda::load<kPack>(from);
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) features[v] = widen(pack[v]);
+    } else {
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) features[v] = p.feature + v < width ? widen(from[v]) : 0.0f;
+    }
+    return features;
+  }
+  __device__ __forceinline__ void write(const Place& p, int heads, const Pack<float, kPack>& features) const {
+    S* const to = at(p, heads);
+    Pack<S, kPack> pack;
+#pragma unroll
+    for (int v = 0; v < kPack; ++v) pack[v] = narrow<S>(features[v]);
+    if (wide) {
+      adj::cuda::store(to, pack);
+    } else {
+#pragma unroll
+      for (int v = 0; v < kPack; ++v)
+        if (p.feature + v < width) to[v] = pack[v];
+    }
+  }
+};
+
+/// O, which is the rest's, of the whole rows, and their lse.
+template <class S>
+__global__ void __launch_bounds__(kThreads)
+    join_outputs(int64_t threads, Parts parts, Rows<S> o, const int64_t* offsets, const int64_t* rest_offsets,
+                 const float* rest_lse, float* lse) {
+  begin_overlapping();
+  const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (thread >= threads) return;
+  const Place p(thread, parts.heads, parts.pitch);
+  const int64_t term = p.row * parts.heads + p.head;
+  const bool has_rest = rest_offsets[p.row + 1] > rest_offsets[p.row];
+  const float of_rest = rest_lse[term] * kLog2E;
+  float largest = has_rest ? of_rest : -INFINITY;
+  bool has_tiles = false;
+  const auto* const stats = reinterpret_cast<const float2*>(parts.stats);
+  parts.for_each(p.row, [&](int64_t at) {
+    has_tiles = true;
+    largest = fmaxf(largest, __ldg(stats + at * parts.heads + p.head).x);
+  });
+  if (!has_tiles) {
+    if (p.feature == 0) lse[term] = rest_lse[term];
+    return;
+  }
+  float total = 0;
+  Pack<float, kPack> sum{};
+  if (has_rest) {
+    // 0 where all of its logits are -inf, and then O is NaN.
+    total = exp2f(of_rest - largest);
+    if (total != 0.0f) {
+      sum = o.read(p, parts.heads);
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) sum[v] *= total;
+    }
+  }
+  parts.for_each(p.row, [&](int64_t at) {
+    const float2 stat = __ldg(stats + at * parts.heads + p.head);
+    const float factor = exp2f(stat.x - largest);
+    const Pack<float, kPack> part = parts.features(at, p.head, p.feature);
+    total = fmaf(stat.y, factor, total);
+#pragma unroll
+    for (int v = 0; v < kPack; ++v) sum[v] = fmaf(part[v], factor, sum[v]);
+  });
+  const bool empty = offsets[p.row] == offsets[p.row + 1];
+#pragma unroll
+  for (int v = 0; v < kPack; ++v) sum[v] = empty ? 0.0f : sum[v] / total;
+  o.write(p, parts.heads, sum);
+  if (p.feature == 0) lse[term] = empty ? 0.0f : (largest + log2f(total)) / kLog2E;
+}
+
+/// y += what the tiles have.
+template <class S>
+__global__ void __launch_bounds__(kThreads) add_parts(int64_t threads, Parts parts, Rows<S> y) {
+  begin_overlapping();
+  const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (thread >= threads) return;
+  const Place p(thread, parts.heads, parts.pitch);
+  bool has_tiles = false;
+  Pack<float, kPack> sum{};
+  parts.for_each(p.row, [&](int64_t at) {
+    has_tiles = true;
+    const Pack<float, kPack> part = parts.features(at, p.head, p.feature);
+#pragma unroll
+    for (int v = 0; v < kPack; ++v) sum[v] += part[v];
+  });
+  if (!has_tiles) return;
+  const Pack<float, kPack> rest = y.read(p, parts.heads);
+#pragma unroll
+  for (int v = 0; v < kPack; ++v) sum[v] += rest[v];
+  y.write(p, parts.heads, sum);
+}
+
+/// Features by head as operands: [N, H D] are rows [N H, D].
+OperandFeatures operands_of(const Tensor& x, int64_t heads) {
+  return operand_features(x.reshape({x.size(0) * heads, x.size(1) / heads}), OperandScale::of_all);
+}
+
+/// The features of an attention as operands, and its scale.
+struct AttentionOperands {
+  int64_t heads;
+  float scale;
+  OperandFeatures q, k, v, d_o;
+  Tensor terms;
+};
+
+/// Passes of tensor cores over one cut, and what the last one left.
+class TilePasses {
+ public:
+  TilePasses(const RowTiles& tiles, const AttentionOperands& operands)
+      : tiles_(tiles),
+        operands_(operands),
+        heads_(operands.heads),
+        pitch_(operands.q.pitch),
+        shares_(tile_shares(tiles, 1, adj::cuda::properties(tiles.device().index).multiprocessors)) {
+    shares_.slabs = static_cast<int>(heads_);
+    const int64_t parts = shares_.blocks == 0 ? 0 : tiles.num_windows() + shares_.blocks;
+    parts_ = Tensor::empty({parts, RowTiles::kRows, heads_ * pitch_}, DType::f32, tiles.device());
+    stats_ = Tensor::empty({parts, RowTiles::kRows, heads_, 2}, DType::f32, tiles.device());
+  }
+  TileAttention attention(TilePass pass) {
+    return {.pass = pass,
+            .tiles = tiles_,
+            .heads = heads_,
+            .pitch = pitch_,
+            .scale = operands_.scale,
+            .q = operands_.q,
+            .k = operands_.k,
+            .v = operands_.v,
+            .d_o = operands_.d_o,
+            .terms = operands_.terms,
+            .shares = shares_,
+            .parts = parts_,
+            .stats = stats_};
+  }
+  void run(TilePass pass) { tile_attention(attention(pass)); }
+  Parts parts() const {
+    return {shares_,
+            tiles_.windows.data<int32_t>(),
+            parts_.data<float>(),
+            stats_.data<float>(),
+            static_cast<int>(tiles_.num_windows()),
+            static_cast<int>(heads_),
+            static_cast<int>(pitch_)};
+  }
+  int64_t threads() const { return tiles_.rows * heads_ * (pitch_ / kPack); }
+  LaunchShape shape() const {
+    return {.device = tiles_.device().index,
+            .blocks = static_cast<unsigned>(ceil_div(threads(), kThreads)),
+            .threads = kThreads,
+            .overlaps = true};
+  }
+  template <class S>
+  Rows<S> rows(Tensor& x) const {
+    const int64_t width = x.size(1) / heads_;
+    return {x.mutable_data<S>(), static_cast<int>(width),
+            width % kPack == 0 && adj::cuda::aligned_to_16(x.raw_data())};
+  }
+  template <class S>
+  void add_to(Tensor& y) const {
+    launch("dot_attention_backward", shape(), add_parts<S>, threads(), parts(), rows<S>(y));
+  }
+
+ private:
+  const RowTiles& tiles_;
+  const AttentionOperands& operands_;
+  int64_t heads_, pitch_;
+  TileShares shares_;
+  Tensor parts_, stats_;
+};
+
+void check_device(std::string_view op, Device device) {
+  ADJ_CHECK(has_tile_products(device), "{}: over tiles expected a GPU of compute capability 9.0, not {}", op,
+            device.str());
+}
+
+template <class S>
+void forward(const DotAttentionArgs& args) {
+  const RowTiles& tiles = *args.tiles;
+  Tensor rest_lse = Tensor::empty_like(args.lse);
+  run_dot_attention<S>({.a = {tiles.rest, {}, {}},
+                        .heads = args.heads,
+                        .scale = args.scale,
+                        .q = args.q,
+                        .k = args.k,
+                        .v = args.v,
+                        .o = args.o,
+                        .o_attr = args.o_attr,
+                        .lse = rest_lse},
+                       {});
+  const AttentionOperands operands{args.heads,
+                                   args.scale,
+                                   operands_of(args.q, args.heads),
+                                   operands_of(args.k, args.heads),
+                                   operands_of(args.v, args.heads),
+                                   {},
+                                   {}};
+  TilePasses passes(tiles, operands);
+  passes.run(TilePass::forward);
+  launch("dot_attention", passes.shape(), join_outputs<S>, passes.threads(), passes.parts(),
+         passes.rows<S>(args.o), args.a.csr.offsets.template data<int64_t>(),
+         tiles.rest.offsets.template data<int64_t>(), rest_lse.data<float>(),
+         args.lse.template mutable_data<float>());
+}
+
+template <class S>
+void backward(const DotAttentionBackwardArgs& args) {
+  Tensor none;
+  run_dot_attention_backward<S>({.a = {args.tiles->rest, {}, {}},
+                                 .at = {args.tiles_at->rest, {}, {}},
+                                 .heads = args.heads,
+                                 .scale = args.scale,
+                                 .q = args.q,
+                                 .k = args.k,
+                                 .v = args.v,
+                                 .o = args.o,
+                                 .lse = args.lse,
+                                 .d_o = args.d_o,
+                                 .delta = args.delta,
+                                 .dq = args.dq,
+                                 .dk = args.dk,
+                                 .dv = args.dv,
+                                 .ds = none,
+                                 .dattr = none,
+                                 .du = none},
+                                {}, false);
+  AttentionOperands operands{args.heads,
+                             args.scale,
+                             operands_of(args.q, args.heads),
+                             operands_of(args.k, args.heads),
+                             operands_of(args.v, args.heads),
+                             operands_of(args.d_o, args.heads),
+                             {}};
+  TilePasses by_target(*args.tiles, operands);
+  operands.terms = tile_attention_terms(by_target.attention(TilePass::target_gradient), args.lse, args.delta);
+  if (args.dq) {
+    by_target.run(TilePass::target_gradient);
+    by_target.add_to<S>(args.dq);
+  }
+  if (!args.dk && !args.dv) return;
+  TilePasses by_source(*args.tiles_at, operands);
+  if (args.dk) {
+    by_source.run(TilePass::source_gradient);
+    by_source.add_to<S>(args.dk);
+  }
+  if (args.dv) {
+    by_source.run(TilePass::values);
+    by_source.add_to<S>(args.dv);
+  }
+}
+
+}  // namespace
+
+void dot_attention_over_tiles(const DotAttentionArgs& args) {
+  check_device("dot_attention", args.device());
+  if (args.a.csr.rows == 0) return;
+  args.q.dtype() == DType::bf16 ? forward<bfloat16>(args) : forward<float>(args);
+}
+
+void dot_attention_backward_over_tiles(const DotAttentionBackwardArgs& args) {
+  check_device("dot_attention_backward", args.device());
+  args.q.dtype() == DType::bf16 ? backward<bfloat16>(args) : backward<float>(args);
+}
+
+}  // namespace adj::kernels::cuda

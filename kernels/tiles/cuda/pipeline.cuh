@@ -1,0 +1,236 @@
+#pragma once
+
+// What kernels over tiles share. A block has readers, which copy the rows that a tile's columns name to
+// shared memory (cp.async), some steps ahead, and two warpgroups of multipliers, for 64 rows of a window
+// each. A step is a tile and a slab of features, or a head. Every block has the same number of tiles,
+// whatever the windows (TileShares).
+
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/dense/cuda/tensor_core.cuh>
+#include <adjoint/kernels/sparse/cuda/spmm_device.cuh>
+#include <adjoint/kernels/tiles/cuda/tile_product.h>
+
+#include <type_traits>
+
+namespace adj::kernels::cuda {
+
+inline constexpr int kTileRows = RowTiles::kRows, kTileColumns = RowTiles::kColumns;
+static_assert(kTileRows == 128 && kTileColumns == 64);
+inline constexpr int kMultipliers = 256;  // two warpgroups
+
+/// A panel of 64 features: a tile's columns, rows of 128 bytes.
+inline constexpr int kPanelBytes = kTileColumns * kRowBytes;
+
+inline constexpr unsigned kAllLanes = 0xffffffffu;
+
+/// The steps of a block: its tiles, once for each slab.
+struct TileSteps {
+  int begin, end, tile, slab = 0;
+
+  __device__ explicit TileSteps(const TileShares& shares) {
+    const int block = static_cast<int>(blockIdx.x);
+    begin = shares.begin(block);
+    end = shares.begin(block + 1);
+    tile = begin;
+  }
+  __device__ bool valid(const TileShares& shares) const { return slab < shares.slabs; }
+  __device__ void advance() {
+    if (++tile < end) return;
+    tile = begin;
+    ++slab;
+  }
+};
+
+/// Stages of shared memory, which readers write and multipliers read, each a few steps ahead of the other:
+/// two barriers (mbarrier) for each, at which warps arrive. Readers and multipliers each have a ring of their
+/// own and go round it in step. Unlike named barriers these let one warpgroup of multipliers run ahead of the
+/// other, so that it computes while the tensor cores work for that one.
+template <int kStages, int kReaders>
+class StageRing {
+ public:
+  static constexpr int kBytes = 2 * kStages * 8;
+
+  /// `at`: kBytes of shared memory, by all threads of the block, before anything else.
+  static __device__ void initialize(uint32_t at) {
+    if (threadIdx.x == 0)
+      for (int s = 0; s < kStages; ++s) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at + s * 8), "n"(kReaders) : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at + (kStages + s) * 8),
+                     "n"(kMultipliers / 32)
+                     : "memory");
+      }
+    __syncthreads();
+  }
+  __device__ explicit StageRing(uint32_t at) : barriers_(at) {}
+  __device__ int stage() const { return stage_; }
+  __device__ void advance() {
+    if (++stage_ < kStages) return;
+    stage_ = 0;
+    round_ ^= 1;
+  }
+  /// By multipliers, of this stage. What was written there is then there for the tensor cores, too: the fence
+  /// is theirs, for it would have a reader wait for all the copies that it has on their way.
+  __device__ void wait_until_written() const {
+    wait(barriers_ + stage_ * 8, round_);
+    publish_to_tensor_cores();
+  }
+  /// By each reader, once what it wrote is there.
+  __device__ void written() const {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers_ + stage_ * 8) : "memory");
+  }
+  /// Likewise, without waiting: once the copies that it began are there.
+  __device__ void written_by_copies() const {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barriers_ + stage_ * 8)
+                 : "memory");
+  }
+  /// By readers, before they write a stage; at once in the first round. By multipliers, warp by warp.
+  __device__ void wait_until_read() const { wait(barriers_ + (kStages + stage_) * 8, round_ ^ 1); }
+  __device__ void read() const {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers_ + (kStages + stage_) * 8)
+                   : "memory");
+  }
+
+ private:
+  static __device__ __forceinline__ void wait(uint32_t barrier, uint32_t parity) {
+    asm volatile(
+        "{\n.reg .pred done;\nwaiting:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+        "@done bra waited;\nbra waiting;\nwaited:\n}" ::"r"(barrier),
+        "r"(parity)
+        : "memory");
+  }
+  uint32_t barriers_, round_ = 0;
+  int stage_ = 0;
+};
+
+/// Calls step(s, 0), step(s, 1), step(s, 0) … of all steps s of a block, and before each ask(s, i) two steps
+/// ahead, so that what is asked for, of an odd or of an even step, may be registers that wait for memory
+/// until then.
+template <class Ask, class Step>
+__device__ __forceinline__ void for_each_step(const TileShares& shares, Ask&& ask, Step&& step) {
+  TileSteps steps(shares), ahead = steps;
+  const auto ask_ahead = [&](auto i) {
+    if (ahead.valid(shares)) ask(ahead, i);
+    ahead.advance();
+  };
+  const auto take_step = [&](auto i) {
+    if (!steps.valid(shares)) return false;
+    step(steps, i);
+    steps.advance();
+    ask_ahead(i);
+    return true;
+  };
+  constexpr std::integral_constant<int, 0> kEven;
+  constexpr std::integral_constant<int, 1> kOdd;
+  ask_ahead(kEven);
+  ask_ahead(kOdd);
+  while (take_step(kEven) && take_step(kOdd)) {
+  }
+}
+
+/// Waits for the other threads of the readers, or of a warpgroup; `barrier` 1 to 15.
+template <int kThreads>
+__device__ __forceinline__ void meet(int barrier) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
+}
+
+/// 16 bytes to shared memory, zeros where it is not `there`.
+__device__ __forceinline__ void copy_async(uint32_t to, const void* from, bool there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0)
+               : "memory");
+}
+/// 8 bytes.
+__device__ __forceinline__ void copy_words_async(uint32_t to, const void* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(from) : "memory");
+}
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// All but the last kCount groups of copies are there, for this thread.
+template <int kCount>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kCount) : "memory");
+}
+
+/// A thread's copies of the rows of a matrix that a tile's columns name: of kFeatures features, 16 bytes of
+/// each of kCount rows, to panels of 64 features.
+template <int kFeatures, int kReaders>
+class RowCopies {
+ public:
+  __device__ explicit RowCopies(int thread)
+      : chunk_(thread % kChunks), first_row_(thread / kChunks * kCount) {}
+  /// Asks for the columns.
+  __device__ void find(const int32_t* columns, int tile) {
+    const auto* from = reinterpret_cast<const int4*>(columns + int64_t{tile} * kTileColumns + first_row_);
+#pragma unroll
+    for (int i = 0; i < kCount / 4; ++i) four_[i] = __ldg(from + i);
+  }
+  /// The feature of a slab that this thread copies from.
+  __device__ int feature() const { return chunk_ * 8; }
+  /// `x`: of the slab's rows, `pitch` bytes a row; zeros where the features are not `there`.
+  __device__ void begin(const uint16_t* x, uint32_t pitch, bool there, uint32_t to) const {
+    const char* const from = keep_address(kAllLanes, x + (there ? feature() : 0));
+    to += chunk_ / 8 * kPanelBytes + first_row_ * kRowBytes;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const int32_t column = i % 4 == 0   ? four_[i / 4].x
+                             : i % 4 == 1 ? four_[i / 4].y
+                             : i % 4 == 2 ? four_[i / 4].z
+                                          : four_[i / 4].w;
+      copy_async(to + i * kRowBytes + ((chunk_ % 8) ^ ((first_row_ + i) % 8)) * 16,
+                 row_address(from, column, pitch), there);
+    }
+  }
+
+ private:
+  static constexpr int kChunks = kFeatures / 8;  // of a row
+  static constexpr int kCount = kTileColumns * kChunks / kReaders;
+  static_assert(kCount % 4 == 0);
+  int chunk_, first_row_;
+  int4 four_[kCount / 4];
+};
+
+/// A multiplier's bits of a tile: of its row and of the row 8 below.
+struct TileBits {
+  uint2 row[2];
+
+  /// From shared memory, 8 bytes for each row of the tile.
+  __device__ __forceinline__ void read(uint32_t at) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+      asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+                   : "=r"(row[i].x), "=r"(row[i].y)
+                   : "r"(at + (warp * 16 + lane / 4 + i * 8) * 8)
+                   : "memory");
+  }
+};
+
+/// Which warpgroup of the multipliers this is, as a number that the compiler knows to be all lanes'.
+__device__ __forceinline__ int warpgroup_of_multipliers() {
+  return __shfl_sync(kAllLanes, static_cast<int>(threadIdx.x) / 128, 0);
+}
+
+/// Copies the bits of a tile's rows, by the first 64 of the threads.
+__device__ __forceinline__ void copy_bits(const uint64_t* bits, int tile, int thread, uint32_t to) {
+  if (thread < kTileRows / 2)
+    copy_async(to + thread * 16, bits + int64_t{tile} * kTileRows + thread * 2, true);
+}
+
+/// Copies 64 of a window's rows, those of a warpgroup of multipliers, by its threads: kFeatures features from
+/// `x` on, of which `width` are there, to panels of 64 features.
+template <int kFeatures>
+__device__ __forceinline__ void copy_window(const uint16_t* x, int window, int rows, int pitch, int width,
+                                            int warpgroup, uint32_t to) {
+  constexpr int kChunks = kFeatures / 8;
+  const int thread = static_cast<int>(threadIdx.x) % 128;
+#pragma unroll
+  for (int i = 0; i < kChunks / 2; ++i) {
+    const int row = warpgroup * 64 + (i * 128 + thread) / kChunks, chunk = thread % kChunks;
+    const int64_t node = int64_t{window} * kTileRows + row;
+    const bool there = node < rows && chunk * 8 < width;
+    copy_async(to + chunk / 8 * (kTileRows * kRowBytes) + swizzled(row, chunk % 8),
+               x + (there ? node * pitch + chunk * 8 : 0), there);
+  }
+}
+
+}  // namespace adj::kernels::cuda

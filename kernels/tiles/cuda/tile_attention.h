@@ -1,0 +1,43 @@
+#pragma once
+
+#include <adjoint/kernels/tiles/cuda/operands.h>
+
+namespace adj::kernels::cuda {
+
+/// Passes of attention over tiles. `forward` and `target_gradient` go over a cut of the structure itself,
+/// whose rows are targets, `values` and `source_gradient` over one of the transposed structure.
+enum class TilePass : uint8_t { forward, values, target_gradient, source_gradient };
+
+/// What the tiles of a cut add to attention (kernels/attention/attention.h), head by head.
+struct TileAttention {
+  TilePass pass;
+  const RowTiles& tiles;
+  int64_t heads;
+  int64_t pitch;             ///< operands of a row and head, a multiple of 8, kWidestTileHead at most
+  float scale;               ///< of logits
+  const OperandFeatures& q;  ///< [targets, heads * pitch], and likewise
+  const OperandFeatures& k;  ///< [sources, …]
+  const OperandFeatures& v;
+  const OperandFeatures& d_o;  ///< absent in the forward pass
+  const Tensor& terms;         ///< as tile_attention_terms() leaves them; absent in the forward pass
+  TileShares shares;           ///< a slab for each head
+  Tensor& parts;               ///< float32 [windows + blocks, RowTiles::kRows, heads * pitch]
+  Tensor& stats;               ///< float32 [windows + blocks, RowTiles::kRows, heads, 2]; forward
+};
+
+/// parts[w] = what the tiles of window w come to, in float32, laid out as tile_product() has it (parts of
+/// windows without tiles are not written):
+///   forward          Σ_j 2^(e_ij - m_i) v_j, with stats m_i and Σ_j 2^(e_ij - m_i), e in powers of 2
+///   values           Σ_i α_ij dO_i
+///   target_gradient  scale Σ_j de_ij k_j
+///   source_gradient  scale Σ_i de_ij q_i
+/// Logits, α and de are computed in float32 from products of the operands, and rounded to operands for the
+/// sums: α and 2^(e - m) keep 11 bits down to 2^-28 in float16, de down to 2^-29 of 2 D times the largest of
+/// d_o and v. What is not finite reaches its neighbours and nothing else.
+void tile_attention(const TileAttention& attention);
+
+/// What the passes of the backward pass take of lse and Δ [targets,H] (float32): [targets,H,2], in units of
+/// the operands. The attention's pass, tiles and outputs do not matter.
+Tensor tile_attention_terms(const TileAttention& attention, const Tensor& lse, const Tensor& delta);
+
+}  // namespace adj::kernels::cuda

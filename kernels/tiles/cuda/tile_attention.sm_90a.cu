@@ -1,0 +1,552 @@
+// Dot-product attention over tiles on Hopper's tensor cores (tile_attention.h), as FlashAttention computes it
+// (Dao 2023; on Hopper Shah et al. 2024) but for its keys and values, which are the rows that a tile's
+// columns name. A step is a tile and a head: logits S [128,64] = own x gathered, in registers; what they
+// weigh there, by the tile's bits; then sums [128,D] += weights x gathered. While the tensor cores add to the
+// sums they take the next tile's logits, too; and while one warpgroup computes exponentials they work for the
+// other one.
+//
+// A pass has for the window's rows, in shared memory, own features, and gathers the others', stage by stage:
+//
+//   pass             own      gathered  S          G           sums +=
+//   forward          q        k, v      ⟨q, k⟩                 2^(S - m) v, online softmax by row
+//   target_gradient  q, dO    k, v      ⟨q, k⟩     ⟨dO, v⟩     α (G - Δ) k
+//   values           k        q, dO     ⟨k, q⟩                 α dO
+//   source_gradient  k, v     q, dO     ⟨k, q⟩     ⟨v, dO⟩     α (G - Δ) q
+//
+// The gradients of keys and of values are two passes, for the sums of both, S and G do not fit in registers:
+// one product and one gather more than there need be.
+//
+// Bytes: 4 D of a tile's column and head, from L2; of a window and head 2 or 4 D a row, and 4 D written.
+
+#include <adjoint/kernels/tiles/cuda/pipeline.cuh>
+#include <adjoint/kernels/tiles/cuda/tile_attention.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+constexpr float kLog2E = 1.4426950408889634f;
+constexpr float kLowest = -3.402823466e38f;
+
+struct Arguments {
+  TileShares shares;
+  const int32_t* window_of;
+  const int32_t* columns;
+  const uint64_t* bits;
+  const uint16_t *own_first, *own_second;                // [rows, row_pitch]
+  const uint16_t *first, *second;                        // [cols, row_pitch]
+  const float *q_scale, *k_scale, *v_scale, *d_o_scale;  // what operands are to be multiplied by; null: 1
+  float scale;
+  const float2* terms;  // [targets,H]: as find_terms() leaves them
+  float *parts, *stats;
+  int64_t num_windows;
+  int rows, heads, pitch, row_pitch;
+};
+
+template <TilePass kPass>
+struct Pass {
+  static constexpr bool kForward = kPass == TilePass::forward;
+  static constexpr bool kBySource = kPass == TilePass::values || kPass == TilePass::source_gradient;
+  static constexpr bool kGradient = kPass == TilePass::target_gradient || kPass == TilePass::source_gradient;
+};
+
+/// Shared memory and threads, for heads of kD features.
+template <int kD, TilePass kPass>
+struct Shape : Pass<kPass> {
+  using P = Pass<kPass>;
+  static constexpr int kReaders = kD == 128 && !P::kGradient ? 256 : 128;
+  static constexpr int kThreads = kMultipliers + kReaders;
+  static constexpr int kMultiplierRegisters = kReaders == 256 ? 160 : 200,
+                       kReaderRegisters = kReaders == 256 ? 96 : 104;
+  static_assert(kMultipliers * kMultiplierRegisters + kReaders * kReaderRegisters ==
+                64 * 1024 / kThreads / 8 * 8 * kThreads);
+
+  static constexpr int kOwnPanel = kTileRows * kRowBytes, kOwnBytes = kD / 64 * kOwnPanel;
+  static constexpr int kGatheredBytes = kD / 64 * kPanelBytes;
+  static constexpr int kBits = 2 * kGatheredBytes, kTerms = kBits + kTileRows * 8;  // places in a stage
+  static constexpr int kStageBytes = kTerms + (P::kBySource ? 1024 : 0);
+  static_assert(kTileColumns * 2 * 4 <= 1024);
+  static constexpr int kStages =
+      std::min(6, (227 * 1024 - 2 * kPatternBytes - (P::kGradient ? 2 : 1) * kOwnBytes) / kStageBytes);
+  static constexpr int kOwn = kStages * kStageBytes, kBarriers = kOwn + (P::kGradient ? 2 : 1) * kOwnBytes;
+  static constexpr int kSharedBytes = kBarriers + 2 * kPatternBytes;
+  using Ring = StageRing<kStages, kReaders>;
+};
+
+template <class Operand>
+constexpr bool kFloat16 = std::is_same_v<Operand, float16>;
+/// Weights are raised by this power of 2, so that small ones keep their bits.
+template <class Operand>
+constexpr float kRaised = kFloat16<Operand> ? 14.0f : 0.0f;
+
+/// Two operands of a word.
+template <class Operand>
+__device__ __forceinline__ uint32_t pack_operands(float lower, float upper) {
+  uint32_t word;
+  if constexpr (kFloat16<Operand>)
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(upper), "f"(lower));
+  else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(upper), "f"(lower));
+  return word;
+}
+
+__device__ __forceinline__ float power_of_2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float scale_at(const float* scale) {
+  return scale != nullptr ? __ldg(scale) : 1.0f;
+}
+
+/// What numbers are multiplied by.
+struct Factors {
+  float logit;           ///< a product of operands, to a logit in powers of 2
+  float product, delta;  ///< G and Δ, so that (G - Δ) times a raised α is what is rounded to operands
+  float sum;             ///< sums, in the end
+
+  template <class Operand>
+  static __device__ Factors of(const Arguments& a, TilePass pass) {
+    const float q = scale_at(a.q_scale), k = scale_at(a.k_scale), v = scale_at(a.v_scale),
+                d_o = scale_at(a.d_o_scale);
+    Factors f;
+    f.logit = q * k * a.scale * kLog2E;
+    // float16: operands are less than 2^15, so |G - Δ| is less than 2^31 D, in units of theirs.
+    f.product = kFloat16<Operand>
+                    ? power_of_2(-16.0f - kRaised<Operand> - ceilf(log2f(static_cast<float>(a.pitch))))
+                    : 1.0f;
+    f.delta = f.product / d_o / v;
+    const float lowered = power_of_2(-kRaised<Operand>);
+    f.sum = pass == TilePass::forward ? v
+            : pass == TilePass::values
+                ? d_o * lowered
+                : d_o / f.product * v * lowered * a.scale * (pass == TilePass::target_gradient ? k : q);
+    return f;
+  }
+};
+
+/// terms [targets,H]: lse and Δ of the backward passes.
+template <class Operand>
+__global__ void __launch_bounds__(256) find_terms(const __grid_constant__ Arguments a, const float* lse,
+                                                  const float* delta, int64_t n, float2* terms) {
+  adj::cuda::begin_overlapping();
+  const Factors f = Factors::of<Operand>(a, TilePass::values);
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) terms[i] = {lse[i] * kLog2E - kRaised<Operand>, delta[i] * f.delta};
+}
+
+/// A window's tiles, as far as one block has them, and a head.
+struct Part {
+  int first, end;  ///< tiles
+  int window, head;
+  int64_t at;  ///< in parts
+};
+
+template <int kD, TilePass kPass>
+__device__ void read_tiles(const Arguments& a, uint32_t shared) {
+  using S = Shape<kD, kPass>;
+  const int thread = static_cast<int>(threadIdx.x) - kMultipliers;
+  RowCopies<kD, S::kReaders> rows[2] = {RowCopies<kD, S::kReaders>(thread),
+                                        RowCopies<kD, S::kReaders>(thread)};
+  int column[2] = {};
+  const uint32_t pitch = keep(kAllLanes, static_cast<uint32_t>(a.row_pitch * 2));
+  const bool there = rows[0].feature() < a.pitch;
+  typename S::Ring ring(shared + S::kBarriers);
+  for_each_step(
+      a.shares,
+      [&](const TileSteps& step, auto i) {
+        rows[i].find(a.columns, step.tile);
+        if constexpr (S::kBySource)
+          column[i] = __ldg(a.columns + int64_t{step.tile} * kTileColumns + thread % kTileColumns);
+      },
+      [&](const TileSteps& step, auto i) {
+        ring.wait_until_read();
+        const uint32_t to = shared + ring.stage() * S::kStageBytes;
+        const int feature = step.slab * a.pitch;
+        rows[i].begin(a.first + feature, pitch, there, to);
+        rows[i].begin(a.second + feature, pitch, there, to + S::kGatheredBytes);
+        copy_bits(a.bits, step.tile, thread, to + S::kBits);
+        if constexpr (S::kBySource) {
+          if (thread < kTileColumns)
+            copy_words_async(to + S::kTerms + thread * 8,
+                             a.terms + (int64_t{column[i]} * a.heads + step.slab));
+        }
+        ring.written_by_copies();
+        ring.advance();
+      });
+  wait_for_copies<0>();
+}
+
+/// What an entry weighs, as it is multiplied: of a logit in products of operands and G; `term` has the row's
+/// or column's lse (in the forward pass the largest logit) and Δ, as Factors has them.
+template <class Operand, TilePass kPass>
+__device__ __forceinline__ float weight_of(float logit, float product, const float2& term, const Factors& f) {
+  const float alpha = power_of_2(fmaf(logit, f.logit, -term.x));
+  return Pass<kPass>::kGradient ? alpha * fmaf(product, f.product, -term.y) : alpha;
+}
+
+/// Those sums of the thread that are not finite, once more, over their own entries.
+template <class Operand, int kD, TilePass kPass>
+__device__ __noinline__ void sum_again(const Arguments& a, const Part& part, const Factors& f,
+                                       const float2 (&terms)[2], float* sums) {
+  using P = Pass<kPass>;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const auto operand_at = [](const uint16_t* x) {
+    Operand operand;
+    operand.bits = *x;
+    return static_cast<float>(operand);
+  };
+  const auto product = [&](const uint16_t* x, const uint16_t* y) {
+    float sum = 0;
+    for (int d = 0; d < a.pitch; ++d) sum = fmaf(operand_at(x + d), operand_at(y + d), sum);
+    return sum;
+  };
+  for (int which = 0; which < 2; ++which) {
+    uint64_t bad = 0;
+    for (int i = 0; i < kD / 2; ++i)
+      if (i / 2 % 2 == which && !isfinite(sums[i])) {
+        bad |= uint64_t{1} << i;
+        sums[i] = 0;
+      }
+    if (bad == 0) continue;
+    const int tile_row = warp * 16 + lane / 4 + which * 8;
+    const int64_t own = (int64_t{part.window} * kTileRows + tile_row) * a.row_pitch + part.head * a.pitch;
+    for (int tile = part.first; tile < part.end; ++tile)
+      for (uint64_t bits = a.bits[int64_t{tile} * kTileRows + tile_row]; bits != 0; bits &= bits - 1) {
+        const int64_t column =
+            a.columns[int64_t{tile} * kTileColumns + __ffsll(static_cast<long long>(bits)) - 1];
+        const int64_t other = column * a.row_pitch + part.head * a.pitch;
+        const float2 term = P::kBySource ? a.terms[column * a.heads + part.head] : terms[which];
+        const float logit = product(a.own_first + own, a.first + other);
+        const float g = P::kGradient ? product(a.own_second + own, a.second + other) : 0.0f;
+        const Operand weight(weight_of<Operand, kPass>(logit, g, term, f));
+        for (int i = 0; i < kD / 2; ++i) {
+          const int feature = i / 4 * 8 + lane % 4 * 2 + i % 2;
+          if ((bad >> i & 1) != 0 && feature < a.pitch)
+            sums[i] = fmaf(static_cast<float>(weight),
+                           operand_at((P::kGradient ? a.first : a.second) + other + feature), sums[i]);
+        }
+      }
+  }
+}
+
+template <class Operand, int kD, TilePass kPass>
+__device__ void multiply_all(const Arguments& a, uint32_t shared) {
+  using S = Shape<kD, kPass>;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int warpgroup = warpgroup_of_multipliers();
+  const Factors f = Factors::of<Operand>(a, kPass);
+  float sum[kD / 2], logit[32], product[S::kGradient ? 32 : 1];
+  // Of the thread's two rows; in the forward pass the largest logit so far, less kRaised, and nothing.
+  float2 terms[2];
+  float total[2] = {0, 0};
+#pragma unroll
+  for (int i = 0; i < kD / 2; ++i) sum[i] = 0;
+
+  const uint64_t own = describe_tile(shared + S::kOwn + warpgroup * 64 * kRowBytes, S::kOwnPanel),
+                 gathered = describe_tile(shared, kPanelBytes);
+  // S and G of a stage.
+  const auto begin_logits = [&](int stage) {
+    const uint64_t others = moved(gathered, stage * S::kStageBytes);
+    begin_products();
+#pragma unroll
+    for (int k = 0; k < kD / 16; ++k)
+      multiply_tiles<false, false, Operand>(logit, moved(own, k / 4 * S::kOwnPanel + k % 4 * 32),
+                                            moved(others, k / 4 * kPanelBytes + k % 4 * 32), k > 0);
+    if constexpr (S::kGradient) {
+#pragma unroll
+      for (int k = 0; k < kD / 16; ++k)
+        multiply_tiles<false, false, Operand>(
+            product, moved(own, S::kOwnBytes + k / 4 * S::kOwnPanel + k % 4 * 32),
+            moved(others, S::kGatheredBytes + k / 4 * kPanelBytes + k % 4 * 32), k > 0);
+    }
+    end_products();
+  };
+
+  TileSteps steps(a.shares), after = steps;
+  after.advance();
+  // Of this step, the next one and, asked for meanwhile, the one after it.
+  int window = __ldg(a.window_of + steps.tile), next_window = __ldg(a.window_of + after.tile);
+  Part part{steps.tile, 0, window, 0, 0};
+  typename S::Ring ring(shared + S::kBarriers);
+  TileBits bits{};
+  while (steps.valid(a.shares)) {
+    const int tile = steps.tile;
+    const bool ends = next_window != window || tile + 1 == steps.end;
+    const uint32_t stage = shared + ring.stage() * S::kStageBytes;
+    if (tile == part.first) {
+      part.window = window;
+      part.head = steps.slab;
+      const auto copy_own = [&](const uint16_t* x, uint32_t to) {
+        copy_window<kD>(x + part.head * a.pitch, window, a.rows, a.row_pitch, a.pitch, warpgroup, to);
+      };
+      copy_own(a.own_first, shared + S::kOwn);
+      if constexpr (S::kGradient) copy_own(a.own_second, shared + S::kOwn + S::kOwnBytes);
+      commit_copies();
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int row = window * kTileRows + warp * 16 + lane / 4 + r * 8;
+        total[r] = 0;
+        if constexpr (S::kForward)
+          terms[r].x = kLowest;
+        else if constexpr (!S::kBySource)
+          terms[r] = row < a.rows ? __ldg(a.terms + int64_t{row} * a.heads + part.head) : float2{0, 0};
+      }
+      wait_for_copies<0>();
+      publish_to_tensor_cores();
+      meet<128>(1 + warpgroup);
+      ring.wait_until_written();
+      begin_logits(ring.stage());
+      bits.read(stage + S::kBits);
+      wait_for_products();
+    }
+    // Bit 8 j + b of a row's words: is there an entry in the thread's column b of the j-th 8?
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      bits.row[r].x >>= lane % 4 * 2;
+      bits.row[r].y >>= lane % 4 * 2;
+    }
+    const auto is_entry = [&](int i) {
+      const uint32_t word = i / 4 < 4 ? bits.row[i / 2 % 2].x : bits.row[i / 2 % 2].y;
+      return (word & 1u << (i / 4 % 4 * 8 + i % 2)) != 0;
+    };
+
+    if constexpr (S::kForward) {
+      float largest[2] = {-INFINITY, -INFINITY};
+#pragma unroll
+      for (int i = 0; i < 32; ++i) {
+        logit[i] = is_entry(i) ? logit[i] : -INFINITY;
+        largest[i / 2 % 2] = fmaxf(largest[i / 2 % 2], logit[i]);
+      }
+      float factor[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        largest[r] = fmaxf(largest[r], __shfl_xor_sync(kAllLanes, largest[r], 1));
+        largest[r] = fmaxf(largest[r], __shfl_xor_sync(kAllLanes, largest[r], 2));
+        largest[r] = fmaxf(fmaf(largest[r], f.logit, -kRaised<Operand>), terms[r].x);
+        factor[r] = power_of_2(terms[r].x - largest[r]);
+      }
+      if (__any_sync(kAllLanes, largest[0] != terms[0].x || largest[1] != terms[1].x)) {
+#pragma unroll
+        for (int i = 0; i < kD / 2; ++i) sum[i] *= factor[i / 2 % 2];
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          total[r] *= factor[r];
+          terms[r].x = largest[r];
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < 32; ++i) {
+        logit[i] = weight_of<Operand, kPass>(logit[i], 0, terms[i / 2 % 2], f);
+        total[i / 2 % 2] += logit[i];
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        [[maybe_unused]] float2 of_columns[2];
+        if constexpr (S::kBySource)
+          asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                       : "=f"(of_columns[0].x), "=f"(of_columns[0].y), "=f"(of_columns[1].x),
+                         "=f"(of_columns[1].y)
+                       : "r"(stage + S::kTerms + (j * 8 + lane % 4 * 2) * 8)
+                       : "memory");
+#pragma unroll
+        for (int i = j * 4; i < j * 4 + 4; ++i) {
+          const float weight =
+              weight_of<Operand, kPass>(logit[i], product[S::kGradient ? i : 0],
+                                        S::kBySource ? of_columns[i % 2] : terms[i / 2 % 2], f);
+          logit[i] = is_entry(i) ? weight : 0.0f;
+        }
+      }
+    }
+    uint32_t operand[kTileColumns / 16][4];
+#pragma unroll
+    for (int k = 0; k < kTileColumns / 16; ++k)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        operand[k][i] = pack_operands<Operand>(logit[k * 8 + i * 2], logit[k * 8 + i * 2 + 1]);
+
+    const uint64_t summed =
+        moved(gathered, ring.stage() * S::kStageBytes + (S::kGradient ? 0 : S::kGatheredBytes));
+    begin_products();
+#pragma unroll
+    for (int k = 0; k < kTileColumns / 16; ++k)
+      multiply_tiles<true, Operand>(sum, operand[k], moved(summed, k * 16 * kRowBytes),
+                                    k > 0 || tile != part.first);
+    end_products();
+    steps.advance();
+    typename S::Ring next = ring;
+    next.advance();
+    if (!ends) {
+      next.wait_until_written();
+      begin_logits(next.stage());
+      bits.read(shared + next.stage() * S::kStageBytes + S::kBits);
+    }
+    after.advance();
+    // Not sooner: the fence before the products waits for what was asked for.
+    const int second_window = __ldg(a.window_of + after.tile);
+    if (!ends) {
+      wait_for_all_products_but<1>();
+      ring.read();
+    }
+    wait_for_products();
+    if (ends) ring.read();
+    ring = next;
+    window = next_window;
+    next_window = second_window;
+    if (!ends) continue;
+
+    part.end = tile + 1;
+    const bool begun_before = part.first > 0 && __ldg(a.window_of + part.first - 1) == part.window;
+    part.at = begun_before ? a.num_windows + blockIdx.x : part.window;
+    if (!all_finite(sum)) {
+      float copy[kD / 2];  // so that the sums stay in registers elsewhere
+#pragma unroll
+      for (int i = 0; i < kD / 2; ++i) copy[i] = sum[i];
+      const Part of_part = part;
+      const Factors of_sums = f;
+      const float2 of_rows[2] = {terms[0], terms[1]};
+      sum_again<Operand, kD, kPass>(a, of_part, of_sums, of_rows, copy);
+#pragma unroll
+      for (int i = 0; i < kD / 2; ++i) sum[i] = copy[i];
+    }
+    const int row = warp * 16 + lane / 4;
+    float* const upper =
+        a.parts + (part.at * kTileRows + row) * a.row_pitch + part.head * a.pitch + lane % 4 * 2;
+#pragma unroll
+    for (int j = 0; j < kD / 8; ++j) {
+      if (j * 8 >= a.pitch) break;
+      float* const to = upper + j * 8;
+      __stcs(reinterpret_cast<float2*>(to), float2{sum[j * 4] * f.sum, sum[j * 4 + 1] * f.sum});
+      __stcs(reinterpret_cast<float2*>(to + 8 * a.row_pitch),
+             float2{sum[j * 4 + 2] * f.sum, sum[j * 4 + 3] * f.sum});
+    }
+    if constexpr (S::kForward) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        total[r] += __shfl_xor_sync(kAllLanes, total[r], 1);
+        total[r] += __shfl_xor_sync(kAllLanes, total[r], 2);
+        if (lane % 4 == 0)
+          reinterpret_cast<float2*>(a.stats)[(part.at * kTileRows + row + r * 8) * a.heads + part.head] =
+              float2{terms[r].x, total[r]};
+      }
+    }
+    part.first = steps.tile;
+  }
+}
+
+template <class Operand, int kD, TilePass kPass>
+__global__ void __launch_bounds__(Shape<kD, kPass>::kThreads, 1)
+    tile_attention_kernel(const __grid_constant__ Arguments a) {
+  using S = Shape<kD, kPass>;
+  adj::cuda::begin_overlapping();
+  extern __shared__ unsigned char raw[];
+  const auto before = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
+  const uint32_t shared = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+  S::Ring::initialize(shared + S::kBarriers);
+  if (threadIdx.x >= kMultipliers) {
+    give_registers<S::kReaderRegisters>();
+    read_tiles<kD, kPass>(a, shared);
+  } else {
+    take_registers<S::kMultiplierRegisters>();
+    multiply_all<Operand, kD, kPass>(a, shared);
+  }
+}
+
+template <class Operand, int kD, TilePass kPass>
+void run(Device device, const Arguments& a) {
+  using S = Shape<kD, kPass>;
+  const auto kernel = tile_attention_kernel<Operand, kD, kPass>;
+  adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
+  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
+  adj::cuda::launch("tile_attention",
+                    {.device = device.index,
+                     .blocks = static_cast<unsigned>(a.shares.blocks),
+                     .threads = S::kThreads,
+                     .shared_bytes = S::kSharedBytes,
+                     .overlaps = true},
+                    kernel, a);
+}
+
+template <class Operand, int kD>
+void run(Device device, TilePass pass, const Arguments& a) {
+  switch (pass) {
+    case TilePass::forward:
+      return run<Operand, kD, TilePass::forward>(device, a);
+    case TilePass::values:
+      return run<Operand, kD, TilePass::values>(device, a);
+    case TilePass::target_gradient:
+      return run<Operand, kD, TilePass::target_gradient>(device, a);
+    case TilePass::source_gradient:
+      return run<Operand, kD, TilePass::source_gradient>(device, a);
+  }
+}
+
+const uint16_t* operands_of(const OperandFeatures& x) { return static_cast<const uint16_t*>(x.data); }
+const float* scale_of(const OperandFeatures& x) {
+  return x.column_scale ? x.column_scale.data<float>() : nullptr;
+}
+
+}  // namespace
+
+namespace {
+
+/// All but the terms.
+Arguments arguments_of(const TileAttention& attention) {
+  const RowTiles& tiles = attention.tiles;
+  const bool by_source = attention.pass == TilePass::values || attention.pass == TilePass::source_gradient;
+  const uint16_t *q = operands_of(attention.q), *k = operands_of(attention.k), *v = operands_of(attention.v),
+                 *d_o = operands_of(attention.d_o);
+  Arguments a{};
+  a.shares = attention.shares;
+  a.window_of = tiles.window_of.data<int32_t>();
+  a.columns = tiles.columns.data<int32_t>();
+  a.bits = static_cast<const uint64_t*>(tiles.bits.raw_data());
+  a.own_first = by_source ? k : q;
+  a.own_second = by_source ? v : d_o;
+  a.first = by_source ? q : k;
+  a.second = by_source ? d_o : v;
+  a.q_scale = scale_of(attention.q);
+  a.k_scale = scale_of(attention.k);
+  a.v_scale = scale_of(attention.v);
+  a.d_o_scale = scale_of(attention.d_o);
+  a.scale = attention.scale;
+  if (attention.terms) a.terms = static_cast<const float2*>(attention.terms.raw_data());
+  a.parts = attention.parts.mutable_data<float>();
+  a.stats = attention.pass == TilePass::forward ? attention.stats.mutable_data<float>() : nullptr;
+  a.num_windows = tiles.num_windows();
+  a.rows = static_cast<int>(tiles.rows);
+  a.heads = static_cast<int>(attention.heads);
+  a.pitch = static_cast<int>(attention.pitch);
+  a.row_pitch = static_cast<int>(attention.heads * attention.pitch);
+  return a;
+}
+
+}  // namespace
+
+Tensor tile_attention_terms(const TileAttention& attention, const Tensor& lse, const Tensor& delta) {
+  const Device device = lse.device();
+  Tensor terms = Tensor::empty({lse.size(0), lse.size(1), 2}, DType::f32, device);
+  const auto kernel =
+      attention.q.operand == TileOperand::float16 ? find_terms<float16> : find_terms<bfloat16>;
+  adj::cuda::launch("tile_attention",
+                    {.device = device.index, .blocks = adj::cuda::blocks_for(lse.numel()), .overlaps = true},
+                    kernel, arguments_of(attention), lse.data<float>(), delta.data<float>(), lse.numel(),
+                    static_cast<float2*>(terms.raw_mutable_data()));
+  return terms;
+}
+
+void tile_attention(const TileAttention& attention) {
+  if (attention.shares.blocks == 0) return;
+  const Arguments a = arguments_of(attention);
+  const Device device = attention.tiles.device();
+  const bool wide = attention.pitch > 64;
+  attention.q.operand == TileOperand::float16
+      ? (wide ? run<float16, 128>(device, attention.pass, a) : run<float16, 64>(device, attention.pass, a))
+      : (wide ? run<bfloat16, 128>(device, attention.pass, a) : run<bfloat16, 64>(device, attention.pass, a));
+}
+
+}  // namespace adj::kernels::cuda

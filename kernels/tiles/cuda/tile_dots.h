@@ -1,0 +1,20 @@
+#pragma once
+
+#include <adjoint/kernels/tiles/cuda/operands.h>
+
+namespace adj::kernels::cuda {
+
+/// dw[entry, h] = ⟨own_i, other_j⟩ of each head's features, for the entries (i, j) that are in tiles.
+struct TileDots {
+  const RowTiles& tiles;
+  int64_t heads;
+  const OperandFeatures& own;    ///< [rows, heads * pitch]
+  const OperandFeatures& other;  ///< [cols, heads * pitch]
+  int64_t pitch;                 ///< operands of a row and head
+  const Tensor& order;           ///< int32 [M], where the entry's number is; or absent
+  Tensor& dw;                    ///< float32 [M,H]
+};
+
+void tile_dots(const TileDots& dots);
+
+}  // namespace adj::kernels::cuda

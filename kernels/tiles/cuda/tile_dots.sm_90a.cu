@@ -1,0 +1,281 @@
+// Products of rows, by entry, over tiles on Hopper's tensor cores (SDDMM; TC-GNN, section 4.2). A step is a
+// tile and a slab of kN features: a window's rows stay in shared memory, readers gather those that the tile's
+// columns name, tensor cores multiply all of them with all, and of the 128 x 64 products the tile's bits say
+// which are written, to the entry's place. Wider heads take a slab after the other, each adding to what the
+// same thread wrote of the one before.
+//
+// Bytes: 2 kN of a tile's column and slab, from L2; 4 kN / 2 of a window's row; 8 of an entry, and 8 more for
+// each further slab.
+
+#include <adjoint/kernels/tiles/cuda/pipeline.cuh>
+#include <adjoint/kernels/tiles/cuda/tile_dots.h>
+
+#include <algorithm>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+struct Arguments {
+  TileShares shares;
+  const int32_t* window_of;
+  const int32_t* columns;
+  const uint64_t* bits;
+  const int32_t* starts;
+  const int32_t* entries;
+  const int32_t* order;
+  const uint16_t *own, *other;  // [rows, row_pitch], [cols, row_pitch]
+  const float *own_scale, *other_scale;
+  float* dw;
+  int rows, heads, pitch, row_pitch, slabs_of_head;
+};
+
+template <int kN>
+struct Shape {
+  static constexpr int kReaders = kN == 64 ? 128 : 256;
+  static constexpr int kThreads = kMultipliers + kReaders;
+  static constexpr int kMultiplierRegisters = kReaders == 256 ? 160 : 200,
+                       kReaderRegisters = kReaders == 256 ? 96 : 104;
+  static constexpr int kOwnPanel = kTileRows * kRowBytes, kOwnBytes = kN / 64 * kOwnPanel;
+  /// Places in a stage. Of a tile's entries so many numbers are copied, the others read where they are
+  /// wanted.
+  static constexpr int kBits = kN / 64 * kPanelBytes, kStarts = kBits + kTileRows * 8,
+                       kEntries = kStarts + 512;
+  static constexpr int kCopiedEntries = kN == 256 ? 1152 : 2048;
+  static constexpr int kStageBytes = ceil_div(kEntries + kCopiedEntries * 4, 1024) * 1024;
+  static constexpr int kStages = std::min(6, (227 * 1024 - 2 * kPatternBytes - kOwnBytes) / kStageBytes);
+  static constexpr int kOwn = kStages * kStageBytes, kBarriers = kOwn + kOwnBytes;
+  static constexpr int kSharedBytes = kBarriers + 2 * kPatternBytes;
+  using Ring = StageRing<kStages, kReaders>;
+};
+
+/// Where a slab's features begin in a row, and how many there are.
+struct Slab {
+  int head, feature, width;
+  bool first;
+
+  __device__ Slab(const Arguments& a, int slab, int n) {
+    head = slab / a.slabs_of_head;
+    const int of_head = slab % a.slabs_of_head;
+    first = of_head == 0;
+    feature = head * a.pitch + of_head * n;
+    width = min(n, a.pitch - of_head * n);
+  }
+};
+
+template <int kN>
+__device__ void read_tiles(const Arguments& a, uint32_t shared) {
+  using S = Shape<kN>;
+  const int thread = static_cast<int>(threadIdx.x) - kMultipliers;
+  RowCopies<kN, S::kReaders> rows[2] = {RowCopies<kN, S::kReaders>(thread),
+                                        RowCopies<kN, S::kReaders>(thread)};
+  int first[2] = {}, end[2] = {};  // entries
+  const uint32_t pitch = keep(kAllLanes, static_cast<uint32_t>(a.row_pitch * 2));
+  typename S::Ring ring(shared + S::kBarriers);
+  for_each_step(
+      a.shares,
+      [&](const TileSteps& step, auto i) {
+        rows[i].find(a.columns, step.tile);
+        first[i] = __ldg(a.starts + int64_t{step.tile} * kTileRows);
+        end[i] = __ldg(a.starts + int64_t{step.tile} * kTileRows + kTileRows);
+      },
+      [&](const TileSteps& step, auto i) {
+        ring.wait_until_read();
+        const uint32_t to = shared + ring.stage() * S::kStageBytes;
+        const Slab slab(a, step.slab, kN);
+        rows[i].begin(a.other + slab.feature, pitch, rows[i].feature() < slab.width, to);
+        copy_bits(a.bits, step.tile, thread, to + S::kBits);
+        if (thread < kTileRows / 4)
+          copy_async(to + S::kStarts + thread * 16, a.starts + int64_t{step.tile} * kTileRows + thread * 4,
+                     true);
+        const int count = min(end[i] - first[i], S::kCopiedEntries);
+        for (int e = thread * 4; e < count; e += S::kReaders * 4)
+          copy_async(to + S::kEntries + e * 4, a.entries + first[i] + e, true);
+        ring.written_by_copies();
+        ring.advance();
+      });
+  wait_for_copies<0>();
+}
+
+/// The places of those entries of a thread that were not copied.
+template <int kCopied>
+__device__ __noinline__ void read_others(const Arguments& a, const TileBits& bits, const int (&start)[2],
+                                         int tile_start, int lane, int* place) {
+  for (int i = 0; i < 32; ++i) {
+    const uint2 row = bits.row[i / 2 % 2];
+    const uint32_t bit = 1u << (i / 4 % 4 * 8 + i % 2 + lane % 4 * 2), word = i >= 16 ? row.y : row.x;
+    const int entry = start[i / 2 % 2] + __popc(word & (bit - 1)) + (i >= 16 ? __popc(row.x) : 0);
+    if ((word & bit) != 0 && entry - tile_start >= kCopied) place[i] = __ldg(a.entries + entry);
+  }
+}
+
+template <class Operand, int kN>
+__device__ void multiply_all(const Arguments& a, uint32_t shared) {
+  using S = Shape<kN>;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int warpgroup = warpgroup_of_multipliers();
+  const float scale = (a.own_scale != nullptr ? __ldg(a.own_scale) : 1.0f) *
+                      (a.other_scale != nullptr ? __ldg(a.other_scale) : 1.0f);
+  const uint64_t own = describe_tile(shared + S::kOwn + warpgroup * 64 * kRowBytes, S::kOwnPanel),
+                 gathered = describe_tile(shared, kPanelBytes);
+  TileSteps steps(a.shares);
+  int window = -1, slab_of_window = -1;
+  typename S::Ring ring(shared + S::kBarriers);
+  for (; steps.valid(a.shares); steps.advance()) {
+    const Slab slab(a, steps.slab, kN);
+    const int tile_window = __ldg(a.window_of + steps.tile);
+    if (tile_window != window || steps.slab != slab_of_window) {
+      window = tile_window;
+      slab_of_window = steps.slab;
+      copy_window<kN>(a.own + slab.feature, window, a.rows, a.row_pitch, slab.width, warpgroup,
+                      shared + S::kOwn);
+      commit_copies();
+      wait_for_copies<0>();
+      publish_to_tensor_cores();
+      meet<128>(1 + warpgroup);
+    }
+    ring.wait_until_written();
+    const uint32_t stage = shared + ring.stage() * S::kStageBytes;
+    float dot[32];
+    begin_products();
+#pragma unroll
+    for (int k = 0; k < kN / 16; ++k)
+      multiply_tiles<false, false, Operand>(
+          dot, moved(own, k / 4 * S::kOwnPanel + k % 4 * 32),
+          moved(gathered, ring.stage() * S::kStageBytes + k / 4 * kPanelBytes + k % 4 * 32), k > 0);
+    end_products();
+    TileBits bits;
+    bits.read(stage + S::kBits);
+    int start[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r)
+      asm volatile("ld.shared.u32 %0, [%1];"
+                   : "=r"(start[r])
+                   : "r"(stage + S::kStarts + (warp * 16 + lane / 4 + r * 8) * 4)
+                   : "memory");
+    int tile_start, tile_end;  // of the tile's entries
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(tile_start) : "r"(stage + S::kStarts) : "memory");
+    tile_end = __ldg(a.starts + int64_t{steps.tile + 1} * kTileRows);
+    // The places of the thread's entries, meanwhile; -1: none. Without branches, of which 32 in a row cost
+    // more than what they are around.
+    int place[32];
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      const uint2 row = bits.row[i / 2 % 2];
+      const uint32_t bit = 1u << (i / 4 % 4 * 8 + i % 2 + lane % 4 * 2);
+      const bool upper = i >= 16;
+      const uint32_t word = upper ? row.y : row.x;
+      const int at = start[i / 2 % 2] - tile_start + __popc(word & (bit - 1)) + (upper ? __popc(row.x) : 0);
+      place[i] = -1;
+      asm volatile("{\n.reg .pred there;\nsetp.ne.u32 there, %1, 0;\n@there ld.shared.u32 %0, [%2];\n}"
+                   : "+r"(place[i])
+                   : "r"(at < S::kCopiedEntries ? word & bit : 0), "r"(stage + S::kEntries + at * 4)
+                   : "memory");
+    }
+    if (tile_end - tile_start > S::kCopiedEntries) {
+      int copy[32];  // so that places stay in registers elsewhere
+#pragma unroll
+      for (int i = 0; i < 32; ++i) copy[i] = place[i];
+      read_others<S::kCopiedEntries>(a, bits, start, tile_start, lane, copy);
+#pragma unroll
+      for (int i = 0; i < 32; ++i) place[i] = copy[i];
+    }
+    if (a.order != nullptr) {
+#pragma unroll
+      for (int i = 0; i < 32; ++i) {
+        const int at = place[i];
+        if (at >= 0) place[i] = __ldg(a.order + at);
+      }
+    }
+    wait_for_products();
+    ring.read();
+    ring.advance();
+#pragma unroll
+    for (int i = 0; i < 32; ++i) dot[i] *= scale;
+    float* const dw = a.dw + slab.head;
+    if (!slab.first) {
+      float before[32] = {};
+#pragma unroll
+      for (int i = 0; i < 32; ++i)
+        if (place[i] >= 0) before[i] = dw[int64_t{place[i]} * a.heads];
+#pragma unroll
+      for (int i = 0; i < 32; ++i) dot[i] += before[i];
+    }
+#pragma unroll
+    for (int i = 0; i < 32; ++i)
+      asm volatile("{\n.reg .pred there;\nsetp.ge.s32 there, %0, 0;\n@there st.global.f32 [%1], %2;\n}" ::"r"(
+                       place[i]),
+                   "l"(dw + int64_t{place[i]} * a.heads), "f"(dot[i])
+                   : "memory");
+  }
+}
+
+template <class Operand, int kN>
+__global__ void __launch_bounds__(Shape<kN>::kThreads, 1)
+    tile_dots_kernel(const __grid_constant__ Arguments a) {
+  using S = Shape<kN>;
+  adj::cuda::begin_overlapping();
+  extern __shared__ unsigned char raw[];
+  const auto before = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
+  const uint32_t shared = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+  S::Ring::initialize(shared + S::kBarriers);
+  if (threadIdx.x >= kMultipliers) {
+    give_registers<S::kReaderRegisters>();
+    read_tiles<kN>(a, shared);
+  } else {
+    take_registers<S::kMultiplierRegisters>();
+    multiply_all<Operand, kN>(a, shared);
+  }
+}
+
+template <class Operand, int kN>
+void run(Device device, Arguments a) {
+  using S = Shape<kN>;
+  a.slabs_of_head = static_cast<int>(ceil_div(a.pitch, kN));
+  a.shares.slabs = a.heads * a.slabs_of_head;
+  const auto kernel = tile_dots_kernel<Operand, kN>;
+  adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
+  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
+  adj::cuda::launch("tile_sddmm",
+                    {.device = device.index,
+                     .blocks = static_cast<unsigned>(a.shares.blocks),
+                     .threads = S::kThreads,
+                     .shared_bytes = S::kSharedBytes,
+                     .overlaps = true},
+                    kernel, a);
+}
+
+template <class Operand>
+void run(Device device, const Arguments& a) {
+  a.pitch > 128  ? run<Operand, 256>(device, a)
+  : a.pitch > 64 ? run<Operand, 128>(device, a)
+                 : run<Operand, 64>(device, a);
+}
+
+}  // namespace
+
+void tile_dots(const TileDots& dots) {
+  const RowTiles& tiles = dots.tiles;
+  const Device device = tiles.device();
+  Arguments a{};
+  a.shares = tile_shares(tiles, 64, adj::cuda::properties(device.index).multiprocessors);
+  if (a.shares.blocks == 0) return;
+  a.window_of = tiles.window_of.data<int32_t>();
+  a.columns = tiles.columns.data<int32_t>();
+  a.bits = static_cast<const uint64_t*>(tiles.bits.raw_data());
+  a.starts = tiles.starts.data<int32_t>();
+  a.entries = tiles.entries.data<int32_t>();
+  a.order = dots.order ? dots.order.data<int32_t>() : nullptr;
+  a.own = static_cast<const uint16_t*>(dots.own.data);
+  a.other = static_cast<const uint16_t*>(dots.other.data);
+  a.own_scale = dots.own.column_scale ? dots.own.column_scale.data<float>() : nullptr;
+  a.other_scale = dots.other.column_scale ? dots.other.column_scale.data<float>() : nullptr;
+  a.dw = dots.dw.mutable_data<float>();
+  a.rows = static_cast<int>(tiles.rows);
+  a.heads = static_cast<int>(dots.heads);
+  a.pitch = static_cast<int>(dots.pitch);
+  a.row_pitch = static_cast<int>(dots.heads * dots.pitch);
+  dots.own.operand == TileOperand::float16 ? run<float16>(device, a) : run<bfloat16>(device, a);
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/tiles/row_tiles.h>
+
+namespace adj::kernels {
+
+/// dw[order[e] or e] = ⟨Y_i, X_j⟩ by head, as sddmm has it, for a structure `a` that was cut: what is in
+/// tiles by tensor cores on a GPU of compute capability 9.0 (has_tile_spmm), the rest by rows of CSR. In
+/// tiles float32 features are rounded to 11 significant bits (float16, each matrix scaled by one power of
+/// two: numbers no less than 2^-29 of its largest keep them all), bfloat16 ones taken as they are. A CPU
+/// takes no notice of tiles.
+struct TileSddmmArgs {
+  const CsrMatrix& a;
+  const RowTiles& tiles;
+  const Tensor& y;
+  const Tensor& x;
+  Tensor& dw;
+
+  Device device() const { return a.csr.device(); }
+  void check() const {
+    ADJ_CHECK(x.dtype() == DType::f32 || x.dtype() == DType::bf16,
+              "tile_sddmm: expected float32 or bfloat16 features, got {}", name_of(x.dtype()));
+    ADJ_CHECK(tiles.rows == a.csr.rows && tiles.cols == a.csr.cols &&
+                  tiles.rest.entries() <= a.csr.entries() && tiles.device() == a.csr.device(),
+              "tile_sddmm: tiles of another structure: [{}, {}], expected [{}, {}]", tiles.rows, tiles.cols,
+              a.csr.rows, a.csr.cols);
+    SddmmArgs{.a = a, .y = y, .x = x, .dw = dw}.check();
+  }
+};
+ADJ_KERNEL(tile_sddmm, TileSddmmArgs)
+
+}  // namespace adj::kernels
