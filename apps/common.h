@@ -106,8 +106,6 @@ struct Program {
   std::string things = "nodes";  ///< what it trains on
   /// What --help says that --weight-decay is on, as Model::decays() has it.
   std::string decayed = "all parameters";
-  /// Does the model sum neighbours by products of sparse matrices, for which there are tensor cores?
-  bool sparse_products = true;
 
   const std::string& name() const { return family.program; }  ///< "train_gcn"
   bool of_nodes() const { return !examples; }

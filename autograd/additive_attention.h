@@ -86,10 +86,14 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
     return attr ? detail::product_of(attr.to(wide), weight.to(wide)) : Tensor();
   };
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
+  const bool featured = static_cast<bool>(options.edge_attr);
+  const auto tiles = detail::attention_tiles(op, detail::by_target(relation).csr, heads, width, 1, x.dtype(),
+                                             dropout, featured);
   Tensor o = Tensor::empty({relation.num_dst(), heads, width}, x.dtype(), x.device());
   Tensor o_rows = detail::as_matrix(o);
   Tensor lse = detail::head_terms(relation.num_dst(), heads, x_rows);
   kernels::gat({.a = detail::by_target(relation),
+                .tiles = tiles.get(),
                 .l = l,
                 .r = r,
                 .c = edge_terms(options.edge_attr.value_or_absent(), options.edge_weight.value_or_absent()),
@@ -100,10 +104,9 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
                 .o = o_rows,
                 .lse = lse});
 
-  const bool featured = static_cast<bool>(options.edge_attr);
   return record(
       op, o, {x, source, target, options.edge_attr, options.edge_weight, x_dst, bias},
-      [relation, slope, dropout, one_set, featured, wide, edge_terms, x = Saved(x.value()),
+      [relation, tiles, slope, dropout, one_set, featured, wide, edge_terms, x = Saved(x.value()),
        source = Saved(source.value()), target = Saved(target.value()),
        x_dst = one_set ? Saved() : Saved(x_dst.value()),
        attr = featured ? Saved(options.edge_attr.value()) : Saved(),
@@ -122,8 +125,11 @@ inline Var gat_attention(const Relation& relation, const Var& x, const Var& sour
         Tensor dl = detail::empty_if(wants_terms, l), dr = detail::empty_if(wants_terms, r);
         Tensor dx = detail::empty_if(wants_x, x.get()), dx_rows = detail::rows_of(dx);
         Tensor delta = Tensor::empty_like(lse), none;
+        const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
         kernels::gat_backward({.a = detail::by_target(relation),
                                .at = detail::by_source(relation),
+                               .tiles = tiles.get(),
+                               .tiles_at = tiles_at.get(),
                                .l = l,
                                .r = r,
                                .c = c,
@@ -206,6 +212,9 @@ inline Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var
       return detail::plus_bias(gatv2_attention(relation, x_dst, x_src, att, slope, options), bias);
   }
   detail::check_edge_features(op, relation, options, heads * width, x_src);
+  // By rows of CSR: refused where tiles are asked for.
+  (void)attention_tiles_for(op, detail::by_target(relation).csr, heads, width, 2, x_src.dtype(),
+                            "logits of GATv2");
   const DType wide = wide_dtype(x_src.dtype());
   const bool featured = static_cast<bool>(options.edge_attr);
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);

@@ -3,6 +3,7 @@
 
 #include <adjoint/autograd/edge.h>
 #include <adjoint/core/random.h>
+#include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/attention/attention.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
@@ -25,6 +26,23 @@ inline kernels::AttentionDropout attention_dropout(const AttentionOptions& optio
   const DropoutRule rule = DropoutRule::of(options.dropout);
   if (!options.training || rule.threshold == 0) return {};
   return {(options.generator != nullptr ? *options.generator : default_generator()).next(), rule};
+}
+
+/// The cut by which attention goes (graph/sparse_kernels.h), an edge gathering so many `rows`, or null.
+inline std::shared_ptr<const RowTiles> attention_tiles(const char* op, const Csr& a, int64_t heads,
+                                                       int64_t width, int64_t rows, DType dtype,
+                                                       const kernels::AttentionDropout& dropout,
+                                                       bool featured) {
+  const char* const obstacle = dropout.drops()                    ? "attention dropout"
+                               : featured                         ? "edge features"
+                               : width > kernels::kWidestTileHead ? "heads of more than 128 features"
+                                                                  : nullptr;
+  return attention_tiles_for(op, a, heads, width, rows, dtype, obstacle);
+}
+/// The transposed structure's, where there is one of the structure.
+inline std::shared_ptr<const RowTiles> tiles_like(const std::shared_ptr<const RowTiles>& tiles,
+                                                  const Csr& at) {
+  return tiles ? kernels::row_tiles(at, tiles->least) : nullptr;
 }
 
 /// Throws unless `x` is [nodes, H, D] beside `relation`, H and D at least 1.

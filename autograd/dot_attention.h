@@ -3,7 +3,6 @@
 #pragma once
 
 #include <adjoint/autograd/attention_options.h>
-#include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/attention/dot_attention.h>
 #include <adjoint/kernels/attention/head_product.h>
 #include <adjoint/kernels/elementwise/unary.h>
@@ -23,23 +22,6 @@ inline Tensor head_product_of(const Tensor& x, const Tensor& weight, int64_t hea
       Tensor::empty({x.size(0), turned ? heads * weight.size(0) : weight.size(1)}, x.dtype(), x.device());
   kernels::head_product({.x = x, .weight = weight, .heads = heads, .turned = turned, .y = y});
   return y;
-}
-
-/// The cut by which attention goes (graph/sparse_kernels.h), or null.
-inline std::shared_ptr<const RowTiles> attention_tiles(const char* op, const Csr& a, int64_t heads,
-                                                       int64_t width, DType dtype,
-                                                       const kernels::AttentionDropout& dropout,
-                                                       bool featured) {
-  const char* const obstacle = dropout.drops()                    ? "attention dropout"
-                               : featured                         ? "edge features"
-                               : width > kernels::kWidestTileHead ? "heads of more than 128 features"
-                                                                  : nullptr;
-  return attention_tiles_for(op, a, heads, width, dtype, obstacle);
-}
-/// The transposed structure's, where there is one of the structure.
-inline std::shared_ptr<const RowTiles> tiles_like(const std::shared_ptr<const RowTiles>& tiles,
-                                                  const Csr& at) {
-  return tiles ? kernels::row_tiles(at, tiles->least) : nullptr;
 }
 
 }  // namespace detail
@@ -62,7 +44,7 @@ inline Var dot_attention(const Relation& relation, const Var& q, const Var& k, c
   const DType wide = wide_dtype(q.dtype());
   const bool featured = static_cast<bool>(options.edge_attr);
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
-  const auto tiles = detail::attention_tiles(op, detail::by_target(relation).csr, heads, width, q.dtype(),
+  const auto tiles = detail::attention_tiles(op, detail::by_target(relation).csr, heads, width, 2, q.dtype(),
                                              dropout, featured);
   const Tensor q_rows = detail::as_matrix(q.value());
   Tensor o = Tensor::empty({relation.num_dst(), heads, width}, q.dtype(), q.device());
@@ -189,8 +171,8 @@ inline Var cosine_attention(const Relation& relation, const Var& x, const Var& b
   };
   const kernels::AttentionDropout dropout = detail::attention_dropout(options);
   // By rows of CSR one row is gathered for an edge, times its norm; over tiles, where two are, x itself is.
-  const auto tiles =
-      detail::attention_tiles(op, detail::by_target(relation).csr, 1, x.size(1), x.dtype(), dropout, false);
+  const auto tiles = detail::attention_tiles(op, detail::by_target(relation).csr, 1, x.size(1), 2, x.dtype(),
+                                             dropout, false);
   Tensor o = Tensor::empty_like(x.value()), o_attr, lse = detail::head_terms(x.size(0), 1, x.value());
   {
     const Directions of(x.value(), beta.value(), wide);

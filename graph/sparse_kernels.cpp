@@ -4,6 +4,8 @@
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <atomic>
+#include <chrono>
+#include <cmath>
 
 namespace adj {
 
@@ -39,19 +41,24 @@ TileCost tile_cost(const CutCounts& counts, int64_t width, DType features) {
   return {.csr = csr, .hybrid = rest + product + parts + rounding + kFixed};
 }
 
-TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, DType features) {
+TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, int64_t gathered,
+                             DType features) {
   const bool wide = features == DType::f32;
   const auto f = static_cast<double>(heads * width), rows = static_cast<double>(counts.rows),
              cols = static_cast<double>(counts.cols);
-  // Nanoseconds of an entry and feature, by rows of CSR and where it is in the rest; of a tile and padded
-  // feature.
-  const double kCsr = wide ? 1.8e-3 : 1.3e-3, kRest = wide ? 3.0e-3 : 1.8e-3;
-  constexpr double kTileFeature = 0.25, kMemory = 4'000.0, kFixed = 200'000.0;
-  const double csr = static_cast<double>(counts.entries) * f * kCsr;
-  const double padded = static_cast<double>(heads * (width > 64 ? 128 : 64));
+  // Nanoseconds: of an entry and feature, by rows of CSR at best and in the rest; of a tile and feature, a
+  // head's being padded. Bytes per nanosecond of memory, and bytes: of what tiles leave and add, and of
+  // rounding.
+  const double kCsr = wide ? 1.9e-3 : 1.4e-3, kRest = wide ? 2.9e-3 : 1.85e-3;
+  constexpr double kTileFeature = 0.333, kMemory = 4'000.0, kFixed = 150'000.0;
+  const double kPartBytes = wide ? 64.0 : 48.0, kRoundedBytes = wide ? 70.0 : 0.0;
+  const double csr_share = gathered == 1 ? 0.65 : 1.0, share = gathered == 1 ? 0.5 : 1.0;
+  const double csr = static_cast<double>(counts.entries) * f * kCsr * csr_share;
+  const auto padded = static_cast<double>(heads * (width > 64 ? 128 : 64));
   const double passes = static_cast<double>(counts.tiles) * padded * kTileFeature;
-  const double parts = 4 * 12.0 * (rows + cols) / 2 * f / kMemory;
-  return {.csr = csr, .hybrid = static_cast<double>(counts.rest) * f * kRest + passes + parts + kFixed};
+  const double bytes = (kPartBytes + kRoundedBytes) * (rows + cols) / 2 * f / kMemory;
+  return {.csr = csr,
+          .hybrid = static_cast<double>(counts.rest) * f * kRest * share + passes + bytes + kFixed};
 }
 
 namespace {
@@ -61,6 +68,7 @@ struct Wanted {
   std::string_view op;
   int64_t width, heads;
   DType features;
+  int64_t least;  ///< of the hybrid cut
   const char* obstacle;
 };
 
@@ -85,16 +93,28 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
       explain("rows of CSR: tensor cores take no {}", wanted.obstacle);
       return nullptr;
     }
-    const auto counts = a.cache->get<CutCounts>(kHybridLeast, [&] {
-      return std::make_shared<CutCounts>(a, kernels::make_row_tiles(a, kHybridLeast));
+    const auto counts = a.cache->get<CutCounts>(wanted.least, [&] {
+      if (explaining()) synchronize(device);
+      const auto begin = std::chrono::steady_clock::now();
+      const auto cut = std::make_shared<CutCounts>(a, kernels::make_row_tiles(a, wanted.least));
+      if (explaining()) synchronize(device);
+      if (explaining())
+        cut->cut_ms =
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+      return cut;
     });
     const TileCost cost = cost_of(*counts);
+    const double saved_ms = (cost.csr - cost.hybrid) / 1e6;
     explain(
         "{}: {:.1f} % of entries fit {} tiles; {:.3f} ms by rows of CSR at best, {:.3f} ms with tensor cores "
-        "(by rule)",
+        "(by rule){}",
         cost.tiles() ? "tensor cores and rows of CSR" : "rows of CSR", share_in_tiles(*counts), counts->tiles,
-        cost.csr / 1e6, cost.hybrid / 1e6);
-    return cost.tiles() ? kernels::row_tiles(a, kHybridLeast) : nullptr;
+        cost.csr / 1e6, cost.hybrid / 1e6,
+        counts->cut_ms == 0.0 || !cost.tiles()
+            ? std::string()
+            : fmt::format(", cut in {:.1f} ms, repaid after {:.0f}", counts->cut_ms,
+                          std::ceil(counts->cut_ms / saved_ms)));
+    return cost.tiles() ? kernels::row_tiles(a, wanted.least) : nullptr;
   }
   ADJ_CHECK(kernels::has_tile_spmm(device),
             "{}: kernels of tensor cores want a GPU of compute capability 9.0, not {}", op, device.str());
@@ -104,7 +124,7 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
             op);
   ADJ_CHECK(a.ascending, "{}: kernels of tensor cores want rows of ascending columns", op);
   ADJ_CHECK(wanted.obstacle == nullptr, "{}: kernels of tensor cores take no {}", op, wanted.obstacle);
-  auto tiles = kernels::row_tiles(a, choice == SparseKernels::tiles ? 1 : kHybridLeast);
+  auto tiles = kernels::row_tiles(a, choice == SparseKernels::tiles ? 1 : wanted.least);
   explain("tensor cores for {:.1f} % of entries in {} tiles, as asked", share_in_tiles({a, *tiles}),
           tiles->num_tiles());
   return tiles;
@@ -113,14 +133,16 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
 }  // namespace
 
 std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features) {
-  return choose(a, {op, width, 1, features, nullptr},
+  return choose(a, {op, width, 1, features, kHybridLeast, nullptr},
                 [&](const CutCounts& counts) { return tile_cost(counts, width, features); });
 }
 
 std::shared_ptr<const RowTiles> attention_tiles_for(std::string_view op, const Csr& a, int64_t heads,
-                                                    int64_t width, DType features, const char* obstacle) {
-  return choose(a, {op, heads * width, heads, features, obstacle},
-                [&](const CutCounts& counts) { return attention_tile_cost(counts, heads, width, features); });
+                                                    int64_t width, int64_t rows, DType features,
+                                                    const char* obstacle) {
+  return choose(
+      a, {op, heads * width, heads, features, kAttentionLeast, obstacle},
+      [&](const CutCounts& counts) { return attention_tile_cost(counts, heads, width, rows, features); });
 }
 
 }  // namespace adj

@@ -26,12 +26,15 @@ SparseKernels sparse_kernels();
 /// Rows of a window that a column must have to be in a tile of a hybrid cut. A column costs a tile one row of
 /// features, and the rest one for each entry, so that two pay already.
 inline constexpr int64_t kHybridLeast = 2;
+/// Likewise of attention, where a tile costs more beside what an entry gathers.
+inline constexpr int64_t kAttentionLeast = 3;
 
 /// How a cut divides a structure.
 struct CutCounts {
   int64_t rows = 0, cols = 0, entries = 0;
   int64_t tiles = 0;
-  int64_t rest = 0;  ///< entries
+  int64_t rest = 0;     ///< entries
+  double cut_ms = 0.0;  ///< what cutting took, where somebody asked (explaining())
 
   CutCounts(const Csr& a, const RowTiles& cut)
       : rows(a.rows), cols(a.cols), entries(a.entries()), tiles(cut.num_tiles()), rest(cut.rest.entries()) {}
@@ -46,8 +49,10 @@ struct TileCost {
   bool tiles() const { return hybrid < csr; }
 };
 TileCost tile_cost(const CutCounts& counts, int64_t width, DType features);
-/// Of dot-product attention, forward and backward, over a structure whose transpose is cut alike.
-TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, DType features);
+/// Of attention, forward and backward, whose edges gather so many rows of features, over a structure whose
+/// transpose is cut alike: 2, keys and values; 1, GAT's.
+TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, int64_t rows,
+                             DType features);
 
 /// Entries of the structures that `automatic` cuts, on a GPU, to count what the rule weighs: with fewer, and
 /// with less than 16 to a row, there is little to win; cutting takes some 50 bytes an entry. A cut that is
@@ -57,9 +62,10 @@ inline constexpr int64_t kLeastCutEntries = 500'000, kMostCutEntries = 50'000'00
 /// The cut by which a product of `a` with `width` features is computed, kept with the structure, or null
 /// where it goes by rows of CSR. Throws as set_sparse_kernels() says, naming `op`.
 std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features);
-/// Likewise for attention of `heads` of `width` features. `obstacle`: what it has that there are no tiles
-/// for, or null.
+/// Likewise for attention of `heads` of `width` features, `rows` of which an edge gathers. `obstacle`: what
+/// it has that there are no tiles for, or null.
 std::shared_ptr<const RowTiles> attention_tiles_for(std::string_view op, const Csr& a, int64_t heads,
-                                                    int64_t width, DType features, const char* obstacle);
+                                                    int64_t width, int64_t rows, DType features,
+                                                    const char* obstacle);
 
 }  // namespace adj

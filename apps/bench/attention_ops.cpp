@@ -67,6 +67,7 @@ struct Operands {
 
 void gat(Operands& t) {
   kernels::gat({.a = t.a(),
+                .tiles = t.tiles.get(),
                 .l = t.l,
                 .r = t.r,
                 .x = t.x,
@@ -115,12 +116,23 @@ Job backward(const Subject& s, Forward before, void (*run)(Operands&), double (*
   return {t->shape(), bytes(*t), 0.0, [=] { run(*t); }};
 }
 
-Job gat_backward(const Subject& s) {
+Job gat_forward(const Subject& s, bool over_tiles) {
+  return forward(
+      s, gat,
+      [](const Operands& t) {
+        return t.targets(1, 1, {t.l, t.o, t.lse});
+      },
+      over_tiles);
+}
+
+Job gat_backward(const Subject& s, bool over_tiles) {
   return backward(
       s, gat,
       [](Operands& t) {
         kernels::gat_backward({.a = t.a(),
                                .at = t.at(),
+                               .tiles = t.tiles.get(),
+                               .tiles_at = t.tiles_at.get(),
                                .l = t.l,
                                .r = t.r,
                                .x = t.x,
@@ -140,7 +152,8 @@ Job gat_backward(const Subject& s) {
       [](const Operands& t) {
         return t.targets(1, 1, {t.o, t.d_o, t.lse, t.delta, t.l, t.dl}) +
                t.sources(1, 3, {t.x, t.r, t.dr, t.dl, t.dx});
-      });
+      },
+      over_tiles);
 }
 
 Job gatv2_backward(const Subject& s) {
@@ -216,10 +229,11 @@ Job dot_attention_backward(const Subject& s, bool over_tiles) {
 std::vector<Op> attention_ops() {
   return {
       {"gat", "coefficients and their weighted sum, by head",
-       [](const Subject& s) {
-         return forward(s, gat, [](const Operands& t) { return t.targets(1, 1, {t.l, t.o, t.lse}); });
-       }},
-      {"gat_backward", "of the same, whole gradient of x", gat_backward},
+       [](const Subject& s) { return gat_forward(s, false); }},
+      {"gat_backward", "of the same, whole gradient of x",
+       [](const Subject& s) { return gat_backward(s, false); }},
+      {"tile_gat", "likewise, tiles by tensor cores", [](const Subject& s) { return gat_forward(s, true); }},
+      {"tile_gat_backward", "of the same", [](const Subject& s) { return gat_backward(s, true); }},
       {"gatv2", "coefficients and their weighted sum, by head",
        [](const Subject& s) {
          return forward(s, gatv2, [](const Operands& t) { return t.targets(1, 0, {t.x_dst, t.o, t.lse}); });

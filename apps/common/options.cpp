@@ -85,19 +85,17 @@ void add_input_options(po::options_description& options, Settings& s) {
 }
 
 void add_kernels_option(po::options_description& options, Settings& s) {
-  options.add_options()(
-      "kernels", with_default(s.kernels, "NAME"),
-      "on a GPU, products of sparse matrices by: csr (rows), tiles (tensor cores), hybrid (both, by how many "
-      "rows of 128 share a column) or auto (hybrid or csr by a rule, where --precision lets operands be "
-      "rounded)");
+  options.add_options()("kernels", with_default(s.kernels, "NAME"),
+                        "on a GPU, products of sparse matrices and attention by: csr (rows), tiles (tensor "
+                        "cores), hybrid (both, "
+                        "by how many rows of 128 share a column) or auto (hybrid or csr by a rule, where "
+                        "--precision lets operands "
+                        "be rounded)");
 }
 
-void check_kernels(const Program& program, const Settings& s) {
+void check_kernels(const Settings& s) {
   expect_one_of("kernels", s.kernels, {"auto", "csr", "tiles", "hybrid"});
   if (s.kernels != "tiles" && s.kernels != "hybrid") return;
-  if (!program.sparse_products)
-    usage("--kernels {}: what {} trains sums neighbours by attention, which goes by rows of CSR alone",
-          s.kernels, program.name());
   if (!s.device.starts_with("cuda"))
     usage("--kernels {}: expected --device cuda beside it, for tensor cores are a GPU's", s.kernels);
   if (s.precision == "float32")
@@ -368,7 +366,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       usage("--{}: expected a value", name);
   s.capture = !no_capture;
   check(s);
-  check_kernels(program, s);
+  check_kernels(s);
   check_model_options(program, s);
   check_batch_options(program, s, defaults_of(program));
   for (const auto& [name, value] : values)

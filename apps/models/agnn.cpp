@@ -5,7 +5,6 @@ namespace adj::apps {
 Program train_agnn() {
   Program program{models::agnn(),
                   "Trains an attention-based graph neural network (Thekumparampil et al. 2018)."};
-  program.sparse_products = false;
   program.loaders = {"cluster", "saint"};
   program.defaults.evaluation = "graph";
   return program;

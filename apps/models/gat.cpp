@@ -13,7 +13,6 @@ Program train_gat() {
   program.defaults.epochs = 1000;
   program.defaults.patience = 100;
   program.defaults.patience_on = "either";  // the authors' rule, as the 100 are theirs
-  program.sparse_products = false;
   program.loaders = {"neighbor", "cluster", "saint"};
   program.options = [](auto add, Settings& s) {
     add_head_options(add, s);

@@ -8,7 +8,6 @@ Program train_transformer() {
   program.defaults.hidden = 16;
   program.defaults.heads = 4;
   program.defaults.norm = "layer";
-  program.sparse_products = false;
   program.loaders = {"neighbor", "cluster", "saint"};
   program.options = [](auto add, Settings& s) {
     add_head_options(add, s);

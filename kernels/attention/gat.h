@@ -7,8 +7,12 @@ namespace adj::kernels {
 /// e_ij = leaky_relu(l_i + r_j + c_ij) and v_j = x_j (GAT eq. 3 and 4, Veličković et al. 2018). l [rows,H], r
 /// [cols,H] and, where there are edge features, c [M,H] are wide; x [cols, H D]. Writes O + bias [rows, H D],
 /// bias [H D] optional and not of bfloat16, whose rounding of the sum would be found in Δ, and lse [rows,H].
+///
+/// `tiles`, a cut of `a`, as dot_attention has it: x is rounded to operands; for heads of kWidestTileHead
+/// features at most, without c and dropout.
 struct GatArgs {
   const CsrMatrix& a;
+  const RowTiles* tiles = nullptr;
   const Tensor& l;
   const Tensor& r;
   const Tensor& c = kAbsent;
@@ -37,6 +41,9 @@ struct GatArgs {
               heads());
     check_tensor(op, "x", x, {a.csr.cols, x.size(1)}, x.dtype(), device());
     detail::check_attention_dropout(op, dropout);
+    if (tiles)
+      detail::check_tiles(op, *tiles, a.csr, x.dtype(), head_width(), 1.0f, dropout.drops(),
+                          static_cast<bool>(c));
     detail::check_bias(op, bias, x.size(1), x.dtype(), device());
     check_tensor(op, "o", o, {a.csr.rows, x.size(1)}, x.dtype(), device());
     check_tensor(op, "lse", lse, {a.csr.rows, heads()}, wide, device());
@@ -52,9 +59,13 @@ ADJ_KERNEL(gat, GatArgs)
 /// Where `source` [H,D] and `target` [H,D] are given, l and r are the products of x itself with them,
 /// l_i = ⟨target, x_i⟩ and r_j = ⟨source, x_j⟩ (rows and columns are then one set of nodes), and dx is the
 /// whole gradient of x: it includes dl_j target + dr_j source; dl and dr are present.
+///
+/// `tiles` and `tiles_at`, cuts of `a` and of `at`, come together: x and d_o are rounded to operands.
 struct GatBackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;
+  const RowTiles* tiles = nullptr;
+  const RowTiles* tiles_at = nullptr;
   const Tensor& l;
   const Tensor& r;
   const Tensor& c = kAbsent;
@@ -90,6 +101,11 @@ struct GatBackwardArgs {
     if (c) check_entries(op, "c", a, c, wide);
     check_tensor(op, "x", x, {a.csr.cols, width}, x.dtype(), device());
     detail::check_attention_dropout(op, dropout);
+    ADJ_CHECK((tiles == nullptr) == (tiles_at == nullptr), "{}: tiles and tiles_at come together", op);
+    if (tiles) {
+      detail::check_tiles(op, *tiles, a.csr, x.dtype(), d, 1.0f, dropout.drops(), static_cast<bool>(c));
+      detail::check_tiles(op, *tiles_at, at.csr, x.dtype(), d, 1.0f, dropout.drops(), static_cast<bool>(c));
+    }
     detail::check_bias(op, bias, width, x.dtype(), device());
     check_tensor(op, "o", o, {a.csr.rows, width}, x.dtype(), device());
     check_tensor(op, "d_o", d_o, {a.csr.rows, width}, x.dtype(), device());

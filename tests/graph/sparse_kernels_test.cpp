@@ -1,4 +1,5 @@
 #include "../support.h"
+#include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/spmm.h>
 #include <adjoint/graph/generators.h>
@@ -151,6 +152,80 @@ TEST_CASE("products and their gradients by tensor cores are those by rows of CSR
         for (int i = 0; i < 3; ++i) (void)step();
         CHECK(same_bits(kept, got.y));
       }
+}
+
+TEST_CASE("attention and its gradients by tensor cores are those by rows of CSR") {
+  const Relation host = communities(1000, 250, 60).relation();
+  enum class Kind : uint8_t { dot, gat, cosine };
+  for (Device device : gpus_with_tiles())
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (Kind kind : {Kind::dot, Kind::gat, Kind::cosine}) {
+        CAPTURE(name_of(dtype));
+        CAPTURE(static_cast<int>(kind));
+        const Relation relation = host.to(device);
+        const int64_t heads = kind == Kind::cosine ? 1 : 3, width = 24;
+        const Shape nodes{1000, heads, width}, head{heads, width};
+        const bool cosine = kind == Kind::cosine;
+        const std::vector<Tensor> features{random_tensor(cosine ? Shape{1000, width} : nodes, dtype, device),
+                                           random_tensor(cosine              ? Shape{1}
+                                                         : kind == Kind::gat ? head
+                                                                             : nodes,
+                                                         dtype, device),
+                                           random_tensor(kind == Kind::gat ? head : nodes, dtype, device)};
+        const Tensor dy = random_tensor(cosine ? Shape{1000, width} : nodes, dtype, device);
+        const auto results = [&] {
+          std::vector<Var> in;
+          for (const Tensor& x : features) in.push_back(Var::parameter(x.clone()));
+          const Var y = kind == Kind::dot   ? dot_attention(relation, in[0], in[1], in[2])
+                        : kind == Kind::gat ? gat_attention(relation, in[0], in[1], in[2], 0.2f)
+                                            : cosine_attention(relation, in[0], in[1]);
+          y.backward(dy);
+          std::vector<Tensor> all{y.value()};
+          for (const Var& x : in)
+            if (x.grad()) all.push_back(x.grad());
+          return all;
+        };
+        std::vector<Tensor> expected;
+        {
+          const Scope scope(SparseKernels::csr, MatmulPrecision::exact);
+          expected = results();
+        }
+        for (SparseKernels kernels : {SparseKernels::tiles, SparseKernels::hybrid}) {
+          const Scope scope(kernels, MatmulPrecision::tf32);
+          const std::vector<Tensor> got = results(), again = results();
+          REQUIRE(got.size() == expected.size());
+          CHECK(distance(got[0], expected[0]) > 0.0);
+          for (size_t k = 0; k < got.size(); ++k) {
+            CAPTURE(k);
+            CHECK(distance(got[k], expected[k]) <= (dtype == DType::f32 ? 5e-3 : 5e-2));
+            CHECK(same_bits(got[k], again[k]));
+          }
+          if (kind == Kind::cosine) continue;
+          AttentionOptions drops;
+          drops.dropout = 0.5f;
+          const Var x(random_tensor(nodes, dtype, device));
+          CHECK_THROWS_WITH_AS((void)dot_attention(relation, x, x, x, drops),
+                               "dot_attention: kernels of tensor cores take no attention dropout", Error);
+          CHECK_THROWS_WITH_AS(
+              (void)gatv2_attention(relation, x, x, Var(random_tensor(head, dtype, device)), 0.2f),
+              "gatv2_attention: kernels of tensor cores take no logits of GATv2", Error);
+        }
+      }
+}
+
+TEST_CASE("the rule of attention takes tiles where communities are dense") {
+  const SparseMatrix dense = communities(8192, 512, 400), sparse = communities(4096, 4096, 10);
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (int64_t rows : {1, 2}) {
+      const auto cost = [&](const SparseMatrix& a, int64_t width) {
+        const Csr& csr = a.matrix().csr;
+        return attention_tile_cost({csr, kernels::make_row_tiles(csr, kAttentionLeast)}, 4, width, rows,
+                                   dtype);
+      };
+      if (rows == 2) CHECK(cost(dense, 128).tiles());
+      CHECK_FALSE(cost(dense, 8).tiles());
+      CHECK_FALSE(cost(sparse, 128).tiles());
+    }
 }
 
 TEST_CASE("tensor cores are refused by name where they cannot be had") {

@@ -1,5 +1,6 @@
 #include "tile_cases.h"
 #include <adjoint/kernels/attention/dot_attention.h>
+#include <adjoint/kernels/attention/gat.h>
 
 #include <cmath>
 
@@ -183,6 +184,140 @@ TEST_CASE("attention over tiles keeps what is not finite to its neighbours, and 
     for (int k = 0; k < 5; ++k) {
       CAPTURE(kNames[k]);
       CHECK(relative_error(got.*kOutputs[k], wanted.*kOutputs[k]) <= (dtype == DType::f32 ? 1e-3 : 2e-2));
+    }
+  });
+}
+
+namespace {
+
+/// GAT's, of features whose logits are products of theirs where `square`, and else numbers of their own.
+struct GatProblem {
+  const Edges& edges;
+  int64_t heads;
+  bool square;
+  Tensor x, l, r, bias, d_o, source, target;
+
+  GatProblem(const Edges& of, int64_t h, int64_t width, DType dtype, Device device)
+      : edges(of),
+        heads(h),
+        square(of.rows() == of.cols()),
+        x(random_tensor({of.cols(), h * width}, dtype, device)),
+        l(random_tensor({of.rows(), h}, DType::f32, device)),
+        r(random_tensor({of.cols(), h}, DType::f32, device)),
+        d_o(random_tensor({of.rows(), h * width}, dtype, device)),
+        source(random_tensor({h, width}, dtype, device)),
+        target(random_tensor({h, width}, dtype, device)) {
+    if (dtype != DType::bf16) bias = random_tensor({h * width}, dtype, device);
+  }
+  /// O, lse, dl, dr and dx.
+  std::vector<Tensor> run(const RowTiles* tiles, const RowTiles* tiles_at) const {
+    const DType dtype = tiles ? x.dtype() : DType::f64, wide = wide_dtype(dtype);
+    const auto as = [&](const Tensor& t) { return !t ? t : tiles ? t : t.to(DType::f64); };
+    const auto empty = [&](const Shape& shape, DType type) {
+      return Tensor::full(shape, NAN, type, x.device());
+    };
+    Tensor o = empty(d_o.shape(), dtype), lse = empty(l.shape(), wide), dl = empty(l.shape(), wide),
+           dr = empty(r.shape(), wide), dx = empty(x.shape(), dtype), delta = empty(l.shape(), wide), none;
+    const Tensor l_terms = as(l), r_terms = as(r);
+    kernels::gat({.a = edges.a(),
+                  .tiles = tiles,
+                  .l = l_terms,
+                  .r = r_terms,
+                  .x = as(x),
+                  .slope = 0.2f,
+                  .bias = as(bias),
+                  .o = o,
+                  .lse = lse});
+    kernels::gat_backward({.a = edges.a(),
+                           .at = edges.at(),
+                           .tiles = tiles,
+                           .tiles_at = tiles_at,
+                           .l = l_terms,
+                           .r = r_terms,
+                           .x = as(x),
+                           .slope = 0.2f,
+                           .bias = as(bias),
+                           .o = o,
+                           .lse = lse,
+                           .d_o = as(d_o),
+                           .source = square ? as(source) : Tensor(),
+                           .target = square ? as(target) : Tensor(),
+                           .delta = delta,
+                           .dl = dl,
+                           .dr = dr,
+                           .dx = dx,
+                           .dc = none});
+    return {o, lse, dl, dr, dx};
+  }
+};
+
+const std::string kGatNames[] = {"o", "lse", "dl", "dr", "dx"};
+
+}  // namespace
+
+TEST_CASE("GAT over tiles is GAT to the precision of its operands") {
+  const std::vector<std::pair<int64_t, int64_t>> shapes{{1, 1},  {3, 5},   {8, 8},  {2, 33},
+                                                        {1, 64}, {2, 100}, {4, 128}};
+  double largest[2][5] = {};
+  on_tile_devices([&](Device device, DType dtype) {
+    for (const Named& one : tile_structures())
+      for (const auto& [heads, width] : shapes)
+        for (int64_t least : {1, 3}) {
+          if (one.csr.cols > 1000 && width % 64 != 0) continue;
+          CAPTURE(one.name);
+          CAPTURE(heads);
+          CAPTURE(width);
+          CAPTURE(least);
+          const Edges edges(one.rows, one.csr.cols, least == 3, device);
+          const RowTiles tiles = kernels::make_row_tiles(edges.csr, least),
+                         tiles_at = kernels::make_row_tiles(edges.transposed, least);
+          const GatProblem problem(edges, heads, width, dtype, device);
+          const auto got = problem.run(&tiles, &tiles_at), again = problem.run(&tiles, &tiles_at),
+                     wanted = problem.run(nullptr, nullptr);
+          for (size_t k = 0; k < 5; ++k) {
+            CAPTURE(kGatNames[k]);
+            const bool f32 = dtype == DType::f32;
+            const double error = relative_error(got[k], wanted[k]);
+            // What a row's logits get cancels but for the slopes: errors are those of ⟨dO, x⟩.
+            const double factor = (width >= 16 && edges.count() > 1000 ? 1.0 : 4.0) *
+                                  (k == 2 || k == 3 ? std::sqrt(static_cast<double>(width)) : 1.0);
+            CHECK(error <= factor * (k < 2 ? (f32 ? 5e-4 : 5e-3) : (f32 ? 1e-3 : 1e-2)));  // NaN fails
+            largest[f32 ? 0 : 1][k] = std::max(largest[f32 ? 0 : 1][k], error);
+            CHECK(same_bits(got[k], again[k]));
+          }
+        }
+  });
+  for (int t = 0; t < 2; ++t)
+    for (int k = 0; k < 5; ++k)
+      if (largest[t][k] > 0.0)
+        MESSAGE(fmt::format("{} {}: {:.1e}", t == 0 ? "float32" : "bfloat16", kGatNames[k], largest[t][k]));
+}
+
+TEST_CASE("GAT over tiles keeps what is not finite to its neighbours") {
+  on_tile_devices([&](Device device, DType dtype) {
+    const Edges edges(random_rows(300, 300, 40.0, 6), 300, false, device);
+    const RowTiles tiles = kernels::make_row_tiles(edges.csr, 2),
+                   tiles_at = kernels::make_row_tiles(edges.transposed, 2);
+    constexpr int64_t kWidth = 40;
+    for (Tensor GatProblem::*spoilt : {&GatProblem::x, &GatProblem::l, &GatProblem::r, &GatProblem::d_o}) {
+      GatProblem problem(edges, 2, kWidth, dtype, device);
+      problem.square = false;  // what comes by logits would reach all of a node's features
+      CAPTURE(spoilt == &GatProblem::x);
+      CAPTURE(spoilt == &GatProblem::l);
+      CAPTURE(spoilt == &GatProblem::r);
+      Tensor& bad = problem.*spoilt;
+      Numbers numbers = values(bad);
+      numbers[numbers.size() / 60] = numbers[numbers.size() / 3 + 1] = NAN;
+      bad = Tensor::from(numbers, bad.shape()).to(bad.dtype()).to(device);
+      const auto got = problem.run(&tiles, &tiles_at), wanted = problem.run(nullptr, nullptr);
+      for (size_t k = 0; k < 5; ++k) {
+        const Numbers a = values(got[k]), b = values(wanted[k]);
+        for (size_t i = 0; i < a.size(); ++i)
+          if (std::isfinite(a[i]) != std::isfinite(b[i])) {
+            FAIL_CHECK(kGatNames[k], " at ", i, ": ", a[i], ", expected ", b[i]);
+            break;
+          }
+      }
     }
   });
 }

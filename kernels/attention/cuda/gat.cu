@@ -8,10 +8,12 @@
 namespace adj::kernels::cuda {
 
 void gat(const GatArgs& args) {
+  if (args.tiles) return gat_over_tiles(args);
   dispatch_features(args.x.dtype(), [&]<class S>() { run_gat<S>(args); });
 }
 
 void gat_backward(const GatBackwardArgs& args) {
+  if (args.tiles) return gat_backward_over_tiles(args);
   dispatch_features(args.x.dtype(), [&]<class S>() { run_gat_backward<S>(args); });
 }
 

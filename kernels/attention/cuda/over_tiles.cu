@@ -1,8 +1,8 @@
-// Dot-product attention over a cut: the walks (launch.cuh) take the rest as a structure of its own, tensor
-// cores what is in tiles (kernels/tiles/cuda/tile_attention.h), and a pass over the rows joins the two:
-// outputs by the largest logit, sum and weighted features of each (FlashAttention's split of keys, Dao 2023),
-// gradients by addition, since lse and Δ are those of whole rows. By source the cut is one of the transposed
-// structure, and its rest another one.
+// Dot-product and GAT attention over a cut: the walks (launch.cuh) take the rest as a structure of its own,
+// tensor cores what is in tiles (kernels/tiles/cuda/tile_attention.h), and a pass over the rows joins the
+// two: outputs by the largest logit, sum and weighted features of each (FlashAttention's split of keys, Dao
+// 2023), gradients by addition, since lse and Δ are those of whole rows. By source the cut is one of the
+// transposed structure, and its rest another one.
 //
 // Bytes, beside the walk's and the tiles': 4 written and read of a feature of each row of a window with
 // tiles, O or the gradient read and written once more, and float32 features read twice and written in half as
@@ -107,11 +107,11 @@ struct Rows {
   }
 };
 
-/// O, which is the rest's, of the whole rows, and their lse.
+/// O, which is the rest's, of the whole rows, with a bias where there is one, and their lse.
 template <class S>
 __global__ void __launch_bounds__(kThreads)
     join_outputs(int64_t threads, Parts parts, Rows<S> o, const int64_t* offsets, const int64_t* rest_offsets,
-                 const float* rest_lse, float* lse) {
+                 const float* rest_lse, const S* bias, float* lse) {
   begin_overlapping();
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (thread >= threads) return;
@@ -126,9 +126,18 @@ __global__ void __launch_bounds__(kThreads)
     has_tiles = true;
     largest = fmaxf(largest, __ldg(stats + at * parts.heads + p.head).x);
   });
+  const auto add_bias = [&](Pack<float, kPack>& row) {
+    const int width = o.width;
+#pragma unroll
+    for (int v = 0; v < kPack; ++v)
+      if (p.feature + v < width) row[v] += widen(bias[p.head * width + p.feature + v]);
+  };
   if (!has_tiles) {
     if (p.feature == 0) lse[term] = rest_lse[term];
-    return;
+    if (bias == nullptr) return;
+    Pack<float, kPack> row = o.read(p, parts.heads);
+    add_bias(row);
+    return o.write(p, parts.heads, row);
   }
   float total = 0;
   Pack<float, kPack> sum{};
@@ -152,30 +161,62 @@ __global__ void __launch_bounds__(kThreads)
   const bool empty = offsets[p.row] == offsets[p.row + 1];
 #pragma unroll
   for (int v = 0; v < kPack; ++v) sum[v] = empty ? 0.0f : sum[v] / total;
+  if (bias != nullptr) add_bias(sum);
   o.write(p, parts.heads, sum);
   if (p.feature == 0) lse[term] = empty ? 0.0f : (largest + log2f(total)) / kLog2E;
 }
 
-/// y += what the tiles have.
+/// What GAT's features get by logits, where these are products of the features: dl_j target + dr_j source.
 template <class S>
-__global__ void __launch_bounds__(kThreads) add_parts(int64_t threads, Parts parts, Rows<S> y) {
+struct ByLogits {
+  const S *source = nullptr, *target = nullptr;  ///< [H,D], or null
+  const float *dl = nullptr, *dr = nullptr;      ///< [rows,H]
+};
+
+/// y += what the tiles have, and what comes by logits.
+template <class S>
+__global__ void __launch_bounds__(kThreads)
+    add_parts(int64_t threads, Parts parts, Rows<S> y, ByLogits<S> by) {
   begin_overlapping();
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (thread >= threads) return;
   const Place p(thread, parts.heads, parts.pitch);
-  bool has_tiles = false;
+  bool adds = by.source != nullptr;
   Pack<float, kPack> sum{};
   parts.for_each(p.row, [&](int64_t at) {
-    has_tiles = true;
+    adds = true;
     const Pack<float, kPack> part = parts.features(at, p.head, p.feature);
 #pragma unroll
     for (int v = 0; v < kPack; ++v) sum[v] += part[v];
   });
-  if (!has_tiles) return;
+  if (!adds) return;
+  if (by.source != nullptr) {
+    const int64_t term = p.row * parts.heads + p.head;
+    const float dl = by.dl[term], dr = by.dr[term];
+#pragma unroll
+    for (int v = 0; v < kPack; ++v) {
+      if (p.feature + v >= y.width) continue;
+      const int at = p.head * y.width + p.feature + v;
+      sum[v] = fmaf(dl, widen(by.target[at]), fmaf(dr, widen(by.source[at]), sum[v]));
+    }
+  }
   const Pack<float, kPack> rest = y.read(p, parts.heads);
 #pragma unroll
   for (int v = 0; v < kPack; ++v) sum[v] += rest[v];
   y.write(p, parts.heads, sum);
+}
+
+/// y [rows,H] += the first number of the stats of each.
+__global__ void __launch_bounds__(kThreads) add_stats(int64_t terms, Parts parts, float* y) {
+  begin_overlapping();
+  const int64_t term = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (term >= terms) return;
+  const int64_t row = term / parts.heads, head = term - row * parts.heads;
+  float sum = 0;
+  parts.for_each(row, [&](int64_t at) {
+    sum += __ldg(reinterpret_cast<const float2*>(parts.stats) + at * parts.heads + head).x;
+  });
+  y[term] += sum;
 }
 
 /// Features by head as operands: [N, H D] are rows [N H, D].
@@ -183,12 +224,15 @@ OperandFeatures operands_of(const Tensor& x, int64_t heads) {
   return operand_features(x.reshape({x.size(0) * heads, x.size(1) / heads}), OperandScale::of_all);
 }
 
-/// The features of an attention as operands, and its scale.
+/// What the passes of an attention have in common.
 struct AttentionOperands {
+  TileScore score;
   int64_t heads;
-  float scale;
-  OperandFeatures q, k, v, d_o;
-  Tensor terms;
+  float scale = 0;
+  OperandFeatures q = {}, k = {}, v = {}, d_o = {};
+  const float *l = nullptr, *r = nullptr;
+  float slope = 0;
+  Tensor terms = {};
 };
 
 /// Passes of tensor cores over one cut, and what the last one left.
@@ -198,7 +242,7 @@ class TilePasses {
       : tiles_(tiles),
         operands_(operands),
         heads_(operands.heads),
-        pitch_(operands.q.pitch),
+        pitch_(operands.v.pitch),
         shares_(tile_shares(tiles, 1, adj::cuda::properties(tiles.device().index).multiprocessors)) {
     shares_.slabs = static_cast<int>(heads_);
     const int64_t parts = shares_.blocks == 0 ? 0 : tiles.num_windows() + shares_.blocks;
@@ -206,13 +250,17 @@ class TilePasses {
     stats_ = Tensor::empty({parts, RowTiles::kRows, heads_, 2}, DType::f32, tiles.device());
   }
   TileAttention attention(TilePass pass) {
-    return {.pass = pass,
+    return {.score = operands_.score,
+            .pass = pass,
             .tiles = tiles_,
             .heads = heads_,
             .pitch = pitch_,
             .scale = operands_.scale,
             .q = operands_.q,
             .k = operands_.k,
+            .l = operands_.l,
+            .r = operands_.r,
+            .slope = operands_.slope,
             .v = operands_.v,
             .d_o = operands_.d_o,
             .terms = operands_.terms,
@@ -231,9 +279,9 @@ class TilePasses {
             static_cast<int>(pitch_)};
   }
   int64_t threads() const { return tiles_.rows * heads_ * (pitch_ / kPack); }
-  LaunchShape shape() const {
+  LaunchShape shape(int64_t threads) const {
     return {.device = tiles_.device().index,
-            .blocks = static_cast<unsigned>(ceil_div(threads(), kThreads)),
+            .blocks = static_cast<unsigned>(ceil_div(threads, kThreads)),
             .threads = kThreads,
             .overlaps = true};
   }
@@ -243,9 +291,20 @@ class TilePasses {
     return {x.mutable_data<S>(), static_cast<int>(width),
             width % kPack == 0 && adj::cuda::aligned_to_16(x.raw_data())};
   }
+  /// After the forward pass: joins it with the rest's O and lse.
   template <class S>
-  void add_to(Tensor& y) const {
-    launch("dot_attention_backward", shape(), add_parts<S>, threads(), parts(), rows<S>(y));
+  void join(const Csr& whole, const Tensor& rest_lse, const Tensor& bias, Tensor& o, Tensor& lse) const {
+    launch("attention_over_tiles", shape(threads()), join_outputs<S>, threads(), parts(), rows<S>(o),
+           whole.offsets.data<int64_t>(), tiles_.rest.offsets.data<int64_t>(), rest_lse.data<float>(),
+           bias ? bias.data<S>() : nullptr, lse.mutable_data<float>());
+  }
+  /// After another one: adds what it left.
+  template <class S>
+  void add_to(Tensor& y, const ByLogits<S>& by = {}) const {
+    launch("attention_over_tiles", shape(threads()), add_parts<S>, threads(), parts(), rows<S>(y), by);
+  }
+  void add_stats_to(Tensor& y) const {
+    launch("attention_over_tiles", shape(y.numel()), add_stats, y.numel(), parts(), y.mutable_data<float>());
   }
 
  private:
@@ -275,19 +334,15 @@ void forward(const DotAttentionArgs& args) {
                         .o_attr = args.o_attr,
                         .lse = rest_lse},
                        {});
-  const AttentionOperands operands{args.heads,
-                                   args.scale,
-                                   operands_of(args.q, args.heads),
-                                   operands_of(args.k, args.heads),
-                                   operands_of(args.v, args.heads),
-                                   {},
-                                   {}};
+  const AttentionOperands operands{.score = TileScore::dot,
+                                   .heads = args.heads,
+                                   .scale = args.scale,
+                                   .q = operands_of(args.q, args.heads),
+                                   .k = operands_of(args.k, args.heads),
+                                   .v = operands_of(args.v, args.heads)};
   TilePasses passes(tiles, operands);
   passes.run(TilePass::forward);
-  launch("dot_attention", passes.shape(), join_outputs<S>, passes.threads(), passes.parts(),
-         passes.rows<S>(args.o), args.a.csr.offsets.template data<int64_t>(),
-         tiles.rest.offsets.template data<int64_t>(), rest_lse.data<float>(),
-         args.lse.template mutable_data<float>());
+  passes.join<S>(args.a.csr, rest_lse, {}, args.o, args.lse);
 }
 
 template <class S>
@@ -311,13 +366,13 @@ void backward(const DotAttentionBackwardArgs& args) {
                                  .dattr = none,
                                  .du = none},
                                 {}, false);
-  AttentionOperands operands{args.heads,
-                             args.scale,
-                             operands_of(args.q, args.heads),
-                             operands_of(args.k, args.heads),
-                             operands_of(args.v, args.heads),
-                             operands_of(args.d_o, args.heads),
-                             {}};
+  AttentionOperands operands{.score = TileScore::dot,
+                             .heads = args.heads,
+                             .scale = args.scale,
+                             .q = operands_of(args.q, args.heads),
+                             .k = operands_of(args.k, args.heads),
+                             .v = operands_of(args.v, args.heads),
+                             .d_o = operands_of(args.d_o, args.heads)};
   TilePasses by_target(*args.tiles, operands);
   operands.terms = tile_attention_terms(by_target.attention(TilePass::target_gradient), args.lse, args.delta);
   if (args.dq) {
@@ -336,6 +391,69 @@ void backward(const DotAttentionBackwardArgs& args) {
   }
 }
 
+template <class S>
+void forward(const GatArgs& args) {
+  const RowTiles& tiles = *args.tiles;
+  Tensor rest_lse = Tensor::empty_like(args.lse);
+  run_gat<S>({.a = {tiles.rest, {}, {}},
+              .l = args.l,
+              .r = args.r,
+              .x = args.x,
+              .slope = args.slope,
+              .o = args.o,
+              .lse = rest_lse});
+  const AttentionOperands operands{.score = TileScore::sum,
+                                   .heads = args.heads(),
+                                   .v = operands_of(args.x, args.heads()),
+                                   .l = args.l.data<float>(),
+                                   .r = args.r.data<float>(),
+                                   .slope = args.slope};
+  TilePasses passes(tiles, operands);
+  passes.run(TilePass::forward);
+  passes.join<S>(args.a.csr, rest_lse, args.bias, args.o, args.lse);
+}
+
+template <class S>
+void backward(const GatBackwardArgs& args) {
+  const auto or_scratch = [](const Tensor& wanted, const Tensor& like) {
+    return wanted ? wanted : Tensor::empty_like(like);
+  };
+  Tensor dl = or_scratch(args.dl, args.l), dr = or_scratch(args.dr, args.r), none;
+  run_gat_backward<S>({.a = {args.tiles->rest, {}, {}},
+                       .at = {args.tiles_at->rest, {}, {}},
+                       .l = args.l,
+                       .r = args.r,
+                       .x = args.x,
+                       .slope = args.slope,
+                       .bias = args.bias,
+                       .o = args.o,
+                       .lse = args.lse,
+                       .d_o = args.d_o,
+                       .delta = args.delta,
+                       .dl = dl,
+                       .dr = dr,
+                       .dx = args.dx,
+                       .dc = none});
+  AttentionOperands operands{.score = TileScore::sum,
+                             .heads = args.heads(),
+                             .v = operands_of(args.x, args.heads()),
+                             .d_o = operands_of(args.d_o, args.heads()),
+                             .l = args.l.data<float>(),
+                             .r = args.r.data<float>(),
+                             .slope = args.slope};
+  TilePasses by_target(*args.tiles, operands);
+  operands.terms = tile_attention_terms(by_target.attention(TilePass::target_gradient), args.lse, args.delta);
+  by_target.run(TilePass::target_gradient);
+  by_target.add_stats_to(dl);
+  TilePasses by_source(*args.tiles_at, operands);
+  by_source.run(TilePass::source_gradient);
+  by_source.add_stats_to(dr);
+  if (!args.dx) return;
+  ByLogits<S> by;
+  if (args.source) by = {args.source.data<S>(), args.target.data<S>(), dl.data<float>(), dr.data<float>()};
+  by_source.add_to<S>(args.dx, by);
+}
+
 }  // namespace
 
 void dot_attention_over_tiles(const DotAttentionArgs& args) {
@@ -343,10 +461,18 @@ void dot_attention_over_tiles(const DotAttentionArgs& args) {
   if (args.a.csr.rows == 0) return;
   args.q.dtype() == DType::bf16 ? forward<bfloat16>(args) : forward<float>(args);
 }
-
 void dot_attention_backward_over_tiles(const DotAttentionBackwardArgs& args) {
   check_device("dot_attention_backward", args.device());
   args.q.dtype() == DType::bf16 ? backward<bfloat16>(args) : backward<float>(args);
+}
+void gat_over_tiles(const GatArgs& args) {
+  check_device("gat", args.device());
+  if (args.a.csr.rows == 0) return;
+  args.x.dtype() == DType::bf16 ? forward<bfloat16>(args) : forward<float>(args);
+}
+void gat_backward_over_tiles(const GatBackwardArgs& args) {
+  check_device("gat_backward", args.device());
+  args.x.dtype() == DType::bf16 ? backward<bfloat16>(args) : backward<float>(args);
 }
 
 }  // namespace adj::kernels::cuda

@@ -21,6 +21,8 @@ struct EdgeTerms {
 /// What is in tiles by tensor cores, the rest by the walks.
 void dot_attention_over_tiles(const DotAttentionArgs& args);
 void dot_attention_backward_over_tiles(const DotAttentionBackwardArgs& args);
+void gat_over_tiles(const GatArgs& args);
+void gat_backward_over_tiles(const GatBackwardArgs& args);
 
 template <class S>
 void run_gat(const GatArgs& args);

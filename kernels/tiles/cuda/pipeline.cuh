@@ -140,9 +140,10 @@ __device__ __forceinline__ void copy_async(uint32_t to, const void* from, bool t
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0)
                : "memory");
 }
-/// 8 bytes.
+/// Likewise kWords of 4 bytes.
+template <int kWords>
 __device__ __forceinline__ void copy_words_async(uint32_t to, const void* from) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(from) : "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(kWords * 4) : "memory");
 }
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// All but the last kCount groups of copies are there, for this thread.

@@ -8,21 +8,28 @@ namespace adj::kernels::cuda {
 /// whose rows are targets, `values` and `source_gradient` over one of the transposed structure.
 enum class TilePass : uint8_t { forward, values, target_gradient, source_gradient };
 
+/// Logits: `dot`, scale ⟨q_i, k_j⟩; `sum`, leaky_relu(l_i + r_j).
+enum class TileScore : uint8_t { dot, sum };
+
 /// What the tiles of a cut add to attention (kernels/attention/attention.h), head by head.
 struct TileAttention {
+  TileScore score;
   TilePass pass;
   const RowTiles& tiles;
   int64_t heads;
   int64_t pitch;             ///< operands of a row and head, a multiple of 8, kWidestTileHead at most
-  float scale;               ///< of logits
-  const OperandFeatures& q;  ///< [targets, heads * pitch], and likewise
+  float scale;               ///< dot
+  const OperandFeatures& q;  ///< [targets, heads * pitch], and likewise; absent beside sums
   const OperandFeatures& k;  ///< [sources, …]
+  const float* l;            ///< sum: [targets,H]
+  const float* r;            ///< [sources,H]
+  float slope;
   const OperandFeatures& v;
   const OperandFeatures& d_o;  ///< absent in the forward pass
   const Tensor& terms;         ///< as tile_attention_terms() leaves them; absent in the forward pass
   TileShares shares;           ///< a slab for each head
   Tensor& parts;               ///< float32 [windows + blocks, RowTiles::kRows, heads * pitch]
-  Tensor& stats;               ///< float32 [windows + blocks, RowTiles::kRows, heads, 2]; forward
+  Tensor& stats;               ///< float32 [windows + blocks, RowTiles::kRows, heads, 2]
 };
 
 /// parts[w] = what the tiles of window w come to, in float32, laid out as tile_product() has it (parts of
@@ -31,6 +38,9 @@ struct TileAttention {
 ///   values           Σ_i α_ij dO_i
 ///   target_gradient  scale Σ_j de_ij k_j
 ///   source_gradient  scale Σ_i de_ij q_i
+/// and beside sums
+///   target_gradient  nothing; in stats, first of each two, Σ_j de_ij
+///   source_gradient  Σ_i α_ij dO_i, in stats Σ_i de_ij
 /// Logits, α and de are computed in float32 from products of the operands, and rounded to operands for the
 /// sums: α and 2^(e - m) keep 11 bits down to 2^-28 in float16, de down to 2^-29 of 2 D times the largest of
 /// d_o and v. What is not finite reaches its neighbours and nothing else.

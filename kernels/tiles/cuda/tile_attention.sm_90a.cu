@@ -13,6 +13,13 @@
 //   values           k        q, dO     ⟨k, q⟩                 α dO
 //   source_gradient  k, v     q, dO     ⟨k, q⟩     ⟨v, dO⟩     α (G - Δ) q
 //
+// GAT's logits are of two numbers, so that there is neither S nor what it is made of; its gradients are sums
+// of α (G - Δ) leaky_relu' over rows:
+//
+//   forward                   x         l + r                  2^(S - m) x
+//   target_gradient  dO       x         l + r      ⟨dO, x⟩
+//   source_gradient  x        dO        r + l      ⟨x, dO⟩     α dO
+//
 // The gradients of keys and of values are two passes, for the sums of both, S and G do not fit in registers:
 // one product and one gather more than there need be.
 //
@@ -40,6 +47,9 @@ struct Arguments {
   const uint16_t *first, *second;                        // [cols, row_pitch]
   const float *q_scale, *k_scale, *v_scale, *d_o_scale;  // what operands are to be multiplied by; null: 1
   float scale;
+  const float* row_logit;     // sums: [rows,H], a row's half of the logit
+  const float* column_logit;  // [cols,H]
+  float slope;
   const float2* terms;  // [targets,H]: as find_terms() leaves them
   float *parts, *stats;
   int64_t num_windows;
@@ -54,24 +64,31 @@ struct Pass {
 };
 
 /// Shared memory and threads, for heads of kD features.
-template <int kD, TilePass kPass>
+template <int kD, TileScore kScore, TilePass kPass>
 struct Shape : Pass<kPass> {
   using P = Pass<kPass>;
-  static constexpr int kReaders = kD == 128 && !P::kGradient ? 256 : 128;
-  static constexpr int kThreads = kMultipliers + kReaders;
-  static constexpr int kMultiplierRegisters = kReaders == 256 ? 160 : 200,
-                       kReaderRegisters = kReaders == 256 ? 96 : 104;
-  static_assert(kMultipliers * kMultiplierRegisters + kReaders * kReaderRegisters ==
-                64 * 1024 / kThreads / 8 * 8 * kThreads);
+  static constexpr bool kDot = kScore == TileScore::dot;
+  static constexpr bool kSums = kDot || kPass != TilePass::target_gradient;  ///< of weights times rows?
+  static constexpr bool kSumsFirst = kDot && P::kGradient;                   ///< of the rows that S is of?
+  static constexpr bool kRowSums = P::kForward || (!kDot && P::kGradient);   ///< of weights?
+  static constexpr int kReaders = 128, kThreads = kMultipliers + kReaders;
+  // Warpgroups trade the registers that a block is launched with: 168 of each thread, multiples of 8.
+  static constexpr int kMultiplierRegisters = 200, kReaderRegisters = 104;
+  static_assert(kMultipliers * kMultiplierRegisters + kReaders * kReaderRegisters == 168 * kThreads);
 
   static constexpr int kOwnPanel = kTileRows * kRowBytes, kOwnBytes = kD / 64 * kOwnPanel;
   static constexpr int kGatheredBytes = kD / 64 * kPanelBytes;
-  static constexpr int kBits = 2 * kGatheredBytes, kTerms = kBits + kTileRows * 8;  // places in a stage
-  static constexpr int kStageBytes = kTerms + (P::kBySource ? 1024 : 0);
-  static_assert(kTileColumns * 2 * 4 <= 1024);
+  /// Places in a stage: of the second matrix, bits, terms of columns (8 bytes each), their halves of logits
+  /// (4).
+  static constexpr int kSecond = kDot ? kGatheredBytes : 0, kBits = kSecond + kGatheredBytes,
+                       kTerms = kBits + kTileRows * 8, kLogits = kTerms + kTileColumns * 8;
+  static constexpr int kStageBytes = kTerms + (P::kBySource || !kDot ? 1024 : 0);
+  static_assert(kTileColumns * (8 + 4) <= 1024);
+  static constexpr int kOwnSecond = kDot ? kOwnBytes : 0;  // behind the first own matrix
+  static constexpr int kOwnMatrices = (kDot ? 1 : 0) + (P::kGradient ? 1 : 0);
   static constexpr int kStages =
-      std::min(6, (227 * 1024 - 2 * kPatternBytes - (P::kGradient ? 2 : 1) * kOwnBytes) / kStageBytes);
-  static constexpr int kOwn = kStages * kStageBytes, kBarriers = kOwn + (P::kGradient ? 2 : 1) * kOwnBytes;
+      std::min(6, (227 * 1024 - 2 * kPatternBytes - kOwnMatrices * kOwnBytes) / kStageBytes);
+  static constexpr int kOwn = kStages * kStageBytes, kBarriers = kOwn + kOwnMatrices * kOwnBytes;
   static constexpr int kSharedBytes = kBarriers + 2 * kPatternBytes;
   using Ring = StageRing<kStages, kReaders>;
 };
@@ -109,17 +126,24 @@ struct Factors {
   float sum;             ///< sums, in the end
 
   template <class Operand>
-  static __device__ Factors of(const Arguments& a, TilePass pass) {
+  static __device__ Factors of(const Arguments& a, TileScore score, TilePass pass) {
     const float q = scale_at(a.q_scale), k = scale_at(a.k_scale), v = scale_at(a.v_scale),
                 d_o = scale_at(a.d_o_scale);
+    const float lowered = power_of_2(-kRaised<Operand>);
     Factors f;
+    if (score == TileScore::sum) {
+      f.logit = kLog2E;
+      f.product = d_o * v;  // what they are for is not rounded
+      f.delta = 1.0f;
+      f.sum = pass == TilePass::forward ? v : d_o * lowered;
+      return f;
+    }
     f.logit = q * k * a.scale * kLog2E;
     // float16: operands are less than 2^15, so |G - Δ| is less than 2^31 D, in units of theirs.
     f.product = kFloat16<Operand>
                     ? power_of_2(-16.0f - kRaised<Operand> - ceilf(log2f(static_cast<float>(a.pitch))))
                     : 1.0f;
     f.delta = f.product / d_o / v;
-    const float lowered = power_of_2(-kRaised<Operand>);
     f.sum = pass == TilePass::forward ? v
             : pass == TilePass::values
                 ? d_o * lowered
@@ -130,10 +154,11 @@ struct Factors {
 
 /// terms [targets,H]: lse and Δ of the backward passes.
 template <class Operand>
-__global__ void __launch_bounds__(256) find_terms(const __grid_constant__ Arguments a, const float* lse,
-                                                  const float* delta, int64_t n, float2* terms) {
+__global__ void __launch_bounds__(256)
+    find_terms(const __grid_constant__ Arguments a, TileScore score, const float* lse, const float* delta,
+               int64_t n, float2* terms) {
   adj::cuda::begin_overlapping();
-  const Factors f = Factors::of<Operand>(a, TilePass::values);
+  const Factors f = Factors::of<Operand>(a, score, TilePass::values);
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) terms[i] = {lse[i] * kLog2E - kRaised<Operand>, delta[i] * f.delta};
 }
@@ -145,9 +170,9 @@ struct Part {
   int64_t at;  ///< in parts
 };
 
-template <int kD, TilePass kPass>
+template <int kD, TileScore kScore, TilePass kPass>
 __device__ void read_tiles(const Arguments& a, uint32_t shared) {
-  using S = Shape<kD, kPass>;
+  using S = Shape<kD, kScore, kPass>;
   const int thread = static_cast<int>(threadIdx.x) - kMultipliers;
   RowCopies<kD, S::kReaders> rows[2] = {RowCopies<kD, S::kReaders>(thread),
                                         RowCopies<kD, S::kReaders>(thread)};
@@ -159,20 +184,23 @@ __device__ void read_tiles(const Arguments& a, uint32_t shared) {
       a.shares,
       [&](const TileSteps& step, auto i) {
         rows[i].find(a.columns, step.tile);
-        if constexpr (S::kBySource)
+        if constexpr (S::kBySource || !S::kDot)
           column[i] = __ldg(a.columns + int64_t{step.tile} * kTileColumns + thread % kTileColumns);
       },
       [&](const TileSteps& step, auto i) {
         ring.wait_until_read();
         const uint32_t to = shared + ring.stage() * S::kStageBytes;
         const int feature = step.slab * a.pitch;
-        rows[i].begin(a.first + feature, pitch, there, to);
-        rows[i].begin(a.second + feature, pitch, there, to + S::kGatheredBytes);
+        if constexpr (S::kDot) rows[i].begin(a.first + feature, pitch, there, to);
+        rows[i].begin(a.second + feature, pitch, there, to + S::kSecond);
         copy_bits(a.bits, step.tile, thread, to + S::kBits);
+        const int64_t term = int64_t{column[i]} * a.heads + step.slab;
         if constexpr (S::kBySource) {
-          if (thread < kTileColumns)
-            copy_words_async(to + S::kTerms + thread * 8,
-                             a.terms + (int64_t{column[i]} * a.heads + step.slab));
+          if (thread < kTileColumns) copy_words_async<2>(to + S::kTerms + thread * 8, a.terms + term);
+        }
+        if constexpr (!S::kDot) {
+          if (thread >= kTileColumns)
+            copy_words_async<1>(to + S::kLogits + (thread - kTileColumns) * 4, a.column_logit + term);
         }
         ring.written_by_copies();
         ring.advance();
@@ -180,19 +208,33 @@ __device__ void read_tiles(const Arguments& a, uint32_t shared) {
   wait_for_copies<0>();
 }
 
-/// What an entry weighs, as it is multiplied: of a logit in products of operands and G; `term` has the row's
-/// or column's lse (in the forward pass the largest logit) and Δ, as Factors has them.
-template <class Operand, TilePass kPass>
-__device__ __forceinline__ float weight_of(float logit, float product, const float2& term, const Factors& f) {
-  const float alpha = power_of_2(fmaf(logit, f.logit, -term.x));
-  return Pass<kPass>::kGradient ? alpha * fmaf(product, f.product, -term.y) : alpha;
+/// What an entry weighs in sums of rows, and in the row's own.
+struct Weight {
+  float of_rows, of_row;
+};
+
+/// Of a logit in products of operands, or of numbers of its row and column, and G; `term` has the row's or
+/// column's lse (in the forward pass the largest logit) and Δ, as Factors has them.
+template <TileScore kScore, TilePass kPass>
+__device__ __forceinline__ Weight weight_of(float logit, float product, const float2& term, float slope,
+                                            const Factors& f) {
+  constexpr bool kGradient = Pass<kPass>::kGradient;
+  if constexpr (kScore == TileScore::dot) {
+    const float alpha = power_of_2(fmaf(logit, f.logit, -term.x));
+    const float weight = kGradient ? alpha * fmaf(product, f.product, -term.y) : alpha;
+    return {weight, weight};
+  } else {
+    const float factor = logit > 0.0f ? 1.0f : slope;
+    const float alpha = power_of_2(fmaf(factor * logit, f.logit, -term.x));
+    return {alpha, kGradient ? alpha * factor * fmaf(product, f.product, -term.y) : alpha};
+  }
 }
 
 /// Those sums of the thread that are not finite, once more, over their own entries.
-template <class Operand, int kD, TilePass kPass>
+template <class Operand, int kD, TileScore kScore, TilePass kPass>
 __device__ __noinline__ void sum_again(const Arguments& a, const Part& part, const Factors& f,
                                        const float2 (&terms)[2], float* sums) {
-  using P = Pass<kPass>;
+  using S = Shape<kD, kScore, kPass>;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const auto operand_at = [](const uint16_t* x) {
     Operand operand;
@@ -219,51 +261,58 @@ __device__ __noinline__ void sum_again(const Arguments& a, const Part& part, con
         const int64_t column =
             a.columns[int64_t{tile} * kTileColumns + __ffsll(static_cast<long long>(bits)) - 1];
         const int64_t other = column * a.row_pitch + part.head * a.pitch;
-        const float2 term = P::kBySource ? a.terms[column * a.heads + part.head] : terms[which];
-        const float logit = product(a.own_first + own, a.first + other);
-        const float g = P::kGradient ? product(a.own_second + own, a.second + other) : 0.0f;
-        const Operand weight(weight_of<Operand, kPass>(logit, g, term, f));
+        const float2 term = S::kBySource ? a.terms[column * a.heads + part.head] : terms[which];
+        float logit;
+        if constexpr (S::kDot)
+          logit = product(a.own_first + own, a.first + other);
+        else
+          logit = a.row_logit[(int64_t{part.window} * kTileRows + tile_row) * a.heads + part.head] +
+                  a.column_logit[column * a.heads + part.head];
+        const float g = S::kGradient ? product(a.own_second + own, a.second + other) : 0.0f;
+        const Operand weight(weight_of<kScore, kPass>(logit, g, term, a.slope, f).of_rows);
         for (int i = 0; i < kD / 2; ++i) {
           const int feature = i / 4 * 8 + lane % 4 * 2 + i % 2;
           if ((bad >> i & 1) != 0 && feature < a.pitch)
             sums[i] = fmaf(static_cast<float>(weight),
-                           operand_at((P::kGradient ? a.first : a.second) + other + feature), sums[i]);
+                           operand_at((S::kSumsFirst ? a.first : a.second) + other + feature), sums[i]);
         }
       }
   }
 }
 
-template <class Operand, int kD, TilePass kPass>
+template <class Operand, int kD, TileScore kScore, TilePass kPass>
 __device__ void multiply_all(const Arguments& a, uint32_t shared) {
-  using S = Shape<kD, kPass>;
+  using S = Shape<kD, kScore, kPass>;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int warpgroup = warpgroup_of_multipliers();
-  const Factors f = Factors::of<Operand>(a, kPass);
-  float sum[kD / 2], logit[32], product[S::kGradient ? 32 : 1];
+  const Factors f = Factors::of<Operand>(a, kScore, kPass);
+  constexpr bool kAhead = S::kDot && !S::kGradient;  // there are registers for two tiles' logits
+  float sum[kD / 2], logit[32], next_logit[kAhead ? 32 : 1], product[S::kGradient ? 32 : 1];
   // Of the thread's two rows; in the forward pass the largest logit so far, less kRaised, and nothing.
   float2 terms[2];
-  float total[2] = {0, 0};
+  float total[2] = {0, 0}, row_logit[2] = {0, 0};
 #pragma unroll
   for (int i = 0; i < kD / 2; ++i) sum[i] = 0;
 
   const uint64_t own = describe_tile(shared + S::kOwn + warpgroup * 64 * kRowBytes, S::kOwnPanel),
                  gathered = describe_tile(shared, kPanelBytes);
   // S and G of a stage.
-  const auto begin_logits = [&](int stage) {
+  const auto begin_logits = [&](int stage, float(&logit)[32]) {
     const uint64_t others = moved(gathered, stage * S::kStageBytes);
     begin_products();
+    if constexpr (S::kDot) {
 #pragma unroll
-    for (int k = 0; k < kD / 16; ++k)
-      multiply_tiles<false, false, Operand>(logit, moved(own, k / 4 * S::kOwnPanel + k % 4 * 32),
-                                            moved(others, k / 4 * kPanelBytes + k % 4 * 32), k > 0);
+      for (int k = 0; k < kD / 16; ++k)
+        multiply_tiles<false, false, Operand>(logit, moved(own, k / 4 * S::kOwnPanel + k % 4 * 32),
+                                              moved(others, k / 4 * kPanelBytes + k % 4 * 32), k > 0);
+    }
     if constexpr (S::kGradient) {
 #pragma unroll
       for (int k = 0; k < kD / 16; ++k)
         multiply_tiles<false, false, Operand>(
-            product, moved(own, S::kOwnBytes + k / 4 * S::kOwnPanel + k % 4 * 32),
-            moved(others, S::kGatheredBytes + k / 4 * kPanelBytes + k % 4 * 32), k > 0);
+            product, moved(own, S::kOwnSecond + k / 4 * S::kOwnPanel + k % 4 * 32),
+            moved(others, S::kSecond + k / 4 * kPanelBytes + k % 4 * 32), k > 0);
     }
-    end_products();
   };
 
   TileSteps steps(a.shares), after = steps;
@@ -283,27 +332,44 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
       const auto copy_own = [&](const uint16_t* x, uint32_t to) {
         copy_window<kD>(x + part.head * a.pitch, window, a.rows, a.row_pitch, a.pitch, warpgroup, to);
       };
-      copy_own(a.own_first, shared + S::kOwn);
-      if constexpr (S::kGradient) copy_own(a.own_second, shared + S::kOwn + S::kOwnBytes);
+      if constexpr (S::kDot) copy_own(a.own_first, shared + S::kOwn);
+      if constexpr (S::kGradient) copy_own(a.own_second, shared + S::kOwn + S::kOwnSecond);
       commit_copies();
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const int row = window * kTileRows + warp * 16 + lane / 4 + r * 8;
         total[r] = 0;
+        const bool is_row = row < a.rows;
+        const int64_t term = int64_t{row} * a.heads + part.head;
         if constexpr (S::kForward)
           terms[r].x = kLowest;
         else if constexpr (!S::kBySource)
-          terms[r] = row < a.rows ? __ldg(a.terms + int64_t{row} * a.heads + part.head) : float2{0, 0};
+          terms[r] = is_row ? __ldg(a.terms + term) : float2{0, 0};
+        if constexpr (!S::kDot) row_logit[r] = is_row ? __ldg(a.row_logit + term) : 0.0f;
       }
       wait_for_copies<0>();
       publish_to_tensor_cores();
       meet<128>(1 + warpgroup);
       ring.wait_until_written();
-      begin_logits(ring.stage());
+      begin_logits(ring.stage(), logit);
+      end_products();
       bits.read(stage + S::kBits);
       wait_for_products();
     }
-    // Bit 8 j + b of a row's words: is there an entry in the thread's column b of the j-th 8?
+    typename S::Ring next = ring;
+    next.advance();
+    // The next tile's logits, while this one's become weights, where there are registers for both.
+    TileBits next_bits{};
+    const auto begin_next = [&](float(&logit)[32]) {
+      if (!ends) {
+        next.wait_until_written();
+        begin_logits(next.stage(), logit);
+        end_products();
+        next_bits.read(shared + next.stage() * S::kStageBytes + S::kBits);
+      }
+    };
+    if constexpr (kAhead) begin_next(next_logit);
+      // Bit 8 j + b of a row's words: is there an entry in the thread's column b of the j-th 8?
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       bits.row[r].x >>= lane % 4 * 2;
@@ -314,16 +380,37 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
       return (word & 1u << (i / 4 % 4 * 8 + i % 2)) != 0;
     };
 
+    // Of the thread's two columns of the j-th 8.
+    const auto column_logits = [&](int j) {
+      float2 of_columns;
+      asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+                   : "=f"(of_columns.x), "=f"(of_columns.y)
+                   : "r"(stage + S::kLogits + (j * 8 + lane % 4 * 2) * 4)
+                   : "memory");
+      return of_columns;
+    };
+    if constexpr (!S::kDot) {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const float2 of_columns = column_logits(j);
+#pragma unroll
+        for (int i = j * 4; i < j * 4 + 4; ++i)
+          logit[i] = row_logit[i / 2 % 2] + (i % 2 == 0 ? of_columns.x : of_columns.y);
+      }
+    }
     if constexpr (S::kForward) {
-      float largest[2] = {-INFINITY, -INFINITY};
+      float largest[2], more[2] = {-INFINITY, -INFINITY}, factor[2];
+      largest[0] = largest[1] = -INFINITY;
 #pragma unroll
       for (int i = 0; i < 32; ++i) {
+        if constexpr (!S::kDot) logit[i] *= logit[i] > 0.0f ? 1.0f : a.slope;
         logit[i] = is_entry(i) ? logit[i] : -INFINITY;
-        largest[i / 2 % 2] = fmaxf(largest[i / 2 % 2], logit[i]);
+        float& most = i % 2 == 0 ? largest[i / 2 % 2] : more[i / 2 % 2];
+        most = fmaxf(most, logit[i]);
       }
-      float factor[2];
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
+        largest[r] = fmaxf(largest[r], more[r]);
         largest[r] = fmaxf(largest[r], __shfl_xor_sync(kAllLanes, largest[r], 1));
         largest[r] = fmaxf(largest[r], __shfl_xor_sync(kAllLanes, largest[r], 2));
         largest[r] = fmaxf(fmaf(largest[r], f.logit, -kRaised<Operand>), terms[r].x);
@@ -340,7 +427,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
       }
 #pragma unroll
       for (int i = 0; i < 32; ++i) {
-        logit[i] = weight_of<Operand, kPass>(logit[i], 0, terms[i / 2 % 2], f);
+        logit[i] = power_of_2(fmaf(logit[i], f.logit, -terms[i / 2 % 2].x));
         total[i / 2 % 2] += logit[i];
       }
     } else {
@@ -355,45 +442,49 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
                        : "memory");
 #pragma unroll
         for (int i = j * 4; i < j * 4 + 4; ++i) {
-          const float weight =
-              weight_of<Operand, kPass>(logit[i], product[S::kGradient ? i : 0],
-                                        S::kBySource ? of_columns[i % 2] : terms[i / 2 % 2], f);
-          logit[i] = is_entry(i) ? weight : 0.0f;
+          const Weight weight =
+              weight_of<kScore, kPass>(logit[i], product[S::kGradient ? i : 0],
+                                       S::kBySource ? of_columns[i % 2] : terms[i / 2 % 2], a.slope, f);
+          logit[i] = is_entry(i) ? weight.of_rows : 0.0f;
+          if constexpr (S::kRowSums) total[i / 2 % 2] += is_entry(i) ? weight.of_row : 0.0f;
         }
       }
     }
-    uint32_t operand[kTileColumns / 16][4];
+    if constexpr (S::kSums) {
+      uint32_t operand[kTileColumns / 16][4];
 #pragma unroll
-    for (int k = 0; k < kTileColumns / 16; ++k)
+      for (int k = 0; k < kTileColumns / 16; ++k)
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        operand[k][i] = pack_operands<Operand>(logit[k * 8 + i * 2], logit[k * 8 + i * 2 + 1]);
+        for (int i = 0; i < 4; ++i)
+          operand[k][i] = pack_operands<Operand>(logit[k * 8 + i * 2], logit[k * 8 + i * 2 + 1]);
 
-    const uint64_t summed =
-        moved(gathered, ring.stage() * S::kStageBytes + (S::kGradient ? 0 : S::kGatheredBytes));
-    begin_products();
+      const uint64_t summed =
+          moved(gathered, ring.stage() * S::kStageBytes + (S::kSumsFirst ? 0 : S::kSecond));
+      begin_products();
 #pragma unroll
-    for (int k = 0; k < kTileColumns / 16; ++k)
-      multiply_tiles<true, Operand>(sum, operand[k], moved(summed, k * 16 * kRowBytes),
-                                    k > 0 || tile != part.first);
-    end_products();
-    steps.advance();
-    typename S::Ring next = ring;
-    next.advance();
-    if (!ends) {
-      next.wait_until_written();
-      begin_logits(next.stage());
-      bits.read(shared + next.stage() * S::kStageBytes + S::kBits);
+      for (int k = 0; k < kTileColumns / 16; ++k)
+        multiply_tiles<true, Operand>(sum, operand[k], moved(summed, k * 16 * kRowBytes),
+                                      k > 0 || tile != part.first);
+      end_products();
     }
+    if constexpr (!kAhead) begin_next(logit);
+    steps.advance();
     after.advance();
     // Not sooner: the fence before the products waits for what was asked for.
     const int second_window = __ldg(a.window_of + after.tile);
-    if (!ends) {
+    if (kAhead || ends) {
+      wait_for_products();
+      ring.read();
+    } else {
       wait_for_all_products_but<1>();
       ring.read();
+      wait_for_products();
     }
-    wait_for_products();
-    if (ends) ring.read();
+    if constexpr (kAhead) {
+#pragma unroll
+      for (int i = 0; i < 32; ++i) logit[i] = next_logit[i];
+    }
+    bits = next_bits;
     ring = next;
     window = next_window;
     next_window = second_window;
@@ -402,46 +493,49 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
     part.end = tile + 1;
     const bool begun_before = part.first > 0 && __ldg(a.window_of + part.first - 1) == part.window;
     part.at = begun_before ? a.num_windows + blockIdx.x : part.window;
-    if (!all_finite(sum)) {
+    if (S::kSums && !all_finite(sum)) {
       float copy[kD / 2];  // so that the sums stay in registers elsewhere
 #pragma unroll
       for (int i = 0; i < kD / 2; ++i) copy[i] = sum[i];
       const Part of_part = part;
       const Factors of_sums = f;
       const float2 of_rows[2] = {terms[0], terms[1]};
-      sum_again<Operand, kD, kPass>(a, of_part, of_sums, of_rows, copy);
+      sum_again<Operand, kD, kScore, kPass>(a, of_part, of_sums, of_rows, copy);
 #pragma unroll
       for (int i = 0; i < kD / 2; ++i) sum[i] = copy[i];
     }
     const int row = warp * 16 + lane / 4;
-    float* const upper =
-        a.parts + (part.at * kTileRows + row) * a.row_pitch + part.head * a.pitch + lane % 4 * 2;
+    if constexpr (S::kSums) {
+      float* const upper =
+          a.parts + (part.at * kTileRows + row) * a.row_pitch + part.head * a.pitch + lane % 4 * 2;
 #pragma unroll
-    for (int j = 0; j < kD / 8; ++j) {
-      if (j * 8 >= a.pitch) break;
-      float* const to = upper + j * 8;
-      __stcs(reinterpret_cast<float2*>(to), float2{sum[j * 4] * f.sum, sum[j * 4 + 1] * f.sum});
-      __stcs(reinterpret_cast<float2*>(to + 8 * a.row_pitch),
-             float2{sum[j * 4 + 2] * f.sum, sum[j * 4 + 3] * f.sum});
+      for (int j = 0; j < kD / 8; ++j) {
+        if (j * 8 >= a.pitch) break;
+        float* const to = upper + j * 8;
+        __stcs(reinterpret_cast<float2*>(to), float2{sum[j * 4] * f.sum, sum[j * 4 + 1] * f.sum});
+        __stcs(reinterpret_cast<float2*>(to + 8 * a.row_pitch),
+               float2{sum[j * 4 + 2] * f.sum, sum[j * 4 + 3] * f.sum});
+      }
     }
-    if constexpr (S::kForward) {
+    if constexpr (S::kRowSums) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         total[r] += __shfl_xor_sync(kAllLanes, total[r], 1);
         total[r] += __shfl_xor_sync(kAllLanes, total[r], 2);
         if (lane % 4 == 0)
           reinterpret_cast<float2*>(a.stats)[(part.at * kTileRows + row + r * 8) * a.heads + part.head] =
-              float2{terms[r].x, total[r]};
+              S::kForward ? float2{terms[r].x, total[r]}
+                          : float2{total[r] * power_of_2(-kRaised<Operand>), 0.0f};
       }
     }
     part.first = steps.tile;
   }
 }
 
-template <class Operand, int kD, TilePass kPass>
-__global__ void __launch_bounds__(Shape<kD, kPass>::kThreads, 1)
+template <class Operand, int kD, TileScore kScore, TilePass kPass>
+__global__ void __launch_bounds__(Shape<kD, kScore, kPass>::kThreads, 1)
     tile_attention_kernel(const __grid_constant__ Arguments a) {
-  using S = Shape<kD, kPass>;
+  using S = Shape<kD, kScore, kPass>;
   adj::cuda::begin_overlapping();
   extern __shared__ unsigned char raw[];
   const auto before = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
@@ -449,17 +543,17 @@ __global__ void __launch_bounds__(Shape<kD, kPass>::kThreads, 1)
   S::Ring::initialize(shared + S::kBarriers);
   if (threadIdx.x >= kMultipliers) {
     give_registers<S::kReaderRegisters>();
-    read_tiles<kD, kPass>(a, shared);
+    read_tiles<kD, kScore, kPass>(a, shared);
   } else {
     take_registers<S::kMultiplierRegisters>();
-    multiply_all<Operand, kD, kPass>(a, shared);
+    multiply_all<Operand, kD, kScore, kPass>(a, shared);
   }
 }
 
-template <class Operand, int kD, TilePass kPass>
+template <class Operand, int kD, TileScore kScore, TilePass kPass>
 void run(Device device, const Arguments& a) {
-  using S = Shape<kD, kPass>;
-  const auto kernel = tile_attention_kernel<Operand, kD, kPass>;
+  using S = Shape<kD, kScore, kPass>;
+  const auto kernel = tile_attention_kernel<Operand, kD, kScore, kPass>;
   adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
   adj::cuda::launch("tile_attention",
@@ -472,16 +566,21 @@ void run(Device device, const Arguments& a) {
 }
 
 template <class Operand, int kD>
-void run(Device device, TilePass pass, const Arguments& a) {
+void run(Device device, TileScore score, TilePass pass, const Arguments& a) {
+  const auto with = [&]<TilePass kPass>() {
+    if constexpr (kPass != TilePass::values)
+      if (score == TileScore::sum) return run<Operand, kD, TileScore::sum, kPass>(device, a);
+    run<Operand, kD, TileScore::dot, kPass>(device, a);
+  };
   switch (pass) {
     case TilePass::forward:
-      return run<Operand, kD, TilePass::forward>(device, a);
+      return with.template operator()<TilePass::forward>();
     case TilePass::values:
-      return run<Operand, kD, TilePass::values>(device, a);
+      return with.template operator()<TilePass::values>();
     case TilePass::target_gradient:
-      return run<Operand, kD, TilePass::target_gradient>(device, a);
+      return with.template operator()<TilePass::target_gradient>();
     case TilePass::source_gradient:
-      return run<Operand, kD, TilePass::source_gradient>(device, a);
+      return with.template operator()<TilePass::source_gradient>();
   }
 }
 
@@ -514,9 +613,12 @@ Arguments arguments_of(const TileAttention& attention) {
   a.v_scale = scale_of(attention.v);
   a.d_o_scale = scale_of(attention.d_o);
   a.scale = attention.scale;
+  a.row_logit = by_source ? attention.r : attention.l;
+  a.column_logit = by_source ? attention.l : attention.r;
+  a.slope = attention.slope;
   if (attention.terms) a.terms = static_cast<const float2*>(attention.terms.raw_data());
   a.parts = attention.parts.mutable_data<float>();
-  a.stats = attention.pass == TilePass::forward ? attention.stats.mutable_data<float>() : nullptr;
+  a.stats = attention.stats.mutable_data<float>();
   a.num_windows = tiles.num_windows();
   a.rows = static_cast<int>(tiles.rows);
   a.heads = static_cast<int>(attention.heads);
@@ -531,11 +633,11 @@ Tensor tile_attention_terms(const TileAttention& attention, const Tensor& lse, c
   const Device device = lse.device();
   Tensor terms = Tensor::empty({lse.size(0), lse.size(1), 2}, DType::f32, device);
   const auto kernel =
-      attention.q.operand == TileOperand::float16 ? find_terms<float16> : find_terms<bfloat16>;
+      attention.v.operand == TileOperand::float16 ? find_terms<float16> : find_terms<bfloat16>;
   adj::cuda::launch("tile_attention",
                     {.device = device.index, .blocks = adj::cuda::blocks_for(lse.numel()), .overlaps = true},
-                    kernel, arguments_of(attention), lse.data<float>(), delta.data<float>(), lse.numel(),
-                    static_cast<float2*>(terms.raw_mutable_data()));
+                    kernel, arguments_of(attention), attention.score, lse.data<float>(), delta.data<float>(),
+                    lse.numel(), static_cast<float2*>(terms.raw_mutable_data()));
   return terms;
 }
 
@@ -544,9 +646,11 @@ void tile_attention(const TileAttention& attention) {
   const Arguments a = arguments_of(attention);
   const Device device = attention.tiles.device();
   const bool wide = attention.pitch > 64;
-  attention.q.operand == TileOperand::float16
-      ? (wide ? run<float16, 128>(device, attention.pass, a) : run<float16, 64>(device, attention.pass, a))
-      : (wide ? run<bfloat16, 128>(device, attention.pass, a) : run<bfloat16, 64>(device, attention.pass, a));
+  attention.v.operand == TileOperand::float16
+      ? (wide ? run<float16, 128>(device, attention.score, attention.pass, a)
+              : run<float16, 64>(device, attention.score, attention.pass, a))
+      : (wide ? run<bfloat16, 128>(device, attention.score, attention.pass, a)
+              : run<bfloat16, 64>(device, attention.score, attention.pass, a));
 }
 
 }  // namespace adj::kernels::cuda

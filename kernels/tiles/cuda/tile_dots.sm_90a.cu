@@ -30,6 +30,10 @@ struct Arguments {
   int rows, heads, pitch, row_pitch, slabs_of_head;
 };
 
+/// A warpgroup's products of a step, 64 x 64, on their way to the threads that write them: rows of so many
+/// numbers, so that what fragments write there meets no conflict.
+constexpr int kSquarePitch = 72, kSquareBytes = 64 * kSquarePitch * 4;
+
 template <int kN>
 struct Shape {
   static constexpr int kReaders = kN == 64 ? 128 : 256;
@@ -43,9 +47,12 @@ struct Shape {
                        kEntries = kStarts + 512;
   static constexpr int kCopiedEntries = kN == 256 ? 1152 : 2048;
   static constexpr int kStageBytes = ceil_div(kEntries + kCopiedEntries * 4, 1024) * 1024;
-  static constexpr int kStages = std::min(6, (227 * 1024 - 2 * kPatternBytes - kOwnBytes) / kStageBytes);
-  static constexpr int kOwn = kStages * kStageBytes, kBarriers = kOwn + kOwnBytes;
+  static constexpr int kStages =
+      std::min(6, (227 * 1024 - 2 * kPatternBytes - kOwnBytes - 2 * kSquareBytes) / kStageBytes);
+  static constexpr int kOwn = kStages * kStageBytes, kSquares = kOwn + kOwnBytes,
+                       kBarriers = kSquares + 2 * kSquareBytes;
   static constexpr int kSharedBytes = kBarriers + 2 * kPatternBytes;
+  static_assert(kStages >= 3);
   using Ring = StageRing<kStages, kReaders>;
 };
 
@@ -97,22 +104,10 @@ __device__ void read_tiles(const Arguments& a, uint32_t shared) {
   wait_for_copies<0>();
 }
 
-/// The places of those entries of a thread that were not copied.
-template <int kCopied>
-__device__ __noinline__ void read_others(const Arguments& a, const TileBits& bits, const int (&start)[2],
-                                         int tile_start, int lane, int* place) {
-  for (int i = 0; i < 32; ++i) {
-    const uint2 row = bits.row[i / 2 % 2];
-    const uint32_t bit = 1u << (i / 4 % 4 * 8 + i % 2 + lane % 4 * 2), word = i >= 16 ? row.y : row.x;
-    const int entry = start[i / 2 % 2] + __popc(word & (bit - 1)) + (i >= 16 ? __popc(row.x) : 0);
-    if ((word & bit) != 0 && entry - tile_start >= kCopied) place[i] = __ldg(a.entries + entry);
-  }
-}
-
 template <class Operand, int kN>
 __device__ void multiply_all(const Arguments& a, uint32_t shared) {
   using S = Shape<kN>;
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int thread = static_cast<int>(threadIdx.x) % 128, warp = thread / 32, lane = thread % 32;
   const int warpgroup = warpgroup_of_multipliers();
   const float scale = (a.own_scale != nullptr ? __ldg(a.own_scale) : 1.0f) *
                       (a.other_scale != nullptr ? __ldg(a.other_scale) : 1.0f);
@@ -144,69 +139,52 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
           dot, moved(own, k / 4 * S::kOwnPanel + k % 4 * 32),
           moved(gathered, ring.stage() * S::kStageBytes + k / 4 * kPanelBytes + k % 4 * 32), k > 0);
     end_products();
-    TileBits bits;
-    bits.read(stage + S::kBits);
-    int start[2];
-#pragma unroll
-    for (int r = 0; r < 2; ++r)
-      asm volatile("ld.shared.u32 %0, [%1];"
-                   : "=r"(start[r])
-                   : "r"(stage + S::kStarts + (warp * 16 + lane / 4 + r * 8) * 4)
-                   : "memory");
-    int tile_start, tile_end;  // of the tile's entries
+    // A thread takes half a row's entries: their places, meanwhile.
+    const int row = warpgroup * 64 + thread / 2;
+    uint32_t bits[2], start, tile_start;
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(bits[0]), "=r"(bits[1])
+                 : "r"(stage + S::kBits + row * 8)
+                 : "memory");
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(start) : "r"(stage + S::kStarts + row * 4) : "memory");
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(tile_start) : "r"(stage + S::kStarts) : "memory");
-    tile_end = __ldg(a.starts + int64_t{steps.tile + 1} * kTileRows);
-    // The places of the thread's entries, meanwhile; -1: none. Without branches, of which 32 in a row cost
-    // more than what they are around.
-    int place[32];
-#pragma unroll
-    for (int i = 0; i < 32; ++i) {
-      const uint2 row = bits.row[i / 2 % 2];
-      const uint32_t bit = 1u << (i / 4 % 4 * 8 + i % 2 + lane % 4 * 2);
-      const bool upper = i >= 16;
-      const uint32_t word = upper ? row.y : row.x;
-      const int at = start[i / 2 % 2] - tile_start + __popc(word & (bit - 1)) + (upper ? __popc(row.x) : 0);
-      place[i] = -1;
-      asm volatile("{\n.reg .pred there;\nsetp.ne.u32 there, %1, 0;\n@there ld.shared.u32 %0, [%2];\n}"
-                   : "+r"(place[i])
-                   : "r"(at < S::kCopiedEntries ? word & bit : 0), "r"(stage + S::kEntries + at * 4)
-                   : "memory");
-    }
-    if (tile_end - tile_start > S::kCopiedEntries) {
-      int copy[32];  // so that places stay in registers elsewhere
-#pragma unroll
-      for (int i = 0; i < 32; ++i) copy[i] = place[i];
-      read_others<S::kCopiedEntries>(a, bits, start, tile_start, lane, copy);
-#pragma unroll
-      for (int i = 0; i < 32; ++i) place[i] = copy[i];
-    }
-    if (a.order != nullptr) {
-#pragma unroll
-      for (int i = 0; i < 32; ++i) {
-        const int at = place[i];
-        if (at >= 0) place[i] = __ldg(a.order + at);
-      }
-    }
+    if (thread % 2 == 1) start += __popc(bits[0]);
     wait_for_products();
+    const uint32_t square = shared + S::kSquares + warpgroup * kSquareBytes;
+    meet<128>(1 + warpgroup);  // all have read the square before
+#pragma unroll
+    for (int i = 0; i < 32; i += 2)
+      asm volatile(
+          "st.shared.v2.f32 [%0], {%1, %2};" ::"r"(
+              square +
+              ((warp * 16 + lane / 4 + i / 2 % 2 * 8) * kSquarePitch + i / 4 * 8 + lane % 4 * 2) * 4),
+          "f"(dot[i] * scale), "f"(dot[i + 1] * scale)
+          : "memory");
+    meet<128>(1 + warpgroup);
+    const uint32_t of_row = square + (thread / 2 * kSquarePitch + thread % 2 * 32) * 4;
+    float* const dw = a.dw + slab.head;
+    for (uint32_t left = bits[thread % 2]; left != 0; left &= left - 1, ++start) {
+      float product;
+      asm volatile("ld.shared.f32 %0, [%1];"
+                   : "=f"(product)
+                   : "r"(of_row + (__ffs(static_cast<int>(left)) - 1) * 4)
+                   : "memory");
+      const uint32_t at = start - tile_start;
+      int place;
+      if (at < S::kCopiedEntries)
+        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(place) : "r"(stage + S::kEntries + at * 4) : "memory");
+      else
+        place = __ldg(a.entries + start);
+      if (a.order != nullptr) place = __ldg(a.order + place);
+      float* const to = dw + int64_t{place} * a.heads;
+      // The only one that adds there, so that it does not matter when: an addition that nobody waits for.
+      if (slab.first)
+        *to = product;
+      else
+        asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(to), "f"(product) : "memory");
+    }
     ring.read();
     ring.advance();
-#pragma unroll
-    for (int i = 0; i < 32; ++i) dot[i] *= scale;
-    float* const dw = a.dw + slab.head;
-    if (!slab.first) {
-      float before[32] = {};
-#pragma unroll
-      for (int i = 0; i < 32; ++i)
-        if (place[i] >= 0) before[i] = dw[int64_t{place[i]} * a.heads];
-#pragma unroll
-      for (int i = 0; i < 32; ++i) dot[i] += before[i];
-    }
-#pragma unroll
-    for (int i = 0; i < 32; ++i)
-      asm volatile("{\n.reg .pred there;\nsetp.ge.s32 there, %0, 0;\n@there st.global.f32 [%1], %2;\n}" ::"r"(
-                       place[i]),
-                   "l"(dw + int64_t{place[i]} * a.heads), "f"(dot[i])
-                   : "memory");
   }
 }
 
