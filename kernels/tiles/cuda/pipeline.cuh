@@ -85,10 +85,11 @@ class StageRing {
   }
   /// By readers, before they write a stage; at once in the first round. By multipliers, warp by warp.
   __device__ void wait_until_read() const { wait(barriers_ + (kStages + stage_) * 8, round_ ^ 1); }
-  __device__ void read() const {
+  __device__ void read() const { read(stage_); }
+  __device__ void read(int stage) const {
     __syncwarp();
     if (threadIdx.x % 32 == 0)
-      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers_ + (kStages + stage_) * 8)
+      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers_ + (kStages + stage) * 8)
                    : "memory");
   }
 

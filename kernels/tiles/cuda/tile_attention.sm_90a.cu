@@ -40,7 +40,7 @@ constexpr float kLowest = -3.402823466e38f;
 
 struct Arguments {
   TileShares shares;
-  const int32_t* window_of;
+  const int32_t *windows, *window_of;
   const int32_t* columns;
   const uint64_t* bits;
   const uint16_t *own_first, *own_second;                // [rows, row_pitch]
@@ -280,257 +280,292 @@ __device__ __noinline__ void sum_again(const Arguments& a, const Part& part, con
   }
 }
 
+/// What a thread of the multipliers does: its part of the sums of two rows of a window, kTogether tiles at a
+/// time, as many as there are registers for: what is done once for them, and the waits, are shared.
 template <class Operand, int kD, TileScore kScore, TilePass kPass>
-__device__ void multiply_all(const Arguments& a, uint32_t shared) {
+class Multiplier {
   using S = Shape<kD, kScore, kPass>;
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int warpgroup = warpgroup_of_multipliers();
-  const Factors f = Factors::of<Operand>(a, kScore, kPass);
-  constexpr bool kAhead = S::kDot && !S::kGradient;  // there are registers for two tiles' logits
-  float sum[kD / 2], logit[32], next_logit[kAhead ? 32 : 1], product[S::kGradient ? 32 : 1];
-  // Of the thread's two rows; in the forward pass the largest logit so far, less kRaised, and nothing.
-  float2 terms[2];
-  float total[2] = {0, 0}, row_logit[2] = {0, 0};
-#pragma unroll
-  for (int i = 0; i < kD / 2; ++i) sum[i] = 0;
+  static constexpr int kTogether = S::kGradient ? 1 : 2;
+  static_assert(S::kStages >= 2 * kTogether);  // while some are summed, the next ones' logits are taken
 
-  const uint64_t own = describe_tile(shared + S::kOwn + warpgroup * 64 * kRowBytes, S::kOwnPanel),
-                 gathered = describe_tile(shared, kPanelBytes);
-  // S and G of a stage.
-  const auto begin_logits = [&](int stage, float(&logit)[32]) {
-    const uint64_t others = moved(gathered, stage * S::kStageBytes);
-    begin_products();
-    if constexpr (S::kDot) {
+ public:
+  __device__ Multiplier(const Arguments& a, uint32_t shared)
+      : a_(a),
+        shared_(shared),
+        own_(describe_tile(shared + S::kOwn + warpgroup_of_multipliers() * 64 * kRowBytes, S::kOwnPanel)),
+        gathered_(describe_tile(shared, kPanelBytes)),
+        factors_(Factors::of<Operand>(a, kScore, kPass)),
+        ring_(shared + S::kBarriers) {
 #pragma unroll
-      for (int k = 0; k < kD / 16; ++k)
-        multiply_tiles<false, false, Operand>(logit, moved(own, k / 4 * S::kOwnPanel + k % 4 * 32),
-                                              moved(others, k / 4 * kPanelBytes + k % 4 * 32), k > 0);
-    }
-    if constexpr (S::kGradient) {
+    for (int i = 0; i < kD / 2; ++i) sum_[i] = 0;
 #pragma unroll
-      for (int k = 0; k < kD / 16; ++k)
-        multiply_tiles<false, false, Operand>(
-            product, moved(own, S::kOwnSecond + k / 4 * S::kOwnPanel + k % 4 * 32),
-            moved(others, S::kSecond + k / 4 * kPanelBytes + k % 4 * 32), k > 0);
-    }
-  };
+    for (int i = 0; i < kTogether * 32; ++i) logit(i) = 0;
+  }
 
-  TileSteps steps(a.shares), after = steps;
-  after.advance();
-  // Of this step, the next one and, asked for meanwhile, the one after it.
-  int window = __ldg(a.window_of + steps.tile), next_window = __ldg(a.window_of + after.tile);
-  Part part{steps.tile, 0, window, 0, 0};
-  typename S::Ring ring(shared + S::kBarriers);
-  TileBits bits{};
-  while (steps.valid(a.shares)) {
-    const int tile = steps.tile;
-    const bool ends = next_window != window || tile + 1 == steps.end;
-    const uint32_t stage = shared + ring.stage() * S::kStageBytes;
-    if (tile == part.first) {
-      part.window = window;
-      part.head = steps.slab;
-      const auto copy_own = [&](const uint16_t* x, uint32_t to) {
-        copy_window<kD>(x + part.head * a.pitch, window, a.rows, a.row_pitch, a.pitch, warpgroup, to);
-      };
-      if constexpr (S::kDot) copy_own(a.own_first, shared + S::kOwn);
-      if constexpr (S::kGradient) copy_own(a.own_second, shared + S::kOwn + S::kOwnSecond);
-      commit_copies();
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const int row = window * kTileRows + warp * 16 + lane / 4 + r * 8;
-        total[r] = 0;
-        const bool is_row = row < a.rows;
-        const int64_t term = int64_t{row} * a.heads + part.head;
-        if constexpr (S::kForward)
-          terms[r].x = kLowest;
-        else if constexpr (!S::kBySource)
-          terms[r] = is_row ? __ldg(a.terms + term) : float2{0, 0};
-        if constexpr (!S::kDot) row_logit[r] = is_row ? __ldg(a.row_logit + term) : 0.0f;
+  __device__ __forceinline__ void run() {
+    const int begin = a_.shares.begin(blockIdx.x), end = a_.shares.begin(blockIdx.x + 1);
+    for (int head = 0; head < a_.heads; ++head)
+      for (int first = begin; first < end; first = part_.end) {
+        const int window = __ldg(a_.window_of + first);
+        part_ = {first, min(__ldg(a_.windows + window + 1), end), window, head, window};
+        if (first > 0 && first == begin && __ldg(a_.window_of + first - 1) == window)
+          part_.at = a_.num_windows + blockIdx.x;
+        sum_part();
+        leave_part();
       }
-      wait_for_copies<0>();
-      publish_to_tensor_cores();
-      meet<128>(1 + warpgroup);
-      ring.wait_until_written();
-      begin_logits(ring.stage(), logit);
-      end_products();
-      bits.read(stage + S::kBits);
+  }
+
+ private:
+  __device__ __forceinline__ void sum_part() {
+    begin_part();
+    begin_logits(part_.first);
+    wait_for_products();
+    for (int tile = part_.first; tile < part_.end; tile += kTogether) {
+      if constexpr (!S::kDot) add_terms();
+      if constexpr (S::kForward)
+        weigh_by_largest();
+      else
+        weigh_by_terms();
+      if constexpr (S::kSums) begin_sums(tile);
+      int held[kTogether];
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) held[u] = stage_[u];
+      const bool ends = tile + kTogether >= part_.end;
+      if (!ends) {
+        begin_logits(tile + kTogether);
+        wait_for_all_products_but<1>();
+      } else {
+        wait_for_products();
+      }
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u)
+        if (tile + u < part_.end) ring_.read(held[u]);
       wait_for_products();
     }
-    typename S::Ring next = ring;
-    next.advance();
-    // The next tile's logits, while this one's become weights, where there are registers for both.
-    TileBits next_bits{};
-    const auto begin_next = [&](float(&logit)[32]) {
-      if (!ends) {
-        next.wait_until_written();
-        begin_logits(next.stage(), logit);
-        end_products();
-        next_bits.read(shared + next.stage() * S::kStageBytes + S::kBits);
-      }
+  }
+
+  /// The window's own rows and what they bring along.
+  __device__ __forceinline__ void begin_part() {
+    const auto copy_own = [&](const uint16_t* x, uint32_t to) {
+      copy_window<kD>(x + part_.head * a_.pitch, part_.window, a_.rows, a_.row_pitch, a_.pitch,
+                      warpgroup_of_multipliers(), to);
     };
-    if constexpr (kAhead) begin_next(next_logit);
-      // Bit 8 j + b of a row's words: is there an entry in the thread's column b of the j-th 8?
+    if constexpr (S::kDot) copy_own(a_.own_first, shared_ + S::kOwn);
+    if constexpr (S::kGradient) copy_own(a_.own_second, shared_ + S::kOwn + S::kOwnSecond);
+    commit_copies();
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      bits.row[r].x >>= lane % 4 * 2;
-      bits.row[r].y >>= lane % 4 * 2;
+      const int row = part_.window * kTileRows + tile_row() + r * 8;
+      const bool is_row = row < a_.rows;
+      const int64_t term = int64_t{row} * a_.heads + part_.head;
+      total_[r] = 0;
+      if constexpr (S::kForward)
+        terms_[r].x = kLowest;
+      else if constexpr (!S::kBySource)
+        terms_[r] = is_row ? __ldg(a_.terms + term) : float2{0, 0};
+      if constexpr (!S::kDot) row_logit_[r] = is_row ? __ldg(a_.row_logit + term) : 0.0f;
     }
-    const auto is_entry = [&](int i) {
-      const uint32_t word = i / 4 < 4 ? bits.row[i / 2 % 2].x : bits.row[i / 2 % 2].y;
-      return (word & 1u << (i / 4 % 4 * 8 + i % 2)) != 0;
-    };
+    wait_for_copies<0>();
+    publish_to_tensor_cores();
+    meet<128>(1 + warpgroup_of_multipliers());
+  }
 
-    // Of the thread's two columns of the j-th 8.
-    const auto column_logits = [&](int j) {
-      float2 of_columns;
-      asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
-                   : "=f"(of_columns.x), "=f"(of_columns.y)
-                   : "r"(stage + S::kLogits + (j * 8 + lane % 4 * 2) * 4)
-                   : "memory");
-      return of_columns;
-    };
-    if constexpr (!S::kDot) {
+  /// S and G of the tiles from `tile` on, and their bits.
+  __device__ __forceinline__ void begin_logits(int tile) {
 #pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        const float2 of_columns = column_logits(j);
-#pragma unroll
-        for (int i = j * 4; i < j * 4 + 4; ++i)
-          logit[i] = row_logit[i / 2 % 2] + (i % 2 == 0 ? of_columns.x : of_columns.y);
+    for (int u = 0; u < kTogether; ++u) {
+      if (u > 0 && tile + u >= part_.end) {
+        bits_[u] = {};
+        continue;
       }
-    }
-    if constexpr (S::kForward) {
-      float largest[2], more[2] = {-INFINITY, -INFINITY}, factor[2];
-      largest[0] = largest[1] = -INFINITY;
+      ring_.wait_until_written();
+      stage_[u] = ring_.stage();
+      ring_.advance();
+      const uint64_t others = moved(gathered_, stage_[u] * S::kStageBytes);
+      begin_products();
+      if constexpr (S::kDot) {
 #pragma unroll
-      for (int i = 0; i < 32; ++i) {
-        if constexpr (!S::kDot) logit[i] *= logit[i] > 0.0f ? 1.0f : a.slope;
-        logit[i] = is_entry(i) ? logit[i] : -INFINITY;
-        float& most = i % 2 == 0 ? largest[i / 2 % 2] : more[i / 2 % 2];
-        most = fmaxf(most, logit[i]);
+        for (int k = 0; k < kD / 16; ++k)
+          multiply_tiles<false, false, Operand>(logit_[u], moved(own_, k / 4 * S::kOwnPanel + k % 4 * 32),
+                                                moved(others, k / 4 * kPanelBytes + k % 4 * 32), k > 0);
       }
+      if constexpr (S::kGradient) {
+#pragma unroll
+        for (int k = 0; k < kD / 16; ++k)
+          multiply_tiles<false, false, Operand>(
+              product_, moved(own_, S::kOwnSecond + k / 4 * S::kOwnPanel + k % 4 * 32),
+              moved(others, S::kSecond + k / 4 * kPanelBytes + k % 4 * 32), k > 0);
+      }
+      bits_[u].read(shared_ + stage_[u] * S::kStageBytes + S::kBits);
+      // Bit 8 j + b of a row's words: is there an entry in the thread's column b of the j-th 8?
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        largest[r] = fmaxf(largest[r], more[r]);
-        largest[r] = fmaxf(largest[r], __shfl_xor_sync(kAllLanes, largest[r], 1));
-        largest[r] = fmaxf(largest[r], __shfl_xor_sync(kAllLanes, largest[r], 2));
-        largest[r] = fmaxf(fmaf(largest[r], f.logit, -kRaised<Operand>), terms[r].x);
-        factor[r] = power_of_2(terms[r].x - largest[r]);
-      }
-      if (__any_sync(kAllLanes, largest[0] != terms[0].x || largest[1] != terms[1].x)) {
-#pragma unroll
-        for (int i = 0; i < kD / 2; ++i) sum[i] *= factor[i / 2 % 2];
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          total[r] *= factor[r];
-          terms[r].x = largest[r];
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < 32; ++i) {
-        logit[i] = power_of_2(fmaf(logit[i], f.logit, -terms[i / 2 % 2].x));
-        total[i / 2 % 2] += logit[i];
-      }
-    } else {
-#pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        [[maybe_unused]] float2 of_columns[2];
-        if constexpr (S::kBySource)
-          asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                       : "=f"(of_columns[0].x), "=f"(of_columns[0].y), "=f"(of_columns[1].x),
-                         "=f"(of_columns[1].y)
-                       : "r"(stage + S::kTerms + (j * 8 + lane % 4 * 2) * 8)
-                       : "memory");
-#pragma unroll
-        for (int i = j * 4; i < j * 4 + 4; ++i) {
-          const Weight weight =
-              weight_of<kScore, kPass>(logit[i], product[S::kGradient ? i : 0],
-                                       S::kBySource ? of_columns[i % 2] : terms[i / 2 % 2], a.slope, f);
-          logit[i] = is_entry(i) ? weight.of_rows : 0.0f;
-          if constexpr (S::kRowSums) total[i / 2 % 2] += is_entry(i) ? weight.of_row : 0.0f;
-        }
+        bits_[u].row[r].x >>= lane() % 4 * 2;
+        bits_[u].row[r].y >>= lane() % 4 * 2;
       }
     }
-    if constexpr (S::kSums) {
-      uint32_t operand[kTileColumns / 16][4];
+    end_products();
+  }
+
+  __device__ __forceinline__ bool is_entry(int i) const {
+    const uint2 row = bits_[i / 32].row[i / 2 % 2];
+    const uint32_t word = i % 32 < 16 ? row.x : row.y;
+    return (word & 1u << (i / 4 % 4 * 8 + i % 2)) != 0;
+  }
+
+  /// Logits of sums, from the two numbers of each.
+  __device__ __forceinline__ void add_terms() {
+#pragma unroll
+    for (int i = 0; i < kTogether * 32; i += 4) {
+      float2 of_columns;
+      asm volatile(
+          "ld.shared.v2.f32 {%0, %1}, [%2];"
+          : "=f"(of_columns.x), "=f"(of_columns.y)
+          : "r"(shared_ + stage_[i / 32] * S::kStageBytes + S::kLogits + (i % 32 * 2 + lane() % 4 * 2) * 4)
+          : "memory");
+#pragma unroll
+      for (int k = i; k < i + 4; ++k)
+        logit(k) = row_logit_[k / 2 % 2] + (k % 2 == 0 ? of_columns.x : of_columns.y);
+    }
+  }
+
+  /// Logits to weights by the largest one of each row so far, to which the sums are scaled where it has
+  /// changed.
+  __device__ __forceinline__ void weigh_by_largest() {
+    float largest[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, factor[2];
+#pragma unroll
+    for (int i = 0; i < kTogether * 32; ++i) {
+      if constexpr (!S::kDot) logit(i) *= logit(i) > 0.0f ? 1.0f : a_.slope;
+      logit(i) = is_entry(i) ? logit(i) : -INFINITY;
+      largest[i % 4] = fmaxf(largest[i % 4], logit(i));
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float& most = largest[r];
+      most = fmaxf(largest[r * 2], largest[r * 2 + 1]);
+      most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 1));
+      most = fmaxf(most, __shfl_xor_sync(kAllLanes, most, 2));
+      most = fmaxf(fmaf(most, factors_.logit, -kRaised<Operand>), terms_[r].x);
+      factor[r] = power_of_2(terms_[r].x - most);
+    }
+    if (__any_sync(kAllLanes, largest[0] != terms_[0].x || largest[1] != terms_[1].x)) {
+#pragma unroll
+      for (int i = 0; i < kD / 2; ++i) sum_[i] *= factor[i / 2 % 2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        total_[r] *= factor[r];
+        terms_[r].x = largest[r];
+      }
+    }
+    float more[2] = {0, 0};
+#pragma unroll
+    for (int i = 0; i < kTogether * 32; ++i) {
+      logit(i) = power_of_2(fmaf(logit(i), factors_.logit, -terms_[i / 2 % 2].x));
+      (i % 2 == 0 ? total_ : more)[i / 2 % 2] += logit(i);
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) total_[r] += more[r];
+  }
+
+  /// Likewise by lse, and gradients of logits by Δ.
+  __device__ __forceinline__ void weigh_by_terms() {
+#pragma unroll
+    for (int i = 0; i < kTogether * 32; i += 4) {
+      [[maybe_unused]] float2 of_columns[2];
+      if constexpr (S::kBySource)
+        asm volatile(
+            "ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+            : "=f"(of_columns[0].x), "=f"(of_columns[0].y), "=f"(of_columns[1].x), "=f"(of_columns[1].y)
+            : "r"(shared_ + stage_[i / 32] * S::kStageBytes + S::kTerms + (i % 32 * 2 + lane() % 4 * 2) * 8)
+            : "memory");
+#pragma unroll
+      for (int k = i; k < i + 4; ++k) {
+        const Weight weight = weight_of<kScore, kPass>(logit(k), product_[S::kGradient ? k : 0],
+                                                       S::kBySource ? of_columns[k % 2] : terms_[k / 2 % 2],
+                                                       a_.slope, factors_);
+        logit(k) = is_entry(k) ? weight.of_rows : 0.0f;
+        if constexpr (S::kRowSums) total_[k / 2 % 2] += is_entry(k) ? weight.of_row : 0.0f;
+      }
+    }
+  }
+
+  /// Sums += weights x gathered rows.
+  __device__ __forceinline__ void begin_sums(int tile) {
+    uint32_t operand[kTogether][kTileColumns / 16][4];
+#pragma unroll
+    for (int i = 0; i < kTogether * 16; ++i)
+      operand[i / 16][i / 4 % 4][i % 4] = pack_operands<Operand>(logit(i * 2), logit(i * 2 + 1));
+    begin_products();
+#pragma unroll
+    for (int u = 0; u < kTogether; ++u) {
+      if (u > 0 && tile + u >= part_.end) continue;
+      const uint64_t summed = moved(gathered_, stage_[u] * S::kStageBytes + (S::kSumsFirst ? 0 : S::kSecond));
 #pragma unroll
       for (int k = 0; k < kTileColumns / 16; ++k)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          operand[k][i] = pack_operands<Operand>(logit[k * 8 + i * 2], logit[k * 8 + i * 2 + 1]);
+        multiply_tiles<true, Operand>(sum_, operand[u][k], moved(summed, k * 16 * kRowBytes),
+                                      u > 0 || k > 0 || tile != part_.first);
+    }
+    end_products();
+  }
 
-      const uint64_t summed =
-          moved(gathered, ring.stage() * S::kStageBytes + (S::kSumsFirst ? 0 : S::kSecond));
-      begin_products();
-#pragma unroll
-      for (int k = 0; k < kTileColumns / 16; ++k)
-        multiply_tiles<true, Operand>(sum, operand[k], moved(summed, k * 16 * kRowBytes),
-                                      k > 0 || tile != part.first);
-      end_products();
-    }
-    if constexpr (!kAhead) begin_next(logit);
-    steps.advance();
-    after.advance();
-    // Not sooner: the fence before the products waits for what was asked for.
-    const int second_window = __ldg(a.window_of + after.tile);
-    if (kAhead || ends) {
-      wait_for_products();
-      ring.read();
-    } else {
-      wait_for_all_products_but<1>();
-      ring.read();
-      wait_for_products();
-    }
-    if constexpr (kAhead) {
-#pragma unroll
-      for (int i = 0; i < 32; ++i) logit[i] = next_logit[i];
-    }
-    bits = next_bits;
-    ring = next;
-    window = next_window;
-    next_window = second_window;
-    if (!ends) continue;
-
-    part.end = tile + 1;
-    const bool begun_before = part.first > 0 && __ldg(a.window_of + part.first - 1) == part.window;
-    part.at = begun_before ? a.num_windows + blockIdx.x : part.window;
-    if (S::kSums && !all_finite(sum)) {
+  __device__ __forceinline__ void leave_part() {
+    if (S::kSums && !all_finite(sum_)) {
       float copy[kD / 2];  // so that the sums stay in registers elsewhere
 #pragma unroll
-      for (int i = 0; i < kD / 2; ++i) copy[i] = sum[i];
-      const Part of_part = part;
-      const Factors of_sums = f;
-      const float2 of_rows[2] = {terms[0], terms[1]};
-      sum_again<Operand, kD, kScore, kPass>(a, of_part, of_sums, of_rows, copy);
+      for (int i = 0; i < kD / 2; ++i) copy[i] = sum_[i];
+      const Part part = part_;
+      const Factors factors = factors_;
+      const float2 terms[2] = {terms_[0], terms_[1]};
+      sum_again<Operand, kD, kScore, kPass>(a_, part, factors, terms, copy);
 #pragma unroll
-      for (int i = 0; i < kD / 2; ++i) sum[i] = copy[i];
+      for (int i = 0; i < kD / 2; ++i) sum_[i] = copy[i];
     }
-    const int row = warp * 16 + lane / 4;
+    const int64_t row = part_.at * kTileRows + tile_row();
     if constexpr (S::kSums) {
-      float* const upper =
-          a.parts + (part.at * kTileRows + row) * a.row_pitch + part.head * a.pitch + lane % 4 * 2;
+      float* const upper = a_.parts + row * a_.row_pitch + part_.head * a_.pitch + lane() % 4 * 2;
+      const float factor = factors_.sum;
 #pragma unroll
       for (int j = 0; j < kD / 8; ++j) {
-        if (j * 8 >= a.pitch) break;
+        if (j * 8 >= a_.pitch) break;
         float* const to = upper + j * 8;
-        __stcs(reinterpret_cast<float2*>(to), float2{sum[j * 4] * f.sum, sum[j * 4 + 1] * f.sum});
-        __stcs(reinterpret_cast<float2*>(to + 8 * a.row_pitch),
-               float2{sum[j * 4 + 2] * f.sum, sum[j * 4 + 3] * f.sum});
+        __stcs(reinterpret_cast<float2*>(to), float2{sum_[j * 4] * factor, sum_[j * 4 + 1] * factor});
+        __stcs(reinterpret_cast<float2*>(to + 8 * a_.row_pitch),
+               float2{sum_[j * 4 + 2] * factor, sum_[j * 4 + 3] * factor});
       }
     }
     if constexpr (S::kRowSums) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        total[r] += __shfl_xor_sync(kAllLanes, total[r], 1);
-        total[r] += __shfl_xor_sync(kAllLanes, total[r], 2);
-        if (lane % 4 == 0)
-          reinterpret_cast<float2*>(a.stats)[(part.at * kTileRows + row + r * 8) * a.heads + part.head] =
-              S::kForward ? float2{terms[r].x, total[r]}
-                          : float2{total[r] * power_of_2(-kRaised<Operand>), 0.0f};
+        total_[r] += __shfl_xor_sync(kAllLanes, total_[r], 1);
+        total_[r] += __shfl_xor_sync(kAllLanes, total_[r], 2);
+        if (lane() % 4 == 0)
+          reinterpret_cast<float2*>(a_.stats)[(row + r * 8) * a_.heads + part_.head] =
+              S::kForward ? float2{terms_[r].x, total_[r]}
+                          : float2{total_[r] * power_of_2(-kRaised<Operand>), 0.0f};
       }
     }
-    part.first = steps.tile;
   }
-}
+
+  __device__ __forceinline__ float& logit(int i) { return logit_[i / 32][i % 32]; }
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  /// The upper one of the thread's rows of a window; the other one is 8 below.
+  static __device__ __forceinline__ int tile_row() {
+    return static_cast<int>(threadIdx.x) / 32 * 16 + lane() / 4;
+  }
+
+  const Arguments& a_;
+  const uint32_t shared_;
+  const uint64_t own_, gathered_;
+  const Factors factors_;
+  typename S::Ring ring_;
+  Part part_{};
+  int stage_[kTogether] = {};
+  TileBits bits_[kTogether] = {};
+  float sum_[kD / 2], logit_[kTogether][32], product_[S::kGradient ? 32 : 1];
+  // Of the rows; in the forward pass the largest logit so far, less kRaised, and nothing.
+  float2 terms_[2] = {};
+  float total_[2] = {}, row_logit_[2] = {};
+};
 
 template <class Operand, int kD, TileScore kScore, TilePass kPass>
 __global__ void __launch_bounds__(Shape<kD, kScore, kPass>::kThreads, 1)
@@ -546,7 +581,7 @@ __global__ void __launch_bounds__(Shape<kD, kScore, kPass>::kThreads, 1)
     read_tiles<kD, kScore, kPass>(a, shared);
   } else {
     take_registers<S::kMultiplierRegisters>();
-    multiply_all<Operand, kD, kScore, kPass>(a, shared);
+    Multiplier<Operand, kD, kScore, kPass>(a, shared).run();
   }
 }
 
@@ -601,6 +636,7 @@ Arguments arguments_of(const TileAttention& attention) {
                  *d_o = operands_of(attention.d_o);
   Arguments a{};
   a.shares = attention.shares;
+  a.windows = tiles.windows.data<int32_t>();
   a.window_of = tiles.window_of.data<int32_t>();
   a.columns = tiles.columns.data<int32_t>();
   a.bits = static_cast<const uint64_t*>(tiles.bits.raw_data());
