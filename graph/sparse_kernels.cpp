@@ -50,7 +50,7 @@ TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t wid
   // head's being padded. Bytes per nanosecond of memory, and bytes: of what tiles leave and add, and of
   // rounding.
   const double kCsr = wide ? 1.9e-3 : 1.4e-3, kRest = wide ? 2.9e-3 : 1.85e-3;
-  constexpr double kTileFeature = 0.333, kMemory = 4'000.0, kFixed = 150'000.0;
+  constexpr double kTileFeature = 0.3, kMemory = 4'000.0, kFixed = 150'000.0;
   const double kPartBytes = wide ? 64.0 : 48.0, kRoundedBytes = wide ? 70.0 : 0.0;
   const double csr_share = gathered == 1 ? 0.65 : 1.0, share = gathered == 1 ? 0.5 : 1.0;
   const double csr = static_cast<double>(counts.entries) * f * kCsr * csr_share;
@@ -68,7 +68,6 @@ struct Wanted {
   std::string_view op;
   int64_t width, heads;
   DType features;
-  int64_t least;  ///< of the hybrid cut
   const char* obstacle;
 };
 
@@ -93,10 +92,10 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
       explain("rows of CSR: tensor cores take no {}", wanted.obstacle);
       return nullptr;
     }
-    const auto counts = a.cache->get<CutCounts>(wanted.least, [&] {
+    const auto counts = a.cache->get<CutCounts>(kHybridLeast, [&] {
       if (explaining()) synchronize(device);
       const auto begin = std::chrono::steady_clock::now();
-      const auto cut = std::make_shared<CutCounts>(a, kernels::make_row_tiles(a, wanted.least));
+      const auto cut = std::make_shared<CutCounts>(a, kernels::make_row_tiles(a, kHybridLeast));
       if (explaining()) synchronize(device);
       if (explaining())
         cut->cut_ms =
@@ -114,7 +113,7 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
             ? std::string()
             : fmt::format(", cut in {:.1f} ms, repaid after {:.0f}", counts->cut_ms,
                           std::ceil(counts->cut_ms / saved_ms)));
-    return cost.tiles() ? kernels::row_tiles(a, wanted.least) : nullptr;
+    return cost.tiles() ? kernels::row_tiles(a, kHybridLeast) : nullptr;
   }
   ADJ_CHECK(kernels::has_tile_spmm(device),
             "{}: kernels of tensor cores want a GPU of compute capability 9.0, not {}", op, device.str());
@@ -124,7 +123,7 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
             op);
   ADJ_CHECK(a.ascending, "{}: kernels of tensor cores want rows of ascending columns", op);
   ADJ_CHECK(wanted.obstacle == nullptr, "{}: kernels of tensor cores take no {}", op, wanted.obstacle);
-  auto tiles = kernels::row_tiles(a, choice == SparseKernels::tiles ? 1 : wanted.least);
+  auto tiles = kernels::row_tiles(a, choice == SparseKernels::tiles ? 1 : kHybridLeast);
   explain("tensor cores for {:.1f} % of entries in {} tiles, as asked", share_in_tiles({a, *tiles}),
           tiles->num_tiles());
   return tiles;
@@ -133,16 +132,16 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
 }  // namespace
 
 std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features) {
-  return choose(a, {op, width, 1, features, kHybridLeast, nullptr},
+  return choose(a, {op, width, 1, features, nullptr},
                 [&](const CutCounts& counts) { return tile_cost(counts, width, features); });
 }
 
 std::shared_ptr<const RowTiles> attention_tiles_for(std::string_view op, const Csr& a, int64_t heads,
                                                     int64_t width, int64_t rows, DType features,
                                                     const char* obstacle) {
-  return choose(
-      a, {op, heads * width, heads, features, kAttentionLeast, obstacle},
-      [&](const CutCounts& counts) { return attention_tile_cost(counts, heads, width, rows, features); });
+  return choose(a, {op, heads * width, heads, features, obstacle}, [&](const CutCounts& counts) {
+    return attention_tile_cost(counts, heads, width, rows, features);
+  });
 }
 
 }  // namespace adj

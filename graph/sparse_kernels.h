@@ -26,8 +26,6 @@ SparseKernels sparse_kernels();
 /// Rows of a window that a column must have to be in a tile of a hybrid cut. A column costs a tile one row of
 /// features, and the rest one for each entry, so that two pay already.
 inline constexpr int64_t kHybridLeast = 2;
-/// Likewise of attention, where a tile costs more beside what an entry gathers.
-inline constexpr int64_t kAttentionLeast = 3;
 
 /// How a cut divides a structure.
 struct CutCounts {

@@ -6,10 +6,10 @@
 // Bytes: entries of the rest x width of operands, from L2 where they fit; 4 for an entry's column and its
 // value; the parts written and read, 4 bytes a feature of every row of a window with tiles; Y.
 
-#include <adjoint/kernels/cuda/float16.cuh>
 #include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/tiles/cuda/operands.h>
+#include <adjoint/kernels/tiles/cuda/widened.cuh>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 namespace adj::kernels::cuda {
@@ -43,16 +43,6 @@ struct RestArguments {
   int width;
   bool wide;  ///< may rows of y be written 16 bytes at a time?
 };
-
-/// Two operands of a word.
-template <class Operand>
-__device__ __forceinline__ float2 widened(uint32_t word) {
-  if constexpr (std::is_same_v<Operand, bfloat16>) {
-    return {__uint_as_float(word << 16), __uint_as_float(word & 0xffff0000u)};
-  } else {
-    return __half22float2(*reinterpret_cast<const __half2*>(&word));
-  }
-}
 
 /// Adds what the tiles have of 8 features of a row: the window's part, then those of blocks that begin in it.
 template <class S>
