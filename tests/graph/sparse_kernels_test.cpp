@@ -219,8 +219,7 @@ TEST_CASE("the rule of attention takes tiles where communities are dense") {
     for (int64_t rows : {1, 2}) {
       const auto cost = [&](const SparseMatrix& a, int64_t width) {
         const Csr& csr = a.matrix().csr;
-        return attention_tile_cost({csr, kernels::make_row_tiles(csr, kHybridLeast)}, 4, width, rows,
-                                   dtype);
+        return attention_tile_cost({csr, kernels::make_row_tiles(csr, kHybridLeast)}, 4, width, rows, dtype);
       };
       if (rows == 2) CHECK(cost(dense, 128).tiles());
       CHECK_FALSE(cost(dense, 8).tiles());

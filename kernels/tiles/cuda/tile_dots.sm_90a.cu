@@ -1,8 +1,8 @@
 // Products of rows, by entry, over tiles on Hopper's tensor cores (SDDMM; TC-GNN, section 4.2). A step is a
 // tile and a slab of kN features: a window's rows stay in shared memory, readers gather those that the tile's
 // columns name, tensor cores multiply all of them with all, and of the 128 x 64 products the tile's bits say
-// which are written, to the entry's place. Wider heads take a slab after the other, each adding to what the
-// same thread wrote of the one before.
+// which are written, to the entry's place: by way of shared memory, where a thread finds the entries of half a
+// row. Wider heads take a slab after the other, each adding to what the same thread wrote of the one before.
 //
 // Bytes: 2 kN of a tile's column and slab, from L2; 4 kN / 2 of a window's row; 8 of an entry, and 8 more for
 // each further slab.
@@ -163,25 +163,43 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
     meet<128>(1 + warpgroup);
     const uint32_t of_row = square + (thread / 2 * kSquarePitch + thread % 2 * 32) * 4;
     float* const dw = a.dw + slab.head;
-    for (uint32_t left = bits[thread % 2]; left != 0; left &= left - 1, ++start) {
-      float product;
-      asm volatile("ld.shared.f32 %0, [%1];"
-                   : "=f"(product)
-                   : "r"(of_row + (__ffs(static_cast<int>(left)) - 1) * 4)
-                   : "memory");
-      const uint32_t at = start - tile_start;
-      int place;
-      if (at < S::kCopiedEntries)
-        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(place) : "r"(stage + S::kEntries + at * 4) : "memory");
-      else
-        place = __ldg(a.entries + start);
-      if (a.order != nullptr) place = __ldg(a.order + place);
-      float* const to = dw + int64_t{place} * a.heads;
-      // The only one that adds there, so that it does not matter when: an addition that nobody waits for.
-      if (slab.first)
-        *to = product;
-      else
-        asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(to), "f"(product) : "memory");
+    // Four at a time, so that none waits for the one before.
+    constexpr int kTogether = 4;
+    for (uint32_t left = thread % 2 == 0 ? bits[0] : bits[1]; left != 0; start += kTogether) {
+      float product[kTogether];
+      int place[kTogether];
+      bool there[kTogether];
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        there[u] = left != 0;
+        const int column = there[u] ? __ffs(static_cast<int>(left)) - 1 : 0;
+        left &= left - 1;
+        asm volatile("ld.shared.f32 %0, [%1];" : "=f"(product[u]) : "r"(of_row + column * 4) : "memory");
+        const uint32_t at = start - tile_start + u;
+        place[u] = 0;
+        if (at < S::kCopiedEntries)
+          asm volatile("ld.shared.u32 %0, [%1];"
+                       : "=r"(place[u])
+                       : "r"(stage + S::kEntries + at * 4)
+                       : "memory");
+        else if (there[u])
+          place[u] = __ldg(a.entries + start + u);
+      }
+      if (a.order != nullptr) {
+#pragma unroll
+        for (int u = 0; u < kTogether; ++u)
+          if (there[u]) place[u] = __ldg(a.order + place[u]);
+      }
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        if (!there[u]) continue;
+        float* const to = dw + int64_t{place[u]} * a.heads;
+        // The only one that adds there, so that it does not matter when: an addition that nobody waits for.
+        if (slab.first)
+          *to = product[u];
+        else
+          asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(to), "f"(product[u]) : "memory");
+      }
     }
     ring.read();
     ring.advance();

@@ -1,19 +1,14 @@
 // Tiles times features on Hopper's tensor cores (tile_product.h). A step of a block is a tile and a slab of
-// kN features. One warpgroup, the readers, copies the rows of X that the tile's columns name to shared
-// memory, and beside them the tile's bits or values. Two warpgroups, the multipliers, have the tensor cores
-// multiply and keep the sums of a window, 128 x kN, in registers. A tile of ones they expand from its bits to
-// registers, while the step before is multiplied; a tile of values is expanded to shared memory by the
-// readers. Every block has the same number of tiles, whatever the windows.
-//
-// kStages steps are on their way: the rows of X of all but two are being copied, for L2 is far; one is
-// expanded, one multiplied.
+// kN features (pipeline.cuh). Readers copy the rows of X that the tile's columns name to shared memory, and
+// beside them the tile's bits or values. Multipliers have the tensor cores multiply and keep the sums of a
+// window, 128 x kN, in registers. A tile of ones they expand from its bits to registers, while the step before
+// is multiplied; a tile of values is expanded to shared memory by the readers, with kStages - 2 tiles' rows on
+// their way.
 //
 // Bytes: a row of X for each column of a tile (2 kN bytes, from L2 where windows side by side share columns),
 // 8 for each row of a tile or 4 for each entry, all once per slab; 512 kN written per window and slab. A row
 // of X serves all rows of the window: a step takes the tensor cores 4 kN cycles (1024 at kN = 256), and L2,
-// at its best, not quite as long for 128 kN bytes. Measured, H200, bfloat16: 1890 cycles, of ones. With bits
-// and columns by plain reads a step ahead it were 2700: they come from memory, and the fence before the
-// tensor cores waits for them.
+// at its best, not quite as long for 128 kN bytes. What was measured and tried: docs/tensor_cores.md.
 
 #include <adjoint/kernels/tiles/cuda/pipeline.cuh>
 #include <adjoint/kernels/tiles/tile_spmm.h>

@@ -41,7 +41,8 @@ struct RestDots {
   bool there[kChunks];
   float scale;
   uint4 own[kChunks], gathered[kUnroll][kChunks];
-  int entry = 0;
+  float dot[kUnroll] = {};
+  int entry = -1;
 
   __device__ __forceinline__ void load(const char* rows, int32_t row, uint4 (&to)[kChunks]) const {
     const char* const from = row_address(rows, row, a.row_bytes);
@@ -50,12 +51,13 @@ struct RestDots {
       to[c] = there[c] ? __ldg(reinterpret_cast<const uint4*>(from + c * kLanes * kFeatures * 2)) : uint4{};
   }
   __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& columns, int first) {
+    leave();
     entry = first;
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) load(other_rows, columns[u], gathered[u]);
   }
   __device__ __forceinline__ void add(int u, int32_t, bool) {
-    float dot = 0;
+    float sum = 0;
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
       const uint32_t x[4] = {own[c].x, own[c].y, own[c].z, own[c].w};
@@ -63,13 +65,19 @@ struct RestDots {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const float2 of_own = widened<Operand>(x[i]), of_other = widened<Operand>(y[i]);
-        dot = fmaf(of_own.x, of_other.x, fmaf(of_own.y, of_other.y, dot));
+        sum = fmaf(of_own.x, of_other.x, fmaf(of_own.y, of_other.y, sum));
       }
     }
-#pragma unroll
-    for (int far = kLanes / 2; far > 0; far /= 2)
-      dot += __shfl_xor_sync(group_mask<kLanes>(), dot, far, kLanes);
-    if (threadIdx.x % kLanes == 0) a.dw[int64_t{__ldg(a.order + entry + u)} * a.heads + head] = dot * scale;
+    dot[u] = sum;
+  }
+  /// Writes what the last entries that were gathered come to.
+  __device__ __forceinline__ void leave() {
+    if (entry < 0) return;
+    constexpr int kShare = kLanes / kUnroll;
+    const int lane = static_cast<int>(threadIdx.x) % kLanes, k = lane / kShare;
+    const float sum = reduce_scatter<kUnroll, kLanes>(dot, lane, group_mask<kLanes>());
+    if (lane % kShare == 0 && entry + k < item.end_entry)
+      a.dw[int64_t{__ldg(a.order + entry + k)} * a.heads + head] = sum * scale;
   }
   __device__ __forceinline__ void end_row(int row, int, int) {
     if (row + 1 < item.end_row) load(own_rows, row + 1, own);
@@ -97,6 +105,7 @@ __global__ void __launch_bounds__(kThreads) rest_dots_kernel(const __grid_consta
                (a.other_scale != nullptr ? __ldg(a.other_scale) : 1.0f);
   if (item.row < item.end_row) body.load(body.own_rows, item.row, body.own);
   walk_item<kLanes, kUnroll>(item, a, columns[group], body);
+  body.leave();
 }
 
 /// to[e] = order[entries[e]].
