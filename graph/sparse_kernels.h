@@ -9,7 +9,8 @@ namespace adj {
 
 /// What computes products of sparse matrices with features (spmm) and attention on a GPU. `csr`: rows of CSR.
 /// `tiles`: tensor cores, every entry in a tile. `hybrid`: the columns that enough rows of a window share in
-/// tiles, the rest by rows of CSR. `automatic`: hybrid or csr, by tile_cost(), never by a clock.
+/// tiles, the rest by rows of CSR. `automatic`: hybrid or csr, by tile_cost() or attention_tile_cost(), never
+/// by a clock.
 ///
 /// Tensor cores round their operands, so they are for features in bfloat16, and for float32 where
 /// matmul_precision() is not exact: then as kernels/tiles/tile_spmm.h says, by 11 significant bits. They are

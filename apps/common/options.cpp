@@ -85,12 +85,11 @@ void add_input_options(po::options_description& options, Settings& s) {
 }
 
 void add_kernels_option(po::options_description& options, Settings& s) {
-  options.add_options()("kernels", with_default(s.kernels, "NAME"),
-                        "on a GPU, products of sparse matrices and attention by: csr (rows), tiles (tensor "
-                        "cores), hybrid (both, "
-                        "by how many rows of 128 share a column) or auto (hybrid or csr by a rule, where "
-                        "--precision lets operands "
-                        "be rounded)");
+  options.add_options()(
+      "kernels", with_default(s.kernels, "NAME"),
+      "on a GPU, products of sparse matrices and attention by: csr (rows), tiles (tensor cores), hybrid "
+      "(both, by how many rows of 128 share a column) or auto (hybrid or csr by a rule, where --precision "
+      "lets operands be rounded)");
 }
 
 void check_kernels(const Settings& s) {

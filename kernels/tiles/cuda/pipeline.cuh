@@ -42,19 +42,17 @@ struct TileSteps {
 };
 
 /// Stages of shared memory, which readers write and multipliers read, each a few steps ahead of the other:
-/// two barriers (mbarrier) for each, at which warps arrive. Readers and multipliers each have a ring of their
+/// two barriers (mbarrier) for each. Readers and multipliers each have a ring of their
 /// own and go round it in step. Unlike named barriers these let one warpgroup of multipliers run ahead of the
 /// other, so that it computes while the tensor cores work for that one.
-template <int kStages, int kReaders>
+template <int kStages, int kArrivals>
 class StageRing {
  public:
-  static constexpr int kBytes = 2 * kStages * 8;
-
-  /// `at`: kBytes of shared memory, by all threads of the block, before anything else.
+  /// `at`: 16 kStages bytes of shared memory, by all threads of the block, before anything else.
   static __device__ void initialize(uint32_t at) {
     if (threadIdx.x == 0)
       for (int s = 0; s < kStages; ++s) {
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at + s * 8), "n"(kReaders) : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at + s * 8), "n"(kArrivals) : "memory");
         asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at + (kStages + s) * 8),
                      "n"(kMultipliers / 32)
                      : "memory");
@@ -74,11 +72,13 @@ class StageRing {
     wait(barriers_ + stage_ * 8, round_);
     publish_to_tensor_cores();
   }
-  /// By each reader, once what it wrote is there.
+  /// By readers, warp by warp (kArrivals: their warps), once what they wrote is there.
   __device__ void written() const {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers_ + stage_ * 8) : "memory");
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers_ + stage_ * 8) : "memory");
   }
-  /// Likewise, without waiting: once the copies that it began are there.
+  /// By each of them (kArrivals: so many), without waiting: once the copies that it began are there.
   __device__ void written_by_copies() const {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barriers_ + stage_ * 8)
                  : "memory");

@@ -1,8 +1,9 @@
 // Products of rows, by entry, over tiles on Hopper's tensor cores (SDDMM; TC-GNN, section 4.2). A step is a
 // tile and a slab of kN features: a window's rows stay in shared memory, readers gather those that the tile's
 // columns name, tensor cores multiply all of them with all, and of the 128 x 64 products the tile's bits say
-// which are written, to the entry's place: by way of shared memory, where a thread finds the entries of half a
-// row. Wider heads take a slab after the other, each adding to what the same thread wrote of the one before.
+// which are written, to the entry's place: by way of shared memory, where a thread finds the entries of half
+// a row. Wider heads take a slab after the other, each adding to what the same thread wrote of the one
+// before.
 //
 // Bytes: 2 kN of a tile's column and slab, from L2; 4 kN / 2 of a window's row; 8 of an entry, and 8 more for
 // each further slab.

@@ -1,9 +1,9 @@
 // Tiles times features on Hopper's tensor cores (tile_product.h). A step of a block is a tile and a slab of
 // kN features (pipeline.cuh). Readers copy the rows of X that the tile's columns name to shared memory, and
 // beside them the tile's bits or values. Multipliers have the tensor cores multiply and keep the sums of a
-// window, 128 x kN, in registers. A tile of ones they expand from its bits to registers, while the step before
-// is multiplied; a tile of values is expanded to shared memory by the readers, with kStages - 2 tiles' rows on
-// their way.
+// window, 128 x kN, in registers. A tile of ones they expand from its bits to registers, while the step
+// before is multiplied; a tile of values is expanded to shared memory by the readers, with kStages - 2 tiles'
+// rows on their way.
 //
 // Bytes: a row of X for each column of a tile (2 kN bytes, from L2 where windows side by side share columns),
 // 8 for each row of a tile or 4 for each entry, all once per slab; 512 kN written per window and slab. A row
@@ -44,7 +44,7 @@ struct Shape {
   /// As many as fit beside the barriers.
   static constexpr int kStages = std::min(kMostStages, (227 * 1024 - 2 * kPatternBytes) / kStageBytes);
   static constexpr int kSharedBytes = kStages * kStageBytes + 2 * kPatternBytes;
-  using Ring = StageRing<kStages, kReaders>;
+  using Ring = StageRing<kStages, kWeighted ? kReaders / 32 : kReaders>;
 };
 
 struct Arguments {

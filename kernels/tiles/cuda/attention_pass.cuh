@@ -1,0 +1,208 @@
+#pragma once
+
+// What a pass of attention over tiles is (tile_attention.sm_90a.cu): its arguments, its shared memory, what
+// its readers copy, and what an entry weighs in it.
+
+#include <adjoint/kernels/tiles/cuda/pipeline.cuh>
+#include <adjoint/kernels/tiles/cuda/tile_attention.h>
+
+#include <algorithm>
+
+namespace adj::kernels::cuda::attention_pass {
+
+inline constexpr float kLog2E = 1.4426950408889634f;
+inline constexpr float kLowest = -3.402823466e38f;
+
+struct Arguments {
+  TileShares shares;
+  const int32_t *windows, *window_of;
+  const int32_t* columns;
+  const uint64_t* bits;
+  const uint16_t *own_first, *own_second;                // [rows, row_pitch]
+  const uint16_t *first, *second;                        // [cols, row_pitch]
+  const float *q_scale, *k_scale, *v_scale, *d_o_scale;  // what operands are to be multiplied by; null: 1
+  float scale;
+  const float* row_logit;     // sums: [rows,H], a row's half of the logit
+  const float* column_logit;  // [cols,H]
+  float slope;
+  const float2* terms;  // [targets,H]: as find_terms() leaves them
+  float *parts, *stats;
+  int64_t num_windows;
+  int rows, heads, pitch, row_pitch;
+};
+
+template <TilePass kPass>
+struct Pass {
+  static constexpr bool kForward = kPass == TilePass::forward;
+  static constexpr bool kBySource = kPass == TilePass::values || kPass == TilePass::source_gradient;
+  static constexpr bool kGradient = kPass == TilePass::target_gradient || kPass == TilePass::source_gradient;
+};
+
+/// Shared memory and threads, for heads of kD features.
+template <int kD, TileScore kScore, TilePass kPass>
+struct Shape : Pass<kPass> {
+  using P = Pass<kPass>;
+  static constexpr bool kDot = kScore == TileScore::dot;
+  static constexpr bool kSums = kDot || kPass != TilePass::target_gradient;  ///< of weights times rows?
+  static constexpr bool kSumsFirst = kDot && P::kGradient;                   ///< of the rows that S is of?
+  static constexpr bool kRowSums = P::kForward || (!kDot && P::kGradient);   ///< of weights?
+  static constexpr int kReaders = 128, kThreads = kMultipliers + kReaders;
+  // Warpgroups trade the registers that a block is launched with: 168 of each thread, multiples of 8.
+  static constexpr int kMultiplierRegisters = 200, kReaderRegisters = 104;
+  static_assert(kMultipliers * kMultiplierRegisters + kReaders * kReaderRegisters == 168 * kThreads);
+
+  static constexpr int kOwnPanel = kTileRows * kRowBytes, kOwnBytes = kD / 64 * kOwnPanel;
+  static constexpr int kGatheredBytes = kD / 64 * kPanelBytes;
+  /// Places in a stage: of the second matrix, bits, terms of columns (8 bytes each), their halves of logits
+  /// (4).
+  static constexpr int kSecond = kDot ? kGatheredBytes : 0, kBits = kSecond + kGatheredBytes,
+                       kTerms = kBits + kTileRows * 8, kLogits = kTerms + kTileColumns * 8;
+  static constexpr int kStageBytes = kTerms + (P::kBySource || !kDot ? 1024 : 0);
+  static_assert(kTileColumns * (8 + 4) <= 1024);
+  static constexpr int kOwnSecond = kDot ? kOwnBytes : 0;  // behind the first own matrix
+  static constexpr int kOwnMatrices = (kDot ? 1 : 0) + (P::kGradient ? 1 : 0);
+  static constexpr int kStages =
+      std::min(6, (227 * 1024 - 2 * kPatternBytes - kOwnMatrices * kOwnBytes) / kStageBytes);
+  static constexpr int kOwn = kStages * kStageBytes, kBarriers = kOwn + kOwnMatrices * kOwnBytes;
+  static constexpr int kSharedBytes = kBarriers + 2 * kPatternBytes;
+  using Ring = StageRing<kStages, kReaders>;
+};
+
+template <class Operand>
+constexpr bool kFloat16 = std::is_same_v<Operand, float16>;
+/// Weights are raised by this power of 2, so that small ones keep their bits.
+template <class Operand>
+constexpr float kRaised = kFloat16<Operand> ? 14.0f : 0.0f;
+
+/// Two operands of a word.
+template <class Operand>
+__device__ __forceinline__ uint32_t pack_operands(float lower, float upper) {
+  uint32_t word;
+  if constexpr (kFloat16<Operand>)
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(upper), "f"(lower));
+  else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(upper), "f"(lower));
+  return word;
+}
+
+__device__ __forceinline__ float power_of_2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float scale_at(const float* scale) {
+  return scale != nullptr ? __ldg(scale) : 1.0f;
+}
+
+/// What numbers are multiplied by.
+struct Factors {
+  float logit;           ///< a product of operands, to a logit in powers of 2
+  float product, delta;  ///< G and Δ, so that (G - Δ) times a raised α is what is rounded to operands
+  float sum;             ///< sums, in the end
+
+  template <class Operand>
+  static __device__ Factors of(const Arguments& a, TileScore score, TilePass pass) {
+    const float q = scale_at(a.q_scale), k = scale_at(a.k_scale), v = scale_at(a.v_scale),
+                d_o = scale_at(a.d_o_scale);
+    const float lowered = power_of_2(-kRaised<Operand>);
+    Factors f;
+    if (score == TileScore::sum) {
+      f.logit = kLog2E;
+      f.product = d_o * v;  // what they are for is not rounded
+      f.delta = 1.0f;
+      f.sum = pass == TilePass::forward ? v : d_o * lowered;
+      return f;
+    }
+    f.logit = q * k * a.scale * kLog2E;
+    // float16: operands are less than 2^15, so |G - Δ| is less than 2^31 D, in units of theirs.
+    f.product = kFloat16<Operand>
+                    ? power_of_2(-16.0f - kRaised<Operand> - ceilf(log2f(static_cast<float>(a.pitch))))
+                    : 1.0f;
+    f.delta = f.product / d_o / v;
+    f.sum = pass == TilePass::forward ? v
+            : pass == TilePass::values
+                ? d_o * lowered
+                : d_o / f.product * v * lowered * a.scale * (pass == TilePass::target_gradient ? k : q);
+    return f;
+  }
+};
+
+/// terms [targets,H]: lse and Δ of the backward passes.
+template <class Operand>
+__global__ void __launch_bounds__(256)
+    find_terms(const __grid_constant__ Arguments a, TileScore score, const float* lse, const float* delta,
+               int64_t n, float2* terms) {
+  adj::cuda::begin_overlapping();
+  const Factors f = Factors::of<Operand>(a, score, TilePass::values);
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) terms[i] = {lse[i] * kLog2E - kRaised<Operand>, delta[i] * f.delta};
+}
+
+/// A window's tiles, as far as one block has them, and a head.
+struct Part {
+  int first, end;  ///< tiles
+  int window, head;
+  int64_t at;  ///< in parts
+};
+
+template <int kD, TileScore kScore, TilePass kPass>
+__device__ __forceinline__ void read_tiles(const Arguments& a, uint32_t shared) {
+  using S = Shape<kD, kScore, kPass>;
+  const int thread = static_cast<int>(threadIdx.x) - kMultipliers;
+  RowCopies<kD, S::kReaders> rows[2] = {RowCopies<kD, S::kReaders>(thread),
+                                        RowCopies<kD, S::kReaders>(thread)};
+  int column[2] = {};
+  const uint32_t pitch = keep(kAllLanes, static_cast<uint32_t>(a.row_pitch * 2));
+  const bool there = rows[0].feature() < a.pitch;
+  typename S::Ring ring(shared + S::kBarriers);
+  for_each_step(
+      a.shares,
+      [&](const TileSteps& step, auto i) {
+        rows[i].find(a.columns, step.tile);
+        if constexpr (S::kBySource || !S::kDot)
+          column[i] = __ldg(a.columns + int64_t{step.tile} * kTileColumns + thread % kTileColumns);
+      },
+      [&](const TileSteps& step, auto i) {
+        ring.wait_until_read();
+        const uint32_t to = shared + ring.stage() * S::kStageBytes;
+        const int feature = step.slab * a.pitch;
+        if constexpr (S::kDot) rows[i].begin(a.first + feature, pitch, there, to);
+        rows[i].begin(a.second + feature, pitch, there, to + S::kSecond);
+        copy_bits(a.bits, step.tile, thread, to + S::kBits);
+        const int64_t term = int64_t{column[i]} * a.heads + step.slab;
+        if constexpr (S::kBySource) {
+          if (thread < kTileColumns) copy_words_async<2>(to + S::kTerms + thread * 8, a.terms + term);
+        }
+        if constexpr (!S::kDot) {
+          if (thread >= kTileColumns)
+            copy_words_async<1>(to + S::kLogits + (thread - kTileColumns) * 4, a.column_logit + term);
+        }
+        ring.written_by_copies();
+        ring.advance();
+      });
+  wait_for_copies<0>();
+}
+
+/// What an entry weighs in sums of rows, and in the row's own.
+struct Weight {
+  float of_rows, of_row;
+};
+
+/// Of a logit in products of operands, or of numbers of its row and column, and G; `term` has the row's or
+/// column's lse (in the forward pass the largest logit) and Δ, as Factors has them.
+template <TileScore kScore, TilePass kPass>
+__device__ __forceinline__ Weight weight_of(float logit, float product, const float2& term, float slope,
+                                            const Factors& f) {
+  constexpr bool kGradient = Pass<kPass>::kGradient;
+  if constexpr (kScore == TileScore::dot) {
+    const float alpha = power_of_2(fmaf(logit, f.logit, -term.x));
+    const float weight = kGradient ? alpha * fmaf(product, f.product, -term.y) : alpha;
+    return {weight, weight};
+  } else {
+    const float factor = logit > 0.0f ? 1.0f : slope;
+    const float alpha = power_of_2(fmaf(factor * logit, f.logit, -term.x));
+    return {alpha, kGradient ? alpha * factor * fmaf(product, f.product, -term.y) : alpha};
+  }
+}
+
+}  // namespace adj::kernels::cuda::attention_pass
