@@ -92,15 +92,19 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
       explain("rows of CSR: tensor cores take no {}", wanted.obstacle);
       return nullptr;
     }
+    const auto cut = [&] { return std::make_shared<RowTiles>(kernels::make_row_tiles(a, kHybridLeast)); };
+    std::shared_ptr<RowTiles> made;  // to be counted; kept where it is used
     const auto counts = a.cache->get<CutCounts>(kHybridLeast, [&] {
       if (explaining()) synchronize(device);
       const auto begin = std::chrono::steady_clock::now();
-      const auto cut = std::make_shared<CutCounts>(a, kernels::make_row_tiles(a, kHybridLeast));
-      if (explaining()) synchronize(device);
-      if (explaining())
-        cut->cut_ms =
+      made = cut();
+      const auto of_cut = std::make_shared<CutCounts>(a, *made);
+      if (explaining()) {
+        synchronize(device);
+        of_cut->cut_ms =
             std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-      return cut;
+      }
+      return of_cut;
     });
     const TileCost cost = cost_of(*counts);
     const double saved_ms = (cost.csr - cost.hybrid) / 1e6;
@@ -113,7 +117,8 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
             ? std::string()
             : fmt::format(", cut in {:.1f} ms, repaid after {:.0f}", counts->cut_ms,
                           std::ceil(counts->cut_ms / saved_ms)));
-    return cost.tiles() ? kernels::row_tiles(a, kHybridLeast) : nullptr;
+    if (!cost.tiles()) return nullptr;
+    return a.cache->get<RowTiles>(kHybridLeast, [&] { return made ? made : cut(); });
   }
   ADJ_CHECK(kernels::has_tile_spmm(device),
             "{}: kernels of tensor cores want a GPU of compute capability 9.0, not {}", op, device.str());
