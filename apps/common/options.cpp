@@ -100,6 +100,9 @@ void check_kernels(const Settings& s) {
   if (s.precision == "float32")
     usage("--kernels {}: tensor cores round their operands, expected --precision tf32 or bfloat16 beside it",
           s.kernels);
+  if (s.attention_dropout > 0.0)
+    usage("--kernels {}: attention by tensor cores has no dropout, expected --attention-dropout 0 beside it",
+          s.kernels);
 }
 
 Settings defaults_of(const Program& program) {

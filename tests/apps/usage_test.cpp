@@ -75,6 +75,9 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
     parts.push_back("--help");
     CHECK(fails_with(run("train_gcn", c.arguments), 2, parts));
   }
+  if (have_program("train_gat"))
+    CHECK(fails_with(run("train_gat", {"--kernels", "hybrid", "--device", "cuda", "--precision", "tf32"}), 2,
+                     {"--kernels hybrid", "--attention-dropout 0"}));
 }
 
 TEST_CASE("train_gcn says what it is and what it takes") {
