@@ -11,6 +11,9 @@ struct OperandFeatures {
   const void* data = nullptr;
   int64_t pitch = 0;    ///< of a row, a multiple of 8
   Tensor column_scale;  ///< float32 [pitch]: what sums are to be multiplied by; absent: 1
+
+  /// On the device: of the columns, or the one of all; null: 1.
+  const float* scale() const { return column_scale ? column_scale.data<float>() : nullptr; }
 };
 
 /// What is scaled by one power of two: where features are summed over rows, a column; where they are

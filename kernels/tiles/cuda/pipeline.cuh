@@ -130,6 +130,28 @@ __device__ __forceinline__ void for_each_step(const TileShares& shares, Ask&& as
   }
 }
 
+/// The dynamic shared memory of a block, from the first whole pattern on.
+__device__ __forceinline__ uint32_t patterned_shared() {
+  extern __shared__ unsigned char raw[];
+  const auto begin = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
+  return (begin + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+}
+
+/// Launches a kernel over tiles, a block for each share; its Shape says threads and shared memory.
+template <class Shape, class Arguments>
+void launch_over_tiles(const char* name, Device device, void (*kernel)(Arguments), const Arguments& a) {
+  adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
+  ADJ_CUDA_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kSharedBytes));
+  adj::cuda::launch(name,
+                    {.device = device.index,
+                     .blocks = static_cast<unsigned>(a.shares.blocks),
+                     .threads = Shape::kThreads,
+                     .shared_bytes = Shape::kSharedBytes,
+                     .overlaps = true},
+                    kernel, a);
+}
+
 /// Waits for the other threads of the readers, or of a warpgroup; `barrier` 1 to 15.
 template <int kThreads>
 __device__ __forceinline__ void meet(int barrier) {

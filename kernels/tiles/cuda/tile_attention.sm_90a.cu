@@ -375,9 +375,7 @@ __global__ void __launch_bounds__(Shape<kD, kScore, kPass>::kThreads, 1)
     tile_attention_kernel(const __grid_constant__ Arguments a) {
   using S = Shape<kD, kScore, kPass>;
   adj::cuda::begin_overlapping();
-  extern __shared__ unsigned char raw[];
-  const auto before = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
-  const uint32_t shared = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+  const uint32_t shared = patterned_shared();
   S::Ring::initialize(shared + S::kBarriers);
   if (threadIdx.x >= kMultipliers) {
     give_registers<S::kReaderRegisters>();
@@ -391,16 +389,7 @@ __global__ void __launch_bounds__(Shape<kD, kScore, kPass>::kThreads, 1)
 template <class Operand, int kD, TileScore kScore, TilePass kPass>
 void run(Device device, const Arguments& a) {
   using S = Shape<kD, kScore, kPass>;
-  const auto kernel = tile_attention_kernel<Operand, kD, kScore, kPass>;
-  adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
-  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
-  adj::cuda::launch("tile_attention",
-                    {.device = device.index,
-                     .blocks = static_cast<unsigned>(a.shares.blocks),
-                     .threads = S::kThreads,
-                     .shared_bytes = S::kSharedBytes,
-                     .overlaps = true},
-                    kernel, a);
+  launch_over_tiles<S>("tile_attention", device, tile_attention_kernel<Operand, kD, kScore, kPass>, a);
 }
 
 template <class Operand, int kD>
@@ -423,9 +412,6 @@ void run(Device device, TileScore score, TilePass pass, const Arguments& a) {
 }
 
 const uint16_t* operands_of(const OperandFeatures& x) { return static_cast<const uint16_t*>(x.data); }
-const float* scale_of(const OperandFeatures& x) {
-  return x.column_scale ? x.column_scale.data<float>() : nullptr;
-}
 
 }  // namespace
 
@@ -447,10 +433,10 @@ Arguments arguments_of(const TileAttention& attention) {
   a.own_second = by_source ? v : d_o;
   a.first = by_source ? q : k;
   a.second = by_source ? d_o : v;
-  a.q_scale = scale_of(attention.q);
-  a.k_scale = scale_of(attention.k);
-  a.v_scale = scale_of(attention.v);
-  a.d_o_scale = scale_of(attention.d_o);
+  a.q_scale = attention.q.scale();
+  a.k_scale = attention.k.scale();
+  a.v_scale = attention.v.scale();
+  a.d_o_scale = attention.d_o.scale();
   a.scale = attention.scale;
   a.row_logit = by_source ? attention.r : attention.l;
   a.column_logit = by_source ? attention.l : attention.r;

@@ -212,9 +212,7 @@ __global__ void __launch_bounds__(Shape<kN>::kThreads, 1)
     tile_dots_kernel(const __grid_constant__ Arguments a) {
   using S = Shape<kN>;
   adj::cuda::begin_overlapping();
-  extern __shared__ unsigned char raw[];
-  const auto before = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
-  const uint32_t shared = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+  const uint32_t shared = patterned_shared();
   S::Ring::initialize(shared + S::kBarriers);
   if (threadIdx.x >= kMultipliers) {
     give_registers<S::kReaderRegisters>();
@@ -230,16 +228,7 @@ void run(Device device, Arguments a) {
   using S = Shape<kN>;
   a.slabs_of_head = static_cast<int>(ceil_div(a.pitch, kN));
   a.shares.slabs = a.heads * a.slabs_of_head;
-  const auto kernel = tile_dots_kernel<Operand, kN>;
-  adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
-  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
-  adj::cuda::launch("tile_sddmm",
-                    {.device = device.index,
-                     .blocks = static_cast<unsigned>(a.shares.blocks),
-                     .threads = S::kThreads,
-                     .shared_bytes = S::kSharedBytes,
-                     .overlaps = true},
-                    kernel, a);
+  launch_over_tiles<S>("tile_sddmm", device, tile_dots_kernel<Operand, kN>, a);
 }
 
 template <class Operand>
@@ -265,8 +254,8 @@ void tile_dots(const TileDots& dots) {
   a.order = dots.order ? dots.order.data<int32_t>() : nullptr;
   a.own = static_cast<const uint16_t*>(dots.own.data);
   a.other = static_cast<const uint16_t*>(dots.other.data);
-  a.own_scale = dots.own.column_scale ? dots.own.column_scale.data<float>() : nullptr;
-  a.other_scale = dots.other.column_scale ? dots.other.column_scale.data<float>() : nullptr;
+  a.own_scale = dots.own.scale();
+  a.other_scale = dots.other.scale();
   a.dw = dots.dw.mutable_data<float>();
   a.rows = static_cast<int>(tiles.rows);
   a.heads = static_cast<int>(dots.heads);

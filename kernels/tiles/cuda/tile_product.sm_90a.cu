@@ -315,9 +315,7 @@ __global__ void __launch_bounds__(Shape<kN, kWeighted>::kThreads, 1)
     tile_product_kernel(const __grid_constant__ Arguments a) {
   using S = Shape<kN, kWeighted>;
   adj::cuda::begin_overlapping();
-  extern __shared__ unsigned char raw[];
-  const auto before = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
-  const uint32_t shared = (before + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+  const uint32_t shared = patterned_shared();
   const uint32_t barriers = shared + S::kStages * S::kStageBytes;
   S::Ring::initialize(barriers);
   if (threadIdx.x >= kMultipliers) {
@@ -332,16 +330,7 @@ __global__ void __launch_bounds__(Shape<kN, kWeighted>::kThreads, 1)
 template <class Operand, int kN, bool kWeighted>
 void run(Device device, const Arguments& a) {
   using S = Shape<kN, kWeighted>;
-  const auto kernel = tile_product_kernel<Operand, kN, kWeighted>;
-  adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
-  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
-  adj::cuda::launch("tile_product",
-                    {.device = device.index,
-                     .blocks = static_cast<unsigned>(a.shares.blocks),
-                     .threads = S::kThreads,
-                     .shared_bytes = S::kSharedBytes,
-                     .overlaps = true},
-                    kernel, a);
+  launch_over_tiles<S>("tile_product", device, tile_product_kernel<Operand, kN, kWeighted>, a);
 }
 
 template <class Operand>

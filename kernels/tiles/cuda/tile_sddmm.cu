@@ -144,8 +144,8 @@ void dots_of_rest(const TileDots& dots) {
   a.row_bytes = static_cast<uint32_t>(dots.heads * dots.pitch * 2);
   a.heads = static_cast<int>(dots.heads);
   a.pitch = static_cast<int>(dots.pitch);
-  a.own_scale = dots.own.column_scale ? dots.own.column_scale.data<float>() : nullptr;
-  a.other_scale = dots.other.column_scale ? dots.other.column_scale.data<float>() : nullptr;
+  a.own_scale = dots.own.scale();
+  a.other_scale = dots.other.scale();
   a.dw = dots.dw.mutable_data<float>();
   const auto run = [&]<int kLanes, int kChunks>() {
     adj::cuda::launch("tile_sddmm",

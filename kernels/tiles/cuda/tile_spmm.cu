@@ -243,7 +243,7 @@ void add_rest(const TileSpmmArgs& args, const OperandFeatures& x, const TileShar
   a.num_windows = static_cast<int>(tiles.num_windows());
   a.windows = tiles.windows.data<int32_t>();
   a.parts = parts.data<float>();
-  if (x.column_scale) a.column_scale = x.column_scale.data<float>();
+  a.column_scale = x.scale();
   if (args.bias) a.bias = args.bias.data<S>();
   a.relu = args.activation == Activation::relu;
   a.y = args.y.mutable_data<S>();
