@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <type_traits>
 
 #if defined(__CUDACC__)
 #define ADJ_HOST_DEVICE __host__ __device__
@@ -44,9 +43,17 @@ struct bfloat16 {
   }
 };
 
-/// What is stored as S is computed in: bfloat16 in float, all else in itself.
+/// What is stored as S is computed in: types of 16 bits in float, all else in itself.
 template <class S>
-using Wide = std::conditional_t<std::is_same_v<S, bfloat16>, float, S>;
+struct WideOf {
+  using type = S;
+};
+template <>
+struct WideOf<bfloat16> {
+  using type = float;
+};
+template <class S>
+using Wide = typename WideOf<S>::type;
 
 template <class S>
 ADJ_HOST_DEVICE inline Wide<S> widen(S value) {

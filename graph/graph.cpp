@@ -1,5 +1,7 @@
 #include <adjoint/graph/graph.h>
+#include <adjoint/kernels/elementwise/broadcast.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/elementwise/unary.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
 #include <algorithm>
@@ -143,6 +145,13 @@ struct Graph::Impl {
     return SparseMatrix(list, std::move(weights));
   }
 
+  /// 1 / √d, 0 where d is.
+  static Tensor inverse_root(const Tensor& degree) {
+    Tensor root = Tensor::empty_like(degree);
+    kernels::unary({.function = Unary::inverse_sqrt, .x = degree, .y = root});
+    return root;
+  }
+
   SparseMatrix make_gcn(float loop_weight) const {
     if (relation.scatters(DType::f32)) return make_gcn_of_list(loop_weight);
     const bool completes = loop_weight != 0.0f;
@@ -171,6 +180,10 @@ struct Graph::Impl {
         {.a = {structure.csr(), complete ? given : values, {}}, .degree = degree, .weights = weights});
     SparseMatrix normalized(structure, std::move(weights));
     normalized.keep_adjoint(is_symmetric());
+    if (!given && (complete || loop_weight == 1.0f)) {
+      const Tensor root = inverse_root(degree);
+      normalized.set_factors(root, root);
+    }
     return normalized;
   }
 };
@@ -295,6 +308,12 @@ const SparseMatrix& Graph::mean_adjacency() const {
     }
     SparseMatrix matrix = adjacency().row_normalized();
     matrix.keep_adjoint();
+    if (!edge_weight()) {
+      const Tensor root = Impl::inverse_root(in_degrees().to(DType::f32));
+      Tensor share = Tensor::empty_like(root);
+      kernels::binary({.op = Binary::multiply, .a = root, .b = root, .y = share});
+      matrix.set_factors(share, {});
+    }
     return matrix;
   });
 }

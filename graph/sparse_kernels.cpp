@@ -32,13 +32,15 @@ TileCost tile_cost(const CutCounts& counts, int64_t width, DType features) {
   constexpr double kBestGathers32 = 20'500.0, kBestGathers16 = 14'200.0, kGathers = 8'000.0,
                    kMemory = 4'000.0;
   constexpr double kTileFeature = 0.033;  // of a tile, by all of 132 multiprocessors
-  constexpr double kFixed = 60'000.0;     // five launches, and what does not fill the GPU at their ends
+  constexpr double kBeside = 0.8;         // side by side, tiles and rest take so much of their sum
+  constexpr double kFixed = 60'000.0;     // six launches, and what does not fill the GPU at their ends
   const double csr =
       static_cast<double>(counts.entries) * f * (wide ? 4.0 / kBestGathers32 : 2.0 / kBestGathers16);
   const double rest = static_cast<double>(counts.rest) * f * 2.0 / kGathers;
   const double product = static_cast<double>(counts.tiles) * f * kTileFeature;
-  const double parts = 8.0 * rows * f / kMemory, rounding = wide ? 10.0 * cols * f / kMemory : 0.0;
-  return {.csr = csr, .hybrid = rest + product + parts + rounding + kFixed};
+  const double parts = (wide ? 20.0 : 14.0) * rows * f / kMemory,
+               rounding = wide ? 10.0 * cols * f / kMemory : 0.0;
+  return {.csr = csr, .hybrid = kBeside * (rest + product) + parts + rounding + kFixed};
 }
 
 TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, int64_t gathered,
@@ -49,7 +51,8 @@ TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t wid
   // Nanoseconds: of an entry and feature, by rows of CSR at best and in the rest; of a tile and feature, a
   // head's being padded. Bytes per nanosecond of memory, and bytes: of what tiles leave and add, and of
   // rounding.
-  const double kCsr = wide ? 1.9e-3 : 1.4e-3, kRest = wide ? 2.9e-3 : 1.85e-3;
+  const double kCsr = wide ? 1.9e-3 : 1.4e-3;
+  constexpr double kRest = 1.9e-3;
   constexpr double kTileFeature = 0.3, kMemory = 4'000.0, kFixed = 150'000.0;
   const double kPartBytes = wide ? 64.0 : 48.0, kRoundedBytes = wide ? 70.0 : 0.0;
   const double csr_share = gathered == 1 ? 0.65 : 1.0, share = gathered == 1 ? 0.5 : 1.0;

@@ -69,8 +69,28 @@ CsrMatrix SparseMatrix::adjoint() const {
   return relation_.adjoint(values_);
 }
 
+void SparseMatrix::set_factors(Tensor row, Tensor column) {
+  const auto check = [&](const char* name, const Tensor& factor, int64_t size) {
+    ADJ_CHECK(!factor || (factor.shape() == Shape{size} && factor.dtype() == DType::f32 &&
+                          factor.device() == device()),
+              "sparse matrix [{}, {}]: {} is {}, expected float32 [{}] on {}", rows(), cols(), name,
+              factor.str(), size, device().str());
+  };
+  check("row", row, rows());
+  check("column", column, cols());
+  row_factor_ = std::move(row);
+  column_factor_ = std::move(column);
+  factored_version_ = values_ ? values_.version() : 0;
+}
+
 kernels::TileValues SparseMatrix::tile_values(const RowTiles& tiles, bool of_adjoint, DType features) const {
   if (!values_) return {};
+  if ((row_factor_ || column_factor_) && values_.version() == factored_version_) {
+    kernels::TileValues factors;
+    factors.row_factor = of_adjoint ? column_factor_ : row_factor_;
+    factors.column_factor = of_adjoint ? row_factor_ : column_factor_;
+    return factors;
+  }
   const CsrMatrix a = of_adjoint ? adjoint() : matrix();
   const auto make = [&] { return kernels::make_tile_values(tiles, a.values, a.order, features); };
   const std::lock_guard lock(tile_values_->mutex);
@@ -97,6 +117,8 @@ SparseMatrix SparseMatrix::to(Device device) const {
   if (!relation_ || device == this->device()) return *this;
   check_kept();
   SparseMatrix moved(relation_.to(device), values_.to(device));
+  if (values_ && values_.version() == factored_version_)
+    moved.set_factors(row_factor_.to(device), column_factor_.to(device));
   moved.kept_version_ = moved.values_.version();
   moved.adjoint_values_ = adjoint_values_.to(device);
   moved.self_adjoint_ = self_adjoint_;
@@ -107,6 +129,8 @@ SparseMatrix SparseMatrix::carried_to(Carrier& carrier) const {
   if (!relation_ || carrier.device() == device()) return *this;
   check_kept();
   SparseMatrix moved(relation_.carried_to(carrier), carrier.carry(values_));
+  if (values_ && values_.version() == factored_version_)
+    moved.set_factors(carrier.carry(row_factor_), carrier.carry(column_factor_));
   moved.kept_version_ = moved.values_.version();
   moved.adjoint_values_ = carrier.carry(adjoint_values_);
   moved.self_adjoint_ = self_adjoint_;

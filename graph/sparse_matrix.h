@@ -38,9 +38,12 @@ class SparseMatrix {
     return values_ && dtype == DType::f64 && values_.dtype() != dtype ? with_values(values_.to(dtype))
                                                                       : *this;
   }
-  /// The values of matrix(), or of adjoint(), in the order of a cut of its structure. Kept until the values
-  /// are written to, but where a step is recorded that has not been run before: there they are made at each
-  /// replay.
+  /// Says that values[e] = row[i] column[j] for each entry (i, j), with factors float32 [rows] and [cols],
+  /// either absent: ones. Holds until the values are written to.
+  void set_factors(Tensor row, Tensor column);
+  /// The values of matrix(), or of adjoint(), in the order of a cut of its structure; their factors where it
+  /// has any. Kept until the values are written to, but where a step is recorded that has not been run
+  /// before: there they are made at each replay.
   kernels::TileValues tile_values(const RowTiles& tiles, bool of_adjoint, DType features) const;
   /// Copies the values into the transposed order once, for a matrix that is used step after step;
   /// `self_adjoint` says that the matrix equals its transpose, so that one copy serves both. To be called
@@ -63,6 +66,8 @@ class SparseMatrix {
   Tensor adjoint_values_;
   struct KeptTileValues;
   std::shared_ptr<KeptTileValues> tile_values_;  // null without values
+  Tensor row_factor_, column_factor_;
+  uint64_t factored_version_ = 0;  // of the values, when set_factors() was called
   bool self_adjoint_ = false;
   uint64_t kept_version_ = 0;  // of the values, when keep_adjoint() saw them
 };

@@ -16,11 +16,17 @@ Job row_tiles(const Subject& s) {
           [csr, least = s.least] { (void)kernels::make_row_tiles(csr, least); }};
 }
 
-Job tile_spmm(const Subject& s, bool weighted) {
+enum class Weights : uint8_t { ones, factors, any };
+
+Job tile_spmm(const Subject& s, Weights weights) {
   const Csr csr = s.graph().relation().csr();
   const auto tiles = kernels::row_tiles(csr, s.least);
-  const auto values =
-      kernels::make_tile_values(*tiles, weighted ? random(s, {csr.entries()}) : Tensor(), {}, s.dtype);
+  auto values = kernels::make_tile_values(
+      *tiles, weights == Weights::any ? random(s, {csr.entries()}) : Tensor(), {}, s.dtype);
+  if (weights == Weights::factors) {
+    values.row_factor = random(s, {csr.rows});
+    values.column_factor = random(s, {csr.cols});
+  }
   const Tensor x = random(s, {csr.cols, s.width}, s.dtype);
   Tensor y = random(s, {csr.rows, s.width}, s.dtype);
   // Operands have 2 bytes, and a column of a tile is gathered once.
@@ -52,8 +58,11 @@ Job tile_sddmm(const Subject& s) {
 std::vector<Op> tile_ops() {
   return {{"row_tiles", "a structure cut into tiles and a rest", row_tiles},
           {"tile_spmm", "Y = A X with edge weights, tiles by tensor cores",
-           [](const Subject& s) { return tile_spmm(s, true); }},
-          {"tile_spmm_ones", "likewise, all weights 1", [](const Subject& s) { return tile_spmm(s, false); }},
+           [](const Subject& s) { return tile_spmm(s, Weights::any); }},
+          {"tile_spmm_factors", "likewise, weights that are a factor of the row times one of the column",
+           [](const Subject& s) { return tile_spmm(s, Weights::factors); }},
+          {"tile_spmm_ones", "likewise, all weights 1",
+           [](const Subject& s) { return tile_spmm(s, Weights::ones); }},
           {"tile_sddmm", "a product of rows for each entry, tiles by tensor cores", tile_sddmm}};
 }
 

@@ -14,11 +14,13 @@ ADJ_HOST_DEVICE inline uint32_t place_in_tile(int row, int column) {
   return static_cast<uint32_t>(row * RowTiles::kColumns + ((column / 8 ^ row % 8) * 8 + column % 8));
 }
 
-/// A matrix's values in the order of a cut. All absent: ones.
+/// A matrix's values in the order of a cut; or, where each is a factor of its row times one of its column, as
+/// GCN's are, these alone. All absent: ones.
 struct TileValues {
   Tensor tile;  ///< uint8 [2 values]: operands of tensor cores, float16 or bfloat16; 0 where a tile is padded
-  Tensor scale;  ///< float32 [1]: what they are to be multiplied by, a power of two
-  Tensor rest;   ///< float32 [entries of the rest]
+  Tensor scale;                      ///< float32 [1]: what they are to be multiplied by, a power of two
+  Tensor rest;                       ///< float32 [entries of the rest]
+  Tensor row_factor, column_factor;  ///< float32 [rows], [cols]; either may be absent
 };
 
 /// Fills these, allocated as TileValues says, from values float32 [M] that entries find by `order`
@@ -52,7 +54,8 @@ ADJ_KERNEL(tile_values, TileValuesArgs)
 ///
 /// Precision. bfloat16: features are taken as they are, tiles' values rounded to bfloat16. float32: both are
 /// rounded to 11 significant bits, which is what TF32 has; features as float16, each column scaled by a power
-/// of two so that numbers no less than 2^-29 of the column's largest finite one keep all 11. The order of
+/// of two so that numbers no less than 2^-29 of the column's largest finite one keep all 11. Columns' factors
+/// are multiplied into the features before these are rounded, rows' into the sums. The order of
 /// each sum depends on the structure alone. A NaN or an infinity reaches the rows that have it for a
 /// neighbour, and no others.
 ///
@@ -82,6 +85,10 @@ struct TileSpmmArgs {
       check_tensor("tile_spmm", "values of the rest", values.rest, {tiles.rest.entries()}, DType::f32,
                    device);
     }
+    if (values.row_factor)
+      check_tensor("tile_spmm", "row_factor", values.row_factor, {tiles.rows}, DType::f32, device);
+    if (values.column_factor)
+      check_tensor("tile_spmm", "column_factor", values.column_factor, {tiles.cols}, DType::f32, device);
     ADJ_CHECK(!y.shares_storage_with(x), "tile_spmm: y cannot be x");
   }
 };
@@ -103,7 +110,9 @@ inline TileValues make_tile_values(const RowTiles& tiles, const Tensor& values, 
   const Device device = tiles.device();
   TileValues to{Tensor::empty({tiles.entries.numel()}, DType::i32, device),
                 Tensor::empty({1}, DType::f32, device),
-                Tensor::empty({tiles.rest.entries()}, DType::f32, device)};
+                Tensor::empty({tiles.rest.entries()}, DType::f32, device),
+                {},
+                {}};
   tile_values({.tiles = tiles, .values = values, .order = order, .features = features, .to = to});
   return to;
 }

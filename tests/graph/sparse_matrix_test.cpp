@@ -1,4 +1,7 @@
 #include "../support.h"
+#include <adjoint/graph/generators.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/graph/sparse_matrix.h>
 
 #include <algorithm>
@@ -150,4 +153,42 @@ TEST_CASE("many threads may ask for the transpose at once") {
   for (const Csr*& slot : seen) threads.emplace_back([&a, &slot] { slot = &a.relation().transposed(); });
   for (std::thread& thread : threads) thread.join();
   for (const Csr* csr : seen) CHECK(csr == seen[0]);
+}
+
+TEST_CASE("values of GCN and of means are factors of rows and columns, until they are written to") {
+  const EdgeList edges = erdos_renyi_graph(300, 9000, 5);
+  const Graph graph = Graph::from_coo(300, Tensor::from(edges.src), Tensor::from(edges.dst));
+  const auto tile_values_of = [](const SparseMatrix& a, bool adjoint) {
+    const RowTiles tiles = kernels::make_row_tiles(adjoint ? a.adjoint().csr : a.matrix().csr, kHybridLeast);
+    return a.tile_values(tiles, adjoint, DType::f32);
+  };
+  const auto value_of = [](const Tensor& factor, size_t i) { return factor ? values(factor)[i] : 1.0; };
+  for (Device device : devices())
+    for (const SparseMatrix& a : {graph.to(device).gcn_adjacency(), graph.to(device).gcn_adjacency(0.0f),
+                                  graph.to(device).mean_adjacency()})
+      for (bool adjoint : {false, true}) {
+        CAPTURE(device.str());
+        CAPTURE(adjoint);
+        const kernels::TileValues factors = tile_values_of(a, adjoint);
+        CHECK(!factors.tile);
+        REQUIRE((factors.row_factor || factors.column_factor));
+        const std::vector<double> dense = dense_of(adjoint ? a.adjoint() : a.matrix());
+        for (size_t i = 0; i < 300; ++i)
+          for (size_t j = 0; j < 300; ++j) {
+            const double value = dense[i * 300 + j],
+                         product = value_of(factors.row_factor, i) * value_of(factors.column_factor, j);
+            if (value != 0.0 && std::abs(value - product) > 1e-6 * value)
+              FAIL_CHECK(i, " ", j, ": ", value, ", ", product);
+          }
+        CHECK(tile_values_of(a.with_values(a.values().clone()), adjoint).tile);
+      }
+  // Loops of weight 2 are no product of degrees' roots.
+  CHECK(tile_values_of(graph.gcn_adjacency(2.0f), false).tile);
+  SparseMatrix changed = graph.mean_adjacency();
+  Tensor shares = changed.values();
+  shares.fill_(0.5);
+  CHECK(tile_values_of(changed, false).tile);
+  CHECK_THROWS_WITH_AS(changed.set_factors(Tensor::zeros({2}), {}),
+                       "sparse matrix [300, 300]: row is [2] float32 on cpu, expected float32 [300] on cpu",
+                       Error);
 }

@@ -42,25 +42,25 @@ struct BackwardArguments : AttentionArguments<S> {
   const A* r;           ///< [sources,H]; gat
   const A* s;           ///< [sources,H], or null; keyed
   const A* c;           ///< [M,H] by edge number, added to the logits, or null
-  const S* o;           ///< [targets, H D], with the bias
+  const S* o;           ///< [targets, H D], with the bias; null where Δ is given
   const S* bias;        ///< [H D], or null
   const S* d_o;         ///< [targets, H D]
   const A* lse;         ///< [targets,H]
   const A* g;           ///< [M,H] by edge number, added to ⟨dO_i, v_j⟩, or null
   const A* delta_more;  ///< [targets,H], added to Δ, or null
-  A* delta;             ///< [targets,H]: the first walk's output and the second one's input
-  A* logit_gradient;    ///< [M,H] by edge number: de (gat: of l + r + c), or null; first walk
-  A* weight;            ///< [M,H] by edge number: m α, or null; first walk
+  A* delta;  ///< [targets,H]: the first walk's output, unless it is given, and the second one's input
+  A* logit_gradient;  ///< [M,H] by edge number: de (gat: of l + r + c), or null; first walk
+  A* weight;          ///< [M,H] by edge number: m α, or null; first walk
   /// [kept_heads / side, M, side] by edge number, from first_head on, or null: heads that a group of lanes
   /// takes side by side lie so here, too.
   EdgeGradient<A>* kept;
   int kept_heads;
   int64_t entries;  ///< M
   // What the rows of the walk get; a walk that is asked for less has nulls.
-  S* d_row;    ///< dq or dl; dk, dr or dx
-  S* d_value;  ///< dv; dot alone
-  A* d_term;   ///< gat: dl or dr [rows,H]; keyed: ds [sources,H]
-  A* partial;  ///< [slots, H D], and likewise
+  Result<S>* d_row;    ///< dq or dl; dk, dr or dx
+  Result<S>* d_value;  ///< dv; dot alone
+  A* d_term;           ///< gat: dl or dr [rows,H]; keyed: ds [sources,H]
+  A* partial;          ///< [slots, H D], and likewise
   A* partial_value;
   A* partial_term;  ///< [slots,H]
   A* d_att;         ///< [blocks of the grid, H D]; gatv2

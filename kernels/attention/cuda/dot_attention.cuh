@@ -35,8 +35,7 @@ void run_dot_attention(const DotAttentionArgs& args, const EdgeTerms& edges) {
 }
 
 template <class S>
-void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges,
-                                bool one_structure) {
+void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges) {
   using A = Wide<S>;
   BackwardArguments<S> a{};
   set_dot_attention(a, args, edges);
@@ -57,10 +56,10 @@ void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const Edge
   Tensor none;
   if (args.v)
     run_backward<S, DotScore>("dot_attention_backward", args.a, args.at, a, wide, {.row = dq}, by_source,
-                              none, one_structure);
+                              none);
   else
     run_backward<S, KeyedScore>("dot_attention_backward", args.a, args.at, a, wide, {.row = dq}, by_source,
-                                none, one_structure);
+                                none);
 }
 
 }  // namespace adj::kernels::cuda

@@ -1,8 +1,12 @@
 #include <adjoint/kernels/attention/cuda/dot_attention.cuh>
+#include <adjoint/kernels/attention/cuda/rest.cuh>
 
 namespace adj::kernels::cuda {
 
 template void run_dot_attention<bfloat16>(const DotAttentionArgs&, const EdgeTerms&);
-template void run_dot_attention_backward<bfloat16>(const DotAttentionBackwardArgs&, const EdgeTerms&, bool);
+template void run_dot_attention_backward<bfloat16>(const DotAttentionBackwardArgs&, const EdgeTerms&);
+template void run_dot_rest<bfloat16>(const Csr&, const AttentionOperands&, Tensor&, Tensor&);
+template void run_dot_rest_backward<bfloat16>(const Csr&, const Csr&, const AttentionOperands&, const Tensor&,
+                                              Tensor&, Tensor&, Tensor&, Tensor&);
 
 }  // namespace adj::kernels::cuda

@@ -27,7 +27,7 @@ struct ForwardArguments : AttentionArguments<S> {
   const A* c;       ///< [M,H] by edge number, added to the logits (gat: within leaky_relu), or null
   const S* bias;    ///< [H D], added to O, or null
   A* logits;        ///< [M,H] by edge number: the logits, or null
-  S* o;
+  Result<S>* o;
   A* lse;
   A* partial;        ///< [slots, H D]
   A* partial_stats;  ///< [slots, H, 2]: largest logit and sum
@@ -65,7 +65,8 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
   auto begin_row = [&] {
     const bool has_entries = walk.active() && walk.entry < walk.row_end;
     if constexpr (Score::kRows)
-      gather_wide<T, true>(target, walk.row, a.pitch, has_entries, place, Score::target_factor(a), own);
+      gather_wide<T, true>(target, walk.row, a.pitch, has_entries, place,
+                           Score::target_factor(a) * a.product_scale(), own);
     else
       own_term = has_entries && place.has_head ? a.l[int64_t{walk.row} * a.heads + place.head] : A(0);
   };
@@ -354,7 +355,7 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Wide<S>>)
       merge_attention_parts<Score>(from, a.heads, a.width, feature, parts.begin, parts.count);
   if (threadIdx.x >= 32 || feature >= a.heads * a.width) return;
   const A bias = a.bias == nullptr ? A(0) : A(widen(a.bias[feature]));
-  a.o[int64_t{row.row} * a.heads * a.width + feature] = narrow<S>(merged.sum / merged.total + bias);
+  a.o[int64_t{row.row} * a.heads * a.width + feature] = narrow<Result<S>>(merged.sum / merged.total + bias);
   if (feature % a.width == 0)
     a.lse[int64_t{row.row} * a.heads + feature / a.width] =
         merged.largest / Score::template kUnit<A> + log(merged.total);

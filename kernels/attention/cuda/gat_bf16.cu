@@ -1,8 +1,12 @@
 #include <adjoint/kernels/attention/cuda/gat.cuh>
+#include <adjoint/kernels/attention/cuda/rest.cuh>
 
 namespace adj::kernels::cuda {
 
 template void run_gat<bfloat16>(const GatArgs&);
 template void run_gat_backward<bfloat16>(const GatBackwardArgs&);
+template void run_gat_rest<bfloat16>(const Csr&, const AttentionOperands&, Tensor&, Tensor&);
+template void run_gat_rest_backward<bfloat16>(const Csr&, const Csr&, const AttentionOperands&, const Tensor&,
+                                              Tensor&, Tensor&, Tensor&, Tensor&);
 
 }  // namespace adj::kernels::cuda

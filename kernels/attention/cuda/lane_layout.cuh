@@ -14,6 +14,7 @@
 // some, so that every shuffle is whole.
 
 #include <adjoint/kernels/attention/cuda/score.cuh>
+#include <adjoint/kernels/cuda/float16.cuh>
 #include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
 #include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 
@@ -143,6 +144,16 @@ struct AttentionArguments {
   DropoutMask dropout;  ///< threshold 0: none
   A kept_scale;
   int ahead;  ///< entries whose rows are asked for before they are walked, or 0
+  // Of operands (float16): what a product of a target's and a source's feature is to be multiplied by.
+  const float *target_scale, *source_scale;
+
+  /// Of the logits.
+  __device__ __forceinline__ A product_scale() const {
+    if constexpr (std::is_same_v<S, float16>)
+      return __ldg(target_scale) * __ldg(source_scale);
+    else
+      return A(1);
+  }
 };
 
 /// A lane's place.
@@ -228,6 +239,8 @@ class Gathered {
       return __hiloint2double(static_cast<int>(words_[2 * v + 1]), static_cast<int>(words_[2 * v]));
     else if constexpr (sizeof(S) == 4)
       return __uint_as_float(words_[v]);
+    else if constexpr (std::is_same_v<S, float16>)
+      return v % 2 == 0 ? lower_half(words_[v / 2]) : upper_half(words_[v / 2]);
     else
       return __uint_as_float(v % 2 == 0 ? words_[v / 2] << 16 : words_[v / 2] & 0xffff0000u);
   }
@@ -236,6 +249,10 @@ class Gathered {
   __device__ __forceinline__ Wide<S> again(int v) const {
     if constexpr (sizeof(S) != 2) return (*this)[v];
     uint32_t word;
+    if constexpr (std::is_same_v<S, float16>) {
+      asm("prmt.b32 %0, %1, 0, 0x1032;" : "=r"(word) : "r"(words_[v / 2]));  // the halves change places
+      return v % 2 == 0 ? upper_half(word) : lower_half(word);
+    }
     if (v % 2 == 0)
       asm("prmt.b32 %0, %1, 0, 0x1044;" : "=r"(word) : "r"(words_[v / 2]));
     else

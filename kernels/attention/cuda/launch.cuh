@@ -172,15 +172,19 @@ template <class T>
 void explain_layout(const char* name, const Csr& csr, const AttentionArguments<typename T::S>& a,
                     std::string_view more) {
   explain_sparse(
-      name, csr, int64_t{a.heads} * a.width, a.heads, dtype_of<typename T::S>(),
+      name, csr, int64_t{a.heads} * a.width, a.heads, dtype_of<Result<typename T::S>>(),
       "{} lanes a head, {} x {} features each, {} heads side by side, {} entries at a time, blocks of {} "
       "threads{} (by rule)",
       T::kLanes, T::kChunks, T::kVector, a.side, T::kBatch, T::kThreads, more);
 }
 
+/// Are features operands, of a rest of a cut (rest.cuh)?
+template <class S>
+constexpr bool kIsRest = std::is_same_v<S, float16>;
+
 /// May there be numbers of edges in the walks? GATv2's edge features go by gat's (gatv2.cu).
-template <class Score>
-constexpr bool kHasEdges = !Score::kAtt;
+template <class S, class Score>
+constexpr bool kHasEdges = !Score::kAtt && !kIsRest<S>;
 
 /// May the walks add a bias to O? It costs them registers, so that those without one are kernels of their
 /// own. bfloat16's is another op's (gat.h).
@@ -207,12 +211,12 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
     a.ahead = entries_ahead(csr, a);
     explain_layout<T>(name, csr, a, "");
     void (*kernel)(ForwardArguments<S>) = attention_forward<T, Score, false, false>;
-    if constexpr (kHasEdges<Score>)
+    if constexpr (kHasEdges<S, Score>)
       if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, Score, true, false>;
     if constexpr (kTakesBias<S, Score>) {
       if (a.bias != nullptr) {
         kernel = attention_forward<T, Score, false, true>;
-        if constexpr (kHasEdges<Score>)
+        if constexpr (kHasEdges<S, Score>)
           if (a.c != nullptr || a.logits != nullptr) kernel = attention_forward<T, Score, true, true>;
       }
     }
@@ -300,9 +304,9 @@ void sum_attention_gradient(const char* name, const Tensor& parts, int64_t targe
 template <class S>
 struct RowGradients {
   using A = Wide<S>;
-  S* row = nullptr;    ///< dq or dl; dk, dr or dx
-  S* value = nullptr;  ///< dv
-  A* term = nullptr;   ///< gat: dl or dr; keyed: ds
+  Result<S>* row = nullptr;    ///< dq or dl; dk, dr or dx
+  Result<S>* value = nullptr;  ///< dv
+  A* term = nullptr;           ///< gat: dl or dr; keyed: ds
 };
 
 /// One walk of the backward pass: its structure and plan, where its rows' gradients go, and the sums of rows
@@ -341,9 +345,9 @@ class BackwardWalk {
   /// Once all heads are through.
   void merge(const BackwardArguments<S>& a) {
     const int64_t width = int64_t{a.heads} * a.width;
-    launch_merge<S>(name_, device().index, plan_, merged_rows<S>(row_, width, gradients_.row),
-                    merged_rows<S>(value_, width, gradients_.value),
-                    merged_rows<A>(term_, a.heads, gradients_.term));
+    launch_merge<Result<S>>(name_, device().index, plan_, merged_rows(row_, width, gradients_.row),
+                            merged_rows(value_, width, gradients_.value),
+                            merged_rows(term_, a.heads, gradients_.term));
   }
 
  private:
@@ -402,7 +406,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
     void (*to_sources)(BackwardArguments<S>) = attention_to_sources<T, Score, false>;
     if constexpr (kTakesBias<S, Score>)
       if (a.bias != nullptr) to_targets = attention_to_targets<T, Score, false, true>;
-    if constexpr (kHasEdges<Score>) {
+    if constexpr (kHasEdges<S, Score>) {
       if (a.c != nullptr || a.g != nullptr || a.logit_gradient != nullptr || a.weight != nullptr) {
         to_targets = attention_to_targets<T, Score, true, false>;
         to_sources = attention_to_sources<T, Score, true>;
@@ -436,9 +440,10 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
         sources.launch(to_sources, dim3(blocks_of_sources, parts), U::kThreads, of_sources);
       }
       if (has_sources) sources.merge(a);
-      if (d_att) sum_attention_gradient<S>(name, att_parts, target_blocks.x, d_att);
+      if constexpr (Score::kAtt)
+        if (d_att) sum_attention_gradient<S>(name, att_parts, target_blocks.x, d_att);
     };
-    if constexpr (kFromEdges<Score>) {
+    if constexpr (kFromEdges<Score> && !kIsRest<S>) {
       if (kept > 0) {
         a.kept_heads = static_cast<int>(kept) * a.side;
         Tensor kept_of_edges = Tensor::empty({a.entries * a.kept_heads, 2}, dtype_of<A>(), device);

@@ -1,17 +1,21 @@
-// Dot-product and GAT attention over a cut: the walks (launch.cuh) take the rest as a structure of its own,
-// tensor cores what is in tiles (kernels/tiles/cuda/tile_attention.h), and a pass over the rows joins the
-// two: outputs by the largest logit, sum and weighted features of each (FlashAttention's split of keys, Dao
-// 2023), gradients by addition, since lse and Δ are those of whole rows. By source the cut is one of the
-// transposed structure, and its rest another one.
+// Dot-product and GAT attention over a cut: the walks (rest.h) take the rest as a structure of its own,
+// tensor cores what is in tiles (kernels/tiles/cuda/tile_attention.h), both from the same operands, and a
+// pass over the rows joins the two: outputs by the largest logit, sum and weighted features of each
+// (FlashAttention's split of keys, Dao 2023), gradients by addition, since lse and Δ are those of whole rows.
+// By source the cut is one of the transposed structure, and its rest another one. Side by side on parts of
+// the multiprocessors, as tile_spmm has it, the two were no faster.
 //
 // Bytes, beside the walk's and the tiles': 4 written and read of a feature of each row of a window with
-// tiles, O or the gradient read and written once more, and float32 features read twice and written in half as
-// many.
+// tiles, O or the gradient read and written once more, O and dO once more for Δ, and float32 features read
+// twice and written in half as many.
 
 #include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/attention/cuda/rest.h>
 #include <adjoint/kernels/attention/cuda/strategies.h>
-#include <adjoint/kernels/tiles/cuda/tile_attention.h>
+#include <adjoint/kernels/cuda/float16.cuh>
 #include <adjoint/kernels/tiles/tile_spmm.h>
+
+#include <array>
 
 namespace adj::kernels::cuda {
 
@@ -83,7 +87,7 @@ struct Rows {
     Pack<float, kPack> features;
     const S* const from = at(p, heads);
     if (wide) {
-      const Pack<S, kPack> pack = adj::cuda::load<kPack>(from);
+      const auto pack = adj::cuda::load<kPack>(from);
 #pragma unroll
       for (int v = 0; v < kPack; ++v) features[v] = widen(pack[v]);
     } else {
@@ -107,11 +111,30 @@ struct Rows {
   }
 };
 
-/// O, which is the rest's, of the whole rows, with a bias where there is one, and their lse.
+/// What the rest left, and what it is to be multiplied by: scales of operands, or null.
+template <class S>
+struct RestRows {
+  Rows<S> rows;
+  const float* scales[3] = {};
+  bool stays;  ///< as it is, where nothing is added: it lies in its place, and there is no scale
+
+  __device__ __forceinline__ Pack<float, kPack> read(const Place& p, int heads) const {
+    Pack<float, kPack> features = rows.read(p, heads);
+    for (const float* scale : scales) {
+      if (scale == nullptr) continue;
+      const float by = __ldg(scale);
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) features[v] *= by;
+    }
+    return features;
+  }
+};
+
+/// O of the whole rows, with a bias where there is one, and their lse.
 template <class S>
 __global__ void __launch_bounds__(kThreads)
-    join_outputs(int64_t threads, Parts parts, Rows<S> o, const int64_t* offsets, const int64_t* rest_offsets,
-                 const float* rest_lse, const S* bias, float* lse) {
+    join_outputs(int64_t threads, Parts parts, RestRows<S> rest, Rows<S> o, const int64_t* offsets,
+                 const int64_t* rest_offsets, const float* rest_lse, const S* bias, float* lse) {
   begin_overlapping();
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (thread >= threads) return;
@@ -134,9 +157,9 @@ __global__ void __launch_bounds__(kThreads)
   };
   if (!has_tiles) {
     if (p.feature == 0) lse[term] = rest_lse[term];
-    if (bias == nullptr) return;
-    Pack<float, kPack> row = o.read(p, parts.heads);
-    add_bias(row);
+    if (bias == nullptr && rest.stays) return;
+    Pack<float, kPack> row = rest.read(p, parts.heads);
+    if (bias != nullptr) add_bias(row);
     return o.write(p, parts.heads, row);
   }
   float total = 0;
@@ -145,7 +168,7 @@ __global__ void __launch_bounds__(kThreads)
     // 0 where all of its logits are -inf, and then O is NaN.
     total = exp2f(of_rest - largest);
     if (total != 0.0f) {
-      sum = o.read(p, parts.heads);
+      sum = rest.read(p, parts.heads);
 #pragma unroll
       for (int v = 0; v < kPack; ++v) sum[v] *= total;
     }
@@ -173,15 +196,15 @@ struct ByLogits {
   const float *dl = nullptr, *dr = nullptr;      ///< [rows,H]
 };
 
-/// y += what the tiles have, and what comes by logits.
+/// y = what the rest and the tiles have, and what comes by logits.
 template <class S>
 __global__ void __launch_bounds__(kThreads)
-    add_parts(int64_t threads, Parts parts, Rows<S> y, ByLogits<S> by) {
+    add_parts(int64_t threads, Parts parts, RestRows<S> rest, Rows<S> y, ByLogits<S> by) {
   begin_overlapping();
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (thread >= threads) return;
   const Place p(thread, parts.heads, parts.pitch);
-  bool adds = by.source != nullptr;
+  bool adds = by.source != nullptr || !rest.stays;
   Pack<float, kPack> sum{};
   parts.for_each(p.row, [&](int64_t at) {
     adds = true;
@@ -200,14 +223,19 @@ __global__ void __launch_bounds__(kThreads)
       sum[v] = fmaf(dl, widen(by.target[at]), fmaf(dr, widen(by.source[at]), sum[v]));
     }
   }
-  const Pack<float, kPack> rest = y.read(p, parts.heads);
+  const Pack<float, kPack> of_rest = rest.read(p, parts.heads);
 #pragma unroll
-  for (int v = 0; v < kPack; ++v) sum[v] += rest[v];
+  for (int v = 0; v < kPack; ++v) sum[v] += of_rest[v];
   y.write(p, parts.heads, sum);
 }
 
-/// y [rows,H] += the first number of the stats of each.
-__global__ void __launch_bounds__(kThreads) add_stats(int64_t terms, Parts parts, float* y) {
+__device__ __forceinline__ float scale_or_1(const float* scale) {
+  return scale != nullptr ? __ldg(scale) : 1.0f;
+}
+
+/// y [rows,H], times scales of operands, += the first number of the stats of each.
+__global__ void __launch_bounds__(kThreads)
+    add_stats(int64_t terms, Parts parts, const float* d_o_scale, const float* v_scale, float* y) {
   begin_overlapping();
   const int64_t term = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (term >= terms) return;
@@ -216,24 +244,35 @@ __global__ void __launch_bounds__(kThreads) add_stats(int64_t terms, Parts parts
   parts.for_each(row, [&](int64_t at) {
     sum += __ldg(reinterpret_cast<const float2*>(parts.stats) + at * parts.heads + head).x;
   });
-  y[term] += sum;
+  y[term] = fmaf(y[term], scale_or_1(d_o_scale) * scale_or_1(v_scale), sum);
+}
+
+/// delta [rows,H] = ⟨dO, O - bias⟩, and for the rest the same in units of operands. A warp for each.
+template <class S>
+__global__ void __launch_bounds__(kThreads)
+    find_delta(int64_t terms, int heads, int width, const S* d_o, const S* o, const S* bias,
+               const float* d_o_scale, const float* v_scale, float* delta, float* rest_delta) {
+  begin_overlapping();
+  const int64_t term = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
+  if (term >= terms) return;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  float sum = 0;
+  for (int d = lane; d < width; d += 32) {
+    const int64_t at = term * width + d;
+    const float of_bias = bias != nullptr ? widen(bias[term % heads * width + d]) : 0.0f;
+    sum = fmaf(widen(d_o[at]), widen(o[at]) - of_bias, sum);
+  }
+#pragma unroll
+  for (int step = 16; step >= 1; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+  if (lane != 0) return;
+  delta[term] = sum;
+  if (rest_delta != delta) rest_delta[term] = sum / scale_or_1(d_o_scale) / scale_or_1(v_scale);
 }
 
 /// Features by head as operands: [N, H D] are rows [N H, D].
 OperandFeatures operands_of(const Tensor& x, int64_t heads) {
   return operand_features(x.reshape({x.size(0) * heads, x.size(1) / heads}), OperandScale::of_all);
 }
-
-/// What the passes of an attention have in common.
-struct AttentionOperands {
-  TileScore score;
-  int64_t heads;
-  float scale = 0;
-  OperandFeatures q = {}, k = {}, v = {}, d_o = {};
-  const float *l = nullptr, *r = nullptr;
-  float slope = 0;
-  Tensor terms = {};
-};
 
 /// Passes of tensor cores over one cut, and what the last one left.
 class TilePasses {
@@ -263,7 +302,7 @@ class TilePasses {
             .slope = operands_.slope,
             .v = operands_.v,
             .d_o = operands_.d_o,
-            .terms = operands_.terms,
+            .terms = terms,
             .shares = shares_,
             .parts = parts_,
             .stats = stats_};
@@ -285,29 +324,48 @@ class TilePasses {
             .threads = kThreads,
             .overlaps = true};
   }
+  /// Where the rest's part of y goes: there, if y's rows are as long as those of operands.
+  Tensor rest_of(const Tensor& y) const {
+    if (!y || y.size(1) == heads_ * pitch_) return y;
+    return Tensor::empty({y.size(0), heads_ * pitch_}, y.dtype(), y.device());
+  }
+  /// After the forward pass: joins it with the rest's O and lse.
+  template <class S>
+  void join(const Csr& whole, Tensor& rest_o, const Tensor& rest_lse, const Tensor& bias, Tensor& o,
+            Tensor& lse) const {
+    launch("attention_over_tiles", shape(threads()), join_outputs<S>, threads(), parts(),
+           rest_rows<S>(rest_o, o, {operands_.v.scale()}), rows<S>(o), whole.offsets.data<int64_t>(),
+           tiles_.rest.offsets.data<int64_t>(), rest_lse.data<float>(), bias ? bias.data<S>() : nullptr,
+           lse.mutable_data<float>());
+  }
+  /// After another one: y is what it left, and the rest, times `scales` of operands.
+  template <class S>
+  void add(Tensor& rest, Tensor& y, const std::array<const float*, 3>& scales,
+           const ByLogits<S>& by = {}) const {
+    launch("attention_over_tiles", shape(threads()), add_parts<S>, threads(), parts(),
+           rest_rows<S>(rest, y, scales), rows<S>(y), by);
+  }
+  void add_stats_to(Tensor& y) const {
+    launch("attention_over_tiles", shape(y.numel()), add_stats, y.numel(), parts(), operands_.d_o.scale(),
+           operands_.v.scale(), y.mutable_data<float>());
+  }
+
+  Tensor terms;  ///< of the backward passes
+
+ private:
   template <class S>
   Rows<S> rows(Tensor& x) const {
     const int64_t width = x.size(1) / heads_;
     return {x.mutable_data<S>(), static_cast<int>(width),
             width % kPack == 0 && adj::cuda::aligned_to_16(x.raw_data())};
   }
-  /// After the forward pass: joins it with the rest's O and lse.
   template <class S>
-  void join(const Csr& whole, const Tensor& rest_lse, const Tensor& bias, Tensor& o, Tensor& lse) const {
-    launch("attention_over_tiles", shape(threads()), join_outputs<S>, threads(), parts(), rows<S>(o),
-           whole.offsets.data<int64_t>(), tiles_.rest.offsets.data<int64_t>(), rest_lse.data<float>(),
-           bias ? bias.data<S>() : nullptr, lse.mutable_data<float>());
-  }
-  /// After another one: adds what it left.
-  template <class S>
-  void add_to(Tensor& y, const ByLogits<S>& by = {}) const {
-    launch("attention_over_tiles", shape(threads()), add_parts<S>, threads(), parts(), rows<S>(y), by);
-  }
-  void add_stats_to(Tensor& y) const {
-    launch("attention_over_tiles", shape(y.numel()), add_stats, y.numel(), parts(), y.mutable_data<float>());
+  RestRows<S> rest_rows(Tensor& rest, const Tensor& y, const std::array<const float*, 3>& scales) const {
+    return {rows<S>(rest),
+            {scales[0], scales[1], scales[2]},
+            rest.raw_data() == y.raw_data() && scales[0] == nullptr};
   }
 
- private:
   const RowTiles& tiles_;
   const AttentionOperands& operands_;
   int64_t heads_, pitch_;
@@ -321,96 +379,85 @@ void check_device(std::string_view op, Device device) {
 }
 
 template <class S>
+using OperandOf = std::conditional_t<std::is_same_v<S, bfloat16>, bfloat16, float16>;
+
+/// Δ of the rows, for the rest in units of the operands, and what tiles take of it.
+template <class S>
+struct Deltas {
+  Tensor rest, terms;
+
+  template <class Args>
+  Deltas(const Args& args, const Tensor& bias, const AttentionOperands& x, TilePasses& passes) {
+    const int64_t terms_of_rows = args.delta.numel();
+    rest = x.d_o.scale() != nullptr ? Tensor::empty_like(args.delta) : args.delta;
+    launch("attention_over_tiles", passes.shape(terms_of_rows * 32), find_delta<S>, terms_of_rows,
+           static_cast<int>(x.heads), static_cast<int>(args.d_o.size(1) / x.heads),
+           args.d_o.template data<S>(), args.o.template data<S>(), bias ? bias.data<S>() : nullptr,
+           x.d_o.scale(), x.v.scale(), args.delta.template mutable_data<float>(), rest.mutable_data<float>());
+    terms = tile_attention_terms(passes.attention(TilePass::target_gradient), args.lse, args.delta);
+  }
+};
+
+template <class S>
 void forward(const DotAttentionArgs& args) {
   const RowTiles& tiles = *args.tiles;
-  Tensor rest_lse = Tensor::empty_like(args.lse);
-  run_dot_attention<S>({.a = {tiles.rest, {}, {}},
-                        .heads = args.heads,
-                        .scale = args.scale,
-                        .q = args.q,
-                        .k = args.k,
-                        .v = args.v,
-                        .o = args.o,
-                        .o_attr = args.o_attr,
-                        .lse = rest_lse},
-                       {});
-  const AttentionOperands operands{.score = TileScore::dot,
-                                   .heads = args.heads,
-                                   .scale = args.scale,
-                                   .q = operands_of(args.q, args.heads),
-                                   .k = operands_of(args.k, args.heads),
-                                   .v = operands_of(args.v, args.heads)};
-  TilePasses passes(tiles, operands);
+  const AttentionOperands x{.score = TileScore::dot,
+                            .heads = args.heads,
+                            .scale = args.scale,
+                            .q = operands_of(args.q, args.heads),
+                            .k = operands_of(args.k, args.heads),
+                            .v = operands_of(args.v, args.heads)};
+  TilePasses passes(tiles, x);
+  Tensor rest_o = passes.rest_of(args.o), rest_lse = Tensor::empty_like(args.lse);
+  run_dot_rest<OperandOf<S>>(tiles.rest, x, rest_o, rest_lse);
   passes.run(TilePass::forward);
-  passes.join<S>(args.a.csr, rest_lse, {}, args.o, args.lse);
+  passes.join<S>(args.a.csr, rest_o, rest_lse, {}, args.o, args.lse);
 }
 
 template <class S>
 void backward(const DotAttentionBackwardArgs& args) {
-  Tensor none;
-  run_dot_attention_backward<S>({.a = {args.tiles->rest, {}, {}},
-                                 .at = {args.tiles_at->rest, {}, {}},
-                                 .heads = args.heads,
-                                 .scale = args.scale,
-                                 .q = args.q,
-                                 .k = args.k,
-                                 .v = args.v,
-                                 .o = args.o,
-                                 .lse = args.lse,
-                                 .d_o = args.d_o,
-                                 .delta = args.delta,
-                                 .dq = args.dq,
-                                 .dk = args.dk,
-                                 .dv = args.dv,
-                                 .ds = none,
-                                 .dattr = none,
-                                 .du = none},
-                                {}, false);
-  AttentionOperands operands{.score = TileScore::dot,
-                             .heads = args.heads,
-                             .scale = args.scale,
-                             .q = operands_of(args.q, args.heads),
-                             .k = operands_of(args.k, args.heads),
-                             .v = operands_of(args.v, args.heads),
-                             .d_o = operands_of(args.d_o, args.heads)};
-  TilePasses by_target(*args.tiles, operands);
-  operands.terms = tile_attention_terms(by_target.attention(TilePass::target_gradient), args.lse, args.delta);
+  const AttentionOperands x{.score = TileScore::dot,
+                            .heads = args.heads,
+                            .scale = args.scale,
+                            .q = operands_of(args.q, args.heads),
+                            .k = operands_of(args.k, args.heads),
+                            .v = operands_of(args.v, args.heads),
+                            .d_o = operands_of(args.d_o, args.heads)};
+  TilePasses by_target(*args.tiles, x), by_source(*args.tiles_at, x);
+  Deltas<S> deltas(args, {}, x, by_target);
+  by_target.terms = by_source.terms = deltas.terms;
+  Tensor dq = by_target.rest_of(args.dq), dk = by_source.rest_of(args.dk), dv = by_source.rest_of(args.dv);
+  run_dot_rest_backward<OperandOf<S>>(args.tiles->rest, args.tiles_at->rest, x, args.lse, deltas.rest, dq, dk,
+                                      dv);
+  const float *const d_o = x.d_o.scale(), *const v = x.v.scale();
   if (args.dq) {
     by_target.run(TilePass::target_gradient);
-    by_target.add_to<S>(args.dq);
+    by_target.add<S>(dq, args.dq, {d_o, v, x.k.scale()});
   }
-  if (!args.dk && !args.dv) return;
-  TilePasses by_source(*args.tiles_at, operands);
   if (args.dk) {
     by_source.run(TilePass::source_gradient);
-    by_source.add_to<S>(args.dk);
+    by_source.add<S>(dk, args.dk, {d_o, v, x.q.scale()});
   }
   if (args.dv) {
     by_source.run(TilePass::values);
-    by_source.add_to<S>(args.dv);
+    by_source.add<S>(dv, args.dv, {d_o});
   }
 }
 
 template <class S>
 void forward(const GatArgs& args) {
   const RowTiles& tiles = *args.tiles;
-  Tensor rest_lse = Tensor::empty_like(args.lse);
-  run_gat<S>({.a = {tiles.rest, {}, {}},
-              .l = args.l,
-              .r = args.r,
-              .x = args.x,
-              .slope = args.slope,
-              .o = args.o,
-              .lse = rest_lse});
-  const AttentionOperands operands{.score = TileScore::sum,
-                                   .heads = args.heads(),
-                                   .v = operands_of(args.x, args.heads()),
-                                   .l = args.l.data<float>(),
-                                   .r = args.r.data<float>(),
-                                   .slope = args.slope};
-  TilePasses passes(tiles, operands);
+  const AttentionOperands x{.score = TileScore::sum,
+                            .heads = args.heads(),
+                            .v = operands_of(args.x, args.heads()),
+                            .l = args.l.data<float>(),
+                            .r = args.r.data<float>(),
+                            .slope = args.slope};
+  TilePasses passes(tiles, x);
+  Tensor rest_o = passes.rest_of(args.o), rest_lse = Tensor::empty_like(args.lse);
+  run_gat_rest<OperandOf<S>>(tiles.rest, x, rest_o, rest_lse);
   passes.run(TilePass::forward);
-  passes.join<S>(args.a.csr, rest_lse, args.bias, args.o, args.lse);
+  passes.join<S>(args.a.csr, rest_o, rest_lse, args.bias, args.o, args.lse);
 }
 
 template <class S>
@@ -418,40 +465,28 @@ void backward(const GatBackwardArgs& args) {
   const auto or_scratch = [](const Tensor& wanted, const Tensor& like) {
     return wanted ? wanted : Tensor::empty_like(like);
   };
-  Tensor dl = or_scratch(args.dl, args.l), dr = or_scratch(args.dr, args.r), none;
-  run_gat_backward<S>({.a = {args.tiles->rest, {}, {}},
-                       .at = {args.tiles_at->rest, {}, {}},
-                       .l = args.l,
-                       .r = args.r,
-                       .x = args.x,
-                       .slope = args.slope,
-                       .bias = args.bias,
-                       .o = args.o,
-                       .lse = args.lse,
-                       .d_o = args.d_o,
-                       .delta = args.delta,
-                       .dl = dl,
-                       .dr = dr,
-                       .dx = args.dx,
-                       .dc = none});
-  AttentionOperands operands{.score = TileScore::sum,
-                             .heads = args.heads(),
-                             .v = operands_of(args.x, args.heads()),
-                             .d_o = operands_of(args.d_o, args.heads()),
-                             .l = args.l.data<float>(),
-                             .r = args.r.data<float>(),
-                             .slope = args.slope};
-  TilePasses by_target(*args.tiles, operands);
-  operands.terms = tile_attention_terms(by_target.attention(TilePass::target_gradient), args.lse, args.delta);
+  Tensor dl = or_scratch(args.dl, args.l), dr = or_scratch(args.dr, args.r);
+  const AttentionOperands x{.score = TileScore::sum,
+                            .heads = args.heads(),
+                            .v = operands_of(args.x, args.heads()),
+                            .d_o = operands_of(args.d_o, args.heads()),
+                            .l = args.l.data<float>(),
+                            .r = args.r.data<float>(),
+                            .slope = args.slope};
+  TilePasses by_target(*args.tiles, x), by_source(*args.tiles_at, x);
+  Deltas<S> deltas(args, args.bias, x, by_target);
+  by_target.terms = by_source.terms = deltas.terms;
+  Tensor dx = by_source.rest_of(args.dx);
+  run_gat_rest_backward<OperandOf<S>>(args.tiles->rest, args.tiles_at->rest, x, args.lse, deltas.rest, dl, dr,
+                                      dx);
   by_target.run(TilePass::target_gradient);
   by_target.add_stats_to(dl);
-  TilePasses by_source(*args.tiles_at, operands);
   by_source.run(TilePass::source_gradient);
   by_source.add_stats_to(dr);
   if (!args.dx) return;
   ByLogits<S> by;
   if (args.source) by = {args.source.data<S>(), args.target.data<S>(), dl.data<float>(), dr.data<float>()};
-  by_source.add_to<S>(args.dx, by);
+  by_source.add<S>(dx, args.dx, {x.d_o.scale()}, by);
 }
 
 }  // namespace

@@ -35,7 +35,6 @@ void run_gatv2_backward(const Gatv2BackwardArgs& args);
 template <class S>
 void run_dot_attention(const DotAttentionArgs& args, const EdgeTerms& edges);
 template <class S>
-void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges,
-                                bool one_structure = true);
+void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const EdgeTerms& edges);
 
 }  // namespace adj::kernels::cuda

@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
       if (is_new) {
         widen_row<T>(own_asked, walk.active(), place, A(1), own);
         if constexpr (Score::kValues)
-          widen_row<T>(key_asked, walk.active(), place, Score::target_factor(a), own_key);
+          widen_row<T>(key_asked, walk.active(), place, Score::target_factor(a) * a.product_scale(), own_key);
         if constexpr (Score::kAtt) {
 #pragma unroll
           for (int c = 0; c < kChunks; ++c)

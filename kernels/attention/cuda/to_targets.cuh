@@ -46,7 +46,10 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
       else
         own_term = wanted && place.has_head ? a.l[term] : A(0);
       gather_own<T>(rows_at(a.d_o, read), walk.row, a.pitch, wanted, place, d_o_asked);
-      gather_own<T>(rows_at(a.o, read), walk.row, a.pitch, wanted, place, o_asked);
+      if (a.o != nullptr)
+        gather_own<T>(rows_at(a.o, read), walk.row, a.pitch, wanted, place, o_asked);
+      else
+        delta = wanted && place.has_head ? a.delta[term] : A(0);
       lse = wanted && place.has_head ? a.lse[term] : A(0);
       term_sum = 0;
       clear<T>(sum);
@@ -57,7 +60,8 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
       const bool wanted = walk.active();
       A dot = 0;
       if (is_new) {
-        if constexpr (Score::kRows) widen_row<T>(own_asked, wanted, place, Score::target_factor(a), own);
+        if constexpr (Score::kRows)
+          widen_row<T>(own_asked, wanted, place, Score::target_factor(a) * a.product_scale(), own);
         widen_row<T>(d_o_asked, wanted, place, A(1), d_o);
         [[maybe_unused]] WideFeatures<T> bias;  // which O has more than the sum over the row
         if constexpr (kBias) gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
@@ -67,12 +71,13 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
           for (int v = 0; v < kVector; ++v) {
             A o = o_asked[c][v];
             if constexpr (kBias) o -= bias[c][v];  // without a rounding where the bias is the larger
-            if (wanted) dot = fma(d_o[c][v], o, dot);
+            if (wanted && a.o != nullptr) dot = fma(d_o[c][v], o, dot);
           }
       }
       dot = sum_of_head<T>(dot);
       if (!is_new) return;
       is_new = false;
+      if (a.o == nullptr) return;
       delta = dot;
       if (!wanted || !place.has_head) return;
       const int64_t term = int64_t{walk.row} * a.heads + place.head;

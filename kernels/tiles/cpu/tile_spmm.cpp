@@ -34,22 +34,22 @@ float largest_finite(const float* x, int64_t n, int64_t stride) {
   return largest;
 }
 
-/// Features as float32 numbers that have the operands' bits.
-std::vector<float> rounded_features(const Tensor& x) {
+/// Features, rows times `factor`, as float32 numbers that have the operands' bits.
+std::vector<float> rounded_features(const Tensor& x, const Tensor& factor) {
   const int64_t rows = x.size(0), width = x.size(1);
+  const Tensor wide = x.to(DType::f32);
+  const float *from = wide.data<float>(), *factors = factor ? factor.data<float>() : nullptr;
   std::vector<float> rounded(static_cast<size_t>(x.numel()));
-  if (x.dtype() == DType::bf16) {
-    const auto* from = x.data<bfloat16>();
-    std::transform(from, from + x.numel(), rounded.begin(), [](bfloat16 value) { return widen(value); });
-    return rounded;
-  }
-  const float* from = x.data<float>();
+  for (int64_t i = 0; i < x.numel(); ++i)
+    rounded[static_cast<size_t>(i)] = factors != nullptr ? from[i] * factors[i / width] : from[i];
   parallel_for(width, 4, [&](int64_t begin, int64_t end) {
     for (int64_t f = begin; f < end; ++f) {
-      const float scale = power_to_fit(largest_finite(from + f, rows, width));
-      for (int64_t j = 0; j < rows; ++j)
-        rounded[static_cast<size_t>(j * width + f)] =
-            widened(narrowed(from[j * width + f] * scale, DType::f32), DType::f32) / scale;
+      const float scale =
+          x.dtype() == DType::bf16 ? 1.0f : power_to_fit(largest_finite(rounded.data() + f, rows, width));
+      for (int64_t j = 0; j < rows; ++j) {
+        float& value = rounded[static_cast<size_t>(j * width + f)];
+        value = widened(narrowed(value * scale, x.dtype()), x.dtype()) / scale;
+      }
     }
   });
   return rounded;
@@ -59,7 +59,7 @@ template <class S>
 void spmm_rows(const TileSpmmArgs& args) {
   const RowTiles& tiles = args.tiles;
   const int64_t width = args.x.size(1);
-  const std::vector<float> x = rounded_features(args.x);
+  const std::vector<float> x = rounded_features(args.x, args.values.column_factor);
   const auto* windows = tiles.windows.data<int32_t>();
   const auto* columns = tiles.columns.data<int32_t>();
   const auto* bits = reinterpret_cast<const uint64_t*>(tiles.bits.data<int64_t>());
@@ -70,6 +70,7 @@ void spmm_rows(const TileSpmmArgs& args) {
   const auto* values = weighted ? args.values.tile.data<int32_t>() : nullptr;
   const auto* rest_values = weighted ? args.values.rest.data<float>() : nullptr;
   const float scale = weighted ? args.values.scale.data<float>()[0] : 1.0f;
+  const float* row_factor = args.values.row_factor ? args.values.row_factor.data<float>() : nullptr;
   const auto* bias = args.bias ? args.bias.data<S>() : nullptr;
   auto* y = args.y.mutable_data<S>();
   parallel_for(tiles.rows, 64, [&](int64_t begin, int64_t end) {
@@ -93,6 +94,7 @@ void spmm_rows(const TileSpmmArgs& args) {
         add(sum, weighted ? rest_values[e] : 1.0f, rest_indices[e]);
       for (int64_t f = 0; f < width; ++f) {
         float value = sum[static_cast<size_t>(f)] + scale * tile_sum[static_cast<size_t>(f)];
+        if (row_factor != nullptr) value *= row_factor[i];
         if (bias != nullptr) value += widen(bias[f]);
         y[i * width + f] = narrow<S>(args.activation == Activation::relu && value < 0.0f ? 0.0f : value);
       }

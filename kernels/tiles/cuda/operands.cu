@@ -35,23 +35,46 @@ __device__ __forceinline__ float power_to_fit(unsigned largest_bits) {
   return __uint_as_float(static_cast<unsigned>(power + 127) << 23);
 }
 
-/// largest[f] = the largest of column f; zeros before. A thread takes a column and every gridDim.y-th row.
+/// What a row is multiplied by; `factor` null: 1.
+__device__ __forceinline__ float factor_of(const float* factor, int64_t row) {
+  return factor != nullptr ? __ldg(factor + row) : 1.0f;
+}
+
+/// largest[f] = the largest of column f; zeros before. A thread takes kPack columns and every so many rows, a
+/// block merges what its threads found.
+template <int kPack>
 __global__ void __launch_bounds__(kThreads)
-    largest_of_columns(const float* x, int64_t n, int width, unsigned* largest) {
+    largest_of_columns(const float* x, const float* factor, int64_t n, int width, unsigned* largest) {
   adj::cuda::begin_overlapping();
-  constexpr int kAtOnce = 8;
-  const int f = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (f >= width) return;
+  constexpr int kAtOnce = 16 / kPack;
+  __shared__ unsigned found[kThreads][kPack];
+  const int f = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * kPack;
   const int64_t stride = static_cast<int64_t>(gridDim.y) * blockDim.y;
-  unsigned most = 0;
-  for (int64_t j = blockIdx.y * blockDim.y + threadIdx.y; j < n; j += stride * kAtOnce) {
-    float value[kAtOnce];
+  unsigned most[kPack] = {};
+  for (int64_t j = blockIdx.y * blockDim.y + threadIdx.y; f < width && j < n; j += stride * kAtOnce) {
+    Pack<float, kPack> value[kAtOnce];
+    float by[kAtOnce];
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) value[u] = j + u * stride < n ? x[(j + u * stride) * width + f] : 0.0f;
+    for (int u = 0; u < kAtOnce; ++u) {
+      const int64_t row = min(j + u * stride, n - 1);
+      value[u] = adj::cuda::load<kPack>(x + row * width + f);
+      by[u] = factor_of(factor, row);
+    }
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) most = max(most, finite_bits(value[u]));
+    for (int u = 0; u < kAtOnce; ++u)
+#pragma unroll
+      for (int v = 0; v < kPack; ++v) most[v] = max(most[v], finite_bits(value[u][v] * by[u]));
   }
-  atomicMax(largest + f, most);
+  const int at = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+#pragma unroll
+  for (int v = 0; v < kPack; ++v) found[at][v] = most[v];
+  __syncthreads();
+  if (threadIdx.y != 0 || f >= width) return;
+  for (int y = 1; y < static_cast<int>(blockDim.y); ++y)
+#pragma unroll
+    for (int v = 0; v < kPack; ++v) most[v] = max(most[v], found[y * static_cast<int>(blockDim.x) + at][v]);
+#pragma unroll
+  for (int v = 0; v < kPack; ++v) atomicMax(largest + f + v, most[v]);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -67,7 +90,8 @@ __global__ void __launch_bounds__(kThreads)
 /// Rows of operands, padded with zeros. `inverse` null: no scale.
 template <class Operand, class S>
 __global__ void __launch_bounds__(kThreads)
-    round_features(const S* x, int64_t n, int width, int pitch, const float* inverse, uint16_t* to) {
+    round_features(const S* x, const float* factor, int64_t n, int width, int pitch, const float* inverse,
+                   uint16_t* to) {
   adj::cuda::begin_overlapping();
   const int packs = pitch / kPerThread;
   const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -90,6 +114,9 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = 0; i < kPerThread; ++i)
       if (first + i < width) value[i] = widen(from[i]);
   }
+  const float by = factor_of(factor, row);
+#pragma unroll
+  for (int i = 0; i < kPerThread; ++i) value[i] *= by;
   Pack<uint16_t, kPerThread> pack;
 #pragma unroll
   for (int i = 0; i < kPerThread; ++i)
@@ -142,11 +169,12 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-OperandFeatures operand_features(const Tensor& x, OperandScale scale) {
+OperandFeatures operand_features(const Tensor& x, OperandScale scale, const Tensor& factor) {
   const Device device = x.device();
   const int64_t n = x.size(0), width = x.size(1);
   OperandFeatures to;
-  if (x.dtype() == DType::bf16 && width % 8 == 0 && adj::cuda::aligned_to_16(x.raw_data())) {
+  const float* factors = factor ? factor.data<float>() : nullptr;
+  if (x.dtype() == DType::bf16 && !factor && width % 8 == 0 && adj::cuda::aligned_to_16(x.raw_data())) {
     to.data = x.raw_data();
     to.pitch = width;
     return to;
@@ -161,30 +189,33 @@ OperandFeatures operand_features(const Tensor& x, OperandScale scale) {
                                      .threads = kThreads,
                                      .overlaps = true};
   if (x.dtype() == DType::bf16) {
-    launch(kName, shape, round_features<bfloat16, bfloat16>, x.data<bfloat16>(), n, columns, pitch, nullptr,
-           operands);
+    launch(kName, shape, round_features<bfloat16, bfloat16>, x.data<bfloat16>(), factors, n, columns, pitch,
+           nullptr, operands);
     return to;
   }
   to.operand = TileOperand::float16;
   to.column_scale = Tensor::empty({to.pitch}, DType::f32, device);
   Tensor largest = Tensor::zeros({width}, DType::i32, device);
   auto* bits = reinterpret_cast<unsigned*>(largest.mutable_data<int32_t>());
-  const unsigned across = width <= 32 ? 32 : width <= 64 ? 64 : 128;
-  const auto x_blocks = static_cast<unsigned>(ceil_div(width, across));
+  const bool wide = width % 4 == 0 && adj::cuda::aligned_to_16(x.raw_data());
+  const int64_t packs = wide ? width / 4 : width;
+  const unsigned across = packs <= 16 ? 16 : packs <= 32 ? 32 : packs <= 64 ? 64 : 128;
+  const auto x_blocks = static_cast<unsigned>(ceil_div(packs, across));
   const dim3 threads(across, kThreads / across);
-  const int64_t wanted = 8 * adj::cuda::properties(device.index).multiprocessors / x_blocks + 1;
+  // Few blocks: each ends in an atomic a column.
+  const int64_t wanted = 2 * adj::cuda::properties(device.index).multiprocessors / x_blocks + 1;
   const auto y_blocks =
-      static_cast<unsigned>(std::min<int64_t>({wanted, ceil_div(n, 8 * threads.y), int64_t{65535}}));
+      static_cast<unsigned>(std::min<int64_t>({wanted, ceil_div(n, 4 * threads.y), int64_t{65535}}));
   launch(kName,
          {.device = device.index,
           .blocks = dim3(x_blocks, std::max(y_blocks, 1u)),
           .threads = threads,
           .overlaps = true},
-         largest_of_columns, x.data<float>(), n, columns, bits);
+         wide ? largest_of_columns<4> : largest_of_columns<1>, x.data<float>(), factors, n, columns, bits);
   launch(kName, {.device = device.index, .blocks = adj::cuda::blocks_for(pitch), .overlaps = true},
          scales_of_columns, bits, columns, pitch, scale == OperandScale::of_all,
          to.column_scale.mutable_data<float>());
-  launch(kName, shape, round_features<float16, float>, x.data<float>(), n, columns, pitch,
+  launch(kName, shape, round_features<float16, float>, x.data<float>(), factors, n, columns, pitch,
          to.column_scale.data<float>(), operands);
   return to;
 }

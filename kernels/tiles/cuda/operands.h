@@ -20,8 +20,10 @@ struct OperandFeatures {
 /// multiplied with others and summed, all of them.
 enum class OperandScale : uint8_t { of_columns, of_all };
 
-/// Of features [n,F] in float32: float16 (see TileSpmmArgs), from two passes over them. In bfloat16: as they
-/// are, or where their rows are not aligned to 16 bytes, padded with zeros.
-OperandFeatures operand_features(const Tensor& x, OperandScale scale = OperandScale::of_columns);
+/// Of features [n,F] in float32, rows times `factor` [n] (float32; absent: 1): float16 (see TileSpmmArgs),
+/// from two passes over them. In bfloat16: as they are, unless there are factors, or rows are not aligned to
+/// 16 bytes; then padded with zeros.
+OperandFeatures operand_features(const Tensor& x, OperandScale scale = OperandScale::of_columns,
+                                 const Tensor& factor = {});
 
 }  // namespace adj::kernels::cuda

@@ -5,7 +5,7 @@
 // each. A step is a tile and a slab of features, or a head. Every block has the same number of tiles,
 // whatever the windows (TileShares).
 
-#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/dense/cuda/tensor_core.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_device.cuh>
 #include <adjoint/kernels/tiles/cuda/tile_product.h>

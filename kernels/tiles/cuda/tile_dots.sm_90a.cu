@@ -211,7 +211,7 @@ template <class Operand, int kN>
 __global__ void __launch_bounds__(Shape<kN>::kThreads, 1)
     tile_dots_kernel(const __grid_constant__ Arguments a) {
   using S = Shape<kN>;
-  adj::cuda::begin_overlapping();
+  adj::cuda::begin_leading();
   const uint32_t shared = patterned_shared();
   S::Ring::initialize(shared + S::kBarriers);
   if (threadIdx.x >= kMultipliers) {

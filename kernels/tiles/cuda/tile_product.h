@@ -27,6 +27,9 @@ struct TileShares {
 
 /// For `width` features, on a GPU of so many multiprocessors.
 TileShares tile_shares(const RowTiles& tiles, int64_t width, int multiprocessors);
+/// How many of them tile_product() is to have while the others sum the rest, so that both end together: by
+/// counts alone, from what a tile and an entry of the rest take a multiprocessor (one H200).
+int multiprocessors_beside_rest(const RowTiles& tiles, bool weighted, int multiprocessors);
 
 /// What the tiles of a cut are multiplied with.
 struct TileProduct {

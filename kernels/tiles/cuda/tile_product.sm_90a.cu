@@ -314,7 +314,7 @@ template <class Operand, int kN, bool kWeighted>
 __global__ void __launch_bounds__(Shape<kN, kWeighted>::kThreads, 1)
     tile_product_kernel(const __grid_constant__ Arguments a) {
   using S = Shape<kN, kWeighted>;
-  adj::cuda::begin_overlapping();
+  adj::cuda::begin_leading();
   const uint32_t shared = patterned_shared();
   const uint32_t barriers = shared + S::kStages * S::kStageBytes;
   S::Ring::initialize(barriers);
@@ -364,6 +364,14 @@ TileShares tile_shares(const RowTiles& tiles, int64_t width, int multiprocessors
   shares.share = shares.tiles / shares.blocks;
   shares.longer = shares.tiles % shares.blocks;
   return shares;
+}
+
+int multiprocessors_beside_rest(const RowTiles& tiles, bool weighted, int multiprocessors) {
+  const double entries_of_tile = weighted ? 200.0 : 140.0;
+  const double of_tiles = entries_of_tile * static_cast<double>(tiles.num_tiles()),
+               of_rest = static_cast<double>(tiles.rest.entries());
+  if (of_tiles == 0.0) return 0;
+  return std::max(1, static_cast<int>(multiprocessors * of_tiles / (of_tiles + of_rest)));
 }
 
 void tile_product(const TileProduct& product) {

@@ -1,11 +1,12 @@
 // SDDMM over a cut (tile_sddmm.h): features become operands, tensor cores take what is in tiles
 // (tile_dots.h), and a walk over the rest's rows, spmm's (item_walk.cuh), the other entries: a group of lanes
 // has its row's features in registers and gathers the others', a dot product is summed by a lane over its
-// features, then by a tree over lanes.
+// features, then by a tree over lanes. It takes the multiprocessors as the tiles leave them.
 //
 // Bytes: entries of the rest x width of operands, from L2 where they fit, and 12 of each; float32 features
 // read twice and written in half as many.
 
+#include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/tiles/cuda/tile_dots.h>
@@ -30,6 +31,7 @@ struct RestArguments {
   int heads, pitch;                      ///< operands of a row and head
   const float *own_scale, *other_scale;  ///< null: 1
   float* dw;
+  bool beside;  ///< are there tiles, which are taken meanwhile?
 };
 
 template <class Operand, int kLanes, int kChunks, int kUnroll>
@@ -86,7 +88,7 @@ struct RestDots {
 
 template <class Operand, int kLanes, int kChunks>
 __global__ void __launch_bounds__(kThreads) rest_dots_kernel(const __grid_constant__ RestArguments a) {
-  adj::cuda::begin_overlapping();
+  adj::cuda::begin_beside(a.beside);
   constexpr int kUnroll = kChunks == 4 ? 2 : 4;
   __shared__ alignas(16) int32_t columns[kThreads / kLanes][kStage<kLanes>];
   const unsigned mask = group_mask<kLanes>();
@@ -128,7 +130,7 @@ Tensor order_of_rest(const RowTiles& tiles, const Tensor& order) {
 }
 
 template <class Operand>
-void dots_of_rest(const TileDots& dots) {
+void multiply(const TileDots& dots) {
   const RowTiles& tiles = dots.tiles;
   const Device device = tiles.device();
   const SpmmPlan plan = spmm_plan(tiles.rest, 0, dots.heads);
@@ -147,7 +149,10 @@ void dots_of_rest(const TileDots& dots) {
   a.own_scale = dots.own.scale();
   a.other_scale = dots.other.scale();
   a.dw = dots.dw.mutable_data<float>();
+  a.beside = tiles.num_tiles() > 0;
   const auto run = [&]<int kLanes, int kChunks>() {
+    tile_dots(dots);  // right before the kernel that runs beside it
+    if (tiles.rest.entries() == 0) return;
     adj::cuda::launch("tile_sddmm",
                       {.device = device.index,
                        .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, kThreads / kLanes)),
@@ -189,9 +194,7 @@ void tile_sddmm(const TileSddmmArgs& args) {
                       .pitch = own.pitch,
                       .order = args.a.order,
                       .dw = args.dw};
-  tile_dots(dots);
-  if (tiles.rest.entries() > 0)
-    own.operand == TileOperand::float16 ? dots_of_rest<float16>(dots) : dots_of_rest<bfloat16>(dots);
+  own.operand == TileOperand::float16 ? multiply<float16>(dots) : multiply<bfloat16>(dots);
 }
 
 }  // namespace adj::kernels::cuda

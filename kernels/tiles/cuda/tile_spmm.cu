@@ -1,11 +1,13 @@
-// Y = A X over a cut (tile_spmm.h): features become operands, tensor cores sum the tiles (tile_product), and
-// a walk over the rest's rows adds what is left, scales, and writes Y. The walk is spmm's: a group of lanes
-// takes an item of the rest's plan, each lane 8 features, 16 bytes of operands; rows that the plan cuts leave
-// partial sums, which a second kernel adds in order. It comes last, so that nothing but it writes Y.
+// Y = A X over a cut (tile_spmm.h): features become operands, tensor cores sum the tiles (tile_product), on
+// some multiprocessors, and a walk over the rest's rows meanwhile sums what is left, on the others. The walk
+// is spmm's: a group of lanes takes an item of the rest's plan, each lane 8 features, 16 bytes of operands;
+// rows that the plan cuts leave partial sums, which a second kernel adds in order. A last pass adds both in
+// the rows of windows with tiles.
 //
 // Bytes: entries of the rest x width of operands, from L2 where they fit; 4 for an entry's column and its
 // value; the parts written and read, 4 bytes a feature of every row of a window with tiles; Y.
 
+#include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 #include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/tiles/cuda/operands.h>
@@ -37,12 +39,20 @@ struct RestArguments {
   const int32_t* windows;
   const float* parts;         ///< as tile_product leaves them
   const float* column_scale;  ///< null: 1
+  const float* row_factor;    ///< null: 1
   const S* bias;              ///< null: none
   bool relu;
   S* y;
   int width;
-  bool wide;  ///< may rows of y be written 16 bytes at a time?
+  bool wide;    ///< may rows of y be read and written 16 bytes at a time?
+  bool beside;  ///< are tiles summed meanwhile? Rows of windows with tiles then get the rest's sum alone.
 };
+
+template <class S>
+__device__ __forceinline__ bool has_tiles(const RestArguments<S>& a, int row) {
+  const int window = row / RowTiles::kRows;
+  return __ldg(a.windows + window) != __ldg(a.windows + window + 1);
+}
 
 /// Adds what the tiles have of 8 features of a row: the window's part, then those of blocks that begin in it.
 template <class S>
@@ -70,20 +80,30 @@ __device__ __forceinline__ void add_tiles(const RestArguments<S>& a, int row, in
     add(a.num_windows + block);
 }
 
-/// Y[row] from the sum over the row's rest. Not inline: a walk ends rows in several places, and its loop
-/// wants the registers.
 template <class S>
-__device__ __noinline__ void finish_row(const RestArguments<S>& a, int row, int feature, float4 lower,
-                                        float4 upper) {
-  float sum[kVector] = {lower.x, lower.y, lower.z, lower.w, upper.x, upper.y, upper.z, upper.w};
-  add_tiles(a, row, feature, sum);
+__device__ __forceinline__ void scale(const RestArguments<S>& a, int row, int feature,
+                                      float (&sum)[kVector]) {
+  if (a.column_scale != nullptr) {
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) sum[v] *= __ldg(a.column_scale + feature + v);
+  }
+  if (a.row_factor != nullptr) {
+    const float by = __ldg(a.row_factor + row);
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) sum[v] *= by;
+  }
+}
+
+/// Writes 8 features of Y's row, `whole` ones with the bias and through relu.
+template <class S>
+__device__ __forceinline__ void write_row(const RestArguments<S>& a, int row, int feature, bool whole,
+                                          float (&sum)[kVector]) {
   S* const to = a.y + static_cast<int64_t>(row) * a.width + feature;
   Pack<S, kVector> pack;
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
-    if (a.column_scale != nullptr) sum[v] *= __ldg(a.column_scale + feature + v);
-    if (a.bias != nullptr && feature + v < a.width) sum[v] += widen(a.bias[feature + v]);
-    if (a.relu && sum[v] < 0.0f) sum[v] = 0.0f;  // NaN stays
+    if (whole && a.bias != nullptr && feature + v < a.width) sum[v] += widen(a.bias[feature + v]);
+    if (whole && a.relu && sum[v] < 0.0f) sum[v] = 0.0f;  // NaN stays
     pack[v] = narrow<S>(sum[v]);
   }
   if (a.wide && feature + kVector <= a.width) {
@@ -96,6 +116,42 @@ __device__ __noinline__ void finish_row(const RestArguments<S>& a, int row, int 
     for (int v = 0; v < kVector; ++v)
       if (feature + v < a.width) to[v] = pack[v];
   }
+}
+
+/// Y[row] from the sum over the row's rest. Not inline: a walk ends rows in several places, and its loop
+/// wants the registers.
+template <class S>
+__device__ __noinline__ void finish_row(const RestArguments<S>& a, int row, int feature, float4 lower,
+                                        float4 upper) {
+  float sum[kVector] = {lower.x, lower.y, lower.z, lower.w, upper.x, upper.y, upper.z, upper.w};
+  if (!a.beside) add_tiles(a, row, feature, sum);
+  scale(a, row, feature, sum);
+  write_row(a, row, feature, !a.beside || !has_tiles(a, row), sum);
+}
+
+/// Where the tiles were summed meanwhile: adds them to what the rest left, a thread for 8 features of a row.
+template <class S>
+__global__ void __launch_bounds__(kThreads)
+    add_tiles_kernel(int rows, const __grid_constant__ RestArguments<S> a) {
+  adj::cuda::begin_overlapping();
+  const int packs = a.padded / kVector;
+  const int64_t thread = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const int row = static_cast<int>(thread / packs), feature = static_cast<int>(thread % packs) * kVector;
+  if (row >= rows || !has_tiles(a, row)) return;
+  float sum[kVector] = {};
+  add_tiles(a, row, feature, sum);
+  scale(a, row, feature, sum);
+  const S* const rest = a.y + static_cast<int64_t>(row) * a.width + feature;
+  if (a.wide && feature + kVector <= a.width) {
+    const Pack<S, kVector> pack = adj::cuda::load<kVector>(rest);
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) sum[v] += widen(pack[v]);
+  } else {
+#pragma unroll
+    for (int v = 0; v < kVector; ++v)
+      if (feature + v < a.width) sum[v] += widen(rest[v]);
+  }
+  write_row(a, row, feature, true, sum);
 }
 
 /// What walk_item() does with the rest's entries.
@@ -151,7 +207,7 @@ struct RestSum {
 template <class Operand, class S, int kLanes, bool kWeighted>
 __global__ void __launch_bounds__(kThreads, kWeighted ? 3 : 4)
     rest_kernel(const __grid_constant__ RestArguments<S> a) {
-  adj::cuda::begin_overlapping();
+  adj::cuda::begin_beside(a.beside);
   constexpr int kUnroll = 4;
   __shared__ alignas(16) int32_t columns[kThreads / kLanes][kStage<kLanes>];
   const unsigned mask = group_mask<kLanes>();
@@ -220,8 +276,7 @@ int lanes_of(const Csr& rest, int64_t padded, int64_t l2_bytes) {
 }
 
 template <class Operand, class S>
-void add_rest(const TileSpmmArgs& args, const OperandFeatures& x, const TileShares& shares,
-              const Tensor& parts) {
+void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProduct& product) {
   const RowTiles& tiles = args.tiles;
   const Device device = tiles.device();
   const int lanes = lanes_of(tiles.rest, x.pitch, adj::cuda::properties(device.index).l2_bytes);
@@ -239,11 +294,13 @@ void add_rest(const TileSpmmArgs& args, const OperandFeatures& x, const TileShar
   a.pitch = static_cast<uint32_t>(x.pitch * 2);
   a.padded = static_cast<int>(x.pitch);
   a.partial = partial.mutable_data<float>();
-  a.shares = shares;
+  a.shares = product.shares;
   a.num_windows = static_cast<int>(tiles.num_windows());
   a.windows = tiles.windows.data<int32_t>();
-  a.parts = parts.data<float>();
+  a.parts = product.parts.data<float>();
+  a.beside = product.shares.blocks > 0;
   a.column_scale = x.scale();
+  if (args.values.row_factor) a.row_factor = args.values.row_factor.data<float>();
   if (args.bias) a.bias = args.bias.data<S>();
   a.relu = args.activation == Activation::relu;
   a.y = args.y.mutable_data<S>();
@@ -261,22 +318,32 @@ void add_rest(const TileSpmmArgs& args, const OperandFeatures& x, const TileShar
         a.values != nullptr ? rest_kernel<Operand, S, kLanes, true> : rest_kernel<Operand, S, kLanes, false>,
         a);
   };
+  tile_product(product);  // right before the kernel that runs beside it
   lanes == 32   ? run.template operator()<32>()
   : lanes == 16 ? run.template operator()<16>()
                 : run.template operator()<8>();
-  if (plan.heavy_rows == 0) return;
-  SpmmArguments<float> merged{};
-  merged.partial = a.partial;
-  merged.width = a.padded;
-  merged.y = a.partial;  // only told from null
-  const Tensor runs = merge_runs<float, 4>(kName, device.index, plan, merged);
-  adj::cuda::launch(
-      kName,
-      {.device = device.index,
-       .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), static_cast<unsigned>(ceil_div(x.pitch, 128))),
-       .threads = 32 * kMergeWarps,
-       .overlaps = true},
-      merge_rest_kernel<S>, plan.heavy_row_list(), plan.heavy_row_count(), runs.data<float>(), a);
+  if (plan.heavy_rows > 0) {
+    SpmmArguments<float> merged{};
+    merged.partial = a.partial;
+    merged.width = a.padded;
+    merged.y = a.partial;  // only told from null
+    const Tensor runs = merge_runs<float, 4>(kName, device.index, plan, merged);
+    adj::cuda::launch(
+        kName,
+        {.device = device.index,
+         .blocks =
+             dim3(static_cast<unsigned>(plan.heavy_rows), static_cast<unsigned>(ceil_div(x.pitch, 128))),
+         .threads = 32 * kMergeWarps,
+         .overlaps = true},
+        merge_rest_kernel<S>, plan.heavy_row_list(), plan.heavy_row_count(), runs.data<float>(), a);
+  }
+  if (!a.beside) return;
+  adj::cuda::launch(kName,
+                    {.device = device.index,
+                     .blocks = static_cast<unsigned>(ceil_div(tiles.rows * (x.pitch / kVector), kThreads)),
+                     .threads = kThreads,
+                     .overlaps = true},
+                    add_tiles_kernel<S>, static_cast<int>(tiles.rows), a);
 }
 
 }  // namespace
@@ -287,25 +354,28 @@ void tile_spmm(const TileSpmmArgs& args) {
             tiles.device().str());
   if (tiles.rows == 0 || args.x.size(1) == 0) return;
   check_width<float>(kName, args.x.size(1));
-  const OperandFeatures x = operand_features(args.x);
+  const OperandFeatures x = operand_features(args.x, OperandScale::of_columns, args.values.column_factor);
+  const bool weighted = static_cast<bool>(args.values.tile);
   const TileShares shares =
-      tile_shares(tiles, x.pitch, adj::cuda::properties(tiles.device().index).multiprocessors);
+      tile_shares(tiles, x.pitch,
+                  multiprocessors_beside_rest(tiles, weighted,
+                                              adj::cuda::properties(tiles.device().index).multiprocessors));
   Tensor parts =
       Tensor::empty({shares.blocks == 0 ? 0 : tiles.num_windows() + shares.blocks, RowTiles::kRows, x.pitch},
                     DType::f32, tiles.device());
-  const bool weighted = static_cast<bool>(args.values.tile);
-  tile_product({.tiles = tiles,
-                .shares = shares,
-                .operand = x.operand,
-                .values = weighted ? static_cast<const uint32_t*>(args.values.tile.raw_data()) : nullptr,
-                .value_scale = weighted ? args.values.scale.data<float>() : nullptr,
-                .x = x.data,
-                .pitch = x.pitch,
-                .parts = parts});
+  const TileProduct product{
+      .tiles = tiles,
+      .shares = shares,
+      .operand = x.operand,
+      .values = weighted ? static_cast<const uint32_t*>(args.values.tile.raw_data()) : nullptr,
+      .value_scale = weighted ? args.values.scale.data<float>() : nullptr,
+      .x = x.data,
+      .pitch = x.pitch,
+      .parts = parts};
   if (args.x.dtype() == DType::bf16)
-    add_rest<bfloat16, bfloat16>(args, x, shares, parts);
+    multiply<bfloat16, bfloat16>(args, x, product);
   else
-    add_rest<float16, float>(args, x, shares, parts);
+    multiply<float16, float>(args, x, product);
 }
 
 }  // namespace adj::kernels::cuda
