@@ -5,6 +5,7 @@
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/generators.h>
 #include <adjoint/graph/orders.h>
+#include <adjoint/kernels/bits/bit_tensor.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/sparse/gas.h>
 #include <adjoint/kernels/sparse/spmm.h>
@@ -52,6 +53,9 @@ void check(const Options& o) {
   at_least("seed", o.seed, 0);
   at_least("parts", o.subject.parts, 0);
   at_least("least", o.subject.least, 1);
+  at_least("size", o.subject.size, 1);
+  expect_integer("bits-a", o.subject.bits_a, 1, BitTensor::kMostBits);
+  expect_integer("bits-b", o.subject.bits_b, 1, BitTensor::kMostBits);
   at_least("parts-per-batch", o.subject.parts_per_batch, 1);
   at_least("batch-size", o.subject.batch_size, 1);
   expect_integer("workers", o.workers, 0, kMaxThreads);
@@ -102,6 +106,9 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "sampling", with_default(o.sampling, "WAY"), "uniform, replace, weighted (by edges' weights) or labor")(
       "batch-size", with_default(o.subject.batch_size), "seeds of a mini-batch")(
       "workers", with_default(o.workers), "threads that prepare mini-batches")(
+      "size", with_default(o.subject.size), "rows and columns of a matrix of bits")(
+      "bits-a", with_default(o.subject.bits_a), "of a product's left operand, 1 to 8")(
+      "bits-b", with_default(o.subject.bits_b), "of a product's right operand")(
       "least", with_default(o.subject.least),
       "rows of a window that a column of tiles has at least, 1 to 128")(
       "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")("threads", with_default(o.threads),
@@ -167,7 +174,7 @@ std::string json_row(const Op& op, const Job& job, const Measurement& m) {
 
 void bench(int argc, char** argv) {
   std::vector<Op> all = kernel_ops();
-  for (auto& more : {tile_ops(), epoch_ops(), cluster_ops(), sample_ops()})
+  for (auto& more : {tile_ops(), bit_ops(), epoch_ops(), cluster_ops(), sample_ops()})
     all.insert(all.end(), more.begin(), more.end());
   Options o;
   if (!read(argc, argv, all, o)) return;

@@ -30,6 +30,8 @@ struct Subject {
   int64_t batch_size = 1024;        ///< their seeds
   int workers = 0;                  ///< threads that prepare them
   int64_t least = 2;                ///< entries of a window's column that go into tiles
+  int64_t size = 8192;              ///< rows and columns of a matrix of bits
+  int bits_a = 1, bits_b = 1;       ///< of a left and of a right operand
 
   Device device() const { return data.device(); }
   const Graph& graph() const { return data.graph; }
@@ -58,6 +60,8 @@ std::vector<Op> list_ops();
 std::vector<Op> attention_ops();
 /// Products over tiles for tensor cores.
 std::vector<Op> tile_ops();
+/// Products of bit tensors.
+std::vector<Op> bit_ops();
 /// Training epochs: forward, loss, backward, Adam.
 std::vector<Op> epoch_ops();
 /// Training epochs over clusters, and over the same batches in memory.

@@ -1,0 +1,45 @@
+// Products of matrices of few bits.
+
+#include "operands.h"
+#include <adjoint/kernels/bits/bit_gemm.h>
+
+namespace adj::apps {
+
+namespace {
+
+BitTensor random_bits(const Subject& s, int64_t rows, int64_t cols, int bits, PackedAlong along) {
+  const Tensor scale = Tensor::full({1}, 6.0 / (1 << bits), DType::f32, s.device()),
+               zero = Tensor::full({1}, (1 << bits) / 2.0, DType::f32, s.device());
+  return to_bits(random(s, {rows, cols}), bits, scale, zero, along);
+}
+
+/// [N,N] x [N, out], N = --size.
+Job bit_gemm(const Subject& s, DType result) {
+  const int64_t n = s.size;
+  const BitTensor a = random_bits(s, n, n, s.bits_a, PackedAlong::rows),
+                  b = random_bits(s, n, s.out, s.bits_b, PackedAlong::columns);
+  Tensor y = Tensor::empty({n, s.out}, result, s.device());
+  return {fmt::format("{} x {} x {}, {} x {} bits", n, n, s.out, s.bits_a, s.bits_b),
+          bytes_of({a.planes, b.planes, y}),
+          2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(s.out),
+          [=]() mutable { kernels::bit_gemm({.a = a, .b = b, .y = y}); }};
+}
+
+Job pack_bits(const Subject& s) {
+  const Tensor x = random(s, {s.size, s.size});
+  BitTensor to = random_bits(s, s.size, s.size, s.bits_a, PackedAlong::rows);
+  return {fmt::format("{} x {}, {} bits", s.size, s.size, s.bits_a), bytes_of({x, to.planes}), 0.0,
+          [=]() mutable { kernels::pack_bits({.x = x, .to = to}); }};
+}
+
+}  // namespace
+
+std::vector<Op> bit_ops() {
+  return {{"pack_bits", "numbers quantised and packed into bit planes", pack_bits},
+          {"bit_gemm", "product of bit tensors, to int32",
+           [](const Subject& s) { return bit_gemm(s, DType::i32); }},
+          {"bit_gemm_float", "likewise, to float32 by their scales",
+           [](const Subject& s) { return bit_gemm(s, DType::f32); }}};
+}
+
+}  // namespace adj::apps

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <adjoint/kernels/bits/bit_tensor.h>
+#include <adjoint/kernels/kernel.h>
+
+#include <cmath>
+
+namespace adj {
+
+/// Along what of a matrix [R,C] its numbers are packed: along rows (outer R, inner C), as a left operand is,
+/// or along columns (outer C, inner R), as a right one is.
+enum class PackedAlong : uint8_t { rows, columns };
+
+namespace kernels {
+
+namespace detail {
+
+inline void check_bits(std::string_view op, std::string_view name, const BitTensor& q) {
+  ADJ_CHECK(q.bits >= 1 && q.bits <= BitTensor::kMostBits, "{}: {} has {} bits, expected 1 to 8", op, name,
+            q.bits);
+  const Device device = q.planes.device();
+  check_tensor(op, name, q.planes, {q.bits, q.steps(), q.padded_rows(), BitTensor::kRowBytes}, DType::u8,
+               device);
+  check_tensor(op, "sums", q.sums, {q.outer}, DType::i32, device);
+  for (const Tensor* one : {&q.scale, &q.zero})
+    ADJ_CHECK(*one && one->dims() == 1 && (one->numel() == 1 || one->numel() == q.outer) &&
+                  one->dtype() == DType::f32 && one->device() == device,
+              "{}: scale and zero are {} and {}, expected float32 [1] or [{}] on {}", op, q.scale.str(),
+              q.zero.str(), q.outer, device.str());
+}
+
+inline void check_packed(std::string_view op, const Tensor& x, const BitTensor& q, PackedAlong along) {
+  check_bits(op, "the bit tensor", q);
+  const Shape shape = along == PackedAlong::rows ? Shape{q.outer, q.inner} : Shape{q.inner, q.outer};
+  check_tensor(op, "x", x, shape, DType::f32, q.device());
+}
+
+}  // namespace detail
+
+/// q of a number: the same on every device.
+ADJ_HOST_DEVICE inline int quantized(float x, float scale, float zero, int largest) {
+  const float q = rintf(x / scale + zero);  // to nearest, ties to even
+  if (!(q > 0.0f)) return 0;                // NaN, too
+  return q < static_cast<float>(largest) ? static_cast<int>(q) : largest;
+}
+
+/// q = round(x / scale + zero), held within 0 and 2^bits - 1; NaN becomes 0. x float32 [R,C]; `to` has scale
+/// and zero, planes and sums are written.
+struct PackBitsArgs {
+  const Tensor& x;
+  PackedAlong along = PackedAlong::rows;
+  BitTensor& to;
+
+  Device device() const { return x.device(); }
+  void check() const { detail::check_packed("pack_bits", x, to, along); }
+};
+ADJ_KERNEL(pack_bits, PackBitsArgs)
+
+/// x = scale (q - zero), float32 [R,C].
+struct UnpackBitsArgs {
+  const BitTensor& from;
+  PackedAlong along = PackedAlong::rows;
+  Tensor& x;
+
+  Device device() const { return x.device(); }
+  void check() const { detail::check_packed("unpack_bits", x, from, along); }
+};
+ADJ_KERNEL(unpack_bits, UnpackBitsArgs)
+
+}  // namespace kernels
+
+/// x [R,C] float32 in `bits` bits, with scale and zero of float32 [1] or [outer].
+inline BitTensor to_bits(const Tensor& x, int bits, const Tensor& scale, const Tensor& zero,
+                         PackedAlong along = PackedAlong::rows) {
+  ADJ_CHECK(x.dims() == 2, "to_bits: x is {}, expected a matrix", x.str());
+  const bool by_rows = along == PackedAlong::rows;
+  BitTensor q =
+      BitTensor::empty(x.size(by_rows ? 0 : 1), x.size(by_rows ? 1 : 0), bits, scale, zero, x.device());
+  kernels::pack_bits({.x = x, .along = along, .to = q});
+  return q;
+}
+
+/// The numbers that q stands for, float32 [R,C].
+inline Tensor to_values(const BitTensor& q, PackedAlong along = PackedAlong::rows) {
+  const bool by_rows = along == PackedAlong::rows;
+  Tensor x =
+      Tensor::empty({by_rows ? q.outer : q.inner, by_rows ? q.inner : q.outer}, DType::f32, q.device());
+  kernels::unpack_bits({.from = q, .along = along, .x = x});
+  return x;
+}
+
+}  // namespace adj

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <adjoint/core/tensor.h>
+
+namespace adj {
+
+/// Unsigned integers q of 1 to 8 bits, [outer, inner], as bit planes, and the numbers they stand for, scale
+/// (q - zero). Products sum over `inner`: a left operand [M,K] is packed along its rows (outer M), a right
+/// operand [K,N] along its columns (outer N).
+///
+/// Layout: plane p has bit p of every number. It is cut along `inner` into steps of 1024 bits; a step has 128
+/// bytes of each row, in which the 16-byte chunk c of row o lies at c ^ (o % 8). Rows are padded to a
+/// multiple of 8, `inner` to one of 1024, all with zeros, which add nothing to a product. So any 8 n rows of
+/// a step are one piece of memory, which one bulk copy brings to shared memory just as tensor cores read it,
+/// without bank conflicts. (QGTC's 3D-stacked planes, section 4.2, are read in pieces of 8 x 128 bits.)
+struct BitTensor {
+  static constexpr int64_t kStepBits = 1024, kRowBytes = kStepBits / 8, kRowGroup = 8;
+  static constexpr int kMostBits = 8;
+
+  int64_t outer = 0, inner = 0;
+  int bits = 0;
+  Tensor planes;       ///< uint8 [bits, steps, padded rows, kRowBytes]
+  Tensor scale, zero;  ///< float32 [1], or [outer]: of each row
+  Tensor sums;         ///< int32 [outer]: Σ q over inner
+
+  /// Allocates planes and sums. Throws where `bits` are not 1 to 8 or a size is negative.
+  static BitTensor empty(int64_t outer, int64_t inner, int bits, Tensor scale, Tensor zero, Device device) {
+    ADJ_CHECK(bits >= 1 && bits <= kMostBits, "bit tensor: expected 1 to 8 bits, got {}", bits);
+    ADJ_CHECK(outer >= 0 && inner >= 0, "bit tensor: expected sizes of 0 or more, got [{}, {}]", outer,
+              inner);
+    BitTensor made;
+    made.outer = outer;
+    made.inner = inner;
+    made.bits = bits;
+    made.scale = std::move(scale);
+    made.zero = std::move(zero);
+    made.planes = Tensor::empty({bits, made.steps(), made.padded_rows(), kRowBytes}, DType::u8, device);
+    made.sums = Tensor::empty({outer}, DType::i32, device);
+    return made;
+  }
+
+  int64_t steps() const { return (inner + kStepBits - 1) / kStepBits; }
+  int64_t padded_rows() const { return (outer + kRowGroup - 1) / kRowGroup * kRowGroup; }
+  /// Bytes from one step to the next, and from one plane to the next.
+  int64_t step_bytes() const { return padded_rows() * kRowBytes; }
+  int64_t plane_bytes() const { return steps() * step_bytes(); }
+  int largest() const { return (1 << bits) - 1; }
+  Device device() const { return planes.device(); }
+  BitTensor to(Device where) const {
+    BitTensor moved = *this;
+    moved.planes = planes.to(where);
+    moved.scale = scale.to(where);
+    moved.zero = zero.to(where);
+    moved.sums = sums.to(where);
+    return moved;
+  }
+};
+
+/// Where number `k` of row `o` is in a plane: the byte from the plane's beginning on; its bit there is k % 8.
+ADJ_HOST_DEVICE inline int64_t bit_place(int64_t step_bytes, int64_t o, int64_t k) {
+  const int64_t in_step = k % BitTensor::kStepBits;
+  return k / BitTensor::kStepBits * step_bytes + o * BitTensor::kRowBytes +
+         ((in_step / 128) ^ (o % BitTensor::kRowGroup)) * 16 + in_step % 128 / 8;
+}
+
+}  // namespace adj

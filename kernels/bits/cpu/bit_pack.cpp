@@ -1,0 +1,77 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/bits/bit_pack.h>
+
+#include <cstring>
+#include <vector>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+/// Numbers of x from one row of the bit tensor to the next, and along one.
+struct Strides {
+  int64_t outer, inner;
+
+  Strides(const BitTensor& q, PackedAlong along)
+      : outer(along == PackedAlong::rows ? q.inner : 1), inner(along == PackedAlong::rows ? 1 : q.outer) {}
+};
+
+float of_row(const Tensor& numbers, int64_t row) {
+  return numbers.data<float>()[numbers.numel() == 1 ? 0 : row];
+}
+
+}  // namespace
+
+void pack_bits(const PackBitsArgs& args) {
+  BitTensor& to = args.to;
+  const Strides strides(to, args.along);
+  const float* x = args.x.data<float>();
+  auto* planes = to.planes.mutable_data<uint8_t>();
+  auto* sums = to.sums.mutable_data<int32_t>();
+  const int64_t steps = to.steps(), step_bytes = to.step_bytes(), plane_bytes = to.plane_bytes();
+  parallel_for(to.padded_rows(), 8, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const bool is_row = o < to.outer;
+      const float scale = is_row ? of_row(to.scale, o) : 1.0f, zero = is_row ? of_row(to.zero, o) : 0.0f;
+      int32_t sum = 0;
+      for (int64_t step = 0; step < steps; ++step) {
+        uint8_t packed[BitTensor::kMostBits][BitTensor::kRowBytes] = {};
+        const int64_t first = step * BitTensor::kStepBits,
+                      last = is_row ? std::min(to.inner, first + BitTensor::kStepBits) : first;
+        for (int64_t k = first; k < last; ++k) {
+          const int q = quantized(x[o * strides.outer + k * strides.inner], scale, zero, to.largest());
+          sum += q;
+          const auto at = static_cast<size_t>(bit_place(0, o % BitTensor::kRowGroup, k) -
+                                              o % BitTensor::kRowGroup * BitTensor::kRowBytes);
+          for (int p = 0; p < to.bits; ++p)
+            packed[p][at] = static_cast<uint8_t>(packed[p][at] | (q >> p & 1) << (k % 8));
+        }
+        for (int p = 0; p < to.bits; ++p)
+          std::memcpy(planes + p * plane_bytes + step * step_bytes + o * BitTensor::kRowBytes, packed[p],
+                      BitTensor::kRowBytes);
+      }
+      if (is_row) sums[o] = sum;
+    }
+  });
+}
+
+void unpack_bits(const UnpackBitsArgs& args) {
+  const BitTensor& from = args.from;
+  const Strides strides(from, args.along);
+  float* x = args.x.mutable_data<float>();
+  const auto* planes = from.planes.data<uint8_t>();
+  const int64_t step_bytes = from.step_bytes(), plane_bytes = from.plane_bytes();
+  parallel_for(from.outer, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const float scale = of_row(from.scale, o), zero = of_row(from.zero, o);
+      for (int64_t k = 0; k < from.inner; ++k) {
+        const int64_t at = bit_place(step_bytes, o, k);
+        int q = 0;
+        for (int p = 0; p < from.bits; ++p) q |= (planes[p * plane_bytes + at] >> (k % 8) & 1) << p;
+        x[o * strides.outer + k * strides.inner] = scale * (static_cast<float>(q) - zero);
+      }
+    }
+  });
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,167 @@
+// Numbers to bit planes and back. A warp takes 32 numbers of a row at a time and votes on each bit: a ballot
+// is a word of a plane. Along columns a block first turns 32 x 32 numbers in shared memory, so that both
+// memory's rows and the planes' are read and written whole.
+//
+// Bytes: x once, planes once.
+
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/bits/cuda/bit_product.h>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+using adj::cuda::launch;
+
+constexpr int kThreads = 256, kWarps = kThreads / 32, kWords = BitTensor::kStepBits / 32;
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+struct Scales {
+  const float *scale, *zero;
+  bool scale_of_row, zero_of_row;
+
+  __device__ float scale_at(int64_t row) const { return scale[scale_of_row ? row : 0]; }
+  __device__ float zero_at(int64_t row) const { return zero[zero_of_row ? row : 0]; }
+};
+
+struct Packed {
+  uint8_t* planes;
+  int64_t plane_bytes, step_bytes, outer, padded_rows, inner;
+  int bits, largest;
+  Scales scales;
+  int32_t* sums;  ///< zeros before
+};
+
+/// Writes a row's step: lane i has word i of each plane.
+__device__ __forceinline__ void write_words(const Packed& to, int64_t row, int64_t step,
+                                            const uint32_t (&words)[BitTensor::kMostBits], int lane) {
+  const int64_t at = bit_place(to.step_bytes, row, step * BitTensor::kStepBits + lane * 32);
+#pragma unroll
+  for (int p = 0; p < BitTensor::kMostBits; ++p)
+    if (p < to.bits) *reinterpret_cast<uint32_t*>(to.planes + p * to.plane_bytes + at) = words[p];
+}
+
+/// Votes on the bits of 32 numbers; lane `word` keeps the words.
+__device__ __forceinline__ void vote(const Packed& to, int q, int word, int lane,
+                                     uint32_t (&words)[BitTensor::kMostBits]) {
+#pragma unroll
+  for (int p = 0; p < BitTensor::kMostBits; ++p) {
+    if (p >= to.bits) break;
+    const uint32_t ballot = __ballot_sync(kAllLanes, (q >> p & 1) != 0);
+    if (lane == word) words[p] = ballot;
+  }
+}
+
+/// x [outer, inner]: a warp for a row's step.
+__global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to) {
+  adj::cuda::begin_overlapping();
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int64_t row = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32, step = blockIdx.y;
+  if (row >= to.padded_rows) return;
+  const bool is_row = row < to.outer;
+  const float scale = is_row ? to.scales.scale_at(row) : 1.0f, zero = is_row ? to.scales.zero_at(row) : 0.0f;
+  uint32_t words[BitTensor::kMostBits] = {};
+  int sum = 0;
+#pragma unroll 4
+  for (int word = 0; word < kWords; ++word) {
+    const int64_t k = step * BitTensor::kStepBits + word * 32 + lane;
+    const int q = is_row && k < to.inner ? quantized(x[row * to.inner + k], scale, zero, to.largest) : 0;
+    sum += q;
+    vote(to, q, word, lane, words);
+  }
+  write_words(to, row, step, words, lane);
+  sum = __reduce_add_sync(kAllLanes, sum);
+  if (lane == 0 && is_row) atomicAdd(to.sums + row, sum);  // of integers: in any order
+}
+
+/// x [inner, outer]: a block for the steps of 32 columns.
+__global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed to) {
+  adj::cuda::begin_overlapping();
+  constexpr int kColumns = 32 / kWarps;  // of a warp
+  __shared__ float tile[32][33];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int64_t first = int64_t{blockIdx.x} * 32, step = blockIdx.y;
+  float scale[kColumns], zero[kColumns];
+  uint32_t words[kColumns][BitTensor::kMostBits] = {};
+  int sum[kColumns] = {};
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c) {
+    const int64_t column = first + warp * kColumns + c;
+    scale[c] = column < to.outer ? to.scales.scale_at(column) : 1.0f;
+    zero[c] = column < to.outer ? to.scales.zero_at(column) : 0.0f;
+  }
+  for (int word = 0; word < kWords; ++word) {
+    const int64_t k = step * BitTensor::kStepBits + word * 32;
+#pragma unroll
+    for (int i = warp; i < 32; i += kWarps)
+      tile[i][lane] =
+          k + i < to.inner && first + lane < to.outer ? x[(k + i) * to.outer + first + lane] : 0.0f;
+    __syncthreads();
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      const bool there = k + lane < to.inner && first + warp * kColumns + c < to.outer;
+      const int q = there ? quantized(tile[lane][warp * kColumns + c], scale[c], zero[c], to.largest) : 0;
+      sum[c] += q;
+      vote(to, q, word, lane, words[c]);
+    }
+    __syncthreads();
+  }
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c) {
+    const int64_t column = first + warp * kColumns + c;
+    if (column < to.padded_rows) write_words(to, column, step, words[c], lane);
+    sum[c] = __reduce_add_sync(kAllLanes, sum[c]);
+    if (lane == 0 && column < to.outer) atomicAdd(to.sums + column, sum[c]);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    unpack(BitOperand from, int64_t inner, int64_t outer_stride, int64_t inner_stride, bool rows, float* x) {
+  adj::cuda::begin_overlapping();
+  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (at >= inner * from.outer) return;
+  const int64_t o = rows ? at / inner : at % from.outer, k = rows ? at % inner : at / from.outer;
+  const int64_t place = bit_place(from.step_bytes, o, k);
+  int q = 0;
+  for (int p = 0; p < from.bits; ++p) q |= (from.planes[p * from.plane_bytes + place] >> (k % 8) & 1) << p;
+  x[o * outer_stride + k * inner_stride] =
+      from.scale[from.scale_of_row ? o : 0] * (static_cast<float>(q) - from.zero[from.zero_of_row ? o : 0]);
+}
+
+}  // namespace
+
+void pack_bits(const PackBitsArgs& args) {
+  BitTensor& to = args.to;
+  const int device = args.device().index;
+  to.sums.zero_();
+  const Packed packed{
+      .planes = to.planes.mutable_data<uint8_t>(),
+      .plane_bytes = to.plane_bytes(),
+      .step_bytes = to.step_bytes(),
+      .outer = to.outer,
+      .padded_rows = to.padded_rows(),
+      .inner = to.inner,
+      .bits = to.bits,
+      .largest = to.largest(),
+      .scales = {to.scale.data<float>(), to.zero.data<float>(), to.scale.numel() != 1, to.zero.numel() != 1},
+      .sums = to.sums.mutable_data<int32_t>()};
+  const bool rows = args.along == PackedAlong::rows;
+  launch("pack_bits",
+         {.device = device,
+          .blocks = dim3(static_cast<unsigned>(ceil_div(to.padded_rows(), int64_t{rows ? kWarps : 32})),
+                         static_cast<unsigned>(to.steps())),
+          .threads = kThreads,
+          .overlaps = true},
+         rows ? pack_rows : pack_columns, args.x.data<float>(), packed);
+}
+
+void unpack_bits(const UnpackBitsArgs& args) {
+  const BitTensor& from = args.from;
+  const bool rows = args.along == PackedAlong::rows;
+  launch("unpack_bits",
+         {.device = args.device().index, .blocks = adj::cuda::blocks_for(args.x.numel()), .overlaps = true},
+         unpack, BitOperand(from), from.inner, rows ? from.inner : 1, rows ? 1 : from.outer, rows,
+         args.x.mutable_data<float>());
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,316 @@
+// Products of bit tensors on Hopper's tensor cores: warpgroup products of single bits, AND and population
+// count, m64 n256 k256 (PTX ISA; measured alone 15,300 TOPS on an H200). A block has a tile of 128 x kN of Y,
+// two warpgroups that multiply and one warp that brings the operands, a plane's step of 1024 bits at a time,
+// each by one bulk copy: BitTensor lies in memory as tensor cores want it in shared memory.
+//
+// Pairs of planes (i, j) weigh 2^(i+j). They are taken by falling i + j, and the sums, which stay in
+// registers, are doubled where i + j falls by one (Horner's rule): any bits by any bits by the same loop,
+// with one set of sums.
+//
+// Bytes: (128 + kN) 128 of shared memory for each tile, pair and step; a step takes the tensor cores 4 kN
+// cycles at best. At kN = 256 reading operands (80 KB) and writing them (48 KB) take shared memory as long,
+// 1,000 cycles, which is what bounds it: 1,600 were measured. Clusters that share B by multicast were slower
+// (1,900 and, of four blocks, 3,900 cycles), copies by threads (cp.async) and three stages in place of four
+// the same.
+
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/bits/cuda/bit_product.h>
+#include <adjoint/kernels/dense/cuda/tensor_core.cuh>
+
+#include <algorithm>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+constexpr int kMultipliers = 256, kThreads = kMultipliers + 128;
+constexpr int kTileRows = 128;
+static_assert(BitTensor::kRowBytes == kRowBytes && BitTensor::kRowGroup * kRowBytes == kPatternBytes);
+
+template <int kN>
+struct Shape {
+  static constexpr int kStageBytes = (kTileRows + kN) * kRowBytes;
+  static constexpr int kStages = std::min(6, (227 * 1024 - 2 * kPatternBytes) / kStageBytes);
+  static constexpr int kSharedBytes = kStages * kStageBytes + 2 * kPatternBytes;
+};
+
+struct Arguments {
+  BitOperand a, b;
+  int steps;
+  double inner;
+  int32_t* integers;  ///< null: floats
+  float* floats;
+};
+
+/// sum += A B of a tile A [64,256] and B [N,256] of bits, N = 2 kCount; a thread's part of the sum is that of
+/// multiply_tiles (tensor_core.cuh).
+__device__ __forceinline__ void multiply_bits(int32_t (&sum)[32], uint64_t a, uint64_t b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n64k256.s32.b1.b1.and.popc {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
+      "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31 "
+      "}, %32, %33, 1;"
+      : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]),
+        "+r"(sum[7]), "+r"(sum[8]), "+r"(sum[9]), "+r"(sum[10]), "+r"(sum[11]), "+r"(sum[12]), "+r"(sum[13]),
+        "+r"(sum[14]), "+r"(sum[15]), "+r"(sum[16]), "+r"(sum[17]), "+r"(sum[18]), "+r"(sum[19]),
+        "+r"(sum[20]), "+r"(sum[21]), "+r"(sum[22]), "+r"(sum[23]), "+r"(sum[24]), "+r"(sum[25]),
+        "+r"(sum[26]), "+r"(sum[27]), "+r"(sum[28]), "+r"(sum[29]), "+r"(sum[30]), "+r"(sum[31])
+      : "l"(a), "l"(b));
+}
+__device__ __forceinline__ void multiply_bits(int32_t (&sum)[64], uint64_t a, uint64_t b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n128k256.s32.b1.b1.and.popc {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
+      "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, "
+      "%38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, "
+      "%56, %57, %58, %59, %60, %61, %62, %63 "
+      "}, %64, %65, 1;"
+      : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]),
+        "+r"(sum[7]), "+r"(sum[8]), "+r"(sum[9]), "+r"(sum[10]), "+r"(sum[11]), "+r"(sum[12]), "+r"(sum[13]),
+        "+r"(sum[14]), "+r"(sum[15]), "+r"(sum[16]), "+r"(sum[17]), "+r"(sum[18]), "+r"(sum[19]),
+        "+r"(sum[20]), "+r"(sum[21]), "+r"(sum[22]), "+r"(sum[23]), "+r"(sum[24]), "+r"(sum[25]),
+        "+r"(sum[26]), "+r"(sum[27]), "+r"(sum[28]), "+r"(sum[29]), "+r"(sum[30]), "+r"(sum[31]),
+        "+r"(sum[32]), "+r"(sum[33]), "+r"(sum[34]), "+r"(sum[35]), "+r"(sum[36]), "+r"(sum[37]),
+        "+r"(sum[38]), "+r"(sum[39]), "+r"(sum[40]), "+r"(sum[41]), "+r"(sum[42]), "+r"(sum[43]),
+        "+r"(sum[44]), "+r"(sum[45]), "+r"(sum[46]), "+r"(sum[47]), "+r"(sum[48]), "+r"(sum[49]),
+        "+r"(sum[50]), "+r"(sum[51]), "+r"(sum[52]), "+r"(sum[53]), "+r"(sum[54]), "+r"(sum[55]),
+        "+r"(sum[56]), "+r"(sum[57]), "+r"(sum[58]), "+r"(sum[59]), "+r"(sum[60]), "+r"(sum[61]),
+        "+r"(sum[62]), "+r"(sum[63])
+      : "l"(a), "l"(b));
+}
+__device__ __forceinline__ void multiply_bits(int32_t (&sum)[128], uint64_t a, uint64_t b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n256k256.s32.b1.b1.and.popc {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
+      "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, "
+      "%38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, "
+      "%56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, "
+      "%74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, "
+      "%92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, "
+      "%108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, "
+      "%123, %124, %125, %126, %127 "
+      "}, %128, %129, 1;"
+      : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]),
+        "+r"(sum[7]), "+r"(sum[8]), "+r"(sum[9]), "+r"(sum[10]), "+r"(sum[11]), "+r"(sum[12]), "+r"(sum[13]),
+        "+r"(sum[14]), "+r"(sum[15]), "+r"(sum[16]), "+r"(sum[17]), "+r"(sum[18]), "+r"(sum[19]),
+        "+r"(sum[20]), "+r"(sum[21]), "+r"(sum[22]), "+r"(sum[23]), "+r"(sum[24]), "+r"(sum[25]),
+        "+r"(sum[26]), "+r"(sum[27]), "+r"(sum[28]), "+r"(sum[29]), "+r"(sum[30]), "+r"(sum[31]),
+        "+r"(sum[32]), "+r"(sum[33]), "+r"(sum[34]), "+r"(sum[35]), "+r"(sum[36]), "+r"(sum[37]),
+        "+r"(sum[38]), "+r"(sum[39]), "+r"(sum[40]), "+r"(sum[41]), "+r"(sum[42]), "+r"(sum[43]),
+        "+r"(sum[44]), "+r"(sum[45]), "+r"(sum[46]), "+r"(sum[47]), "+r"(sum[48]), "+r"(sum[49]),
+        "+r"(sum[50]), "+r"(sum[51]), "+r"(sum[52]), "+r"(sum[53]), "+r"(sum[54]), "+r"(sum[55]),
+        "+r"(sum[56]), "+r"(sum[57]), "+r"(sum[58]), "+r"(sum[59]), "+r"(sum[60]), "+r"(sum[61]),
+        "+r"(sum[62]), "+r"(sum[63]), "+r"(sum[64]), "+r"(sum[65]), "+r"(sum[66]), "+r"(sum[67]),
+        "+r"(sum[68]), "+r"(sum[69]), "+r"(sum[70]), "+r"(sum[71]), "+r"(sum[72]), "+r"(sum[73]),
+        "+r"(sum[74]), "+r"(sum[75]), "+r"(sum[76]), "+r"(sum[77]), "+r"(sum[78]), "+r"(sum[79]),
+        "+r"(sum[80]), "+r"(sum[81]), "+r"(sum[82]), "+r"(sum[83]), "+r"(sum[84]), "+r"(sum[85]),
+        "+r"(sum[86]), "+r"(sum[87]), "+r"(sum[88]), "+r"(sum[89]), "+r"(sum[90]), "+r"(sum[91]),
+        "+r"(sum[92]), "+r"(sum[93]), "+r"(sum[94]), "+r"(sum[95]), "+r"(sum[96]), "+r"(sum[97]),
+        "+r"(sum[98]), "+r"(sum[99]), "+r"(sum[100]), "+r"(sum[101]), "+r"(sum[102]), "+r"(sum[103]),
+        "+r"(sum[104]), "+r"(sum[105]), "+r"(sum[106]), "+r"(sum[107]), "+r"(sum[108]), "+r"(sum[109]),
+        "+r"(sum[110]), "+r"(sum[111]), "+r"(sum[112]), "+r"(sum[113]), "+r"(sum[114]), "+r"(sum[115]),
+        "+r"(sum[116]), "+r"(sum[117]), "+r"(sum[118]), "+r"(sum[119]), "+r"(sum[120]), "+r"(sum[121]),
+        "+r"(sum[122]), "+r"(sum[123]), "+r"(sum[124]), "+r"(sum[125]), "+r"(sum[126]), "+r"(sum[127])
+      : "l"(a), "l"(b));
+}
+
+__device__ __forceinline__ void wait(uint32_t barrier, uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred done;\nwaiting:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra waited;\nbra waiting;\nwaited:\n}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+__device__ __forceinline__ void bulk_copy(uint32_t to, const void* from, int bytes, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+      "l"(from), "r"(bytes), "r"(barrier)
+      : "memory");
+}
+
+/// A stage that comes round.
+template <int kStages>
+struct Stage {
+  int number = 0;
+  uint32_t round = 0;
+
+  __device__ void advance() {
+    if (++number < kStages) return;
+    number = 0;
+    round ^= 1;
+  }
+};
+
+/// Calls f(plane of A, plane of B) for the pairs that weigh 2^shift.
+template <class F>
+__device__ __forceinline__ void for_each_pair(const Arguments& args, int shift, F&& f) {
+  for (int i = max(0, shift - args.b.bits + 1); i <= min(shift, args.a.bits - 1); ++i) f(i, shift - i);
+}
+
+template <int kN>
+__device__ void read_planes(const Arguments& args, uint32_t shared, uint32_t barriers) {
+  using S = Shape<kN>;
+  if (threadIdx.x != kMultipliers) return;
+  // Rows beyond the last are not read; what stands in their place only meets sums that nobody writes.
+  const auto rows_of = [](const BitOperand& x, int first, int most) {
+    constexpr int kGroup = static_cast<int>(BitTensor::kRowGroup);
+    return min(most, (x.outer + kGroup - 1) / kGroup * kGroup - first);
+  };
+  const int first_a = static_cast<int>(blockIdx.x) * kTileRows, first_b = static_cast<int>(blockIdx.y) * kN;
+  const int bytes_a = rows_of(args.a, first_a, kTileRows) * kRowBytes,
+            bytes_b = rows_of(args.b, first_b, kN) * kRowBytes;
+  Stage<S::kStages> stage;
+  for (int shift = args.a.bits + args.b.bits - 2; shift >= 0; --shift)
+    for_each_pair(args, shift, [&](int i, int j) {
+      const uint8_t* a = args.a.planes + i * args.a.plane_bytes + int64_t{first_a} * kRowBytes;
+      const uint8_t* b = args.b.planes + j * args.b.plane_bytes + int64_t{first_b} * kRowBytes;
+      for (int step = 0; step < args.steps; ++step) {
+        const uint32_t full = barriers + stage.number * 8, to = shared + stage.number * S::kStageBytes;
+        wait(full + S::kStages * 8, stage.round ^ 1);
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(full),
+                     "r"(bytes_a + bytes_b)
+                     : "memory");
+        bulk_copy(to, a, bytes_a, full);
+        bulk_copy(to + kTileRows * kRowBytes, b, bytes_b, full);
+        a += args.a.step_bytes;
+        b += args.b.step_bytes;
+        stage.advance();
+      }
+    });
+}
+
+template <int kN>
+__device__ void leave_sums(const Arguments& args, const int32_t (&sum)[kN / 2]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int n = args.b.outer, first = static_cast<int>(blockIdx.y) * kN + lane % 4 * 2;
+  const bool pairs = n % 2 == 0;  // may two neighbours be written at once?
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int row = static_cast<int>(blockIdx.x) * kTileRows + warp * 16 + lane / 4 + h * 8;
+    if (row >= args.a.outer) continue;
+    const int64_t at = int64_t{row} * n;
+    if (args.integers != nullptr) {
+#pragma unroll
+      for (int j = 0; j < kN / 8; ++j) {
+        const int column = first + j * 8;
+        int32_t* const to = args.integers + at + column;
+        if (pairs && column < n) {
+          *reinterpret_cast<int2*>(to) = {sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]};
+        } else {
+          if (column < n) to[0] = sum[j * 4 + h * 2];
+          if (column + 1 < n) to[1] = sum[j * 4 + h * 2 + 1];
+        }
+      }
+    } else {
+      const BitTerm of_row = args.a.term(row);
+#pragma unroll
+      for (int j = 0; j < kN / 8; ++j)
+#pragma unroll
+        for (int v = 0; v < 2; ++v) {
+          const int column = first + j * 8 + v;
+          if (column < n)
+            args.floats[at + column] =
+                bit_value(sum[j * 4 + h * 2 + v], of_row, args.b.term(column), args.inner);
+        }
+    }
+  }
+}
+
+template <int kN>
+__device__ void multiply_planes(const Arguments& args, uint32_t shared, uint32_t barriers) {
+  using S = Shape<kN>;
+  int32_t sum[kN / 2];
+#pragma unroll
+  for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
+  const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
+  const uint64_t own = describe_tile(shared + warpgroup * 64 * kRowBytes, kPatternBytes),
+                 other = describe_tile(shared + kTileRows * kRowBytes, kPatternBytes);
+  Stage<S::kStages> stage;
+  for (int shift = args.a.bits + args.b.bits - 2; shift >= 0; --shift) {
+    int count = 0;
+    for_each_pair(args, shift, [&](int, int) { count += args.steps; });
+    for (; count > 0; --count) {
+      wait(barriers + stage.number * 8, stage.round);
+      const int at = stage.number * S::kStageBytes;
+      begin_products();
+#pragma unroll
+      for (int k = 0; k < 4; ++k) multiply_bits(sum, moved(own, at + k * 32), moved(other, at + k * 32));
+      end_products();
+      wait_for_products();
+      if (threadIdx.x % 128 == 0)
+        asm volatile(
+            "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers + (S::kStages + stage.number) * 8)
+            : "memory");
+      stage.advance();
+    }
+    if (shift == 0) break;
+#pragma unroll
+    for (int i = 0; i < kN / 2; ++i) sum[i] *= 2;
+  }
+  leave_sums<kN>(args, sum);
+}
+
+template <int kN>
+__global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_constant__ Arguments args) {
+  using S = Shape<kN>;
+  adj::cuda::begin_overlapping();
+  extern __shared__ unsigned char raw[];
+  const auto begin = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
+  const uint32_t shared = (begin + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+  const uint32_t barriers = shared + S::kStages * S::kStageBytes;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < S::kStages; ++i) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 2;" ::"r"(barriers + (S::kStages + i) * 8)
+                   : "memory");
+    }
+    publish_to_tensor_cores();
+  }
+  __syncthreads();
+  if (threadIdx.x >= kMultipliers) {
+    give_registers<40>();
+    read_planes<kN>(args, shared, barriers);
+  } else {
+    take_registers<232>();
+    multiply_planes<kN>(args, shared, barriers);
+  }
+}
+
+template <int kN>
+void run(const BitGemmArgs& product, const Arguments& args) {
+  using S = Shape<kN>;
+  const int device = product.device().index;
+  adj::cuda::use_device(device);  // the attribute is one of the kernel on this device
+  ADJ_CUDA_CHECK(cudaFuncSetAttribute(bit_product_kernel<kN>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      S::kSharedBytes));
+  adj::cuda::launch("bit_gemm",
+                    {.device = device,
+                     .blocks = dim3(static_cast<unsigned>(ceil_div(product.a.outer, int64_t{kTileRows})),
+                                    static_cast<unsigned>(ceil_div(product.b.outer, int64_t{kN}))),
+                     .threads = kThreads,
+                     .shared_bytes = S::kSharedBytes,
+                     .overlaps = true},
+                    bit_product_kernel<kN>, args);
+}
+
+}  // namespace
+
+bool has_bit_products(Device device) {
+  if (!device.is_cuda()) return false;
+  const auto& properties = adj::cuda::properties(device.index);
+  return properties.major == 9 && properties.minor == 0;
+}
+
+void bit_product(const BitGemmArgs& product) {
+  const bool exact = product.y.dtype() == DType::i32;
+  const Arguments args{.a = BitOperand(product.a),
+                       .b = BitOperand(product.b),
+                       .steps = static_cast<int>(product.a.steps()),
+                       .inner = static_cast<double>(product.a.inner),
+                       .integers = exact ? product.y.mutable_data<int32_t>() : nullptr,
+                       .floats = exact ? nullptr : product.y.mutable_data<float>()};
+  const int64_t n = product.b.outer;
+  n > 128 ? run<256>(product, args) : n > 64 ? run<128>(product, args) : run<64>(product, args);
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,186 @@
+#include "../support.h"
+#include <adjoint/kernels/bits/bit_gemm.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+const std::vector<int64_t> kSizes{1, 7, 8, 9, 31, 33, 127, 129, 1000};
+
+Tensor scalar(float value, Device device = {}) { return Tensor::full({1}, value, DType::f32, device); }
+
+/// Integers of so many bits, as floats [rows, cols].
+Tensor random_integers(int64_t rows, int64_t cols, int bits) {
+  return random_ints(rows * cols, 0, 1 << bits).to(DType::f32).reshape({rows, cols});
+}
+
+BitTensor packed(const Tensor& integers, int bits, PackedAlong along, Device device) {
+  return to_bits(integers.to(device), bits, scalar(1.0f, device), scalar(0.0f, device), along);
+}
+
+/// What the definition says, by loops over integers.
+std::vector<int32_t> product_of(const Tensor& a, const Tensor& b) {
+  const int64_t m = a.size(0), k = a.size(1), n = b.size(1);
+  const std::vector<float> x = a.to_vector<float>(), y = b.to_vector<float>();
+  std::vector<int32_t> sums(static_cast<size_t>(m * n));
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t l = 0; l < k; ++l) {
+      const auto q = static_cast<int32_t>(x[static_cast<size_t>(i * k + l)]);
+      for (int64_t j = 0; j < n; ++j)
+        sums[static_cast<size_t>(i * n + j)] += q * static_cast<int32_t>(y[static_cast<size_t>(l * n + j)]);
+    }
+  return sums;
+}
+
+void check_product(int64_t m, int64_t n, int64_t k, int bits_a, int bits_b) {
+  CAPTURE(bits_a);
+  CAPTURE(bits_b);
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  const Tensor a = random_integers(m, k, bits_a), b = random_integers(k, n, bits_b);
+  const std::vector<int32_t> expected = product_of(a, b);
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Tensor y = Tensor::full({m, n}, -1.0, DType::i32, device);
+    kernels::bit_gemm({.a = packed(a, bits_a, PackedAlong::rows, device),
+                       .b = packed(b, bits_b, PackedAlong::columns, device),
+                       .y = y});
+    CHECK(y.to_vector<int32_t>() == expected);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("products of bit tensors are those of their integers, any bits by any bits") {
+  size_t turn = 0;
+  for (int bits_a = 1; bits_a <= 8; ++bits_a)
+    for (int bits_b = 1; bits_b <= 8; ++bits_b, turn += 5)
+      for (size_t t = 0; t < kSizes.size(); ++t)
+        check_product(kSizes[t], kSizes[(t + turn) % kSizes.size()],
+                      kSizes[(2 * t + turn + 1) % kSizes.size()], bits_a, bits_b);
+}
+
+TEST_CASE("products of bit tensors over several steps, and of none") {
+  for (const auto& [bits_a, bits_b] : {std::pair{1, 1}, std::pair{3, 2}, std::pair{1, 8}}) {
+    check_product(130, 300, 4100, bits_a, bits_b);
+    check_product(257, 65, 1024, bits_a, bits_b);
+    check_product(3, 129, 1025, bits_a, bits_b);
+    check_product(0, 5, 10, bits_a, bits_b);
+    check_product(5, 0, 10, bits_a, bits_b);
+    check_product(4, 3, 0, bits_a, bits_b);
+  }
+}
+
+TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alike on every device") {
+  for (int bits = 1; bits <= 8; ++bits)
+    for (PackedAlong along : {PackedAlong::rows, PackedAlong::columns})
+      for (const auto& [rows, cols] :
+           std::initializer_list<std::pair<int64_t, int64_t>>{{1, 1}, {9, 33}, {70, 1100}, {1030, 45}})
+        for (bool by_row : {false, true}) {
+          CAPTURE(bits);
+          CAPTURE(rows);
+          CAPTURE(cols);
+          const int64_t outer = along == PackedAlong::rows ? rows : cols;
+          const Tensor x = random_tensor({rows, cols});
+          std::vector<float> scale(static_cast<size_t>(by_row ? outer : 1)), zero(scale.size());
+          for (size_t i = 0; i < scale.size(); ++i) {
+            scale[i] = 0.02f + 0.001f * static_cast<float>(i % 7);
+            zero[i] = static_cast<float>(1 << (bits - 1)) - 0.5f + static_cast<float>(i % 3);
+          }
+          const BitTensor host = to_bits(x, bits, Tensor::from(scale), Tensor::from(zero), along);
+          const std::vector<float> got = to_values(host, along).to_vector<float>(),
+                                   wanted = x.to_vector<float>();
+          std::vector<int32_t> sums(static_cast<size_t>(outer));
+          for (size_t i = 0; i < got.size(); ++i) {
+            const auto columns = static_cast<size_t>(cols);
+            const size_t o = along == PackedAlong::rows ? i / columns : i % columns;
+            const float s = scale[by_row ? o : 0], z = zero[by_row ? o : 0];
+            const float lowest = -s * z, highest = s * (static_cast<float>(host.largest()) - z);
+            if (!(std::abs(got[i] - std::clamp(wanted[i], lowest, highest)) <= 0.5001f * s))
+              FAIL_CHECK(i, ": ", got[i], " for ", wanted[i]);
+            sums[o] += static_cast<int32_t>(std::lround(got[i] / s + z));
+          }
+          CHECK(host.sums.to_vector<int32_t>() == sums);
+          for (Device device : devices()) {
+            const BitTensor there =
+                to_bits(x.to(device), bits, Tensor::from(scale, device), Tensor::from(zero, device), along);
+            CHECK(there.planes.to_vector<uint8_t>() == host.planes.to_vector<uint8_t>());
+            CHECK(there.sums.to_vector<int32_t>() == sums);
+            CHECK(to_values(there, along).to_vector<float>() == got);
+          }
+        }
+}
+
+TEST_CASE("what is not in a bit tensor's range is held within it") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::from(
+      std::vector<float>{-kInfinity, -9.0f, 0.0f, 0.49f, 0.5f, 1.5f, 2.5f, 7.4f, 9.0f, 1e30f, kInfinity, NAN},
+      Shape{1, 12});
+  for (Device device : devices()) {
+    const Tensor one = scalar(1.0f, device), nothing = scalar(0.0f, device);
+    CHECK(to_values(to_bits(x.to(device), 3, one, nothing)).to_vector<float>() ==
+          std::vector<float>{0, 0, 0, 0, 0, 2, 2, 7, 7, 7, 7, 0});
+    const Tensor constant = Tensor::full({3, 5}, 2.0, DType::f32, device);
+    CHECK(to_values(to_bits(constant, 1, scalar(2.0f, device), nothing)).to_vector<float>() ==
+          std::vector<float>(15, 2.0f));
+    const Tensor zeros = Tensor::zeros({2, 2}, DType::f32, device);
+    CHECK(to_values(to_bits(zeros, 8, scalar(0.1f, device), scalar(128.0f, device))).to_vector<float>() ==
+          std::vector<float>(4, 0.0f));
+  }
+}
+
+TEST_CASE("float products of bit tensors are those of the numbers they stand for") {
+  for (int bits : {1, 2, 4, 8}) {
+    const Tensor x = random_tensor({70, 200}), w = random_tensor({200, 33});
+    std::vector<float> scale(33), first;
+    for (size_t i = 0; i < scale.size(); ++i) scale[i] = 0.01f * static_cast<float>(1 + i);
+    for (Device device : devices()) {
+      CAPTURE(device.str());
+      CAPTURE(bits);
+      const BitTensor a = to_bits(x.to(device), bits, scalar(0.05f, device),
+                                  scalar(static_cast<float>(1 << bits) / 2, device)),
+                      b = to_bits(w.to(device), bits, Tensor::from(scale, device), scalar(1.25f, device),
+                                  PackedAlong::columns);
+      Tensor y = Tensor::empty({70, 33}, DType::f32, device);
+      kernels::bit_gemm({.a = a, .b = b, .y = y});
+      const std::vector<double> left = values(to_values(a)),
+                                right = values(to_values(b, PackedAlong::columns)), got = values(y);
+      for (size_t i = 0; i < 70; ++i)
+        for (size_t j = 0; j < 33; ++j) {
+          double sum = 0.0, size = 0.0;
+          for (size_t k = 0; k < 200; ++k) {
+            sum += left[i * 200 + k] * right[k * 33 + j];
+            size += std::abs(left[i * 200 + k] * right[k * 33 + j]);
+          }
+          if (!(std::abs(got[i * 33 + j] - sum) <= 1e-6 * size))
+            FAIL_CHECK(i, " ", j, ": ", got[i * 33 + j], ", expected ", sum);
+        }
+      if (first.empty()) first = y.to_vector<float>();
+      CHECK(y.to_vector<float>() == first);
+    }
+  }
+}
+
+TEST_CASE("bit tensors and their products refuse what they cannot hold") {
+  const Tensor one = scalar(1.0f), x = Tensor::zeros({4, 6});
+  CHECK_THROWS_WITH_AS(to_bits(x, 0, one, one), "bit tensor: expected 1 to 8 bits, got 0", Error);
+  CHECK_THROWS_WITH_AS(to_bits(x, 9, one, one), "bit tensor: expected 1 to 8 bits, got 9", Error);
+  CHECK_THROWS_WITH_AS(to_bits(x, 2, Tensor::zeros({3}), one),
+                       "pack_bits: scale and zero are [3] float32 on cpu and [1] float32 on cpu, expected "
+                       "float32 [1] or [4] on cpu",
+                       Error);
+  const BitTensor a = to_bits(x, 8, one, one), b = to_bits(x, 8, one, one, PackedAlong::columns);
+  Tensor y = Tensor::empty({4, 6}, DType::i32);
+  CHECK_THROWS_WITH_AS(kernels::bit_gemm({.a = a, .b = b, .y = y}),
+                       "bit_gemm: a has 6 numbers in a row, b 4 in a column", Error);
+  const BitTensor wide = to_bits(Tensor::zeros({1, 40000}), 8, one, one);
+  Tensor sum = Tensor::empty({1, 1}, DType::i32);
+  CHECK_THROWS_WITH_AS(kernels::bit_gemm({.a = wide, .b = wide, .y = sum}),
+                       "bit_gemm: sums over 40000 products of 8 by 8 bits are more than 31 bits", Error);
+}
