@@ -25,6 +25,18 @@ Job bit_gemm(const Subject& s, DType result) {
           [=]() mutable { kernels::bit_gemm({.a = a, .b = b, .y = y}); }};
 }
 
+Job bit_gemm_to_bits(const Subject& s) {
+  const int64_t n = s.size;
+  const BitTensor a = random_bits(s, n, n, s.bits_a, PackedAlong::rows),
+                  b = random_bits(s, n, s.out, s.bits_b, PackedAlong::columns);
+  BitTensor to = random_bits(s, n, s.out, s.bits_a, PackedAlong::rows);
+  return {fmt::format("{} x {} x {}, {} x {} bits", n, n, s.out, s.bits_a, s.bits_b),
+          bytes_of({a.planes, b.planes, to.planes}),
+          2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(s.out), [=]() mutable {
+            kernels::bit_gemm_to_bits({.a = a, .b = b, .activation = Activation::relu, .to = to});
+          }};
+}
+
 Job pack_bits(const Subject& s) {
   const Tensor x = random(s, {s.size, s.size});
   BitTensor to = random_bits(s, s.size, s.size, s.bits_a, PackedAlong::rows);
@@ -39,7 +51,9 @@ std::vector<Op> bit_ops() {
           {"bit_gemm", "product of bit tensors, to int32",
            [](const Subject& s) { return bit_gemm(s, DType::i32); }},
           {"bit_gemm_float", "likewise, to float32 by their scales",
-           [](const Subject& s) { return bit_gemm(s, DType::f32); }}};
+           [](const Subject& s) { return bit_gemm(s, DType::f32); }},
+          {"bit_gemm_to_bits", "likewise, through relu to as many bits as the left operand has",
+           bit_gemm_to_bits}};
 }
 
 }  // namespace adj::apps

@@ -1,8 +1,22 @@
 #pragma once
 
 #include <adjoint/kernels/bits/bit_pack.h>
+#include <adjoint/kernels/elementwise/activation.h>
 
 namespace adj::kernels {
+
+namespace detail {
+
+inline void check_operands(std::string_view op, const BitTensor& a, const BitTensor& b) {
+  check_bits(op, "a", a);
+  check_bits(op, "b", b);
+  ADJ_CHECK(a.inner == b.inner, "{}: a has {} numbers in a row, b {} in a column", op, a.inner, b.inner);
+  ADJ_CHECK(a.device() == b.device(), "{}: a is on {}, b on {}", op, a.device().str(), b.device().str());
+  ADJ_CHECK(int64_t{a.largest()} * b.largest() * a.inner < int64_t{1} << 31,
+            "{}: sums over {} products of {} by {} bits are more than 31 bits", op, a.inner, a.bits, b.bits);
+}
+
+}  // namespace detail
 
 /// Y[M,N] = A B over bit tensors, A packed along rows (outer M) and B along columns (outer N), both of inner
 /// K, any bits by any bits: Σ_ij 2^(i+j) popcount(A_i and B_j) over their planes (QGTC, eq. 6).
@@ -17,16 +31,10 @@ struct BitGemmArgs {
 
   Device device() const { return y.device(); }
   void check() const {
-    detail::check_bits("bit_gemm", "a", a);
-    detail::check_bits("bit_gemm", "b", b);
-    ADJ_CHECK(a.inner == b.inner, "bit_gemm: a has {} numbers in a row, b {} in a column", a.inner, b.inner);
-    ADJ_CHECK(a.device() == b.device(), "bit_gemm: a is on {}, b on {}", a.device().str(), b.device().str());
+    detail::check_operands("bit_gemm", a, b);
     ADJ_CHECK(y && (y.dtype() == DType::i32 || y.dtype() == DType::f32),
               "bit_gemm: y is {}, expected int32 or float32", y.str());
     check_tensor("bit_gemm", "y", y, {a.outer, b.outer}, y.dtype(), a.device());
-    ADJ_CHECK(int64_t{a.largest()} * b.largest() * a.inner < int64_t{1} << 31,
-              "bit_gemm: sums over {} products of {} by {} bits are more than 31 bits", a.inner, a.bits,
-              b.bits);
   }
 };
 ADJ_KERNEL(bit_gemm, BitGemmArgs)
@@ -41,6 +49,58 @@ ADJ_HOST_DEVICE inline float bit_value(int32_t sum, const BitTerm& a, const BitT
   double value = fma(-a.zero, b.sum, static_cast<double>(sum));
   value = fma(-b.zero, fma(-a.zero, inner, a.sum), value);
   return static_cast<float>(value * (a.scale * b.scale));
+}
+
+/// What bit_gemm has in float32, through the end of a layer and to bits again, the left operand of the next
+/// product: q of act(column_scale_n value + column_shift_n), as a folded batch norm and a bias have it (QGTC,
+/// section 4.3), by the scale and zero that `to` [M,N] comes with; its planes and sums are written. Sums are
+/// exact, all else float32 in the order of requantized(): the same bits on every device.
+struct BitGemmToBitsArgs {
+  const BitTensor& a;
+  const BitTensor& b;
+  const Tensor& column_scale = kAbsent;  ///< float32 [N], absent: 1
+  const Tensor& column_shift = kAbsent;  ///< float32 [N], absent: 0
+  Activation activation = Activation::none;
+  BitTensor& to;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    constexpr std::string_view op = "bit_gemm_to_bits";
+    detail::check_operands(op, a, b);
+    detail::check_bits(op, "to", to);
+    ADJ_CHECK(to.outer == a.outer && to.inner == b.outer && to.device() == a.device(),
+              "{}: to is [{}, {}] on {}, expected [{}, {}] on {}", op, to.outer, to.inner, to.device().str(),
+              a.outer, b.outer, a.device().str());
+    for (const Tensor* one : {&column_scale, &column_shift})
+      if (*one) check_tensor(op, "column_scale or column_shift", *one, {b.outer}, DType::f32, a.device());
+    check_fused(op, activation);
+  }
+};
+ADJ_KERNEL(bit_gemm_to_bits, BitGemmToBitsArgs)
+
+/// What a requantised product takes of a row: the left operand's, and what its bits will stand for.
+struct BitRow {
+  float scale, zero, rest;  ///< rest: K zero - Σ q
+  float inverse, to_zero;   ///< 1 / the result's scale, and its zero
+};
+/// Of a column: the right operand's, scaled by the layer's end.
+struct alignas(16) BitColumn {
+  float scale, zero, sum, shift;
+};
+ADJ_HOST_DEVICE inline BitRow bit_row(float scale, float zero, int32_t sum, float to_scale, float to_zero,
+                                      float inner) {
+  return {scale, zero, fmaf(inner, zero, -static_cast<float>(sum)), 1.0f / to_scale, to_zero};
+}
+/// q of a sum of products.
+ADJ_HOST_DEVICE inline int requantized(int32_t sum, const BitRow& row, const BitColumn& column, bool relu,
+                                       int largest) {
+  float value = fmaf(-row.zero, column.sum, static_cast<float>(sum));
+  value = fmaf(column.zero, row.rest, value);
+  value = fmaf(value, row.scale * column.scale, column.shift);
+  if (relu && value < 0.0f) value = 0.0f;
+  const float q = rintf(fmaf(value, row.inverse, row.to_zero));
+  if (!(q > 0.0f)) return 0;
+  return q < static_cast<float>(largest) ? static_cast<int>(q) : largest;
 }
 
 }  // namespace adj::kernels

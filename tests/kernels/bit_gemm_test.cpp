@@ -167,6 +167,63 @@ TEST_CASE("float products of bit tensors are those of the numbers they stand for
   }
 }
 
+TEST_CASE("products to bits are the layer's end and a quantisation of the float product") {
+  for (const auto& [m, n, k] : std::initializer_list<std::tuple<int64_t, int64_t, int64_t>>{
+           {70, 33, 200}, {131, 300, 1100}, {9, 1030, 64}})
+    for (int bits : {1, 2, 4})
+      for (int bits_to : {1, 3, 8})
+        for (bool ends : {false, true}) {
+          CAPTURE(m);
+          CAPTURE(n);
+          CAPTURE(bits);
+          CAPTURE(bits_to);
+          CAPTURE(ends);
+          const Tensor x = random_tensor({m, k}), w = random_tensor({k, n}), scale = random_tensor({n}),
+                       shift = random_tensor({n});
+          const float step = 8.0f * std::sqrt(static_cast<float>(k)) / static_cast<float>(1 << bits_to);
+          std::vector<uint8_t> first;
+          std::vector<int32_t> sums;
+          for (Device device : devices()) {
+            CAPTURE(device.str());
+            const float zero = static_cast<float>(1 << bits) / 2;
+            const BitTensor a = to_bits(x.to(device), bits, scalar(3.0f / zero, device),
+                                        scalar(zero, device)),
+                            b = to_bits(w.to(device), bits, scalar(2.5f / zero, device), scalar(zero, device),
+                                        PackedAlong::columns);
+            BitTensor q =
+                BitTensor::empty(m, n, bits_to, scalar(step, device),
+                                 scalar(ends ? 0.25f : static_cast<float>(1 << bits_to) / 2, device), device);
+            kernels::bit_gemm_to_bits({.a = a,
+                                       .b = b,
+                                       .column_scale = ends ? scale.to(device) : Tensor(),
+                                       .column_shift = ends ? shift.to(device) : Tensor(),
+                                       .activation = ends ? Activation::relu : Activation::none,
+                                       .to = q});
+            Tensor y = Tensor::empty({m, n}, DType::f32, device);
+            kernels::bit_gemm({.a = a, .b = b, .y = y});
+            std::vector<double> value = values(y);
+            const std::vector<double> s = values(scale), t = values(shift);
+            for (size_t i = 0; ends && i < value.size(); ++i) {
+              const size_t c = i % static_cast<size_t>(n);
+              value[i] = std::max(0.0, value[i] * s[c] + t[c]);
+            }
+            const std::vector<double> got = values(to_values(q));
+            const double of_zero = values(q.zero)[0];
+            std::vector<int32_t> wanted_sums(static_cast<size_t>(m));
+            for (size_t i = 0; i < got.size(); ++i) {
+              const double held = std::clamp(value[i], -of_zero * step, (q.largest() - of_zero) * step);
+              if (!(std::abs(got[i] - held) <= 0.5001 * step))
+                FAIL_CHECK(i, ": ", got[i], ", expected ", held);
+              wanted_sums[i / static_cast<size_t>(n)] +=
+                  static_cast<int32_t>(std::lround(got[i] / step + of_zero));
+            }
+            CHECK(q.sums.to_vector<int32_t>() == wanted_sums);
+            if (first.empty()) first = q.planes.to_vector<uint8_t>();
+            CHECK(q.planes.to_vector<uint8_t>() == first);
+          }
+        }
+}
+
 TEST_CASE("bit tensors and their products refuse what they cannot hold") {
   const Tensor one = scalar(1.0f), x = Tensor::zeros({4, 6});
   CHECK_THROWS_WITH_AS(to_bits(x, 0, one, one), "bit tensor: expected 1 to 8 bits, got 0", Error);

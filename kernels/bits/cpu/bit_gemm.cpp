@@ -102,53 +102,102 @@ struct Rows {
   const uint8_t* at(int p, int64_t row) const { return bytes.data() + p * plane + row * pitch; }
 };
 
-std::vector<BitTerm> terms_of(const BitTensor& q) {
-  std::vector<BitTerm> terms(static_cast<size_t>(q.outer));
-  const auto of_row = [](const Tensor& numbers, size_t row) {
-    return static_cast<double>(numbers.data<float>()[numbers.numel() == 1 ? 0 : row]);
-  };
-  for (size_t row = 0; row < terms.size(); ++row)
-    terms[row] = {of_row(q.scale, row), of_row(q.zero, row),
-                  static_cast<double>(q.sums.data<int32_t>()[row])};
-  return terms;
+/// Sums of products, some rows of A at a time.
+class Product {
+ public:
+  Product(const BitTensor& a, const BitTensor& b) : a_(a), b_(b), left_(a), right_(b), count_(best_count()) {}
+
+  /// Calls f(row, its sums [N]) for every row; rows side by side on several threads.
+  template <class F>
+  void for_each_row(F&& f) const {
+    constexpr int64_t kRows = 8 * kBlock;  // for which columns of B stay in the L1 cache
+    parallel_for(ceil_div(a_.outer, kRows), 1, [&](int64_t begin, int64_t end) {
+      std::vector<int32_t> sums(static_cast<size_t>(kRows * b_.outer));
+      for (int64_t first = begin * kRows; first < std::min(end * kRows, a_.outer); first += kRows) {
+        const int64_t last = std::min(first + kRows, a_.outer);
+        for (int64_t column = 0; column < b_.outer; column += kBlock)
+          for (int64_t row = first; row < last; row += kBlock)
+            multiply_block(row, column, sums.data() + (row - first) * b_.outer);
+        for (int64_t row = first; row < last; ++row) f(row, sums.data() + (row - first) * b_.outer);
+      }
+    });
+  }
+
+ private:
+  /// `to`: the sums of `row`.
+  void multiply_block(int64_t row, int64_t column, int32_t* to) const {
+    Counts sums = {};
+    for (int i = 0; i < a_.bits; ++i)
+      for (int j = 0; j < b_.bits; ++j) {
+        Counts counts;
+        count_(left_.at(i, row), right_.at(j, column), left_.pitch, counts);
+        for (int r = 0; r < kBlock; ++r)
+          for (int c = 0; c < kBlock; ++c) sums[r][c] += counts[r][c] << (i + j);
+      }
+    const int64_t columns = std::min<int64_t>(kBlock, b_.outer - column);
+    for (int64_t r = 0; r < kBlock; ++r) std::copy_n(sums[r], columns, to + r * b_.outer + column);
+  }
+
+  const BitTensor &a_, &b_;
+  const Rows left_, right_;
+  const CountBlock count_;
+};
+
+float of_row(const Tensor& numbers, int64_t row) {
+  return numbers.data<float>()[numbers.numel() == 1 ? 0 : row];
+}
+
+BitTerm term_of(const BitTensor& q, int64_t row) {
+  return {of_row(q.scale, row), of_row(q.zero, row), static_cast<double>(q.sums.data<int32_t>()[row])};
 }
 
 }  // namespace
 
 void bit_gemm(const BitGemmArgs& args) {
   const BitTensor &a = args.a, &b = args.b;
-  const Rows left(a), right(b);
-  const CountBlock count = best_count();
-  const std::vector<BitTerm> left_terms = terms_of(a), right_terms = terms_of(b);
-  const bool exact = args.y.dtype() == DType::i32;
-  auto* integers = exact ? args.y.mutable_data<int32_t>() : nullptr;
-  auto* floats = exact ? nullptr : args.y.mutable_data<float>();
-  const auto multiply_block = [&](int64_t row, int64_t column) {
-    Counts sums = {};
-    for (int i = 0; i < a.bits; ++i)
-      for (int j = 0; j < b.bits; ++j) {
-        Counts counts;
-        count(left.at(i, row), right.at(j, column), left.pitch, counts);
-        for (int r = 0; r < kBlock; ++r)
-          for (int c = 0; c < kBlock; ++c) sums[r][c] += counts[r][c] << (i + j);
-      }
-    for (int64_t r = row; r < std::min(row + kBlock, a.outer); ++r)
-      for (int64_t c = column; c < std::min(column + kBlock, b.outer); ++c) {
-        const int32_t sum = sums[r - row][c - column];
-        if (exact)
-          integers[r * b.outer + c] = sum;
-        else
-          floats[r * b.outer + c] =
-              bit_value(sum, left_terms[static_cast<size_t>(r)], right_terms[static_cast<size_t>(c)],
-                        static_cast<double>(a.inner));
-      }
-  };
-  constexpr int64_t kRows = 8 * kBlock;  // of A, that columns of B are in the L1 cache for
-  parallel_for(ceil_div(left.rows, kRows), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t first = begin * kRows; first < std::min(end * kRows, left.rows); first += kRows)
-      for (int64_t column = 0; column < b.outer; column += kBlock)
-        for (int64_t row = first; row < std::min(first + kRows, left.rows); row += kBlock)
-          multiply_block(row, column);
+  const Product product(a, b);
+  const int64_t n = b.outer;
+  if (args.y.dtype() == DType::i32) {
+    auto* y = args.y.mutable_data<int32_t>();
+    return product.for_each_row([&](int64_t row, const int32_t* sums) { std::copy_n(sums, n, y + row * n); });
+  }
+  std::vector<BitTerm> columns;
+  for (int64_t c = 0; c < n; ++c) columns.push_back(term_of(b, c));
+  auto* y = args.y.mutable_data<float>();
+  product.for_each_row([&](int64_t row, const int32_t* sums) {
+    const BitTerm of_row = term_of(a, row);
+    for (int64_t c = 0; c < n; ++c)
+      y[row * n + c] =
+          bit_value(sums[c], of_row, columns[static_cast<size_t>(c)], static_cast<double>(a.inner));
+  });
+}
+
+void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
+  const BitTensor &a = args.a, &b = args.b;
+  BitTensor& to = args.to;
+  to.planes.zero_();
+  std::vector<BitColumn> columns;
+  for (int64_t c = 0; c < b.outer; ++c) {
+    const float scale = args.column_scale ? args.column_scale.data<float>()[c] : 1.0f,
+                shift = args.column_shift ? args.column_shift.data<float>()[c] : 0.0f;
+    columns.push_back({of_row(b.scale, c) * scale, of_row(b.zero, c),
+                       static_cast<float>(b.sums.data<int32_t>()[c]), shift});
+  }
+  auto* planes = to.planes.mutable_data<uint8_t>();
+  auto* sums_of_rows = to.sums.mutable_data<int32_t>();
+  const bool relu = args.activation == Activation::relu;
+  Product(a, b).for_each_row([&](int64_t row, const int32_t* sums) {
+    const BitRow of = bit_row(of_row(a.scale, row), of_row(a.zero, row), a.sums.data<int32_t>()[row],
+                              of_row(to.scale, row), of_row(to.zero, row), static_cast<float>(a.inner));
+    int32_t total = 0;
+    for (int64_t c = 0; c < b.outer; ++c) {
+      const int q = requantized(sums[c], of, columns[static_cast<size_t>(c)], relu, to.largest());
+      total += q;
+      uint8_t* const at = planes + bit_place(to.step_bytes(), row, c);
+      for (int p = 0; p < to.bits; ++p)
+        at[p * to.plane_bytes()] = static_cast<uint8_t>(at[p * to.plane_bytes()] | (q >> p & 1) << (c % 8));
+    }
+    sums_of_rows[row] = total;
   });
 }
 

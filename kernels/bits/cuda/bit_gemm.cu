@@ -35,6 +35,32 @@ __global__ void __launch_bounds__(kTile* kTile)
     y[at] = sum;
 }
 
+/// A warp for a row and 1024 columns of sums [M,N].
+__global__ void __launch_bounds__(256)
+    requantize(const int32_t* sums, BitOperand a, BitOperand b, BitResult to, float inner) {
+  adj::cuda::begin_overlapping();
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int row = static_cast<int>(blockIdx.x * 8 + threadIdx.x / 32);
+  if (row >= a.outer) return;
+  const BitRow of_row = to.row(a, row, inner);
+  int total = 0;
+  for (int first = static_cast<int>(blockIdx.y) * 1024, end = min(first + 1024, b.outer); first < end;
+       first += 32) {
+    const int column = first + lane;
+    const int q = column < end ? requantized(sums[int64_t{row} * b.outer + column], of_row,
+                                             to.column(b, column), to.relu, to.largest)
+                               : 0;
+    total += q;
+    const int64_t at = bit_place(to.step_bytes, row, first);
+    for (int p = 0; p < to.bits; ++p) {
+      const uint32_t word = __ballot_sync(0xffffffffu, (q >> p & 1) != 0);
+      if (lane == p) *reinterpret_cast<uint32_t*>(to.planes + p * to.plane_bytes + at) = word;
+    }
+  }
+  total = __reduce_add_sync(0xffffffffu, total);
+  if (lane == 0) atomicAdd(to.sums + row, total);  // of integers: in any order
+}
+
 template <class Y>
 void run(const BitGemmArgs& args) {
   adj::cuda::launch("bit_gemm",
@@ -53,6 +79,24 @@ void bit_gemm(const BitGemmArgs& args) {
   if (args.y.numel() == 0) return;
   if (has_bit_products(args.device())) return bit_product(args);
   args.y.dtype() == DType::i32 ? run<int32_t>(args) : run<float>(args);
+}
+
+void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
+  BitTensor& to = args.to;
+  // Kernels write whole words of rows and columns that there are.
+  clear_bits(to, to.inner % BitTensor::kStepBits != 0 || to.outer % BitTensor::kRowGroup != 0);
+  if (to.outer == 0 || to.inner == 0) return;
+  if (has_bit_products(args.device())) return bit_product_to_bits(args);
+  Tensor sums = Tensor::empty({to.outer, to.inner}, DType::i32, args.device());
+  run<int32_t>({.a = args.a, .b = args.b, .y = sums});
+  adj::cuda::launch("bit_gemm",
+                    {.device = args.device().index,
+                     .blocks = dim3(static_cast<unsigned>(ceil_div(to.outer, int64_t{8})),
+                                    static_cast<unsigned>(to.steps())),
+                     .threads = 256,
+                     .overlaps = true},
+                    requantize, sums.data<int32_t>(), BitOperand(args.a), BitOperand(args.b), BitResult(args),
+                    static_cast<float>(args.a.inner));
 }
 
 }  // namespace adj::kernels::cuda

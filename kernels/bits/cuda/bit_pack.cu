@@ -7,6 +7,8 @@
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/cuda/bit_product.h>
 
+#include <algorithm>
+
 namespace adj::kernels::cuda {
 
 namespace {
@@ -52,6 +54,14 @@ __device__ __forceinline__ void vote(const Packed& to, int q, int word, int lane
   }
 }
 
+__global__ void __launch_bounds__(kThreads)
+    clear(uint4* planes, int64_t words, int32_t* sums, int64_t outer) {
+  adj::cuda::begin_overlapping();
+  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (at < words) planes[at] = uint4{};
+  if (at < outer) sums[at] = 0;
+}
+
 /// x [outer, inner]: a warp for a row's step.
 __global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to) {
   adj::cuda::begin_overlapping();
@@ -62,12 +72,20 @@ __global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to)
   const float scale = is_row ? to.scales.scale_at(row) : 1.0f, zero = is_row ? to.scales.zero_at(row) : 0.0f;
   uint32_t words[BitTensor::kMostBits] = {};
   int sum = 0;
-#pragma unroll 4
-  for (int word = 0; word < kWords; ++word) {
-    const int64_t k = step * BitTensor::kStepBits + word * 32 + lane;
-    const int q = is_row && k < to.inner ? quantized(x[row * to.inner + k], scale, zero, to.largest) : 0;
-    sum += q;
-    vote(to, q, word, lane, words);
+  constexpr int kAtOnce = 8;  // numbers of a lane that are asked for together
+  for (int first = 0; first < kWords; first += kAtOnce) {
+    const int64_t k = step * BitTensor::kStepBits + first * 32 + lane;
+    float value[kAtOnce];
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u)
+      value[u] = is_row && k + u * 32 < to.inner ? x[row * to.inner + k + u * 32] : 0.0f;
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      const bool there = is_row && k + u * 32 < to.inner;
+      const int q = there ? quantized(value[u], scale, zero, to.largest) : 0;
+      sum += q;
+      vote(to, q, first + u, lane, words);
+    }
   }
   write_words(to, row, step, words, lane);
   sum = __reduce_add_sync(kAllLanes, sum);
@@ -130,10 +148,17 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
+void clear_bits(BitTensor& to, bool planes) {
+  const int64_t words = planes ? to.planes.numel() / 16 : 0, n = std::max(words, to.outer);
+  launch("bit_tensor", {.device = to.device().index, .blocks = adj::cuda::blocks_for(n), .overlaps = true},
+         clear, planes ? static_cast<uint4*>(to.planes.raw_mutable_data()) : nullptr, words,
+         to.sums.mutable_data<int32_t>(), to.outer);
+}
+
 void pack_bits(const PackBitsArgs& args) {
   BitTensor& to = args.to;
   const int device = args.device().index;
-  to.sums.zero_();
+  clear_bits(to, false);
   const Packed packed{
       .planes = to.planes.mutable_data<uint8_t>(),
       .plane_bytes = to.plane_bytes(),

@@ -34,12 +34,16 @@ struct Shape {
   static constexpr int kSharedBytes = kStages * kStageBytes + 2 * kPatternBytes;
 };
 
+/// What becomes of sums.
+enum class Ending : uint8_t { integers, floats, bits };
+
 struct Arguments {
   BitOperand a, b;
   int steps;
-  double inner;
-  int32_t* integers;  ///< null: floats
-  float* floats;
+  int64_t inner;
+  int32_t* integers = nullptr;
+  float* floats = nullptr;
+  BitResult result = {};
 };
 
 /// sum += A B of a tile A [64,256] and B [N,256] of bits, N = 2 kCount; a thread's part of the sum is that of
@@ -179,45 +183,134 @@ __device__ void read_planes(const Arguments& args, uint32_t shared, uint32_t bar
     });
 }
 
+/// Leaves f(column) of the tile's columns in shared memory, by all multipliers.
+template <int kN, class T, class F>
+__device__ __forceinline__ void leave_columns(T* columns, int n, F&& f) {
+  const int column = static_cast<int>(blockIdx.y) * kN + static_cast<int>(threadIdx.x);
+  if (static_cast<int>(threadIdx.x) < kN) columns[threadIdx.x] = column < n ? f(column) : T{};
+  asm volatile("bar.sync 1, %0;" ::"n"(kMultipliers) : "memory");
+}
+
+/// A thread's place in the tile: its rows are first_row and the one 8 below, its columns pairs from
+/// first_column on, every 8.
+struct Fragment {
+  int first_row, first_column, in_tile;
+
+  template <int kN>
+  static __device__ Fragment of() {
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+    const int in_tile = lane % 4 * 2;
+    return {static_cast<int>(blockIdx.x) * kTileRows + warp * 16 + lane / 4,
+            static_cast<int>(blockIdx.y) * kN + in_tile, in_tile};
+  }
+};
+
 template <int kN>
-__device__ void leave_sums(const Arguments& args, const int32_t (&sum)[kN / 2]) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const int n = args.b.outer, first = static_cast<int>(blockIdx.y) * kN + lane % 4 * 2;
+__device__ __forceinline__ void leave_integers(const Arguments& args, const int32_t (&sum)[kN / 2]) {
+  const Fragment at = Fragment::of<kN>();
+  const int n = args.b.outer;
   const bool pairs = n % 2 == 0;  // may two neighbours be written at once?
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const int row = static_cast<int>(blockIdx.x) * kTileRows + warp * 16 + lane / 4 + h * 8;
+    const int row = at.first_row + h * 8;
     if (row >= args.a.outer) continue;
-    const int64_t at = int64_t{row} * n;
-    if (args.integers != nullptr) {
 #pragma unroll
-      for (int j = 0; j < kN / 8; ++j) {
-        const int column = first + j * 8;
-        int32_t* const to = args.integers + at + column;
-        if (pairs && column < n) {
-          *reinterpret_cast<int2*>(to) = {sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]};
-        } else {
-          if (column < n) to[0] = sum[j * 4 + h * 2];
-          if (column + 1 < n) to[1] = sum[j * 4 + h * 2 + 1];
-        }
+    for (int j = 0; j < kN / 8; ++j) {
+      const int column = at.first_column + j * 8;
+      int32_t* const to = args.integers + int64_t{row} * n + column;
+      if (pairs && column < n) {
+        *reinterpret_cast<int2*>(to) = {sum[j * 4 + h * 2], sum[j * 4 + h * 2 + 1]};
+      } else {
+        if (column < n) to[0] = sum[j * 4 + h * 2];
+        if (column + 1 < n) to[1] = sum[j * 4 + h * 2 + 1];
       }
-    } else {
-      const BitTerm of_row = args.a.term(row);
-#pragma unroll
-      for (int j = 0; j < kN / 8; ++j)
-#pragma unroll
-        for (int v = 0; v < 2; ++v) {
-          const int column = first + j * 8 + v;
-          if (column < n)
-            args.floats[at + column] =
-                bit_value(sum[j * 4 + h * 2 + v], of_row, args.b.term(column), args.inner);
-        }
     }
   }
 }
 
 template <int kN>
-__device__ void multiply_planes(const Arguments& args, uint32_t shared, uint32_t barriers) {
+__device__ __forceinline__ void leave_floats(const Arguments& args, void* shared,
+                                             const int32_t (&sum)[kN / 2]) {
+  const Fragment at = Fragment::of<kN>();
+  const int n = args.b.outer;
+  auto* const columns = static_cast<BitTerm*>(shared);
+  leave_columns<kN>(columns, n, [&](int column) { return args.b.term(column); });
+  const auto inner = static_cast<double>(args.inner);
+  BitTerm rows[2];
+#pragma unroll
+  for (int h = 0; h < 2; ++h) rows[h] = args.a.term(min(at.first_row + h * 8, args.a.outer - 1));
+  float* const to = args.floats + int64_t{at.first_row} * n + at.first_column;
+#pragma unroll
+  for (int j = 0; j < kN / 8; ++j)
+#pragma unroll
+    for (int v = 0; v < 2; ++v) {
+      const BitTerm column = columns[at.in_tile + j * 8 + v];
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        if (at.first_row + h * 8 < args.a.outer && at.first_column + j * 8 + v < n)
+          to[int64_t{h} * 8 * n + j * 8 + v] = bit_value(sum[j * 4 + h * 2 + v], rows[h], column, inner);
+    }
+}
+
+/// Words of 32 columns: the four lanes of a row have eight of them each.
+template <int kN>
+__device__ __forceinline__ void leave_bits(const Arguments& args, void* shared,
+                                           const int32_t (&sum)[kN / 2]) {
+  const Fragment at = Fragment::of<kN>();
+  const BitResult& result = args.result;
+  const int n = args.b.outer, lane = static_cast<int>(threadIdx.x) % 32;
+  auto* const columns = static_cast<BitColumn*>(shared);
+  leave_columns<kN>(columns, n, [&](int column) { return result.column(args.b, column); });
+  BitRow rows[2];
+  int total[2] = {};
+#pragma unroll
+  for (int h = 0; h < 2; ++h)
+    rows[h] = result.row(args.a, min(at.first_row + h * 8, args.a.outer - 1), static_cast<float>(args.inner));
+#pragma unroll
+  for (int w = 0; w < kN / 32; ++w) {
+    int q[2][8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int j = w * 4 + i / 2, in_tile = at.in_tile + j * 8 + i % 2;
+      const BitColumn column = columns[in_tile];
+      const bool there = at.first_column + j * 8 + i % 2 < n;
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int number =
+            requantized(sum[j * 4 + h * 2 + i % 2], rows[h], column, result.relu, result.largest);
+        q[h][i] = there ? number : 0;
+        total[h] += q[h][i];
+      }
+    }
+    const int first = static_cast<int>(blockIdx.y) * kN + w * 32;
+    for (int p = 0; p < result.bits; ++p)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        uint32_t word = 0;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) word |= static_cast<uint32_t>(q[h][i] >> p & 1) << (i / 2 * 8 + i % 2);
+        word <<= at.in_tile;
+        word |= __shfl_xor_sync(0xffffffffu, word, 1);
+        word |= __shfl_xor_sync(0xffffffffu, word, 2);
+        const int row = at.first_row + h * 8;
+        if (lane % 4 == w % 4 && row < args.a.outer && first < n)
+          *reinterpret_cast<uint32_t*>(result.planes + p * result.plane_bytes +
+                                       bit_place(result.step_bytes, row, first)) = word;
+      }
+  }
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    total[h] += __shfl_xor_sync(0xffffffffu, total[h], 1);
+    total[h] += __shfl_xor_sync(0xffffffffu, total[h], 2);
+    const int row = at.first_row + h * 8;
+    if (lane % 4 == 0 && row < args.a.outer)
+      atomicAdd(result.sums + row, total[h]);  // integers: in any order
+  }
+}
+
+template <int kN, Ending kEnding>
+__device__ void multiply_planes(const Arguments& args, unsigned char* memory, uint32_t shared,
+                                uint32_t barriers) {
   using S = Shape<kN>;
   int32_t sum[kN / 2];
 #pragma unroll
@@ -247,10 +340,17 @@ __device__ void multiply_planes(const Arguments& args, uint32_t shared, uint32_t
 #pragma unroll
     for (int i = 0; i < kN / 2; ++i) sum[i] *= 2;
   }
-  leave_sums<kN>(args, sum);
+  // What the columns have stands where the first stage was; both warpgroups are through with it.
+  asm volatile("bar.sync 1, %0;" ::"n"(kMultipliers) : "memory");
+  if constexpr (kEnding == Ending::integers)
+    leave_integers<kN>(args, sum);
+  else if constexpr (kEnding == Ending::floats)
+    leave_floats<kN>(args, memory, sum);
+  else
+    leave_bits<kN>(args, memory, sum);
 }
 
-template <int kN>
+template <int kN, Ending kEnding>
 __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_constant__ Arguments args) {
   using S = Shape<kN>;
   adj::cuda::begin_overlapping();
@@ -272,25 +372,35 @@ __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_c
     read_planes<kN>(args, shared, barriers);
   } else {
     take_registers<232>();
-    multiply_planes<kN>(args, shared, barriers);
+    multiply_planes<kN, kEnding>(args, raw + (shared - begin), shared, barriers);
   }
 }
 
-template <int kN>
-void run(const BitGemmArgs& product, const Arguments& args) {
+template <int kN, Ending kEnding>
+void run(Device device, const Arguments& args) {
   using S = Shape<kN>;
-  const int device = product.device().index;
-  adj::cuda::use_device(device);  // the attribute is one of the kernel on this device
-  ADJ_CUDA_CHECK(cudaFuncSetAttribute(bit_product_kernel<kN>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      S::kSharedBytes));
+  const auto kernel = bit_product_kernel<kN, kEnding>;
+  adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
+  ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
   adj::cuda::launch("bit_gemm",
-                    {.device = device,
-                     .blocks = dim3(static_cast<unsigned>(ceil_div(product.a.outer, int64_t{kTileRows})),
-                                    static_cast<unsigned>(ceil_div(product.b.outer, int64_t{kN}))),
+                    {.device = device.index,
+                     .blocks = dim3(static_cast<unsigned>(ceil_div(args.a.outer, kTileRows)),
+                                    static_cast<unsigned>(ceil_div(args.b.outer, kN))),
                      .threads = kThreads,
                      .shared_bytes = S::kSharedBytes,
                      .overlaps = true},
-                    bit_product_kernel<kN>, args);
+                    kernel, args);
+}
+
+template <Ending kEnding>
+void run(Device device, const Arguments& args) {
+  args.b.outer > 128  ? run<256, kEnding>(device, args)
+  : args.b.outer > 64 ? run<128, kEnding>(device, args)
+                      : run<64, kEnding>(device, args);
+}
+
+Arguments arguments_of(const BitTensor& a, const BitTensor& b) {
+  return {.a = BitOperand(a), .b = BitOperand(b), .steps = static_cast<int>(a.steps()), .inner = a.inner};
 }
 
 }  // namespace
@@ -302,15 +412,19 @@ bool has_bit_products(Device device) {
 }
 
 void bit_product(const BitGemmArgs& product) {
-  const bool exact = product.y.dtype() == DType::i32;
-  const Arguments args{.a = BitOperand(product.a),
-                       .b = BitOperand(product.b),
-                       .steps = static_cast<int>(product.a.steps()),
-                       .inner = static_cast<double>(product.a.inner),
-                       .integers = exact ? product.y.mutable_data<int32_t>() : nullptr,
-                       .floats = exact ? nullptr : product.y.mutable_data<float>()};
-  const int64_t n = product.b.outer;
-  n > 128 ? run<256>(product, args) : n > 64 ? run<128>(product, args) : run<64>(product, args);
+  Arguments args = arguments_of(product.a, product.b);
+  if (product.y.dtype() == DType::i32) {
+    args.integers = product.y.mutable_data<int32_t>();
+    return run<Ending::integers>(product.device(), args);
+  }
+  args.floats = product.y.mutable_data<float>();
+  run<Ending::floats>(product.device(), args);
+}
+
+void bit_product_to_bits(const BitGemmToBitsArgs& product) {
+  Arguments args = arguments_of(product.a, product.b);
+  args.result = BitResult(product);
+  run<Ending::bits>(product.device(), args);
 }
 
 }  // namespace adj::kernels::cuda
