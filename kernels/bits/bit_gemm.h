@@ -53,7 +53,7 @@ ADJ_HOST_DEVICE inline float bit_value(int32_t sum, const BitTerm& a, const BitT
 
 /// What bit_gemm has in float32, through the end of a layer and to bits again, the left operand of the next
 /// product: q of act(column_scale_n value + column_shift_n), as a folded batch norm and a bias have it (QGTC,
-/// section 4.3), by the scale and zero that `to` [M,N] comes with; its planes and sums are written. Sums are
+/// section 4.5), by the scale and zero that `to` [M,N] comes with; its planes and sums are written. Sums are
 /// exact, all else float32 in the order of requantized(): the same bits on every device.
 struct BitGemmToBitsArgs {
   const BitTensor& a;

@@ -77,6 +77,11 @@ TEST_CASE("products of bit tensors over several steps, and of none") {
   }
 }
 
+TEST_CASE("products of many bits, which tensor cores take as bytes") {
+  check_product(1030, 900, 1111, 8, 8);
+  check_product(1030, 1100, 2100, 7, 6);
+}
+
 TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alike on every device") {
   for (int bits = 1; bits <= 8; ++bits)
     for (PackedAlong along : {PackedAlong::rows, PackedAlong::columns})

@@ -146,6 +146,27 @@ __global__ void __launch_bounds__(kThreads)
       from.scale[from.scale_of_row ? o : 0] * (static_cast<float>(q) - from.zero[from.zero_of_row ? o : 0]);
 }
 
+/// A thread for 16 numbers of a row: 16 bytes.
+__global__ void __launch_bounds__(kThreads)
+    expand(BitOperand from, int64_t padded_rows, int64_t chunks, uint4* to) {
+  adj::cuda::begin_overlapping();
+  const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (at >= chunks * padded_rows) return;
+  const int64_t chunk = at % 8, row = at / 8 % padded_rows, step = at / 8 / padded_rows;
+  const int64_t place = bit_place(from.step_bytes, row, step * 128 + chunk * 16);
+  uint32_t words[4] = {};
+  for (int p = 0; p < from.bits; ++p) {
+    const uint32_t bits = *reinterpret_cast<const uint16_t*>(from.planes + p * from.plane_bytes + place);
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      // Four bits to the lowest bits of four bytes.
+      const uint32_t four = (bits >> (w * 4) & 15u) * 0x00204081u & 0x01010101u;
+      words[w] |= four << p;
+    }
+  }
+  to[(step * padded_rows + row) * 8 + (chunk ^ (row % 8))] = {words[0], words[1], words[2], words[3]};
+}
+
 }  // namespace
 
 void clear_bits(BitTensor& to, bool planes) {
@@ -153,6 +174,15 @@ void clear_bits(BitTensor& to, bool planes) {
   launch("bit_tensor", {.device = to.device().index, .blocks = adj::cuda::blocks_for(n), .overlaps = true},
          clear, planes ? static_cast<uint4*>(to.planes.raw_mutable_data()) : nullptr, words,
          to.sums.mutable_data<int32_t>(), to.outer);
+}
+
+Tensor expand_bits(const BitTensor& from) {
+  const int64_t steps = ceil_div(from.inner, int64_t{128}), rows = from.padded_rows();
+  Tensor to = Tensor::empty({steps, rows, 128}, DType::u8, from.device());
+  launch("bit_gemm",
+         {.device = from.device().index, .blocks = adj::cuda::blocks_for(steps * rows * 8), .overlaps = true},
+         expand, BitOperand(from), rows, steps * 8, static_cast<uint4*>(to.raw_mutable_data()));
+  return to;
 }
 
 void pack_bits(const PackBitsArgs& args) {

@@ -13,6 +13,9 @@ void bit_product_to_bits(const BitGemmToBitsArgs& args);
 /// Zeros in the sums, and in the planes where they are asked for, by one launch that overlaps with others.
 void clear_bits(BitTensor& to, bool planes);
 
+/// q as bytes, uint8 [steps of 128 numbers, padded rows, 128]: a BitTensor's plane, but for a byte a number.
+Tensor expand_bits(const BitTensor& from);
+
 /// What kernels take of a product.
 struct BitOperand {
   const uint8_t* planes;
@@ -22,6 +25,7 @@ struct BitOperand {
   bool scale_of_row, zero_of_row;
   const int32_t* sums;
 
+  BitOperand() = default;
   explicit BitOperand(const BitTensor& q)
       : planes(q.planes.data<uint8_t>()),
         plane_bytes(q.plane_bytes()),

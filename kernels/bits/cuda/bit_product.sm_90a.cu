@@ -7,6 +7,9 @@
 // registers, are doubled where i + j falls by one (Horner's rule): any bits by any bits by the same loop,
 // with one set of sums.
 //
+// Many pairs, as of 4 by 4 bits, cost more than the same numbers as bytes, m64 n256 k32: then operands are
+// written as bytes first, in the same layout, and the same kernel takes these.
+//
 // Bytes: (128 + kN) 128 of shared memory for each tile, pair and step; a step takes the tensor cores 4 kN
 // cycles at best. At kN = 256 reading operands (80 KB) and writing them (48 KB) take shared memory as long,
 // 1,000 cycles, which is what bounds it: 1,600 were measured. Clusters that share B by multicast were slower
@@ -36,11 +39,13 @@ struct Shape {
 
 /// What becomes of sums.
 enum class Ending : uint8_t { integers, floats, bits };
+/// What operands are: planes, or bytes (expand_bits), which are one plane of 128 numbers a step.
+enum class Element : uint8_t { bit, byte };
 
 struct Arguments {
-  BitOperand a, b;
-  int steps;
-  int64_t inner;
+  BitOperand a = {}, b = {};
+  int steps = 0;
+  int64_t inner = 0;
   int32_t* integers = nullptr;
   float* floats = nullptr;
   BitResult result = {};
@@ -94,6 +99,80 @@ __device__ __forceinline__ void multiply_bits(int32_t (&sum)[128], uint64_t a, u
       "%108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, "
       "%123, %124, %125, %126, %127 "
       "}, %128, %129, 1;"
+      : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]),
+        "+r"(sum[7]), "+r"(sum[8]), "+r"(sum[9]), "+r"(sum[10]), "+r"(sum[11]), "+r"(sum[12]), "+r"(sum[13]),
+        "+r"(sum[14]), "+r"(sum[15]), "+r"(sum[16]), "+r"(sum[17]), "+r"(sum[18]), "+r"(sum[19]),
+        "+r"(sum[20]), "+r"(sum[21]), "+r"(sum[22]), "+r"(sum[23]), "+r"(sum[24]), "+r"(sum[25]),
+        "+r"(sum[26]), "+r"(sum[27]), "+r"(sum[28]), "+r"(sum[29]), "+r"(sum[30]), "+r"(sum[31]),
+        "+r"(sum[32]), "+r"(sum[33]), "+r"(sum[34]), "+r"(sum[35]), "+r"(sum[36]), "+r"(sum[37]),
+        "+r"(sum[38]), "+r"(sum[39]), "+r"(sum[40]), "+r"(sum[41]), "+r"(sum[42]), "+r"(sum[43]),
+        "+r"(sum[44]), "+r"(sum[45]), "+r"(sum[46]), "+r"(sum[47]), "+r"(sum[48]), "+r"(sum[49]),
+        "+r"(sum[50]), "+r"(sum[51]), "+r"(sum[52]), "+r"(sum[53]), "+r"(sum[54]), "+r"(sum[55]),
+        "+r"(sum[56]), "+r"(sum[57]), "+r"(sum[58]), "+r"(sum[59]), "+r"(sum[60]), "+r"(sum[61]),
+        "+r"(sum[62]), "+r"(sum[63]), "+r"(sum[64]), "+r"(sum[65]), "+r"(sum[66]), "+r"(sum[67]),
+        "+r"(sum[68]), "+r"(sum[69]), "+r"(sum[70]), "+r"(sum[71]), "+r"(sum[72]), "+r"(sum[73]),
+        "+r"(sum[74]), "+r"(sum[75]), "+r"(sum[76]), "+r"(sum[77]), "+r"(sum[78]), "+r"(sum[79]),
+        "+r"(sum[80]), "+r"(sum[81]), "+r"(sum[82]), "+r"(sum[83]), "+r"(sum[84]), "+r"(sum[85]),
+        "+r"(sum[86]), "+r"(sum[87]), "+r"(sum[88]), "+r"(sum[89]), "+r"(sum[90]), "+r"(sum[91]),
+        "+r"(sum[92]), "+r"(sum[93]), "+r"(sum[94]), "+r"(sum[95]), "+r"(sum[96]), "+r"(sum[97]),
+        "+r"(sum[98]), "+r"(sum[99]), "+r"(sum[100]), "+r"(sum[101]), "+r"(sum[102]), "+r"(sum[103]),
+        "+r"(sum[104]), "+r"(sum[105]), "+r"(sum[106]), "+r"(sum[107]), "+r"(sum[108]), "+r"(sum[109]),
+        "+r"(sum[110]), "+r"(sum[111]), "+r"(sum[112]), "+r"(sum[113]), "+r"(sum[114]), "+r"(sum[115]),
+        "+r"(sum[116]), "+r"(sum[117]), "+r"(sum[118]), "+r"(sum[119]), "+r"(sum[120]), "+r"(sum[121]),
+        "+r"(sum[122]), "+r"(sum[123]), "+r"(sum[124]), "+r"(sum[125]), "+r"(sum[126]), "+r"(sum[127])
+      : "l"(a), "l"(b));
+}
+
+/// Likewise of bytes, A [64,32] and B [N,32].
+__device__ __forceinline__ void multiply_bytes(int32_t (&sum)[32], uint64_t a, uint64_t b) {
+  asm volatile(
+      "{\n.reg .pred keeps;\nsetp.ne.b32 keeps, 1, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n64k32.s32.u8.u8 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
+      "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31 "
+      "}, %32, %33, keeps;\n}\n"
+      : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]),
+        "+r"(sum[7]), "+r"(sum[8]), "+r"(sum[9]), "+r"(sum[10]), "+r"(sum[11]), "+r"(sum[12]), "+r"(sum[13]),
+        "+r"(sum[14]), "+r"(sum[15]), "+r"(sum[16]), "+r"(sum[17]), "+r"(sum[18]), "+r"(sum[19]),
+        "+r"(sum[20]), "+r"(sum[21]), "+r"(sum[22]), "+r"(sum[23]), "+r"(sum[24]), "+r"(sum[25]),
+        "+r"(sum[26]), "+r"(sum[27]), "+r"(sum[28]), "+r"(sum[29]), "+r"(sum[30]), "+r"(sum[31])
+      : "l"(a), "l"(b));
+}
+__device__ __forceinline__ void multiply_bytes(int32_t (&sum)[64], uint64_t a, uint64_t b) {
+  asm volatile(
+      "{\n.reg .pred keeps;\nsetp.ne.b32 keeps, 1, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k32.s32.u8.u8 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
+      "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, "
+      "%38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, "
+      "%56, %57, %58, %59, %60, %61, %62, %63 "
+      "}, %64, %65, keeps;\n}\n"
+      : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]),
+        "+r"(sum[7]), "+r"(sum[8]), "+r"(sum[9]), "+r"(sum[10]), "+r"(sum[11]), "+r"(sum[12]), "+r"(sum[13]),
+        "+r"(sum[14]), "+r"(sum[15]), "+r"(sum[16]), "+r"(sum[17]), "+r"(sum[18]), "+r"(sum[19]),
+        "+r"(sum[20]), "+r"(sum[21]), "+r"(sum[22]), "+r"(sum[23]), "+r"(sum[24]), "+r"(sum[25]),
+        "+r"(sum[26]), "+r"(sum[27]), "+r"(sum[28]), "+r"(sum[29]), "+r"(sum[30]), "+r"(sum[31]),
+        "+r"(sum[32]), "+r"(sum[33]), "+r"(sum[34]), "+r"(sum[35]), "+r"(sum[36]), "+r"(sum[37]),
+        "+r"(sum[38]), "+r"(sum[39]), "+r"(sum[40]), "+r"(sum[41]), "+r"(sum[42]), "+r"(sum[43]),
+        "+r"(sum[44]), "+r"(sum[45]), "+r"(sum[46]), "+r"(sum[47]), "+r"(sum[48]), "+r"(sum[49]),
+        "+r"(sum[50]), "+r"(sum[51]), "+r"(sum[52]), "+r"(sum[53]), "+r"(sum[54]), "+r"(sum[55]),
+        "+r"(sum[56]), "+r"(sum[57]), "+r"(sum[58]), "+r"(sum[59]), "+r"(sum[60]), "+r"(sum[61]),
+        "+r"(sum[62]), "+r"(sum[63])
+      : "l"(a), "l"(b));
+}
+__device__ __forceinline__ void multiply_bytes(int32_t (&sum)[128], uint64_t a, uint64_t b) {
+  asm volatile(
+      "{\n.reg .pred keeps;\nsetp.ne.b32 keeps, 1, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n256k32.s32.u8.u8 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "
+      "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, "
+      "%38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, "
+      "%56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, "
+      "%74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, "
+      "%92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, "
+      "%108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, "
+      "%123, %124, %125, %126, %127 "
+      "}, %128, %129, keeps;\n}\n"
       : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3]), "+r"(sum[4]), "+r"(sum[5]), "+r"(sum[6]),
         "+r"(sum[7]), "+r"(sum[8]), "+r"(sum[9]), "+r"(sum[10]), "+r"(sum[11]), "+r"(sum[12]), "+r"(sum[13]),
         "+r"(sum[14]), "+r"(sum[15]), "+r"(sum[16]), "+r"(sum[17]), "+r"(sum[18]), "+r"(sum[19]),
@@ -308,7 +387,7 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, void* shared,
   }
 }
 
-template <int kN, Ending kEnding>
+template <int kN, Element kElement, Ending kEnding>
 __device__ void multiply_planes(const Arguments& args, unsigned char* memory, uint32_t shared,
                                 uint32_t barriers) {
   using S = Shape<kN>;
@@ -327,7 +406,12 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
       const int at = stage.number * S::kStageBytes;
       begin_products();
 #pragma unroll
-      for (int k = 0; k < 4; ++k) multiply_bits(sum, moved(own, at + k * 32), moved(other, at + k * 32));
+      for (int k = 0; k < 4; ++k) {
+        if constexpr (kElement == Element::bit)
+          multiply_bits(sum, moved(own, at + k * 32), moved(other, at + k * 32));
+        else
+          multiply_bytes(sum, moved(own, at + k * 32), moved(other, at + k * 32));
+      }
       end_products();
       wait_for_products();
       if (threadIdx.x % 128 == 0)
@@ -350,7 +434,7 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
     leave_bits<kN>(args, memory, sum);
 }
 
-template <int kN, Ending kEnding>
+template <int kN, Element kElement, Ending kEnding>
 __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_constant__ Arguments args) {
   using S = Shape<kN>;
   adj::cuda::begin_overlapping();
@@ -372,14 +456,14 @@ __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_c
     read_planes<kN>(args, shared, barriers);
   } else {
     take_registers<232>();
-    multiply_planes<kN, kEnding>(args, raw + (shared - begin), shared, barriers);
+    multiply_planes<kN, kElement, kEnding>(args, raw + (shared - begin), shared, barriers);
   }
 }
 
-template <int kN, Ending kEnding>
+template <int kN, Element kElement, Ending kEnding>
 void run(Device device, const Arguments& args) {
   using S = Shape<kN>;
-  const auto kernel = bit_product_kernel<kN, kEnding>;
+  const auto kernel = bit_product_kernel<kN, kElement, kEnding>;
   adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
   adj::cuda::launch("bit_gemm",
@@ -392,15 +476,48 @@ void run(Device device, const Arguments& args) {
                     kernel, args);
 }
 
-template <Ending kEnding>
-void run(Device device, const Arguments& args) {
-  args.b.outer > 128  ? run<256, kEnding>(device, args)
-  : args.b.outer > 64 ? run<128, kEnding>(device, args)
-                      : run<64, kEnding>(device, args);
+int tile_columns(const BitTensor& b) { return b.outer > 128 ? 256 : b.outer > 64 ? 128 : 64; }
+
+/// Are bytes faster? They are eight steps for each of a plane's; pairs of planes beyond that are weighed
+/// against writing the bytes, by what a step and a byte took on an H200.
+bool wants_bytes(const BitTensor& a, const BitTensor& b) {
+  constexpr double kCycle = 1.0 / 1.755e9, kByte = 1.0 / 1.9e12, kLaunches = 5e-6;  // seconds
+  const int columns = tile_columns(b);
+  const int64_t blocks = ceil_div(a.outer, int64_t{kTileRows}) * ceil_div(b.outer, int64_t{columns});
+  const int multiprocessors = adj::cuda::properties(a.device().index).multiprocessors;
+  const auto steps = static_cast<double>(ceil_div(blocks, int64_t{multiprocessors}) * a.steps());
+  const double saved = (a.bits * b.bits - 8) * steps * (4.3 * columns + 110.0) * kCycle;
+  const auto bytes = [](const BitTensor& q) {
+    return static_cast<double>(q.outer) * static_cast<double>(q.inner) * (1.0 + q.bits / 8.0);
+  };
+  return saved > (bytes(a) + bytes(b)) * kByte + kLaunches;
 }
 
-Arguments arguments_of(const BitTensor& a, const BitTensor& b) {
-  return {.a = BitOperand(a), .b = BitOperand(b), .steps = static_cast<int>(a.steps()), .inner = a.inner};
+template <Element kElement, Ending kEnding>
+void run(Device device, int columns, const Arguments& args) {
+  columns == 256   ? run<256, kElement, kEnding>(device, args)
+  : columns == 128 ? run<128, kElement, kEnding>(device, args)
+                   : run<64, kElement, kEnding>(device, args);
+}
+
+/// Runs a product with what the endings want in `args`.
+template <Ending kEnding>
+void run(const BitTensor& a, const BitTensor& b, Arguments args) {
+  const Device device = a.device();
+  args.a = BitOperand(a);
+  args.b = BitOperand(b);
+  args.steps = static_cast<int>(a.steps());
+  args.inner = a.inner;
+  if (!wants_bytes(a, b)) return run<Element::bit, kEnding>(device, tile_columns(b), args);
+  const Tensor left = expand_bits(a), right = expand_bits(b);
+  const auto set = [](BitOperand& operand, const Tensor& bytes) {
+    operand.planes = bytes.data<uint8_t>();
+    operand.bits = 1;
+  };
+  set(args.a, left);
+  set(args.b, right);
+  args.steps = static_cast<int>(left.size(0));
+  run<Element::byte, kEnding>(device, tile_columns(b), args);
 }
 
 }  // namespace
@@ -412,19 +529,19 @@ bool has_bit_products(Device device) {
 }
 
 void bit_product(const BitGemmArgs& product) {
-  Arguments args = arguments_of(product.a, product.b);
+  Arguments args;
   if (product.y.dtype() == DType::i32) {
     args.integers = product.y.mutable_data<int32_t>();
-    return run<Ending::integers>(product.device(), args);
+    return run<Ending::integers>(product.a, product.b, args);
   }
   args.floats = product.y.mutable_data<float>();
-  run<Ending::floats>(product.device(), args);
+  run<Ending::floats>(product.a, product.b, args);
 }
 
 void bit_product_to_bits(const BitGemmToBitsArgs& product) {
-  Arguments args = arguments_of(product.a, product.b);
+  Arguments args;
   args.result = BitResult(product);
-  run<Ending::bits>(product.device(), args);
+  run<Ending::bits>(product.a, product.b, args);
 }
 
 }  // namespace adj::kernels::cuda
