@@ -18,6 +18,8 @@ namespace detail {
 inline void check_bits(std::string_view op, std::string_view name, const BitTensor& q) {
   ADJ_CHECK(q.bits >= 1 && q.bits <= BitTensor::kMostBits, "{}: {} has {} bits, expected 1 to 8", op, name,
             q.bits);
+  ADJ_CHECK(q.outer < int64_t{1} << 31 && q.inner < int64_t{1} << 31,
+            "{}: {} is [{}, {}], expected less than 2^31 each way", op, name, q.outer, q.inner);
   const Device device = q.planes.device();
   check_tensor(op, name, q.planes, {q.bits, q.steps(), q.padded_rows(), BitTensor::kRowBytes}, DType::u8,
                device);

@@ -12,9 +12,7 @@
 //
 // Bytes: (128 + kN) 128 of shared memory for each tile, pair and step; a step takes the tensor cores 4 kN
 // cycles at best. At kN = 256 reading operands (80 KB) and writing them (48 KB) take shared memory as long,
-// 1,000 cycles, which is what bounds it: 1,600 were measured. Clusters that share B by multicast were slower
-// (1,900 and, of four blocks, 3,900 cycles), copies by threads (cp.async) and three stages in place of four
-// the same.
+// 1,000 cycles; 1,230 were measured. What was tried: docs/bits.md.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/cuda/bit_product.h>
