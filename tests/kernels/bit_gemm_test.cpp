@@ -1,5 +1,6 @@
 #include "../support.h"
 #include <adjoint/kernels/bits/bit_gemm.h>
+#include <adjoint/kernels/bits/bit_range.h>
 
 #include <algorithm>
 #include <cmath>
@@ -120,6 +121,53 @@ TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alik
             CHECK(to_values(there, along).to_vector<float>() == got);
           }
         }
+}
+
+TEST_CASE("ranges hold all finite numbers, 0 exactly where they are affine, alike on every device") {
+  for (const auto& [rows, cols] :
+       std::initializer_list<std::pair<int64_t, int64_t>>{{1, 1}, {40, 3}, {70, 900}, {5, 0}})
+    for (PackedAlong along : {PackedAlong::rows, PackedAlong::columns})
+      for (BitRange range : {BitRange::affine, BitRange::symmetric})
+        for (bool by_row : {false, true})
+          for (int bits : {1, 4, 8}) {
+            CAPTURE(rows);
+            CAPTURE(cols);
+            CAPTURE(bits);
+            CAPTURE(by_row);
+            CAPTURE(range == BitRange::affine);
+            CAPTURE(along == PackedAlong::rows);
+            std::vector<float> numbers = random_tensor({rows, cols}).to_vector<float>();
+            for (size_t i = 0; i < numbers.size(); i += 7) numbers[i] = i % 2 == 0 ? NAN : -HUGE_VALF;
+            for (size_t i = 3; i < numbers.size(); i += 9) numbers[i] = 0.0f;
+            const Tensor x = Tensor::from(numbers, Shape{rows, cols});
+            const BitTensor host = to_bits(x, bits, along, range, by_row);
+            const std::vector<float> got = to_values(host, along).to_vector<float>(),
+                                     scale = host.scale.to_vector<float>();
+            for (size_t i = 0; i < got.size(); ++i) {
+              if (!std::isfinite(numbers[i])) continue;
+              const auto columns = static_cast<size_t>(cols);
+              const size_t o = along == PackedAlong::rows ? i / columns : i % columns;
+              const float step = scale[by_row ? o : 0];
+              if (!(std::abs(got[i] - numbers[i]) <= 1.0001f * step)) FAIL_CHECK(got[i], " for ", numbers[i]);
+              if (range == BitRange::affine && numbers[i] == 0.0f) CHECK(got[i] == 0.0f);
+            }
+            for (Device device : devices()) {
+              const BitTensor there = to_bits(x.to(device), bits, along, range, by_row);
+              CHECK(there.scale.to_vector<float>() == scale);
+              CHECK(there.zero.to_vector<float>() == host.zero.to_vector<float>());
+            }
+          }
+  for (Device device : devices()) {
+    const BitTensor zeros = to_bits(Tensor::zeros({3, 4}, DType::f32, device), 2);
+    CHECK(zeros.scale.to_vector<float>() == std::vector<float>{1.0f});
+    CHECK(to_values(zeros).to_vector<float>() == std::vector<float>(12, 0.0f));
+    // One bit holds two numbers, and a constant exactly.
+    const Tensor signs = Tensor::from(std::vector<float>{-3.0f, 3.0f, 3.0f, -3.0f}, Shape{2, 2}, device);
+    CHECK(to_values(to_bits(signs, 1, PackedAlong::rows, BitRange::symmetric)).to_vector<float>() ==
+          signs.to_vector<float>());
+    CHECK(to_values(to_bits(Tensor::full({2, 3}, -5.0, DType::f32, device), 1)).to_vector<float>() ==
+          std::vector<float>(6, -5.0f));
+  }
 }
 
 TEST_CASE("what is not in a bit tensor's range is held within it") {

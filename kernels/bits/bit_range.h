@@ -1,0 +1,70 @@
+#pragma once
+
+#include <adjoint/kernels/bits/bit_pack.h>
+
+namespace adj {
+
+/// How numbers are laid over 0 to L = 2^bits - 1. `affine`: from the least to the largest one and 0, which an
+/// integer stands for exactly; for activations. `symmetric`: from -m to m, m the largest absolute value, 0
+/// being in the middle between two integers; for weights, which one bit makes -m and m.
+enum class BitRange : uint8_t { affine, symmetric };
+
+namespace kernels {
+
+/// scale and zero for to_bits(), float32 [1], of all of x, or [outer], of each row (along rows) or column;
+/// from its finite numbers. affine: scale = (largest - least) / L, zero = round(-least / scale); symmetric:
+/// scale = 2 m / L, zero = L / 2. Where all are 0, scale is 1. The same numbers on every device.
+struct BitRangeArgs {
+  const Tensor& x;
+  PackedAlong along = PackedAlong::rows;
+  BitRange range = BitRange::affine;
+  int bits;
+  Tensor& scale;
+  Tensor& zero;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    ADJ_CHECK(x.dims() == 2 && x.dtype() == DType::f32, "bit_range: x is {}, expected a float32 matrix",
+              x.str());
+    ADJ_CHECK(bits >= 1 && bits <= BitTensor::kMostBits, "bit_range: expected 1 to 8 bits, got {}", bits);
+    const int64_t outer = x.size(along == PackedAlong::rows ? 0 : 1);
+    ADJ_CHECK(scale && scale.dims() == 1 && (scale.numel() == 1 || scale.numel() == outer),
+              "bit_range: scale is {}, expected float32 [1] or [{}]", scale.str(), outer);
+    check_tensor("bit_range", "scale", scale, scale.shape(), DType::f32, device());
+    check_tensor("bit_range", "zero", zero, scale.shape(), DType::f32, device());
+  }
+};
+ADJ_KERNEL(bit_range, BitRangeArgs)
+
+/// What a range from `least` to `largest` comes to.
+struct BitScale {
+  float scale, zero;
+};
+ADJ_HOST_DEVICE inline BitScale bit_scale(float least, float largest, BitRange range, int bits) {
+  const auto last = static_cast<float>((1 << bits) - 1);
+  const float low = least < 0.0f ? least : 0.0f, high = largest > 0.0f ? largest : 0.0f;
+  if (range == BitRange::symmetric) {
+    const float most = -low > high ? -low : high;
+    return {most > 0.0f ? most / last * 2.0f : 1.0f, last / 2.0f};
+  }
+  // Halves, for the whole range may be more than a float32 holds.
+  const float scale = (high / 2.0f - low / 2.0f) / last * 2.0f;
+  if (!(scale > 0.0f)) return {1.0f, 0.0f};
+  return {scale, rintf(-low / scale)};
+}
+
+}  // namespace kernels
+
+/// x [R,C] in `bits` bits, over its own range: one of all of x, or `by_row`, one of each row or column that
+/// is packed.
+inline BitTensor to_bits(const Tensor& x, int bits, PackedAlong along = PackedAlong::rows,
+                         BitRange range = BitRange::affine, bool by_row = false) {
+  ADJ_CHECK(x.dims() == 2, "to_bits: x is {}, expected a matrix", x.str());
+  const int64_t n = by_row ? x.size(along == PackedAlong::rows ? 0 : 1) : 1;
+  Tensor scale = Tensor::empty({n}, DType::f32, x.device()),
+         zero = Tensor::empty({n}, DType::f32, x.device());
+  kernels::bit_range({.x = x, .along = along, .range = range, .bits = bits, .scale = scale, .zero = zero});
+  return to_bits(x, bits, scale, zero, along);
+}
+
+}  // namespace adj

@@ -1,0 +1,113 @@
+// Ranges of numbers. A block finds the extremes of some rows by some columns, and leaves them by integer
+// atomics, whose order does not matter: bits of floats of one sign ascend with their absolute value, and 0 is
+// in every range, so that the largest and the negated least are numbers of 0 or more.
+//
+// Bytes: x once.
+
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/bits/bit_range.h>
+
+#include <algorithm>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+constexpr int kLanes = 32, kRows = 8;  // of a block
+
+/// [outer or 1], zeros before: bits of the largest number and of the negated least.
+struct Extremes {
+  unsigned *largest, *negated;
+};
+
+/// x [rows, cols]; `to` has one for each row, each column, or one of all.
+__global__ void __launch_bounds__(kLanes* kRows)
+    find_extremes(const float* x, int64_t rows, int64_t cols, bool by_row, bool by_column, Extremes to) {
+  adj::cuda::begin_overlapping();
+  __shared__ unsigned found[2][kRows][kLanes];
+  const int64_t column = int64_t{blockIdx.x} * kLanes + threadIdx.x,
+                first = int64_t{blockIdx.y} * kRows + threadIdx.y;
+  const int64_t step = int64_t{gridDim.y} * kRows;
+  unsigned largest = 0, negated = 0;
+  const auto look = [&](float value) {
+    const unsigned bits = __float_as_uint(value), size = bits & 0x7fffffffu;
+    if (size >= 0x7f800000u) return;
+    if (bits == size)
+      largest = max(largest, size);
+    else
+      negated = max(negated, size);
+  };
+  if (by_row) {
+    // All of a row by the block's lanes of it.
+    for (int64_t row = first; row < rows; row += step) {
+      largest = negated = 0;
+      for (int64_t c = threadIdx.x; c < cols; c += kLanes) look(x[row * cols + c]);
+      largest = __reduce_max_sync(0xffffffffu, largest);
+      negated = __reduce_max_sync(0xffffffffu, negated);
+      if (threadIdx.x == 0) to.largest[row] = largest, to.negated[row] = negated;
+    }
+    return;
+  }
+  if (column < cols)
+    for (int64_t row = first; row < rows; row += step) look(x[row * cols + column]);
+  found[0][threadIdx.y][threadIdx.x] = largest;
+  found[1][threadIdx.y][threadIdx.x] = negated;
+  __syncthreads();
+  if (threadIdx.y != 0) return;
+  for (int y = 1; y < kRows; ++y) {
+    largest = max(largest, found[0][y][threadIdx.x]);
+    negated = max(negated, found[1][y][threadIdx.x]);
+  }
+  if (by_column) {
+    if (column < cols) {
+      atomicMax(to.largest + column, largest);
+      atomicMax(to.negated + column, negated);
+    }
+    return;
+  }
+  largest = __reduce_max_sync(0xffffffffu, largest);
+  negated = __reduce_max_sync(0xffffffffu, negated);
+  if (threadIdx.x == 0) {
+    atomicMax(to.largest, largest);
+    atomicMax(to.negated, negated);
+  }
+}
+
+__global__ void __launch_bounds__(256)
+    leave_scales(Extremes from, int64_t n, BitRange range, int bits, float* scale, float* zero) {
+  adj::cuda::begin_overlapping();
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const BitScale of =
+      bit_scale(-__uint_as_float(from.negated[i]), __uint_as_float(from.largest[i]), range, bits);
+  scale[i] = of.scale;
+  zero[i] = of.zero;
+}
+
+}  // namespace
+
+void bit_range(const BitRangeArgs& args) {
+  const Device device = args.device();
+  const int64_t rows = args.x.size(0), cols = args.x.size(1), n = args.scale.numel();
+  const bool along_rows = args.along == PackedAlong::rows, each = n != 1 || (along_rows ? rows : cols) == 1;
+  Tensor found = Tensor::zeros({2, std::max<int64_t>(n, 1)}, DType::i32, device);
+  auto* bits = reinterpret_cast<unsigned*>(found.mutable_data<int32_t>());
+  const Extremes extremes{bits, bits + std::max<int64_t>(n, 1)};
+  const bool by_row = each && along_rows;
+  const auto x_blocks = by_row ? 1u : static_cast<unsigned>(ceil_div(cols, int64_t{kLanes}));
+  const int64_t wanted = 8 * adj::cuda::properties(device.index).multiprocessors;
+  const auto y_blocks = static_cast<unsigned>(std::min<int64_t>(
+      ceil_div(rows, int64_t{kRows}), std::max<int64_t>(1, wanted / std::max(x_blocks, 1u))));
+  adj::cuda::launch("bit_range",
+                    {.device = device.index,
+                     .blocks = dim3(x_blocks, y_blocks),
+                     .threads = dim3(kLanes, kRows),
+                     .overlaps = true},
+                    find_extremes, args.x.data<float>(), rows, cols, by_row, each && !along_rows, extremes);
+  adj::cuda::launch("bit_range",
+                    {.device = device.index, .blocks = adj::cuda::blocks_for(n), .overlaps = true},
+                    leave_scales, extremes, n, args.range, args.bits, args.scale.mutable_data<float>(),
+                    args.zero.mutable_data<float>());
+}
+
+}  // namespace adj::kernels::cuda
