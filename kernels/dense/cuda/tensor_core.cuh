@@ -157,6 +157,40 @@ __device__ __forceinline__ void multiply_tiles(float (&sum)[kCount], const uint3
     ADJ_MULTIPLY_A_N256("f16");
 }
 
+#define ADJ_INTEGER4(i) "+r"(sum[i]), "+r"(sum[i + 1]), "+r"(sum[i + 2]), "+r"(sum[i + 3])
+#define ADJ_INTEGER16(i) ADJ_INTEGER4(i), ADJ_INTEGER4(i + 4), ADJ_INTEGER4(i + 8), ADJ_INTEGER4(i + 12)
+#define ADJ_INTEGER64(i) ADJ_INTEGER16(i), ADJ_INTEGER16(i + 16), ADJ_INTEGER16(i + 32), ADJ_INTEGER16(i + 48)
+#define ADJ_MULTIPLY_INTEGERS(shape, types, list, a_at, b_at, ...)                                  \
+  asm volatile("wgmma.mma_async.sync.aligned.m64" shape types " {" list "}, " a_at ", " b_at ", 1;" \
+               : __VA_ARGS__                                                                        \
+               : "l"(a), "l"(b))
+#define ADJ_MULTIPLY_INTEGERS_OF(types)                                                                 \
+  if constexpr (kCount == 32)                                                                           \
+    ADJ_MULTIPLY_INTEGERS("n64", types, ADJ_LIST32, "%32", "%33", ADJ_INTEGER16(0), ADJ_INTEGER16(16)); \
+  else if constexpr (kCount == 64)                                                                      \
+    ADJ_MULTIPLY_INTEGERS("n128", types, ADJ_LIST64, "%64", "%65", ADJ_INTEGER64(0));                   \
+  else                                                                                                  \
+    ADJ_MULTIPLY_INTEGERS("n256", types, ADJ_LIST128, "%128", "%129", ADJ_INTEGER64(0), ADJ_INTEGER64(64))
+
+/// sum += A B of tiles of bits, A [64,256] and B [N,256], by AND and population count, N = 2 kCount; both lie
+/// along K. A thread's part of the sum is that of multiply_tiles.
+template <int kCount>
+__device__ __forceinline__ void multiply_bits(int32_t (&sum)[kCount], uint64_t a, uint64_t b) {
+  static_assert(kCount == 32 || kCount == 64 || kCount == 128);
+  ADJ_MULTIPLY_INTEGERS_OF("k256.s32.b1.b1.and.popc");
+}
+/// Likewise of unsigned bytes, A [64,32] and B [N,32].
+template <int kCount>
+__device__ __forceinline__ void multiply_bytes(int32_t (&sum)[kCount], uint64_t a, uint64_t b) {
+  static_assert(kCount == 32 || kCount == 64 || kCount == 128);
+  ADJ_MULTIPLY_INTEGERS_OF("k32.s32.u8.u8");
+}
+
+#undef ADJ_MULTIPLY_INTEGERS_OF
+#undef ADJ_MULTIPLY_INTEGERS
+#undef ADJ_INTEGER64
+#undef ADJ_INTEGER16
+#undef ADJ_INTEGER4
 #undef ADJ_MULTIPLY_A_N256
 #undef ADJ_MULTIPLY_A_N128
 #undef ADJ_MULTIPLY_A_N64
