@@ -98,9 +98,7 @@ ADJ_HOST_DEVICE inline int requantized(int32_t sum, const BitRow& row, const Bit
   value = fmaf(column.zero, row.rest, value);
   value = fmaf(value, row.scale * column.scale, column.shift);
   if (relu && value < 0.0f) value = 0.0f;
-  const float q = rintf(fmaf(value, row.inverse, row.to_zero));
-  if (!(q > 0.0f)) return 0;
-  return q < static_cast<float>(largest) ? static_cast<int>(q) : largest;
+  return held_integer(fmaf(value, row.inverse, row.to_zero), largest);
 }
 
 }  // namespace adj::kernels

@@ -10,6 +10,13 @@ namespace adj {
 /// Along what of a matrix [R,C] its numbers are packed: along rows (outer R, inner C), as a left operand is,
 /// or along columns (outer C, inner R), as a right one is.
 enum class PackedAlong : uint8_t { rows, columns };
+/// The rows of a bit tensor that x becomes, and the numbers of each.
+inline int64_t outer_of(const Tensor& x, PackedAlong along) {
+  return x.size(along == PackedAlong::rows ? 0 : 1);
+}
+inline int64_t inner_of(const Tensor& x, PackedAlong along) {
+  return x.size(along == PackedAlong::rows ? 1 : 0);
+}
 
 namespace kernels {
 
@@ -39,11 +46,15 @@ inline void check_packed(std::string_view op, const Tensor& x, const BitTensor& 
 
 }  // namespace detail
 
+/// The nearest integer, ties to even, held within 0 and `largest`; 0 for NaN.
+ADJ_HOST_DEVICE inline int held_integer(float x, int largest) {
+  const float q = rintf(x);
+  if (!(q > 0.0f)) return 0;
+  return q < static_cast<float>(largest) ? static_cast<int>(q) : largest;
+}
 /// q of a number: the same on every device.
 ADJ_HOST_DEVICE inline int quantized(float x, float scale, float zero, int largest) {
-  const float q = rintf(x / scale + zero);  // to nearest, ties to even
-  if (!(q > 0.0f)) return 0;                // NaN, too
-  return q < static_cast<float>(largest) ? static_cast<int>(q) : largest;
+  return held_integer(x / scale + zero, largest);
 }
 
 /// q = round(x / scale + zero), held within 0 and 2^bits - 1; NaN becomes 0. x float32 [R,C]; `to` has scale
@@ -75,9 +86,7 @@ ADJ_KERNEL(unpack_bits, UnpackBitsArgs)
 inline BitTensor to_bits(const Tensor& x, int bits, const Tensor& scale, const Tensor& zero,
                          PackedAlong along = PackedAlong::rows) {
   ADJ_CHECK(x.dims() == 2, "to_bits: x is {}, expected a matrix", x.str());
-  const bool by_rows = along == PackedAlong::rows;
-  BitTensor q =
-      BitTensor::empty(x.size(by_rows ? 0 : 1), x.size(by_rows ? 1 : 0), bits, scale, zero, x.device());
+  BitTensor q = BitTensor::empty(outer_of(x, along), inner_of(x, along), bits, scale, zero, x.device());
   kernels::pack_bits({.x = x, .along = along, .to = q});
   return q;
 }

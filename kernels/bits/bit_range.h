@@ -27,7 +27,7 @@ struct BitRangeArgs {
     ADJ_CHECK(x.dims() == 2 && x.dtype() == DType::f32, "bit_range: x is {}, expected a float32 matrix",
               x.str());
     ADJ_CHECK(bits >= 1 && bits <= BitTensor::kMostBits, "bit_range: expected 1 to 8 bits, got {}", bits);
-    const int64_t outer = x.size(along == PackedAlong::rows ? 0 : 1);
+    const int64_t outer = outer_of(x, along);
     ADJ_CHECK(scale && scale.dims() == 1 && (scale.numel() == 1 || scale.numel() == outer),
               "bit_range: scale is {}, expected float32 [1] or [{}]", scale.str(), outer);
     check_tensor("bit_range", "scale", scale, scale.shape(), DType::f32, device());
@@ -60,7 +60,7 @@ ADJ_HOST_DEVICE inline BitScale bit_scale(float least, float largest, BitRange r
 inline BitTensor to_bits(const Tensor& x, int bits, PackedAlong along = PackedAlong::rows,
                          BitRange range = BitRange::affine, bool by_row = false) {
   ADJ_CHECK(x.dims() == 2, "to_bits: x is {}, expected a matrix", x.str());
-  const int64_t n = by_row ? x.size(along == PackedAlong::rows ? 0 : 1) : 1;
+  const int64_t n = by_row ? outer_of(x, along) : 1;
   Tensor scale = Tensor::empty({n}, DType::f32, x.device()),
          zero = Tensor::empty({n}, DType::f32, x.device());
   kernels::bit_range({.x = x, .along = along, .range = range, .bits = bits, .scale = scale, .zero = zero});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/parallel.h>
 #include <adjoint/core/tensor.h>
 
 namespace adj {
@@ -39,8 +40,8 @@ struct BitTensor {
     return made;
   }
 
-  int64_t steps() const { return (inner + kStepBits - 1) / kStepBits; }
-  int64_t padded_rows() const { return (outer + kRowGroup - 1) / kRowGroup * kRowGroup; }
+  int64_t steps() const { return ceil_div(inner, kStepBits); }
+  int64_t padded_rows() const { return ceil_div(outer, kRowGroup) * kRowGroup; }
   /// Bytes from one step to the next, and from one plane to the next.
   int64_t step_bytes() const { return padded_rows() * kRowBytes; }
   int64_t plane_bytes() const { return steps() * step_bytes(); }

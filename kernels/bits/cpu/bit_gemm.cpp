@@ -6,7 +6,7 @@
 // products of bits.
 
 #include <adjoint/core/parallel.h>
-#include <adjoint/kernels/bits/bit_gemm.h>
+#include <adjoint/kernels/bits/bit_operands.h>
 
 #include <algorithm>
 #include <bit>
@@ -85,7 +85,7 @@ struct Rows {
   std::vector<uint8_t> bytes;
 
   explicit Rows(const BitTensor& q)
-      : rows((q.outer + kBlock - 1) / kBlock * kBlock),
+      : rows(ceil_div(q.outer, kBlock) * kBlock),
         pitch(q.steps() * BitTensor::kRowBytes),
         plane(rows * pitch),
         bytes(static_cast<size_t>(q.bits * plane)) {
@@ -143,14 +143,6 @@ class Product {
   const CountBlock count_;
 };
 
-float of_row(const Tensor& numbers, int64_t row) {
-  return numbers.data<float>()[numbers.numel() == 1 ? 0 : row];
-}
-
-BitTerm term_of(const BitTensor& q, int64_t row) {
-  return {of_row(q.scale, row), of_row(q.zero, row), static_cast<double>(q.sums.data<int32_t>()[row])};
-}
-
 }  // namespace
 
 void bit_gemm(const BitGemmArgs& args) {
@@ -161,11 +153,12 @@ void bit_gemm(const BitGemmArgs& args) {
     auto* y = args.y.mutable_data<int32_t>();
     return product.for_each_row([&](int64_t row, const int32_t* sums) { std::copy_n(sums, n, y + row * n); });
   }
+  const BitOperand left(a), right(b);
   std::vector<BitTerm> columns;
-  for (int64_t c = 0; c < n; ++c) columns.push_back(term_of(b, c));
+  for (int64_t c = 0; c < n; ++c) columns.push_back(right.term(c));
   auto* y = args.y.mutable_data<float>();
   product.for_each_row([&](int64_t row, const int32_t* sums) {
-    const BitTerm of_row = term_of(a, row);
+    const BitTerm of_row = left.term(row);
     for (int64_t c = 0; c < n; ++c)
       y[row * n + c] =
           bit_value(sums[c], of_row, columns[static_cast<size_t>(c)], static_cast<double>(a.inner));
@@ -173,31 +166,22 @@ void bit_gemm(const BitGemmArgs& args) {
 }
 
 void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
-  const BitTensor &a = args.a, &b = args.b;
-  BitTensor& to = args.to;
-  to.planes.zero_();
+  args.to.planes.zero_();
+  const BitOperand left(args.a), right(args.b);
+  const BitResult to(args);
   std::vector<BitColumn> columns;
-  for (int64_t c = 0; c < b.outer; ++c) {
-    const float scale = args.column_scale ? args.column_scale.data<float>()[c] : 1.0f,
-                shift = args.column_shift ? args.column_shift.data<float>()[c] : 0.0f;
-    columns.push_back({of_row(b.scale, c) * scale, of_row(b.zero, c),
-                       static_cast<float>(b.sums.data<int32_t>()[c]), shift});
-  }
-  auto* planes = to.planes.mutable_data<uint8_t>();
-  auto* sums_of_rows = to.sums.mutable_data<int32_t>();
-  const bool relu = args.activation == Activation::relu;
-  Product(a, b).for_each_row([&](int64_t row, const int32_t* sums) {
-    const BitRow of = bit_row(of_row(a.scale, row), of_row(a.zero, row), a.sums.data<int32_t>()[row],
-                              of_row(to.scale, row), of_row(to.zero, row), static_cast<float>(a.inner));
+  for (int64_t c = 0; c < right.outer; ++c) columns.push_back(to.column(right, c));
+  Product(args.a, args.b).for_each_row([&](int64_t row, const int32_t* sums) {
+    const BitRow of_row = to.row(left, row, static_cast<float>(args.a.inner));
     int32_t total = 0;
-    for (int64_t c = 0; c < b.outer; ++c) {
-      const int q = requantized(sums[c], of, columns[static_cast<size_t>(c)], relu, to.largest());
+    for (int64_t c = 0; c < right.outer; ++c) {
+      const int q = requantized(sums[c], of_row, columns[static_cast<size_t>(c)], to.relu, to.largest);
       total += q;
-      uint8_t* const at = planes + bit_place(to.step_bytes(), row, c);
+      uint8_t* const at = to.planes + bit_place(to.step_bytes, row, c);
       for (int p = 0; p < to.bits; ++p)
-        at[p * to.plane_bytes()] = static_cast<uint8_t>(at[p * to.plane_bytes()] | (q >> p & 1) << (c % 8));
+        at[p * to.plane_bytes] = static_cast<uint8_t>(at[p * to.plane_bytes] | (q >> p & 1) << (c % 8));
     }
-    sums_of_rows[row] = total;
+    to.sums[row] = total;
   });
 }
 

@@ -1,5 +1,5 @@
 #include <adjoint/core/parallel.h>
-#include <adjoint/kernels/bits/bit_pack.h>
+#include <adjoint/kernels/bits/bit_operands.h>
 
 #include <cstring>
 #include <vector>
@@ -16,15 +16,12 @@ struct Strides {
       : outer(along == PackedAlong::rows ? q.inner : 1), inner(along == PackedAlong::rows ? 1 : q.outer) {}
 };
 
-float of_row(const Tensor& numbers, int64_t row) {
-  return numbers.data<float>()[numbers.numel() == 1 ? 0 : row];
-}
-
 }  // namespace
 
 void pack_bits(const PackBitsArgs& args) {
   BitTensor& to = args.to;
   const Strides strides(to, args.along);
+  const PerRow scales(to.scale), zeros(to.zero);
   const float* x = args.x.data<float>();
   auto* planes = to.planes.mutable_data<uint8_t>();
   auto* sums = to.sums.mutable_data<int32_t>();
@@ -32,7 +29,7 @@ void pack_bits(const PackBitsArgs& args) {
   parallel_for(to.padded_rows(), 8, [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
       const bool is_row = o < to.outer;
-      const float scale = is_row ? of_row(to.scale, o) : 1.0f, zero = is_row ? of_row(to.zero, o) : 0.0f;
+      const float scale = is_row ? scales.at(o) : 1.0f, zero = is_row ? zeros.at(o) : 0.0f;
       int32_t sum = 0;
       for (int64_t step = 0; step < steps; ++step) {
         uint8_t packed[BitTensor::kMostBits][BitTensor::kRowBytes] = {};
@@ -56,21 +53,16 @@ void pack_bits(const PackBitsArgs& args) {
 }
 
 void unpack_bits(const UnpackBitsArgs& args) {
-  const BitTensor& from = args.from;
-  const Strides strides(from, args.along);
+  const Strides strides(args.from, args.along);
+  const BitOperand from(args.from);
   float* x = args.x.mutable_data<float>();
-  const auto* planes = from.planes.data<uint8_t>();
-  const int64_t step_bytes = from.step_bytes(), plane_bytes = from.plane_bytes();
   parallel_for(from.outer, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      const float scale = of_row(from.scale, o), zero = of_row(from.zero, o);
-      for (int64_t k = 0; k < from.inner; ++k) {
-        const int64_t at = bit_place(step_bytes, o, k);
-        int q = 0;
-        for (int p = 0; p < from.bits; ++p) q |= (planes[p * plane_bytes + at] >> (k % 8) & 1) << p;
-        x[o * strides.outer + k * strides.inner] = scale * (static_cast<float>(q) - zero);
+    for (int64_t o = begin; o < end; ++o)
+      for (int64_t k = 0; k < args.from.inner; ++k) {
+        const int q = from.integer(bit_place(from.step_bytes, o, k), k);
+        x[o * strides.outer + k * strides.inner] =
+            from.scale.at(o) * (static_cast<float>(q) - from.zero.at(o));
       }
-    }
   });
 }
 

@@ -9,7 +9,7 @@ namespace adj::kernels::cpu {
 
 void bit_range(const BitRangeArgs& args) {
   const bool by_rows = args.along == PackedAlong::rows;
-  const int64_t outer = args.x.size(by_rows ? 0 : 1), inner = args.x.size(by_rows ? 1 : 0);
+  const int64_t outer = outer_of(args.x, args.along), inner = inner_of(args.x, args.along);
   const int64_t row = by_rows ? inner : 1, step = by_rows ? 1 : outer;
   const float* x = args.x.data<float>();
   struct Extremes {

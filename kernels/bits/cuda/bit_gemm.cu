@@ -2,6 +2,7 @@
 // a thread a number.
 
 #include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/bits/cuda/bit_pack.h>
 #include <adjoint/kernels/bits/cuda/bit_product.h>
 
 namespace adj::kernels::cuda {

@@ -5,7 +5,8 @@
 // Bytes: x once, planes once.
 
 #include <adjoint/core/cuda/launch.cuh>
-#include <adjoint/kernels/bits/cuda/bit_product.h>
+#include <adjoint/kernels/bits/bit_operands.h>
+#include <adjoint/kernels/bits/cuda/bit_pack.h>
 
 #include <algorithm>
 
@@ -18,19 +19,11 @@ using adj::cuda::launch;
 constexpr int kThreads = 256, kWarps = kThreads / 32, kWords = BitTensor::kStepBits / 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-struct Scales {
-  const float *scale, *zero;
-  bool scale_of_row, zero_of_row;
-
-  __device__ float scale_at(int64_t row) const { return scale[scale_of_row ? row : 0]; }
-  __device__ float zero_at(int64_t row) const { return zero[zero_of_row ? row : 0]; }
-};
-
 struct Packed {
   uint8_t* planes;
   int64_t plane_bytes, step_bytes, outer, padded_rows, inner;
   int bits, largest;
-  Scales scales;
+  PerRow scale, zero;
   int32_t* sums;  ///< zeros before
 };
 
@@ -69,7 +62,7 @@ __global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to)
   const int64_t row = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32, step = blockIdx.y;
   if (row >= to.padded_rows) return;
   const bool is_row = row < to.outer;
-  const float scale = is_row ? to.scales.scale_at(row) : 1.0f, zero = is_row ? to.scales.zero_at(row) : 0.0f;
+  const float scale = is_row ? to.scale.at(row) : 1.0f, zero = is_row ? to.zero.at(row) : 0.0f;
   uint32_t words[BitTensor::kMostBits] = {};
   int sum = 0;
   constexpr int kAtOnce = 8;  // numbers of a lane that are asked for together
@@ -105,8 +98,8 @@ __global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed 
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) {
     const int64_t column = first + warp * kColumns + c;
-    scale[c] = column < to.outer ? to.scales.scale_at(column) : 1.0f;
-    zero[c] = column < to.outer ? to.scales.zero_at(column) : 0.0f;
+    scale[c] = column < to.outer ? to.scale.at(column) : 1.0f;
+    zero[c] = column < to.outer ? to.zero.at(column) : 0.0f;
   }
   for (int word = 0; word < kWords; ++word) {
     const int64_t k = step * BitTensor::kStepBits + word * 32;
@@ -139,11 +132,8 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (at >= inner * from.outer) return;
   const int64_t o = rows ? at / inner : at % from.outer, k = rows ? at % inner : at / from.outer;
-  const int64_t place = bit_place(from.step_bytes, o, k);
-  int q = 0;
-  for (int p = 0; p < from.bits; ++p) q |= (from.planes[p * from.plane_bytes + place] >> (k % 8) & 1) << p;
-  x[o * outer_stride + k * inner_stride] =
-      from.scale[from.scale_of_row ? o : 0] * (static_cast<float>(q) - from.zero[from.zero_of_row ? o : 0]);
+  const int q = from.integer(bit_place(from.step_bytes, o, k), k);
+  x[o * outer_stride + k * inner_stride] = from.scale.at(o) * (static_cast<float>(q) - from.zero.at(o));
 }
 
 /// A thread for 16 numbers of a row: 16 bytes.
@@ -189,17 +179,17 @@ void pack_bits(const PackBitsArgs& args) {
   BitTensor& to = args.to;
   const int device = args.device().index;
   clear_bits(to, false);
-  const Packed packed{
-      .planes = to.planes.mutable_data<uint8_t>(),
-      .plane_bytes = to.plane_bytes(),
-      .step_bytes = to.step_bytes(),
-      .outer = to.outer,
-      .padded_rows = to.padded_rows(),
-      .inner = to.inner,
-      .bits = to.bits,
-      .largest = to.largest(),
-      .scales = {to.scale.data<float>(), to.zero.data<float>(), to.scale.numel() != 1, to.zero.numel() != 1},
-      .sums = to.sums.mutable_data<int32_t>()};
+  const Packed packed{.planes = to.planes.mutable_data<uint8_t>(),
+                      .plane_bytes = to.plane_bytes(),
+                      .step_bytes = to.step_bytes(),
+                      .outer = to.outer,
+                      .padded_rows = to.padded_rows(),
+                      .inner = to.inner,
+                      .bits = to.bits,
+                      .largest = to.largest(),
+                      .scale = PerRow(to.scale),
+                      .zero = PerRow(to.zero),
+                      .sums = to.sums.mutable_data<int32_t>()};
   const bool rows = args.along == PackedAlong::rows;
   launch("pack_bits",
          {.device = device,

@@ -15,6 +15,7 @@
 // 1,000 cycles; 1,230 were measured. What was tried: docs/bits.md.
 
 #include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/bits/cuda/bit_pack.h>
 #include <adjoint/kernels/bits/cuda/bit_product.h>
 #include <adjoint/kernels/dense/cuda/tensor_core.cuh>
 

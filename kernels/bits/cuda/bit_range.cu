@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(256)
 void bit_range(const BitRangeArgs& args) {
   const Device device = args.device();
   const int64_t rows = args.x.size(0), cols = args.x.size(1), n = args.scale.numel();
-  const bool along_rows = args.along == PackedAlong::rows, each = n != 1 || (along_rows ? rows : cols) == 1;
+  const bool along_rows = args.along == PackedAlong::rows, each = n != 1 || outer_of(args.x, args.along) == 1;
   Tensor found = Tensor::zeros({2, std::max<int64_t>(n, 1)}, DType::i32, device);
   auto* bits = reinterpret_cast<unsigned*>(found.mutable_data<int32_t>());
   const Extremes extremes{bits, bits + std::max<int64_t>(n, 1)};

@@ -1,0 +1,81 @@
+#pragma once
+
+// Bit tensors as kernels take them, on either device.
+
+#include <adjoint/kernels/bits/bit_gemm.h>
+
+namespace adj::kernels {
+
+/// Numbers of which there is one for all rows, or one for each.
+struct PerRow {
+  const float* numbers;
+  bool each;
+
+  explicit PerRow(const Tensor& of) : numbers(of.data<float>()), each(of.numel() != 1) {}
+  PerRow() = default;
+  ADJ_HOST_DEVICE float at(int64_t row) const { return numbers[each ? row : 0]; }
+};
+
+/// An operand of a product.
+struct BitOperand {
+  const uint8_t* planes;
+  int64_t plane_bytes, step_bytes;
+  int outer, bits;
+  PerRow scale, zero;
+  const int32_t* sums;
+
+  BitOperand() = default;
+  explicit BitOperand(const BitTensor& q)
+      : planes(q.planes.data<uint8_t>()),
+        plane_bytes(q.plane_bytes()),
+        step_bytes(q.step_bytes()),
+        outer(static_cast<int>(q.outer)),
+        bits(q.bits),
+        scale(q.scale),
+        zero(q.zero),
+        sums(q.sums.data<int32_t>()) {}
+  ADJ_HOST_DEVICE BitTerm term(int64_t row) const {
+    return {static_cast<double>(scale.at(row)), static_cast<double>(zero.at(row)),
+            static_cast<double>(sums[row])};
+  }
+  /// q at `place` of a row (bit_place) whose number is `k`.
+  ADJ_HOST_DEVICE int integer(int64_t place, int64_t k) const {
+    int q = 0;
+    for (int p = 0; p < bits; ++p) q |= (planes[p * plane_bytes + place] >> (k % 8) & 1) << p;
+    return q;
+  }
+};
+
+/// Where requantised products go, and the layer's end.
+struct BitResult {
+  uint8_t* planes;
+  int64_t plane_bytes, step_bytes;
+  int bits, largest;
+  PerRow scale, zero;
+  int32_t* sums;                             ///< on a GPU zeros before
+  const float *column_scale, *column_shift;  ///< [N], or null
+  bool relu;
+
+  BitResult() = default;
+  explicit BitResult(const BitGemmToBitsArgs& args)
+      : planes(args.to.planes.mutable_data<uint8_t>()),
+        plane_bytes(args.to.plane_bytes()),
+        step_bytes(args.to.step_bytes()),
+        bits(args.to.bits),
+        largest(args.to.largest()),
+        scale(args.to.scale),
+        zero(args.to.zero),
+        sums(args.to.sums.mutable_data<int32_t>()),
+        column_scale(args.column_scale ? args.column_scale.data<float>() : nullptr),
+        column_shift(args.column_shift ? args.column_shift.data<float>() : nullptr),
+        relu(args.activation == Activation::relu) {}
+  ADJ_HOST_DEVICE BitRow row(const BitOperand& a, int64_t r, float inner) const {
+    return bit_row(a.scale.at(r), a.zero.at(r), a.sums[r], scale.at(r), zero.at(r), inner);
+  }
+  ADJ_HOST_DEVICE BitColumn column(const BitOperand& b, int64_t c) const {
+    return {b.scale.at(c) * (column_scale != nullptr ? column_scale[c] : 1.0f), b.zero.at(c),
+            static_cast<float>(b.sums[c]), column_shift != nullptr ? column_shift[c] : 0.0f};
+  }
+};
+
+}  // namespace adj::kernels
