@@ -289,20 +289,9 @@ class TilePasses {
     stats_ = Tensor::empty({parts, RowTiles::kRows, heads_, 2}, DType::f32, tiles.device());
   }
   TileAttention attention(TilePass pass) {
-    return {.score = operands_.score,
+    return {.operands = operands_,
             .pass = pass,
             .tiles = tiles_,
-            .heads = heads_,
-            .pitch = pitch_,
-            .scale = operands_.scale,
-            .q = operands_.q,
-            .k = operands_.k,
-            .l = operands_.l,
-            .r = operands_.r,
-            .slope = operands_.slope,
-            .v = operands_.v,
-            .d_o = operands_.d_o,
-            .terms = terms,
             .shares = shares_,
             .parts = parts_,
             .stats = stats_};
@@ -350,8 +339,6 @@ class TilePasses {
            operands_.v.scale(), y.mutable_data<float>());
   }
 
-  Tensor terms;  ///< of the backward passes
-
  private:
   template <class S>
   Rows<S> rows(Tensor& x) const {
@@ -381,22 +368,18 @@ void check_device(std::string_view op, Device device) {
 template <class S>
 using OperandOf = std::conditional_t<std::is_same_v<S, bfloat16>, bfloat16, float16>;
 
-/// Δ of the rows, for the rest in units of the operands, and what tiles take of it.
-template <class S>
-struct Deltas {
-  Tensor rest, terms;
-
-  template <class Args>
-  Deltas(const Args& args, const Tensor& bias, const AttentionOperands& x, TilePasses& passes) {
-    const int64_t terms_of_rows = args.delta.numel();
-    rest = x.d_o.scale() != nullptr ? Tensor::empty_like(args.delta) : args.delta;
-    launch("attention_over_tiles", passes.shape(terms_of_rows * 32), find_delta<S>, terms_of_rows,
-           static_cast<int>(x.heads), static_cast<int>(args.d_o.size(1) / x.heads),
-           args.d_o.template data<S>(), args.o.template data<S>(), bias ? bias.data<S>() : nullptr,
-           x.d_o.scale(), x.v.scale(), args.delta.template mutable_data<float>(), rest.mutable_data<float>());
-    terms = tile_attention_terms(passes.attention(TilePass::target_gradient), args.lse, args.delta);
-  }
-};
+/// Δ of the rows, for the rest in units of the operands; `x` gets what tiles take of it.
+template <class S, class Args>
+Tensor find_deltas(const Args& args, const Tensor& bias, TilePasses& passes, AttentionOperands& x) {
+  const int64_t terms = args.delta.numel();
+  Tensor rest = x.d_o.scale() != nullptr ? Tensor::empty_like(args.delta) : args.delta;
+  launch("attention_over_tiles", passes.shape(terms * 32), find_delta<S>, terms, static_cast<int>(x.heads),
+         static_cast<int>(args.d_o.size(1) / x.heads), args.d_o.template data<S>(), args.o.template data<S>(),
+         bias ? bias.data<S>() : nullptr, x.d_o.scale(), x.v.scale(),
+         args.delta.template mutable_data<float>(), rest.mutable_data<float>());
+  x.terms = tile_attention_terms(passes.attention(TilePass::target_gradient), args.lse, args.delta);
+  return rest;
+}
 
 template <class S>
 void forward(const DotAttentionArgs& args) {
@@ -416,18 +399,17 @@ void forward(const DotAttentionArgs& args) {
 
 template <class S>
 void backward(const DotAttentionBackwardArgs& args) {
-  const AttentionOperands x{.score = TileScore::dot,
-                            .heads = args.heads,
-                            .scale = args.scale,
-                            .q = operands_of(args.q, args.heads),
-                            .k = operands_of(args.k, args.heads),
-                            .v = operands_of(args.v, args.heads),
-                            .d_o = operands_of(args.d_o, args.heads)};
+  AttentionOperands x{.score = TileScore::dot,
+                      .heads = args.heads,
+                      .scale = args.scale,
+                      .q = operands_of(args.q, args.heads),
+                      .k = operands_of(args.k, args.heads),
+                      .v = operands_of(args.v, args.heads),
+                      .d_o = operands_of(args.d_o, args.heads)};
   TilePasses by_target(*args.tiles, x), by_source(*args.tiles_at, x);
-  Deltas<S> deltas(args, {}, x, by_target);
-  by_target.terms = by_source.terms = deltas.terms;
+  Tensor rest_delta = find_deltas<S>(args, {}, by_target, x);
   Tensor dq = by_target.rest_of(args.dq), dk = by_source.rest_of(args.dk), dv = by_source.rest_of(args.dv);
-  run_dot_rest_backward<OperandOf<S>>(args.tiles->rest, args.tiles_at->rest, x, args.lse, deltas.rest, dq, dk,
+  run_dot_rest_backward<OperandOf<S>>(args.tiles->rest, args.tiles_at->rest, x, args.lse, rest_delta, dq, dk,
                                       dv);
   const float *const d_o = x.d_o.scale(), *const v = x.v.scale();
   if (args.dq) {
@@ -466,18 +448,17 @@ void backward(const GatBackwardArgs& args) {
     return wanted ? wanted : Tensor::empty_like(like);
   };
   Tensor dl = or_scratch(args.dl, args.l), dr = or_scratch(args.dr, args.r);
-  const AttentionOperands x{.score = TileScore::sum,
-                            .heads = args.heads(),
-                            .v = operands_of(args.x, args.heads()),
-                            .d_o = operands_of(args.d_o, args.heads()),
-                            .l = args.l.data<float>(),
-                            .r = args.r.data<float>(),
-                            .slope = args.slope};
+  AttentionOperands x{.score = TileScore::sum,
+                      .heads = args.heads(),
+                      .v = operands_of(args.x, args.heads()),
+                      .d_o = operands_of(args.d_o, args.heads()),
+                      .l = args.l.data<float>(),
+                      .r = args.r.data<float>(),
+                      .slope = args.slope};
   TilePasses by_target(*args.tiles, x), by_source(*args.tiles_at, x);
-  Deltas<S> deltas(args, args.bias, x, by_target);
-  by_target.terms = by_source.terms = deltas.terms;
+  Tensor rest_delta = find_deltas<S>(args, args.bias, by_target, x);
   Tensor dx = by_source.rest_of(args.dx);
-  run_gat_rest_backward<OperandOf<S>>(args.tiles->rest, args.tiles_at->rest, x, args.lse, deltas.rest, dl, dr,
+  run_gat_rest_backward<OperandOf<S>>(args.tiles->rest, args.tiles_at->rest, x, args.lse, rest_delta, dl, dr,
                                       dx);
   by_target.run(TilePass::target_gradient);
   by_target.add_stats_to(dl);

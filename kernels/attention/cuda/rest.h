@@ -8,17 +8,6 @@
 
 namespace adj::kernels::cuda {
 
-/// What the passes of one attention have in common, over rest and tiles. Heads have v.pitch features.
-struct AttentionOperands {
-  TileScore score;
-  int64_t heads;
-  float scale = 0;                         ///< dot
-  OperandFeatures q = {}, k = {};          ///< dot: [targets H, D], [sources H, D]
-  OperandFeatures v = {}, d_o = {};        ///< d_o: backward
-  const float *l = nullptr, *r = nullptr;  ///< sum: [targets,H], [sources,H]
-  float slope = 0;
-};
-
 /// What results of operands S are stored as: float32 of float16, bfloat16 of bfloat16. They are in units of
 /// the operands: what comes of v is to be multiplied by v.scale(), and so on; `lse` is not.
 ///

@@ -11,25 +11,27 @@ enum class TilePass : uint8_t { forward, values, target_gradient, source_gradien
 /// Logits: `dot`, scale ⟨q_i, k_j⟩; `sum`, leaky_relu(l_i + r_j).
 enum class TileScore : uint8_t { dot, sum };
 
+/// What the passes of one attention have in common, over tiles and over what a cut leaves beside them. Heads
+/// have v.pitch features, kWidestTileHead at most.
+struct AttentionOperands {
+  TileScore score;
+  int64_t heads;
+  float scale = 0;                         ///< dot
+  OperandFeatures q = {}, k = {};          ///< dot: [targets H, D], [sources H, D]
+  OperandFeatures v = {}, d_o = {};        ///< d_o: backward
+  const float *l = nullptr, *r = nullptr;  ///< sum: [targets,H], [sources,H]
+  float slope = 0;
+  Tensor terms = {};  ///< backward: as tile_attention_terms() leaves them
+};
+
 /// What the tiles of a cut add to attention (kernels/attention/attention.h), head by head.
 struct TileAttention {
-  TileScore score;
+  const AttentionOperands& operands;
   TilePass pass;
   const RowTiles& tiles;
-  int64_t heads;
-  int64_t pitch;             ///< operands of a row and head, a multiple of 8, kWidestTileHead at most
-  float scale;               ///< dot
-  const OperandFeatures& q;  ///< [targets, heads * pitch], and likewise; absent beside sums
-  const OperandFeatures& k;  ///< [sources, …]
-  const float* l;            ///< sum: [targets,H]
-  const float* r;            ///< [sources,H]
-  float slope;
-  const OperandFeatures& v;
-  const OperandFeatures& d_o;  ///< absent in the forward pass
-  const Tensor& terms;         ///< as tile_attention_terms() leaves them; absent in the forward pass
-  TileShares shares;           ///< a slab for each head
-  Tensor& parts;               ///< float32 [windows + blocks, RowTiles::kRows, heads * pitch]
-  Tensor& stats;               ///< float32 [windows + blocks, RowTiles::kRows, heads, 2]
+  TileShares shares;  ///< a slab for each head
+  Tensor& parts;      ///< float32 [windows + blocks, RowTiles::kRows, heads * pitch]
+  Tensor& stats;      ///< float32 [windows + blocks, RowTiles::kRows, heads, 2]
 };
 
 /// parts[w] = what the tiles of window w come to, in float32, laid out as tile_product() has it (parts of

@@ -420,9 +420,10 @@ namespace {
 /// All but the terms.
 Arguments arguments_of(const TileAttention& attention) {
   const RowTiles& tiles = attention.tiles;
+  const AttentionOperands& x = attention.operands;
   const bool by_source = attention.pass == TilePass::values || attention.pass == TilePass::source_gradient;
-  const uint16_t *q = operands_of(attention.q), *k = operands_of(attention.k), *v = operands_of(attention.v),
-                 *d_o = operands_of(attention.d_o);
+  const uint16_t *q = operands_of(x.q), *k = operands_of(x.k), *v = operands_of(x.v),
+                 *d_o = operands_of(x.d_o);
   Arguments a{};
   a.shares = attention.shares;
   a.windows = tiles.windows.data<int32_t>();
@@ -433,22 +434,22 @@ Arguments arguments_of(const TileAttention& attention) {
   a.own_second = by_source ? v : d_o;
   a.first = by_source ? q : k;
   a.second = by_source ? d_o : v;
-  a.q_scale = attention.q.scale();
-  a.k_scale = attention.k.scale();
-  a.v_scale = attention.v.scale();
-  a.d_o_scale = attention.d_o.scale();
-  a.scale = attention.scale;
-  a.row_logit = by_source ? attention.r : attention.l;
-  a.column_logit = by_source ? attention.l : attention.r;
-  a.slope = attention.slope;
-  if (attention.terms) a.terms = static_cast<const float2*>(attention.terms.raw_data());
+  a.q_scale = x.q.scale();
+  a.k_scale = x.k.scale();
+  a.v_scale = x.v.scale();
+  a.d_o_scale = x.d_o.scale();
+  a.scale = x.scale;
+  a.row_logit = by_source ? x.r : x.l;
+  a.column_logit = by_source ? x.l : x.r;
+  a.slope = x.slope;
+  if (x.terms) a.terms = static_cast<const float2*>(x.terms.raw_data());
   a.parts = attention.parts.mutable_data<float>();
   a.stats = attention.stats.mutable_data<float>();
   a.num_windows = tiles.num_windows();
   a.rows = static_cast<int>(tiles.rows);
-  a.heads = static_cast<int>(attention.heads);
-  a.pitch = static_cast<int>(attention.pitch);
-  a.row_pitch = static_cast<int>(attention.heads * attention.pitch);
+  a.heads = static_cast<int>(x.heads);
+  a.pitch = static_cast<int>(x.v.pitch);
+  a.row_pitch = static_cast<int>(x.heads * x.v.pitch);
   return a;
 }
 
@@ -458,11 +459,11 @@ Tensor tile_attention_terms(const TileAttention& attention, const Tensor& lse, c
   const Device device = lse.device();
   Tensor terms = Tensor::empty({lse.size(0), lse.size(1), 2}, DType::f32, device);
   const auto kernel =
-      attention.v.operand == TileOperand::float16 ? find_terms<float16> : find_terms<bfloat16>;
+      attention.operands.v.operand == TileOperand::float16 ? find_terms<float16> : find_terms<bfloat16>;
   adj::cuda::launch("tile_attention",
                     {.device = device.index, .blocks = adj::cuda::blocks_for(lse.numel()), .overlaps = true},
-                    kernel, arguments_of(attention), attention.score, lse.data<float>(), delta.data<float>(),
-                    lse.numel(), static_cast<float2*>(terms.raw_mutable_data()));
+                    kernel, arguments_of(attention), attention.operands.score, lse.data<float>(),
+                    delta.data<float>(), lse.numel(), static_cast<float2*>(terms.raw_mutable_data()));
   return terms;
 }
 
@@ -470,12 +471,12 @@ void tile_attention(const TileAttention& attention) {
   if (attention.shares.blocks == 0) return;
   const Arguments a = arguments_of(attention);
   const Device device = attention.tiles.device();
-  const bool wide = attention.pitch > 64;
-  attention.v.operand == TileOperand::float16
-      ? (wide ? run<float16, 128>(device, attention.score, attention.pass, a)
-              : run<float16, 64>(device, attention.score, attention.pass, a))
-      : (wide ? run<bfloat16, 128>(device, attention.score, attention.pass, a)
-              : run<bfloat16, 64>(device, attention.score, attention.pass, a));
+  const bool wide = attention.operands.v.pitch > 64;
+  attention.operands.v.operand == TileOperand::float16
+      ? (wide ? run<float16, 128>(device, attention.operands.score, attention.pass, a)
+              : run<float16, 64>(device, attention.operands.score, attention.pass, a))
+      : (wide ? run<bfloat16, 128>(device, attention.operands.score, attention.pass, a)
+              : run<bfloat16, 64>(device, attention.operands.score, attention.pass, a));
 }
 
 }  // namespace adj::kernels::cuda

@@ -45,7 +45,7 @@ struct RestArguments {
   S* y;
   int width;
   bool wide;    ///< may rows of y be read and written 16 bytes at a time?
-  bool beside;  ///< are tiles summed meanwhile? Rows of windows with tiles then get the rest's sum alone.
+  bool beside;  ///< are there tiles, which are summed meanwhile?
 };
 
 template <class S>
@@ -54,13 +54,13 @@ __device__ __forceinline__ bool has_tiles(const RestArguments<S>& a, int row) {
   return __ldg(a.windows + window) != __ldg(a.windows + window + 1);
 }
 
-/// Adds what the tiles have of 8 features of a row: the window's part, then those of blocks that begin in it.
+/// Adds what the tiles have of 8 features of a row that has_tiles(): the window's part, then those of blocks
+/// that begin in it.
 template <class S>
 __device__ __forceinline__ void add_tiles(const RestArguments<S>& a, int row, int feature,
                                           float (&sum)[kVector]) {
   const int window = row / RowTiles::kRows;
   const int first = __ldg(a.windows + window), end = __ldg(a.windows + window + 1);
-  if (first == end) return;
   const auto add = [&](int part) {
     const float* const from =
         a.parts + (int64_t{part} * RowTiles::kRows + row % RowTiles::kRows) * a.padded + feature;
@@ -118,15 +118,14 @@ __device__ __forceinline__ void write_row(const RestArguments<S>& a, int row, in
   }
 }
 
-/// Y[row] from the sum over the row's rest. Not inline: a walk ends rows in several places, and its loop
-/// wants the registers.
+/// Y[row] from the sum over the row's rest: whole but in windows with tiles. Not inline: a walk ends rows in
+/// several places, and its loop wants the registers.
 template <class S>
 __device__ __noinline__ void finish_row(const RestArguments<S>& a, int row, int feature, float4 lower,
                                         float4 upper) {
   float sum[kVector] = {lower.x, lower.y, lower.z, lower.w, upper.x, upper.y, upper.z, upper.w};
-  if (!a.beside) add_tiles(a, row, feature, sum);
   scale(a, row, feature, sum);
-  write_row(a, row, feature, !a.beside || !has_tiles(a, row), sum);
+  write_row(a, row, feature, !has_tiles(a, row), sum);
 }
 
 /// Where the tiles were summed meanwhile: adds them to what the rest left, a thread for 8 features of a row.
