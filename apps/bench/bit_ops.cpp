@@ -13,28 +13,29 @@ BitTensor random_bits(const Subject& s, int64_t rows, int64_t cols, int bits, Pa
   return to_bits(random(s, {rows, cols}), bits, scale, zero, along);
 }
 
-/// [N,N] x [N, out], N = --size.
-Job bit_gemm(const Subject& s, DType result) {
-  const int64_t n = s.size;
-  const BitTensor a = random_bits(s, n, n, s.bits_a, PackedAlong::rows),
-                  b = random_bits(s, n, s.out, s.bits_b, PackedAlong::columns);
-  Tensor y = Tensor::empty({n, s.out}, result, s.device());
-  return {fmt::format("{} x {} x {}, {} x {} bits", n, n, s.out, s.bits_a, s.bits_b),
-          bytes_of({a.planes, b.planes, y}),
-          2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(s.out),
-          [=]() mutable { kernels::bit_gemm({.a = a, .b = b, .y = y}); }};
+/// [N,N] x [N, out], N = --size: run(a, b) leaves `result`.
+template <class Run>
+Job product(const Subject& s, const Tensor& result, Run run) {
+  const auto n = static_cast<double>(s.size);
+  const BitTensor a = random_bits(s, s.size, s.size, s.bits_a, PackedAlong::rows),
+                  b = random_bits(s, s.size, s.out, s.bits_b, PackedAlong::columns);
+  return {fmt::format("{} x {} x {}, {} x {} bits", s.size, s.size, s.out, s.bits_a, s.bits_b),
+          bytes_of({a.planes, b.planes, result}), 2.0 * n * n * static_cast<double>(s.out),
+          [=]() mutable { run(a, b); }};
+}
+
+Job bit_gemm(const Subject& s, DType dtype) {
+  Tensor y = Tensor::empty({s.size, s.out}, dtype, s.device());
+  return product(s, y, [y](const BitTensor& a, const BitTensor& b) mutable {
+    kernels::bit_gemm({.a = a, .b = b, .y = y});
+  });
 }
 
 Job bit_gemm_to_bits(const Subject& s) {
-  const int64_t n = s.size;
-  const BitTensor a = random_bits(s, n, n, s.bits_a, PackedAlong::rows),
-                  b = random_bits(s, n, s.out, s.bits_b, PackedAlong::columns);
-  BitTensor to = random_bits(s, n, s.out, s.bits_a, PackedAlong::rows);
-  return {fmt::format("{} x {} x {}, {} x {} bits", n, n, s.out, s.bits_a, s.bits_b),
-          bytes_of({a.planes, b.planes, to.planes}),
-          2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(s.out), [=]() mutable {
-            kernels::bit_gemm_to_bits({.a = a, .b = b, .activation = Activation::relu, .to = to});
-          }};
+  BitTensor to = random_bits(s, s.size, s.out, s.bits_a, PackedAlong::rows);
+  return product(s, to.planes, [to](const BitTensor& a, const BitTensor& b) mutable {
+    kernels::bit_gemm_to_bits({.a = a, .b = b, .activation = Activation::relu, .to = to});
+  });
 }
 
 Job pack_bits(const Subject& s) {
