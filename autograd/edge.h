@@ -15,11 +15,14 @@
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/graph/relation.h>
+#include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/edge/edge_add.h>
 #include <adjoint/kernels/edge/edge_mean.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
 #include <adjoint/kernels/sparse/gas.h>
 #include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/tiles/tile_sddmm.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <string_view>
 
@@ -69,6 +72,50 @@ inline void mean_weights(const Relation& relation, bool of_list, const Tensor& w
   }
 }
 
+/// What there are no tiles for, or null.
+inline const char* no_tiles_for(const Tensor& weight) {
+  return weight && weight.dims() != 1 ? "weights by head" : nullptr;
+}
+inline const char* no_tiles_for(int64_t width, int64_t heads) {
+  return width > heads * kernels::kMostTileSddmmWidth ? "products by edge over more than 1024 features"
+                                                      : nullptr;
+}
+
+inline void tiled_sum(const RowTiles& tiles, const CsrMatrix& a, const Tensor& x, Tensor& y) {
+  const kernels::TileValues values = kernels::make_tile_values(tiles, a.values, a.order, x.dtype());
+  kernels::tile_spmm({.tiles = tiles, .values = values, .x = x, .y = y});
+}
+/// Y = A X, A's values of the edges as they are now, by rows of CSR or by tensor cores.
+inline void weighted_sum(const char* op, const CsrMatrix& a, const Tensor& x, Tensor& y) {
+  const TiledOp kind = a.values ? TiledOp::new_weights : TiledOp::product;
+  if (const auto tiles = tiles_for(op, a.csr, x.size(1), x.dtype(), kind, no_tiles_for(a.values))) {
+    tiled_sum(*tiles, a, x, y);
+  } else {
+    kernels::spmm({.a = a, .x = x, .y = y});
+  }
+}
+/// e = ⟨y_i, x_j⟩ by head for the entries of `a`, likewise.
+inline void edge_products(const char* op, const CsrMatrix& a, const Tensor& y, const Tensor& x, Tensor& e) {
+  const int64_t width = x.size(1), heads = e.dims() == 1 ? 1 : e.size(1);
+  if (const auto tiles =
+          tiles_for(op, a.csr, width, x.dtype(), TiledOp::entry_products, no_tiles_for(width, heads))) {
+    kernels::tile_sddmm({.a = a, .tiles = *tiles, .y = y, .x = x, .dw = e});
+  } else {
+    kernels::sddmm({.a = a, .y = y, .x = x, .dw = e});
+  }
+}
+/// The gradients of weighted_sum(): dX = Aᵀ dY and dw_ij = ⟨dY_i, X_j⟩. `at`: the transpose, with A's values.
+inline void weighted_sum_gradients(const char* op, const CsrMatrix& at, const Tensor& dy, const Tensor& x,
+                                   Tensor& dx, Tensor& dw) {
+  const char* const obstacle = dw.dims() == 1 ? no_tiles_for(x.size(1), 1) : no_tiles_for(dw);
+  if (const auto tiles = tiles_for(op, at.csr, x.size(1), x.dtype(), TiledOp::gradients, obstacle)) {
+    tiled_sum(*tiles, at, dy, dx);
+    kernels::tile_sddmm({.a = {at.csr, {}, at.order}, .tiles = *tiles, .y = x, .x = dy, .dw = dw});
+  } else {
+    kernels::spmm_backward({.at = at, .dy = dy, .x = x, .dx = dx, .dw = dw});
+  }
+}
+
 /// [N, H, D] as the matrix [N, H D] that it is in memory.
 inline Tensor as_matrix(const Tensor& x) {
   return x.dims() == 3 ? x.reshape({x.size(0), x.size(1) * x.size(2)}) : x;
@@ -87,7 +134,9 @@ inline Shape with_rows(const Shape& like, int64_t rows) {
 /// is of w_ij x_j for weights [M], and its gradient goes to the edge that won, of equal ones to the target's
 /// first in csr(); variances and their roots (aggregate_all in neighbor_reduce.h, which gives several at
 /// once) take no weights. Where the relation scatters() and the weights are [M] or absent, sums and means are
-/// taken over its list of edges as it is, and nothing is sorted. Throws where sizes do not fit.
+/// taken over its list of edges as it is, and nothing is sorted. On a GPU sums and means with weights [M] or
+/// none, and edge_dot(), by tensor cores where sparse_kernels() and the precision allow. Throws where sizes
+/// do not fit.
 inline Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {}) {
   const OpScope scope("aggregate", relation, x, options.weight);
   const bool mean = options.reduce == Reduce::mean;
@@ -121,7 +170,8 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
   if (scatters) {
     kernels::gas({.a = relation.coo(), .values = weight, .x = detail::as_matrix(x.value()), .y = rows});
   } else {
-    kernels::spmm({.a = detail::by_target(relation, weight), .x = detail::as_matrix(x.value()), .y = rows});
+    detail::weighted_sum("aggregate", detail::by_target(relation, weight), detail::as_matrix(x.value()),
+                         rows);
   }
   const bool weight_learns = given && given.requires_grad();
   return record(
@@ -143,16 +193,13 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
         } else if (scatters && dx) {
           kernels::gas({.a = relation.coo().transposed(), .values = w, .x = dy_rows, .y = dx_rows});
         } else if (dx && dw) {
-          kernels::spmm_backward({.at = detail::by_source(relation, w),
-                                  .dy = dy_rows,
-                                  .x = detail::as_matrix(x.get()),
-                                  .dx = dx_rows,
-                                  .dw = dw});
+          detail::weighted_sum_gradients("aggregate", detail::by_source(relation, w), dy_rows,
+                                         detail::as_matrix(x.get()), dx_rows, dw);
         } else if (dw) {
-          kernels::sddmm(
-              {.a = detail::by_target(relation), .y = dy_rows, .x = detail::as_matrix(x.get()), .dw = dw});
+          detail::edge_products("aggregate", detail::by_target(relation), dy_rows, detail::as_matrix(x.get()),
+                                dw);
         } else if (dx) {
-          kernels::spmm({.a = detail::by_source(relation, w), .x = dy_rows, .y = dx_rows});
+          detail::weighted_sum("aggregate", detail::by_source(relation, w), dy_rows, dx_rows);
         }
         if (dw && mean) detail::mean_weights(relation, scatters, dw, dw);
         if (dx) out.add(0, dx);
@@ -177,23 +224,21 @@ inline Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_
   const int64_t edges = relation.num_edges();
   Tensor e =
       Tensor::empty(heads == 0 ? Shape{edges} : Shape{edges, heads}, wide_dtype(q.dtype()), q.device());
-  kernels::sddmm({.a = detail::by_target(relation),
-                  .y = detail::as_matrix(q.value()),
-                  .x = detail::as_matrix(k.value()),
-                  .dw = e});
+  detail::edge_products("edge_dot", detail::by_target(relation), detail::as_matrix(q.value()),
+                        detail::as_matrix(k.value()), e);
   return record(
       "edge_dot", e, {q, k},
       [relation, q = Saved(q.value()), k = Saved(k.value())](Tensor de, Gradients& out) {
         if (out.wanted(0)) {
           Tensor dq = Tensor::empty_like(q.get());
           Tensor rows = detail::as_matrix(dq);
-          kernels::spmm({.a = detail::by_target(relation, de), .x = detail::as_matrix(k.get()), .y = rows});
+          detail::weighted_sum("edge_dot", detail::by_target(relation, de), detail::as_matrix(k.get()), rows);
           out.add(0, dq);
         }
         if (out.wanted(1)) {
           Tensor dk = Tensor::empty_like(k.get());
           Tensor rows = detail::as_matrix(dk);
-          kernels::spmm({.a = detail::by_source(relation, de), .x = detail::as_matrix(q.get()), .y = rows});
+          detail::weighted_sum("edge_dot", detail::by_source(relation, de), detail::as_matrix(q.get()), rows);
           out.add(1, dk);
         }
       });

@@ -21,7 +21,8 @@ inline void check_fit(const char* op, int64_t cols, Device device, const Var& x)
 inline void sparse_product(const SparseMatrix& a, bool adjoint, const Tensor& x, const Tensor& bias,
                            Activation activation, Tensor& y) {
   const CsrMatrix matrix = adjoint ? a.adjoint() : a.matrix();
-  if (const auto tiles = tiles_for("spmm", matrix.csr, x.size(1), x.dtype())) {
+  const TiledOp op = a.has_factors() ? TiledOp::product : TiledOp::kept_weights;
+  if (const auto tiles = tiles_for("spmm", matrix.csr, x.size(1), x.dtype(), op)) {
     const kernels::TileValues values = a.tile_values(*tiles, adjoint, x.dtype());
     kernels::tile_spmm(
         {.tiles = *tiles, .values = values, .x = x, .bias = bias, .activation = activation, .y = y});

@@ -24,23 +24,53 @@ double share_in_tiles(const CutCounts& counts) {
 void set_sparse_kernels(SparseKernels kernels) { chosen = kernels; }
 SparseKernels sparse_kernels() { return chosen; }
 
-TileCost tile_cost(const CutCounts& counts, int64_t width, DType features) {
+namespace {
+
+/// By how much gathers by rows of CSR take longer than where rows side by side share most: hm has 0.19
+/// columns an entry.
+double unshared(const CutCounts& counts) {
+  constexpr double kShared = 0.19, kSlope = 2.7;
+  return 1.0 + kSlope * std::max(0.0, counts.columns_an_entry() - kShared);
+}
+
+}  // namespace
+
+TileCost tile_cost(const CutCounts& counts, int64_t width, DType features, TiledOp op) {
   const bool wide = features == DType::f32;
   const auto f = static_cast<double>(width), rows = static_cast<double>(counts.rows),
-             cols = static_cast<double>(counts.cols);
-  // Bytes per nanosecond: gathers of rows that L1 holds in part, gathers from L2, and of memory.
-  constexpr double kBestGathers32 = 20'500.0, kBestGathers16 = 14'200.0, kGathers = 8'000.0,
-                   kMemory = 4'000.0;
-  constexpr double kTileFeature = 0.033;  // of a tile, by all of 132 multiprocessors
-  constexpr double kBeside = 0.8;         // side by side, tiles and rest take so much of their sum
-  constexpr double kFixed = 60'000.0;     // six launches, and what does not fill the GPU at their ends
-  const double csr =
-      static_cast<double>(counts.entries) * f * (wide ? 4.0 / kBestGathers32 : 2.0 / kBestGathers16);
-  const double rest = static_cast<double>(counts.rest) * f * 2.0 / kGathers;
-  const double product = static_cast<double>(counts.tiles) * f * kTileFeature;
+             cols = static_cast<double>(counts.cols), entries = static_cast<double>(counts.entries);
+  // Bytes per nanosecond: gathers of rows that L1 holds in part at best, from L2, and of memory.
+  const double best_gathers = wide ? 20'500.0 : 14'200.0;
+  constexpr double kFromL2 = 8'900.0, kRest = 8'000.0, kMemory = 4'000.0;
+  // Nanoseconds of a tile's feature by all of 132 multiprocessors; of a feature that is weighed; of a weight
+  // that is brought into the order of the tiles.
+  constexpr double kTileFeature = 0.033, kWeighed = 2.1e-5, kNewWeight = 0.02;
+  constexpr double kHidden = 0.62;     // of the shorter of tiles and rest, which run side by side
+  constexpr double kFixed = 45'000.0;  // six launches, and what does not fill the GPU at their ends
+  const double gathers = std::max(best_gathers / unshared(counts), kFromL2);
+  const double csr = entries * f * (wide ? 4.0 : 2.0) / gathers;
+  const double rest = static_cast<double>(counts.rest) * f * 2.0 / kRest;
+  const double tiles = static_cast<double>(counts.tiles) * f * kTileFeature;
+  const double beside = std::max(rest, tiles) + (1.0 - kHidden) * std::min(rest, tiles);
   const double parts = (wide ? 20.0 : 14.0) * rows * f / kMemory,
                rounding = wide ? 10.0 * cols * f / kMemory : 0.0;
-  return {.csr = csr, .hybrid = kBeside * (rest + product) + parts + rounding + kFixed};
+  const double product = beside + parts + rounding + kFixed, kept = product + entries * f * kWeighed,
+               made = kept + entries * kNewWeight;
+  // Products by entry write a number an entry, and read rows of both sides.
+  const double by_entry = 1.85 * product;
+  switch (op) {
+    case TiledOp::product:
+      return {csr, product};
+    case TiledOp::kept_weights:
+      return {csr, kept};
+    case TiledOp::new_weights:
+      return {csr, made};
+    case TiledOp::entry_products:
+      return {1.5 * csr, by_entry};
+    case TiledOp::gradients:
+      break;
+  }
+  return {2.0 * csr, 1.2 * (made + by_entry)};
 }
 
 TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t width, int64_t gathered,
@@ -51,17 +81,19 @@ TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t wid
   // Nanoseconds: of an entry and feature, by rows of CSR at best and in the rest; of a tile and feature, a
   // head's being padded. Bytes per nanosecond of memory, and bytes: of what tiles leave and add, and of
   // rounding.
-  const double kCsr = wide ? 1.9e-3 : 1.4e-3;
-  constexpr double kRest = 1.9e-3;
-  constexpr double kTileFeature = 0.3, kMemory = 4'000.0, kFixed = 150'000.0;
-  const double kPartBytes = wide ? 64.0 : 48.0, kRoundedBytes = wide ? 70.0 : 0.0;
-  const double csr_share = gathered == 1 ? 0.65 : 1.0, share = gathered == 1 ? 0.5 : 1.0;
-  const double csr = static_cast<double>(counts.entries) * f * kCsr * csr_share;
-  const auto padded = static_cast<double>(heads * (width > 64 ? 128 : 64));
-  const double passes = static_cast<double>(counts.tiles) * padded * kTileFeature;
-  const double bytes = (kPartBytes + kRoundedBytes) * (rows + cols) / 2 * f / kMemory;
+  const double csr_entry = (wide ? 1.9e-3 : 1.4e-3) * std::min(unshared(counts), wide ? 1.46 : 1.4);
+  constexpr double kRest = 2.3e-3;
+  constexpr double kTileFeature = 0.36, kMemory = 4'000.0, kFixed = 180'000.0;
+  const double part_bytes = wide ? 77.0 : 58.0, rounded_bytes = wide ? 84.0 : 0.0;
+  // GAT gathers one row of features in place of two, and has no product for its logits.
+  const bool one = gathered == 1;
+  const double csr_share = one ? 0.65 : 1.0, rest_share = one ? 0.5 : 1.0, tile_share = one ? 0.65 : 1.0;
+  const double csr = static_cast<double>(counts.entries) * f * csr_entry * csr_share;
+  const auto padded = static_cast<double>(heads * (width > 64 ? 128 : 90));
+  const double passes = static_cast<double>(counts.tiles) * padded * kTileFeature * tile_share;
+  const double bytes = (part_bytes + rounded_bytes) * (rows + cols) / 2 * f / kMemory;
   return {.csr = csr,
-          .hybrid = static_cast<double>(counts.rest) * f * kRest * share + passes + bytes + kFixed};
+          .hybrid = static_cast<double>(counts.rest) * f * kRest * rest_share + passes + bytes + kFixed};
 }
 
 namespace {
@@ -139,9 +171,10 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
 
 }  // namespace
 
-std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features) {
-  return choose(a, {op, width, 1, features, nullptr},
-                [&](const CutCounts& counts) { return tile_cost(counts, width, features); });
+std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features,
+                                          TiledOp kind, const char* obstacle) {
+  return choose(a, {op, width, 1, features, obstacle},
+                [&](const CutCounts& counts) { return tile_cost(counts, width, features, kind); });
 }
 
 std::shared_ptr<const RowTiles> attention_tiles_for(std::string_view op, const Csr& a, int64_t heads,

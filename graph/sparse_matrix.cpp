@@ -85,7 +85,7 @@ void SparseMatrix::set_factors(Tensor row, Tensor column) {
 
 kernels::TileValues SparseMatrix::tile_values(const RowTiles& tiles, bool of_adjoint, DType features) const {
   if (!values_) return {};
-  if ((row_factor_ || column_factor_) && values_.version() == factored_version_) {
+  if (has_factors()) {
     kernels::TileValues factors;
     factors.row_factor = of_adjoint ? column_factor_ : row_factor_;
     factors.column_factor = of_adjoint ? row_factor_ : column_factor_;
@@ -117,8 +117,7 @@ SparseMatrix SparseMatrix::to(Device device) const {
   if (!relation_ || device == this->device()) return *this;
   check_kept();
   SparseMatrix moved(relation_.to(device), values_.to(device));
-  if (values_ && values_.version() == factored_version_)
-    moved.set_factors(row_factor_.to(device), column_factor_.to(device));
+  if (has_factors()) moved.set_factors(row_factor_.to(device), column_factor_.to(device));
   moved.kept_version_ = moved.values_.version();
   moved.adjoint_values_ = adjoint_values_.to(device);
   moved.self_adjoint_ = self_adjoint_;
@@ -129,8 +128,7 @@ SparseMatrix SparseMatrix::carried_to(Carrier& carrier) const {
   if (!relation_ || carrier.device() == device()) return *this;
   check_kept();
   SparseMatrix moved(relation_.carried_to(carrier), carrier.carry(values_));
-  if (values_ && values_.version() == factored_version_)
-    moved.set_factors(carrier.carry(row_factor_), carrier.carry(column_factor_));
+  if (has_factors()) moved.set_factors(carrier.carry(row_factor_), carrier.carry(column_factor_));
   moved.kept_version_ = moved.values_.version();
   moved.adjoint_values_ = carrier.carry(adjoint_values_);
   moved.self_adjoint_ = self_adjoint_;

@@ -41,6 +41,10 @@ class SparseMatrix {
   /// Says that values[e] = row[i] column[j] for each entry (i, j), with factors float32 [rows] and [cols],
   /// either absent: ones. Holds until the values are written to.
   void set_factors(Tensor row, Tensor column);
+  /// Are all values such products, or 1?
+  bool has_factors() const {
+    return !values_ || ((row_factor_ || column_factor_) && values_.version() == factored_version_);
+  }
   /// The values of matrix(), or of adjoint(), in the order of a cut of its structure; their factors where it
   /// has any. Kept until the values are written to, but where a step is recorded that has not been run
   /// before: there they are made at each replay.

@@ -53,17 +53,49 @@ Job tile_sddmm(const Subject& s) {
           }};
 }
 
+Job tile_values(const Subject& s) {
+  const Csr csr = s.graph().relation().transposed();
+  const Tensor order = s.graph().relation().transposed_order();
+  const auto tiles = kernels::row_tiles(csr, s.least);
+  const Tensor weight = random(s, {csr.entries()});
+  return {fmt::format("{} entries", csr.entries()),
+          bytes_of({tiles->entries, tiles->rest_entry, order, weight}) + 2.0 * bytes_of({weight}), 0.0,
+          [=, dtype = s.dtype] { (void)kernels::make_tile_values(*tiles, weight, order, dtype); }};
+}
+
+/// Both gradients of a sum by edges' weights, which change from step to step.
+Job tile_spmm_backward(const Subject& s) {
+  const Csr csr = s.graph().relation().transposed();
+  const Tensor order = s.graph().relation().transposed_order();
+  const auto tiles = kernels::row_tiles(csr, s.least);
+  const Tensor weight = random(s, {csr.entries()}), x = random(s, {csr.rows, s.width}, s.dtype),
+               dy = random(s, {csr.cols, s.width}, s.dtype);
+  Tensor dx = Tensor::empty_like(x), dw = Tensor::empty_like(weight);
+  const double gathers = static_cast<double>(tiles->rest.entries() + tiles->columns.numel());
+  return {sparse_shape(csr, x),
+          2.0 * gathers * static_cast<double>(s.width) * 2.0 + static_cast<double>(tiles->bytes()) +
+              bytes_of({x, x, dy, dx, weight, dw}),
+          0.0, [=, dtype = s.dtype]() mutable {
+            const auto values = kernels::make_tile_values(*tiles, weight, order, dtype);
+            kernels::tile_spmm({.tiles = *tiles, .values = values, .x = dy, .y = dx});
+            kernels::tile_sddmm({.a = {csr, {}, order}, .tiles = *tiles, .y = x, .x = dy, .dw = dw});
+          }};
+}
+
 }  // namespace
 
 std::vector<Op> tile_ops() {
-  return {{"row_tiles", "a structure cut into tiles and a rest", row_tiles},
-          {"tile_spmm", "Y = A X with edge weights, tiles by tensor cores",
-           [](const Subject& s) { return tile_spmm(s, Weights::any); }},
-          {"tile_spmm_factors", "likewise, weights that are a factor of the row times one of the column",
-           [](const Subject& s) { return tile_spmm(s, Weights::factors); }},
-          {"tile_spmm_ones", "likewise, all weights 1",
-           [](const Subject& s) { return tile_spmm(s, Weights::ones); }},
-          {"tile_sddmm", "a product of rows for each entry, tiles by tensor cores", tile_sddmm}};
+  return {
+      {"row_tiles", "a structure cut into tiles and a rest", row_tiles},
+      {"tile_values", "weights of edges in the order of a cut", tile_values},
+      {"tile_spmm", "Y = A X with edge weights, tiles by tensor cores",
+       [](const Subject& s) { return tile_spmm(s, Weights::any); }},
+      {"tile_spmm_factors", "likewise, weights that are a factor of the row times one of the column",
+       [](const Subject& s) { return tile_spmm(s, Weights::factors); }},
+      {"tile_spmm_ones", "likewise, all weights 1",
+       [](const Subject& s) { return tile_spmm(s, Weights::ones); }},
+      {"tile_sddmm", "a product of rows for each entry, tiles by tensor cores", tile_sddmm},
+      {"tile_spmm_backward", "both gradients of a weighted sum, tiles by tensor cores", tile_spmm_backward}};
 }
 
 }  // namespace adj::apps

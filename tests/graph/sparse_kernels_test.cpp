@@ -1,5 +1,6 @@
 #include "../support.h"
 #include <adjoint/autograd/attention.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/spmm.h>
 #include <adjoint/graph/generators.h>
@@ -84,7 +85,8 @@ TEST_CASE("the rule takes tiles where communities are dense, and rows of CSR whe
   for (DType dtype : {DType::f32, DType::bf16}) {
     const auto cost = [&](const SparseMatrix& a, int64_t width) {
       const Csr& csr = a.matrix().csr;
-      return tile_cost({csr, kernels::make_row_tiles(csr, kHybridLeast)}, width, dtype);
+      return tile_cost({csr, kernels::make_row_tiles(csr, kHybridLeast)}, width, dtype,
+                       TiledOp::kept_weights);
     };
     CHECK(cost(dense, 512).tiles());
     CHECK(cost(dense, 512).csr > 0.0);
@@ -93,13 +95,43 @@ TEST_CASE("the rule takes tiles where communities are dense, and rows of CSR whe
   }
 }
 
+TEST_CASE("the rule finds what was measured on two graphs") {
+  // Of docs/tensor_cores.md: hm, and tolokers as it came.
+  const auto counts = [](int64_t rows, int64_t entries, int64_t tiles, int64_t rest) {
+    CutCounts c;
+    c.rows = c.cols = rows;
+    c.entries = entries;
+    c.tiles = tiles;
+    c.rest = rest;
+    return c;
+  };
+  const CutCounts hm = counts(46'563, 21'725'232, 12'423, 3'450'000),
+                  tolokers = counts(11'758, 1'038'000, 3'350, 200'000);
+  const auto product = [](const CutCounts& c, int64_t width, DType dtype, TiledOp op) {
+    return tile_cost(c, width, dtype, op).tiles();
+  };
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (int64_t width : {128, 512}) {
+      CHECK(product(hm, width, dtype, TiledOp::product));
+      CHECK(product(hm, width, dtype, TiledOp::kept_weights));
+      const bool faster = dtype == DType::f32 && width == 512;
+      CHECK(product(tolokers, width, dtype, TiledOp::product) == faster);
+      CHECK_FALSE(product(tolokers, width, dtype, TiledOp::new_weights));
+      CHECK(product(hm, width, dtype, TiledOp::entry_products));
+      CHECK(product(hm, width, dtype, TiledOp::gradients) == (width == 512));
+      CHECK_FALSE(product(tolokers, width, dtype, TiledOp::gradients));
+      CHECK(attention_tile_cost(hm, 4, width / 4, 2, dtype).tiles());
+      CHECK(attention_tile_cost(tolokers, 4, width / 4, 2, dtype).tiles() == faster);
+    }
+}
+
 TEST_CASE("a CPU and float64 go by rows of CSR whatever is set") {
   const SparseMatrix a = communities(300, 100, 20);
   for (SparseKernels kernels :
        {SparseKernels::automatic, SparseKernels::csr, SparseKernels::tiles, SparseKernels::hybrid}) {
     const Scope scope(kernels, MatmulPrecision::tf32);
-    CHECK(tiles_for("spmm", a.matrix().csr, 64, DType::f32) == nullptr);
-    CHECK(tiles_for("spmm", a.matrix().csr, 64, DType::f64) == nullptr);
+    CHECK(tiles_for("spmm", a.matrix().csr, 64, DType::f32, TiledOp::kept_weights) == nullptr);
+    CHECK(tiles_for("spmm", a.matrix().csr, 64, DType::f64, TiledOp::kept_weights) == nullptr);
   }
 }
 
@@ -134,7 +166,7 @@ TEST_CASE("products and their gradients by tensor cores are those by rows of CSR
           expected = run(a, x, dy);
         }
         const Scope scope(kernels, MatmulPrecision::tf32);
-        REQUIRE(tiles_for("spmm", a.matrix().csr, 72, dtype)->num_tiles() > 0);
+        REQUIRE(tiles_for("spmm", a.matrix().csr, 72, dtype, TiledOp::kept_weights)->num_tiles() > 0);
         const Result got = run(a, x, dy), again = run(a, x, dy);
         const double most = dtype == DType::f32 ? 5e-4 : 1e-2;
         CHECK(distance(got.y, expected.y) <= most);
@@ -151,6 +183,67 @@ TEST_CASE("products and their gradients by tensor cores are those by rows of CSR
         });
         for (int i = 0; i < 3; ++i) (void)step();
         CHECK(same_bits(kept, got.y));
+      }
+}
+
+TEST_CASE("sums by edges' own weights and products by edge, with all gradients, are those by rows of CSR") {
+  // An edge list in no order, so that weights are found by number.
+  const Relation sorted = communities(1000, 250, 60).relation();
+  const auto src = sorted.edge_index().src.to_vector<int32_t>(),
+             dst = sorted.edge_index().dst.to_vector<int32_t>();
+  std::vector<int32_t> from, to;
+  for (size_t e = 0; e < src.size(); ++e) {
+    from.push_back(src[e * 7919 % src.size()]);
+    to.push_back(dst[e * 7919 % src.size()]);
+  }
+  REQUIRE(src.size() % 7919 != 0);
+  const Relation host = Relation::from_coo(1000, 1000, Tensor::from(from), Tensor::from(to));
+  enum class Kind : uint8_t { sum, mean, dot, dot_by_head };
+  for (Device device : gpus_with_tiles())
+    for (DType dtype : {DType::f32, DType::bf16})
+      for (Kind kind : {Kind::sum, Kind::mean, Kind::dot, Kind::dot_by_head}) {
+        CAPTURE(name_of(dtype));
+        CAPTURE(static_cast<int>(kind));
+        const Relation relation = host.to(device);
+        const int64_t edges = relation.num_edges();
+        const bool sums = kind == Kind::sum || kind == Kind::mean;
+        const Tensor x = random_tensor({1000, 72}, dtype, device),
+                     q = random_tensor({1000, 72}, dtype, device),
+                     w = random_tensor({edges}, DType::f32, device);
+        const Tensor dy =
+            sums ? random_tensor({1000, 72}, dtype, device)
+                 : random_tensor(kind == Kind::dot ? Shape{edges} : Shape{edges, 3}, DType::f32, device);
+        const auto results = [&] {
+          const Var a = Var::parameter(x.clone()), b = Var::parameter(sums ? w.clone() : q.clone());
+          const Var y =
+              sums ? aggregate(relation, a,
+                               {.reduce = kind == Kind::sum ? Reduce::sum : Reduce::mean, .weight = b})
+                   : edge_dot(relation, b, a, kind == Kind::dot ? 0 : 3);
+          y.backward(dy);
+          return std::vector<Tensor>{y.value(), a.grad(), b.grad()};
+        };
+        std::vector<Tensor> expected;
+        {
+          const Scope scope(SparseKernels::csr, MatmulPrecision::exact);
+          expected = results();
+        }
+        const Scope scope(SparseKernels::hybrid, MatmulPrecision::tf32);
+        if (kind == Kind::dot_by_head) {
+          CHECK_THROWS_WITH_AS((void)results(), "edge_dot: kernels of tensor cores take no weights by head",
+                               Error);
+          const NoGrad no_grad;
+          CHECK(distance(edge_dot(relation, Var(q), Var(x), 3).value(), expected[0]) <=
+                (dtype == DType::f32 ? 5e-4 : 1e-2));
+          continue;
+        }
+        const std::vector<Tensor> got = results(), again = results();
+        for (size_t k = 0; k < got.size(); ++k) {
+          CAPTURE(k);
+          CHECK(distance(got[k], expected[k]) <= (dtype == DType::f32 ? 5e-4 : 1e-2));
+          CHECK(same_bits(got[k], again[k]));
+        }
+        CHECK(distance(got[0], expected[0]) > 0.0);
+        CHECK(distance(got[2], expected[2]) > 0.0);
       }
 }
 
@@ -234,7 +327,7 @@ TEST_CASE("tensor cores are refused by name where they cannot be had") {
     const SparseMatrix a = host.to(device);
     const Scope scope(SparseKernels::tiles, MatmulPrecision::exact);
     if (!kernels::has_tile_spmm(device)) {
-      CHECK_THROWS_AS((void)tiles_for("spmm", a.matrix().csr, 64, DType::bf16), Error);
+      CHECK_THROWS_AS((void)tiles_for("spmm", a.matrix().csr, 64, DType::bf16, TiledOp::kept_weights), Error);
       continue;
     }
     CHECK_THROWS_WITH_AS(

@@ -176,7 +176,8 @@ void tile_sddmm(const TileSddmmArgs& args) {
   ADJ_CHECK(has_tile_products(tiles.device()), "tile_sddmm: {} is no GPU of compute capability 9.0",
             tiles.device().str());
   const int64_t heads = heads_of(args.dw), width = args.x.size(1) / heads;
-  ADJ_CHECK(width <= 1024, "tile_sddmm: heads of {} features, expected 1024 at most", width);
+  ADJ_CHECK(width <= kMostTileSddmmWidth, "tile_sddmm: heads of {} features, expected {} at most", width,
+            kMostTileSddmmWidth);
   if (args.dw.numel() == 0) return;
   if (width == 0) {
     args.dw.zero_();
