@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/kernels/bits/bit_pack.h>
+#include <adjoint/kernels/bits/bit_steps.h>
 #include <adjoint/kernels/elementwise/activation.h>
 
 namespace adj::kernels {
@@ -27,6 +27,7 @@ inline void check_operands(std::string_view op, const BitTensor& a, const BitTen
 struct BitGemmArgs {
   const BitTensor& a;
   const BitTensor& b;
+  const BitSteps* steps = nullptr;  ///< of A (bit_steps.h): those that have a bit; null: all
   Tensor& y;
 
   Device device() const { return y.device(); }
@@ -35,6 +36,7 @@ struct BitGemmArgs {
     ADJ_CHECK(y && (y.dtype() == DType::i32 || y.dtype() == DType::f32),
               "bit_gemm: y is {}, expected int32 or float32", y.str());
     check_tensor("bit_gemm", "y", y, {a.outer, b.outer}, y.dtype(), a.device());
+    detail::check_steps("bit_gemm", steps, a);
   }
 };
 ADJ_KERNEL(bit_gemm, BitGemmArgs)
@@ -52,15 +54,19 @@ ADJ_HOST_DEVICE inline float bit_value(int32_t sum, const BitTerm& a, const BitT
 }
 
 /// What bit_gemm has in float32, through the end of a layer and to bits again, the left operand of the next
-/// product: q of act(column_scale_n value + column_shift_n), as a folded batch norm and a bias have it (QGTC,
-/// section 4.5), by the scale and zero that `to` [M,N] comes with; its planes and sums are written. Sums are
-/// exact, all else float32 in the order of requantized(): the same bits on every device.
+/// product: q of act(row_scale_m column_scale_n value + row_shift_m + column_shift_n), as a folded batch norm
+/// and a bias have it (QGTC, section 4.5), by the scale and zero that `to` [M,N] comes with; its planes and
+/// sums are written. Sums are exact, all else float32 in the order of requantized(): the same bits on every
+/// device. (Wᵀ Xᵀ has outputs for rows, and packs them as the right operand of a sum over X's rows.)
 struct BitGemmToBitsArgs {
   const BitTensor& a;
   const BitTensor& b;
+  const Tensor& row_scale = kAbsent;     ///< float32 [M], absent: 1
+  const Tensor& row_shift = kAbsent;     ///< float32 [M], absent: 0
   const Tensor& column_scale = kAbsent;  ///< float32 [N], absent: 1
   const Tensor& column_shift = kAbsent;  ///< float32 [N], absent: 0
   Activation activation = Activation::none;
+  const BitSteps* steps = nullptr;  ///< of A (bit_steps.h): those that have a bit; null: all
   BitTensor& to;
 
   Device device() const { return a.device(); }
@@ -71,34 +77,39 @@ struct BitGemmToBitsArgs {
     ADJ_CHECK(to.outer == a.outer && to.inner == b.outer && to.device() == a.device(),
               "{}: to is [{}, {}] on {}, expected [{}, {}] on {}", op, to.outer, to.inner, to.device().str(),
               a.outer, b.outer, a.device().str());
+    for (const Tensor* one : {&row_scale, &row_shift})
+      if (*one) check_tensor(op, "row_scale or row_shift", *one, {a.outer}, DType::f32, a.device());
     for (const Tensor* one : {&column_scale, &column_shift})
       if (*one) check_tensor(op, "column_scale or column_shift", *one, {b.outer}, DType::f32, a.device());
+    detail::check_steps(op, steps, a);
     check_fused(op, activation);
   }
 };
 ADJ_KERNEL(bit_gemm_to_bits, BitGemmToBitsArgs)
 
-/// What a requantised product takes of a row: the left operand's, and what its bits will stand for.
+/// What a requantised product takes of a row: the left operand's, scaled by the layer's end, and what its
+/// bits will stand for.
 struct BitRow {
-  float scale, zero, rest;  ///< rest: K zero - Σ q
-  float inverse, to_zero;   ///< 1 / the result's scale, and its zero
+  float scale, zero, shift;
+  float rest;              ///< K zero - Σ q
+  float inverse, to_zero;  ///< 1 / the result's scale, and its zero
+  float least;             ///< the smallest number that is held: 0, or behind relu the zero
 };
 /// Of a column: the right operand's, scaled by the layer's end.
 struct alignas(16) BitColumn {
   float scale, zero, sum, shift;
 };
-ADJ_HOST_DEVICE inline BitRow bit_row(float scale, float zero, int32_t sum, float to_scale, float to_zero,
-                                      float inner) {
-  return {scale, zero, fmaf(inner, zero, -static_cast<float>(sum)), 1.0f / to_scale, to_zero};
+/// q of a sum of products, which comes as float32, before it is held within `largest` and rounded. relu is
+/// in row.least: what is below 0 ends up below the zero, as 1 / scale is positive. NaN becomes least.
+ADJ_HOST_DEVICE inline float requantized_unrounded(float sum, const BitRow& row, const BitColumn& column) {
+  float value = fmaf(-row.zero, column.sum, sum);
+  value = fmaf(column.zero, row.rest, value);
+  value = fmaf(value, row.scale * column.scale, row.shift + column.shift);
+  return fmaxf(fmaf(value, row.inverse, row.to_zero), row.least);
 }
 /// q of a sum of products.
-ADJ_HOST_DEVICE inline int requantized(int32_t sum, const BitRow& row, const BitColumn& column, bool relu,
-                                       int largest) {
-  float value = fmaf(-row.zero, column.sum, static_cast<float>(sum));
-  value = fmaf(column.zero, row.rest, value);
-  value = fmaf(value, row.scale * column.scale, column.shift);
-  if (relu && value < 0.0f) value = 0.0f;
-  return held_integer(fmaf(value, row.inverse, row.to_zero), largest);
+ADJ_HOST_DEVICE inline int requantized(int32_t sum, const BitRow& row, const BitColumn& column, int largest) {
+  return held_integer(requantized_unrounded(static_cast<float>(sum), row, column), largest);
 }
 
 }  // namespace adj::kernels

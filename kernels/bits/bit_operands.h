@@ -53,8 +53,11 @@ struct BitResult {
   int bits, largest;
   PerRow scale, zero;
   int32_t* sums;                             ///< on a GPU zeros before
+  const float *row_scale, *row_shift;        ///< [M], or null
   const float *column_scale, *column_shift;  ///< [N], or null
   bool relu;
+
+  static const float* numbers_of(const Tensor& x) { return x ? x.data<float>() : nullptr; }
 
   BitResult() = default;
   explicit BitResult(const BitGemmToBitsArgs& args)
@@ -66,15 +69,26 @@ struct BitResult {
         scale(args.to.scale),
         zero(args.to.zero),
         sums(args.to.sums.mutable_data<int32_t>()),
-        column_scale(args.column_scale ? args.column_scale.data<float>() : nullptr),
-        column_shift(args.column_shift ? args.column_shift.data<float>() : nullptr),
+        row_scale(numbers_of(args.row_scale)),
+        row_shift(numbers_of(args.row_shift)),
+        column_scale(numbers_of(args.column_scale)),
+        column_shift(numbers_of(args.column_shift)),
         relu(args.activation == Activation::relu) {}
   ADJ_HOST_DEVICE BitRow row(const BitOperand& a, int64_t r, float inner) const {
-    return bit_row(a.scale.at(r), a.zero.at(r), a.sums[r], scale.at(r), zero.at(r), inner);
+    const float to_zero = zero.at(r), of_zero = a.zero.at(r);
+    return {.scale = a.scale.at(r) * (row_scale != nullptr ? row_scale[r] : 1.0f),
+            .zero = of_zero,
+            .shift = row_shift != nullptr ? row_shift[r] : 0.0f,
+            .rest = fmaf(inner, of_zero, -static_cast<float>(a.sums[r])),
+            .inverse = 1.0f / scale.at(r),
+            .to_zero = to_zero,
+            .least = relu && to_zero > 0.0f ? to_zero : 0.0f};
   }
   ADJ_HOST_DEVICE BitColumn column(const BitOperand& b, int64_t c) const {
-    return {b.scale.at(c) * (column_scale != nullptr ? column_scale[c] : 1.0f), b.zero.at(c),
-            static_cast<float>(b.sums[c]), column_shift != nullptr ? column_shift[c] : 0.0f};
+    return {.scale = b.scale.at(c) * (column_scale != nullptr ? column_scale[c] : 1.0f),
+            .zero = b.zero.at(c),
+            .sum = static_cast<float>(b.sums[c]),
+            .shift = column_shift != nullptr ? column_shift[c] : 0.0f};
   }
 };
 

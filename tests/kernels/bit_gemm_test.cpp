@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 using namespace adj;
 using namespace adj::test;
@@ -225,14 +226,15 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
            {70, 33, 200}, {131, 300, 1100}, {9, 1030, 64}})
     for (int bits : {1, 2, 4})
       for (int bits_to : {1, 3, 8})
-        for (bool ends : {false, true}) {
+        for (int ends : {0, 1, 2}) {  // none, of columns, of both
           CAPTURE(m);
           CAPTURE(n);
           CAPTURE(bits);
           CAPTURE(bits_to);
           CAPTURE(ends);
           const Tensor x = random_tensor({m, k}), w = random_tensor({k, n}), scale = random_tensor({n}),
-                       shift = random_tensor({n});
+                       shift = random_tensor({n}), row_scale = random_tensor({m}),
+                       row_shift = random_tensor({m});
           const float step = 8.0f * std::sqrt(static_cast<float>(k)) / static_cast<float>(1 << bits_to);
           std::vector<uint8_t> first;
           std::vector<int32_t> sums;
@@ -243,22 +245,26 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
                                         scalar(zero, device)),
                             b = to_bits(w.to(device), bits, scalar(2.5f / zero, device), scalar(zero, device),
                                         PackedAlong::columns);
-            BitTensor q =
-                BitTensor::empty(m, n, bits_to, scalar(step, device),
-                                 scalar(ends ? 0.25f : static_cast<float>(1 << bits_to) / 2, device), device);
+            BitTensor q = BitTensor::empty(
+                m, n, bits_to, scalar(step, device),
+                scalar(ends > 0 ? 0.25f : static_cast<float>(1 << bits_to) / 2, device), device);
             kernels::bit_gemm_to_bits({.a = a,
                                        .b = b,
-                                       .column_scale = ends ? scale.to(device) : Tensor(),
-                                       .column_shift = ends ? shift.to(device) : Tensor(),
-                                       .activation = ends ? Activation::relu : Activation::none,
+                                       .row_scale = ends == 2 ? row_scale.to(device) : Tensor(),
+                                       .row_shift = ends == 2 ? row_shift.to(device) : Tensor(),
+                                       .column_scale = ends > 0 ? scale.to(device) : Tensor(),
+                                       .column_shift = ends > 0 ? shift.to(device) : Tensor(),
+                                       .activation = ends > 0 ? Activation::relu : Activation::none,
                                        .to = q});
             Tensor y = Tensor::empty({m, n}, DType::f32, device);
             kernels::bit_gemm({.a = a, .b = b, .y = y});
             std::vector<double> value = values(y);
-            const std::vector<double> s = values(scale), t = values(shift);
-            for (size_t i = 0; ends && i < value.size(); ++i) {
-              const size_t c = i % static_cast<size_t>(n);
-              value[i] = std::max(0.0, value[i] * s[c] + t[c]);
+            const std::vector<double> s = values(scale), t = values(shift), rs = values(row_scale),
+                                      rt = values(row_shift);
+            for (size_t i = 0; ends > 0 && i < value.size(); ++i) {
+              const size_t r = i / static_cast<size_t>(n), c = i % static_cast<size_t>(n);
+              value[i] =
+                  std::max(0.0, ends == 2 ? value[i] * rs[r] * s[c] + rt[r] + t[c] : value[i] * s[c] + t[c]);
             }
             const std::vector<double> got = values(to_values(q));
             const double of_zero = values(q.zero)[0];
@@ -275,6 +281,80 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
             CHECK(q.planes.to_vector<uint8_t>() == first);
           }
         }
+}
+
+TEST_CASE("products leave out steps without a bit, and are the same") {
+  constexpr int64_t kRows = 700, kInner = 5000;
+  std::vector<float> numbers(static_cast<size_t>(kRows * kInner));
+  std::mt19937 random(5);
+  // Tiles of 128 rows: none of the first, few steps of others, the last step of one alone.
+  const auto put = [&](int64_t row, int64_t first, int64_t last) {
+    for (int64_t k = first; k < last; ++k)
+      numbers[static_cast<size_t>(row * kInner + k)] = static_cast<float>(random() % 4);
+  };
+  for (int64_t row = 128; row < 256; ++row) put(row, 1000, 1100);
+  put(300, 2048, 2049);
+  put(383, 4990, 5000);
+  for (int64_t row = 512; row < 700; ++row) put(row, 0, kInner);
+  const Tensor x = Tensor::from(numbers, Shape{kRows, kInner});
+  std::vector<int32_t> first_counts;
+  for (Device device : devices())
+    for (int bits_b : {1, 3, 4, 8})
+      for (int64_t n : {9, 100, 300}) {
+        CAPTURE(device.str());
+        CAPTURE(bits_b);
+        CAPTURE(n);
+        const BitTensor a = to_bits(x.to(device), 2, scalar(1.0f, device), scalar(0.0f, device)),
+                        b = to_bits(random_tensor({kInner, n}).to(device), bits_b, PackedAlong::columns);
+        const BitSteps steps = bit_steps(a);
+        const auto counts = steps.counts.to_vector<int32_t>();
+        if (first_counts.empty()) first_counts = counts;
+        CHECK(counts == first_counts);
+        CHECK(counts[0] == 0);
+        CHECK(counts[1] == 2);
+        CHECK(counts[4] == 5);
+        const auto list = steps.list.to_vector<int32_t>();
+        CHECK(std::vector<int32_t>(list.begin() + 5, list.begin() + 7) == std::vector<int32_t>{0, 1});
+        Tensor y = Tensor::empty({kRows, n}, DType::i32, device), wanted = Tensor::empty_like(y);
+        kernels::bit_gemm({.a = a, .b = b, .steps = &steps, .y = y});
+        kernels::bit_gemm({.a = a, .b = b, .y = wanted});
+        CHECK(same_bits(y, wanted));
+        const auto empty = [&] {
+          return BitTensor::empty(kRows, n, 3, scalar(50.0f, device), scalar(2.0f, device), device);
+        };
+        BitTensor q = empty(), wanted_q = empty();
+        kernels::bit_gemm_to_bits({.a = a, .b = b, .steps = &steps, .to = q});
+        kernels::bit_gemm_to_bits({.a = a, .b = b, .to = wanted_q});
+        CHECK(same_bits(q.planes, wanted_q.planes));
+        CHECK(same_bits(q.sums, wanted_q.sums));
+        const BitTensor fewer = to_bits(x.rows(0, 640).to(device), 2);
+        CHECK_THROWS_AS(kernels::bit_gemm({.a = fewer, .b = b, .steps = &steps, .y = y}), Error);
+      }
+}
+
+TEST_CASE("products of more tiles than a GPU has multiprocessors") {
+  for (const auto& [m, n, k, bits_a, bits_b] :
+       std::initializer_list<std::tuple<int64_t, int64_t, int64_t, int, int>>{
+           {20'000, 70, 100, 1, 2}, {40'000, 9, 3000, 1, 4}, {19'000, 300, 1100, 2, 1}}) {
+    const Tensor x = random_tensor({m, k}), w = random_tensor({k, n});
+    std::vector<int32_t> first;
+    std::vector<uint8_t> first_bits;
+    for (Device device : devices()) {
+      CAPTURE(device.str());
+      const BitTensor a = to_bits(x.to(device), bits_a),
+                      b = to_bits(w.to(device), bits_b, PackedAlong::columns);
+      Tensor y = Tensor::empty({m, n}, DType::i32, device);
+      kernels::bit_gemm({.a = a, .b = b, .y = y});
+      BitTensor q = BitTensor::empty(m, n, 2, scalar(3.0f, device), scalar(1.0f, device), device);
+      kernels::bit_gemm_to_bits({.a = a, .b = b, .to = q});
+      if (first.empty()) {
+        first = y.to_vector<int32_t>();
+        first_bits = q.planes.to_vector<uint8_t>();
+      }
+      CHECK(y.to_vector<int32_t>() == first);
+      CHECK(q.planes.to_vector<uint8_t>() == first_bits);
+    }
+  }
 }
 
 TEST_CASE("bit tensors and their products refuse what they cannot hold") {

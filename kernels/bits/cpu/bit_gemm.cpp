@@ -175,7 +175,7 @@ void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
     const BitRow of_row = to.row(left, row, static_cast<float>(args.a.inner));
     int32_t total = 0;
     for (int64_t c = 0; c < right.outer; ++c) {
-      const int q = requantized(sums[c], of_row, columns[static_cast<size_t>(c)], to.relu, to.largest);
+      const int q = requantized(sums[c], of_row, columns[static_cast<size_t>(c)], to.largest);
       total += q;
       uint8_t* const at = to.planes + bit_place(to.step_bytes, row, c);
       for (int p = 0; p < to.bits; ++p)

@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(256)
        first += 32) {
     const int column = first + lane;
     const int q = column < end ? requantized(sums[int64_t{row} * b.outer + column], of_row,
-                                             to.column(b, column), to.relu, to.largest)
+                                             to.column(b, column), to.largest)
                                : 0;
     total += q;
     const int64_t at = bit_place(to.step_bytes, row, first);

@@ -1,11 +1,13 @@
 // Products of bit tensors on Hopper's tensor cores: warpgroup products of single bits, AND and population
-// count, m64 n256 k256 (PTX ISA; measured alone 15,300 TOPS on an H200). A block has a tile of 128 x kN of Y,
-// two warpgroups that multiply and one warp that brings the operands, a plane's step of 1024 bits at a time,
-// each by one bulk copy: BitTensor lies in memory as tensor cores want it in shared memory.
+// count, m64 n256 k256 (PTX ISA; measured alone 15,300 TOPS on an H200). A block has a tile of 128 x kN of Y
+// after the other, two warpgroups that multiply and one warp that brings the operands, a plane's step of 1024
+// bits at a time, each by one bulk copy: BitTensor lies in memory as tensor cores want it in shared memory.
+// While a tile's sums are written, the steps of the next one are on their way.
 //
 // Pairs of planes (i, j) weigh 2^(i+j). They are taken by falling i + j, and the sums, which stay in
 // registers, are doubled where i + j falls by one (Horner's rule): any bits by any bits by the same loop,
-// with one set of sums.
+// with one set of sums. Where Y has few columns, kSide planes of B stand side by side as columns of one
+// product, and are added up at the end: then A is read once for them (tile reuse, QGTC, section 4.4).
 //
 // Many pairs, as of 4 by 4 bits, cost more than the same numbers as bytes, m64 n256 k32: then operands are
 // written as bytes first, in the same layout, and the same kernel takes these.
@@ -31,9 +33,11 @@ static_assert(BitTensor::kRowBytes == kRowBytes && BitTensor::kRowGroup * kRowBy
 
 template <int kN>
 struct Shape {
+  static constexpr int kColumnBytes =  ///< of what an end wants of columns, of two tiles
+      2 * kN * static_cast<int>(sizeof(BitTerm));
   static constexpr int kStageBytes = (kTileRows + kN) * kRowBytes;
-  static constexpr int kStages = std::min(6, (227 * 1024 - 2 * kPatternBytes) / kStageBytes);
-  static constexpr int kSharedBytes = kStages * kStageBytes + 2 * kPatternBytes;
+  static constexpr int kStages = std::min(6, (227 * 1024 - 2 * kPatternBytes - kColumnBytes) / kStageBytes);
+  static constexpr int kSharedBytes = kStages * kStageBytes + 2 * kPatternBytes + kColumnBytes;
 };
 
 /// What becomes of sums.
@@ -44,6 +48,11 @@ enum class Element : uint8_t { bit, byte };
 struct Arguments {
   BitOperand a = {}, b = {};
   int steps = 0;
+  // Of A: which steps have a bit (BitSteps), a bit's step being `finer` steps here; or null.
+  const int32_t *step_counts = nullptr, *step_list = nullptr;
+  int finer = 1;
+  int row_tiles = 0, tiles = 0;
+  bool small_sums = false;  ///< are all sums less than 2^23?
   int64_t inner = 0;
   int32_t* integers = nullptr;
   float* floats = nullptr;
@@ -77,50 +86,83 @@ struct Stage {
   }
 };
 
-/// Calls f(plane of A, plane of B) for the pairs that weigh 2^shift.
-template <class F>
+/// A tile of Y, and which steps it takes.
+struct Tile {
+  int row, column;  ///< of tiles
+  int steps;
+  const int32_t* list;
+
+  __device__ Tile(const Arguments& args, int number)
+      : row(number % args.row_tiles), column(number / args.row_tiles), steps(args.steps), list(nullptr) {
+    if (args.step_list == nullptr) return;
+    const int of_bits = (args.steps + args.finer - 1) / args.finer, count = __ldg(args.step_counts + row);
+    list = args.step_list + int64_t{row} * of_bits;
+    steps = count * args.finer;
+    // The last one of bits may be fewer here.
+    if (count > 0 && __ldg(list + count - 1) == of_bits - 1) steps -= of_bits * args.finer - args.steps;
+  }
+  __device__ int step(const Arguments& args, int number) const {
+    return list == nullptr ? number : __ldg(list + number / args.finer) * args.finer + number % args.finer;
+  }
+};
+
+/// The largest shift of a pair: that of the first one taken.
+template <int kSide>
+__device__ __forceinline__ int first_shift(const Arguments& args) {
+  return args.a.bits - 1 + (args.b.bits - 1) / kSide * kSide;
+}
+/// Calls f(plane of A, first of kSide planes of B) for the pairs that weigh 2^shift.
+template <int kSide, class F>
 __device__ __forceinline__ void for_each_pair(const Arguments& args, int shift, F&& f) {
-  for (int i = max(0, shift - args.b.bits + 1); i <= min(shift, args.a.bits - 1); ++i) f(i, shift - i);
+  for (int i = max(0, shift - args.b.bits + 1); i <= min(shift, args.a.bits - 1); ++i)
+    if ((shift - i) % kSide == 0) f(i, shift - i);
 }
 
-template <int kN>
+template <int kN, int kSide>
 __device__ void read_planes(const Arguments& args, uint32_t shared, uint32_t barriers) {
   using S = Shape<kN>;
   if (threadIdx.x != kMultipliers) return;
+  constexpr int kColumns = kN / kSide;
   // Rows beyond the last are not read; what stands in their place only meets sums that nobody writes.
   const auto rows_of = [](const BitOperand& x, int first, int most) {
     constexpr int kGroup = static_cast<int>(BitTensor::kRowGroup);
     return min(most, (x.outer + kGroup - 1) / kGroup * kGroup - first);
   };
-  const int first_a = static_cast<int>(blockIdx.x) * kTileRows, first_b = static_cast<int>(blockIdx.y) * kN;
-  const int bytes_a = rows_of(args.a, first_a, kTileRows) * kRowBytes,
-            bytes_b = rows_of(args.b, first_b, kN) * kRowBytes;
   Stage<S::kStages> stage;
-  for (int shift = args.a.bits + args.b.bits - 2; shift >= 0; --shift)
-    for_each_pair(args, shift, [&](int i, int j) {
-      const uint8_t* a = args.a.planes + i * args.a.plane_bytes + int64_t{first_a} * kRowBytes;
-      const uint8_t* b = args.b.planes + j * args.b.plane_bytes + int64_t{first_b} * kRowBytes;
-      for (int step = 0; step < args.steps; ++step) {
-        const uint32_t full = barriers + stage.number * 8, to = shared + stage.number * S::kStageBytes;
-        wait(full + S::kStages * 8, stage.round ^ 1);
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(full),
-                     "r"(bytes_a + bytes_b)
-                     : "memory");
-        bulk_copy(to, a, bytes_a, full);
-        bulk_copy(to + kTileRows * kRowBytes, b, bytes_b, full);
-        a += args.a.step_bytes;
-        b += args.b.step_bytes;
-        stage.advance();
-      }
-    });
+  for (int number = static_cast<int>(blockIdx.x); number < args.tiles;
+       number += static_cast<int>(gridDim.x)) {
+    const Tile tile(args, number);
+    const int first_a = tile.row * kTileRows, first_b = tile.column * kColumns;
+    const int bytes_a = rows_of(args.a, first_a, kTileRows) * kRowBytes,
+              bytes_b = rows_of(args.b, first_b, kColumns) * kRowBytes;
+    for (int shift = first_shift<kSide>(args); shift >= 0; --shift)
+      for_each_pair<kSide>(args, shift, [&](int i, int j) {
+        const uint8_t* a = args.a.planes + i * args.a.plane_bytes + int64_t{first_a} * kRowBytes;
+        const uint8_t* b = args.b.planes + j * args.b.plane_bytes + int64_t{first_b} * kRowBytes;
+        const int side = min(kSide, args.b.bits - j);
+        for (int k = 0; k < tile.steps; ++k) {
+          const int64_t step = tile.step(args, k);
+          const uint32_t full = barriers + stage.number * 8, to = shared + stage.number * S::kStageBytes;
+          wait(full + S::kStages * 8, stage.round ^ 1);
+          asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(full),
+                       "r"(bytes_a + side * bytes_b)
+                       : "memory");
+          bulk_copy(to, a + step * args.a.step_bytes, bytes_a, full);
+#pragma unroll 1
+          for (int p = 0; p < side; ++p)
+            bulk_copy(to + (kTileRows + p * kColumns) * kRowBytes,
+                      b + p * args.b.plane_bytes + step * args.b.step_bytes, bytes_b, full);
+          stage.advance();
+        }
+      });
+  }
 }
 
 /// Leaves f(column) of the tile's columns in shared memory, by all multipliers.
 template <int kN, class T, class F>
-__device__ __forceinline__ void leave_columns(T* columns, int n, F&& f) {
-  const int column = static_cast<int>(blockIdx.y) * kN + static_cast<int>(threadIdx.x);
+__device__ __forceinline__ void leave_columns(T* columns, const Tile& tile, int n, F&& f) {
+  const int column = tile.column * kN + static_cast<int>(threadIdx.x);
   if (static_cast<int>(threadIdx.x) < kN) columns[threadIdx.x] = column < n ? f(column) : T{};
-  asm volatile("bar.sync 1, %0;" ::"n"(kMultipliers) : "memory");
 }
 
 /// A thread's place in the tile: its rows are first_row and the one 8 below, its columns pairs from
@@ -129,17 +171,17 @@ struct Fragment {
   int first_row, first_column, in_tile;
 
   template <int kN>
-  static __device__ Fragment of() {
+  static __device__ Fragment of(const Tile& tile) {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     const int in_tile = lane % 4 * 2;
-    return {static_cast<int>(blockIdx.x) * kTileRows + warp * 16 + lane / 4,
-            static_cast<int>(blockIdx.y) * kN + in_tile, in_tile};
+    return {tile.row * kTileRows + warp * 16 + lane / 4, tile.column * kN + in_tile, in_tile};
   }
 };
 
-template <int kN>
-__device__ __forceinline__ void leave_integers(const Arguments& args, const int32_t (&sum)[kN / 2]) {
-  const Fragment at = Fragment::of<kN>();
+template <int kN, int kSums>
+__device__ __forceinline__ void leave_integers(const Arguments& args, const Tile& tile,
+                                               const int32_t (&sum)[kSums]) {
+  const Fragment at = Fragment::of<kN>(tile);
   const int n = args.b.outer;
   const bool pairs = n % 2 == 0;  // may two neighbours be written at once?
 #pragma unroll
@@ -160,17 +202,41 @@ __device__ __forceinline__ void leave_integers(const Arguments& args, const int3
   }
 }
 
-template <int kN>
-__device__ __forceinline__ void leave_floats(const Arguments& args, void* shared,
-                                             const int32_t (&sum)[kN / 2]) {
-  const Fragment at = Fragment::of<kN>();
-  const int n = args.b.outer;
-  auto* const columns = static_cast<BitTerm*>(shared);
-  leave_columns<kN>(columns, n, [&](int column) { return args.b.term(column); });
-  const auto inner = static_cast<double>(args.inner);
+/// What an end takes of columns and of a thread's rows: read before the products, in whose time it arrives.
+template <Ending kEnding>
+struct EndTerms {};
+template <>
+struct EndTerms<Ending::floats> {
+  using Column = BitTerm;
   BitTerm rows[2];
+
+  __device__ void read(const Arguments& args, const Fragment& at) {
 #pragma unroll
-  for (int h = 0; h < 2; ++h) rows[h] = args.a.term(min(at.first_row + h * 8, args.a.outer - 1));
+    for (int h = 0; h < 2; ++h) rows[h] = args.a.term(min(at.first_row + h * 8, args.a.outer - 1));
+  }
+  static __device__ Column column(const Arguments& args, int c) { return args.b.term(c); }
+};
+template <>
+struct EndTerms<Ending::bits> {
+  using Column = BitColumn;
+  BitRow rows[2];
+
+  __device__ void read(const Arguments& args, const Fragment& at) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+      rows[h] = args.result.row(args.a, min(at.first_row + h * 8, args.a.outer - 1),
+                                static_cast<float>(args.inner));
+  }
+  static __device__ Column column(const Arguments& args, int c) { return args.result.column(args.b, c); }
+};
+
+template <int kN, int kSums>
+__device__ __forceinline__ void leave_floats(const Arguments& args, const Tile& tile, const BitTerm* columns,
+                                             const EndTerms<Ending::floats>& terms,
+                                             const int32_t (&sum)[kSums]) {
+  const Fragment at = Fragment::of<kN>(tile);
+  const int n = args.b.outer;
+  const auto inner = static_cast<double>(args.inner);
   float* const to = args.floats + int64_t{at.first_row} * n + at.first_column;
 #pragma unroll
   for (int j = 0; j < kN / 8; ++j)
@@ -180,52 +246,69 @@ __device__ __forceinline__ void leave_floats(const Arguments& args, void* shared
 #pragma unroll
       for (int h = 0; h < 2; ++h)
         if (at.first_row + h * 8 < args.a.outer && at.first_column + j * 8 + v < n)
-          to[int64_t{h} * 8 * n + j * 8 + v] = bit_value(sum[j * 4 + h * 2 + v], rows[h], column, inner);
+          to[int64_t{h} * 8 * n + j * 8 + v] =
+              bit_value(sum[j * 4 + h * 2 + v], terms.rows[h], column, inner);
     }
 }
 
+/// requantized() to the bit, as the last bits of a word, without an instruction that converts: 16 a cycle,
+/// these would take longer than all else. 2^23 added to a number within 0 and 2^23 leaves it, rounded to
+/// nearest even, in the last bits; kSmall: a sum less than 2^23 put there is that many more than 2^23.
+template <bool kSmall>
+__device__ __forceinline__ uint32_t quick_requantized(int32_t sum, const BitRow& row, const BitColumn& column,
+                                                      float largest) {
+  constexpr float kTop = 8388608.0f;
+  const float wide = kSmall ? __int_as_float(sum + 0x4b000000) - kTop : static_cast<float>(sum);
+  return __float_as_uint(fminf(requantized_unrounded(wide, row, column), largest) + kTop);
+}
+
 /// Words of 32 columns: the four lanes of a row have eight of them each.
-template <int kN>
-__device__ __forceinline__ void leave_bits(const Arguments& args, void* shared,
-                                           const int32_t (&sum)[kN / 2]) {
-  const Fragment at = Fragment::of<kN>();
+template <int kN, bool kSmall, int kSums>
+__device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& tile, const BitColumn* columns,
+                                           const EndTerms<Ending::bits>& terms, const int32_t (&sum)[kSums]) {
+  const Fragment at = Fragment::of<kN>(tile);
   const BitResult& result = args.result;
   const int n = args.b.outer, lane = static_cast<int>(threadIdx.x) % 32;
-  auto* const columns = static_cast<BitColumn*>(shared);
-  leave_columns<kN>(columns, n, [&](int column) { return result.column(args.b, column); });
   BitRow rows[2];
   int total[2] = {};
 #pragma unroll
   for (int h = 0; h < 2; ++h)
     rows[h] = result.row(args.a, min(at.first_row + h * 8, args.a.outer - 1), static_cast<float>(args.inner));
+  const auto largest = static_cast<float>(result.largest);
 #pragma unroll
   for (int w = 0; w < kN / 32; ++w) {
-    int q[2][8];
+    uint32_t even[2], odd[2];  // a byte for each of four columns
+    uint32_t q[2][8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const int j = w * 4 + i / 2, in_tile = at.in_tile + j * 8 + i % 2;
-      const BitColumn column = columns[in_tile];
-      const bool there = at.first_column + j * 8 + i % 2 < n;
+      const int j = w * 4 + i / 2;
+      const BitColumn column = columns[at.in_tile + j * 8 + i % 2];
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const int number =
-            requantized(sum[j * 4 + h * 2 + i % 2], rows[h], column, result.relu, result.largest);
-        q[h][i] = there ? number : 0;
-        total[h] += q[h][i];
-      }
+      for (int h = 0; h < 2; ++h)
+        q[h][i] = quick_requantized<kSmall>(sum[j * 4 + h * 2 + i % 2], terms.rows[h], column, largest);
     }
-    const int first = static_cast<int>(blockIdx.y) * kN + w * 32;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const auto bytes = [&](int i) {
+        return __byte_perm(__byte_perm(q[h][i], q[h][i + 2], 0x0040),
+                           __byte_perm(q[h][i + 4], q[h][i + 6], 0x0040), 0x5410);
+      };
+      even[h] = bytes(0);
+      odd[h] = bytes(1);
+    }
+    const int first = tile.column * kN + w * 32, there = n - first;
+    const uint32_t mask = there >= 32 ? 0xffffffffu : there <= 0 ? 0u : (1u << there) - 1;
     for (int p = 0; p < result.bits; ++p)
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        uint32_t word = 0;
-#pragma unroll
-        for (int i = 0; i < 8; ++i) word |= static_cast<uint32_t>(q[h][i] >> p & 1) << (i / 2 * 8 + i % 2);
-        word <<= at.in_tile;
+        uint32_t word = (even[h] >> p & 0x01010101u) | (odd[h] >> p & 0x01010101u) << 1;
+        word = word << at.in_tile & mask;
         word |= __shfl_xor_sync(0xffffffffu, word, 1);
         word |= __shfl_xor_sync(0xffffffffu, word, 2);
         const int row = at.first_row + h * 8;
-        if (lane % 4 == w % 4 && row < args.a.outer && first < n)
+        if (lane % 4 != w % 4) continue;
+        total[h] += __popc(word) << p;
+        if (row < args.a.outer && there > 0)
           *reinterpret_cast<uint32_t*>(result.planes + p * result.plane_bytes +
                                        bit_place(result.step_bytes, row, first)) = word;
       }
@@ -239,62 +322,96 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, void* shared,
       atomicAdd(result.sums + row, total[h]);  // integers: in any order
   }
 }
+/// Adds up what kSide planes side by side came to, in the place of the first.
+template <int kN, int kSide>
+__device__ __forceinline__ void add_planes(int planes, int32_t (&sum)[kN / 2]) {
+  if constexpr (kSide > 1) {
+    constexpr int kPlane = kN / 2 / kSide;
+#pragma unroll
+    for (int p = 1; p < kSide; ++p)
+      if (p < planes) {
+#pragma unroll
+        for (int i = 0; i < kPlane; ++i) sum[i] += sum[p * kPlane + i] << p;
+      }
+  }
+}
 
-template <int kN, Element kElement, Ending kEnding>
+template <int kN, int kSide, Element kElement, Ending kEnding>
 __device__ void multiply_planes(const Arguments& args, unsigned char* memory, uint32_t shared,
                                 uint32_t barriers) {
   using S = Shape<kN>;
-  int32_t sum[kN / 2];
-#pragma unroll
-  for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const uint64_t own = describe_tile(shared + warpgroup * 64 * kRowBytes, kPatternBytes),
                  other = describe_tile(shared + kTileRows * kRowBytes, kPatternBytes);
   Stage<S::kStages> stage;
-  for (int shift = args.a.bits + args.b.bits - 2; shift >= 0; --shift) {
-    int count = 0;
-    for_each_pair(args, shift, [&](int, int) { count += args.steps; });
-    for (; count > 0; --count) {
-      wait(barriers + stage.number * 8, stage.round);
-      const int at = stage.number * S::kStageBytes;
-      begin_products();
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        if constexpr (kElement == Element::bit)
-          multiply_bits(sum, moved(own, at + k * 32), moved(other, at + k * 32));
-        else
-          multiply_bytes(sum, moved(own, at + k * 32), moved(other, at + k * 32));
-      }
-      end_products();
-      wait_for_products();
-      if (threadIdx.x % 128 == 0)
-        asm volatile(
-            "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers + (S::kStages + stage.number) * 8)
-            : "memory");
-      stage.advance();
+  bool parity = false;
+  for (int number = static_cast<int>(blockIdx.x); number < args.tiles;
+       number += static_cast<int>(gridDim.x)) {
+    constexpr int kColumns = kN / kSide;
+    const Tile tile(args, number);
+    EndTerms<kEnding> terms;
+    if constexpr (kEnding != Ending::integers) {
+      using Column = typename EndTerms<kEnding>::Column;
+      leave_columns<kColumns>(reinterpret_cast<Column*>(memory), tile, args.b.outer,
+                              [&](int column) { return terms.column(args, column); });
+      terms.read(args, Fragment::of<kColumns>(tile));
     }
-    if (shift == 0) break;
+    int32_t sum[kN / 2];
 #pragma unroll
-    for (int i = 0; i < kN / 2; ++i) sum[i] *= 2;
+    for (int i = 0; i < kN / 2; ++i) sum[i] = 0;
+    for (int shift = first_shift<kSide>(args); shift >= 0; --shift) {
+      int count = 0;
+      for_each_pair<kSide>(args, shift, [&](int, int) { count += tile.steps; });
+      for (; count > 0; --count) {
+        wait(barriers + stage.number * 8, stage.round);
+        const int at = stage.number * S::kStageBytes;
+        begin_products();
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          if constexpr (kElement == Element::bit)
+            multiply_bits(sum, moved(own, at + k * 32), moved(other, at + k * 32));
+          else
+            multiply_bytes(sum, moved(own, at + k * 32), moved(other, at + k * 32));
+        }
+        end_products();
+        wait_for_products();
+        if (threadIdx.x % 128 == 0)
+          asm volatile(
+              "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers + (S::kStages + stage.number) * 8)
+              : "memory");
+        stage.advance();
+      }
+      if (shift == 0) break;
+#pragma unroll
+      for (int i = 0; i < kN / 2; ++i) sum[i] *= 2;
+    }
+    add_planes<kN, kSide>(args.b.bits, sum);
+    if constexpr (kEnding == Ending::integers) {
+      leave_integers<kColumns>(args, tile, sum);
+    } else {
+      asm volatile("bar.sync 1, %0;" ::"n"(kMultipliers) : "memory");  // the columns are there
+      const auto* const columns = reinterpret_cast<const typename EndTerms<kEnding>::Column*>(memory);
+      if constexpr (kEnding == Ending::floats)
+        leave_floats<kColumns>(args, tile, columns, terms, sum);
+      else if (args.small_sums)
+        leave_bits<kColumns, true>(args, tile, columns, terms, sum);
+      else
+        leave_bits<kColumns, false>(args, tile, columns, terms, sum);
+      // The next tile's columns stand elsewhere: they are written while others may read these.
+      memory += parity ? -S::kColumnBytes / 2 : S::kColumnBytes / 2;
+      parity = !parity;
+    }
   }
-  // What the columns have stands where the first stage was; both warpgroups are through with it.
-  asm volatile("bar.sync 1, %0;" ::"n"(kMultipliers) : "memory");
-  if constexpr (kEnding == Ending::integers)
-    leave_integers<kN>(args, sum);
-  else if constexpr (kEnding == Ending::floats)
-    leave_floats<kN>(args, memory, sum);
-  else
-    leave_bits<kN>(args, memory, sum);
 }
 
-template <int kN, Element kElement, Ending kEnding>
+template <int kN, int kSide, Element kElement, Ending kEnding>
 __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_constant__ Arguments args) {
   using S = Shape<kN>;
   adj::cuda::begin_overlapping();
   extern __shared__ unsigned char raw[];
   const auto begin = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
   const uint32_t shared = (begin + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
-  const uint32_t barriers = shared + S::kStages * S::kStageBytes;
+  const uint32_t columns = shared + S::kStages * S::kStageBytes, barriers = columns + S::kColumnBytes;
   if (threadIdx.x == 0) {
     for (int i = 0; i < S::kStages; ++i) {
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
@@ -305,24 +422,28 @@ __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_c
   }
   __syncthreads();
   if (threadIdx.x >= kMultipliers) {
-    give_registers<40>();
-    read_planes<kN>(args, shared, barriers);
+    give_registers<56>();
+    read_planes<kN, kSide>(args, shared, barriers);
   } else {
-    take_registers<232>();
-    multiply_planes<kN, kElement, kEnding>(args, raw + (shared - begin), shared, barriers);
+    take_registers<224>();
+    multiply_planes<kN, kSide, kElement, kEnding>(args, raw + (columns - begin), shared, barriers);
   }
 }
 
-template <int kN, Element kElement, Ending kEnding>
-void run(Device device, const Arguments& args) {
+template <int kN, int kSide, Element kElement, Ending kEnding>
+void run(Device device, Arguments args) {
   using S = Shape<kN>;
-  const auto kernel = bit_product_kernel<kN, kElement, kEnding>;
+  const auto kernel = bit_product_kernel<kN, kSide, kElement, kEnding>;
   adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
+  args.row_tiles = static_cast<int>(ceil_div(args.a.outer, kTileRows));
+  const int64_t tiles = args.row_tiles * ceil_div(int64_t{args.b.outer}, int64_t{kN / kSide});
+  ADJ_CHECK(tiles < int64_t{1} << 31, "bit_gemm: {} tiles, expected less than 2^31", tiles);
+  args.tiles = static_cast<int>(tiles);
+  const int multiprocessors = adj::cuda::properties(device.index).multiprocessors;
   adj::cuda::launch("bit_gemm",
                     {.device = device.index,
-                     .blocks = dim3(static_cast<unsigned>(ceil_div(args.a.outer, kTileRows)),
-                                    static_cast<unsigned>(ceil_div(args.b.outer, kN))),
+                     .blocks = static_cast<unsigned>(std::min(args.tiles, multiprocessors)),
                      .threads = kThreads,
                      .shared_bytes = S::kSharedBytes,
                      .overlaps = true},
@@ -330,6 +451,14 @@ void run(Device device, const Arguments& args) {
 }
 
 int tile_columns(const BitTensor& b) { return b.outer > 128 ? 256 : b.outer > 64 ? 128 : 64; }
+
+/// Planes of B that stand side by side: as many as columns leave room for, all of them or equal shares.
+int planes_beside(const BitTensor& b) {
+  const int most = 256 / tile_columns(b);
+  for (int side = most; side > 1; side /= 2)
+    if (b.bits > side / 2 && (b.bits <= side || b.bits % side == 0)) return side;
+  return 1;
+}
 
 /// Are bytes faster? They are eight steps for each of a plane's; pairs of planes beyond that are weighed
 /// against writing the bytes, by what a step and a byte took on an H200.
@@ -339,7 +468,11 @@ bool wants_bytes(const BitTensor& a, const BitTensor& b) {
   const int64_t blocks = ceil_div(a.outer, int64_t{kTileRows}) * ceil_div(b.outer, int64_t{columns});
   const int multiprocessors = adj::cuda::properties(a.device().index).multiprocessors;
   const auto steps = static_cast<double>(ceil_div(blocks, int64_t{multiprocessors}) * a.steps());
-  const double saved = (a.bits * b.bits - 8) * steps * (4.3 * columns + 110.0) * kCycle;
+  const auto cycles = [&](int times, int wide) { return times * (4.3 * wide + 110.0); };
+  const int side = planes_beside(b);
+  const double saved =
+      (cycles(a.bits * static_cast<int>(ceil_div(b.bits, side)), columns * side) - cycles(8, columns)) *
+      steps * kCycle;
   const auto bytes = [](const BitTensor& q) {
     return static_cast<double>(q.outer) * static_cast<double>(q.inner) * (1.0 + q.bits / 8.0);
   };
@@ -347,21 +480,32 @@ bool wants_bytes(const BitTensor& a, const BitTensor& b) {
 }
 
 template <Element kElement, Ending kEnding>
-void run(Device device, int columns, const Arguments& args) {
-  columns == 256   ? run<256, kElement, kEnding>(device, args)
-  : columns == 128 ? run<128, kElement, kEnding>(device, args)
-                   : run<64, kElement, kEnding>(device, args);
+void run(Device device, int columns, int side, const Arguments& args) {
+  if constexpr (kElement == Element::bit) {
+    if (side == 4) return run<256, 4, kElement, kEnding>(device, args);
+    if (side == 2 && columns == 128) return run<256, 2, kElement, kEnding>(device, args);
+    if (side == 2) return run<128, 2, kElement, kEnding>(device, args);
+  }
+  columns == 256   ? run<256, 1, kElement, kEnding>(device, args)
+  : columns == 128 ? run<128, 1, kElement, kEnding>(device, args)
+                   : run<64, 1, kElement, kEnding>(device, args);
 }
 
 /// Runs a product with what the endings want in `args`.
 template <Ending kEnding>
-void run(const BitTensor& a, const BitTensor& b, Arguments args) {
+void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, Arguments args) {
   const Device device = a.device();
   args.a = BitOperand(a);
   args.b = BitOperand(b);
   args.steps = static_cast<int>(a.steps());
   args.inner = a.inner;
-  if (!wants_bytes(a, b)) return run<Element::bit, kEnding>(device, tile_columns(b), args);
+  args.small_sums = int64_t{a.largest()} * b.largest() * a.inner < int64_t{1} << 23;
+  static_assert(BitSteps::kRows == kTileRows);
+  if (steps != nullptr) {
+    args.step_counts = steps->counts.data<int32_t>();
+    args.step_list = steps->list.data<int32_t>();
+  }
+  if (!wants_bytes(a, b)) return run<Element::bit, kEnding>(device, tile_columns(b), planes_beside(b), args);
   const Tensor left = expand_bits(a), right = expand_bits(b);
   const auto set = [](BitOperand& operand, const Tensor& bytes) {
     operand.planes = bytes.data<uint8_t>();
@@ -370,7 +514,8 @@ void run(const BitTensor& a, const BitTensor& b, Arguments args) {
   set(args.a, left);
   set(args.b, right);
   args.steps = static_cast<int>(left.size(0));
-  run<Element::byte, kEnding>(device, tile_columns(b), args);
+  args.finer = static_cast<int>(BitTensor::kStepBits / 128);
+  run<Element::byte, kEnding>(device, tile_columns(b), 1, args);
 }
 
 }  // namespace
@@ -385,16 +530,16 @@ void bit_product(const BitGemmArgs& product) {
   Arguments args;
   if (product.y.dtype() == DType::i32) {
     args.integers = product.y.mutable_data<int32_t>();
-    return run<Ending::integers>(product.a, product.b, args);
+    return run<Ending::integers>(product.a, product.b, product.steps, args);
   }
   args.floats = product.y.mutable_data<float>();
-  run<Ending::floats>(product.a, product.b, args);
+  run<Ending::floats>(product.a, product.b, product.steps, args);
 }
 
 void bit_product_to_bits(const BitGemmToBitsArgs& product) {
   Arguments args;
   args.result = BitResult(product);
-  run<Ending::bits>(product.a, product.b, args);
+  run<Ending::bits>(product.a, product.b, product.steps, args);
 }
 
 }  // namespace adj::kernels::cuda

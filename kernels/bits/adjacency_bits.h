@@ -1,0 +1,46 @@
+#pragma once
+
+#include <adjoint/kernels/bits/bit_pack.h>
+#include <adjoint/kernels/sparse/csr.h>
+
+#include <optional>
+
+namespace adj {
+
+namespace kernels {
+
+/// Sets the bits of a structure's entries in `to` [rows, cols], of one bit, along rows; planes and sums are
+/// written. `repeats` int32 [1]: entries whose bit was set already.
+struct AdjacencyBitsArgs {
+  const Csr& a;
+  BitTensor& to;
+  Tensor& repeats;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    constexpr std::string_view op = "adjacency_bits";
+    check_csr(op, a);
+    detail::check_bits(op, "the bit tensor", to);
+    ADJ_CHECK(to.outer == a.rows && to.inner == a.cols && to.bits == 1 && to.device() == a.device(),
+              "{}: to is [{}, {}] of {} bits on {}, expected [{}, {}] of one on {}", op, to.outer, to.inner,
+              to.bits, to.device().str(), a.rows, a.cols, a.device().str());
+    check_tensor(op, "repeats", repeats, {1}, DType::i32, a.device());
+  }
+};
+ADJ_KERNEL(adjacency_bits, AdjacencyBitsArgs)
+
+}  // namespace kernels
+
+/// The adjacency matrix of a structure, one bit an entry (QGTC, section 4.1), a left operand. Nothing where
+/// entries repeat, for which one bit is too little; to know that, the host waits for the device.
+inline std::optional<BitTensor> adjacency_bits(const Csr& a) {
+  const Device device = a.device();
+  BitTensor bits = BitTensor::empty(a.rows, a.cols, 1, Tensor::full({1}, 1.0, DType::f32, device),
+                                    Tensor::zeros({1}, DType::f32, device), device);
+  Tensor repeats = Tensor::empty({1}, DType::i32, device);
+  kernels::adjacency_bits({.a = a, .to = bits, .repeats = repeats});
+  if (repeats.to_vector<int32_t>()[0] > 0) return {};
+  return bits;
+}
+
+}  // namespace adj

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <adjoint/kernels/bits/bit_pack.h>
+
+namespace adj {
+
+/// Which steps of 1024 numbers of a bit tensor have a bit at all, by tiles of kRows rows: what a product over
+/// an adjacency of clusters leaves out (zero-tile jumping, QGTC, section 4.3).
+struct BitSteps {
+  static constexpr int64_t kRows = 128;
+
+  int64_t outer = 0, steps = 0;
+  Tensor counts;  ///< int32 [tiles]
+  Tensor list;    ///< int32 [tiles, steps]: of tile t the first counts[t], ascending
+
+  BitSteps to(Device device) const { return {outer, steps, counts.to(device), list.to(device)}; }
+};
+
+namespace kernels {
+
+namespace detail {
+
+inline void check_steps(std::string_view op, const BitSteps* steps, const BitTensor& of) {
+  if (steps == nullptr) return;
+  const int64_t tiles = ceil_div(of.outer, BitSteps::kRows);
+  ADJ_CHECK(steps->outer == of.outer && steps->steps == of.steps(),
+            "{}: steps of a bit tensor of {} rows and {} steps, expected {} and {}", op, steps->outer,
+            steps->steps, of.outer, of.steps());
+  check_tensor(op, "counts of steps", steps->counts, {tiles}, DType::i32, of.device());
+  check_tensor(op, "list of steps", steps->list, {tiles, of.steps()}, DType::i32, of.device());
+}
+
+}  // namespace detail
+
+/// Fills counts and list, allocated as BitSteps says.
+struct FindBitStepsArgs {
+  const BitTensor& of;
+  BitSteps& to;
+
+  Device device() const { return of.device(); }
+  void check() const {
+    detail::check_bits("find_bit_steps", "the bit tensor", of);
+    detail::check_steps("find_bit_steps", &to, of);
+  }
+};
+ADJ_KERNEL(find_bit_steps, FindBitStepsArgs)
+
+}  // namespace kernels
+
+/// The steps of `of` that have a bit.
+inline BitSteps bit_steps(const BitTensor& of) {
+  const int64_t tiles = ceil_div(of.outer, BitSteps::kRows);
+  BitSteps to{of.outer, of.steps(), Tensor::empty({tiles}, DType::i32, of.device()),
+              Tensor::empty({tiles, of.steps()}, DType::i32, of.device())};
+  kernels::find_bit_steps({.of = of, .to = to});
+  return to;
+}
+
+}  // namespace adj

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <adjoint/kernels/bits/bit_gemm.h>
+#include <adjoint/kernels/sparse/csr.h>
+
+namespace adj {
+
+/// Unsigned integers q of 1 to 8 bits, a byte each, and what they stand for, scale (q - zero): rows that are
+/// gathered, where a BitTensor would be read a plane at a time.
+struct ByteTensor {
+  int bits = 0;
+  Tensor bytes;        ///< uint8 [N, F]
+  Tensor scale, zero;  ///< float32 [1]
+
+  Device device() const { return bytes.device(); }
+  int largest() const { return (1 << bits) - 1; }
+  ByteTensor to(Device device) const { return {bits, bytes.to(device), scale.to(device), zero.to(device)}; }
+};
+
+namespace kernels {
+
+namespace detail {
+
+inline void check_bytes(std::string_view op, const ByteTensor& x, Shape shape, Device device) {
+  ADJ_CHECK(x.bits >= 1 && x.bits <= BitTensor::kMostBits, "{}: bytes of {} bits, expected 1 to 8", op,
+            x.bits);
+  check_tensor(op, "bytes", x.bytes, std::move(shape), DType::u8, device);
+  check_tensor(op, "scale of bytes", x.scale, {1}, DType::f32, device);
+  check_tensor(op, "zero of bytes", x.zero, {1}, DType::f32, device);
+}
+
+}  // namespace detail
+
+/// q = round(x / scale + zero) as pack_bits has it, x float32 [N, F]; `to` has bits, scale and zero.
+struct PackBytesArgs {
+  const Tensor& x;
+  ByteTensor& to;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    ADJ_CHECK(x.dims() == 2 && x.dtype() == DType::f32, "pack_bytes: x is {}, expected a float32 matrix",
+              x.str());
+    detail::check_bytes("pack_bytes", to, x.shape(), x.device());
+  }
+};
+ADJ_KERNEL(pack_bytes, PackBytesArgs)
+
+/// Y[M,F] = row_scale_i Σ_j x_j over the entries (i, j) of `a`, to bits by the scale and zero that `to` comes
+/// with; its planes and sums are written. To the bit what bit_gemm_to_bits gives for adjacency_bits(a) and x
+/// as bits along columns, by gathers of rows: for structures with few entries a row. Entries may repeat.
+struct SumBytesToBitsArgs {
+  const Csr& a;
+  const ByteTensor& x;
+  const Tensor& row_scale = kAbsent;  ///< float32 [M], absent: 1
+  BitTensor& to;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    constexpr std::string_view op = "sum_bytes_to_bits";
+    check_csr(op, a);
+    detail::check_bits(op, "to", to);
+    detail::check_bytes(op, x, {a.cols, to.inner}, a.device());
+    ADJ_CHECK(to.outer == a.rows && to.device() == a.device(),
+              "{}: to is [{}, {}] on {}, expected {} rows on {}", op, to.outer, to.inner, to.device().str(),
+              a.rows, a.device().str());
+    if (row_scale) check_tensor(op, "row_scale", row_scale, {a.rows}, DType::f32, a.device());
+  }
+};
+ADJ_KERNEL(sum_bytes_to_bits, SumBytesToBitsArgs)
+
+/// Entries of a row whose bytes add up to less than 2^31; longer ones are summed in 64 bits.
+inline constexpr int64_t kMostByteSums = (int64_t{1} << 31) / 256;
+
+/// The row of a sum of bytes, as BitResult::row has it for adjacency_bits().
+ADJ_HOST_DEVICE inline BitRow byte_sum_row(int64_t entries, float row_scale, float to_scale, float to_zero) {
+  return {.scale = row_scale,
+          .zero = 0.0f,
+          .shift = 0.0f,
+          .rest = -static_cast<float>(entries),
+          .inverse = 1.0f / to_scale,
+          .to_zero = to_zero,
+          .least = 0.0f};
+}
+
+}  // namespace kernels
+
+/// x [N,F] float32 in bytes of `bits` bits, with scale and zero of float32 [1].
+inline ByteTensor to_bytes(const Tensor& x, int bits, const Tensor& scale, const Tensor& zero) {
+  ByteTensor q{bits, Tensor::empty(x.shape(), DType::u8, x.device()), scale, zero};
+  kernels::pack_bytes({.x = x, .to = q});
+  return q;
+}
+
+}  // namespace adj

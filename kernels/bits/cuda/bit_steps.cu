@@ -1,0 +1,48 @@
+// A block for a tile of 128 rows looks at its steps one after the other: planes are read once.
+
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/bits/bit_operands.h>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+constexpr int kThreads = 256;
+
+__global__ void __launch_bounds__(kThreads)
+    find_steps(BitOperand of, int steps, int32_t* counts, int32_t* list) {
+  adj::cuda::begin_overlapping();
+  constexpr int64_t kTileBytes = BitSteps::kRows * BitTensor::kRowBytes;
+  const int64_t first = blockIdx.x * kTileBytes, last = min(of.step_bytes, first + kTileBytes);
+  int count = 0;
+  for (int step = 0; step < steps; ++step) {
+    uint32_t any = 0;
+    for (int p = 0; p < of.bits; ++p) {
+      const uint8_t* at = of.planes + p * of.plane_bytes + step * of.step_bytes;
+      for (int64_t b = first + int64_t{threadIdx.x} * 16; b < last; b += kThreads * 16) {
+        const uint4 x = *reinterpret_cast<const uint4*>(at + b);
+        any |= x.x | x.y | x.z | x.w;
+      }
+    }
+    if (__syncthreads_or(any != 0)) {
+      if (threadIdx.x == 0) list[int64_t{blockIdx.x} * steps + count] = step;
+      ++count;
+    }
+  }
+  if (threadIdx.x == 0) counts[blockIdx.x] = count;
+}
+
+}  // namespace
+
+void find_bit_steps(const FindBitStepsArgs& args) {
+  if (args.to.counts.numel() == 0) return;
+  adj::cuda::launch("find_bit_steps",
+                    {.device = args.device().index,
+                     .blocks = static_cast<unsigned>(args.to.counts.numel()),
+                     .threads = kThreads,
+                     .overlaps = true},
+                    find_steps, BitOperand(args.of), static_cast<int>(args.of.steps()),
+                    args.to.counts.mutable_data<int32_t>(), args.to.list.mutable_data<int32_t>());
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,143 @@
+#include "../support.h"
+#include <adjoint/graph/relation.h>
+#include <adjoint/kernels/bits/adjacency_bits.h>
+#include <adjoint/kernels/bits/bit_range.h>
+#include <adjoint/kernels/bits/byte_sums.h>
+
+#include <random>
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+Tensor scalar(float value, Device device = {}) { return Tensor::full({1}, value, DType::f32, device); }
+
+/// Rows of so many random columns each, ascending; `repeats`: columns may come twice.
+Csr random_structure(const std::vector<int64_t>& lengths, int64_t cols, bool repeats, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<int64_t> offsets{0};
+  std::vector<int32_t> indices;
+  for (int64_t length : lengths) {
+    std::multiset<int32_t> row;
+    while (static_cast<int64_t>(row.size()) < length) {
+      const auto column = static_cast<int32_t>(random() % static_cast<uint32_t>(cols));
+      if (repeats || !row.contains(column)) row.insert(column);
+    }
+    indices.insert(indices.end(), row.begin(), row.end());
+    offsets.push_back(static_cast<int64_t>(indices.size()));
+  }
+  Csr csr;
+  csr.rows = static_cast<int64_t>(lengths.size());
+  csr.cols = cols;
+  csr.offsets = Tensor::from(offsets);
+  csr.indices = Tensor::from(indices);
+  return csr;
+}
+
+/// Empty, short and long rows.
+std::vector<int64_t> skewed_lengths(int64_t rows, int64_t cols) {
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < rows; ++i)
+    lengths.push_back(i % 50 == 7 ? cols : i % 5 == 0 ? 0 : std::min<int64_t>(cols, i % 23));
+  return lengths;
+}
+
+}  // namespace
+
+TEST_CASE("an adjacency of one bit an entry has the entries' bits, and says where they repeat") {
+  for (int64_t cols : {1, 7, 129, 3000}) {
+    const Csr host = random_structure(skewed_lengths(170, cols), cols, false, 3);
+    const auto offsets = host.offsets.to_vector<int64_t>();
+    const auto indices = host.indices.to_vector<int32_t>();
+    std::vector<double> dense(static_cast<size_t>(170 * cols));
+    std::vector<int32_t> sums;
+    for (size_t i = 0; i < 170; ++i) {
+      for (auto e = static_cast<size_t>(offsets[i]); e < static_cast<size_t>(offsets[i + 1]); ++e)
+        dense[i * static_cast<size_t>(cols) + static_cast<size_t>(indices[e])] = 1.0;
+      sums.push_back(static_cast<int32_t>(offsets[i + 1] - offsets[i]));
+    }
+    for (Device device : devices()) {
+      CAPTURE(device.str());
+      const auto bits = adjacency_bits(host.to(device));
+      REQUIRE(bits);
+      CHECK(values(to_values(*bits)) == dense);
+      CHECK(bits->sums.to_vector<int32_t>() == sums);
+      CHECK_FALSE(
+          adjacency_bits(random_structure(std::vector<int64_t>(9, 2 * cols), cols, true, 4).to(device)));
+    }
+  }
+}
+
+TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to the bit") {
+  for (int64_t width : {1, 3, 4, 12, 16, 20, 33, 64, 100, 128, 260, 1030})
+    for (int bits : {1, 4, 8})
+      for (int bits_to : {1, 3, 8}) {
+        CAPTURE(width);
+        CAPTURE(bits);
+        CAPTURE(bits_to);
+        constexpr int64_t kCols = 700;
+        const Csr host = random_structure(skewed_lengths(170, kCols), kCols, false, 3);
+        const Tensor x = random_tensor({kCols, width}), row_scale = random_tensor({170});
+        std::vector<uint8_t> first;
+        for (Device device : devices()) {
+          CAPTURE(device.str());
+          const Csr csr = host.to(device);
+          const Tensor scale = scalar(2.0f / static_cast<float>(1 << bits), device),
+                       zero = scalar(static_cast<float>(1 << bits) / 2, device), at = x.to(device),
+                       rows = row_scale.to(device);
+          const auto empty = [&] {
+            return BitTensor::empty(170, width, bits_to,
+                                    scalar(8.0f / static_cast<float>(1 << bits_to), device),
+                                    scalar(static_cast<float>(1 << bits_to) / 3, device), device);
+          };
+          BitTensor got = empty(), wanted = empty();
+          const ByteTensor bytes = to_bytes(at, bits, scale, zero);
+          kernels::sum_bytes_to_bits({.a = csr, .x = bytes, .row_scale = rows, .to = got});
+          kernels::bit_gemm_to_bits({.a = *adjacency_bits(csr),
+                                     .b = to_bits(at, bits, scale, zero, PackedAlong::columns),
+                                     .row_scale = rows,
+                                     .to = wanted});
+          CHECK(same_bits(got.planes, wanted.planes));
+          CHECK(same_bits(got.sums, wanted.sums));
+          if (first.empty()) first = got.planes.to_vector<uint8_t>();
+          CHECK(got.planes.to_vector<uint8_t>() == first);
+        }
+      }
+}
+
+TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
+  // 70,000 entries of one row, of 255 each: more than 16 bits of any lane.
+  const Csr host = random_structure({0, 70'000, 3}, 40, true, 8);
+  const Tensor x = Tensor::full({40, 20}, 255.0, DType::f32);
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const ByteTensor bytes = to_bytes(x.to(device), 8, scalar(1.0f, device), scalar(0.0f, device));
+    CHECK(bytes.bytes.to_vector<uint8_t>() == std::vector<uint8_t>(800, 255));
+    BitTensor to = BitTensor::empty(3, 20, 8, scalar(70'000.0f, device), scalar(1.0f, device), device);
+    kernels::sum_bytes_to_bits({.a = host.to(device), .x = bytes, .to = to});
+    CHECK(to.sums.to_vector<int32_t>() == std::vector<int32_t>{20, 20 * 255, 20});
+    BitTensor wide = BitTensor::empty(3, 20, 8, scalar(100'000.0f, device), scalar(1.0f, device), device);
+    kernels::sum_bytes_to_bits({.a = host.to(device), .x = bytes, .to = wide});
+    CHECK(wide.sums.to_vector<int32_t>() ==
+          std::vector<int32_t>{20, 20 * 180, 20});  // 178.5 and 1, ties to even
+  }
+}
+
+TEST_CASE("sums of bytes of nothing, and what they refuse") {
+  for (Device device : devices()) {
+    const Csr none = random_structure({}, 0, false, 1).to(device);
+    BitTensor to = BitTensor::empty(0, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device);
+    const ByteTensor bytes =
+        to_bytes(Tensor::zeros({0, 5}, DType::f32, device), 2, scalar(1.0f, device), scalar(0.0f, device));
+    kernels::sum_bytes_to_bits({.a = none, .x = bytes, .to = to});
+    CHECK(adjacency_bits(none)->sums.numel() == 0);
+    const Csr csr = random_structure({2, 1}, 3, false, 1).to(device);
+    BitTensor two = BitTensor::empty(2, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device);
+    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .x = bytes, .to = two}), Error);
+    BitTensor wrong = BitTensor::empty(2, 4, 1, scalar(1.0f, device), scalar(0.0f, device), device);
+    Tensor repeats = Tensor::zeros({1}, DType::i32, device);
+    CHECK_THROWS_AS(kernels::adjacency_bits({.a = csr, .to = wrong, .repeats = repeats}), Error);
+  }
+}
