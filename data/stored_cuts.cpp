@@ -100,7 +100,7 @@ std::shared_ptr<RowTiles> StoredCuts::find(const Csr& a, int64_t least) {
     throw_data_error(error.what());
   }
   const std::lock_guard lock(mutex_);
-  found_ = true;
+  found_.insert(name);
   explain_cut(a, least, "read from", path_);
   return std::make_shared<RowTiles>(cut->to(a.device()));
 }
@@ -113,11 +113,12 @@ void StoredCuts::keep(const Csr& a, const std::shared_ptr<const RowTiles>& cut) 
   explain_cut(a, cut->least, "made, to be written to", path_);
 }
 
-void StoredCuts::write() const {
+int64_t StoredCuts::write() const {
   const std::lock_guard lock(mutex_);
-  if (made_.empty()) return;
+  const int64_t used = std::ssize(found_) + std::ssize(made_);
+  if (made_.empty()) return used;
   const std::vector<std::string> before = file_ ? file_->children("") : std::vector<std::string>();
-  if (!before.empty() && !found_)
+  if (!before.empty() && found_.empty())
     data_fail(
         "{}: of another graph: none of its {} cuts is of a structure that was cut, expected one or no file",
         excerpt(path_), before.size());
@@ -128,6 +129,7 @@ void StoredCuts::write() const {
     write_cut(to, name, read_cut(*file_, name), file_->integer(name, "entries"));
   for (const auto& [name, made] : made_) write_cut(to, name, *made.cut, made.entries);
   to.commit();
+  return used;
 }
 
 }  // namespace adj

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace adj {
@@ -33,8 +34,9 @@ class StoredCuts : public kernels::CutStore {
   std::shared_ptr<RowTiles> find(const Csr& a, int64_t least) override;
   void keep(const Csr& a, const std::shared_ptr<const RowTiles>& cut) override;
   /// Writes the file anew with what it had and what was kept besides; without effect where that is nothing.
-  /// Throws where it had cuts and none of them was found: it is of another graph.
-  void write() const;
+  /// Returns how many cuts were found in it or kept. Throws where it had some and none of them was found: it
+  /// is of another graph.
+  int64_t write() const;
 
  private:
   struct Made {
@@ -45,7 +47,7 @@ class StoredCuts : public kernels::CutStore {
   const std::string path_;
   std::optional<H5Reader> file_;
   mutable std::mutex mutex_;
-  bool found_ = false;
+  std::set<std::string> found_;
   std::map<std::string, Made> made_;
 };
 

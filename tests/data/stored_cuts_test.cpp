@@ -136,8 +136,8 @@ TEST_CASE("a structure takes its cut from the store, and what was made is writte
     const auto cuts = std::make_shared<StoredCuts>(path);
     const StoreScope scope(cuts);
     const auto kept = kernels::row_tiles(a, 2);
+    CHECK(cuts->write() == 1);
     CHECK(kernels::row_tiles(a, 2) == kept);
-    cuts->write();
   }
   CHECK(explanations() == std::vector<std::string>{fmt::format(
                               "cut of 300 x 200 with {} entries, columns of 2 rows, cpu: made, to "
@@ -150,7 +150,7 @@ TEST_CASE("a structure takes its cut from the store, and what was made is writte
     const StoreScope scope(cuts);
     CHECK(same(*kernels::row_tiles(copy_of(a), 2), kernels::make_row_tiles(a, 2)));
     const auto before = std::filesystem::last_write_time(path);
-    cuts->write();  // nothing is new
+    CHECK(cuts->write() == 1);  // nothing is new
     CHECK(std::filesystem::last_write_time(path) == before);
     CHECK(explanations().size() == 1);
     CHECK(explanations().front().ends_with(", cpu: read from " + path));
@@ -158,7 +158,7 @@ TEST_CASE("a structure takes its cut from the store, and what was made is writte
     CHECK(kernels::find_or_make(directed, 1)->num_tiles() > 0);  // is not kept
     kernels::row_tiles(directed, 2);
     kernels::row_tiles(copy_of(a), 1);
-    cuts->write();
+    CHECK(cuts->write() == 3);
   }
   set_explaining(false);
   const std::vector<std::string> groups = H5Reader::open(path).children("");
@@ -177,7 +177,7 @@ TEST_CASE("a file of another graph is neither used nor overwritten") {
   const Csr other = csr_of(random_rows(300, 200, 40.0, 7), 200);
   StoredCuts cuts(path);
   CHECK(cuts.find(other, 2) == nullptr);
-  cuts.write();  // of nothing
+  CHECK(cuts.write() == 0);
   cuts.keep(other, std::make_shared<RowTiles>(kernels::make_row_tiles(other, 2)));
   CHECK_THROWS_WITH_AS(cuts.write(),
                        (path + ": of another graph: none of its 2 cuts is of a structure that was cut, "
