@@ -76,7 +76,8 @@ void explain_cut(const Csr& a, int64_t least, std::string_view what, const std::
 }  // namespace
 
 StoredCuts::StoredCuts(std::string path) : path_(std::move(path)) {
-  if (!std::filesystem::exists(path_)) return;
+  std::error_code none;  // what cannot be looked at cannot be written either, which write() says
+  if (!std::filesystem::exists(path_, none)) return;
   file_ = H5Reader::open(path_);
   if (const std::string format = file_->text("", "format"); format != kFormat)
     file_->fail("attribute format", "'{}', expected '{}'", excerpt(format), kFormat);
