@@ -39,7 +39,7 @@ std::string name_of_cut(const Csr& a, int64_t least) {
     hash.add(static_cast<uint64_t>(a.cols));
     hash.add(a.offsets);
     hash.add(a.indices);
-    return std::make_shared<Key>(hash.result());
+    return std::make_shared<Key>(Key{hash.result()});
   });
   return fmt::format("{:016x}-{}", key->hash, least);
 }
