@@ -71,6 +71,7 @@ void check_outputs(const Settings& settings) {
   files.write("metrics", settings.metrics);
   files.write("predict", settings.predict);
   files.write("plot", settings.plot);
+  files.write("cuts", settings.cuts);
   if (!settings.predict.empty()) expect_predictions_path("predict", settings.predict);
   if (!settings.plot.empty()) require_gnuplot();
 }
@@ -111,6 +112,8 @@ void train_with(const Program& program, CommandLine line) {
   set_aggregation(settings);
   const Device device = Device::parse(settings.device);
   check_outputs(settings);
+  const auto cuts = settings.cuts.empty() ? nullptr : std::make_shared<StoredCuts>(settings.cuts);
+  kernels::set_cut_store(cuts);
   Prepared given = load_data(program, settings, device);
   const Dataset& data = given.data;
   if (given.splits.size() > 1 && settings.runs == 1) settings.runs = std::ssize(given.splits);
@@ -151,6 +154,9 @@ void train_with(const Program& program, CommandLine line) {
   if (!settings.quiet || !settings.json) print_outcome(trained);
   const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (settings.json) print_outcome_json(trained, wall_s);
+  if (cuts && cuts->write() == 0)  // last, as it may be refused
+    log_warning("--cuts {}: nothing was cut for tensor cores; --explain says what was chosen",
+                printable(settings.cuts));
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ struct Settings : models::ModelOptions {
   bool inductive = false;            ///< the graph is an edge list at the beginning of every epoch
   std::string aggregation = "auto";  ///< how neighbours are summed over such a list
   std::string kernels = "auto";      ///< of products of sparse matrices on a GPU: "csr", "tiles", "hybrid"
+  std::string cuts;                  ///< file of cuts for them; empty: they are made and forgotten
   bool explain = false;
   bool quiet = false;
   bool json = false;

@@ -1,6 +1,7 @@
 #include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/sparse/explain.h>
+#include <adjoint/kernels/tiles/cut_store.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <atomic>
@@ -127,12 +128,11 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
       explain("rows of CSR: tensor cores take no {}", wanted.obstacle);
       return nullptr;
     }
-    const auto cut = [&] { return std::make_shared<RowTiles>(kernels::make_row_tiles(a, kHybridLeast)); };
     std::shared_ptr<RowTiles> made;  // to be counted; kept where it is used
     const auto counts = a.cache->get<CutCounts>(kHybridLeast, [&] {
       if (explaining()) synchronize(device);
       const auto begin = std::chrono::steady_clock::now();
-      made = cut();
+      made = kernels::find_or_make(a, kHybridLeast);
       const auto of_cut = std::make_shared<CutCounts>(a, *made);
       if (explaining()) {
         synchronize(device);
@@ -153,7 +153,7 @@ std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&
             : fmt::format(", cut in {:.1f} ms, repaid after {:.0f}", counts->cut_ms,
                           std::ceil(counts->cut_ms / saved_ms)));
     if (!cost.tiles()) return nullptr;
-    return a.cache->get<RowTiles>(kHybridLeast, [&] { return made ? made : cut(); });
+    return kernels::row_tiles(a, kHybridLeast, made);
   }
   ADJ_CHECK(kernels::has_tile_spmm(device),
             "{}: kernels of tensor cores want a GPU of compute capability 9.0, not {}", op, device.str());

@@ -34,7 +34,7 @@ struct CutCounts {
   int64_t rows = 0, cols = 0, entries = 0;
   int64_t tiles = 0;
   int64_t rest = 0;     ///< entries
-  double cut_ms = 0.0;  ///< what cutting took, where somebody asked (explaining())
+  double cut_ms = 0.0;  ///< what cutting, or reading the cut, took, where somebody asked (explaining())
 
   CutCounts() = default;
   CutCounts(const Csr& a, const RowTiles& cut)

@@ -34,7 +34,8 @@ const std::set<std::string> kFree = {
     "data",        "device",  "epochs",   "checkpoint",  "checkpoint-every", "resume",
     "metrics",     "predict", "plot",     "threads",     "no-capture",       "quiet",
     "json",        "config",  "help",     "version",     "explain",          "inductive",
-    "aggregation", "workers", "features", "cached-rows", "report",           "features-scaling"};
+    "aggregation", "workers", "features", "cached-rows", "report",           "features-scaling",
+    "cuts"};
 /// What --json has members of its own for.
 const std::set<std::string> kSaid = {"model", "seed", "runs", "metric"};
 constexpr int64_t kMany = 1'000'000'000;
@@ -84,25 +85,39 @@ void add_input_options(po::options_description& options, Settings& s) {
       "parameters, with float32 masters, sums and loss)");
 }
 
-void add_kernels_option(po::options_description& options, Settings& s) {
+void add_kernels_options(const Program& program, po::options_description& options, Settings& s) {
   options.add_options()(
       "kernels", with_default(s.kernels, "NAME"),
       "on a GPU, products of sparse matrices and attention by: csr (rows), tiles (tensor cores), hybrid "
       "(both, by how many rows of 128 share a column) or auto (hybrid or csr by a rule, where --precision "
       "lets operands be rounded)");
+  if (program.things != "graphs")  // of which every batch is another structure
+    options.add_options()(
+        "cuts", file(s.cuts),
+        "read the cuts of structures for tensor cores from FILE, and write there those that "
+        "were made");
+}
+
+/// Throws, naming `option`, where nothing could be computed by tensor cores' tiles.
+void expect_tiles(const std::string& option, const Settings& s) {
+  if (!s.device.starts_with("cuda"))
+    usage("{}: expected --device cuda beside it, for tensor cores are a GPU's", option);
+  if (s.precision == "float32")
+    usage("{}: tensor cores round their operands, expected --precision tf32 or bfloat16 beside it", option);
+  if (s.attention_dropout > 0.0)
+    usage("{}: attention by tensor cores has no dropout, expected --attention-dropout 0 beside it", option);
 }
 
 void check_kernels(const Settings& s) {
   expect_one_of("kernels", s.kernels, {"auto", "csr", "tiles", "hybrid"});
-  if (s.kernels != "tiles" && s.kernels != "hybrid") return;
-  if (!s.device.starts_with("cuda"))
-    usage("--kernels {}: expected --device cuda beside it, for tensor cores are a GPU's", s.kernels);
-  if (s.precision == "float32")
-    usage("--kernels {}: tensor cores round their operands, expected --precision tf32 or bfloat16 beside it",
-          s.kernels);
-  if (s.attention_dropout > 0.0)
-    usage("--kernels {}: attention by tensor cores has no dropout, expected --attention-dropout 0 beside it",
-          s.kernels);
+  if (s.kernels == "tiles" || s.kernels == "hybrid") expect_tiles("--kernels " + s.kernels, s);
+  if (s.cuts.empty()) return;
+  if (s.kernels == "csr")
+    usage("--cuts: nothing is cut with --kernels csr, expected auto, tiles or hybrid beside it");
+  expect_tiles("--cuts", s);
+  if (s.loader != "none" || s.inductive)
+    usage("--cuts: expected no {} beside it, with which structures are new ones at every epoch",
+          s.inductive ? "--inductive" : "--loader");
 }
 
 Settings defaults_of(const Program& program) {
@@ -302,7 +317,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
         "it "
         "is), auto (by a rule on the counts) or measure (both are timed first)");
   add_input_options(data, s);
-  add_kernels_option(data, s);
+  add_kernels_options(program, data, s);
   add_choice_of_model(program, model, s);
   add_own_options(program, model, s);
   training.add_options()("epochs", with_default(s.epochs, "N"),

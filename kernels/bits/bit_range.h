@@ -36,20 +36,24 @@ struct BitRangeArgs {
 };
 ADJ_KERNEL(bit_range, BitRangeArgs)
 
-/// What a range from `least` to `largest` comes to.
 struct BitScale {
   float scale, zero;
 };
+ADJ_HOST_DEVICE inline float usable_scale(float scale) {
+  constexpr float kMost = 3.402823466e38f;
+  return !(scale > 0.0f) ? 1.0f : scale < kMost ? scale : kMost;
+}
+/// What a range from `least` to `largest` comes to. scale is finite and above 0: 1 where a float32 holds no
+/// step so small, and the largest float32 where none so large.
 ADJ_HOST_DEVICE inline BitScale bit_scale(float least, float largest, BitRange range, int bits) {
   const auto last = static_cast<float>((1 << bits) - 1);
   const float low = least < 0.0f ? least : 0.0f, high = largest > 0.0f ? largest : 0.0f;
   if (range == BitRange::symmetric) {
     const float most = -low > high ? -low : high;
-    return {most > 0.0f ? most / last * 2.0f : 1.0f, last / 2.0f};
+    return {usable_scale(most / last * 2.0f), last / 2.0f};
   }
   // Halves, for the whole range may be more than a float32 holds.
-  const float scale = (high / 2.0f - low / 2.0f) / last * 2.0f;
-  if (!(scale > 0.0f)) return {1.0f, 0.0f};
+  const float scale = usable_scale((high / 2.0f - low / 2.0f) / last * 2.0f);
   return {scale, rintf(-low / scale)};
 }
 

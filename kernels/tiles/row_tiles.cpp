@@ -1,5 +1,5 @@
 #include <adjoint/core/detail/dispatch.h>
-#include <adjoint/kernels/tiles/row_tiles.h>
+#include <adjoint/kernels/tiles/cut_store.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
 namespace adj {
@@ -33,8 +33,12 @@ RowTiles make_row_tiles(const Csr& a, int64_t least) {
 
 bool has_tile_spmm(Device device) { return ADJ_DISPATCH(device, has_tile_products, device); }
 
-std::shared_ptr<const RowTiles> row_tiles(const Csr& a, int64_t least) {
-  return a.cache->get<RowTiles>(least, [&] { return std::make_shared<RowTiles>(make_row_tiles(a, least)); });
+std::shared_ptr<const RowTiles> row_tiles(const Csr& a, int64_t least, std::shared_ptr<RowTiles> cut) {
+  return a.cache->get<RowTiles>(least, [&] {
+    if (!cut) cut = find_or_make(a, least);
+    if (const auto store = cut_store()) store->keep(a, cut);
+    return cut;
+  });
 }
 
 }  // namespace kernels

@@ -45,8 +45,15 @@ namespace kernels {
 /// tiles. On a GPU the host waits for the number of tiles. Throws where a count exceeds 2^31 - 1.
 RowTiles make_row_tiles(const Csr& a, int64_t least);
 
-/// Likewise, made once and kept with the structure.
-std::shared_ptr<const RowTiles> row_tiles(const Csr& a, int64_t least);
+/// Likewise, made once and kept with the structure: `cut` where the caller has made it already, else what
+/// find_or_make() gives. The store (kernels/tiles/cut_store.h) is told.
+std::shared_ptr<const RowTiles> row_tiles(const Csr& a, int64_t least,
+                                          std::shared_ptr<RowTiles> cut = nullptr);
+
+/// Throws Error "NAME/MEMBER: what was found, what was expected" unless `cut` is make_row_tiles(a, cut.least)
+/// to the bit. Both on the CPU. Nothing of `cut` is taken for granted. O(entries), but for sorting what each
+/// window leaves to the rest; in parallel.
+void check_row_tiles(std::string_view name, const Csr& a, const RowTiles& cut);
 
 namespace cpu {
 RowTiles make_row_tiles(const Csr& a, int64_t least);

@@ -52,6 +52,13 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
       {{"--kernels", "fast"}, {"--kernels", "auto or csr or tiles or hybrid", "fast"}},
       {{"--kernels", "tiles", "--precision", "tf32"}, {"--kernels tiles", "--device cuda"}},
       {{"--kernels", "hybrid", "--device", "cuda"}, {"--kernels hybrid", "--precision tf32 or bfloat16"}},
+      {{"--cuts", ""}, {"--cuts"}},
+      {{"--cuts", "cuts.h5"}, {"--cuts", "--device cuda"}},
+      {{"--cuts", "cuts.h5", "--device", "cuda"}, {"--cuts", "--precision tf32 or bfloat16"}},
+      {{"--cuts", "cuts.h5", "--device", "cuda", "--precision", "tf32", "--kernels", "csr"},
+       {"--cuts", "--kernels csr", "auto, tiles or hybrid"}},
+      {{"--cuts", "cuts.h5", "--device", "cuda", "--precision", "tf32", "--inductive"},
+       {"--cuts", "no --inductive"}},
       {{"--patience=-1"}, {"--patience"}},
       {{"--patience-on", "loss"}, {"--patience-on", "metric or either", "loss"}},
       {{"--eval-every", "0"}, {"--eval-every"}},
@@ -78,6 +85,8 @@ TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
   if (have_program("train_gat"))
     CHECK(fails_with(run("train_gat", {"--kernels", "hybrid", "--device", "cuda", "--precision", "tf32"}), 2,
                      {"--kernels hybrid", "--attention-dropout 0"}));
+  if (have_program("train_graph_gin"))
+    CHECK(fails_with(run("train_graph_gin", {"--cuts", "cuts.h5"}), 2, {"--cuts"}));
 }
 
 TEST_CASE("train_gcn says what it is and what it takes") {

@@ -115,6 +115,7 @@ TEST_CASE("a cut holds every entry once, in tiles where columns have enough rows
       CAPTURE(least);
       const RowTiles tiles = kernels::make_row_tiles(one.csr, least);
       check_cut(one.csr, tiles);
+      CHECK_NOTHROW(kernels::check_row_tiles("row_tiles", one.csr, tiles));
       for (Device device : devices()) {
         CAPTURE(device.str());
         const RowTiles other = kernels::make_row_tiles(one.csr.to(device), least);

@@ -1,0 +1,136 @@
+#include <adjoint/core/explain.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/detail/content_hash.h>
+#include <adjoint/data/stored_cuts.h>
+
+#include <filesystem>
+
+namespace adj {
+
+namespace {
+
+constexpr const char* kFormat = "adjoint.cuts";
+constexpr int64_t kVersion = 1;
+
+/// Calls f(name in the file, tensor, its dtype, its shape with -1 for any extent).
+template <class Cut, class F>
+void for_tensors(Cut& cut, F&& f) {
+  using Extents = std::initializer_list<int64_t>;
+  f("windows", cut.windows, DType::i32, Extents{-1});
+  f("window_of", cut.window_of, DType::i32, Extents{-1});
+  f("columns", cut.columns, DType::i32, Extents{-1, RowTiles::kColumns});
+  f("bits", cut.bits, DType::i64, Extents{-1, RowTiles::kRows});
+  f("starts", cut.starts, DType::i32, Extents{-1});
+  f("entries", cut.entries, DType::i32, Extents{-1});
+  f("rest/offsets", cut.rest.offsets, DType::i64, Extents{-1});
+  f("rest/indices", cut.rest.indices, DType::i32, Extents{-1});
+  f("rest_entry", cut.rest_entry, DType::i32, Extents{-1});
+}
+
+struct Key {
+  uint64_t hash;
+};
+
+/// The group of a structure's cut. Hashed once, as a GPU's structure is copied for it.
+std::string name_of_cut(const Csr& a, int64_t least) {
+  const auto key = a.cache->get<Key>([&] {
+    detail::ContentHash hash;
+    hash.add(static_cast<uint64_t>(a.rows));
+    hash.add(static_cast<uint64_t>(a.cols));
+    hash.add(a.offsets);
+    hash.add(a.indices);
+    return std::make_shared<Key>(Key{hash.result()});
+  });
+  return fmt::format("{:016x}-{}", key->hash, least);
+}
+
+RowTiles read_cut(const H5Reader& file, const std::string& name) {
+  RowTiles cut;
+  cut.rows = cut.rest.rows = file.integer(name, "rows");
+  cut.cols = cut.rest.cols = file.integer(name, "cols");
+  cut.least = file.integer(name, "least");
+  for_tensors(cut,
+              [&](const char* member, Tensor& tensor, DType dtype, std::initializer_list<int64_t> shape) {
+                tensor = file.tensor(fmt::format("{}/{}", name, member), {dtype}, shape);
+              });
+  return cut;
+}
+
+void write_cut(H5Writer& file, const std::string& name, const RowTiles& cut, int64_t entries) {
+  for_tensors(cut, [&](const char* member, const Tensor& tensor, DType, std::initializer_list<int64_t>) {
+    file.write(fmt::format("{}/{}", name, member), tensor);
+  });
+  file.attribute(name, "rows", cut.rows);
+  file.attribute(name, "cols", cut.cols);
+  file.attribute(name, "entries", entries);
+  file.attribute(name, "least", cut.least);
+}
+
+void explain_cut(const Csr& a, int64_t least, std::string_view what, const std::string& path) {
+  if (explaining())
+    explain(fmt::format("cut of {} x {} with {} entries, columns of {} rows, {}", a.rows, a.cols, a.entries(),
+                        least, a.device().str()),
+            "{} {}", what, printable(path));
+}
+
+}  // namespace
+
+StoredCuts::StoredCuts(std::string path) : path_(std::move(path)) {
+  std::error_code none;  // what cannot be looked at cannot be written either, which write() says
+  if (!std::filesystem::exists(path_, none)) return;
+  file_ = H5Reader::open(path_);
+  if (const std::string format = file_->text("", "format"); format != kFormat)
+    file_->fail("attribute format", "'{}', expected '{}'", excerpt(format), kFormat);
+  if (const int64_t version = file_->integer("", "version"); version != kVersion)
+    file_->fail("attribute version", "{}, expected {}", version, kVersion);
+}
+
+std::shared_ptr<RowTiles> StoredCuts::find(const Csr& a, int64_t least) {
+  const std::string name = name_of_cut(a, least);
+  if (!file_ || !file_->has(name)) return nullptr;
+  for (const auto& [attribute, expected] : {std::pair("rows", a.rows), std::pair("cols", a.cols),
+                                            std::pair("entries", a.entries()), std::pair("least", least)})
+    if (const int64_t number = file_->integer(name, attribute); number != expected)
+      file_->fail(name, "{} {}, expected {}", attribute, number, expected);
+  auto cut = std::make_shared<RowTiles>(read_cut(*file_, name));
+  try {
+    kernels::check_row_tiles(fmt::format("{}: {}", excerpt(path_), name), a.to(Device::cpu()), *cut);
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    throw_data_error(error.what());
+  }
+  const std::lock_guard lock(mutex_);
+  found_.insert(name);
+  explain_cut(a, least, "read from", path_);
+  return std::make_shared<RowTiles>(cut->to(a.device()));
+}
+
+void StoredCuts::keep(const Csr& a, const std::shared_ptr<const RowTiles>& cut) {
+  const std::string name = name_of_cut(a, cut->least);
+  if (file_ && file_->has(name)) return;
+  const std::lock_guard lock(mutex_);
+  made_.emplace(name, Made{a.entries(), cut});
+  explain_cut(a, cut->least, "made, to be written to", path_);
+}
+
+int64_t StoredCuts::write() const {
+  const std::lock_guard lock(mutex_);
+  const int64_t used = std::ssize(found_) + std::ssize(made_);
+  if (made_.empty()) return used;
+  const std::vector<std::string> before = file_ ? file_->children("") : std::vector<std::string>();
+  if (!before.empty() && found_.empty())
+    data_fail(
+        "{}: of another graph: none of its {} cuts is of a structure that was cut, expected one or no file",
+        excerpt(path_), before.size());
+  H5Writer to(path_);
+  to.attribute("", "format", std::string(kFormat));
+  to.attribute("", "version", kVersion);
+  for (const std::string& name : before)
+    write_cut(to, name, read_cut(*file_, name), file_->integer(name, "entries"));
+  for (const auto& [name, made] : made_) write_cut(to, name, *made.cut, made.entries);
+  to.commit();
+  return used;
+}
+
+}  // namespace adj

@@ -1,0 +1,181 @@
+#include "../support.h"
+#include <adjoint/data/bit_tensors.h>
+#include <adjoint/kernels/bits/bit_range.h>
+
+#include <limits>
+#include <map>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+const std::vector<int64_t> kSizes{1, 7, 8, 9, 31, 33, 127, 129, 1000};
+
+bool same(const BitTensor& a, const BitTensor& b) {
+  return a.outer == b.outer && a.inner == b.inner && a.bits == b.bits && same_bits(a.planes, b.planes) &&
+         same_bits(a.scale, b.scale) && same_bits(a.zero, b.zero) && same_bits(a.sums, b.sums);
+}
+
+void write(const std::string& path, const BitTensor& q) {
+  H5Writer file(path);
+  write_bits(file, "layer/q", q);
+  file.commit();
+}
+
+/// The group as a file of any contents has it: 3 bits, [2, 11].
+struct Contents {
+  std::map<std::string, int64_t> numbers{{"version", 1}, {"bits", 3}, {"inner", 11}};
+  std::map<std::string, std::string> texts{{"format", "adjoint.bits"}};
+  std::map<std::string, Tensor> tensors{
+      {"planes", Tensor::from(std::vector<uint8_t>{1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4}, {3, 2, 2})},
+      {"scale", Tensor::from(std::vector<float>{0.5f, 2.0f})},
+      {"zero", Tensor::from(std::vector<float>{-3.0f})}};
+
+  std::string said(const std::string& path) const {
+    H5Writer file(path);
+    for (const auto& [name, tensor] : tensors)
+      if (tensor) file.write("q/" + name, tensor);
+    for (const auto& [name, number] : numbers) file.attribute("q", name, number);
+    for (const auto& [name, text] : texts) file.attribute("q", name, text);
+    file.commit();
+    try {
+      (void)read_bits(H5Reader::open(path), "q");
+    } catch (const DataError& error) {
+      const std::string message = error.what();
+      REQUIRE(message.starts_with(path + ": "));
+      return message.substr(path.size() + 2);
+    }
+    return "";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("bit tensors of all bits and sizes come back from a file to the bit") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("q.h5");
+  for (int bits = 1; bits <= 8; ++bits)
+    for (size_t t = 0; t < kSizes.size(); ++t)
+      for (Device device : devices()) {
+        const int64_t rows = kSizes[t], cols = kSizes[(t * 2 + static_cast<size_t>(bits)) % kSizes.size()];
+        CAPTURE(bits);
+        CAPTURE(rows);
+        CAPTURE(cols);
+        const BitTensor q = to_bits(random_tensor({rows, cols}, DType::f32, device), bits,
+                                    t % 2 == 0 ? PackedAlong::rows : PackedAlong::columns,
+                                    t % 3 == 0 ? BitRange::affine : BitRange::symmetric, t % 4 < 2);
+        write(path, q);
+        const BitTensor back = read_bits(H5Reader::open(path), "layer/q");
+        CHECK(same(back, q.to(Device::cpu())));
+        CHECK(to_values(back).to_vector<float>() == to_values(q).to_vector<float>());
+      }
+}
+
+TEST_CASE("bit tensors of no numbers, and of several steps, come back from a file") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("q.h5");
+  for (const auto& [rows, cols] :
+       std::initializer_list<std::pair<int64_t, int64_t>>{{0, 5}, {5, 0}, {0, 0}, {3, 1024}, {9, 4099}}) {
+    CAPTURE(rows);
+    CAPTURE(cols);
+    const BitTensor q = to_bits(random_tensor({rows, cols}), 3);
+    write(path, q);
+    CHECK(same(read_bits(H5Reader::open(path), "layer/q"), q));
+  }
+}
+
+TEST_CASE("a file has the bits of a number at its place, plane by plane") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("q.h5");
+  std::vector<uint8_t> numbers;
+  std::vector<float> values;  // of scale 0.5 and zero 3
+  for (int i = 0; i < 34; ++i) {
+    numbers.push_back(static_cast<uint8_t>(i % 16));
+    values.push_back(0.5f * static_cast<float>(i % 16 - 3));
+  }
+  write(path, to_bits(Tensor::from(values, {2, 17}), 4, Tensor::full({1}, 0.5), Tensor::full({1}, 3.0)));
+  const H5Reader file = H5Reader::open(path);
+  const std::vector<uint8_t> planes =
+      file.tensor("layer/q/planes", {DType::u8}, {4, 2, 3}).to_vector<uint8_t>();
+  std::vector<uint8_t> expected(planes.size());
+  for (size_t p = 0; p < 4; ++p)
+    for (size_t o = 0; o < 2; ++o)
+      for (size_t k = 0; k < 17; ++k)
+        expected[(p * 2 + o) * 3 + k / 8] |= static_cast<uint8_t>((numbers[o * 17 + k] >> p & 1) << k % 8);
+  CHECK(planes == expected);
+  CHECK(file.integer("layer/q", "bits") == 4);
+  CHECK(file.integer("layer/q", "inner") == 17);
+}
+
+TEST_CASE("a damaged bit tensor is refused, and the place is named") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("q.h5");
+  REQUIRE(Contents().said(path) == "");
+  const auto with_number = [&](const char* name, int64_t number) {
+    Contents contents;
+    contents.numbers[name] = number;
+    return contents.said(path);
+  };
+  const auto with = [&](const char* name, const Tensor& tensor) {
+    Contents contents;
+    contents.tensors[name] = tensor;
+    return contents.said(path);
+  };
+  CHECK(with_number("bits", 0) == "q: 0 bits, expected 1 to 8");
+  CHECK(with_number("bits", 9) == "q: 9 bits, expected 1 to 8");
+  CHECK(with_number("bits", (int64_t{1} << 32) + 3) == "q: 4294967299 bits, expected 1 to 8");
+  CHECK(with_number("bits", 2).starts_with("q/planes: "));
+  CHECK(with_number("inner", -1) == "q: inner -1, expected 0 to 2^31 - 1");
+  CHECK(with_number("inner", int64_t{1} << 31) == "q: inner 2147483648, expected 0 to 2^31 - 1");
+  CHECK(with_number("inner", std::numeric_limits<int64_t>::max()).starts_with("q: inner "));
+  CHECK(with_number("inner", 17).starts_with("q/planes: "));
+  CHECK(with_number("inner", 8).starts_with("q/planes: "));
+  CHECK(with_number("inner", 10) == "q/planes: row 1 of plane 0 ends with 0x04, expected 0 behind number 9");
+  CHECK(with_number("inner", 16) == "");
+  CHECK(with_number("version", 2) == "q: version 2, expected 1");
+  Contents contents;
+  contents.texts["format"] = "adjoint.cuts";
+  CHECK(contents.said(path) == "q: format 'adjoint.cuts', expected 'adjoint.bits'");
+  for (const char* name : {"version", "bits", "inner"}) {
+    contents = {};
+    contents.numbers.erase(name);
+    CHECK(contents.said(path).find("missing") != std::string::npos);
+  }
+  const Contents whole;
+  for (const auto& [name, tensor] : whole.tensors) {
+    CAPTURE(name);
+    const std::string place = "q/" + name;
+    CHECK(with(name.c_str(), {}) == place + ": missing");
+    CHECK(with(name.c_str(), tensor.to(DType::f64)).starts_with(place + ": float64"));
+    CHECK(with(name.c_str(), tensor.to(DType::i32)).starts_with(place + ": int32"));
+    CHECK(with(name.c_str(), tensor.reshape({1, tensor.numel()})).starts_with(place + ": "));
+  }
+  for (const char* name : {"scale", "zero"}) {
+    const std::string place = std::string("q/") + name;
+    CHECK(with(name, Tensor::full({3}, 1.0)) == place + ": 3 numbers, expected 1 or 2");
+    CHECK(with(name, Tensor::empty({0})) == place + ": 0 numbers, expected 1 or 2");
+    for (float number : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                         -std::numeric_limits<float>::infinity()})
+      CHECK(with(name, Tensor::from(std::vector<float>{1.0f, number}))
+                .starts_with(fmt::format("{}: {} at position 1, expected finite numbers", place, number)));
+  }
+  for (float number : {0.0f, -1.0f})
+    CHECK(with("scale", Tensor::full({1}, number)) ==
+          fmt::format("q/scale: {} at position 0, expected finite numbers above 0", number));
+  CHECK(with("planes", Tensor::from(std::vector<uint8_t>{1, 2, 3, 4, 5, 8, 7, 0, 1, 2, 3, 4}, {3, 2, 2})) ==
+        "q/planes: row 0 of plane 1 ends with 0x08, expected 0 behind number 10");
+  CHECK_THROWS_WITH_AS(read_bits(H5Reader::open(path), "other"), doctest::Contains("other"), DataError);
+}
+
+TEST_CASE("a bit tensor that could not be read is not written") {
+  const TemporaryDirectory folder;
+  H5Writer file(folder.file("q.h5"));
+  BitTensor q = to_bits(random_tensor({3, 5}), 2);
+  q.scale = Tensor::full({1}, 0.0);
+  CHECK_THROWS_WITH_AS(write_bits(file, "q", q),
+                       "write_bits: q/scale: 0 at position 0, expected finite numbers above 0", Error);
+  q.scale = Tensor::full({2}, 1.0);
+  CHECK_THROWS_AS(write_bits(file, "q", q), Error);
+  CHECK_THROWS_AS(write_bits(file, "q", BitTensor()), Error);
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Holds bit tensors in HDF5 against h5py and numpy, both ways. Needs ADJOINT_BIN_DIR; skips, saying so, where h5py is
+missing."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as error:
+    print(f"skipped: {error} (python3-h5py)")
+    sys.exit(0)
+
+BIN = pathlib.Path(os.environ.get("ADJOINT_BIN_DIR", "build/bin"))
+SIZES = (1, 7, 8, 9, 31, 33, 127, 129, 1000)
+
+
+class BitTensors(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        folder = pathlib.Path(folder.name)
+        self.given, self.out = folder / "in.h5", folder / "out.h5"
+
+    def write(self, q, bits, scale, zero, **attributes):
+        """Integers [outer, inner] by numpy's own packing."""
+        planes = np.stack([np.packbits(q >> p & 1, axis=1, bitorder="little") for p in range(bits)])
+        with h5py.File(self.given, "w") as f:
+            group = f.create_group("q")
+            group["planes"], group["scale"], group["zero"] = planes, scale, zero
+            group.attrs.update({"format": "adjoint.bits", "version": 1, "bits": bits, "inner": q.shape[1]} | attributes)
+        return planes
+
+    def copy(self):
+        return subprocess.run([BIN / "bits_copy", self.given, self.out], stderr=subprocess.PIPE, text=True, timeout=60)
+
+    def test_both_ways(self):
+        random = np.random.default_rng(1)
+        for bits in range(1, 9):
+            for k, outer in enumerate(SIZES):
+                inner = SIZES[(3 * k + bits) % len(SIZES)]
+                q = random.integers(0, 1 << bits, (outer, inner), np.uint8)
+                n = outer if k % 2 else 1
+                scale, zero = random.random(n, np.float32) + np.float32(0.1), random.random(n, np.float32) * 7
+                planes = self.write(q, bits, scale, zero)
+                result = self.copy()
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                with h5py.File(self.out) as f:
+                    np.testing.assert_array_equal(f["values"], scale[:, None] * (q - zero[:, None]))
+                    np.testing.assert_array_equal(f["sums"], q.sum(axis=1, dtype=np.int64))
+                    np.testing.assert_array_equal(f["q/planes"], planes)
+                    np.testing.assert_array_equal(f["q/scale"], scale)
+                    np.testing.assert_array_equal(f["q/zero"], zero)
+                    self.assertEqual(dict(f["q"].attrs), {"format": "adjoint.bits", "version": 1, "bits": bits, "inner": inner})
+                    self.assertEqual((f["q/planes"].dtype, f["q/scale"].dtype), ("uint8", "float32"))
+
+    def test_refused(self):
+        one = np.ones(1, np.float32)
+        self.write(np.ones((2, 11), np.uint8), 1, one, one, inner=10)
+        result = self.copy()
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, f"{self.given}: q/planes: row 0 of plane 0 ends with 0x07, expected 0 behind number 9\n"))
+        self.assertFalse(self.out.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

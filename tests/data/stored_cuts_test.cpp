@@ -1,0 +1,298 @@
+#include "../kernels/tile_cases.h"
+#include <adjoint/core/explain.h>
+#include <adjoint/data/stored_cuts.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+const std::vector<std::string> kTensors = {"windows", "window_of",    "columns",      "bits",      "starts",
+                                           "entries", "rest/offsets", "rest/indices", "rest_entry"};
+
+bool same(const RowTiles& a, const RowTiles& b) {
+  return a.rows == b.rows && a.cols == b.cols && a.least == b.least && a.rest.rows == b.rest.rows &&
+         a.rest.cols == b.rest.cols && same_bits(a.windows, b.windows) &&
+         same_bits(a.window_of, b.window_of) && same_bits(a.columns, b.columns) &&
+         same_bits(a.bits, b.bits) && same_bits(a.starts, b.starts) && same_bits(a.entries, b.entries) &&
+         same_bits(a.rest.offsets, b.rest.offsets) && same_bits(a.rest.indices, b.rest.indices) &&
+         same_bits(a.rest_entry, b.rest_entry);
+}
+
+/// Another handle of the same contents, with nothing kept.
+Csr copy_of(const Csr& a) {
+  Csr copy = a;
+  copy.offsets = a.offsets.clone();
+  copy.indices = a.indices.clone();
+  copy.cache = std::make_shared<KeyedCache>();
+  return copy;
+}
+
+void store(const std::string& path, const Csr& a, std::initializer_list<int64_t> leasts) {
+  StoredCuts cuts(path);
+  for (int64_t least : leasts) cuts.keep(a, std::make_shared<RowTiles>(kernels::make_row_tiles(a, least)));
+  cuts.write();
+}
+
+bool mentions(const std::string& text, const std::vector<std::string>& parts) {
+  const bool all = std::all_of(parts.begin(), parts.end(),
+                               [&](const auto& part) { return text.find(part) != std::string::npos; });
+  if (!all) MESSAGE(text);
+  return all;
+}
+
+std::string refusal(const std::string& path, const Csr& a, int64_t least) {
+  try {
+    (void)StoredCuts(path).find(a, least);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// A file of cuts, to be changed and written again.
+struct Contents {
+  std::string group;
+  std::map<std::string, Tensor> tensors;
+  std::map<std::string, int64_t> numbers;
+  std::string format;
+  int64_t version;
+
+  explicit Contents(const std::string& path) {
+    const H5Reader file = H5Reader::open(path);
+    REQUIRE(file.children("").size() == 1);
+    group = file.children("").front();
+    for (const std::string& name : kTensors)
+      tensors[name] = file.tensor(group + "/" + name, {DType::i32, DType::i64});
+    for (const std::string& name : file.attributes(group)) numbers[name] = file.integer(group, name);
+    format = file.text("", "format");
+    version = file.integer("", "version");
+  }
+  void write(const std::string& path) const {
+    H5Writer file(path);
+    file.attribute("", "format", format);
+    file.attribute("", "version", version);
+    for (const auto& [name, tensor] : tensors)
+      if (tensor) file.write(group + "/" + name, tensor);
+    for (const auto& [name, number] : numbers) file.attribute(group, name, number);
+    file.commit();
+  }
+};
+
+/// The process has a store as long as it lives.
+struct StoreScope {
+  explicit StoreScope(std::shared_ptr<kernels::CutStore> store) { kernels::set_cut_store(std::move(store)); }
+  ~StoreScope() { kernels::set_cut_store(nullptr); }
+  StoreScope(const StoreScope&) = delete;
+  StoreScope& operator=(const StoreScope&) = delete;
+};
+
+const Csr& some_structure() {
+  static const Csr a = csr_of(random_rows(300, 200, 40.0, 6), 200);
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("cuts of all structures and of several thresholds come back from one file to the bit") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("cuts.h5");
+  const std::vector<Named> all = tile_structures();
+  {
+    StoredCuts cuts(path);
+    for (const Named& one : all)
+      for (int64_t least : {1, 2, 128}) {
+        CHECK(cuts.find(one.csr, least) == nullptr);
+        cuts.keep(one.csr, std::make_shared<RowTiles>(kernels::make_row_tiles(one.csr, least)));
+      }
+    CHECK(!std::filesystem::exists(path));
+    cuts.write();
+  }
+  StoredCuts cuts(path);
+  for (const Named& one : all) {
+    CAPTURE(one.name);
+    for (Device device : devices())
+      for (int64_t least : {1, 2, 128}) {
+        const auto found = cuts.find(copy_of(one.csr).to(device), least);
+        REQUIRE(found);
+        CHECK(found->device() == device);
+        CHECK(same(found->to(Device::cpu()), kernels::make_row_tiles(one.csr, least)));
+      }
+    CHECK(cuts.find(one.csr, 3) == nullptr);
+  }
+}
+
+TEST_CASE("a structure takes its cut from the store, and what was made is written beside what was there") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("cuts.h5");
+  const Csr a = copy_of(some_structure()), directed = csr_of(random_rows(200, 300, 3.0, 9), 300);
+  set_explaining(true);
+  {
+    const auto cuts = std::make_shared<StoredCuts>(path);
+    const StoreScope scope(cuts);
+    const auto kept = kernels::row_tiles(a, 2);
+    CHECK(cuts->write() == 1);
+    CHECK(kernels::row_tiles(a, 2) == kept);
+  }
+  CHECK(explanations() == std::vector<std::string>{fmt::format(
+                              "cut of 300 x 200 with {} entries, columns of 2 rows, cpu: made, to "
+                              "be written to {}",
+                              a.entries(), path)});
+  set_explaining(true);
+  const std::string first = Contents(path).group;
+  {
+    const auto cuts = std::make_shared<StoredCuts>(path);
+    const StoreScope scope(cuts);
+    CHECK(same(*kernels::row_tiles(copy_of(a), 2), kernels::make_row_tiles(a, 2)));
+    const auto before = std::filesystem::last_write_time(path);
+    CHECK(cuts->write() == 1);  // nothing is new
+    CHECK(std::filesystem::last_write_time(path) == before);
+    CHECK(explanations().size() == 1);
+    CHECK(explanations().front().ends_with(", cpu: read from " + path));
+    // Another structure, and the same one at another threshold.
+    CHECK(kernels::find_or_make(directed, 1)->num_tiles() > 0);  // is not kept
+    kernels::row_tiles(directed, 2);
+    kernels::row_tiles(copy_of(a), 1);
+    CHECK(cuts->write() == 3);
+  }
+  set_explaining(false);
+  const std::vector<std::string> groups = H5Reader::open(path).children("");
+  CHECK(groups.size() == 3);
+  CHECK(std::find(groups.begin(), groups.end(), first) != groups.end());
+  StoredCuts cuts(path);
+  for (int64_t least : {1, 2}) CHECK(same(*cuts.find(a, least), kernels::make_row_tiles(a, least)));
+  CHECK(same(*cuts.find(directed, 2), kernels::make_row_tiles(directed, 2)));
+  CHECK(cuts.find(directed, 1) == nullptr);
+}
+
+TEST_CASE("a file of another graph is neither used nor overwritten") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("cuts.h5");
+  store(path, some_structure(), {1, 2});
+  const Csr other = csr_of(random_rows(300, 200, 40.0, 7), 200);
+  StoredCuts cuts(path);
+  CHECK(cuts.find(other, 2) == nullptr);
+  CHECK(cuts.write() == 0);
+  cuts.keep(other, std::make_shared<RowTiles>(kernels::make_row_tiles(other, 2)));
+  CHECK_THROWS_WITH_AS(cuts.write(),
+                       (path + ": of another graph: none of its 2 cuts is of a structure that was cut, "
+                               "expected one or no file")
+                           .c_str(),
+                       DataError);
+  CHECK(same(*StoredCuts(path).find(some_structure(), 2), kernels::make_row_tiles(some_structure(), 2)));
+}
+
+TEST_CASE("a cut of another structure under this one's name is refused") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("cuts.h5");
+  const Csr other = csr_of(random_rows(300, 200, 40.0, 7), 200);
+  store(path, some_structure(), {2});
+  const std::string group = Contents(path).group;
+  std::filesystem::remove(path);
+  store(path, other, {2});
+  Contents contents(path);
+  contents.group = group;
+  contents.write(path);
+  CHECK(refusal(path, some_structure(), 2) == fmt::format("{}: {}: entries {}, expected {}", path, group,
+                                                          other.entries(), some_structure().entries()));
+  contents.numbers["entries"] = some_structure().entries();
+  contents.write(path);
+  CHECK(refusal(path, some_structure(), 2).starts_with(path + ": " + group + "/"));
+}
+
+TEST_CASE("a damaged cut is refused, and the place is named") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("cuts.h5");
+  store(path, some_structure(), {2});
+  const Contents whole(path);
+  REQUIRE(refusal(path, some_structure(), 2) == "");
+  const auto refused = [&](const Contents& contents) {
+    contents.write(path);
+    const std::string message = refusal(path, some_structure(), 2);
+    REQUIRE(message.starts_with(path + ": " + whole.group));
+    return message.substr((path + ": " + whole.group).size());
+  };
+  const auto with = [&](const std::string& name, const Tensor& tensor) {
+    Contents contents = whole;
+    contents.tensors[name] = tensor;
+    return refused(contents);
+  };
+  for (const std::string& name : kTensors) {
+    CAPTURE(name);
+    const Tensor& tensor = whole.tensors.at(name);
+    CHECK(with(name, {}) == "/" + name + ": missing");
+    CHECK(mentions(with(name, tensor.to(DType::f32)), {"/" + name + ": float32", "expected"}));
+    CHECK(mentions(with(name, tensor.to(tensor.dtype() == DType::i32 ? DType::i64 : DType::i32)),
+                   {"/" + name + ": int", "expected"}));
+    CHECK(mentions(with(name, tensor.reshape({1, 1, tensor.numel()})), {"/" + name + ": ", "expected"}));
+    CHECK(mentions(with(name, tensor.rows(0, tensor.size(0) - 1)), {": ", "expected"}));
+    CHECK(mentions(with(name, tensor.rows(0, 0)), {": ", "expected"}));
+    Tensor other = tensor.clone();
+    const int64_t k = other.numel() / 2;
+    if (other.dtype() == DType::i32)
+      other.mutable_data<int32_t>()[k] += 1;
+    else
+      other.mutable_data<int64_t>()[k] += 1;
+    CHECK(mentions(with(name, other), {": ", "expected"}));
+  }
+  for (const auto& [name, number] : whole.numbers) {
+    CAPTURE(name);
+    Contents contents = whole;
+    contents.numbers[name] = number + 1;
+    CHECK(refused(contents) == fmt::format(": {} {}, expected {}", name, number + 1, number));
+    contents.numbers.erase(name);
+    contents.write(path);
+    CHECK(mentions(refusal(path, some_structure(), 2), {path + ": ", whole.group + "@" + name, "missing"}));
+  }
+}
+
+TEST_CASE("of files with bits flipped anywhere none gives a wrong cut") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("cuts.h5");
+  const Csr a = csr_of(random_rows(140, 30, 6.0, 8), 30);
+  store(path, a, {2});
+  std::ifstream file(path, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  const RowTiles cut = kernels::make_row_tiles(a, 2);
+  std::mt19937 random(5);
+  int refused = 0, found = 0, absent = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::string bytes = whole;
+    for (int flips = 1 + i % 3; flips > 0; --flips)
+      bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    std::ofstream(path, std::ios::binary) << bytes;
+    try {
+      StoredCuts cuts(path);
+      const auto read = cuts.find(a, 2);
+      ++(read ? found : absent);
+      if (read && !same(*read, cut)) FAIL_CHECK("wrong after ", i);
+    } catch (const DataError&) {
+      ++refused;
+    }
+  }
+  CAPTURE(found);
+  CAPTURE(absent);
+  CHECK(refused > 100);
+}
+
+TEST_CASE("a file that is none of cuts is refused") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("cuts.h5");
+  store(path, some_structure(), {2});
+  Contents contents(path);
+  contents.format = "adjoint.graph";
+  contents.write(path);
+  CHECK(refusal(path, some_structure(), 2) ==
+        path + ": attribute format: 'adjoint.graph', expected 'adjoint.cuts'");
+  contents.format = "adjoint.cuts";
+  contents.version = 2;
+  contents.write(path);
+  CHECK(refusal(path, some_structure(), 2) == path + ": attribute version: 2, expected 1");
+  std::ofstream(path) << "cuts";
+  CHECK(refusal(path, some_structure(), 2) == path + ": not an HDF5 file");
+}
