@@ -34,6 +34,7 @@ ModelFamily transformer();
 ModelFamily agnn();
 ModelFamily graph_gin();
 ModelFamily link();
+ModelFamily qgnn();
 
 /// All of them.
 std::vector<ModelFamily> families();
