@@ -45,7 +45,7 @@ Program train_qgnn() {
                   "Trains a GCN or GIN whose products are of quantised numbers (QGTC, Wang et al. 2022)."};
   program.defaults.hidden = 64;
   program.defaults.evaluation = "graph";
-  program.loaders = {"cluster"};
+  program.loaders = {"cluster", "saint"};
   program.decayed = "all parameters but the scales of quantizers";
   program.options = [](auto add, Settings& s) {
     add("norm", with_default(s.norm, "NAME"), "between the layers: none or batch")(
