@@ -35,6 +35,7 @@ ModelFamily agnn();
 ModelFamily graph_gin();
 ModelFamily link();
 ModelFamily qgnn();
+ModelFamily graph_qgin();
 
 /// All of them.
 std::vector<ModelFamily> families();

@@ -24,7 +24,7 @@ struct ModelOptions {
   bool gate = false;          ///< of the graph transformer
 
   // Of quantised models. Bits are a number for all layers, or one for each, as "8,4,2": 1 to 8, or 32.
-  std::string bits = "8";
+  std::string bits = "32";
   std::string bits_weights = "auto", bits_activations = "auto";  ///< or bits, in place of those above
   std::string scales = "learned";                                ///< or "running" (nn/quantizer.h)
   /// Probability by which the nodes of largest in-degree pass a training step unquantised, and that from

@@ -1,47 +1,17 @@
 #include "family.h"
+#include "quantized.h"
 #include "stack.h"
 #include <adjoint/autograd/spmm.h>
 #include <adjoint/core/carrier.h>
 #include <adjoint/core/option_check.h>
-#include <adjoint/core/text.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/elementwise/bernoulli.h>
-#include <adjoint/nn/quant_linear.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace adj::models {
 
 namespace {
-
-/// "8" or "8,4,2" as the bits of each layer. Throws UsageError.
-std::vector<int> bits_of(const std::string& option, const std::string& text, int64_t layers) {
-  std::vector<int> bits;
-  for (size_t at = 0; at <= text.size(); at = std::min(text.find(',', at), text.size()) + 1) {
-    int one = 0;
-    const char *first = text.data() + at, *last = text.data() + std::min(text.find(',', at), text.size());
-    const auto [end, error] = std::from_chars(first, last, one);
-    if (error != std::errc{} || end != last || !((one >= 1 && one <= BitTensor::kMostBits) || one == 32))
-      throw UsageError(
-          fmt::format("--{}: expected 1 to 8 or 32 bits, or such a number for each layer (8,4,2), got '{}'",
-                      option, excerpt(text)));
-    bits.push_back(one);
-  }
-  if (bits.size() == 1) bits.resize(static_cast<size_t>(layers), bits.front());
-  if (std::ssize(bits) != layers)
-    throw UsageError(fmt::format("--{} {}: {} numbers, expected one, or one for each of {} layers", option,
-                                 excerpt(text), bits.size(), layers));
-  return bits;
-}
-std::vector<int> weight_bits(const ModelOptions& o) {
-  return o.bits_weights == "auto" ? bits_of("bits", o.bits, o.layers)
-                                  : bits_of("bits-weights", o.bits_weights, o.layers);
-}
-std::vector<int> activation_bits(const ModelOptions& o) {
-  return o.bits_activations == "auto" ? bits_of("bits", o.bits, o.layers)
-                                      : bits_of("bits-activations", o.bits_activations, o.layers);
-}
 
 /// A graph with the self-loops that a model sums over, kept with the other one's relation.
 struct Looped {
@@ -86,32 +56,24 @@ struct Qgnn : NodeModel {
         p_(static_cast<float>(o.dropout)),
         degree_quant_(o.degree_quant),
         degree_quant_least_(o.degree_quant_least),
-        name_(fmt::format(
-            "{} {} {} bits{}{}{}{}{}", gin_ ? "quantised GIN" : "quantised GCN",
-            dashed(widths_of(in, out, o)), o.bits,
-            o.bits_weights == "auto" ? "" : fmt::format(", weights {}", o.bits_weights),
-            o.bits_activations == "auto" ? "" : fmt::format(", activations {}", o.bits_activations),
-            o.norm == "none" ? "" : " batch-norm", o.scales == "learned" ? "" : " running scales",
-            o.degree_quant > 0.0 ? " degree-quant" : "")) {
+        name_(fmt::format("{} {}{}{}{}", gin_ ? "quantised GIN" : "quantised GCN",
+                          dashed(widths_of(in, out, o)), describe_bits(o),
+                          o.norm == "none" ? "" : " batch-norm",
+                          o.degree_quant > 0.0 ? " degree-quant" : "")) {
     const std::vector<int64_t> widths = widths_of(in, out, o);
-    const std::vector<int> of_weights = weight_bits(o), of_activations = activation_bits(o);
-    const auto scales = o.scales == "learned" ? nn::Scales::learned : nn::Scales::running;
+    const Quantization quantization(o);
     const bool norm = o.norm == "batch";
+    const auto relu = norm ? Activation::none : Activation::relu;  // a norm has its own
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
-      const auto linear = [&](bool relu) {
-        return nn::QuantLinearOptions{.weight_bits = of_weights[l],
-                                      .input_bits = of_activations[l],
-                                      .scales = scales,
-                                      .activation = relu && !norm ? Activation::relu : Activation::none};
-      };
-      inputs_.add(nn::QuantizerOptions{.bits = of_activations[l], .scales = scales});
+      const nn::QuantLinearOptions output = quantization.linear(l, last ? Activation::none : relu);
+      inputs_.add(quantization.input(l));
       if (gin_) {
-        sums_.add(widths[l], o.hidden, linear(true));
+        sums_.add(widths[l], o.hidden, quantization.linear(l, relu));
         if (norm) hidden_norms_.add(o.hidden);
-        hidden_.add(o.hidden, widths[l + 1], linear(!last));
+        hidden_.add(o.hidden, widths[l + 1], output);
       } else {
-        sums_.add(widths[l], widths[l + 1], linear(!last));
+        sums_.add(widths[l], widths[l + 1], output);
       }
       if (norm && !last) norms_.add(widths[l + 1]);
     }
@@ -180,14 +142,12 @@ struct Qgnn : NodeModel {
 
 void check(const ModelOptions& o) {
   expect_one_of("norm", o.norm, {"none", "batch"});
-  expect_one_of("scales", o.scales, {"learned", "running"});
   expect_probability("degree-quant", o.degree_quant);
   expect_probability("degree-quant-least", o.degree_quant_least);
   if (o.degree_quant_least > o.degree_quant)
     throw UsageError(fmt::format("--degree-quant-least {}: expected no more than --degree-quant {}",
                                  o.degree_quant_least, o.degree_quant));
-  (void)weight_bits(o);
-  (void)activation_bits(o);
+  (void)Quantization(o);
 }
 
 std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
@@ -197,12 +157,11 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 }  // namespace
 
 ModelFamily qgnn() {
-  return {
-      "train_qgnn",
-      {"gcn", "gin"},
-      {"norm", "bits", "bits-weights", "bits-activations", "scales", "degree-quant", "degree-quant-least"},
-      check,
-      make};
+  return {"train_qgnn",
+          {"gcn", "gin"},
+          quantized_options({"norm", "degree-quant", "degree-quant-least"}),
+          check,
+          make};
 }
 
 }  // namespace adj::models

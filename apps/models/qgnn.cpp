@@ -7,12 +7,6 @@ namespace adj::apps {
 
 namespace {
 
-void check(const Settings& s) {
-  if (s.precision == "bfloat16")
-    throw UsageError(
-        "--precision bfloat16: quantised numbers are float32 until they are bits, expected float32 or tf32");
-}
-
 /// Weights of the best epoch of a training with --bits 32; quantizers have no scale yet, and the first batch
 /// gives them one.
 void begin(Model& model, const FeatureScaling& scaling, const Settings& s) {
@@ -43,19 +37,14 @@ void begin(Model& model, const FeatureScaling& scaling, const Settings& s) {
 Program train_qgnn() {
   Program program{models::qgnn(),
                   "Trains a GCN or GIN whose products are of quantised numbers (QGTC, Wang et al. 2022)."};
+  program.defaults.bits = "8";
   program.defaults.hidden = 64;
   program.defaults.evaluation = "graph";
   program.loaders = {"cluster", "saint"};
   program.decayed = "all parameters but the scales of quantizers";
   program.options = [](auto add, Settings& s) {
+    add_bits_options(add, s);
     add("norm", with_default(s.norm, "NAME"), "between the layers: none or batch")(
-        "bits", with_default(s.bits, "B"),
-        "of weights and activations, 1 to 8, or 32 (not quantised); or one number for each layer, as 8,4,2")(
-        "bits-weights", with_default(s.bits_weights, "B"), "likewise, of weights alone (auto: --bits)")(
-        "bits-activations", with_default(s.bits_activations, "B"),
-        "likewise, of features, sums over neighbours and hidden features")(
-        "scales", with_default(s.scales, "WAY"),
-        "of quantizers: learned (LSQ) or running (a moving mean of the batches' ranges)")(
         "degree-quant", with_default(s.degree_quant, "P"),
         "probability by which a node of the largest in-degree passes a training step unquantised")(
         "degree-quant-least", with_default(s.degree_quant_least, "P"),
@@ -65,7 +54,7 @@ Program train_qgnn() {
     add("from", with_default(s.from, "FILE"),
         "begin with the weights of this checkpoint, of a training with --bits 32");
   };
-  program.check = check;
+  program.check = check_quantized_precision;
   program.begin = begin;
   return program;
 }
