@@ -67,6 +67,7 @@ void check_outputs(const Settings& settings) {
   files.read("data", settings.data);
   files.read("config", settings.config);
   files.read("resume", settings.resume);
+  files.read("from", settings.from == "none" ? "" : settings.from);
   files.write("checkpoint", settings.checkpoint, "resume");
   files.write("metrics", settings.metrics);
   files.write("predict", settings.predict);

@@ -34,6 +34,7 @@ struct Settings : models::ModelOptions {
   std::string patience_on = "metric";  ///< what must get better: "metric", or "either" (it or the loss)
   int64_t eval_every = 1;
   std::string checkpoint, resume, metrics, predict, plot;
+  std::string from = "none";  ///< or, of programs that begin so, a checkpoint whose weights are the first
   int64_t checkpoint_every = 10;
   int64_t threads = 0;  ///< 0: as the library finds them
   bool capture = true;
@@ -100,6 +101,9 @@ struct Program {
   /// Writes what a model gives for all examples, for --predict.
   std::function<void(const std::string& path, const Dataset&, const Examples&, const Tensor& output)>
       write_outputs = {};
+  /// Changes a model's initial weights at the beginning of a run, the model being on the device and the
+  /// features scaled as `scaling` says. Optional.
+  std::function<void(Model& model, const FeatureScaling& scaling, const Settings&)> begin = {};
   /// Optional: what --metric may name where the labels alone do not say it, "auto" being the first; all of
   /// them are reported for validation and test at the best epoch. Throws UsageError.
   std::function<std::vector<Metric>(const Settings&)> metrics = {};

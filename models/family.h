@@ -34,6 +34,8 @@ ModelFamily transformer();
 ModelFamily agnn();
 ModelFamily graph_gin();
 ModelFamily link();
+ModelFamily qgnn();
+ModelFamily graph_qgin();
 
 /// All of them.
 std::vector<ModelFamily> families();

@@ -1,4 +1,5 @@
 #include "family.h"
+#include "quantized.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/segment.h>
 #include <adjoint/core/option_check.h>
@@ -12,29 +13,34 @@ namespace {
 
 /// Of one layer: linear, batch norm, relu, linear.
 struct Network : nn::Module {
-  Network(int64_t in, int64_t hidden)
-      : first(this, "first", in, hidden),
+  Network(int64_t in, int64_t hidden, const nn::QuantLinearOptions& quantization)
+      : first(this, "first", in, hidden, quantization),
         norm(this, "norm", hidden),
-        second(this, "second", hidden, hidden) {}
+        second(this, "second", hidden, hidden, quantization) {}
   Var operator()(const Var& x) { return second(norm(first(x), {.activation = Activation::relu})); }
   std::string describe() const override { return "Network"; }
-  nn::Child<nn::Linear> first;
+  nn::Child<nn::QuantLinear> first;
   nn::Child<nn::BatchNorm> norm;
-  nn::Child<nn::Linear> second;
+  nn::Child<nn::QuantLinear> second;
 };
 
 /// Graph isomorphism network (Xu et al. 2019, section 4 and eq. 4.2): what each layer makes of the nodes,
 /// their features among it, is pooled over each graph and read out by a linear map of its own; a graph's
-/// logits are the sum of those, each under dropout.
+/// logits are the sum of those, each under dropout. Quantised are what a layer sums over and its network, not
+/// the readouts.
 struct GraphGin : GraphModel {
   GraphGin(int64_t in, int64_t out, const ModelOptions& s)
       : pool_(s.pool),
         p_(static_cast<float>(s.dropout)),
-        name_(fmt::format("GIN {}-{}x{}-{} {}{}", in, s.layers, s.hidden, out, s.pool,
-                          s.train_eps ? " learnt eps" : "")) {
+        name_(fmt::format("GIN {}-{}x{}-{} {}{}{}", in, s.layers, s.hidden, out, s.pool,
+                          s.train_eps ? " learnt eps" : "", describe_bits(s))) {
+    const Quantization quantization(s);
     readouts_.add(in, out);
     for (int64_t l = 0; l < s.layers; ++l) {
-      convs_.add(nn::GINConvOptions{.train_eps = s.train_eps}, l == 0 ? in : s.hidden, s.hidden);
+      const auto layer = static_cast<size_t>(l);
+      inputs_.add(quantization.input(layer));
+      convs_.add(nn::GINConvOptions{.train_eps = s.train_eps}, l == 0 ? in : s.hidden, s.hidden,
+                 quantization.linear(layer));
       norms_.add(s.hidden);
       readouts_.add(s.hidden, out);
     }
@@ -44,11 +50,12 @@ struct GraphGin : GraphModel {
     Var h(features.to_dense().to(parameters().front().dtype()));
     Var out = read_out(0, h, offsets);
     for (size_t l = 0; l < convs_.size(); ++l) {
-      h = norms_[l](convs_[l](graph, h), {.activation = Activation::relu});
+      h = norms_[l](convs_[l](graph, inputs_[l](h)), {.activation = Activation::relu});
       out = out + read_out(l + 1, h, offsets);
     }
     return out;
   }
+  bool decays(const std::string& parameter) const override { return !parameter.ends_with("log_scale"); }
   std::string describe() const override { return name_; }
 
  private:
@@ -63,6 +70,7 @@ struct GraphGin : GraphModel {
   std::string pool_;
   float p_;
   std::string name_;
+  nn::ModuleList<nn::Quantizer> inputs_{this, "inputs"};
   nn::ModuleList<nn::GINConv<Network>> convs_{this, "convs"};
   nn::ModuleList<nn::BatchNorm> norms_{this, "norms"};
   nn::ModuleList<nn::Linear> readouts_{this, "readouts"};
@@ -73,6 +81,11 @@ void check(const ModelOptions& o) {
   expect_one_of("node-features", o.node_features, {"file", "constant", "degree"});
 }
 
+void check_quantized(const ModelOptions& o) {
+  check(o);
+  (void)Quantization(o);
+}
+
 std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
   return std::make_unique<nn::Model<GraphGin>>(in, out, o);
 }
@@ -81,6 +94,14 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 
 ModelFamily graph_gin() {
   return {"train_graph_gin", {"graph-gin"}, {"train-eps", "pool", "node-features"}, check, make};
+}
+
+ModelFamily graph_qgin() {
+  return {"train_graph_qgin",
+          {"graph-qgin"},
+          quantized_options({"pool", "node-features"}),
+          check_quantized,
+          make};
 }
 
 }  // namespace adj::models

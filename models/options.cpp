@@ -54,6 +54,12 @@ void read_options(ModelOptions& o, const std::vector<std::string>& names,
   take("aggr", o.aggr);
   take("train-eps", o.train_eps);
   take("gate", o.gate);
+  take("bits", o.bits);
+  take("bits-weights", o.bits_weights);
+  take("bits-activations", o.bits_activations);
+  take("scales", o.scales);
+  take("degree-quant", o.degree_quant);
+  take("degree-quant-least", o.degree_quant_least);
   take("embedding", o.embedding);
   take("decoder", o.decoder);
   take("pool", o.pool);

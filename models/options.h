@@ -23,6 +23,14 @@ struct ModelOptions {
   bool train_eps = false;     ///< of GIN
   bool gate = false;          ///< of the graph transformer
 
+  // Of quantised models. Bits are a number for all layers, or one for each, as "8,4,2": 1 to 8, or 32.
+  std::string bits = "32";
+  std::string bits_weights = "auto", bits_activations = "auto";  ///< or bits, in place of those above
+  std::string scales = "learned";                                ///< or "running" (nn/quantizer.h)
+  /// Probability by which the nodes of largest in-degree pass a training step unquantised, and that from
+  /// which it rises with the in-degree's rank (Degree-Quant, Tailor et al. 2021). 0: none does.
+  double degree_quant = 0.0, degree_quant_least = 0.0;
+
   // Of models of links.
   int64_t embedding = 0;        ///< width of a node's embedding; 0: hidden
   std::string decoder = "dot";  ///< or "mlp"

@@ -127,6 +127,7 @@ void Trainer::start_run() {
   model_ = program_.family.make(num_features_, examples_.outputs, settings_);
   model_->to(data_.device());
   model_->to(feature_dtype(settings_));
+  if (program_.begin) program_.begin(*model_, preprocessing_.scaling, settings_);
   name_ = model_->describe();
   if (settings_.inductive && !edges_) {
     const ListUse use = use_of_epoch(dynamic_cast<NodeModel&>(*model_));

@@ -13,11 +13,13 @@ Program train_transformer();
 Program train_agnn();
 Program train_graph_gin();
 Program train_link();
+Program train_qgnn();
+Program train_graph_qgin();
 
 /// Those whose checkpoints `predict` reads.
 inline std::vector<Program> all_programs() {
-  return {train_gcn(),         train_gat(),  train_sage(),     train_gin(),
-          train_transformer(), train_agnn(), train_graph_gin()};
+  return {train_gcn(),  train_gat(),       train_sage(), train_gin(),       train_transformer(),
+          train_agnn(), train_graph_gin(), train_qgnn(), train_graph_qgin()};
 }
 
 }  // namespace adj::apps

@@ -52,8 +52,7 @@ Words operator+(Words a, const Words& b) {
 
 TEST_CASE("every model trains to the same bits wherever its features are, for any workers and threads") {
   for (const Variant& variant : variants()) {
-    const bool takes_blocks = variant.program != "train_gcn" && variant.program != "train_agnn";
-    if (!takes_blocks || !variant.options.empty() || !have_program(variant.program)) continue;
+    if (!takes_blocks(variant) || !variant.options.empty() || !have_program(variant.program)) continue;
     CAPTURE(variant.program);
     const Bench bench;
     for (Device device : devices()) {
@@ -152,7 +151,7 @@ TEST_CASE("predictions layer by layer are those of the training, wherever the fe
         return file.tensor(file.has("nodes/probability") ? "nodes/probability" : "nodes/prediction",
                            {DType::f32});
       };
-      if (variant.program == "train_gcn" || variant.program == "train_agnn") {
+      if (!takes_blocks(variant)) {
         const Outcome outcome = run(variant.program, Words{"--data", bench.data, "--quiet", "--epochs", "2",
                                                            "--checkpoint", checkpoint} +
                                                          variant.options);

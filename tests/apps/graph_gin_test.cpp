@@ -79,11 +79,12 @@ Dataset regression_graphs() {
 struct Bench {
   TemporaryDirectory folder;
   std::string data = folder.file("graphs.h5");
+  std::string program = "train_graph_gin";
   explicit Bench(const Dataset& dataset = small_graphs()) { save_dataset(dataset, data); }
 
   Outcome train(Words more) const {
     more.insert(more.begin(), {"--data", data, "--quiet", "--json", "--hidden", "8"});
-    return run("train_graph_gin", more);
+    return run(program, more);
   }
   std::map<std::string, std::string> result(const Words& more) const {
     const Outcome outcome = train(more);
@@ -287,4 +288,34 @@ TEST_CASE("files without graphs to learn from, and options that are wrong") {
     CHECK(fails_with(bench.train(wrong), 2, {wrong[0], wrong[1]}));
   }
   CHECK(fails_with(bench.train(with(kShort, {"--split", "4"})), 2, {"--split"}));
+}
+
+TEST_CASE("graphs are learnt by products of few bits, with the same bits for any workers and threads") {
+  if (!have_program("train_graph_qgin") || !have_program("train_graph_gin")) return;
+  Bench bench;
+  const Words words = with(kShort, {"--epochs", "12"});
+  const auto course = [&](const Words& more) { return bench.result(with(words, more)); };
+  const auto whole = course({});
+  bench.program = "train_graph_qgin";
+  // Without quantisation the same model.
+  const auto unquantised = course({"--bits", "32"});
+  for (const char* key : {"model", "train_loss", "test_acc"}) CHECK(unquantised.at(key) == whole.at(key));
+  for (const Words& bits : {Words{"--bits", "8"}, Words{"--bits", "4,3,4,2", "--scales", "running"}})
+    CHECK(std::stod(course(bits).at("test_acc")) > 0.9);
+  CHECK(course({"--bits", "4"}).at("train_loss") != whole.at("train_loss"));
+  const Words few = with(kShort, {"--bits", "3"});
+  const std::string alone = bench.all_of(with(few, {"--workers", "0", "--threads", "1"}));
+  CHECK(bench.all_of(with(few, {"--workers", "2", "--threads", "3"})) == alone);
+  CHECK(fails_with(bench.train({"--bits", "4,2"}), 2, {"--bits 4,2", "2 numbers", "4 layers"}));
+  CHECK(fails_with(bench.train({"--precision", "bfloat16"}), 2, {"--precision bfloat16"}));
+  if (!have_program("predict")) return;
+  const std::string checkpoint = bench.folder.file("c.h5"), trained = bench.folder.file("t.h5"),
+                    predicted = bench.folder.file("p.h5");
+  bench.result(with(few, {"--folds", "2", "--checkpoint", checkpoint, "--predict", trained}));
+  REQUIRE(run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", predicted, "--quiet"})
+              .status == 0);
+  const auto probabilities = [](const std::string& path) {
+    return H5Reader::open(path).tensor("graphs/probability", {DType::f32});
+  };
+  CHECK(same_bits(probabilities(predicted), probabilities(trained)));
 }

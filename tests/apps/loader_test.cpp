@@ -40,8 +40,7 @@ TEST_CASE(
     "every model over blocks trains on sampled neighbourhoods, with the same bits for any workers and "
     "threads") {
   for (const Variant& variant : variants()) {
-    const bool takes_blocks = variant.program != "train_gcn" && variant.program != "train_agnn";
-    if (!takes_blocks || !have_program(variant.program)) continue;
+    if (!takes_blocks(variant) || !have_program(variant.program)) continue;
     CAPTURE(variant.program);
     const Bench bench;
     const auto with = [&](Words more) {

@@ -111,7 +111,7 @@ TEST_CASE("a service loads what a program trained and predicts from arrays, on e
 }
 
 TEST_CASE("many threads predict with one model, each to the bits of a call alone") {
-  for (const std::string program : {"train_gcn", "train_gat", "train_sage", "train_gin"}) {
+  for (const std::string program : {"train_gcn", "train_gat", "train_sage", "train_gin", "train_qgnn"}) {
     if (!have_program(program)) continue;
     CAPTURE(program);
     const Bench bench(small_dataset());

@@ -28,8 +28,19 @@ inline const std::vector<Variant>& variants() {
       {"train_transformer", {"--gate", "--norm", "batch", "--heads", "2", "--layers", "3", "--residual"}},
       {"train_agnn", {}},
       {"train_agnn", {"--layers", "3", "--hidden", "24"}},
+      {"train_qgnn", {}},
+      {"train_qgnn",
+       {"--model", "gin", "--norm", "batch", "--layers", "3", "--bits", "8,4,4", "--degree-quant", "0.2"}},
+      {"train_qgnn", {"--scales", "running", "--bits-weights", "6", "--bits-activations", "32,7"}},
   };
   return all;
 }
+
+/// Do its layers take blocks, or the whole graph alone?
+inline bool takes_blocks(const Variant& variant) {
+  return variant.program != "train_gcn" && variant.program != "train_agnn" && variant.program != "train_qgnn";
+}
+/// Or float32 and tf32 alone?
+inline bool takes_bfloat16(const Variant& variant) { return variant.program != "train_qgnn"; }
 
 }  // namespace adj::test

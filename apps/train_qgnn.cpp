@@ -1,0 +1,3 @@
+#include "models/models.h"
+
+int main(int argc, char** argv) { return adj::apps::train(argc, argv, adj::apps::train_qgnn()); }

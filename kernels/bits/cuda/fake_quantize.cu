@@ -1,0 +1,192 @@
+// Saved for backward: x, scale, zero and the rows that are kept. v is computed again, for y does not say
+// where x was clamped.
+//
+// Bytes: x read and y written forward. Backward one pass over x and dy writes dx and leaves the columns'
+// sums, of which one scale of all takes a second sum, over as many numbers as there are columns. A scale for
+// each row is summed by the warp that has the row.
+
+#include <adjoint/kernels/bits/bit_operands.h>
+#include <adjoint/kernels/bits/fake_quantize.h>
+#include <adjoint/kernels/cuda/columns.cuh>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+/// Scale and zero of each row, of each column, or one of all.
+struct Ranges {
+  PerRow scale, zero;
+  bool by_row, by_column;
+  const uint8_t* keep;
+  int largest;
+
+  template <class Args>
+  explicit Ranges(const Args& args)
+      : scale(args.scale),
+        zero(args.zero),
+        by_row(scale.each && args.along == PackedAlong::rows),
+        by_column(scale.each && args.along == PackedAlong::columns),
+        keep(args.keep ? args.keep.template data<uint8_t>() : nullptr),
+        largest((1 << args.bits) - 1) {}
+  __device__ bool kept(int64_t row) const { return keep != nullptr && keep[row] != 0; }
+};
+
+/// Those of a pack of columns; one that all share stands in each.
+template <int N>
+struct ColumnRanges {
+  float scale[N], zero[N];
+};
+template <int N>
+__device__ ColumnRanges<N> ranges_of_pack(const Ranges& of, int64_t pack) {
+  ColumnRanges<N> columns;
+#pragma unroll
+  for (int k = 0; k < N; ++k) {
+    const int64_t at = of.by_column ? pack * N + k : 0;
+    columns.scale[k] = of.scale.numbers[at];
+    columns.zero[k] = of.zero.numbers[at];
+  }
+  return columns;
+}
+
+template <int N>
+struct Forward {
+  Ranges ranges;
+  int64_t width;
+  const float* x;
+  float* y;
+
+  __device__ ColumnRanges<N> open(int64_t pack) const { return ranges_of_pack<N>(ranges, pack); }
+  __device__ void row(const ColumnRanges<N>& columns, int64_t row, int64_t pack) const {
+    const int64_t at = row * width + pack * N;
+    Pack<float, N> value = load<N>(x + at);
+    if (!ranges.kept(row)) {
+#pragma unroll
+      for (int k = 0; k < N; ++k)
+        value[k] = fake_quantized(value[k], ranges.by_row ? ranges.scale.at(row) : columns.scale[k],
+                                  ranges.by_row ? ranges.zero.at(row) : columns.zero[k], ranges.largest);
+    }
+    store(y + at, value);
+  }
+};
+
+/// dx, where there is one, and the columns' sums, or nothing of these.
+template <int N>
+struct Backward {
+  using Term = double;
+  Ranges ranges;
+  int64_t width;
+  const float *x, *dy;
+  float* dx;
+  double* sums;  // [width], scaled; or null, and
+  float* dscale;
+  double gradient_scale;
+
+  __device__ ColumnRanges<N> open(int64_t pack) const { return ranges_of_pack<N>(ranges, pack); }
+  __device__ void add(const ColumnRanges<N>& columns, int64_t row, int64_t pack, double (&sum)[1][N]) const {
+    const int64_t at = row * width + pack * N;
+    const Pack<float, N> value = load<N>(x + at);
+    Pack<float, N> gradient = load<N>(dy + at);
+    if (!ranges.kept(row)) {
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        const FakeSlope slope = fake_slope(value[k], columns.scale[k], columns.zero[k], ranges.largest);
+        sum[0][k] += static_cast<double>(gradient[k]) * static_cast<double>(slope.scale);
+        gradient[k] *= slope.x;
+      }
+    }
+    if (dx != nullptr) store(dx + at, gradient);
+  }
+  __device__ void row(const ColumnRanges<N>& columns, int64_t row, int64_t pack) const {
+    double unused[1][N] = {};
+    add(columns, row, pack, unused);
+  }
+  __device__ void finish(int64_t column, const double (&total)[1]) const {
+    if (sums != nullptr)
+      sums[column] = total[0];
+    else
+      dscale[column] = static_cast<float>(gradient_scale * total[0]);
+  }
+};
+
+struct ColumnSum {
+  const double* sums;
+  __device__ double operator()(int64_t column) const { return sums[column]; }
+};
+struct LeaveScale {
+  float* dscale;
+  double gradient_scale;
+  __device__ void operator()(double sum) const { *dscale = static_cast<float>(gradient_scale * sum); }
+};
+
+/// A warp a row; dx and dscale may be null.
+__global__ void __launch_bounds__(kBlockThreads)
+    backward_of_rows(int64_t rows, int64_t width, Ranges ranges, double gradient_scale, const float* x,
+                     const float* dy, float* dx, float* dscale) {
+  begin_overlapping();
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int64_t step = int64_t{gridDim.x} * (kBlockThreads / 32);
+  for (int64_t row = blockIdx.x * int64_t{kBlockThreads / 32} + threadIdx.x / 32; row < rows; row += step) {
+    const float scale = ranges.scale.at(row), zero = ranges.zero.at(row);
+    const bool kept = ranges.kept(row);
+    double sum = 0.0;
+    for (int64_t c = lane; c < width; c += 32) {
+      const int64_t at = row * width + c;
+      float gradient = dy[at];
+      if (!kept) {
+        const FakeSlope slope = fake_slope(x[at], scale, zero, ranges.largest);
+        sum += static_cast<double>(gradient) * static_cast<double>(slope.scale);
+        gradient *= slope.x;
+      }
+      if (dx != nullptr) dx[at] = gradient;
+    }
+    sum = sum_of_lanes<32>(sum);
+    if (lane == 0 && dscale != nullptr) dscale[row] = static_cast<float>(gradient_scale * sum);
+  }
+}
+
+}  // namespace
+
+void fake_quantize(const FakeQuantizeArgs& args) {
+  const int64_t rows = args.x.size(0), width = args.x.size(1);
+  if (args.x.numel() == 0) return;
+  const float* x = args.x.data<float>();
+  float* y = args.y.mutable_data<float>();
+  dispatch_pack<float>(width, aligned_to_16(x, y), [&]<int N>() {
+    map_columns<N>("fake_quantize", args.device().index, rows, width, Forward<N>{Ranges(args), width, x, y});
+  });
+}
+
+void fake_quantize_backward(const FakeQuantizeBackwardArgs& args) {
+  constexpr const char* kName = "fake_quantize_backward";
+  const int device = args.device().index;
+  const int64_t rows = args.x.size(0), width = args.x.size(1);
+  Tensor& given = args.dscale;
+  if (args.x.numel() == 0) {
+    if (given) given.zero_();
+    return;
+  }
+  const Ranges ranges(args);
+  const float *x = args.x.data<float>(), *dy = args.dy.data<float>();
+  float* dx = args.dx ? args.dx.mutable_data<float>() : nullptr;
+  float* dscale = given ? given.mutable_data<float>() : nullptr;
+  if (ranges.by_row) {
+    launch(kName,
+           {.device = device, .blocks = blocks_for_sum(device, rows, kBlockThreads / 32), .overlaps = true},
+           backward_of_rows, rows, width, ranges, args.gradient_scale, x, dy, dx, dscale);
+    return;
+  }
+  const bool of_all = given && !ranges.by_column;
+  Tensor sums = partials(device, of_all ? width : 0);
+  double* of_columns = of_all ? sums.mutable_data<double>() : nullptr;
+  dispatch_pack<float>(width, aligned_to_16(x, dy, dx), [&]<int N>() {
+    const Backward<N> body{ranges, width, x, dy, dx, of_columns, dscale, args.gradient_scale};
+    if (given)
+      sum_over_rows<1, N>(kName, device, rows, width, body);
+    else
+      map_columns<N>(kName, device, rows, width, body);
+  });
+  if (of_all)
+    flat_sum<double>(kName, device, width, ColumnSum{of_columns}, LeaveScale{dscale, args.gradient_scale});
+}
+
+}  // namespace adj::kernels::cuda

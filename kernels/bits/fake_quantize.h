@@ -1,0 +1,95 @@
+#pragma once
+
+#include <adjoint/kernels/bits/bit_pack.h>
+
+#include <cmath>
+
+namespace adj::kernels {
+
+namespace detail {
+
+/// What both passes take: x float32 [R,C], scale and zero float32 [1] or one for each of outer_of(x, along),
+/// `keep` uint8 [R] or absent.
+inline void check_fake(std::string_view op, const Tensor& x, int bits, const Tensor& scale,
+                       const Tensor& zero, PackedAlong along, const Tensor& keep) {
+  ADJ_CHECK(x && x.dims() == 2 && x.dtype() == DType::f32, "{}: x is {}, expected a float32 matrix", op,
+            x.str());
+  ADJ_CHECK(bits >= 1 && bits <= BitTensor::kMostBits, "{}: expected 1 to 8 bits, got {}", op, bits);
+  const int64_t outer = outer_of(x, along);
+  for (const Tensor* one : {&scale, &zero})
+    ADJ_CHECK(*one && one->dims() == 1 && (one->numel() == 1 || one->numel() == outer) &&
+                  one->numel() == scale.numel() && one->dtype() == DType::f32 && one->device() == x.device(),
+              "{}: scale and zero are {} and {}, expected float32 [1] or [{}] on {}", op, scale.str(),
+              zero.str(), outer, x.device().str());
+  if (keep) check_tensor(op, "keep", keep, {x.size(0)}, DType::u8, x.device());
+}
+
+}  // namespace detail
+
+/// What a number's bits stand for: to_values(to_bits(x)).
+ADJ_HOST_DEVICE inline float fake_quantized(float x, float scale, float zero, int largest) {
+  return scale * (static_cast<float>(quantized(x, scale, zero, largest)) - zero);
+}
+
+/// y = scale (q - zero), q = round(x / scale + zero) held within 0 and 2^bits - 1: to the bit what
+/// to_values() makes of to_bits(x, bits, scale, zero, along). x float32 [R,C]; scale and zero float32 [1], or
+/// one for each row (along rows, [R]) or column ([C]), of two of which a matrix has one. Rows of which `keep`
+/// (uint8 [R]) is not 0 pass as they are. `y` may be `x`.
+struct FakeQuantizeArgs {
+  const Tensor& x;
+  int bits;
+  const Tensor& scale;
+  const Tensor& zero;
+  PackedAlong along = PackedAlong::rows;
+  const Tensor& keep = kAbsent;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_fake("fake_quantize", x, bits, scale, zero, along, keep);
+    check_like("fake_quantize", "y", y, x);
+  }
+};
+ADJ_KERNEL(fake_quantize, FakeQuantizeArgs)
+
+/// What a number passes on of dL/dy: to x, and to its scale.
+struct FakeSlope {
+  float x, scale;
+};
+/// Straight through the rounding (Bengio et al. 2013), with v = x / scale + zero: dy/dx = 1 where 0 <= v <=
+/// L, else 0; dy/dscale = round(v) - v there, -zero below and L - zero above (LSQ, Esser et al. 2020, eq. 3,
+/// here with a zero). NaN counts as below, as its q does.
+ADJ_HOST_DEVICE inline FakeSlope fake_slope(float x, float scale, float zero, int largest) {
+  const float v = x / scale + zero, last = static_cast<float>(largest);
+  if (!(v >= 0.0f)) return {0.0f, -zero};
+  if (v > last) return {0.0f, last - zero};
+  return {1.0f, rintf(v) - v};
+}
+
+/// dx and dscale = gradient_scale Σ dy dy/dscale over what shares a scale, summed in float64; one of both may
+/// be absent. Rows that are kept pass dy to x, and nothing to their scale. `dx` may be `dy`.
+struct FakeQuantizeBackwardArgs {
+  const Tensor& x;
+  int bits;
+  const Tensor& scale;
+  const Tensor& zero;
+  PackedAlong along = PackedAlong::rows;
+  const Tensor& keep = kAbsent;
+  double gradient_scale = 1.0;
+  const Tensor& dy;
+  Tensor& dx;
+  Tensor& dscale;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "fake_quantize_backward";
+    detail::check_fake(op, x, bits, scale, zero, along, keep);
+    check_like(op, "dy", dy, x);
+    ADJ_CHECK(dx || dscale, "{}: dx and dscale are absent, expected one of them", op);
+    if (dx) check_like(op, "dx", dx, x);
+    if (dscale) check_like(op, "dscale", dscale, scale);
+  }
+};
+ADJ_KERNEL(fake_quantize_backward, FakeQuantizeBackwardArgs)
+
+}  // namespace adj::kernels

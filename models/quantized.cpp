@@ -1,0 +1,72 @@
+#include "quantized.h"
+
+#include <adjoint/core/error.h>
+#include <adjoint/core/option_check.h>
+#include <adjoint/core/text.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace adj::models {
+
+namespace {
+
+/// "8" or "8,4,2" as the bits of each layer.
+std::vector<int> bits_of(const std::string& option, const std::string& text, int64_t layers) {
+  std::vector<int> bits;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t stop = std::min(text.find(',', at), text.size());
+    int one = 0;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + stop, one);
+    if (error != std::errc{} || end != text.data() + stop ||
+        !((one >= 1 && one <= BitTensor::kMostBits) || one == 32))
+      throw UsageError(
+          fmt::format("--{}: expected 1 to 8 or 32 bits, or such a number for each layer (8,4,2), got '{}'",
+                      option, excerpt(text)));
+    bits.push_back(one);
+    at = stop + 1;
+  }
+  if (bits.size() == 1) bits.resize(static_cast<size_t>(layers), bits.front());
+  if (std::ssize(bits) != layers)
+    throw UsageError(fmt::format("--{} {}: {} numbers, expected one, or one for each of {} layers", option,
+                                 excerpt(text), bits.size(), layers));
+  return bits;
+}
+
+}  // namespace
+
+Quantization::Quantization(const ModelOptions& o)
+    : weight_bits(o.bits_weights == "auto" ? bits_of("bits", o.bits, o.layers)
+                                           : bits_of("bits-weights", o.bits_weights, o.layers)),
+      activation_bits(o.bits_activations == "auto"
+                          ? bits_of("bits", o.bits, o.layers)
+                          : bits_of("bits-activations", o.bits_activations, o.layers)),
+      scales(o.scales == "learned" ? nn::Scales::learned : nn::Scales::running) {
+  expect_one_of("scales", o.scales, {"learned", "running"});
+}
+
+nn::QuantizerOptions Quantization::input(size_t layer) const {
+  return {.bits = activation_bits[layer], .scales = scales};
+}
+
+nn::QuantLinearOptions Quantization::linear(size_t layer, Activation activation) const {
+  return {.weight_bits = weight_bits[layer],
+          .input_bits = activation_bits[layer],
+          .scales = scales,
+          .activation = activation};
+}
+
+std::string describe_bits(const ModelOptions& o) {
+  if (o.bits == "32" && o.bits_weights == "auto" && o.bits_activations == "auto") return "";
+  return fmt::format(" {} bits{}{}{}", o.bits,
+                     o.bits_weights == "auto" ? "" : fmt::format(", weights {}", o.bits_weights),
+                     o.bits_activations == "auto" ? "" : fmt::format(", activations {}", o.bits_activations),
+                     o.scales == "learned" ? "" : " running scales");
+}
+
+std::vector<std::string> quantized_options(std::vector<std::string> more) {
+  more.insert(more.end(), {"bits", "bits-weights", "bits-activations", "scales"});
+  return more;
+}
+
+}  // namespace adj::models

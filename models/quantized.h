@@ -1,0 +1,26 @@
+#pragma once
+
+#include "options.h"
+#include <adjoint/nn/quant_linear.h>
+
+// What quantised models share.
+
+namespace adj::models {
+
+/// Bits and scales of a model's layers, as the options say.
+struct Quantization {
+  std::vector<int> weight_bits, activation_bits;  ///< of each layer, 32: not quantised
+  nn::Scales scales;
+
+  /// Throws UsageError where the options are out of range or do not fit the number of layers.
+  explicit Quantization(const ModelOptions& options);
+  nn::QuantizerOptions input(size_t layer) const;
+  nn::QuantLinearOptions linear(size_t layer, Activation activation = Activation::none) const;
+};
+
+/// " 4 bits, weights 8 running scales", for describe(); empty where nothing is quantised.
+std::string describe_bits(const ModelOptions& options);
+/// The options of such models.
+std::vector<std::string> quantized_options(std::vector<std::string> more);
+
+}  // namespace adj::models

@@ -1,0 +1,174 @@
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/unary.h>
+#include <adjoint/core/capture.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/nn/quantizer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace adj::nn {
+
+namespace {
+
+using kernels::BitScale;
+
+/// The range of least squared error for these numbers, those that are not finite apart: of all its shares
+/// from 1 to 2^-8, eighths of a power of two apart. Errors are summed in float64, in order.
+BitScale best_range(const std::vector<float>& x, BitRange range, int bits) {
+  constexpr int64_t kShares = 65;
+  float least = 0.0f, largest = 0.0f;
+  for (const float value : x) {
+    if (!std::isfinite(value)) continue;
+    least = std::min(least, value);
+    largest = std::max(largest, value);
+  }
+  const auto of = [&](int64_t k) {
+    const float share = std::exp2(-static_cast<float>(k) / 8.0f);
+    return kernels::bit_scale(least * share, largest * share, range, bits);
+  };
+  std::vector<double> errors(kShares);
+  parallel_for(kShares, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const BitScale tried = of(k);
+      double sum = 0.0;
+      for (const float value : x) {
+        if (!std::isfinite(value)) continue;
+        const double off =
+            static_cast<double>(kernels::fake_quantized(value, tried.scale, tried.zero, (1 << bits) - 1)) -
+            static_cast<double>(value);
+        sum += off * off;
+      }
+      errors[static_cast<size_t>(k)] = sum;
+    }
+  });
+  return of(std::min_element(errors.begin(), errors.end()) - errors.begin());
+}
+
+/// Some of the rows of a matrix, evenly apart, so that they are 2^18 numbers at most.
+std::vector<float> some_rows(const Tensor& x) {
+  const std::vector<float> all = x.to_vector<float>();
+  const auto width = static_cast<size_t>(x.size(1)), rows = static_cast<size_t>(x.size(0));
+  const size_t step = std::max<size_t>(1, (all.size() + (size_t{1} << 18) - 1) >> 18);
+  if (step == 1) return all;
+  std::vector<float> some;
+  for (size_t r = 0; r < rows; r += step)
+    some.insert(some.end(), all.begin() + static_cast<int64_t>(r * width),
+                all.begin() + static_cast<int64_t>((r + 1) * width));
+  return some;
+}
+
+}  // namespace
+
+Quantizer::Quantizer(const QuantizerOptions& options, int64_t columns)
+    : options_(options), columns_(columns) {
+  ADJ_CHECK((options.bits >= 0 && options.bits <= BitTensor::kMostBits) || options.bits == 32,
+            "Quantizer: expected 1 to 8 bits, or 32 where nothing is quantised, got {}", options.bits);
+  ADJ_CHECK(columns >= 0, "Quantizer: expected 0 or more columns, got {}", columns);
+  ADJ_CHECK(options.momentum > 0.0 && options.momentum <= 1.0,
+            "Quantizer: expected a momentum in (0, 1], got {}", options.momentum);
+  if (!quantizes()) return;
+  const Shape shape{std::max<int64_t>(columns, 1)};
+  if (options.scales == Scales::learned) add_parameter("log_scale", log_scale_, Tensor::zeros(shape));
+  add_buffer("scale", scale_, Tensor::zeros(shape));
+  add_buffer("zero", zero_, Tensor::zeros(shape));
+  if (options.scales == Scales::running) add_buffer("mean_zero", mean_zero_, Tensor::zeros(shape));
+}
+
+Var Quantizer::operator()(const Var& x, const Tensor& keep) {
+  if (!quantizes()) return x;
+  ADJ_CHECK(x.shape().dims() == 2 && (columns_ == 0 || x.size(1) == columns_),
+            "Quantizer: input {}, expected a matrix{}", x.shape().str(),
+            columns_ == 0 ? "" : fmt::format(" of {} columns", columns_));
+  if (!training())
+    ADJ_CHECK(ready(), "Quantizer: there is no scale yet, expected a pass in training mode before");
+  const Var scale = training() ? moved_scale(x.value()) : Var(scale_);
+  return fake_quantize(
+      x, options_.bits, scale, zero_.clone(),
+      {.along = along(),
+       .keep = keep,
+       .gradient_scale = lsq_gradient_scale(x.value().numel() / scale_.numel(), options_.bits)});
+}
+
+// The host asks the device once for each value that somebody else gave the buffer.
+bool Quantizer::ready() {
+  const std::lock_guard lock(mutex_);
+  if (known_storage_ != scale_.storage_id() || known_version_ != scale_.version()) {
+    const OutsideCapture read_by_the_host;
+    ready_ = scale_.rows(0, 1).item() > 0.0;
+    known_storage_ = scale_.storage_id();
+    known_version_ = scale_.version();
+  }
+  return ready_;
+}
+
+// The scale of a training pass, which the state takes.
+Var Quantizer::moved_scale(const Tensor& x) {
+  if (options_.scales == Scales::running)
+    follow(x);
+  else if (!ready())
+    begin(x);
+  Var scale = log_scale_ ? exp(log_scale_) : Var(scale_.clone());
+  if (log_scale_) scale_.copy_(scale.value());
+  const std::lock_guard lock(mutex_);
+  ready_ = true;
+  known_storage_ = scale_.storage_id();
+  known_version_ = scale_.version();
+  return scale;
+}
+
+void Quantizer::begin(const Tensor& x) {
+  const OutsideCapture once;
+  const std::vector<float> some = some_rows(x);
+  const auto n = static_cast<size_t>(std::max<int64_t>(columns_, 1));
+  std::vector<float> logs, zeros;
+  for (size_t c = 0; c < n; ++c) {
+    std::vector<float> column;
+    for (size_t i = c; i < some.size(); i += n) column.push_back(some[i]);
+    const BitScale best = best_range(column, options_.range, options_.bits);
+    logs.push_back(std::log(best.scale));
+    zeros.push_back(best.zero);
+  }
+  Tensor log_scale = log_scale_.value();  // in place, for an optimizer knows it
+  log_scale.copy_(Tensor::from(logs, x.device()));
+  zero_.copy_(Tensor::from(zeros, x.device()));
+}
+
+void Quantizer::follow(const Tensor& x) {
+  const NoGrad no_grad;
+  Tensor scale = Tensor::empty_like(scale_), zero = Tensor::empty_like(zero_);
+  kernels::bit_range({.x = x,
+                      .along = along(),
+                      .range = options_.range,
+                      .bits = options_.bits,
+                      .scale = scale,
+                      .zero = zero});
+  if (ready()) {
+    const double share = options_.momentum;
+    scale = linear_combination(1.0 - share, Var(scale_), share, Var(scale)).value();
+    zero = linear_combination(1.0 - share, Var(mean_zero_), share, Var(zero)).value();
+  }
+  scale_.copy_(scale);
+  mean_zero_.copy_(zero);
+  if (options_.range == BitRange::affine) {
+    // A zero is 0 to 255, which 8 bits of scale 1 round to.
+    const Tensor one = Tensor::full({1}, 1.0, DType::f32, x.device()),
+                 none = Tensor::zeros({1}, DType::f32, x.device());
+    zero = fake_quantize(Var(zero.reshape({1, zero.numel()})), BitTensor::kMostBits, Var(one), none)
+               .value()
+               .reshape(zero_.shape());
+  }
+  zero_.copy_(zero);
+}
+
+std::string Quantizer::describe() const {
+  if (!quantizes()) return "Quantizer(none)";
+  return fmt::format("Quantizer({} bits, {}{}, {})", options_.bits,
+                     options_.range == BitRange::affine ? "affine" : "symmetric",
+                     columns_ > 0 ? fmt::format(", {} columns", columns_) : "",
+                     options_.scales == Scales::learned ? "learned" : "running");
+}
+
+}  // namespace adj::nn

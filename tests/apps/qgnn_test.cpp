@@ -1,0 +1,274 @@
+#include "../reference/plain.h"
+#include "json.h"
+#include "small_dataset.h"
+#include "variants.h"
+#include <adjoint/models/family.h>
+#include <adjoint/ops.h>
+#include <adjoint/optim/checkpoint.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Words = std::vector<std::string>;
+using State = std::map<std::string, Tensor>;
+
+models::ModelOptions options_of(const std::string& model, const std::string& norm) {
+  models::ModelOptions o;
+  o.model = model;
+  o.norm = norm;
+  o.hidden = 5;
+  o.layers = 3;
+  o.bits = "4,3,2";
+  o.bits_weights = "2,8,3";
+  return o;
+}
+constexpr int kWeightBits[] = {2, 8, 3}, kActivationBits[] = {4, 3, 2};
+constexpr int64_t kNodes = 9, kIn = 6, kOut = 3;
+
+/// Parallel edges and self-loops among them; with one self-loop a node, each has 1, 2 or 4 in-edges, so that
+/// means are exact.
+std::vector<std::pair<int32_t, int32_t>> edges() {
+  return {{0, 1}, {2, 2}, {3, 2}, {3, 2}, {1, 2}, {4, 3}, {5, 4}, {6, 4},
+          {7, 4}, {4, 5}, {6, 6}, {5, 6}, {8, 7}, {0, 7}, {2, 7}, {7, 8}};
+}
+Graph graph_of(const std::vector<std::pair<int32_t, int32_t>>& list) {
+  std::vector<int32_t> src, dst;
+  for (const auto& [s, d] : list) src.push_back(s), dst.push_back(d);
+  return Graph::from_coo(kNodes, Tensor::from(src), Tensor::from(dst),
+                         random_tensor({static_cast<int64_t>(src.size())}));  // weights, which do not count
+}
+
+/// Multiples of 1/8, so that all sums are exact.
+Tensor eighths(Shape shape) {
+  return (Var(random_ints(shape.numel(), -16, 17).to(DType::f32).reshape(shape)) * 0.125).value();
+}
+
+/// The model with scales that are powers of two and parameters that are multiples of 1/8.
+State exact_state(const models::Model& model) {
+  State state;
+  for (const auto& [name, tensor] : model.state()) {
+    state[name] = tensor.clone();
+    const auto is = [&](const char* ending) { return name.ends_with(ending); };
+    if (is(".scale"))
+      state[name] =
+          Tensor::full(tensor.shape(), name.starts_with("sums") || name.starts_with("hidden") ? 0.5 : 0.25);
+    else if (is(".zero") && !is("weights.zero"))
+      state[name] =
+          Tensor::full(tensor.shape(), name == "inputs.0.zero" || name == "sums.0.input.zero" ? 3.0 : 0.0);
+    else if (is("weights.zero"))
+      state[name] =
+          Tensor::full(tensor.shape(), ((1 << kWeightBits[name[name.find('.') + 1] - '0']) - 1) / 2.0);
+    else if (name.find("norms") != std::string::npos && is(".bias"))
+      state[name] = (Var(eighths(tensor.shape())) + 1.0 / 256).value();  // apart from ties, for roots round
+    else if (is("running_var"))
+      state[name] = Tensor::full(tensor.shape(), 1.0 - 1e-5);
+    else
+      state[name] = eighths(tensor.shape());
+  }
+  return state;
+}
+
+/// What docs/quantized.md says of an evaluation, by loops over what stands in the state.
+struct Definition {
+  const State& state;
+  bool gin, norm;
+
+  Dense quantised(const Dense& x, const std::string& name, int bits) const {
+    const auto scale = values(state.at(name + ".scale")), zero = values(state.at(name + ".zero"));
+    Dense y(x.rows, x.cols);
+    for (int64_t i = 0; i < x.rows; ++i)
+      for (int64_t j = 0; j < x.cols; ++j) {
+        const size_t at = scale.size() == 1 ? 0 : static_cast<size_t>(j);
+        const double q = std::nearbyint(x(i, j) / scale[at] + zero[at]);
+        y(i, j) = scale[at] * (std::clamp(q, 0.0, (1 << bits) - 1.0) - zero[at]);
+      }
+    return y;
+  }
+  Dense product(const Dense& x, const std::string& name, size_t l) const {
+    return plus_row(quantised(x, name + ".input", kActivationBits[l]) *
+                        quantised(Dense(state.at(name + ".weight")), name + ".weights", kWeightBits[l]),
+                    state.at(name + ".bias"));
+  }
+  Dense normed_relu(Dense x, const std::string& name) const {
+    for (int64_t j = 0; j < x.cols; ++j)
+      for (int64_t i = 0; i < x.rows; ++i) {
+        const auto of = [&](const char* entry) {
+          return values(state.at(name + entry))[static_cast<size_t>(j)];
+        };
+        if (norm)
+          x(i, j) = of(".weight") * (x(i, j) - of(".running_mean")) / std::sqrt(of(".running_var") + 1e-5) +
+                    of(".bias");
+        x(i, j) = std::max(x(i, j), 0.0);
+      }
+    return x;
+  }
+  Dense operator()(Dense x) const {
+    for (size_t l = 0; l < 3; ++l) {
+      const std::string layer = "." + std::to_string(l);
+      const Dense own = quantised(x, "inputs" + layer, kActivationBits[l]);
+      Dense s(x.rows, x.cols), count(x.rows, 1);
+      const auto add = [&](int64_t from, int64_t to) {
+        for (int64_t j = 0; j < x.cols; ++j) s(to, j) += own(from, j);
+        count(to, 0) += 1.0;
+      };
+      for (const auto& [from, to] : edges())
+        if (gin || from != to) add(from, to);
+      for (int64_t i = 0; i < x.rows; ++i) {
+        add(i, i);
+        for (int64_t j = 0; j < x.cols && !gin; ++j) s(i, j) /= count(i, 0);
+      }
+      x = product(s, "sums" + layer, l);
+      if (gin) x = product(normed_relu(x, "hidden_norms" + layer), "hidden" + layer, l);
+      if (l < 2) x = normed_relu(x, "norms" + layer);
+    }
+    return x;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an evaluation of a quantised model is what its state says, by plain loops") {
+  for (const std::string model : {"gcn", "gin"})
+    for (const std::string norm : {"none", "batch"}) {
+      CAPTURE(model);
+      CAPTURE(norm);
+      const auto made = models::make_node_model(models::qgnn(), kIn, kOut, options_of(model, norm));
+      const State state = exact_state(*made);
+      made->load_state(state);
+      made->eval();
+      const Tensor x = eighths({kNodes, kIn});
+      const Dense expected = Definition{state, model == "gin", norm == "batch"}(Dense(x));
+      for (Device device : devices()) {
+        CAPTURE(device.str());
+        made->to(device);
+        const Tensor y = (*made)(graph_of(edges()).to(device), Features(x.to(device))).value();
+        CHECK(close(y, expected.data, norm == "batch" ? 1e-5 : 0.0));
+      }
+    }
+}
+
+TEST_CASE("a quantised model takes sparse features as the dense ones that they stand for") {
+  const Dataset data = small_dataset();
+  const auto outputs = [&](const Features& x) {
+    manual_seed(1);
+    const auto model = models::make_node_model(models::qgnn(), 40, 3, options_of("gcn", "none"));
+    (*model)(data.graph, x);
+    model->eval();
+    return (*model)(data.graph, x).value();
+  };
+  REQUIRE(data.x.is_sparse());
+  CHECK(same_bits(outputs(data.x), outputs(Features(data.x.to_dense()))));
+}
+
+TEST_CASE("nodes of large in-degree are protected more often, in training alone") {
+  models::ModelOptions o = options_of("gcn", "none");
+  o.dropout = 0.0;
+  o.bits = "1";
+  o.bits_weights = "32";
+  o.layers = 1;
+  o.degree_quant = 0.9;
+  const auto model = models::make_node_model(models::qgnn(), 2, 2, o);
+  // A star: all point to node 0.
+  std::vector<int32_t> src, dst;
+  for (int32_t i = 1; i < 200; ++i) src.push_back(i), dst.push_back(0);
+  const Graph star = Graph::from_coo(200, Tensor::from(src), Tensor::from(dst));
+  const Tensor x = random_tensor({200, 2});
+  (*model)(star, Features(x));
+  model->eval();
+  const auto quantised = values((*model)(star, Features(x)).value());
+  CHECK(values((*model)(star, Features(x)).value()) == quantised);
+  model->train();
+  int hub = 0, others = 0;
+  for (int step = 0; step < 200; ++step) {
+    const auto y = values((*model)(star, Features(x)).value());
+    hub += y[0] != quantised[0] ? 1 : 0;
+    others += y[2 * 7] != quantised[2 * 7] ? 1 : 0;
+  }
+  // The hub's probability is 0.9, but its mean changes with its neighbours', too; theirs is 0.9 199 / 200.
+  CHECK(hub > 150);
+  CHECK(others > 150);
+  o.degree_quant = 0.0;
+  const auto never = models::make_node_model(models::qgnn(), 2, 2, o);
+  never->load_state([&] {
+    State state;
+    for (const auto& [name, tensor] : model->state()) state[name] = tensor;
+    return state;
+  }());
+  CHECK(values((*never)(star, Features(x)).value()) == quantised);
+}
+
+TEST_CASE("train_qgnn begins from the weights of a float32 training, and from no other") {
+  if (!have_program("train_qgnn")) return;
+  const TemporaryDirectory folder;
+  const std::string data = folder.file("data.h5"), full = folder.file("float.h5"),
+                    low = folder.file("low.h5");
+  write_small_dataset(data);
+  const auto train = [&](Words more) {
+    more.insert(more.begin(), {"--data", data, "--quiet", "--json"});
+    return run("train_qgnn", more);
+  };
+  REQUIRE(train({"--bits", "32", "--epochs", "60", "--checkpoint", full}).status == 0);
+  // A step too small to change anything: what it begins with is what it ends with.
+  const Outcome begun =
+      train({"--bits", "8", "--epochs", "1", "--lr", "1e-12", "--from", full, "--checkpoint", low});
+  REQUIRE(begun.status == 0);
+  const auto before = optim::load_checkpoint(full).with_prefix("best."),
+             after = optim::load_checkpoint(low).with_prefix("best.");
+  CHECK(after.size() > before.size());
+  for (const auto& [name, tensor] : before) {
+    CAPTURE(name);
+    CHECK(close(after.at(name), tensor, 1e-9));
+  }
+  CHECK(std::stod(json_of(begun).at("test_acc")) > 0.5);
+  CHECK(fails_with(train({"--bits", "4", "--from", low}), 2, {"--from", "low.h5", "quantised", "--bits 32"}));
+  CHECK(
+      fails_with(train({"--bits", "4", "--from", full, "--hidden", "8"}), 2, {"--from", "--hidden 64", "8"}));
+  CHECK(fails_with(train({"--bits", "4", "--from", full, "--model", "gin"}), 2,
+                   {"--from", "--model gcn", "gin"}));
+  CHECK(fails_with(train({"--bits", "4", "--from", full, "--norm", "batch"}), 2,
+                   {"--from", "--norm none", "batch"}));
+  CHECK(fails_with(train({"--bits", "4", "--from", full, "--features-scaling", "none"}), 2,
+                   {"--from", "--features-scaling rows", "none"}));
+  CHECK(fails_with(train({"--bits", "4", "--from", folder.file("missing.h5")}), 1, {"missing.h5"}));
+  CHECK(fails_with(train({"--bits", "4", "--from", full, "--checkpoint", full}), 2,
+                   {"--checkpoint", "--from"}));
+  if (have_program("train_gcn")) {
+    const std::string other = folder.file("gcn.h5");
+    REQUIRE(run("train_gcn", {"--data", data, "--quiet", "--epochs", "2", "--checkpoint", other}).status ==
+            0);
+    CHECK(fails_with(train({"--bits", "4", "--from", other}), 1, {"gcn.h5", "train_gcn", "train_qgnn"}));
+  }
+}
+
+TEST_CASE("train_qgnn refuses bits and other options that it cannot use") {
+  if (!have_program("train_qgnn")) return;
+  const struct {
+    Words arguments, parts;
+  } cases[] = {
+      {{"--bits", "0"}, {"--bits", "1 to 8 or 32", "'0'"}},
+      {{"--bits", "9"}, {"--bits", "1 to 8 or 32", "'9'"}},
+      {{"--bits", "four"}, {"--bits", "four"}},
+      {{"--bits", "8,"}, {"--bits", "'8,'"}},
+      {{"--bits", "8,4,2"}, {"--bits 8,4,2", "3 numbers", "2 layers"}},
+      {{"--bits-weights", "16"}, {"--bits-weights", "'16'"}},
+      {{"--bits-activations", "4,x"}, {"--bits-activations", "'4,x'"}},
+      {{"--scales", "fixed"}, {"--scales", "learned or running", "fixed"}},
+      {{"--norm", "layer"}, {"--norm", "none or batch"}},
+      {{"--model", "gat"}, {"--model", "gcn or gin"}},
+      {{"--degree-quant", "1"}, {"--degree-quant", "[0, 1)"}},
+      {{"--degree-quant", "0.1", "--degree-quant-least", "0.2"},
+       {"--degree-quant-least", "0.2", "--degree-quant 0.1"}},
+      {{"--precision", "bfloat16"}, {"--precision bfloat16", "float32 or tf32"}},
+      {{"--loader", "neighbor"}, {"--loader", "neighbor"}},
+  };
+  for (const auto& c : cases) {
+    CAPTURE(c.arguments[1]);
+    Words parts = c.parts;
+    parts.push_back("--help");
+    CHECK(fails_with(run("train_qgnn", c.arguments), 2, parts));
+  }
+}

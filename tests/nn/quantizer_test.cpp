@@ -1,0 +1,198 @@
+#include "../reference/plain.h"
+#include <adjoint/kernels/bits/bit_gemm.h>
+#include <adjoint/nn/quant_linear.h>
+#include <adjoint/ops.h>
+#include <adjoint/optim/adam.h>
+#include <adjoint/optim/checkpoint.h>
+
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+std::map<std::string, Tensor> copied(const nn::Module& module) {
+  std::map<std::string, Tensor> state;
+  for (const auto& [name, tensor] : module.state()) state[name] = tensor.clone();
+  return state;
+}
+
+double squared_error(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = values(a), y = values(b);
+  double sum = 0.0;
+  for (size_t i = 0; i < x.size(); ++i) sum += (x[i] - y[i]) * (x[i] - y[i]);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a quantizer begins with the range of least error on its first batch, and keeps it") {
+  for (Device device : devices())
+    for (const int bits : {1, 2, 4, 8})
+      for (const BitRange range : {BitRange::affine, BitRange::symmetric}) {
+        CAPTURE(bits);
+        nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = bits, .range = range});
+        quantizer.to(device);
+        CHECK(quantizer.scale().item() == 0.0);
+        const Tensor x = random_tensor({300, 9}, DType::f32, device);
+        quantizer.eval();
+        CHECK_THROWS_WITH_AS(quantizer(Var(x)), doctest::Contains("no scale yet"), Error);
+        quantizer.train();
+        const Tensor y = quantizer(Var(x)).value();
+        const Tensor scale = quantizer.scale().clone(), zero = quantizer.zero().clone();
+        CHECK(scale.item() > 0.0);
+        if (range == BitRange::symmetric) CHECK(zero.item() == ((1 << bits) - 1) / 2.0);
+        if (range == BitRange::affine) CHECK(zero.item() == std::nearbyint(zero.item()));
+        CHECK(same_bits(y, to_values(to_bits(x, bits, scale, zero))));
+        // No scale half or twice as large is better.
+        for (const double factor : {0.5, 0.8, 1.25, 2.0}) {
+          const Var other(Tensor::full({1}, factor * scale.item(), DType::f32, device));
+          CHECK(squared_error(fake_quantize(Var(x), bits, other, zero).value(), x) >
+                squared_error(y, x) * 0.999);
+        }
+        quantizer(Var(random_tensor({300, 9}, DType::f32, device)));
+        CHECK(same_bits(quantizer.scale(), scale));
+        CHECK(same_bits(quantizer.zero(), zero));
+        quantizer.eval();
+        CHECK(same_bits(quantizer(Var(x)).value(), y));
+      }
+}
+
+TEST_CASE("numbers of 0 and more have a zero of 0, and nothing is quantised by 32 bits") {
+  const Tensor x = relu(Var(random_tensor({50, 6}))).value();
+  for (const nn::Scales scales : {nn::Scales::learned, nn::Scales::running}) {
+    nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 3, .scales = scales});
+    quantizer(Var(x));
+    CHECK(quantizer.zero().item() == 0.0);
+  }
+  for (const int bits : {0, 32}) {
+    nn::Model<nn::Quantizer> none(nn::QuantizerOptions{.bits = bits});
+    CHECK(none.state().empty());
+    none.eval();
+    CHECK(same_bits(none(Var(x)).value(), x));
+  }
+  for (const int bits : {-1, 9, 16, 33})
+    CHECK_THROWS_AS(nn::Model<nn::Quantizer>(nn::QuantizerOptions{.bits = bits}), Error);
+}
+
+TEST_CASE("a learned scale follows its gradient and stays positive; an evaluation has the last pass's") {
+  for (Device device : devices()) {
+    nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 2}, 5);
+    quantizer.to(device);
+    optim::Adam adam(quantizer.parameters(), {.lr = 0.5});
+    const Tensor x = random_tensor({40, 5}, DType::f32, device);
+    for (int step = 0; step < 50; ++step) {
+      const Var y = quantizer(Var(x));
+      CHECK(close(quantizer.scale(), values(exp(quantizer.parameters().front()).value()), 1e-6));
+      sum(y * y).backward();  // which a scale of 0 makes least
+      adam.step();
+    }
+    for (const double scale : values(quantizer.scale())) CHECK(scale > 0.0);
+    const Tensor scale = quantizer.scale().clone();
+    quantizer.eval();
+    CHECK(same_bits(
+        quantizer(Var(x)).value(),
+        to_values(to_bits(x, 2, scale, quantizer.zero(), PackedAlong::columns), PackedAlong::columns)));
+    CHECK(same_bits(quantizer.scale(), scale));
+  }
+}
+
+TEST_CASE("the gradient of log_scale is that of the scale times the scale") {
+  nn::Model<nn::Quantizer> quantizer(nn::QuantizerOptions{.bits = 3}, 4);
+  const Tensor x = random_tensor({30, 4}), dy = random_tensor({30, 4});
+  sum(quantizer(Var(x)) * Var(dy)).backward();
+  Var scale = Var::parameter(quantizer.scale().clone());
+  sum(fake_quantize(Var(x), 3, scale, quantizer.zero(),
+                    {.along = PackedAlong::columns, .gradient_scale = lsq_gradient_scale(30, 3)}) *
+      Var(dy))
+      .backward();
+  CHECK(close_to_scale(quantizer.parameters().front().grad(), (scale * scale.grad()).value(), 1e-5));
+}
+
+TEST_CASE("running scales are a moving mean of the batches' ranges") {
+  for (Device device : devices()) {
+    nn::Model<nn::Quantizer> quantizer(
+        nn::QuantizerOptions{.bits = 4, .scales = nn::Scales::running, .momentum = 0.25});
+    quantizer.to(device);
+    CHECK(quantizer.parameters().empty());
+    double scale = 0.0, zero = 0.0;
+    for (int step = 0; step < 4; ++step) {
+      const Tensor x = (Var(random_tensor({60, 7}, DType::f32, device)) * (1.0 + step)).value();
+      const BitTensor own = to_bits(x, 4);
+      scale = step == 0 ? own.scale.item() : 0.75 * scale + 0.25 * own.scale.item();
+      zero = step == 0 ? own.zero.item() : 0.75 * zero + 0.25 * own.zero.item();
+      const Tensor y = quantizer(Var(x)).value();
+      CHECK(quantizer.scale().item() == doctest::Approx(scale).epsilon(1e-5));
+      CHECK(quantizer.zero().item() == std::nearbyint(zero));
+      CHECK(same_bits(y, to_values(to_bits(x, 4, quantizer.scale(), quantizer.zero()))));
+    }
+  }
+}
+
+TEST_CASE("a quantizer's state goes through a checkpoint, and what was loaded is not begun anew") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("c.h5");
+  for (const nn::Scales scales : {nn::Scales::learned, nn::Scales::running}) {
+    const nn::QuantLinearOptions options{.weight_bits = 2, .input_bits = 5, .scales = scales};
+    nn::Model<nn::QuantLinear> layer(6, 3, options), other(6, 3, options), fresh(6, 3, options);
+    const Tensor x = random_tensor({20, 6}), far = (100.0 * Var(x)).value();
+    layer(Var(x));
+    optim::save_model(layer, path);
+    optim::load_model(other, path);
+    for (const auto& [name, tensor] : copied(layer)) CHECK(same_bits(copied(other).at(name), tensor));
+    layer.eval();
+    other.eval();
+    CHECK(same_bits(layer(Var(x)).value(), other(Var(x)).value()));
+    other.train();
+    other(Var(far));
+    if (scales == nn::Scales::learned) CHECK(same_bits(other.input.scale(), layer.input.scale()));
+    // What had a scale, and was given a state without one, begins anew.
+    other.load_state(copied(fresh));
+    other.eval();
+    CHECK_THROWS_AS(other(Var(x)), Error);
+    other.train();
+    other(Var(far));
+    CHECK(other.input.scale().item() > 10.0 * layer.input.scale().item());
+  }
+  std::vector<std::string> names;
+  nn::Model<nn::QuantLinear> layer(6, 3);
+  for (const auto& [name, tensor] : layer.state()) names.push_back(name + " " + tensor.shape().str());
+  CHECK(names == std::vector<std::string>{"weight [6, 3]", "bias [3]", "input.log_scale [1]",
+                                          "input.scale [1]", "input.zero [1]", "weights.log_scale [3]",
+                                          "weights.scale [3]", "weights.zero [3]"});
+}
+
+TEST_CASE("a quantised linear layer is bit_gemm's product of the same bits") {
+  for (Device device : devices())
+    for (const auto& [weight_bits, input_bits] :
+         {std::pair{1, 1}, std::pair{2, 4}, std::pair{8, 8}, std::pair{3, 7}}) {
+      CAPTURE(weight_bits);
+      CAPTURE(input_bits);
+      nn::Model<nn::QuantLinear> layer(
+          37, 11, nn::QuantLinearOptions{.weight_bits = weight_bits, .input_bits = input_bits});
+      layer.to(device);
+      layer.bias.set_value(random_tensor({11}, DType::f32, device));
+      const Tensor x = random_tensor({53, 37}, DType::f32, device);
+      layer(Var(x));
+      layer.eval();
+      const BitTensor a = to_bits(x, input_bits, layer.input.scale(), layer.input.zero()),
+                      b = to_bits(layer.weight.value(), weight_bits, layer.weights.scale(),
+                                  layer.weights.zero(), PackedAlong::columns);
+      Tensor y = Tensor::empty({53, 11}, DType::f32, device);
+      kernels::bit_gemm({.a = a, .b = b, .y = y});
+      CHECK(close_to_scale(layer(Var(x)).value(), (Var(y) + layer.bias).value(), 1e-6));
+    }
+}
+
+TEST_CASE("gradients of a quantised linear layer reach weights, bias, scales and the input") {
+  nn::Model<nn::QuantLinear> layer(6, 4, nn::QuantLinearOptions{.activation = Activation::relu});
+  const Var x = Var::parameter(random_tensor({20, 6}));
+  sum(layer(x)).backward();
+  CHECK(static_cast<bool>(x.grad()));
+  for (const auto& [name, parameter] : layer.named_parameters()) {
+    CAPTURE(name);
+    REQUIRE(static_cast<bool>(parameter.grad()));
+    CHECK(squared_error(parameter.grad(), Tensor::zeros_like(parameter.grad())) > 0.0);
+  }
+}
