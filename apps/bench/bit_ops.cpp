@@ -1,7 +1,11 @@
 // Products of matrices of few bits.
 
 #include "operands.h"
-#include <adjoint/kernels/bits/bit_gemm.h>
+#include <adjoint/graph/subgraph.h>
+#include <adjoint/kernels/bits/adjacency_bits.h>
+#include <adjoint/kernels/bits/byte_sums.h>
+
+#include <numeric>
 
 namespace adj::apps {
 
@@ -45,6 +49,43 @@ Job pack_bits(const Subject& s) {
           [=]() mutable { kernels::pack_bits({.x = x, .to = to}); }};
 }
 
+/// The graph among its first --size nodes: a batch.
+Csr batch_of(const Subject& s) {
+  const Graph graph = s.graph().to(Device::cpu());
+  std::vector<int32_t> nodes(static_cast<size_t>(std::min(graph.num_nodes(), s.size)));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return subgraph_of(graph, Tensor::from(nodes)).graph.relation().csr().to(s.device());
+}
+BitTensor sums_of(const Subject& s, const Csr& csr) {
+  return BitTensor::empty(csr.rows, s.width, s.bits_a, Tensor::full({1}, 1.0, DType::f32, s.device()),
+                          Tensor::zeros({1}, DType::f32, s.device()), s.device());
+}
+
+Job sum_bits(const Subject& s) {
+  const Csr csr = batch_of(s);
+  const auto adjacency = adjacency_bits(csr);
+  if (!adjacency) throw UsageError("sum_bits: the graph has parallel edges, which are no bits");
+  const BitSteps steps = bit_steps(*adjacency);
+  const auto counts = steps.counts.to_vector<int32_t>();
+  const BitTensor x = random_bits(s, csr.cols, s.width, s.bits_b, PackedAlong::columns);
+  BitTensor to = sums_of(s, csr);
+  return {fmt::format("{} x {}, {} entries, {} bits, {} of {} steps", csr.rows, s.width, csr.entries(),
+                      s.bits_b, std::accumulate(counts.begin(), counts.end(), 0), steps.list.numel()),
+          bytes_of({adjacency->planes, x.planes, to.planes}), 0.0,
+          [=]() mutable { kernels::bit_gemm_to_bits({.a = *adjacency, .b = x, .steps = &steps, .to = to}); }};
+}
+
+Job sum_bytes(const Subject& s) {
+  const Csr csr = batch_of(s);
+  const ByteTensor x = to_bytes(random(s, {csr.cols, s.width}), s.bits_b,
+                                Tensor::full({1}, 6.0 / (1 << s.bits_b), DType::f32, s.device()),
+                                Tensor::full({1}, (1 << s.bits_b) / 2.0, DType::f32, s.device()));
+  BitTensor to = sums_of(s, csr);
+  return {fmt::format("{} x {}, {} entries, {} bits", csr.rows, s.width, csr.entries(), s.bits_b),
+          static_cast<double>(csr.entries() * s.width) + bytes_of({csr.offsets, csr.indices, to.planes}), 0.0,
+          [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .x = x, .to = to}); }};
+}
+
 }  // namespace
 
 std::vector<Op> bit_ops() {
@@ -54,7 +95,9 @@ std::vector<Op> bit_ops() {
           {"bit_gemm_float", "likewise, to float32 by their scales",
            [](const Subject& s) { return bit_gemm(s, DType::f32); }},
           {"bit_gemm_to_bits", "likewise, through relu to as many bits as the left operand has",
-           bit_gemm_to_bits}};
+           bit_gemm_to_bits},
+          {"sum_bits", "neighbours' sums of a graph's first --size nodes, by its adjacency's bits", sum_bits},
+          {"sum_bytes", "likewise, by gathers of bytes", sum_bytes}};
 }
 
 }  // namespace adj::apps

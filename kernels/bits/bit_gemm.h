@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/kernels/bits/bit_steps.h>
+#include <adjoint/kernels/bits/byte_tensor.h>
 #include <adjoint/kernels/elementwise/activation.h>
 
 namespace adj::kernels {
@@ -67,6 +68,7 @@ struct BitGemmToBitsArgs {
   const Tensor& column_shift = kAbsent;  ///< float32 [N], absent: 0
   Activation activation = Activation::none;
   const BitSteps* steps = nullptr;  ///< of A (bit_steps.h): those that have a bit; null: all
+  bool share_steps = true;          ///< on tensor cores, read A once for several planes of a narrow B
   BitTensor& to;
 
   Device device() const { return a.device(); }
@@ -86,6 +88,28 @@ struct BitGemmToBitsArgs {
   }
 };
 ADJ_KERNEL(bit_gemm_to_bits, BitGemmToBitsArgs)
+
+/// The same to bytes, rows that a sum over neighbours gathers: the same q, by the scale and zero that `to`
+/// [M,N] comes with.
+struct BitGemmToBytesArgs {
+  const BitTensor& a;
+  const BitTensor& b;
+  const Tensor& column_scale = kAbsent;  ///< float32 [N], absent: 1
+  const Tensor& column_shift = kAbsent;  ///< float32 [N], absent: 0
+  Activation activation = Activation::none;
+  ByteTensor& to;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    constexpr std::string_view op = "bit_gemm_to_bytes";
+    detail::check_operands(op, a, b);
+    detail::check_bytes(op, to, {a.outer, b.outer}, a.device());
+    for (const Tensor* one : {&column_scale, &column_shift})
+      if (*one) check_tensor(op, "column_scale or column_shift", *one, {b.outer}, DType::f32, a.device());
+    check_fused(op, activation);
+  }
+};
+ADJ_KERNEL(bit_gemm_to_bytes, BitGemmToBytesArgs)
 
 /// What a requantised product takes of a row: the left operand's, scaled by the layer's end, and what its
 /// bits will stand for.

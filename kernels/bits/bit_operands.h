@@ -48,6 +48,7 @@ struct BitOperand {
 
 /// Where requantised products go, and the layer's end.
 struct BitResult {
+  uint8_t* bytes;  ///< [M,N], or null: planes and sums
   uint8_t* planes;
   int64_t plane_bytes, step_bytes;
   int bits, largest;
@@ -61,7 +62,8 @@ struct BitResult {
 
   BitResult() = default;
   explicit BitResult(const BitGemmToBitsArgs& args)
-      : planes(args.to.planes.mutable_data<uint8_t>()),
+      : bytes(nullptr),
+        planes(args.to.planes.mutable_data<uint8_t>()),
         plane_bytes(args.to.plane_bytes()),
         step_bytes(args.to.step_bytes()),
         bits(args.to.bits),
@@ -71,6 +73,21 @@ struct BitResult {
         sums(args.to.sums.mutable_data<int32_t>()),
         row_scale(numbers_of(args.row_scale)),
         row_shift(numbers_of(args.row_shift)),
+        column_scale(numbers_of(args.column_scale)),
+        column_shift(numbers_of(args.column_shift)),
+        relu(args.activation == Activation::relu) {}
+  explicit BitResult(const BitGemmToBytesArgs& args)
+      : bytes(args.to.bytes.mutable_data<uint8_t>()),
+        planes(nullptr),
+        plane_bytes(0),
+        step_bytes(0),
+        bits(args.to.bits),
+        largest(args.to.largest()),
+        scale(args.to.scale),
+        zero(args.to.zero),
+        sums(nullptr),
+        row_scale(nullptr),
+        row_shift(nullptr),
         column_scale(numbers_of(args.column_scale)),
         column_shift(numbers_of(args.column_shift)),
         relu(args.activation == Activation::relu) {}

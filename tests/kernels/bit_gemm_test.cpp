@@ -277,6 +277,19 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
                   static_cast<int32_t>(std::lround(got[i] / step + of_zero));
             }
             CHECK(q.sums.to_vector<int32_t>() == wanted_sums);
+            if (ends < 2) {
+              ByteTensor bytes{bits_to, Tensor::empty({m, n}, DType::u8, device), q.scale, q.zero};
+              kernels::bit_gemm_to_bytes({.a = a,
+                                          .b = b,
+                                          .column_scale = ends > 0 ? scale.to(device) : Tensor(),
+                                          .column_shift = ends > 0 ? shift.to(device) : Tensor(),
+                                          .activation = ends > 0 ? Activation::relu : Activation::none,
+                                          .to = bytes});
+              const auto as_bytes = bytes.bytes.to_vector<uint8_t>();
+              for (size_t i = 0; i < got.size(); ++i)
+                if (as_bytes[i] != std::lround(got[i] / step + of_zero))
+                  FAIL_CHECK(i, ": byte ", int{as_bytes[i]});
+            }
             if (first.empty()) first = q.planes.to_vector<uint8_t>();
             CHECK(q.planes.to_vector<uint8_t>() == first);
           }

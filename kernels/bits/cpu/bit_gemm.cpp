@@ -165,23 +165,40 @@ void bit_gemm(const BitGemmArgs& args) {
   });
 }
 
+namespace {
+
+/// Calls f(row, column, q) for all of a requantised product.
+template <class F>
+void for_each_requantized(const BitTensor& a, const BitTensor& b, const BitResult& to, F&& f) {
+  const BitOperand left(a), right(b);
+  std::vector<BitColumn> columns;
+  for (int64_t c = 0; c < b.outer; ++c) columns.push_back(to.column(right, c));
+  Product(a, b).for_each_row([&](int64_t row, const int32_t* sums) {
+    const BitRow of_row = to.row(left, row, static_cast<float>(a.inner));
+    for (int64_t c = 0; c < b.outer; ++c)
+      f(row, c, requantized(sums[c], of_row, columns[static_cast<size_t>(c)], to.largest));
+  });
+}
+
+}  // namespace
+
 void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
   args.to.planes.zero_();
-  const BitOperand left(args.a), right(args.b);
+  args.to.sums.zero_();
   const BitResult to(args);
-  std::vector<BitColumn> columns;
-  for (int64_t c = 0; c < right.outer; ++c) columns.push_back(to.column(right, c));
-  Product(args.a, args.b).for_each_row([&](int64_t row, const int32_t* sums) {
-    const BitRow of_row = to.row(left, row, static_cast<float>(args.a.inner));
-    int32_t total = 0;
-    for (int64_t c = 0; c < right.outer; ++c) {
-      const int q = requantized(sums[c], of_row, columns[static_cast<size_t>(c)], to.largest);
-      total += q;
-      uint8_t* const at = to.planes + bit_place(to.step_bytes, row, c);
-      for (int p = 0; p < to.bits; ++p)
-        at[p * to.plane_bytes] = static_cast<uint8_t>(at[p * to.plane_bytes] | (q >> p & 1) << (c % 8));
-    }
-    to.sums[row] = total;
+  for_each_requantized(args.a, args.b, to, [&](int64_t row, int64_t c, int q) {
+    to.sums[row] += q;
+    uint8_t* const at = to.planes + bit_place(to.step_bytes, row, c);
+    for (int p = 0; p < to.bits; ++p)
+      at[p * to.plane_bytes] = static_cast<uint8_t>(at[p * to.plane_bytes] | (q >> p & 1) << (c % 8));
+  });
+}
+
+void bit_gemm_to_bytes(const BitGemmToBytesArgs& args) {
+  const BitResult to(args);
+  const int64_t n = args.b.outer;
+  for_each_requantized(args.a, args.b, to, [&](int64_t row, int64_t c, int q) {
+    to.bytes[row * n + c] = static_cast<uint8_t>(q);
   });
 }
 

@@ -51,6 +51,10 @@ __global__ void __launch_bounds__(256)
     const int q = column < end ? requantized(sums[int64_t{row} * b.outer + column], of_row,
                                              to.column(b, column), to.largest)
                                : 0;
+    if (to.bytes != nullptr) {
+      if (column < end) to.bytes[int64_t{row} * b.outer + column] = static_cast<uint8_t>(q);
+      continue;
+    }
     total += q;
     const int64_t at = bit_place(to.step_bytes, row, first);
     for (int p = 0; p < to.bits; ++p) {
@@ -59,7 +63,7 @@ __global__ void __launch_bounds__(256)
     }
   }
   total = __reduce_add_sync(0xffffffffu, total);
-  if (lane == 0) atomicAdd(to.sums + row, total);  // of integers: in any order
+  if (lane == 0 && to.sums != nullptr) atomicAdd(to.sums + row, total);  // of integers: in any order
 }
 
 template <class Y>
@@ -72,6 +76,22 @@ void run(const BitGemmArgs& args) {
                      .overlaps = true},
                     count_bits<Y>, BitOperand(args.a), BitOperand(args.b), args.a.inner,
                     static_cast<int>(args.a.steps()), args.y.mutable_data<Y>());
+}
+
+void requantized_product(const BitTensor& a, const BitTensor& b, const BitResult& result,
+                         const BitSteps* steps = nullptr, bool share_steps = true) {
+  const Device device = a.device();
+  if (has_bit_products(device)) return bit_product(a, b, steps, share_steps, result);
+  Tensor sums = Tensor::empty({a.outer, b.outer}, DType::i32, device);
+  run<int32_t>({.a = a, .b = b, .y = sums});
+  adj::cuda::launch("bit_gemm",
+                    {.device = device.index,
+                     .blocks = dim3(static_cast<unsigned>(ceil_div(a.outer, int64_t{8})),
+                                    static_cast<unsigned>(ceil_div(b.outer, int64_t{1024}))),
+                     .threads = 256,
+                     .overlaps = true},
+                    requantize, sums.data<int32_t>(), BitOperand(a), BitOperand(b), result,
+                    static_cast<float>(a.inner));
 }
 
 }  // namespace
@@ -87,17 +107,11 @@ void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
   // Kernels write whole words of rows and columns that there are.
   clear_bits(to, to.inner % BitTensor::kStepBits != 0 || to.outer % BitTensor::kRowGroup != 0);
   if (to.outer == 0 || to.inner == 0) return;
-  if (has_bit_products(args.device())) return bit_product_to_bits(args);
-  Tensor sums = Tensor::empty({to.outer, to.inner}, DType::i32, args.device());
-  run<int32_t>({.a = args.a, .b = args.b, .y = sums});
-  adj::cuda::launch("bit_gemm",
-                    {.device = args.device().index,
-                     .blocks = dim3(static_cast<unsigned>(ceil_div(to.outer, int64_t{8})),
-                                    static_cast<unsigned>(to.steps())),
-                     .threads = 256,
-                     .overlaps = true},
-                    requantize, sums.data<int32_t>(), BitOperand(args.a), BitOperand(args.b), BitResult(args),
-                    static_cast<float>(args.a.inner));
+  requantized_product(args.a, args.b, BitResult(args), args.steps, args.share_steps);
+}
+
+void bit_gemm_to_bytes(const BitGemmToBytesArgs& args) {
+  if (args.to.bytes.numel() > 0) requantized_product(args.a, args.b, BitResult(args));
 }
 
 }  // namespace adj::kernels::cuda

@@ -287,6 +287,24 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
       for (int h = 0; h < 2; ++h)
         q[h][i] = quick_requantized<kSmall>(sum[j * 4 + h * 2 + i % 2], terms.rows[h], column, largest);
     }
+    if (result.bytes != nullptr) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+#pragma unroll
+        for (int i = 0; i < 8; i += 2) {
+          const int row = at.first_row + h * 8, column = at.first_column + (w * 4 + i / 2) * 8;
+          if (row >= args.a.outer || column >= n) continue;
+          uint8_t* const to = result.bytes + int64_t{row} * n + column;
+          if (n % 2 == 0) {
+            *reinterpret_cast<uint16_t*>(to) =
+                static_cast<uint16_t>(__byte_perm(q[h][i], q[h][i + 1], 0x0040));
+          } else {
+            to[0] = static_cast<uint8_t>(q[h][i]);
+            if (column + 1 < n) to[1] = static_cast<uint8_t>(q[h][i + 1]);
+          }
+        }
+      continue;
+    }
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const auto bytes = [&](int i) {
@@ -313,6 +331,7 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
                                        bit_place(result.step_bytes, row, first)) = word;
       }
   }
+  if (result.sums == nullptr) return;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     total[h] += __shfl_xor_sync(0xffffffffu, total[h], 1);
@@ -493,7 +512,7 @@ void run(Device device, int columns, int side, const Arguments& args) {
 
 /// Runs a product with what the endings want in `args`.
 template <Ending kEnding>
-void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, Arguments args) {
+void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool share_steps, Arguments args) {
   const Device device = a.device();
   args.a = BitOperand(a);
   args.b = BitOperand(b);
@@ -505,7 +524,8 @@ void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, Argument
     args.step_counts = steps->counts.data<int32_t>();
     args.step_list = steps->list.data<int32_t>();
   }
-  if (!wants_bytes(a, b)) return run<Element::bit, kEnding>(device, tile_columns(b), planes_beside(b), args);
+  if (!wants_bytes(a, b))
+    return run<Element::bit, kEnding>(device, tile_columns(b), share_steps ? planes_beside(b) : 1, args);
   const Tensor left = expand_bits(a), right = expand_bits(b);
   const auto set = [](BitOperand& operand, const Tensor& bytes) {
     operand.planes = bytes.data<uint8_t>();
@@ -530,16 +550,17 @@ void bit_product(const BitGemmArgs& product) {
   Arguments args;
   if (product.y.dtype() == DType::i32) {
     args.integers = product.y.mutable_data<int32_t>();
-    return run<Ending::integers>(product.a, product.b, product.steps, args);
+    return run<Ending::integers>(product.a, product.b, product.steps, true, args);
   }
   args.floats = product.y.mutable_data<float>();
-  run<Ending::floats>(product.a, product.b, product.steps, args);
+  run<Ending::floats>(product.a, product.b, product.steps, true, args);
 }
 
-void bit_product_to_bits(const BitGemmToBitsArgs& product) {
+void bit_product(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool share_steps,
+                 const BitResult& result) {
   Arguments args;
-  args.result = BitResult(product);
-  run<Ending::bits>(product.a, product.b, product.steps, args);
+  args.result = result;
+  run<Ending::bits>(a, b, steps, share_steps, args);
 }
 
 }  // namespace adj::kernels::cuda
