@@ -49,7 +49,7 @@ BitScale best_range(const std::vector<float>& x, BitRange range, int bits) {
 
 /// Some of the rows of a matrix, evenly apart, so that they are 2^18 numbers at most.
 std::vector<float> some_rows(const Tensor& x) {
-  const std::vector<float> all = x.to_vector<float>();
+  std::vector<float> all = x.to_vector<float>();
   const auto width = static_cast<size_t>(x.size(1)), rows = static_cast<size_t>(x.size(0));
   const size_t step = std::max<size_t>(1, (all.size() + (size_t{1} << 18) - 1) >> 18);
   if (step == 1) return all;
