@@ -108,10 +108,12 @@ bool Quantizer::ready() {
 }
 
 // What exp(log_scale) is a multiple of: weights grow by more in a step than a logarithm moves, and what a
-// scale left behind clamps has no gradient. A column of zeros has the smallest unit.
+// scale left behind clamps has no gradient. With one or two bits most weights are beyond the ends, and what
+// moves with all of them was measured to train worse. A column of zeros has the smallest unit.
 Tensor Quantizer::unit_of(const Tensor& x) const {
   const NoGrad no_grad;
-  if (options_.range == BitRange::affine) return Tensor::full(scale_.shape(), 1.0, DType::f32, x.device());
+  if (options_.range == BitRange::affine || options_.bits <= 2)
+    return Tensor::full(scale_.shape(), 1.0, DType::f32, x.device());
   const Var size = relu(Var(x)) + relu(-Var(x));
   const Var all = columns_ > 0 ? mean(size, 0) : reshape(mean(size), {1});
   return (all + 1e-12).value();

@@ -29,8 +29,8 @@ struct QuantizerOptions {
 ///   scale      float32 [n], a buffer: what an evaluation quantises by; 0 before the first training batch
 ///   zero       float32 [n], a buffer, likewise; an integer, for a symmetric range (2^bits - 1) / 2
 ///   log_scale  float32 [n], a parameter of learned scales, which are exp(log_scale), of a symmetric range
-///              times the mean |x|: always positive, and a step of the optimizer is a share of the scale,
-///              whatever its size
+///              of 3 bits or more times the mean |x|: always positive, and a step of the optimizer is a share
+///              of the scale, whatever its size
 ///   mean_zero  float32 [n], a buffer of running scales: the moving mean that zero is the rounding of
 ///
 /// A training pass sets `scale` to what it quantises by, as a batch norm moves its running statistics.
