@@ -28,8 +28,9 @@ struct QuantizerOptions {
 /// State, n being 1 or the number of columns:
 ///   scale      float32 [n], a buffer: what an evaluation quantises by; 0 before the first training batch
 ///   zero       float32 [n], a buffer, likewise; an integer, for a symmetric range (2^bits - 1) / 2
-///   log_scale  float32 [n], a parameter of learned scales, which are exp(log_scale): always positive, and a
-///              step of the optimizer is a share of the scale, whatever its size
+///   log_scale  float32 [n], a parameter of learned scales, which are exp(log_scale), of a symmetric range
+///              of 3 bits or more times the mean |x|: always positive, and a step of the optimizer is a share
+///              of the scale, whatever its size
 ///   mean_zero  float32 [n], a buffer of running scales: the moving mean that zero is the rounding of
 ///
 /// A training pass sets `scale` to what it quantises by, as a batch norm moves its running statistics.
@@ -51,6 +52,7 @@ class Quantizer : public Module {
  private:
   PackedAlong along() const { return columns_ > 0 ? PackedAlong::columns : PackedAlong::rows; }
   bool ready();
+  Tensor unit_of(const Tensor& x) const;
   void begin(const Tensor& x);
   void follow(const Tensor& x);
   Var moved_scale(const Tensor& x);
