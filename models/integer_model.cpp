@@ -60,10 +60,6 @@ Folded fold(const State& state, const std::string& norm, const Tensor& bias) {
   return {Tensor::from(scales, bias.device()), Tensor::from(shifts, bias.device())};
 }
 
-BitTensor empty_like(int64_t outer, int64_t inner, int bits, const Tensor& scale, const Tensor& zero) {
-  return BitTensor::empty(outer, inner, bits, scale, zero, scale.device());
-}
-
 Tensor inverse_lengths(const Csr& structure) {
   const auto offsets = structure.offsets.to_vector<int64_t>();
   std::vector<float> scale;
@@ -104,13 +100,15 @@ IntegerModel::IntegerModel(const TrainedModel& trained, const IntegerModelOption
       const int of_weights = bits.weight_bits[l];
       check_scales(state, prefix + "weights.", of_weights, true);
       const Folded folded = fold(state, behind, state.get(prefix + "bias"));
-      return Linear{
-          .input = quantizer(prefix + "input.", bits.activation_bits[l]),
-          .weight = to_bits(state.get(prefix + "weight"), of_weights, state.get(prefix + "weights.scale"),
-                            state.get(prefix + "weights.zero"), PackedAlong::columns),
-          .scale = folded.scale,
-          .shift = folded.shift,
-          .activation = relu ? Activation::relu : Activation::none};
+      const BitTensor weight =
+          to_bits(state.get(prefix + "weight"), of_weights, state.get(prefix + "weights.scale"),
+                  state.get(prefix + "weights.zero"), PackedAlong::columns);
+      return Linear{.input = quantizer(prefix + "input.", bits.activation_bits[l]),
+                    .weight = weight,
+                    .bytes = as_bytes(weight),
+                    .scale = folded.scale,
+                    .shift = folded.shift,
+                    .activation = relu ? Activation::relu : Activation::none};
     };
     const std::string number = fmt::format(".{}.", l), behind = norm && !last ? "norms" + number : "";
     Layer layer{.input = quantizer("inputs" + number, bits.activation_bits[l]),
@@ -127,11 +125,12 @@ std::string IntegerModel::describe() const { return trained_.describe() + " in i
 bool IntegerModel::sums_by_bits(const Csr& structure) const {
   if (options_.sums != IntegerSums::automatic) return options_.sums == IntegerSums::bits;
   if (!structure.device().is_cuda()) return false;
-  // By counts: of steps of 128 x 1024 entries for each of 132 multiprocessors, and of gathers.
-  constexpr double kStep = 0.35, kMultiprocessors = 132.0, kGather = 1.6e-5;  // microseconds
+  // Microseconds of a layer, by counts, from one H200: steps of 128 x 1024 entries on each of 132
+  // multiprocessors, or gathers.
+  constexpr double kLaunches = 1.0, kStep = 2.2, kMultiprocessors = 132.0, kGather = 2.5e-5;
   const auto rows = static_cast<double>(structure.rows);
   const double steps = std::ceil(rows / 128.0) * std::ceil(rows / 1024.0);
-  return steps / kMultiprocessors * kStep < static_cast<double>(structure.entries()) * kGather;
+  return kLaunches + steps / kMultiprocessors * kStep < static_cast<double>(structure.entries()) * kGather;
 }
 
 IntegerBatch IntegerModel::pack(const Graph& graph, const Features& features) const {
@@ -159,9 +158,15 @@ Tensor IntegerModel::operator()(const IntegerBatch& batch) const {
   const BitSteps* const steps = batch.steps ? &*batch.steps : nullptr;
   BitTensor x_bits = batch.x_bits;  // [features, nodes]
   ByteTensor x = batch.x;           // [nodes, features]
+  // Beside sums by bytes products are of bytes, too: their rows have few numbers, and planes would be
+  // padding.
+  const auto weight_of = [&](const Linear& linear) -> const BitTensor& {
+    return by_bits ? linear.weight : linear.bytes;
+  };
   // The rows of a layer's sums, or of what is hidden in it.
   const auto rows_for = [&](const Linear& linear) {
-    return empty_like(nodes, linear.weight.inner, linear.input.bits, linear.input.scale, linear.input.zero);
+    return BitTensor::empty(nodes, linear.weight.inner, linear.input.bits, linear.input.scale,
+                            linear.input.zero, trained_.device(), !by_bits);
   };
   for (size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
@@ -178,7 +183,7 @@ Tensor IntegerModel::operator()(const IntegerBatch& batch) const {
     if (layer.hidden) {
       BitTensor hidden = rows_for(*layer.hidden);
       kernels::bit_gemm_to_bits({.a = rows,
-                                 .b = layer.sums.weight,
+                                 .b = weight_of(layer.sums),
                                  .column_scale = layer.sums.scale,
                                  .column_shift = layer.sums.shift,
                                  .activation = layer.sums.activation,
@@ -189,14 +194,14 @@ Tensor IntegerModel::operator()(const IntegerBatch& batch) const {
     const int64_t width = linear.weight.outer;
     if (l + 1 == layers_.size()) {
       Tensor y = Tensor::empty({nodes, width}, DType::f32, trained_.device());
-      kernels::bit_gemm({.a = rows, .b = linear.weight, .y = y});
+      kernels::bit_gemm({.a = rows, .b = weight_of(linear), .y = y});
       const NoGrad no_grad;
       return (Var(y) + Var(linear.shift)).value();
     }
     const Quantizer& next = layers_[l + 1].input;
     if (by_bits) {
       // The next sum's right operand: outputs for rows.
-      x_bits = empty_like(width, nodes, next.bits, next.scale, next.zero);
+      x_bits = BitTensor::empty(width, nodes, next.bits, next.scale, next.zero, trained_.device());
       kernels::bit_gemm_to_bits({.a = linear.weight,
                                  .b = rows,
                                  .row_scale = linear.scale,
@@ -206,7 +211,7 @@ Tensor IntegerModel::operator()(const IntegerBatch& batch) const {
     } else {
       x = {next.bits, Tensor::empty({nodes, width}, DType::u8, trained_.device()), next.scale, next.zero};
       kernels::bit_gemm_to_bytes({.a = rows,
-                                  .b = linear.weight,
+                                  .b = weight_of(linear),
                                   .column_scale = linear.scale,
                                   .column_shift = linear.shift,
                                   .activation = linear.activation,

@@ -68,6 +68,7 @@ class IntegerModel {
   struct Linear {
     Quantizer input;
     BitTensor weight;     // along columns, of [in, out]
+    BitTensor bytes;      // the same, as bytes
     Tensor scale, shift;  // float32 [out]: of a batch norm and a bias; scale may be absent
     Activation activation = Activation::none;
   };

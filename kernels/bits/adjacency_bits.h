@@ -20,7 +20,7 @@ struct AdjacencyBitsArgs {
   void check() const {
     constexpr std::string_view op = "adjacency_bits";
     check_csr(op, a);
-    detail::check_bits(op, "the bit tensor", to);
+    detail::check_planes(op, "the bit tensor", to);
     ADJ_CHECK(to.outer == a.rows && to.inner == a.cols && to.bits == 1 && to.device() == a.device(),
               "{}: to is [{}, {}] of {} bits on {}, expected [{}, {}] of one on {}", op, to.outer, to.inner,
               to.bits, to.device().str(), a.rows, a.cols, a.device().str());

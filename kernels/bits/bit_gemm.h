@@ -13,6 +13,8 @@ inline void check_operands(std::string_view op, const BitTensor& a, const BitTen
   check_bits(op, "b", b);
   ADJ_CHECK(a.inner == b.inner, "{}: a has {} numbers in a row, b {} in a column", op, a.inner, b.inner);
   ADJ_CHECK(a.device() == b.device(), "{}: a is on {}, b on {}", op, a.device().str(), b.device().str());
+  ADJ_CHECK(a.bytes == b.bytes, "{}: a is of {}, b of {}, expected the same", op,
+            a.bytes ? "bytes" : "planes", b.bytes ? "bytes" : "planes");
   ADJ_CHECK(int64_t{a.largest()} * b.largest() * a.inner < int64_t{1} << 31,
             "{}: sums over {} products of {} by {} bits are more than 31 bits", op, a.inner, a.bits, b.bits);
 }

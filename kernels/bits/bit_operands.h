@@ -20,7 +20,8 @@ struct PerRow {
 struct BitOperand {
   const uint8_t* planes;
   int64_t plane_bytes, step_bytes;
-  int outer, bits;
+  int outer;
+  int bits;  ///< planes
   PerRow scale, zero;
   const int32_t* sums;
 
@@ -30,7 +31,7 @@ struct BitOperand {
         plane_bytes(q.plane_bytes()),
         step_bytes(q.step_bytes()),
         outer(static_cast<int>(q.outer)),
-        bits(q.bits),
+        bits(q.num_planes()),
         scale(q.scale),
         zero(q.zero),
         sums(q.sums.data<int32_t>()) {}
@@ -48,7 +49,7 @@ struct BitOperand {
 
 /// Where requantised products go, and the layer's end.
 struct BitResult {
-  uint8_t* bytes;  ///< [M,N], or null: planes and sums
+  uint8_t* bytes;  ///< a byte each: rows [M,N] or, with a step_bytes, a BitTensor of bytes; or null: planes
   uint8_t* planes;
   int64_t plane_bytes, step_bytes;
   int bits, largest;
@@ -62,7 +63,7 @@ struct BitResult {
 
   BitResult() = default;
   explicit BitResult(const BitGemmToBitsArgs& args)
-      : bytes(nullptr),
+      : bytes(args.to.bytes ? args.to.planes.mutable_data<uint8_t>() : nullptr),
         planes(args.to.planes.mutable_data<uint8_t>()),
         plane_bytes(args.to.plane_bytes()),
         step_bytes(args.to.step_bytes()),
@@ -91,6 +92,10 @@ struct BitResult {
         column_scale(numbers_of(args.column_scale)),
         column_shift(numbers_of(args.column_shift)),
         relu(args.activation == Activation::relu) {}
+  /// Where a byte goes, of rows of `n`.
+  ADJ_HOST_DEVICE uint8_t* byte_at(int64_t r, int64_t c, int64_t n) const {
+    return bytes + (step_bytes > 0 ? byte_place(step_bytes, r, c) : r * n + c);
+  }
   ADJ_HOST_DEVICE BitRow row(const BitOperand& a, int64_t r, float inner) const {
     const float to_zero = zero.at(r), of_zero = a.zero.at(r);
     return {.scale = a.scale.at(r) * (row_scale != nullptr ? row_scale[r] : 1.0f),

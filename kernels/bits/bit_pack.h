@@ -28,8 +28,8 @@ inline void check_bits(std::string_view op, std::string_view name, const BitTens
   ADJ_CHECK(q.outer < int64_t{1} << 31 && q.inner < int64_t{1} << 31,
             "{}: {} is [{}, {}], expected less than 2^31 each way", op, name, q.outer, q.inner);
   const Device device = q.planes.device();
-  check_tensor(op, name, q.planes, {q.bits, q.steps(), q.padded_rows(), BitTensor::kRowBytes}, DType::u8,
-               device);
+  check_tensor(op, name, q.planes, {q.num_planes(), q.steps(), q.padded_rows(), BitTensor::kRowBytes},
+               DType::u8, device);
   check_tensor(op, "sums", q.sums, {q.outer}, DType::i32, device);
   for (const Tensor* one : {&q.scale, &q.zero})
     ADJ_CHECK(*one && one->dims() == 1 && (one->numel() == 1 || one->numel() == q.outer) &&
@@ -38,8 +38,14 @@ inline void check_bits(std::string_view op, std::string_view name, const BitTens
               q.zero.str(), q.outer, device.str());
 }
 
+/// Likewise, of planes.
+inline void check_planes(std::string_view op, std::string_view name, const BitTensor& q) {
+  check_bits(op, name, q);
+  ADJ_CHECK(!q.bytes, "{}: {} is of bytes, expected bit planes", op, name);
+}
+
 inline void check_packed(std::string_view op, const Tensor& x, const BitTensor& q, PackedAlong along) {
-  check_bits(op, "the bit tensor", q);
+  check_planes(op, "the bit tensor", q);
   const Shape shape = along == PackedAlong::rows ? Shape{q.outer, q.inner} : Shape{q.inner, q.outer};
   check_tensor(op, "x", x, shape, DType::f32, q.device());
 }
@@ -80,6 +86,23 @@ struct UnpackBitsArgs {
 };
 ADJ_KERNEL(unpack_bits, UnpackBitsArgs)
 
+/// The same numbers as bytes; `to`, of bytes, has the bits, scale and zero of `from`, its planes are written.
+struct ExpandBitsArgs {
+  const BitTensor& from;
+  BitTensor& to;
+
+  Device device() const { return from.device(); }
+  void check() const {
+    detail::check_planes("expand_bits", "from", from);
+    detail::check_bits("expand_bits", "to", to);
+    ADJ_CHECK(to.bytes && to.outer == from.outer && to.inner == from.inner && to.bits == from.bits &&
+                  to.device() == from.device(),
+              "expand_bits: to is [{}, {}] of {} bits, expected bytes of [{}, {}] of {} bits", to.outer,
+              to.inner, to.bits, from.outer, from.inner, from.bits);
+  }
+};
+ADJ_KERNEL(expand_bits, ExpandBitsArgs)
+
 }  // namespace kernels
 
 /// x [R,C] float32 in `bits` bits, with scale and zero of float32 [1] or [outer].
@@ -89,6 +112,14 @@ inline BitTensor to_bits(const Tensor& x, int bits, const Tensor& scale, const T
   BitTensor q = BitTensor::empty(outer_of(x, along), inner_of(x, along), bits, scale, zero, x.device());
   kernels::pack_bits({.x = x, .along = along, .to = q});
   return q;
+}
+
+/// q with a byte a number.
+inline BitTensor as_bytes(const BitTensor& q) {
+  BitTensor to = BitTensor::empty(q.outer, q.inner, q.bits, q.scale, q.zero, q.device(), true);
+  kernels::expand_bits({.from = q, .to = to});
+  to.sums = q.sums;
+  return to;
 }
 
 /// The numbers that q stands for, float32 [R,C].

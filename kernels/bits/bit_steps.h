@@ -22,6 +22,7 @@ namespace detail {
 
 inline void check_steps(std::string_view op, const BitSteps* steps, const BitTensor& of) {
   if (steps == nullptr) return;
+  check_planes(op, "an operand with steps", of);
   const int64_t tiles = ceil_div(of.outer, BitSteps::kRows);
   ADJ_CHECK(steps->outer == of.outer && steps->steps == of.steps(),
             "{}: steps of a bit tensor of {} rows and {} steps, expected {} and {}", op, steps->outer,
@@ -39,7 +40,7 @@ struct FindBitStepsArgs {
 
   Device device() const { return of.device(); }
   void check() const {
-    detail::check_bits("find_bit_steps", "the bit tensor", of);
+    detail::check_planes("find_bit_steps", "the bit tensor", of);
     detail::check_steps("find_bit_steps", &to, of);
   }
 };

@@ -14,18 +14,23 @@ namespace adj {
 /// multiple of 8, `inner` to one of 1024, all with zeros, which add nothing to a product. So any 8 n rows of
 /// a step are one piece of memory, which one bulk copy brings to shared memory just as tensor cores read it,
 /// without bank conflicts. (QGTC's 3D-stacked planes, section 4.2, are read in pieces of 8 x 128 bits.)
+///
+/// Or a byte a number, in the same layout: steps of 128 numbers, one plane. Products of operands that have
+/// many bits, or few numbers in a row, are faster so (as_bytes() below); both operands are to be alike.
 struct BitTensor {
   static constexpr int64_t kStepBits = 1024, kRowBytes = kStepBits / 8, kRowGroup = 8;
   static constexpr int kMostBits = 8;
 
   int64_t outer = 0, inner = 0;
   int bits = 0;
-  Tensor planes;       ///< uint8 [bits, steps, padded rows, kRowBytes]
+  bool bytes = false;
+  Tensor planes;       ///< uint8 [bits, or 1 of bytes, steps, padded rows, kRowBytes]
   Tensor scale, zero;  ///< float32 [1], or [outer]: of each row
   Tensor sums;         ///< int32 [outer]: Σ q over inner
 
   /// Allocates planes and sums. Throws where `bits` are not 1 to 8 or a size is negative.
-  static BitTensor empty(int64_t outer, int64_t inner, int bits, Tensor scale, Tensor zero, Device device) {
+  static BitTensor empty(int64_t outer, int64_t inner, int bits, Tensor scale, Tensor zero, Device device,
+                         bool bytes = false) {
     ADJ_CHECK(bits >= 1 && bits <= kMostBits, "bit tensor: expected 1 to 8 bits, got {}", bits);
     ADJ_CHECK(outer >= 0 && inner >= 0, "bit tensor: expected sizes of 0 or more, got [{}, {}]", outer,
               inner);
@@ -33,14 +38,18 @@ struct BitTensor {
     made.outer = outer;
     made.inner = inner;
     made.bits = bits;
+    made.bytes = bytes;
     made.scale = std::move(scale);
     made.zero = std::move(zero);
-    made.planes = Tensor::empty({bits, made.steps(), made.padded_rows(), kRowBytes}, DType::u8, device);
+    made.planes =
+        Tensor::empty({made.num_planes(), made.steps(), made.padded_rows(), kRowBytes}, DType::u8, device);
     made.sums = Tensor::empty({outer}, DType::i32, device);
     return made;
   }
 
-  int64_t steps() const { return ceil_div(inner, kStepBits); }
+  int num_planes() const { return bytes ? 1 : bits; }
+  int64_t step_numbers() const { return bytes ? kRowBytes : kStepBits; }
+  int64_t steps() const { return ceil_div(inner, step_numbers()); }
   int64_t padded_rows() const { return ceil_div(outer, kRowGroup) * kRowGroup; }
   /// Bytes from one step to the next, and from one plane to the next.
   int64_t step_bytes() const { return padded_rows() * kRowBytes; }
@@ -62,6 +71,11 @@ ADJ_HOST_DEVICE inline int64_t bit_place(int64_t step_bytes, int64_t o, int64_t 
   const int64_t in_step = k % BitTensor::kStepBits;
   return k / BitTensor::kStepBits * step_bytes + o * BitTensor::kRowBytes +
          ((in_step / 128) ^ (o % BitTensor::kRowGroup)) * 16 + in_step % 128 / 8;
+}
+
+/// Likewise of a byte a number: the byte.
+ADJ_HOST_DEVICE inline int64_t byte_place(int64_t step_bytes, int64_t o, int64_t k) {
+  return bit_place(step_bytes, o, k * 8);
 }
 
 }  // namespace adj

@@ -272,3 +272,47 @@ TEST_CASE("train_qgnn refuses bits and other options that it cannot use") {
     CHECK(fails_with(run("train_qgnn", c.arguments), 2, parts));
   }
 }
+
+TEST_CASE("infer_qgnn finds in integers what train_qgnn and predict say, and refuses what it cannot run") {
+  if (!have_program("train_qgnn") || !have_program("infer_qgnn")) return;
+  const TemporaryDirectory folder;
+  const std::string data = folder.file("data.h5"), low = folder.file("low.h5"), full = folder.file("full.h5");
+  write_small_dataset(data);
+  for (const char* model : {"gcn", "gin"}) {
+    CAPTURE(model);
+    const Outcome trained = run("train_qgnn", {data, "--quiet", "--json", "--model", model, "--bits", "4",
+                                               "--epochs", "40", "--checkpoint", low});
+    REQUIRE(trained.status == 0);
+    const auto infer = [&](Words more) {
+      more.insert(more.begin(), {low, data, "--json", "--repeats", "1", "--compare", "float32"});
+      const Outcome outcome = run("infer_qgnn", more);
+      if (outcome.status != 0) MESSAGE(outcome.err);
+      REQUIRE(outcome.status == 0);
+      return json_of(outcome);
+    };
+    const auto whole = infer({});
+    const double expected = std::stod(json_of(trained).at("test_acc"));
+    CHECK(std::stod(whole.at("float32_test_acc")) == doctest::Approx(expected).epsilon(1e-4));
+    CHECK(std::stod(whole.at("test_acc")) == doctest::Approx(expected).epsilon(0.051));  // two nodes of 40
+    CHECK(whole.at("batches") == "1");
+    const auto by_bits = infer({"--sums", "bits"}),
+               plain = infer({"--sums", "bits", "--all-steps", "--planes-alone", "--no-capture"}),
+               parts = infer({"--parts", "6", "--parts-per-batch", "2"});
+    CHECK(by_bits.at("by_bits") == "1");
+    CHECK(by_bits.at("test_acc") == whole.at("test_acc"));
+    CHECK(plain.at("test_acc") == whole.at("test_acc"));
+    CHECK(parts.at("batches") == "3");
+  }
+  CHECK(fails_with(run("infer_qgnn", {low}), 2, {"CHECKPOINT.h5 DATA.h5"}));
+  CHECK(fails_with(run("infer_qgnn", {low, data, "--sums", "words"}), 2, {"--sums", "words"}));
+  CHECK(fails_with(run("infer_qgnn", {low, data, "--sums", "bytes", "--all-steps"}), 2, {"--all-steps"}));
+  CHECK(fails_with(run("infer_qgnn", {low, data, "--parts", "1000"}), 2, {"--parts", "120"}));
+  REQUIRE(
+      run("train_qgnn", {data, "--quiet", "--bits", "32", "--epochs", "2", "--checkpoint", full}).status ==
+      0);
+  CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"layer 0 is not quantised"}));
+  if (have_program("train_gcn")) {
+    REQUIRE(run("train_gcn", {data, "--quiet", "--epochs", "2", "--checkpoint", full}).status == 0);
+    CHECK(fails_with(run("infer_qgnn", {full, data}), 1, {"none of train_qgnn"}));
+  }
+}

@@ -54,6 +54,12 @@ void check_product(int64_t m, int64_t n, int64_t k, int bits_a, int bits_b) {
                        .b = packed(b, bits_b, PackedAlong::columns, device),
                        .y = y});
     CHECK(y.to_vector<int32_t>() == expected);
+    // The same numbers, a byte each.
+    y.zero_();
+    kernels::bit_gemm({.a = as_bytes(packed(a, bits_a, PackedAlong::rows, device)),
+                       .b = as_bytes(packed(b, bits_b, PackedAlong::columns, device)),
+                       .y = y});
+    CHECK(y.to_vector<int32_t>() == expected);
   }
 }
 
@@ -277,6 +283,17 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
                   static_cast<int32_t>(std::lround(got[i] / step + of_zero));
             }
             CHECK(q.sums.to_vector<int32_t>() == wanted_sums);
+            BitTensor in_bytes = BitTensor::empty(m, n, bits_to, q.scale, q.zero, device, true);
+            kernels::bit_gemm_to_bits({.a = as_bytes(a),
+                                       .b = as_bytes(b),
+                                       .row_scale = ends == 2 ? row_scale.to(device) : Tensor(),
+                                       .row_shift = ends == 2 ? row_shift.to(device) : Tensor(),
+                                       .column_scale = ends > 0 ? scale.to(device) : Tensor(),
+                                       .column_shift = ends > 0 ? shift.to(device) : Tensor(),
+                                       .activation = ends > 0 ? Activation::relu : Activation::none,
+                                       .to = in_bytes});
+            CHECK(same_bits(in_bytes.sums, q.sums));
+            CHECK(same_bits(in_bytes.planes, as_bytes(q).planes));
             if (ends < 2) {
               ByteTensor bytes{bits_to, Tensor::empty({m, n}, DType::u8, device), q.scale, q.zero};
               kernels::bit_gemm_to_bytes({.a = a,

@@ -103,6 +103,19 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
           CHECK(same_bits(got.sums, wanted.sums));
           if (first.empty()) first = got.planes.to_vector<uint8_t>();
           CHECK(got.planes.to_vector<uint8_t>() == first);
+          BitTensor in_bytes = BitTensor::empty(170, width, bits_to, got.scale, got.zero, device, true);
+          kernels::sum_bytes_to_bits({.a = csr, .x = bytes, .row_scale = rows, .to = in_bytes});
+          CHECK(same_bits(in_bytes.sums, got.sums));
+          // Numbers and padding behind them, not of rows that are none.
+          const auto held = in_bytes.planes.to_vector<uint8_t>(),
+                     expanded = as_bytes(got).planes.to_vector<uint8_t>();
+          for (int64_t o = 0; o < 170; ++o)
+            for (int64_t k = 0; k < in_bytes.steps() * in_bytes.step_numbers(); ++k) {
+              const auto at = static_cast<size_t>(byte_place(in_bytes.step_bytes(), o, k % 128) +
+                                                  k / 128 * in_bytes.step_bytes());
+              if (held[at] != expanded[at])
+                FAIL_CHECK(o, ", ", k, ": ", int{held[at]}, ", ", int{expanded[at]});
+            }
         }
       }
 }

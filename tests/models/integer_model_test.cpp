@@ -28,7 +28,7 @@ Graph random_graph(Device device, int64_t edges = 6000) {
   return Graph::from_coo(kNodes, Tensor::from(list.src, device), Tensor::from(list.dst, device));
 }
 
-/// A model with scales as a training batch sets them.
+/// A model with scales as a training batch sets them, and settled statistics of batch norms.
 TrainedModel trained_on(const Graph& graph, const Tensor& x, const models::ModelOptions& options) {
   manual_seed(3);
   TrainedModel::Parts parts;
@@ -42,7 +42,7 @@ TrainedModel trained_on(const Graph& graph, const Tensor& x, const models::Model
   model->to(graph.device());
   {
     const NoGrad no_grad;
-    for (int i = 0; i < 3; ++i) (void)(*model)(graph, Features(x));
+    for (int i = 0; i < 40; ++i) (void)(*model)(graph, Features(x));
   }
   model->eval();
   parts.model = std::move(model);
@@ -53,12 +53,13 @@ TrainedModel trained_on(const Graph& graph, const Tensor& x, const models::Model
 
 TEST_CASE("a model in integers gives what its evaluation by fake quantisation gives") {
   const Tensor host_x = random_tensor({kNodes, kIn});
+  size_t all_differ = 0, all = 0;
   for (const char* kind : {"gcn", "gin"})
     for (const char* norm : {"none", "batch"})
       for (const char* bits : {"8", "4", "2", "1", "8,3,5"}) {
-        CAPTURE(kind);
-        CAPTURE(norm);
-        CAPTURE(bits);
+        CAPTURE(std::string(kind));
+        CAPTURE(std::string(norm));
+        CAPTURE(std::string(bits));
         for (Device device : devices()) {
           CAPTURE(device.str());
           const Graph graph = random_graph(device);
@@ -88,9 +89,13 @@ TEST_CASE("a model in integers gives what its evaluation by fake quantisation gi
           for (size_t i = 0; i < expected.size(); ++i)
             differ += !(std::abs(double{first[i]} - expected[i]) <= 1e-4 * size);
           CHECK(size > 0.0);
-          CHECK(differ <= expected.size() / 20);
+          // Scales that are multiples of each other make many sums lie on a border.
+          CHECK(differ <= expected.size() / 4);
+          all_differ += differ;
+          all += expected.size();
         }
       }
+  CHECK(all_differ <= all / 50);
 }
 
 TEST_CASE("a model in integers sums parallel edges, which are no bits, by bytes") {

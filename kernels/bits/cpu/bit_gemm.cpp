@@ -1,6 +1,7 @@
 // Products of bit tensors by AND and population counts, 4 rows by 4 columns at a time, whose counts stay in
 // registers: with AVX-512 VPOPCNTDQ, where the machine has it, 512 bits an instruction, else 64. Both
-// operands are first laid out row by row (BitTensor's chunks change places with the row).
+// operands are first laid out row by row (BitTensor's chunks change places with the row). Bytes likewise, by
+// products of bytes.
 //
 // Bytes: planes of A once, of B once for each 32 rows of A, from L2 or L3; Y. Floor: 3 instructions for 512
 // products of bits.
@@ -22,10 +23,11 @@ namespace adj::kernels::cpu {
 namespace {
 
 constexpr int kBlock = 4;
+constexpr int64_t kVectorBytes = 64;
 
 /// Counts of kBlock rows by kBlock columns of one plane each, [row][column].
 using Counts = int32_t[kBlock][kBlock];
-/// Rows `pitch` bytes apart, of `bytes`, a multiple of 128.
+/// Rows of `pitch` bytes, a multiple of kVectorBytes, one after the other.
 using CountBlock = void (*)(const uint8_t* a, const uint8_t* b, int64_t pitch, Counts& counts);
 
 void count_by_words(const uint8_t* a, const uint8_t* b, int64_t pitch, Counts& counts) {
@@ -72,6 +74,16 @@ __attribute__((target("avx512f,avx512vpopcntdq"))) void count_by_vectors(const u
 }
 #endif
 
+void multiply_bytes(const uint8_t* a, const uint8_t* b, int64_t pitch, Counts& sums) {
+  for (int i = 0; i < kBlock; ++i)
+    for (int j = 0; j < kBlock; ++j) {
+      const uint8_t *x = a + i * pitch, *y = b + j * pitch;
+      int32_t sum = 0;
+      for (int64_t at = 0; at < pitch; ++at) sum += int32_t{x[at]} * int32_t{y[at]};
+      sums[i][j] = sum;
+    }
+}
+
 CountBlock best_count() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512vpopcntdq")) return count_by_vectors;
@@ -86,11 +98,11 @@ struct Rows {
 
   explicit Rows(const BitTensor& q)
       : rows(ceil_div(q.outer, kBlock) * kBlock),
-        pitch(q.steps() * BitTensor::kRowBytes),
+        pitch(ceil_div(q.bytes ? q.inner : ceil_div(q.inner, 8), kVectorBytes) * kVectorBytes),
         plane(rows * pitch),
-        bytes(static_cast<size_t>(q.bits * plane)) {
+        bytes(static_cast<size_t>(q.num_planes() * plane)) {
     const auto* from = q.planes.data<uint8_t>();
-    parallel_for(q.bits * q.outer, 64, [&](int64_t begin, int64_t end) {
+    parallel_for(q.num_planes() * q.outer, 64, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t p = i / q.outer, o = i % q.outer;
         uint8_t* to = bytes.data() + p * plane + o * pitch;
@@ -105,7 +117,8 @@ struct Rows {
 /// Sums of products, some rows of A at a time.
 class Product {
  public:
-  Product(const BitTensor& a, const BitTensor& b) : a_(a), b_(b), left_(a), right_(b), count_(best_count()) {}
+  Product(const BitTensor& a, const BitTensor& b)
+      : a_(a), b_(b), left_(a), right_(b), count_(a.bytes ? multiply_bytes : best_count()) {}
 
   /// Calls f(row, its sums [N]) for every row; rows side by side on several threads.
   template <class F>
@@ -127,8 +140,8 @@ class Product {
   /// `to`: the sums of `row`.
   void multiply_block(int64_t row, int64_t column, int32_t* to) const {
     Counts sums = {};
-    for (int i = 0; i < a_.bits; ++i)
-      for (int j = 0; j < b_.bits; ++j) {
+    for (int i = 0; i < a_.num_planes(); ++i)
+      for (int j = 0; j < b_.num_planes(); ++j) {
         Counts counts;
         count_(left_.at(i, row), right_.at(j, column), left_.pitch, counts);
         for (int r = 0; r < kBlock; ++r)
@@ -188,6 +201,10 @@ void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
   const BitResult to(args);
   for_each_requantized(args.a, args.b, to, [&](int64_t row, int64_t c, int q) {
     to.sums[row] += q;
+    if (to.bytes != nullptr) {
+      *to.byte_at(row, c, 0) = static_cast<uint8_t>(q);
+      return;
+    }
     uint8_t* const at = to.planes + bit_place(to.step_bytes, row, c);
     for (int p = 0; p < to.bits; ++p)
       at[p * to.plane_bytes] = static_cast<uint8_t>(at[p * to.plane_bytes] | (q >> p & 1) << (c % 8));
@@ -198,7 +215,7 @@ void bit_gemm_to_bytes(const BitGemmToBytesArgs& args) {
   const BitResult to(args);
   const int64_t n = args.b.outer;
   for_each_requantized(args.a, args.b, to, [&](int64_t row, int64_t c, int q) {
-    to.bytes[row * n + c] = static_cast<uint8_t>(q);
+    *to.byte_at(row, c, n) = static_cast<uint8_t>(q);
   });
 }
 

@@ -66,4 +66,20 @@ void unpack_bits(const UnpackBitsArgs& args) {
   });
 }
 
+void expand_bits(const ExpandBitsArgs& args) {
+  const BitTensor &from = args.from, &to = args.to;
+  const auto* planes = from.planes.data<uint8_t>();
+  auto* bytes = args.to.planes.mutable_data<uint8_t>();
+  args.to.planes.zero_();
+  parallel_for(from.outer, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o)
+      for (int64_t k = 0; k < from.inner; ++k) {
+        int q = 0;
+        for (int p = 0; p < from.bits; ++p)
+          q |= (planes[p * from.plane_bytes() + bit_place(from.step_bytes(), o, k)] >> (k % 8) & 1) << p;
+        bytes[byte_place(to.step_bytes(), o, k)] = static_cast<uint8_t>(q);
+      }
+  });
+}
+
 }  // namespace adj::kernels::cpu

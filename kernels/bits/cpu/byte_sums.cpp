@@ -63,6 +63,10 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
         const float sum = few ? static_cast<float>(sums[f]) : static_cast<float>(wide[f]);
         const int q = held_integer(requantized_unrounded(sum, of_row, column), to.largest());
         total += q;
+        if (to.bytes) {
+          planes[byte_place(to.step_bytes(), row, static_cast<int64_t>(f))] = static_cast<uint8_t>(q);
+          continue;
+        }
         uint8_t* const at = planes + bit_place(to.step_bytes(), row, static_cast<int64_t>(f));
         for (int p = 0; p < to.bits; ++p)
           at[p * to.plane_bytes()] = static_cast<uint8_t>(at[p * to.plane_bytes()] | (q >> p & 1) << (f % 8));

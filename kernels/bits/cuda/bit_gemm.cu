@@ -13,7 +13,7 @@ constexpr int kTile = 16;
 
 template <class Y>
 __global__ void __launch_bounds__(kTile* kTile)
-    count_bits(BitOperand a, BitOperand b, int64_t inner, int steps, Y* y) {
+    count_bits(BitOperand a, BitOperand b, bool bytes, int64_t inner, int steps, Y* y) {
   adj::cuda::begin_overlapping();
   const int row = static_cast<int>(blockIdx.x * kTile + threadIdx.x / kTile),
             column = static_cast<int>(blockIdx.y * kTile + threadIdx.x % kTile);
@@ -22,11 +22,14 @@ __global__ void __launch_bounds__(kTile* kTile)
   for (int i = 0; i < a.bits; ++i)
     for (int j = 0; j < b.bits; ++j) {
       int32_t count = 0;
-      for (int64_t k = 0; k < int64_t{steps} * BitTensor::kStepBits; k += 32)
-        count += __popc(*reinterpret_cast<const uint32_t*>(a.planes + i * a.plane_bytes +
-                                                           bit_place(a.step_bytes, row, k)) &
-                        *reinterpret_cast<const uint32_t*>(b.planes + j * b.plane_bytes +
-                                                           bit_place(b.step_bytes, column, k)));
+      for (int64_t k = 0; k < int64_t{steps} * BitTensor::kStepBits; k += 32) {
+        const auto x = *reinterpret_cast<const uint32_t*>(a.planes + i * a.plane_bytes +
+                                                          bit_place(a.step_bytes, row, k)),
+                   y = *reinterpret_cast<const uint32_t*>(b.planes + j * b.plane_bytes +
+                                                          bit_place(b.step_bytes, column, k));
+        count =
+            bytes ? static_cast<int32_t>(__dp4a(x, y, static_cast<uint32_t>(count))) : count + __popc(x & y);
+      }
       sum += count << (i + j);
     }
   const int64_t at = int64_t{row} * b.outer + column;
@@ -51,11 +54,11 @@ __global__ void __launch_bounds__(256)
     const int q = column < end ? requantized(sums[int64_t{row} * b.outer + column], of_row,
                                              to.column(b, column), to.largest)
                                : 0;
+    total += q;
     if (to.bytes != nullptr) {
-      if (column < end) to.bytes[int64_t{row} * b.outer + column] = static_cast<uint8_t>(q);
+      if (column < end) *to.byte_at(row, column, b.outer) = static_cast<uint8_t>(q);
       continue;
     }
-    total += q;
     const int64_t at = bit_place(to.step_bytes, row, first);
     for (int p = 0; p < to.bits; ++p) {
       const uint32_t word = __ballot_sync(0xffffffffu, (q >> p & 1) != 0);
@@ -74,7 +77,7 @@ void run(const BitGemmArgs& args) {
                                     static_cast<unsigned>(ceil_div(args.b.outer, int64_t{kTile}))),
                      .threads = kTile * kTile,
                      .overlaps = true},
-                    count_bits<Y>, BitOperand(args.a), BitOperand(args.b), args.a.inner,
+                    count_bits<Y>, BitOperand(args.a), BitOperand(args.b), args.a.bytes, args.a.inner,
                     static_cast<int>(args.a.steps()), args.y.mutable_data<Y>());
 }
 
@@ -105,7 +108,7 @@ void bit_gemm(const BitGemmArgs& args) {
 void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
   BitTensor& to = args.to;
   // Kernels write whole words of rows and columns that there are.
-  clear_bits(to, to.inner % BitTensor::kStepBits != 0 || to.outer % BitTensor::kRowGroup != 0);
+  clear_bits(to, to.inner % to.step_numbers() != 0 || to.outer % BitTensor::kRowGroup != 0);
   if (to.outer == 0 || to.inner == 0) return;
   requantized_product(args.a, args.b, BitResult(args), args.steps, args.share_steps);
 }

@@ -166,13 +166,12 @@ void clear_bits(BitTensor& to, bool planes) {
          to.sums.mutable_data<int32_t>(), to.outer);
 }
 
-Tensor expand_bits(const BitTensor& from) {
-  const int64_t steps = ceil_div(from.inner, int64_t{128}), rows = from.padded_rows();
-  Tensor to = Tensor::empty({steps, rows, 128}, DType::u8, from.device());
-  launch("bit_gemm",
-         {.device = from.device().index, .blocks = adj::cuda::blocks_for(steps * rows * 8), .overlaps = true},
-         expand, BitOperand(from), rows, steps * 8, static_cast<uint4*>(to.raw_mutable_data()));
-  return to;
+void expand_bits(const ExpandBitsArgs& args) {
+  const int64_t chunks = args.to.steps() * 8, rows = args.to.padded_rows();
+  if (chunks * rows == 0) return;
+  launch("expand_bits",
+         {.device = args.device().index, .blocks = adj::cuda::blocks_for(chunks * rows), .overlaps = true},
+         expand, BitOperand(args.from), rows, chunks, static_cast<uint4*>(args.to.planes.raw_mutable_data()));
 }
 
 void pack_bits(const PackBitsArgs& args) {

@@ -32,6 +32,7 @@ struct Arguments {
   const uint8_t* x;
   const float *x_scale, *x_zero, *row_scale;
   uint8_t* planes;
+  bool bytes;
   int64_t plane_bytes, step_bytes;
   int bits, largest;
   PerRow scale, zero;
@@ -107,8 +108,22 @@ __global__ void __launch_bounds__(kThreads) sum_bytes(const __grid_constant__ Ar
     q[v] = there ? held_integer(requantized_unrounded(sum[v], of_row, column), args.largest) : 0;
     total += q[v];
   }
+  if (args.bytes) {
+    uint32_t word = 0;
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) word |= static_cast<uint32_t>(q[v]) << (v * 8);
+    // The groups of a warp have the same sums. The first one writes them, the others the zeros behind a row
+    // that one group holds: 128 bytes are 32 lanes of four.
+    const int at = kVector == 4 ? static_cast<int>(blockIdx.y) * kLanes * 4 + lane * 4 : feature;
+    uint8_t* const to = args.planes + byte_place(args.step_bytes, row, at);
+    if constexpr (kVector == 4) {
+      if (lane < kLanes || gridDim.y == 1) *reinterpret_cast<uint32_t*>(to) = lane < kLanes ? word : 0;
+    } else if (there) {
+      *to = static_cast<uint8_t>(word);
+    }
+  }
   constexpr int kSharers = kLanes < 32 / kVector ? kLanes : 32 / kVector;  // lanes with bits of one word
-  for (int p = 0; p < args.bits; ++p) {
+  for (int p = 0; p < (args.bytes ? 0 : args.bits); ++p) {
     uint32_t word = 0;
 #pragma unroll
     for (int v = 0; v < kVector; ++v) word |= static_cast<uint32_t>(q[v] >> p & 1) << v;
@@ -121,7 +136,11 @@ __global__ void __launch_bounds__(kThreads) sum_bytes(const __grid_constant__ Ar
   }
 #pragma unroll
   for (int step = 1; step < kLanes; step *= 2) total += __shfl_xor_sync(kAllLanes, total, step);
-  if (lane == 0) atomicAdd(args.sums + row, total);
+  if (lane > 0) return;
+  if (gridDim.y == 1)
+    args.sums[row] = total;
+  else
+    atomicAdd(args.sums + row, total);
 }
 
 template <int kLanes, int kVector>
@@ -151,7 +170,10 @@ void pack_bytes(const PackBytesArgs& args) {
 
 void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   BitTensor& to = args.to;
-  clear_bits(to, to.inner % BitTensor::kStepBits != 0 || to.outer % BitTensor::kRowGroup != 0);
+  // Rows of bytes that one block writes are written whole, and so are their sums.
+  const bool whole = to.bytes && to.inner % 4 == 0 && to.inner <= BitTensor::kRowBytes;
+  if (!whole)
+    clear_bits(to, to.inner % to.step_numbers() != 0 || (!to.bytes && to.outer % BitTensor::kRowGroup != 0));
   if (to.outer == 0 || to.inner == 0) return;
   const Arguments a{.offsets = args.a.offsets.data<int64_t>(),
                     .indices = args.a.indices.data<int32_t>(),
@@ -162,6 +184,7 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
                     .x_zero = args.x.zero.data<float>(),
                     .row_scale = args.row_scale ? args.row_scale.data<float>() : nullptr,
                     .planes = to.planes.mutable_data<uint8_t>(),
+                    .bytes = to.bytes,
                     .plane_bytes = to.plane_bytes(),
                     .step_bytes = to.step_bytes(),
                     .bits = to.bits,
