@@ -78,7 +78,10 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
         CAPTURE(bits);
         CAPTURE(bits_to);
         constexpr int64_t kCols = 700;
-        const Csr host = random_structure(skewed_lengths(170, kCols), kCols, false, 3);
+        std::vector<int64_t> lengths = skewed_lengths(170, kCols);
+        if (bits_to == 3)  // few entries a row
+          for (int64_t& length : lengths) length = std::min<int64_t>(length, 12);
+        const Csr host = random_structure(lengths, kCols, false, 3);
         const Tensor x = random_tensor({kCols, width}), row_scale = random_tensor({170});
         std::vector<uint8_t> first;
         for (Device device : devices()) {

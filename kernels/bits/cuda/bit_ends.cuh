@@ -158,6 +158,18 @@ __device__ __forceinline__ uint32_t quick_requantized(int32_t sum, const BitRow&
   return __float_as_uint(fminf(requantized_unrounded(wide, row, column), largest) + kTop);
 }
 
+/// Adds what the four lanes of a row have of its sum.
+__device__ __forceinline__ void add_sums(const Arguments& args, const Fragment& at, int (&total)[2]) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    total[h] += __shfl_xor_sync(0xffffffffu, total[h], 1);
+    total[h] += __shfl_xor_sync(0xffffffffu, total[h], 2);
+    const int row = at.first_row + h * 8;
+    if (threadIdx.x % 4 == 0 && row < args.a.outer)
+      atomicAdd(args.result.sums + row, total[h]);  // integers: in any order
+  }
+}
+
 /// Words of 32 columns: the four lanes of a row have eight of them each.
 template <int kN, bool kSmall, int kSums>
 __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& tile, const BitColumn* columns,
@@ -182,26 +194,6 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
 #pragma unroll
       for (int h = 0; h < 2; ++h)
         q[h][i] = quick_requantized<kSmall>(sum[j * 4 + h * 2 + i % 2], terms.rows[h], column, largest);
-    }
-    if (result.bytes != nullptr) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h)
-#pragma unroll
-        for (int i = 0; i < 8; i += 2) {
-          const int row = at.first_row + h * 8, column = at.first_column + (w * 4 + i / 2) * 8;
-          if (row >= args.a.outer || column >= n) continue;
-          uint8_t* const to = result.byte_at(row, column, n);
-          total[h] +=
-              static_cast<int>(q[h][i] & 0xff) + (column + 1 < n ? static_cast<int>(q[h][i + 1] & 0xff) : 0);
-          if (n % 2 == 0 || (result.step_bytes > 0 && column + 1 < n)) {
-            *reinterpret_cast<uint16_t*>(to) =
-                static_cast<uint16_t>(__byte_perm(q[h][i], q[h][i + 1], 0x0040));
-          } else {
-            to[0] = static_cast<uint8_t>(q[h][i]);
-            if (column + 1 < n) to[1] = static_cast<uint8_t>(q[h][i + 1]);
-          }
-        }
-      continue;
     }
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -229,15 +221,44 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
                                        bit_place(result.step_bytes, row, first)) = word;
       }
   }
-  if (result.sums == nullptr) return;
+  add_sums(args, at, total);
+}
+
+/// Bytes of rows, or of a BitTensor of bytes with its sums: pairs of columns.
+template <int kN, bool kSmall, int kSums>
+__device__ __forceinline__ void leave_bytes(const Arguments& args, const Tile& tile, const BitColumn* columns,
+                                            const EndTerms<Ending::bits>& terms,
+                                            const int32_t (&sum)[kSums]) {
+  const Fragment at = Fragment::of<kN>(tile);
+  const BitResult& result = args.result;
+  const int n = args.b.outer;
+  const bool pairs = n % 2 == 0;  // may two neighbours be written at once?
+  const auto largest = static_cast<float>(result.largest);
+  int total[2] = {};
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    total[h] += __shfl_xor_sync(0xffffffffu, total[h], 1);
-    total[h] += __shfl_xor_sync(0xffffffffu, total[h], 2);
-    const int row = at.first_row + h * 8;
-    if (lane % 4 == 0 && row < args.a.outer)
-      atomicAdd(result.sums + row, total[h]);  // integers: in any order
+  for (int j = 0; j < kN / 8; ++j) {
+    const int column = at.first_column + j * 8;
+    const BitColumn first = columns[at.in_tile + j * 8], second = columns[at.in_tile + j * 8 + 1];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const uint32_t q[2] = {
+          quick_requantized<kSmall>(sum[j * 4 + h * 2], terms.rows[h], first, largest) & 0xff,
+          quick_requantized<kSmall>(sum[j * 4 + h * 2 + 1], terms.rows[h], second, largest) & 0xff};
+      const int row = at.first_row + h * 8;
+      if (row >= args.a.outer || column >= n) continue;
+      uint8_t* const to = result.byte_at(row, column, n);
+      const bool both = column + 1 < n;
+      total[h] += static_cast<int>(q[0] + (both ? q[1] : 0));
+      if (pairs || (both && result.step_bytes > 0)) {
+        *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(q[0] | q[1] << 8);
+      } else {
+        to[0] = static_cast<uint8_t>(q[0]);
+        if (both) to[1] = static_cast<uint8_t>(q[1]);
+      }
+    }
   }
+  if (result.sums == nullptr) return;
+  add_sums(args, at, total);
 }
 
 }  // namespace

@@ -185,10 +185,12 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
       const auto* const columns = reinterpret_cast<const typename EndTerms<kEnding>::Column*>(memory);
       if constexpr (kEnding == Ending::floats)
         leave_floats<kColumns>(args, tile, columns, terms, sum);
-      else if (args.small_sums)
-        leave_bits<kColumns, true>(args, tile, columns, terms, sum);
+      else if (args.result.bytes != nullptr)
+        args.small_sums ? leave_bytes<kColumns, true>(args, tile, columns, terms, sum)
+                        : leave_bytes<kColumns, false>(args, tile, columns, terms, sum);
       else
-        leave_bits<kColumns, false>(args, tile, columns, terms, sum);
+        args.small_sums ? leave_bits<kColumns, true>(args, tile, columns, terms, sum)
+                        : leave_bits<kColumns, false>(args, tile, columns, terms, sum);
       // The next tile's columns stand elsewhere: they are written while others may read these.
       memory += parity ? -S::kColumnBytes / 2 : S::kColumnBytes / 2;
       parity = !parity;
