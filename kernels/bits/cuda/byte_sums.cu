@@ -1,7 +1,6 @@
-// Sums of gathered rows of bytes. A group of kLanes lanes, of kVector bytes each, gathers a row of bytes.
-// Where rows of the structure are short each group of a warp has one of its own, else all share one, so that
-// 32 / kLanes of its entries are gathered at a time. Four bytes are added as two pairs of 16 bits, as often
-// as these hold. Sums are whole numbers: any order gives the same.
+// Sums of gathered rows of bytes. A warp has a row of the structure and kLanes lanes, of kVector bytes each,
+// for a row of bytes, so that it gathers 32 / kLanes of them at a time; four bytes are added as two pairs of
+// 16 bits, as often as these hold. Sums are whole numbers: any order gives the same.
 //
 // Bytes: a row of x for each entry, from L2; the planes of the result.
 
@@ -70,45 +69,39 @@ __device__ __forceinline__ void add_rows(const Arguments& args, int64_t begin, i
   }
 }
 
-/// Likewise over all entries of a row, as float32; kShared: by all groups of a warp.
-template <int kLanes, int kVector, bool kShared, class Sum>
+/// Likewise over all entries of a row, by the groups of a warp, as float32.
+template <int kLanes, int kVector, class Sum>
 __device__ __forceinline__ void sum_row(const Arguments& args, int64_t begin, int64_t end, int feature,
                                         bool there, float (&to)[kVector]) {
-  const int group = static_cast<int>(threadIdx.x) % 32 / kLanes;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
   Sum sum[kVector] = {};
-  add_rows<kVector>(args, begin + (kShared ? group : 0), end, kShared ? 32 / kLanes : 1, feature, there, sum);
+  add_rows<kVector>(args, begin + lane / kLanes, end, 32 / kLanes, feature, there, sum);
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
-    if constexpr (kShared)
 #pragma unroll
-      for (int step = kLanes; step < 32; step *= 2) sum[v] += __shfl_xor_sync(kAllLanes, sum[v], step);
+    for (int step = kLanes; step < 32; step *= 2) sum[v] += __shfl_xor_sync(kAllLanes, sum[v], step);
     to[v] = static_cast<float>(sum[v]);
   }
 }
 
-template <int kLanes, int kVector, bool kShared>
+template <int kLanes, int kVector>
 __global__ void __launch_bounds__(kThreads) sum_bytes(const __grid_constant__ Arguments args) {
   adj::cuda::begin_overlapping();
-  constexpr int kRows = kShared ? 1 : 32 / kLanes;  // of a warp
+  const int64_t row = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / 32;
+  if (row >= args.rows) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int64_t warp_row = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / 32 * kRows;
-  if (warp_row >= args.rows) return;
-  const int64_t row = warp_row + (kShared ? 0 : lane / kLanes);
-  const bool has_row = row < args.rows;
   const int feature = (static_cast<int>(blockIdx.y) * kLanes + lane % kLanes) * kVector;
-  const bool there = feature < args.width && has_row;
-  const int64_t begin = has_row ? args.offsets[row] : 0, end = has_row ? args.offsets[row + 1] : 0;
+  const bool there = feature < args.width;
+  const int64_t begin = args.offsets[row], end = args.offsets[row + 1];
   float sum[kVector];
-  if (__all_sync(kAllLanes, end - begin <= kMostByteSums))
-    sum_row<kLanes, kVector, kShared, int32_t>(args, begin, end, feature, there, sum);
+  if (end - begin <= kMostByteSums)
+    sum_row<kLanes, kVector, int32_t>(args, begin, end, feature, there, sum);
   else
-    sum_row<kLanes, kVector, kShared, long long>(args, begin, end, feature, there, sum);
+    sum_row<kLanes, kVector, long long>(args, begin, end, feature, there, sum);
 
-  const int64_t at_row = has_row ? row : 0;
-  const BitRow of_row = byte_sum_row(end - begin, args.row_scale != nullptr ? args.row_scale[at_row] : 1.0f,
-                                     args.scale.at(at_row), args.zero.at(at_row));
+  const BitRow of_row = byte_sum_row(end - begin, args.row_scale != nullptr ? args.row_scale[row] : 1.0f,
+                                     args.scale.at(row), args.zero.at(row));
   const BitColumn column{*args.x_scale, *args.x_zero, 0.0f, 0.0f};
-  const bool writes = has_row && (!kShared || lane < kLanes);
   int q[kVector], total = 0;
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
@@ -119,13 +112,12 @@ __global__ void __launch_bounds__(kThreads) sum_bytes(const __grid_constant__ Ar
     uint32_t word = 0;
 #pragma unroll
     for (int v = 0; v < kVector; ++v) word |= static_cast<uint32_t>(q[v]) << (v * 8);
-    uint8_t* const to = args.planes + byte_place(args.step_bytes, at_row, feature);
+    // The groups of a warp have the same sums. The first one writes them, the others the zeros behind a row
+    // that one group holds: 128 bytes are 32 lanes of four.
+    const int at = kVector == 4 ? static_cast<int>(blockIdx.y) * kLanes * 4 + lane * 4 : feature;
+    uint8_t* const to = args.planes + byte_place(args.step_bytes, row, at);
     if constexpr (kVector == 4) {
-      if (writes) *reinterpret_cast<uint32_t*>(to) = word;
-      // The zeros behind a row that one group holds.
-      if (writes && gridDim.y == 1)
-        for (int more = feature + kLanes * 4; more < BitTensor::kRowBytes; more += kLanes * 4)
-          *reinterpret_cast<uint32_t*>(args.planes + byte_place(args.step_bytes, at_row, more)) = 0;
+      if (lane < kLanes || gridDim.y == 1) *reinterpret_cast<uint32_t*>(to) = lane < kLanes ? word : 0;
     } else if (there) {
       *to = static_cast<uint8_t>(word);
     }
@@ -138,36 +130,28 @@ __global__ void __launch_bounds__(kThreads) sum_bytes(const __grid_constant__ Ar
     word <<= feature % 32;
 #pragma unroll
     for (int step = 1; step < kSharers; step *= 2) word |= __shfl_xor_sync(kAllLanes, word, step);
-    if (writes && lane % kSharers == 0 && there)
+    if (lane < kLanes && lane % kSharers == 0 && there)
       *reinterpret_cast<uint32_t*>(args.planes + p * args.plane_bytes +
                                    bit_place(args.step_bytes, row, feature / 32 * 32)) = word;
   }
 #pragma unroll
   for (int step = 1; step < kLanes; step *= 2) total += __shfl_xor_sync(kAllLanes, total, step);
-  if (!writes || lane % kLanes > 0) return;
+  if (lane > 0) return;
   if (gridDim.y == 1)
     args.sums[row] = total;
   else
     atomicAdd(args.sums + row, total);
 }
 
-template <int kLanes, int kVector, bool kShared>
-void launch_sums(Device device, const Arguments& args) {
-  constexpr int64_t kRows = kThreads / 32 * (kShared ? 1 : 32 / kLanes);  // of a block
+template <int kLanes, int kVector>
+void run(Device device, const Arguments& args) {
   adj::cuda::launch("sum_bytes_to_bits",
                     {.device = device.index,
-                     .blocks = dim3(static_cast<unsigned>(ceil_div(args.rows, kRows)),
+                     .blocks = dim3(static_cast<unsigned>(ceil_div(args.rows, int64_t{kThreads / 32})),
                                     static_cast<unsigned>(ceil_div(args.width, kLanes * kVector))),
                      .threads = kThreads,
                      .overlaps = true},
-                    sum_bytes<kLanes, kVector, kShared>, args);
-}
-/// `entries` of all rows: with fewer than 16 a row its own group takes it.
-template <int kLanes, int kVector>
-void run(Device device, const Arguments& args, int64_t entries) {
-  if constexpr (kLanes < 32)
-    if (entries < 16 * args.rows) return launch_sums<kLanes, kVector, false>(device, args);
-  launch_sums<kLanes, kVector, true>(device, args);
+                    sum_bytes<kLanes, kVector>, args);
 }
 
 }  // namespace
@@ -209,11 +193,11 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
                     .zero = PerRow(to.zero),
                     .sums = to.sums.mutable_data<int32_t>()};
   const Device device = args.device();
-  if (a.width % 4 != 0) return run<32, 1>(device, a, args.a.entries());
-  a.width <= 16   ? run<4, 4>(device, a, args.a.entries())
-  : a.width <= 32 ? run<8, 4>(device, a, args.a.entries())
-  : a.width <= 64 ? run<16, 4>(device, a, args.a.entries())
-                  : run<32, 4>(device, a, args.a.entries());
+  if (a.width % 4 != 0) return run<32, 1>(device, a);
+  a.width <= 16   ? run<4, 4>(device, a)
+  : a.width <= 32 ? run<8, 4>(device, a)
+  : a.width <= 64 ? run<16, 4>(device, a)
+                  : run<32, 4>(device, a);
 }
 
 }  // namespace adj::kernels::cuda
