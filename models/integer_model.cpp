@@ -17,7 +17,6 @@ class State {
   explicit State(const models::Model& model) {
     for (const auto& [name, tensor] : model.state()) tensors_[name] = tensor;
   }
-  bool has(const std::string& name) const { return tensors_.contains(name); }
   /// float32.
   Tensor get(const std::string& name) const {
     const auto found = tensors_.find(name);

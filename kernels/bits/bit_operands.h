@@ -16,6 +16,25 @@ struct PerRow {
   ADJ_HOST_DEVICE float at(int64_t row) const { return numbers[each ? row : 0]; }
 };
 
+/// Scale and zero of each row, of each column, or one of all, as fake quantisation has them.
+struct FakeRanges {
+  PerRow scale, zero;
+  bool by_row, by_column;
+  const uint8_t* keep;
+  int largest;
+
+  /// `args`: of the op or of its gradients (fake_quantize.h).
+  template <class Args>
+  explicit FakeRanges(const Args& args)
+      : scale(args.scale),
+        zero(args.zero),
+        by_row(scale.each && args.along == PackedAlong::rows),
+        by_column(scale.each && args.along == PackedAlong::columns),
+        keep(args.keep ? args.keep.template data<uint8_t>() : nullptr),
+        largest((1 << args.bits) - 1) {}
+  ADJ_HOST_DEVICE bool kept(int64_t row) const { return keep != nullptr && keep[row] != 0; }
+};
+
 /// An operand of a product.
 struct BitOperand {
   const uint8_t* planes;

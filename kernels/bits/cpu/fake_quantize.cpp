@@ -7,22 +7,8 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// Scale and zero of each row, of each column, or one of all.
-struct Ranges {
-  PerRow scale, zero;
-  bool by_row, by_column;
-  const uint8_t* keep;
-  int largest;
-
-  template <class Args>
-  explicit Ranges(const Args& args)
-      : scale(args.scale),
-        zero(args.zero),
-        by_row(scale.each && args.along == PackedAlong::rows),
-        by_column(scale.each && args.along == PackedAlong::columns),
-        keep(args.keep ? args.keep.template data<uint8_t>() : nullptr),
-        largest((1 << args.bits) - 1) {}
-  bool kept(int64_t row) const { return keep != nullptr && keep[row] != 0; }
+struct Ranges : FakeRanges {
+  using FakeRanges::FakeRanges;
   /// f(column, scale, zero) along a row.
   template <class F>
   void along(int64_t row, int64_t columns, F f) const {

@@ -13,31 +13,13 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// Scale and zero of each row, of each column, or one of all.
-struct Ranges {
-  PerRow scale, zero;
-  bool by_row, by_column;
-  const uint8_t* keep;
-  int largest;
-
-  template <class Args>
-  explicit Ranges(const Args& args)
-      : scale(args.scale),
-        zero(args.zero),
-        by_row(scale.each && args.along == PackedAlong::rows),
-        by_column(scale.each && args.along == PackedAlong::columns),
-        keep(args.keep ? args.keep.template data<uint8_t>() : nullptr),
-        largest((1 << args.bits) - 1) {}
-  __device__ bool kept(int64_t row) const { return keep != nullptr && keep[row] != 0; }
-};
-
 /// Those of a pack of columns; one that all share stands in each.
 template <int N>
 struct ColumnRanges {
   float scale[N], zero[N];
 };
 template <int N>
-__device__ ColumnRanges<N> ranges_of_pack(const Ranges& of, int64_t pack) {
+__device__ ColumnRanges<N> ranges_of_pack(const FakeRanges& of, int64_t pack) {
   ColumnRanges<N> columns;
 #pragma unroll
   for (int k = 0; k < N; ++k) {
@@ -50,7 +32,7 @@ __device__ ColumnRanges<N> ranges_of_pack(const Ranges& of, int64_t pack) {
 
 template <int N>
 struct Forward {
-  Ranges ranges;
+  FakeRanges ranges;
   int64_t width;
   const float* x;
   float* y;
@@ -73,7 +55,7 @@ struct Forward {
 template <int N>
 struct Backward {
   using Term = double;
-  Ranges ranges;
+  FakeRanges ranges;
   int64_t width;
   const float *x, *dy;
   float* dx;
@@ -120,7 +102,7 @@ struct LeaveScale {
 
 /// A warp a row; dx and dscale may be null.
 __global__ void __launch_bounds__(kBlockThreads)
-    backward_of_rows(int64_t rows, int64_t width, Ranges ranges, double gradient_scale, const float* x,
+    backward_of_rows(int64_t rows, int64_t width, FakeRanges ranges, double gradient_scale, const float* x,
                      const float* dy, float* dx, float* dscale) {
   begin_overlapping();
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -152,7 +134,8 @@ void fake_quantize(const FakeQuantizeArgs& args) {
   const float* x = args.x.data<float>();
   float* y = args.y.mutable_data<float>();
   dispatch_pack<float>(width, aligned_to_16(x, y), [&]<int N>() {
-    map_columns<N>("fake_quantize", args.device().index, rows, width, Forward<N>{Ranges(args), width, x, y});
+    map_columns<N>("fake_quantize", args.device().index, rows, width,
+                   Forward<N>{FakeRanges(args), width, x, y});
   });
 }
 
@@ -165,7 +148,7 @@ void fake_quantize_backward(const FakeQuantizeBackwardArgs& args) {
     if (given) given.zero_();
     return;
   }
-  const Ranges ranges(args);
+  const FakeRanges ranges(args);
   const float *x = args.x.data<float>(), *dy = args.dy.data<float>();
   float* dx = args.dx ? args.dx.mutable_data<float>() : nullptr;
   float* dscale = given ? given.mutable_data<float>() : nullptr;
