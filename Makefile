@@ -1,18 +1,20 @@
 # Each target does everything it needs on a fresh Debian 12: missing packages, configuring, building, running.
 # Underneath are CMake presets (cmake --list-presets). CMAKE_ARGS goes to the configure step, as in
 #   make build CMAKE_ARGS=-DADJOINT_CUDA=OFF
+# TESTS picks tests by a regular expression of their names, as in make test TESTS=apps/
 
 .DEFAULT_GOAL := help
 .PHONY: help build test demo format check-format clean deps-build deps-test deps-format configure
 
 JOBS := $(shell nproc)
 CMAKE_ARGS :=
+TESTS :=
 SOURCES = core kernels graph data autograd nn optim models apps tests
 FORMATTED = find $(SOURCES) -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh'
 
 help:
 	@echo "make build    library and programs, into build/ and build/bin/"
-	@echo "make test     build those and the tests, then run all tests"
+	@echo "make test     build those and the tests, then run all tests, or those of TESTS=REGEX"
 	@echo "make demo     build train_gcn, then train a GCN on the dataset that comes along"
 	@echo "make format   lay out the sources by .clang-format"
 	@echo "make clean    remove all build trees"
@@ -32,7 +34,7 @@ configure: | deps-build
 test: deps-test
 	@cmake --preset release -DADJOINT_BUILD_TESTS=ON $(CMAKE_ARGS)
 	@cmake --build --preset release -j $(JOBS)
-	@ctest --preset release -j $(JOBS); status=$$?; \
+	@ctest --preset release -j $(JOBS) $(if $(TESTS),-R '$(TESTS)'); status=$$?; \
 	  sed -n 's/.*MESSAGE: skipped: /skipped: /p' build/Testing/Temporary/LastTest.log | sort -u; exit $$status
 
 format: deps-format
