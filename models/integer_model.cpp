@@ -144,10 +144,12 @@ IntegerBatch IntegerModel::pack(const Graph& graph, const Features& features) co
   }
   const Tensor x = trained_.prepare(features).to_dense().to(DType::f32);
   const Quantizer& input = layers_.front().input;
-  if (batch.adjacency)
+  if (batch.adjacency) {
     batch.x_bits = to_bits(x, input.bits, input.scale, input.zero, PackedAlong::columns);
-  else
+  } else {
     batch.x = to_bytes(x, input.bits, input.scale, input.zero);
+    batch.long_rows = LongRows(batch.structure);
+  }
   return batch;
 }
 
@@ -178,7 +180,11 @@ Tensor IntegerModel::operator()(const IntegerBatch& batch) const {
                                  .share_steps = options_.share_steps,
                                  .to = rows});
     else
-      kernels::sum_bytes_to_bits({.a = batch.structure, .x = x, .row_scale = batch.row_scale, .to = rows});
+      kernels::sum_bytes_to_bits({.a = batch.structure,
+                                  .long_rows = batch.long_rows,
+                                  .x = x,
+                                  .row_scale = batch.row_scale,
+                                  .to = rows});
     if (layer.hidden) {
       BitTensor hidden = rows_for(*layer.hidden);
       kernels::bit_gemm_to_bits({.a = rows,
@@ -208,7 +214,7 @@ Tensor IntegerModel::operator()(const IntegerBatch& batch) const {
                                  .activation = linear.activation,
                                  .to = x_bits});
     } else {
-      x = {next.bits, Tensor::empty({nodes, width}, DType::u8, trained_.device()), next.scale, next.zero};
+      x = ByteTensor::empty(nodes, width, next.bits, next.scale, next.zero, trained_.device());
       kernels::bit_gemm_to_bytes({.a = rows,
                                   .b = weight_of(linear),
                                   .column_scale = linear.scale,

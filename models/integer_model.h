@@ -27,8 +27,9 @@ struct IntegerBatch {
   Tensor row_scale;                    ///< float32 [N]: 1 / entries of the row, or absent: a sum
   std::optional<BitTensor> adjacency;  ///< of sums by bits
   std::optional<BitSteps> steps;
-  BitTensor x_bits;  ///< along columns: of sums by bits
-  ByteTensor x;      ///< of sums by bytes
+  BitTensor x_bits;    ///< along columns: of sums by bits
+  ByteTensor x;        ///< of sums by bytes
+  LongRows long_rows;  ///< likewise
 
   int64_t nodes() const { return structure.rows; }
   /// Bytes of structure and features.

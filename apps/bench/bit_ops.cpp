@@ -56,9 +56,9 @@ Csr batch_of(const Subject& s) {
   std::iota(nodes.begin(), nodes.end(), 0);
   return subgraph_of(graph, Tensor::from(nodes)).graph.relation().csr().to(s.device());
 }
-BitTensor sums_of(const Subject& s, const Csr& csr) {
+BitTensor sums_of(const Subject& s, const Csr& csr, bool bytes) {
   return BitTensor::empty(csr.rows, s.width, s.bits_a, Tensor::full({1}, 1.0, DType::f32, s.device()),
-                          Tensor::zeros({1}, DType::f32, s.device()), s.device());
+                          Tensor::zeros({1}, DType::f32, s.device()), s.device(), bytes);
 }
 
 Job sum_bits(const Subject& s) {
@@ -68,7 +68,7 @@ Job sum_bits(const Subject& s) {
   const BitSteps steps = bit_steps(*adjacency);
   const auto counts = steps.counts.to_vector<int32_t>();
   const BitTensor x = random_bits(s, csr.cols, s.width, s.bits_b, PackedAlong::columns);
-  BitTensor to = sums_of(s, csr);
+  BitTensor to = sums_of(s, csr, false);
   return {fmt::format("{} x {}, {} entries, {} bits, {} of {} steps", csr.rows, s.width, csr.entries(),
                       s.bits_b, std::accumulate(counts.begin(), counts.end(), 0), steps.list.numel()),
           bytes_of({adjacency->planes, x.planes, to.planes}), 0.0,
@@ -80,10 +80,12 @@ Job sum_bytes(const Subject& s) {
   const ByteTensor x = to_bytes(random(s, {csr.cols, s.width}), s.bits_b,
                                 Tensor::full({1}, 6.0 / (1 << s.bits_b), DType::f32, s.device()),
                                 Tensor::full({1}, (1 << s.bits_b) / 2.0, DType::f32, s.device()));
-  BitTensor to = sums_of(s, csr);
-  return {fmt::format("{} x {}, {} entries, {} bits", csr.rows, s.width, csr.entries(), s.bits_b),
-          static_cast<double>(csr.entries() * s.width) + bytes_of({csr.offsets, csr.indices, to.planes}), 0.0,
-          [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .x = x, .to = to}); }};
+  const LongRows long_rows(csr);
+  BitTensor to = sums_of(s, csr, true);
+  return {
+      fmt::format("{} x {}, {} entries, {} bits", csr.rows, s.width, csr.entries(), s.bits_b),
+      static_cast<double>(csr.entries() * s.width) + bytes_of({csr.offsets, csr.indices, to.planes}), 0.0,
+      [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .long_rows = long_rows, .x = x, .to = to}); }};
 }
 
 }  // namespace

@@ -18,6 +18,13 @@ __device__ __forceinline__ void begin_leading() {
 #endif
 }
 
+/// Waits, in a kernel beside, for the one that leads and for what that wrote.
+__device__ __forceinline__ void wait_for_leading() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /// `beside`: was the kernel before launched to lead this one? Else begin_overlapping(). The last block waits
 /// for it all the same, so that this kernel does not end sooner.
 __device__ __forceinline__ void begin_beside(bool beside) {

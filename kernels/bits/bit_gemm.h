@@ -105,7 +105,7 @@ struct BitGemmToBytesArgs {
   void check() const {
     constexpr std::string_view op = "bit_gemm_to_bytes";
     detail::check_operands(op, a, b);
-    detail::check_bytes(op, to, {a.outer, b.outer}, a.device());
+    detail::check_bytes(op, to, a.outer, b.outer, a.device());
     for (const Tensor* one : {&column_scale, &column_shift})
       if (*one) check_tensor(op, "column_scale or column_shift", *one, {b.outer}, DType::f32, a.device());
     check_fused(op, activation);

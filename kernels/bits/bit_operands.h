@@ -68,7 +68,8 @@ struct BitOperand {
 
 /// Where requantised products go, and the layer's end.
 struct BitResult {
-  uint8_t* bytes;  ///< a byte each: rows [M,N] or, with a step_bytes, a BitTensor of bytes; or null: planes
+  uint8_t* bytes;  ///< a byte each: rows or, with a step_bytes, a BitTensor of bytes; or null: planes
+  int64_t pitch;   ///< of rows of bytes
   uint8_t* planes;
   int64_t plane_bytes, step_bytes;
   int bits, largest;
@@ -83,6 +84,7 @@ struct BitResult {
   BitResult() = default;
   explicit BitResult(const BitGemmToBitsArgs& args)
       : bytes(args.to.bytes ? args.to.planes.mutable_data<uint8_t>() : nullptr),
+        pitch(0),
         planes(args.to.planes.mutable_data<uint8_t>()),
         plane_bytes(args.to.plane_bytes()),
         step_bytes(args.to.step_bytes()),
@@ -98,6 +100,7 @@ struct BitResult {
         relu(args.activation == Activation::relu) {}
   explicit BitResult(const BitGemmToBytesArgs& args)
       : bytes(args.to.bytes.mutable_data<uint8_t>()),
+        pitch(ByteTensor::pitch(args.to.width)),
         planes(nullptr),
         plane_bytes(0),
         step_bytes(0),
@@ -111,9 +114,9 @@ struct BitResult {
         column_scale(numbers_of(args.column_scale)),
         column_shift(numbers_of(args.column_shift)),
         relu(args.activation == Activation::relu) {}
-  /// Where a byte goes, of rows of `n`.
-  ADJ_HOST_DEVICE uint8_t* byte_at(int64_t r, int64_t c, int64_t n) const {
-    return bytes + (step_bytes > 0 ? byte_place(step_bytes, r, c) : r * n + c);
+  /// Where a byte goes; eight from a multiple of eight on stand together.
+  ADJ_HOST_DEVICE uint8_t* byte_at(int64_t r, int64_t c) const {
+    return bytes + (step_bytes > 0 ? byte_place(step_bytes, r, c) : r * pitch + c);
   }
   ADJ_HOST_DEVICE BitRow row(const BitOperand& a, int64_t r, float inner) const {
     const float to_zero = zero.at(r), of_zero = a.zero.at(r);

@@ -5,23 +5,39 @@
 
 namespace adj {
 
+/// The rows of a structure that have more than kMost entries, in order: on a GPU a block sums each of them,
+/// and a warp each of the others.
+struct LongRows {
+  static constexpr int64_t kMost = 256;
+  Tensor rows;  ///< int32 [L] on the structure's device
+
+  LongRows() = default;
+  /// Waits for the device.
+  explicit LongRows(const Csr& csr);
+};
+
 namespace kernels {
 
-/// Y[M,F] = row_scale_i Σ_j x_j over the entries (i, j) of `a`, to bits by the scale and zero that `to` comes
-/// with; its planes and sums are written. To the bit what bit_gemm_to_bits gives for adjacency_bits(a) and x
-/// as bits along columns, by gathers of rows: for structures with few entries a row. Entries may repeat.
+/// Y[M,F] = row_scale_i Σ_j x_j over the entries (i, j) of `a`, to bytes by the scale and zero that `to`
+/// comes with; its bytes and sums are written. To the bit what bit_gemm_to_bits gives for adjacency_bits(a)
+/// and x as bits along columns, by gathers of rows: for structures with few entries a row. Entries may
+/// repeat.
 struct SumBytesToBitsArgs {
   const Csr& a;
+  const LongRows& long_rows;  ///< of `a`: without one of them its row is not written
   const ByteTensor& x;
   const Tensor& row_scale = kAbsent;  ///< float32 [M], absent: 1
-  BitTensor& to;
+  BitTensor& to;                      ///< of bytes
 
   Device device() const { return a.device(); }
   void check() const {
     constexpr std::string_view op = "sum_bytes_to_bits";
     check_csr(op, a);
     detail::check_bits(op, "to", to);
-    detail::check_bytes(op, x, {a.cols, to.inner}, a.device());
+    ADJ_CHECK(to.bytes, "{}: to is of bit planes, expected bytes", op);
+    detail::check_bytes(op, x, a.cols, to.inner, a.device());
+    ADJ_CHECK(long_rows.rows, "{}: long_rows were not looked for", op);
+    check_tensor(op, "long_rows", long_rows.rows, {long_rows.rows.numel()}, DType::i32, a.device());
     ADJ_CHECK(to.outer == a.rows && to.device() == a.device(),
               "{}: to is [{}, {}] on {}, expected {} rows on {}", op, to.outer, to.inner, to.device().str(),
               a.rows, a.device().str());
@@ -29,9 +45,6 @@ struct SumBytesToBitsArgs {
   }
 };
 ADJ_KERNEL(sum_bytes_to_bits, SumBytesToBitsArgs)
-
-/// Entries of a row whose bytes add up to less than 2^31; longer ones are summed in 64 bits.
-inline constexpr int64_t kMostByteSums = (int64_t{1} << 31) / 256;
 
 /// The row of a sum of bytes, as BitResult::row has it for adjacency_bits().
 ADJ_HOST_DEVICE inline BitRow byte_sum_row(int64_t entries, float row_scale, float to_scale, float to_zero) {

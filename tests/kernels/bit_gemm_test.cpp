@@ -295,7 +295,7 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
             CHECK(same_bits(in_bytes.sums, q.sums));
             CHECK(same_bits(in_bytes.planes, as_bytes(q).planes));
             if (ends < 2) {
-              ByteTensor bytes{bits_to, Tensor::empty({m, n}, DType::u8, device), q.scale, q.zero};
+              ByteTensor bytes = ByteTensor::empty(m, n, bits_to, q.scale, q.zero, device);
               kernels::bit_gemm_to_bytes({.a = a,
                                           .b = b,
                                           .column_scale = ends > 0 ? scale.to(device) : Tensor(),
@@ -303,9 +303,11 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
                                           .activation = ends > 0 ? Activation::relu : Activation::none,
                                           .to = bytes});
               const auto as_bytes = bytes.bytes.to_vector<uint8_t>();
+              const auto pitch = static_cast<size_t>(ByteTensor::pitch(n)), wide = static_cast<size_t>(n);
               for (size_t i = 0; i < got.size(); ++i)
-                if (as_bytes[i] != std::lround(got[i] / step + of_zero))
-                  FAIL_CHECK(i, ": byte ", int{as_bytes[i]});
+                if (const int byte = as_bytes[i / wide * pitch + i % wide];
+                    byte != std::lround(got[i] / step + of_zero))
+                  FAIL_CHECK(i, ": byte ", byte);
             }
             if (first.empty()) first = q.planes.to_vector<uint8_t>();
             CHECK(q.planes.to_vector<uint8_t>() == first);

@@ -77,44 +77,42 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
         CAPTURE(width);
         CAPTURE(bits);
         CAPTURE(bits_to);
-        constexpr int64_t kCols = 700;
-        std::vector<int64_t> lengths = skewed_lengths(170, kCols);
+        // Many rows, for widths that make several of them a warp's: those of a few lanes.
+        const int64_t kCols = 700, rows = width < 64 && bits == 4 ? 18'003 : 170;
+        std::vector<int64_t> lengths = skewed_lengths(rows, kCols);
         if (bits_to == 3) {  // few entries a row, but for a hub
           for (int64_t& length : lengths) length = std::min<int64_t>(length, 12);
           lengths[60] = kCols;
         }
         const Csr host = random_structure(lengths, kCols, false, 3);
-        const Tensor x = random_tensor({kCols, width}), row_scale = random_tensor({170});
+        const Tensor x = random_tensor({kCols, width}), row_scale = random_tensor({rows});
         std::vector<uint8_t> first;
         for (Device device : devices()) {
           CAPTURE(device.str());
           const Csr csr = host.to(device);
           const Tensor scale = scalar(2.0f / static_cast<float>(1 << bits), device),
                        zero = scalar(static_cast<float>(1 << bits) / 2, device), at = x.to(device),
-                       rows = row_scale.to(device);
-          const auto empty = [&] {
-            return BitTensor::empty(170, width, bits_to,
+                       of_rows = row_scale.to(device);
+          const auto empty = [&](bool bytes) {
+            return BitTensor::empty(rows, width, bits_to,
                                     scalar(8.0f / static_cast<float>(1 << bits_to), device),
-                                    scalar(static_cast<float>(1 << bits_to) / 3, device), device);
+                                    scalar(static_cast<float>(1 << bits_to) / 3, device), device, bytes);
           };
-          BitTensor got = empty(), wanted = empty();
+          BitTensor in_bytes = empty(true), wanted = empty(false);
           const ByteTensor bytes = to_bytes(at, bits, scale, zero);
-          kernels::sum_bytes_to_bits({.a = csr, .x = bytes, .row_scale = rows, .to = got});
+          kernels::sum_bytes_to_bits(
+              {.a = csr, .long_rows = LongRows(csr), .x = bytes, .row_scale = of_rows, .to = in_bytes});
           kernels::bit_gemm_to_bits({.a = *adjacency_bits(csr),
                                      .b = to_bits(at, bits, scale, zero, PackedAlong::columns),
-                                     .row_scale = rows,
+                                     .row_scale = of_rows,
                                      .to = wanted});
-          CHECK(same_bits(got.planes, wanted.planes));
-          CHECK(same_bits(got.sums, wanted.sums));
-          if (first.empty()) first = got.planes.to_vector<uint8_t>();
-          CHECK(got.planes.to_vector<uint8_t>() == first);
-          BitTensor in_bytes = BitTensor::empty(170, width, bits_to, got.scale, got.zero, device, true);
-          kernels::sum_bytes_to_bits({.a = csr, .x = bytes, .row_scale = rows, .to = in_bytes});
-          CHECK(same_bits(in_bytes.sums, got.sums));
+          CHECK(same_bits(in_bytes.sums, wanted.sums));
+          if (first.empty()) first = wanted.planes.to_vector<uint8_t>();
+          CHECK(wanted.planes.to_vector<uint8_t>() == first);
           // Numbers and padding behind them, not of rows that are none.
           const auto held = in_bytes.planes.to_vector<uint8_t>(),
-                     expanded = as_bytes(got).planes.to_vector<uint8_t>();
-          for (int64_t o = 0; o < 170; ++o)
+                     expanded = as_bytes(wanted).planes.to_vector<uint8_t>();
+          for (int64_t o = 0; o < rows; ++o)
             for (int64_t k = 0; k < in_bytes.steps() * in_bytes.step_numbers(); ++k) {
               const auto at = static_cast<size_t>(byte_place(in_bytes.step_bytes(), o, k % 128) +
                                                   k / 128 * in_bytes.step_bytes());
@@ -132,12 +130,15 @@ TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
   for (Device device : devices()) {
     CAPTURE(device.str());
     const ByteTensor bytes = to_bytes(x.to(device), 8, scalar(1.0f, device), scalar(0.0f, device));
-    CHECK(bytes.bytes.to_vector<uint8_t>() == std::vector<uint8_t>(800, 255));
-    BitTensor to = BitTensor::empty(3, 20, 8, scalar(70'000.0f, device), scalar(1.0f, device), device);
-    kernels::sum_bytes_to_bits({.a = host.to(device), .x = bytes, .to = to});
+    const Csr csr = host.to(device);
+    const LongRows long_rows(csr);
+    CHECK(long_rows.rows.to_vector<int32_t>() == std::vector<int32_t>{1});
+    BitTensor to = BitTensor::empty(3, 20, 8, scalar(70'000.0f, device), scalar(1.0f, device), device, true);
+    kernels::sum_bytes_to_bits({.a = csr, .long_rows = long_rows, .x = bytes, .to = to});
     CHECK(to.sums.to_vector<int32_t>() == std::vector<int32_t>{20, 20 * 255, 20});
-    BitTensor wide = BitTensor::empty(3, 20, 8, scalar(100'000.0f, device), scalar(1.0f, device), device);
-    kernels::sum_bytes_to_bits({.a = host.to(device), .x = bytes, .to = wide});
+    BitTensor wide =
+        BitTensor::empty(3, 20, 8, scalar(100'000.0f, device), scalar(1.0f, device), device, true);
+    kernels::sum_bytes_to_bits({.a = csr, .long_rows = long_rows, .x = bytes, .to = wide});
     CHECK(wide.sums.to_vector<int32_t>() ==
           std::vector<int32_t>{20, 20 * 180, 20});  // 178.5 and 1, ties to even
   }
@@ -146,14 +147,23 @@ TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
 TEST_CASE("sums of bytes of nothing, and what they refuse") {
   for (Device device : devices()) {
     const Csr none = random_structure({}, 0, false, 1).to(device);
-    BitTensor to = BitTensor::empty(0, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device);
+    BitTensor to = BitTensor::empty(0, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device, true);
     const ByteTensor bytes =
         to_bytes(Tensor::zeros({0, 5}, DType::f32, device), 2, scalar(1.0f, device), scalar(0.0f, device));
-    kernels::sum_bytes_to_bits({.a = none, .x = bytes, .to = to});
+    kernels::sum_bytes_to_bits({.a = none, .long_rows = LongRows(none), .x = bytes, .to = to});
     CHECK(adjacency_bits(none)->sums.numel() == 0);
     const Csr csr = random_structure({2, 1}, 3, false, 1).to(device);
-    BitTensor two = BitTensor::empty(2, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device);
-    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .x = bytes, .to = two}), Error);
+    BitTensor two = BitTensor::empty(2, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device, true);
+    const LongRows none_long(csr);
+    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .long_rows = none_long, .x = bytes, .to = two}),
+                    Error);
+    const ByteTensor three =
+        to_bytes(Tensor::zeros({3, 5}, DType::f32, device), 2, scalar(1.0f, device), scalar(0.0f, device));
+    kernels::sum_bytes_to_bits({.a = csr, .long_rows = none_long, .x = three, .to = two});
+    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .long_rows = {}, .x = three, .to = two}), Error);
+    BitTensor planes = BitTensor::empty(2, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device);
+    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .long_rows = none_long, .x = three, .to = planes}),
+                    Error);
     BitTensor wrong = BitTensor::empty(2, 4, 1, scalar(1.0f, device), scalar(0.0f, device), device);
     Tensor repeats = Tensor::zeros({1}, DType::i32, device);
     CHECK_THROWS_AS(kernels::adjacency_bits({.a = csr, .to = wrong, .repeats = repeats}), Error);

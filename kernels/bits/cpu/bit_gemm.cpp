@@ -202,7 +202,7 @@ void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
   for_each_requantized(args.a, args.b, to, [&](int64_t row, int64_t c, int q) {
     to.sums[row] += q;
     if (to.bytes != nullptr) {
-      *to.byte_at(row, c, 0) = static_cast<uint8_t>(q);
+      *to.byte_at(row, c) = static_cast<uint8_t>(q);
       return;
     }
     uint8_t* const at = to.planes + bit_place(to.step_bytes, row, c);
@@ -214,9 +214,8 @@ void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
 void bit_gemm_to_bytes(const BitGemmToBytesArgs& args) {
   const BitResult to(args);
   const int64_t n = args.b.outer;
-  for_each_requantized(args.a, args.b, to, [&](int64_t row, int64_t c, int q) {
-    *to.byte_at(row, c, n) = static_cast<uint8_t>(q);
-  });
+  for_each_requantized(args.a, args.b, to,
+                       [&](int64_t row, int64_t c, int q) { *to.byte_at(row, c) = static_cast<uint8_t>(q); });
 }
 
 }  // namespace adj::kernels::cpu

@@ -11,24 +11,13 @@ void pack_bytes(const PackBytesArgs& args) {
   auto* to = args.to.bytes.mutable_data<uint8_t>();
   const float scale = args.to.scale.data<float>()[0], zero = args.to.zero.data<float>()[0];
   const int largest = args.to.largest();
-  parallel_for(args.x.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = static_cast<uint8_t>(quantized(x[i], scale, zero, largest));
+  const int64_t width = args.to.width, pitch = ByteTensor::pitch(width);
+  parallel_for(args.to.rows(), 256, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t f = 0; f < width; ++f)
+        to[i * pitch + f] = static_cast<uint8_t>(quantized(x[i * width + f], scale, zero, largest));
   });
 }
-
-namespace {
-
-/// sums[f] += the bytes of the rows that entries name.
-template <class Sum>
-void add_rows(const uint8_t* x, const int32_t* indices, int64_t begin, int64_t end, std::vector<Sum>& sums) {
-  const auto width = static_cast<int64_t>(sums.size());
-  for (int64_t e = begin; e < end; ++e) {
-    const uint8_t* row = x + indices[e] * width;
-    for (int64_t f = 0; f < width; ++f) sums[static_cast<size_t>(f)] += row[f];
-  }
-}
-
-}  // namespace
 
 void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   const Csr& a = args.a;
@@ -40,36 +29,32 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   const auto* row_scale = args.row_scale ? args.row_scale.data<float>() : nullptr;
   const BitColumn column{args.x.scale.data<float>()[0], args.x.zero.data<float>()[0], 0.0f, 0.0f};
   const PerRow to_scale(to.scale), to_zero(to.zero);
-  auto* planes = to.planes.mutable_data<uint8_t>();
+  auto* bytes = to.planes.mutable_data<uint8_t>();
   auto* totals = to.sums.mutable_data<int32_t>();
-  const auto width = static_cast<size_t>(to.inner);
+  const int64_t width = to.inner, pitch = ByteTensor::pitch(width);
   parallel_for(a.rows, 64, [&](int64_t first, int64_t last) {
-    std::vector<int32_t> sums(width);
-    std::vector<int64_t> wide(width);
+    std::vector<int32_t> some(static_cast<size_t>(width));
+    std::vector<int64_t> sums(static_cast<size_t>(width));
     for (int64_t row = first; row < last; ++row) {
       const int64_t begin = offsets[row], end = offsets[row + 1];
-      const bool few = end - begin <= kMostByteSums;
-      if (few) {
-        std::fill(sums.begin(), sums.end(), 0);
-        add_rows(x, indices, begin, end, sums);
-      } else {
-        std::fill(wide.begin(), wide.end(), 0);
-        add_rows(x, indices, begin, end, wide);
+      std::fill(sums.begin(), sums.end(), 0);
+      constexpr int64_t kFit = int64_t{1} << 23;  // bytes in 31 bits
+      for (int64_t chunk = begin; chunk < end; chunk += kFit) {
+        std::fill(some.begin(), some.end(), 0);
+        for (int64_t e = chunk; e < std::min(end, chunk + kFit); ++e) {
+          const uint8_t* from = x + indices[e] * pitch;
+          for (size_t f = 0; f < some.size(); ++f) some[f] += from[f];
+        }
+        for (size_t f = 0; f < some.size(); ++f) sums[f] += some[f];
       }
       const BitRow of_row = byte_sum_row(end - begin, row_scale != nullptr ? row_scale[row] : 1.0f,
                                          to_scale.at(row), to_zero.at(row));
       int32_t total = 0;
-      for (size_t f = 0; f < width; ++f) {
-        const float sum = few ? static_cast<float>(sums[f]) : static_cast<float>(wide[f]);
+      for (int64_t f = 0; f < width; ++f) {
+        const auto sum = static_cast<float>(sums[static_cast<size_t>(f)]);
         const int q = held_integer(requantized_unrounded(sum, of_row, column), to.largest());
         total += q;
-        if (to.bytes) {
-          planes[byte_place(to.step_bytes(), row, static_cast<int64_t>(f))] = static_cast<uint8_t>(q);
-          continue;
-        }
-        uint8_t* const at = planes + bit_place(to.step_bytes(), row, static_cast<int64_t>(f));
-        for (int p = 0; p < to.bits; ++p)
-          at[p * to.plane_bytes()] = static_cast<uint8_t>(at[p * to.plane_bytes()] | (q >> p & 1) << (f % 8));
+        bytes[byte_place(to.step_bytes(), row, f)] = static_cast<uint8_t>(q);
       }
       totals[row] = total;
     }

@@ -3,8 +3,9 @@
 // What becomes of the sums of a tile of a product of bits (bit_product.sm_90a.cu), which multipliers have in
 // registers: integers, floats, or bits and bytes through the end of a layer.
 
-#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>
+#include <adjoint/kernels/bits/cuda/requantize.cuh>
 #include <adjoint/kernels/dense/cuda/tensor_core.cuh>
 
 namespace adj::kernels::cuda {
@@ -27,6 +28,7 @@ struct Arguments {
   const int32_t *step_counts = nullptr, *step_list = nullptr;
   int finer = 1;
   int row_tiles = 0, tiles = 0;
+  bool beside = false;      ///< may the kernel before still be clearing the result?
   bool small_sums = false;  ///< are all sums less than 2^23?
   int64_t inner = 0;
   int32_t* integers = nullptr;
@@ -147,17 +149,6 @@ __device__ __forceinline__ void leave_floats(const Arguments& args, const Tile& 
     }
 }
 
-/// requantized() to the bit, as the last bits of a word, without an instruction that converts: 16 a cycle,
-/// these would take longer than all else. 2^23 added to a number within 0 and 2^23 leaves it, rounded to
-/// nearest even, in the last bits; kSmall: a sum less than 2^23 put there is that many more than 2^23.
-template <bool kSmall>
-__device__ __forceinline__ uint32_t quick_requantized(int32_t sum, const BitRow& row, const BitColumn& column,
-                                                      float largest) {
-  constexpr float kTop = 8388608.0f;
-  const float wide = kSmall ? __int_as_float(sum + 0x4b000000) - kTop : static_cast<float>(sum);
-  return __float_as_uint(fminf(requantized_unrounded(wide, row, column), largest) + kTop);
-}
-
 /// Adds what the four lanes of a row have of its sum.
 __device__ __forceinline__ void add_sums(const Arguments& args, const Fragment& at, int (&total)[2]) {
 #pragma unroll
@@ -170,22 +161,33 @@ __device__ __forceinline__ void add_sums(const Arguments& args, const Fragment& 
   }
 }
 
-/// Words of 32 columns: the four lanes of a row have eight of them each.
+/// Of the four lanes of a row, lane i gets what each has of word i: `pairs` holds two bits of each of four
+/// words in every byte, and a word the pairs of lanes 0 to 3 in every byte.
+__device__ __forceinline__ uint32_t exchange_pairs(uint32_t pairs) {
+  const unsigned lane = threadIdx.x;
+  const auto swap = [&](unsigned other, uint32_t low, int shift) {
+    const uint32_t from = __shfl_xor_sync(0xffffffffu, pairs, static_cast<int>(other));
+    pairs =
+        (lane & other) != 0 ? (pairs & ~low) | (from >> shift & low) : (pairs & low) | (from << shift & ~low);
+  };
+  swap(1, 0x33333333u, 2);
+  swap(2, 0x0f0f0f0fu, 4);
+  return pairs;
+}
+
+/// The four lanes of a row have eight columns each of a word of 32. All numbers are kept as bytes first, so
+/// that the loop over planes is short: as one piece of code for each number and plane, fetching it took
+/// longer than the products.
 template <int kN, bool kSmall, int kSums>
 __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& tile, const BitColumn* columns,
                                            const EndTerms<Ending::bits>& terms, const int32_t (&sum)[kSums]) {
+  constexpr int kWords = kN / 32, kGroups = (kWords + 3) / 4;
   const Fragment at = Fragment::of<kN>(tile);
   const BitResult& result = args.result;
-  const int n = args.b.outer, lane = static_cast<int>(threadIdx.x) % 32;
-  BitRow rows[2];
-  int total[2] = {};
-#pragma unroll
-  for (int h = 0; h < 2; ++h)
-    rows[h] = result.row(args.a, min(at.first_row + h * 8, args.a.outer - 1), static_cast<float>(args.inner));
   const auto largest = static_cast<float>(result.largest);
+  uint32_t bytes[2][kWords][2];  // of the rows, the even and the odd columns
 #pragma unroll
-  for (int w = 0; w < kN / 32; ++w) {
-    uint32_t even[2], odd[2];  // a byte for each of four columns
+  for (int w = 0; w < kWords; ++w) {
     uint32_t q[2][8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
@@ -196,69 +198,97 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
         q[h][i] = quick_requantized<kSmall>(sum[j * 4 + h * 2 + i % 2], terms.rows[h], column, largest);
     }
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const auto bytes = [&](int i) {
-        return __byte_perm(__byte_perm(q[h][i], q[h][i + 2], 0x0040),
-                           __byte_perm(q[h][i + 4], q[h][i + 6], 0x0040), 0x5410);
-      };
-      even[h] = bytes(0);
-      odd[h] = bytes(1);
-    }
-    const int first = tile.column * kN + w * 32, there = n - first;
-    const uint32_t mask = there >= 32 ? 0xffffffffu : there <= 0 ? 0u : (1u << there) - 1;
-    for (int p = 0; p < result.bits; ++p)
+    for (int h = 0; h < 2; ++h)
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        uint32_t word = (even[h] >> p & 0x01010101u) | (odd[h] >> p & 0x01010101u) << 1;
-        word = word << at.in_tile & mask;
-        word |= __shfl_xor_sync(0xffffffffu, word, 1);
-        word |= __shfl_xor_sync(0xffffffffu, word, 2);
-        const int row = at.first_row + h * 8;
-        if (lane % 4 != w % 4) continue;
-        total[h] += __popc(word) << p;
-        if (row < args.a.outer && there > 0)
-          *reinterpret_cast<uint32_t*>(result.planes + p * result.plane_bytes +
-                                       bit_place(result.step_bytes, row, first)) = word;
-      }
+      for (int odd = 0; odd < 2; ++odd)
+        bytes[h][w][odd] = __byte_perm(__byte_perm(q[h][odd], q[h][odd + 2], 0x0040),
+                                       __byte_perm(q[h][odd + 4], q[h][odd + 6], 0x0040), 0x5410);
   }
+  // The words of this lane.
+  uint8_t* to[2][kGroups];
+  uint32_t mask[kGroups];
+  int total[2] = {};
+#pragma unroll
+  for (int g = 0; g < kGroups; ++g) {
+    const int word = g * 4 + at.in_tile / 2, first = tile.column * kN + word * 32,
+              there = word < kWords ? args.b.outer - first : 0;
+    mask[g] = there >= 32 ? 0xffffffffu : there <= 0 ? 0u : (1u << there) - 1;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = at.first_row + h * 8;
+      to[h][g] = row < args.a.outer && there > 0 ? result.planes + bit_place(result.step_bytes, row, first)
+                                                 : nullptr;
+    }
+  }
+#pragma unroll 1
+  for (int p = 0; p < result.bits; ++p)
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) {
+        uint32_t pairs = 0;
+#pragma unroll
+        for (int w = g * 4; w < g * 4 + 4 && w < kWords; ++w)
+          pairs |= ((bytes[h][w][0] >> p & 0x01010101u) | (bytes[h][w][1] >> p & 0x01010101u) << 1)
+                   << (w % 4 * 2);
+        const uint32_t word = exchange_pairs(pairs) & mask[g];
+        total[h] += __popc(word) << p;
+        if (to[h][g] != nullptr) *reinterpret_cast<uint32_t*>(to[h][g] + p * result.plane_bytes) = word;
+      }
   add_sums(args, at, total);
 }
 
-/// Bytes of rows, or of a BitTensor of bytes with its sums: pairs of columns.
+/// Of the four lanes of a row, lane i gets the pairs i of bytes that each has, in the order of lanes: `bytes`
+/// are the pairs 0 and 1, then 2 and 3.
+__device__ __forceinline__ uint2 exchange_bytes(uint2 bytes) {
+  const bool odd = (threadIdx.x & 1) != 0, high = (threadIdx.x & 2) != 0;
+  const uint32_t mine = high ? bytes.y : bytes.x,
+                 other = __shfl_xor_sync(0xffffffffu, high ? bytes.x : bytes.y, 2);
+  const uint32_t kept = __byte_perm(mine, other, odd ? 0x7632 : 0x5410),
+                 from = __shfl_xor_sync(0xffffffffu, __byte_perm(mine, other, odd ? 0x5410 : 0x7632), 1);
+  const uint32_t low = __byte_perm(kept, from, odd ? 0x1054 : 0x5410),
+                 top = __byte_perm(kept, from, odd ? 0x3276 : 0x7632);
+  return high ? uint2{top, low} : uint2{low, top};
+}
+
+/// Bytes of rows, or of a BitTensor of bytes with its sums: eight columns a lane.
 template <int kN, bool kSmall, int kSums>
 __device__ __forceinline__ void leave_bytes(const Arguments& args, const Tile& tile, const BitColumn* columns,
                                             const EndTerms<Ending::bits>& terms,
                                             const int32_t (&sum)[kSums]) {
   const Fragment at = Fragment::of<kN>(tile);
   const BitResult& result = args.result;
-  const int n = args.b.outer;
-  const bool pairs = n % 2 == 0;  // may two neighbours be written at once?
   const auto largest = static_cast<float>(result.largest);
   int total[2] = {};
 #pragma unroll
-  for (int j = 0; j < kN / 8; ++j) {
-    const int column = at.first_column + j * 8;
-    const BitColumn first = columns[at.in_tile + j * 8], second = columns[at.in_tile + j * 8 + 1];
+  for (int w = 0; w < kN / 32; ++w) {
+    uint32_t q[2][8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int j = w * 4 + i / 2;
+      const BitColumn column = columns[at.in_tile + j * 8 + i % 2];
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+        q[h][i] = quick_requantized<kSmall>(sum[j * 4 + h * 2 + i % 2], terms.rows[h], column, largest);
+    }
+    const int column = tile.column * kN + w * 32 + at.in_tile * 4, there = args.b.outer - column;
+    const uint64_t mask = there >= 8 ? ~uint64_t{0} : there <= 0 ? 0 : (uint64_t{1} << there * 8) - 1;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const uint32_t q[2] = {
-          quick_requantized<kSmall>(sum[j * 4 + h * 2], terms.rows[h], first, largest) & 0xff,
-          quick_requantized<kSmall>(sum[j * 4 + h * 2 + 1], terms.rows[h], second, largest) & 0xff};
+      const auto four = [&](int i) {
+        return __byte_perm(__byte_perm(q[h][i], q[h][i + 1], 0x0040),
+                           __byte_perm(q[h][i + 2], q[h][i + 3], 0x0040), 0x5410);
+      };
+      uint2 bytes = exchange_bytes({four(0), four(4)});
+      bytes.x &= static_cast<uint32_t>(mask);
+      bytes.y &= static_cast<uint32_t>(mask >> 32);
+      total[h] = static_cast<int>(
+          __dp4a(bytes.x, 0x01010101u, __dp4a(bytes.y, 0x01010101u, static_cast<uint32_t>(total[h]))));
       const int row = at.first_row + h * 8;
-      if (row >= args.a.outer || column >= n) continue;
-      uint8_t* const to = result.byte_at(row, column, n);
-      const bool both = column + 1 < n;
-      total[h] += static_cast<int>(q[0] + (both ? q[1] : 0));
-      if (pairs || (both && result.step_bytes > 0)) {
-        *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(q[0] | q[1] << 8);
-      } else {
-        to[0] = static_cast<uint8_t>(q[0]);
-        if (both) to[1] = static_cast<uint8_t>(q[1]);
-      }
+      if (row < args.a.outer && there > 0) *reinterpret_cast<uint2*>(result.byte_at(row, column)) = bytes;
     }
   }
-  if (result.sums == nullptr) return;
-  add_sums(args, at, total);
+  if (result.sums != nullptr) add_sums(args, at, total);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(256)
                                : 0;
     total += q;
     if (to.bytes != nullptr) {
-      if (column < end) *to.byte_at(row, column, b.outer) = static_cast<uint8_t>(q);
+      if (column < end) *to.byte_at(row, column) = static_cast<uint8_t>(q);
       continue;
     }
     const int64_t at = bit_place(to.step_bytes, row, first);
@@ -114,7 +114,7 @@ void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
 }
 
 void bit_gemm_to_bytes(const BitGemmToBytesArgs& args) {
-  if (args.to.bytes.numel() > 0) requantized_product(args.a, args.b, BitResult(args));
+  if (args.to.rows() * args.to.width > 0) requantized_product(args.a, args.b, BitResult(args));
 }
 
 }  // namespace adj::kernels::cuda

@@ -4,7 +4,7 @@
 //
 // Bytes: x once, planes once.
 
-#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>
 #include <adjoint/kernels/bits/cuda/bit_pack.h>
 
@@ -49,7 +49,7 @@ __device__ __forceinline__ void vote(const Packed& to, int q, int word, int lane
 
 __global__ void __launch_bounds__(kThreads)
     clear(uint4* planes, int64_t words, int32_t* sums, int64_t outer) {
-  adj::cuda::begin_overlapping();
+  adj::cuda::begin_leading();
   const int64_t at = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (at < words) planes[at] = uint4{};
   if (at < outer) sums[at] = 0;

@@ -16,7 +16,6 @@
 // cycles at best. At kN = 256 reading operands (80 KB) and writing them (48 KB) take shared memory as long,
 // 1,000 cycles; 1,230 were measured. What was tried: docs/bits.md.
 
-#include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/cuda/bit_ends.cuh>
 #include <adjoint/kernels/bits/cuda/bit_product.h>
 
@@ -181,6 +180,7 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
     if constexpr (kEnding == Ending::integers) {
       leave_integers<kColumns>(args, tile, sum);
     } else {
+      if (args.beside) adj::cuda::wait_for_leading();
       asm volatile("bar.sync 1, %0;" ::"n"(kMultipliers) : "memory");  // the columns are there
       const auto* const columns = reinterpret_cast<const typename EndTerms<kEnding>::Column*>(memory);
       if constexpr (kEnding == Ending::floats)
@@ -201,7 +201,7 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
 template <int kN, int kSide, Element kElement, Ending kEnding>
 __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_constant__ Arguments args) {
   using S = Shape<kN>;
-  adj::cuda::begin_overlapping();
+  adj::cuda::begin_beside(args.beside);
   extern __shared__ unsigned char raw[];
   const auto begin = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
   const uint32_t shared = (begin + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
@@ -299,9 +299,12 @@ void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool sha
     args.step_counts = steps->counts.data<int32_t>();
     args.step_list = steps->list.data<int32_t>();
   }
+  // The result's sums were cleared by the kernel before.
+  args.beside = args.result.sums != nullptr && adj::cuda::properties(device.index).overlapping;
   if (a.bytes) return run<Element::byte, kEnding>(device, tile_columns(b), 1, args);
   if (!wants_bytes(a, b))
     return run<Element::bit, kEnding>(device, tile_columns(b), share_steps ? planes_beside(b) : 1, args);
+  args.beside = false;
   const BitTensor left = as_bytes(a), right = as_bytes(b);
   args.a = BitOperand(left);
   args.b = BitOperand(right);
