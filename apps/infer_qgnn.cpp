@@ -155,7 +155,7 @@ void infer(int argc, char** argv) {
   if (!dynamic_cast<models::NodeModel*>(&trained.model()))
     throw UsageError(fmt::format("{}: {} is no model of nodes", o.checkpoint, trained.describe()));
   const IntegerModel model(trained, how);
-  const Metric metric = metric_of(trained, o.checkpoint);
+  const Metric metric = metric_of(trained.description(), o.checkpoint);
   Dataset data = load_dataset(o.data);
   if (!data.x) data_fail("{}: nodes/x: missing, infer_qgnn needs node features", o.data);
   if (data.num_features() != trained.num_features())
