@@ -1,0 +1,66 @@
+#pragma once
+
+#include <adjoint/kernels/bits/byte_tensor.h>
+
+namespace adj {
+
+namespace kernels {
+
+/// Bits that an integer of `bits` bits takes where several share a byte: 1, 2, 4 or 8.
+inline int narrow_width(int bits) { return bits <= 2 ? bits : bits <= 4 ? 4 : 8; }
+inline int64_t narrow_bytes_of(int64_t numbers, int bits) {
+  return ceil_div(numbers, 8 / narrow_width(bits));
+}
+
+/// A byte tensor's numbers closer together, for a way that is slower than memory (bandwidth-optimised
+/// packing, QGTC, section 4.6): number i of x [N,F], rows one after the other, has narrow_width() bits of
+/// `to` uint8 [narrow_bytes_of()], from bit i width on, the lowest of a byte first; bits behind the last are
+/// 0.
+struct NarrowBytesArgs {
+  const ByteTensor& x;
+  Tensor& to;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "narrow_bytes";
+    detail::check_bytes(op, x, x.bytes.shape(), x.device());
+    check_tensor(op, "to", to, {narrow_bytes_of(x.bytes.numel(), x.bits)}, DType::u8, x.device());
+  }
+};
+ADJ_KERNEL(narrow_bytes, NarrowBytesArgs)
+
+/// The other way round; `to` has bits, scale and zero, its bytes are written.
+struct WidenBytesArgs {
+  const Tensor& from;
+  ByteTensor& to;
+
+  Device device() const { return to.device(); }
+  void check() const {
+    constexpr std::string_view op = "widen_bytes";
+    detail::check_bytes(op, to, to.bytes.shape(), to.device());
+    check_tensor(op, "from", from, {narrow_bytes_of(to.bytes.numel(), to.bits)}, DType::u8, to.device());
+  }
+};
+ADJ_KERNEL(widen_bytes, WidenBytesArgs)
+
+/// The numbers from first on that share a byte, of `n` in all.
+ADJ_HOST_DEVICE inline uint8_t narrowed(const uint8_t* x, int64_t first, int64_t n, int width) {
+  int byte = 0;
+  for (int k = 0; k < 8 / width && first + k < n; ++k) byte |= x[first + k] << (k * width);
+  return static_cast<uint8_t>(byte);
+}
+ADJ_HOST_DEVICE inline void widen(uint8_t byte, uint8_t* to, int64_t first, int64_t n, int width) {
+  for (int k = 0; k < 8 / width && first + k < n; ++k)
+    to[first + k] = static_cast<uint8_t>(byte >> (k * width) & ((1 << width) - 1));
+}
+
+}  // namespace kernels
+
+/// uint8: x's numbers as narrow_bytes has them.
+inline Tensor narrow_bytes(const ByteTensor& x) {
+  Tensor to = Tensor::empty({kernels::narrow_bytes_of(x.bytes.numel(), x.bits)}, DType::u8, x.device());
+  kernels::narrow_bytes({.x = x, .to = to});
+  return to;
+}
+
+}  // namespace adj
