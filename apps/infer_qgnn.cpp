@@ -169,7 +169,7 @@ void infer(int argc, char** argv) {
   for (const SubgraphBatch& batch : batches) {
     packed.push_back(model.pack(batch.graph, batch.x));
     bytes += packed.back().bytes();
-    by_bits += packed.back().adjacency.has_value();
+    by_bits += packed.back().by_bits();
   }
   log_info("{} on {}: {} nodes, {} edges, {} batches of {:.1f} MB, {} of them summed by bits",
            model.describe(), device.str(), data.num_nodes(), data.graph.num_edges(), batches.size(),
