@@ -115,10 +115,12 @@ class Pass {
 }  // namespace
 
 IntegerModel::IntegerModel(const TrainedModel& trained, const IntegerModelOptions& options)
-    : description_(trained.description()),
-      device_(trained.device()),
-      options_(options),
-      parts_(detail::parts_of_state(detail::integer_plan(description_), trained.model())) {
+    : IntegerModel(trained.description(), trained.device(), options,
+                   detail::parts_of_state(detail::integer_plan(trained.description()), trained.model())) {}
+
+IntegerModel::IntegerModel(ModelDescription description, Device device, const IntegerModelOptions& options,
+                           detail::IntegerParts parts)
+    : description_(std::move(description)), device_(device), options_(options), parts_(std::move(parts)) {
   const detail::IntegerRange& first = parts_.inputs.front();
   packed_by_ = {first.bits, first.scale.to(Device::cpu()), first.zero.to(Device::cpu())};
 }

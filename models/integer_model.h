@@ -33,6 +33,15 @@ class IntegerModel {
   /// scale or zero is none that a training writes.
   explicit IntegerModel(const TrainedModel& trained, const IntegerModelOptions& options = {});
 
+  /// Reads what save() wrote: the same results to the bit. Throws DataError "FILE: PLACE: …" for a file that
+  /// lacks an entry or has one more, for other types, shapes and bits than its facts say, for scales that are
+  /// not finite and above 0 and zeros out of range.
+  static IntegerModel load(const std::string& path, Device device = Device::cpu(),
+                           const IntegerModelOptions& options = {});
+  /// Writes weights as bit tensors, and all else that predictions need. Replaces `path` in one step. Throws
+  /// adj::Error for a model that is not a checkpoint's, DataError where the file cannot be written.
+  void save(const std::string& path) const;
+
   const ModelDescription& description() const { return description_; }
   Device device() const { return device_; }
   /// "quantised GCN 1433-16-7 4 bits in integers".
@@ -51,6 +60,8 @@ class IntegerModel {
   Tensor operator()(const IntegerBatch& batch) const;
 
  private:
+  IntegerModel(ModelDescription description, Device device, const IntegerModelOptions& options,
+               detail::IntegerParts parts);
   bool sums_by_bits(const Csr& structure) const;
   IntegerRows neighbors_of(const Graph& graph) const;
   IntegerRows nodes_of(const Tensor& offsets, int64_t nodes, bool by_bits) const;
@@ -61,5 +72,8 @@ class IntegerModel {
   detail::IntegerParts parts_;
   detail::IntegerRange packed_by_;  // the first range, on the CPU
 };
+
+/// Is this a file of IntegerModel::save()? Throws DataError where it is none of HDF5.
+bool is_integer_model(const std::string& path);
 
 }  // namespace adj
