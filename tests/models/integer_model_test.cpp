@@ -23,7 +23,8 @@ size_t differing(const std::vector<float>& got, const Tensor& wanted) {
   return differ;
 }
 
-/// What a model makes of what `pack(model)` packs, which is to be the same to the bit in all ways to sum.
+/// What a model makes of what `pack(model)` packs, which is to be the same to the bit in all ways to sum, and
+/// on one thread.
 template <class Pack>
 std::vector<float> in_all_ways(const TrainedModel& trained, Pack&& pack) {
   std::vector<float> first;
@@ -37,6 +38,8 @@ std::vector<float> in_all_ways(const TrainedModel& trained, Pack&& pack) {
     const auto got = model(batch).template to_vector<float>();
     if (first.empty()) first = got;
     CHECK(got == first);
+    const Threads one(1);
+    CHECK(model(pack(model)).template to_vector<float>() == first);
   }
   return first;
 }
