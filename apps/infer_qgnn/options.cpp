@@ -103,8 +103,10 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
 }
 
 void check_batches(const InferOptions& o, const ModelDescription& model) {
-  if (model.of_graphs() && o.parts > 0)
-    throw UsageError(fmt::format("--parts: {} is of graphs, expected --batch-size", model.name));
+  const bool clusters = o.parts > 0 || o.parts_per_batch != InferOptions().parts_per_batch;
+  if (model.of_graphs() && clusters)
+    throw UsageError(fmt::format("--{}: {} is of graphs, expected --batch-size",
+                                 o.parts > 0 ? "parts" : "parts-per-batch", model.name));
   if (!model.of_graphs() && o.batch_size > 0)
     throw UsageError(fmt::format("--batch-size: {} is of nodes, expected --parts", model.name));
 }

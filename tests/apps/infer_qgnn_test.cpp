@@ -119,6 +119,7 @@ TEST_CASE("infer_qgnn finds of graphs in integers what train_graph_qgin says, in
   CHECK(inferred({model, data}).count("acc") == 1);
   CHECK(inferred({model, data}).count("test_acc") == 0);
   CHECK(fails_with(run("infer_qgnn", {model, data, "--parts", "4"}), 2, {"--parts", "--batch-size"}));
+  CHECK(fails_with(run("infer_qgnn", {model, data, "--parts-per-batch", "4"}), 2, {"--parts-per-batch"}));
   unsplit.graph_offsets = {};
   unsplit.graph_y = {};
   unsplit.task = Task::none;

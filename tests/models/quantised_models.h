@@ -65,6 +65,50 @@ inline TrainedModel trained_on(const Graph& graph, const Tensor& x, const models
   });
 }
 
+/// What a checkpoint says of such a model.
+inline std::map<std::string, std::string> facts_of(const models::ModelOptions& o, bool of_graphs) {
+  std::map<std::string, std::string> facts{{"task", of_graphs ? "graph_class" : "node_class"},
+                                           {"features", fmt::format("{}", kIn)},
+                                           {"outputs", fmt::format("{}", kOut)},
+                                           {"features.scaling", "standard"},
+                                           {"epoch", "3"},
+                                           {"best_epoch", "2"},
+                                           {"model", "not read"},
+                                           {"generator.seed", "0"},
+                                           {"option.hidden", fmt::format("{}", o.hidden)},
+                                           {"option.layers", fmt::format("{}", o.layers)},
+                                           {"option.dropout", "0"},
+                                           {"option.bits", o.bits},
+                                           {"option.bits-weights", o.bits_weights},
+                                           {"option.bits-activations", o.bits_activations},
+                                           {"option.scales", "learned"},
+                                           {"option.precision", "float32"}};
+  if (of_graphs) {
+    facts.insert({{"option.pool", o.pool}, {"option.node-features", "file"}, {"option.batch-size", "16"}});
+  } else {
+    facts.insert({{"option.model", o.model},
+                  {"option.norm", o.norm},
+                  {"option.degree-quant", "0"},
+                  {"option.degree-quant-least", "0"}});
+  }
+  return facts;
+}
+
+/// The checkpoint of a training that such a model could be from, with names of classes and a scaling of
+/// features.
+inline void write_checkpoint(const TrainedModel& trained, const std::string& path) {
+  optim::Checkpoint checkpoint;
+  checkpoint.program = trained.description().program;
+  checkpoint.facts = facts_of(trained.options(), trained.of_graphs());
+  for (const auto& [name, tensor] : trained.model().state())
+    checkpoint.tensors.emplace("best." + name, tensor.to(Device::cpu()));
+  checkpoint.tensors["features.mean"] = random_tensor({kIn});
+  checkpoint.tensors["features.deviation"] = Tensor::full({kIn}, 1.5);
+  checkpoint.tensors["classes.names"] = Tensor::from(std::vector<uint8_t>{'a', 'b', 'c', 'd', 'e', 'f'});
+  checkpoint.tensors["classes.offsets"] = Tensor::from(std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6});
+  optim::save_checkpoint(checkpoint, path);
+}
+
 /// Some graphs side by side, one of them without nodes and one without edges.
 struct ManyGraphs {
   Graph graph;
