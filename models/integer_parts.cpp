@@ -21,6 +21,13 @@ class State {
     ADJ_CHECK(found != tensors_.end(), "integer model: no {} in the model", name);
     return found->second.to(DType::f32);
   }
+  /// GIN's terms of a node's own are sums' entries, which have no factor.
+  void expect_no_eps() const {
+    for (const auto& [name, tensor] : tensors_)
+      if (name.ends_with(".eps"))
+        for (const float eps : numbers(name))
+          ADJ_CHECK(eps == 0.0f, "integer model: {} is {}, expected 0", name, eps);
+  }
   std::vector<float> numbers(const std::string& name) const { return get(name).to_vector<float>(); }
 
   /// Of weights or of activations.
@@ -126,6 +133,7 @@ std::string problem_of_zeros(const Tensor& zeros, int bits, bool of_weights) {
 
 IntegerParts parts_of_state(const IntegerPlan& plan, const nn::Module& model) {
   const State state(model);
+  state.expect_no_eps();
   return plan.parts(
       [&](const RangePlace& place) { return state.range(place.name, place.bits, false); },
       [&](const LinearPlace& place) {

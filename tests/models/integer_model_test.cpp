@@ -140,14 +140,18 @@ TEST_CASE("a model in integers refuses what is none") {
   CHECK_THROWS_WITH_AS(IntegerModel(trained_on(graph, x, options_of("gcn", "none", "8,32,8"))),
                        "integer model: layer 1 is not quantised, expected 1 to 8 bits", Error);
   const TrainedModel trained = trained_on(graph, x, options_of("gin", "batch", "4"));
-  const auto spoil = [&](const std::string& name, double value, const std::string& message) {
+  const auto spoil_one = [&](const TrainedModel& of, const std::string& name, double value,
+                             const std::string& message) {
     std::map<std::string, Tensor> state, spoilt;
-    for (const auto& [key, tensor] : trained.model().state()) state[key] = tensor.clone();
+    for (const auto& [key, tensor] : of.model().state()) state[key] = tensor.clone();
     spoilt = state;
     spoilt.at(name) = Tensor::full(state.at(name).shape(), value, DType::f32);
-    trained.model().load_state(spoilt);
-    CHECK_THROWS_WITH_AS((IntegerModel(trained)), message.c_str(), Error);
-    trained.model().load_state(state);
+    of.model().load_state(spoilt);
+    CHECK_THROWS_WITH_AS((IntegerModel(of)), message.c_str(), Error);
+    of.model().load_state(state);
+  };
+  const auto spoil = [&](const std::string& name, double value, const std::string& message) {
+    spoil_one(trained, name, value, message);
   };
   CHECK_THROWS_WITH_AS((void)IntegerModel(trained).pack(graph, Features(random_tensor({kNodes, kIn + 1}))),
                        "train_qgnn: 21 features a node, expected 20", Error);
@@ -158,4 +162,19 @@ TEST_CASE("a model in integers refuses what is none") {
         "integer model: hidden.2.input.zero is 2.5, expected an integer from 0 to 15");
   spoil("sums.1.weights.zero", 8.0, "integer model: sums.1.weights.zero is 8, expected 7.5");
   (void)IntegerModel(trained);
+
+  const ManyGraphs many = many_graphs({});
+  const Features of_all(random_tensor({many.graph.num_nodes(), kIn}));
+  const TrainedModel of_graphs =
+      trained_by(models::graph_qgin(), options_of("graph-qgin", "none", "4"), Task::graph_class, {},
+                 [&](models::Model& model) {
+                   (void)dynamic_cast<models::GraphModel&>(model)(many.graph, many.offsets, of_all);
+                 });
+  spoil_one(of_graphs, "convs.1.eps", 0.5, "integer model: convs.1.eps is 0.5, expected 0");
+  const IntegerModel model(of_graphs);
+  CHECK_THROWS_WITH_AS(model.pack(many.graph, of_all), doctest::Contains("expected their offsets"), Error);
+  CHECK_THROWS_WITH_AS(model.pack(many.graph, many.offsets.rows(0, 20), of_all),
+                       doctest::Contains("integer model: offsets end at"), Error);
+  CHECK_THROWS_WITH_AS(model(IntegerModel(trained).pack(graph, Features(x))),
+                       doctest::Contains("a batch of nodes, expected one of graphs"), Error);
 }
