@@ -48,44 +48,15 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
                   preprocessing_of(o, data, task, outputs), device);
 }
 
-/// What the metric says of the split's test nodes; empty, and said why, where it says nothing.
-std::optional<double> measure(const TrainedModel& trained, const Metric& metric, const Dataset& data,
-                              const Tensor& output) {
-  const Tensor& y = trained.of_graphs() ? data.graph_y : data.y;
-  if (!y || data.splits.empty()) return {};
-  if (data.task != trained.task() || outputs_of(data) != trained.num_outputs()) {
-    log_info("no metric: the labels are {} [{}], the model gives {} [{}]", name_of(data.task),
-             data.num_classes(), name_of(trained.task()), trained.num_outputs());
-    return {};
-  }
-  try {
-    return metric.of(output, y, data.test);
-  } catch (const Error& error) {
-    log_info("no metric: {}", error.what());
-    return {};
-  }
-}
-
-/// Those that have a label; all of them where it has several columns, of which each may be missing.
-Tensor labelled(const Tensor& y) {
-  std::vector<int32_t> index;
-  if (y.dims() > 1) return {};
-  const auto labels = y.to_vector<int32_t>();
-  for (size_t i = 0; i < labels.size(); ++i)
-    if (labels[i] >= 0) index.push_back(static_cast<int32_t>(i));
-  return Tensor::from(index, y.device());
-}
-
 /// What --report says, of the split's test nodes or of all with a label.
 ClassReport report_of(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
-  const Tensor& y = trained.of_graphs() ? data.graph_y : data.y;
-  return {labels_of(trained.task()), output, y, data.splits.empty() ? labelled(y) : data.test,
-          trained.class_names()};
+  const ModelDescription& model = trained.description();
+  return {labels_of(model.task), output, labels_for(model, data), judged(model, data), model.class_names};
 }
 
 /// Refuses --report before anything is computed.
 void check_report(const TrainedModel& trained, const PredictOptions& o, const Dataset& data) {
-  const Tensor& y = trained.of_graphs() ? data.graph_y : data.y;
+  const Tensor& y = labels_for(trained.description(), data);
   if (labels_of(trained.task()) == Labels::numbers)
     throw UsageError(fmt::format("--report: {} has no classes to report on", name_of(trained.task())));
   if (!y)
@@ -106,7 +77,7 @@ void predict(const PredictOptions& o) {
   if (!o.checkpoint.empty()) loaded = load_checkpoint_model(o.checkpoint, device);
   if (loaded) require_layers(*loaded, o.batches);
   Dataset data = load_dataset(o.data, load_options(o.batches));
-  set_node_features(data, o.data, loaded ? settings_of(*loaded) : o.settings,
+  set_node_features(data, o.data, loaded ? settings_of(loaded->description()) : o.settings,
                     loaded ? loaded->num_features() : 0);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, loaded->origin());
@@ -118,8 +89,8 @@ void predict(const PredictOptions& o) {
   if (!data.splits.empty()) data.use_split(static_cast<size_t>(split));
   if (!loaded) loaded = load_foreign(o, data, device);
   const TrainedModel& trained = *loaded;
-  const Metric metric = metric_of(trained, o.checkpoint);
-  set_precision(settings_of(trained));
+  const Metric metric = metric_of(trained.description(), o.checkpoint);
+  set_precision(settings_of(trained.description()));
   if (data.num_features() != trained.num_features())
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               trained.num_features());
@@ -132,7 +103,8 @@ void predict(const PredictOptions& o) {
 
   const Tensor output = run(trained, data, o.batches);
   write_predictions(o.out, "predict", data, predictions_of(trained.task(), output, trained.class_names()));
-  const std::optional<double> value = measure(trained, metric, data, output);
+  std::optional<double> value;
+  if (!data.splits.empty()) value = measure(trained.description(), metric, data, output);
   if (value && (!o.quiet || !o.json)) fmt::print("test {} {:.4f}\n", metric.name, *value);
   std::optional<ClassReport> report;
   if (o.report) report.emplace(report_of(trained, data, output));

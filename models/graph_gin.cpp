@@ -4,8 +4,9 @@
 #include <adjoint/autograd/segment.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/nn/gin_conv.h>
-#include <adjoint/nn/linear.h>
 #include <adjoint/nn/norm.h>
+
+#include <algorithm>
 
 namespace adj::models {
 
@@ -26,8 +27,9 @@ struct Network : nn::Module {
 
 /// Graph isomorphism network (Xu et al. 2019, section 4 and eq. 4.2): what each layer makes of the nodes,
 /// their features among it, is pooled over each graph and read out by a linear map of its own; a graph's
-/// logits are the sum of those, each under dropout. Quantised are what a layer sums over and its network, not
-/// the readouts.
+/// logits are the sum of those, each under dropout. Quantised are what a layer sums over, its network, and
+/// the readouts: they take what the layer takes, so that pooling is a sum of the same integers, and have 8
+/// bits however few the layers have, for a graph has one row there and not one for each of its nodes.
 struct GraphGin : GraphModel {
   GraphGin(int64_t in, int64_t out, const ModelOptions& s)
       : pool_(s.pool),
@@ -35,23 +37,25 @@ struct GraphGin : GraphModel {
         name_(fmt::format("GIN {}-{}x{}-{} {}{}{}", in, s.layers, s.hidden, out, s.pool,
                           s.train_eps ? " learnt eps" : "", describe_bits(s))) {
     const Quantization quantization(s);
-    readouts_.add(in, out);
+    const auto last = static_cast<size_t>(s.layers - 1);  // whose output has the bits of its input
+    readouts_.add(in, out, quantization.readout(0));
     for (int64_t l = 0; l < s.layers; ++l) {
       const auto layer = static_cast<size_t>(l);
       inputs_.add(quantization.input(layer));
       convs_.add(nn::GINConvOptions{.train_eps = s.train_eps}, l == 0 ? in : s.hidden, s.hidden,
                  quantization.linear(layer));
       norms_.add(s.hidden);
-      readouts_.add(s.hidden, out);
+      readouts_.add(s.hidden, out, quantization.readout(std::min(layer + 1, last)));
     }
+    inputs_.add(quantization.input(last));
   }
 
   Var operator()(const Graph& graph, const Tensor& offsets, const Features& features) override {
-    Var h(features.to_dense().to(parameters().front().dtype()));
-    Var out = read_out(0, h, offsets);
+    Var x = inputs_[0](Var(features.to_dense().to(parameters().front().dtype())));
+    Var out = read_out(0, x, offsets);
     for (size_t l = 0; l < convs_.size(); ++l) {
-      h = norms_[l](convs_[l](graph, inputs_[l](h)), {.activation = Activation::relu});
-      out = out + read_out(l + 1, h, offsets);
+      x = inputs_[l + 1](norms_[l](convs_[l](graph, x), {.activation = Activation::relu}));
+      out = out + read_out(l + 1, x, offsets);
     }
     return out;
   }
@@ -59,10 +63,10 @@ struct GraphGin : GraphModel {
   std::string describe() const override { return name_; }
 
  private:
-  Var read_out(size_t l, const Var& h, const Tensor& offsets) {
-    const Var pooled = pool_ == "mean"  ? segment_mean(h, offsets)
-                       : pool_ == "max" ? segment_max(h, offsets)
-                                        : segment_sum(h, offsets);
+  Var read_out(size_t l, const Var& x, const Tensor& offsets) {
+    const Var pooled = pool_ == "mean"  ? segment_mean(x, offsets)
+                       : pool_ == "max" ? segment_max(x, offsets)
+                                        : segment_sum(x, offsets);
     const Var y = readouts_[l](pooled);
     return training() ? dropout(y, p_) : y;
   }
@@ -73,7 +77,7 @@ struct GraphGin : GraphModel {
   nn::ModuleList<nn::Quantizer> inputs_{this, "inputs"};
   nn::ModuleList<nn::GINConv<Network>> convs_{this, "convs"};
   nn::ModuleList<nn::BatchNorm> norms_{this, "norms"};
-  nn::ModuleList<nn::Linear> readouts_{this, "readouts"};
+  nn::ModuleList<nn::QuantLinear> readouts_{this, "readouts"};
 };
 
 void check(const ModelOptions& o) {

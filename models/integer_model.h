@@ -1,10 +1,8 @@
 #pragma once
 
+#include "integer_batch.h"
+#include "integer_parts.h"
 #include "trained_model.h"
-#include <adjoint/kernels/bits/adjacency_bits.h>
-#include <adjoint/kernels/bits/byte_sums.h>
-
-#include <optional>
 
 namespace adj {
 
@@ -20,30 +18,13 @@ struct IntegerModelOptions {
   bool share_steps = true;  ///< read the adjacency once for several bit planes (tile reuse, section 4.4)
 };
 
-/// A graph and its features as an IntegerModel takes them: structure, and features of as many bits as the
-/// first layer reads.
-struct IntegerBatch {
-  Csr structure;                       ///< with the self-loops that the model sums over
-  Tensor row_scale;                    ///< float32 [N]: 1 / entries of the row, or absent: a sum
-  std::optional<BitTensor> adjacency;  ///< of sums by bits
-  std::optional<BitSteps> steps;
-  BitTensor x_bits;    ///< along columns: of sums by bits
-  ByteTensor x;        ///< of sums by bytes
-  LongRows long_rows;  ///< likewise
-
-  int64_t nodes() const { return structure.rows; }
-  /// Bytes of structure and features.
-  int64_t bytes() const;
-};
-
-/// A model that train_qgnn trained, computed in integers from end to end: bits in, products and sums of bits
-/// with the ends of layers (bias, batch norm folded into it, relu, quantisation) fused, and float32 logits
-/// out. It gives what the trained model gives in evaluation, but where float32 sums of the latter are rounded
-/// across the border of two integers.
+/// A model that train_qgnn or train_graph_qgin trained, computed in integers from end to end: bits in,
+/// products and sums of bits with the ends of layers (bias, batch norm folded into it, relu, quantisation)
+/// fused, and float32 logits out. It gives what the trained model gives in evaluation, but where float32 sums
+/// of the latter are rounded across the border of two integers.
 ///
-///   const TrainedModel trained = load_trained("q.h5", device);
-///   const IntegerModel model(trained);
-///   const Tensor logits = model(model.pack(graph, features));
+///   const IntegerModel model(load_trained("q.h5", device));
+///   const Tensor logits = model(model.pack(graph, features).to(device));
 ///
 /// Nothing in it changes: any number of threads may use it at once.
 class IntegerModel {
@@ -52,40 +33,47 @@ class IntegerModel {
   /// scale or zero is none that a training writes.
   explicit IntegerModel(const TrainedModel& trained, const IntegerModelOptions& options = {});
 
-  /// On the graph's device, which is the model's or the CPU. `x` [N, features] as they are in the user's data
-  /// (TrainedModel::prepare is done here). With sums by bits and parallel edges, which one bit cannot hold,
-  /// the batch is one of sums by bytes.
-  IntegerBatch pack(const Graph& graph, const Features& x) const;
-  /// float32 [N, outputs]: what the model gives, of which TrainedModel::finish() makes its outputs.
-  Tensor operator()(const IntegerBatch& batch) const;
+  /// Reads what save() wrote: the same results to the bit. Throws DataError "FILE: PLACE: …" for a file that
+  /// lacks an entry or has one more, for other types, shapes and bits than its facts say, for scales that are
+  /// not finite and above 0 and zeros out of range.
+  static IntegerModel load(const std::string& path, Device device = Device::cpu(),
+                           const IntegerModelOptions& options = {});
+  /// Writes weights as bit tensors, and all else that predictions need. Replaces `path` in one step. Throws
+  /// adj::Error for a model that is not a checkpoint's, DataError where the file cannot be written.
+  void save(const std::string& path) const;
+
+  const ModelDescription& description() const { return description_; }
+  Device device() const { return device_; }
+  /// "quantised GCN 1433-16-7 4 bits in integers".
   std::string describe() const;
 
+  /// On the graph's device: the model's, or the CPU, from where IntegerBatch::to or carried_to brings it to
+  /// the model's. `x` [N, features] as they are in the user's data (ModelDescription::prepare is done here).
+  /// With sums by bits and parallel edges, which one bit cannot hold, the batch is one of sums by bytes.
+  IntegerBatch pack(const Graph& graph, const Features& x) const;
+  /// Likewise many graphs, of a model of such: graph g has the nodes offsets[g] to offsets[g + 1], int64 [G +
+  /// 1] on the graph's device. Where the training made its own features (--node-features), `x` is not looked
+  /// at. Throws for offsets that do not fit (contents checked on the CPU alone).
+  IntegerBatch pack(const Graph& graph, const Tensor& offsets, const Features& x) const;
+  /// float32 [N, outputs], or [G, outputs] of graphs: what the model gives, of which
+  /// ModelDescription::finish() makes its outputs. Throws for a batch on another device.
+  Tensor operator()(const IntegerBatch& batch) const;
+
  private:
-  struct Quantizer {
-    int bits;
-    Tensor scale, zero;  // float32 [1]
-  };
-  /// A linear map and what is fused into it.
-  struct Linear {
-    Quantizer input;
-    BitTensor weight;     // along columns, of [in, out]
-    BitTensor bytes;      // the same, as bytes
-    Tensor scale, shift;  // float32 [out]: of a batch norm and a bias; scale may be absent
-    Activation activation = Activation::none;
-  };
-  struct Layer {
-    Quantizer input;  // what is summed
-    Linear sums;
-    std::optional<Linear> hidden;  // GIN's second
-    const Linear& last() const { return hidden ? *hidden : sums; }
-  };
-
+  IntegerModel(ModelDescription description, Device device, const IntegerModelOptions& options,
+               detail::IntegerParts parts);
   bool sums_by_bits(const Csr& structure) const;
+  IntegerRows neighbors_of(const Graph& graph) const;
+  IntegerRows nodes_of(const Tensor& offsets, int64_t nodes, bool by_bits) const;
 
-  TrainedModel trained_;
+  ModelDescription description_;
+  Device device_;
   IntegerModelOptions options_;
-  bool mean_;  // else a sum
-  std::vector<Layer> layers_;
+  detail::IntegerParts parts_;
+  detail::IntegerRange packed_by_;  // the first range, on the CPU
 };
+
+/// Is this a file of IntegerModel::save()? Throws DataError where it is none of HDF5.
+bool is_integer_model(const std::string& path);
 
 }  // namespace adj

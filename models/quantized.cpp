@@ -56,6 +56,12 @@ nn::QuantLinearOptions Quantization::linear(size_t layer, Activation activation)
           .activation = activation};
 }
 
+nn::QuantLinearOptions Quantization::readout(size_t layer) const {
+  return {.weight_bits = std::max(weight_bits[layer], kReadoutBits),
+          .input_bits = std::max(activation_bits[layer], kReadoutBits),
+          .scales = scales};
+}
+
 std::string describe_bits(const ModelOptions& o) {
   if (o.bits == "32" && o.bits_weights == "auto" && o.bits_activations == "auto") return "";
   return fmt::format(" {} bits{}{}{}", o.bits,

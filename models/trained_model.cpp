@@ -2,10 +2,8 @@
 
 #include "link.h"
 #include "node_features.h"
-#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/core/error.h>
 #include <adjoint/data/loader/graph_loader.h>
-#include <adjoint/optim/finite.h>
 
 #include <numeric>
 
@@ -19,6 +17,8 @@ struct TrainedModel::Impl : Parts {
 
 TrainedModel::TrainedModel(Parts parts) {
   auto impl = std::make_shared<Impl>(Impl{std::move(parts)});
+  impl->program = impl->family.program;
+  impl->name = impl->model->describe();
   impl->model->eval();
   impl->of_nodes = dynamic_cast<models::NodeModel*>(impl->model.get());
   impl->of_graphs = dynamic_cast<models::GraphModel*>(impl->model.get());
@@ -26,7 +26,8 @@ TrainedModel::TrainedModel(Parts parts) {
   impl_ = std::move(impl);
 }
 
-std::string TrainedModel::describe() const { return impl_->model->describe(); }
+const ModelDescription& TrainedModel::description() const { return *impl_; }
+std::string TrainedModel::describe() const { return impl_->name; }
 const std::string& TrainedModel::origin() const { return impl_->origin; }
 const models::ModelOptions& TrainedModel::options() const { return impl_->options; }
 const std::map<std::string, std::string>& TrainedModel::facts() const { return impl_->facts; }
@@ -42,20 +43,10 @@ Device TrainedModel::device() const { return impl_->model->parameters().front().
 models::Model& TrainedModel::model() const { return *impl_->model; }
 
 Features TrainedModel::prepare(const Features& x) const {
-  ADJ_CHECK(x && x.cols() == num_features(), "{}: {} features a node, expected {}", origin(),
-            x ? x.cols() : 0, num_features());
-  return impl_->scaling.apply(x.to(device())).to(impl_->model->parameters().front().dtype());
+  return impl_->prepare(x ? x.to(device()) : x).to(impl_->model->parameters().front().dtype());
 }
 
-Tensor TrainedModel::finish(const Tensor& raw) const {
-  const NoGrad no_grad;
-  Tensor outputs = raw.to(DType::f32);
-  if (impl_->target_mean)
-    outputs = (Var(outputs) * Var(impl_->target_scale) + Var(impl_->target_mean)).value();
-  if (!optim::first_not_finite({{"outputs", outputs}}).empty())
-    fail("{}: what the model gives is not finite", origin());
-  return outputs;
-}
+Tensor TrainedModel::finish(const Tensor& raw) const { return impl_->finish(raw); }
 
 Tensor TrainedModel::outputs(const Graph& graph, const Features& x) const {
   ADJ_CHECK(impl_->of_nodes != nullptr, "{}: a model of {}, not of nodes", origin(),

@@ -1,15 +1,10 @@
 #pragma once
 
-#include "family.h"
-#include <adjoint/data/dataset.h>
-#include <adjoint/data/feature_scaling.h>
+#include "model_description.h"
 #include <adjoint/data/predictions.h>
 #include <adjoint/graph/relation.h>
 
-#include <map>
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace adj {
 
@@ -26,23 +21,14 @@ namespace adj {
 /// otherwise. Errors are adj::Error and name what does not fit.
 class TrainedModel {
  public:
-  /// What load_trained() and load_pyg() read.
-  struct Parts {
+  /// What load_trained() and load_pyg() read; program and name are the model's.
+  struct Parts : ModelDescription {
     models::ModelFamily family;
-    models::ModelOptions options;
     std::unique_ptr<models::Model> model;  ///< on its device, in the dtype it computes in
-    Task task = Task::none;                ///< none of a model of links
-    int64_t num_features = 0, num_outputs = 0;
-    FeatureScaling scaling;            ///< of features
-    Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
-    std::vector<std::string> class_names;
-    int64_t graphs_at_once = 32;  ///< graphs that are computed side by side
-    std::string origin;           ///< "train_gcn, epoch 66"
-    /// What the checkpoint says of its training, "option.lr" and the like.
-    std::map<std::string, std::string> facts;
   };
   explicit TrainedModel(Parts parts);
 
+  const ModelDescription& description() const;
   /// "GCN 1433-16-7".
   std::string describe() const;
   const std::string& origin() const;

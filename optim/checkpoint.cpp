@@ -1,5 +1,4 @@
 #include <adjoint/core/text.h>
-#include <adjoint/data/hdf5_file.h>
 #include <adjoint/optim/checkpoint.h>
 #include <adjoint/optim/finite.h>
 
@@ -67,12 +66,29 @@ void Checkpoint::set(const std::string& fact, int64_t value) { facts[fact] = fmt
 // The shortest text that reads back to the same bits.
 void Checkpoint::set(const std::string& fact, double value) { facts[fact] = fmt::format("{}", value); }
 
+void write_head(H5Writer& file, const Checkpoint& head, const std::string& format, int64_t version) {
+  file.attribute("", "format", format);
+  file.attribute("", "version", version);
+  file.attribute("", "program", head.program);
+  for (const auto& [fact, text] : head.facts) file.attribute("facts", fact, text);
+}
+
+Checkpoint read_head(const H5Reader& file, const std::string& path, const std::string& format,
+                     int64_t version) {
+  if (const std::string found = file.text("", "format"); found != format)
+    file.fail("attribute format", "'{}', expected '{}'", excerpt(found), format);
+  if (const int64_t found = file.integer("", "version"); found != version)
+    file.fail("attribute version", "{}, expected {}", found, version);
+  Checkpoint head;
+  head.path = path;
+  head.program = file.text("", "program");
+  for (const std::string& fact : file.attributes("facts")) head.facts.emplace(fact, file.text("facts", fact));
+  return head;
+}
+
 void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
   H5Writer file(path);
-  file.attribute("", "format", std::string(kFormat));
-  file.attribute("", "version", kVersion);
-  file.attribute("", "program", checkpoint.program);
-  for (const auto& [fact, text] : checkpoint.facts) file.attribute("facts", fact, text);
+  write_head(file, checkpoint, kFormat, kVersion);
   for (const auto& [name, tensor] : checkpoint.tensors) {
     // HDF5 has no bfloat16; every one is a float32.
     const bool narrow = tensor.dtype() == DType::bf16;
@@ -88,16 +104,8 @@ namespace {
 template <class Check>
 Checkpoint load(const std::string& path, Check check) {
   const H5Reader file = H5Reader::open(path);
-  if (const std::string format = file.text("", "format"); format != kFormat)
-    file.fail("attribute format", "'{}', expected '{}'", format, kFormat);
-  if (const int64_t version = file.integer("", "version"); version != kVersion)
-    file.fail("attribute version", "{}, expected {}", version, kVersion);
-  Checkpoint checkpoint;
-  checkpoint.path = path;
-  checkpoint.program = file.text("", "program");
+  Checkpoint checkpoint = read_head(file, path, kFormat, kVersion);
   check(file, checkpoint.program);
-  for (const std::string& fact : file.attributes("facts"))
-    checkpoint.facts.emplace(fact, file.text("facts", fact));
   for (const std::string& name : file.children("tensors")) {
     const std::string at = "tensors/" + name;
     Tensor tensor = file.tensor(at, {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/data/hdf5_file.h>
 #include <adjoint/nn/module.h>
 
 #include <map>
@@ -39,6 +40,12 @@ void save_model(const nn::Module& model, const std::string& path);
 /// checkpoint (the last ones where it knows no best). Throws DataError naming the file and the first tensor
 /// that is missing, left over, of another shape or not finite; then nothing was changed.
 void load_model(nn::Module& model, const std::string& path);
+
+/// What a file of another format has of a checkpoint: program and facts, without tensors. `file` was opened
+/// at `path`; throws DataError unless it is of this format and version.
+void write_head(H5Writer& file, const Checkpoint& head, const std::string& format, int64_t version);
+Checkpoint read_head(const H5Reader& file, const std::string& path, const std::string& format,
+                     int64_t version);
 
 /// Overwrites the module's parameters and buffers with the checkpoint's tensors "PREFIX*". Throws as
 /// load_model().

@@ -4,6 +4,7 @@
 #include "feature_place.h"
 #include "graphs.h"
 #include <adjoint/core/text.h>
+#include <adjoint/kernels/index/select.h>
 #include <adjoint/nn/pyg_state.h>
 
 namespace adj::apps {
@@ -15,7 +16,7 @@ TrainedModel load_checkpoint_model(const std::string& path, Device device) {
         "{}: attribute program: written by train_link, expected a program of nodes; train_link scores pairs "
         "itself: --resume {} --predict FILE, with the training's options",
         path, path);
-  (void)metric_of(trained, path);
+  (void)metric_of(trained.description(), path);
   return trained;
 }
 
@@ -42,24 +43,60 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
   return TrainedModel(std::move(parts));
 }
 
-Metric metric_of(const TrainedModel& trained, const std::string& file) {
-  const auto wanted = trained.facts().find("option.metric");
+Metric metric_of(const ModelDescription& model, const std::string& file) {
+  const auto wanted = model.facts.find("option.metric");
   try {
-    return metric_named(
-        usual_metric(wanted == trained.facts().end() ? "auto" : wanted->second, trained.task()),
-        labels_of(trained.task()), trained.num_outputs());
+    return metric_named(usual_metric(wanted == model.facts.end() ? "auto" : wanted->second, model.task),
+                        labels_of(model.task), model.num_outputs);
   } catch (const UsageError& error) {
     data_fail("{}: facts@option.metric: {}", file, error.what());
   }
 }
 
-Settings settings_of(const TrainedModel& trained) {
+Settings settings_of(const ModelDescription& model) {
   Settings settings;
-  static_cast<models::ModelOptions&>(settings) = trained.options();
-  settings.batch_size = trained.graphs_at_once();
-  const auto precision = trained.facts().find("option.precision");
-  if (precision != trained.facts().end()) settings.precision = precision->second;
+  static_cast<models::ModelOptions&>(settings) = model.options;
+  settings.batch_size = model.graphs_at_once;
+  const auto precision = model.facts.find("option.precision");
+  if (precision != model.facts.end()) settings.precision = precision->second;
   return settings;
+}
+
+const Tensor& labels_for(const ModelDescription& model, const Dataset& data) {
+  return model.of_graphs() ? data.graph_y : data.y;
+}
+
+Tensor judged(const ModelDescription& model, const Dataset& data) {
+  if (!data.splits.empty()) return data.test;
+  const Tensor& y = labels_for(model, data);
+  if (y.dims() > 1) return {};
+  std::vector<int32_t> index;
+  const auto labels = y.to_vector<int32_t>();
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] >= 0) index.push_back(static_cast<int32_t>(i));
+  return Tensor::from(index, y.device());
+}
+
+std::optional<double> measure(const ModelDescription& model, const Metric& metric, const Dataset& data,
+                              const Tensor& output) {
+  const Tensor& y = labels_for(model, data);
+  if (!y) return {};
+  if (data.task != model.task || outputs_of(data) != model.num_outputs) {
+    log_info("no metric: the labels are {} [{}], the model gives {} [{}]", name_of(data.task),
+             data.num_classes(), name_of(model.task), model.num_outputs);
+    return {};
+  }
+  Tensor index = judged(model, data);
+  if (!index) {
+    index = Tensor::empty({y.size(0)}, DType::i32, y.device());
+    kernels::iota({.y = index});
+  }
+  try {
+    return metric.of(output, y, index);
+  } catch (const Error& error) {
+    log_info("no metric: {}", error.what());
+    return {};
+  }
 }
 
 void require_layers(const TrainedModel& trained, const Settings& batches) {
@@ -73,7 +110,7 @@ void require_layers(const TrainedModel& trained, const Settings& batches) {
 Tensor run(const TrainedModel& trained, const Dataset& data, const Settings& batches) {
   const NoGrad no_grad;
   require_layers(trained, batches);
-  Settings settings = settings_of(trained);
+  Settings settings = settings_of(trained.description());
   if (batches.evaluation == "layers") {
     settings.features = batches.features;
     settings.cached_rows = batches.cached_rows;

@@ -4,6 +4,8 @@
 #include "objective.h"
 #include <adjoint/models/trained_model.h>
 
+#include <optional>
+
 // What `predict` asks of a trained model besides the library.
 
 namespace adj::apps {
@@ -18,9 +20,20 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
                       int64_t outputs, const optim::Preprocessing& preprocessing, Device device);
 
 /// The metric of its training; the usual one of a PyG state. Throws DataError naming `file`.
-Metric metric_of(const TrainedModel& trained, const std::string& file);
+Metric metric_of(const ModelDescription& model, const std::string& file);
 /// Precision and batch size of its training.
-Settings settings_of(const TrainedModel& trained);
+Settings settings_of(const ModelDescription& model);
+
+/// The dataset's labels of what the model says something of, nodes or graphs; absent where it has none.
+const Tensor& labels_for(const ModelDescription& model, const Dataset& data);
+/// Those nodes or graphs that are looked at where the model is judged: the split's test ones, or without
+/// splits all with a label (absent: all, where each has several).
+Tensor judged(const ModelDescription& model, const Dataset& data);
+/// What the metric says of those, of outputs [E, T]; empty, and said why where there are labels, where it
+/// says nothing.
+std::optional<double> measure(const ModelDescription& model, const Metric& metric, const Dataset& data,
+                              const Tensor& output);
+
 /// Throws UsageError where the model has no layers to be computed by themselves, but `batches` ask for
 /// them.
 void require_layers(const TrainedModel& trained, const Settings& batches);

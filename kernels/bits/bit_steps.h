@@ -14,6 +14,9 @@ struct BitSteps {
   Tensor list;    ///< int32 [tiles, steps]: of tile t the first counts[t], ascending
 
   BitSteps to(Device device) const { return {outer, steps, counts.to(device), list.to(device)}; }
+  BitSteps carried_to(Carrier& carrier) const {
+    return {outer, steps, carrier.carry(counts), carrier.carry(list)};
+  }
 };
 
 namespace kernels {

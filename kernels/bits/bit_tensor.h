@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/carrier.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/tensor.h>
 
@@ -62,6 +63,12 @@ struct BitTensor {
     moved.scale = scale.to(where);
     moved.zero = zero.to(where);
     moved.sums = sums.to(where);
+    return moved;
+  }
+  BitTensor carried_to(Carrier& carrier) const {
+    BitTensor moved = *this;
+    for (Tensor* tensor : {&moved.planes, &moved.scale, &moved.zero, &moved.sums})
+      *tensor = carrier.carry(*tensor);
     return moved;
   }
 };

@@ -9,6 +9,7 @@
 #include <adjoint/graph/graph.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/sparse/spmm_plan.h>
+#include <adjoint/models/integer_model.h>
 
 #include <algorithm>
 #include <array>
@@ -511,4 +512,41 @@ TEST_CASE("threads on streams of their own make, share and free tensors") {
   CHECK(current() == 0);
   CHECK(fake().held == 0);
   CHECK(fake().pending_marks == 0);
+}
+
+TEST_CASE("a batch that the host packed for a model in integers goes to a device as one copy") {
+  (void)streams();
+  constexpr int64_t kNodes = 200, kIn = 50, kOut = 3;
+  std::vector<int32_t> src, dst;
+  for (int32_t i = 0; i < 5 * kNodes; ++i) {
+    src.push_back(i * 7 % kNodes);
+    dst.push_back((i * 13 + i / 9) % kNodes);
+  }
+  const Graph graph = Graph::from_coo(kNodes, Tensor::from(src), Tensor::from(dst));
+  std::vector<float> x;
+  for (int64_t i = 0; i < kNodes * kIn; ++i) x.push_back(static_cast<float>(i * i % 31) - 9.0f);
+  const Features features(Tensor::from(x, {kNodes, kIn}));
+  TrainedModel::Parts parts;
+  parts.family = models::qgnn();
+  parts.options.bits = "4,8";
+  parts.options.dropout = 0.0;
+  parts.task = Task::node_class;
+  parts.num_features = kIn;
+  parts.num_outputs = kOut;
+  parts.model = parts.family.make(kIn, kOut, parts.options);
+  (void)dynamic_cast<models::NodeModel&> (*parts.model)(graph, features);
+  const TrainedModel trained(std::move(parts));
+  for (const IntegerSums sums : {IntegerSums::bytes, IntegerSums::bits}) {
+    const IntegerModel here(trained, {.sums = sums});
+    const IntegerBatch packed = here.pack(graph, features);
+    const auto expected = here(packed).to_vector<float>();
+    trained.model().to(kGpu);
+    const IntegerModel there(trained, {.sums = sums});
+    CHECK_THROWS_WITH_AS(there(packed), doctest::Contains("a batch on cpu, expected it on cuda:0"), Error);
+    const int copies = fake().copies;
+    const IntegerBatch batch = packed.to(kGpu);
+    CHECK(fake().copies == copies + 1);
+    CHECK(there(batch).to_vector<float>() == expected);
+    trained.model().to(Device::cpu());
+  }
 }

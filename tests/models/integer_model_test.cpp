@@ -1,8 +1,7 @@
-#include "../support.h"
-#include <adjoint/graph/generators.h>
-#include <adjoint/models/family.h>
+#include "quantised_models.h"
 #include <adjoint/models/integer_model.h>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace adj;
@@ -10,43 +9,39 @@ using namespace adj::test;
 
 namespace {
 
-constexpr int64_t kNodes = 400, kIn = 20, kOut = 6;
-
-models::ModelOptions options_of(const std::string& model, const std::string& norm, const std::string& bits) {
-  models::ModelOptions o;
-  o.model = model;
-  o.norm = norm;
-  o.hidden = 24;
-  o.layers = 3;
-  o.bits = bits;
-  o.dropout = 0.0;
-  return o;
+/// How many of these numbers are not what they should be. Where a float32 sum is rounded across the border of
+/// two integers, what depends on it differs.
+size_t differing(const std::vector<float>& got, const Tensor& wanted) {
+  const std::vector<double> expected = values(wanted);
+  REQUIRE(got.size() == expected.size());
+  double size = 0.0;
+  for (double y : expected) size = std::max(size, std::abs(y));
+  CHECK(size > 0.0);
+  size_t differ = 0;
+  for (size_t i = 0; i < expected.size(); ++i)
+    differ += !(std::abs(double{got[i]} - expected[i]) <= 1e-4 * size);
+  return differ;
 }
 
-Graph random_graph(Device device, int64_t edges = 6000) {
-  const EdgeList list = erdos_renyi_graph(kNodes, edges, 7, true);
-  return Graph::from_coo(kNodes, Tensor::from(list.src, device), Tensor::from(list.dst, device));
-}
-
-/// A model with scales as a training batch sets them, and settled statistics of batch norms.
-TrainedModel trained_on(const Graph& graph, const Tensor& x, const models::ModelOptions& options) {
-  manual_seed(3);
-  TrainedModel::Parts parts;
-  parts.family = models::qgnn();
-  parts.options = options;
-  parts.task = Task::node_class;
-  parts.num_features = kIn;
-  parts.num_outputs = kOut;
-  parts.origin = "train_qgnn";
-  auto model = models::make_node_model(parts.family, kIn, kOut, options);
-  model->to(graph.device());
-  {
-    const NoGrad no_grad;
-    for (int i = 0; i < 40; ++i) (void)(*model)(graph, Features(x));
+/// What a model makes of what `pack(model)` packs, which is to be the same to the bit in all ways to sum, and
+/// on one thread.
+template <class Pack>
+std::vector<float> in_all_ways(const TrainedModel& trained, Pack&& pack) {
+  std::vector<float> first;
+  for (const IntegerModelOptions& how :
+       {IntegerModelOptions{.sums = IntegerSums::bytes}, IntegerModelOptions{.sums = IntegerSums::bits},
+        IntegerModelOptions{.sums = IntegerSums::bits, .skip_steps = false, .share_steps = false},
+        IntegerModelOptions{}}) {
+    const IntegerModel model(trained, how);
+    const IntegerBatch batch = pack(model);
+    if (how.sums != IntegerSums::automatic) CHECK(batch.by_bits() == (how.sums == IntegerSums::bits));
+    const auto got = model(batch).template to_vector<float>();
+    if (first.empty()) first = got;
+    CHECK(got == first);
+    const Threads one(1);
+    CHECK(model(pack(model)).template to_vector<float>() == first);
   }
-  model->eval();
-  parts.model = std::move(model);
-  return TrainedModel(std::move(parts));
+  return first;
 }
 
 }  // namespace
@@ -66,36 +61,60 @@ TEST_CASE("a model in integers gives what its evaluation by fake quantisation gi
           const Tensor x = host_x.to(device);
           const TrainedModel trained = trained_on(graph, x, options_of(kind, norm, bits));
           const Tensor wanted = trained.outputs(graph, Features(x));
-          std::vector<float> first;
-          for (const IntegerModelOptions& how :
-               {IntegerModelOptions{.sums = IntegerSums::bytes},
-                IntegerModelOptions{.sums = IntegerSums::bits},
-                IntegerModelOptions{.sums = IntegerSums::bits, .skip_steps = false, .share_steps = false},
-                IntegerModelOptions{}}) {
-            const IntegerModel model(trained, how);
-            const IntegerBatch batch = model.pack(graph, Features(x));
-            if (how.sums != IntegerSums::automatic)
-              CHECK(batch.adjacency.has_value() == (how.sums == IntegerSums::bits));
-            const auto got = model(batch).to_vector<float>();
-            // All ways the same, to the bit.
-            if (first.empty()) first = got;
-            CHECK(got == first);
-          }
-          // Where a float32 sum is rounded across the border of two integers, what depends on it differs.
-          const std::vector<double> expected = values(wanted);
-          double size = 0.0;
-          for (double y : expected) size = std::max(size, std::abs(y));
-          size_t differ = 0;
-          for (size_t i = 0; i < expected.size(); ++i)
-            differ += !(std::abs(double{first[i]} - expected[i]) <= 1e-4 * size);
-          CHECK(size > 0.0);
-          // Scales that are multiples of each other make many sums lie on a border.
-          CHECK(differ <= expected.size() / 4);
+          const std::vector<float> got =
+              in_all_ways(trained, [&](const IntegerModel& model) { return model.pack(graph, Features(x)); });
+          const size_t differ = differing(got, wanted);
+          CHECK(differ <= got.size() / 20);
           all_differ += differ;
-          all += expected.size();
+          all += got.size();
         }
       }
-  CHECK(all_differ <= all / 50);
+  CHECK(all_differ <= all / 200);
+}
+
+TEST_CASE("a model of graphs in integers gives what its evaluation gives, for each way to pool") {
+  size_t all_differ = 0, all = 0;
+  for (const char* pool : {"sum", "mean", "max"})
+    for (const char* bits : {"8", "4", "2", "8,3,5"})
+      for (Device device : devices()) {
+        CAPTURE(std::string(pool));
+        CAPTURE(std::string(bits));
+        CAPTURE(device.str());
+        const ManyGraphs many = many_graphs(device);
+        const Tensor x = random_tensor({many.graph.num_nodes(), kIn}).to(device);
+        models::ModelOptions o = options_of("graph-qgin", "none", bits);
+        o.pool = pool;
+        const TrainedModel trained =
+            trained_by(models::graph_qgin(), o, Task::graph_class, device, [&](models::Model& model) {
+              (void)dynamic_cast<models::GraphModel&>(model)(many.graph, many.offsets, Features(x));
+            });
+        const std::vector<float> got = in_all_ways(trained, [&](const IntegerModel& model) {
+          return model.pack(many.graph, many.offsets, Features(x));
+        });
+        const size_t differ = differing(got, trained.outputs(many.graph, many.offsets, Features(x)));
+        CHECK(differ <= got.size() / 20);
+        all_differ += differ;
+        all += got.size();
+      }
+  CHECK(all_differ <= all / 200);
+}
+
+TEST_CASE("batches that the host packed are those that the device packs, and no other device's are taken") {
+  const Tensor x = random_tensor({kNodes, kIn});
+  const Graph graph = random_graph({});
+  for (Device device : devices())
+    for (const char* kind : {"gcn", "gin"})
+      for (const IntegerSums sums : {IntegerSums::bytes, IntegerSums::bits}) {
+        const TrainedModel trained =
+            trained_on(graph.to(device), x.to(device), options_of(kind, "none", "3"));
+        const IntegerModel model(trained, {.sums = sums});
+        const IntegerBatch here = model.pack(graph, Features(x)), there = here.to(device),
+                           packed_there = model.pack(graph.to(device), Features(x.to(device)));
+        CHECK(there.bytes() == packed_there.bytes());
+        CHECK(there.device() == device);
+        CHECK(same_bits(model(there), model(packed_there)));
+        if (!device.is_cpu()) CHECK_THROWS_WITH_AS(model(here), doctest::Contains("a batch on cpu"), Error);
+      }
 }
 
 TEST_CASE("a model in integers sums parallel edges, which are no bits, by bytes") {
@@ -109,12 +128,9 @@ TEST_CASE("a model in integers sums parallel edges, which are no bits, by bytes"
     const TrainedModel trained = trained_on(graph, x, options_of("gcn", "none", "4"));
     const IntegerModel model(trained, {.sums = IntegerSums::bits});
     const IntegerBatch batch = model.pack(graph, Features(x));
-    CHECK_FALSE(batch.adjacency.has_value());
-    const std::vector<double> got = values(model(batch)),
-                              expected = values(trained.outputs(graph, Features(x)));
-    size_t differ = 0;
-    for (size_t i = 0; i < got.size(); ++i) differ += !(std::abs(got[i] - expected[i]) <= 1e-4);
-    CHECK(differ <= got.size() / 20);
+    CHECK_FALSE(batch.by_bits());
+    const auto got = model(batch).to_vector<float>();
+    CHECK(differing(got, trained.outputs(graph, Features(x))) <= got.size() / 20);
   }
 }
 
@@ -124,19 +140,41 @@ TEST_CASE("a model in integers refuses what is none") {
   CHECK_THROWS_WITH_AS(IntegerModel(trained_on(graph, x, options_of("gcn", "none", "8,32,8"))),
                        "integer model: layer 1 is not quantised, expected 1 to 8 bits", Error);
   const TrainedModel trained = trained_on(graph, x, options_of("gin", "batch", "4"));
-  const auto spoil = [&](const std::string& name, double value, const std::string& message) {
+  const auto spoil_one = [&](const TrainedModel& of, const std::string& name, double value,
+                             const std::string& message) {
     std::map<std::string, Tensor> state, spoilt;
-    for (const auto& [key, tensor] : trained.model().state()) state[key] = tensor.clone();
+    for (const auto& [key, tensor] : of.model().state()) state[key] = tensor.clone();
     spoilt = state;
     spoilt.at(name) = Tensor::full(state.at(name).shape(), value, DType::f32);
-    trained.model().load_state(spoilt);
-    CHECK_THROWS_WITH_AS((IntegerModel(trained)), message.c_str(), Error);
-    trained.model().load_state(state);
+    of.model().load_state(spoilt);
+    CHECK_THROWS_WITH_AS((IntegerModel(of)), message.c_str(), Error);
+    of.model().load_state(state);
   };
-  spoil("inputs.1.scale", 0.0, "integer model: inputs.1.scale is 0, expected more than 0");
-  spoil("sums.0.weights.scale", -1.0, "integer model: sums.0.weights.scale is -1, expected more than 0");
+  const auto spoil = [&](const std::string& name, double value, const std::string& message) {
+    spoil_one(trained, name, value, message);
+  };
+  CHECK_THROWS_WITH_AS((void)IntegerModel(trained).pack(graph, Features(random_tensor({kNodes, kIn + 1}))),
+                       "train_qgnn: 21 features a node, expected 20", Error);
+  spoil("inputs.1.scale", 0.0, "integer model: inputs.1.scale is 0, expected a finite number above 0");
+  spoil("sums.0.weights.scale", -1.0,
+        "integer model: sums.0.weights.scale is -1, expected a finite number above 0");
   spoil("hidden.2.input.zero", 2.5,
         "integer model: hidden.2.input.zero is 2.5, expected an integer from 0 to 15");
   spoil("sums.1.weights.zero", 8.0, "integer model: sums.1.weights.zero is 8, expected 7.5");
   (void)IntegerModel(trained);
+
+  const ManyGraphs many = many_graphs({});
+  const Features of_all(random_tensor({many.graph.num_nodes(), kIn}));
+  const TrainedModel of_graphs =
+      trained_by(models::graph_qgin(), options_of("graph-qgin", "none", "4"), Task::graph_class, {},
+                 [&](models::Model& model) {
+                   (void)dynamic_cast<models::GraphModel&>(model)(many.graph, many.offsets, of_all);
+                 });
+  spoil_one(of_graphs, "convs.1.eps", 0.5, "integer model: convs.1.eps is 0.5, expected 0");
+  const IntegerModel model(of_graphs);
+  CHECK_THROWS_WITH_AS(model.pack(many.graph, of_all), doctest::Contains("expected their offsets"), Error);
+  CHECK_THROWS_WITH_AS(model.pack(many.graph, many.offsets.rows(0, 20), of_all),
+                       doctest::Contains("integer model: offsets end at"), Error);
+  CHECK_THROWS_WITH_AS(model(IntegerModel(trained).pack(graph, Features(x))),
+                       doctest::Contains("a batch of nodes, expected one of graphs"), Error);
 }

@@ -1,0 +1,114 @@
+#include "options.h"
+
+#include "../common/options.h"
+#include "../common/outputs.h"
+#include <adjoint/core/option_check.h>
+
+#include <limits>
+
+namespace adj::apps {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr const char* kUsage = "infer_qgnn MODEL.h5 DATA.h5 [OPTION]... | infer_qgnn MODEL.h5 --write FILE";
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
+void check(const InferOptions& o) {
+  if (o.checkpoint.empty() || (o.data.empty() && o.write.empty()))
+    throw UsageError(fmt::format("expected {}", kUsage));
+  RunFiles files;
+  files.read("data", o.data);
+  files.read("checkpoint", o.checkpoint);
+  files.write("out", o.out);
+  files.write("write", o.write);
+  if (!o.out.empty()) expect_predictions_path("out", o.out);
+  expect_integer("parts", o.parts, 0, kMost);
+  expect_integer("parts-per-batch", o.parts_per_batch, 1, kMost);
+  expect_integer("batch-size", o.batch_size, 0, kMost);
+  expect_integer("repeats", o.repeats, 1, kMost);
+  expect_integer("threads", o.threads, 0, kMaxThreads);
+  expect_one_of("batches", o.batches, {"device", "host"});
+  (void)workers_of(o);
+  if (o.keeps_batches() && o.workers != InferOptions().workers)
+    throw UsageError("--workers: expected --batches host beside it");
+  expect_one_of("sums", o.sums, {"auto", "bits", "bytes"});
+  if (!o.compare.empty()) expect_one_of("compare", o.compare, {"float32"});
+  if (o.sums == "bytes" && (o.all_steps || o.planes_alone))
+    throw UsageError(fmt::format("--{}: expected --sums bits or auto beside it",
+                                 o.all_steps ? "all-steps" : "planes-alone"));
+}
+
+}  // namespace
+
+IntegerModelOptions InferOptions::model() const {
+  return {.sums = sums == "bits"    ? IntegerSums::bits
+                  : sums == "bytes" ? IntegerSums::bytes
+                                    : IntegerSums::automatic,
+          .skip_steps = !all_steps,
+          .share_steps = !planes_alone};
+}
+
+int workers_of(const InferOptions& o) {
+  Settings settings;
+  settings.workers = o.workers;
+  settings.device = o.device;
+  return num_workers(settings);
+}
+
+std::optional<InferOptions> read_infer_options(int argc, char** argv) {
+  InferOptions o;
+  po::options_description options("Options");
+  auto add = options.add_options();
+  add("checkpoint", po::value(&o.checkpoint)->value_name("FILE"),
+      "of train_qgnn or train_graph_qgin, 1 to 8 bits in every layer; or what --write wrote");
+  add("data", po::value(&o.data)->value_name("FILE"), "the dataset: of nodes, or of graphs");
+  add("device", with_default(o.device, "NAME"), "cpu, cuda, cuda:1, …");
+  add("parts", with_default(o.parts, "K"),
+      "of a model of nodes: METIS makes so many clusters (0: the dataset's nodes/part, or the graph is one "
+      "batch)");
+  add("parts-per-batch", with_default(o.parts_per_batch, "N"), "clusters of a batch, at most");
+  add("batch-size", with_default(o.batch_size, "N"),
+      "of a model of graphs: graphs of a batch (0: as many as the training had)");
+  add("batches", with_default(o.batches, "WHERE"),
+      "device (packed once, and kept there), host (cut out and packed anew in every pass by --workers, and "
+      "brought to the device while it computes: for graphs that do not fit there)");
+  add("workers", with_default(o.workers), kWorkersHelp);
+  add("sums", with_default(o.sums, "WAY"),
+      "over neighbours: bits (a product with the adjacency), bytes (gathers), auto (by counts); the same "
+      "results");
+  add("all-steps", po::bool_switch(&o.all_steps), "multiply tiles of the adjacency without an entry, too");
+  add("planes-alone", po::bool_switch(&o.planes_alone), "read the adjacency for each bit plane anew");
+  add("compare", po::value(&o.compare)->value_name("WAY"),
+      "float32: the trained model over the same batches as well");
+  add("out", po::value(&o.out)->value_name("FILE"),
+      "write here what is predicted for every node or graph: FILE.csv, FILE.jsonl or FILE.h5");
+  add("write", po::value(&o.write)->value_name("FILE"),
+      "write the model here, its weights as bits: to be read in a checkpoint's place, with the same results");
+  add("repeats", with_default(o.repeats, "N"), "passes over all batches, of which the median is told");
+  add("threads", with_default(o.threads), "CPU threads (0: all)");
+  add("no-capture", po::bool_switch(&o.no_capture),
+      "on a GPU, launch every kernel of a pass (with --batches host this is so)");
+  add("json", po::bool_switch(&o.json), "print the result as one line of JSON");
+  add("quiet", po::bool_switch(&o.quiet), "print the result alone");
+  add("help", "print this");
+  po::positional_options_description positional;
+  positional.add("checkpoint", 1).add("data", 1);
+  if (!read_options(argc, argv, options, positional, kUsage,
+                    "Runs a quantised model in integers over all batches of a dataset."))
+    return {};
+  check(o);
+  return o;
+}
+
+void check_batches(const InferOptions& o, const ModelDescription& model) {
+  const bool clusters = o.parts > 0 || o.parts_per_batch != InferOptions().parts_per_batch;
+  if (model.of_graphs() && clusters)
+    throw UsageError(fmt::format("--{}: {} is of graphs, expected --batch-size",
+                                 o.parts > 0 ? "parts" : "parts-per-batch", model.name));
+  if (!model.of_graphs() && o.batch_size > 0)
+    throw UsageError(fmt::format("--batch-size: {} is of nodes, expected --parts", model.name));
+}
+
+}  // namespace adj::apps

@@ -1,0 +1,60 @@
+#include "parts.h"
+
+#include <adjoint/data/loader/cluster_loader.h>
+#include <adjoint/data/loader/graph_loader.h>
+#include <adjoint/graph/partition.h>
+
+#include <numeric>
+
+namespace adj::apps {
+
+namespace {
+
+/// 0, 1, …: int32 [n].
+Tensor numbers(int64_t n) {
+  std::vector<int32_t> all(static_cast<size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  return Tensor::from(all);
+}
+
+Parts parts_of_graphs(const ModelDescription& model, const Dataset& data, const InferOptions& o) {
+  const int64_t graphs = data.graph_offsets.numel() - 1,
+                at_once = o.batch_size > 0 ? o.batch_size : model.graphs_at_once;
+  const GraphLoader loader(data, numbers(graphs), {.batch_size = at_once, .backward = false});
+  return {loader.size(),
+          fmt::format("{} graphs{}", at_once,
+                      o.batch_size > 0 ? "" : ", as many as the training had (--batch-size)"),
+          [loader](int64_t i) {
+            const GraphBatch batch = loader.batch(0, i);
+            return Part{batch.graph, batch.offsets, batch.x, batch.graphs};
+          }};
+}
+
+Parts parts_of_nodes(const Dataset& data, const InferOptions& o) {
+  const int64_t nodes = data.num_nodes();
+  if (o.parts > nodes) throw UsageError(fmt::format("--parts: expected {} at most, the nodes", nodes));
+  const char* of = "all nodes (--parts)";
+  Tensor part = Tensor::zeros({nodes}, DType::i32);
+  if (o.parts > 0) {
+    part = metis_partition(data.graph, o.parts);
+    of = "clusters by METIS";
+  } else if (data.part) {
+    part = data.part;
+    of = "clusters of the dataset, nodes/part";
+  }
+  const ClusterLoader loader(
+      data.graph, data.x, {}, numbers(nodes), part,
+      {.parts_per_batch = o.parts_per_batch, .loading = {.derive = [](const Graph&) {}}});
+  return {loader.size(), of, [loader](int64_t i) {
+            const SubgraphBatch batch = loader.batch(0, i);
+            return Part{batch.graph, {}, batch.x, batch.nodes};
+          }};
+}
+
+}  // namespace
+
+Parts parts_of(const ModelDescription& model, const Dataset& data, const InferOptions& options) {
+  return model.of_graphs() ? parts_of_graphs(model, data, options) : parts_of_nodes(data, options);
+}
+
+}  // namespace adj::apps

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "parts.h"
+#include <adjoint/core/capture.h>
+#include <adjoint/data/loader/prefetch.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace adj::apps {
+
+/// What a batch gives goes to these rows of the outputs.
+template <class Batch>
+struct Placed {
+  Tensor places;  ///< int32, on the CPU
+  Batch batch;
+};
+
+/// All batches, by number: kept on the device, or made anew whenever they are gone over, ahead of their use.
+template <class Batch>
+class Batches {
+ public:
+  using Make = std::function<Placed<Batch>(int64_t)>;
+
+  /// `anew`: who makes them where they are not kept.
+  Batches(int64_t count, Make make, std::optional<PrefetchOptions> anew)
+      : count_(count), make_(std::move(make)), anew_(std::move(anew)) {
+    for (int64_t i = 0; i < count && !anew_; ++i) kept_.push_back(make_(i));
+  }
+  bool kept() const { return !anew_; }
+
+  template <class F>
+  void for_each(F&& f) const {
+    for (const Placed<Batch>& placed : kept_) f(placed);
+    if (kept()) return;
+    Prefetcher<Placed<Batch>> ahead(count_, make_, *anew_);
+    for (const Placed<Batch>& placed : ahead) f(placed);
+  }
+
+ private:
+  int64_t count_;
+  Make make_;
+  std::optional<PrefetchOptions> anew_;
+  std::vector<Placed<Batch>> kept_;
+};
+
+struct Passes {
+  Tensor outputs;  ///< float32 [N, outputs], of all nodes or graphs
+  double ms;       ///< of one over all batches, the median
+};
+
+/// Passes of compute(batch, first), which gives what the model gives, over all batches on the device; the
+/// first one, that warms up, gives the outputs. `capture`: where the device can, a pass over batches that are
+/// kept is recorded once and replayed, as launching would take longer than it does.
+template <class Batch, class Compute>
+Passes run_passes(const ModelDescription& model, const Batches<Batch>& batches, Device device, int64_t rows,
+                  int64_t repeats, bool capture, Compute&& compute) {
+  const NoGrad no_grad;
+  const int64_t outputs = model.num_outputs;
+  Tensor all = Tensor::zeros({rows, outputs}, DType::f32);
+  batches.for_each([&](const Placed<Batch>& placed) {
+    const Tensor given = model.finish(compute(placed.batch, true)).to(Device::cpu());
+    const int32_t* places = placed.places.template data<int32_t>();
+    for (int64_t k = 0; k < given.size(0); ++k)
+      std::copy_n(given.data<float>() + k * outputs, outputs,
+                  all.mutable_data<float>() + places[k] * outputs);
+  });
+  const auto pass = [&] {
+    batches.for_each([&](const Placed<Batch>& placed) { (void)compute(placed.batch, false); });
+  };
+  StepGraph recorded;
+  if (capture && batches.kept() && StepGraph::supported(device)) {
+    recorded.begin(device);
+    pass();
+    recorded.end();
+  }
+  std::vector<double> ms;
+  for (int64_t r = 0; r < repeats; ++r) {
+    synchronize(device);
+    const auto begin = std::chrono::steady_clock::now();
+    if (recorded.ready())
+      recorded.replay();
+    else
+      pass();
+    synchronize(device);
+    ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::nth_element(ms.begin(), ms.begin() + static_cast<std::ptrdiff_t>(ms.size() / 2), ms.end());
+  return {all, ms[ms.size() / 2]};
+}
+
+}  // namespace adj::apps

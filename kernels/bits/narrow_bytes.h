@@ -1,0 +1,83 @@
+#pragma once
+
+#include <adjoint/kernels/bits/byte_tensor.h>
+
+namespace adj {
+
+namespace kernels {
+
+/// Bits that an integer of `bits` bits takes where several share a byte: 1, 2, 4 or 8.
+inline int narrow_width(int bits) { return bits <= 2 ? bits : bits <= 4 ? 4 : 8; }
+inline int64_t narrow_bytes_of(int64_t numbers, int bits) {
+  return ceil_div(numbers, 8 / narrow_width(bits));
+}
+
+/// A byte tensor's numbers closer together, for a way that is slower than memory (bandwidth-optimised
+/// packing, QGTC, section 4.6): number i of x [N,F], rows one after the other without their padding, has
+/// narrow_width() bits of `to` uint8 [narrow_bytes_of()], from bit i width on, the lowest of a byte first;
+/// bits behind the last are 0.
+struct NarrowBytesArgs {
+  const ByteTensor& x;
+  Tensor& to;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "narrow_bytes";
+    detail::check_bytes(op, x, x.rows(), x.width, x.device());
+    check_tensor(op, "to", to, {narrow_bytes_of(x.rows() * x.width, x.bits)}, DType::u8, x.device());
+  }
+};
+ADJ_KERNEL(narrow_bytes, NarrowBytesArgs)
+
+/// The other way round; `to` has bits, scale and zero, its bytes are written.
+struct WidenBytesArgs {
+  const Tensor& from;
+  ByteTensor& to;
+
+  Device device() const { return to.device(); }
+  void check() const {
+    constexpr std::string_view op = "widen_bytes";
+    detail::check_bytes(op, to, to.rows(), to.width, to.device());
+    check_tensor(op, "from", from, {narrow_bytes_of(to.rows() * to.width, to.bits)}, DType::u8, to.device());
+  }
+};
+ADJ_KERNEL(widen_bytes, WidenBytesArgs)
+
+/// A matrix of bytes whose rows are padded, by the numbers that share a byte elsewhere.
+struct NarrowPlaces {
+  int64_t rows, columns, pitch;
+  int width;  ///< bits of a number there
+
+  explicit NarrowPlaces(const ByteTensor& x)
+      : rows(x.rows()), columns(x.width), pitch(ByteTensor::pitch(x.width)), width(narrow_width(x.bits)) {}
+  /// f(place in the matrix, number's bits' place in the byte) of what shares byte `i`.
+  template <class F>
+  ADJ_HOST_DEVICE void for_each(int64_t i, F&& f) const {
+    int64_t number = i * (8 / width), row = number / columns, column = number % columns;
+    for (int k = 0; k < 8 && row < rows; k += width) {
+      f(row * pitch + column, k);
+      if (++column < columns) continue;
+      column = 0;
+      ++row;
+    }
+  }
+  ADJ_HOST_DEVICE uint8_t narrowed(const uint8_t* x, int64_t i) const {
+    int byte = 0;
+    for_each(i, [&](int64_t at, int k) { byte |= x[at] << k; });
+    return static_cast<uint8_t>(byte);
+  }
+  ADJ_HOST_DEVICE void widen(uint8_t byte, int64_t i, uint8_t* to) const {
+    for_each(i, [&](int64_t at, int k) { to[at] = static_cast<uint8_t>(byte >> k & ((1 << width) - 1)); });
+  }
+};
+
+}  // namespace kernels
+
+/// uint8: x's numbers as narrow_bytes has them.
+inline Tensor narrow_bytes(const ByteTensor& x) {
+  Tensor to = Tensor::empty({kernels::narrow_bytes_of(x.rows() * x.width, x.bits)}, DType::u8, x.device());
+  kernels::narrow_bytes({.x = x, .to = to});
+  return to;
+}
+
+}  // namespace adj

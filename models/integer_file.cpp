@@ -1,0 +1,193 @@
+// An IntegerModel as a file: program and facts as a checkpoint's; "tensors/NAME", float32: ranges of
+// activations, scales and shifts of linear maps, and what features and targets are prepared by, as in a
+// checkpoint; "weights/NAME": bit tensors (data/bit_tensors.h). docs/quantized.md lists the entries.
+
+#include "integer_model.h"
+#include <adjoint/core/text.h>
+#include <adjoint/data/bit_tensors.h>
+#include <adjoint/optim/preprocessing.h>
+
+#include <cmath>
+#include <set>
+
+namespace adj {
+
+namespace {
+
+constexpr const char* kFormat = "adjoint.integer_model";
+constexpr int64_t kVersion = 1;
+constexpr const char* kPreparation[] = {"classes.names",      "classes.offsets", "features.mean",
+                                        "features.deviation", "targets.mean",    "targets.deviation"};
+
+/// "sums.0." as the name of one entry.
+std::string entry(const std::string& name) { return name.substr(0, name.size() - 1); }
+
+/// Of all that a training says of itself, what its predictions need.
+std::map<std::string, std::string> needed_facts(const ModelDescription& model) {
+  std::map<std::string, std::string> needed;
+  for (const auto& [fact, text] : model.facts)
+    if (fact.starts_with("option.") || fact == "features.scaling" || fact == "task" || fact == "features" ||
+        fact == "outputs" || fact == "epoch" || fact == "best_epoch")
+      needed.emplace(fact, text);
+  needed["model"] = model.name;
+  return needed;
+}
+
+class Reading {
+ public:
+  explicit Reading(const std::string& path) : path_(path), file_(H5Reader::open(path)) {
+    checkpoint_ = optim::read_head(file_, path, kFormat, kVersion);
+  }
+
+  ModelDescription description() {
+    for (const char* name : kPreparation) {
+      const std::string at = std::string("tensors/") + name;
+      if (!file_.has(at)) continue;
+      checkpoint_.tensors.emplace(name, file_.tensor(at, {DType::f32, DType::u8, DType::i64}));
+      seen_.insert(at);
+    }
+    ModelDescription model = detail::description_of(checkpoint_);
+    const auto name = checkpoint_.facts.find("model");
+    if (name == checkpoint_.facts.end()) data_fail("{}: facts@model: missing", path_);
+    model.name = name->second;
+    return model;
+  }
+
+  detail::IntegerPlan plan(const ModelDescription& model) const {
+    try {
+      return detail::integer_plan(model);
+    } catch (const Error& error) {
+      data_fail("{}: facts: {}", path_, error.what());
+    }
+  }
+
+  detail::IntegerRange range(const std::string& name, int bits) {
+    const detail::IntegerRange range{bits, numbers(name + "scale", 1), numbers(name + "zero", 1)};
+    expect_none("tensors/" + name + "scale", detail::problem_of_scales(range.scale));
+    expect_none("tensors/" + name + "zero", detail::problem_of_zeros(range.zero, bits, false));
+    return range;
+  }
+
+  detail::IntegerLinear linear(const detail::LinearPlace& place) {
+    return {.input = range(place.name + "input.", place.input_bits),
+            .weight = weight(place),
+            .bytes = {},
+            .scale = place.norm.empty() ? Tensor() : numbers(place.name + "scale", place.out),
+            .shift = numbers(place.name + "shift", place.out),
+            .activation = place.relu ? Activation::relu : Activation::none};
+  }
+
+  /// Throws DataError for an entry that no part is made of.
+  void expect_no_more() const {
+    for (const char* group : {"tensors", "weights"})
+      for (const std::string& name : file_.children(group)) {
+        const std::string at = fmt::format("{}/{}", group, name);
+        if (seen_.count(at) == 0)
+          file_.fail(at, "no part of such a model ({})", checkpoint_.facts.at("model"));
+      }
+  }
+
+ private:
+  void expect_none(const std::string& place, const std::string& problem) const {
+    if (!problem.empty()) file_.fail(place, "{}", problem);
+  }
+
+  /// float32 [n], finite.
+  Tensor numbers(const std::string& name, int64_t n) {
+    const std::string at = "tensors/" + name;
+    const Tensor read = file_.tensor(at, {DType::f32}, {n});
+    for (const float number : read.to_vector<float>())
+      if (!std::isfinite(number)) file_.fail(at, "{}, expected finite numbers", number);
+    seen_.insert(at);
+    return read;
+  }
+
+  BitTensor weight(const detail::LinearPlace& place) {
+    const std::string at = "weights/" + entry(place.name);
+    if (const int64_t bits = file_.integer(at, "bits"); bits != place.weight_bits)
+      file_.fail(at, "{} bits, expected {}, as facts@option.bits has it", bits, place.weight_bits);
+    const int64_t in = file_.integer(at, "inner");
+    const std::vector<int64_t>& shape = file_.shape(at + "/planes");
+    if (in != place.in || shape.size() != 3 || shape[1] != place.out)
+      file_.fail(at, "{} numbers for each of {} outputs, expected {} for each of {}", in,
+                 shape.size() == 3 ? shape[1] : 0, place.in, place.out);
+    const BitTensor read = read_bits(file_, at);
+    expect_none(at + "/zero", detail::problem_of_zeros(read.zero, read.bits, true));
+    seen_.insert(at);
+    return read;
+  }
+
+  std::string path_;
+  H5Reader file_;
+  optim::Checkpoint checkpoint_;
+  std::set<std::string> seen_;  // entries that were read
+};
+
+detail::IntegerRange moved(const detail::IntegerRange& range, Device device) {
+  return {range.bits, range.scale.to(device), range.zero.to(device)};
+}
+
+}  // namespace
+
+bool is_integer_model(const std::string& path) {
+  const H5Reader file = H5Reader::open(path, {"@format"});
+  return file.has_attribute("", "format") && file.text("", "format") == kFormat;
+}
+
+IntegerModel IntegerModel::load(const std::string& path, Device device, const IntegerModelOptions& options) {
+  Reading reading(path);
+  ModelDescription description = reading.description();
+  const detail::IntegerPlan plan = reading.plan(description);
+  detail::IntegerParts parts = plan.parts(
+      [&](const detail::RangePlace& place) { return moved(reading.range(place.name, place.bits), device); },
+      [&](const detail::LinearPlace& place) {
+        detail::IntegerLinear read = reading.linear(place);
+        read.input = moved(read.input, device);
+        read.weight = read.weight.to(device);
+        read.bytes = as_bytes(read.weight);
+        read.scale = read.scale.to(device);
+        read.shift = read.shift.to(device);
+        return read;
+      });
+  reading.expect_no_more();
+  return IntegerModel(std::move(description), device, options, std::move(parts));
+}
+
+void IntegerModel::save(const std::string& path) const {
+  optim::Checkpoint head;
+  head.program = description_.program;
+  head.facts = needed_facts(description_);
+  ADJ_CHECK(head.facts.count("task") > 0,
+            "{}: made by hand, expected a checkpoint's, whose facts the file says", describe());
+  optim::Preprocessing{description_.scaling, description_.class_names}.save(head);
+  if (description_.target_mean) {
+    head.tensors["targets.mean"] = description_.target_mean;
+    head.tensors["targets.deviation"] = description_.target_scale;
+  }
+  const auto add_range = [&](const std::string& name, const detail::IntegerRange& range) {
+    head.tensors[name + "scale"] = range.scale;
+    head.tensors[name + "zero"] = range.zero;
+  };
+  const detail::IntegerPlan plan = detail::integer_plan(description_);
+  for (size_t l = 0; l < plan.inputs.size(); ++l) add_range(plan.inputs[l].name, parts_.inputs[l]);
+  H5Writer file(path);
+  optim::write_head(file, head, kFormat, kVersion);
+  const auto write = [&](const std::vector<detail::LinearPlace>& places,
+                         const std::vector<detail::IntegerLinear>& maps) {
+    for (size_t l = 0; l < places.size(); ++l) {
+      add_range(places[l].name + "input.", maps[l].input);
+      if (maps[l].scale) head.tensors[places[l].name + "scale"] = maps[l].scale;
+      head.tensors[places[l].name + "shift"] = maps[l].shift;
+      BitTensor weight = maps[l].weight;
+      weight.zero = weight.zero.rows(0, 1);  // all the same
+      write_bits(file, "weights/" + entry(places[l].name), weight);
+    }
+  };
+  write(plan.sums, parts_.sums);
+  write(plan.hidden, parts_.hidden);
+  write(plan.readouts, parts_.readouts);
+  for (const auto& [name, tensor] : head.tensors) file.write("tensors/" + name, tensor.to(Device::cpu()));
+  file.commit();
+}
+
+}  // namespace adj

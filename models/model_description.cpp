@@ -1,0 +1,128 @@
+#include "model_description.h"
+
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/core/error.h>
+#include <adjoint/core/text.h>
+#include <adjoint/optim/finite.h>
+#include <adjoint/optim/preprocessing.h>
+
+#include <limits>
+
+#include <fmt/ranges.h>
+
+namespace adj {
+
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
+const std::string& fact(const optim::Checkpoint& checkpoint, const std::string& name) {
+  const auto found = checkpoint.facts.find(name);
+  if (found == checkpoint.facts.end()) data_fail("{}: facts@{}: missing", checkpoint.path, name);
+  return found->second;
+}
+
+/// A task of nodes or graphs; none of links.
+Task task_of(const optim::Checkpoint& checkpoint) {
+  const std::string& name = fact(checkpoint, "task");
+  if (name == "link") return Task::none;
+  for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
+                          Task::graph_regression})
+    if (name == name_of(task)) return task;
+  data_fail("{}: facts@task: '{}', expected a task of nodes, graphs or links", checkpoint.path,
+            excerpt(name));
+}
+
+models::ModelOptions options_of(const optim::Checkpoint& checkpoint, const models::ModelFamily& family) {
+  std::vector<std::string> names = family.options;
+  names.insert(names.end(), {"hidden", "layers", "dropout"});
+  if (family.models.size() > 1) names.push_back("model");
+  constexpr std::string_view kPrefix = "option.";
+  std::map<std::string, std::string> values;
+  for (const auto& [name, value] : checkpoint.facts)
+    if (name.starts_with(kPrefix)) values.emplace(name.substr(kPrefix.size()), value);
+  for (const std::string& name : names)
+    if (values.count(name) == 0) data_fail("{}: facts@option.{}: missing", checkpoint.path, name);
+  models::ModelOptions options;
+  options.model = family.models.front();
+  try {
+    read_options(options, names, values);
+    family.check(options);
+  } catch (const UsageError& error) {
+    data_fail("{}: facts: {}", checkpoint.path, error.what());
+  }
+  return options;
+}
+
+/// float32 [T].
+Tensor row_of(const optim::Checkpoint& checkpoint, const std::string& name, int64_t outputs) {
+  const auto found = checkpoint.tensors.find(name);
+  if (found == checkpoint.tensors.end()) data_fail("{}: tensors/{}: missing", checkpoint.path, name);
+  const Tensor& row = found->second;
+  if (row.shape() != Shape{outputs} || row.dtype() != DType::f32)
+    data_fail("{}: tensors/{}: {}, expected [{}] float32", checkpoint.path, name, row.str(), outputs);
+  if (!optim::first_not_finite({{name, row}}).empty())
+    data_fail("{}: tensors/{}: not finite", checkpoint.path, name);
+  return row;
+}
+
+}  // namespace
+
+Features ModelDescription::prepare(const Features& x) const {
+  ADJ_CHECK(x && x.cols() == num_features, "{}: {} features a node, expected {}", origin, x ? x.cols() : 0,
+            num_features);
+  return scaling.apply(x);
+}
+
+Tensor ModelDescription::finish(const Tensor& raw) const {
+  const NoGrad no_grad;
+  Tensor outputs = raw.to(DType::f32);
+  if (target_mean)
+    outputs = (Var(outputs) * Var(target_scale.to(raw.device())) + Var(target_mean.to(raw.device()))).value();
+  if (!optim::first_not_finite({{"outputs", outputs}}).empty())
+    fail("{}: what the model gives is not finite", origin);
+  return outputs;
+}
+
+namespace detail {
+
+models::ModelFamily family_of(const optim::Checkpoint& checkpoint) {
+  std::vector<std::string> programs;
+  for (models::ModelFamily& family : models::families()) {
+    if (family.program == checkpoint.program) return std::move(family);
+    programs.push_back(family.program);
+  }
+  data_fail("{}: attribute program: written by {}, expected {}", checkpoint.path, excerpt(checkpoint.program),
+            fmt::join(programs, " or "));
+}
+
+ModelDescription description_of(const optim::Checkpoint& checkpoint) {
+  const models::ModelFamily family = family_of(checkpoint);
+  ModelDescription d;
+  d.program = checkpoint.program;
+  d.options = options_of(checkpoint, family);
+  d.task = task_of(checkpoint);
+  if (d.of_graphs() != d.program.starts_with("train_graph_") ||
+      (d.task == Task::none) != (d.program == "train_link"))
+    data_fail("{}: facts@task: '{}', which is none that {} trains", checkpoint.path, fact(checkpoint, "task"),
+              d.program);
+  d.num_features = checkpoint.integer("features", 1, kMost);
+  d.num_outputs = checkpoint.integer("outputs", 1, kMost);
+  optim::Preprocessing preprocessing = optim::Preprocessing::load(checkpoint);
+  d.scaling = preprocessing.scaling;
+  d.class_names = std::move(preprocessing.class_names);
+  const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
+  d.origin = fmt::format("{}, epoch {}", checkpoint.program,
+                         best < 0 ? checkpoint.integer("epoch", 0, kMost) : best);
+  if (d.task == Task::node_regression || d.task == Task::graph_regression) {
+    d.target_mean = row_of(checkpoint, "targets.mean", d.num_outputs);
+    d.target_scale = row_of(checkpoint, "targets.deviation", d.num_outputs);
+  }
+  if (d.of_graphs()) d.graphs_at_once = checkpoint.integer("option.batch-size", 1, kMost);
+  d.facts = checkpoint.facts;
+  return d;
+}
+
+}  // namespace detail
+
+}  // namespace adj

@@ -1,0 +1,82 @@
+#include "quantised_models.h"
+#include <adjoint/models/integer_model.h>
+
+#include <filesystem>
+
+using namespace adj;
+using namespace adj::test;
+
+TEST_CASE("a model in integers comes back from its file with the same results to the bit") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = folder.file("c.h5"), path = folder.file("q.h5");
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Graph graph = random_graph(device);
+    const Tensor x = random_tensor({kNodes, kIn}).to(device);
+    for (const char* kind : {"gcn", "gin"})
+      for (const char* norm : {"none", "batch"})
+        for (const char* bits : {"8", "1", "8,3,5"}) {
+          CAPTURE(std::string(kind));
+          CAPTURE(std::string(norm));
+          CAPTURE(std::string(bits));
+          write_checkpoint(trained_on(graph, x, options_of(kind, norm, bits)), checkpoint);
+          const IntegerModel model(load_trained(checkpoint, device));
+          model.save(path);
+          CHECK(is_integer_model(path));
+          CHECK_FALSE(is_integer_model(checkpoint));
+          for (const IntegerSums sums : {IntegerSums::bytes, IntegerSums::bits}) {
+            const IntegerModel back = IntegerModel::load(path, device, {.sums = sums});
+            CHECK(same_bits(back(back.pack(graph, Features(x))), model(model.pack(graph, Features(x)))));
+          }
+          const IntegerModel back = IntegerModel::load(path, device);
+          CHECK(back.describe() == model.describe());
+          CHECK(back.description().origin == "train_qgnn, epoch 2");
+          CHECK(back.description().class_names == model.description().class_names);
+          CHECK(back.description().facts.count("generator.seed") == 0);
+          const std::string again = folder.file("again.h5");
+          back.save(again);
+          CHECK(std::filesystem::file_size(again) == std::filesystem::file_size(path));
+        }
+    const ManyGraphs many = many_graphs(device);
+    for (const char* pool : {"sum", "mean", "max"}) {
+      const Tensor of_all = random_tensor({many.graph.num_nodes(), kIn}).to(device);
+      models::ModelOptions o = options_of("graph-qgin", "none", "3");
+      o.pool = pool;
+      write_checkpoint(trained_by(models::graph_qgin(), o, Task::graph_class, device,
+                                  [&](models::Model& model) {
+                                    (void)dynamic_cast<models::GraphModel&>(model)(many.graph, many.offsets,
+                                                                                   Features(of_all));
+                                  }),
+                       checkpoint);
+      const IntegerModel model(load_trained(checkpoint, device));
+      model.save(path);
+      const IntegerModel back = IntegerModel::load(path, device);
+      CHECK(same_bits(back(back.pack(many.graph, many.offsets, Features(of_all))),
+                      model(model.pack(many.graph, many.offsets, Features(of_all)))));
+      CHECK(back.description().graphs_at_once == 16);
+    }
+  }
+}
+
+TEST_CASE("the file of a model in integers has a weight's bits, and little else") {
+  const TemporaryDirectory folder;
+  const std::string checkpoint = folder.file("c.h5"), path = folder.file("q.h5");
+  for (const int bits : {8, 4, 1}) {
+    models::ModelOptions o = options_of("gin", "none", fmt::format("{}", bits));
+    o.hidden = 512;
+    write_checkpoint(trained_on(random_graph({}), random_tensor({kNodes, kIn}), o), checkpoint);
+    IntegerModel(load_trained(checkpoint)).save(path);
+    constexpr int64_t kWeights = 512 * (kIn + 512 + 512 + 512 + 512 + kOut), kColumns = 5 * 512 + kOut;
+    const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
+    CHECK(size >= kWeights * bits / 8);
+    CHECK(size <= kWeights * bits / 8 + kColumns * 16 + (int64_t{48} << 10));
+  }
+}
+
+TEST_CASE("a model in integers that no checkpoint describes is not written") {
+  const TemporaryDirectory folder;
+  const IntegerModel model(
+      trained_on(random_graph({}), random_tensor({kNodes, kIn}), options_of("gcn", "none", "4")));
+  CHECK_THROWS_WITH_AS(model.save(folder.file("q.h5")), doctest::Contains("expected a checkpoint's"), Error);
+  CHECK_FALSE(std::filesystem::exists(folder.file("q.h5")));
+}
