@@ -100,6 +100,7 @@ TrainedModel load_trained(const std::string& path, Device device) {
   parts.num_outputs = checkpoint.integer("outputs", 1, kMost);
   optim::Preprocessing preprocessing = optim::Preprocessing::load(checkpoint);
   parts.scaling = preprocessing.scaling;
+  parts.quantization = preprocessing.quantization;
   parts.class_names = std::move(preprocessing.class_names);
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
   parts.origin = fmt::format("{}, epoch {}", checkpoint.program,

@@ -38,13 +38,15 @@ int64_t TrainedModel::num_outputs() const { return impl_->num_outputs; }
 const std::vector<std::string>& TrainedModel::class_names() const { return impl_->class_names; }
 int64_t TrainedModel::graphs_at_once() const { return impl_->graphs_at_once; }
 const FeatureScaling& TrainedModel::scaling() const { return impl_->scaling; }
+const FeatureQuantization& TrainedModel::quantization() const { return impl_->quantization; }
 Device TrainedModel::device() const { return impl_->model->parameters().front().device(); }
 models::Model& TrainedModel::model() const { return *impl_->model; }
 
 Features TrainedModel::prepare(const Features& x) const {
   ADJ_CHECK(x && x.cols() == num_features(), "{}: {} features a node, expected {}", origin(),
             x ? x.cols() : 0, num_features());
-  return impl_->scaling.apply(x.to(device())).to(impl_->model->parameters().front().dtype());
+  const Features scaled = impl_->scaling.apply(x.to(device()));
+  return impl_->quantization.apply(scaled).to(impl_->model->parameters().front().dtype());
 }
 
 Tensor TrainedModel::finish(const Tensor& raw) const {

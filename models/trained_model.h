@@ -2,6 +2,7 @@
 
 #include "family.h"
 #include <adjoint/data/dataset.h>
+#include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/graph/relation.h>
@@ -34,6 +35,7 @@ class TrainedModel {
     Task task = Task::none;                ///< none of a model of links
     int64_t num_features = 0, num_outputs = 0;
     FeatureScaling scaling;            ///< of features
+    FeatureQuantization quantization;  ///< of scaled ones
     Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
     std::vector<std::string> class_names;
     int64_t graphs_at_once = 32;  ///< graphs that are computed side by side
@@ -57,14 +59,15 @@ class TrainedModel {
   int64_t num_features() const;
   int64_t num_outputs() const;
   const FeatureScaling& scaling() const;
+  const FeatureQuantization& quantization() const;
   /// Of the training's dataset; empty where that had none.
   const std::vector<std::string>& class_names() const;
   Device device() const;
 
   /// What it says of every node, or of every graph: graph g has the nodes offsets[g] to offsets[g + 1], int64
-  /// [G + 1]. On the CPU. `x` [N, num_features()] as they are in the user's data, dense or sparse; absent
-  /// where the training made its own (--node-features). Throws for a model of something else, for other
-  /// widths, and where a result is not finite.
+  /// [G + 1]. On the CPU. `x` [N, num_features()] as they are in the user's data, dense or sparse (or
+  /// quantised, where the training did not scale them); absent where it made its own (--node-features).
+  /// Throws for a model of something else, for other widths, and where a result is not finite.
   Predictions predict(const Graph& graph, const Features& x) const;
   Predictions predict(const Graph& graph, const Tensor& offsets, const Features& x) const;
   /// float32 [P]: a logit for each pair of nodes (src[p], dst[p]), int32 [P], that an edge joins it. Of a
