@@ -9,6 +9,7 @@
 #include "common/outputs.h"
 #include "common/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 
@@ -124,6 +125,12 @@ void train_with(const Program& program, CommandLine line) {
   const Dataset& data = given.data;
   if (given.splits.size() > 1 && settings.runs == 1) settings.runs = std::ssize(given.splits);
   log_info("{}: {}", printable(data.name), counted(given));
+  // Bits by node are of one graph's, as whose model a checkpoint is loaded again.
+  if (const auto& names = program.family.options;
+      std::find(names.begin(), names.end(), "nodes") != names.end()) {
+    settings.nodes = settings.node_bits > 0.0 ? data.num_nodes() : 0;
+    line.identity["nodes"] = fmt::format("{}", settings.nodes);
+  }
   line.hyperparameters.emplace_back("features_scaling",
                                     json_text(name_of(given.preprocessing.scaling.kind())));
   line.hyperparameters.emplace_back("features_bits", fmt::format("{}", settings.features_bits));

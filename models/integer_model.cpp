@@ -83,6 +83,10 @@ IntegerModel::IntegerModel(const TrainedModel& trained, const IntegerModelOption
   const std::string& kind = o.model;
   ADJ_CHECK((kind.empty() || kind == "gcn" || kind == "gin") && trained.describe().starts_with("quantised"),
             "integer model: {} is none of train_qgnn", trained.describe());
+  ADJ_CHECK(o.node_bits == 0.0,
+            "integer model: {} has bits by node, and sums of integers need one scale; expected a training "
+            "without --node-bits",
+            trained.describe());
   const models::Quantization bits(o);
   const State state(trained.model());
   const bool norm = o.norm == "batch";

@@ -47,8 +47,9 @@ struct IntegerBatch {
 /// Nothing in it changes: any number of threads may use it at once.
 class IntegerModel {
  public:
-  /// Throws adj::Error for a model of another family, of layers that are not quantised (32 bits), and where a
-  /// scale or zero is none that a training writes.
+  /// Throws adj::Error for a model of another family, of layers that are not quantised (32 bits), with bits
+  /// by node, whose integers have no scale that a sum could share, and where a scale or zero is none that a
+  /// training writes.
   explicit IntegerModel(const TrainedModel& trained, const IntegerModelOptions& options = {});
 
   /// On the graph's device, which is the model's or the CPU. `x` [N, features] as they are in the user's data

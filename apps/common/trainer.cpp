@@ -270,6 +270,7 @@ void Trainer::finish_run() {
   for (const Metric& metric : reported_)
     for (const Tensor* part : {&examples_.val, &examples_.test})
       result.reported.push_back(metric.of(output_, examples_.y, *part));
+  if (const std::string remark = model_->remark(); !remark.empty()) log_info("{}", remark);
   if (settings_.runs > 1)
     log_info("{}: {}{} {:.4f} at epoch {}{}", run_name(), examples_.cross_validated ? "" : "test ",
              metric_.name, result.test_metric, result.best_epoch,

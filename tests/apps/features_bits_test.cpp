@@ -84,9 +84,8 @@ TEST_CASE("batches of quantised features train and are evaluated as dense ones o
   for (const auto& [program, loader] :
        {std::pair<std::string, Words>{"train_sage",
                                       {"--loader", "neighbor", "--fanouts", "3,2", "--batch-size", "8"}},
-        {"train_gcn",
-         {"--loader", "cluster", "--parts", "6", "--parts-per-batch", "2", "--evaluation", "graph"}},
-        {"train_gcn", {"--loader", "saint", "--budget", "20", "--coverage", "3", "--evaluation", "graph"}}}) {
+        {"train_gcn", {"--loader", "cluster", "--parts", "6", "--parts-per-batch", "2"}},
+        {"train_gcn", {"--loader", "saint", "--budget", "20", "--coverage", "3"}}}) {
     CAPTURE(program);
     CAPTURE(loader[1]);
     if (!have_program(program)) continue;
