@@ -110,7 +110,7 @@ struct Qgnn : NodeModel {
     return !parameter.ends_with("log_scale") && !parameter.ends_with(".bits");
   }
 
-  /// penalty N (mean bits - target)^2, the mean being over the numbers that are held in them (A2Q, eq. 9,
+  /// penalty N (mean bits - target)^2, the mean being over the numbers that are held in them (A2Q,
   /// where it is of kilobytes: this one does not depend on the graph's size).
   Var penalty() const override {
     if (node_bits_ == 0.0) return {};

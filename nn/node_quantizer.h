@@ -2,6 +2,7 @@
 
 #include <adjoint/nn/module.h>
 
+#include <mutex>
 #include <vector>
 
 namespace adj::nn {
@@ -40,14 +41,15 @@ class NodeQuantizer : public Module {
   std::string describe() const override;
 
  private:
+  bool ready();
   void begin(const Tensor& x);
 
   int64_t nodes_;
   Var log_scale_, bits_;
   Tensor scale_, signed_;
 
-  // Whether scale_ was set, for what it held when it was looked at.
-  bool ready();
+  // Whether scale_ was set, for what it held when it was looked at; threads may ask at once.
+  std::mutex mutex_;
   bool ready_ = false;
   uint64_t known_storage_ = 0, known_version_ = 0;
 };

@@ -22,6 +22,9 @@ void begin(Model& model, const FeatureScaling& scaling, const Settings& s) {
   if (const auto kind = optim::Preprocessing::scaling_kind(from); kind != scaling.kind())
     throw UsageError(fmt::format("--from {}: of a training with --features-scaling {}, expected {}", s.from,
                                  name_of(kind), name_of(scaling.kind())));
+  if (const int bits = optim::Preprocessing::feature_bits(from); bits != s.features_bits)
+    throw UsageError(fmt::format("--from {}: of a training with --features-bits {}, expected {}", s.from,
+                                 bits, s.features_bits));
   const std::string prefix = from.integer("best_epoch") < 0 ? "model." : "best.";
   for (const auto& [name, tensor] : from.tensors)
     if (name.starts_with(prefix) && name.ends_with(".scale"))

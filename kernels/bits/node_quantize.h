@@ -42,7 +42,7 @@ ADJ_HOST_DEVICE inline float node_quantized(float x, const NodeRange& range) {
 
 /// y = s_i q, q = round(x / s_i) held within the range of [b_i] bits: 0 to 2^[b] - 1, or where numbers have
 /// signs -(2^([b] - 1) - 1) to 2^([b] - 1) - 1, [b] being b rounded and held within 1 (2 with signs) and 8
-/// (A2Q, Zhu et al., Aggregation-Aware Quantization for Graph Neural Networks, 2023, eq. 1). is_signed is 1
+/// (A2Q, Zhu et al., Aggregation-Aware Quantization for Graph Neural Networks, 2023). is_signed is 1
 /// where numbers have signs, else 0. `y` may be `x`.
 struct NodeQuantizeArgs {
   const Tensor& x;
@@ -63,7 +63,7 @@ ADJ_KERNEL(node_quantize, NodeQuantizeArgs)
 struct NodeSlope {
   float x, scale, bits;
 };
-/// Straight through both roundings (A2Q, eq. 4 to 6): within the range dy/dx = 1, dy/ds = q - x / s, dy/db =
+/// Straight through both roundings (A2Q): within the range dy/dx = 1, dy/ds = q - x / s, dy/db =
 /// 0; beyond it dy/dx = 0, dy/ds = q, and as the largest q is 2^b - 1 (2^(b - 1) - 1), dy/db = ± s ln 2 (|q|
 /// + 1); below 0 without signs, where q is 0 for any bits, 0.
 ADJ_HOST_DEVICE inline NodeSlope node_slope(float x, const NodeRange& range) {
@@ -79,7 +79,7 @@ ADJ_HOST_DEVICE inline NodeSlope node_slope(float x, const NodeRange& range) {
 ADJ_HOST_DEVICE inline float error_sign(float x, float y) { return y > x ? 1.0f : y < x ? -1.0f : 0.0f; }
 
 /// dx, and of each node dscale and dbits: Σ dy dy/ds and Σ dy dy/db over its numbers; or `local`, of its
-/// error E = 1/F Σ |y - x|, which every node has, also one that no loss reaches (A2Q, section 3.2, Local
+/// error E = 1/F Σ |y - x|, which every node has, also one that no loss reaches (A2Q's Local
 /// Gradient). Summed in float64, by 32 lanes and then these in halves: the same bits on every device. `dx`
 /// may be `dy`, or absent.
 struct NodeQuantizeBackwardArgs {
