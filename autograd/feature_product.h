@@ -3,6 +3,8 @@
 #include <adjoint/data/features.h>
 #include <adjoint/kernels/elementwise/activation.h>
 
+#include <algorithm>
+
 // What products with features come to for each of their kinds but the dense one. Of quantised ones a block of
 // rows at a time becomes numbers of the weights' dtype, in a workspace of about 2^22 numbers (16 MB of
 // float32), however many rows there are. Blocks depend on the width alone.
