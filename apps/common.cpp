@@ -9,6 +9,7 @@
 #include "common/outputs.h"
 #include "common/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 
@@ -18,9 +19,9 @@ namespace {
 
 /// A dataset as a training takes it.
 struct Prepared {
-  Dataset data;            ///< on the device
-  FeatureScaling scaling;  ///< that its features went through
-  Examples examples;       ///< likewise
+  Dataset data;                        ///< on the device
+  optim::Preprocessing preprocessing;  ///< that its features went through
+  Examples examples;                   ///< likewise
   Metric metric;
   std::vector<size_t> splits;  ///< run r trains on splits[r % size]
 };
@@ -51,8 +52,13 @@ Prepared load_data(const Program& program, const Settings& settings, Device devi
   const FeatureScaling scaling =
       choose_scaling(data, file, settings.features_scaling, training_rows(data, examples));
   scale_features(data, file, scaling);
+  const FeatureQuantization quantization = settings.features_bits == FeatureQuantization::kNone
+                                               ? FeatureQuantization()
+                                               : choose_quantization(data, file, settings.features_bits);
+  quantize_features(data, quantization);
   partition_for_clusters(data, settings);
-  return {placed_on(device, data, settings), scaling, examples.to(device), metric, splits};
+  return {
+      placed_on(device, data, settings), {scaling, {}, quantization}, examples.to(device), metric, splits};
 }
 
 /// Refuses, before anything is trained, outputs that cannot be written or that would overwrite an input or
@@ -119,9 +125,17 @@ void train_with(const Program& program, CommandLine line) {
   const Dataset& data = given.data;
   if (given.splits.size() > 1 && settings.runs == 1) settings.runs = std::ssize(given.splits);
   log_info("{}: {}", printable(data.name), counted(given));
-  line.hyperparameters.emplace_back("features_scaling", json_text(name_of(given.scaling.kind())));
+  // Bits by node are of one graph's, as whose model a checkpoint is loaded again.
+  if (const auto& names = program.family.options;
+      std::find(names.begin(), names.end(), "nodes") != names.end()) {
+    settings.nodes = settings.node_bits > 0.0 ? data.num_nodes() : 0;
+    line.identity["nodes"] = fmt::format("{}", settings.nodes);
+  }
+  line.hyperparameters.emplace_back("features_scaling",
+                                    json_text(name_of(given.preprocessing.scaling.kind())));
+  line.hyperparameters.emplace_back("features_bits", fmt::format("{}", settings.features_bits));
 
-  Trainer trainer(program, line, data, given.scaling, given.examples, given.metric, given.splits);
+  Trainer trainer(program, line, data, given.preprocessing, given.examples, given.metric, given.splits);
   if (settings.features == "host") given.data.x = {};  // of which the trainer may have a copy
   if (!settings.resume.empty()) trainer.resume(settings.resume);
   log_info("{} on {}", trainer.model(), device.str());

@@ -25,6 +25,7 @@ struct Settings : models::ModelOptions {
   std::string metric = "auto";
   std::string precision = "float32";
   std::string features_scaling = "auto";  ///< "none", "rows", "standard"
+  int64_t features_bits = 32;             ///< that a feature is held in: 1 to 8, or 32, as it is
   int64_t epochs = 200;
   int64_t seed = 0;
   int64_t runs = 1;  ///< with seeds seed, seed + 1, …

@@ -96,6 +96,7 @@ void predict(const PredictOptions& o) {
               trained.num_features());
   if (o.report) check_report(trained, o, data);
   scale_features(data, o.data, trained.scaling());
+  quantize_features(data, trained.quantization());
   data = placed_on(device, data, o.batches);
   const std::string model = trained.describe();
   log_info("{} of {} on {}: {} nodes, {} edges, {}", model, trained.origin(), printable(data.name),

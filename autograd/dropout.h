@@ -52,13 +52,15 @@ inline Var activate_dropout(Activation activation, const Var& x, float p, bool t
   });
 }
 
-/// The same as dropout for features; of sparse ones the stored values are drawn.
+/// The same as dropout for features; of sparse ones the stored values are drawn, quantised ones are drawn as
+/// they are multiplied.
 inline Features dropout(const Features& x, float p, bool training = true,
                         Generator& generator = default_generator()) {
   const OpScope scope("dropout", x);
-  if (!x.is_sparse()) return Features(dropout(Var(x.dense()), p, training, generator).value());
   const DropoutRule rule = DropoutRule::of(p);
   if (!training || rule.threshold == 0) return x;
+  if (x.is_dense()) return Features(dropout(Var(x.dense()), p, training, generator).value());
+  if (x.is_quantized()) return x.dropped(generator.next(), rule);
   const SparseMatrix& sparse = x.sparse();
   const Tensor old =
       sparse.values() ? sparse.values() : Tensor::full({sparse.entries()}, 1.0, DType::f32, sparse.device());

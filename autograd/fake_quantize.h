@@ -63,7 +63,7 @@ inline Var fake_quantize(const Var& x, int bits, const Var& scale, const Tensor&
 /// column there.
 inline Features fake_quantize(const Features& x, int bits, const Tensor& scale, const Tensor& zero) {
   const NoGrad no_grad;
-  if (!x.is_sparse()) return Features(fake_quantize(Var(x.dense()), bits, Var(scale), zero).value());
+  if (!x.is_sparse()) return Features(fake_quantize(Var(x.to_dense()), bits, Var(scale), zero).value());
   ADJ_CHECK(scale.numel() == 1 && zero.numel() == 1 && zero.item() == 0.0,
             "fake_quantize: scale {} and zero {} for sparse features, expected one scale and a zero of 0, "
             "which an absent number stays",

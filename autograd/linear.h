@@ -4,9 +4,8 @@
 
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/epilogue.h>
-#include <adjoint/data/features.h>
+#include <adjoint/autograd/feature_product.h>
 #include <adjoint/kernels/dense/gemm.h>
-#include <adjoint/kernels/sparse/spmm.h>
 
 namespace adj {
 
@@ -67,31 +66,28 @@ inline Var product(const char* name, const Var& x, const Var& w, const Var& bias
                                   }));
 }
 
+/// The one product of features, whatever their kind; they take no gradient.
 inline Var product(const char* name, const Features& x, const Var& w, const Var& bias = {},
                    Activation activation = Activation::none) {
-  if (!x.is_sparse()) return product(name, Var(x.dense()), w, bias, activation);
+  if (x.is_dense()) return product(name, Var(x.dense()), w, bias, activation);
   ADJ_CHECK(x.device() == w.device(), "{}: features on {}, weight on {}", name, x.device().str(),
             w.device().str());
   ADJ_CHECK(w.shape().dims() == 2 && x.cols() == w.size(0), "{}: features [{}, {}] do not fit weight {}",
             name, x.rows(), x.cols(), w.shape().str());
   if (activation != Activation::none && activation != Activation::relu)
     return activate(activation, product(name, x, w, bias));
-  const SparseMatrix a = x.sparse().for_features(w.dtype());
+  const Features a = x.to(w.dtype());
   Tensor y = Tensor::empty({a.rows(), w.size(1)}, w.dtype(), w.device());
-  kernels::spmm(
-      {.a = a.matrix(), .x = w.value(), .bias = bias.value_or_absent(), .activation = activation, .y = y});
+  feature_product(a, w.value(), bias.value_or_absent(), activation, y);
+  const Saved held(a.is_sparse() ? a.sparse().values() : a.quantized().bytes);
   const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return after(
-      activation,
-      record(name, y, {w, bias}, [a, values = Saved(a.values()), y = output](Tensor dy, Gradients& out) {
-        const Tensor dz = through_activation(y, std::move(dy), out);
-        bias_gradient(dz, 1, out);
-        if (!out.wanted(0)) return;
-        (void)values.get();  // the matrix's own: throws where they were written to
-        Tensor dw = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
-        kernels::spmm({.a = a.adjoint(), .x = dz, .y = dw});
-        out.add(0, dw);
-      }));
+  return after(activation, record(name, y, {w, bias}, [a, held, y = output](Tensor dy, Gradients& out) {
+                 const Tensor dz = through_activation(y, std::move(dy), out);
+                 bias_gradient(dz, 1, out);
+                 if (!out.wanted(0)) return;
+                 (void)held.get();  // the features' own: throws where they were written to
+                 out.add(0, feature_weight_gradient(a, dz));
+               }));
 }
 
 }  // namespace detail
@@ -103,8 +99,9 @@ inline Var linear(const Var& x, const Var& w, const Var& bias = {},
   const OpScope scope("linear", x, w, bias);
   return detail::product("linear", x, w, bias, activation);
 }
-/// The same for features, dense or sparse, which take no gradient. Dense ones are of the weight's dtype
-/// (Features::to); sparse ones keep float32 values beside a bfloat16 weight.
+/// The same for features of any kind, which take no gradient. Dense ones are of the weight's dtype
+/// (Features::to); sparse ones keep float32 values beside a bfloat16 weight; of quantised ones what the bits
+/// stand for is multiplied in that dtype, some rows at a time (feature_product.h).
 inline Var linear(const Features& x, const Var& w, const Var& bias = {},
                   Activation activation = Activation::none) {
   const OpScope scope("linear", x, w, bias);

@@ -13,7 +13,7 @@ namespace {
 void write_features(H5Writer& file, const Features& x) {
   if (!x) return;
   if (!x.is_sparse()) {
-    file.write("nodes/x", x.dense().to(DType::f32));
+    file.write("nodes/x", x.to_dense().to(DType::f32));
     return;
   }
   const SparseMatrix& sparse = x.sparse();

@@ -149,6 +149,8 @@ FeatureScaling::Kind FeatureScaling::automatic(const FeatureSummary& x) {
 Features FeatureScaling::apply(const Features& x) const {
   if (kind_ == Kind::none) return x;
   if (kind_ == Kind::rows) return x.row_normalized();
+  ADJ_CHECK(!x.is_quantized(),
+            "feature scaling: standard of quantised features, expected them scaled before");
   check_dense_size(x);
   return Features(standardized(x.to_dense(), mean_, deviation_));
 }

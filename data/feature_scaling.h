@@ -36,7 +36,8 @@ class FeatureScaling {
   const Tensor& deviation() const { return deviation_; }  ///< likewise
 
   /// Of the same width as those it was fitted to. Sparse features stay sparse for `none` and `rows`;
-  /// `standard` makes them dense: throws above 2^30 numbers.
+  /// `standard` makes them dense: throws above 2^30 numbers. Quantised ones, which were scaled before, are
+  /// refused by both but `none`.
   Features apply(const Features& x) const;
   /// The same, as rows are read; to the same bits.
   FileRows apply(const FileRows& x) const;

@@ -142,7 +142,7 @@ bool FeatureSummary::scales_differ() const { return largest_scale > 100.0 * leas
 FeatureSummary summary_of(const Features& x) {
   const Features host = x.to(Device::cpu());
   if (host.is_sparse()) return of_sparse(host.sparse());
-  const Tensor dense = host.dense().to(DType::f32);
+  const Tensor dense = host.to_dense().to(DType::f32);
   Counts counts = of_columns(dense.size(1));
   add_rows(counts, dense);
   return finished(std::move(counts), dense.size(0), dense.size(1));

@@ -44,6 +44,11 @@ std::string fingerprint(const Dataset& data) {
     const Relation& entries = data.x.sparse().relation();
     hash.add(entries);
     hash.add(entries, data.x.sparse().values());
+  } else if (data.x && data.x.is_quantized()) {
+    const PackedRows& x = data.x.quantized();
+    hash.add(static_cast<uint64_t>(x.bits));
+    hash.add(static_cast<uint64_t>(x.cols));
+    for (const Tensor& tensor : {x.bytes, x.scale, x.zero}) hash.add(tensor);
   } else if (data.x_in_file) {
     hash.add(data.x_in_file);
   } else {

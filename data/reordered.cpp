@@ -15,7 +15,7 @@ Tensor gathered(const Tensor& of_nodes, const Tensor& order) {
 
 Features gathered(const Features& x, const Tensor& order, const Tensor& position) {
   if (!x) return x;
-  if (!x.is_sparse()) return Features(gather_edges(x.dense(), order));
+  if (!x.is_sparse()) return x.rows(order);
   const SparseMatrix& sparse = x.sparse();
   const EdgeIndex entries = sparse.relation().edge_index();  // from columns to rows
   const auto [csr, entry] =

@@ -16,8 +16,9 @@ namespace {
 
 constexpr const char* kFormat = "adjoint.integer_model";
 constexpr int64_t kVersion = 1;
-constexpr const char* kPreparation[] = {"classes.names",      "classes.offsets", "features.mean",
-                                        "features.deviation", "targets.mean",    "targets.deviation"};
+constexpr const char* kPreparation[] = {"classes.names",      "classes.offsets",  "features.mean",
+                                        "features.deviation", "features.scale",   "features.zero",
+                                        "targets.mean",       "targets.deviation"};
 
 /// "sums.0." as the name of one entry.
 std::string entry(const std::string& name) { return name.substr(0, name.size() - 1); }
@@ -26,8 +27,8 @@ std::string entry(const std::string& name) { return name.substr(0, name.size() -
 std::map<std::string, std::string> needed_facts(const ModelDescription& model) {
   std::map<std::string, std::string> needed;
   for (const auto& [fact, text] : model.facts)
-    if (fact.starts_with("option.") || fact == "features.scaling" || fact == "task" || fact == "features" ||
-        fact == "outputs" || fact == "epoch" || fact == "best_epoch")
+    if (fact.starts_with("option.") || fact == "features.scaling" || fact == "features.bits" ||
+        fact == "task" || fact == "features" || fact == "outputs" || fact == "epoch" || fact == "best_epoch")
       needed.emplace(fact, text);
   needed["model"] = model.name;
   return needed;
@@ -159,7 +160,7 @@ void IntegerModel::save(const std::string& path) const {
   head.facts = needed_facts(description_);
   ADJ_CHECK(head.facts.count("task") > 0,
             "{}: made by hand, expected a checkpoint's, whose facts the file says", describe());
-  optim::Preprocessing{description_.scaling, description_.class_names}.save(head);
+  optim::Preprocessing{description_.scaling, description_.class_names, description_.quantization}.save(head);
   if (description_.target_mean) {
     head.tensors["targets.mean"] = description_.target_mean;
     head.tensors["targets.deviation"] = description_.target_scale;

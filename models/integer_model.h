@@ -29,8 +29,9 @@ struct IntegerModelOptions {
 /// Nothing in it changes: any number of threads may use it at once.
 class IntegerModel {
  public:
-  /// Throws adj::Error for a model of another family, of layers that are not quantised (32 bits), and where a
-  /// scale or zero is none that a training writes.
+  /// Throws adj::Error for a model of another family, of layers that are not quantised (32 bits), with bits
+  /// by node, whose integers have no scale that a sum could share, and where a scale or zero is none that a
+  /// training writes.
   explicit IntegerModel(const TrainedModel& trained, const IntegerModelOptions& options = {});
 
   /// Reads what save() wrote: the same results to the bit. Throws DataError "FILE: PLACE: …" for a file that

@@ -14,6 +14,10 @@ namespace adj::models {
 struct Model : nn::Module {
   /// Does weight decay apply to this parameter?
   virtual bool decays(const std::string& /*parameter*/) const { return true; }
+  /// What a training step adds to its loss, of the state and no example; absent where there is nothing.
+  virtual Var penalty() const { return {}; }
+  /// What a training says of the model at its end; empty where there is nothing.
+  virtual std::string remark() const { return {}; }
 };
 
 /// One that says something of every node.

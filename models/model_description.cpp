@@ -71,7 +71,7 @@ Tensor row_of(const optim::Checkpoint& checkpoint, const std::string& name, int6
 Features ModelDescription::prepare(const Features& x) const {
   ADJ_CHECK(x && x.cols() == num_features, "{}: {} features a node, expected {}", origin, x ? x.cols() : 0,
             num_features);
-  return scaling.apply(x);
+  return quantization.apply(scaling.apply(x));
 }
 
 Tensor ModelDescription::finish(const Tensor& raw) const {
@@ -110,6 +110,7 @@ ModelDescription description_of(const optim::Checkpoint& checkpoint) {
   d.num_outputs = checkpoint.integer("outputs", 1, kMost);
   optim::Preprocessing preprocessing = optim::Preprocessing::load(checkpoint);
   d.scaling = preprocessing.scaling;
+  d.quantization = preprocessing.quantization;
   d.class_names = std::move(preprocessing.class_names);
   const int64_t best = checkpoint.integer("best_epoch", -1, kMost);
   d.origin = fmt::format("{}, epoch {}", checkpoint.program,

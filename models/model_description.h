@@ -2,6 +2,7 @@
 
 #include "family.h"
 #include <adjoint/data/dataset.h>
+#include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
 #include <adjoint/optim/checkpoint.h>
 
@@ -15,6 +16,7 @@ struct ModelDescription {
   Task task = Task::none;  ///< none of a model of links
   int64_t num_features = 0, num_outputs = 0;
   FeatureScaling scaling;            ///< of features
+  FeatureQuantization quantization;  ///< of scaled ones
   Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
   std::vector<std::string> class_names;
   int64_t graphs_at_once = 32;  ///< graphs that are computed side by side

@@ -60,6 +60,9 @@ void read_options(ModelOptions& o, const std::vector<std::string>& names,
   take("scales", o.scales);
   take("degree-quant", o.degree_quant);
   take("degree-quant-least", o.degree_quant_least);
+  take("node-bits", o.node_bits);
+  take("node-bits-penalty", o.node_bits_penalty);
+  take("nodes", o.nodes);
   take("embedding", o.embedding);
   take("decoder", o.decoder);
   take("pool", o.pool);

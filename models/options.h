@@ -30,6 +30,10 @@ struct ModelOptions {
   /// Probability by which the nodes of largest in-degree pass a training step unquantised, and that from
   /// which it rises with the in-degree's rank (Degree-Quant, Tailor et al. 2021). 0: none does.
   double degree_quant = 0.0, degree_quant_least = 0.0;
+  /// Mean bits that activations are to have, each node as many as it learns (A2Q, Zhu et al. 2023); 0: they
+  /// are not by node. What is beyond the mean costs node_bits_penalty; `nodes` are those of the graph.
+  double node_bits = 0.0, node_bits_penalty = 1.0;
+  int64_t nodes = 0;
 
   // Of models of links.
   int64_t embedding = 0;        ///< width of a node's embedding; 0: hidden

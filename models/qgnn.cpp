@@ -8,6 +8,7 @@
 #include <adjoint/kernels/elementwise/bernoulli.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace adj::models {
 
@@ -49,13 +50,16 @@ Tensor degree_ranks(const Graph& graph) {
 ///         h = relu(norm(s_q V_q + c)),  y = h_q W_q + b
 ///
 /// with norm and relu behind all layers but the last, and dropout before a layer's quantisation. Weights of
-/// edges do not count. docs/quantized.md lists its state.
+/// edges do not count. With node_bits every node of the one graph has bits and a step size of its own in each
+/// quantiser of activations (nn/node_quantizer.h). docs/quantized.md lists its state.
 struct Qgnn : NodeModel {
   Qgnn(int64_t in, int64_t out, const ModelOptions& o)
       : gin_(o.model == "gin"),
         p_(static_cast<float>(o.dropout)),
         degree_quant_(o.degree_quant),
         degree_quant_least_(o.degree_quant_least),
+        node_bits_(o.node_bits),
+        penalty_(o.node_bits_penalty * static_cast<double>(o.nodes)),
         name_(fmt::format("{} {}{}{}{}", gin_ ? "quantised GIN" : "quantised GCN",
                           dashed(widths_of(in, out, o)), describe_bits(o),
                           o.norm == "none" ? "" : " batch-norm",
@@ -102,10 +106,52 @@ struct Qgnn : NodeModel {
   }
 
   /// Not scales: a smaller one is no simpler model.
-  bool decays(const std::string& parameter) const override { return !parameter.ends_with("log_scale"); }
+  bool decays(const std::string& parameter) const override {
+    return !parameter.ends_with("log_scale") && !parameter.ends_with(".bits");
+  }
+
+  /// penalty N (mean bits - target)^2, the mean being over the numbers that are held in them (A2Q,
+  /// where it is of kilobytes: this one does not depend on the graph's size).
+  Var penalty() const override {
+    if (node_bits_ == 0.0) return {};
+    Var sum;
+    double width = 0.0;
+    for (const auto& [quantizer, columns] : by_node()) {
+      const Var term = quantizer->mean_bits() * static_cast<double>(columns);
+      sum = sum ? sum + term : term;
+      width += static_cast<double>(columns);
+    }
+    const Var off = sum * (1.0 / width) - node_bits_;
+    return off * off * penalty_;
+  }
+  std::string remark() const override {
+    if (node_bits_ == 0.0) return {};
+    double sum = 0.0, numbers = 0.0;
+    int least = BitTensor::kMostBits, most = 1;
+    for (const auto& [quantizer, columns] : by_node())
+      for (const int bits : quantizer->held_bits()) {
+        sum += static_cast<double>(bits * columns);
+        numbers += static_cast<double>(columns);
+        least = std::min(least, bits);
+        most = std::max(most, bits);
+      }
+    return fmt::format("bits by node: {:.2f} in the mean over all numbers, {} to {}", sum / numbers, least,
+                       most);
+  }
   std::string describe() const override { return name_; }
 
  private:
+  /// The quantizers by node, and how wide what they take is.
+  std::vector<std::pair<const nn::NodeQuantizer*, int64_t>> by_node() const {
+    std::vector<std::pair<const nn::NodeQuantizer*, int64_t>> all;
+    for (size_t l = 0; l < sums_.size(); ++l) {
+      all.emplace_back(inputs_[l].nodes(), sums_[l].weight.size(0));
+      all.emplace_back(sums_[l].input.nodes(), sums_[l].weight.size(0));
+      if (gin_) all.emplace_back(hidden_[l].input.nodes(), hidden_[l].weight.size(0));
+    }
+    return all;
+  }
+
   const SparseMatrix& matrix_of(const Graph& graph) const {
     ADJ_CHECK(!graph.is_normalized(), "{}: takes sums over edges by rules of its own, expected a graph {}",
               describe(), "without normalised weights");
@@ -131,7 +177,7 @@ struct Qgnn : NodeModel {
 
   bool gin_;
   float p_;
-  double degree_quant_, degree_quant_least_;
+  double degree_quant_, degree_quant_least_, node_bits_, penalty_;
   std::string name_;
   nn::ModuleList<nn::Quantizer> inputs_{this, "inputs"};
   nn::ModuleList<nn::QuantLinear> sums_{this, "sums"};
@@ -147,7 +193,24 @@ void check(const ModelOptions& o) {
   if (o.degree_quant_least > o.degree_quant)
     throw UsageError(fmt::format("--degree-quant-least {}: expected no more than --degree-quant {}",
                                  o.degree_quant_least, o.degree_quant));
-  (void)Quantization(o);
+  const Quantization quantization(o);
+  if (o.node_bits == 0.0) return;
+  if (!(o.node_bits >= 1.0 && o.node_bits <= 8.0))
+    throw UsageError(fmt::format("--node-bits: expected 1 to 8, or 0 (not by node), got {}", o.node_bits));
+  if (!std::isfinite(o.node_bits_penalty) || o.node_bits_penalty < 0.0)
+    throw UsageError(fmt::format("--node-bits-penalty: expected 0 or more, got {}", o.node_bits_penalty));
+  if (o.bits_activations != "auto")
+    throw UsageError("--bits-activations: does not go with --node-bits, by which activations have theirs");
+  if (o.scales != "learned" || o.degree_quant > 0.0)
+    throw UsageError(
+        fmt::format("{}: does not go with --node-bits, whose nodes learn what they are quantised by",
+                    o.scales != "learned" ? "--scales running" : "--degree-quant"));
+  for (const int bits : quantization.activation_bits)
+    if (bits > BitTensor::kMostBits)
+      throw UsageError(
+          fmt::format("--bits {}: expected 1 to 8 beside --node-bits, and --bits-weights 32 where "
+                      "weights are not to be quantised",
+                      o.bits));
 }
 
 std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
@@ -159,7 +222,8 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 ModelFamily qgnn() {
   return {"train_qgnn",
           {"gcn", "gin"},
-          quantized_options({"norm", "degree-quant", "degree-quant-least"}),
+          quantized_options(
+              {"norm", "degree-quant", "degree-quant-least", "node-bits", "node-bits-penalty", "nodes"}),
           check,
           make};
 }

@@ -41,19 +41,21 @@ Quantization::Quantization(const ModelOptions& o)
       activation_bits(o.bits_activations == "auto"
                           ? bits_of("bits", o.bits, o.layers)
                           : bits_of("bits-activations", o.bits_activations, o.layers)),
-      scales(o.scales == "learned" ? nn::Scales::learned : nn::Scales::running) {
+      scales(o.scales == "learned" ? nn::Scales::learned : nn::Scales::running),
+      by_node{o.node_bits > 0.0 ? o.nodes : 0, o.node_bits} {
   expect_one_of("scales", o.scales, {"learned", "running"});
 }
 
 nn::QuantizerOptions Quantization::input(size_t layer) const {
-  return {.bits = activation_bits[layer], .scales = scales};
+  return {.bits = activation_bits[layer], .scales = scales, .by_node = by_node};
 }
 
 nn::QuantLinearOptions Quantization::linear(size_t layer, Activation activation) const {
   return {.weight_bits = weight_bits[layer],
           .input_bits = activation_bits[layer],
           .scales = scales,
-          .activation = activation};
+          .activation = activation,
+          .by_node = by_node};
 }
 
 nn::QuantLinearOptions Quantization::readout(size_t layer) const {
@@ -64,10 +66,11 @@ nn::QuantLinearOptions Quantization::readout(size_t layer) const {
 
 std::string describe_bits(const ModelOptions& o) {
   if (o.bits == "32" && o.bits_weights == "auto" && o.bits_activations == "auto") return "";
-  return fmt::format(" {} bits{}{}{}", o.bits,
+  return fmt::format(" {} bits{}{}{}{}", o.bits,
                      o.bits_weights == "auto" ? "" : fmt::format(", weights {}", o.bits_weights),
                      o.bits_activations == "auto" ? "" : fmt::format(", activations {}", o.bits_activations),
-                     o.scales == "learned" ? "" : " running scales");
+                     o.scales == "learned" ? "" : " running scales",
+                     o.node_bits > 0.0 ? fmt::format(", {} by node", o.node_bits) : "");
 }
 
 std::vector<std::string> quantized_options(std::vector<std::string> more) {

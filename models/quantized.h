@@ -14,6 +14,7 @@ inline constexpr int kReadoutBits = 8;
 struct Quantization {
   std::vector<int> weight_bits, activation_bits;  ///< of each layer, 32: not quantised
   nn::Scales scales;
+  nn::NodeBitsOptions by_node;  ///< of activations
 
   /// Throws UsageError where the options are out of range or do not fit the number of layers.
   explicit Quantization(const ModelOptions& options);

@@ -39,6 +39,7 @@ int64_t TrainedModel::num_outputs() const { return impl_->num_outputs; }
 const std::vector<std::string>& TrainedModel::class_names() const { return impl_->class_names; }
 int64_t TrainedModel::graphs_at_once() const { return impl_->graphs_at_once; }
 const FeatureScaling& TrainedModel::scaling() const { return impl_->scaling; }
+const FeatureQuantization& TrainedModel::quantization() const { return impl_->quantization; }
 Device TrainedModel::device() const { return impl_->model->parameters().front().device(); }
 models::Model& TrainedModel::model() const { return *impl_->model; }
 

@@ -43,12 +43,14 @@ class TrainedModel {
   int64_t num_features() const;
   int64_t num_outputs() const;
   const FeatureScaling& scaling() const;
+  const FeatureQuantization& quantization() const;
   /// Of the training's dataset; empty where that had none.
   const std::vector<std::string>& class_names() const;
   Device device() const;
 
   /// What it says of every node, or of every graph: graph g has the nodes offsets[g] to offsets[g + 1], int64
-  /// [G + 1]. On the CPU. `x` [N, num_features()] as they are in the user's data, dense or sparse; absent
+  /// [G + 1]. On the CPU. `x` [N, num_features()] as they are in the user's data, dense, sparse, or quantised
+  /// where the training did not scale them; absent
   /// where the training made its own (--node-features). Throws for a model of something else, for other
   /// widths, and where a result is not finite.
   Predictions predict(const Graph& graph, const Features& x) const;

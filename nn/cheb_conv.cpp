@@ -94,7 +94,7 @@ Var ChebConv::after_product(const Graph& graph, const X& x, const ChebConvCall& 
 }
 
 Var ChebConv::operator()(const Graph& graph, const Var& x, const ChebConvCall& call) const {
-  check_rows("ChebConv", graph, x.shape());
+  check_rows("ChebConv", graph, x);
   const Var& first = lins[0].weight;
   if (first.size(0) > first.size(1) || lins.size() == 1) return after_product(graph, x, call);
   const ScaledLaplacian laplacian(graph, normalization_, call, x.dtype());
@@ -110,8 +110,8 @@ Var ChebConv::operator()(const Graph& graph, const Var& x, const ChebConvCall& c
 }
 
 Var ChebConv::operator()(const Graph& graph, const Features& x, const ChebConvCall& call) const {
-  if (!x.is_sparse()) return (*this)(graph, Var(x.dense()), call);
-  check_rows("ChebConv", graph, {x.rows(), x.cols()});
+  if (x.is_dense()) return (*this)(graph, Var(x.dense()), call);
+  check_rows("ChebConv", graph, x);
   return after_product(graph, x, call);
 }
 

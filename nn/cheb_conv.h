@@ -29,7 +29,7 @@ struct ChebConvCall {
 
 /// Σ_k T_k(L̂) X W_k + b over k = 0 … K - 1, L̂ = 2 L / λ_max - I, T_k the Chebyshev polynomials; self-loops
 /// of the graph do not count (Defferrard et al., Convolutional Neural Networks on Graphs with Fast Localized
-/// Spectral Filtering, 2016, eq. 4). x [N,in], dense or sparse features -> [N,out]. Aggregates on the
+/// Spectral Filtering, 2016, eq. 4). x [N,in], features of any kind -> [N,out]. Aggregates on the
 /// narrower side: T_k of X, or by Clenshaw's rule of the products. W_k Glorot-uniform, b zero. PyG's
 /// ChebConv.
 class ChebConv : public Module {

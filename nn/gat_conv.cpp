@@ -49,19 +49,20 @@ Var GATConv::attend(const Relation& relation, const Var& x_src, const Var& x_dst
   return bias && !joins_bias ? y + bias : y;
 }
 
-Var GATConv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
-  check_rows("GATConv", graph, x.shape());
+template <class X>
+Var GATConv::over(const Graph& graph, const X& x, const Var& edge_attr) const {
+  check_rows("GATConv", graph, x);
   const Var residual = res ? (*res)(x) : Var();
   if (lin) return attend(graph, (*lin)(x), {}, residual, edge_attr);
   return attend(graph, (*lin_src)(x), (*lin_dst)(x), residual, edge_attr);
 }
 
+Var GATConv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
+  return over(graph, x, edge_attr);
+}
+
 Var GATConv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
-  if (!x.is_sparse()) return (*this)(graph, Var(x.dense()), edge_attr);
-  check_rows("GATConv", graph, {x.rows(), x.cols()});
-  const Var residual = res ? (*res)(x) : Var();
-  if (lin) return attend(graph, (*lin)(x), {}, residual, edge_attr);
-  return attend(graph, (*lin_src)(x), (*lin_dst)(x), residual, edge_attr);
+  return over(graph, x, edge_attr);
 }
 
 Var GATConv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst,

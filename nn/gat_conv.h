@@ -43,6 +43,8 @@ class GATConv : public Module {
   Var bias;                        ///< [heads out] or [out], or absent
 
  private:
+  template <class X>
+  Var over(const Graph& graph, const X& x, const Var& edge_attr) const;
   /// Features that were mapped already: [N, heads out] each, x_dst absent where it is x_src.
   Var attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
              const Var& edge_attr) const;

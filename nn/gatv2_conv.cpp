@@ -47,19 +47,20 @@ Var GATv2Conv::attend(const Relation& relation, const Var& x_src, const Var& x_d
   return bias && !joins_bias ? y + bias : y;
 }
 
-Var GATv2Conv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
-  check_rows("GATv2Conv", graph, x.shape());
+template <class X>
+Var GATv2Conv::over(const Graph& graph, const X& x, const Var& edge_attr) const {
+  check_rows("GATv2Conv", graph, x);
   const Var sources = lin_l(x);
   return attend(graph, sources, options_.share_weights ? sources : lin_r(x), res ? (*res)(x) : Var(),
                 edge_attr);
 }
 
+Var GATv2Conv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
+  return over(graph, x, edge_attr);
+}
+
 Var GATv2Conv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
-  if (!x.is_sparse()) return (*this)(graph, Var(x.dense()), edge_attr);
-  check_rows("GATv2Conv", graph, {x.rows(), x.cols()});
-  const Var sources = lin_l(x);
-  return attend(graph, sources, options_.share_weights ? sources : lin_r(x), res ? (*res)(x) : Var(),
-                edge_attr);
+  return over(graph, x, edge_attr);
 }
 
 Var GATv2Conv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst,

@@ -24,7 +24,7 @@ struct GATv2ConvOptions {
 };
 
 /// Σ_j α_ij W_l x_j + b by head, α_ij = softmax_j ⟨a, leaky_relu(W_r x_i + W_l x_j + W_e e_ij)⟩ (Brody et
-/// al., How Attentive are Graph Attention Networks?, 2022, eq. 7). x [N,in], dense or sparse features -> [N,
+/// al., How Attentive are Graph Attention Networks?, 2022, eq. 7). x [N,in], features of any kind -> [N,
 /// heads out]. In one pass over the edges: no coefficient is kept, nor what edge features are mapped to. Maps
 /// and vector are Glorot-uniform, the maps' biases uniform in ±1 / sqrt(in), b zero, as in PyG's GATv2Conv.
 class GATv2Conv : public Module {
@@ -49,6 +49,8 @@ class GATv2Conv : public Module {
   Var bias;  ///< [heads out] or [out], or absent
 
  private:
+  template <class X>
+  Var over(const Graph& graph, const X& x, const Var& edge_attr) const;
   Var attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
              const Var& edge_attr) const;
 };

@@ -16,7 +16,7 @@ GCNConv::GCNConv(int64_t in, int64_t out, const GCNConvOptions& options)
 }
 
 Var GCNConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) {
-  check_rows("GCNConv", graph, x.shape());
+  check_rows("GCNConv", graph, x);
   const GcnNorm a("GCNConv", graph, norm_, edge_weight);
   if (weight.size(0) > weight.size(1)) return a(linear(x, weight), bias, activation_);
   const bool fixed = a.matrix() != nullptr && !x.requires_grad();
@@ -24,8 +24,8 @@ Var GCNConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight
 }
 
 Var GCNConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) {
-  if (!x.is_sparse()) return (*this)(graph, Var(x.dense()), edge_weight);
-  check_rows("GCNConv", graph, {x.rows(), x.cols()});
+  if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
+  check_rows("GCNConv", graph, x);
   return GcnNorm("GCNConv", graph, norm_, edge_weight)(linear(x, weight), bias, activation_);
 }
 

@@ -18,7 +18,7 @@ struct GCNConvOptions {
 };
 
 /// Â X W + b with Â = D^-1/2 (A + I) D^-1/2 (Kipf & Welling 2017, eq. 2; self-loops only where missing). x
-/// [N,in], dense or sparse features -> [N,out]. Aggregates on the narrower side: before the product when in
+/// [N,in], features of any kind -> [N,out]. Aggregates on the narrower side: before the product when in
 /// <= out, after it when in > out. W is Glorot-uniform, b zero. PyG's GCNConv; `cached` needs no option here,
 /// for the graph keeps Â. `edge_weight` [M] by edge number stands in the place of the graph's own weights,
 /// and may require a gradient.

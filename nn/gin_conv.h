@@ -57,10 +57,10 @@ class GINConv : public detail::GinSum {
   explicit GINConv(const GINConvOptions& options, Args&&... args)
       : GinSum("GINConv", options), nn(this, "nn", std::forward<Args>(args)...) {}
   Var operator()(const Graph& graph, const Var& x) { return nn(summed(graph, x)); }
-  /// Sparse features are multiplied with an MLP's first weight and then summed: the sum is linear, and would
-  /// fill them. Another network takes them as dense ones of the parameters' dtype.
+  /// Sparse and quantised features are multiplied with an MLP's first weight and then summed: the sum is
+  /// linear, and would fill them. Another network takes them as dense ones of the parameters' dtype.
   Var operator()(const Graph& graph, const Features& x) {
-    if (!x.is_sparse()) return (*this)(graph, Var(x.dense()));
+    if (x.is_dense()) return (*this)(graph, Var(x.dense()));
     if constexpr (std::is_base_of_v<MLP, Net>)
       if (nn.commutes())
         return nn.propagated(x, [&](const Var& y, const Var& bias, Activation activation) {

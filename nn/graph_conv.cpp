@@ -29,7 +29,7 @@ const SparseMatrix* GraphConv::matrix_of(const Graph& graph, const Var& edge_wei
 }
 
 Var GraphConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) {
-  check_rows("GraphConv", graph, x.shape());
+  check_rows("GraphConv", graph, x);
   const SparseMatrix* a = matrix_of(graph, edge_weight);
   if (a == nullptr)
     return (*this)(graph.relation(), x, x, edge_weight ? edge_weight : own_weight(graph, x.dtype()));
@@ -40,11 +40,11 @@ Var GraphConv::operator()(const Graph& graph, const Var& x, const Var& edge_weig
 }
 
 Var GraphConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) {
-  if (!x.is_sparse()) return (*this)(graph, Var(x.dense()), edge_weight);
-  check_rows("GraphConv", graph, {x.rows(), x.cols()});
+  if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
+  check_rows("GraphConv", graph, x);
   ADJ_CHECK(aggr_ == Reduce::sum || aggr_ == Reduce::mean,
-            "GraphConv: sparse features are transformed first, which the largest of neighbours does not "
-            "allow; expected dense ones");
+            "GraphConv: sparse and quantised features are transformed first, which the largest of neighbours "
+            "does not allow; expected dense ones");
   const Var mapped = linear(x, lin_rel.weight);
   const SparseMatrix* a = matrix_of(graph, edge_weight);
   if (a != nullptr) return spmm(*a, mapped, lin_rel.bias) + lin_root(x);

@@ -15,7 +15,7 @@ struct GraphConvOptions {
 };
 
 /// W_root x_i + W_rel (reduce over j of w_ij x_j) + b (Morris et al., Weisfeiler and Leman Go Neural, 2019).
-/// x [N,in], dense or sparse features -> [N,out]. Sums and means are taken on the narrower side of W_rel. The
+/// x [N,in], features of any kind -> [N,out]. Sums and means are taken on the narrower side of W_rel. The
 /// largest is of the weighted w_ij x_j. The maps are uniform in ±1 / sqrt(in), as in PyG's GraphConv.
 /// `edge_weight` [M] by edge number stands in the place of the graph's own weights, and may require a
 /// gradient; a relation has none of its own.

@@ -12,7 +12,7 @@ enum class Initial : uint8_t {
   glorot_bias,  ///< the weight Glorot-uniform, the bias uniform in ±1 / sqrt(in)
 };
 
-/// act(x W + b): x [N,in] (dense or sparse features) -> [N,out]. Bias and relu are part of the product's
+/// act(x W + b): x [N,in] (or features of any kind) -> [N,out]. Bias and relu are part of the product's
 /// pass.
 class Linear : public Module {
  public:

@@ -7,7 +7,7 @@
 namespace adj::nn {
 
 /// Linear layers with relu and dropout between them: MLP({1433, 64, 7}, 0.5f). x [N, widths.front()], dense
-/// or sparse -> [N, widths.back()]; dropout comes before each layer.
+/// or features of any kind -> [N, widths.back()]; dropout comes before each layer.
 class MLP : public Module {
  public:
   explicit MLP(const std::vector<int64_t>& widths, float dropout = 0.0f);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <adjoint/autograd/variable.h>
+#include <adjoint/data/features.h>
 #include <adjoint/graph/graph.h>
 
 #include <mutex>
@@ -12,6 +13,13 @@ namespace adj::nn {
 inline void check_rows(const char* layer, const Graph& graph, const Shape& features) {
   ADJ_CHECK(features.dims() == 2 && features[0] == graph.num_nodes(),
             "{}: features {} for a graph of {} nodes", layer, features.str(), graph.num_nodes());
+}
+
+inline void check_rows(const char* layer, const Graph& graph, const Var& x) {
+  check_rows(layer, graph, x.shape());
+}
+inline void check_rows(const char* layer, const Graph& graph, const Features& x) {
+  check_rows(layer, graph, Shape{x.rows(), x.cols()});
 }
 
 /// Likewise for the two sides of a relation; features of targets may be absent.

@@ -10,6 +10,7 @@ struct QuantLinearOptions {
   Scales scales = Scales::learned;
   bool bias = true;
   Activation activation = Activation::none;
+  NodeBitsOptions by_node = {};  ///< of the input, in place of input_bits
 };
 
 /// act(fq(x) fq(W) + b): x [N,in] -> [N,out], over what x's and W's bits stand for: x by one affine range

@@ -73,6 +73,11 @@ Quantizer::Quantizer(const QuantizerOptions& options, int64_t columns)
   ADJ_CHECK(options.momentum > 0.0 && options.momentum <= 1.0,
             "Quantizer: expected a momentum in (0, 1], got {}", options.momentum);
   if (!quantizes()) return;
+  if (options.by_node.nodes > 0) {
+    ADJ_CHECK(columns == 0, "Quantizer: bits by node have no scale for each column");
+    nodes_.emplace(this, "nodes", options.by_node);
+    return;
+  }
   const Shape shape{std::max<int64_t>(columns, 1)};
   if (options.scales == Scales::learned) add_parameter("log_scale", log_scale_, Tensor::zeros(shape));
   add_buffer("scale", scale_, Tensor::zeros(shape));
@@ -82,6 +87,10 @@ Quantizer::Quantizer(const QuantizerOptions& options, int64_t columns)
 
 Var Quantizer::operator()(const Var& x, const Tensor& keep) {
   if (!quantizes()) return x;
+  if (nodes_) {
+    ADJ_CHECK(!keep, "Quantizer: rows that pass as they are have no bits by node");
+    return (*nodes_)(x);
+  }
   ADJ_CHECK(x.shape().dims() == 2 && (columns_ == 0 || x.size(1) == columns_),
             "Quantizer: input {}, expected a matrix{}", x.shape().str(),
             columns_ == 0 ? "" : fmt::format(" of {} columns", columns_));
@@ -181,6 +190,7 @@ void Quantizer::follow(const Tensor& x) {
 
 std::string Quantizer::describe() const {
   if (!quantizes()) return "Quantizer(none)";
+  if (nodes_) return "Quantizer(by node)";
   return fmt::format("Quantizer({} bits, {}{}, {})", options_.bits,
                      options_.range == BitRange::affine ? "affine" : "symmetric",
                      columns_ > 0 ? fmt::format(", {} columns", columns_) : "",

@@ -2,9 +2,10 @@
 
 #include <adjoint/autograd/fake_quantize.h>
 #include <adjoint/kernels/bits/bit_range.h>
-#include <adjoint/nn/module.h>
+#include <adjoint/nn/node_quantizer.h>
 
 #include <mutex>
+#include <optional>
 
 namespace adj::nn {
 
@@ -21,6 +22,9 @@ struct QuantizerOptions {
   BitRange range = BitRange::affine;
   Scales scales = Scales::learned;
   double momentum = 0.1;  ///< of running scales: the share of the newest batch
+  /// Of these nodes each has a scale and bits of its own, in the place of `bits` (which are to quantise),
+  /// `range` and `scales`.
+  NodeBitsOptions by_node = {};
 };
 
 /// Fake quantisation of a matrix [R,C] by a scale of its own, one of all of it or one of each column.
@@ -33,6 +37,8 @@ struct QuantizerOptions {
 ///              of the scale, whatever its size
 ///   mean_zero  float32 [n], a buffer of running scales: the moving mean that zero is the rounding of
 ///
+/// By node it has the state of a NodeQuantizer, as `nodes.scale` and so on, and none of its own.
+///
 /// A training pass sets `scale` to what it quantises by, as a batch norm moves its running statistics.
 /// Learned scales begin with the smallest squared error on the first training batch, among ranges that end 1
 /// to 2^-8 of the way to its extremes; zero stays as it is from then on.
@@ -40,13 +46,14 @@ class Quantizer : public Module {
  public:
   /// `columns` 0: one scale of all. Throws for other bits.
   explicit Quantizer(const QuantizerOptions& options, int64_t columns = 0);
-  /// What x's bits stand for. Rows of which `keep` (uint8 [R]) is not 0 pass as they are. Throws in
-  /// evaluation mode before any training pass: there is no scale yet.
+  /// What x's bits stand for. Rows of which `keep` (uint8 [R]) is not 0 pass as they are; by node none may.
+  /// Throws in evaluation mode before any training pass: there is no scale yet.
   Var operator()(const Var& x, const Tensor& keep = {});
   bool quantizes() const { return options_.bits >= 1 && options_.bits <= BitTensor::kMostBits; }
   int bits() const { return options_.bits; }
   const Tensor& scale() const { return scale_; }
   const Tensor& zero() const { return zero_; }
+  const NodeQuantizer* nodes() const { return nodes_ ? &*nodes_ : nullptr; }  ///< null: not by node
   std::string describe() const override;
 
  private:
@@ -61,6 +68,7 @@ class Quantizer : public Module {
   int64_t columns_;
   Var log_scale_;
   Tensor scale_, zero_, mean_zero_;
+  std::optional<Child<NodeQuantizer>> nodes_;
 
   // Whether scale_ was set, for what it held when it was looked at; threads may ask at once.
   std::mutex mutex_;

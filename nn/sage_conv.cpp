@@ -38,7 +38,7 @@ Var SAGEConv::finish(const Var& y, const Var& of_root) const {
 }
 
 Var SAGEConv::operator()(const Graph& graph, const Var& x) {
-  check_rows("SAGEConv", graph, x.shape());
+  check_rows("SAGEConv", graph, x);
   const SparseMatrix* a = matrix_of(graph);
   if (a == nullptr || options_.project) return (*this)(graph.relation(), x, x);
   if (in_.src > out_) {
@@ -49,14 +49,15 @@ Var SAGEConv::operator()(const Graph& graph, const Var& x) {
 }
 
 Var SAGEConv::operator()(const Graph& graph, const Features& x) {
-  if (!x.is_sparse()) return (*this)(graph, Var(x.dense()));
-  check_rows("SAGEConv", graph, {x.rows(), x.cols()});
+  if (x.is_dense()) return (*this)(graph, Var(x.dense()));
+  check_rows("SAGEConv", graph, x);
   const Var of_root = lin_r ? (*lin_r)(x) : Var();
   if (lin) return finish(lin_l(aggregate(graph, (*lin)(x), {.reduce = options_.aggr})), of_root);
-  ADJ_CHECK(is_linear(),
-            "SAGEConv: sparse features are transformed before they are aggregated, which {} does not allow; "
-            "expected dense ones, or project",
-            name_of(options_.aggr));
+  ADJ_CHECK(
+      is_linear(),
+      "SAGEConv: sparse and quantised features are transformed before they are aggregated, which {} does "
+      "not allow; expected dense ones, or project",
+      name_of(options_.aggr));
   const Var mapped = linear(x, lin_l.weight);
   if (const SparseMatrix* a = matrix_of(graph)) return finish(spmm(*a, mapped, lin_l.bias), of_root);
   const Var y = aggregate(graph, mapped, {.reduce = options_.aggr});

@@ -20,7 +20,7 @@ struct SAGEConvOptions {
 };
 
 /// W_l (reduce over j of x_j) + b + W_r x_i over the edges j -> i (Hamilton et al., Inductive Representation
-/// Learning on Large Graphs, 2017, algorithm 1). x [N,in], dense or sparse features -> [N,out]. Edge weights
+/// Learning on Large Graphs, 2017, algorithm 1). x [N,in], features of any kind -> [N,out]. Edge weights
 /// are not read, but those of a normalised graph (Graph::as_normalized). Sums and means are taken on the
 /// narrower side of W_l. The maps, `lin_l`, `lin_r` and, with project, `lin`, are uniform in ±1 / sqrt(in),
 /// as in PyG's SAGEConv.

@@ -7,7 +7,7 @@
 namespace adj::nn {
 
 /// Â^K X W + b: K propagation steps and one linear map (Wu et al., Simplifying Graph Convolutional Networks,
-/// 2019). x [N,in], dense or sparse features -> [N,out]. Dense features without gradient are propagated once
+/// 2019). x [N,in], features of any kind -> [N,out]. Dense features without gradient are propagated once
 /// for the whole training; all else is transformed first where that is narrower. W and b are uniform in ±1 /
 /// sqrt(in), as in PyG's SGConv. `edge_weight` [M] by edge number stands in the place of the graph's own
 /// weights, and may require a gradient.

@@ -21,7 +21,7 @@ Var TAGConv::after_product(const GcnNorm& a, const X& x) const {
 }
 
 Var TAGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) const {
-  check_rows("TAGConv", graph, x.shape());
+  check_rows("TAGConv", graph, x);
   const GcnNorm a("TAGConv", graph, norm_, edge_weight);
   const Var& first = lins[0].weight;
   if (first.size(0) > first.size(1)) return after_product(a, x);
@@ -34,8 +34,8 @@ Var TAGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight
 }
 
 Var TAGConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) const {
-  if (!x.is_sparse()) return (*this)(graph, Var(x.dense()), edge_weight);
-  check_rows("TAGConv", graph, {x.rows(), x.cols()});
+  if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
+  check_rows("TAGConv", graph, x);
   return after_product(GcnNorm("TAGConv", graph, norm_, edge_weight), x);
 }
 

@@ -7,7 +7,7 @@
 namespace adj::nn {
 
 /// Σ_k A^k X W_k + b over k = 0 … K, with A = D^-1/2 A D^-1/2 where `normalize`; no self-loops are added (Du
-/// et al., Topology Adaptive Graph Convolutional Networks, 2017). x [N,in], dense or sparse features ->
+/// et al., Topology Adaptive Graph Convolutional Networks, 2017). x [N,in], features of any kind ->
 /// [N,out]. Aggregates on the narrower side: the powers of A are taken of X, or by Horner's rule of the
 /// products. W_k uniform in ±1 / sqrt(in), b zero, as in PyG's TAGConv. `edge_weight` [M] by edge number
 /// stands in the place of the graph's own weights, and may require a gradient.

@@ -51,13 +51,12 @@ Var TransformerConv::attend(const Relation& relation, const X& x_src, const X& x
 }
 
 Var TransformerConv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
-  check_rows("TransformerConv", graph, x.shape());
+  check_rows("TransformerConv", graph, x);
   return attend(graph.relation(), x, x, edge_attr);
 }
 
 Var TransformerConv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
-  if (!x.is_sparse()) return (*this)(graph, Var(x.dense()), edge_attr);
-  check_rows("TransformerConv", graph, {x.rows(), x.cols()});
+  check_rows("TransformerConv", graph, x);
   return attend(graph.relation(), x, x, edge_attr);
 }
 

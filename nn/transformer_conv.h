@@ -21,7 +21,7 @@ struct TransformerConvOptions {
 
 /// m_i = Σ_j α_ij (W_v x_j + W_e e_ij) by head, α_ij = softmax_j(⟨W_q x_i, W_k x_j + W_e e_ij⟩ / sqrt(out)),
 /// and W_skip x_i + m_i, or with `beta` a mean of both by a gate σ(w ⋅ [m_i, W_skip x_i, m_i - W_skip x_i])
-/// (Shi et al., Masked Label Prediction, 2021, eq. 3 to 5). x [N,in], dense or sparse features -> [N, heads
+/// (Shi et al., Masked Label Prediction, 2021, eq. 3 to 5). x [N,in], features of any kind -> [N, heads
 /// out]. In one pass over the edges: no coefficient is kept, nor what edge features are mapped to. All maps
 /// are uniform in ±1 / sqrt(in), as in PyG's TransformerConv.
 class TransformerConv : public Module {

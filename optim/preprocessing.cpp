@@ -34,6 +34,21 @@ std::vector<std::string> class_names_of(const Checkpoint& checkpoint) {
   return texts;
 }
 
+FeatureQuantization quantization_of(const Checkpoint& checkpoint) {
+  const int bits = Preprocessing::feature_bits(checkpoint);
+  if (bits == FeatureQuantization::kNone) return {};
+  const Tensor &scale = tensor_of(checkpoint, "features.scale", DType::f32),
+               &zero = tensor_of(checkpoint, "features.zero", DType::f32);
+  const int64_t columns = checkpoint.integer("features");
+  if (scale.numel() != 1 && scale.numel() != columns)
+    data_fail("{}: tensors/features.scale: {}, expected [1] or [{}]", checkpoint.path, scale.str(), columns);
+  try {
+    return {bits, scale, zero};
+  } catch (const Error& error) {
+    data_fail("{}: tensors/features.scale: {}", checkpoint.path, error.what());
+  }
+}
+
 }  // namespace
 
 FeatureScaling::Kind Preprocessing::scaling_kind(const Checkpoint& checkpoint) {
@@ -50,9 +65,19 @@ FeatureScaling::Kind Preprocessing::scaling_kind(const Checkpoint& checkpoint) {
   return raw->second == "true" ? FeatureScaling::Kind::none : FeatureScaling::Kind::rows;
 }
 
+int Preprocessing::feature_bits(const Checkpoint& checkpoint) {
+  if (!checkpoint.facts.contains("features.bits")) return FeatureQuantization::kNone;
+  const int64_t bits = checkpoint.integer("features.bits", 1, FeatureQuantization::kNone);
+  if (bits > PackedRows::kMostBits && bits != FeatureQuantization::kNone)
+    data_fail("{}: facts@features.bits: {}, expected 1 to 8 or {}", checkpoint.path, bits,
+              FeatureQuantization::kNone);
+  return static_cast<int>(bits);
+}
+
 Preprocessing Preprocessing::load(const Checkpoint& checkpoint) {
   Preprocessing loaded;
   loaded.class_names = class_names_of(checkpoint);
+  loaded.quantization = quantization_of(checkpoint);
   switch (scaling_kind(checkpoint)) {
     case FeatureScaling::Kind::none:
       break;
@@ -79,6 +104,10 @@ void Preprocessing::save(Checkpoint& checkpoint) const {
   if (scaling.kind() == FeatureScaling::Kind::standard) {
     checkpoint.tensors["features.mean"] = scaling.mean();
     checkpoint.tensors["features.deviation"] = scaling.deviation();
+  }
+  if (quantization.quantizes()) {
+    checkpoint.tensors["features.scale"] = quantization.scale();
+    checkpoint.tensors["features.zero"] = quantization.zero();
   }
   if (class_names.empty()) return;
   const auto [bytes, offsets] = detail::packed(class_names);

@@ -79,11 +79,11 @@ std::shared_ptr<const FeatureSource> feature_source(const Dataset& data, const S
   if (data.x_in_file) return make_file_source(data.x_in_file, device, cached);
   const Features x = data.x.to(feature_dtype(s));
   if (cached.count > 0 && x.is_sparse())
-    throw UsageError(
-        fmt::format("--cached-rows: expected dense features, those of {} are sparse", printable(data.name)));
+    throw UsageError(fmt::format(
+        "--cached-rows: expected dense or quantised features, those of {} are sparse", printable(data.name)));
   // Sparse ones are gathered from the host's memory anyway.
   if (s.features != "host" || device.is_cpu() || x.is_sparse()) return make_feature_source(x);
-  return make_pinned_source(x.dense(), device, cached);
+  return make_pinned_source(x, device, cached);
 }
 
 Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureSource>& x,

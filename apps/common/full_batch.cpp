@@ -44,7 +44,8 @@ class FullBatch : public Epochs {
     }
     Var loss = training_.objective.loss(forward(), training_.examples.train);
     if (losses_ != nullptr) losses_->add(loss.value());
-    loss.backward();
+    const Var penalty = model_.penalty();  // no part of what is reported
+    (penalty ? loss + reshape(penalty, loss.shape()) : loss).backward();
     training_.optimizer.step();
     return loss;
   }

@@ -85,6 +85,33 @@ void scale_features(Dataset& data, const std::string& file, const FeatureScaling
   require_finite(data.x.is_sparse() ? data.x.sparse().values() : data.x.dense());
 }
 
+FeatureQuantization choose_quantization(const Dataset& data, const std::string& file, int64_t bits) {
+  try {
+    return FeatureQuantization::fit(static_cast<int>(bits), data.x);
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    data_fail("{}: nodes/x: {}", file, error.what());
+  }
+}
+
+void quantize_features(Dataset& data, const FeatureQuantization& quantization) {
+  if (!quantization.quantizes()) return;
+  if (data.x_in_file) {
+    data.x_in_file = quantization.apply(data.x_in_file);
+    return;
+  }
+  const auto megabytes = [](const Features& x) { return static_cast<double>(x.bytes()) / 0x1p20; };
+  const Features quantized = quantization.apply(data.x);
+  log_info("features: {} bits a number, over a range for each column: {:.2f} MB for {:.2f} MB of {} ones",
+           quantization.bits(), megabytes(quantized), megabytes(data.x),
+           data.x.is_sparse() ? "sparse" : "dense");
+  if (quantized.bytes() > data.x.bytes())
+    log_warning("features: sparse ones take less than {} bits a number; --features-bits 32 leaves them",
+                quantization.bits());
+  data.x = quantized;
+}
+
 void set_precision(const Settings& settings) {
   if (settings.precision == "tf32") set_matmul_precision(MatmulPrecision::tf32);
   set_sparse_kernels(settings.kernels == "csr"      ? SparseKernels::csr

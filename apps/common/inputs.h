@@ -2,6 +2,7 @@
 
 #include "../common.h"
 #include "examples.h"
+#include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
 
 // What training and prediction make of a dataset and of the options that say how it is computed with.
@@ -20,6 +21,12 @@ FeatureScaling choose_scaling(const Dataset& data, const std::string& file, cons
 /// Scales the features of a dataset: in memory at once, and those left in the file as they are read. Throws
 /// DataError where the result is not finite.
 void scale_features(Dataset& data, const std::string& file, const FeatureScaling& scaling);
+
+/// What --features-bits asks for, fitted to the features of a dataset as they were scaled.
+FeatureQuantization choose_quantization(const Dataset& data, const std::string& file, int64_t bits);
+/// Holds the features of a dataset in as many bits, and says how many bytes that takes; those left in the
+/// file are rounded so as they are read.
+void quantize_features(Dataset& data, const FeatureQuantization& quantization);
 
 /// --precision: what matrix products of this process round to, and of which dtype features and parameters
 /// are.

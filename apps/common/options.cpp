@@ -31,11 +31,11 @@ po::typed_value<std::string>* file(std::string& value) { return po::value(&value
 
 /// Whatever is not named here decides the result.
 const std::set<std::string> kFree = {
-    "data",        "device",  "epochs",   "checkpoint",  "checkpoint-every", "resume",
-    "metrics",     "predict", "plot",     "threads",     "no-capture",       "quiet",
-    "json",        "config",  "help",     "version",     "explain",          "inductive",
-    "aggregation", "workers", "features", "cached-rows", "report",           "features-scaling",
-    "cuts"};
+    "data",        "device",       "epochs",   "checkpoint",  "checkpoint-every", "resume",
+    "metrics",     "predict",      "plot",     "threads",     "no-capture",       "quiet",
+    "json",        "config",       "help",     "version",     "explain",          "inductive",
+    "aggregation", "workers",      "features", "cached-rows", "report",           "features-scaling",
+    "cuts",        "features-bits"};
 /// What --json has members of its own for.
 const std::set<std::string> kSaid = {"model", "seed", "runs", "metric"};
 constexpr int64_t kMany = 1'000'000'000;
@@ -60,6 +60,11 @@ void check(const Settings& s) {
     usage(
         "--aggregation measure: does not go with --resume, for another choice would change the result; "
         "expected reduce or scatter, as the checkpoint's training had it");
+  if (s.features_bits != 32 && (s.features_bits < 1 || s.features_bits > 8))
+    usage("--features-bits: expected 1 to 8, or 32 (as they are), got {}", s.features_bits);
+  if (s.features_bits != 32 && s.features == "file")
+    usage("--features-bits {}: does not go with --features file, which holds none of them; expected host",
+          s.features_bits);
   if (!std::isfinite(s.lr) || s.lr <= 0.0) usage("--lr: expected a positive number, got {}", s.lr);
   if (!std::isfinite(s.weight_decay) || s.weight_decay < 0.0)
     usage("--weight-decay: expected 0 or more, got {}", s.weight_decay);
@@ -80,6 +85,9 @@ namespace {
 void add_input_options(po::options_description& options, Settings& s) {
   add_scaling_option(options, s);
   options.add_options()(
+      "features-bits", with_default(s.features_bits),
+      "hold each feature in 1 to 8 bits, over a range for each column, from its least to its largest number "
+      "(32: as they are)")(
       "precision", with_default(s.precision, "TYPE"),
       "float32, tf32 (a GPU's matrix products with rounded operands) or bfloat16 (storage of features and "
       "parameters, with float32 masters, sums and loss)");

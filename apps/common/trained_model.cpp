@@ -30,6 +30,7 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
   parts.num_features = features;
   parts.num_outputs = outputs;
   parts.scaling = preprocessing.scaling;
+  parts.quantization = preprocessing.quantization;
   parts.class_names = preprocessing.class_names;
   parts.origin = printable(state);
   parts.model = program.family.make(features, outputs, settings);

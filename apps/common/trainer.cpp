@@ -81,7 +81,7 @@ std::vector<std::string> named_outputs(const Dataset& data, const Examples& exam
 }  // namespace
 
 Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset& data,
-                 const FeatureScaling& scaling, const Examples& examples, const Metric& metric,
+                 const optim::Preprocessing& features, const Examples& examples, const Metric& metric,
                  std::vector<size_t> splits)
     : program_(program),
       line_(line),
@@ -91,7 +91,7 @@ Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset&
       metric_(metric),
       reported_(program.metrics ? program.metrics(settings_) : std::vector<Metric>()),
       splits_(std::move(splits)),
-      preprocessing_{scaling, named_outputs(data, examples)},
+      preprocessing_{features.scaling, named_outputs(data, examples), features.quantization},
       num_features_(data.num_features()) {
   if (!settings_.checkpoint.empty() || !settings_.resume.empty())
     for (const size_t split : splits_) {
@@ -270,6 +270,7 @@ void Trainer::finish_run() {
   for (const Metric& metric : reported_)
     for (const Tensor* part : {&examples_.val, &examples_.test})
       result.reported.push_back(metric.of(output_, examples_.y, *part));
+  if (const std::string remark = model_->remark(); !remark.empty()) log_info("{}", remark);
   if (settings_.runs > 1)
     log_info("{}: {}{} {:.4f} at epoch {}{}", run_name(), examples_.cross_validated ? "" : "test ",
              metric_.name, result.test_metric, result.best_epoch,
@@ -297,6 +298,10 @@ void Trainer::describe_state() {
   state_->require("features.scaling", std::string(name_of(preprocessing_.scaling.kind())),
                   [](const optim::Checkpoint& before) {
                     return std::string(name_of(optim::Preprocessing::scaling_kind(before)));
+                  });
+  state_->require("features.bits", fmt::format("{}", preprocessing_.quantization.bits()),
+                  [](const optim::Checkpoint& before) {
+                    return fmt::format("{}", optim::Preprocessing::feature_bits(before));
                   });
   if (settings_.runs > 1) state_->require("option.epochs", fmt::format("{}", settings_.epochs));
   state_->require("dataset", fingerprint_).require("model", name_).add(*best_);

@@ -13,9 +13,10 @@ namespace adj::apps {
 class Trainer {
  public:
   /// Run r trains on split splits[r % size] of the examples, which with the data are on the device. The
-  /// features went through `scaling`.
-  Trainer(const Program& program, const CommandLine& line, const Dataset& data, const FeatureScaling& scaling,
-          const Examples& examples, const Metric& metric, std::vector<size_t> splits);
+  /// features went through `features`.
+  Trainer(const Program& program, const CommandLine& line, const Dataset& data,
+          const optim::Preprocessing& features, const Examples& examples, const Metric& metric,
+          std::vector<size_t> splits);
   /// Goes on from a checkpoint. Throws DataError where it is not of this program, dataset, model and options.
   void resume(const std::string& path);
   /// Throws Interrupted after a SIGINT or SIGTERM: the epoch was finished, and the checkpoint written where

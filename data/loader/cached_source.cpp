@@ -60,11 +60,11 @@ class CachedSource : public FeatureSource {
         ADJ_CHECK(node[k] >= 0 && node[k] < rows(),
                   "feature source: node {} at position {}, expected 0 to {}", node[k], k, rows() - 1);
     }
-    return Features(gathered(nodes));
+    return gathered(nodes);
   }
 
  protected:
-  virtual Tensor gathered(const Tensor& nodes) const = 0;
+  virtual Features gathered(const Tensor& nodes) const = 0;
   Tensor joined(kernels::RowsInPlace others, const Tensor& at) const {
     Tensor x = Tensor::empty({at.numel(), hot_.size(1)}, hot_.dtype(), device_);
     kernels::gather_cached({.hot = hot_, .cold = others, .at = at, .y = x});
@@ -78,23 +78,33 @@ class CachedSource : public FeatureSource {
 
 class PinnedSource : public CachedSource {
  public:
-  PinnedSource(const Tensor& x, Device device, const CachedRows& cached)
-      : CachedSource(device), all_(x, device) {
-    const Tensor kept = rows_kept(cached, x.size(0));
-    hot_ = Features(x).rows(kept).dense().to(device);
-    places_ = places_of(kept, x.size(0)).to(device);
+  PinnedSource(const Features& x, Device device, const CachedRows& cached)
+      : CachedSource(device),
+        kept_(x.rows(rows_kept(cached, x.rows())).to(device)),
+        all_(matrix_of(x), device) {
+    hot_ = matrix_of(kept_);
+    places_ = places_of(rows_kept(cached, x.rows()), x.rows()).to(device);
   }
   int64_t rows() const override { return all_.rows(); }
-  int64_t cols() const override { return all_.cols(); }
+  int64_t cols() const override { return kept_.cols(); }
   Device reads_nodes_on() const override { return device_; }
 
  private:
-  Tensor gathered(const Tensor& nodes) const override {
+  /// What rows are held in: numbers, or bytes of several.
+  static const Tensor& matrix_of(const Features& x) {
+    return x.is_quantized() ? x.quantized().bytes : x.dense();
+  }
+  Features gathered(const Tensor& nodes) const override {
     Tensor at = Tensor::empty({nodes.numel()}, DType::i32, device_);
     kernels::permute({.x = places_, .order = nodes.to(device_), .y = at});
-    return joined({all_.data(), all_.rows(), /*on_host=*/true}, at);
+    const Tensor rows = joined({all_.data(), all_.rows(), /*on_host=*/true}, at);
+    if (!kept_.is_quantized()) return Features(rows);
+    PackedRows packed = kept_.quantized();
+    packed.bytes = rows;
+    return Features(packed);
   }
 
+  Features kept_;
   PinnedRows all_;
 };
 
@@ -111,7 +121,7 @@ class FileSource : public CachedSource {
 
  private:
   // Rows that are not kept are read each once, in the file's order.
-  Tensor gathered(const Tensor& nodes) const override {
+  Features gathered(const Tensor& nodes) const override {
     const std::vector<int32_t> wanted = nodes.to_vector<int32_t>();
     const int32_t* place = places_.data<int32_t>();
     std::vector<int32_t> at(wanted.size()), missing;
@@ -126,7 +136,7 @@ class FileSource : public CachedSource {
         row = static_cast<int32_t>(
             -1 - (std::lower_bound(missing.begin(), missing.end(), -1 - row) - missing.begin()));
     const Tensor read = file_.gather(Tensor::from(missing)).to(device_);
-    return joined({read.raw_data(), read.size(0)}, Tensor::from(at, device_));
+    return Features(joined({read.raw_data(), read.size(0)}, Tensor::from(at, device_)));
   }
 
   FileRows file_;
@@ -134,9 +144,14 @@ class FileSource : public CachedSource {
 
 }  // namespace
 
-std::shared_ptr<const FeatureSource> make_pinned_source(const Tensor& x, Device device,
+std::shared_ptr<const FeatureSource> make_pinned_source(const Features& x, Device device,
                                                         const CachedRows& cached) {
   return std::make_shared<PinnedSource>(x.to(Device::cpu()), device, cached);
+}
+
+std::shared_ptr<const FeatureSource> make_pinned_source(const Tensor& x, Device device,
+                                                        const CachedRows& cached) {
+  return make_pinned_source(Features(x), device, cached);
 }
 
 std::shared_ptr<const FeatureSource> make_file_source(FileRows x, Device device, const CachedRows& cached) {

@@ -26,8 +26,8 @@ class FeatureSource {
   virtual Features gather(const Tensor& nodes, Device device) const = 0;
 };
 
-/// Features in memory. Dense ones are gathered where they are, and copied where a batch is elsewhere. Of
-/// sparse ones a copy in the host's memory is taken, and rows are gathered there.
+/// Features in memory. Dense and quantised ones are gathered where they are, and copied where a batch is
+/// elsewhere. Of sparse ones a copy in the host's memory is taken, and rows are gathered there.
 std::shared_ptr<const FeatureSource> make_feature_source(const Features& x);
 
 /// Rows that are asked for most, which are kept on the device that computes, so that only the others move.
@@ -41,8 +41,11 @@ struct CachedRows {
 // A row has the same bits whatever its place, kept or not. Both gather for `device` alone, and throw
 // adj::Error where `cached` does not fit the features.
 
-/// A copy of `x` [N,F] in the host's memory, page-locked where `device` is a GPU, whose kernels read the rows
-/// of a batch in place, over its bus: features larger than its memory. Throws OutOfMemory.
+/// A copy of dense or quantised `x` [N,F] in the host's memory, page-locked where `device` is a GPU, whose
+/// kernels read the rows of a batch in place, over its bus: features larger than its memory. Throws
+/// OutOfMemory.
+std::shared_ptr<const FeatureSource> make_pinned_source(const Features& x, Device device,
+                                                        const CachedRows& cached = {});
 std::shared_ptr<const FeatureSource> make_pinned_source(const Tensor& x, Device device,
                                                         const CachedRows& cached = {});
 /// Features that stay in their HDF5 file, of which the rows of a batch are read: larger than the host's

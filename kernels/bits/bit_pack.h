@@ -1,9 +1,8 @@
 #pragma once
 
+#include <adjoint/kernels/bits/bit_scale.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
 #include <adjoint/kernels/kernel.h>
-
-#include <cmath>
 
 namespace adj {
 
@@ -51,17 +50,6 @@ inline void check_packed(std::string_view op, const Tensor& x, const BitTensor& 
 }
 
 }  // namespace detail
-
-/// The nearest integer, ties to even, held within 0 and `largest`; 0 for NaN.
-ADJ_HOST_DEVICE inline int held_integer(float x, int largest) {
-  const float q = rintf(x);
-  if (!(q > 0.0f)) return 0;
-  return q < static_cast<float>(largest) ? static_cast<int>(q) : largest;
-}
-/// q of a number: the same on every device.
-ADJ_HOST_DEVICE inline int quantized(float x, float scale, float zero, int largest) {
-  return held_integer(x / scale + zero, largest);
-}
 
 /// q = round(x / scale + zero), held within 0 and 2^bits - 1; NaN becomes 0. x float32 [R,C]; `to` has scale
 /// and zero, planes and sums are written.

@@ -4,11 +4,6 @@
 
 namespace adj {
 
-/// How numbers are laid over 0 to L = 2^bits - 1. `affine`: from the least to the largest one and 0, which an
-/// integer stands for exactly; for activations. `symmetric`: from -m to m, m the largest absolute value, 0
-/// being in the middle between two integers; for weights, which one bit makes -m and m.
-enum class BitRange : uint8_t { affine, symmetric };
-
 namespace kernels {
 
 /// scale and zero for to_bits(), float32 [1], of all of x, or [outer], of each row (along rows) or column;
@@ -35,27 +30,6 @@ struct BitRangeArgs {
   }
 };
 ADJ_KERNEL(bit_range, BitRangeArgs)
-
-struct BitScale {
-  float scale, zero;
-};
-ADJ_HOST_DEVICE inline float usable_scale(float scale) {
-  constexpr float kMost = 3.402823466e38f;
-  return !(scale > 0.0f) ? 1.0f : scale < kMost ? scale : kMost;
-}
-/// What a range from `least` to `largest` comes to. scale is finite and above 0: 1 where a float32 holds no
-/// step so small, and the largest float32 where none so large.
-ADJ_HOST_DEVICE inline BitScale bit_scale(float least, float largest, BitRange range, int bits) {
-  const auto last = static_cast<float>((1 << bits) - 1);
-  const float low = least < 0.0f ? least : 0.0f, high = largest > 0.0f ? largest : 0.0f;
-  if (range == BitRange::symmetric) {
-    const float most = -low > high ? -low : high;
-    return {usable_scale(most / last * 2.0f), last / 2.0f};
-  }
-  // Halves, for the whole range may be more than a float32 holds.
-  const float scale = usable_scale((high / 2.0f - low / 2.0f) / last * 2.0f);
-  return {scale, rintf(-low / scale)};
-}
 
 }  // namespace kernels
 

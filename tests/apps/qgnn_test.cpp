@@ -233,6 +233,9 @@ TEST_CASE("train_qgnn begins from the weights of a float32 training, and from no
                    {"--from", "--norm none", "batch"}));
   CHECK(fails_with(train({"--bits", "4", "--from", full, "--features-scaling", "none"}), 2,
                    {"--from", "--features-scaling rows", "none"}));
+  CHECK(fails_with(train({"--bits", "4", "--from", full, "--features-bits", "4"}), 2,
+                   {"--from", "--features-bits 32", "4"}));
+  CHECK(train({"--node-bits", "4", "--from", full, "--epochs", "2"}).status == 0);
   CHECK(fails_with(train({"--bits", "4", "--from", folder.file("missing.h5")}), 1, {"missing.h5"}));
   CHECK(fails_with(train({"--bits", "4", "--from", full, "--checkpoint", full}), 2,
                    {"--checkpoint", "--from"}));

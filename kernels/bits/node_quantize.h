@@ -1,0 +1,108 @@
+#pragma once
+
+#include <adjoint/kernels/bits/bit_tensor.h>
+#include <adjoint/kernels/kernel.h>
+
+#include <cmath>
+
+namespace adj::kernels {
+
+namespace detail {
+
+/// What both passes take: x float32 [N,F], scale and bits float32 [N], is_signed float32 [1].
+inline void check_nodes(std::string_view op, const Tensor& x, const Tensor& scale, const Tensor& bits,
+                        const Tensor& is_signed) {
+  ADJ_CHECK(x && x.dims() == 2 && x.dtype() == DType::f32, "{}: x is {}, expected a float32 matrix", op,
+            x.str());
+  check_tensor(op, "scale", scale, {x.size(0)}, DType::f32, x.device());
+  check_tensor(op, "bits", bits, {x.size(0)}, DType::f32, x.device());
+  check_tensor(op, "is_signed", is_signed, {1}, DType::f32, x.device());
+}
+
+}  // namespace detail
+
+/// The range of a node's numbers: whole multiples of `scale` from least to largest.
+struct NodeRange {
+  float scale, least, largest;
+};
+/// `bits` rounded, and held within 1 (2 with a sign) and 8.
+ADJ_HOST_DEVICE inline NodeRange node_range(float scale, float bits, float is_signed) {
+  const int sign = is_signed > 0.0f ? 1 : 0;
+  const float rounded = rintf(bits), few = static_cast<float>(1 + sign);
+  const int held = !(rounded > few) ? 1 + sign : rounded < 8.0f ? static_cast<int>(rounded) : 8;
+  const auto largest = static_cast<float>((1 << (held - sign)) - 1);
+  return {scale, sign != 0 ? -largest : 0.0f, largest};
+}
+/// NaN counts as below.
+ADJ_HOST_DEVICE inline float node_quantized(float x, const NodeRange& range) {
+  const float v = x / range.scale;
+  if (!(v > range.least)) return range.scale * range.least;
+  return range.scale * (v < range.largest ? rintf(v) : range.largest);
+}
+
+/// y = s_i q, q = round(x / s_i) held within the range of [b_i] bits: 0 to 2^[b] - 1, or where numbers have
+/// signs -(2^([b] - 1) - 1) to 2^([b] - 1) - 1, [b] being b rounded and held within 1 (2 with signs) and 8
+/// (A2Q, Zhu et al., Aggregation-Aware Quantization for Graph Neural Networks, 2023). is_signed is 1
+/// where numbers have signs, else 0. `y` may be `x`.
+struct NodeQuantizeArgs {
+  const Tensor& x;
+  const Tensor& scale;
+  const Tensor& bits;
+  const Tensor& is_signed;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_nodes("node_quantize", x, scale, bits, is_signed);
+    check_like("node_quantize", "y", y, x);
+  }
+};
+ADJ_KERNEL(node_quantize, NodeQuantizeArgs)
+
+/// What a number passes on of dL/dy: to x, to its node's scale and to its node's bits.
+struct NodeSlope {
+  float x, scale, bits;
+};
+/// Straight through both roundings (A2Q): within the range dy/dx = 1, dy/ds = q - x / s, dy/db =
+/// 0; beyond it dy/dx = 0, dy/ds = q, and as the largest q is 2^b - 1 (2^(b - 1) - 1), dy/db = ± s ln 2 (|q|
+/// + 1); below 0 without signs, where q is 0 for any bits, 0.
+ADJ_HOST_DEVICE inline NodeSlope node_slope(float x, const NodeRange& range) {
+  constexpr float kLn2 = 0.693147181f;
+  const float v = x / range.scale;
+  if (!(v >= range.least))
+    return {0.0f, range.least, range.least < 0.0f ? range.scale * (kLn2 * (range.least - 1.0f)) : 0.0f};
+  if (v > range.largest) return {0.0f, range.largest, range.scale * (kLn2 * (range.largest + 1.0f))};
+  return {1.0f, rintf(v) - v, 0.0f};
+}
+/// What stands for dL/dy of scale and bits where they learn by their own error alone: that of E = 1/F Σ |y -
+/// x|, but for 1/F.
+ADJ_HOST_DEVICE inline float error_sign(float x, float y) { return y > x ? 1.0f : y < x ? -1.0f : 0.0f; }
+
+/// dx, and of each node dscale and dbits: Σ dy dy/ds and Σ dy dy/db over its numbers; or `local`, of its
+/// error E = 1/F Σ |y - x|, which every node has, also one that no loss reaches (A2Q's Local
+/// Gradient). Summed in float64, by 32 lanes and then these in halves: the same bits on every device. `dx`
+/// may be `dy`, or absent.
+struct NodeQuantizeBackwardArgs {
+  const Tensor& x;
+  const Tensor& scale;
+  const Tensor& bits;
+  const Tensor& is_signed;
+  bool local = false;
+  const Tensor& dy;
+  Tensor& dx;
+  Tensor& dscale;
+  Tensor& dbits;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "node_quantize_backward";
+    detail::check_nodes(op, x, scale, bits, is_signed);
+    check_like(op, "dy", dy, x);
+    if (dx) check_like(op, "dx", dx, x);
+    check_like(op, "dscale", dscale, scale);
+    check_like(op, "dbits", dbits, bits);
+  }
+};
+ADJ_KERNEL(node_quantize_backward, NodeQuantizeBackwardArgs)
+
+}  // namespace adj::kernels

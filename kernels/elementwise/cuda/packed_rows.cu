@@ -1,0 +1,91 @@
+// Nothing is saved. A thread takes eight numbers of a row: the bytes of their planes, turned in a register.
+//
+// Bytes: packed rows and float32 (or what y is) once each, one read and the other written.
+
+#include <adjoint/kernels/cuda/map.cuh>
+#include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
+#include <adjoint/kernels/elementwise/packed_rows.h>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+constexpr int kEight = static_cast<int>(PackedRows::kGroup);
+
+/// bit k = position at + k is kept, wherever a Philox block begins.
+__device__ __forceinline__ uint32_t kept_of_eight(const DropoutMask& mask, int64_t at) {
+  const auto apart = static_cast<uint32_t>(at % kEight);
+  const uint32_t kept = mask.kept<kEight>(at - apart);
+  return apart == 0 ? kept : (kept | mask.kept<kEight>(at - apart + kEight) << kEight) >> apart;
+}
+
+template <class S>
+__global__ void __launch_bounds__(kBlockThreads)
+    unpack_kernel(int64_t groups, int64_t in_row, PackedOperand from, int64_t first, DropoutMask mask,
+                  Wide<S> scale, bool aligned, S* y) {
+  begin_overlapping();
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t at = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; at < groups; at += step) {
+    const int64_t row = at / in_row, column = (at - row * in_row) * kEight;
+    const uint64_t q = from.integers(first + row, column / kEight);
+    const int64_t place = (first + row) * from.cols + column;
+    const uint32_t kept = mask.threshold > 0 ? kept_of_eight(mask, place) : 0xffu;
+    Pack<Wide<S>, kEight> pack;
+#pragma unroll
+    for (int k = 0; k < kEight; ++k) {
+      if (column + k >= from.cols) continue;
+      // Rounded to what is stored before it is scaled, as dropout finds it in memory.
+      pack[k] = widen(narrow<S>(Wide<S>{from.value(static_cast<int>(q >> (8 * k) & 0xffu), column + k)}));
+      if (mask.threshold > 0) pack[k] = (kept >> k & 1u) != 0 ? pack[k] * scale : Wide<S>{0};
+    }
+    S* to = y + row * from.cols + column;
+    if (aligned) {
+      store_narrow<kEight>(to, pack);
+    } else {
+#pragma unroll
+      for (int k = 0; k < kEight; ++k)
+        if (column + k < from.cols) to[k] = narrow<S>(pack[k]);
+    }
+  }
+}
+
+__global__ void __launch_bounds__(kBlockThreads)
+    pack_kernel(int64_t groups, int64_t in_row, const float* x, PackedOperand to, uint8_t* bytes) {
+  begin_overlapping();
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  for (int64_t at = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; at < groups; at += step) {
+    const int64_t row = at / in_row, column = (at - row * in_row) * kEight;
+    uint64_t eight = 0;
+#pragma unroll
+    for (int k = 0; k < kEight; ++k)
+      if (column + k < to.cols)
+        eight |= static_cast<uint64_t>(to.integer(x[row * to.cols + column + k], column + k)) << (8 * k);
+    const uint64_t planes = transposed_bits(eight);
+    uint8_t* byte = bytes + row * to.row_bytes + column / kEight * to.bits;
+    for (int p = 0; p < to.bits; ++p) byte[p] = static_cast<uint8_t>(planes >> (8 * p));
+  }
+}
+
+}  // namespace
+
+void pack_rows(const PackRowsArgs& args) {
+  const int64_t in_row = ceil_div(args.to.cols, PackedRows::kGroup), groups = args.to.rows() * in_row;
+  if (groups == 0) return;
+  launch("pack_rows", {.device = args.device().index, .blocks = blocks_for(groups), .overlaps = true},
+         pack_kernel, groups, in_row, args.x.data<float>(), PackedOperand(args.to),
+         args.to.bytes.mutable_data<uint8_t>());
+}
+
+void unpack_rows(const UnpackRowsArgs& args) {
+  const int64_t in_row = ceil_div(args.from.cols, PackedRows::kGroup), groups = args.y.size(0) * in_row;
+  if (groups == 0) return;
+  dispatch_features(args.y.dtype(), [&]<class S>() {
+    S* y = args.y.mutable_data<S>();
+    launch("unpack_rows", {.device = args.device().index, .blocks = blocks_for(groups), .overlaps = true},
+           unpack_kernel<S>, groups, in_row, PackedOperand(args.from), args.first,
+           DropoutMask{args.key, args.rule.threshold}, Wide<S>{args.rule.scale},
+           args.from.cols % kEight == 0 && aligned_to_16(y), y);
+  });
+}
+
+}  // namespace adj::kernels::cuda

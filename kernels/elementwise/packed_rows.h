@@ -1,0 +1,135 @@
+#pragma once
+
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/random.h>
+#include <adjoint/kernels/bits/bit_scale.h>
+#include <adjoint/kernels/kernel.h>
+
+namespace adj {
+
+/// Rows of unsigned integers q of 1 to 8 bits, [N, cols], and the numbers they stand for, scale (q - zero):
+/// features, of which rows are gathered, and converted some at a time where they are multiplied. Eight
+/// numbers side by side are `bits` bytes, of which byte p has bit p of each, and a row is what that comes to:
+/// no wider for its neighbours. (A BitTensor's rows are padded to 1024 numbers, for tensor cores.)
+struct PackedRows {
+  static constexpr int64_t kGroup = 8;
+  static constexpr int kMostBits = 8;
+
+  int64_t cols = 0;
+  int bits = 0;
+  Tensor bytes;        ///< uint8 [N, bits ceil(cols / 8)]; what stands beside the last column is zeros
+  Tensor scale, zero;  ///< float32 [1], or [cols]: of each column
+
+  static int64_t row_bytes(int64_t cols, int bits) { return bits * ceil_div(cols, kGroup); }
+  int64_t rows() const { return bytes.size(0); }
+  int largest() const { return (1 << bits) - 1; }
+  Device device() const { return bytes.device(); }
+  PackedRows to(Device where) const { return {cols, bits, bytes.to(where), scale.to(where), zero.to(where)}; }
+};
+
+namespace kernels {
+
+namespace detail {
+
+inline void check_packed_rows(std::string_view op, const PackedRows& q) {
+  ADJ_CHECK(q.bits >= 1 && q.bits <= PackedRows::kMostBits, "{}: rows of {} bits, expected 1 to 8", op,
+            q.bits);
+  ADJ_CHECK(q.bytes && q.bytes.dims() == 2 && q.cols >= 0, "{}: bytes of rows are {}, expected a matrix", op,
+            q.bytes.str());
+  check_tensor(op, "bytes of rows", q.bytes, {q.rows(), PackedRows::row_bytes(q.cols, q.bits)}, DType::u8,
+               q.device());
+  for (const Tensor* one : {&q.scale, &q.zero})
+    ADJ_CHECK(*one && one->dims() == 1 && (one->numel() == 1 || one->numel() == q.cols) &&
+                  one->numel() == q.scale.numel() && one->dtype() == DType::f32 &&
+                  one->device() == q.device(),
+              "{}: scale and zero are {} and {}, expected float32 [1] or [{}] on {}", op, q.scale.str(),
+              q.zero.str(), q.cols, q.device().str());
+}
+
+}  // namespace detail
+
+/// q = round(x / scale + zero), held within 0 and 2^bits - 1; NaN becomes 0. x float32 [N,F]; `to` has bits,
+/// scale and zero, its bytes are written.
+struct PackRowsArgs {
+  const Tensor& x;
+  PackedRows& to;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_packed_rows("pack_rows", to);
+    check_tensor("pack_rows", "x", x, {to.rows(), to.cols}, DType::f32, to.device());
+  }
+};
+ADJ_KERNEL(pack_rows, PackRowsArgs)
+
+/// y [B,F] = what rows `first` to first + B stand for, a float32 rounded to y's type. With a `rule` that
+/// drops, then as kernels::dropout makes it of all N rows as one matrix: position i F + f of the sequence
+/// `key` decides on number f of row i.
+struct UnpackRowsArgs {
+  const PackedRows& from;
+  int64_t first = 0;
+  RandomKey key = {};
+  DropoutRule rule = {};
+  Tensor& y;
+
+  Device device() const { return y.device(); }
+  void check() const {
+    constexpr std::string_view op = "unpack_rows";
+    detail::check_packed_rows(op, from);
+    check_matrix(op, "y", y);
+    check_tensor(op, "y", y, {y.size(0), from.cols}, y.dtype(), from.device());
+    ADJ_CHECK(first >= 0 && first + y.size(0) <= from.rows(), "{}: rows {} to {} of {}", op, first,
+              first + y.size(0), from.rows());
+    ADJ_CHECK(rule.threshold < 65536u, "{}: threshold {}, expected less than 65536", op, rule.threshold);
+  }
+};
+ADJ_KERNEL(unpack_rows, UnpackRowsArgs)
+
+/// Bit c of byte r becomes bit r of byte c (Warren, Hacker's Delight, section 7-3): eight numbers to bytes of
+/// a plane each, and back.
+ADJ_HOST_DEVICE inline uint64_t transposed_bits(uint64_t x) {
+  uint64_t t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AAu;
+  x ^= t ^ (t << 7);
+  t = (x ^ (x >> 14)) & 0x0000CCCC0000CCCCu;
+  x ^= t ^ (t << 14);
+  t = (x ^ (x >> 28)) & 0x00000000F0F0F0F0u;
+  return x ^ t ^ (t << 28);
+}
+
+/// Packed rows as kernels read them.
+struct PackedOperand {
+  const uint8_t* bytes;
+  const float *scale, *zero;
+  bool by_column;
+  int64_t cols, row_bytes;
+  int bits, largest;
+
+  explicit PackedOperand(const PackedRows& q)
+      : bytes(q.bytes.data<uint8_t>()),
+        scale(q.scale.data<float>()),
+        zero(q.zero.data<float>()),
+        by_column(q.scale.numel() > 1),
+        cols(q.cols),
+        row_bytes(PackedRows::row_bytes(q.cols, q.bits)),
+        bits(q.bits),
+        largest(q.largest()) {}
+  /// Eight integers of a row, a byte each, from column 8 `group` on.
+  ADJ_HOST_DEVICE uint64_t integers(int64_t row, int64_t group) const {
+    const uint8_t* from = bytes + row * row_bytes + group * bits;
+    uint64_t planes = 0;
+    for (int p = 0; p < bits; ++p) planes |= static_cast<uint64_t>(from[p]) << (8 * p);
+    return transposed_bits(planes);
+  }
+  ADJ_HOST_DEVICE float value(int q, int64_t column) const {
+    const int64_t at = by_column ? column : 0;
+    return scale[at] * (static_cast<float>(q) - zero[at]);
+  }
+  ADJ_HOST_DEVICE int integer(float x, int64_t column) const {
+    const int64_t at = by_column ? column : 0;
+    return quantized(x, scale[at], zero[at], largest);
+  }
+};
+
+}  // namespace kernels
+
+}  // namespace adj

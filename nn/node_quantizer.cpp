@@ -1,0 +1,125 @@
+#include <adjoint/autograd/activation.h>
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/node_quantize.h>
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/autograd/unary.h>
+#include <adjoint/core/capture.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/nn/node_quantizer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace adj::nn {
+
+namespace {
+
+/// The step size of least squared error for a node's numbers, of all shares of its largest one from 1 to
+/// 2^-8, eighths of a power of two apart; 1 where all are 0. In float64, in order.
+float best_scale(const float* x, int64_t width, float bits, float is_signed) {
+  constexpr int kShares = 65;
+  float most = 0.0f;
+  for (int64_t c = 0; c < width; ++c)
+    if (std::isfinite(x[c])) most = std::max(most, std::abs(x[c]));
+  if (most == 0.0f) return 1.0f;
+  const float steps = kernels::node_range(1.0f, bits, is_signed).largest;
+  float best = 0.0f;
+  double least = 0.0;
+  for (int k = 0; k < kShares; ++k) {
+    const float scale = most * std::exp2(-static_cast<float>(k) / 8.0f) / steps;
+    if (!(scale > 0.0f)) break;
+    const kernels::NodeRange range = kernels::node_range(scale, bits, is_signed);
+    double error = 0.0;
+    for (int64_t c = 0; c < width; ++c) {
+      if (!std::isfinite(x[c])) continue;
+      const double off =
+          static_cast<double>(kernels::node_quantized(x[c], range)) - static_cast<double>(x[c]);
+      error += off * off;
+    }
+    if (best == 0.0f || error < least) {
+      best = scale;
+      least = error;
+    }
+  }
+  return best == 0.0f ? 1.0f : best;
+}
+
+}  // namespace
+
+NodeQuantizer::NodeQuantizer(const NodeBitsOptions& options) : nodes_(options.nodes) {
+  ADJ_CHECK(nodes_ > 0 && options.mean >= 1.0 && options.mean <= 8.0,
+            "NodeQuantizer: {} nodes of {} bits, expected some, of 1 to 8", nodes_, options.mean);
+  add_parameter("log_scale", log_scale_, Tensor::zeros({nodes_}));
+  add_parameter("bits", bits_, Tensor::full({nodes_}, options.mean));
+  add_buffer("scale", scale_, Tensor::zeros({nodes_}));
+  add_buffer("signed", signed_, Tensor::zeros({1}));
+}
+
+Var NodeQuantizer::operator()(const Var& x) {
+  ADJ_CHECK(x.shape().dims() == 2 && x.size(0) == nodes_,
+            "NodeQuantizer: bits by node of {} nodes, input {}; expected the graph that it was trained on",
+            nodes_, x.shape().str());
+  if (!training()) {
+    ADJ_CHECK(ready(), "NodeQuantizer: there is no scale yet, expected a pass in training mode before");
+    return node_quantize(x, Var(scale_), Var(bits_.value()), signed_, true);
+  }
+  if (!ready()) begin(x.value());
+  const Var scale = exp(log_scale_);
+  scale_.copy_(scale.value());
+  const std::lock_guard lock(mutex_);
+  ready_ = true;
+  known_storage_ = scale_.storage_id();
+  known_version_ = scale_.version();
+  return node_quantize(x, scale, bits_, signed_, true);
+}
+
+// The host asks the device once for each value that somebody else gave the buffer.
+bool NodeQuantizer::ready() {
+  const std::lock_guard lock(mutex_);
+  if (known_storage_ != scale_.storage_id() || known_version_ != scale_.version()) {
+    const OutsideCapture read_by_the_host;
+    ready_ = scale_.rows(0, 1).item() > 0.0;
+    known_storage_ = scale_.storage_id();
+    known_version_ = scale_.version();
+  }
+  return ready_;
+}
+
+void NodeQuantizer::begin(const Tensor& x) {
+  const OutsideCapture once;
+  const Tensor host = x.to(Device::cpu());
+  const float* numbers = host.data<float>();
+  const int64_t width = x.size(1);
+  const bool has_signs =
+      std::any_of(numbers, numbers + host.numel(), [](float value) { return value < 0.0f; });
+  const std::vector<float> bits = bits_.value().to_vector<float>();
+  std::vector<float> logs(static_cast<size_t>(nodes_));
+  parallel_for(nodes_, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto at = static_cast<size_t>(i);
+      logs[at] = std::log(best_scale(numbers + i * width, width, bits[at], has_signs ? 1.0f : 0.0f));
+    }
+  });
+  Tensor log_scale = log_scale_.value();  // in place, for an optimizer knows it
+  log_scale.copy_(Tensor::from(logs, x.device()));
+  signed_.fill_(has_signs ? 1.0 : 0.0);
+}
+
+Var NodeQuantizer::mean_bits() const {
+  const Var least = Var(signed_) + 1.0;  // held = least + relu(b - least) - relu(b - 8)
+  return reshape(mean(relu(bits_ - least) - relu(bits_ - 8.0)), {1}) + least;
+}
+
+std::vector<int> NodeQuantizer::held_bits() const {
+  const float least = 1.0f + signed_.to_vector<float>()[0];
+  std::vector<int> held;
+  for (const float bits : bits_.value().to_vector<float>())
+    held.push_back(static_cast<int>(std::clamp(std::rint(bits), least, 8.0f)));
+  return held;
+}
+
+std::string NodeQuantizer::describe() const { return fmt::format("NodeQuantizer({} nodes)", nodes_); }
+
+}  // namespace adj::nn

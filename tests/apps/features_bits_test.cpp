@@ -1,0 +1,174 @@
+#include "json.h"
+#include "small_dataset.h"
+#include "variants.h"
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/models/trained_model.h>
+#include <adjoint/optim/preprocessing.h>
+
+#include <algorithm>
+
+using namespace adj;
+using namespace adj::test;
+
+// --features-bits from the command line to the last bit.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words joined(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+/// The small citation graph with dense features, of 0 and 1 alone or of both signs.
+struct Bench {
+  TemporaryDirectory folder;
+  std::string binary = folder.file("binary.h5"), measured = folder.file("measured.h5"),
+              checkpoint = folder.file("c.h5");
+  Bench() {
+    Dataset data = small_dataset();
+    data.x = Features(data.x.to_dense());
+    save_dataset(data, binary);
+    Generator generator(3);
+    data.x = Features(random_normal({data.num_nodes(), 40}, 0.0, 1.0, generator));
+    save_dataset(data, measured);
+  }
+  Outcome train(const std::string& program, const std::string& data, const Words& more) const {
+    return run(program, joined({"--data", data, "--json"}, more));
+  }
+  /// What a training gives, without what the clock says.
+  std::string all_of(const std::string& program, const std::string& data, const Words& more) const {
+    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
+    const Outcome outcome =
+        train(program, data, joined(more, {"--metrics", metrics, "--predict", predicted}));
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return contents_of(metrics) + contents_of(predicted);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("features of 0 and 1 in one bit or eight train to the bit as dense ones do") {
+  if (!have_program("train_gcn")) return;
+  const Bench bench;
+  for (const auto& [program, options] :
+       {std::pair<std::string, Words>{"train_gcn", {}}, {"train_agnn", {}}, {"train_gat", {}}}) {
+    CAPTURE(program);
+    if (!have_program(program)) continue;
+    const Words same = joined(options, {"--features-scaling", "none", "--epochs", "12"});
+    const std::string dense = bench.all_of(program, bench.binary, same);
+    for (const char* bits : {"1", "8"})
+      CHECK(bench.all_of(program, bench.binary, joined(same, {"--features-bits", bits})) == dense);
+    // Of other features fewer bits are other numbers.
+    const Words few = joined(same, {"--features-bits", "2"});
+    CHECK(bench.all_of(program, bench.measured, few) != bench.all_of(program, bench.measured, same));
+  }
+}
+
+TEST_CASE("every program trains on quantised features, with the same bits on any number of threads") {
+  const Bench bench;
+  for (const Variant& variant : variants()) {
+    if (!have_program(variant.program)) continue;
+    CAPTURE(variant.program);
+    const Words all = joined(variant.options, {"--features-bits", "4", "--epochs", "4"});
+    const std::string once = bench.all_of(variant.program, bench.measured, joined(all, {"--threads", "1"}));
+    CHECK(bench.all_of(variant.program, bench.measured, joined(all, {"--threads", "3"})) == once);
+  }
+}
+
+TEST_CASE("batches of quantised features train and are evaluated as dense ones of the same numbers") {
+  const Bench bench;
+  const Words same{"--features-scaling", "none", "--epochs", "3"};
+  for (const auto& [program, loader] :
+       {std::pair<std::string, Words>{"train_sage",
+                                      {"--loader", "neighbor", "--fanouts", "3,2", "--batch-size", "8"}},
+        {"train_gcn", {"--loader", "cluster", "--parts", "6", "--parts-per-batch", "2"}},
+        {"train_gcn", {"--loader", "saint", "--budget", "20", "--coverage", "3"}}}) {
+    CAPTURE(program);
+    CAPTURE(loader[1]);
+    if (!have_program(program)) continue;
+    const Words all = joined(loader, same);
+    CHECK(bench.all_of(program, bench.binary, joined(all, {"--features-bits", "1"})) ==
+          bench.all_of(program, bench.binary, all));
+  }
+}
+
+TEST_CASE("a checkpoint holds bits and ranges, by which it predicts, goes on, and refuses others") {
+  if (!have_program("train_gcn") || !have_program("predict")) return;
+  const Bench bench;
+  const Words bits{"--features-bits", "3"};
+  const std::string predicted = bench.folder.file("p.csv"), again = bench.folder.file("q.csv"),
+                    h5 = bench.folder.file("q.h5");
+  const Outcome outcome =
+      bench.train("train_gcn", bench.measured,
+                  joined(bits, {"--epochs", "10", "--checkpoint", bench.checkpoint, "--predict", predicted}));
+  REQUIRE(outcome.status == 0);
+  // 120 nodes of 40 features: 15 bytes a node, and a range of 8 bytes a column; dense 160 bytes a node.
+  CHECK(mentions(outcome.err,
+                 {"features: 3 bits a number, over a range for each column: 0.00 MB for 0.02 MB"}));
+  CHECK(mentions(outcome.out, {"\"features_bits\": 3"}));
+
+  const optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
+  CHECK(checkpoint.facts.at("features.bits") == "3");
+  const optim::Preprocessing kept = optim::Preprocessing::load(checkpoint);
+  const Dataset data = load_dataset(bench.measured);
+  const FeatureQuantization fitted = FeatureQuantization::fit(3, data.x);
+  CHECK(kept.quantization.bits() == 3);
+  CHECK(same_bits(kept.quantization.scale(), fitted.scale()));
+  CHECK(same_bits(kept.quantization.zero(), fitted.zero()));
+
+  const Words predict{"--checkpoint", bench.checkpoint, "--data", bench.measured, "--out"};
+  REQUIRE(run("predict", joined(predict, {again})).status == 0);
+  CHECK(contents_of(again) == contents_of(predicted));
+  REQUIRE(run("predict", joined(predict, {h5})).status == 0);
+  const Tensor said = H5Reader::open(h5).tensor("nodes/probability", {DType::f32});
+  const TrainedModel model = load_trained(bench.checkpoint, Device::cpu());
+  CHECK(model.quantization().bits() == 3);
+  CHECK(same_bits(model.predict(data.graph, data.x).probability, said));
+  CHECK(same_bits(model.predict(data.graph, fitted.apply(data.x)).probability, said));
+
+  const Words resume{"--epochs", "20", "--resume", bench.checkpoint};
+  const std::string unbroken = bench.all_of("train_gcn", bench.measured, joined(bits, {"--epochs", "20"}));
+  CHECK(bench.all_of("train_gcn", bench.measured, joined(bits, resume)) == unbroken);
+  CHECK(fails_with(bench.train("train_gcn", bench.measured, joined(resume, {"--quiet"})), 1,
+                   {"features.bits", "'3'", "'32'"}));
+}
+
+TEST_CASE("a model of quantised features predicts from a file that stays there, to the same bits") {
+  if (!have_program("train_sage") || !have_program("predict")) return;
+  const Bench bench;
+  const std::string held = bench.folder.file("a.csv"), left = bench.folder.file("b.csv");
+  REQUIRE(bench
+              .train("train_sage", bench.measured,
+                     {"--features-bits", "2", "--epochs", "4", "--checkpoint", bench.checkpoint})
+              .status == 0);
+  const Words predict{"--checkpoint", bench.checkpoint, "--data", bench.measured, "--evaluation", "layers"};
+  REQUIRE(run("predict", joined(predict, {"--out", held})).status == 0);
+  REQUIRE(run("predict", joined(predict, {"--out", left, "--features", "file"})).status == 0);
+  CHECK(contents_of(held) == contents_of(left));
+}
+
+TEST_CASE(
+    "bits that there are not, or that would hold nothing, are refused; wide sparse ones are warned of") {
+  if (!have_program("train_gcn") || !have_program("train_sage")) return;
+  const Bench bench;
+  for (const char* bits : {"0", "9", "16", "-1"})
+    CHECK(fails_with(bench.train("train_gcn", bench.binary, {"--quiet", "--features-bits", bits}), 2,
+                     {"--features-bits: expected 1 to 8, or 32"}));
+  CHECK(fails_with(bench.train("train_sage", bench.binary,
+                               {"--quiet", "--features-bits", "8", "--loader", "neighbor", "--fanouts", "3,2",
+                                "--features", "file"}),
+                   2, {"--features-bits 8: does not go with --features file"}));
+  const std::string sparse = bench.folder.file("sparse.h5");
+  std::vector<int64_t> offsets{0};
+  Dataset data = small_dataset();
+  for (int64_t i = 0; i < data.num_nodes(); ++i) offsets.push_back(i + 1);
+  data.x = SparseMatrix::from_csr(data.num_nodes(), 400, offsets,
+                                  std::vector<int32_t>(static_cast<size_t>(data.num_nodes()), 3),
+                                  std::vector<float>());
+  save_dataset(data, sparse);
+  CHECK(mentions(bench.train("train_gcn", sparse, {"--features-bits", "8", "--epochs", "1"}).err,
+                 {"sparse ones take less than 8 bits a number"}));
+}

@@ -1,0 +1,126 @@
+#include "json.h"
+#include "small_dataset.h"
+#include <adjoint/models/integer_model.h>
+#include <adjoint/optim/checkpoint.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace adj;
+using namespace adj::test;
+
+// train_qgnn --node-bits.
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Bench {
+  TemporaryDirectory folder;
+  std::string data = folder.file("small.h5"), checkpoint = folder.file("q.h5");
+  Bench() { write_small_dataset(data); }
+  Outcome train(Words more) const {
+    more.insert(more.begin(), {"--data", data, "--json"});
+    return run("train_qgnn", more);
+  }
+  std::string all_of(Words more) const {
+    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
+    more.insert(more.end(), {"--metrics", metrics, "--predict", predicted});
+    const Outcome outcome = train(more);
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    return contents_of(metrics) + contents_of(predicted);
+  }
+};
+
+double mean_of(const optim::Checkpoint& checkpoint, const std::string& name) {
+  double sum = 0.0;
+  const auto bits = checkpoint.tensors.at(name).to_vector<float>();
+  for (const float b : bits) sum += std::clamp(static_cast<double>(b), 1.0, 8.0);
+  return sum / static_cast<double>(bits.size());
+}
+
+}  // namespace
+
+TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and its checkpoint say") {
+  if (!have_program("train_qgnn") || !have_program("predict")) return;
+  for (const Words& kind : {Words{}, Words{"--model", "gin", "--norm", "batch"}}) {
+    const Bench bench;
+    Words words{"--node-bits",
+                "3",
+                "--node-bits-penalty",
+                "10",
+                "--epochs",
+                "80",
+                "--eval-every",
+                "10",
+                "--checkpoint",
+                bench.checkpoint,
+                "--predict",
+                bench.folder.file("p.csv")};
+    words.insert(words.end(), kind.begin(), kind.end());
+    const Outcome outcome = bench.train(words);
+    if (outcome.status != 0) MESSAGE(outcome.err);
+    REQUIRE(outcome.status == 0);
+    CHECK(mentions(outcome.err, {"bits by node: ", "in the mean over all numbers"}));
+    CHECK(mentions(outcome.out, {"3 by node", "\"node_bits\": 3"}));
+    CHECK(std::stod(json_of(outcome)["test_acc"]) > 0.6);
+    const optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
+    CHECK(checkpoint.facts.at("option.nodes") == "120");
+    const double inputs = mean_of(checkpoint, "model.inputs.0.nodes.bits"),
+                 sums = mean_of(checkpoint, "model.sums.0.input.nodes.bits");
+    MESSAGE("mean bits of the first layer's input " << inputs << ", of its sums " << sums);
+    CHECK(std::abs((inputs + sums) / 2.0 - 3.0) < 1.0);
+    const auto bits = checkpoint.tensors.at("model.sums.0.input.nodes.bits").to_vector<float>();
+    CHECK(*std::max_element(bits.begin(), bits.end()) > *std::min_element(bits.begin(), bits.end()) + 0.1f);
+    // predict computes the same; a model in integers is refused.
+    REQUIRE(run("predict",
+                {"--checkpoint", bench.checkpoint, "--data", bench.data, "--out", bench.folder.file("q.csv")})
+                .status == 0);
+    CHECK(contents_of(bench.folder.file("q.csv")) == contents_of(bench.folder.file("p.csv")));
+    CHECK_THROWS_WITH_AS(IntegerModel(load_trained(bench.checkpoint)),
+                         doctest::Contains("sums of integers need one scale"), Error);
+    // On another graph there are no bits for its nodes.
+    Dataset other = small_dataset();
+    CitationOptions options;
+    options.nodes = 90;
+    options.classes = 3;
+    options.features = 40;
+    options.train_per_class = 5;
+    options.val = 10;
+    options.test = 20;
+    save_dataset(make_citation_dataset(options), bench.folder.file("other.h5"));
+    CHECK(fails_with(run("predict", {"--quiet", "--checkpoint", bench.checkpoint, "--data",
+                                     bench.folder.file("other.h5"), "--out", bench.folder.file("r.csv")}),
+                     1, {"bits by node of 120 nodes"}));
+  }
+}
+
+TEST_CASE("bits by node have the same bits on any number of threads, and where a training goes on") {
+  if (!have_program("train_qgnn")) return;
+  const Bench bench;
+  const std::string once = bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "1"});
+  CHECK(bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--threads", "3"}) == once);
+  REQUIRE(bench.train({"--node-bits", "2.5", "--epochs", "5", "--checkpoint", bench.checkpoint}).status == 0);
+  CHECK(bench.all_of({"--node-bits", "2.5", "--epochs", "12", "--resume", bench.checkpoint}) == once);
+  CHECK(bench.all_of({"--node-bits", "2.5", "--node-bits-penalty", "50", "--epochs", "12"}) != once);
+  CHECK(fails_with(bench.train({"--quiet", "--epochs", "12", "--resume", bench.checkpoint}), 1,
+                   {"option.node-bits", "'2.5'", "'0'"}));
+}
+
+TEST_CASE("train_qgnn refuses what does not go with bits by node") {
+  if (!have_program("train_qgnn")) return;
+  const Bench bench;
+  const auto refused = [&](Words more, const std::vector<std::string>& parts) {
+    more.insert(more.begin(), {"--quiet", "--node-bits", "3"});
+    CHECK(fails_with(bench.train(more), 2, parts));
+  };
+  refused({"--scales", "running"}, {"--scales running", "--node-bits"});
+  refused({"--degree-quant", "0.2"}, {"--degree-quant", "--node-bits"});
+  refused({"--bits-activations", "4"}, {"--bits-activations", "--node-bits"});
+  refused({"--bits", "32"}, {"--bits 32", "--node-bits"});
+  refused({"--loader", "cluster", "--parts", "4"}, {"--loader cluster", "--node-bits"});
+  refused({"--node-bits-penalty", "-1"}, {"--node-bits-penalty: expected 0 or more"});
+  CHECK(fails_with(bench.train({"--quiet", "--node-bits", "9"}), 2, {"--node-bits: expected 1 to 8"}));
+  CHECK(fails_with(bench.train({"--quiet", "--node-bits", "0.5"}), 2, {"--node-bits: expected 1 to 8"}));
+}
