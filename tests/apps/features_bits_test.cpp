@@ -78,6 +78,15 @@ TEST_CASE("every program trains on quantised features, with the same bits on any
   }
 }
 
+TEST_CASE("pairs of nodes are learnt from features of 0 and 1 in one bit as from dense ones") {
+  if (!have_program("train_link")) return;
+  const Bench bench;
+  const Words plain{"--features-scaling", "none", "--epochs", "3"};
+  auto dense = json_of(bench.train("train_link", bench.binary, plain)),
+       bits = json_of(bench.train("train_link", bench.binary, joined(plain, {"--features-bits", "1"})));
+  for (const char* key : {"train_loss", "val_loss", "test_acc"}) CHECK(bits.at(key) == dense.at(key));
+}
+
 TEST_CASE("batches of quantised features train and are evaluated as dense ones of the same numbers") {
   const Bench bench;
   const Words same{"--features-scaling", "none", "--epochs", "3"};

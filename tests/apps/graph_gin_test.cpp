@@ -81,6 +81,18 @@ TEST_CASE("graphs are learnt by cross-validation, for each way to pool") {
   }
 }
 
+TEST_CASE("graphs are learnt from features of 0 and 1 in one bit as from those that they stand for") {
+  for (const char* program : {"train_graph_gin", "train_graph_qgin"}) {
+    if (!have_program(program)) continue;
+    Bench bench;
+    bench.program = program;
+    const Words plain = with(kShort, {"--features-scaling", "none"});
+    auto bits = bench.result(with(plain, {"--features-bits", "1"})), dense = bench.result(plain);
+    for (const char* key : {"train_loss", "val_loss", "test_acc"}) CHECK(bits.at(key) == dense.at(key));
+    CHECK(bits.at("features_bits") == "1");
+  }
+}
+
 TEST_CASE("what folds say together is that of the one epoch whose mean over them is best") {
   if (!have_program("train_graph_gin")) return;
   const Bench bench;
