@@ -89,7 +89,10 @@ inline std::map<std::string, std::string> facts_of(const models::ModelOptions& o
     facts.insert({{"option.model", o.model},
                   {"option.norm", o.norm},
                   {"option.degree-quant", "0"},
-                  {"option.degree-quant-least", "0"}});
+                  {"option.degree-quant-least", "0"},
+                  {"option.node-bits", "0"},
+                  {"option.node-bits-penalty", "1"},
+                  {"option.nodes", "0"}});
   }
   return facts;
 }
