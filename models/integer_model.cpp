@@ -110,7 +110,14 @@ IntegerModel::IntegerModel(const TrainedModel& trained, const IntegerModelOption
                     .activation = relu ? Activation::relu : Activation::none};
     };
     const std::string number = fmt::format(".{}.", l), behind = norm && !last ? "norms" + number : "";
+    Folded of_sums;
+    if (norm) {
+      const std::string of = "sum_norms" + number;
+      of_sums = fold(state, of, Tensor::zeros_like(state.get(of + "bias")));
+    }
     Layer layer{.input = quantizer("inputs" + number, bits.activation_bits[l]),
+                .scale = of_sums.scale,
+                .shift = of_sums.shift,
                 .sums = mean_ ? linear("sums" + number, behind, !last)
                               : linear("sums" + number, norm ? "hidden_norms" + number : "", true),
                 .hidden = {}};
@@ -174,11 +181,18 @@ Tensor IntegerModel::operator()(const IntegerBatch& batch) const {
       kernels::bit_gemm_to_bits({.a = *batch.adjacency,
                                  .b = x_bits,
                                  .row_scale = batch.row_scale,
+                                 .column_scale = layer.scale,
+                                 .column_shift = layer.shift,
                                  .steps = steps,
                                  .share_steps = options_.share_steps,
                                  .to = rows});
     else
-      kernels::sum_bytes_to_bits({.a = batch.structure, .x = x, .row_scale = batch.row_scale, .to = rows});
+      kernels::sum_bytes_to_bits({.a = batch.structure,
+                                  .x = x,
+                                  .row_scale = batch.row_scale,
+                                  .column_scale = layer.scale,
+                                  .column_shift = layer.shift,
+                                  .to = rows});
     if (layer.hidden) {
       BitTensor hidden = rows_for(*layer.hidden);
       kernels::bit_gemm_to_bits({.a = rows,

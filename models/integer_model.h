@@ -73,7 +73,8 @@ class IntegerModel {
     Activation activation = Activation::none;
   };
   struct Layer {
-    Quantizer input;  // what is summed
+    Quantizer input;      // what is summed
+    Tensor scale, shift;  // float32 [in]: of the sums' batch norm, or absent
     Linear sums;
     std::optional<Linear> hidden;  // GIN's second
     const Linear& last() const { return hidden ? *hidden : sums; }

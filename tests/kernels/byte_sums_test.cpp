@@ -85,13 +85,18 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
         }
         const Csr host = random_structure(lengths, kCols, false, 3);
         const Tensor x = random_tensor({kCols, width}), row_scale = random_tensor({170});
+        // A folded batch norm, at times its shift alone.
+        const Tensor column_scale = bits == 4 ? random_tensor({width}) : Tensor(),
+                     column_shift = bits != 1 ? random_tensor({width}) : Tensor();
         std::vector<uint8_t> first;
         for (Device device : devices()) {
           CAPTURE(device.str());
           const Csr csr = host.to(device);
           const Tensor scale = scalar(2.0f / static_cast<float>(1 << bits), device),
                        zero = scalar(static_cast<float>(1 << bits) / 2, device), at = x.to(device),
-                       rows = row_scale.to(device);
+                       rows = row_scale.to(device),
+                       columns = column_scale ? column_scale.to(device) : Tensor(),
+                       shifts = column_shift ? column_shift.to(device) : Tensor();
           const auto empty = [&] {
             return BitTensor::empty(170, width, bits_to,
                                     scalar(8.0f / static_cast<float>(1 << bits_to), device),
@@ -99,17 +104,27 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
           };
           BitTensor got = empty(), wanted = empty();
           const ByteTensor bytes = to_bytes(at, bits, scale, zero);
-          kernels::sum_bytes_to_bits({.a = csr, .x = bytes, .row_scale = rows, .to = got});
+          const auto sum_to = [&](BitTensor& to) {
+            kernels::sum_bytes_to_bits({.a = csr,
+                                        .x = bytes,
+                                        .row_scale = rows,
+                                        .column_scale = columns,
+                                        .column_shift = shifts,
+                                        .to = to});
+          };
+          sum_to(got);
           kernels::bit_gemm_to_bits({.a = *adjacency_bits(csr),
                                      .b = to_bits(at, bits, scale, zero, PackedAlong::columns),
                                      .row_scale = rows,
+                                     .column_scale = columns,
+                                     .column_shift = shifts,
                                      .to = wanted});
           CHECK(same_bits(got.planes, wanted.planes));
           CHECK(same_bits(got.sums, wanted.sums));
           if (first.empty()) first = got.planes.to_vector<uint8_t>();
           CHECK(got.planes.to_vector<uint8_t>() == first);
           BitTensor in_bytes = BitTensor::empty(170, width, bits_to, got.scale, got.zero, device, true);
-          kernels::sum_bytes_to_bits({.a = csr, .x = bytes, .row_scale = rows, .to = in_bytes});
+          sum_to(in_bytes);
           CHECK(same_bits(in_bytes.sums, got.sums));
           // Numbers and padding behind them, not of rows that are none.
           const auto held = in_bytes.planes.to_vector<uint8_t>(),
@@ -154,6 +169,9 @@ TEST_CASE("sums of bytes of nothing, and what they refuse") {
     const Csr csr = random_structure({2, 1}, 3, false, 1).to(device);
     BitTensor two = BitTensor::empty(2, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device);
     CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .x = bytes, .to = two}), Error);
+    const Tensor four = Tensor::zeros({4}, DType::f32, device);
+    CHECK_THROWS_WITH_AS(kernels::sum_bytes_to_bits({.a = none, .x = bytes, .column_shift = four, .to = to}),
+                         doctest::Contains("column_scale or column_shift"), Error);
     BitTensor wrong = BitTensor::empty(2, 4, 1, scalar(1.0f, device), scalar(0.0f, device), device);
     Tensor repeats = Tensor::zeros({1}, DType::i32, device);
     CHECK_THROWS_AS(kernels::adjacency_bits({.a = csr, .to = wrong, .repeats = repeats}), Error);

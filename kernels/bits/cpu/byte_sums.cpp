@@ -38,11 +38,16 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   const auto* indices = a.indices.data<int32_t>();
   const auto* x = args.x.bytes.data<uint8_t>();
   const auto* row_scale = args.row_scale ? args.row_scale.data<float>() : nullptr;
-  const BitColumn column{args.x.scale.data<float>()[0], args.x.zero.data<float>()[0], 0.0f, 0.0f};
+  const auto* column_scale = args.column_scale ? args.column_scale.data<float>() : nullptr;
+  const auto* column_shift = args.column_shift ? args.column_shift.data<float>() : nullptr;
   const PerRow to_scale(to.scale), to_zero(to.zero);
   auto* planes = to.planes.mutable_data<uint8_t>();
   auto* totals = to.sums.mutable_data<int32_t>();
   const auto width = static_cast<size_t>(to.inner);
+  std::vector<BitColumn> columns;
+  for (int64_t f = 0; f < to.inner; ++f)
+    columns.push_back(byte_sum_column(args.x.scale.data<float>()[0], args.x.zero.data<float>()[0],
+                                      column_scale, column_shift, f));
   parallel_for(a.rows, 64, [&](int64_t first, int64_t last) {
     std::vector<int32_t> sums(width);
     std::vector<int64_t> wide(width);
@@ -61,7 +66,7 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
       int32_t total = 0;
       for (size_t f = 0; f < width; ++f) {
         const float sum = few ? static_cast<float>(sums[f]) : static_cast<float>(wide[f]);
-        const int q = held_integer(requantized_unrounded(sum, of_row, column), to.largest());
+        const int q = held_integer(requantized_unrounded(sum, of_row, columns[f]), to.largest());
         total += q;
         if (to.bytes) {
           planes[byte_place(to.step_bytes(), row, static_cast<int64_t>(f))] = static_cast<uint8_t>(q);

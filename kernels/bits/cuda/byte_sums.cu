@@ -30,7 +30,7 @@ struct Arguments {
   int64_t rows;
   int width;
   const uint8_t* x;
-  const float *x_scale, *x_zero, *row_scale;
+  const float *x_scale, *x_zero, *row_scale, *column_scale, *column_shift;
   uint8_t* planes;
   bool bytes;
   int64_t plane_bytes, step_bytes;
@@ -101,11 +101,16 @@ __global__ void __launch_bounds__(kThreads) sum_bytes(const __grid_constant__ Ar
 
   const BitRow of_row = byte_sum_row(end - begin, args.row_scale != nullptr ? args.row_scale[row] : 1.0f,
                                      args.scale.at(row), args.zero.at(row));
-  const BitColumn column{*args.x_scale, *args.x_zero, 0.0f, 0.0f};
+  const float x_scale = *args.x_scale, x_zero = *args.x_zero;
   int q[kVector], total = 0;
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
-    q[v] = there ? held_integer(requantized_unrounded(sum[v], of_row, column), args.largest) : 0;
+    q[v] = 0;
+    if (there) {
+      const BitColumn column =
+          byte_sum_column(x_scale, x_zero, args.column_scale, args.column_shift, feature + v);
+      q[v] = held_integer(requantized_unrounded(sum[v], of_row, column), args.largest);
+    }
     total += q[v];
   }
   if (args.bytes) {
@@ -182,7 +187,9 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
                     .x = args.x.bytes.data<uint8_t>(),
                     .x_scale = args.x.scale.data<float>(),
                     .x_zero = args.x.zero.data<float>(),
-                    .row_scale = args.row_scale ? args.row_scale.data<float>() : nullptr,
+                    .row_scale = BitResult::numbers_of(args.row_scale),
+                    .column_scale = BitResult::numbers_of(args.column_scale),
+                    .column_shift = BitResult::numbers_of(args.column_shift),
                     .planes = to.planes.mutable_data<uint8_t>(),
                     .bytes = to.bytes,
                     .plane_bytes = to.plane_bytes(),
