@@ -85,7 +85,7 @@ IntegerModel::IntegerModel(const TrainedModel& trained, const IntegerModelOption
             "integer model: {} is none of train_qgnn", trained.describe());
   const models::Quantization bits(o);
   const State state(trained.model());
-  const bool norm = o.norm == "batch";
+  const bool norm = o.norm != "none";
   const auto quantizer = [&](const std::string& prefix, int of_bits) {
     check_scales(state, prefix, of_bits, false);
     return Quantizer{of_bits, state.get(prefix + "scale"), state.get(prefix + "zero")};
@@ -111,7 +111,7 @@ IntegerModel::IntegerModel(const TrainedModel& trained, const IntegerModelOption
     };
     const std::string number = fmt::format(".{}.", l), behind = norm && !last ? "norms" + number : "";
     Folded of_sums;
-    if (norm) {
+    if (o.norm == "sums") {
       const std::string of = "sum_norms" + number;
       of_sums = fold(state, of, Tensor::zeros_like(state.get(of + "bias")));
     }

@@ -48,10 +48,10 @@ Tensor degree_ranks(const Graph& graph) {
 ///   gin   s = norm(x_q,i + sum of x_q over in-edges) (Xu et al. 2019, eq. 4.1, with an eps of 0)
 ///         h = relu(norm(s_q V_q + c)),  y = h_q W_q + b
 ///
-/// Sums have a norm because one scale quantises all their columns: of bags of words these differ in size as
-/// words do in frequency, and what few bits leave of a rare word's is nothing. Norm and relu stand behind all
-/// layers but the last, and dropout before a layer's quantisation. Weights of edges do not count.
-/// docs/quantized.md lists its state.
+/// Sums have a norm where `norm` is sums, because one scale quantises all their columns: of bags of words
+/// these differ in size as words do in frequency, and what few bits leave of a rare word's is nothing. Norm
+/// and relu stand behind all layers but the last, and dropout before a layer's quantisation. Weights of edges
+/// do not count. docs/quantized.md lists its state.
 struct Qgnn : NodeModel {
   Qgnn(int64_t in, int64_t out, const ModelOptions& o)
       : gin_(o.model == "gin"),
@@ -60,17 +60,19 @@ struct Qgnn : NodeModel {
         degree_quant_least_(o.degree_quant_least),
         name_(fmt::format("{} {}{}{}{}", gin_ ? "quantised GIN" : "quantised GCN",
                           dashed(widths_of(in, out, o)), describe_bits(o),
-                          o.norm == "none" ? "" : " batch-norm",
+                          o.norm == "none"    ? ""
+                          : o.norm == "batch" ? " batch-norm"
+                                              : " batch-norm of sums",
                           o.degree_quant > 0.0 ? " degree-quant" : "")) {
     const std::vector<int64_t> widths = widths_of(in, out, o);
     const Quantization quantization(o);
-    const bool norm = o.norm == "batch";
+    const bool norm = o.norm != "none";
     const auto relu = norm ? Activation::none : Activation::relu;  // a norm has its own
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
       const nn::QuantLinearOptions output = quantization.linear(l, last ? Activation::none : relu);
       inputs_.add(quantization.input(l));
-      if (norm) sum_norms_.add(widths[l]);
+      if (o.norm == "sums") sum_norms_.add(widths[l]);
       if (gin_) {
         sums_.add(widths[l], o.hidden, quantization.linear(l, relu));
         if (norm) hidden_norms_.add(o.hidden);
@@ -147,7 +149,7 @@ struct Qgnn : NodeModel {
 };
 
 void check(const ModelOptions& o) {
-  expect_one_of("norm", o.norm, {"none", "batch"});
+  expect_one_of("norm", o.norm, {"none", "batch", "sums"});
   expect_probability("degree-quant", o.degree_quant);
   expect_probability("degree-quant-least", o.degree_quant_least);
   if (o.degree_quant_least > o.degree_quant)
