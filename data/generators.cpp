@@ -11,10 +11,11 @@ namespace adj {
 
 namespace {
 
-constexpr double kDegreeExponent = 2.7;   // of the power law of expected degrees
-constexpr double kLargestDegree = 40.0;   // over the smallest
-constexpr double kZipf = 1.0;             // word frequencies
-constexpr double kClassVocabulary = 0.1;  // share of the words that a class uses more than others
+constexpr double kDegreeExponent = 2.7;              // of the power law of expected degrees
+constexpr double kLargestDegree = 40.0;              // over the smallest
+constexpr double kZipf = 1.0;                        // word frequencies
+constexpr double kClassVocabulary = 0.1;             // share of the words that a class uses more than others
+constexpr uint64_t kWordVectors = 0x766563746f7273;  // the key of what these are drawn by
 constexpr int64_t kAttemptsPerEdge = 200;
 constexpr int kTriesForOtherClass = 100;
 
@@ -87,6 +88,8 @@ void check(const CitationOptions& o) {
             "citation dataset: homophily {} and signal {}, expected 0 to 1", o.homophily, o.signal);
   ADJ_CHECK(o.words >= 1.0 && o.words <= 1e6, "citation dataset: {} words a node, expected 1 to 1000000",
             o.words);
+  ADJ_CHECK(o.word_vectors >= 0 && o.word_vectors < kLimit,
+            "citation dataset: words' vectors of {} numbers, expected 0 to {}", o.word_vectors, kLimit - 1);
 }
 
 /// Classes of unequal size: shares fall linearly, the largest three times the smallest.
@@ -173,6 +176,27 @@ SparseMatrix draw_features(const CitationOptions& o, const std::vector<int32_t>&
                                 std::vector<float>(indices.size(), 1.0f));
 }
 
+/// [N, o.word_vectors]: the mean of the vectors of each row's words.
+Tensor mean_word_vectors(const CitationOptions& o, const SparseMatrix& words) {
+  Generator generator = Generator(o.seed).split(kWordVectors);
+  const auto vectors =
+      random_normal({o.features, o.word_vectors}, 0.0, 1.0, generator, DType::f64).to_vector<double>();
+  const Csr& rows = words.relation().csr();
+  const auto offsets = rows.offsets.to_vector<int64_t>();
+  const auto indices = rows.indices.to_vector<int32_t>();
+  const auto width = static_cast<size_t>(o.word_vectors);
+  std::vector<float> means;
+  std::vector<double> sum(width);
+  for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+    std::fill(sum.begin(), sum.end(), 0.0);
+    for (auto e = static_cast<size_t>(offsets[i]); e < static_cast<size_t>(offsets[i + 1]); ++e)
+      for (size_t k = 0; k < width; ++k) sum[k] += vectors[static_cast<size_t>(indices[e]) * width + k];
+    for (const double all : sum)
+      means.push_back(static_cast<float>(all / static_cast<double>(offsets[i + 1] - offsets[i])));
+  }
+  return Tensor::from(means).reshape({o.nodes, o.word_vectors});
+}
+
 /// By ascending index, for classes do not depend on it: the first of each class, then the next nodes, then
 /// the last.
 Split make_split(const CitationOptions& o, const std::vector<int32_t>& classes) {
@@ -201,7 +225,8 @@ Dataset make_citation_dataset(const CitationOptions& options) {
   data.undirected = true;
   data.classes = options.classes;
   data.graph = draw_edges(options, classes);
-  data.x = draw_features(options, classes);
+  const SparseMatrix words = draw_features(options, classes);
+  data.x = options.word_vectors > 0 ? Features(mean_word_vectors(options, words)) : Features(words);
   data.y = Tensor::from(classes);
   data.splits = {make_split(options, classes)};
   data.use_split(0);

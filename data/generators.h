@@ -9,11 +9,12 @@ namespace adj {
 struct CitationOptions {
   int64_t nodes = 2800;
   int64_t classes = 7;
-  int64_t features = 1000;  ///< words in the vocabulary
-  double degree = 4.0;      ///< mean number of neighbours
-  double homophily = 0.72;  ///< share of edges within a class
-  double words = 18.0;      ///< mean number of words drawn for a node
-  double signal = 0.15;     ///< share of words drawn from the class's own distribution
+  int64_t features = 1000;   ///< words in the vocabulary
+  double degree = 4.0;       ///< mean number of neighbours
+  double homophily = 0.72;   ///< share of edges within a class
+  double words = 18.0;       ///< mean number of words drawn for a node
+  double signal = 0.15;      ///< share of words drawn from the class's own distribution
+  int64_t word_vectors = 0;  ///< columns of dense features, means of words' vectors; 0: bags of words
   int64_t train_per_class = 20;
   int64_t val = 500;
   int64_t test = 1000;
@@ -23,8 +24,9 @@ struct CitationOptions {
 /// A citation-like graph: a degree-corrected planted partition (Karrer & Newman 2011) with one block a class,
 /// expected degrees by a power law, undirected, without self-loops or parallel edges; binary bag-of-words
 /// features, sparse, each word drawn from the class's distribution or, as noise, from one that all classes
-/// share (both by Zipf's law); and a split as in Planetoid (Yang et al. 2016). The same options give the same
-/// bits. Throws adj::Error where the options contradict each other.
+/// share (both by Zipf's law), or dense ones, as ogbn-arxiv's (Hu et al. 2020) the mean of the vectors of
+/// these words, which are standard normal here; and a split as in Planetoid (Yang et al. 2016). The same
+/// options give the same bits. Throws adj::Error where the options contradict each other.
 Dataset make_citation_dataset(const CitationOptions& options);
 
 /// What make_planted_dataset() draws.

@@ -70,7 +70,12 @@ class Reading {
   }
 
   detail::IntegerLinear linear(const detail::LinearPlace& place) {
-    return {.input = range(place.name + "input.", place.input_bits),
+    const auto of_norm = [&](const char* name) {
+      return place.input_norm.empty() ? Tensor() : numbers(place.name + "input_norm." + name, place.in);
+    };
+    return {.input_scale = of_norm("scale"),
+            .input_shift = of_norm("shift"),
+            .input = range(place.name + "input.", place.input_bits),
             .weight = weight(place),
             .bytes = {},
             .scale = place.norm.empty() ? Tensor() : numbers(place.name + "scale", place.out),
@@ -146,8 +151,8 @@ IntegerModel IntegerModel::load(const std::string& path, Device device, const In
         read.input = moved(read.input, device);
         read.weight = read.weight.to(device);
         read.bytes = as_bytes(read.weight);
-        read.scale = read.scale.to(device);
-        read.shift = read.shift.to(device);
+        for (Tensor* of : {&read.input_scale, &read.input_shift, &read.scale, &read.shift})
+          *of = of->to(device);
         return read;
       });
   reading.expect_no_more();
@@ -177,6 +182,10 @@ void IntegerModel::save(const std::string& path) const {
                          const std::vector<detail::IntegerLinear>& maps) {
     for (size_t l = 0; l < places.size(); ++l) {
       add_range(places[l].name + "input.", maps[l].input);
+      if (maps[l].input_scale) {
+        head.tensors[places[l].name + "input_norm.scale"] = maps[l].input_scale;
+        head.tensors[places[l].name + "input_norm.shift"] = maps[l].input_shift;
+      }
       if (maps[l].scale) head.tensors[places[l].name + "scale"] = maps[l].scale;
       head.tensors[places[l].name + "shift"] = maps[l].shift;
       BitTensor weight = maps[l].weight;

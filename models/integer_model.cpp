@@ -29,6 +29,8 @@ class Pass {
       kernels::bit_gemm_to_bits({.a = *of.bits,
                                  .b = x.bits,
                                  .row_scale = of.row_scale,
+                                 .column_scale = map.input_scale,
+                                 .column_shift = map.input_shift,
                                  .steps = of.steps ? &*of.steps : nullptr,
                                  .share_steps = options_.share_steps,
                                  .to = rows});
@@ -37,6 +39,8 @@ class Pass {
                                   .long_rows = of.long_rows,
                                   .x = x.bytes,
                                   .row_scale = of.row_scale,
+                                  .column_scale = map.input_scale,
+                                  .column_shift = map.input_shift,
                                   .to = rows});
     return rows;
   }

@@ -86,7 +86,7 @@ IntegerPlan integer_plan(const ModelDescription& model) {
     for (const int of_layer : {bits.weight_bits[l], bits.activation_bits[l]})
       ADJ_CHECK(of_layer <= BitTensor::kMostBits,
                 "integer model: layer {} is not quantised, expected 1 to 8 bits", l);
-  const bool gin = o.model == "gin", norm = of_graphs || o.norm == "batch";
+  const bool gin = o.model == "gin", norm = of_graphs || o.norm != "none";
   const std::vector<int64_t> widths = models::widths_of(model.num_features, model.num_outputs, o);
   IntegerPlan plan;
   for (size_t l = 0; l < layers; ++l) {
@@ -95,7 +95,7 @@ IntegerPlan integer_plan(const ModelDescription& model) {
     const std::string behind = norm && !ends ? numbered("norms", l) : "";
     const auto linear = [&](const std::string& name, const std::string& its_norm, bool relu, int64_t in,
                             int64_t width) -> LinearPlace {
-      return {name, its_norm, relu, in, width, bits.weight_bits[l], bits.activation_bits[l]};
+      return {name, "", its_norm, relu, in, width, bits.weight_bits[l], bits.activation_bits[l]};
     };
     plan.inputs.push_back({numbered("inputs", l), bits.activation_bits[l]});
     if (of_graphs) {
@@ -109,11 +109,12 @@ IntegerPlan integer_plan(const ModelDescription& model) {
     } else {
       plan.sums.push_back(linear(numbered("sums", l), behind, !ends, widths[l], out));
     }
+    if (!of_graphs && o.norm == "sums") plan.sums.back().input_norm = numbered("sum_norms", l);
   }
   if (!of_graphs) return plan;
   plan.inputs.push_back({numbered("inputs", layers), bits.activation_bits.back()});
   for (size_t l = 0; l <= layers; ++l)
-    plan.readouts.push_back({numbered("readouts", l), "", false, l == 0 ? model.num_features : o.hidden,
+    plan.readouts.push_back({numbered("readouts", l), "", "", false, l == 0 ? model.num_features : o.hidden,
                              model.num_outputs, models::kReadoutBits, models::kReadoutBits});
   return plan;
 }
@@ -143,9 +144,14 @@ IntegerParts parts_of_state(const IntegerPlan& plan, const nn::Module& model) {
       [&](const LinearPlace& place) {
         const IntegerRange weights = state.range(place.name + "weights.", place.weight_bits, true);
         const Folded folded = fold(state, place.norm, state.get(place.name + "bias"));
+        Folded input;
+        if (!place.input_norm.empty())
+          input = fold(state, place.input_norm, Tensor::zeros_like(state.get(place.input_norm + "bias")));
         const BitTensor weight = to_bits(state.get(place.name + "weight"), weights.bits, weights.scale,
                                          weights.zero, PackedAlong::columns);
-        return IntegerLinear{.input = state.range(place.name + "input.", place.input_bits, false),
+        return IntegerLinear{.input_scale = input.scale,
+                             .input_shift = input.shift,
+                             .input = state.range(place.name + "input.", place.input_bits, false),
                              .weight = weight,
                              .bytes = as_bytes(weight),
                              .scale = folded.scale,

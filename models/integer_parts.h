@@ -16,6 +16,7 @@ struct IntegerRange {
 
 /// A linear map and what is fused into it.
 struct IntegerLinear {
+  Tensor input_scale, input_shift;  ///< float32 [in]: of a batch norm on the sums that it takes, or absent
   IntegerRange input;
   BitTensor weight;     ///< along columns, of [in, out]
   BitTensor bytes;      ///< the same, a byte a number
@@ -36,8 +37,9 @@ struct RangePlace {
   int bits;
 };
 struct LinearPlace {
-  std::string name;  ///< "sums.0."
-  std::string norm;  ///< "norms.0.", the batch norm behind it; empty: none
+  std::string name;        ///< "sums.0."
+  std::string input_norm;  ///< "sum_norms.0.", the batch norm on what it takes; empty: none
+  std::string norm;        ///< "norms.0.", the batch norm behind it; likewise
   bool relu;
   int64_t in, out;
   int weight_bits, input_bits;

@@ -44,13 +44,15 @@ Tensor degree_ranks(const Graph& graph) {
 /// Graph neural networks whose products a bit tensor can take (QGTC, Wang et al. 2022), trained with their
 /// quantisation in the forward pass. A layer sums over neighbours, then updates; x_q is fake-quantised x:
 ///
-///   gcn   s = mean of x_q over N(i) and i itself (Cluster-GCN, Chiang et al. 2019, eq. 10)
+///   gcn   s = norm(mean of x_q over N(i) and i itself) (Cluster-GCN, Chiang et al. 2019, eq. 10)
 ///         y = s_q W_q + b
-///   gin   s = x_q,i + sum of x_q over in-edges (Xu et al. 2019, eq. 4.1, with an eps of 0)
+///   gin   s = norm(x_q,i + sum of x_q over in-edges) (Xu et al. 2019, eq. 4.1, with an eps of 0)
 ///         h = relu(norm(s_q V_q + c)),  y = h_q W_q + b
 ///
-/// with norm and relu behind all layers but the last, and dropout before a layer's quantisation. Weights of
-/// edges do not count. With node_bits every node of the one graph has bits and a step size of its own in each
+/// Sums have a norm where `norm` is sums, because one scale quantises all their columns: of bags of words
+/// these differ in size as words do in frequency, and what few bits leave of a rare word's is nothing. Norm
+/// and relu stand behind all layers but the last, and dropout before a layer's quantisation. Weights of edges
+/// do not count. With node_bits every node of the one graph has bits and a step size of its own in each
 /// quantiser of activations (nn/node_quantizer.h). docs/quantized.md lists its state.
 struct Qgnn : NodeModel {
   Qgnn(int64_t in, int64_t out, const ModelOptions& o)
@@ -62,16 +64,19 @@ struct Qgnn : NodeModel {
         penalty_(o.node_bits_penalty * static_cast<double>(o.nodes)),
         name_(fmt::format("{} {}{}{}{}", gin_ ? "quantised GIN" : "quantised GCN",
                           dashed(widths_of(in, out, o)), describe_bits(o),
-                          o.norm == "none" ? "" : " batch-norm",
+                          o.norm == "none"    ? ""
+                          : o.norm == "batch" ? " batch-norm"
+                                              : " batch-norm of sums",
                           o.degree_quant > 0.0 ? " degree-quant" : "")) {
     const std::vector<int64_t> widths = widths_of(in, out, o);
     const Quantization quantization(o);
-    const bool norm = o.norm == "batch";
+    const bool norm = o.norm != "none";
     const auto relu = norm ? Activation::none : Activation::relu;  // a norm has its own
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
       const nn::QuantLinearOptions output = quantization.linear(l, last ? Activation::none : relu);
       inputs_.add(quantization.input(l));
+      if (o.norm == "sums") sum_norms_.add(widths[l]);
       if (gin_) {
         sums_.add(widths[l], o.hidden, quantization.linear(l, relu));
         if (norm) hidden_norms_.add(o.hidden);
@@ -88,7 +93,9 @@ struct Qgnn : NodeModel {
     const Tensor keep = protected_nodes(graph);
     Var x = input(features);
     for (size_t l = 0; l < sums_.size(); ++l) {
-      x = sums_[l](spmm(a, dropout(inputs_[l](x, keep), p_)), keep);
+      x = spmm(a, dropout(inputs_[l](x, keep), p_));
+      if (!sum_norms_.empty()) x = sum_norms_[l](x);
+      x = sums_[l](x, keep);
       if (gin_) {
         if (!hidden_norms_.empty()) x = hidden_norms_[l](x, {.activation = Activation::relu});
         x = hidden_[l](x, keep);
@@ -180,6 +187,7 @@ struct Qgnn : NodeModel {
   double degree_quant_, degree_quant_least_, node_bits_, penalty_;
   std::string name_;
   nn::ModuleList<nn::Quantizer> inputs_{this, "inputs"};
+  nn::ModuleList<nn::BatchNorm> sum_norms_{this, "sum_norms"};
   nn::ModuleList<nn::QuantLinear> sums_{this, "sums"};
   nn::ModuleList<nn::QuantLinear> hidden_{this, "hidden"};
   nn::ModuleList<nn::BatchNorm> hidden_norms_{this, "hidden_norms"};
@@ -187,7 +195,7 @@ struct Qgnn : NodeModel {
 };
 
 void check(const ModelOptions& o) {
-  expect_one_of("norm", o.norm, {"none", "batch"});
+  expect_one_of("norm", o.norm, {"none", "batch", "sums"});
   expect_probability("degree-quant", o.degree_quant);
   expect_probability("degree-quant-least", o.degree_quant_least);
   if (o.degree_quant_least > o.degree_quant)

@@ -159,7 +159,7 @@ Spec preset(const NamedGraph& graph) {
 Spec citation() {
   const auto o = std::make_shared<CitationOptions>();
   Spec spec{"citation",
-            "a citation-like graph with bags of words",
+            "a citation-like graph with bags of words or means of their vectors",
             po::options_description("Options of citation"),
             {}};
   spec.options.add_options()("nodes", with_default(o->nodes), "nodes")(
@@ -169,6 +169,8 @@ Spec citation() {
                                                                       "share of edges within a class")(
       "words", with_default(o->words), "mean number of words drawn for a node")(
       "signal", with_default(o->signal), "share of words drawn from the class's own distribution")(
+      "word-vectors", with_default(o->word_vectors),
+      "columns of dense features, means of the words' vectors as ogbn-arxiv has them (0: bags of words)")(
       "train-per-class", with_default(o->train_per_class), "training nodes of each class")(
       "val", with_default(o->val), "validation nodes")("test", with_default(o->test), "test nodes");
   spec.make = [o](uint64_t seed) {

@@ -48,7 +48,8 @@ Program train_qgnn() {
   program.decayed = "all parameters but the scales and bits of quantizers";
   program.options = [](auto add, Settings& s) {
     add_bits_options(add, s);
-    add("norm", with_default(s.norm, "NAME"), "between the layers: none or batch")(
+    add("norm", with_default(s.norm, "NAME"),
+        "none, batch (between the layers) or sums (these, and of the sums over neighbours)")(
         "degree-quant", with_default(s.degree_quant, "P"),
         "probability by which a node of the largest in-degree passes a training step unquantised")(
         "degree-quant-least", with_default(s.degree_quant_least, "P"),

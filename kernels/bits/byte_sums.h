@@ -18,16 +18,19 @@ struct LongRows {
 
 namespace kernels {
 
-/// Y[M,F] = row_scale_i Σ_j x_j over the entries (i, j) of `a`, to bytes by the scale and zero that `to`
-/// comes with; its bytes and sums are written. To the bit what bit_gemm_to_bits gives for adjacency_bits(a)
+/// Y[M,F] = row_scale_i column_scale_f Σ_j x_jf + column_shift_f over the entries (i, j) of `a`, a mean and a
+/// folded batch norm for example, to bytes by the scale and zero that `to` comes with; its bytes and sums are
+/// written. To the bit what bit_gemm_to_bits gives for adjacency_bits(a)
 /// and x as bits along columns, by gathers of rows: for structures with few entries a row. Entries may
 /// repeat.
 struct SumBytesToBitsArgs {
   const Csr& a;
   const LongRows& long_rows;  ///< of `a`: without one of them its row is not written
   const ByteTensor& x;
-  const Tensor& row_scale = kAbsent;  ///< float32 [M], absent: 1
-  BitTensor& to;                      ///< of bytes
+  const Tensor& row_scale = kAbsent;     ///< float32 [M], absent: 1
+  const Tensor& column_scale = kAbsent;  ///< float32 [F], absent: 1
+  const Tensor& column_shift = kAbsent;  ///< float32 [F], absent: 0
+  BitTensor& to;                         ///< of bytes
 
   Device device() const { return a.device(); }
   void check() const {
@@ -42,9 +45,20 @@ struct SumBytesToBitsArgs {
               "{}: to is [{}, {}] on {}, expected {} rows on {}", op, to.outer, to.inner, to.device().str(),
               a.rows, a.device().str());
     if (row_scale) check_tensor(op, "row_scale", row_scale, {a.rows}, DType::f32, a.device());
+    for (const Tensor* one : {&column_scale, &column_shift})
+      if (*one) check_tensor(op, "column_scale or column_shift", *one, {to.inner}, DType::f32, a.device());
   }
 };
 ADJ_KERNEL(sum_bytes_to_bits, SumBytesToBitsArgs)
+
+/// A column of a sum of bytes, as BitResult::column has it.
+ADJ_HOST_DEVICE inline BitColumn byte_sum_column(float x_scale, float x_zero, const float* column_scale,
+                                                 const float* column_shift, int64_t column) {
+  return {.scale = x_scale * (column_scale != nullptr ? column_scale[column] : 1.0f),
+          .zero = x_zero,
+          .sum = 0.0f,
+          .shift = column_shift != nullptr ? column_shift[column] : 0.0f};
+}
 
 /// The row of a sum of bytes, as BitResult::row has it for adjacency_bits().
 ADJ_HOST_DEVICE inline BitRow byte_sum_row(int64_t entries, float row_scale, float to_scale, float to_zero) {

@@ -104,6 +104,42 @@ TEST_CASE("words tell something of the class, and more with more signal") {
   CHECK(much > 2.0 * some);
 }
 
+TEST_CASE("dense features of a citation dataset are means of its words' vectors, which are normal") {
+  constexpr int64_t kNumbers = 500;
+  CitationOptions options;
+  options.features = 4;
+  options.words = 2.0;
+  const Dataset bags = make_citation_dataset(options);
+  options.word_vectors = kNumbers;
+  const Dataset dense = make_citation_dataset(options);
+  CHECK(same_bits(bags.y, dense.y));
+  CHECK(same_bits(bags.train, dense.train));
+  CHECK(same_bits(bags.graph.in_edges().indices, dense.graph.in_edges().indices));
+  REQUIRE(dense.x.dense().shape() == Shape{options.nodes, kNumbers});
+  const auto offsets = bags.x.sparse().relation().csr().offsets.to_vector<int64_t>();
+  const auto words = bags.x.sparse().relation().csr().indices.to_vector<int32_t>();
+  const auto row = [&](int64_t i) { return values(dense.x.dense().rows(i, i + 1)); };
+  std::vector<std::vector<double>> vectors(4);
+  const auto first = [&](int64_t i) { return static_cast<size_t>(offsets[static_cast<size_t>(i)]); };
+  for (int64_t i = 0; i < options.nodes; ++i)
+    if (first(i + 1) - first(i) == 1) vectors[static_cast<size_t>(words[first(i)])] = row(i);
+  for (const std::vector<double>& vector : vectors) {
+    REQUIRE(vector.size() == static_cast<size_t>(kNumbers));
+    double sum = 0.0, squares = 0.0;
+    for (const double x : vector) sum += x, squares += x * x;
+    CHECK(std::abs(sum / kNumbers) < 0.2);
+    CHECK(squares / kNumbers == doctest::Approx(1.0).epsilon(0.3));
+  }
+  for (int64_t i = 0; i < options.nodes; i += 17) {
+    const std::vector<double> got = row(i);
+    for (size_t k = 0; k < got.size(); k += 50) {
+      double sum = 0.0;
+      for (size_t e = first(i); e < first(i + 1); ++e) sum += vectors[static_cast<size_t>(words[e])][k];
+      CHECK(got[k] == doctest::Approx(sum / static_cast<double>(first(i + 1) - first(i))).epsilon(1e-5));
+    }
+  }
+}
+
 TEST_CASE("the seed alone decides, whatever the number of threads") {
   CitationOptions options;
   const Dataset first = make_citation_dataset(options);

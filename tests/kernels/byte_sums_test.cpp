@@ -86,13 +86,18 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
         }
         const Csr host = random_structure(lengths, kCols, false, 3);
         const Tensor x = random_tensor({kCols, width}), row_scale = random_tensor({rows});
+        // A folded batch norm, at times its shift alone.
+        const Tensor column_scale = bits == 4 ? random_tensor({width}) : Tensor(),
+                     column_shift = bits != 1 ? random_tensor({width}) : Tensor();
         std::vector<uint8_t> first;
         for (Device device : devices()) {
           CAPTURE(device.str());
           const Csr csr = host.to(device);
           const Tensor scale = scalar(2.0f / static_cast<float>(1 << bits), device),
                        zero = scalar(static_cast<float>(1 << bits) / 2, device), at = x.to(device),
-                       of_rows = row_scale.to(device);
+                       of_rows = row_scale.to(device),
+                       columns = column_scale ? column_scale.to(device) : Tensor(),
+                       shifts = column_shift ? column_shift.to(device) : Tensor();
           const auto empty = [&](bool bytes) {
             return BitTensor::empty(rows, width, bits_to,
                                     scalar(8.0f / static_cast<float>(1 << bits_to), device),
@@ -100,11 +105,18 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
           };
           BitTensor in_bytes = empty(true), wanted = empty(false);
           const ByteTensor bytes = to_bytes(at, bits, scale, zero);
-          kernels::sum_bytes_to_bits(
-              {.a = csr, .long_rows = LongRows(csr), .x = bytes, .row_scale = of_rows, .to = in_bytes});
+          kernels::sum_bytes_to_bits({.a = csr,
+                                      .long_rows = LongRows(csr),
+                                      .x = bytes,
+                                      .row_scale = of_rows,
+                                      .column_scale = columns,
+                                      .column_shift = shifts,
+                                      .to = in_bytes});
           kernels::bit_gemm_to_bits({.a = *adjacency_bits(csr),
                                      .b = to_bits(at, bits, scale, zero, PackedAlong::columns),
                                      .row_scale = of_rows,
+                                     .column_scale = columns,
+                                     .column_shift = shifts,
                                      .to = wanted});
           CHECK(same_bits(in_bytes.sums, wanted.sums));
           if (first.empty()) first = wanted.planes.to_vector<uint8_t>();
@@ -161,6 +173,10 @@ TEST_CASE("sums of bytes of nothing, and what they refuse") {
         to_bytes(Tensor::zeros({3, 5}, DType::f32, device), 2, scalar(1.0f, device), scalar(0.0f, device));
     kernels::sum_bytes_to_bits({.a = csr, .long_rows = none_long, .x = three, .to = two});
     CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .long_rows = {}, .x = three, .to = two}), Error);
+    const Tensor four = Tensor::zeros({4}, DType::f32, device);
+    CHECK_THROWS_WITH_AS(kernels::sum_bytes_to_bits(
+                             {.a = csr, .long_rows = none_long, .x = three, .column_shift = four, .to = two}),
+                         doctest::Contains("column_scale or column_shift"), Error);
     BitTensor planes = BitTensor::empty(2, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device);
     CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .long_rows = none_long, .x = three, .to = planes}),
                     Error);

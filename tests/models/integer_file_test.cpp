@@ -14,7 +14,7 @@ TEST_CASE("a model in integers comes back from its file with the same results to
     const Graph graph = random_graph(device);
     const Tensor x = random_tensor({kNodes, kIn}).to(device);
     for (const char* kind : {"gcn", "gin"})
-      for (const char* norm : {"none", "batch"})
+      for (const char* norm : {"none", "batch", "sums"})
         for (const char* bits : {"8", "1", "8,3,5"}) {
           CAPTURE(std::string(kind));
           CAPTURE(std::string(norm));

@@ -43,6 +43,8 @@ class Model:
     def linear(self, x, name, bits):
         group = self.file[f"weights/{name}"]
         w = group["scale"][:] * (integers(group) - group["zero"][:])
+        if f"{name}.input_norm.scale" in self.file["tensors"]:
+            x = x * self.entry(f"{name}.input_norm.scale") + self.entry(f"{name}.input_norm.shift")
         y = self.quantised(x, f"{name}.input", bits) @ w
         if f"{name}.scale" in self.file["tensors"]:
             y = y * self.entry(f"{name}.scale")
@@ -95,7 +97,7 @@ class IntegerFile(unittest.TestCase):
         return odds / odds.sum(axis=1, keepdims=True)
 
     def test_computed_from_the_file(self):
-        for kind, norm in (("gcn", "none"), ("gcn", "batch"), ("gin", "batch")):
+        for kind, norm in (("gcn", "none"), ("gcn", "batch"), ("gcn", "sums"), ("gin", "batch")):
             with self.subTest(kind=kind, norm=norm):
                 self.run_program("train_qgnn", self.data, "--quiet", "--model", kind, "--norm", norm, "--bits-activations", 5, "--bits-weights", 3,
                                  "--epochs", 30, "--features-scaling", "none", "--checkpoint", self.checkpoint)

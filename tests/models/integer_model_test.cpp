@@ -50,7 +50,7 @@ TEST_CASE("a model in integers gives what its evaluation by fake quantisation gi
   const Tensor host_x = random_tensor({kNodes, kIn});
   size_t all_differ = 0, all = 0;
   for (const char* kind : {"gcn", "gin"})
-    for (const char* norm : {"none", "batch"})
+    for (const char* norm : {"none", "batch", "sums"})
       for (const char* bits : {"8", "4", "2", "1", "8,3,5"}) {
         CAPTURE(std::string(kind));
         CAPTURE(std::string(norm));

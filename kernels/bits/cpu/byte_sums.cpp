@@ -27,11 +27,16 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   const auto* indices = a.indices.data<int32_t>();
   const auto* x = args.x.bytes.data<uint8_t>();
   const auto* row_scale = args.row_scale ? args.row_scale.data<float>() : nullptr;
-  const BitColumn column{args.x.scale.data<float>()[0], args.x.zero.data<float>()[0], 0.0f, 0.0f};
+  const auto* column_scale = args.column_scale ? args.column_scale.data<float>() : nullptr;
+  const auto* column_shift = args.column_shift ? args.column_shift.data<float>() : nullptr;
   const PerRow to_scale(to.scale), to_zero(to.zero);
   auto* bytes = to.planes.mutable_data<uint8_t>();
   auto* totals = to.sums.mutable_data<int32_t>();
   const int64_t width = to.inner, pitch = ByteTensor::pitch(width);
+  std::vector<BitColumn> columns;
+  for (int64_t f = 0; f < width; ++f)
+    columns.push_back(byte_sum_column(args.x.scale.data<float>()[0], args.x.zero.data<float>()[0],
+                                      column_scale, column_shift, f));
   parallel_for(a.rows, 64, [&](int64_t first, int64_t last) {
     std::vector<int32_t> some(static_cast<size_t>(width));
     std::vector<int64_t> sums(static_cast<size_t>(width));
@@ -51,8 +56,9 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
                                          to_scale.at(row), to_zero.at(row));
       int32_t total = 0;
       for (int64_t f = 0; f < width; ++f) {
-        const auto sum = static_cast<float>(sums[static_cast<size_t>(f)]);
-        const int q = held_integer(requantized_unrounded(sum, of_row, column), to.largest());
+        const auto at = static_cast<size_t>(f);
+        const int q = held_integer(requantized_unrounded(static_cast<float>(sums[at]), of_row, columns[at]),
+                                   to.largest());
         total += q;
         bytes[byte_place(to.step_bytes(), row, f)] = static_cast<uint8_t>(q);
       }

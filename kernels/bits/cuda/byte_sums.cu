@@ -45,7 +45,7 @@ struct Arguments {
   bool beside;  ///< does a kernel of long rows run beside?
   int width, pitch;
   const uint8_t* x;
-  const float *x_scale, *x_zero, *row_scale;
+  const float *x_scale, *x_zero, *row_scale, *column_scale, *column_shift;
   uint8_t* to;
   int64_t step_bytes;
   int largest;
@@ -142,13 +142,16 @@ __device__ __forceinline__ BitRow row_of(const Arguments& args, int64_t row, int
 template <int kLanes, int kRows, bool kSmall, class Sum>
 __device__ __forceinline__ int leave_word(const Arguments& args, const BitRow& of_row, int64_t row, int first,
                                           const Sum (&sum)[4]) {
-  const BitColumn column{*args.x_scale, *args.x_zero, 0.0f, 0.0f};
   const Place<kLanes> place;
   const int alike = place.copy % (8 / kLanes / kRows), there = args.width - first - place.word * 4;
   uint32_t q[4];
 #pragma unroll
-  for (int v = 0; v < 4; ++v)
+  for (int v = 0; v < 4; ++v) {
+    const BitColumn column =
+        byte_sum_column(*args.x_scale, *args.x_zero, args.column_scale, args.column_shift,
+                        min(first + place.word * 4 + v, args.width - 1));
     q[v] = quick_requantized<kSmall>(sum[v], of_row, column, static_cast<float>(args.largest));
+  }
   uint32_t bytes = __byte_perm(__byte_perm(q[0], q[1], 0x0040), __byte_perm(q[2], q[3], 0x0040), 0x5410);
   if (there < 4) bytes &= there <= 0 ? 0u : (1u << there * 8) - 1;
   if (alike > 0) bytes = 0;
@@ -309,7 +312,9 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
                     .x = args.x.bytes.data<uint8_t>(),
                     .x_scale = args.x.scale.data<float>(),
                     .x_zero = args.x.zero.data<float>(),
-                    .row_scale = args.row_scale ? args.row_scale.data<float>() : nullptr,
+                    .row_scale = BitResult::numbers_of(args.row_scale),
+                    .column_scale = BitResult::numbers_of(args.column_scale),
+                    .column_shift = BitResult::numbers_of(args.column_shift),
                     .to = to.planes.mutable_data<uint8_t>(),
                     .step_bytes = to.step_bytes(),
                     .largest = to.largest(),
