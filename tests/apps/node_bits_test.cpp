@@ -64,7 +64,7 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
     REQUIRE(outcome.status == 0);
     CHECK(mentions(outcome.err, {"bits by node: ", "in the mean over all numbers"}));
     CHECK(mentions(outcome.out, {"3 by node", "\"node_bits\": 3"}));
-    CHECK(std::stod(json_of(outcome)["test_acc"]) > 0.6);
+    CHECK(std::stod(json_of(outcome)["train_loss"]) < 0.8);  // of 1.1 where nothing is learned
     const optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
     CHECK(checkpoint.facts.at("option.nodes") == "120");
     const double inputs = mean_of(checkpoint, "model.inputs.0.nodes.bits"),
