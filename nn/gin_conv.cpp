@@ -47,21 +47,10 @@ Var GinSum::root_factor(DType dtype) const {
   return cast((learned_eps_ ? learned_eps_ : Var(eps_)) + 1.0, dtype);
 }
 
-// The host waits for the device once for each value that the buffer is given.
-double GinSum::fixed_eps() {
-  if (known_storage_ != eps_.storage_id() || known_version_ != eps_.version()) {
-    const OutsideCapture read_by_the_host;
-    known_eps_ = eps_.item();
-    known_storage_ = eps_.storage_id();
-    known_version_ = eps_.version();
-  }
-  return known_eps_;
-}
-
 Var GinSum::summed(const Graph& graph, const Var& x, const Var& bias, Activation activation) {
   check_rows(layer_, graph, x.shape());
   if (!learned_eps_ && !graph.is_normalized()) {
-    const SparseMatrix a = with_own_term(graph.relation(), fixed_eps());
+    const SparseMatrix a = with_own_term(graph.relation(), known_eps_.of(eps_));
     return x.requires_grad() || bias ? spmm(a, x, bias, activation) : Var(cache_.get(a, x.value(), 1));
   }
   const Relation& relation = graph.relation();

@@ -2,6 +2,7 @@
 
 #include <adjoint/data/features.h>
 #include <adjoint/graph/graph.h>
+#include <adjoint/nn/known_value.h>
 #include <adjoint/nn/mlp.h>
 #include <adjoint/nn/propagation_cache.h>
 
@@ -35,11 +36,7 @@ class GinSum : public Module {
   Tensor eps_;       // [1]
 
  private:
-  double fixed_eps();
-
-  // The number in eps_ on the host, for what eps_ held when it was read.
-  double known_eps_ = 0.0;
-  uint64_t known_storage_ = 0, known_version_ = 0;
+  KnownValue known_eps_;
   PropagationCache cache_;
 };
 

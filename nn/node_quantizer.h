@@ -1,8 +1,8 @@
 #pragma once
 
+#include <adjoint/nn/known_value.h>
 #include <adjoint/nn/module.h>
 
-#include <mutex>
 #include <vector>
 
 namespace adj::nn {
@@ -41,17 +41,14 @@ class NodeQuantizer : public Module {
   std::string describe() const override;
 
  private:
-  bool ready();
+  bool ready() { return known_scale_.of(scale_) > 0.0; }
   void begin(const Tensor& x);
 
   int64_t nodes_;
   Var log_scale_, bits_;
   Tensor scale_, signed_;
 
-  // Whether scale_ was set, for what it held when it was looked at; threads may ask at once.
-  std::mutex mutex_;
-  bool ready_ = false;
-  uint64_t known_storage_ = 0, known_version_ = 0;
+  detail::KnownValue known_scale_;  // above 0 once scale_ was set
 };
 
 }  // namespace adj::nn

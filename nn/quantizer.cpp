@@ -104,18 +104,6 @@ Var Quantizer::operator()(const Var& x, const Tensor& keep) {
        .gradient_scale = lsq_gradient_scale(x.value().numel() / scale_.numel(), options_.bits)});
 }
 
-// The host asks the device once for each value that somebody else gave the buffer.
-bool Quantizer::ready() {
-  const std::lock_guard lock(mutex_);
-  if (known_storage_ != scale_.storage_id() || known_version_ != scale_.version()) {
-    const OutsideCapture read_by_the_host;
-    ready_ = scale_.rows(0, 1).item() > 0.0;
-    known_storage_ = scale_.storage_id();
-    known_version_ = scale_.version();
-  }
-  return ready_;
-}
-
 // What exp(log_scale) is a multiple of: weights grow by more in a step than a logarithm moves, and what a
 // scale left behind clamps has no gradient. With one or two bits most weights are beyond the ends, and what
 // moves with all of them was measured to train worse. A column of zeros has the smallest unit.
@@ -136,10 +124,7 @@ Var Quantizer::moved_scale(const Tensor& x) {
     begin(x);
   Var scale = log_scale_ ? exp(log_scale_) * Var(unit_of(x)) : Var(scale_.clone());
   if (log_scale_) scale_.copy_(scale.value());
-  const std::lock_guard lock(mutex_);
-  ready_ = true;
-  known_storage_ = scale_.storage_id();
-  known_version_ = scale_.version();
+  known_scale_.set(scale_, 1.0);
   return scale;
 }
 

@@ -2,9 +2,9 @@
 
 #include <adjoint/autograd/fake_quantize.h>
 #include <adjoint/kernels/bits/bit_range.h>
+#include <adjoint/nn/known_value.h>
 #include <adjoint/nn/node_quantizer.h>
 
-#include <mutex>
 #include <optional>
 
 namespace adj::nn {
@@ -58,7 +58,7 @@ class Quantizer : public Module {
 
  private:
   PackedAlong along() const { return columns_ > 0 ? PackedAlong::columns : PackedAlong::rows; }
-  bool ready();
+  bool ready() { return known_scale_.of(scale_) > 0.0; }
   Tensor unit_of(const Tensor& x) const;
   void begin(const Tensor& x);
   void follow(const Tensor& x);
@@ -70,10 +70,7 @@ class Quantizer : public Module {
   Tensor scale_, zero_, mean_zero_;
   std::optional<Child<NodeQuantizer>> nodes_;
 
-  // Whether scale_ was set, for what it held when it was looked at; threads may ask at once.
-  std::mutex mutex_;
-  bool ready_ = false;
-  uint64_t known_storage_ = 0, known_version_ = 0;
+  detail::KnownValue known_scale_;  // above 0 once scale_ was set
 };
 
 }  // namespace adj::nn

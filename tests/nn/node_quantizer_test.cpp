@@ -8,17 +8,6 @@
 using namespace adj;
 using namespace adj::test;
 
-namespace {
-
-double squared_error(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = values(a), y = values(b);
-  double sum = 0.0;
-  for (size_t i = 0; i < x.size(); ++i) sum += (x[i] - y[i]) * (x[i] - y[i]);
-  return sum;
-}
-
-}  // namespace
-
 TEST_CASE("each node begins with the step size of least error for its numbers, and an evaluation reads it") {
   for (Device device : devices())
     for (const double bits : {1.0, 3.0, 8.0})

@@ -18,13 +18,6 @@ std::map<std::string, Tensor> copied(const nn::Module& module) {
   return state;
 }
 
-double squared_error(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = values(a), y = values(b);
-  double sum = 0.0;
-  for (size_t i = 0; i < x.size(); ++i) sum += (x[i] - y[i]) * (x[i] - y[i]);
-  return sum;
-}
-
 }  // namespace
 
 TEST_CASE("a quantizer begins with the range of least error on its first batch, and keeps it") {

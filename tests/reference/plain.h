@@ -56,6 +56,14 @@ Dense mapped(Dense a, F&& f) {
   return a;
 }
 
+/// Σ (a - b)² over all numbers.
+inline double squared_error(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = values(a), y = values(b);
+  double sum = 0.0;
+  for (size_t i = 0; i < x.size(); ++i) sum += (x[i] - y[i]) * (x[i] - y[i]);
+  return sum;
+}
+
 inline double relu_of(double x) { return x > 0.0 ? x : 0.0; }
 
 /// A sparse matrix entry by entry; equal entries add up.

@@ -161,6 +161,22 @@ __device__ __forceinline__ void add_sums(const Arguments& args, const Fragment& 
   }
 }
 
+/// q of the lane's eight columns of word `w`, 32 columns of the tile, for its two rows.
+template <bool kSmall, int kSums>
+__device__ __forceinline__ void requantize_word(int w, const Fragment& at, const BitColumn* columns,
+                                                const EndTerms<Ending::bits>& terms,
+                                                const int32_t (&sum)[kSums], float largest,
+                                                uint32_t (&q)[2][8]) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const int j = w * 4 + i / 2;
+    const BitColumn column = columns[at.in_tile + j * 8 + i % 2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+      q[h][i] = quick_requantized<kSmall>(sum[j * 4 + h * 2 + i % 2], terms.rows[h], column, largest);
+  }
+}
+
 /// Of the four lanes of a row, lane i gets what each has of word i: `pairs` holds two bits of each of four
 /// words in every byte, and a word the pairs of lanes 0 to 3 in every byte.
 __device__ __forceinline__ uint32_t exchange_pairs(uint32_t pairs) {
@@ -189,14 +205,7 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
 #pragma unroll
   for (int w = 0; w < kWords; ++w) {
     uint32_t q[2][8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const int j = w * 4 + i / 2;
-      const BitColumn column = columns[at.in_tile + j * 8 + i % 2];
-#pragma unroll
-      for (int h = 0; h < 2; ++h)
-        q[h][i] = quick_requantized<kSmall>(sum[j * 4 + h * 2 + i % 2], terms.rows[h], column, largest);
-    }
+    requantize_word<kSmall>(w, at, columns, terms, sum, largest, q);
 #pragma unroll
     for (int h = 0; h < 2; ++h)
 #pragma unroll
@@ -263,14 +272,7 @@ __device__ __forceinline__ void leave_bytes(const Arguments& args, const Tile& t
 #pragma unroll
   for (int w = 0; w < kN / 32; ++w) {
     uint32_t q[2][8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const int j = w * 4 + i / 2;
-      const BitColumn column = columns[at.in_tile + j * 8 + i % 2];
-#pragma unroll
-      for (int h = 0; h < 2; ++h)
-        q[h][i] = quick_requantized<kSmall>(sum[j * 4 + h * 2 + i % 2], terms.rows[h], column, largest);
-    }
+    requantize_word<kSmall>(w, at, columns, terms, sum, largest, q);
     const int column = tile.column * kN + w * 32 + at.in_tile * 4, there = args.b.outer - column;
     const uint64_t mask = there >= 8 ? ~uint64_t{0} : there <= 0 ? 0 : (uint64_t{1} << there * 8) - 1;
 #pragma unroll
