@@ -131,6 +131,7 @@ void train_with(const Program& program, CommandLine line) {
     settings.nodes = settings.node_bits > 0.0 ? data.num_nodes() : 0;
     line.identity["nodes"] = fmt::format("{}", settings.nodes);
   }
+  if (settings.loader == "none") settings.norm_momentum = 1.0;  // every step has all nodes
   line.hyperparameters.emplace_back("features_scaling",
                                     json_text(name_of(given.preprocessing.scaling.kind())));
   line.hyperparameters.emplace_back("features_bits", fmt::format("{}", settings.features_bits));

@@ -34,6 +34,9 @@ struct ModelOptions {
   /// are not by node. What is beyond the mean costs node_bits_penalty; `nodes` are those of the graph.
   double node_bits = 0.0, node_bits_penalty = 1.0;
   int64_t nodes = 0;
+  /// Of nodes: the newest batch's share of running statistics of batch norms, 1 where each is the whole
+  /// graph, of which there is nothing to average. An evaluation reads the statistics alone.
+  double norm_momentum = 0.1;
 
   // Of models of links.
   int64_t embedding = 0;        ///< width of a node's embedding; 0: hidden

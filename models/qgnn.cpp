@@ -50,10 +50,12 @@ Tensor degree_ranks(const Graph& graph) {
 ///         h = relu(norm(s_q V_q + c)),  y = h_q W_q + b
 ///
 /// Sums have a norm where `norm` is sums, because one scale quantises all their columns: of bags of words
-/// these differ in size as words do in frequency, and what few bits leave of a rare word's is nothing. Norm
-/// and relu stand behind all layers but the last, and dropout before a layer's quantisation. Weights of edges
-/// do not count. With node_bits every node of the one graph has bits and a step size of its own in each
-/// quantiser of activations (nn/node_quantizer.h). docs/quantized.md lists its state.
+/// these differ in size as words do in frequency, and what few bits leave of a rare word's is nothing.
+/// Running statistics are those of the newest step where that is over the whole graph: older weights' are
+/// others, and by a shift of half a step few bits become other integers. Norm and relu stand behind all
+/// layers but the last, and dropout before a layer's quantisation. Weights of edges do not count. With
+/// node_bits every node of the one graph has bits and a step size of its own in each quantiser of activations
+/// (nn/node_quantizer.h). docs/quantized.md lists its state.
 struct Qgnn : NodeModel {
   Qgnn(int64_t in, int64_t out, const ModelOptions& o)
       : gin_(o.model == "gin"),
@@ -72,19 +74,22 @@ struct Qgnn : NodeModel {
     const Quantization quantization(o);
     const bool norm = o.norm != "none";
     const auto relu = norm ? Activation::none : Activation::relu;  // a norm has its own
+    const auto add_norm = [&](nn::ModuleList<nn::BatchNorm>& to, int64_t width) {
+      to.add(width, nn::BatchNorm::kEpsilon, o.norm_momentum);
+    };
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
       const nn::QuantLinearOptions output = quantization.linear(l, last ? Activation::none : relu);
       inputs_.add(quantization.input(l));
-      if (o.norm == "sums") sum_norms_.add(widths[l]);
+      if (o.norm == "sums") add_norm(sum_norms_, widths[l]);
       if (gin_) {
         sums_.add(widths[l], o.hidden, quantization.linear(l, relu));
-        if (norm) hidden_norms_.add(o.hidden);
+        if (norm) add_norm(hidden_norms_, o.hidden);
         hidden_.add(o.hidden, widths[l + 1], output);
       } else {
         sums_.add(widths[l], widths[l + 1], output);
       }
-      if (norm && !last) norms_.add(widths[l + 1]);
+      if (norm && !last) add_norm(norms_, widths[l + 1]);
     }
   }
 

@@ -10,7 +10,9 @@ namespace adj::nn {
 /// in training mode only.
 class BatchNorm : public Module {
  public:
-  explicit BatchNorm(int64_t features, double eps = 1e-5, double momentum = 0.1);
+  static constexpr double kEpsilon = 1e-5;
+  /// `momentum`: the newest batch's share of the running statistics.
+  explicit BatchNorm(int64_t features, double eps = kEpsilon, double momentum = 0.1);
   Var operator()(const Var& x, const NormEpilogue& epilogue = {});
   std::string describe() const override { return fmt::format("BatchNorm({})", weight.size(0)); }
 
