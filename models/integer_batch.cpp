@@ -7,7 +7,7 @@ namespace adj {
 IntegerRows IntegerRows::carried_to(Carrier& carrier) const {
   IntegerRows carried = *this;
   if (structure.offsets) carried.structure = structure.carried_to(carrier);
-  carried.long_rows.rows = carrier.carry(long_rows.rows);
+  carried.order.rows = carrier.carry(order.rows);
   carried.row_scale = carrier.carry(row_scale);
   if (bits) carried.bits = bits->carried_to(carrier);
   if (steps) carried.steps = steps->carried_to(carrier);
@@ -20,7 +20,7 @@ int64_t IntegerBatch::bytes() const {
     for (const Tensor& tensor : tensors) sum += tensor ? static_cast<int64_t>(tensor.bytes()) : 0;
   };
   const auto add_rows = [&](const IntegerRows& rows) {
-    add({rows.structure.offsets, rows.structure.indices, rows.long_rows.rows, rows.row_scale});
+    add({rows.structure.offsets, rows.structure.indices, rows.order.rows, rows.row_scale});
     if (rows.bits) add({rows.bits->planes, rows.bits->sums});
     if (rows.steps) add({rows.steps->counts, rows.steps->list});
   };

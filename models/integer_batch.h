@@ -10,7 +10,7 @@ namespace adj {
 /// What an IntegerModel sums over: the entries, all ones, of each row of a matrix.
 struct IntegerRows {
   Csr structure;                  ///< without arrays where `bits` stand for it
-  LongRows long_rows;             ///< of `structure`
+  RowOrder order;                 ///< of `structure`
   Tensor row_scale;               ///< float32 [rows]: 1 / entries of the row, or absent: a sum
   std::optional<BitTensor> bits;  ///< one an entry
   std::optional<BitSteps> steps;  ///< of `bits`, those that have one

@@ -36,7 +36,7 @@ class Pass {
                                  .to = rows});
     else
       kernels::sum_bytes_to_bits({.a = of.structure,
-                                  .long_rows = of.long_rows,
+                                  .order = of.order,
                                   .x = x.bytes,
                                   .row_scale = of.row_scale,
                                   .column_scale = map.input_scale,
@@ -48,11 +48,7 @@ class Pass {
   /// Likewise maxima, of the numbers that integers stand for: of floats, which comparing leaves as they are.
   BitTensor maxima(const IntegerRows& of, const Activations& x, const detail::IntegerLinear& map) const {
     const NoGrad no_grad;
-    const Tensor values =
-        by_bits_ ? to_values(x.bits, PackedAlong::columns)
-                 : ((narrow(x.bytes.bytes.to(DType::f32), 1, 0, x.bytes.width) - Var(x.bytes.zero)) *
-                    Var(x.bytes.scale))
-                       .value();
+    const Tensor values = by_bits_ ? to_values(x.bits, PackedAlong::columns) : to_values(x.bytes);
     constexpr Reduce kMax[] = {Reduce::max};
     Tensor largest = Tensor::empty({of.rows(), values.size(1)}, DType::f32, values.device());
     kernels::neighbor_reduce({.a = of.structure, .x = values, .reduce = kMax, .y = largest});
@@ -102,8 +98,8 @@ class Pass {
   /// float32: what the map makes of rows, the last one of them.
   Var logits(const BitTensor& rows, const detail::IntegerLinear& map) const {
     Tensor y = Tensor::empty({rows.outer, map.weight.outer}, DType::f32, rows.device());
-    kernels::bit_gemm({.a = rows, .b = weight_of(map), .y = y});
-    return Var(y) + Var(map.shift);
+    kernels::bit_gemm({.a = rows, .b = weight_of(map), .bias = map.shift, .y = y});
+    return Var(y);
   }
 
  private:

@@ -35,11 +35,11 @@ IntegerRows IntegerModel::neighbors_of(const Graph& graph) const {
   const bool mean = parts_.hidden.empty();  // GCN, whose nodes have one self-loop; GIN's one more
   const Relation looped =
       with_self_loops(graph.relation(), mean ? SelfLoops::completed : SelfLoops::added).relation;
-  IntegerRows rows{.structure = looped.csr(), .long_rows = {}, .row_scale = {}, .bits = {}, .steps = {}};
+  IntegerRows rows{.structure = looped.csr(), .order = {}, .row_scale = {}, .bits = {}, .steps = {}};
   if (mean) rows.row_scale = inverse_lengths(looped);
   if (sums_by_bits(rows.structure)) rows.bits = adjacency_bits(rows.structure);
   if (!rows.bits) {
-    rows.long_rows = LongRows(rows.structure);
+    rows.order = RowOrder(rows.structure);
     return rows;
   }
   if (options_.skip_steps) rows.steps = bit_steps(*rows.bits);
@@ -49,12 +49,12 @@ IntegerRows IntegerModel::neighbors_of(const Graph& graph) const {
 
 IntegerRows IntegerModel::nodes_of(const Tensor& offsets, int64_t nodes, bool by_bits) const {
   const Csr structure{offsets.numel() - 1, nodes, offsets, detail::row_numbers(nodes, offsets.device())};
-  IntegerRows rows{.structure = structure, .long_rows = {}, .row_scale = {}, .bits = {}, .steps = {}};
+  IntegerRows rows{.structure = structure, .order = {}, .row_scale = {}, .bits = {}, .steps = {}};
   const std::string& pool = description_.options.pool;
   if (pool == "mean") rows.row_scale = inverse_lengths(Relation::from_csr(structure));
   if (pool == "max") return rows;
   if (!by_bits) {
-    rows.long_rows = LongRows(structure);
+    rows.order = RowOrder(structure);
     return rows;
   }
   rows.bits = adjacency_bits(structure);  // of which none repeats

@@ -80,12 +80,11 @@ Job sum_bytes(const Subject& s) {
   const ByteTensor x = to_bytes(random(s, {csr.cols, s.width}), s.bits_b,
                                 Tensor::full({1}, 6.0 / (1 << s.bits_b), DType::f32, s.device()),
                                 Tensor::full({1}, (1 << s.bits_b) / 2.0, DType::f32, s.device()));
-  const LongRows long_rows(csr);
+  const RowOrder order(csr);
   BitTensor to = sums_of(s, csr, true);
-  return {
-      fmt::format("{} x {}, {} entries, {} bits", csr.rows, s.width, csr.entries(), s.bits_b),
-      static_cast<double>(csr.entries() * s.width) + bytes_of({csr.offsets, csr.indices, to.planes}), 0.0,
-      [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .long_rows = long_rows, .x = x, .to = to}); }};
+  return {fmt::format("{} x {}, {} entries, {} bits", csr.rows, s.width, csr.entries(), s.bits_b),
+          static_cast<double>(csr.entries() * s.width) + bytes_of({csr.offsets, csr.indices, to.planes}), 0.0,
+          [=]() mutable { kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = x, .to = to}); }};
 }
 
 }  // namespace

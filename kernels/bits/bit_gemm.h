@@ -25,12 +25,13 @@ inline void check_operands(std::string_view op, const BitTensor& a, const BitTen
 /// K, any bits by any bits: Σ_ij 2^(i+j) popcount(A_i and B_j) over their planes (QGTC, eq. 6).
 ///   int32    Σ_k q_a q_b, exact: (2^bits_a - 1) (2^bits_b - 1) K is to be less than 2^31
 ///   float32  what both stand for, scale_a scale_b Σ_k (q_a - zero_a) (q_b - zero_b), from that sum and the
-///            operands' own, in float64, rounded once
+///            operands' own, in float64, rounded once, and then `bias` added
 /// The same numbers on every device.
 struct BitGemmArgs {
   const BitTensor& a;
   const BitTensor& b;
   const BitSteps* steps = nullptr;  ///< of A (bit_steps.h): those that have a bit; null: all
+  const Tensor& bias = kAbsent;     ///< float32 [N], of a float32 product
   Tensor& y;
 
   Device device() const { return y.device(); }
@@ -39,6 +40,8 @@ struct BitGemmArgs {
     ADJ_CHECK(y && (y.dtype() == DType::i32 || y.dtype() == DType::f32),
               "bit_gemm: y is {}, expected int32 or float32", y.str());
     check_tensor("bit_gemm", "y", y, {a.outer, b.outer}, y.dtype(), a.device());
+    ADJ_CHECK(!bias || y.dtype() == DType::f32, "bit_gemm: a bias is for float32, y is {}", y.str());
+    if (bias) check_tensor("bit_gemm", "bias", bias, {b.outer}, DType::f32, a.device());
     detail::check_steps("bit_gemm", steps, a);
   }
 };
@@ -47,6 +50,10 @@ ADJ_KERNEL(bit_gemm, BitGemmArgs)
 /// What float32 products add to Σ q_a q_b, of a row of A or a column of B.
 struct BitTerm {
   double scale, zero, sum;
+};
+/// Likewise of a column, with what is added behind.
+struct alignas(16) BitTermWithBias : BitTerm {
+  float bias;  ///< -0 for none, which leaves every number as it is
 };
 /// The float32 product of a row and a column.
 ADJ_HOST_DEVICE inline float bit_value(int32_t sum, const BitTerm& a, const BitTerm& b, double inner) {
@@ -136,6 +143,46 @@ ADJ_HOST_DEVICE inline float requantized_unrounded(float sum, const BitRow& row,
 /// q of a sum of products.
 ADJ_HOST_DEVICE inline int requantized(int32_t sum, const BitRow& row, const BitColumn& column, int largest) {
   return held_integer(requantized_unrounded(static_cast<float>(sum), row, column), largest);
+}
+
+/// One bit of a product whose rows are alike but for their sums, and whose zeros are multiples of 1/2, by
+/// integers alone: with v = sum - zero_a sum_b + zero_b rest, the bit is 4 v >= `least`, or the other way
+/// round. 4 v is a whole number, and all steps of requantized_unrounded() before the scale are exact.
+struct BitThreshold {
+  int32_t least;
+  bool inverted;  ///< the bit is 4 v < least
+};
+/// 4 v is within this many of 0, where (2^bits_a - 1) (2^bits_b - 1) K is less than a fourth of it: exact in
+/// float32.
+constexpr int kThresholdMost = 1 << 23;
+/// Of kCount columns, searched side by side. `row`: any of those. The bit rises or falls with v, as every
+/// rounding keeps the order of numbers; where it does neither, least is beyond all v.
+template <int kCount>
+ADJ_HOST_DEVICE inline void bit_thresholds(const BitRow& row, const BitColumn (&columns)[kCount],
+                                           BitThreshold (&to)[kCount]) {
+  // v itself is what a row without a zero and a rest has for a sum.
+  const BitRow alike{row.scale, 0.0f, row.shift, 0.0f, row.inverse, row.to_zero, row.least};
+  const auto bit = [&](float v4, const BitColumn& column) {
+    return requantized_unrounded(v4 * 0.25f, alike, column) > 0.5f;  // 0.5 is rounded to 0
+  };
+  float below[kCount];  // the largest known 4 v whose bit is as that of the smallest
+  for (int i = 0; i < kCount; ++i) {
+    below[i] = -static_cast<float>(kThresholdMost);
+    to[i].inverted = bit(below[i], columns[i]);
+  }
+  for (int step = kThresholdMost; step > 0; step /= 2)
+    for (int i = 0; i < kCount; ++i) {
+      const float next = below[i] + static_cast<float>(step);
+      if (bit(next, columns[i]) == to[i].inverted) below[i] = next;
+    }
+  for (int i = 0; i < kCount; ++i) to[i].least = static_cast<int32_t>(below[i]) + 1;
+}
+/// Four times a zero, where it is a multiple of 1/2 within 0 and `largest`, else -1.
+ADJ_HOST_DEVICE inline int four_zeros(float zero, int largest) {
+  const float twice = zero * 2.0f;
+  return zero >= 0.0f && zero <= static_cast<float>(largest) && twice == rintf(twice)
+             ? static_cast<int>(twice) * 2
+             : -1;
 }
 
 }  // namespace adj::kernels

@@ -58,6 +58,9 @@ struct BitOperand {
     return {static_cast<double>(scale.at(row)), static_cast<double>(zero.at(row)),
             static_cast<double>(sums[row])};
   }
+  ADJ_HOST_DEVICE BitTermWithBias term(int64_t column, const float* bias) const {
+    return {term(column), bias != nullptr ? bias[column] : -0.0f};
+  }
   /// q at `place` of a row (bit_place) whose number is `k`.
   ADJ_HOST_DEVICE int integer(int64_t place, int64_t k) const {
     int q = 0;
@@ -70,6 +73,7 @@ struct BitOperand {
 struct BitResult {
   uint8_t* bytes;  ///< a byte each: rows or, with a step_bytes, a BitTensor of bytes; or null: planes
   int64_t pitch;   ///< of rows of bytes
+  bool halves;     ///< two numbers a byte (ByteTensor)
   uint8_t* planes;
   int64_t plane_bytes, step_bytes;
   int bits, largest;
@@ -85,6 +89,7 @@ struct BitResult {
   explicit BitResult(const BitGemmToBitsArgs& args)
       : bytes(args.to.bytes ? args.to.planes.mutable_data<uint8_t>() : nullptr),
         pitch(0),
+        halves(false),
         planes(args.to.planes.mutable_data<uint8_t>()),
         plane_bytes(args.to.plane_bytes()),
         step_bytes(args.to.step_bytes()),
@@ -100,7 +105,8 @@ struct BitResult {
         relu(args.activation == Activation::relu) {}
   explicit BitResult(const BitGemmToBytesArgs& args)
       : bytes(args.to.bytes.mutable_data<uint8_t>()),
-        pitch(ByteTensor::pitch(args.to.width)),
+        pitch(args.to.pitch()),
+        halves(args.to.halves()),
         planes(nullptr),
         plane_bytes(0),
         step_bytes(0),
@@ -114,9 +120,9 @@ struct BitResult {
         column_scale(numbers_of(args.column_scale)),
         column_shift(numbers_of(args.column_shift)),
         relu(args.activation == Activation::relu) {}
-  /// Where a byte goes; eight from a multiple of eight on stand together.
+  /// Where a number's byte is; eight numbers from a multiple of eight on stand together.
   ADJ_HOST_DEVICE uint8_t* byte_at(int64_t r, int64_t c) const {
-    return bytes + (step_bytes > 0 ? byte_place(step_bytes, r, c) : r * pitch + c);
+    return bytes + (step_bytes > 0 ? byte_place(step_bytes, r, c) : r * pitch + (halves ? c / 2 : c));
   }
   ADJ_HOST_DEVICE BitRow row(const BitOperand& a, int64_t r, float inner) const {
     const float to_zero = zero.at(r), of_zero = a.zero.at(r);

@@ -75,9 +75,13 @@ struct BitTensor {
 
 /// Where number `k` of row `o` is in a plane: the byte from the plane's beginning on; its bit there is k % 8.
 ADJ_HOST_DEVICE inline int64_t bit_place(int64_t step_bytes, int64_t o, int64_t k) {
-  const int64_t in_step = k % BitTensor::kStepBits;
-  return k / BitTensor::kStepBits * step_bytes + o * BitTensor::kRowBytes +
-         ((in_step / 128) ^ (o % BitTensor::kRowGroup)) * 16 + in_step % 128 / 8;
+  // Unsigned, 32 bits where they are enough: a few shifts.
+  constexpr auto kStep = static_cast<uint32_t>(BitTensor::kStepBits);
+  const uint32_t in_step = static_cast<uint32_t>(k) % kStep,
+                 in_row = ((in_step / 128) ^ (static_cast<uint32_t>(o) % BitTensor::kRowGroup)) * 16 +
+                          in_step % 128 / 8;
+  return static_cast<int64_t>(static_cast<uint64_t>(k) / kStep) * step_bytes + o * BitTensor::kRowBytes +
+         in_row;
 }
 
 /// Likewise of a byte a number: the byte.

@@ -5,15 +5,21 @@
 
 namespace adj {
 
-/// The rows of a structure that have more than kMost entries, in order: on a GPU a block sums each of them,
-/// and a warp each of the others.
-struct LongRows {
+/// The order in which a GPU sums the rows of a structure: by falling number of entries, in fours, so that
+/// rows side by side end together. Rows of more than kMost entries, the first ones, have a block each.
+struct RowOrder {
   static constexpr int64_t kMost = 256;
-  Tensor rows;  ///< int32 [L] on the structure's device
+  /// Of a row, its entries: one load, where two after each other would be waited for.
+  struct alignas(16) Row {
+    int64_t begin;
+    int32_t row, count;
+  };
+  Tensor rows;  ///< int32 [rows, 4], a Row each, on the structure's device
+  int64_t long_rows = 0;
 
-  LongRows() = default;
-  /// Waits for the device.
-  explicit LongRows(const Csr& csr);
+  RowOrder() = default;
+  /// Waits for the device. Throws Error where a row has 2^31 entries or more.
+  explicit RowOrder(const Csr& csr);
 };
 
 namespace kernels {
@@ -25,7 +31,7 @@ namespace kernels {
 /// repeat.
 struct SumBytesToBitsArgs {
   const Csr& a;
-  const LongRows& long_rows;  ///< of `a`: without one of them its row is not written
+  const RowOrder& order;  ///< of `a`
   const ByteTensor& x;
   const Tensor& row_scale = kAbsent;     ///< float32 [M], absent: 1
   const Tensor& column_scale = kAbsent;  ///< float32 [F], absent: 1
@@ -39,8 +45,8 @@ struct SumBytesToBitsArgs {
     detail::check_bits(op, "to", to);
     ADJ_CHECK(to.bytes, "{}: to is of bit planes, expected bytes", op);
     detail::check_bytes(op, x, a.cols, to.inner, a.device());
-    ADJ_CHECK(long_rows.rows, "{}: long_rows were not looked for", op);
-    check_tensor(op, "long_rows", long_rows.rows, {long_rows.rows.numel()}, DType::i32, a.device());
+    ADJ_CHECK(order.rows, "{}: there is no order of rows", op);
+    check_tensor(op, "order", order.rows, {a.rows, 4}, DType::i32, a.device());
     ADJ_CHECK(to.outer == a.rows && to.device() == a.device(),
               "{}: to is [{}, {}] on {}, expected {} rows on {}", op, to.outer, to.inner, to.device().str(),
               a.rows, a.device().str());

@@ -4,21 +4,28 @@
 
 namespace adj {
 
-/// Unsigned integers q [N, width] of 1 to 8 bits, a byte each, and what they stand for, scale (q - zero):
-/// rows that are gathered, where a BitTensor would be read a plane at a time. Rows are padded with bytes of
-/// any value so that 16 of them are read at once and a row takes whole sectors of 32 from memory.
+/// Unsigned integers q [N, width] of 1 to 8 bits, a byte each or, of up to 4 bits, half a byte, the lower
+/// half first, and what they stand for, scale (q - zero): rows that are gathered, where a BitTensor would be
+/// read a plane at a time. Rows are padded with bytes of any value so that 16 of them are read at once and a
+/// row takes whole sectors of 32 from memory.
 struct ByteTensor {
   int bits = 0;
   int64_t width = 0;
-  Tensor bytes;        ///< uint8 [N, pitch(width)]
+  Tensor bytes;        ///< uint8 [N, pitch()]
   Tensor scale, zero;  ///< float32 [1]
 
-  static int64_t pitch(int64_t width) { return width <= 16 ? 16 : ceil_div(width, int64_t{32}) * 32; }
+  static bool halves(int bits) { return bits <= 4; }
+  static int64_t pitch(int64_t width, int bits) {
+    const int64_t used = halves(bits) ? ceil_div(width, int64_t{2}) : width;
+    return used <= 16 ? 16 : ceil_div(used, int64_t{32}) * 32;
+  }
   static ByteTensor empty(int64_t rows, int64_t width, int bits, const Tensor& scale, const Tensor& zero,
                           Device device) {
-    return {bits, width, Tensor::empty({rows, pitch(width)}, DType::u8, device), scale, zero};
+    return {bits, width, Tensor::empty({rows, pitch(width, bits)}, DType::u8, device), scale, zero};
   }
   Device device() const { return bytes.device(); }
+  bool halves() const { return halves(bits); }
+  int64_t pitch() const { return pitch(width, bits); }
   int64_t rows() const { return bytes.shape()[0]; }
   int largest() const { return (1 << bits) - 1; }
   ByteTensor to(Device device) const {
@@ -28,6 +35,39 @@ struct ByteTensor {
 
 namespace kernels {
 
+/// Where the numbers of a ByteTensor are.
+struct ByteRows {
+  int64_t rows, width, pitch;
+  int numbers;  ///< of a byte
+
+  explicit ByteRows(const ByteTensor& x)
+      : rows(x.rows()), width(x.width), pitch(x.pitch()), numbers(x.halves() ? 2 : 1) {}
+  /// Number k = row width + column.
+  ADJ_HOST_DEVICE int at(const uint8_t* bytes, int64_t k) const {
+    const int64_t row = k / width, column = k % width;
+    const int byte = bytes[row * pitch + column / numbers];
+    return numbers == 1 ? byte : byte >> column % 2 * 4 & 15;
+  }
+  /// Bytes without padding, each of which one thread writes; where byte i is, and what it is of numbers q(k).
+  ADJ_HOST_DEVICE int64_t used() const { return rows * of_row(); }
+  ADJ_HOST_DEVICE int64_t place(int64_t i) const { return i / of_row() * pitch + i % of_row(); }
+  template <class F>
+  ADJ_HOST_DEVICE uint8_t joined(int64_t i, F&& q) const {
+    const int64_t row = i / of_row(), column = i % of_row() * numbers, k = row * width + column;
+    int byte = q(k);
+    if (numbers > 1 && column + 1 < width) byte |= q(k + 1) << 4;
+    return static_cast<uint8_t>(byte);
+  }
+
+ private:
+  ADJ_HOST_DEVICE int64_t of_row() const { return (width + numbers - 1) / numbers; }
+};
+
+/// What q stands for.
+ADJ_HOST_DEVICE inline float byte_value(int q, float scale, float zero) {
+  return (static_cast<float>(q) - zero) * scale;
+}
+
 namespace detail {
 
 inline void check_bytes(std::string_view op, const ByteTensor& x, int64_t rows, int64_t width,
@@ -35,7 +75,7 @@ inline void check_bytes(std::string_view op, const ByteTensor& x, int64_t rows, 
   ADJ_CHECK(x.bits >= 1 && x.bits <= BitTensor::kMostBits, "{}: bytes of {} bits, expected 1 to 8", op,
             x.bits);
   ADJ_CHECK(x.width == width, "{}: bytes are {} wide, expected {}", op, x.width, width);
-  check_tensor(op, "bytes", x.bytes, {rows, ByteTensor::pitch(width)}, DType::u8, device);
+  check_tensor(op, "bytes", x.bytes, {rows, x.pitch()}, DType::u8, device);
   check_tensor(op, "scale of bytes", x.scale, {1}, DType::f32, device);
   check_tensor(op, "zero of bytes", x.zero, {1}, DType::f32, device);
 }
@@ -56,6 +96,19 @@ struct PackBytesArgs {
 };
 ADJ_KERNEL(pack_bytes, PackBytesArgs)
 
+/// Y[N,F] = scale (q - zero), float32.
+struct UnpackBytesArgs {
+  const ByteTensor& x;
+  Tensor& y;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    detail::check_bytes("unpack_bytes", x, x.rows(), x.width, x.device());
+    check_tensor("unpack_bytes", "y", y, {x.rows(), x.width}, DType::f32, x.device());
+  }
+};
+ADJ_KERNEL(unpack_bytes, UnpackBytesArgs)
+
 }  // namespace kernels
 
 /// x [N,F] float32 in bytes of `bits` bits, with scale and zero of float32 [1].
@@ -64,6 +117,12 @@ inline ByteTensor to_bytes(const Tensor& x, int bits, const Tensor& scale, const
   ByteTensor q = ByteTensor::empty(x.shape()[0], x.shape()[1], bits, scale, zero, x.device());
   kernels::pack_bytes({.x = x, .to = q});
   return q;
+}
+/// float32 [N,F]: what the numbers stand for.
+inline Tensor to_values(const ByteTensor& x) {
+  Tensor y = Tensor::empty({x.rows(), x.width}, DType::f32, x.device());
+  kernels::unpack_bytes({.x = x, .y = y});
+  return y;
 }
 
 }  // namespace adj

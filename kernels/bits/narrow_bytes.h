@@ -43,31 +43,24 @@ struct WidenBytesArgs {
 };
 ADJ_KERNEL(widen_bytes, WidenBytesArgs)
 
-/// A matrix of bytes whose rows are padded, by the numbers that share a byte elsewhere.
+/// Numbers that share bytes without padding between rows.
 struct NarrowPlaces {
-  int64_t rows, columns, pitch;
+  ByteRows rows;
   int width;  ///< bits of a number there
 
-  explicit NarrowPlaces(const ByteTensor& x)
-      : rows(x.rows()), columns(x.width), pitch(ByteTensor::pitch(x.width)), width(narrow_width(x.bits)) {}
-  /// f(place in the matrix, number's bits' place in the byte) of what shares byte `i`.
-  template <class F>
-  ADJ_HOST_DEVICE void for_each(int64_t i, F&& f) const {
-    int64_t number = i * (8 / width), row = number / columns, column = number % columns;
-    for (int k = 0; k < 8 && row < rows; k += width) {
-      f(row * pitch + column, k);
-      if (++column < columns) continue;
-      column = 0;
-      ++row;
-    }
-  }
-  ADJ_HOST_DEVICE uint8_t narrowed(const uint8_t* x, int64_t i) const {
+  explicit NarrowPlaces(const ByteTensor& x) : rows(x), width(narrow_width(x.bits)) {}
+  /// Byte i of them, of the rows' bytes.
+  ADJ_HOST_DEVICE uint8_t narrowed(const uint8_t* bytes, int64_t i) const {
+    const int share = 8 / width;
     int byte = 0;
-    for_each(i, [&](int64_t at, int k) { byte |= x[at] << k; });
+    for (int k = 0; k < share && i * share + k < rows.rows * rows.width; ++k)
+      byte |= rows.at(bytes, i * share + k) << k * width;
     return static_cast<uint8_t>(byte);
   }
-  ADJ_HOST_DEVICE void widen(uint8_t byte, int64_t i, uint8_t* to) const {
-    for_each(i, [&](int64_t at, int k) { to[at] = static_cast<uint8_t>(byte >> k & ((1 << width) - 1)); });
+  /// Byte i of the rows' used ones, of them.
+  ADJ_HOST_DEVICE uint8_t widened(const uint8_t* narrow, int64_t i) const {
+    return rows.joined(
+        i, [&](int64_t k) { return narrow[k * width / 8] >> k * width % 8 & ((1 << width) - 1); });
   }
 };
 

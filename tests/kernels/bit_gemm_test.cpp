@@ -1,4 +1,5 @@
 #include "../support.h"
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/kernels/bits/bit_gemm.h>
 #include <adjoint/kernels/bits/bit_range.h>
 
@@ -262,8 +263,10 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
                                        .column_shift = ends > 0 ? shift.to(device) : Tensor(),
                                        .activation = ends > 0 ? Activation::relu : Activation::none,
                                        .to = q});
-            Tensor y = Tensor::empty({m, n}, DType::f32, device);
+            Tensor y = Tensor::empty({m, n}, DType::f32, device), with_bias = Tensor::empty_like(y);
             kernels::bit_gemm({.a = a, .b = b, .y = y});
+            kernels::bit_gemm({.a = a, .b = b, .bias = shift.to(device), .y = with_bias});
+            CHECK(same_bits(with_bias, (Var(y) + Var(shift.to(device))).value()));
             std::vector<double> value = values(y);
             const std::vector<double> s = values(scale), t = values(shift), rs = values(row_scale),
                                       rt = values(row_shift);
@@ -302,17 +305,94 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
                                           .column_shift = ends > 0 ? shift.to(device) : Tensor(),
                                           .activation = ends > 0 ? Activation::relu : Activation::none,
                                           .to = bytes});
-              const auto as_bytes = bytes.bytes.to_vector<uint8_t>();
-              const auto pitch = static_cast<size_t>(ByteTensor::pitch(n)), wide = static_cast<size_t>(n);
+              const auto held = bytes.bytes.to_vector<uint8_t>();
+              const kernels::ByteRows places(bytes);
               for (size_t i = 0; i < got.size(); ++i)
-                if (const int byte = as_bytes[i / wide * pitch + i % wide];
-                    byte != std::lround(got[i] / step + of_zero))
-                  FAIL_CHECK(i, ": byte ", byte);
+                if (const int q = places.at(held.data(), static_cast<int64_t>(i));
+                    q != std::lround(got[i] / step + of_zero))
+                  FAIL_CHECK(i, ": q ", q);
             }
             if (first.empty()) first = q.planes.to_vector<uint8_t>();
             CHECK(q.planes.to_vector<uint8_t>() == first);
           }
         }
+}
+
+TEST_CASE("a threshold gives the bit that requantising gives, for every sum") {
+  std::mt19937 random(11);
+  const auto number = [&](float low, float high) {
+    return std::uniform_real_distribution<float>(low, high)(random);
+  };
+  constexpr float kTiny = std::numeric_limits<float>::denorm_min(), kHuge = std::numeric_limits<float>::max();
+  constexpr int kInner = 37, kMost = 2;  // a of 1 bit, b of 2
+  for (int round = 0; round < 300; ++round) {
+    const float zero_a = static_cast<float>(round % 3) / 2, zero_b = static_cast<float>(round % 7) / 2,
+                scales[] = {number(-1, 1), 0.0f, -0.0f, kTiny, kHuge, -kHuge, number(-1e-6f, 1e-6f), NAN},
+                shifts[] = {number(-3, 3), 0.0f, number(-300, 300), INFINITY, NAN},
+                to_zero = round % 5 == 0 ? number(-1, 2) : static_cast<float>(round % 2);
+    const kernels::BitColumn columns[2] = {
+        {scales[round % 8], zero_b, static_cast<float>(round % 11), shifts[round % 5]},
+        {scales[0], zero_b, static_cast<float>(kInner * kMost), shifts[0]}};
+    const int row_sum = round % (kInner + 1);
+    const kernels::BitRow row{.scale = number(0, 2),
+                              .zero = zero_a,
+                              .shift = 0.0f,
+                              .rest = std::fma(float{kInner}, zero_a, -static_cast<float>(row_sum)),
+                              .inverse = 1.0f / number(0.01f, 20),
+                              .to_zero = to_zero,
+                              .least = round % 4 < 2 ? 0.0f : std::max(to_zero, 0.0f)};
+    kernels::BitThreshold thresholds[2];
+    kernels::bit_thresholds(row, columns, thresholds);
+    const int four_a = kernels::four_zeros(zero_a, 1), four_b = kernels::four_zeros(zero_b, 3);
+    REQUIRE(four_a == round % 3 * 2);
+    REQUIRE(four_b == round % 7 * 2);
+    for (int c = 0; c < 2; ++c)
+      for (int32_t sum = 0; sum <= kInner * 3; ++sum) {
+        const int32_t four = 4 * sum - four_a * static_cast<int32_t>(columns[c].sum) +
+                             four_a / 2 * (four_b / 2) * kInner - four_b * row_sum;
+        const bool bit = (four >= thresholds[c].least) != thresholds[c].inverted;
+        if (bit != (kernels::requantized(sum, row, columns[c], 1) == 1))
+          FAIL_CHECK("round ", round, ", column ", c, ", sum ", sum, ": ", bit);
+      }
+  }
+  CHECK(kernels::four_zeros(0.25f, 3) == -1);
+  CHECK(kernels::four_zeros(3.5f, 3) == -1);
+  CHECK(kernels::four_zeros(-0.5f, 3) == -1);
+  CHECK(kernels::four_zeros(NAN, 3) == -1);
+}
+
+TEST_CASE("products to one bit by thresholds and without are the same on every device") {
+  for (const auto& [m, n, k] : std::initializer_list<std::tuple<int64_t, int64_t, int64_t>>{
+           {70, 33, 200}, {300, 520, 3000}, {5, 1, 1}, {1000, 64, 1100}})
+    for (int bits : {1, 2, 3})
+      for (float zero : {0.0f, 0.5f, 0.3f}) {  // the last one is no multiple of 1/2
+        CAPTURE(m);
+        CAPTURE(bits);
+        CAPTURE(zero);
+        const Tensor x = random_tensor({m, k}), w = random_tensor({k, n}), scale = random_tensor({n}),
+                     shift = random_tensor({n});
+        std::vector<uint8_t> first;
+        std::vector<int32_t> sums;
+        for (Device device : devices()) {
+          CAPTURE(device.str());
+          const BitTensor a = to_bits(x.to(device), bits, scalar(0.7f, device), scalar(zero, device)),
+                          b = to_bits(w.to(device), 1, scalar(1.9f, device), scalar(0.5f, device),
+                                      PackedAlong::columns);
+          BitTensor q = BitTensor::empty(m, n, 1, scalar(2.0f, device), scalar(zero / 2, device), device);
+          kernels::bit_gemm_to_bits({.a = a,
+                                     .b = b,
+                                     .column_scale = scale.to(device),
+                                     .column_shift = shift.to(device),
+                                     .activation = bits == 2 ? Activation::none : Activation::relu,
+                                     .to = q});
+          if (first.empty()) {
+            first = q.planes.to_vector<uint8_t>();
+            sums = q.sums.to_vector<int32_t>();
+          }
+          CHECK(q.planes.to_vector<uint8_t>() == first);
+          CHECK(q.sums.to_vector<int32_t>() == sums);
+        }
+      }
 }
 
 TEST_CASE("products leave out steps without a bit, and are the same") {
@@ -399,6 +479,13 @@ TEST_CASE("bit tensors and their products refuse what they cannot hold") {
                        Error);
   const BitTensor a = to_bits(x, 8, one, one), b = to_bits(x, 8, one, one, PackedAlong::columns);
   Tensor y = Tensor::empty({4, 6}, DType::i32);
+  const BitTensor fitting = to_bits(Tensor::zeros({6, 2}), 8, one, one, PackedAlong::columns);
+  const Tensor bias = Tensor::zeros({2}), wrong_bias = Tensor::zeros({3});
+  Tensor integers = Tensor::empty({4, 2}, DType::i32), floats = Tensor::empty({4, 2}, DType::f32);
+  CHECK_THROWS_WITH_AS(kernels::bit_gemm({.a = a, .b = fitting, .bias = bias, .y = integers}),
+                       doctest::Contains("a bias is for float32"), Error);
+  CHECK_THROWS_WITH_AS(kernels::bit_gemm({.a = a, .b = fitting, .bias = wrong_bias, .y = floats}),
+                       doctest::Contains("bit_gemm: bias"), Error);
   CHECK_THROWS_WITH_AS(kernels::bit_gemm({.a = a, .b = b, .y = y}),
                        "bit_gemm: a has 6 numbers in a row, b 4 in a column", Error);
   const BitTensor wide = to_bits(Tensor::zeros({1, 40000}), 8, one, one);

@@ -77,8 +77,8 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
         CAPTURE(width);
         CAPTURE(bits);
         CAPTURE(bits_to);
-        // Many rows, for widths that make several of them a warp's: those of a few lanes.
-        const int64_t kCols = 700, rows = width < 64 && bits == 4 ? 18'003 : 170;
+        // At times so many rows that each has but a few lanes of a GPU.
+        const int64_t kCols = 700, rows = bits == 1 || width > 300 ? 170 : 12'803;
         std::vector<int64_t> lengths = skewed_lengths(rows, kCols);
         if (bits_to == 3) {  // few entries a row, but for a hub
           for (int64_t& length : lengths) length = std::min<int64_t>(length, 12);
@@ -106,7 +106,7 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
           BitTensor in_bytes = empty(true), wanted = empty(false);
           const ByteTensor bytes = to_bytes(at, bits, scale, zero);
           kernels::sum_bytes_to_bits({.a = csr,
-                                      .long_rows = LongRows(csr),
+                                      .order = RowOrder(csr),
                                       .x = bytes,
                                       .row_scale = of_rows,
                                       .column_scale = columns,
@@ -126,10 +126,10 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
                      expanded = as_bytes(wanted).planes.to_vector<uint8_t>();
           for (int64_t o = 0; o < rows; ++o)
             for (int64_t k = 0; k < in_bytes.steps() * in_bytes.step_numbers(); ++k) {
-              const auto at = static_cast<size_t>(byte_place(in_bytes.step_bytes(), o, k % 128) +
-                                                  k / 128 * in_bytes.step_bytes());
-              if (held[at] != expanded[at])
-                FAIL_CHECK(o, ", ", k, ": ", int{held[at]}, ", ", int{expanded[at]});
+              const auto place = static_cast<size_t>(byte_place(in_bytes.step_bytes(), o, k % 128) +
+                                                     k / 128 * in_bytes.step_bytes());
+              if (held[place] != expanded[place])
+                FAIL_CHECK(o, ", ", k, ": ", int{held[place]}, ", ", int{expanded[place]});
             }
         }
       }
@@ -143,14 +143,16 @@ TEST_CASE("sums of bytes count entries that repeat, of long rows too") {
     CAPTURE(device.str());
     const ByteTensor bytes = to_bytes(x.to(device), 8, scalar(1.0f, device), scalar(0.0f, device));
     const Csr csr = host.to(device);
-    const LongRows long_rows(csr);
-    CHECK(long_rows.rows.to_vector<int32_t>() == std::vector<int32_t>{1});
+    const RowOrder order(csr);
+    const auto rows = order.rows.to_vector<int32_t>();  // begin, in two words, row and entries
+    CHECK(rows == std::vector<int32_t>{0, 0, 1, 70'000, 70'000, 0, 2, 3, 0, 0, 0, 0});
+    CHECK(order.long_rows == 1);
     BitTensor to = BitTensor::empty(3, 20, 8, scalar(70'000.0f, device), scalar(1.0f, device), device, true);
-    kernels::sum_bytes_to_bits({.a = csr, .long_rows = long_rows, .x = bytes, .to = to});
+    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = to});
     CHECK(to.sums.to_vector<int32_t>() == std::vector<int32_t>{20, 20 * 255, 20});
     BitTensor wide =
         BitTensor::empty(3, 20, 8, scalar(100'000.0f, device), scalar(1.0f, device), device, true);
-    kernels::sum_bytes_to_bits({.a = csr, .long_rows = long_rows, .x = bytes, .to = wide});
+    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = wide});
     CHECK(wide.sums.to_vector<int32_t>() ==
           std::vector<int32_t>{20, 20 * 180, 20});  // 178.5 and 1, ties to even
   }
@@ -162,24 +164,22 @@ TEST_CASE("sums of bytes of nothing, and what they refuse") {
     BitTensor to = BitTensor::empty(0, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device, true);
     const ByteTensor bytes =
         to_bytes(Tensor::zeros({0, 5}, DType::f32, device), 2, scalar(1.0f, device), scalar(0.0f, device));
-    kernels::sum_bytes_to_bits({.a = none, .long_rows = LongRows(none), .x = bytes, .to = to});
+    kernels::sum_bytes_to_bits({.a = none, .order = RowOrder(none), .x = bytes, .to = to});
     CHECK(adjacency_bits(none)->sums.numel() == 0);
     const Csr csr = random_structure({2, 1}, 3, false, 1).to(device);
     BitTensor two = BitTensor::empty(2, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device, true);
-    const LongRows none_long(csr);
-    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .long_rows = none_long, .x = bytes, .to = two}),
-                    Error);
+    const RowOrder order(csr);
+    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = bytes, .to = two}), Error);
     const ByteTensor three =
         to_bytes(Tensor::zeros({3, 5}, DType::f32, device), 2, scalar(1.0f, device), scalar(0.0f, device));
-    kernels::sum_bytes_to_bits({.a = csr, .long_rows = none_long, .x = three, .to = two});
-    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .long_rows = {}, .x = three, .to = two}), Error);
+    kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = three, .to = two});
+    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = {}, .x = three, .to = two}), Error);
     const Tensor four = Tensor::zeros({4}, DType::f32, device);
-    CHECK_THROWS_WITH_AS(kernels::sum_bytes_to_bits(
-                             {.a = csr, .long_rows = none_long, .x = three, .column_shift = four, .to = two}),
-                         doctest::Contains("column_scale or column_shift"), Error);
+    CHECK_THROWS_WITH_AS(
+        kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = three, .column_shift = four, .to = two}),
+        doctest::Contains("column_scale or column_shift"), Error);
     BitTensor planes = BitTensor::empty(2, 5, 2, scalar(1.0f, device), scalar(0.0f, device), device);
-    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .long_rows = none_long, .x = three, .to = planes}),
-                    Error);
+    CHECK_THROWS_AS(kernels::sum_bytes_to_bits({.a = csr, .order = order, .x = three, .to = planes}), Error);
     BitTensor wrong = BitTensor::empty(2, 4, 1, scalar(1.0f, device), scalar(0.0f, device), device);
     Tensor repeats = Tensor::zeros({1}, DType::i32, device);
     CHECK_THROWS_AS(kernels::adjacency_bits({.a = csr, .to = wrong, .repeats = repeats}), Error);

@@ -8,12 +8,16 @@ namespace {
 
 /// Rows of `q`, and 0xcc for padding.
 ByteTensor bytes_of(const std::vector<uint8_t>& q, int64_t rows, int64_t cols, int bits, Device device) {
-  const int64_t pitch = ByteTensor::pitch(cols);
+  const int64_t pitch = ByteTensor::pitch(cols, bits), share = bits <= 4 ? 2 : 1;
   std::vector<uint8_t> padded(static_cast<size_t>(rows * pitch), 0xcc);
-  for (int64_t i = 0; i < rows * cols; ++i)
-    padded[static_cast<size_t>(i / cols * pitch + i % cols)] = q[static_cast<size_t>(i)];
+  for (int64_t i = 0; i < rows * cols; ++i) {
+    const int64_t column = i % cols;
+    uint8_t& byte = padded[static_cast<size_t>(i / cols * pitch + column / share)];
+    const uint8_t number = q[static_cast<size_t>(i)];
+    byte = static_cast<uint8_t>(column % share == 0 ? number : byte | number << 4);
+  }
   return {bits, cols, Tensor::from(padded, {rows, pitch}).to(device),
-          Tensor::full({1}, 0.5, DType::f32, device), Tensor::zeros({1}, DType::f32, device)};
+          Tensor::full({1}, 0.5, DType::f32, device), Tensor::full({1}, 2.0, DType::f32, device)};
 }
 
 }  // namespace
@@ -37,9 +41,16 @@ TEST_CASE("numbers of few bits share bytes, and come apart again") {
         const ByteTensor x = bytes_of(q, rows, cols, bits, device);
         const Tensor narrow = narrow_bytes(x);
         CHECK(narrow.to_vector<uint8_t>() == expected);
-        ByteTensor back = bytes_of(std::vector<uint8_t>(n, 0xaa), rows, cols, bits, device);
+        ByteTensor back = bytes_of(std::vector<uint8_t>(n, 0), rows, cols, bits, device);
         kernels::widen_bytes({.from = narrow, .to = back});
         CHECK(back.bytes.to_vector<uint8_t>() == x.bytes.to_vector<uint8_t>());
+        const Tensor values = to_values(x);
+        std::vector<float> wanted;
+        for (uint8_t number : q) wanted.push_back((static_cast<float>(number) - 2.0f) * 0.5f);
+        CHECK(values.to_vector<float>() == wanted);
+        // Numbers as they were; what rows are padded with is not written.
+        const ByteTensor packed = to_bytes(values, bits, x.scale, x.zero);
+        CHECK(to_values(packed).to_vector<float>() == wanted);
       }
 }
 

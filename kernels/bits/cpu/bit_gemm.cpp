@@ -167,14 +167,16 @@ void bit_gemm(const BitGemmArgs& args) {
     return product.for_each_row([&](int64_t row, const int32_t* sums) { std::copy_n(sums, n, y + row * n); });
   }
   const BitOperand left(a), right(b);
-  std::vector<BitTerm> columns;
-  for (int64_t c = 0; c < n; ++c) columns.push_back(right.term(c));
+  const auto* bias = BitResult::numbers_of(args.bias);
+  std::vector<BitTermWithBias> columns;
+  for (int64_t c = 0; c < n; ++c) columns.push_back(right.term(c, bias));
   auto* y = args.y.mutable_data<float>();
   product.for_each_row([&](int64_t row, const int32_t* sums) {
     const BitTerm of_row = left.term(row);
-    for (int64_t c = 0; c < n; ++c)
-      y[row * n + c] =
-          bit_value(sums[c], of_row, columns[static_cast<size_t>(c)], static_cast<double>(a.inner));
+    for (int64_t c = 0; c < n; ++c) {
+      const BitTermWithBias& column = columns[static_cast<size_t>(c)];
+      y[row * n + c] = bit_value(sums[c], of_row, column, static_cast<double>(a.inner)) + column.bias;
+    }
   });
 }
 
@@ -213,9 +215,10 @@ void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
 
 void bit_gemm_to_bytes(const BitGemmToBytesArgs& args) {
   const BitResult to(args);
-  const int64_t n = args.b.outer;
-  for_each_requantized(args.a, args.b, to,
-                       [&](int64_t row, int64_t c, int q) { *to.byte_at(row, c) = static_cast<uint8_t>(q); });
+  for_each_requantized(args.a, args.b, to, [&](int64_t row, int64_t c, int q) {
+    uint8_t& byte = *to.byte_at(row, c);
+    byte = static_cast<uint8_t>(to.halves && c % 2 != 0 ? byte | q << 4 : q);
+  });
 }
 
 }  // namespace adj::kernels::cpu

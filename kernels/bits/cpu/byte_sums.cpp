@@ -11,13 +11,40 @@ void pack_bytes(const PackBytesArgs& args) {
   auto* to = args.to.bytes.mutable_data<uint8_t>();
   const float scale = args.to.scale.data<float>()[0], zero = args.to.zero.data<float>()[0];
   const int largest = args.to.largest();
-  const int64_t width = args.to.width, pitch = ByteTensor::pitch(width);
-  parallel_for(args.to.rows(), 256, [&](int64_t begin, int64_t end) {
+  const ByteRows rows(args.to);
+  parallel_for(rows.used(), 1 << 14, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      for (int64_t f = 0; f < width; ++f)
-        to[i * pitch + f] = static_cast<uint8_t>(quantized(x[i * width + f], scale, zero, largest));
+      to[rows.place(i)] = rows.joined(i, [&](int64_t k) { return quantized(x[k], scale, zero, largest); });
   });
 }
+
+void unpack_bytes(const UnpackBytesArgs& args) {
+  const auto* bytes = args.x.bytes.data<uint8_t>();
+  auto* y = args.y.mutable_data<float>();
+  const float scale = args.x.scale.data<float>()[0], zero = args.x.zero.data<float>()[0];
+  const ByteRows rows(args.x);
+  parallel_for(args.y.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = byte_value(rows.at(bytes, i), scale, zero);
+  });
+}
+
+namespace {
+
+/// Adds a row's numbers; halves two by two.
+void add_row(const uint8_t* from, bool halves, std::vector<int32_t>& sums) {
+  const size_t n = sums.size();
+  if (!halves) {
+    for (size_t f = 0; f < n; ++f) sums[f] += from[f];
+    return;
+  }
+  for (size_t f = 0; f + 1 < n; f += 2) {
+    sums[f] += from[f / 2] & 15;
+    sums[f + 1] += from[f / 2] >> 4;
+  }
+  if (n % 2 != 0) sums[n - 1] += from[n / 2] & 15;
+}
+
+}  // namespace
 
 void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   const Csr& a = args.a;
@@ -32,7 +59,7 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   const PerRow to_scale(to.scale), to_zero(to.zero);
   auto* bytes = to.planes.mutable_data<uint8_t>();
   auto* totals = to.sums.mutable_data<int32_t>();
-  const int64_t width = to.inner, pitch = ByteTensor::pitch(width);
+  const int64_t width = to.inner, pitch = args.x.pitch();
   std::vector<BitColumn> columns;
   for (int64_t f = 0; f < width; ++f)
     columns.push_back(byte_sum_column(args.x.scale.data<float>()[0], args.x.zero.data<float>()[0],
@@ -46,10 +73,8 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
       constexpr int64_t kFit = int64_t{1} << 23;  // bytes in 31 bits
       for (int64_t chunk = begin; chunk < end; chunk += kFit) {
         std::fill(some.begin(), some.end(), 0);
-        for (int64_t e = chunk; e < std::min(end, chunk + kFit); ++e) {
-          const uint8_t* from = x + indices[e] * pitch;
-          for (size_t f = 0; f < some.size(); ++f) some[f] += from[f];
-        }
+        for (int64_t e = chunk; e < std::min(end, chunk + kFit); ++e)
+          add_row(x + indices[e] * pitch, args.x.halves(), some);
         for (size_t f = 0; f < some.size(); ++f) sums[f] += some[f];
       }
       const BitRow of_row = byte_sum_row(end - begin, row_scale != nullptr ? row_scale[row] : 1.0f,

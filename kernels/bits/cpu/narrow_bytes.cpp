@@ -22,8 +22,8 @@ void widen_bytes(const WidenBytesArgs& args) {
   const auto* from = args.from.data<uint8_t>();
   auto* to = args.to.bytes.mutable_data<uint8_t>();
   const NarrowPlaces places(args.to);
-  parallel_for(args.from.numel(), kChunk, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) places.widen(from[i], i, to);
+  parallel_for(places.rows.used(), kChunk, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[places.rows.place(i)] = places.widened(from, i);
   });
 }
 

@@ -13,6 +13,7 @@ namespace adj::kernels::cuda {
 namespace {
 
 constexpr int kMultipliers = 256, kThreads = kMultipliers + 128;
+constexpr int kColumnThreads = 96;  // behind the warp that copies
 constexpr int kTileRows = 128;
 static_assert(BitTensor::kRowBytes == kRowBytes && BitTensor::kRowGroup * kRowBytes == kPatternBytes);
 
@@ -30,9 +31,11 @@ struct Arguments {
   int row_tiles = 0, tiles = 0;
   bool beside = false;      ///< may the kernel before still be clearing the result?
   bool small_sums = false;  ///< are all sums less than 2^23?
+  bool alike_rows = false;  ///< may thresholds end a product to one bit, if the zeros are multiples of 1/2?
   int64_t inner = 0;
   int32_t* integers = nullptr;
   float* floats = nullptr;
+  const float* bias = nullptr;  ///< of floats
   BitResult result = {};
 };
 
@@ -55,13 +58,6 @@ struct Tile {
     return list == nullptr ? number : __ldg(list + number / args.finer) * args.finer + number % args.finer;
   }
 };
-
-/// Leaves f(column) of the tile's columns in shared memory, by all multipliers.
-template <int kN, class T, class F>
-__device__ __forceinline__ void leave_columns(T* columns, const Tile& tile, int n, F&& f) {
-  const int column = tile.column * kN + static_cast<int>(threadIdx.x);
-  if (static_cast<int>(threadIdx.x) < kN) columns[threadIdx.x] = column < n ? f(column) : T{};
-}
 
 /// A thread's place in the tile: its rows are first_row and the one 8 below, its columns pairs from
 /// first_column on, every 8.
@@ -100,19 +96,40 @@ __device__ __forceinline__ void leave_integers(const Arguments& args, const Tile
   }
 }
 
+/// Four times the zeros of a product that thresholds end (bit_threshold), if they are whole numbers.
+struct FourZeros {
+  int a = 0, b = 0;
+  bool whole = false;
+
+  __device__ FourZeros() {}
+  explicit __device__ FourZeros(const Arguments& args) {
+    if (!args.alike_rows) return;
+    a = four_zeros(args.a.zero.at(0), (1 << args.a.bits) - 1);
+    b = four_zeros(args.b.zero.at(0), (1 << args.b.bits) - 1);
+    whole = a >= 0 && b >= 0;
+  }
+  /// 4 zero_b (K zero_a - the row's sum), of a row and the one 8 below.
+  __device__ void read(const Arguments& args, int row, int32_t (&rest)[2]) const {
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+      rest[h] = a / 2 * (b / 2) * static_cast<int32_t>(args.inner) -
+                b * __ldg(args.a.sums + min(row + h * 8, args.a.outer - 1));
+  }
+};
+
 /// What an end takes of columns and of a thread's rows: read before the products, in whose time it arrives.
 template <Ending kEnding>
 struct EndTerms {};
 template <>
 struct EndTerms<Ending::floats> {
-  using Column = BitTerm;
+  using Column = BitTermWithBias;
   BitTerm rows[2];
 
   __device__ void read(const Arguments& args, const Fragment& at) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) rows[h] = args.a.term(min(at.first_row + h * 8, args.a.outer - 1));
   }
-  static __device__ Column column(const Arguments& args, int c) { return args.b.term(c); }
+  static __device__ Column column(const Arguments& args, int c) { return args.b.term(c, args.bias); }
 };
 template <>
 struct EndTerms<Ending::bits> {
@@ -128,8 +145,50 @@ struct EndTerms<Ending::bits> {
   static __device__ Column column(const Arguments& args, int c) { return args.result.column(args.b, c); }
 };
 
+/// Leaves f(column) of the tile's columns in shared memory, by all multipliers.
+template <int kN, class T, class F>
+__device__ __forceinline__ void leave_columns(T* columns, const Tile& tile, int n, F&& f) {
+  const int column = tile.column * kN + static_cast<int>(threadIdx.x);
+  if (static_cast<int>(threadIdx.x) < kN) columns[threadIdx.x] = column < n ? f(column) : T{};
+}
+
+/// Thresholds of the columns of a tile in shared memory.
+template <int kN>
+struct Thresholds {
+  int32_t least[kN];  ///< the bit is least < 4 sum + rest of the row
+  uint32_t inverted[kN / 32];
+};
+/// By other warps in the time of the products: all of a thread at once, for a search is a chain of some 200
+/// instructions.
+template <int kN>
+__device__ __forceinline__ void leave_thresholds(const Arguments& args, const FourZeros& zeros,
+                                                 const Tile& tile, Thresholds<kN>& to) {
+  const int thread = static_cast<int>(threadIdx.x) - (kThreads - kColumnThreads);
+  constexpr int kEach = (kN + kColumnThreads - 1) / kColumnThreads;
+  const BitRow row = args.result.row(args.a, 0, static_cast<float>(args.inner));
+  BitColumn columns[kEach];
+  BitThreshold of[kEach];
+  int sums[kEach];
+#pragma unroll
+  for (int k = 0; k < kEach; ++k) {
+    const int column = min(tile.column * kN + thread + k * kColumnThreads, args.b.outer - 1);
+    columns[k] = args.result.column(args.b, column);
+    sums[k] = __ldg(args.b.sums + column);
+  }
+  bit_thresholds(row, columns, of);
+#pragma unroll
+  for (int k = 0; k < kEach; ++k) {
+    const int i = thread + k * kColumnThreads;
+    const uint32_t inverted = __ballot_sync(0xffffffffu, of[k].inverted);
+    if (i >= kN) break;
+    to.least[i] = of[k].least - 1 + zeros.a * sums[k];
+    if (i % 32 == 0) to.inverted[i / 32] = inverted;
+  }
+}
+
 template <int kN, int kSums>
-__device__ __forceinline__ void leave_floats(const Arguments& args, const Tile& tile, const BitTerm* columns,
+__device__ __forceinline__ void leave_floats(const Arguments& args, const Tile& tile,
+                                             const BitTermWithBias* columns,
                                              const EndTerms<Ending::floats>& terms,
                                              const int32_t (&sum)[kSums]) {
   const Fragment at = Fragment::of<kN>(tile);
@@ -140,12 +199,12 @@ __device__ __forceinline__ void leave_floats(const Arguments& args, const Tile& 
   for (int j = 0; j < kN / 8; ++j)
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
-      const BitTerm column = columns[at.in_tile + j * 8 + v];
+      const BitTermWithBias column = columns[at.in_tile + j * 8 + v];
 #pragma unroll
       for (int h = 0; h < 2; ++h)
         if (at.first_row + h * 8 < args.a.outer && at.first_column + j * 8 + v < n)
           to[int64_t{h} * 8 * n + j * 8 + v] =
-              bit_value(sum[j * 4 + h * 2 + v], terms.rows[h], column, inner);
+              bit_value(sum[j * 4 + h * 2 + v], terms.rows[h], column, inner) + column.bias;
     }
 }
 
@@ -191,6 +250,33 @@ __device__ __forceinline__ uint32_t exchange_pairs(uint32_t pairs) {
   return pairs;
 }
 
+/// Of the four lanes of a row, lane i has the words i and i + 4.
+template <int kN>
+struct LaneWords {
+  static constexpr int kWords = kN / 32, kGroups = (kWords + 3) / 4;
+  uint8_t* to[2][kGroups];
+  uint32_t mask[kGroups];
+
+  __device__ __forceinline__ LaneWords(const Arguments& args, const Tile& tile, const Fragment& at) {
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+      const int word = g * 4 + at.in_tile / 2, first = tile.column * kN + word * 32,
+                there = word < kWords ? args.b.outer - first : 0;
+      mask[g] = there >= 32 ? 0xffffffffu : there <= 0 ? 0u : (1u << there) - 1;
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int row = at.first_row + h * 8;
+        to[h][g] = row < args.a.outer && there > 0
+                       ? args.result.planes + bit_place(args.result.step_bytes, row, first)
+                       : nullptr;
+      }
+    }
+  }
+  __device__ __forceinline__ void write(int h, int g, int64_t plane, uint32_t word) const {
+    if (to[h][g] != nullptr) *reinterpret_cast<uint32_t*>(to[h][g] + plane) = word;
+  }
+};
+
 /// The four lanes of a row have eight columns each of a word of 32. All numbers are kept as bytes first, so
 /// that the loop over planes is short: as one piece of code for each number and plane, fetching it took
 /// longer than the products.
@@ -213,22 +299,8 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
         bytes[h][w][odd] = __byte_perm(__byte_perm(q[h][odd], q[h][odd + 2], 0x0040),
                                        __byte_perm(q[h][odd + 4], q[h][odd + 6], 0x0040), 0x5410);
   }
-  // The words of this lane.
-  uint8_t* to[2][kGroups];
-  uint32_t mask[kGroups];
+  const LaneWords<kN> words(args, tile, at);
   int total[2] = {};
-#pragma unroll
-  for (int g = 0; g < kGroups; ++g) {
-    const int word = g * 4 + at.in_tile / 2, first = tile.column * kN + word * 32,
-              there = word < kWords ? args.b.outer - first : 0;
-    mask[g] = there >= 32 ? 0xffffffffu : there <= 0 ? 0u : (1u << there) - 1;
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int row = at.first_row + h * 8;
-      to[h][g] = row < args.a.outer && there > 0 ? result.planes + bit_place(result.step_bytes, row, first)
-                                                 : nullptr;
-    }
-  }
 #pragma unroll 1
   for (int p = 0; p < result.bits; ++p)
 #pragma unroll
@@ -240,10 +312,50 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
         for (int w = g * 4; w < g * 4 + 4 && w < kWords; ++w)
           pairs |= ((bytes[h][w][0] >> p & 0x01010101u) | (bytes[h][w][1] >> p & 0x01010101u) << 1)
                    << (w % 4 * 2);
-        const uint32_t word = exchange_pairs(pairs) & mask[g];
+        const uint32_t word = exchange_pairs(pairs) & words.mask[g];
         total[h] += __popc(word) << p;
-        if (to[h][g] != nullptr) *reinterpret_cast<uint32_t*>(to[h][g] + p * result.plane_bytes) = word;
+        words.write(h, g, p * result.plane_bytes, word);
       }
+  add_sums(args, at, total);
+}
+
+/// One bit by thresholds: three instructions a number, where requantising takes twelve.
+template <int kN, int kSums>
+__device__ __forceinline__ void leave_bits_by_threshold(const Arguments& args, const Tile& tile,
+                                                        const Thresholds<kN>& thresholds,
+                                                        const int32_t (&rest)[2],
+                                                        const int32_t (&sum)[kSums]) {
+  static_assert(kN % 128 == 0);
+  const Fragment at = Fragment::of<kN>(tile);
+  const LaneWords<kN> words(args, tile, at);
+  int total[2] = {};
+#pragma unroll
+  for (int g = 0; g < LaneWords<kN>::kGroups; ++g) {
+    uint32_t pairs[2] = {};
+#pragma unroll
+    for (int j = 3; j >= 0; --j)
+#pragma unroll
+      for (int w = g * 4 + 3; w >= g * 4; --w) {
+        const int i = w * 4 + j;
+        const int2 least = *reinterpret_cast<const int2*>(thresholds.least + at.in_tile + i * 8);
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const auto add = [&](int32_t bound, int32_t of) {  // the sign of bound - rest - 4 sum
+            const auto below = static_cast<uint32_t>(bound - rest[h] - 4 * of);
+            pairs[h] = __funnelshift_l(below, pairs[h], 1);
+          };
+          add(least.y, sum[i * 4 + h * 2 + 1]);
+          add(least.x, sum[i * 4 + h * 2]);
+        }
+      }
+    const uint32_t inverted = thresholds.inverted[g * 4 + at.in_tile / 2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const uint32_t word = (exchange_pairs(pairs[h]) ^ inverted) & words.mask[g];
+      total[h] += __popc(word);
+      words.write(h, g, 0, word);
+    }
+  }
   add_sums(args, at, total);
 }
 
@@ -287,7 +399,12 @@ __device__ __forceinline__ void leave_bytes(const Arguments& args, const Tile& t
       total[h] = static_cast<int>(
           __dp4a(bytes.x, 0x01010101u, __dp4a(bytes.y, 0x01010101u, static_cast<uint32_t>(total[h]))));
       const int row = at.first_row + h * 8;
-      if (row < args.a.outer && there > 0) *reinterpret_cast<uint2*>(result.byte_at(row, column)) = bytes;
+      if (row >= args.a.outer || there <= 0) continue;
+      if (result.halves)
+        *reinterpret_cast<uint32_t*>(result.byte_at(row, column)) =
+            __byte_perm(bytes.x | bytes.x >> 4, bytes.y | bytes.y >> 4, 0x6420);
+      else
+        *reinterpret_cast<uint2*>(result.byte_at(row, column)) = bytes;
     }
   }
   if (result.sums != nullptr) add_sums(args, at, total);

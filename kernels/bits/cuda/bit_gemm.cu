@@ -13,7 +13,7 @@ constexpr int kTile = 16;
 
 template <class Y>
 __global__ void __launch_bounds__(kTile* kTile)
-    count_bits(BitOperand a, BitOperand b, bool bytes, int64_t inner, int steps, Y* y) {
+    count_bits(BitOperand a, BitOperand b, const float* bias, bool bytes, int64_t inner, int steps, Y* y) {
   adj::cuda::begin_overlapping();
   const int row = static_cast<int>(blockIdx.x * kTile + threadIdx.x / kTile),
             column = static_cast<int>(blockIdx.y * kTile + threadIdx.x % kTile);
@@ -33,10 +33,12 @@ __global__ void __launch_bounds__(kTile* kTile)
       sum += count << (i + j);
     }
   const int64_t at = int64_t{row} * b.outer + column;
-  if constexpr (std::is_same_v<Y, float>)
-    y[at] = bit_value(sum, a.term(row), b.term(column), static_cast<double>(inner));
-  else
+  if constexpr (std::is_same_v<Y, float>) {
+    const BitTermWithBias of_column = b.term(column, bias);
+    y[at] = bit_value(sum, a.term(row), of_column, static_cast<double>(inner)) + of_column.bias;
+  } else {
     y[at] = sum;
+  }
 }
 
 /// A warp for a row and 1024 columns of sums [M,N].
@@ -56,7 +58,9 @@ __global__ void __launch_bounds__(256)
                                : 0;
     total += q;
     if (to.bytes != nullptr) {
-      if (column < end) *to.byte_at(row, column) = static_cast<uint8_t>(q);
+      const int joined = to.halves ? q | __shfl_down_sync(0xffffffffu, q, 1) << 4 : q;
+      if (column < end && !(to.halves && lane % 2 != 0))
+        *to.byte_at(row, column) = static_cast<uint8_t>(joined);
       continue;
     }
     const int64_t at = bit_place(to.step_bytes, row, first);
@@ -77,8 +81,8 @@ void run(const BitGemmArgs& args) {
                                     static_cast<unsigned>(ceil_div(args.b.outer, int64_t{kTile}))),
                      .threads = kTile * kTile,
                      .overlaps = true},
-                    count_bits<Y>, BitOperand(args.a), BitOperand(args.b), args.a.bytes, args.a.inner,
-                    static_cast<int>(args.a.steps()), args.y.mutable_data<Y>());
+                    count_bits<Y>, BitOperand(args.a), BitOperand(args.b), BitResult::numbers_of(args.bias),
+                    args.a.bytes, args.a.inner, static_cast<int>(args.a.steps()), args.y.mutable_data<Y>());
 }
 
 void requantized_product(const BitTensor& a, const BitTensor& b, const BitResult& result,

@@ -2,7 +2,8 @@
 // count, m64 n256 k256 (PTX ISA; measured alone 15,300 TOPS on an H200). A block has a tile of 128 x kN of Y
 // after the other, two warpgroups that multiply and one warp that brings the operands, a plane's step of 1024
 // bits at a time, each by one bulk copy: BitTensor lies in memory as tensor cores want it in shared memory.
-// While a tile's sums are written, the steps of the next one are on their way.
+// While a tile's sums are written, the steps of the next one are on their way. Three warps more look for the
+// thresholds that end a tile to one bit, in the time of its products.
 //
 // Pairs of planes (i, j) weigh 2^(i+j). They are taken by falling i + j, and the sums, which stay in
 // registers, are doubled where i + j falls by one (Horner's rule): any bits by any bits by the same loop,
@@ -28,7 +29,7 @@ namespace {
 template <int kN>
 struct Shape {
   static constexpr int kColumnBytes =  ///< of what an end wants of columns, of two tiles
-      2 * kN * static_cast<int>(sizeof(BitTerm));
+      2 * kN * static_cast<int>(sizeof(BitTermWithBias));
   static constexpr int kStageBytes = (kTileRows + kN) * kRowBytes;
   static constexpr int kStages = std::min(6, (227 * 1024 - 2 * kPatternBytes - kColumnBytes) / kStageBytes);
   static constexpr int kSharedBytes = kStages * kStageBytes + 2 * kPatternBytes + kColumnBytes;
@@ -127,21 +128,52 @@ __device__ __forceinline__ void add_planes(int planes, int32_t (&sum)[kN / 2]) {
   }
 }
 
+/// May thresholds end a product's tiles? Of fewer columns products end before they are found.
+template <int kN, int kSide, Element kElement, Ending kEnding>
+constexpr bool kHasThresholds = kN == 256 && kSide == 1 && kElement == Element::bit&& kEnding == Ending::bits;
+
+/// All that multiply, and with thresholds all that find these, meet where a tile's columns are there. Those
+/// of the next tile stand elsewhere: they are written while others may read these.
+template <bool kAll>
+__device__ __forceinline__ void meet_at_columns() {
+  asm volatile("bar.sync 1, %0;" ::"n"(kMultipliers + (kAll ? kColumnThreads : 0)) : "memory");
+}
+
+template <int kN>
+__device__ void find_thresholds(const Arguments& args, unsigned char* memory) {
+  static_assert(sizeof(Thresholds<kN>) <= Shape<kN>::kColumnBytes / 2);
+  const FourZeros zeros(args);
+  bool parity = false;
+  for (int number = static_cast<int>(blockIdx.x); number < args.tiles;
+       number += static_cast<int>(gridDim.x)) {
+    if (zeros.whole)
+      leave_thresholds(args, zeros, Tile(args, number), *reinterpret_cast<Thresholds<kN>*>(memory));
+    meet_at_columns<true>();
+    memory += parity ? -Shape<kN>::kColumnBytes / 2 : Shape<kN>::kColumnBytes / 2;
+    parity = !parity;
+  }
+}
+
 template <int kN, int kSide, Element kElement, Ending kEnding>
 __device__ void multiply_planes(const Arguments& args, unsigned char* memory, uint32_t shared,
                                 uint32_t barriers) {
   using S = Shape<kN>;
+  constexpr bool kThresholds = kHasThresholds<kN, kSide, kElement, kEnding>;
+  constexpr int kColumns = kN / kSide;
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 128, 0);
   const uint64_t own = describe_tile(shared + warpgroup * 64 * kRowBytes, kPatternBytes),
                  other = describe_tile(shared + kTileRows * kRowBytes, kPatternBytes);
+  const FourZeros zeros = kThresholds ? FourZeros(args) : FourZeros();
   Stage<S::kStages> stage;
   bool parity = false;
   for (int number = static_cast<int>(blockIdx.x); number < args.tiles;
        number += static_cast<int>(gridDim.x)) {
-    constexpr int kColumns = kN / kSide;
     const Tile tile(args, number);
     EndTerms<kEnding> terms;
-    if constexpr (kEnding != Ending::integers) {
+    int32_t rest[2];
+    if (zeros.whole) {
+      zeros.read(args, Fragment::of<kColumns>(tile).first_row, rest);
+    } else if constexpr (kEnding != Ending::integers) {
       using Column = typename EndTerms<kEnding>::Column;
       leave_columns<kColumns>(reinterpret_cast<Column*>(memory), tile, args.b.outer,
                               [&](int column) { return terms.column(args, column); });
@@ -181,17 +213,21 @@ __device__ void multiply_planes(const Arguments& args, unsigned char* memory, ui
       leave_integers<kColumns>(args, tile, sum);
     } else {
       if (args.beside) adj::cuda::wait_for_leading();
-      asm volatile("bar.sync 1, %0;" ::"n"(kMultipliers) : "memory");  // the columns are there
+      meet_at_columns<kThresholds>();
       const auto* const columns = reinterpret_cast<const typename EndTerms<kEnding>::Column*>(memory);
-      if constexpr (kEnding == Ending::floats)
+      if constexpr (kEnding == Ending::floats) {
         leave_floats<kColumns>(args, tile, columns, terms, sum);
-      else if (args.result.bytes != nullptr)
+      } else if (zeros.whole) {
+        if constexpr (kThresholds)
+          leave_bits_by_threshold<kColumns>(
+              args, tile, *reinterpret_cast<const Thresholds<kColumns>*>(memory), rest, sum);
+      } else if (args.result.bytes != nullptr) {
         args.small_sums ? leave_bytes<kColumns, true>(args, tile, columns, terms, sum)
                         : leave_bytes<kColumns, false>(args, tile, columns, terms, sum);
-      else
+      } else {
         args.small_sums ? leave_bits<kColumns, true>(args, tile, columns, terms, sum)
                         : leave_bits<kColumns, false>(args, tile, columns, terms, sum);
-      // The next tile's columns stand elsewhere: they are written while others may read these.
+      }
       memory += parity ? -S::kColumnBytes / 2 : S::kColumnBytes / 2;
       parity = !parity;
     }
@@ -217,7 +253,10 @@ __global__ void __launch_bounds__(kThreads, 1) bit_product_kernel(const __grid_c
   __syncthreads();
   if (threadIdx.x >= kMultipliers) {
     give_registers<56>();
-    read_planes<kN, kSide>(args, shared, barriers);
+    if (threadIdx.x < kThreads - kColumnThreads)
+      read_planes<kN, kSide>(args, shared, barriers);
+    else if constexpr (kHasThresholds<kN, kSide, kElement, kEnding>)
+      find_thresholds<kN>(args, raw + (columns - begin));
   } else {
     take_registers<224>();
     multiply_planes<kN, kSide, kElement, kEnding>(args, raw + (columns - begin), shared, barriers);
@@ -285,6 +324,15 @@ void run(Device device, int columns, int side, const Arguments& args) {
                    : run<64, 1, kElement, kEnding>(device, args);
 }
 
+/// Are rows alike but for their sums, and sums small enough for thresholds?
+bool has_alike_rows(const Arguments& args, const BitTensor& a, const BitTensor& b) {
+  const BitResult& to = args.result;
+  const bool each =
+      args.a.scale.each || args.a.zero.each || args.b.zero.each || to.scale.each || to.zero.each;
+  return to.bits == 1 && to.bytes == nullptr && !each && to.row_scale == nullptr && to.row_shift == nullptr &&
+         int64_t{a.largest()} * b.largest() * a.inner < kThresholdMost / 4;
+}
+
 /// Runs a product with what the endings want in `args`.
 template <Ending kEnding>
 void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool share_steps, Arguments args) {
@@ -302,9 +350,10 @@ void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool sha
   // The result's sums were cleared by the kernel before.
   args.beside = args.result.sums != nullptr && adj::cuda::properties(device.index).overlapping;
   if (a.bytes) return run<Element::byte, kEnding>(device, tile_columns(b), 1, args);
+  if constexpr (kEnding == Ending::bits) args.alike_rows = has_alike_rows(args, a, b);
   if (!wants_bytes(a, b))
     return run<Element::bit, kEnding>(device, tile_columns(b), share_steps ? planes_beside(b) : 1, args);
-  args.beside = false;
+  args.beside = args.alike_rows = false;
   const BitTensor left = as_bytes(a), right = as_bytes(b);
   args.a = BitOperand(left);
   args.b = BitOperand(right);
@@ -328,6 +377,7 @@ void bit_product(const BitGemmArgs& product) {
     return run<Ending::integers>(product.a, product.b, product.steps, true, args);
   }
   args.floats = product.y.mutable_data<float>();
+  args.bias = BitResult::numbers_of(product.bias);
   run<Ending::floats>(product.a, product.b, product.steps, true, args);
 }
 

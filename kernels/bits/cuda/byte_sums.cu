@@ -1,10 +1,12 @@
-// Sums of gathered rows of bytes. kLanes lanes read a row of bytes, 16 each, so that a warp gathers
-// 32 / kLanes of them with one instruction, and four bytes are added as two pairs of 16 bits, which hold
-// kChunk entries. A warp has a row of the structure; a row of more entries has a block of its own, whose
-// warps take chunks in turn, in a kernel beside. Sums are whole numbers: any order gives the same.
+// Sums of gathered rows of bytes, or of half bytes. kLanes lanes read a row, 16 bytes each, and kShare times
+// as many have a row of the structure, whose entries they share: four or eight lanes, or a warp where there
+// are few rows, or a block, in a kernel beside, for a row of more than kChunk entries. Rows come in an order
+// in which those of a warp are as long. Bytes are added as pairs of 16 bits, which hold kChunk entries, half
+// bytes as bytes first, as many as are on their way. Sums are whole numbers: any order gives the same.
 //
-// Bytes: a row of x for each entry, from L2 or beyond; the rows of the result. What limits is how many of
-// these are on their way: 2 KB a warp, so that registers are kept to what lets many warps in.
+// Bytes: a row of x for each entry, from L2 (5.5 TB/s) or beyond; the rows of the result. 32,653 rows of 31
+// entries, 100 numbers of 4 bits, on an H200: a warp a row took 38 us, 450 instructions a row, most of them
+// to bring its lanes' sums together; lanes of their own 23.5, at L2's rate; with half bytes 16.5.
 
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>
@@ -16,33 +18,34 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kThreads = 256;
 constexpr int kLongThreads = 512, kLongWarps = kLongThreads / 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kChunk = 256;  // entries whose bytes add up to what 16 bits hold
-static_assert(kChunk == LongRows::kMost);
-constexpr int kColumns = 128;  // of a pass: a step of bytes
+static_assert(kChunk == RowOrder::kMost);
+constexpr int kLeastRows = 96;  // of a multiprocessor; of fewer each has a warp
 
+/// A thread for a byte of the result.
 __global__ void __launch_bounds__(kThreads)
-    pack(const float* x, int64_t n, int64_t width, int64_t pitch, const float* scale, const float* zero,
-         int largest, uint8_t* to) {
+    pack(const float* x, ByteRows to, const float* scale, const float* zero, int largest, uint8_t* bytes) {
   adj::cuda::begin_overlapping();
-  const int64_t at = (int64_t{blockIdx.x} * kThreads + threadIdx.x) * 4;
-  int64_t row = at / width, column = at % width;
-  for (int64_t i = at; i < min(at + 4, n); ++i) {
-    to[row * pitch + column] = static_cast<uint8_t>(quantized(x[i], *scale, *zero, largest));
-    if (++column == width) {
-      column = 0;
-      ++row;
-    }
-  }
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < to.used())
+    bytes[to.place(i)] = to.joined(i, [&](int64_t k) { return quantized(x[k], *scale, *zero, largest); });
+}
+/// A thread for a number.
+__global__ void __launch_bounds__(kThreads)
+    unpack(ByteRows x, const uint8_t* bytes, const float* scale, const float* zero, int64_t n, float* y) {
+  adj::cuda::begin_overlapping();
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < n) y[i] = byte_value(x.at(bytes, i), *scale, *zero);
 }
 
 struct Arguments {
-  const int64_t* offsets;
-  const int32_t *indices, *long_rows;
-  int64_t rows;
-  bool beside;  ///< does a kernel of long rows run beside?
+  const int32_t* indices;
+  const RowOrder::Row* order;  ///< the long ones first
+  int64_t long_rows, rows;     ///< rows: those that are not long
+  bool beside;                 ///< does a kernel of long rows run beside?
   int width, pitch;
   const uint8_t* x;
   const float *x_scale, *x_zero, *row_scale, *column_scale, *column_shift;
@@ -53,83 +56,116 @@ struct Arguments {
   int32_t* sums;
 };
 
-/// The bytes of a lane's columns, added up: of each word of four, bytes 0 and 2, then 1 and 3.
-struct Pairs {
-  uint32_t pair[8] = {};
+/// A lane of those that sum a row, kLanes kShare of them.
+template <int kLanesOf, int kShareOf, bool kHalvesOf>
+struct Place {
+  static constexpr int kLanes = kLanesOf, kShare = kShareOf, kOfRow = kLanes * kShare;
+  static constexpr bool kHalves = kHalvesOf;
+  static constexpr int kNumbers = kHalves ? 32 : 16;  ///< that a lane reads of a row
+  static constexpr int kColumns = kLanes * kNumbers;  ///< of a pass
+  /// Of the four words that a lane reads it comes to have the sums of some; kAlike lanes those of the same.
+  static constexpr int kOwnWords = kShare >= 4 ? 1 : 4 / kShare, kAlike = kShare * kOwnWords / 4;
+  static constexpr int kWordPairs = kNumbers / 8;  ///< of sums of 16 bits
+  static constexpr int kOwnNumbers = kOwnWords * kNumbers / 4;
 
-  __device__ __forceinline__ void add(const uint4& words) {
-    const uint32_t word[4] = {words.x, words.y, words.z, words.w};
+  int lane = static_cast<int>(threadIdx.x) % kOfRow, of_row = lane % kLanes, share = lane / kLanes;
+  int own_column = of_row * kNumbers + share / kAlike * kOwnNumbers;
+  bool first_alike = share % kAlike == 0;
+};
+
+/// Sums of a lane's columns, by words: of a word of bytes numbers 0 and 2, then 1 and 3; of a word of halves
+/// numbers 0 and 4, 2 and 6, 1 and 5, 3 and 7.
+template <class P>
+struct Pairs {
+  static constexpr int kPairs = 4 * P::kWordPairs;
+  uint32_t pair[kPairs] = {};
+
+  static __device__ __forceinline__ void add_bytes(uint32_t* to, uint32_t bytes) {
+    to[0] += bytes & 0x00ff00ffu;
+    to[1] += bytes >> 8 & 0x00ff00ffu;
+  }
+  template <int kSome>
+  __device__ __forceinline__ void add(const uint4 (&words)[kSome]) {
+    static_assert(kSome * 15 < 256);
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
-      pair[w * 2] += word[w] & 0x00ff00ffu;
-      pair[w * 2 + 1] += word[w] >> 8 & 0x00ff00ffu;
+      uint32_t even = 0, odd = 0;
+#pragma unroll
+      for (int i = 0; i < kSome; ++i) {
+        const uint32_t word = w == 0 ? words[i].x : w == 1 ? words[i].y : w == 2 ? words[i].z : words[i].w;
+        if constexpr (P::kHalves) {
+          even += word & 0x0f0f0f0fu;
+          odd += word >> 4 & 0x0f0f0f0fu;
+        } else {
+          add_bytes(pair + w * 2, word);
+        }
+      }
+      if constexpr (P::kHalves) {
+        add_bytes(pair + w * 4, even);
+        add_bytes(pair + w * 4 + 2, odd);
+      }
+    }
+  }
+  /// Adds up what the lanes of a row have, each lane its own words: lanes kStep apart keep a half of kKept
+  /// pairs each, or all of them.
+  template <int kStep = P::kOfRow / 2, int kKept = kPairs>
+  __device__ __forceinline__ void share_out() {
+    if constexpr (kStep >= P::kLanes) {
+      constexpr bool kHalve = kKept > P::kOwnWords * P::kWordPairs;
+      constexpr int kLeft = kHalve ? kKept / 2 : kKept;
+      const bool high = (threadIdx.x & static_cast<unsigned>(kStep)) != 0;
+#pragma unroll
+      for (int i = 0; i < kLeft; ++i) {
+        uint32_t given = pair[i];
+        if constexpr (kHalve) {
+          given = high ? pair[i] : pair[i + kLeft];
+          pair[i] = high ? pair[i + kLeft] : pair[i];
+        }
+        pair[i] += __shfl_xor_sync(kAllLanes, given, kStep);
+      }
+      share_out<kStep / 2, kLeft>();
+    }
+  }
+  /// Calls f(i, sums of the lane's own columns i to i + 3).
+  template <class F>
+  __device__ __forceinline__ void for_each_four(F&& f) const {
+#pragma unroll
+    for (int w = 0; w < P::kOwnWords; ++w) {
+      const uint32_t* const at = pair + w * P::kWordPairs;
+      if constexpr (P::kHalves) {
+        f(w * 8, uint4{at[0] & 0xffffu, at[2] & 0xffffu, at[1] & 0xffffu, at[3] & 0xffffu});
+        f(w * 8 + 4, uint4{at[0] >> 16, at[2] >> 16, at[1] >> 16, at[3] >> 16});
+      } else {
+        f(w * 4, uint4{at[0] & 0xffffu, at[1] & 0xffffu, at[0] >> 16, at[1] >> 16});
+      }
     }
   }
 };
 
-/// Where a lane stands: kLanes lanes have the columns of a pass, 16 each, of an entry each of 32 / kLanes.
-template <int kLanes>
-struct Place {
-  int lane = static_cast<int>(threadIdx.x) % 32, group = lane / kLanes;
-  int word =
-      lane % kLanes * 4 + lane / 16 * 2 + lane / 8 % 2;  ///< of the columns, whose sums it comes to have
-  int copy = lane % 8 / kLanes;                          ///< which of those that could
-};
-
-/// The bytes of entry e of a row of `count` entries from `begin` on, for this lane's columns; zeros beyond.
-template <int kLanes>
-__device__ __forceinline__ uint4 bytes_of(const Arguments& args, int64_t begin, int e, int count, int first) {
-  const int at = first + Place<kLanes>().lane % kLanes * 16;
-  uint4 words = {};
-  if (e < count && at < args.pitch)
-    words = __ldg(
-        reinterpret_cast<const uint4*>(args.x + int64_t{__ldg(args.indices + begin + e)} * args.pitch + at));
-  return words;
-}
-
-/// Adds entries from `next` on, every 32 / kLanes.
-template <int kLanes, int kInFlight>
-__device__ __forceinline__ void gather(const Arguments& args, int64_t begin, int next, int count, int first,
-                                       Pairs& to) {
-#pragma unroll kInFlight
-  for (int e = next; e < count; e += 32 / kLanes) to.add(bytes_of<kLanes>(args, begin, e, count, first));
-}
-
-/// The sums of the lane's word in one row of kRows, that of its copy: each of four groups of lanes keeps one
-/// word of four, then copies keep a row each, or are alike.
-template <int kLanes, int kRows>
-__device__ __forceinline__ void share_out(uint32_t (&own)[kRows][2], uint32_t (&sum)[4]) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  int rows = kRows;
+/// Sums of `count` entries, kChunk at most, from `begin` on, of a pass of columns, as the lane's own words.
+template <class P, int kCount>
+__device__ __forceinline__ Pairs<P> gather(const Arguments& args, const P& place, int64_t begin, int count,
+                                           int pass) {
+  const int at = (pass * P::kLanes + place.of_row) * 16;
+  const uint8_t* x = args.x + at;
+  const int32_t* indices = args.indices + begin + place.share;
+  int pitch = args.pitch;
+  asm("" : "+l"(x), "+l"(indices), "+r"(pitch));  // kept: else made anew for each entry
+  if (at >= pitch) count = 0;
+  Pairs<P> pairs;
+  for (int left = count - place.share; left > 0; left -= kCount * P::kShare) {
+    uint4 words[kCount];
 #pragma unroll
-  for (int step = 4; step >= kLanes; step /= 2) {
-    const bool high = (lane & step) != 0;
-    rows /= 2;
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-#pragma unroll
-      for (int r = 0; r < max(rows, 1); ++r) {
-        const uint32_t kept = rows > 0 && high ? own[r + rows][i] : own[r][i],
-                       given = rows > 0 && !high ? own[r + rows][i] : own[r][i];
-        own[r][i] = kept + __shfl_xor_sync(kAllLanes, given, step);
-      }
+    for (int i = 0; i < kCount; ++i) {
+      words[i] = {};
+      if (i * P::kShare < left)
+        words[i] = __ldg(reinterpret_cast<const uint4*>(x + int64_t{__ldg(indices + i * P::kShare)} * pitch));
+    }
+    indices += kCount * P::kShare;
+    pairs.add(words);
   }
-  sum[0] = own[0][0] & 0xffffu;
-  sum[1] = own[0][1] & 0xffffu;
-  sum[2] = own[0][0] >> 16;
-  sum[3] = own[0][1] >> 16;
-}
-__device__ __forceinline__ void keep_word(const Pairs& pairs, uint32_t (&own)[2]) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const bool high = (lane & 16) != 0, odd = (lane & 8) != 0;
-  uint32_t half[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-    half[i] = (high ? pairs.pair[i + 4] : pairs.pair[i]) +
-              __shfl_xor_sync(kAllLanes, high ? pairs.pair[i] : pairs.pair[i + 4], 16);
-#pragma unroll
-  for (int i = 0; i < 2; ++i)
-    own[i] = (odd ? half[i + 2] : half[i]) + __shfl_xor_sync(kAllLanes, odd ? half[i] : half[i + 2], 8);
+  pairs.share_out();
+  return pairs;
 }
 
 __device__ __forceinline__ BitRow row_of(const Arguments& args, int64_t row, int64_t entries) {
@@ -137,178 +173,204 @@ __device__ __forceinline__ BitRow row_of(const Arguments& args, int64_t row, int
                       args.zero.at(row));
 }
 
-/// Writes the lane's word of a row's columns from `first` on, and its share of the zeros behind them; returns
-/// the sum of what the word holds. A warp has kRows rows.
-template <int kLanes, int kRows, bool kSmall, class Sum>
-__device__ __forceinline__ int leave_word(const Arguments& args, const BitRow& of_row, int64_t row, int first,
-                                          const Sum (&sum)[4]) {
-  const Place<kLanes> place;
-  const int alike = place.copy % (8 / kLanes / kRows), there = args.width - first - place.word * 4;
-  uint32_t q[4];
-#pragma unroll
-  for (int v = 0; v < 4; ++v) {
+/// q of four columns from `first` on, as bytes; 0 beyond the last one. kPlain: columns are alike.
+template <bool kSmall, bool kPlain, class Sums>
+__device__ __forceinline__ uint32_t requantize_four(const Arguments& args, const BitRow& of_row, int first,
+                                                    const Sums& sums) {
+  const float x_scale = __ldg(args.x_scale), x_zero = __ldg(args.x_zero);
+  const auto q = [&](auto sum, int v) {
     const BitColumn column =
-        byte_sum_column(*args.x_scale, *args.x_zero, args.column_scale, args.column_shift,
-                        min(first + place.word * 4 + v, args.width - 1));
-    q[v] = quick_requantized<kSmall>(sum[v], of_row, column, static_cast<float>(args.largest));
-  }
-  uint32_t bytes = __byte_perm(__byte_perm(q[0], q[1], 0x0040), __byte_perm(q[2], q[3], 0x0040), 0x5410);
-  if (there < 4) bytes &= there <= 0 ? 0u : (1u << there * 8) - 1;
-  if (alike > 0) bytes = 0;
-#pragma unroll
-  for (int c = 0; c < kRows; ++c)
-    *reinterpret_cast<uint32_t*>(
-        args.to +
-        byte_place(args.step_bytes, row, first + (place.word + (alike * kRows + c) * kLanes * 4) * 4)) =
-        c == 0 ? bytes : 0u;
-  return static_cast<int>(__dp4a(bytes, 0x01010101u, 0u));
+        byte_sum_column(x_scale, x_zero, kPlain ? nullptr : args.column_scale,
+                        kPlain ? nullptr : args.column_shift, min(first + v, args.width - 1));
+    return quick_requantized<kSmall>(sum, of_row, column, static_cast<float>(args.largest));
+  };
+  const uint32_t bytes = __byte_perm(__byte_perm(q(sums.x, 0), q(sums.y, 1), 0x0040),
+                                     __byte_perm(q(sums.z, 2), q(sums.w, 3), 0x0040), 0x5410);
+  const int there = args.width - first;
+  return there >= 4 ? bytes : there <= 0 ? 0u : bytes & ((1u << there * 8) - 1);
 }
 
-/// Adds up what the lanes of a row have of its sum. A warp has kRows rows.
-template <int kLanes, int kRows>
-__device__ __forceinline__ void leave_total(const Arguments& args, int64_t row, bool there, int total) {
-  constexpr int kSame = 32 - 8 + 8 / kRows - 1;  // bits of a lane's number in which those of a row differ
+/// Writes the lane's own columns of a pass, fours(i) of columns i to i + 3 of them, and its share of the
+/// zeros behind the row; returns the sum of what they hold.
+template <class P, class F>
+__device__ __forceinline__ int leave(const Arguments& args, const P& place, int64_t row, int pass,
+                                     F&& fours) {
+  const int first = pass * P::kColumns + place.own_column, padded = (args.width + 127) / 128 * 128;
+  const auto to = [&](int column) { return args.to + byte_place(args.step_bytes, row, column); };
+  uint32_t total = 0, bytes[P::kOwnNumbers / 4];
 #pragma unroll
-  for (int step = 1; step < 32; step *= 2)
-    if ((kSame & step) != 0) total += __shfl_xor_sync(kAllLanes, total, step);
-  if ((threadIdx.x % 32 & kSame) == 0 && there) args.sums[row] = total;
+  for (int i = 0; i < P::kOwnNumbers / 4; ++i) {
+    bytes[i] = fours(i, first + i * 4);
+    total = __dp4a(bytes[i], 0x01010101u, total);
+  }
+  if (P::kColumns < 128)
+    for (int chunk = P::kColumns / 16 + place.lane; chunk < 8; chunk += P::kOfRow)
+      *reinterpret_cast<uint4*>(to(chunk * 16)) = {};
+  if (!place.first_alike || first >= padded) return 0;
+  if constexpr (P::kOwnNumbers == 4) {
+    *reinterpret_cast<uint32_t*>(to(first)) = bytes[0];
+  } else if constexpr (P::kOwnNumbers == 8) {
+    *reinterpret_cast<uint2*>(to(first)) = {bytes[0], bytes[1]};
+  } else {
+#pragma unroll
+    for (int i = 0; i < P::kOwnNumbers; i += 16)
+      *reinterpret_cast<uint4*>(to(first + i)) = {bytes[i / 4], bytes[i / 4 + 1], bytes[i / 4 + 2],
+                                                  bytes[i / 4 + 3]};
+  }
+  return static_cast<int>(total);
+}
+
+template <class P>
+__device__ __forceinline__ void leave_total(const Arguments& args, const P& place, int64_t row, bool there,
+                                            int total) {
+#pragma unroll
+  for (int step = 1; step < P::kOfRow; step *= 2) total += __shfl_xor_sync(kAllLanes, total, step);
+  if (there && place.lane == 0) args.sums[row] = total;
 }
 
 /// A long row, by a block.
-template <int kLanes>
+template <class P>
 __global__ void __launch_bounds__(kLongThreads) sum_long_rows(const __grid_constant__ Arguments args) {
   adj::cuda::begin_leading();
-  __shared__ unsigned long long shared[kLongWarps][32][4];
-  const int64_t row = args.long_rows[blockIdx.x], begin = args.offsets[row], end = args.offsets[row + 1];
+  struct Sums {
+    unsigned long long x, y, z, w;
+  };
+  constexpr int kFours = P::kOwnNumbers / 4;
+  __shared__ Sums shared[kLongWarps][kFours][32];
+  const RowOrder::Row own = args.order[blockIdx.x];
+  const int64_t row = own.row, begin = own.begin, end = begin + own.count;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const Place<kLanes> place;
+  const P place;
+  const BitRow of_row = row_of(args, row, end - begin);
   int total = 0;
-  for (int first = 0; first < args.width; first += kColumns) {
-    unsigned long long sum[4] = {};
-    for (int64_t chunk = begin + warp * kChunk; chunk < end; chunk += kLongWarps * kChunk) {
-      Pairs pairs;
-      gather<kLanes, 8>(args, chunk, place.group, static_cast<int>(min(end - chunk, int64_t{kChunk})), first,
-                        pairs);
-      uint32_t own[1][2], part[4];
-      keep_word(pairs, own[0]);
-      share_out<kLanes, 1>(own, part);
+  for (int pass = 0; pass * P::kColumns < args.width; ++pass) {
+    Sums sums[kFours] = {};
+    for (int64_t chunk = begin + warp * kChunk; chunk < end; chunk += kLongWarps * kChunk)
+      gather<P, 8>(args, place, chunk, static_cast<int>(min(end - chunk, int64_t{kChunk})), pass)
+          .for_each_four([&](int i, const uint4& some) {
+            Sums& to = sums[i / 4];
+            to.x += some.x;
+            to.y += some.y;
+            to.z += some.z;
+            to.w += some.w;
+          });
 #pragma unroll
-      for (int v = 0; v < 4; ++v) sum[v] += part[v];
-    }
-#pragma unroll
-    for (int v = 0; v < 4; ++v) shared[warp][place.lane][v] = sum[v];
+    for (int i = 0; i < kFours; ++i) shared[warp][i][place.lane] = sums[i];
     __syncthreads();
-    if (warp == 0) {
-      for (int w = 1; w < kLongWarps; ++w)
-#pragma unroll
-        for (int v = 0; v < 4; ++v) sum[v] += shared[w][place.lane][v];
-      total += leave_word<kLanes, 1, false>(args, row_of(args, row, end - begin), row, first, sum);
-    }
+    if (warp == 0)
+      total += leave(args, place, row, pass, [&](int i, int column) {
+        for (int w = 1; w < kLongWarps; ++w) {
+          const Sums& more = shared[w][i][place.lane];
+          sums[i].x += more.x;
+          sums[i].y += more.y;
+          sums[i].z += more.z;
+          sums[i].w += more.w;
+        }
+        return requantize_four<false, false>(args, of_row, column, sums[i]);
+      });
     __syncthreads();
   }
-  if (warp == 0) leave_total<kLanes, 1>(args, row, true, total);
+  if (warp == 0) leave_total(args, place, row, true, total);
 }
 
-/// kRows other rows, by a warp. The first entries of all rows are on their way at once.
-template <int kLanes, int kRows>
-__global__ void __launch_bounds__(kThreads, kRows > 2 || kLanes == 8 ? 4 : 5)
+/// Another row, by a few lanes or by a warp.
+template <class P>
+constexpr int kInFlight = P::kShare > 1 ? 4 : 8;  // of a lane
+template <class P>
+__global__ void __launch_bounds__(kThreads, P::kHalves&& kInFlight<P> == 8 ? 3 : 4)
     sum_rows(const __grid_constant__ Arguments args) {
   adj::cuda::begin_beside(args.beside);
-  const int64_t first_row = (int64_t{blockIdx.x} * kWarps + threadIdx.x / 32) * kRows;
-  if (first_row >= args.rows) return;
-  const Place<kLanes> place;
-  const int64_t offset = args.offsets[min(first_row + min(place.lane, kRows), args.rows)];
-  const auto entries_of = [&](int r) {
-    return __shfl_sync(kAllLanes, offset, r + 1) - __shfl_sync(kAllLanes, offset, r);
-  };
-  const int own_row = place.copy / (8 / kLanes / kRows);
-  const int64_t row = first_row + own_row, entries = entries_of(own_row);
-  const bool there = row < args.rows && entries <= kChunk;
-  const BitRow of_row = row_of(args, min(row, args.rows - 1), entries);
+  const int64_t number = (int64_t{blockIdx.x} * kThreads + threadIdx.x) / P::kOfRow;
+  const bool there = number < args.rows;
+  const P place;
+  const RowOrder::Row own = args.order[args.long_rows + min(number, args.rows - 1)];
+  const int64_t row = own.row;
+  const BitRow of_row = row_of(args, row, own.count);
   int total = 0;
-  for (int first = 0; first < args.width; first += kColumns) {
-    uint32_t own[kRows][2], sum[4];
-    constexpr int kAtOnce = kRows < 4 ? kRows : 4;
-#pragma unroll
-    for (int some = 0; some < kRows; some += kAtOnce) {
-      int count[kAtOnce];
-      uint4 words[kAtOnce];
-#pragma unroll
-      for (int r = 0; r < kAtOnce; ++r) {
-        const int64_t all = entries_of(some + r);
-        count[r] = all <= kChunk ? static_cast<int>(all) : 0;
-        if constexpr (kRows > 1)
-          words[r] =
-              bytes_of<kLanes>(args, __shfl_sync(kAllLanes, offset, some + r), place.group, count[r], first);
-      }
-#pragma unroll
-      for (int r = 0; r < kAtOnce; ++r) {
-        Pairs pairs;
-        if constexpr (kRows > 1) pairs.add(words[r]);
-        gather<kLanes, 4>(args, __shfl_sync(kAllLanes, offset, some + r),
-                          place.group + (kRows > 1 ? 32 / kLanes : 0), count[r], first, pairs);
-        keep_word(pairs, own[some + r]);
-      }
-    }
-    share_out<kLanes, kRows>(own, sum);
-    if (there) total += leave_word<kLanes, kRows, true>(args, of_row, row, first, sum);
+  for (int pass = 0; pass * P::kColumns < args.width; ++pass) {
+    const Pairs<P> pairs = gather<P, kInFlight<P>>(args, place, own.begin, there ? own.count : 0, pass);
+    if (!there) continue;
+    uint32_t bytes[P::kOwnNumbers / 4];
+    const int first = pass * P::kColumns + place.own_column;
+    if (args.column_scale == nullptr && args.column_shift == nullptr)
+      pairs.for_each_four([&](int i, const uint4& sums) {
+        bytes[i / 4] = requantize_four<true, true>(args, of_row, first + i, sums);
+      });
+    else
+      pairs.for_each_four([&](int i, const uint4& sums) {
+        bytes[i / 4] = requantize_four<true, false>(args, of_row, first + i, sums);
+      });
+    total += leave(args, place, row, pass, [&](int i, int) { return bytes[i]; });
   }
-  leave_total<kLanes, kRows>(args, row, there, total);
+  leave_total(args, place, row, there, total);
 }
 
-template <int kLanes, int kRows>
-void run_rows(Device device, const Arguments& args) {
-  adj::cuda::launch("sum_bytes_to_bits",
-                    {.device = device.index,
-                     .blocks = static_cast<unsigned>(ceil_div(args.rows, int64_t{kWarps * kRows})),
-                     .threads = kThreads,
-                     .overlaps = true},
-                    sum_rows<kLanes, kRows>, args);
-}
-
-template <int kLanes>
-void run(Device device, const Arguments& args, int64_t long_rows) {
-  if (long_rows > 0)
+template <int kLanes, bool kHalves>
+void run(Device device, const Arguments& args) {
+  using OfWarp = Place<kLanes, 32 / kLanes, kHalves>;
+  using OfLanes = Place < kLanes, kLanes<4 ? 4 / kLanes : 1, kHalves>;
+  const auto launch = [&](auto kernel, int64_t blocks, int threads) {
     adj::cuda::launch("sum_bytes_to_bits",
                       {.device = device.index,
-                       .blocks = static_cast<unsigned>(long_rows),
-                       .threads = kLongThreads,
+                       .blocks = static_cast<unsigned>(blocks),
+                       .threads = static_cast<unsigned>(threads),
                        .overlaps = true},
-                      sum_long_rows<kLanes>, args);
-  // Several rows share the end of a warp's work, once there are enough of them to fill the device.
-  constexpr int kRows = 8 / kLanes;
-  const int64_t warps = int64_t{16} * adj::cuda::properties(device.index).multiprocessors;
-  args.rows >= warps* kRows ? run_rows<kLanes, kRows>(device, args) : run_rows<kLanes, 1>(device, args);
+                      kernel, args);
+  };
+  if (args.long_rows > 0) launch(sum_long_rows<OfWarp>, args.long_rows, kLongThreads);
+  if (args.rows == 0) return;
+  if (args.rows < int64_t{kLeastRows} * adj::cuda::properties(device.index).multiprocessors)
+    launch(sum_rows<OfWarp>, ceil_div(args.rows * OfWarp::kOfRow, int64_t{kThreads}), kThreads);
+  else
+    launch(sum_rows<OfLanes>, ceil_div(args.rows * OfLanes::kOfRow, int64_t{kThreads}), kThreads);
+}
+template <bool kHalves>
+void run(Device device, const Arguments& args) {
+  args.pitch <= 16   ? run<1, kHalves>(device, args)
+  : args.pitch <= 32 ? run<2, kHalves>(device, args)
+  : args.pitch <= 64 ? run<4, kHalves>(device, args)
+                     : run<8, kHalves>(device, args);
+}
+
+template <class Kernel, class... Of>
+void run_over(const char* name, Device device, int64_t n, Kernel kernel, Of... of) {
+  if (n == 0) return;
+  adj::cuda::launch(name,
+                    {.device = device.index,
+                     .blocks = static_cast<unsigned>(ceil_div(n, int64_t{kThreads})),
+                     .threads = kThreads,
+                     .overlaps = true},
+                    kernel, of...);
 }
 
 }  // namespace
 
 void pack_bytes(const PackBytesArgs& args) {
-  const int64_t n = args.x.numel();
-  if (n == 0) return;
-  adj::cuda::launch("pack_bytes",
-                    {.device = args.device().index,
-                     .blocks = static_cast<unsigned>(ceil_div(n, int64_t{4 * kThreads})),
-                     .threads = kThreads,
-                     .overlaps = true},
-                    pack, args.x.data<float>(), n, args.to.width, ByteTensor::pitch(args.to.width),
-                    args.to.scale.data<float>(), args.to.zero.data<float>(), args.to.largest(),
-                    args.to.bytes.mutable_data<uint8_t>());
+  ByteTensor& to = args.to;
+  const ByteRows rows(to);
+  run_over("pack_bytes", args.device(), rows.used(), pack, args.x.data<float>(), rows, to.scale.data<float>(),
+           to.zero.data<float>(), to.largest(), to.bytes.mutable_data<uint8_t>());
+}
+
+void unpack_bytes(const UnpackBytesArgs& args) {
+  const ByteTensor& x = args.x;
+  run_over("unpack_bytes", args.device(), args.y.numel(), unpack, ByteRows(x), x.bytes.data<uint8_t>(),
+           x.scale.data<float>(), x.zero.data<float>(), args.y.numel(), args.y.mutable_data<float>());
 }
 
 void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   BitTensor& to = args.to;
   if (to.inner == 0) clear_bits(to, false);
   if (to.outer == 0 || to.inner == 0) return;
-  const int64_t long_rows = args.long_rows.rows.numel();
+  const int64_t long_rows = args.order.long_rows;
   const Device device = args.device();
-  const Arguments a{.offsets = args.a.offsets.data<int64_t>(),
-                    .indices = args.a.indices.data<int32_t>(),
-                    .long_rows = args.long_rows.rows.data<int32_t>(),
-                    .rows = args.a.rows,
+  const Arguments a{.indices = args.a.indices.data<int32_t>(),
+                    .order = reinterpret_cast<const RowOrder::Row*>(args.order.rows.data<int32_t>()),
+                    .long_rows = long_rows,
+                    .rows = args.a.rows - long_rows,
                     .beside = long_rows > 0 && adj::cuda::properties(device.index).overlapping,
                     .width = static_cast<int>(to.inner),
-                    .pitch = static_cast<int>(ByteTensor::pitch(to.inner)),
+                    .pitch = static_cast<int>(args.x.pitch()),
                     .x = args.x.bytes.data<uint8_t>(),
                     .x_scale = args.x.scale.data<float>(),
                     .x_zero = args.x.zero.data<float>(),
@@ -321,10 +383,7 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
                     .scale = PerRow(to.scale),
                     .zero = PerRow(to.zero),
                     .sums = to.sums.mutable_data<int32_t>()};
-  a.pitch <= 16   ? run<1>(device, a, long_rows)
-  : a.pitch <= 32 ? run<2>(device, a, long_rows)
-  : a.pitch <= 64 ? run<4>(device, a, long_rows)
-                  : run<8>(device, a, long_rows);
+  args.x.halves() ? run<true>(device, a) : run<false>(device, a);
 }
 
 }  // namespace adj::kernels::cuda

@@ -1,5 +1,4 @@
-// A thread has a byte that numbers share: 1 to 8 bytes on the other side. Bytes: both sides once, some 100 KB
-// a batch, for which a launch is the floor.
+// A thread writes a byte. Bytes: both sides once, some 100 KB a batch, for which a launch is the floor.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/narrow_bytes.h>
@@ -17,11 +16,10 @@ __global__ void __launch_bounds__(kThreads)
   if (i < bytes) to[i] = places.narrowed(x, i);
 }
 
-__global__ void __launch_bounds__(kThreads)
-    widen_all(NarrowPlaces places, const uint8_t* from, int64_t bytes, uint8_t* to) {
+__global__ void __launch_bounds__(kThreads) widen_all(NarrowPlaces places, const uint8_t* from, uint8_t* to) {
   adj::cuda::begin_overlapping();
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < bytes) places.widen(from[i], i, to);
+  if (i < places.rows.used()) to[places.rows.place(i)] = places.widened(from, i);
 }
 
 template <class Kernel, class... Arguments>
@@ -42,8 +40,9 @@ void narrow_bytes(const NarrowBytesArgs& args) {
 }
 
 void widen_bytes(const WidenBytesArgs& args) {
-  run("widen_bytes", args.device(), args.from.numel(), widen_all, NarrowPlaces(args.to),
-      args.from.data<uint8_t>(), args.from.numel(), args.to.bytes.mutable_data<uint8_t>());
+  const NarrowPlaces places(args.to);
+  run("widen_bytes", args.device(), places.rows.used(), widen_all, places, args.from.data<uint8_t>(),
+      args.to.bytes.mutable_data<uint8_t>());
 }
 
 }  // namespace adj::kernels::cuda
