@@ -6,28 +6,6 @@
 
 namespace adj::kernels::cpu {
 
-void pack_bytes(const PackBytesArgs& args) {
-  const auto* x = args.x.data<float>();
-  auto* to = args.to.bytes.mutable_data<uint8_t>();
-  const float scale = args.to.scale.data<float>()[0], zero = args.to.zero.data<float>()[0];
-  const int largest = args.to.largest();
-  const ByteRows rows(args.to);
-  parallel_for(rows.used(), 1 << 14, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      to[rows.place(i)] = rows.joined(i, [&](int64_t k) { return quantized(x[k], scale, zero, largest); });
-  });
-}
-
-void unpack_bytes(const UnpackBytesArgs& args) {
-  const auto* bytes = args.x.bytes.data<uint8_t>();
-  auto* y = args.y.mutable_data<float>();
-  const float scale = args.x.scale.data<float>()[0], zero = args.x.zero.data<float>()[0];
-  const ByteRows rows(args.x);
-  parallel_for(args.y.numel(), 1 << 14, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = byte_value(rows.at(bytes, i), scale, zero);
-  });
-}
-
 namespace {
 
 /// Adds a row's numbers; halves two by two.

@@ -25,22 +25,6 @@ constexpr int kChunk = 256;  // entries whose bytes add up to what 16 bits hold
 static_assert(kChunk == RowOrder::kMost);
 constexpr int kLeastRows = 96;  // of a multiprocessor; of fewer each has a warp
 
-/// A thread for a byte of the result.
-__global__ void __launch_bounds__(kThreads)
-    pack(const float* x, ByteRows to, const float* scale, const float* zero, int largest, uint8_t* bytes) {
-  adj::cuda::begin_overlapping();
-  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < to.used())
-    bytes[to.place(i)] = to.joined(i, [&](int64_t k) { return quantized(x[k], *scale, *zero, largest); });
-}
-/// A thread for a number.
-__global__ void __launch_bounds__(kThreads)
-    unpack(ByteRows x, const uint8_t* bytes, const float* scale, const float* zero, int64_t n, float* y) {
-  adj::cuda::begin_overlapping();
-  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < n) y[i] = byte_value(x.at(bytes, i), *scale, *zero);
-}
-
 struct Arguments {
   const int32_t* indices;
   const RowOrder::Row* order;  ///< the long ones first
@@ -332,31 +316,7 @@ void run(Device device, const Arguments& args) {
                      : run<8, kHalves>(device, args);
 }
 
-template <class Kernel, class... Of>
-void run_over(const char* name, Device device, int64_t n, Kernel kernel, Of... of) {
-  if (n == 0) return;
-  adj::cuda::launch(name,
-                    {.device = device.index,
-                     .blocks = static_cast<unsigned>(ceil_div(n, int64_t{kThreads})),
-                     .threads = kThreads,
-                     .overlaps = true},
-                    kernel, of...);
-}
-
 }  // namespace
-
-void pack_bytes(const PackBytesArgs& args) {
-  ByteTensor& to = args.to;
-  const ByteRows rows(to);
-  run_over("pack_bytes", args.device(), rows.used(), pack, args.x.data<float>(), rows, to.scale.data<float>(),
-           to.zero.data<float>(), to.largest(), to.bytes.mutable_data<uint8_t>());
-}
-
-void unpack_bytes(const UnpackBytesArgs& args) {
-  const ByteTensor& x = args.x;
-  run_over("unpack_bytes", args.device(), args.y.numel(), unpack, ByteRows(x), x.bytes.data<uint8_t>(),
-           x.scale.data<float>(), x.zero.data<float>(), args.y.numel(), args.y.mutable_data<float>());
-}
 
 void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
   BitTensor& to = args.to;

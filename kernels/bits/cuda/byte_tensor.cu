@@ -1,4 +1,5 @@
-// A thread writes a byte. Bytes: both sides once, some 100 KB a batch, for which a launch is the floor.
+// Numbers into rows of bytes and out of them. A thread writes a byte, or a number. Bytes: both sides once,
+// some 100 KB a batch, for which a launch is the floor.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/narrow_bytes.h>
@@ -8,6 +9,22 @@ namespace adj::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+
+/// A thread for a byte of the result.
+__global__ void __launch_bounds__(kThreads)
+    pack(const float* x, ByteRows to, const float* scale, const float* zero, int largest, uint8_t* bytes) {
+  adj::cuda::begin_overlapping();
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < to.used())
+    bytes[to.place(i)] = to.joined(i, [&](int64_t k) { return quantized(x[k], *scale, *zero, largest); });
+}
+/// A thread for a number.
+__global__ void __launch_bounds__(kThreads)
+    unpack(ByteRows x, const uint8_t* bytes, const float* scale, const float* zero, int64_t n, float* y) {
+  adj::cuda::begin_overlapping();
+  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < n) y[i] = byte_value(x.at(bytes, i), *scale, *zero);
+}
 
 __global__ void __launch_bounds__(kThreads)
     narrow_all(NarrowPlaces places, const uint8_t* x, uint8_t* to, int64_t bytes) {
@@ -33,6 +50,19 @@ void run(const char* name, Device device, int64_t bytes, Kernel kernel, Argument
 }
 
 }  // namespace
+
+void pack_bytes(const PackBytesArgs& args) {
+  ByteTensor& to = args.to;
+  const ByteRows rows(to);
+  run("pack_bytes", args.device(), rows.used(), pack, args.x.data<float>(), rows, to.scale.data<float>(),
+      to.zero.data<float>(), to.largest(), to.bytes.mutable_data<uint8_t>());
+}
+
+void unpack_bytes(const UnpackBytesArgs& args) {
+  const ByteTensor& x = args.x;
+  run("unpack_bytes", args.device(), args.y.numel(), unpack, ByteRows(x), x.bytes.data<uint8_t>(),
+      x.scale.data<float>(), x.zero.data<float>(), args.y.numel(), args.y.mutable_data<float>());
+}
 
 void narrow_bytes(const NarrowBytesArgs& args) {
   run("narrow_bytes", args.device(), args.to.numel(), narrow_all, NarrowPlaces(args.x),

@@ -1,0 +1,52 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/kernels/bits/narrow_bytes.h>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+constexpr int64_t kChunk = 1 << 14;  // bytes, or numbers
+
+}  // namespace
+
+void pack_bytes(const PackBytesArgs& args) {
+  const auto* x = args.x.data<float>();
+  auto* to = args.to.bytes.mutable_data<uint8_t>();
+  const float scale = args.to.scale.data<float>()[0], zero = args.to.zero.data<float>()[0];
+  const int largest = args.to.largest();
+  const ByteRows rows(args.to);
+  parallel_for(rows.used(), kChunk, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      to[rows.place(i)] = rows.joined(i, [&](int64_t k) { return quantized(x[k], scale, zero, largest); });
+  });
+}
+
+void unpack_bytes(const UnpackBytesArgs& args) {
+  const auto* bytes = args.x.bytes.data<uint8_t>();
+  auto* y = args.y.mutable_data<float>();
+  const float scale = args.x.scale.data<float>()[0], zero = args.x.zero.data<float>()[0];
+  const ByteRows rows(args.x);
+  parallel_for(args.y.numel(), kChunk, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = byte_value(rows.at(bytes, i), scale, zero);
+  });
+}
+
+void narrow_bytes(const NarrowBytesArgs& args) {
+  const auto* x = args.x.bytes.data<uint8_t>();
+  auto* to = args.to.mutable_data<uint8_t>();
+  const NarrowPlaces places(args.x);
+  parallel_for(args.to.numel(), kChunk, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = places.narrowed(x, i);
+  });
+}
+
+void widen_bytes(const WidenBytesArgs& args) {
+  const auto* from = args.from.data<uint8_t>();
+  auto* to = args.to.bytes.mutable_data<uint8_t>();
+  const NarrowPlaces places(args.to);
+  parallel_for(places.rows.used(), kChunk, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[places.rows.place(i)] = places.widened(from, i);
+  });
+}
+
+}  // namespace adj::kernels::cpu
