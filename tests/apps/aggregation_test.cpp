@@ -1,6 +1,4 @@
-#include "json.h"
-#include "process.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include "variants.h"
 
 using namespace adj;
@@ -11,27 +9,21 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
+struct Bench : TrainingBench {
+  Bench() : TrainingBench(small_dataset(), {"--json", "--inductive"}) {
+    options.insert(options.end(), {"--metrics", metrics});
+  }
 
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("data.h5"), metrics = folder.file("m.csv"), checkpoint = folder.file("c.h5");
-  Bench() { write_small_dataset(data); }
-
-  Outcome run(const Variant& variant, Words more) const {
-    more.insert(more.begin(), variant.options.begin(), variant.options.end());
-    more.insert(more.begin(), {"--data", data, "--json", "--metrics", metrics, "--inductive"});
-    return test::run(variant.program, more);
+  Outcome run(const Variant& variant, const Words& more) const {
+    return TrainingBench::train(variant.program, joined(variant.options, more));
   }
   struct Course {
     double loss = 0.0;
     std::string metrics;
     bool operator==(const Course& other) const = default;
   };
-  Course train(const Variant& variant, Words more) const {
-    const Outcome outcome = run(variant, std::move(more));
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
+  Course train(const Variant& variant, const Words& more) const {
+    const Outcome outcome = succeeds(run(variant, more));
     return {std::stod(json_of(outcome).at("train_loss")), contents_of(metrics)};
   }
 };
@@ -53,8 +45,8 @@ TEST_CASE(
     for (Device device : devices()) {
       CAPTURE(device.str());
       const auto train = [&](const char* way, Words more) {
-        more.insert(more.end(), {"--quiet", "--device", device.str(), "--aggregation", way});
-        return bench.train(variant, more);
+        return bench.train(variant,
+                           joined(more, {"--quiet", "--device", device.str(), "--aggregation", way}));
       };
       // Before and after a step. Adam makes full steps of gradients that are nothing but rounding, and a deep
       // sum makes them grow.
@@ -119,8 +111,7 @@ TEST_CASE("--aggregation refuses what it cannot do, in a sentence") {
   if (!have_program("train_gcn")) return;
   const Bench bench;
   const auto refused = [&](const std::string& program, Words words, const char* why) {
-    words.insert(words.begin(), {"--data", bench.data, "--quiet"});
-    const Outcome outcome = run(program, words);
+    const Outcome outcome = run(program, joined({"--data", bench.data, "--quiet"}, words));
     CAPTURE(outcome.err);
     CHECK(outcome.status == 2);
     CHECK(lines_of(outcome.err).size() == 1);

@@ -174,8 +174,7 @@ TEST_CASE("outputs that cannot be written are refused before training") {
   write_small_dataset(data);
   const std::string before = contents_of(data);
   const auto train = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"--data", data, "--epochs", "2"});
-    return run("train_gcn", more);
+    return run("train_gcn", joined({"--data", data, "--epochs", "2"}, more));
   };
   for (const char* option : {"metrics", "predict", "plot", "checkpoint"}) {
     CAPTURE(std::string(option));

@@ -14,13 +14,6 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-Words joined(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 /// The small citation graph with dense features, of 0 and 1 alone or of both signs.
 struct Bench {
   TemporaryDirectory folder;
@@ -40,10 +33,7 @@ struct Bench {
   /// What a training gives, without what the clock says.
   std::string all_of(const std::string& program, const std::string& data, const Words& more) const {
     const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
-    const Outcome outcome =
-        train(program, data, joined(more, {"--metrics", metrics, "--predict", predicted}));
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
+    succeeds(train(program, data, joined(more, {"--metrics", metrics, "--predict", predicted})));
     return contents_of(metrics) + contents_of(predicted);
   }
 };
@@ -110,10 +100,9 @@ TEST_CASE("a checkpoint holds bits and ranges, by which it predicts, goes on, an
   const Words bits{"--features-bits", "3"};
   const std::string predicted = bench.folder.file("p.csv"), again = bench.folder.file("q.csv"),
                     h5 = bench.folder.file("q.h5");
-  const Outcome outcome =
-      bench.train("train_gcn", bench.measured,
-                  joined(bits, {"--epochs", "10", "--checkpoint", bench.checkpoint, "--predict", predicted}));
-  REQUIRE(outcome.status == 0);
+  const Outcome outcome = succeeds(bench.train(
+      "train_gcn", bench.measured,
+      joined(bits, {"--epochs", "10", "--checkpoint", bench.checkpoint, "--predict", predicted})));
   // 120 nodes of 40 features: 15 bytes a node, and a range of 8 bytes a column; dense 160 bytes a node.
   CHECK(mentions(outcome.err,
                  {"features: 3 bits a number, over a range for each column: 0.00 MB for 0.02 MB"}));

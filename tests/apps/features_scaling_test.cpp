@@ -11,8 +11,6 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 constexpr int64_t kColumns = 16;
 
 /// The small citation graph with features drawn around a point for each class, both signs: own measurements.
@@ -34,18 +32,13 @@ Dataset measured(F scale, uint64_t seed = 1) {
   return data;
 }
 
-Outcome train(const std::string& data, Words more) {
-  more.insert(more.begin(), {"--data", data, "--json"});
-  if (std::find(more.begin(), more.end(), "--epochs") == more.end())
-    more.insert(more.end(), {"--epochs", "100"});
-  return run("train_gcn", more);
+Outcome train(const std::string& data, const Words& more) {
+  const bool given = std::find(more.begin(), more.end(), "--epochs") != more.end();
+  return run("train_gcn",
+             joined({"--data", data, "--json"}, given ? more : joined(more, {"--epochs", "100"})));
 }
 
-double accuracy(const Outcome& outcome) {
-  if (outcome.status != 0) MESSAGE(outcome.err);
-  REQUIRE(outcome.status == 0);
-  return std::stod(json_of(outcome)["test_acc"]);
-}
+double accuracy(const Outcome& outcome) { return std::stod(json_of(succeeds(outcome))["test_acc"]); }
 
 }  // namespace
 

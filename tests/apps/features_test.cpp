@@ -1,5 +1,4 @@
-#include "json.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include "variants.h"
 #include <adjoint/data/hdf5_file.h>
 
@@ -12,34 +11,21 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 /// Features that can stay in a file: dense.
 Dataset dense(Dataset data) {
   data.x = Features(data.x.to_dense());
   return data;
 }
 
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("data.h5");
-  explicit Bench(const Dataset& dataset = dense(small_dataset())) { save_dataset(dataset, data); }
+struct Bench : TrainingBench {
+  explicit Bench(const Dataset& dataset = dense(small_dataset()))
+      : TrainingBench(dataset,
+                      {"--quiet", "--json", "--loader", "neighbor", "--batch-size", "7", "--fanouts", "4"}) {}
 
-  Outcome train(const std::string& program, Words more) const {
-    more.insert(more.begin(), {"--data", data, "--quiet", "--json", "--loader", "neighbor", "--batch-size",
-                               "7", "--fanouts", "4"});
-    return run(program, more);
-  }
   /// Result, metrics, predictions and checkpoint, without what the clock says.
-  std::string all_of(const std::string& program, Words more) const {
-    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5"),
-                      checkpoint = folder.file("c.h5");
-    more.insert(more.end(), {"--metrics", metrics, "--predict", predicted, "--checkpoint", checkpoint});
-    const Outcome outcome = train(program, more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return outcome.out.substr(0, outcome.out.find("\"epoch_ms\"")) + contents_of(metrics) +
-           contents_of(predicted) + contents_of(checkpoint);
+  std::string all_of(const std::string& trainer, const Words& more) const {
+    return TrainingBench::all_of(trainer, joined(more, {"--checkpoint", checkpoint})) +
+           contents_of(checkpoint);
   }
 };
 
@@ -85,11 +71,9 @@ TEST_CASE("clusters and sampled subgraphs find features in any place, to the sam
       const Words always = Words{"--epochs", "3", "--device", device.str(), "--loader"} + loader;
       const auto course = [&](const Words& more) {
         const std::string metrics = bench.folder.file("m.csv"), checkpoint = bench.folder.file("c.h5");
-        const Outcome outcome = run("train_sage", Words{"--data", bench.data, "--quiet", "--metrics", metrics,
-                                                        "--checkpoint", checkpoint} +
-                                                      always + more);
-        if (outcome.status != 0) MESSAGE(outcome.err);
-        REQUIRE(outcome.status == 0);
+        const Outcome outcome = succeeds(run("train_sage", Words{"--data", bench.data, "--quiet", "--metrics",
+                                                                 metrics, "--checkpoint", checkpoint} +
+                                                               always + more));
         return contents_of(metrics) + contents_of(checkpoint);
       };
       const std::string usual = course({});
@@ -105,8 +89,7 @@ TEST_CASE("a training goes on with features in another place, to the bits of an 
   const std::string begun = bench.folder.file("begun.h5");
   const std::string unbroken = bench.all_of("train_sage", {"--epochs", "8"});
   const Outcome first =
-      bench.train("train_sage", {"--epochs", "3", "--checkpoint", begun, "--features", "file"});
-  REQUIRE(first.status == 0);
+      succeeds(bench.train("train_sage", {"--epochs", "3", "--checkpoint", begun, "--features", "file"}));
   for (const char* place : {"device", "host", "file"})
     CHECK(bench.all_of("train_sage", {"--epochs", "8", "--resume", begun, "--features", place}) == unbroken);
   // One number that is another is other data, wherever it is.
@@ -144,27 +127,23 @@ TEST_CASE("predictions layer by layer are those of the training, wherever the fe
                    Words{"--checkpoint", checkpoint, "--data", bench.data, "--out", out, "--quiet"} + more);
       };
       const auto predicted = [&](const Words& more) {
-        const Outcome outcome = predict(more);
-        if (outcome.status != 0) MESSAGE(outcome.err);
-        REQUIRE(outcome.status == 0);
+        const Outcome outcome = succeeds(predict(more));
         const H5Reader file = H5Reader::open(out);
         return file.tensor(file.has("nodes/probability") ? "nodes/probability" : "nodes/prediction",
                            {DType::f32});
       };
       if (!takes_blocks(variant)) {
-        const Outcome outcome = run(variant.program, Words{"--data", bench.data, "--quiet", "--epochs", "2",
-                                                           "--checkpoint", checkpoint} +
-                                                         variant.options);
-        REQUIRE(outcome.status == 0);
+        const Outcome outcome =
+            succeeds(run(variant.program,
+                         Words{"--data", bench.data, "--quiet", "--epochs", "2", "--checkpoint", checkpoint} +
+                             variant.options));
         for (const Words& way : {Words{"--evaluation", "layers"}, Words{"--features", "file"}})
           CHECK(fails_with(predict(way), 2, {"--evaluation", "whole graph"}));
         continue;
       }
-      const Outcome outcome = bench.train(
+      const Outcome outcome = succeeds(bench.train(
           variant.program,
-          Words{"--epochs", "3", "--checkpoint", checkpoint, "--predict", trained} + variant.options);
-      if (outcome.status != 0) MESSAGE(outcome.err);
-      REQUIRE(outcome.status == 0);
+          Words{"--epochs", "3", "--checkpoint", checkpoint, "--predict", trained} + variant.options));
       const H5Reader file = H5Reader::open(trained);
       const Tensor expected =
           file.tensor(file.has("nodes/probability") ? "nodes/probability" : "nodes/prediction", {DType::f32});
@@ -281,17 +260,14 @@ TEST_CASE(
                     checkpoint = bench.folder.file("c.h5"), whole = bench.folder.file("whole.h5"),
                     little = bench.folder.file("little.h5"), again = bench.folder.file("again.h5");
   REQUIRE(run("train_sage", train + Words{"--predict", whole}).status == 0);
-  const Outcome limited = run_in_shell(
-      limit, "", "train_sage", train + in_file + Words{"--predict", little, "--checkpoint", checkpoint});
-  if (limited.status != 0) MESSAGE(limited.err);
-  REQUIRE(limited.status == 0);
+  const Outcome limited = succeeds(run_in_shell(
+      limit, "", "train_sage", train + in_file + Words{"--predict", little, "--checkpoint", checkpoint}));
   CHECK(contents_of(little) == contents_of(whole));
-  const Outcome predicted = run_in_shell(limit, "", "predict",
-                                         Words{"--checkpoint", checkpoint, "--data", bench.data, "--out",
-                                               again, "--quiet", "--batch-size", "32", "--threads", "2"} +
-                                             in_file);
-  if (predicted.status != 0) MESSAGE(predicted.err);
-  REQUIRE(predicted.status == 0);
+  const Outcome predicted =
+      succeeds(run_in_shell(limit, "", "predict",
+                            Words{"--checkpoint", checkpoint, "--data", bench.data, "--out", again, "--quiet",
+                                  "--batch-size", "32", "--threads", "2"} +
+                                in_file));
   CHECK(same_bits(H5Reader::open(again).tensor("nodes/probability", {DType::f32}),
                   H5Reader::open(whole).tensor("nodes/probability", {DType::f32})));
   // The limit is one.

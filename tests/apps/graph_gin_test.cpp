@@ -1,4 +1,4 @@
-#include "json.h"
+#include "bench.h"
 #include "small_graphs.h"
 #include <adjoint/data/hdf5_file.h>
 
@@ -12,8 +12,6 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 /// The number of nodes, and its tenfold, of each graph.
 Dataset regression_graphs() {
   Dataset data = split_graphs();
@@ -26,32 +24,9 @@ Dataset regression_graphs() {
   return data;
 }
 
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("graphs.h5");
-  std::string program = "train_graph_gin";
-  explicit Bench(const Dataset& dataset = small_graphs()) { save_dataset(dataset, data); }
-
-  Outcome train(Words more) const {
-    more.insert(more.begin(), {"--data", data, "--quiet", "--json", "--hidden", "8"});
-    return run(program, more);
-  }
-  std::map<std::string, std::string> result(const Words& more) const {
-    const Outcome outcome = train(more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return json_of(outcome);
-  }
-  /// Result, metrics and predictions, without what the clock says.
-  std::string all_of(Words more) const {
-    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
-    more.insert(more.end(), {"--metrics", metrics, "--predict", predicted});
-    const Outcome outcome = train(more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return outcome.out.substr(0, outcome.out.find("\"epoch_ms\"")) + contents_of(metrics) +
-           contents_of(predicted);
-  }
+struct Bench : TrainingBench {
+  explicit Bench(const Dataset& dataset = small_graphs())
+      : TrainingBench(dataset, {"--quiet", "--json", "--hidden", "8"}, "train_graph_gin") {}
 };
 
 const Words kShort{"--folds", "4", "--iterations", "5", "--batch-size", "8", "--epochs", "4"};
@@ -155,9 +130,7 @@ TEST_CASE("graphs of a file with splits are trained by those, and predict runs w
   CHECK(result.at("runs") == "1");
   CHECK(std::stod(result.at("test_acc")) > 0.9);
   const Outcome outcome =
-      run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", out, "--json"});
-  if (outcome.status != 0) MESSAGE(outcome.err);
-  REQUIRE(outcome.status == 0);
+      succeeds(run("predict", {"--checkpoint", checkpoint, "--data", bench.data, "--out", out, "--json"}));
   for (const char* name : {"graphs/prediction", "graphs/probability"})
     CHECK(same_bits(H5Reader::open(out).tensor(name, {DType::i32, DType::f32}),
                     H5Reader::open(bench.folder.file("t.h5")).tensor(name, {DType::i32, DType::f32})));

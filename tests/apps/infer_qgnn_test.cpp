@@ -12,13 +12,8 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 std::map<std::string, std::string> result_of(const std::string& program, const Words& words) {
-  const Outcome outcome = run(program, words);
-  if (outcome.status != 0) MESSAGE(outcome.err);
-  REQUIRE(outcome.status == 0);
-  return json_of(outcome);
+  return json_of(succeeds(run(program, words)));
 }
 
 /// What infer_qgnn says of a model and a dataset.

@@ -1,6 +1,4 @@
-#include "json.h"
-#include "process.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include "variants.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/reordered.h>
@@ -13,16 +11,8 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("small.h5");
-  Bench() { write_small_dataset(data); }
-  Outcome train(Words words) const {
-    words.insert(words.end(), {"--data", data, "--quiet", "--hidden", "16", "--embedding", "8"});
-    return run("train_link", words);
-  }
+struct Bench : TrainingBench {
+  Bench() : TrainingBench(small_dataset(), {"--quiet", "--hidden", "16", "--embedding", "8"}, "train_link") {}
 };
 
 std::vector<std::string> tensors_of(const std::string& path) {
@@ -56,11 +46,8 @@ TEST_CASE("train_link finds hidden edges with every model, decoder and loader") 
         Words{"--model", "sage", "--loader", "neighbor", "--batch-size", "32", "--lr", "0.005"},
         Words{"--model", "gat", "--loader", "neighbor", "--evaluation", "graph", "--batch-size", "32"}}) {
     CAPTURE(way.size());
-    Words words = way;
-    words.insert(words.end(), {"--epochs", "30", "--json", "--val", "0.1", "--test", "0.2"});
-    const Outcome outcome = bench.train(words);
-    CAPTURE(outcome.err);
-    REQUIRE(outcome.status == 0);
+    Words words = joined(way, {"--epochs", "30", "--json", "--val", "0.1", "--test", "0.2"});
+    const Outcome outcome = succeeds(bench.train(words));
     auto json = json_of(outcome);
     CHECK(json.at("metric") == "auc");
     CHECK(std::stod(json.at("test_auc")) > 0.6);
@@ -89,11 +76,8 @@ TEST_CASE("hidden edges are not seen: where nothing tells of them, none is found
   data.classes = 0;
   save_dataset(data, bench.data);
   for (const Words& way : {Words{}, Words{"--model", "sage", "--loader", "neighbor"}}) {
-    Words words = way;
-    words.insert(words.end(), {"--epochs", "30", "--json", "--test", "0.3", "--features-scaling", "none"});
-    const Outcome outcome = bench.train(words);
-    CAPTURE(outcome.err);
-    REQUIRE(outcome.status == 0);
+    Words words = joined(way, {"--epochs", "30", "--json", "--test", "0.3", "--features-scaling", "none"});
+    const Outcome outcome = succeeds(bench.train(words));
     CHECK(std::stod(json_of(outcome).at("test_auc")) < 0.55);
   }
 }
@@ -108,10 +92,7 @@ TEST_CASE(
     const std::string whole = bench.folder.file("whole.h5"), parts = bench.folder.file("parts.h5");
     const auto with = [&](Words more) {
       more.insert(more.end(), way.begin(), way.end());
-      more.insert(more.end(), {"--runs", "2", "--eval-every", "2"});
-      const Outcome outcome = bench.train(more);
-      CAPTURE(outcome.err);
-      REQUIRE(outcome.status == 0);
+      const Outcome outcome = succeeds(bench.train(joined(more, {"--runs", "2", "--eval-every", "2"})));
     };
     with({"--epochs", "6", "--checkpoint", whole, "--threads", "1"});
     with({"--epochs", "6", "--checkpoint", parts, "--threads", "3"});
@@ -123,17 +104,14 @@ TEST_CASE(
     // One run, broken off after four epochs.
     const auto one = [&](Words more) {
       more.insert(more.end(), way.begin(), way.end());
-      const Outcome outcome = bench.train(more);
-      CAPTURE(outcome.err);
-      REQUIRE(outcome.status == 0);
+      const Outcome outcome = succeeds(bench.train(more));
     };
     one({"--epochs", "9", "--checkpoint", whole});
     one({"--epochs", "4", "--checkpoint", parts});
     CHECK(tensors_of(parts) != tensors_of(whole));
     one({"--epochs", "9", "--resume", parts, "--checkpoint", parts});
     CHECK(tensors_of(parts) == tensors_of(whole));
-    Words other = way;
-    other.insert(other.end(), {"--epochs", "9", "--resume", parts, "--val", "0.07"});
+    Words other = joined(way, {"--epochs", "9", "--resume", parts, "--val", "0.07"});
     CHECK(bench.train(other).status == 1);
   }
 }
@@ -142,9 +120,8 @@ TEST_CASE("the scores that train_link writes are those of its metrics") {
   if (!have_program("train_link")) return;
   const Bench bench;
   const std::string scores = bench.folder.file("scores.h5"), checkpoint = bench.folder.file("c.h5");
-  const Outcome outcome = bench.train({"--epochs", "5", "--json", "--metric", "hits@3", "--predict", scores,
-                                       "--test", "0.2", "--checkpoint", checkpoint});
-  REQUIRE(outcome.status == 0);
+  const Outcome outcome = succeeds(bench.train({"--epochs", "5", "--json", "--metric", "hits@3", "--predict",
+                                                scores, "--test", "0.2", "--checkpoint", checkpoint}));
   const H5Reader file = H5Reader::open(scores);
   const auto src = file.tensor("pairs/src", {DType::i32}).to_vector<int32_t>(),
              dst = file.tensor("pairs/dst", {DType::i32}).to_vector<int32_t>();

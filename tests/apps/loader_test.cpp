@@ -1,5 +1,4 @@
-#include "json.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include "variants.h"
 #include <adjoint/optim/checkpoint.h>
 
@@ -10,28 +9,9 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("small.h5");
-  explicit Bench(const Dataset& dataset = small_dataset()) { save_dataset(dataset, data); }
-
-  Outcome train(const std::string& program, Words more) const {
-    more.insert(more.begin(),
-                {"--data", data, "--quiet", "--json", "--loader", "neighbor", "--batch-size", "7"});
-    return run(program, more);
-  }
-  /// Result, metrics and predictions, without what the clock says.
-  std::string all_of(const std::string& program, Words more) const {
-    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
-    more.insert(more.end(), {"--metrics", metrics, "--predict", predicted});
-    const Outcome outcome = train(program, more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return outcome.out.substr(0, outcome.out.find("\"epoch_ms\"")) + contents_of(metrics) +
-           contents_of(predicted);
-  }
+struct Bench : TrainingBench {
+  explicit Bench(const Dataset& dataset = small_dataset())
+      : TrainingBench(dataset, {"--quiet", "--json", "--loader", "neighbor", "--batch-size", "7"}) {}
 };
 
 }  // namespace
@@ -45,8 +25,7 @@ TEST_CASE(
     const Bench bench;
     const auto with = [&](Words more) {
       more.insert(more.begin(), variant.options.begin(), variant.options.end());
-      more.insert(more.end(), {"--epochs", "6", "--fanouts", "4"});
-      return bench.all_of(variant.program, more);
+      return bench.all_of(variant.program, joined(more, {"--epochs", "6", "--fanouts", "4"}));
     };
     const std::string course = with({"--workers", "0"});
     CHECK(with({"--workers", "1", "--threads", "1"}) == course);
@@ -60,10 +39,7 @@ TEST_CASE("sampled training learns every task") {
   if (!have_program("train_sage")) return;
   const Words words{"--epochs", "40", "--fanouts", "5,5"};
   const auto value = [&](const Dataset& data, const char* key, const Words& more) {
-    const Outcome outcome = Bench(data).train("train_sage", more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return std::stod(json_of(outcome).at(key));
+    return Bench(data).value("train_sage", key, more);
   };
   CHECK(value(small_dataset(), "test_acc", words) > 0.5);
   CHECK(value(small_multilabel_dataset(), "test_acc", words) > 0.6);
@@ -74,9 +50,7 @@ TEST_CASE("layer by layer an evaluation is that of the whole graph") {
   if (!have_program("train_sage")) return;
   const Bench bench;
   const auto last = [&](const char* way) {
-    const Outcome outcome = bench.train("train_sage", {"--epochs", "5", "--evaluation", way});
-    REQUIRE(outcome.status == 0);
-    return std::stod(json_of(outcome).at("val_acc"));
+    return bench.value("train_sage", "val_acc", {"--epochs", "5", "--evaluation", way});
   };
   CHECK(last("layers") == doctest::Approx(last("graph")).epsilon(1e-6));
 }
@@ -139,8 +113,7 @@ TEST_CASE("options of mini-batches that are wrong or do not go together") {
   for (const Words& alone :
        {Words{"--fanouts", "5"}, Words{"--batch-size", "5"}, Words{"--replace"}, Words{"--labor"},
         Words{"--weighted-sampling"}, Words{"--evaluation", "graph"}}) {
-    Words words = alone;
-    words.insert(words.end(), {"--data", bench.data, "--quiet"});
+    Words words = joined(alone, {"--data", bench.data, "--quiet"});
     CHECK(fails_with(run("train_sage", words), 2, {alone[0], "--loader neighbor"}));
   }
   CHECK(fails_with(run("train_gcn", {"--loader", "neighbor"}), 2, {"loader"}));

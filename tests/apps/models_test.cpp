@@ -1,5 +1,4 @@
-#include "json.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include "variants.h"
 
 #include <cmath>
@@ -12,29 +11,10 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Course {
-  std::map<std::string, std::string> json;
-  std::string metrics, predictions;
-  bool operator==(const Course& other) const {
-    return metrics == other.metrics && predictions == other.predictions &&
-           json.at("test_acc") == other.json.at("test_acc");
-  }
-};
-
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("data.h5"), metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
-  explicit Bench(const Dataset& dataset) { save_dataset(dataset, data); }
-  Course train(const Variant& variant, Words more) const {
-    more.insert(more.begin(), variant.options.begin(), variant.options.end());
-    more.insert(more.begin(),
-                {"--data", data, "--json", "--quiet", "--metrics", metrics, "--predict", predicted});
-    const Outcome outcome = run(variant.program, more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return {json_of(outcome), contents_of(metrics), contents_of(predicted)};
+struct Bench : TrainingBench {
+  using TrainingBench::TrainingBench;
+  Course train(const Variant& variant, const Words& more) const {
+    return course(variant.program, joined(variant.options, more));
   }
 };
 
@@ -49,14 +29,13 @@ TEST_CASE("every model learns every task, and names itself") {
       CAPTURE(device.str());
       const Words words{"--epochs", "100", "--patience", "0", "--device", device.str()};
       const Course classes = Bench(small_dataset()).train(variant, words);
-      CHECK(std::stod(classes.json.at("test_acc")) > 0.5);
+      CHECK(classes.number("test_acc") > 0.5);
       CHECK(classes.json.at("app") == variant.program);
       names.insert(classes.json.at("model"));
-      CHECK(std::stod(Bench(small_multilabel_dataset()).train(variant, words).json.at("test_acc")) > 0.6);
+      CHECK(Bench(small_multilabel_dataset()).train(variant, words).number("test_acc") > 0.6);
       // Of standardised targets, of which one is constant: 2 / 3 where the mean is all that is learnt.
-      Words exact = words;
-      exact.insert(exact.end(), {"--dropout", "0"});
-      CHECK(std::stod(Bench(small_regression_dataset()).train(variant, exact).json.at("train_loss")) < 0.55);
+      Words exact = joined(words, {"--dropout", "0"});
+      CHECK(Bench(small_regression_dataset()).train(variant, exact).number("train_loss") < 0.55);
     }
   }
   CHECK(names.size() == variants().size());
@@ -70,8 +49,7 @@ TEST_CASE("every model has the same bits again, on other threads, resumed, recor
     for (Device device : devices()) {
       CAPTURE(device.str());
       const auto train = [&](Words more) {
-        more.insert(more.end(), {"--device", device.str()});
-        return bench.train(variant, more);
+        return bench.train(variant, joined(more, {"--device", device.str()}));
       };
       const Course course = train({"--epochs", "14"});
       CHECK(train({"--epochs", "14", "--threads", "1"}) == course);
@@ -99,9 +77,8 @@ TEST_CASE("every model trains in bfloat16 nearly as in float32") {
       const auto loss = [&](const char* precision) {
         double sum = 0.0;
         for (const char* seed : {"0", "1", "2", "3"}) {
-          Words more = words;
-          more.insert(more.end(), {precision, "--seed", seed});
-          sum += std::stod(bench.train(variant, more).json.at("train_loss"));
+          Words more = joined(words, {precision, "--seed", seed});
+          sum += bench.train(variant, more).number("train_loss");
         }
         return sum;
       };

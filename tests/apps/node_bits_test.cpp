@@ -1,5 +1,4 @@
-#include "json.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include <adjoint/models/integer_model.h>
 #include <adjoint/optim/checkpoint.h>
 
@@ -13,23 +12,11 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("small.h5"), checkpoint = folder.file("q.h5");
-  Bench() { write_small_dataset(data); }
-  Outcome train(Words more) const {
-    more.insert(more.begin(), {"--data", data, "--json"});
-    return run("train_qgnn", more);
-  }
-  std::string all_of(Words more) const {
-    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
-    more.insert(more.end(), {"--metrics", metrics, "--predict", predicted});
-    const Outcome outcome = train(more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return contents_of(metrics) + contents_of(predicted);
+struct Bench : TrainingBench {
+  Bench() : TrainingBench(small_dataset(), {"--json"}, "train_qgnn") {}
+  std::string all_of(const Words& more) const {
+    const Course course = this->course(program, more);
+    return course.metrics + course.predictions;
   }
 };
 
@@ -59,9 +46,7 @@ TEST_CASE("train_qgnn learns bits by node towards the mean, as its remark and it
                 "--predict",
                 bench.folder.file("p.csv")};
     words.insert(words.end(), kind.begin(), kind.end());
-    const Outcome outcome = bench.train(words);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
+    const Outcome outcome = succeeds(bench.train(words));
     CHECK(mentions(outcome.err, {"bits by node: ", "in the mean over all numbers"}));
     CHECK(mentions(outcome.out, {"3 by node", "\"node_bits\": 3"}));
     CHECK(std::stod(json_of(outcome)["train_loss"]) < 0.8);  // of 1.1 where nothing is learned

@@ -1,5 +1,4 @@
-#include "process.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include <adjoint/data/hdf5_file.h>
 
 #include <set>
@@ -11,17 +10,10 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
 namespace fs = std::filesystem;
 
-struct Small {
-  TemporaryDirectory folder;
-  std::string data = folder.file("small.h5");
-  Small() { write_small_dataset(data); }
-  Outcome train(Words more) const {
-    more.insert(more.begin(), {"--data", data, "--epochs", "2", "--quiet"});
-    return run("train_gcn", more);
-  }
+struct Small : TrainingBench {
+  Small() : TrainingBench(small_dataset(), {"--epochs", "2", "--quiet"}) {}
   std::set<std::string> names() const {
     std::set<std::string> found;
     for (const auto& entry : fs::directory_iterator(folder.file(""))) found.insert(entry.path().filename());
@@ -54,7 +46,7 @@ TEST_CASE("outputs are regular files in every program") {
   }
   CHECK(fs::is_character_file("/dev/null"));
   CHECK(fs::is_fifo(pipe));
-  CHECK(small.names() == std::set<std::string>{"small.h5", "pipe", "link"});
+  CHECK(small.names() == std::set<std::string>{"data.h5", "pipe", "link"});
 }
 
 TEST_CASE("an output that is another file of the run is refused, whatever its name") {
@@ -128,7 +120,7 @@ TEST_CASE("a link to nothing yet is an output whose target is made, in every wri
     CHECK(fs::is_regular_file(small.folder.file(target)));
     CHECK(small.train({option, link}).status == 0);
     CHECK(fs::is_symlink(link));
-    CHECK(small.names() == std::set<std::string>{"small.h5", "there", "link" + suffix});
+    CHECK(small.names() == std::set<std::string>{"data.h5", "there", "link" + suffix});
   }
   if (!have_program("generate")) return;
   const Small small;

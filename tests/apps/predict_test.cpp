@@ -1,5 +1,4 @@
-#include "json.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include "variants.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/optim/checkpoint.h>
@@ -11,26 +10,18 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("data.h5"), checkpoint = folder.file("c.h5"), out = folder.file("p.h5");
-  explicit Bench(const Dataset& dataset = small_dataset()) { save_dataset(dataset, data); }
+struct Bench : TrainingBench {
+  std::string out = folder.file("out.h5");
+  using TrainingBench::TrainingBench;
 
   /// The training's own predictions, of its best epoch.
-  std::string train(const std::string& program, Words more) const {
-    const std::string predicted = folder.file("trained.h5");
-    more.insert(more.begin(), {"--data", data, "--quiet", "--json", "--epochs", "20", "--checkpoint",
-                               checkpoint, "--predict", predicted});
-    const Outcome outcome = run(program, more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
+  std::string train(const std::string& trainer, const Words& more) const {
+    succeeds(TrainingBench::train(
+        trainer, joined({"--epochs", "20", "--checkpoint", checkpoint, "--predict", predicted}, more)));
     return predicted;
   }
-  Outcome predict(const std::string& on, Words more = {}) const {
-    more.insert(more.begin(), {"--checkpoint", checkpoint, "--data", on, "--out", out});
-    return run("predict", more);
+  Outcome predict(const std::string& on, const Words& more = {}) const {
+    return run("predict", joined({"--checkpoint", checkpoint, "--data", on, "--out", out}, more));
   }
 };
 
@@ -56,9 +47,8 @@ TEST_CASE("a checkpoint alone gives the predictions of its training, on every de
       const std::vector<float> expected = values_of(trained);
       for (Device device : devices()) {
         CAPTURE(device.str());
-        const Outcome outcome = bench.predict(bench.data, {"--device", device.str(), "--json", "--quiet"});
-        if (outcome.status != 0) MESSAGE(outcome.err);
-        REQUIRE(outcome.status == 0);
+        const Outcome outcome =
+            succeeds(bench.predict(bench.data, {"--device", device.str(), "--json", "--quiet"}));
         const std::vector<float> given = values_of(bench.out);
         REQUIRE(given.size() == expected.size());
         for (size_t i = 0; i < given.size(); ++i) {
@@ -135,8 +125,8 @@ TEST_CASE("what cannot be predicted from is one line, and leaves the output alon
   bench.train("train_gcn", {"--norm", "batch"});
   std::ofstream(bench.out) << "kept";
   const auto with = [&](const std::string& checkpoint, const std::string& data, Words more = {}) {
-    more.insert(more.begin(), {"--quiet", "--checkpoint", checkpoint, "--data", data, "--out", bench.out});
-    return run("predict", more);
+    return run("predict",
+               joined({"--quiet", "--checkpoint", checkpoint, "--data", data, "--out", bench.out}, more));
   };
   const std::string none = bench.folder.file("none.h5");
   CHECK(fails_with(with(none, bench.data), 1, {none, "No such file"}));

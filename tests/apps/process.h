@@ -19,6 +19,14 @@
 
 namespace adj::test {
 
+/// What stands behind a program's name.
+using Words = std::vector<std::string>;
+
+inline Words joined(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 /// Programs stand beside this one.
 inline std::string program_path(const std::string& name) {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
@@ -36,8 +44,8 @@ inline std::string contents_of(const std::string& path) {
   return text.str();
 }
 
-inline std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
+inline Words lines_of(const std::string& text) {
+  Words lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
@@ -51,7 +59,7 @@ struct Outcome {
 /// A program that runs on; killed with the object.
 class Process {
  public:
-  Process(const std::string& program, const std::vector<std::string>& arguments,
+  Process(const std::string& program, const Words& arguments,
           const std::map<std::string, std::string>& environment = {})
       : out_(folder_.file("out")), err_(folder_.file("err")) {
     pid_ = fork();
@@ -62,7 +70,7 @@ class Process {
     redirect(out_.c_str(), O_WRONLY | O_CREAT, STDOUT_FILENO);
     redirect(err_.c_str(), O_WRONLY | O_CREAT, STDERR_FILENO);
     std::string path = program_path(program);
-    std::vector<std::string> words = arguments;
+    Words words = arguments;
     std::vector<char*> pointers{path.data()};
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
@@ -98,15 +106,26 @@ class Process {
   pid_t pid_ = 0;
 };
 
-inline Outcome run(const std::string& program, const std::vector<std::string>& arguments,
+inline Outcome run(const std::string& program, const Words& arguments,
                    const std::map<std::string, std::string>& environment = {}) {
   return Process(program, arguments, environment).wait();
 }
 
+/// What a program that must succeed printed; its message is the test's where it does not.
+inline Outcome succeeds(Outcome outcome) {
+  if (outcome.status != 0) MESSAGE(outcome.err);
+  REQUIRE(outcome.status == 0);
+  return outcome;
+}
+
+inline Outcome succeeds(const std::string& program, const Words& arguments) {
+  return succeeds(run(program, arguments));
+}
+
 /// As a shell starts it: after `before`, with the redirections `how` (">&-", "2>/dev/full").
 inline Outcome run_in_shell(const std::string& before, const std::string& how, const std::string& program,
-                            const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{"-c", before + " exec \"$0\" \"$@\" " + how, program_path(program)};
+                            const Words& arguments) {
+  Words words{"-c", before + " exec \"$0\" \"$@\" " + how, program_path(program)};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return run("/bin/sh", words);
 }
@@ -121,7 +140,7 @@ inline bool have_gnuplot() {
 }
 
 /// True if every part occurs in `text`; prints it otherwise.
-inline bool mentions(const std::string& text, const std::vector<std::string>& parts) {
+inline bool mentions(const std::string& text, const Words& parts) {
   for (const std::string& part : parts) {
     if (text.find(part) != std::string::npos) continue;
     MESSAGE("no '" << part << "' in: " << text);
@@ -131,7 +150,7 @@ inline bool mentions(const std::string& text, const std::vector<std::string>& pa
 }
 
 /// The status, and one line on stderr that mentions every part.
-inline bool fails_with(const Outcome& outcome, int status, const std::vector<std::string>& parts) {
+inline bool fails_with(const Outcome& outcome, int status, const Words& parts) {
   const bool one_line = lines_of(outcome.err).size() == 1 && outcome.err.ends_with('\n');
   if (outcome.status != status || !one_line) {
     MESSAGE("status " << outcome.status << ", expected " << status << " and one line: " << outcome.err);

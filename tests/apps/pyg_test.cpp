@@ -11,8 +11,6 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 const std::string kReference = std::string("tests/reference/pyg_models.h5");
 constexpr int64_t kNodes = 30, kClasses = 5;
 
@@ -70,9 +68,7 @@ TEST_CASE("a model trained in PyG gives in C++ what it gave there") {
       CAPTURE(device.str());
       const Bench bench;
       write_state(f.model, bench.state);
-      const Outcome outcome = bench.predict(f, {"--device", device.str(), "--json"});
-      if (outcome.status != 0) MESSAGE(outcome.err);
-      REQUIRE(outcome.status == 0);
+      const Outcome outcome = succeeds(bench.predict(f, {"--device", device.str(), "--json"}));
       CHECK(json_of(outcome)["task"] == "node_class");
       const auto logits = H5Reader::open(kReference)
                               .tensor(f.model + "/output", {DType::f32}, {kNodes, kClasses})

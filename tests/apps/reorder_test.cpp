@@ -13,8 +13,6 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 std::vector<float> probabilities(const std::string& path) {
   return H5Reader::open(path).tensor("nodes/probability", {DType::f32}).to_vector<float>();
 }
@@ -24,13 +22,6 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
   double largest = 0.0;
   for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
   return largest;
-}
-
-Outcome succeeds(const std::string& program, const Words& words) {
-  const Outcome outcome = run(program, words);
-  if (outcome.status != 0) MESSAGE(outcome.err);
-  REQUIRE(outcome.status == 0);
-  return outcome;
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include "json.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include <adjoint/data/hdf5_file.h>
 
 #include <fmt/ranges.h>
@@ -11,15 +10,9 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("data.h5"), predicted = folder.file("p.h5");
-  explicit Bench(const Dataset& dataset) { save_dataset(dataset, data); }
-  Outcome train(Words more) const {
-    more.insert(more.begin(), {data, "--epochs", "30", "--report", "--json", "--predict", predicted});
-    return run("train_gcn", more);
+struct Bench : TrainingBench {
+  explicit Bench(const Dataset& dataset) : TrainingBench(dataset, {"--epochs", "30", "--report", "--json"}) {
+    options.insert(options.end(), {"--predict", predicted});
   }
 };
 
@@ -43,8 +36,7 @@ TEST_CASE("--report prints each class and the confusion matrix of the test nodes
   Dataset data = small_dataset();
   data.class_names = {"graphs", "a name that is longer than a table can show it", "ne\nur\u00e9"};
   const Bench bench(data);
-  const Outcome outcome = bench.train({});
-  REQUIRE(outcome.status == 0);
+  const Outcome outcome = succeeds(bench.train({}));
   const Words expected = confusions_of(data, bench.predicted);
   const std::string json = lines_of(outcome.out).back();
   CHECK(mentions(json,
@@ -88,8 +80,7 @@ TEST_CASE("of many classes --report prints the pairs that are confused most") {
   options.test = 200;
   const Dataset data = make_citation_dataset(options);
   const Bench bench(data);
-  const Outcome outcome = bench.train({});
-  REQUIRE(outcome.status == 0);
+  const Outcome outcome = succeeds(bench.train({}));
   CHECK(outcome.out.find("predicted as") == std::string::npos);
   CHECK(mentions(outcome.out, {"\n24 ", "most often taken for another class:", " of ", " as "}));
   CHECK(mentions(outcome.out, {fmt::format("{}", fmt::join(confusions_of(data, bench.predicted), ", "))}));
@@ -98,8 +89,7 @@ TEST_CASE("of many classes --report prints the pairs that are confused most") {
 TEST_CASE("--report is of each label where there are several, and refused where there is none") {
   if (!have_program("train_gcn")) return;
   const Bench several(small_multilabel_dataset());
-  const Outcome outcome = several.train({});
-  REQUIRE(outcome.status == 0);
+  const Outcome outcome = succeeds(several.train({}));
   CHECK(mentions(outcome.out, {"precision  recall", "all labels together", R"("micro": {)"}));
   CHECK(outcome.out.find("confusion") == std::string::npos);
   CHECK(outcome.out.find("predicted as") == std::string::npos);
@@ -115,16 +105,14 @@ TEST_CASE("predict --report says of a checkpoint what its training said, and of 
   Dataset data = small_dataset();
   const Bench bench(data);
   const std::string state = bench.folder.file("c.h5"), out = bench.folder.file("out.h5");
-  const Outcome trained = bench.train({"--checkpoint", state});
-  REQUIRE(trained.status == 0);
+  const Outcome trained = succeeds(bench.train({"--checkpoint", state}));
   const auto report_in = [](const Outcome& outcome) {
     const std::string& text = outcome.out;
     const size_t at = text.find("\"report\": ");
     return at == std::string::npos ? text : text.substr(at, text.find("]]}", at) - at);
   };
   const auto predict = [&](const std::string& file, Words more) {
-    more.insert(more.begin(), {file, "--checkpoint", state, "--out", out, "--report", "--json"});
-    return run("predict", more);
+    return run("predict", joined({file, "--checkpoint", state, "--out", out, "--report", "--json"}, more));
   };
   const Outcome predicted = predict(bench.data, {});
   CHECK(report_in(predicted) == report_in(trained));

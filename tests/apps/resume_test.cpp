@@ -1,5 +1,4 @@
-#include "process.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/optim/checkpoint.h>
 
@@ -11,31 +10,11 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("small.h5"), checkpoint = folder.file("c.h5");
-  Bench() { write_small_dataset(data); }
-
-  Outcome train(Words more) const {
-    more.insert(more.begin(), {"--data", data, "--quiet", "--json"});
-    return run("train_gcn", more);
-  }
-  /// Result, metrics and predictions of a training, without what the clock and the process say.
-  std::string all_of(Words more) const {
-    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
-    more.insert(more.end(), {"--metrics", metrics, "--predict", predicted});
-    const Outcome outcome = train(more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return outcome.out.substr(0, outcome.out.find("\"epoch_ms\"")) + contents_of(metrics) +
-           contents_of(predicted);
-  }
+struct Bench : TrainingBench {
   /// Runs until a checkpoint stands there and `micros` longer; then sends `signal`.
-  Outcome interrupt(Words more, int signal, int micros) const {
-    more.insert(more.begin(), {"--data", data, "--checkpoint", checkpoint, "--checkpoint-every", "1"});
-    Process process("train_gcn", more);
+  Outcome interrupt(const Words& more, int signal, int micros) const {
+    Process process("train_gcn",
+                    joined({"--data", data, "--checkpoint", checkpoint, "--checkpoint-every", "1"}, more));
     for (int i = 0; i < 100000 && !std::filesystem::exists(checkpoint); ++i) usleep(1000);
     usleep(static_cast<useconds_t>(micros));
     process.send(signal);
@@ -109,8 +88,7 @@ TEST_CASE("several runs go on in the run where they stopped") {
     for (int micros : {0, 60000, 200000}) {
       std::filesystem::remove(bench.checkpoint);
       bench.interrupt(words, SIGKILL, micros);
-      Words more = words;
-      more.insert(more.end(), {"--resume", bench.checkpoint});
+      Words more = joined(words, {"--resume", bench.checkpoint});
       CHECK(bench.all_of(more) == unbroken);
     }
   }

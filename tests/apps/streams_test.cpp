@@ -9,8 +9,6 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
 struct Call {
   std::string program;
   Words arguments;
@@ -87,16 +85,14 @@ TEST_CASE("names out of files and command lines reach a terminal as text on one 
   Dataset data = load_dataset(path);
   data.name = "red\x1b[31m\n\x07\u009b\x7f";
   save_dataset(data, path);
-  const Outcome outcome = run("train_gcn", {"--data", path, "--epochs", "1", "--json"});
-  REQUIRE(outcome.status == 0);
+  const Outcome outcome = succeeds(run("train_gcn", {"--data", path, "--epochs", "1", "--json"}));
   for (const std::string& line : lines_of(outcome.out + outcome.err)) CHECK(is_plain_line(line + "\n"));
   CHECK(mentions(outcome.out, {"on red\\x1b[31m\\n\\x07\\u009b\\x7f: test accuracy",
                                R"("dataset": "red\u001b[31m\u000a\u0007\u009b\u007f")"}));
   CHECK(mentions(outcome.err, {"red\\x1b[31m\\n\\x07\\u009b\\x7f: 120 nodes"}));
   if (have_program("bench")) {
     const Outcome measured =
-        run("bench", {"gemm", "--data", path, "--repeats", "1", "--width", "8", "--json"});
-    REQUIRE(measured.status == 0);
+        succeeds(run("bench", {"gemm", "--data", path, "--repeats", "1", "--width", "8", "--json"}));
     for (const std::string& line : lines_of(measured.out)) CHECK(is_plain_line(line + "\n"));
     CHECK(mentions(measured.out, {R"("dataset": "red\u001b[31m\u000a)"}));
   }

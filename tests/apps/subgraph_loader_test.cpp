@@ -1,5 +1,4 @@
-#include "json.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include "variants.h"
 
 #include <algorithm>
@@ -11,40 +10,10 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-Words joined(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 const Words kClusters{"--loader", "cluster", "--parts", "9", "--parts-per-batch", "2"};
 const Words kSubgraphs{"--loader", "saint", "--budget", "15", "--coverage", "5"};
 
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("small.h5");
-  explicit Bench(const Dataset& dataset = small_dataset()) { save_dataset(dataset, data); }
-
-  Outcome train(const std::string& program, const Words& more) const {
-    return run(program, joined({"--data", data, "--quiet", "--json"}, more));
-  }
-  /// Result, metrics and predictions, without what the clock says.
-  std::string all_of(const std::string& program, const Words& more) const {
-    const std::string metrics = folder.file("m.csv"), predicted = folder.file("p.h5");
-    const Outcome outcome = train(program, joined(more, {"--metrics", metrics, "--predict", predicted}));
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return outcome.out.substr(0, outcome.out.find("\"epoch_ms\"")) + contents_of(metrics) +
-           contents_of(predicted);
-  }
-  double value(const std::string& program, const char* key, const Words& more) const {
-    const Outcome outcome = train(program, more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
-    return std::stod(json_of(outcome).at(key));
-  }
-};
+using Bench = TrainingBench;
 
 }  // namespace
 

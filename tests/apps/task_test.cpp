@@ -1,5 +1,4 @@
-#include "json.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/nn/metrics.h>
@@ -14,38 +13,11 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Trained {
-  Outcome outcome;
-  std::map<std::string, std::string> json;
-  std::string metrics;  ///< contents of the file
-  std::string predictions;
+struct Bench : TrainingBench {
+  using TrainingBench::TrainingBench;
+  Course train(const Words& more) const { return course(program, more); }
+  Outcome fail(const Words& more) const { return run(program, joined({"--data", data, "--quiet"}, more)); }
 };
-
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("data.h5"), predicted = folder.file("p.h5"), csv = folder.file("m.csv");
-  explicit Bench(const Dataset& dataset) { save_dataset(dataset, data); }
-
-  Trained train(Words more) const {
-    more.insert(more.begin(),
-                {"--data", data, "--json", "--quiet", "--predict", predicted, "--metrics", csv});
-    Trained t{run("train_gcn", more), {}, {}, {}};
-    if (t.outcome.status != 0) MESSAGE(t.outcome.err);
-    REQUIRE(t.outcome.status == 0);
-    t.json = json_of(t.outcome);
-    t.metrics = contents_of(csv);
-    t.predictions = contents_of(predicted);
-    return t;
-  }
-  Outcome fail(Words more) const {
-    more.insert(more.begin(), {"--data", data, "--quiet"});
-    return run("train_gcn", more);
-  }
-};
-
-double number(const Trained& t, const std::string& key) { return std::stod(t.json.at(key)); }
 
 }  // namespace
 
@@ -56,10 +28,10 @@ TEST_CASE(
   const Bench bench(data);
   for (Device device : devices()) {
     CAPTURE(device.str());
-    const Trained t = bench.train({"--epochs", "60", "--device", device.str()});
+    const Course t = bench.train({"--epochs", "60", "--device", device.str()});
     CHECK(t.json.at("metric") == "auc");
     CHECK(t.json.at("model") == "GCN 40-16-3");
-    CHECK(number(t, "test_acc") > 0.7);
+    CHECK(t.number("test_acc") > 0.7);
     CHECK(t.json.count("test_auc") == 0);
     CHECK(lines_of(t.metrics)[0] == "run,epoch,train_loss,val_loss,val_auc");
     const H5Reader file = H5Reader::open(bench.predicted);
@@ -72,13 +44,13 @@ TEST_CASE(
       CHECK(values[i] <= 1.0f);
       CHECK((predicted[i] == 1) == (values[i] > 0.5f));
     }
-    CHECK(nn::mean_roc_auc(probability, data.y, data.test) == doctest::Approx(number(t, "test_acc")));
-    const Trained f1 = bench.train({"--epochs", "60", "--metric", "f1", "--device", device.str()});
+    CHECK(nn::mean_roc_auc(probability, data.y, data.test) == doctest::Approx(t.number("test_acc")));
+    const Course f1 = bench.train({"--epochs", "60", "--metric", "f1", "--device", device.str()});
     CHECK(f1.json.at("metric") == "f1");
     const Tensor again = H5Reader::open(bench.predicted).tensor("nodes/prediction", {DType::u8});
     Tensor centred = again.to(DType::f32);
     for (float& v : std::span(centred.mutable_data<float>(), 360)) v -= 0.5f;
-    CHECK(nn::micro_f1(centred, data.y, data.test) == doctest::Approx(number(f1, "test_acc")));
+    CHECK(nn::micro_f1(centred, data.y, data.test) == doctest::Approx(f1.number("test_acc")));
   }
   const Outcome text = run("train_gcn", {"--data", bench.data, "--epochs", "4"});
   CHECK(mentions(text.out, {"test mean ROC-AUC", "validation mean ROC-AUC"}));
@@ -108,13 +80,13 @@ TEST_CASE("labels that are missing in some columns count in none of them") {
       CAPTURE(loader.size());
       Words words{"--epochs", "60", "--dropout", "0"};
       words.insert(words.end(), loader.begin(), loader.end());
-      const Trained t = bench.train(words);
+      const Course t = bench.train(words);
       if (targets) {
-        CHECK(number(t, "train_loss") < 0.7);
+        CHECK(t.number("train_loss") < 0.7);
       } else {
-        CHECK(number(t, "test_acc") > 0.65);
+        CHECK(t.number("test_acc") > 0.65);
         const Tensor p = H5Reader::open(bench.predicted).tensor("nodes/probability", {DType::f32});
-        CHECK(nn::mean_roc_auc(p, data.y, data.test) == doctest::Approx(number(t, "test_acc")));
+        CHECK(nn::mean_roc_auc(p, data.y, data.test) == doctest::Approx(t.number("test_acc")));
       }
     }
   }
@@ -126,20 +98,20 @@ TEST_CASE("targets far from zero are learnt, scored by R2 or their absolute erro
   const Bench bench(data);
   for (Device device : devices()) {
     CAPTURE(device.str());
-    const Trained t = bench.train({"--epochs", "100", "--device", device.str()});
+    const Course t = bench.train({"--epochs", "100", "--device", device.str()});
     CHECK(t.json.at("metric") == "r2");
-    CHECK(number(t, "test_acc") > 0.2);
+    CHECK(t.number("test_acc") > 0.2);
     CHECK(lines_of(t.metrics)[0] == "run,epoch,train_loss,val_loss,val_r2");
     const H5Reader file = H5Reader::open(bench.predicted);
     CHECK_FALSE(file.has("nodes/probability"));
     const Tensor predicted = file.tensor("nodes/prediction", {DType::f32}, {120, 3});
-    CHECK(nn::r2(predicted, data.y, data.test) == doctest::Approx(number(t, "test_acc")));
+    CHECK(nn::r2(predicted, data.y, data.test) == doctest::Approx(t.number("test_acc")));
     CHECK(predicted.data<float>()[0] > 990.0f);
-    const Trained mae = bench.train({"--epochs", "60", "--metric", "mae", "--device", device.str()});
+    const Course mae = bench.train({"--epochs", "60", "--metric", "mae", "--device", device.str()});
     double least = INFINITY;  // the best epoch is one of the least error
     for (const std::string& row : lines_of(mae.metrics))
       if (!row.starts_with("run")) least = std::min(least, std::stod(row.substr(row.rfind(',') + 1)));
-    CHECK(number(mae, "val_acc") == least);
+    CHECK(mae.number("val_acc") == least);
   }
   const Outcome text = run("train_gcn", {"--data", bench.data, "--epochs", "4"});
   CHECK(mentions(text.out, {"test R2", "validation R2"}));
@@ -150,7 +122,7 @@ TEST_CASE("the test loss of targets is in units of the training nodes' deviation
   if (!have_program("train_gcn")) return;
   const Dataset data = small_regression_dataset();
   const Bench bench(data);
-  const Trained t = bench.train({"--epochs", "30"});
+  const Course t = bench.train({"--epochs", "30"});
   const auto target = data.y.to_vector<float>(),
              predicted =
                  H5Reader::open(bench.predicted).tensor("nodes/prediction", {DType::f32}).to_vector<float>();
@@ -167,7 +139,7 @@ TEST_CASE("the test loss of targets is in units of the training nodes' deviation
       error += std::pow(at(predicted, i) - at(target, i), 2) / static_cast<double>(test.size());
     loss += error / (variance > 1e-6 ? variance : 1.0) / 3.0;  // or constant targets
   }
-  CHECK(number(t, "test_loss") == doctest::Approx(loss).epsilon(1e-4));
+  CHECK(t.number("test_loss") == doctest::Approx(loss).epsilon(1e-4));
 }
 
 TEST_CASE("other tasks go on from a checkpoint with the bits of an unbroken training") {
@@ -180,10 +152,10 @@ TEST_CASE("other tasks go on from a checkpoint with the bits of an unbroken trai
       Words first = more, whole = more;
       whole.insert(whole.end(), {"--epochs", "20"});
       first.insert(first.end(), {"--epochs", "9", "--checkpoint", c});
-      const Trained unbroken = bench.train(whole);
+      const Course unbroken = bench.train(whole);
       bench.train(first);
       whole.insert(whole.end(), {"--resume", c});
-      const Trained resumed = bench.train(whole);
+      const Course resumed = bench.train(whole);
       CHECK(resumed.metrics == unbroken.metrics);
       CHECK(resumed.predictions == unbroken.predictions);
       CHECK(resumed.json.at("test_acc") == unbroken.json.at("test_acc"));
@@ -229,8 +201,8 @@ TEST_CASE("two classes are scored by ROC-AUC unless accuracy is asked for") {
   for (size_t i = 0; i < 4; ++i) y[static_cast<size_t>(val[i])] = static_cast<int32_t>(i % 2);
   data.y = Tensor::from(y);
   const Bench bench(data);
-  const Trained area = bench.train({"--epochs", "10"}),
-                share = bench.train({"--epochs", "10", "--metric", "accuracy"});
+  const Course area = bench.train({"--epochs", "10"}),
+               share = bench.train({"--epochs", "10", "--metric", "accuracy"});
   CHECK(area.json.at("metric") == "auc");
   CHECK(area.json.at("test_acc") == area.json.at("test_auc"));
   CHECK(share.json.at("metric") == "accuracy");
@@ -246,17 +218,17 @@ TEST_CASE("all splits are gone through, one a run, and a resumed training goes o
   std::vector<double> alone;
   for (int k = 0; k < 3; ++k)
     alone.push_back(
-        number(bench.train({"--epochs", "12", "--split", std::to_string(k), "--seed", std::to_string(5 + k)}),
-               "test_acc"));
-  const Trained all = bench.train({"--epochs", "12", "--split", "all", "--seed", "5"});
+        bench.train({"--epochs", "12", "--split", std::to_string(k), "--seed", std::to_string(5 + k)})
+            .number("test_acc"));
+  const Course all = bench.train({"--epochs", "12", "--split", "all", "--seed", "5"});
   CHECK(all.json.at("runs") == "3");
-  CHECK(number(all, "test_acc") == doctest::Approx((alone[0] + alone[1] + alone[2]) / 3.0));
+  CHECK(all.number("test_acc") == doctest::Approx((alone[0] + alone[1] + alone[2]) / 3.0));
   CHECK(bench.train({"--epochs", "2", "--split", "all", "--runs", "4"}).json.at("runs") == "4");
   CHECK(mentions(run("train_gcn", {"--data", bench.data, "--epochs", "2", "--split", "all"}).out,
                  {"3 runs over 3 splits"}));
 
   const Words words{"--epochs", "300", "--split", "all", "--patience", "150"};
-  const Trained unbroken = bench.train(words);
+  const Course unbroken = bench.train(words);
   const std::string c = bench.folder.file("c.h5");
   {
     Words more = words;
@@ -270,9 +242,8 @@ TEST_CASE("all splits are gone through, one a run, and a resumed training goes o
     process.send(SIGKILL);
     (void)process.wait();
   }
-  Words more = words;
-  more.insert(more.end(), {"--resume", c});
-  const Trained resumed = bench.train(more);
+  Words more = joined(words, {"--resume", c});
+  const Course resumed = bench.train(more);
   CHECK(resumed.metrics == unbroken.metrics);
   CHECK(resumed.predictions == unbroken.predictions);
 
@@ -298,11 +269,10 @@ TEST_CASE("a graph that is new at every epoch gives the bits of one that is kept
   for (Device device : devices())
     for (const Words& model : {Words{}, Words{"--norm", "batch", "--layers", "3"}}) {
       CAPTURE(device.str());
-      Words words = model;
-      words.insert(words.end(), {"--epochs", "10", "--device", device.str()});
-      const Trained kept = bench.train(words);
+      Words words = joined(model, {"--epochs", "10", "--device", device.str()});
+      const Course kept = bench.train(words);
       words.insert(words.end(), {"--inductive", "--aggregation", "reduce"});
-      const Trained fresh = bench.train(words);
+      const Course fresh = bench.train(words);
       CHECK(fresh.metrics == kept.metrics);
       CHECK(fresh.predictions == kept.predictions);
       CHECK(fresh.json.at("test_acc") == kept.json.at("test_acc"));
@@ -317,19 +287,18 @@ TEST_CASE("bfloat16 trains nearly as float32, and tf32 is float32 on the CPU") {
       CAPTURE(device.str());
       const Words words{"--epochs", "40", "--dropout", "0", "--device", device.str()};
       const auto with = [&](const char* precision) {
-        Words more = words;
-        more.insert(more.end(), {"--precision", precision});
+        Words more = joined(words, {"--precision", precision});
         return bench.train(more);
       };
-      const Trained wide = bench.train(words), narrow = with("bfloat16"), tf32 = with("tf32");
-      CHECK(number(narrow, "train_loss") == doctest::Approx(number(wide, "train_loss")).epsilon(0.05));
+      const Course wide = bench.train(words), narrow = with("bfloat16"), tf32 = with("tf32");
+      CHECK(narrow.number("train_loss") == doctest::Approx(wide.number("train_loss")).epsilon(0.05));
       CHECK(narrow.json.at("train_loss") != wide.json.at("train_loss"));
       CHECK(narrow.metrics == with("bfloat16").metrics);
       if (device.is_cpu()) CHECK(tf32.metrics == wide.metrics);
-      CHECK(number(tf32, "train_loss") == doctest::Approx(number(wide, "train_loss")).epsilon(0.02));
+      CHECK(tf32.number("train_loss") == doctest::Approx(wide.number("train_loss")).epsilon(0.02));
     }
     const std::string c = bench.folder.file("c.h5");
-    const Trained unbroken = bench.train({"--epochs", "20", "--precision", "bfloat16"});
+    const Course unbroken = bench.train({"--epochs", "20", "--precision", "bfloat16"});
     bench.train({"--epochs", "11", "--precision", "bfloat16", "--checkpoint", c});
     CHECK(bench.train({"--epochs", "20", "--precision", "bfloat16", "--resume", c}).metrics ==
           unbroken.metrics);

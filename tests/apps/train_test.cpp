@@ -1,5 +1,4 @@
-#include "json.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include <adjoint/data/hdf5_file.h>
 
 #include <cmath>
@@ -8,8 +7,6 @@ using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-using Words = std::vector<std::string>;
 
 const Words kFirstKeys = {"app", "dataset", "model", "device", "seed", "runs", "epochs", "epochs_run"};
 const Words kOptionKeys = {"hidden", "layers", "dropout", "lr", "weight_decay", "patience", "norm"};
@@ -24,14 +21,8 @@ std::string result_of(const Outcome& outcome) {
   return lines.empty() ? "" : lines.back().substr(0, lines.back().find("\"epoch_ms\""));
 }
 
-struct Small {
-  TemporaryDirectory folder;
-  std::string data = folder.file("small.h5");
-  explicit Small(int64_t classes = 3) { write_small_dataset(data, 1, classes); }
-  Outcome train(Words more) const {
-    more.insert(more.begin(), {"--data", data, "--json"});
-    return run("train_gcn", more);
-  }
+struct Small : TrainingBench {
+  explicit Small(int64_t classes = 3) : TrainingBench(small_dataset(1, classes), {"--json"}) {}
 };
 
 }  // namespace
@@ -39,8 +30,7 @@ struct Small {
 TEST_CASE("--json prints one object last, with the keys in order") {
   if (!have_program("train_gcn")) return;
   const Small small;
-  const Outcome outcome = small.train({"--epochs", "12", "--seed", "5"});
-  REQUIRE(outcome.status == 0);
+  const Outcome outcome = succeeds(small.train({"--epochs", "12", "--seed", "5"}));
   const Words lines = lines_of(outcome.out);
   REQUIRE(lines.size() > 1);
   const auto members = json_members(lines.back());
@@ -84,8 +74,7 @@ TEST_CASE("same seed, same bits; another seed, others") {
   if (!have_program("train_gcn")) return;
   const Small small;
   for (const Words& model : {Words{}, Words{"--norm", "batch", "--layers", "3", "--hidden", "32"}}) {
-    Words words = model;
-    words.insert(words.end(), {"--epochs", "10", "--quiet", "--metrics", small.folder.file("a.csv")});
+    Words words = joined(model, {"--epochs", "10", "--quiet", "--metrics", small.folder.file("a.csv")});
     const std::string first = result_of(small.train(words)),
                       metrics = contents_of(small.folder.file("a.csv"));
     CHECK(result_of(small.train(words)) == first);
@@ -162,8 +151,7 @@ TEST_CASE("a plot is an SVG of the curves, whatever the dataset is called") {
   data.name = "it's\n`touch " + small.folder.file("oops") + "`\"";
   save_dataset(data, small.data);
   const std::string path = small.folder.file("it's \"a\" $(plot).svg");
-  const Outcome outcome = small.train({"--epochs", "5", "--runs", "2", "--plot", path});
-  REQUIRE(outcome.status == 0);
+  const Outcome outcome = succeeds(small.train({"--epochs", "5", "--runs", "2", "--plot", path}));
   CHECK(mentions(contents_of(path),
                  {"<svg", "mean of 2 runs", ">training loss<", ">validation loss<", ">validation accuracy<",
                   "best epochs", fmt::format("test accuracy {:.4f}", std::stod(json_of(outcome)["test_acc"])),
@@ -198,9 +186,9 @@ TEST_CASE("a plot shows where the curves are, what was measured faint beside wha
   CHECK(high <= 1.0);
   CHECK(mentions(svg, {"opacity='0."}));
   // Losses over many powers of ten.
-  const Outcome long_one = small.train({"--epochs", "3000", "--plot", path, "--dropout", "0",
-                                        "--weight-decay", "0", "--lr", "0.1", "--eval-every", "10"});
-  REQUIRE(long_one.status == 0);
+  const Outcome long_one =
+      succeeds(small.train({"--epochs", "3000", "--plot", path, "--dropout", "0", "--weight-decay", "0",
+                            "--lr", "0.1", "--eval-every", "10"}));
   CHECK(mentions(contents_of(path), {"loss (logarithmic)"}));
 }
 
@@ -290,9 +278,9 @@ TEST_CASE("a training that diverges is an error that names the epoch, and leaves
     const auto train = [&](Words more) {
       const std::string predicted = small.folder.file("p.h5"), metrics = small.folder.file("m.csv"),
                         checkpoint = small.folder.file("c.h5");
-      more.insert(more.end(), {"--quiet", "--device", device.str(), "--predict", predicted, "--metrics",
-                               metrics, "--checkpoint", checkpoint});
-      const Outcome outcome = small.train(more);
+      const Outcome outcome =
+          small.train(joined(more, {"--quiet", "--device", device.str(), "--predict", predicted, "--metrics",
+                                    metrics, "--checkpoint", checkpoint}));
       for (const std::string& path : {predicted, metrics}) CHECK_FALSE(std::filesystem::exists(path));
       return outcome;
     };
@@ -419,8 +407,7 @@ TEST_CASE("two classes have an area under the curve, three have none") {
 
 TEST_CASE("without --data the program trains on what comes along, and points to Cora") {
   if (!have_program("train_gcn")) return;
-  const Outcome outcome = run("train_gcn", {"--epochs", "40"});
-  REQUIRE(outcome.status == 0);
+  const Outcome outcome = succeeds(run("train_gcn", {"--epochs", "40"}));
   CHECK(mentions(outcome.out, {"demo", "test accuracy", "Cora"}));
 }
 
@@ -428,9 +415,8 @@ namespace {
 
 /// Mean test accuracy over ten seeds, with the program's defaults.
 double accuracy_on(const std::string& dataset) {
-  const Outcome outcome =
-      run("train_gcn", {"--data", data_file(dataset).string(), "--runs", "10", "--quiet", "--json"});
-  REQUIRE(outcome.status == 0);
+  const Outcome outcome = succeeds(
+      run("train_gcn", {"--data", data_file(dataset).string(), "--runs", "10", "--quiet", "--json"}));
   const std::string key = "\"test_acc\": ";
   const size_t at = outcome.out.find(key);
   REQUIRE(at != std::string::npos);

@@ -1,5 +1,4 @@
-#include "process.h"
-#include "small_dataset.h"
+#include "bench.h"
 #include "variants.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/models/c_api/adjoint.h>
@@ -15,22 +14,15 @@ using namespace adj::test;
 
 namespace {
 
-using Words = std::vector<std::string>;
-
-struct Bench {
-  TemporaryDirectory folder;
-  std::string data = folder.file("data.h5"), checkpoint = folder.file("c.h5"), out = folder.file("p.h5");
-  explicit Bench(const Dataset& dataset) { save_dataset(dataset, data); }
-  void train(const std::string& program, Words more) const {
-    more.insert(more.begin(), {"--data", data, "--quiet", "--json", "--epochs", "8", "--checkpoint",
-                               checkpoint, "--predict", out});
-    const Outcome outcome = run(program, more);
-    if (outcome.status != 0) MESSAGE(outcome.err);
-    REQUIRE(outcome.status == 0);
+struct Bench : TrainingBench {
+  using TrainingBench::TrainingBench;
+  void train(const std::string& trainer, const Words& more) const {
+    succeeds(TrainingBench::train(
+        trainer, joined({"--epochs", "8", "--checkpoint", checkpoint, "--predict", predicted}, more)));
   }
   template <class T>
   std::vector<T> written(const std::string& what, DType dtype) const {
-    return H5Reader::open(out).tensor(what, {dtype}).to_vector<T>();
+    return H5Reader::open(predicted).tensor(what, {dtype}).to_vector<T>();
   }
 };
 
@@ -139,8 +131,7 @@ TEST_CASE("models of graphs and of links are loaded like those of nodes") {
   for (const Words& options : {Words{"--node-features", "degree"}, Words{"--node-features", "constant"}}) {
     const Dataset data = small_graphs(40);
     const Bench bench(data);
-    Words words = options;
-    words.insert(words.end(), {"--split", "0", "--folds", "4", "--iterations", "2"});
+    Words words = joined(options, {"--split", "0", "--folds", "4", "--iterations", "2"});
     bench.train("train_graph_gin", words);
     const TrainedModel model = load_trained(bench.checkpoint);
     CHECK(model.of_graphs());
@@ -152,8 +143,7 @@ TEST_CASE("models of graphs and of links are loaded like those of nodes") {
   for (const Words& options : {Words{"--model", "gcn"}, Words{"--model", "sage", "--decoder", "mlp"}}) {
     const Dataset data = small_dataset();
     const Bench bench(data);
-    Words words = options;
-    words.insert(words.end(), {"--hidden", "16", "--embedding", "8"});
+    Words words = joined(options, {"--hidden", "16", "--embedding", "8"});
     bench.train("train_link", words);
     const TrainedModel model = load_trained(bench.checkpoint);
     CHECK(model.of_links());

@@ -5,11 +5,7 @@
 using namespace adj;
 using namespace adj::test;
 
-namespace {
-
-using Words = std::vector<std::string>;
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("train_gcn refuses wrong options with status 2 and one line") {
   if (!have_program("train_gcn")) return;
