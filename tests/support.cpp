@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include <unistd.h>
 
@@ -110,6 +112,21 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return false;
   const Tensor x = a.to(Device::cpu()), y = b.to(Device::cpu());
   return x.bytes() == 0 || std::memcmp(x.raw_data(), y.raw_data(), x.bytes()) == 0;
+}
+
+bool mentions(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) {
+    if (text.find(part) != std::string::npos) continue;
+    MESSAGE("no '" << part << "' in: " << text);
+    return false;
+  }
+  return true;
+}
+
+std::string contents_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
 }
 
 std::filesystem::path data_file(const std::string& name) {

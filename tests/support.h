@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/core/error.h>
 #include <adjoint/core/random.h>
 #include <adjoint/core/tensor.h>
 
@@ -29,6 +30,25 @@ bool close(const Tensor& a, const std::vector<double>& b, double tolerance = 1e-
 bool close_to_scale(const Tensor& a, const Tensor& b, double tolerance);
 /// Equal to the bit (shape, dtype and contents).
 bool same_bits(const Tensor& a, const Tensor& b);
+
+/// The message of what `f` throws, of one kind; "" where it throws nothing.
+template <class E = Error, class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "";
+}
+/// True if every part occurs in `text`; prints it otherwise.
+bool mentions(const std::string& text, const std::vector<std::string>& parts);
+template <class Part>
+bool mentions(const std::string& text, const Part& part) {
+  return mentions(text, std::vector<std::string>{part});
+}
+
+std::string contents_of(const std::string& path);
 
 /// A folder of real datasets (ADJOINT_TEST_DATA, else ../shared/data beside the source tree), and whether
 /// `name` is in it. Says what is skipped where it is not.

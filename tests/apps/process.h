@@ -38,12 +38,6 @@ inline bool have_program(const std::string& name) {
   return false;
 }
 
-inline std::string contents_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 inline Words lines_of(const std::string& text) {
   Words lines;
   std::istringstream stream(text);
@@ -137,16 +131,6 @@ inline bool have_gnuplot() {
     if (access((folder + "/gnuplot").c_str(), X_OK) == 0) return true;
   MESSAGE("skipped: no gnuplot");
   return false;
-}
-
-/// True if every part occurs in `text`; prints it otherwise.
-inline bool mentions(const std::string& text, const Words& parts) {
-  for (const std::string& part : parts) {
-    if (text.find(part) != std::string::npos) continue;
-    MESSAGE("no '" << part << "' in: " << text);
-    return false;
-  }
-  return true;
 }
 
 /// The status, and one line on stderr that mentions every part.

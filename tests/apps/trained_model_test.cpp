@@ -26,16 +26,6 @@ struct Bench : TrainingBench {
   }
 };
 
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 void check_close(const std::vector<float>& given, const std::vector<float>& expected, double epsilon) {
   REQUIRE(given.size() == expected.size());
   for (size_t i = 0; i < given.size(); ++i) CHECK(given[i] == doctest::Approx(expected[i]).epsilon(epsilon));
@@ -137,8 +127,7 @@ TEST_CASE("models of graphs and of links are loaded like those of nodes") {
     CHECK(model.of_graphs());
     const Predictions said = model.predict(data.graph, data.graph_offsets, {});
     CHECK(said.probability.to_vector<float>() == bench.written<float>("graphs/probability", DType::f32));
-    CHECK(message_of([&] { (void)model.predict(data.graph, Features()); }).find("graphs") !=
-          std::string::npos);
+    CHECK(error_of([&] { (void)model.predict(data.graph, Features()); }).find("graphs") != std::string::npos);
   }
   for (const Words& options : {Words{"--model", "gcn"}, Words{"--model", "sage", "--decoder", "mlp"}}) {
     const Dataset data = small_dataset();
@@ -174,30 +163,29 @@ TEST_CASE("what does not fit a trained model is said in one line") {
   bench.train("train_gcn", {});
   const TrainedModel model = load_trained(bench.checkpoint);
   const Dataset data = small_dataset();
-  const auto says = [](const std::string& message, const std::string& part) {
-    if (message.find(part) == std::string::npos) MESSAGE(message);
-    return message.find(part) != std::string::npos;
-  };
-  CHECK(says(message_of([&] { (void)model.predict(data.graph, Features(Tensor::zeros({120, 39}))); }), "39"));
-  CHECK(says(message_of([&] {
-               (void)model.predict(data.graph, Features(Tensor::zeros({119, 40})));
-             }),
-             "120 nodes"));
-  CHECK(says(message_of([&] { (void)model.predict(data.graph, {}); }), "expected 40"));
-  CHECK(says(message_of([&] { (void)load_trained(bench.data); }), "adjoint.checkpoint"));
+  CHECK(mentions(error_of([&] {
+                   (void)model.predict(data.graph, Features(Tensor::zeros({120, 39})));
+                 }),
+                 "39"));
+  CHECK(mentions(error_of([&] {
+                   (void)model.predict(data.graph, Features(Tensor::zeros({119, 40})));
+                 }),
+                 "120 nodes"));
+  CHECK(mentions(error_of([&] { (void)model.predict(data.graph, {}); }), "expected 40"));
+  CHECK(mentions(error_of([&] { (void)load_trained(bench.data); }), "adjoint.checkpoint"));
   optim::Checkpoint checkpoint = optim::load_checkpoint(bench.checkpoint);
   const auto refused = [&](const char* fact, const std::string& value) {
     optim::Checkpoint changed = checkpoint;
     changed.facts[fact] = value;
     const std::string path = bench.folder.file("changed.h5");
     save_checkpoint(changed, path);
-    return message_of([&] { (void)load_trained(path); });
+    return error_of([&] { (void)load_trained(path); });
   };
-  CHECK(says(refused("option.hidden", "sixteen"), "--hidden: expected an integer, got 'sixteen'"));
-  CHECK(says(refused("option.hidden", "17"), "tensors/best."));
-  CHECK(says(refused("option.norm", "group"), "none or batch"));
-  CHECK(says(refused("task", "graph_class"), "graph_class"));
-  CHECK(says(refused("features", "-1"), "facts@features"));
+  CHECK(mentions(refused("option.hidden", "sixteen"), "--hidden: expected an integer, got 'sixteen'"));
+  CHECK(mentions(refused("option.hidden", "17"), "tensors/best."));
+  CHECK(mentions(refused("option.norm", "group"), "none or batch"));
+  CHECK(mentions(refused("task", "graph_class"), "graph_class"));
+  CHECK(mentions(refused("features", "-1"), "facts@features"));
 }
 
 TEST_CASE("a C program loads, predicts, frees and asks for the last error") {

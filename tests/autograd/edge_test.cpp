@@ -1,4 +1,4 @@
-#include "../reference/plain.h"
+#include "relation_cases.h"
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/dropout.h>
@@ -18,35 +18,6 @@ using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-struct Case {
-  std::string name;
-  Relation relation;
-};
-
-/// An unsorted list whose sides differ, with parallel edges and a target without any; the same begun as a CSR
-/// and as its transpose; and a graph.
-std::vector<Case> relations(Draw& draw, Device device) {
-  const Tensor src = Tensor::from(std::vector<int32_t>{4, 0, 3, 3, 1, 6, 0, 3, 2, 5, 3}, device);
-  const Tensor dst = Tensor::from(std::vector<int32_t>{1, 4, 3, 3, 0, 3, 1, 3, 4, 0, 3}, device);
-  const Relation list = Relation::from_coo(7, 5, src, dst);
-  return {{"list", list},
-          {"csr", Relation::from_csr(list.csr())},
-          {"transposed", Relation::from_transposed(list.transposed())},
-          {"graph", draw.graph(9, 30)}};
-}
-
-template <class F>
-void for_relations(uint64_t seed, F f) {
-  for (Device device : devices()) {
-    Draw draw(seed, device);
-    for (const Case& c : relations(draw, device)) {
-      CAPTURE(device.str());
-      CAPTURE(c.name);
-      f(c.relation, draw);
-    }
-  }
-}
 
 /// f(source, target) for every edge by number.
 template <class F>

@@ -1,5 +1,5 @@
 #include "../kernels/cases.h"
-#include "../reference/plain.h"
+#include "relation_cases.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/shape.h>
@@ -14,25 +14,6 @@ using namespace adj::test;
 namespace {
 
 const std::vector<Reduce> kAll{Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::var, Reduce::std};
-
-/// An unsorted list whose sides differ, with parallel edges and a target without any; the same begun as a CSR
-/// and as its transpose; and a graph.
-std::vector<Relation> relations(Draw& draw, Device device) {
-  const Tensor src = Tensor::from(std::vector<int32_t>{4, 0, 3, 3, 1, 6, 0, 3, 2, 5, 3}, device);
-  const Tensor dst = Tensor::from(std::vector<int32_t>{1, 4, 3, 3, 0, 3, 1, 3, 4, 0, 3}, device);
-  const Relation list = Relation::from_coo(7, 5, src, dst);
-  return {list, Relation::from_csr(list.csr()), Relation::from_transposed(list.transposed()),
-          draw.graph(9, 30)};
-}
-
-template <class F>
-void for_relations(uint64_t seed, F f) {
-  for (Device device : devices()) {
-    CAPTURE(device.str());
-    Draw draw(seed, device);
-    for (const Relation& relation : relations(draw, device)) f(relation, draw);
-  }
-}
 
 /// Σ over targets and features of c_i,f times the reduction, computed from the edges: what has the gradient.
 double reduced_plainly(const Relation& relation, const Tensor& x, Reduce reduce, int64_t target, int64_t f) {

@@ -20,22 +20,6 @@ using namespace adj::test;
 
 namespace {
 
-std::string contents_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no DataError";
-}
-
 std::set<std::string> names_in(const TemporaryDirectory& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder.file("")))
@@ -66,7 +50,7 @@ TEST_CASE("only regular files are replaced, and all else stays what it is") {
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   for (const std::string& path : {std::string("/dev/null"), link, pipe}) {
     CAPTURE(path);
-    CHECK(message_of([&] { replace_file(path, "gone"); }) == path + ": not a regular file");
+    CHECK(error_of<DataError>([&] { replace_file(path, "gone"); }) == path + ": not a regular file");
     CHECK(obstacle_to_replacing(path) == "not a regular file");
   }
   CHECK(std::filesystem::is_character_file("/dev/null"));
@@ -87,10 +71,10 @@ TEST_CASE("a link to nothing yet stays one, and what it points to is made in its
   CHECK(std::filesystem::is_symlink(folder.file("second")));
   CHECK(contents_of(folder.file("there/new")) == "bytes");
   std::filesystem::create_symlink("no/folder", folder.file("nowhere"));
-  CHECK(message_of([&] { replace_file(folder.file("nowhere"), "x"); }).find("No such file") !=
+  CHECK(error_of<DataError>([&] { replace_file(folder.file("nowhere"), "x"); }).find("No such file") !=
         std::string::npos);
   std::filesystem::create_symlink("loop", folder.file("loop"));
-  CHECK(message_of([&] { replace_file(folder.file("loop"), "x"); }).find("symbolic links") !=
+  CHECK(error_of<DataError>([&] { replace_file(folder.file("loop"), "x"); }).find("symbolic links") !=
         std::string::npos);
 }
 
@@ -116,7 +100,7 @@ TEST_CASE("a failed write leaves the old file and no temporary") {
   rlimit small = before;
   small.rlim_cur = 4096;
   setrlimit(RLIMIT_FSIZE, &small);
-  const std::string message = message_of([&] { replace_file(path, std::string(10000, 'x')); });
+  const std::string message = error_of<DataError>([&] { replace_file(path, std::string(10000, 'x')); });
   setrlimit(RLIMIT_FSIZE, &before);
   CHECK(message == path + ": cannot write: File too large");
   CHECK(contents_of(path) == "old");
@@ -243,7 +227,7 @@ TEST_CASE("no file is opened in the place of a standard stream that is closed") 
     close(STDOUT_FILENO);
     const rlimit none{3, 3};  // no number but 0 to 2 is to be had, of which 1 is free
     setrlimit(RLIMIT_NOFILE, &none);
-    _exit(message_of([&] { replace_file(folder.file("a"), "x"); }) == "no DataError" ? 1 : 0);
+    _exit(error_of<DataError>([&] { replace_file(folder.file("a"), "x"); }) == "" ? 1 : 0);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -254,13 +238,13 @@ TEST_CASE("no file is opened in the place of a standard stream that is closed") 
 TEST_CASE("what cannot be written is refused by name") {
   const TemporaryDirectory folder;
   const std::string nowhere = folder.file("no/such/file"), here = folder.file("");
-  CHECK(message_of([&] { replace_file(nowhere, "x"); }).find(nowhere) == 0);
-  CHECK(message_of([&] { replace_file(here, "x"); }).find("a folder") != std::string::npos);
+  CHECK(error_of<DataError>([&] { replace_file(nowhere, "x"); }).find(nowhere) == 0);
+  CHECK(error_of<DataError>([&] { replace_file(here, "x"); }).find("a folder") != std::string::npos);
   const std::string longest = folder.file(std::string(255, 'n')), longer = longest + "n";
   CHECK(obstacle_to_replacing(longest).empty());
   replace_file(longest, "x");
   CHECK(contents_of(longest) == "x");
   CHECK(obstacle_to_replacing(longer) == "File name too long");
-  CHECK(message_of([&] { replace_file(longer, "x"); }) == longer + ": File name too long");
+  CHECK(error_of<DataError>([&] { replace_file(longer, "x"); }) == longer + ": File name too long");
   CHECK(obstacle_to_replacing("") == "No such file or directory");
 }

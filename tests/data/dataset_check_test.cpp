@@ -23,12 +23,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 /// among them.
 std::vector<std::string> problems_of(const std::string& path) {
   const std::vector<std::string> lines = check_dataset(path).problems;
-  std::string thrown;
-  try {
-    (void)load_dataset(path);
-  } catch (const DataError& error) {
-    thrown = error.what();
-  }
+  const std::string thrown = error_of<DataError>([&] { (void)load_dataset(path); });
   CHECK(thrown.empty() == lines.empty());
   if (!thrown.empty()) CHECK(std::count(lines.begin(), lines.end(), thrown) == 1);
   std::vector<std::string> problems;

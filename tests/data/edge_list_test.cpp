@@ -1,5 +1,5 @@
 #include "../support.h"
-#include "gzip_file.h"
+#include "text_folder.h"
 #include <adjoint/data/import/edge_list.h>
 
 #include <cmath>
@@ -23,13 +23,7 @@ struct Files {
   }
   /// What is said of it, without the folder.
   std::string refused(const std::string& text, const EdgeListOptions& options = {}) const {
-    try {
-      (void)import(text, options);
-    } catch (const DataError& error) {
-      const std::string message = error.what(), start = folder.file("");
-      return message.starts_with(start) ? message.substr(start.size()) : message;
-    }
-    return "no error";
+    return error_in<DataError>(folder.file(""), [&] { (void)import(text, options); });
   }
 };
 
@@ -236,7 +230,7 @@ TEST_CASE("bad lists and bad files of nodes are refused with file and line") {
     return files.refused(list, o);
   };
   const auto x = &NodeFiles::features, y = &NodeFiles::labels;
-  CHECK(with(x, "10,1\n20,2\n30,3\n") == "no error");
+  CHECK(with(x, "10,1\n20,2\n30,3\n") == "none");
   CHECK(with(x, "") == "nodes: no rows, expected some");
   CHECK(with(x, "10,1\n20,2\n") == "nodes:2: 2 rows, expected 3, one a node");
   CHECK(with(x, "10,1\n20,2\n10,3\n") ==

@@ -30,15 +30,6 @@ std::string saved(const TemporaryDirectory& folder, const Dataset& data, int gzi
   return path;
 }
 
-bool mentions(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts)
-    if (text.find(part) == std::string::npos) {
-      MESSAGE("no '" << part << "' in: " << text);
-      return false;
-    }
-  return true;
-}
-
 }  // namespace
 
 TEST_CASE("features that stay in the file are known by the fingerprint of those in memory") {
@@ -126,12 +117,7 @@ TEST_CASE("clusters, sampled subgraphs and batches of graphs find the features o
 TEST_CASE("what cannot stay in the file is one line when the dataset is loaded") {
   const TemporaryDirectory folder;
   const auto refusal = [&](const std::string& path) {
-    try {
-      (void)load_dataset(path, kInFile);
-    } catch (const DataError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return error_of<DataError>([&] { (void)load_dataset(path, kInFile); });
   };
   const auto rewritten = [&](const Tensor& x) {
     H5Writer file(folder.file("other.h5"));

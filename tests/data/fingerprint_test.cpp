@@ -1,7 +1,5 @@
 #include "../reference/plain.h"
-#include <adjoint/data/dataset.h>
-#include <adjoint/data/generators.h>
-#include <adjoint/graph/transforms.h>
+#include "subgraph_batches.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,18 +10,6 @@ using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-Dataset small(bool sparse) {
-  CitationOptions options;
-  options.nodes = 300;
-  options.classes = 3;
-  options.features = 20;
-  options.val = 30;
-  options.test = 60;
-  Dataset data = make_citation_dataset(options);
-  if (!sparse) data.x = Features(data.x.to_dense());
-  return data;
-}
 
 // With one element of `tensor` one more than it was.
 Tensor changed(const Tensor& tensor) {
@@ -36,20 +22,20 @@ Tensor changed(const Tensor& tensor) {
 
 TEST_CASE("a fingerprint says what the data are, on any device, and does not change") {
   for (bool sparse : {false, true}) {
-    const Dataset data = small(sparse);
+    const Dataset data = small_citations(sparse);
     const std::string mark = fingerprint(data);
     CHECK(mentions(mark, "300 nodes"));
     CHECK(mentions(mark, "20 features, 3 classes, contents "));
-    CHECK(fingerprint(small(sparse)) == mark);
+    CHECK(fingerprint(small_citations(sparse)) == mark);
     for (Device device : devices()) CHECK(fingerprint(data.to(device)) == mark);
   }
   Dataset bare;
-  bare.graph = small(true).graph;
+  bare.graph = small_citations(true).graph;
   CHECK(mentions(fingerprint(bare), "300 nodes"));
 }
 
 TEST_CASE("one number that is another gives another fingerprint") {
-  const Dataset data = small(false), sparse = small(true);
+  const Dataset data = small_citations(false), sparse = small_citations(true);
   std::set<std::string> marks{fingerprint(data), fingerprint(sparse)};
   const auto other = [&](auto&& change) {
     Dataset copy = data;
@@ -124,7 +110,7 @@ TEST_CASE("one number that is another gives another fingerprint") {
 }
 
 TEST_CASE("every element counts, of tensors of any number of bytes") {
-  Dataset data = small(true);
+  Dataset data = small_citations(true);
   for (DType dtype : {DType::u8, DType::i32, DType::f32})
     for (int64_t n = 1; n <= 17; ++n) {
       CAPTURE(n);
@@ -140,7 +126,7 @@ TEST_CASE("every element counts, of tensors of any number of bytes") {
 
 TEST_CASE(
     "weights that belong to other edges give another fingerprint, in whatever order edges are numbered") {
-  const Dataset data = small(true);
+  const Dataset data = small_citations(true);
   const auto [src, dst] = data.graph.edge_index();
   const int64_t edges = src.numel();
   std::vector<int32_t> order(static_cast<size_t>(edges));

@@ -20,13 +20,6 @@ using namespace adj::test;
 
 namespace {
 
-std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 void put(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
@@ -244,7 +237,7 @@ TEST_CASE(
   H5Writer writer(folder.file("a.h5"));
   writer.write("x", random_tensor({3}));
   writer.commit();
-  const std::string image = bytes_of(folder.file("a.h5"));
+  const std::string image = contents_of(folder.file("a.h5"));
   const auto refusal = [&](__rlimit_resource resource, rlim_t limit, bool from_memory = false) {
     std::string text(400, '\0');
     int ends[2];
@@ -301,7 +294,7 @@ TEST_CASE("the same calls write the same bytes") {
     writer.commit();
     if (std::string(name) == "a.h5") sleep(1);  // HDF5 would note the time
   }
-  CHECK(bytes_of(folder.file("a.h5")) == bytes_of(folder.file("b.h5")));
+  CHECK(contents_of(folder.file("a.h5")) == contents_of(folder.file("b.h5")));
 }
 
 TEST_CASE("until it is complete a new file leaves the old one as it was, and nothing else behind") {
@@ -311,9 +304,9 @@ TEST_CASE("until it is complete a new file leaves the old one as it was, and not
   {
     H5Writer writer(path);
     writer.write("x", random_tensor({1000}));
-    CHECK(bytes_of(path) == "the old one");
+    CHECK(contents_of(path) == "the old one");
   }
-  CHECK(bytes_of(path) == "the old one");
+  CHECK(contents_of(path) == "the old one");
   H5Writer writer(path);
   writer.write("x", random_tensor({1000}));
   writer.commit();
@@ -401,7 +394,7 @@ TEST_CASE("what is no HDF5 file, or a part of one, is an error of one line") {
   H5Writer writer(folder.file("good.h5"));
   writer.write("x", random_tensor({1000}));
   writer.commit();
-  const std::string good = bytes_of(folder.file("good.h5"));
+  const std::string good = contents_of(folder.file("good.h5"));
   put(folder.file("part.h5"), good.substr(0, good.size() / 2));
   refused(folder.file("part.h5"),
           fmt::format("truncated: {} bytes, expected {}", good.size() / 2, good.size()));

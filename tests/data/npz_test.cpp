@@ -26,15 +26,10 @@ struct Opened {
 };
 
 /// The error of reading array "x" of a file that holds these bytes there.
-std::string error_of(const NpzFile& file) {
-  try {
-    (void)Opened(file).reader.tensor("x");
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "none";
+std::string refused(const NpzFile& file) {
+  return error_of<DataError>([&] { (void)Opened(file).reader.tensor("x"); });
 }
-std::string error_of_array(const std::string& bytes) { return error_of(NpzFile().add("x", bytes)); }
+std::string error_of_array(const std::string& bytes) { return refused(NpzFile().add("x", bytes)); }
 
 std::string error_of_header(const std::string& text, int version = 1) {
   std::string file("\x93NUMPY", 6);
@@ -195,9 +190,9 @@ TEST_CASE("an npz file: an element that does not fit is named, with its place") 
 
 TEST_CASE("an npz file: headers that are not numpy's") {
   const auto with = [](const char* text) { return error_of_header(text); };
-  CHECK(with("{'descr': '<i4', 'fortran_order': False, 'shape': (0,), }  \n") == "none");
-  CHECK(with("{\"shape\":(0L,),'fortran_order':True,'descr':'<i4'}") == "none");
-  CHECK(error_of_header("{'descr': '<i4', 'fortran_order': False, 'shape': (0,)}", 3) == "none");
+  CHECK(with("{'descr': '<i4', 'fortran_order': False, 'shape': (0,), }  \n") == "");
+  CHECK(with("{\"shape\":(0L,),'fortran_order':True,'descr':'<i4'}") == "");
+  CHECK(error_of_header("{'descr': '<i4', 'fortran_order': False, 'shape': (0,)}", 3) == "");
   CHECK(with("") == "a.npz: x: not an array of numpy's (.npy)");  // shorter than any is
   CHECK(error_of_array(std::string("\x93NUMPY\1\0\1\0{}", 12)) == "a.npz: x: a header of 1 bytes, too short");
   CHECK(with("{   ") == "a.npz: x: the array's header ends where a string is expected");
@@ -211,14 +206,12 @@ TEST_CASE("an npz file: headers that are not numpy's") {
   for (const char* shape : {"(3)", "(-1,)", "(0,", "3", "(1.5,)", "(1,,)", "(99999999999999999999,)",
                             "(4611686018427387904, 4)", "(0, 4611686018427387904, 4)", "('a',)", "[0]"}) {
     CAPTURE(shape);
-    CHECK(with(fmt::format("{{'descr': '<i4', 'fortran_order': False, 'shape': {}}}", shape).c_str()) !=
-          "none");
+    CHECK(with(fmt::format("{{'descr': '<i4', 'fortran_order': False, 'shape': {}}}", shape).c_str()) != "");
   }
   for (const char* type : {"'<i3'", "'i4'", "'|i4'", "''", "'<'", "'<i4x'", "'<i99999999999999999999'", "3",
                            "'<i4", "'\\x3ci4'", "[('a', '<i4')", "__import__('os')", "'<V4'", "'<M8[ns]'"}) {
     CAPTURE(type);
-    CHECK(with(fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': (0,)}}", type).c_str()) !=
-          "none");
+    CHECK(with(fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': (0,)}}", type).c_str()) != "");
   }
   CHECK(with("{'descr': '<i4', 'fortran_order': False, 'shape': (0,)} + 1").find("expected the end") !=
         std::string::npos);
@@ -244,43 +237,43 @@ TEST_CASE("an npz file: sizes that do not agree, and bombs, before memory is tak
   NpzFile file;
   file.add("x", npy("<i4", {1000000000}, std::string(4, 'a')), 8);
   file["x"].claimed = static_cast<int64_t>(file["x"].bytes.size()) - 4 + 4000000000;
-  CHECK(error_of(file).find("more than there can be: damaged, or a zip bomb") != std::string::npos);
+  CHECK(refused(file).find("more than there can be: damaged, or a zip bomb") != std::string::npos);
   file["x"].method = 0;
-  CHECK(error_of(file) != "none");
+  CHECK(refused(file) != "");
   // As many bytes as claimed could be in a stream of this size, but not as many as the file may give.
   NpzFile bomb;
   bomb.add("x", npy("|i1", {900000000}, std::string(1000000, 'a')), 8);
   bomb["x"].claimed = static_cast<int64_t>(bomb["x"].bytes.size()) - 1000000 + 900000000;
-  CHECK(error_of(bomb).find("expected at most 200 times as many: a zip bomb?") != std::string::npos);
+  CHECK(refused(bomb).find("expected at most 200 times as many: a zip bomb?") != std::string::npos);
   // Of a claim that is small enough the stream is read, and is found to end.
   NpzFile shorter;
   shorter.add("x", npy("|i1", {2000000}, std::string(1000000, 'a')), 8);
   shorter["x"].claimed = static_cast<int64_t>(shorter["x"].bytes.size()) + 1000000;
-  CHECK(error_of(shorter) != "none");
+  CHECK(refused(shorter) != "");
   NpzFile longer;
   longer.add("x", npy("|i1", {10}, std::string(1000000, 'a')), 8);
   longer["x"].claimed = static_cast<int64_t>(longer["x"].bytes.size()) - 1000000 + 10;
-  CHECK(error_of(longer) != "none");
+  CHECK(refused(longer) != "");
 }
 
 TEST_CASE("an npz file: damage, encryption, other compression, a name twice") {
   const std::string good = npy<int32_t>({4}, {1, 2, 3, 4});
-  CHECK(error_of(NpzFile().add("x", good).add("y", good)) == "none");
-  CHECK(error_of(NpzFile().add("x", good).add("x", good)) ==
+  CHECK(refused(NpzFile().add("x", good).add("y", good)) == "");
+  CHECK(refused(NpzFile().add("x", good).add("x", good)) ==
         "a.npz: x: twice in the archive, expected each name once");
   for (uint16_t method : {0, 8}) {
     NpzFile file;
     file.add("x", good, method);
     file["x"].crc_difference = 1;
-    CHECK(error_of(file) == "a.npz: x: damaged: CRC error");
+    CHECK(refused(file) == "a.npz: x: damaged: CRC error");
   }
   NpzFile file;
   file.add("x", good);
   file["x"].flags = 1;
-  CHECK(error_of(file) == "a.npz: x: encrypted, expected plain");
+  CHECK(refused(file) == "a.npz: x: encrypted, expected plain");
   file["x"].flags = 0;
   file["x"].method = 14;
-  CHECK(error_of(file) == "a.npz: x: compressed by method 14, expected stored or deflated");
+  CHECK(refused(file) == "a.npz: x: compressed by method 14, expected stored or deflated");
 }
 
 TEST_CASE("an npz file: what is no archive, and every way to cut one short") {

@@ -39,20 +39,8 @@ void store(const std::string& path, const Csr& a, std::initializer_list<int64_t>
   cuts.write();
 }
 
-bool mentions(const std::string& text, const std::vector<std::string>& parts) {
-  const bool all = std::all_of(parts.begin(), parts.end(),
-                               [&](const auto& part) { return text.find(part) != std::string::npos; });
-  if (!all) MESSAGE(text);
-  return all;
-}
-
 std::string refusal(const std::string& path, const Csr& a, int64_t least) {
-  try {
-    (void)StoredCuts(path).find(a, least);
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of<DataError>([&] { (void)StoredCuts(path).find(a, least); });
 }
 
 /// A file of cuts, to be changed and written again.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../support.h"
+#include "loader_batches.h"
 #include <adjoint/adjoint.h>
 
 #include <algorithm>
@@ -25,13 +25,6 @@ inline Dataset small_citations(bool sparse = false, bool weighted = false) {
   data.graph = data.graph.with_edge_weight(random_uniform({edges}, 0.5, 2.0, default_generator()))
                    .with_edge_attr("number", Tensor::from(number));
   return data;
-}
-
-template <class Loader>
-std::vector<SubgraphBatch> batches(const Loader& loader, int64_t epoch) {
-  std::vector<SubgraphBatch> all;
-  for (const SubgraphBatch& batch : loader.epoch(epoch)) all.push_back(batch);
-  return all;
 }
 
 inline bool same(const std::vector<SubgraphBatch>& a, const std::vector<SubgraphBatch>& b) {

@@ -345,36 +345,24 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
 TEST_CASE("gat and head_dot refuse what does not fit, naming it") {
   const Edges edges(small_rows(), 61, false, {});
   Case t(edges, {2, 3, 0, false}, DType::f32, {});
-  const auto error = [](auto f) -> std::string {
-    try {
-      f();
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "";
-  };
-  const auto mentions = [](const std::string& text, const char* part) {
-    CAPTURE(text);
-    CHECK(text.find(part) != std::string::npos);
-  };
   const Tensor l = t.l, x = t.x;
   t.l = Tensor::zeros({8, 4});
-  mentions(error([&] { t.forward(); }), "do not divide into 4 heads");
+  CHECK(mentions(error_of([&] { t.forward(); }), "do not divide into 4 heads"));
   t.l = Tensor::zeros({7, 2});
-  mentions(error([&] { t.forward(); }), "gat: l is [7, 2]");
+  CHECK(mentions(error_of([&] { t.forward(); }), "gat: l is [7, 2]"));
   t.l = l;
   t.c = Tensor::zeros({edges.count(), 3});
-  mentions(error([&] { t.forward(); }), "for 2 heads");
+  CHECK(mentions(error_of([&] { t.forward(); }), "for 2 heads"));
   t.c = {};
   t.x = Tensor::zeros({61, 0});
-  mentions(error([&] { t.forward(); }), "0 columns of x");
+  CHECK(mentions(error_of([&] { t.forward(); }), "0 columns of x"));
   t.x = x;
-  mentions(error([&] {
-             t.backward(true, true, true, false, Tensor::zeros({2, 3}));
-           }),
-           "source without target");
-  mentions(error([&] {
-             t.backward(true, true, true, false, Tensor::zeros({2, 3}), Tensor::zeros({2, 3}));
-           }),
-           "one set of nodes");
+  CHECK(mentions(error_of([&] {
+                   t.backward(true, true, true, false, Tensor::zeros({2, 3}));
+                 }),
+                 "source without target"));
+  CHECK(mentions(error_of([&] {
+                   t.backward(true, true, true, false, Tensor::zeros({2, 3}), Tensor::zeros({2, 3}));
+                 }),
+                 "one set of nodes"));
 }

@@ -26,12 +26,7 @@ bool names_a_member(const std::string& message) {
 
 /// What check_row_tiles() says; empty where it says nothing.
 std::string said(const Csr& a, const RowTiles& cut) {
-  try {
-    kernels::check_row_tiles("cut", a, cut);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return error_of([&] { kernels::check_row_tiles("cut", a, cut); });
 }
 
 /// The tensor with other bits in its element `k`.

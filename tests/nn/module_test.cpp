@@ -1,4 +1,5 @@
 #include "../reference/plain.h"
+#include "module_state.h"
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/nn/dropout.h>
 #include <adjoint/nn/gcn_conv.h>
@@ -39,18 +40,6 @@ std::vector<std::string> names(const Named& named) {
   std::vector<std::string> found;
   for (const auto& [name, value] : named) found.push_back(name);
   return found;
-}
-
-std::map<std::string, Tensor> copied(const nn::Module& module) {
-  std::map<std::string, Tensor> copy;
-  for (const auto& [name, tensor] : module.state()) copy[name] = tensor.clone();
-  return copy;
-}
-
-bool equal(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.first == y.first && same_bits(x.second, y.second);
-  });
 }
 
 }  // namespace

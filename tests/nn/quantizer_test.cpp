@@ -1,4 +1,5 @@
 #include "../reference/plain.h"
+#include "module_state.h"
 #include <adjoint/kernels/bits/bit_gemm.h>
 #include <adjoint/nn/quant_linear.h>
 #include <adjoint/ops.h>
@@ -9,16 +10,6 @@
 
 using namespace adj;
 using namespace adj::test;
-
-namespace {
-
-std::map<std::string, Tensor> copied(const nn::Module& module) {
-  std::map<std::string, Tensor> state;
-  for (const auto& [name, tensor] : module.state()) state[name] = tensor.clone();
-  return state;
-}
-
-}  // namespace
 
 TEST_CASE("a quantizer begins with the range of least error on its first batch, and keeps it") {
   for (Device device : devices())

@@ -31,16 +31,6 @@ Checkpoint example(int64_t epoch, int64_t rows = 7) {
   return checkpoint;
 }
 
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no DataError";
-}
-
 }  // namespace
 
 TEST_CASE("a checkpoint comes back to the bit") {
@@ -76,7 +66,7 @@ TEST_CASE("a checkpoint comes back to the bit") {
 TEST_CASE("a checkpoint that is not one is refused by name and place") {
   const TemporaryDirectory folder;
   const auto load = [](const std::string& path) {
-    return message_of([&] { optim::load_checkpoint(path, "train_test"); });
+    return error_of<DataError>([&] { optim::load_checkpoint(path, "train_test"); });
   };
   const auto mentions = [](const std::string& text, const std::string& part) {
     const bool found = text.find(part) != std::string::npos;
@@ -111,14 +101,14 @@ TEST_CASE("a checkpoint that is not one is refused by name and place") {
 
   const std::string good = folder.file("good.h5");
   optim::save_checkpoint(example(3), good);
-  CHECK(mentions(message_of([&] { optim::load_checkpoint(good, "train_gat"); }), "train_test"));
+  CHECK(mentions(error_of<DataError>([&] { optim::load_checkpoint(good, "train_gat"); }), "train_test"));
   const Checkpoint loaded = optim::load_checkpoint(good, "train_test");
-  CHECK(mentions(message_of([&] { loaded.integer("nothing"); }), "nothing"));
-  CHECK(mentions(message_of([&] { loaded.integer("model"); }), "GCN 3-2"));
-  CHECK(mentions(message_of([&] { loaded.integer("third"); }), "number"));
+  CHECK(mentions(error_of<DataError>([&] { loaded.integer("nothing"); }), "nothing"));
+  CHECK(mentions(error_of<DataError>([&] { loaded.integer("model"); }), "GCN 3-2"));
+  CHECK(mentions(error_of<DataError>([&] { loaded.integer("third"); }), "number"));
 
-  CHECK(message_of([&] { optim::save_checkpoint(example(1), folder.file("no/such/folder.h5")); }) !=
-        "no DataError");
+  CHECK(error_of<DataError>([&] { optim::save_checkpoint(example(1), folder.file("no/such/folder.h5")); }) !=
+        "");
 }
 
 TEST_CASE("a kill at any moment leaves the old checkpoint or the new one") {
@@ -153,7 +143,7 @@ TEST_CASE("a module of one's own is saved and loaded without a training") {
   optim::load_model(loaded, path);
   const auto state = saved.state(), same = loaded.state();
   for (size_t i = 0; i < state.size(); ++i) CHECK(same_bits(state[i].second, same[i].second));
-  const std::string shape = message_of([&] { optim::load_model(other, path); });
+  const std::string shape = error_of<DataError>([&] { optim::load_model(other, path); });
   CHECK(shape.find(path + ": tensors/model.*: load_state: weight is [3, 2]") != std::string::npos);
 
   // Of a training, its best weights.
@@ -170,9 +160,10 @@ TEST_CASE("a module of one's own is saved and loaded without a training") {
   CHECK(same_bits(best.weight.value(), saved.weight.value()));
 
   const optim::Checkpoint there = optim::load_checkpoint(path);
-  const std::string none = message_of([&] { (void)there.with_prefix("modell."); });
+  const std::string none = error_of<DataError>([&] { (void)there.with_prefix("modell."); });
   CHECK(none == path + ": tensors/modell.*: none, expected a prefix of best. model.");
   training.tensors["best.weight"] = Tensor::full({3, 2}, std::numeric_limits<double>::infinity());
   optim::save_checkpoint(training, path);
-  CHECK(message_of([&] { optim::load_model(best, path); }) == path + ": tensors/best.weight: not finite");
+  CHECK(error_of<DataError>([&] { optim::load_model(best, path); }) ==
+        path + ": tensors/best.weight: not finite");
 }

@@ -11,16 +11,6 @@ using namespace adj;
 using namespace adj::test;
 using optim::MetricsFile;
 
-namespace {
-
-std::string contents_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-}  // namespace
-
 TEST_CASE("metrics are CSV or JSON lines by the file's name, and numbers read back to the bit") {
   const TemporaryDirectory folder;
   const double third = 1.0 / 3.0, nan = std::numeric_limits<double>::quiet_NaN();

@@ -111,12 +111,6 @@ struct Training {
   }
 };
 
-std::string contents_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 }  // namespace
 
 TEST_CASE("a training that was resumed ends with the bits of an unbroken one") {
@@ -160,12 +154,7 @@ TEST_CASE("a checkpoint of something else is refused with a sentence, and nothin
                            const std::vector<std::string>& told) {
     training.run(0, 1);
     const auto before = training.all();
-    std::string message = "no DataError";
-    try {
-      training.state.resume(from);
-    } catch (const DataError& error) {
-      message = error.what();
-    }
+    const std::string message = error_of<DataError>([&] { training.state.resume(from); });
     CHECK(message.find('\n') == std::string::npos);
     CHECK(mentions(message, from));
     for (const std::string& part : told) CHECK(mentions(message, part));

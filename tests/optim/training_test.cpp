@@ -1,3 +1,4 @@
+#include "../nn/module_state.h"
 #include "../reference/plain.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/data/generators.h>
@@ -45,18 +46,6 @@ Dataset citations(Device device, int64_t nodes = 1200) {
   options.val = 100;
   options.test = 400;
   return make_citation_dataset(options).to(device);
-}
-
-std::map<std::string, Tensor> copied(const nn::Module& module) {
-  std::map<std::string, Tensor> copy;
-  for (const auto& [name, tensor] : module.state()) copy[name] = tensor.clone();
-  return copy;
-}
-
-bool equal(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.first == y.first && same_bits(x.second, y.second);
-  });
 }
 
 // Trains and returns the model's state; the losses go to `losses`.

@@ -186,21 +186,4 @@ inline void check(const std::function<Var(const std::vector<Var>&)>& f, const st
   CHECK(result.passed);
 }
 
-/// The message of the adj::Error that f throws; "" where it throws none.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-inline bool mentions(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return true;
-  MESSAGE("'" << text << "' does not mention '" << part << "'");
-  return false;
-}
-
 }  // namespace adj::test

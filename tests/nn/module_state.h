@@ -1,0 +1,24 @@
+#pragma once
+
+#include "../support.h"
+#include <adjoint/nn/module.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace adj::test {
+
+inline std::map<std::string, Tensor> copied(const nn::Module& module) {
+  std::map<std::string, Tensor> copy;
+  for (const auto& [name, tensor] : module.state()) copy[name] = tensor.clone();
+  return copy;
+}
+
+inline bool equal(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && same_bits(x.second, y.second);
+  });
+}
+
+}  // namespace adj::test
