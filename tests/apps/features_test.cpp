@@ -24,8 +24,8 @@ struct Bench : TrainingBench {
 
   /// Result, metrics, predictions and checkpoint, without what the clock says.
   std::string all_of(const std::string& trainer, const Words& more) const {
-    return TrainingBench::all_of(trainer, joined(more, {"--checkpoint", checkpoint})) +
-           contents_of(checkpoint);
+    const std::string all = TrainingBench::all_of(trainer, joined(more, {"--checkpoint", checkpoint}));
+    return all + contents_of(checkpoint);
   }
 };
 
