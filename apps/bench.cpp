@@ -3,12 +3,12 @@
 #include "bench/measure.h"
 #include "common/options.h"
 #include <adjoint/data/reordered.h>
-#include <adjoint/graph/generators.h>
-#include <adjoint/graph/orders.h>
+#include <adjoint/graph/generate/generators.h>
+#include <adjoint/graph/order/orders.h>
+#include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
 #include <adjoint/kernels/dense/gemm.h>
-#include <adjoint/kernels/sparse/gas.h>
-#include <adjoint/kernels/sparse/spmm.h>
 
 #include <fmt/ranges.h>
 
@@ -94,7 +94,7 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "spmm", with_default(o.spmm, "NAME"), "on a GPU, sparse products by: own, cusparse")(
       "edges", with_default(o.subject.edges, "ORDER"), "of edge lists: by-source, by-target, shuffled")(
       "scatter", with_default(o.scatter, "SUMS"),
-      "on a GPU, gas by: fixed-point, float-atomics (not reproducible)")(
+      "on a GPU, spmm_coo by: fixed-point, float-atomics (not reproducible)")(
       "hidden", with_default(o.subject.hidden), "width of trained models")(
       "layers", with_default(o.subject.layers), "layers of trained models")(
       "norm", with_default(o.norm, "NAME"), "between them: batch, none")(

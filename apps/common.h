@@ -98,7 +98,7 @@ struct Program {
   /// out of its graph.
   std::function<Examples(Dataset& data, const std::string& file, const Settings&)> examples = {};
   /// How the epochs of a run are computed. `losses`, optional, is told the loss of each.
-  std::function<std::unique_ptr<Epochs>(const Training&, optim::FiniteWatch* losses)> epochs = {};
+  std::function<std::unique_ptr<Epochs>(const Training&, optim::NonFiniteMonitor* losses)> epochs = {};
   /// Writes what a model gives for all examples, for --predict.
   std::function<void(const std::string& path, const Dataset&, const Examples&, const Tensor& output)>
       write_outputs = {};

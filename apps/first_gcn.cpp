@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
     nn::Model<Gcn> model(data.num_features(), 16, data.num_classes());
     model.to(data.device());
     optim::Adam adam(model.parameters(), {.lr = 0.01, .weight_decay = 5e-4});
-    optim::TrainStep step([&] {  // runs eagerly on the CPU; captured once on a GPU
+    optim::CapturedStep step([&] {  // runs eagerly on the CPU; captured once on a GPU
       Var loss = cross_entropy(model(data.graph, x), data.y, data.train);
       loss.backward();
       adam.step();

@@ -3,7 +3,7 @@
 #include "common/options.h"
 #include "common/outputs.h"
 #include <adjoint/core/text.h>
-#include <adjoint/graph/partition.h>
+#include <adjoint/graph/order/partition.h>
 
 #include <chrono>
 #include <limits>

@@ -4,8 +4,8 @@
 #include "common/outputs.h"
 #include <adjoint/core/text.h>
 #include <adjoint/data/reordered.h>
-#include <adjoint/graph/orders.h>
-#include <adjoint/graph/partition.h>
+#include <adjoint/graph/order/orders.h>
+#include <adjoint/graph/order/partition.h>
 
 #include <chrono>
 #include <limits>

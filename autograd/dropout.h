@@ -4,7 +4,7 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/core/random.h>
-#include <adjoint/data/features.h>
+#include <adjoint/graph/features.h>
 #include <adjoint/kernels/elementwise/dropout.h>
 
 namespace adj {

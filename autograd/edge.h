@@ -16,11 +16,11 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/graph/sparse_kernels.h>
+#include <adjoint/kernels/aggregate/edge_mean.h>
+#include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/edge/edge_add.h>
-#include <adjoint/kernels/edge/edge_mean.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
-#include <adjoint/kernels/sparse/gas.h>
-#include <adjoint/kernels/sparse/spmm.h>
 #include <adjoint/kernels/tiles/tile_sddmm.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
@@ -168,7 +168,7 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
   Tensor y = Tensor::empty(detail::with_rows(x.shape(), relation.num_dst()), x.dtype(), x.device());
   Tensor rows = detail::as_matrix(y);
   if (scatters) {
-    kernels::gas({.a = relation.coo(), .values = weight, .x = detail::as_matrix(x.value()), .y = rows});
+    kernels::spmm_coo({.a = relation.coo(), .values = weight, .x = detail::as_matrix(x.value()), .y = rows});
   } else {
     detail::weighted_sum("aggregate", detail::by_target(relation, weight), detail::as_matrix(x.value()),
                          rows);
@@ -184,14 +184,14 @@ inline Var aggregate(const Relation& relation, const Var& x, const AggregateOpti
         Tensor dw = out.wanted(1) ? Tensor::empty_like(w) : Tensor();
         Tensor dx_rows = dx ? detail::as_matrix(dx) : Tensor();
         if (scatters && dw) {
-          kernels::gas_backward({.a = relation.coo(),
-                                 .values = w,
-                                 .dy = dy_rows,
-                                 .x = detail::as_matrix(x.get()),
-                                 .dx = dx_rows,
-                                 .dw = dw});
+          kernels::spmm_coo_backward({.a = relation.coo(),
+                                      .values = w,
+                                      .dy = dy_rows,
+                                      .x = detail::as_matrix(x.get()),
+                                      .dx = dx_rows,
+                                      .dw = dw});
         } else if (scatters && dx) {
-          kernels::gas({.a = relation.coo().transposed(), .values = w, .x = dy_rows, .y = dx_rows});
+          kernels::spmm_coo({.a = relation.coo().transposed(), .values = w, .x = dy_rows, .y = dx_rows});
         } else if (dx && dw) {
           detail::weighted_sum_gradients("aggregate", detail::by_source(relation, w), dy_rows,
                                          detail::as_matrix(x.get()), dx_rows, dw);

@@ -3,7 +3,7 @@
 
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
-#include <adjoint/data/features.h>
+#include <adjoint/graph/features.h>
 #include <adjoint/kernels/bits/fake_quantize.h>
 
 #include <cmath>

@@ -1,7 +1,7 @@
 #include <adjoint/autograd/feature_product.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
-#include <adjoint/kernels/sparse/spmm.h>
 
 namespace adj::detail {
 

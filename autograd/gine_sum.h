@@ -2,7 +2,7 @@
 #pragma once
 
 #include <adjoint/autograd/edge.h>
-#include <adjoint/kernels/edge/gine_sum.h>
+#include <adjoint/kernels/aggregate/gine_sum.h>
 
 namespace adj {
 

@@ -5,8 +5,8 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/core/convert.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/index/gather.h>
-#include <adjoint/kernels/sparse/spmm.h>
 
 namespace adj {
 

@@ -7,11 +7,11 @@
 
 #include <adjoint/autograd/tape.h>
 #include <adjoint/graph/relation.h>
-#include <adjoint/kernels/neighbor/extreme_backward.h>
-#include <adjoint/kernels/neighbor/extreme_weights.h>
-#include <adjoint/kernels/neighbor/moments_backward.h>
-#include <adjoint/kernels/neighbor/neighbor_reduce.h>
-#include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/aggregate/minmax_backward.h>
+#include <adjoint/kernels/aggregate/minmax_weights.h>
+#include <adjoint/kernels/aggregate/moments_backward.h>
+#include <adjoint/kernels/aggregate/neighbor_reduce.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 
 #include <span>
 #include <vector>
@@ -57,17 +57,17 @@ inline Tensor reductions_gradient(const Relation& relation, const SavedReduction
     if (!set.has(reduce)) continue;
     const bool gathers =
         saved.weight ||
-        kernels::extreme_backward_gathers(relation.num_dst(), relation.num_edges(), dtype, relation.device());
+        kernels::minmax_backward_gathers(relation.num_dst(), relation.num_edges(), dtype, relation.device());
     const bool begun = static_cast<bool>(dx);
     if (!begun) dx = Tensor::empty({sources, width}, dtype, dy.device());
-    kernels::neighbor_extreme_backward({.winner = reduce == Reduce::max ? saved.max_winner : saved.min_winner,
-                                        .dy = dy,
-                                        .part = set[reduce],
-                                        .transposed = gathers ? &relation.transposed() : nullptr,
-                                        .weight = saved.weight ? saved.weight.get() : Tensor(),
-                                        .order = saved.weight ? relation.transposed_order() : Tensor(),
-                                        .accumulate = begun,
-                                        .dx = dx});
+    kernels::neighbor_minmax_backward({.winner = reduce == Reduce::max ? saved.max_winner : saved.min_winner,
+                                       .dy = dy,
+                                       .part = set[reduce],
+                                       .transposed = gathers ? &relation.transposed() : nullptr,
+                                       .weight = saved.weight ? saved.weight.get() : Tensor(),
+                                       .order = saved.weight ? relation.transposed_order() : Tensor(),
+                                       .accumulate = begun,
+                                       .dx = dx});
   }
   return dx;
 }
@@ -76,11 +76,11 @@ inline Tensor reductions_gradient(const Relation& relation, const SavedReduction
 inline Tensor weights_gradient(const Relation& relation, const SavedReductions& saved, const Tensor& dy) {
   Tensor dw = Tensor::empty_like(saved.weight.get());
   const Tensor& x = saved.x.get();
-  kernels::extreme_weight_gradient({.a = relation.coo(),
-                                    .winner = saved.max_winner ? saved.max_winner : saved.min_winner,
-                                    .dy = dy,
-                                    .x = x.reshape({relation.num_src(), dy.size(1)}),
-                                    .dw = dw});
+  kernels::minmax_weight_gradient({.a = relation.coo(),
+                                   .winner = saved.max_winner ? saved.max_winner : saved.min_winner,
+                                   .dy = dy,
+                                   .x = x.reshape({relation.num_src(), dy.size(1)}),
+                                   .dw = dw});
   return dw;
 }
 

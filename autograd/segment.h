@@ -5,9 +5,9 @@
 
 #include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/tape.h>
-#include <adjoint/kernels/edge/edge_mean.h>
+#include <adjoint/kernels/aggregate/edge_mean.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/index/select.h>
-#include <adjoint/kernels/sparse/spmm.h>
 
 namespace adj {
 
@@ -68,7 +68,7 @@ inline Var segment_reduce(const char* name, const Var& x, const Tensor& offsets,
 }
 
 /// The largest or smallest: the segments are the targets of a relation of which each row is a source.
-inline Var segment_extreme(const char* name, const Var& x, const Tensor& offsets, Reduce reduce) {
+inline Var segment_minmax(const char* name, const Var& x, const Tensor& offsets, Reduce reduce) {
   const OpScope scope(name, x, offsets);
   ADJ_CHECK(x.shape().dims() == 2, "{}: x is {}, expected [N, F]", name, x.shape().str());
   check_segments(name, offsets, x.size(0), x.device());
@@ -115,10 +115,10 @@ inline Var segment_expand(const Var& x, const Tensor& offsets, int64_t rows) {
 
 /// Likewise the largest or smallest of each feature; ties, and the gradient, go to the first such row.
 inline Var segment_max(const Var& x, const Tensor& offsets) {
-  return detail::segment_extreme("segment_max", x, offsets, Reduce::max);
+  return detail::segment_minmax("segment_max", x, offsets, Reduce::max);
 }
 inline Var segment_min(const Var& x, const Tensor& offsets) {
-  return detail::segment_extreme("segment_min", x, offsets, Reduce::min);
+  return detail::segment_minmax("segment_min", x, offsets, Reduce::min);
 }
 
 }  // namespace adj

@@ -3,8 +3,8 @@
 #include <adjoint/autograd/epilogue.h>
 #include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/graph/sparse_matrix.h>
-#include <adjoint/kernels/sparse/gas.h>
-#include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/aggregate/spmm_coo.h>
 
 namespace adj {
 
@@ -47,12 +47,12 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
   Tensor y = Tensor::empty({a.rows(), x.size(1)}, x.dtype(), x.device());
   const bool scatters = a.relation().scatters(x.dtype());
   if (scatters) {
-    kernels::gas({.a = a.relation().coo(),
-                  .values = a.values(),
-                  .x = x.value(),
-                  .bias = bias.value_or_absent(),
-                  .activation = activation,
-                  .y = y});
+    kernels::spmm_coo({.a = a.relation().coo(),
+                       .values = a.values(),
+                       .x = x.value(),
+                       .bias = bias.value_or_absent(),
+                       .activation = activation,
+                       .y = y});
   } else {
     detail::sparse_product(a, false, x.value(), bias.value_or_absent(), activation, y);
   }
@@ -65,7 +65,7 @@ inline Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
         (void)values.get();  // the matrix's own: throws where they were written to
         Tensor dx = Tensor::empty({a.cols(), dz.size(1)}, dz.dtype(), dz.device());
         if (scatters) {
-          kernels::gas({.a = a.relation().coo().transposed(), .values = a.values(), .x = dz, .y = dx});
+          kernels::spmm_coo({.a = a.relation().coo().transposed(), .values = a.values(), .x = dz, .y = dx});
         } else {
           detail::sparse_product(a, true, dz, {}, Activation::none, dx);
         }

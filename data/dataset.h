@@ -1,7 +1,7 @@
 #pragma once
 
-#include <adjoint/data/features.h>
 #include <adjoint/data/file_rows.h>
+#include <adjoint/graph/features.h>
 #include <adjoint/graph/graph.h>
 
 #include <span>
@@ -44,7 +44,7 @@ struct Dataset {
   Tensor train, val, test;  ///< the split in use: splits[0] after loading, of no nodes where there is none
   Tensor graph_offsets;     ///< int64 [G + 1], many graphs in one file, optional
   Tensor graph_y;           ///< as y, one a graph
-  Tensor part;              ///< int32 [N], 0 to N - 1: a partition of the nodes (graph/partition.h), optional
+  Tensor part;   ///< int32 [N], 0 to N - 1: a partition of the nodes (graph/order/partition.h), optional
   Tensor order;  ///< int32 [N], of reordered nodes: node i is node order[i] of the dataset as it was at first
                  ///< (data/reordered.h); absent where they stand as they did
   /// What nodes are called where they come from, if not by their numbers: int64 [N] ids, optional; or names,

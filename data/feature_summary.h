@@ -1,7 +1,7 @@
 #pragma once
 
-#include <adjoint/data/features.h>
 #include <adjoint/data/file_rows.h>
+#include <adjoint/graph/features.h>
 
 namespace adj {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/data/dataset.h>
-#include <adjoint/graph/generators.h>
+#include <adjoint/graph/generate/generators.h>
 
 namespace adj {
 

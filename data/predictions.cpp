@@ -4,7 +4,7 @@
 #include <adjoint/data/predictions.h>
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/edge_attributes.h>
-#include <adjoint/graph/orders.h>
+#include <adjoint/graph/order/orders.h>
 
 #include <algorithm>
 #include <cmath>

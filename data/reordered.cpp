@@ -1,6 +1,6 @@
 #include <adjoint/data/detail/names.h>
 #include <adjoint/data/reordered.h>
-#include <adjoint/graph/orders.h>
+#include <adjoint/graph/order/orders.h>
 #include <adjoint/graph/transforms.h>
 
 namespace adj {

@@ -4,9 +4,9 @@
 
 namespace adj {
 
-/// The same dataset with its nodes in another order (graph/orders.h): node i of the result is node order[i]
-/// of `data`, `order` int32 [N] a permutation that keeps each graph's nodes in its place where there are many
-/// graphs in one. Edges with weights and attributes, features, labels, ids and names, splits and the
+/// The same dataset with its nodes in another order (graph/order/orders.h): node i of the result is node
+/// order[i] of `data`, `order` int32 [N] a permutation that keeps each graph's nodes in its place where there
+/// are many graphs in one. Edges with weights and attributes, features, labels, ids and names, splits and the
 /// partition go along, on the device where they are. The result's `order` leads back to the nodes as they
 /// stood at first, however often they are reordered; it is absent where they stand so again. Throws
 /// adj::Error otherwise.

@@ -1,9 +1,9 @@
 #include <adjoint/core/explain.h>
 #include <adjoint/graph/relation.h>
+#include <adjoint/kernels/aggregate/spmm_plan.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/reduce/reduce.h>
-#include <adjoint/kernels/sparse/spmm_plan.h>
 
 #include <limits>
 

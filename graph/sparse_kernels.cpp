@@ -1,6 +1,6 @@
 #include <adjoint/graph/sparse_kernels.h>
+#include <adjoint/kernels/aggregate/explain.h>
 #include <adjoint/kernels/dense/gemm.h>
-#include <adjoint/kernels/sparse/explain.h>
 #include <adjoint/kernels/tiles/cut_store.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 

@@ -1,4 +1,4 @@
-#include <adjoint/graph/negative_sampling.h>
+#include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/graph/splits.h>
 
 #include <algorithm>

@@ -30,9 +30,9 @@ Transformed remove_self_loops(const Graph& graph);
 Transformed coalesce(const Graph& graph);
 /// The nodes `nodes` (int32 [K], distinct), renumbered 0 … K - 1 in that order, and the edges among them.
 Transformed induced_subgraph(const Graph& graph, const Tensor& nodes);
-/// The same graph, its nodes in another order (graph/orders.h): new node i is old node order[i], `order`
-/// int32 [N] a permutation. Throws otherwise. Equal edges keep their order, so that the inverse gives a graph
-/// whose edges are numbered as its CSR has them back to the bit.
+/// The same graph, its nodes in another order (graph/order/orders.h): new node i is old node order[i],
+/// `order` int32 [N] a permutation. Throws otherwise. Equal edges keep their order, so that the inverse gives
+/// a graph whose edges are numbered as its CSR has them back to the bit.
 Transformed permuted(const Graph& graph, const Tensor& order);
 /// All nodes, and the edges `edges` (int32 [K], distinct edge numbers).
 Transformed edge_subgraph(const Graph& graph, const Tensor& edges);

@@ -1,6 +1,6 @@
 #include "family.h"
 #include "stack.h"
-#include <adjoint/nn/agnn_conv.h>
+#include <adjoint/nn/conv/agnn_conv.h>
 #include <adjoint/nn/linear.h>
 
 namespace adj::models {

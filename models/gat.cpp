@@ -1,7 +1,7 @@
 #include "family.h"
 #include "stack.h"
-#include <adjoint/nn/gat_conv.h>
-#include <adjoint/nn/gatv2_conv.h>
+#include <adjoint/nn/conv/gat_conv.h>
+#include <adjoint/nn/conv/gatv2_conv.h>
 
 namespace adj::models {
 

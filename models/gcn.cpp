@@ -1,8 +1,8 @@
 #include "family.h"
 #include "stack.h"
 #include <adjoint/core/option_check.h>
-#include <adjoint/nn/gcn_conv.h>
-#include <adjoint/nn/norm.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/norm/norm.h>
 
 namespace adj::models {
 

@@ -1,6 +1,6 @@
 #include "family.h"
 #include "stack.h"
-#include <adjoint/nn/gin_conv.h>
+#include <adjoint/nn/conv/gin_conv.h>
 #include <adjoint/nn/mlp.h>
 
 namespace adj::models {

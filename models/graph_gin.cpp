@@ -3,8 +3,8 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/segment.h>
 #include <adjoint/core/option_check.h>
-#include <adjoint/nn/gin_conv.h>
-#include <adjoint/nn/norm.h>
+#include <adjoint/nn/conv/gin_conv.h>
+#include <adjoint/nn/norm/norm.h>
 
 #include <algorithm>
 

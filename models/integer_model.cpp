@@ -2,8 +2,8 @@
 
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/shape.h>
+#include <adjoint/kernels/aggregate/neighbor_reduce.h>
 #include <adjoint/kernels/bits/bit_gemm.h>
-#include <adjoint/kernels/neighbor/neighbor_reduce.h>
 
 namespace adj {
 

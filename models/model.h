@@ -1,9 +1,9 @@
 #pragma once
 
 #include <adjoint/autograd/variable.h>
-#include <adjoint/data/features.h>
 #include <adjoint/data/loader/saint_loader.h>
 #include <adjoint/graph/block.h>
+#include <adjoint/graph/features.h>
 #include <adjoint/nn/module.h>
 
 #include <span>

@@ -3,7 +3,7 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
-#include <adjoint/optim/finite.h>
+#include <adjoint/optim/non_finite.h>
 #include <adjoint/optim/preprocessing.h>
 
 #include <limits>

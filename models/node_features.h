@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/data/features.h>
+#include <adjoint/graph/features.h>
 #include <adjoint/graph/graph.h>
 
 #include <string>

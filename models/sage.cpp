@@ -1,7 +1,7 @@
 #include "family.h"
 #include "stack.h"
 #include <adjoint/core/option_check.h>
-#include <adjoint/nn/sage_conv.h>
+#include <adjoint/nn/conv/sage_conv.h>
 
 namespace adj::models {
 

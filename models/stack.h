@@ -5,7 +5,7 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/graph/self_loops.h>
-#include <adjoint/nn/norm.h>
+#include <adjoint/nn/norm/norm.h>
 
 #include <optional>
 

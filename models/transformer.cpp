@@ -1,6 +1,6 @@
 #include "family.h"
 #include "stack.h"
-#include <adjoint/nn/transformer_conv.h>
+#include <adjoint/nn/conv/transformer_conv.h>
 
 namespace adj::models {
 

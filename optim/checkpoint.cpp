@@ -1,6 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/optim/checkpoint.h>
-#include <adjoint/optim/finite.h>
+#include <adjoint/optim/non_finite.h>
 
 #include <charconv>
 #include <set>

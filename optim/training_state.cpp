@@ -1,6 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/dataset.h>
-#include <adjoint/optim/finite.h>
+#include <adjoint/optim/non_finite.h>
 #include <adjoint/optim/training_state.h>
 
 #include <cmath>

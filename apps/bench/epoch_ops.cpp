@@ -60,8 +60,8 @@ Job epoch_of(const Subject& s, std::unique_ptr<Model> model, const std::string& 
   ADJ_CHECK(s.data.x && s.data.y && s.data.train, "an epoch: {} has no features, labels or split",
             s.data.name);
   auto epoch = std::make_shared<Epoch<Model>>(s, std::move(model));
-  auto step = std::make_shared<optim::TrainStep>([epoch] { return epoch->step(); },
-                                                 optim::TrainStep::Options{.capture = s.capture});
+  auto step = std::make_shared<optim::CapturedStep>([epoch] { return epoch->step(); },
+                                                    optim::CapturedStep::Options{.capture = s.capture});
   return {shape, 0.0, 0.0, [step] { (*step)(); }};
 }
 

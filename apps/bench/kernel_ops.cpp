@@ -1,16 +1,16 @@
 #include "operands.h"
+#include <adjoint/kernels/aggregate/minmax_backward.h>
+#include <adjoint/kernels/aggregate/minmax_weights.h>
+#include <adjoint/kernels/aggregate/neighbor_reduce.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
 #include <adjoint/kernels/elementwise/activation.h>
 #include <adjoint/kernels/elementwise/dropout.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/loss/loss.h>
-#include <adjoint/kernels/neighbor/extreme_backward.h>
-#include <adjoint/kernels/neighbor/extreme_weights.h>
-#include <adjoint/kernels/neighbor/neighbor_reduce.h>
 #include <adjoint/kernels/norm/norm.h>
 #include <adjoint/kernels/reduce/reduce.h>
-#include <adjoint/kernels/sparse/spmm.h>
 #include <adjoint/kernels/update/optimizer.h>
 
 #include <algorithm>
@@ -197,33 +197,33 @@ Job weighted_max(const Subject& s, bool gradients) {
   const double bytes =
       2 * gathered(o->csr, o->max_winner) + rows + 2 * structure + bytes_of({o->y, o->y, o->dx});
   return {sparse_shape(o->csr, o->x), bytes, 0.0, [=]() mutable {
-            kernels::neighbor_extreme_backward({.winner = o->max_winner,
-                                                .dy = o->y,
-                                                .transposed = &o->transposed,
-                                                .weight = weight,
-                                                .order = relation.transposed_order(),
-                                                .dx = o->dx});
-            kernels::extreme_weight_gradient(
+            kernels::neighbor_minmax_backward({.winner = o->max_winner,
+                                               .dy = o->y,
+                                               .transposed = &o->transposed,
+                                               .weight = weight,
+                                               .order = relation.transposed_order(),
+                                               .dx = o->dx});
+            kernels::minmax_weight_gradient(
                 {.a = relation.coo(), .winner = o->max_winner, .dy = o->y, .x = o->x, .dw = dw});
           }};
 }
 
-Job neighbor_max_backward(const Subject& s, kernels::ExtremeGradient way) {
+Job neighbor_max_backward(const Subject& s, kernels::MinmaxGradient way) {
   auto o = std::make_shared<Reduction>(s, std::vector<Reduce>{Reduce::max});
   o->forward();
-  const kernels::ExtremeGradient before = kernels::extreme_gradient();
-  kernels::set_extreme_gradient(way);
-  const bool gathers = kernels::extreme_backward_gathers(o->csr.rows, o->csr.entries(), s.dtype, s.device());
-  kernels::set_extreme_gradient(before);
+  const kernels::MinmaxGradient before = kernels::minmax_gradient();
+  kernels::set_minmax_gradient(way);
+  const bool gathers = kernels::minmax_backward_gathers(o->csr.rows, o->csr.entries(), s.dtype, s.device());
+  kernels::set_minmax_gradient(before);
   if (gathers) o->transposed = s.graph().relation().transposed();
   const double read = gathers ? gathered(o->transposed, o->max_winner) + gathered(o->transposed, o->y) +
                                     bytes_of({o->transposed.offsets, o->transposed.indices})
                               : bytes_of({o->max_winner, o->y});
   return {sparse_shape(o->csr, o->x), read + bytes_of({o->dx}), 0.0, [o, gathers] {
-            kernels::neighbor_extreme_backward({.winner = o->max_winner,
-                                                .dy = o->y,
-                                                .transposed = gathers ? &o->transposed : nullptr,
-                                                .dx = o->dx});
+            kernels::neighbor_minmax_backward({.winner = o->max_winner,
+                                               .dy = o->y,
+                                               .transposed = gathers ? &o->transposed : nullptr,
+                                               .dx = o->dx});
           }};
 }
 
@@ -376,11 +376,11 @@ std::vector<Op> kernel_ops() {
       {"neighbor_max", "the largest over the in-edges of each node, and whose it is",
        [](const Subject& s) { return neighbor_reduce(s, {Reduce::max}); }},
       {"neighbor_max_grad", "its gradient, brought back to the winners",
-       [](const Subject& s) { return neighbor_max_backward(s, kernels::ExtremeGradient::by_structure); }},
+       [](const Subject& s) { return neighbor_max_backward(s, kernels::MinmaxGradient::by_structure); }},
       {"neighbor_max_gather", "likewise, over the transposed structure",
-       [](const Subject& s) { return neighbor_max_backward(s, kernels::ExtremeGradient::gather); }},
+       [](const Subject& s) { return neighbor_max_backward(s, kernels::MinmaxGradient::gather); }},
       {"neighbor_max_scatter", "likewise, added one by one (by atomics on a GPU)",
-       [](const Subject& s) { return neighbor_max_backward(s, kernels::ExtremeGradient::scatter); }},
+       [](const Subject& s) { return neighbor_max_backward(s, kernels::MinmaxGradient::scatter); }},
       {"weighted_max", "the largest of weighted in-edges, and which it is",
        [](const Subject& s) { return weighted_max(s, false); }},
       {"weighted_max_grad", "its gradients, by features and by weights",

@@ -1,7 +1,7 @@
 // What is done with an edge list: sorting it, or summing over it as it is.
 
 #include "operands.h"
-#include <adjoint/kernels/sparse/gas.h>
+#include <adjoint/kernels/aggregate/spmm_coo.h>
 
 #include <algorithm>
 #include <random>
@@ -68,25 +68,25 @@ struct Listed {
   }
 };
 
-Job gas(const Subject& s, bool weighted) {
+Job spmm_coo(const Subject& s, bool weighted) {
   auto o = std::make_shared<Listed>(s);
   const Tensor weight = weighted ? o->weight : Tensor{};
   return {o->shape(), o->bytes({weight, o->y}), 0.0,
-          [=] { kernels::gas({.a = o->list, .values = weight, .x = o->x, .y = o->y}); }};
+          [=] { kernels::spmm_coo({.a = o->list, .values = weight, .x = o->x, .y = o->y}); }};
 }
 
-Job gas_transposed(const Subject& s) {
+Job spmm_coo_transposed(const Subject& s) {
   auto o = std::make_shared<Listed>(s);
   return {o->shape(), o->bytes({o->weight, o->dx}), 0.0, [=, turned = o->list.transposed()] {
-            kernels::gas({.a = turned, .values = o->weight, .x = o->y, .y = o->dx});
+            kernels::spmm_coo({.a = turned, .values = o->weight, .x = o->y, .y = o->dx});
           }};
 }
 
-Job gas_backward(const Subject& s) {
+Job spmm_coo_backward(const Subject& s) {
   auto o = std::make_shared<Listed>(s);
   const double rows = o->bytes({}) - bytes_of({o->list.row, o->list.col});  // of both operands
   return {o->shape(), rows + o->bytes({o->weight, o->dw, o->dx}), 0.0, [=] {
-            kernels::gas_backward(
+            kernels::spmm_coo_backward(
                 {.a = o->list, .values = o->weight, .dy = o->y, .x = o->x, .dx = o->dx, .dw = o->dw});
           }};
 }
@@ -105,11 +105,11 @@ Job coo_gcn_normalize(const Subject& s) {
 std::vector<Op> list_ops() {
   return {
       {"coo_to_csr", "sorting the edge list", coo_to_csr},
-      {"gas", "Y = A X over the edge list as it is, with weights",
-       [](const Subject& s) { return gas(s, true); }},
-      {"gas_ones", "likewise, all weights 1", [](const Subject& s) { return gas(s, false); }},
-      {"gas_transposed", "dX = At dY over the list", gas_transposed},
-      {"gas_backward", "both gradients in one pass over the list", gas_backward},
+      {"spmm_coo", "Y = A X over the edge list as it is, with weights",
+       [](const Subject& s) { return spmm_coo(s, true); }},
+      {"spmm_coo_ones", "likewise, all weights 1", [](const Subject& s) { return spmm_coo(s, false); }},
+      {"spmm_coo_transposed", "dX = At dY over the list", spmm_coo_transposed},
+      {"spmm_coo_backward", "both gradients in one pass over the list", spmm_coo_backward},
       {"coo_gcn_normalize", "symmetric normalisation of the list", coo_gcn_normalize},
   };
 }

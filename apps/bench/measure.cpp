@@ -1,6 +1,6 @@
 #include "measure.h"
 
-#include <adjoint/graph/generators.h>
+#include <adjoint/graph/generate/generators.h>
 
 #include <algorithm>
 #include <chrono>

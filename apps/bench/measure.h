@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/adjoint.h>
-#include <adjoint/graph/neighbor_sampler.h>
+#include <adjoint/graph/sample/neighbor_sampler.h>
 
 #include <functional>
 #include <numeric>

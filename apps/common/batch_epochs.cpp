@@ -4,7 +4,7 @@
 
 namespace adj::apps {
 
-BatchEpochs::BatchEpochs(const Training& training, optim::FiniteWatch* losses)
+BatchEpochs::BatchEpochs(const Training& training, optim::NonFiniteMonitor* losses)
     : training_(training), model_(training.node_model()), losses_(losses) {}
 
 Epochs::Evaluation BatchEpochs::validate() {

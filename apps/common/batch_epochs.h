@@ -8,14 +8,14 @@ namespace adj::apps {
 /// --evaluation says. A loader's own epochs derive from it.
 class BatchEpochs : public Epochs {
  public:
-  BatchEpochs(const Training& training, optim::FiniteWatch* losses);
+  BatchEpochs(const Training& training, optim::NonFiniteMonitor* losses);
   Evaluation validate() override;
   Tensor outputs() override;
 
  protected:
   const Training training_;
   NodeModel& model_;
-  optim::FiniteWatch* losses_;  // or null
+  optim::NonFiniteMonitor* losses_;  // or null
 
  private:
   Tensor logits();

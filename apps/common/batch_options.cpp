@@ -1,7 +1,7 @@
 #include "batch_options.h"
 
 #include "feature_place.h"
-#include <adjoint/graph/saint_sampler.h>
+#include <adjoint/graph/sample/saint_sampler.h>
 
 #include <algorithm>
 #include <charconv>

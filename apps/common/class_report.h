@@ -1,7 +1,7 @@
 #pragma once
 
 #include "examples.h"
-#include <adjoint/nn/classification_report.h>
+#include <adjoint/nn/metrics/classification_report.h>
 
 namespace adj::apps {
 

@@ -18,7 +18,7 @@ struct Training {
   const Dataset& data;       ///< whose split in use means nothing here
   const Examples& examples;  ///< with the run's split in use
   const Features& features;  ///< on the device; absent where --features says that they are elsewhere
-  std::shared_ptr<const FeatureSource> source;  ///< where batches find them; null without a loader
+  std::shared_ptr<const FeatureStore> source;  ///< where batches find them; null without a loader
 
   /// The model of a program of nodes.
   NodeModel& node_model() const { return dynamic_cast<NodeModel&>(model); }
@@ -47,14 +47,14 @@ class Epochs {
 /// The whole graph in one step, which a GPU records; `edges`, where there are some, are the graph that each
 /// epoch begins with.
 std::unique_ptr<Epochs> full_batch(const Training& training, const EdgeList* edges,
-                                   optim::FiniteWatch* losses);
+                                   optim::NonFiniteMonitor* losses);
 /// A step for each batch of a NeighborLoader, and evaluations layer by layer, or over the whole graph where
 /// --evaluation says so.
-std::unique_ptr<Epochs> neighbor_batches(const Training& training, optim::FiniteWatch* losses);
+std::unique_ptr<Epochs> neighbor_batches(const Training& training, optim::NonFiniteMonitor* losses);
 /// A step for each batch of a ClusterLoader over the dataset's partition, or of a SaintLoader, that has
 /// training nodes; evaluations likewise.
-std::unique_ptr<Epochs> cluster_batches(const Training& training, optim::FiniteWatch* losses);
-std::unique_ptr<Epochs> saint_batches(const Training& training, optim::FiniteWatch* losses);
+std::unique_ptr<Epochs> cluster_batches(const Training& training, optim::NonFiniteMonitor* losses);
+std::unique_ptr<Epochs> saint_batches(const Training& training, optim::NonFiniteMonitor* losses);
 
 /// For --loader cluster gives the dataset the partition that it trains on: of --parts parts, else its own,
 /// else one of METIS's into parts of some hundred nodes.
@@ -62,7 +62,7 @@ void partition_for_clusters(Dataset& data, const Settings& settings);
 
 /// As --loader says. `losses`, optional, is told the loss of each epoch.
 inline std::unique_ptr<Epochs> make_epochs(const Training& training, const EdgeList* edges,
-                                           optim::FiniteWatch* losses) {
+                                           optim::NonFiniteMonitor* losses) {
   if (training.settings.loader == "neighbor") return neighbor_batches(training, losses);
   if (training.settings.loader == "cluster") return cluster_batches(training, losses);
   if (training.settings.loader == "saint") return saint_batches(training, losses);

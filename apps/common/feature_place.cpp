@@ -73,7 +73,7 @@ Dataset placed_on(Device device, const Dataset& data, const Settings& s) {
   return placed;
 }
 
-std::shared_ptr<const FeatureSource> feature_source(const Dataset& data, const Settings& s) {
+std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Settings& s) {
   const Device device = data.device();
   const CachedRows cached = cached_rows(data, s);
   if (data.x_in_file) return make_file_source(data.x_in_file, device, cached);
@@ -86,7 +86,7 @@ std::shared_ptr<const FeatureSource> feature_source(const Dataset& data, const S
   return make_pinned_source(x, device, cached);
 }
 
-Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureSource>& x,
+Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureStore>& x,
                       const Settings& s) {
   const NoGrad no_grad;
   return infer_layer_wise(graph, x, model.num_layers(),

@@ -20,11 +20,11 @@ Dataset placed_on(Device device, const Dataset& data, const Settings& settings);
 /// Where batches for the dataset's device find the features of their nodes, in the precision of the training
 /// but for those in a file. Rows are kept there of the nodes that most edges lead from. Throws UsageError
 /// where there are none, or not so many, that could be kept.
-std::shared_ptr<const FeatureSource> feature_source(const Dataset& data, const Settings& settings);
+std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Settings& settings);
 
 /// [N, outputs]: what the model gives for all nodes, layer after layer, in its mode. `batch_size` and
 /// `workers` are the settings'.
-Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureSource>& x,
+Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureStore>& x,
                       const Settings& settings);
 
 }  // namespace adj::apps

@@ -10,7 +10,7 @@ namespace {
 
 class FullBatch : public Epochs {
  public:
-  FullBatch(const Training& training, const EdgeList* edges, optim::FiniteWatch* losses)
+  FullBatch(const Training& training, const EdgeList* edges, optim::NonFiniteMonitor* losses)
       : training_(training),
         model_(training.node_model()),
         edges_(edges),
@@ -63,16 +63,16 @@ class FullBatch : public Epochs {
   const Training training_;
   NodeModel& model_;
   const EdgeList* edges_;
-  optim::FiniteWatch* losses_;
+  optim::NonFiniteMonitor* losses_;
   Graph graph_;  // of which nothing is derived at the beginning of an inductive epoch
-  optim::TrainStep step_, validation_;
+  optim::CapturedStep step_, validation_;
   Tensor outputs_;
 };
 
 }  // namespace
 
 std::unique_ptr<Epochs> full_batch(const Training& training, const EdgeList* edges,
-                                   optim::FiniteWatch* losses) {
+                                   optim::NonFiniteMonitor* losses) {
   return std::make_unique<FullBatch>(training, edges, losses);
 }
 

@@ -51,7 +51,7 @@ Tensor places_in(const Tensor& index, int64_t examples) {
 
 class GraphBatches : public Epochs {
  public:
-  GraphBatches(const Training& training, optim::FiniteWatch* losses)
+  GraphBatches(const Training& training, optim::NonFiniteMonitor* losses)
       : training_(training),
         model_(dynamic_cast<GraphModel&>(training.model)),
         losses_(losses),
@@ -110,7 +110,7 @@ class GraphBatches : public Epochs {
  private:
   const Training training_;
   GraphModel& model_;
-  optim::FiniteWatch* losses_;
+  optim::NonFiniteMonitor* losses_;
   GraphLoader loader_, validated_;
   Tensor places_;  // of the validated graphs' rows among all
 };
@@ -224,7 +224,7 @@ void learn_graphs(Program& program) {
                                              const Settings& settings) {
     return graph_examples(data, file, name, settings);
   };
-  program.epochs = [](const Training& training, optim::FiniteWatch* losses) -> std::unique_ptr<Epochs> {
+  program.epochs = [](const Training& training, optim::NonFiniteMonitor* losses) -> std::unique_ptr<Epochs> {
     return std::make_unique<GraphBatches>(training, losses);
   };
   program.write_outputs = [name = program.name()](const std::string& path, const Dataset& data,

@@ -14,7 +14,7 @@ Relation relation_of(int64_t nodes, const EdgeIndex& pairs) {
 /// What both ways have in common: which pairs are trained on, and how all examples are scored.
 class LinkEpochs : public Epochs {
  public:
-  LinkEpochs(const Training& training, optim::FiniteWatch* losses)
+  LinkEpochs(const Training& training, optim::NonFiniteMonitor* losses)
       : training_(training),
         model_(dynamic_cast<LinkModel&>(training.model)),
         losses_(losses),
@@ -36,7 +36,7 @@ class LinkEpochs : public Epochs {
 
   const Training training_;
   LinkModel& model_;
-  optim::FiniteWatch* losses_;
+  optim::NonFiniteMonitor* losses_;
   const Relation examples_;
   const EdgeIndex train_;
 
@@ -53,7 +53,7 @@ class LinkEpochs : public Epochs {
 /// All pairs in one step. The host draws the pairs beside them, so that a GPU does not record it.
 class AllLinks : public LinkEpochs {
  public:
-  AllLinks(const Training& training, optim::FiniteWatch* losses) : LinkEpochs(training, losses) {
+  AllLinks(const Training& training, optim::NonFiniteMonitor* losses) : LinkEpochs(training, losses) {
     const int64_t joined = train_.src.numel(), drawn = joined * training.settings.negatives;
     label_ = Tensor::zeros({joined + drawn, 1}, DType::f32, training.data.device());
     label_.rows(0, joined).fill_(1.0);
@@ -86,7 +86,7 @@ class AllLinks : public LinkEpochs {
 
 class LinkBatches : public LinkEpochs {
  public:
-  LinkBatches(const Training& training, optim::FiniteWatch* losses)
+  LinkBatches(const Training& training, optim::NonFiniteMonitor* losses)
       : LinkEpochs(training, losses),
         loader_(training.data.graph, training.source, train_,
                 {.sampling = {.fanouts = fanouts_of(training.settings),
@@ -125,7 +125,7 @@ class LinkBatches : public LinkEpochs {
 
 }  // namespace
 
-std::unique_ptr<Epochs> link_epochs(const Training& training, optim::FiniteWatch* losses) {
+std::unique_ptr<Epochs> link_epochs(const Training& training, optim::NonFiniteMonitor* losses) {
   if (training.settings.loader == "neighbor") return std::make_unique<LinkBatches>(training, losses);
   return std::make_unique<AllLinks>(training, losses);
 }

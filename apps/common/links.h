@@ -23,7 +23,7 @@ std::vector<Metric> link_metrics(const Settings& settings);
 /// Every epoch finds the pairs that stay among others that are drawn anew, --negatives a pair: all at once,
 /// or
 /// --loader neighbor in the batches of a LinkLoader. What is drawn depends on the run's seed and the epoch.
-std::unique_ptr<Epochs> link_epochs(const Training& training, optim::FiniteWatch* losses);
+std::unique_ptr<Epochs> link_epochs(const Training& training, optim::NonFiniteMonitor* losses);
 
 /// HDF5: the test pairs, pairs/src and pairs/dst int32 [P] (nodes as they stood at first, where they were
 /// reordered), pairs/score float32 [P], a logit, and pairs/label uint8 [P].

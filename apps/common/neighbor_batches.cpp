@@ -8,7 +8,7 @@ namespace {
 
 class NeighborBatches : public BatchEpochs {
  public:
-  NeighborBatches(const Training& training, optim::FiniteWatch* losses)
+  NeighborBatches(const Training& training, optim::NonFiniteMonitor* losses)
       : BatchEpochs(training, losses),
         loader_(training.data.graph, training.source, training.objective.targets(), training.examples.train,
                 {.sampling = {.fanouts = fanouts_of(training.settings),
@@ -39,7 +39,7 @@ class NeighborBatches : public BatchEpochs {
 
 }  // namespace
 
-std::unique_ptr<Epochs> neighbor_batches(const Training& training, optim::FiniteWatch* losses) {
+std::unique_ptr<Epochs> neighbor_batches(const Training& training, optim::NonFiniteMonitor* losses) {
   return std::make_unique<NeighborBatches>(training, losses);
 }
 

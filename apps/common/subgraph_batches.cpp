@@ -1,7 +1,7 @@
 #include "batch_epochs.h"
 #include <adjoint/data/loader/cluster_loader.h>
 #include <adjoint/data/loader/saint_loader.h>
-#include <adjoint/graph/partition.h>
+#include <adjoint/graph/order/partition.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
 namespace adj::apps {
@@ -52,7 +52,7 @@ SaintLoader saint_of(const Training& t) {
 template <class Loader>
 class SubgraphBatches : public BatchEpochs {
  public:
-  SubgraphBatches(const Training& training, Loader loader, optim::FiniteWatch* losses)
+  SubgraphBatches(const Training& training, Loader loader, optim::NonFiniteMonitor* losses)
       : BatchEpochs(training, losses), loader_(std::move(loader)) {}
 
   Tensor train(int64_t done) override {
@@ -95,11 +95,11 @@ void partition_for_clusters(Dataset& data, const Settings& settings) {
            made.largest, made.cut, data.graph.num_edges());
 }
 
-std::unique_ptr<Epochs> cluster_batches(const Training& training, optim::FiniteWatch* losses) {
+std::unique_ptr<Epochs> cluster_batches(const Training& training, optim::NonFiniteMonitor* losses) {
   return std::make_unique<SubgraphBatches<ClusterLoader>>(training, clusters_of(training), losses);
 }
 
-std::unique_ptr<Epochs> saint_batches(const Training& training, optim::FiniteWatch* losses) {
+std::unique_ptr<Epochs> saint_batches(const Training& training, optim::NonFiniteMonitor* losses) {
   return std::make_unique<SubgraphBatches<SaintLoader>>(training, saint_of(training), losses);
 }
 

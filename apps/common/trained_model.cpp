@@ -118,7 +118,7 @@ Tensor run(const TrainedModel& trained, const Dataset& data, const Settings& bat
     settings.batch_size = batches.batch_size;
     settings.workers = batches.workers;
     return trained.finish(layer_by_layer(dynamic_cast<NodeModel&>(trained.model()), data.graph,
-                                         feature_source(data, settings), settings));
+                                         feature_store(data, settings), settings));
   }
   Dataset prepared = data;
   prepared.x = data.x.to(feature_dtype(settings));

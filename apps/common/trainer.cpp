@@ -2,7 +2,7 @@
 
 #include "feature_place.h"
 #include "stopwatch.h"
-#include <adjoint/optim/finite.h>
+#include <adjoint/optim/non_finite.h>
 
 #include <algorithm>
 #include <cmath>
@@ -98,7 +98,7 @@ Trainer::Trainer(const Program& program, const CommandLine& line, const Dataset&
       examples_.use_split(split);
       fingerprint_ += (fingerprint_.empty() ? "" : "; ") + fingerprint_of(data_, examples_);
     }
-  if (settings_.loader != "none") source_ = feature_source(data_, settings_);
+  if (settings_.loader != "none") source_ = feature_store(data_, settings_);
   if (settings_.features == "device") {
     features_ = data_.x.to(feature_dtype(settings_));
   } else {
@@ -160,13 +160,13 @@ void Trainer::run() {
 
 void Trainer::train_epochs(Progress& progress) {
   const Device device = data_.device();
-  std::optional<optim::FiniteWatch> between;  // of losses that nobody reads
+  std::optional<optim::NonFiniteMonitor> between;  // of losses that nobody reads
   if (settings_.eval_every > 1) between.emplace(device);
   const auto require_finite_between = [&] {
     if (between && !between->all_finite())
       fail("{}: a training loss among them was not finite; try a smaller --lr", since_last_look());
   };
-  optim::FiniteWatch* losses = between ? &*between : nullptr;
+  optim::NonFiniteMonitor* losses = between ? &*between : nullptr;
   epochs_ = program_.epochs ? program_.epochs(training(), losses)
                             : make_epochs(training(), edges_ ? &*edges_ : nullptr, losses);
 

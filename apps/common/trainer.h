@@ -72,9 +72,9 @@ class Trainer {
   const std::vector<size_t> splits_;
   const optim::Preprocessing preprocessing_;
   const int64_t num_features_;
-  Features features_;                            // absent where --features says that they are elsewhere
-  std::shared_ptr<const FeatureSource> source_;  // of batches
-  std::optional<EdgeList> edges_;                // of an inductive training
+  Features features_;                           // absent where --features says that they are elsewhere
+  std::shared_ptr<const FeatureStore> source_;  // of batches
+  std::optional<EdgeList> edges_;               // of an inductive training
 
   int64_t run_ = 0, epoch_ = 0;
   int64_t looked_at_ = 0;  // the last epoch whose loss and parameters are known to be finite

@@ -2,7 +2,7 @@
 
 #include <adjoint/data/loader/cluster_loader.h>
 #include <adjoint/data/loader/graph_loader.h>
-#include <adjoint/graph/partition.h>
+#include <adjoint/graph/order/partition.h>
 
 #include <numeric>
 

@@ -2,7 +2,7 @@
 
 #include "../common/summary.h"
 #include <adjoint/data/feature_summary.h>
-#include <adjoint/graph/window_reuse.h>
+#include <adjoint/graph/order/window_reuse.h>
 
 #include <map>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/data/dataset.h>
-#include <adjoint/data/loader/feature_source.h>
+#include <adjoint/data/loader/feature_store.h>
 
 #include <optional>
 #include <string_view>
@@ -13,13 +13,13 @@ namespace adj::detail {
 
 /// The dataset's features, which are read from their file where they were left there, for batches on `device`
 /// (absent: the dataset's). Throws where it has none.
-std::shared_ptr<const FeatureSource> features_of(std::string_view loader, const Dataset& data,
-                                                 std::optional<Device> device);
+std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const Dataset& data,
+                                                std::optional<Device> device);
 /// Throws unless these are features of so many nodes.
-void check_features(std::string_view loader, const std::shared_ptr<const FeatureSource>& x, int64_t nodes);
+void check_features(std::string_view loader, const std::shared_ptr<const FeatureStore>& x, int64_t nodes);
 /// x->gather(), which a user may have written: throws unless it gave as many rows as there are nodes, on
 /// `device`.
-Features gather_features(std::string_view loader, const FeatureSource& x, const Tensor& nodes, Device device);
+Features gather_features(std::string_view loader, const FeatureStore& x, const Tensor& nodes, Device device);
 
 /// Throws unless `labels` are absent, [rows] or [rows, T].
 void check_labels(std::string_view loader, const Tensor& labels, int64_t rows);

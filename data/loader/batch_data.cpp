@@ -3,21 +3,20 @@
 
 namespace adj::detail {
 
-std::shared_ptr<const FeatureSource> features_of(std::string_view loader, const Dataset& data,
-                                                 std::optional<Device> device) {
+std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const Dataset& data,
+                                                std::optional<Device> device) {
   ADJ_CHECK(data.graph, "{}: a dataset without a graph", loader);
   if (data.x_in_file) return make_file_source(data.x_in_file, device.value_or(data.device()));
   ADJ_CHECK(data.x, "{}: dataset '{}' has no features", loader, data.name);
   return make_feature_source(data.x);
 }
 
-void check_features(std::string_view loader, const std::shared_ptr<const FeatureSource>& x, int64_t nodes) {
+void check_features(std::string_view loader, const std::shared_ptr<const FeatureStore>& x, int64_t nodes) {
   ADJ_CHECK(x, "{}: no features, expected of {} nodes", loader, nodes);
   ADJ_CHECK(x->rows() == nodes, "{}: features of {} nodes, expected of {}", loader, x->rows(), nodes);
 }
 
-Features gather_features(std::string_view loader, const FeatureSource& x, const Tensor& nodes,
-                         Device device) {
+Features gather_features(std::string_view loader, const FeatureStore& x, const Tensor& nodes, Device device) {
   Features rows = x.gather(nodes, device);
   ADJ_CHECK(rows && rows.rows() == nodes.numel() && rows.device() == device,
             "{}: a feature source gave {} rows on {}, expected {} on {}", loader, rows ? rows.rows() : 0,

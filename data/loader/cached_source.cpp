@@ -1,5 +1,5 @@
 #include <adjoint/core/pinned.h>
-#include <adjoint/data/loader/feature_source.h>
+#include <adjoint/data/loader/feature_store.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/index/gather_cached.h>
 
@@ -45,7 +45,7 @@ Tensor places_of(const Tensor& kept, int64_t rows) {
   return places;
 }
 
-class CachedSource : public FeatureSource {
+class CachedSource : public FeatureStore {
  public:
   explicit CachedSource(Device device) : device_(device) {}
   bool is_sparse() const override { return false; }
@@ -144,17 +144,17 @@ class FileSource : public CachedSource {
 
 }  // namespace
 
-std::shared_ptr<const FeatureSource> make_pinned_source(const Features& x, Device device,
-                                                        const CachedRows& cached) {
+std::shared_ptr<const FeatureStore> make_pinned_source(const Features& x, Device device,
+                                                       const CachedRows& cached) {
   return std::make_shared<PinnedSource>(x.to(Device::cpu()), device, cached);
 }
 
-std::shared_ptr<const FeatureSource> make_pinned_source(const Tensor& x, Device device,
-                                                        const CachedRows& cached) {
+std::shared_ptr<const FeatureStore> make_pinned_source(const Tensor& x, Device device,
+                                                       const CachedRows& cached) {
   return make_pinned_source(Features(x), device, cached);
 }
 
-std::shared_ptr<const FeatureSource> make_file_source(FileRows x, Device device, const CachedRows& cached) {
+std::shared_ptr<const FeatureStore> make_file_source(FileRows x, Device device, const CachedRows& cached) {
   return std::make_shared<FileSource>(std::move(x), device, cached);
 }
 

@@ -2,7 +2,7 @@
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/data/detail/batching.h>
 #include <adjoint/data/loader/cluster_loader.h>
-#include <adjoint/graph/partition.h>
+#include <adjoint/graph/order/partition.h>
 
 #include <algorithm>
 #include <numeric>
@@ -16,7 +16,7 @@ constexpr std::string_view kName = "cluster loader";
 }  // namespace
 
 struct ClusterLoader::Impl {
-  Impl(const Graph& graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels, const Tensor& seeds,
+  Impl(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels, const Tensor& seeds,
        const Tensor& part, ClusterLoaderOptions&& given)
       : options(std::move(given)),
         batches(std::string(kName), graph, std::move(x), labels, seeds, options.loading) {
@@ -83,7 +83,7 @@ Tensor partition_of(const Dataset& data, const ClusterLoaderOptions& options) {
 
 }  // namespace
 
-ClusterLoader::ClusterLoader(const Graph& graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+ClusterLoader::ClusterLoader(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
                              const Tensor& seeds, const Tensor& part, ClusterLoaderOptions options)
     : impl_(std::make_shared<const Impl>(graph, std::move(x), labels, seeds, part, std::move(options))) {}
 

@@ -37,11 +37,11 @@ struct ClusterLoaderOptions {
 /// iterated at the same time.
 class ClusterLoader {
  public:
-  /// `part`: int32 [N], 0 to N - 1: a partition (graph/partition.h), of which parts without nodes do not
-  /// count. `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, none twice.
+  /// `part`: int32 [N], 0 to N - 1: a partition (graph/order/partition.h), of which parts without nodes do
+  /// not count. `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, none twice.
   /// Throws otherwise, naming the place; where features or labels are not those of the graph's nodes; and
   /// where options are out of range.
-  ClusterLoader(const Graph& graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+  ClusterLoader(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
                 const Tensor& seeds, const Tensor& part, ClusterLoaderOptions options);
   ClusterLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
                 const Tensor& part, ClusterLoaderOptions options);

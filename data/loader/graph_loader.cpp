@@ -33,7 +33,7 @@ Tensor checked_graphs(const Tensor& which, int64_t graphs) {
 }  // namespace
 
 struct GraphLoader::Impl {
-  Impl(const Graph& graph, const Tensor& bounds, std::shared_ptr<const FeatureSource> features,
+  Impl(const Graph& graph, const Tensor& bounds, std::shared_ptr<const FeatureStore> features,
        const Tensor& y, const Tensor& which, GraphLoaderOptions&& given)
       : options(std::move(given)),
         device(options.device.value_or(graph.device())),
@@ -109,12 +109,12 @@ struct GraphLoader::Impl {
   Device device;
   Graph whole;
   Tensor offsets;
-  std::shared_ptr<const FeatureSource> x;
+  std::shared_ptr<const FeatureStore> x;
   Tensor labels, chosen;
   std::vector<Stream> streams;
 };
 
-GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, std::shared_ptr<const FeatureSource> x,
+GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, std::shared_ptr<const FeatureStore> x,
                          const Tensor& labels, const Tensor& which, GraphLoaderOptions options)
     : impl_(std::make_shared<const Impl>(whole, offsets, std::move(x), labels, which, std::move(options))) {}
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/data/dataset.h>
-#include <adjoint/data/loader/feature_source.h>
+#include <adjoint/data/loader/feature_store.h>
 #include <adjoint/data/loader/prefetch.h>
 
 #include <memory>
@@ -52,7 +52,7 @@ class GraphLoader {
   /// nodes. `labels`: [G] or [G,T] by graph, optional. `which`: the graphs, int32 or int64 [K], in range,
   /// none twice. Throws otherwise, naming the place; where an edge leads from one graph to another; where
   /// options are out of range; and where drop_last would leave nothing.
-  GraphLoader(const Graph& whole, const Tensor& offsets, std::shared_ptr<const FeatureSource> x,
+  GraphLoader(const Graph& whole, const Tensor& offsets, std::shared_ptr<const FeatureStore> x,
               const Tensor& labels, const Tensor& which, GraphLoaderOptions options);
   /// A dataset of many graphs, with their features (from their file where they were left there) and labels.
   /// Throws where it has no graph_offsets or no features.

@@ -9,7 +9,7 @@ Tensor infer_layer_wise(const Graph& graph, const Features& x, size_t layers, co
   return infer_layer_wise(graph, make_feature_source(x), layers, layer, options);
 }
 
-Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureSource> x, size_t layers,
+Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureStore> x, size_t layers,
                         const LayerFunction& layer, const LayerWiseOptions& options) {
   ADJ_CHECK(layers >= 1 && layer, "layer-wise inference: no layer");
   const int64_t nodes = graph.num_nodes();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/data/loader/feature_source.h>
+#include <adjoint/data/loader/feature_store.h>
 #include <adjoint/graph/block.h>
 #include <adjoint/graph/graph.h>
 
@@ -28,7 +28,7 @@ using LayerFunction = std::function<Tensor(size_t layer, const Block& block, con
 /// gives another number of rows, or batches of one layer of other widths or dtypes; and what a layer throws.
 Tensor infer_layer_wise(const Graph& graph, const Features& x, size_t layers, const LayerFunction& layer,
                         const LayerWiseOptions& options = {});
-Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureSource> x, size_t layers,
+Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureStore> x, size_t layers,
                         const LayerFunction& layer, const LayerWiseOptions& options = {});
 
 }  // namespace adj

@@ -3,7 +3,7 @@
 #include <adjoint/data/detail/batching.h>
 #include <adjoint/data/loader/link_loader.h>
 #include <adjoint/graph/edge_attributes.h>
-#include <adjoint/graph/negative_sampling.h>
+#include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/kernels/index/renumber.h>
 #include <adjoint/kernels/index/select.h>
 
@@ -97,7 +97,7 @@ Generator generator_of(uint64_t seed, int64_t epoch) {
 }  // namespace
 
 struct LinkLoader::Impl {
-  Impl(Graph graph, std::shared_ptr<const FeatureSource> features, const EdgeIndex& joined,
+  Impl(Graph graph, std::shared_ptr<const FeatureStore> features, const EdgeIndex& joined,
        const EdgeIndex* apart, LinkLoaderOptions&& given)
       : options(std::move(given)),
         nodes(graph.num_nodes()),
@@ -210,14 +210,14 @@ struct LinkLoader::Impl {
   int64_t nodes;
   Device home, device;
   NeighborSampler sampler;
-  std::shared_ptr<const FeatureSource> x;
+  std::shared_ptr<const FeatureStore> x;
   Pairs pairs;
   int64_t positives;  ///< the first so many of them are joined
   Graph drawn_from;   ///< absent where none is drawn
   std::vector<Stream> streams;
 };
 
-LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureSource> x, const EdgeIndex& joined,
+LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& joined,
                        LinkLoaderOptions options)
     : impl_(std::make_shared<const Impl>(std::move(graph), std::move(x), joined, nullptr,
                                          std::move(options))) {}
@@ -226,7 +226,7 @@ LinkLoader::LinkLoader(const Graph& graph, const Features& x, const EdgeIndex& j
                        LinkLoaderOptions options)
     : LinkLoader(graph, make_feature_source(x), joined, std::move(options)) {}
 
-LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureSource> x, const LinkExamples& pairs,
+LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const LinkExamples& pairs,
                        LinkLoaderOptions options)
     : impl_(std::make_shared<const Impl>(std::move(graph), std::move(x), pairs.positive, &pairs.negative,
                                          std::move(options))) {}

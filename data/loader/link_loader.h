@@ -1,9 +1,9 @@
 #pragma once
 
 #include <adjoint/data/dataset.h>
-#include <adjoint/data/loader/feature_source.h>
+#include <adjoint/data/loader/feature_store.h>
 #include <adjoint/data/loader/prefetch.h>
-#include <adjoint/graph/neighbor_sampler.h>
+#include <adjoint/graph/sample/neighbor_sampler.h>
 #include <adjoint/graph/splits.h>
 
 #include <memory>
@@ -64,12 +64,12 @@ class LinkLoader {
   /// twice counts twice. Throws where a pair is out of range or a node with itself, naming the place; where
   /// features are not those of the graph's nodes; where options are out of range; where drop_last would leave
   /// nothing; where every pair of nodes is an edge; and what NeighborSampler throws.
-  LinkLoader(Graph graph, std::shared_ptr<const FeatureSource> x, const EdgeIndex& joined,
+  LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& joined,
              LinkLoaderOptions options);
   LinkLoader(const Graph& graph, const Features& x, const EdgeIndex& joined, LinkLoaderOptions options);
   /// Likewise with the pairs that no edge joins given too, as for evaluation: none is drawn. In order the
   /// joined ones come first.
-  LinkLoader(Graph graph, std::shared_ptr<const FeatureSource> x, const LinkExamples& pairs,
+  LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const LinkExamples& pairs,
              LinkLoaderOptions options);
   LinkLoader(const Graph& graph, const Features& x, const LinkExamples& pairs, LinkLoaderOptions options);
 

@@ -21,7 +21,7 @@ Generator generator_of(uint64_t seed, int64_t epoch) {
 }  // namespace
 
 struct NeighborLoader::Impl {
-  Impl(Graph graph, std::shared_ptr<const FeatureSource> features, const Tensor& y, const Tensor& seed_nodes,
+  Impl(Graph graph, std::shared_ptr<const FeatureStore> features, const Tensor& y, const Tensor& seed_nodes,
        NeighborLoaderOptions&& given)
       : options(std::move(given)),
         nodes(graph.num_nodes()),
@@ -73,12 +73,12 @@ struct NeighborLoader::Impl {
   int64_t nodes;
   Device home, device;
   NeighborSampler sampler;
-  std::shared_ptr<const FeatureSource> x;
+  std::shared_ptr<const FeatureStore> x;
   Tensor labels, seeds;
   std::vector<Stream> streams;
 };
 
-NeighborLoader::NeighborLoader(Graph graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+NeighborLoader::NeighborLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
                                const Tensor& seeds, NeighborLoaderOptions options)
     : impl_(std::make_shared<const Impl>(std::move(graph), std::move(x), labels, seeds, std::move(options))) {
 }

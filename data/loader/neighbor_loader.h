@@ -1,9 +1,9 @@
 #pragma once
 
 #include <adjoint/data/dataset.h>
-#include <adjoint/data/loader/feature_source.h>
+#include <adjoint/data/loader/feature_store.h>
 #include <adjoint/data/loader/prefetch.h>
-#include <adjoint/graph/neighbor_sampler.h>
+#include <adjoint/graph/sample/neighbor_sampler.h>
 
 #include <memory>
 #include <optional>
@@ -52,7 +52,7 @@ class NeighborLoader {
   /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, none twice. Throws
   /// otherwise, naming the place; where features or labels are not those of the graph's nodes; where options
   /// are out of range; where drop_last would leave nothing; and what NeighborSampler throws.
-  NeighborLoader(Graph graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+  NeighborLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
                  const Tensor& seeds, NeighborLoaderOptions options);
   NeighborLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
                  NeighborLoaderOptions options);

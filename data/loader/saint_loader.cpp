@@ -70,7 +70,7 @@ Generator generator_of(uint64_t seed, int64_t epoch) {
 }  // namespace
 
 struct SaintLoader::Impl {
-  Impl(const Graph& graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels, const Tensor& seeds,
+  Impl(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels, const Tensor& seeds,
        SaintLoaderOptions&& given)
       : options(checked(std::move(given))),
         sampler(graph.to(Device::cpu()), options.sampling),
@@ -103,7 +103,7 @@ struct SaintLoader::Impl {
   int64_t steps = 0;
 };
 
-SaintLoader::SaintLoader(const Graph& graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+SaintLoader::SaintLoader(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
                          const Tensor& seeds, SaintLoaderOptions options)
     : impl_(std::make_shared<const Impl>(graph, std::move(x), labels, seeds, std::move(options))) {}
 

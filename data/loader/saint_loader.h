@@ -2,7 +2,7 @@
 
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/loader/subgraph_batch.h>
-#include <adjoint/graph/saint_sampler.h>
+#include <adjoint/graph/sample/saint_sampler.h>
 
 namespace adj {
 
@@ -55,7 +55,7 @@ class SaintLoader {
   /// subgraphs of the normalisation. Throws where an argument is not so, naming the place; where features or
   /// labels are not those of the graph's nodes; where options are out of range or a matrix is asked for
   /// without a normalisation; and what SaintSampler throws.
-  SaintLoader(const Graph& graph, std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+  SaintLoader(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
               const Tensor& seeds, SaintLoaderOptions options);
   SaintLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
               SaintLoaderOptions options);

@@ -8,7 +8,7 @@
 namespace adj::detail {
 
 SubgraphBatches::SubgraphBatches(std::string loader, const Graph& graph,
-                                 std::shared_ptr<const FeatureSource> x, const Tensor& labels,
+                                 std::shared_ptr<const FeatureStore> x, const Tensor& labels,
                                  const Tensor& seeds, SubgraphLoading loading, const Tensor& counts)
     : loader_(std::move(loader)),
       graph_(graph.to(Device::cpu())),

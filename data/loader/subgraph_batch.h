@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/data/loader/feature_source.h>
+#include <adjoint/data/loader/feature_store.h>
 #include <adjoint/data/loader/prefetch.h>
 #include <adjoint/graph/graph.h>
 
@@ -42,7 +42,7 @@ class SubgraphBatches {
  public:
   /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, none twice. `counts`:
   /// float32 [N] on the CPU, the weights of seeds by node, optional. Throws otherwise, naming the place.
-  SubgraphBatches(std::string loader, const Graph& graph, std::shared_ptr<const FeatureSource> x,
+  SubgraphBatches(std::string loader, const Graph& graph, std::shared_ptr<const FeatureStore> x,
                   const Tensor& labels, const Tensor& seeds, SubgraphLoading loading,
                   const Tensor& counts = {});
 
@@ -56,7 +56,7 @@ class SubgraphBatches {
  private:
   std::string loader_;
   Graph graph_;
-  std::shared_ptr<const FeatureSource> x_;
+  std::shared_ptr<const FeatureStore> x_;
   Tensor labels_, counts_;
   std::vector<bool> is_seed_;  // by node
   int64_t num_seeds_ = 0;

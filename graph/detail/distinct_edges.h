@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/graph/generators.h>
+#include <adjoint/graph/generate/generators.h>
 
 #include <cstdint>
 #include <functional>

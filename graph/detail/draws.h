@@ -2,7 +2,7 @@
 
 #include <adjoint/core/error.h>
 #include <adjoint/core/random.h>
-#include <adjoint/graph/generators.h>
+#include <adjoint/graph/generate/generators.h>
 
 #include <algorithm>
 #include <limits>

@@ -76,7 +76,7 @@ ADJ_KERNEL(coo_mean, CooMeanArgs)
 /// `weights` float32 [M], 0 for loops that stand elsewhere; without a.loops these count as they are. Where a
 /// degree is not positive, 0. `degree` float32 [rows] is an output too: counts are exact and have the bits of
 /// gcn_normalize; sums of weights are taken in list order in float64 on the CPU, in fixed point on a GPU
-/// (gas.h), and are the same in every run.
+/// (spmm_coo.h), and are the same in every run.
 struct CooGcnNormalizeArgs {
   const Coo& a;
   const Tensor& values = kAbsent;

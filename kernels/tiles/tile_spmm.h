@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/tiles/row_tiles.h>
 
 namespace adj::kernels {

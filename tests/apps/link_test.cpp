@@ -2,7 +2,7 @@
 #include "variants.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/data/reordered.h>
-#include <adjoint/graph/orders.h>
+#include <adjoint/graph/order/orders.h>
 
 #include <set>
 

@@ -2,8 +2,8 @@
 #include "small_dataset.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/data/reordered.h>
-#include <adjoint/graph/orders.h>
-#include <adjoint/graph/partition.h>
+#include <adjoint/graph/order/orders.h>
+#include <adjoint/graph/order/partition.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "bench.h"
 #include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
-#include <adjoint/nn/metrics.h>
+#include <adjoint/nn/metrics/metrics.h>
 #include <adjoint/optim/checkpoint.h>
 
 #include <cmath>

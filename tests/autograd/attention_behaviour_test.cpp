@@ -7,7 +7,7 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/data/generators.h>
 #include <adjoint/optim/adam.h>
-#include <adjoint/optim/train_step.h>
+#include <adjoint/optim/captured_step.h>
 
 // What all attentions have in common: bfloat16, memory, dropout, training, errors.
 
@@ -212,7 +212,7 @@ TEST_CASE("attentions learn, eager and captured alike, and repeat to the bit") {
         };
         const Var w1 = parameter(100, 16), w2 = parameter(16, 4);
         optim::Adam adam(parameters, {.lr = 0.02f});
-        optim::TrainStep step(
+        optim::CapturedStep step(
             [&] {
               const Var hidden =
                   elu(attention.apply(data.graph.relation(), linear(data.x, w1), {.dropout = 0.2f}));

@@ -10,7 +10,7 @@
 #include <adjoint/graph/block.h>
 #include <adjoint/nn/init.h>
 #include <adjoint/optim/adam.h>
-#include <adjoint/optim/train_step.h>
+#include <adjoint/optim/captured_step.h>
 
 #include <cmath>
 
@@ -308,7 +308,7 @@ TEST_CASE("a GAT of edge operations learns a citation-like graph, eager and capt
         return aggregate(data.graph, x, {.weight = alpha});
       };
       optim::Adam adam({w1, l1, r1, w2, l2, r2}, {.lr = 0.02});
-      optim::TrainStep step(
+      optim::CapturedStep step(
           [&] {
             const Var h = elu(attend(matmul(data.x, w1), matmul(data.x, l1), matmul(data.x, r1)));
             const Var z = matmul(h, w2);

@@ -4,7 +4,7 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/core/allocator.h>
-#include <adjoint/optim/train_step.h>
+#include <adjoint/optim/captured_step.h>
 
 #include <cmath>
 
@@ -271,7 +271,7 @@ TEST_CASE("gradients of reductions have the same bits on any number of threads, 
     const Tensor weight = draw.normal({20000}), one = draw.normal({500, 48});
     const auto gradient = [&](bool capture) {
       Var x = Var::parameter(in.clone()), w = Var::parameter(weight.clone());
-      optim::TrainStep step(
+      optim::CapturedStep step(
           [&] {
             x.zero_grad();
             w.zero_grad();

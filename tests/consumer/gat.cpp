@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   nn::Model<Gat> model(data.num_features(), data.num_classes());
   model.to(data.device());
   optim::Adam adam(model.parameters(), {.lr = 0.005, .weight_decay = 5e-4});
-  optim::TrainStep step([&] {
+  optim::CapturedStep step([&] {
     Var loss = cross_entropy(model(graph, x), data.y, data.train);
     loss.backward();
     adam.step();

@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   state.require(data);
   int64_t epoch = checkpoint.empty() ? 0 : state.resume_if_exists(checkpoint);
 
-  optim::TrainStep step([&] {
+  optim::CapturedStep step([&] {
     Var loss = cross_entropy(model(data.graph, x), data.y, data.train);
     loss.backward();
     adam.step();  // and clears the gradients

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   nn::Model<Classifier> model(data.num_features(), 32, data.num_classes());
   model.to(data.device());
   optim::Adam adam(model.parameters(), {.lr = 0.01});
-  optim::TrainStep step([&] {
+  optim::CapturedStep step([&] {
     Var loss = cross_entropy(model(data.graph, x, data.graph_offsets), data.graph_y, split.train);
     loss.backward();
     adam.step();

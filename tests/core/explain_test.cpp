@@ -89,6 +89,6 @@ TEST_CASE(
       return aggregate(graph, reshape(x, {50, 32}), {.reduce = Reduce::max});
     });
     CHECK(says(largest, "neighbor_reduce to the largest", "lanes a row", "width 32"));
-    CHECK(says(largest, "neighbor_extreme_backward", "lanes a row", "width 32"));
+    CHECK(says(largest, "neighbor_minmax_backward", "lanes a row", "width 32"));
   }
 }

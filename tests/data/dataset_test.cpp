@@ -3,7 +3,7 @@
 #include <adjoint/autograd/loss.h>
 #include <adjoint/core/allocator.h>
 #include <adjoint/data/dataset.h>
-#include <adjoint/nn/metrics.h>
+#include <adjoint/nn/metrics/metrics.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -5,7 +5,7 @@
 #include <adjoint/data/loader/neighbor_loader.h>
 #include <adjoint/data/loader/saint_loader.h>
 #include <adjoint/data/reordered.h>
-#include <adjoint/graph/orders.h>
+#include <adjoint/graph/order/orders.h>
 
 #include <filesystem>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "../support.h"
-#include <adjoint/data/features.h>
 #include <adjoint/data/file_rows.h>
+#include <adjoint/graph/features.h>
 
 #include <algorithm>
 #include <chrono>

@@ -234,7 +234,7 @@ TEST_CASE("batches of graphs without nodes, and one graph that is all") {
 
 TEST_CASE("who stops early in an epoch of graphs, and what its workers throw") {
   const Dataset data = small();
-  struct Failing : FeatureSource {
+  struct Failing : FeatureStore {
     explicit Failing(int64_t nodes) : nodes_(nodes) {}
     int64_t rows() const override { return nodes_; }
     int64_t cols() const override { return 1; }

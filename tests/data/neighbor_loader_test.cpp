@@ -136,7 +136,7 @@ TEST_CASE("labels of several columns, none, and seeds of 64 bits") {
 
 TEST_CASE("who stops early, and what workers throw") {
   const Dataset data = small_citations();
-  struct Failing : FeatureSource {
+  struct Failing : FeatureStore {
     int64_t rows() const override { return 300; }
     int64_t cols() const override { return 1; }
     bool is_sparse() const override { return false; }
@@ -164,7 +164,7 @@ TEST_CASE("who stops early, and what workers throw") {
 }
 
 TEST_CASE("a source of one's own that gives other rows than it was asked for") {
-  struct Short : FeatureSource {
+  struct Short : FeatureStore {
     int64_t rows() const override { return 300; }
     int64_t cols() const override { return 2; }
     bool is_sparse() const override { return false; }

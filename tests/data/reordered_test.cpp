@@ -2,8 +2,8 @@
 #include "schema.h"
 #include <adjoint/data/generators.h>
 #include <adjoint/data/reordered.h>
-#include <adjoint/graph/orders.h>
-#include <adjoint/graph/partition.h>
+#include <adjoint/graph/order/orders.h>
+#include <adjoint/graph/order/partition.h>
 
 #include <functional>
 #include <set>

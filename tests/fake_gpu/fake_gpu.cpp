@@ -8,7 +8,7 @@
 #include <adjoint/core/tensor.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/graph/self_loops.h>
-#include <adjoint/kernels/sparse/spmm_plan.h>
+#include <adjoint/kernels/aggregate/spmm_plan.h>
 #include <adjoint/models/integer_model.h>
 
 #include <algorithm>

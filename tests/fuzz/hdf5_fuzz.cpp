@@ -7,8 +7,8 @@
 #include "content_mutator.h"
 #include <adjoint/data/generators.h>
 #include <adjoint/data/reordered.h>
-#include <adjoint/graph/orders.h>
-#include <adjoint/graph/partition.h>
+#include <adjoint/graph/order/orders.h>
+#include <adjoint/graph/order/partition.h>
 #include <adjoint/nn/linear.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>

@@ -3,10 +3,10 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/graph/block.h>
 #include <adjoint/graph/hetero_graph.h>
-#include <adjoint/graph/negative_sampling.h>
+#include <adjoint/graph/sample/negative_sampling.h>
 #include <adjoint/graph/splits.h>
 #include <adjoint/graph/transforms.h>
-#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/ops.h>
 
 using namespace adj;

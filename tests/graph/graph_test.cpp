@@ -2,7 +2,7 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/graph/transforms.h>
-#include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 
 #include <algorithm>
 #include <cmath>

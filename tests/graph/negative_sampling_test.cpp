@@ -1,5 +1,5 @@
 #include "../support.h"
-#include <adjoint/graph/negative_sampling.h>
+#include <adjoint/graph/sample/negative_sampling.h>
 
 #include <algorithm>
 #include <map>

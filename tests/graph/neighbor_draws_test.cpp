@@ -1,8 +1,8 @@
 // Sampled neighbourhoods: how often edges are drawn, counted over many batches.
 
 #include "../support.h"
-#include <adjoint/graph/generators.h>
-#include <adjoint/graph/neighbor_sampler.h>
+#include <adjoint/graph/generate/generators.h>
+#include <adjoint/graph/sample/neighbor_sampler.h>
 
 #include <algorithm>
 #include <cmath>

@@ -6,9 +6,9 @@
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/stream.h>
-#include <adjoint/graph/generators.h>
-#include <adjoint/graph/negative_sampling.h>
-#include <adjoint/graph/neighbor_sampler.h>
+#include <adjoint/graph/generate/generators.h>
+#include <adjoint/graph/sample/negative_sampling.h>
+#include <adjoint/graph/sample/neighbor_sampler.h>
 
 #include <algorithm>
 #include <map>

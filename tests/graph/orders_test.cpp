@@ -1,7 +1,7 @@
 #include "../support.h"
-#include <adjoint/graph/generators.h>
-#include <adjoint/graph/orders.h>
-#include <adjoint/graph/partition.h>
+#include <adjoint/graph/generate/generators.h>
+#include <adjoint/graph/order/orders.h>
+#include <adjoint/graph/order/partition.h>
 #include <adjoint/graph/transforms.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "../support.h"
-#include <adjoint/graph/generators.h>
-#include <adjoint/graph/partition.h>
+#include <adjoint/graph/generate/generators.h>
+#include <adjoint/graph/order/partition.h>
 
 #include <algorithm>
 #include <set>

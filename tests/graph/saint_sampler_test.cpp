@@ -1,6 +1,6 @@
 #include "../support.h"
-#include <adjoint/graph/generators.h>
-#include <adjoint/graph/saint_sampler.h>
+#include <adjoint/graph/generate/generators.h>
+#include <adjoint/graph/sample/saint_sampler.h>
 #include <adjoint/graph/transforms.h>
 
 #include <algorithm>

@@ -3,11 +3,11 @@
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/spmm.h>
-#include <adjoint/graph/generators.h>
+#include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
-#include <adjoint/optim/train_step.h>
+#include <adjoint/optim/captured_step.h>
 
 #include <cmath>
 
@@ -176,7 +176,7 @@ TEST_CASE("products and their gradients by tensor cores are those by rows of CSR
         CHECK(same_bits(got.dx, again.dx));
         // Values that a recorded step makes are cut in the step.
         Tensor kept = Tensor::zeros({1000, 72}, dtype, device);
-        optim::TrainStep step([&] {
+        optim::CapturedStep step([&] {
           const Var y = spmm(a.with_values(a.values().clone()), Var(x));
           kept.copy_(y.value());
           return sum(y);

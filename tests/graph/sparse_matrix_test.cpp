@@ -1,5 +1,5 @@
 #include "../support.h"
-#include <adjoint/graph/generators.h>
+#include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/graph/sparse_matrix.h>

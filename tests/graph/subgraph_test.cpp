@@ -1,6 +1,6 @@
 #include "../support.h"
 #include <adjoint/graph/detail/node_set.h>
-#include <adjoint/graph/generators.h>
+#include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/subgraph.h>
 #include <adjoint/graph/transforms.h>
 

@@ -1,8 +1,8 @@
 #include "../support.h"
-#include <adjoint/graph/generators.h>
+#include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/graph.h>
+#include <adjoint/graph/order/window_reuse.h>
 #include <adjoint/graph/sparse_matrix.h>
-#include <adjoint/graph/window_reuse.h>
 
 #include <algorithm>
 #include <map>

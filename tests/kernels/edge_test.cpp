@@ -1,8 +1,8 @@
 #include "cases.h"
+#include <adjoint/kernels/aggregate/edge_mean.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/edge/edge_add.h>
-#include <adjoint/kernels/edge/edge_mean.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
-#include <adjoint/kernels/sparse/spmm.h>
 
 #include <limits>
 #include <numeric>

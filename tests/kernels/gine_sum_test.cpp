@@ -1,5 +1,5 @@
 #include "../reference/plain.h"
-#include <adjoint/kernels/edge/gine_sum.h>
+#include <adjoint/kernels/aggregate/gine_sum.h>
 
 using namespace adj;
 using namespace adj::test;

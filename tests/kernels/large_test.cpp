@@ -3,6 +3,7 @@
 #include "cases.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/runtime.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/edge/edge_add.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
@@ -16,7 +17,6 @@
 #include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/kernels/reduce/reduce_dim.h>
 #include <adjoint/kernels/reduce/softmax.h>
-#include <adjoint/kernels/sparse/spmm.h>
 #include <adjoint/kernels/update/optimizer.h>
 
 using namespace adj;

@@ -1,9 +1,9 @@
 #include "cases.h"
 #include <adjoint/graph/relation.h>
-#include <adjoint/kernels/neighbor/extreme_backward.h>
-#include <adjoint/kernels/neighbor/extreme_weights.h>
-#include <adjoint/kernels/neighbor/moments_backward.h>
-#include <adjoint/kernels/neighbor/neighbor_reduce.h>
+#include <adjoint/kernels/aggregate/minmax_backward.h>
+#include <adjoint/kernels/aggregate/minmax_weights.h>
+#include <adjoint/kernels/aggregate/moments_backward.h>
+#include <adjoint/kernels/aggregate/neighbor_reduce.h>
 
 #include <cmath>
 #include <limits>
@@ -376,7 +376,7 @@ TEST_CASE("neighbor_reduce gives the same bits on any number of threads and in e
   });
 }
 
-TEST_CASE("neighbor_extreme_backward brings every gradient to its winner, in every way") {
+TEST_CASE("neighbor_minmax_backward brings every gradient to its winner, in every way") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const Structure& s : structures(device)) {
       const Csr back = transposed(s);
@@ -394,12 +394,12 @@ TEST_CASE("neighbor_extreme_backward brings every gradient to its winner, in eve
           Tensor dx = random_tensor({s.csr.cols, width}, dtype, device);
           const std::vector<double> before = values(dx);
           const auto run = [&](bool accumulate) {
-            kernels::neighbor_extreme_backward({.winner = r.max_winner,
-                                                .dy = dy,
-                                                .part = 2,
-                                                .transposed = gathers ? &back : nullptr,
-                                                .accumulate = accumulate,
-                                                .dx = dx});
+            kernels::neighbor_minmax_backward({.winner = r.max_winner,
+                                               .dy = dy,
+                                               .part = 2,
+                                               .transposed = gathers ? &back : nullptr,
+                                               .accumulate = accumulate,
+                                               .dx = dx});
           };
           run(true);
           std::vector<double> sum = expected;
@@ -422,7 +422,7 @@ TEST_CASE("a parallel edge does not give its gradient twice") {
     const std::vector<double> expected = to_winners(r.min_winner.to_vector<int32_t>(), values(dy), 1, 5);
     for_each_way(dtype, device, [&](bool gathers) {
       Tensor dx = Tensor::empty({1, 5}, dtype, device);
-      kernels::neighbor_extreme_backward(
+      kernels::neighbor_minmax_backward(
           {.winner = r.min_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
       CHECK(close(dx, expected, tolerance(dtype)));
     });
@@ -448,7 +448,7 @@ TEST_CASE("a parallel edge does not give its gradient twice where it stands apar
     const std::vector<double> expected = to_winners(r.max_winner.to_vector<int32_t>(), values(dy), 30, 33);
     for_each_way(dtype, device, [&](bool gathers) {
       Tensor dx = Tensor::empty({30, 33}, dtype, device);
-      kernels::neighbor_extreme_backward(
+      kernels::neighbor_minmax_backward(
           {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
       CHECK(close(dx, expected, tolerance(dtype)));
     });
@@ -506,15 +506,15 @@ TEST_CASE("neighbor_reduce gives the largest and the smallest of weighted terms,
             CHECK(values(y) == values(Tensor::from(expected, of_rows).to(dtype)));
 
             Tensor seen_dx = random_tensor(x.shape(), dtype, device);
-            kernels::neighbor_extreme_backward({.winner = winner,
-                                                .dy = dy,
-                                                .transposed = &back.csr,
-                                                .weight = w.weight,
-                                                .order = back_order,
-                                                .dx = seen_dx});
+            kernels::neighbor_minmax_backward({.winner = winner,
+                                               .dy = dy,
+                                               .transposed = &back.csr,
+                                               .weight = w.weight,
+                                               .order = back_order,
+                                               .dx = seen_dx});
             CHECK(close(seen_dx, dx, tolerance(dtype)));
             Tensor seen_dw = random_tensor(w.weight.shape(), w.weight.dtype(), device);
-            kernels::extreme_weight_gradient({.a = list, .winner = winner, .dy = dy, .x = x, .dw = seen_dw});
+            kernels::minmax_weight_gradient({.a = list, .winner = winner, .dy = dy, .x = x, .dw = seen_dw});
             CHECK(close(seen_dw, dw, tolerance(wide_dtype(dtype))));
           }
       }
@@ -579,23 +579,23 @@ TEST_CASE("reductions of weighted terms have the same bits on any number of thre
     }));
     CHECK(same_bits_on_any_threads([&] {
       Tensor dx = Tensor::empty(x.shape(), dtype, device);
-      kernels::neighbor_extreme_backward({.winner = winner,
-                                          .dy = dy,
-                                          .transposed = &back.csr,
-                                          .weight = w.weight,
-                                          .order = order,
-                                          .dx = dx});
+      kernels::neighbor_minmax_backward({.winner = winner,
+                                         .dy = dy,
+                                         .transposed = &back.csr,
+                                         .weight = w.weight,
+                                         .order = order,
+                                         .dx = dx});
       return dx;
     }));
     CHECK(same_bits_on_any_threads([&] {
       Tensor dw = Tensor::empty(w.weight.shape(), w.weight.dtype(), device);
-      kernels::extreme_weight_gradient({.a = list, .winner = winner, .dy = dy, .x = x, .dw = dw});
+      kernels::minmax_weight_gradient({.a = list, .winner = winner, .dy = dy, .x = x, .dw = dw});
       return dw;
     }));
   });
 }
 
-TEST_CASE("neighbor_extreme_backward keeps its digits at every scale, and what is not finite") {
+TEST_CASE("neighbor_minmax_backward keeps its digits at every scale, and what is not finite") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
     const Structure s = std::move(structures(device)[1]);
     const Csr back = transposed(s);
@@ -614,7 +614,7 @@ TEST_CASE("neighbor_extreme_backward keeps its digits at every scale, and what i
         Tensor dy = Tensor::from(scaled, {s.csr.rows, kWidth}).to(dtype).to(device);
         Tensor dx = Tensor::empty(x.shape(), dtype, device);
         const auto run = [&] {
-          kernels::neighbor_extreme_backward(
+          kernels::neighbor_minmax_backward(
               {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
         };
         run();
@@ -642,7 +642,7 @@ TEST_CASE("neighbor_extreme_backward keeps its digits at every scale, and what i
   });
 }
 
-TEST_CASE("neighbor_extreme_backward gives the same bits in every run") {
+TEST_CASE("neighbor_minmax_backward gives the same bits in every run") {
   on_devices({DType::f32, DType::bf16}, [](Device device, DType dtype) {
     const Structure s = std::move(structures(device)[1]);
     const Csr back = transposed(s);
@@ -652,7 +652,7 @@ TEST_CASE("neighbor_extreme_backward gives the same bits in every run") {
     for_each_way(dtype, device, [&](bool gathers) {
       const auto run = [&] {
         Tensor dx = Tensor::empty(x.shape(), dtype, device);
-        kernels::neighbor_extreme_backward(
+        kernels::neighbor_minmax_backward(
             {.winner = r.max_winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
         return dx;
       };
@@ -688,7 +688,7 @@ TEST_CASE("results larger than the caches, at any address") {
       const std::vector<double> expected = to_winners(plain.max_winner, values(dy), kCols, kWidth);
       for_each_way(dtype, device, [&](bool gathers) {
         Tensor dx = shifted(x);
-        kernels::neighbor_extreme_backward(
+        kernels::neighbor_minmax_backward(
             {.winner = winner, .dy = dy, .transposed = gathers ? &back : nullptr, .dx = dx});
         CHECK(close(dx, expected, tolerance(dtype)));
       });
@@ -716,19 +716,19 @@ TEST_CASE("reductions refuse what does not fit") {
       kernels::neighbor_reduce({.a = s.csr, .x = x, .reduce = sums, .weight = weight, .y = y}),
       "neighbor_reduce: weights are for max or for min alone, not for 2 reductions with sums", Error);
   Tensor dx = Tensor::zeros({3, 4});
-  CHECK_THROWS_WITH_AS(kernels::neighbor_extreme_backward(
+  CHECK_THROWS_WITH_AS(kernels::neighbor_minmax_backward(
                            {.winner = winner, .dy = Tensor::zeros({2, 4}), .weight = weight, .dx = dx}),
-                       "neighbor_extreme_backward: the gradient of weighted terms is gathered: expected the "
+                       "neighbor_minmax_backward: the gradient of weighted terms is gathered: expected the "
                        "transposed structure",
                        Error);
   CHECK_THROWS_WITH_AS(
-      kernels::neighbor_extreme_backward({.winner = winner, .dy = y, .part = 2, .dx = dx}),
-      "neighbor_extreme_backward: part 2 of dy [2, 8] float32 on cpu for dx [3, 4] float32 on cpu", Error);
+      kernels::neighbor_minmax_backward({.winner = winner, .dy = y, .part = 2, .dx = dx}),
+      "neighbor_minmax_backward: part 2 of dy [2, 8] float32 on cpu for dx [3, 4] float32 on cpu", Error);
   const Csr other = structure_of({1}, 2, Device::cpu()).csr;
   const Tensor dy = Tensor::zeros({2, 4});
   CHECK_THROWS_WITH_AS(
-      kernels::neighbor_extreme_backward({.winner = winner, .dy = dy, .transposed = &other, .dx = dx}),
-      "neighbor_extreme_backward: transposed structure [1, 2] on cpu for dx [3, 4] float32 on cpu and dy [2, "
+      kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = &other, .dx = dx}),
+      "neighbor_minmax_backward: transposed structure [1, 2] on cpu for dx [3, 4] float32 on cpu and dy [2, "
       "4] float32 on cpu",
       Error);
 }

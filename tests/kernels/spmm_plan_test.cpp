@@ -1,7 +1,7 @@
 #include "../support.h"
 #include <adjoint/core/carrier.h>
-#include <adjoint/kernels/sparse/spmm.h>
-#include <adjoint/kernels/sparse/spmm_plan.h>
+#include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/aggregate/spmm_plan.h>
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #include "../support.h"
 #include <adjoint/core/capture.h>
-#include <adjoint/kernels/sparse/spmm.h>
+#include <adjoint/kernels/aggregate/spmm.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "../support.h"
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/graph/generators.h>
+#include <adjoint/graph/generate/generators.h>
 #include <adjoint/models/trained_model.h>
 
 #include <algorithm>

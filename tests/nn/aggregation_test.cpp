@@ -3,10 +3,10 @@
 #include "../aggregation_scope.h"
 #include "../support.h"
 #include <adjoint/autograd/reduce.h>
-#include <adjoint/nn/gcn_conv.h>
-#include <adjoint/nn/gin_conv.h>
-#include <adjoint/nn/graph_conv.h>
-#include <adjoint/nn/sage_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/gin_conv.h>
+#include <adjoint/nn/conv/graph_conv.h>
+#include <adjoint/nn/conv/sage_conv.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -41,9 +41,9 @@ void check_both_ways(bool weighted, Args... args) {
       }
       return results;
     };
-    const auto gas = run(Aggregation::scatter), gar = run(Aggregation::reduce);
-    REQUIRE(gas.size() == gar.size());
-    for (size_t k = 0; k < gas.size(); ++k) CHECK(close_to_scale(gas[k], gar[k], 2e-5));
+    const auto spmm_coo = run(Aggregation::scatter), gar = run(Aggregation::reduce);
+    REQUIRE(spmm_coo.size() == gar.size());
+    for (size_t k = 0; k < spmm_coo.size(); ++k) CHECK(close_to_scale(spmm_coo[k], gar[k], 2e-5));
   }
 }
 

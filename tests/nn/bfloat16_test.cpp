@@ -1,10 +1,10 @@
 #include "../reference/plain.h"
-#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/sg_conv.h>
 #include <adjoint/nn/init.h>
 #include <adjoint/nn/linear.h>
 #include <adjoint/nn/mlp.h>
-#include <adjoint/nn/norm.h>
-#include <adjoint/nn/sg_conv.h>
+#include <adjoint/nn/norm/norm.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
 

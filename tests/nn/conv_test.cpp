@@ -1,6 +1,6 @@
 #include "../reference/plain.h"
-#include <adjoint/nn/gcn_conv.h>
-#include <adjoint/nn/sg_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/sg_conv.h>
 #include <adjoint/ops.h>
 
 using namespace adj;

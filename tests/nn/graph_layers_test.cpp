@@ -2,21 +2,21 @@
 // refuse. Their values are held against PyG's in pyg_conv_test.cpp and pyg_attention_test.cpp.
 #include "../reference/module_gradients.h"
 #include <adjoint/core/allocator.h>
-#include <adjoint/nn/agnn_conv.h>
-#include <adjoint/nn/appnp.h>
-#include <adjoint/nn/cheb_conv.h>
-#include <adjoint/nn/gat_conv.h>
-#include <adjoint/nn/gatv2_conv.h>
-#include <adjoint/nn/gcn2_conv.h>
-#include <adjoint/nn/gcn_conv.h>
-#include <adjoint/nn/gine_conv.h>
-#include <adjoint/nn/graph_conv.h>
-#include <adjoint/nn/graph_norm.h>
+#include <adjoint/nn/conv/agnn_conv.h>
+#include <adjoint/nn/conv/appnp.h>
+#include <adjoint/nn/conv/cheb_conv.h>
+#include <adjoint/nn/conv/gat_conv.h>
+#include <adjoint/nn/conv/gatv2_conv.h>
+#include <adjoint/nn/conv/gcn2_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/gine_conv.h>
+#include <adjoint/nn/conv/graph_conv.h>
+#include <adjoint/nn/conv/sg_conv.h>
+#include <adjoint/nn/conv/tag_conv.h>
+#include <adjoint/nn/conv/transformer_conv.h>
 #include <adjoint/nn/jumping_knowledge.h>
-#include <adjoint/nn/pair_norm.h>
-#include <adjoint/nn/sg_conv.h>
-#include <adjoint/nn/tag_conv.h>
-#include <adjoint/nn/transformer_conv.h>
+#include <adjoint/nn/norm/graph_norm.h>
+#include <adjoint/nn/norm/pair_norm.h>
 #include <adjoint/ops.h>
 
 using namespace adj;

@@ -1,8 +1,8 @@
 #include "../reference/plain.h"
-#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/sg_conv.h>
 #include <adjoint/nn/init.h>
 #include <adjoint/nn/linear.h>
-#include <adjoint/nn/sg_conv.h>
 
 #include <algorithm>
 

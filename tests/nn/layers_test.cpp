@@ -1,7 +1,7 @@
 #include "../reference/plain.h"
 #include <adjoint/nn/linear.h>
 #include <adjoint/nn/mlp.h>
-#include <adjoint/nn/norm.h>
+#include <adjoint/nn/norm/norm.h>
 #include <adjoint/ops.h>
 
 using namespace adj;

@@ -1,6 +1,6 @@
 #include "../support.h"
-#include <adjoint/nn/link_metrics.h>
-#include <adjoint/nn/metrics.h>
+#include <adjoint/nn/metrics/link_metrics.h>
+#include <adjoint/nn/metrics/metrics.h>
 
 #include <limits>
 

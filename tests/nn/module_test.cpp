@@ -1,12 +1,12 @@
 #include "../reference/plain.h"
 #include "module_state.h"
 #include <adjoint/autograd/reduce.h>
+#include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/dropout.h>
-#include <adjoint/nn/gcn_conv.h>
 #include <adjoint/nn/linear.h>
 #include <adjoint/nn/mlp.h>
 #include <adjoint/nn/module.h>
-#include <adjoint/nn/norm.h>
+#include <adjoint/nn/norm/norm.h>
 
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "../reference/plain.h"
 #include <adjoint/core/allocator.h>
-#include <adjoint/nn/pna_conv.h>
+#include <adjoint/nn/conv/pna_conv.h>
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #include "../reference/plain.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
-#include <adjoint/nn/propagation_cache.h>
+#include <adjoint/nn/conv/propagation_cache.h>
 
 #include <optional>
 

@@ -1,10 +1,10 @@
 // Every attention layer and its options beside PyG's: outputs and gradients of inputs, edge features and
 // parameters, from the state that PyG's layer had.
 #include "../reference/pyg_case.h"
-#include <adjoint/nn/agnn_conv.h>
-#include <adjoint/nn/gat_conv.h>
-#include <adjoint/nn/gatv2_conv.h>
-#include <adjoint/nn/transformer_conv.h>
+#include <adjoint/nn/conv/agnn_conv.h>
+#include <adjoint/nn/conv/gat_conv.h>
+#include <adjoint/nn/conv/gatv2_conv.h>
+#include <adjoint/nn/conv/transformer_conv.h>
 
 using namespace adj;
 using namespace adj::test;

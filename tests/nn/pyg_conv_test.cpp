@@ -1,16 +1,16 @@
 // Every convolution and its options beside PyG's: outputs and gradients of inputs, edge weights, edge
 // features and parameters, from the state that PyG's layer had.
 #include "../reference/pyg_case.h"
-#include <adjoint/nn/appnp.h>
-#include <adjoint/nn/cheb_conv.h>
-#include <adjoint/nn/gcn2_conv.h>
-#include <adjoint/nn/gcn_conv.h>
-#include <adjoint/nn/gine_conv.h>
-#include <adjoint/nn/graph_conv.h>
-#include <adjoint/nn/pna_conv.h>
-#include <adjoint/nn/sage_conv.h>
-#include <adjoint/nn/sg_conv.h>
-#include <adjoint/nn/tag_conv.h>
+#include <adjoint/nn/conv/appnp.h>
+#include <adjoint/nn/conv/cheb_conv.h>
+#include <adjoint/nn/conv/gcn2_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/gine_conv.h>
+#include <adjoint/nn/conv/graph_conv.h>
+#include <adjoint/nn/conv/pna_conv.h>
+#include <adjoint/nn/conv/sage_conv.h>
+#include <adjoint/nn/conv/sg_conv.h>
+#include <adjoint/nn/conv/tag_conv.h>
 
 using namespace adj;
 using namespace adj::test;

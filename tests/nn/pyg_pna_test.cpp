@@ -1,7 +1,7 @@
 // PNAConv and PyG's aggregations against what torch_geometric computed from the same numbers
 // (tests/reference/make_pyg_pna.py), in float32.
 #include "../reference/pyg_case.h"
-#include <adjoint/nn/pna_conv.h>
+#include <adjoint/nn/conv/pna_conv.h>
 
 using namespace adj;
 using namespace adj::test;

@@ -1,8 +1,8 @@
 // What recipes are made of beside PyG's: outputs and gradients.
 #include "../reference/pyg_case.h"
-#include <adjoint/nn/graph_norm.h>
 #include <adjoint/nn/jumping_knowledge.h>
-#include <adjoint/nn/pair_norm.h>
+#include <adjoint/nn/norm/graph_norm.h>
+#include <adjoint/nn/norm/pair_norm.h>
 
 using namespace adj;
 using namespace adj::test;

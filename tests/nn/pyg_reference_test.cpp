@@ -2,9 +2,9 @@
 // (tests/reference/make_pyg_reference.py): in float32, and in bfloat16 from these numbers rounded.
 #include "../reference/plain.h"
 #include <adjoint/data/hdf5_file.h>
-#include <adjoint/nn/gcn_conv.h>
-#include <adjoint/nn/norm.h>
-#include <adjoint/nn/sg_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/sg_conv.h>
+#include <adjoint/nn/norm/norm.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
 #include <adjoint/optim/sgd.h>

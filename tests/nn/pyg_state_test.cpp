@@ -1,10 +1,10 @@
 #include "../reference/plain.h"
 #include <adjoint/data/hdf5_file.h>
-#include <adjoint/nn/gat_conv.h>
-#include <adjoint/nn/gatv2_conv.h>
-#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/conv/gat_conv.h>
+#include <adjoint/nn/conv/gatv2_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/mlp.h>
-#include <adjoint/nn/norm.h>
+#include <adjoint/nn/norm/norm.h>
 #include <adjoint/nn/pyg_state.h>
 
 using namespace adj;

@@ -3,17 +3,17 @@
 #include "../reference/module_gradients.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/data/feature_quantization.h>
-#include <adjoint/nn/cheb_conv.h>
-#include <adjoint/nn/gat_conv.h>
-#include <adjoint/nn/gatv2_conv.h>
-#include <adjoint/nn/gcn_conv.h>
-#include <adjoint/nn/gin_conv.h>
-#include <adjoint/nn/graph_conv.h>
+#include <adjoint/nn/conv/cheb_conv.h>
+#include <adjoint/nn/conv/gat_conv.h>
+#include <adjoint/nn/conv/gatv2_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/gin_conv.h>
+#include <adjoint/nn/conv/graph_conv.h>
+#include <adjoint/nn/conv/sage_conv.h>
+#include <adjoint/nn/conv/sg_conv.h>
+#include <adjoint/nn/conv/tag_conv.h>
+#include <adjoint/nn/conv/transformer_conv.h>
 #include <adjoint/nn/mlp.h>
-#include <adjoint/nn/sage_conv.h>
-#include <adjoint/nn/sg_conv.h>
-#include <adjoint/nn/tag_conv.h>
-#include <adjoint/nn/transformer_conv.h>
 #include <adjoint/ops.h>
 
 using namespace adj;

@@ -1,7 +1,7 @@
 #include "../reference/plain.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/graph/block.h>
-#include <adjoint/nn/sage_conv.h>
+#include <adjoint/nn/conv/sage_conv.h>
 
 #include <limits>
 

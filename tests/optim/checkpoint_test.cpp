@@ -1,7 +1,7 @@
 #include "../support.h"
 #include <adjoint/core/parallel.h>
 #include <adjoint/data/hdf5_file.h>
-#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/optim/checkpoint.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "../reference/plain.h"
 #include <adjoint/nn/linear.h>
-#include <adjoint/nn/norm.h>
+#include <adjoint/nn/norm/norm.h>
 #include <adjoint/optim/early_stopping.h>
 
 #include <limits>

@@ -1,7 +1,7 @@
 #include "../support.h"
 #include <adjoint/ops.h>
-#include <adjoint/optim/finite.h>
-#include <adjoint/optim/train_step.h>
+#include <adjoint/optim/captured_step.h>
+#include <adjoint/optim/non_finite.h>
 
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@ TEST_CASE("a watch over numbers tells of one that was not finite, though those a
         CAPTURE(device.str());
         CAPTURE(name_of(dtype));
         CAPTURE(bad);
-        optim::FiniteWatch watch(device, dtype);
+        optim::NonFiniteMonitor watch(device, dtype);
         CHECK(watch.all_finite());
         const auto add = [&](double number) { watch.add(Tensor::full({}, number, dtype, device)); };
         for (int k = 0; k < 20; ++k) add(3e38);  // whose sum is none in float32
@@ -37,8 +37,8 @@ TEST_CASE("a watch sees what a step does that is replayed") {
     CAPTURE(device.str());
     const Var x = Var::parameter(Tensor::full({3}, 1.0, DType::f32, device));
     Tensor scale = Tensor::full({}, 1.0, DType::f32, device);
-    optim::FiniteWatch watch(device);
-    optim::TrainStep step([&] {
+    optim::NonFiniteMonitor watch(device);
+    optim::CapturedStep step([&] {
       const Var loss = sum(x * Var(scale));
       loss.backward();
       watch.add(loss.value());

@@ -2,8 +2,8 @@
 #include <adjoint/nn/mlp.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
+#include <adjoint/optim/captured_step.h>
 #include <adjoint/optim/gradient_buckets.h>
-#include <adjoint/optim/train_step.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -139,7 +139,7 @@ TEST_CASE("a captured step fills buckets and acts on them to the same bits") {
         buckets = std::make_unique<GradientBuckets>(
             model.parameters(), 100, [](size_t, Tensor& flat) { flat.copy_(scale(flat, 1.0).value()); });
       }
-      optim::TrainStep step(
+      optim::CapturedStep step(
           [&] {
             const Var loss = sum(model(x));
             loss.backward();

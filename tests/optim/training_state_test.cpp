@@ -1,13 +1,13 @@
 #include "../reference/plain.h"
 #include <adjoint/data/generators.h>
-#include <adjoint/nn/gcn_conv.h>
-#include <adjoint/nn/metrics.h>
-#include <adjoint/nn/norm.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/metrics/metrics.h>
+#include <adjoint/nn/norm/norm.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
-#include <adjoint/optim/finite.h>
+#include <adjoint/optim/captured_step.h>
+#include <adjoint/optim/non_finite.h>
 #include <adjoint/optim/sgd.h>
-#include <adjoint/optim/train_step.h>
 #include <adjoint/optim/training_state.h>
 
 #include <cmath>
@@ -52,7 +52,7 @@ struct Training {
   std::string metrics_path;
   optim::MetricsFile metrics;
   TrainingState state;
-  optim::TrainStep step;
+  optim::CapturedStep step;
 
   Training(Dataset given, const TemporaryDirectory& folder, const std::string& name, int64_t hidden = 8,
            const std::string& program = "state_test")

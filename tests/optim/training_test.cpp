@@ -2,14 +2,14 @@
 #include "../reference/plain.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/data/generators.h>
-#include <adjoint/nn/gcn_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/linear.h>
-#include <adjoint/nn/metrics.h>
-#include <adjoint/nn/norm.h>
+#include <adjoint/nn/metrics/metrics.h>
+#include <adjoint/nn/norm/norm.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
+#include <adjoint/optim/captured_step.h>
 #include <adjoint/optim/sgd.h>
-#include <adjoint/optim/train_step.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -54,7 +54,7 @@ std::map<std::string, Tensor> trained(Model& model, const Dataset& data, int epo
                                       std::vector<double>* losses = nullptr) {
   model.to(data.device());
   optim::Adam adam(model.parameters(), {.lr = 0.01, .weight_decay = 5e-4});
-  optim::TrainStep step(
+  optim::CapturedStep step(
       [&] {
         const Var loss = cross_entropy(model(data.graph, data.x), data.y, data.train);
         loss.backward();
@@ -130,7 +130,7 @@ TEST_CASE("a recording that throws leaves gradients, the optimizer and the gener
       const std::vector<Var> parameters = model.parameters();
       optim::Adam adam(parameters, {.lr = 0.01, .weight_decay = 5e-4});
       bool reads = false;
-      optim::TrainStep step([&] {
+      optim::CapturedStep step([&] {
         const Var loss = cross_entropy(model(data.graph, data.x), data.y, data.train);
         loss.backward();
         if (reads) (void)loss.item();
@@ -179,7 +179,7 @@ TEST_CASE("a label out of range in a step, captured too, is an error where the l
     nn::Model<nn::Linear> model(5, 3);
     model.to(device);
     optim::SGD sgd(model.parameters(), {.lr = 0.1});
-    optim::TrainStep step([&] {
+    optim::CapturedStep step([&] {
       const Var loss = cross_entropy(model(x), label);
       loss.backward();
       sgd.step();

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <adjoint/kernels/aggregate/cpu/feature_blocks.h>
 #include <adjoint/kernels/attention/cpu/few_heads.h>
-#include <adjoint/kernels/sparse/cpu/feature_blocks.h>
 
 #include <array>
 #include <type_traits>

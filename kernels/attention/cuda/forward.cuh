@@ -9,8 +9,8 @@
 // Bytes: entries x H D of values (and as many of keys, where these are other rows), 4 of the column; rows x
 // H D of what the target has and of O; lse. Saved: lse and O.
 
+#include <adjoint/kernels/aggregate/cuda/spmm_merge.cuh>
 #include <adjoint/kernels/attention/cuda/lane_layout.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_merge.cuh>
 
 namespace adj::kernels::cuda {
 

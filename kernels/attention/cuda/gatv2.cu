@@ -6,13 +6,13 @@
 // feature: E products instead of M x H D numbers kept. What is of size M x H is gone when the call returns.
 
 #include <adjoint/core/convert.h>
+#include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
+#include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
+#include <adjoint/kernels/aggregate/explain.h>
 #include <adjoint/kernels/attention/cuda/edge_terms.cuh>
 #include <adjoint/kernels/attention/cuda/strategies.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/reduce/reduce.h>
-#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
-#include <adjoint/kernels/sparse/explain.h>
 
 namespace adj::kernels::cuda {
 

@@ -1,9 +1,9 @@
 #pragma once
 
 // What the attentions' kernels are made of. A group of lanes takes one item of the structure's plan
-// (kernels/sparse/cuda/spmm_plan.h) and walks its rows, some entries of one row at a time: a batch. The lanes
-// of a group are shared out among heads that lie side by side, so that they read rows as these lie in memory;
-// heads beyond the group are blockIdx.y's. A lane keeps the same features throughout.
+// (kernels/aggregate/cuda/spmm_plan.h) and walks its rows, some entries of one row at a time: a batch. The
+// lanes of a group are shared out among heads that lie side by side, so that they read rows as these lie in
+// memory; heads beyond the group are blockIdx.y's. A lane keeps the same features throughout.
 //
 // What is one number for a (entry, head), a logit say, is summed over the head's lanes by halving: each lane
 // is left with the sums of a few entries of the batch (those that it owns), takes their exponentials alone,
@@ -13,10 +13,10 @@
 // The warps stay together: all groups of a warp go through the same number of batches, with nothing to do in
 // some, so that every shuffle is whole.
 
+#include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
 #include <adjoint/kernels/attention/cuda/score.cuh>
 #include <adjoint/kernels/cuda/float16.cuh>
 #include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
-#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
 
 namespace adj::kernels::cuda {
 

@@ -4,13 +4,13 @@
 // alignment alone: which layout it is decides the bits. One file per score and S instantiates run_forward and
 // run_backward.
 
+#include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
+#include <adjoint/kernels/aggregate/explain.h>
 #include <adjoint/kernels/attention/cuda/forward.cuh>
 #include <adjoint/kernels/attention/cuda/from_edges.cuh>
 #include <adjoint/kernels/attention/cuda/to_sources.cuh>
 #include <adjoint/kernels/attention/cuda/to_targets.cuh>
 #include <adjoint/kernels/cuda/columns.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
-#include <adjoint/kernels/sparse/explain.h>
 
 #include <bit>
 

@@ -1,10 +1,10 @@
-// Counts and sums of rows over an unsorted list: integers by atomics, weights in fixed point (gas.cu), the
-// same bits in every run. Bytes: the list once for each of the passes below, and an atomic of 4 bytes (8 with
-// weights) an entry, in L2.
+// Counts and sums of rows over an unsorted list: integers by atomics, weights in fixed point (spmm_coo.cu),
+// the same bits in every run. Bytes: the list once for each of the passes below, and an atomic of 4 bytes (8
+// with weights) an entry, in L2.
 
 #include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/sparse/coo.h>
-#include <adjoint/kernels/sparse/gas.h>
 
 namespace adj::kernels::cuda {
 
@@ -100,7 +100,7 @@ void coo_gcn_normalize(const CooGcnNormalizeArgs& args) {
   launch("coo_gcn_normalize", shape(rows), weigh_loops, loop.data<int32_t>(), values, rows, args.fill,
          completes, weights + entries, ones.mutable_data<float>());
   Tensor degree = args.degree.reshape({rows, 1});
-  gas({.a = args.a, .values = args.weights, .x = ones, .y = degree});
+  spmm_coo({.a = args.a, .values = args.weights, .x = ones, .y = degree});
   const int64_t all = args.weights.numel();
   launch("coo_gcn_normalize", shape(all), normalize, row, col, entries, all,
          static_cast<const float*>(degree.data<float>()), weights);

@@ -6,8 +6,8 @@
 // whatever the windows (TileShares).
 
 #include <adjoint/core/cuda/beside.cuh>
+#include <adjoint/kernels/aggregate/cuda/spmm_device.cuh>
 #include <adjoint/kernels/dense/cuda/tensor_core.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_device.cuh>
 #include <adjoint/kernels/tiles/cuda/tile_product.h>
 
 #include <type_traits>

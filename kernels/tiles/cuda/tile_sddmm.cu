@@ -7,8 +7,8 @@
 // read twice and written in half as many.
 
 #include <adjoint/core/cuda/beside.cuh>
-#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
+#include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
+#include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/tiles/cuda/tile_dots.h>
 #include <adjoint/kernels/tiles/cuda/widened.cuh>
 #include <adjoint/kernels/tiles/tile_sddmm.h>

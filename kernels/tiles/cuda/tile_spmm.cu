@@ -8,8 +8,8 @@
 // value; the parts written and read, 4 bytes a feature of every row of a window with tiles; Y.
 
 #include <adjoint/core/cuda/beside.cuh>
-#include <adjoint/kernels/sparse/cuda/item_walk.cuh>
-#include <adjoint/kernels/sparse/cuda/spmm_launch.cuh>
+#include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
+#include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
 #include <adjoint/kernels/tiles/cuda/operands.h>
 #include <adjoint/kernels/tiles/cuda/widened.cuh>
 #include <adjoint/kernels/tiles/tile_spmm.h>

@@ -1,0 +1,145 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/features.h>
+#include <adjoint/kernels/index/gather.h>
+#include <adjoint/kernels/norm/norm.h>
+
+namespace adj {
+
+const char* Features::kind() const {
+  return is_dense() ? "dense" : is_sparse() ? "sparse" : is_quantized() ? "quantised" : "absent";
+}
+
+const Tensor& Features::dense() const {
+  ADJ_CHECK(is_dense(), "features: asked for dense ones, but they are {}", kind());
+  return dense_;
+}
+
+const SparseMatrix& Features::sparse() const {
+  ADJ_CHECK(is_sparse(), "features: asked for sparse ones, but they are {}", kind());
+  return sparse_;
+}
+
+const PackedRows& Features::quantized() const {
+  ADJ_CHECK(is_quantized(), "features: asked for quantised ones, but they are {}", kind());
+  return quantized_;
+}
+
+int64_t Features::rows() const {
+  return is_sparse() ? sparse_.rows() : is_quantized() ? quantized_.rows() : dense().size(0);
+}
+int64_t Features::cols() const {
+  return is_sparse() ? sparse_.cols() : is_quantized() ? quantized_.cols : dense().size(1);
+}
+
+Device Features::device() const {
+  return is_sparse() ? sparse_.device() : is_quantized() ? quantized_.device() : dense().device();
+}
+
+int64_t Features::bytes() const {
+  const auto sum = [](std::initializer_list<Tensor> held) {
+    size_t bytes = 0;
+    for (const Tensor& tensor : held) bytes += tensor ? tensor.bytes() : 0;
+    return static_cast<int64_t>(bytes);
+  };
+  if (is_quantized()) return sum({quantized_.bytes, quantized_.scale, quantized_.zero});
+  if (!is_sparse()) return sum({dense()});
+  const Csr& csr = sparse_.relation().csr();
+  return sum({csr.offsets, csr.indices, sparse_.values()});
+}
+
+Features Features::to(Device device) const {
+  Features moved = *this;
+  moved.dense_ = dense_.to(device);
+  moved.sparse_ = sparse_.to(device);
+  moved.quantized_ = quantized_.to(device);
+  return moved;
+}
+
+Features Features::to(DType dtype) const {
+  if (is_quantized()) return *this;
+  return is_sparse() ? Features(sparse_.for_features(dtype)) : Features(dense().to(dtype));
+}
+
+Tensor Features::to_dense() const {
+  if (is_quantized()) return unpacked(0, rows(), DType::f32);
+  return is_sparse() ? sparse_.to_dense() : dense();
+}
+
+Tensor Features::unpacked(int64_t begin, int64_t end, DType dtype) const {
+  Tensor y = Tensor::empty({end - begin, cols()}, dtype, quantized().device());
+  kernels::unpack_rows(
+      {.from = quantized_, .first = begin, .key = dropout_key_, .rule = dropout_rule_, .y = y});
+  return y;
+}
+
+Features Features::dropped(const RandomKey& key, const DropoutRule& rule) const {
+  ADJ_CHECK(is_quantized() && dropout_rule_.threshold == 0,
+            "features: {} ones dropped{}, expected quantised ones, once", kind(),
+            dropout_rule_.threshold > 0 ? " again" : "");
+  Features dropped = *this;
+  dropped.dropout_key_ = key;
+  dropped.dropout_rule_ = rule;
+  return dropped;
+}
+
+namespace {
+
+SparseMatrix rows_of(const SparseMatrix& x, const Tensor& index) {
+  constexpr int64_t kGrain = 1 << 10;
+  ADJ_CHECK(
+      !x.device().is_cuda() && index && index.dims() == 1 && index.dtype() == DType::i32 && !index.is_cuda(),
+      "features: rows of sparse ones on {} by {}, expected both on the CPU, the index int32 [K]",
+      x.device().str(), index.str());
+  const int32_t* row = index.data<int32_t>();
+  const CsrMatrix whole = x.matrix();
+  const int64_t* offsets = whole.csr.offsets.data<int64_t>();
+  Csr csr{index.numel(), whole.csr.cols, Tensor::empty({index.numel() + 1}, DType::i64), {}};
+  int64_t* to = csr.offsets.mutable_data<int64_t>();
+  to[0] = 0;
+  for (int64_t k = 0; k < csr.rows; ++k) {
+    ADJ_CHECK(row[k] >= 0 && row[k] < x.rows(), "features: row {} at position {}, expected 0 to {}", row[k],
+              k, x.rows() - 1);
+    to[k + 1] = to[k] + offsets[row[k] + 1] - offsets[row[k]];
+  }
+  // Which entry of the whole each one is; then what belongs to entries is looked up.
+  Tensor entry = Tensor::empty({to[csr.rows]}, DType::i32);
+  csr.indices = Tensor::empty_like(entry);
+  int32_t* from = entry.mutable_data<int32_t>();
+  int32_t* column = csr.indices.mutable_data<int32_t>();
+  const int32_t* columns = whole.csr.indices.data<int32_t>();
+  const int32_t* order = whole.values && whole.order ? whole.order.data<int32_t>() : nullptr;
+  parallel_for(csr.rows, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k)
+      for (int64_t e = offsets[row[k]], at = to[k]; at < to[k + 1]; ++e, ++at) {
+        column[at] = columns[e];
+        from[at] = order != nullptr ? order[e] : static_cast<int32_t>(e);
+      }
+  });
+  return SparseMatrix(Relation::from_csr(std::move(csr)),
+                      whole.values ? detail::gather_edges(whole.values, entry) : Tensor());
+}
+
+}  // namespace
+
+Features Features::rows(const Tensor& index) const {
+  if (is_sparse()) return rows_of(sparse_, index);
+  ADJ_CHECK(dropout_rule_.threshold == 0, "features: rows of dropped ones, expected them before dropout");
+  const Tensor& all = is_quantized() ? quantized_.bytes : dense();
+  Tensor picked = Tensor::empty({index.numel(), all.size(1)}, all.dtype(), all.device());
+  kernels::gather_rows({.x = all, .index = index, .y = picked});
+  if (!is_quantized()) return Features(picked);
+  Features rows = *this;
+  rows.quantized_.bytes = picked;
+  return rows;
+}
+
+Features Features::row_normalized() const {
+  if (is_sparse()) return sparse_.row_normalized();
+  ADJ_CHECK(!is_quantized(), "features: rows of quantised ones divided by their sums, expected that before");
+  Tensor normalized = Tensor::empty_like(dense());
+  kernels::sum_normalize_rows({.x = dense(), .y = normalized});
+  return Features(normalized);
+}
+
+}  // namespace adj

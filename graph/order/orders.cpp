@@ -1,0 +1,142 @@
+#include <adjoint/graph/detail/neighborhoods.h>
+#include <adjoint/graph/order/orders.h>
+#include <adjoint/graph/order/partition.h>
+#include <adjoint/kernels/index/renumber.h>
+#include <adjoint/kernels/index/select.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/ranges.h>
+
+namespace adj {
+
+namespace {
+
+void check_order(const char* op, const Tensor& order) {
+  ADJ_CHECK(order && order.dims() == 1 && order.dtype() == DType::i32,
+            "{}: the order is {}, expected [N] int32", op, order.str());
+}
+
+}  // namespace
+
+Tensor order_by_part(const Tensor& part) {
+  ADJ_CHECK(part && part.dims() == 1 && part.dtype() == DType::i32,
+            "order_by_part: parts are {}, expected [N] int32", part.str());
+  const std::vector<int32_t> of = part.to_vector<int32_t>();
+  for (size_t i = 0; i < of.size(); ++i)
+    ADJ_CHECK(of[i] >= 0 && of[i] < std::ssize(of), "order_by_part: part[{}] is {}, expected 0 to {}", i,
+              of[i], of.size() - 1);
+  return Tensor::from(detail::nodes_by({of.begin(), of.end()}), part.device());
+}
+
+Tensor metis_order(const Relation& relation, int64_t parts, uint64_t seed) {
+  ADJ_CHECK(parts >= 0, "metis_order: expected 0 or more parts, got {}", parts);
+  const int64_t blocks = parts > 0 ? parts : blocks_of(relation.num_dst());
+  return order_by_part(metis_partition(relation, blocks, {.seed = seed}));
+}
+
+Tensor degree_order(const Relation& relation) {
+  ADJ_CHECK(relation && relation.num_src() == relation.num_dst(),
+            "degree_order: a relation of {} sources to {} targets, expected one set of nodes",
+            relation ? relation.num_src() : 0, relation ? relation.num_dst() : 0);
+  const Csr csr = relation.csr().to(Device::cpu());
+  const int64_t* offsets = csr.offsets.data<int64_t>();
+  const int32_t* sources = csr.indices.data<int32_t>();
+  std::vector<int64_t> degree(static_cast<size_t>(csr.rows));
+  for (int64_t i = 0; i < csr.rows; ++i) degree[static_cast<size_t>(i)] += offsets[i + 1] - offsets[i];
+  for (int64_t e = 0; e < csr.entries(); ++e) ++degree[static_cast<size_t>(sources[e])];
+  const int64_t largest = degree.empty() ? 0 : *std::max_element(degree.begin(), degree.end());
+  for (int64_t& d : degree) d = largest - d;
+  return Tensor::from(detail::nodes_by(degree), relation.device());
+}
+
+Tensor random_order(int64_t nodes, Generator& generator, Device device) {
+  return random_permutation(nodes, generator, device);
+}
+
+const std::vector<std::string>& order_names() {
+  static const std::vector<std::string> names{"metis", "rcm", "rabbit", "degree", "random"};
+  return names;
+}
+
+Tensor named_order(const std::string& name, const Relation& relation, const OrderOptions& options) {
+  const auto made = [&]() -> Tensor {
+    if (name == "metis") return metis_order(relation, options.parts, options.seed);
+    if (name == "rcm") return rcm_order(relation);
+    if (name == "rabbit") return rabbit_order(relation);
+    if (name == "degree") return degree_order(relation);
+    if (name == "random") {
+      Generator generator(options.seed);
+      return random_order(relation.num_dst(), generator, relation.device());
+    }
+    throw UsageError(fmt::format("order '{}': expected one of {}", name, fmt::join(order_names(), ", ")));
+  };
+  const Tensor order = made();
+  return options.graph_offsets ? order_within(order, options.graph_offsets) : order;
+}
+
+Tensor order_within(const Tensor& order, const Tensor& graph_offsets) {
+  check_order("order_within", order);
+  ADJ_CHECK(graph_offsets && graph_offsets.dims() == 1 && graph_offsets.dtype() == DType::i64 &&
+                graph_offsets.numel() >= 1,
+            "order_within: offsets of graphs are {}, expected [G + 1] int64", graph_offsets.str());
+  std::vector<int64_t> offsets = graph_offsets.to_vector<int64_t>();
+  ADJ_CHECK(offsets.front() == 0 && offsets.back() == order.numel() &&
+                std::is_sorted(offsets.begin(), offsets.end()),
+            "order_within: offsets of graphs go from {} to {}, expected 0 to {} and never falling",
+            offsets.front(), offsets.back(), order.numel());
+  (void)inverse_order(order);
+  const std::vector<int32_t> nodes = order.to_vector<int32_t>();
+  std::vector<int32_t> graph_of(nodes.size());
+  for (size_t g = 0; g + 1 < offsets.size(); ++g)
+    std::fill(graph_of.begin() + offsets[g], graph_of.begin() + offsets[g + 1], static_cast<int32_t>(g));
+  std::vector<int32_t> within(nodes.size());
+  std::vector<int64_t>& next = offsets;  // where each graph's next node goes
+  for (const int32_t node : nodes) {
+    const auto graph = static_cast<size_t>(graph_of[static_cast<size_t>(node)]);
+    within[static_cast<size_t>(next[graph]++)] = node;
+  }
+  return Tensor::from(within, order.device());
+}
+
+Tensor inverse_order(const Tensor& order) {
+  check_order("order", order);
+  const int64_t nodes = order.numel();
+  const auto at = [&](int64_t k) { return order.rows(k, k + 1).to_vector<int32_t>()[0]; };
+  Tensor place = Tensor::empty({}, DType::i64, order.device());
+  kernels::first_outside({.index = order, .limit = nodes, .position = place});
+  if (const int64_t k = place.to_vector<int64_t>()[0]; k < nodes)
+    fail("order: node {} at position {}, expected 0 to {}", at(k), k, nodes - 1);
+  Tensor position = Tensor::empty_like(order);
+  kernels::renumber({.index = order, .number = position, .repeated = place});
+  if (const int64_t k = place.to_vector<int64_t>()[0]; k < nodes)
+    fail("order: node {} at position {} stands at another one already, expected each once", at(k), k);
+  return position;
+}
+
+EdgeSpans edge_spans(const Relation& relation) {
+  const Csr csr = relation.csr().to(Device::cpu());
+  const int64_t entries = csr.entries();
+  if (entries == 0) return {};
+  const int64_t* offsets = csr.offsets.data<int64_t>();
+  const int32_t* sources = csr.indices.data<int32_t>();
+  std::vector<int64_t> edges(static_cast<size_t>(std::max(csr.rows, csr.cols)), 0);  // by how far they reach
+  for (int64_t i = 0; i < csr.rows; ++i)
+    for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
+      ++edges[static_cast<size_t>(std::abs(i - sources[e]))];
+  EdgeSpans spans;
+  int64_t sum = 0, passed = 0;
+  for (int64_t span = 0; span < std::ssize(edges); ++span) {
+    const int64_t count = edges[static_cast<size_t>(span)];
+    if (count == 0) continue;
+    if (2 * passed < entries) spans.median = span;
+    passed += count;
+    sum += span * count;
+    spans.bandwidth = span;
+  }
+  spans.mean = static_cast<double>(sum) / static_cast<double>(entries);
+  return spans;
+}
+
+}  // namespace adj

@@ -1,0 +1,139 @@
+#include <adjoint/core/parallel.h>
+#include <adjoint/graph/sample/negative_sampling.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace adj {
+
+namespace {
+
+constexpr int64_t kGrain = 1 << 13;
+
+/// The pairs without an edge, in order of target and source; the r-th is found without a list of them.
+class FreePairs {
+ public:
+  /// `diagonal`: whether a node may be paired with itself.
+  FreePairs(const Csr& csr, bool diagonal) {
+    const std::vector<int64_t> given = csr.offsets.to_vector<int64_t>();
+    const std::vector<int32_t> columns = csr.indices.to_vector<int32_t>();
+    offsets_.push_back(0);
+    before_.push_back(0);
+    taken_.reserve(columns.size());
+    for (int64_t i = 0; i < csr.rows; ++i) {
+      const auto row = static_cast<size_t>(i);
+      const auto first = columns.begin() + given[row], last = columns.begin() + given[row + 1];
+      const auto begin = static_cast<std::ptrdiff_t>(taken_.size());
+      std::unique_copy(first, last, std::back_inserter(taken_));
+      if (!diagonal) {
+        const auto at = std::lower_bound(taken_.begin() + begin, taken_.end(), static_cast<int32_t>(i));
+        if (at == taken_.end() || *at != i) taken_.insert(at, static_cast<int32_t>(i));
+      }
+      offsets_.push_back(static_cast<int64_t>(taken_.size()));
+      before_.push_back(before_.back() + csr.cols - (offsets_.back() - begin));
+    }
+  }
+
+  int64_t count() const { return before_.back(); }
+
+  void find(int64_t rank, int32_t* src, int32_t* dst) const {
+    const auto row = std::upper_bound(before_.begin(), before_.end(), rank) - before_.begin() - 1;
+    const int64_t in_row = rank - before_[static_cast<size_t>(row)];
+    // Before taken column t[k] there are t[k] - k free ones: those up to `in_row` are passed over.
+    const int32_t* taken = taken_.data() + offsets_[static_cast<size_t>(row)];
+    int64_t low = 0, high = offsets_[static_cast<size_t>(row) + 1] - offsets_[static_cast<size_t>(row)];
+    while (low < high) {
+      const int64_t middle = (low + high) / 2;
+      if (taken[middle] - middle <= in_row) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    *src = static_cast<int32_t>(in_row + low);
+    *dst = static_cast<int32_t>(row);
+  }
+
+ private:
+  std::vector<int64_t> offsets_, before_;
+  std::vector<int32_t> taken_;
+};
+
+/// A set of numbers that are not negative.
+class NumberSet {
+ public:
+  explicit NumberSet(int64_t most)
+      : slots_(std::bit_ceil(static_cast<size_t>(2 * most + 2)), -1),
+        shift_(64 - std::countr_zero(slots_.size())) {}
+  /// False where it was there.
+  bool insert(int64_t value) {
+    size_t at = static_cast<size_t>(static_cast<uint64_t>(value) * 0x9E3779B97F4A7C15u >> shift_);
+    while (slots_[at] != -1) {
+      if (slots_[at] == value) return false;
+      at = (at + 1) & (slots_.size() - 1);
+    }
+    slots_[at] = value;
+    return true;
+  }
+
+ private:
+  std::vector<int64_t> slots_;
+  int shift_;
+};
+
+/// `count` distinct numbers of [0, limit), every choice and order of them as likely as any other.
+std::vector<int64_t> distinct_numbers(int64_t count, int64_t limit, Generator& generator) {
+  std::vector<int64_t> numbers;
+  if (limit <= 3 * count && limit <= std::numeric_limits<int32_t>::max()) {
+    const std::vector<int32_t> all = random_permutation(limit, generator).to_vector<int32_t>();
+    numbers.assign(all.begin(), all.begin() + count);
+    return numbers;
+  }
+  NumberSet seen(count);
+  while (static_cast<int64_t>(numbers.size()) < count) {
+    const int64_t missing = count - static_cast<int64_t>(numbers.size());
+    for (int64_t number : random_integers({missing}, 0, limit, generator).to_vector<int64_t>())
+      if (seen.insert(number)) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+EdgeIndex sample(const Relation& relation, int64_t count, Generator& generator, bool diagonal,
+                 bool repeated) {
+  constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
+  ADJ_CHECK(count >= 0 && count < kLimit, "negative_sampling: {} pairs, expected 0 to {}", count, kLimit - 1);
+  ADJ_CHECK(relation.rows_ascend(),
+            "negative_sampling: a relation whose rows do not ascend, as of a sampled block, expected "
+            "ascending ones");
+  const auto pairs = relation.cache().get<FreePairs>(diagonal ? 1 : 0,
+                                                     [&] { return new FreePairs(relation.csr(), diagonal); });
+  ADJ_CHECK(count == 0 || (repeated ? pairs->count() > 0 : pairs->count() >= count),
+            "negative_sampling: {}{} pairs, but only {} have no edge", count, repeated ? "" : " distinct",
+            pairs->count());
+  const std::vector<int64_t> ranks =
+      count == 0 ? std::vector<int64_t>()
+      : repeated ? random_integers({count}, 0, pairs->count(), generator).to_vector<int64_t>()
+                 : distinct_numbers(count, pairs->count(), generator);
+  Tensor src = Tensor::empty({count}, DType::i32), dst = Tensor::empty({count}, DType::i32);
+  int32_t *from = src.mutable_data<int32_t>(), *to = dst.mutable_data<int32_t>();
+  parallel_for(count, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) pairs->find(ranks[static_cast<size_t>(k)], from + k, to + k);
+  });
+  return {src.to(relation.device()), dst.to(relation.device())};
+}
+
+}  // namespace
+
+EdgeIndex negative_sampling(const Graph& graph, int64_t count, Generator& generator,
+                            const NegativeSampling& options) {
+  return sample(graph.relation(), count, generator, options.self_loops, options.repeated);
+}
+
+EdgeIndex negative_sampling(const Relation& relation, int64_t count, Generator& generator, bool repeated) {
+  return sample(relation, count, generator, true, repeated);
+}
+
+}  // namespace adj

@@ -1,0 +1,234 @@
+#include <adjoint/core/stream.h>
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/sample/neighbor_sampler.h>
+#include <adjoint/kernels/index/select.h>
+#include <adjoint/kernels/sample/number_nodes.h>
+#include <adjoint/kernels/sample/sample_neighbors.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace adj {
+
+namespace {
+
+using kernels::kAllNeighbors;
+using kernels::NeighborChoice;
+
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
+/// Finds a node's number in a batch (kernels/sample/number_nodes.h). The next batch begins with a higher
+/// base, by which all that stands there is forgotten.
+struct NodeTable {
+  Tensor table;
+  int64_t base = 0;
+  int64_t beyond = 0;  ///< all that this batch may have written
+  int stream = 0;      ///< that works on it
+};
+
+/// The tables of one sampler: as many as threads ever sampled at once, for each stream.
+class NodeTables {
+ public:
+  NodeTable take(int64_t nodes, Device device) {
+    const int stream = Stream::current(device).id();
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto& free : free_)
+        if (free.stream == stream) {
+          NodeTable taken = std::move(free);
+          free = std::move(free_.back());
+          free_.pop_back();
+          return taken;
+        }
+    }
+    return {Tensor::full({nodes}, -1, DType::i32, device), 0, 0, stream};
+  }
+  void give_back(NodeTable table) {
+    table.base = std::exchange(table.beyond, 0);
+    if (table.base > kMost / 2) {
+      table.table.fill_(-1);
+      table.base = 0;
+    }
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(table));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<NodeTable> free_;
+};
+
+/// The weights by entry of the structure, and what is made of them, once.
+kernels::EntryWeights entry_weights(const Graph& graph) {
+  ADJ_CHECK(graph.edge_weight(), "neighbor sampler: weighted sampling of a graph without edge weights");
+  const Csr& csr = graph.in_edges();
+  const std::vector<float> weight = graph.edge_weight().to_vector<float>();
+  for (size_t e = 0; e < weight.size(); ++e)
+    ADJ_CHECK(std::isfinite(weight[e]) && weight[e] >= 0.0f,
+              "neighbor sampler: the weight of edge {} is {}, expected a finite one that is not negative", e,
+              weight[e]);
+  const std::vector<int64_t> offsets = csr.offsets.to_vector<int64_t>();
+  std::vector<int32_t> order;
+  if (graph.relation().csr_order()) order = graph.relation().csr_order().to_vector<int32_t>();
+  std::vector<float> by_entry(weight.size());
+  std::vector<double> sums(weight.size());
+  std::vector<int32_t> positive(static_cast<size_t>(csr.rows));
+  for (size_t i = 0; i < positive.size(); ++i) {
+    double sum = 0.0;
+    for (auto e = static_cast<size_t>(offsets[i]); e < static_cast<size_t>(offsets[i + 1]); ++e) {
+      by_entry[e] = weight[order.empty() ? e : static_cast<size_t>(order[e])];
+      sums[e] = sum += static_cast<double>(by_entry[e]);
+      positive[i] += static_cast<int32_t>(by_entry[e] > 0.0f);
+    }
+  }
+  const Device device = graph.device();
+  return {Tensor::from(by_entry, device), Tensor::from(sums, device), Tensor::from(positive, device)};
+}
+
+NeighborChoice choice_of(const NeighborSampling& options) {
+  if (options.labor) return NeighborChoice::labor;
+  if (options.weighted) return options.replace ? NeighborChoice::weighted_repeated : NeighborChoice::weighted;
+  return options.replace ? NeighborChoice::uniform_repeated : NeighborChoice::uniform;
+}
+
+/// The batch as it grows: its nodes, each hop's edges, and whether a node is among them.
+struct Growing {
+  Tensor nodes;  ///< int32: the first `known`
+  int64_t known = 0;
+};
+
+/// One hop, from the first `sources` nodes of the batch to its first `targets`.
+struct Hop {
+  int64_t targets, sources;
+  Tensor offsets, col, edge_ids;
+};
+
+/// Numbers the ids that are new; `batch` has room for them all afterwards. Waits for the device.
+Tensor number(const Tensor& ids, NodeTable& table, Growing& batch) {
+  const Device device = ids.device();
+  Tensor nodes = Tensor::empty({batch.known + ids.numel()}, DType::i32, device);
+  if (batch.known > 0) {
+    Tensor front = nodes.rows(0, batch.known);
+    front.copy_(batch.nodes.rows(0, batch.known));
+  }
+  Tensor numbers = Tensor::empty_like(ids), count = Tensor::empty({}, DType::i64, device);
+  kernels::number_nodes({.ids = ids,
+                         .base = table.base,
+                         .known = batch.known,
+                         .table = table.table,
+                         .nodes = nodes,
+                         .number = numbers,
+                         .count = count});
+  table.beyond = std::max(table.beyond, table.base + nodes.numel());
+  batch.nodes = std::move(nodes);
+  batch.known = count.to_vector<int64_t>()[0];
+  return numbers;
+}
+
+/// The seeds as int32 on the graph's device, once they are known to be nodes.
+Tensor checked_seeds(const Tensor& seeds, const Graph& graph) {
+  ADJ_CHECK(seeds && seeds.dims() == 1 && (seeds.dtype() == DType::i32 || seeds.dtype() == DType::i64),
+            "neighbor sampler: seeds are {}, expected [B] int32 or int64", seeds.str());
+  Tensor position = Tensor::empty({}, DType::i64, seeds.device());
+  kernels::first_outside({.index = seeds, .limit = graph.num_nodes(), .position = position});
+  const int64_t k = position.to_vector<int64_t>()[0];
+  ADJ_CHECK(k == seeds.numel(), "neighbor sampler: seed {} is {}, expected a node from 0 to {}", k,
+            seeds.rows(k, k + 1).to(Device::cpu()).to(DType::i64).to_vector<int64_t>()[0],
+            graph.num_nodes() - 1);
+  return seeds.to(DType::i32).to(graph.device());
+}
+
+/// Throws, naming the first seed that stands twice.
+[[noreturn]] void refuse_repeated(const Tensor& seeds) {
+  const std::vector<int32_t> ids = seeds.to_vector<int32_t>();
+  std::unordered_map<int32_t, size_t> first;
+  for (size_t k = 0; k < ids.size(); ++k)
+    if (const auto [at, is_new] = first.emplace(ids[k], k); !is_new)
+      fail("neighbor sampler: seeds {} and {} are both node {}, expected each once", at->second, k, ids[k]);
+  fail("neighbor sampler: a seed stands twice");
+}
+
+}  // namespace
+
+struct NeighborSampler::Impl {
+  Graph graph;
+  NeighborSampling options;
+  std::optional<kernels::EntryWeights> weights;
+  mutable NodeTables tables;
+
+  Hop sample_hop(int64_t hop, uint64_t seed, NodeTable& table, Growing& batch) const {
+    const Device device = graph.device();
+    const int64_t targets = batch.known;
+    const Tensor rows = batch.nodes.rows(0, targets);
+    const kernels::NeighborSample of{.csr = graph.in_edges(),
+                                     .rows = rows,
+                                     .fanout = options.fanouts[static_cast<size_t>(hop)],
+                                     .choice = choice_of(options),
+                                     .key = {.seed = seed, .stream = static_cast<uint64_t>(hop)},
+                                     .weights = weights ? &*weights : nullptr};
+    Tensor offsets = Tensor::empty({targets + 1}, DType::i64, device);
+    kernels::sample_counts({.of = of, .offsets = offsets});
+    const int64_t edges = offsets.rows(targets, targets + 1).to_vector<int64_t>()[0];
+    ADJ_CHECK(edges < kMost - table.base - batch.known,
+              "neighbor sampler: {} edges of {} targets in hop {}, expected a batch of fewer than {}", edges,
+              targets, hop + 1, kMost - table.base - batch.known);
+    Tensor entry = Tensor::empty({edges}, DType::i32, device), col = Tensor::empty_like(entry);
+    kernels::sample_neighbors({.of = of, .offsets = offsets, .entry = entry, .col = col});
+    const Tensor& order = graph.relation().csr_order();
+    const Tensor numbers = number(col, table, batch);
+    return {targets, batch.known, std::move(offsets), numbers,
+            order ? detail::gather_edges(order, entry) : entry};
+  }
+};
+
+NeighborSampler::NeighborSampler(Graph graph, NeighborSampling options) {
+  ADJ_CHECK(graph, "neighbor sampler: no graph");
+  ADJ_CHECK(!options.fanouts.empty(), "neighbor sampler: no fan-outs, expected one for each hop");
+  for (int64_t fanout : options.fanouts)
+    ADJ_CHECK(fanout == kAllNeighbors || (fanout >= 1 && fanout <= kMost),
+              "neighbor sampler: a fan-out of {}, expected 1 or more, or -1 for all neighbours", fanout);
+  ADJ_CHECK(!options.labor || (!options.replace && !options.weighted),
+            "neighbor sampler: labor is uniform and without replacement, expected neither replace nor "
+            "weighted beside it");
+  auto impl = std::make_shared<Impl>();
+  if (options.weighted) impl->weights = entry_weights(graph);
+  impl->graph = std::move(graph);
+  impl->options = std::move(options);
+  impl_ = std::move(impl);
+}
+
+std::vector<Block> NeighborSampler::sample(const Tensor& seeds, uint64_t seed) const {
+  const Tensor distinct = checked_seeds(seeds, graph());
+  NodeTable table = impl_->tables.take(graph().num_nodes(), graph().device());
+  Growing batch;
+  (void)number(distinct, table, batch);
+  if (batch.known != distinct.numel()) refuse_repeated(distinct);
+  std::vector<Hop> hops;
+  for (int64_t hop = 0; hop < std::ssize(options().fanouts); ++hop)
+    hops.push_back(impl_->sample_hop(hop, seed, table, batch));
+  // Not where something was thrown: then the table's numbers are left to nobody.
+  impl_->tables.give_back(std::move(table));
+
+  std::vector<Block> blocks;
+  for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) {
+    Csr in_edges;
+    in_edges.rows = hop->targets;
+    in_edges.cols = hop->sources;
+    in_edges.offsets = hop->offsets;
+    in_edges.indices = hop->col;
+    in_edges.ascending = false;
+    blocks.emplace_back(Relation::from_csr(std::move(in_edges)), batch.nodes.rows(0, hop->sources),
+                        hop->edge_ids);
+  }
+  return blocks;
+}
+
+const Graph& NeighborSampler::graph() const { return impl_->graph; }
+const NeighborSampling& NeighborSampler::options() const { return impl_->options; }
+
+}  // namespace adj

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <adjoint/kernels/aggregate/cpu/feature_blocks.h>
+
+#include <cstring>
+#include <type_traits>
+
+namespace adj::kernels::cpu {
+
+/// Columns of a vector's lanes, in integers as wide as these.
+template <class S>
+using Columns = std::conditional_t<std::is_same_v<S, double>, simd::I64, simd::I32>;
+
+template <class S>
+void store_columns(int32_t* to, Columns<S> columns, int count) {
+  if constexpr (std::is_same_v<S, double>) {
+    using Narrow = int32_t __attribute__((vector_size(32)));
+    const Narrow narrow = __builtin_convertvector(columns, Narrow);
+    std::memcpy(to, &narrow, static_cast<size_t>(count) * sizeof(int32_t));
+  } else {
+    std::memcpy(to, &columns, static_cast<size_t>(count) * sizeof(int32_t));
+  }
+}
+template <class S>
+Columns<S> load_columns(const int32_t* from, int count) {
+  if constexpr (std::is_same_v<S, double>) {
+    using Narrow = int32_t __attribute__((vector_size(32)));
+    Narrow narrow{};
+    std::memcpy(&narrow, from, static_cast<size_t>(count) * sizeof(int32_t));
+    return __builtin_convertvector(narrow, Columns<S>);
+  } else {
+    Columns<S> columns{};
+    std::memcpy(&columns, from, static_cast<size_t>(count) * sizeof(int32_t));
+    return columns;
+  }
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,31 @@
+#include <adjoint/kernels/aggregate/edge_mean.h>
+#include <adjoint/kernels/edge/cpu/edge_rows.h>
+
+namespace adj::kernels::cpu {
+
+void edge_mean(const EdgeMeanArgs& args) {
+  dispatch_float(args.y.dtype(), "edge_mean", [&]<class T>() {
+    const std::shared_ptr<const RowChunks> cuts = RowChunks::of(args.a.csr);
+    const EntryPlaces place(args.a, args.y);
+    const int64_t heads = place.heads;
+    const int64_t* offsets = args.a.csr.offsets.data<int64_t>();
+    const T* w = args.w ? args.w.data<T>() : nullptr;
+    T* y = args.y.mutable_data<T>();
+    for_chunks(*cuts, args.a.csr.entries() * heads, kGrain, [&](int64_t from, int64_t to) {
+      for (int64_t c = from; c < to; ++c) {
+        const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
+        for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
+          const T share = T{1} / static_cast<T>(std::max<int64_t>(offsets[i + 1] - offsets[i], 1));
+          const int64_t end = std::min(offsets[i + 1], chunk.entry_end);
+          for (int64_t k = std::max(offsets[i], chunk.entry_begin); k < end; ++k) {
+            const int64_t at = place(k);
+#pragma omp simd
+            for (int64_t h = 0; h < heads; ++h) y[at + h] = w == nullptr ? share : share * w[at + h];
+          }
+        }
+      }
+    });
+  });
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,157 @@
+// Scattered, each result's gradient is added to its winner: threads share out the columns, each going through
+// the rows in order, so that every sum has the order of the rows however many threads there are. Bytes:
+// winners and gradients once, and a random row of dx for every result, element by element.
+//
+// Gathered, each source goes through its out-edges and sums what it won, vectors at a time; a parallel edge
+// is passed over. Bytes: a row of winners and one of gradients for every entry. Of weighted terms it takes
+// what the edge itself won, weighed.
+
+#include <adjoint/kernels/aggregate/ascending_rows.h>
+#include <adjoint/kernels/aggregate/cpu/columns.h>
+#include <adjoint/kernels/aggregate/minmax_backward.h>
+#include <adjoint/kernels/cpu/loops.h>
+#include <adjoint/kernels/sparse/cpu/row_chunks.h>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+constexpr int64_t kColumns = 16;       // a cache line of float32, which no two threads then write
+constexpr int64_t kNarrow = 64;        // below as many columns they are dealt out in half lines
+constexpr int64_t kFewWinners = 4096;  // not worth another thread
+constexpr int64_t kTask = 131072;      // elements worth handing to a thread: some 10 µs
+
+template <class S>
+void add_to_winners(const NeighborMinmaxBackwardArgs& args, Wide<S>* sums) {
+  const int64_t rows = args.dy.size(0), width = args.dx.size(1), pitch = args.dy.size(1);
+  const int32_t* winner = args.winner.data<int32_t>();
+  const S* dy = args.dy.data<S>() + args.part * width;
+  const int64_t grain = rows * width <= kFewWinners ? width : width < kNarrow ? kColumns / 2 : kColumns;
+  parallel_for(width, grain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < rows; ++i) {
+      const int32_t* won = winner + i * width;
+      const S* from = dy + i * pitch;
+      for (int64_t f = begin; f < end; ++f)
+        if (won[f] >= 0) sums[won[f] * width + f] += widen(from[f]);
+    }
+  });
+}
+
+template <class S>
+void scatter(const NeighborMinmaxBackwardArgs& args) {
+  S* dx = args.dx.mutable_data<S>();
+  if constexpr (std::is_same_v<S, Wide<S>>) {
+    if (!args.accumulate) args.dx.zero_();
+    add_to_winners<S>(args, dx);
+  } else {
+    Tensor wide = Tensor::zeros(args.dx.shape(), dtype_of<Wide<S>>());
+    Wide<S>* sums = wide.mutable_data<Wide<S>>();
+    add_to_winners<S>(args, sums);
+    const bool accumulate = args.accumulate;
+    map<S>(args.dx.numel(), dx, [=](int64_t k) { return accumulate ? widen(dx[k]) + sums[k] : sums[k]; });
+  }
+}
+
+template <class S, bool kWeighted>
+void gather(const NeighborMinmaxBackwardArgs& args) {
+  using T = Scalar<S>;
+  const Csr& at = *args.transposed;
+  const int64_t width = args.dx.size(1), pitch = args.dy.size(1), entries = at.entries();
+  const int64_t* offsets = at.offsets.data<int64_t>();
+  const int32_t* indices = at.indices.data<int32_t>();
+  const int32_t* winner = args.winner.data<int32_t>();
+  const S* dy = args.dy.data<S>() + args.part * width;
+  [[maybe_unused]] const T* weight = kWeighted ? args.weight.data<T>() : nullptr;
+  [[maybe_unused]] const int32_t* order = kWeighted && args.order ? args.order.data<int32_t>() : nullptr;
+  S* dx = args.dx.mutable_data<S>();
+  const bool accumulate = args.accumulate, far = args.winner.bytes() >= kFarBytes;
+  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(at);
+  Tensor scratch = Tensor::empty({cuts->slots, width}, dtype_of<T>());
+  T* partial = scratch.mutable_data<T>();
+  const auto finish = [=]<int B>(int64_t j, int64_t first, int tail, Vector<S>(&sum)[B]) {
+    S* to = dx + j * width + first;
+    if (accumulate) {
+      Vector<S> before[B];
+      load_block<S, B>(to, tail, before);
+      for (int k = 0; k < B; ++k) sum[k] += before[k];
+    }
+    store_block<S, B>(to, tail, sum);
+  };
+  const auto chunks = static_cast<int64_t>(cuts->chunks.size());
+  const int64_t grain = ceil_div(kTask, RowChunks::kWork * std::max<int64_t>(width, 16));
+  parallel_for(chunks, grain, [&](int64_t from, int64_t to) {
+    for (int64_t c = from; c < to; ++c) {
+      const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
+      for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
+        for (int64_t j = chunk.row_begin; j < chunk.row_end; ++j) {
+          Columns<S> mine = Columns<S>{} + static_cast<int32_t>(j);
+          Vector<S> sum[B]{};
+          const int64_t begin = std::max(offsets[j], chunk.entry_begin);
+          const int64_t end = std::min(offsets[j + 1], chunk.entry_end);
+          for (int64_t e = begin; e < end; ++e) {
+            if (far) {
+              const int64_t ahead = indices[std::min(e + kAhead, entries - 1)];
+              prefetch_block<int32_t, B>(winner + ahead * width + first);
+              prefetch_block<S, B>(dy + ahead * pitch + first);
+            }
+            [[maybe_unused]] T share = 1;
+            if constexpr (kWeighted) {
+              const auto place = order == nullptr ? static_cast<int32_t>(e) : order[e];
+              mine = Columns<S>{} + place;
+              share = weight[place];
+            } else if (e > offsets[j] && indices[e] == indices[e - 1]) {
+              continue;
+            }
+            const int32_t* won = winner + indices[e] * width + first;
+            Vector<S> gradient[B];
+            load_block<S, B>(dy + indices[e] * pitch + first, tail, gradient);
+#pragma GCC unroll 8
+            for (int k = 0; k < B; ++k) {
+              const Columns<S> who = load_columns<S>(won + k * kLanes<S>, k + 1 < B ? kLanes<S> : tail);
+              if constexpr (kWeighted) gradient[k] *= share;
+              sum[k] += who == mine ? gradient[k] : Vector<S>{};
+            }
+          }
+          if (chunk.slot >= 0) {
+            store_block<T, B>(partial + chunk.slot * width + first, tail, sum);
+          } else {
+            finish.template operator()<B>(j, first, tail, sum);
+          }
+        }
+      });
+    }
+  });
+  const auto heavy = static_cast<int64_t>(cuts->heavy.size());
+  if (heavy == 0) return;
+  parallel_for(heavy, row_grain(cuts->slots / heavy * width), [&](int64_t from, int64_t to) {
+    for (int64_t h = from; h < to; ++h) {
+      const RowChunks::HeavyRow& row = cuts->heavy[static_cast<size_t>(h)];
+      for_blocks<S>(width, [&]<int B>(int64_t first, int tail) {
+        Vector<S> sum[B]{}, of_piece[B];
+        for (int64_t slot = row.slot_begin; slot < row.slot_end; ++slot) {
+          load_block<T, B>(partial + slot * width + first, tail, of_piece);
+          for (int k = 0; k < B; ++k) sum[k] += of_piece[k];
+        }
+        finish.template operator()<B>(row.row, first, tail, sum);
+      });
+    }
+  });
+}
+
+}  // namespace
+
+void neighbor_minmax_backward(const NeighborMinmaxBackwardArgs& args) {
+  if (args.dx.numel() == 0) return;
+  if (parallel_entries_apart(args)) {
+    const Csr at = with_ascending_rows(*args.transposed, transpose);
+    NeighborMinmaxBackwardArgs again = args;
+    again.transposed = &at;
+    return cpu::neighbor_minmax_backward(again);  // not the entry of all devices
+  }
+  dispatch_features(args.dx.dtype(), [&]<class S>() {
+    if (args.weight) return gather<S, true>(args);
+    args.transposed != nullptr ? gather<S, false>(args) : scatter<S>(args);
+  });
+}
+
+}  // namespace adj::kernels::cpu

@@ -1,0 +1,29 @@
+// Bytes: for every edge a row of winners, one of gradients and one of features, most of them other edges'
+// too.
+
+#include <adjoint/kernels/aggregate/minmax_weights.h>
+#include <adjoint/kernels/cpu/loops.h>
+
+namespace adj::kernels::cpu {
+
+void minmax_weight_gradient(const MinmaxWeightGradientArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    using T = Wide<S>;
+    const int64_t width = args.x.size(1);
+    const int32_t *row = args.a.row.data<int32_t>(), *col = args.a.col.data<int32_t>();
+    const int32_t* winner = args.winner.data<int32_t>();
+    const S *dy = args.dy.data<S>(), *x = args.x.data<S>();
+    T* dw = args.dw.mutable_data<T>();
+    parallel_for(args.a.entries(), row_grain(width), [=](int64_t begin, int64_t end) {
+      for (int64_t e = begin; e < end; ++e) {
+        const int32_t* won = winner + row[e] * width;
+        const S *from = dy + row[e] * width, *of = x + col[e] * width;
+        const auto mine = static_cast<int32_t>(e);
+        dw[e] = sum_of<T>(width,
+                          [=](int64_t f) { return won[f] == mine ? widen(from[f]) * widen(of[f]) : T{0}; });
+      }
+    });
+  });
+}
+
+}  // namespace adj::kernels::cpu

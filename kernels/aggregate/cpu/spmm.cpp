@@ -1,0 +1,257 @@
+// Sparse times dense, its adjoint and the gradient of its values. All three walk a chunk of entries once per
+// block of up to eight vectors of features, so that a row's sums (and, backward, its own features) stay in
+// registers, and ask for the rows of entries ahead while they work on this one. Nothing is saved. Bytes per
+// pass: every entry's row of features, its column and value, and every row of the output once.
+
+#include <adjoint/kernels/aggregate/cpu/spmm.h>
+#include <adjoint/kernels/aggregate/explain.h>
+#include <adjoint/kernels/sparse/cpu/entries.h>
+
+#include <algorithm>
+
+namespace adj::kernels::cpu {
+
+namespace {
+
+constexpr int64_t kTask = 131072;  // multiply-adds worth handing to a thread: some 10 µs
+constexpr int64_t kDotGrain = 4096;
+constexpr size_t kStreamBytes = size_t{32} << 20;  // results from this size on are stored past the caches
+
+/// to[order[e] or e] = dots of the entries from `begin` on; `to` has an element per entry in `stride`.
+template <class T>
+void scatter(const int32_t* order, int64_t begin, int64_t count, const T* dots, T* to, int64_t stride) {
+  for (int64_t k = 0; k < count; ++k)
+    to[(order == nullptr ? begin + k : order[begin + k]) * stride] = dots[k];
+}
+
+/// Entries of a chunk as the loops take them, beside its own copy of what they would else jump for.
+template <class S>
+struct Entries {
+  int64_t begin, end;
+  const Scalar<S>* weight;  ///< of entry begin + k at [k]
+  Scalar<S>* dot;           ///< likewise; where gradients of the weights are summed
+};
+
+/// One aggregation: where its operands are.
+template <class S>
+struct Aggregation {
+  const int64_t* offsets;
+  const int32_t* indices;
+  int64_t entries;
+  int64_t heads;
+  int64_t pitch;  ///< elements of a row
+  int64_t width;  ///< of them a head's
+  EntryValues<Scalar<S>> values;
+  const S* x;
+  const S* bias;
+  bool relu;
+  bool far;
+  bool stream;
+  S* y;
+
+  Aggregation(const CsrMatrix& a, const Tensor& in, int64_t head_count, Tensor& out)
+      : offsets(a.csr.offsets.data<int64_t>()),
+        indices(a.csr.indices.data<int32_t>()),
+        entries(a.csr.entries()),
+        heads(head_count),
+        pitch(in.size(1)),
+        width(pitch / heads),
+        values(a),
+        x(in.data<S>()),
+        bias(nullptr),
+        relu(false),
+        far(in.bytes() >= kFarBytes),
+        stream(out.bytes() >= kStreamBytes && width % kLanes<S> == 0 && is_aligned(out)),
+        y(out.mutable_data<S>()) {}
+
+  /// To a vector's elements: views may begin anywhere.
+  static bool is_aligned(const Tensor& out) {
+    return reinterpret_cast<uintptr_t>(out.raw_data()) % (kLanes<S> * sizeof(S)) == 0;
+  }
+
+  const S* row(int64_t e) const { return x + indices[e] * pitch; }
+
+  /// Asks for the block of a row that is soon needed.
+  template <int B>
+  void prefetch(int64_t e, int64_t first) const {
+    if (far) prefetch_block<S, B>(row(std::min(e + kAhead, entries - 1)) + first);
+  }
+
+  /// A head's values of the entries [begin, end), in place where they stand in order, else copied into
+  /// `buffer`.
+  const Scalar<S>* weights(int64_t begin, int64_t end, int64_t head, Scalar<S>* buffer) const {
+    if (values.values != nullptr && values.order == nullptr && heads == 1) return values.values + begin;
+    for (int64_t e = begin; e < end; ++e) buffer[e - begin] = values.of_head(e, heads, head);
+    return buffer;
+  }
+};
+
+template <class S, int B>
+[[gnu::always_inline]] inline void sum_entries(const Aggregation<S>& g, const Entries<S>& entries,
+                                               int64_t first, int tail, Vector<S> (&sum)[B]) {
+  for (int k = 0; k < B; ++k) sum[k] = Vector<S>{};
+  for (int64_t e = entries.begin; e < entries.end; ++e) {
+    g.template prefetch<B>(e, first);
+    Vector<S> row[B];
+    load_block<S, B>(g.row(e) + first, tail, row);
+    const Scalar<S> w = entries.weight[e - entries.begin];
+#pragma GCC unroll 8
+    for (int k = 0; k < B; ++k) sum[k] += w * row[k];
+  }
+}
+
+/// Also adds ⟨row, own⟩ to every entry's dot product; `own` is a row of the other operand.
+template <class S, int B>
+[[gnu::always_inline]] inline void sum_entries_and_dots(const Aggregation<S>& g, const Entries<S>& entries,
+                                                        const S* own, int64_t first, int tail,
+                                                        Vector<S> (&sum)[B]) {
+  Vector<S> x[B];
+  load_block<S, B>(own + first, tail, x);
+  for (int k = 0; k < B; ++k) sum[k] = Vector<S>{};
+  for (int64_t e = entries.begin; e < entries.end; ++e) {
+    g.template prefetch<B>(e, first);
+    Vector<S> row[B];
+    load_block<S, B>(g.row(e) + first, tail, row);
+    const Scalar<S> w = entries.weight[e - entries.begin];
+    Vector<S> dot{};
+#pragma GCC unroll 8
+    for (int k = 0; k < B; ++k) {
+      sum[k] += w * row[k];
+      dot += row[k] * x[k];
+    }
+    entries.dot[e - entries.begin] += simd::sum(dot);
+  }
+}
+
+/// Chunks of `entries` that a thread takes at once. An entry costs a vector's work, however narrow its row.
+inline int64_t chunks_per_task(int64_t entries, int64_t width) {
+  return ceil_div(kTask, entries * std::max<int64_t>(width, 16));
+}
+
+/// g.y = the sums over all rows. WithDots: the dot products of every entry's row with the target's row of
+/// `own` go to `gradient`.
+template <bool WithDots, class S>
+void aggregate(const Csr& csr, const Aggregation<S>& g, [[maybe_unused]] const S* own,
+               [[maybe_unused]] Scalar<S>* gradient) {
+  const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
+  Tensor scratch;
+  Scalar<S>* partial = nullptr;
+  if (cuts->slots > 0) {
+    scratch = Tensor::empty({cuts->slots, g.pitch}, dtype_of<Scalar<S>>());
+    partial = scratch.mutable_data<Scalar<S>>();
+  }
+  const int64_t chunks = static_cast<int64_t>(cuts->chunks.size());
+  parallel_for(chunks, chunks_per_task(RowChunks::kWork, g.pitch), [&](int64_t from, int64_t to) {
+    Scalar<S> weights[RowChunks::kMaxEntries], dots[RowChunks::kMaxEntries];
+    for (int64_t c = from; c < to; ++c) {
+      const RowChunks::Chunk& chunk = cuts->chunks[static_cast<size_t>(c)];
+      const int64_t count = chunk.entry_end - chunk.entry_begin;
+      for (int64_t head = 0; head < g.heads; ++head) {
+        const Scalar<S>* weight = g.weights(chunk.entry_begin, chunk.entry_end, head, weights);
+        if constexpr (WithDots) std::fill(dots, dots + count, Scalar<S>{});
+        for_blocks<S>(g.width, [&]<int B>(int64_t in_head, int tail) {
+          const int64_t first = head * g.width + in_head;
+          Vector<S> sum[B];
+          for (int64_t i = chunk.row_begin; i < chunk.row_end; ++i) {
+            const int64_t begin = std::max(g.offsets[i], chunk.entry_begin);
+            const int64_t end = std::min(g.offsets[i + 1], chunk.entry_end);
+            const int64_t at = begin - chunk.entry_begin;
+            const Entries<S> entries{begin, end, weight + at, dots + at};
+            if constexpr (WithDots) {
+              sum_entries_and_dots<S, B>(g, entries, own + i * g.pitch, first, tail, sum);
+            } else {
+              sum_entries<S, B>(g, entries, first, tail, sum);
+            }
+            if (chunk.slot >= 0) {
+              store_block<Scalar<S>, B>(partial + chunk.slot * g.pitch + first, tail, sum);
+              continue;
+            }
+            finish<S, B>(g.bias, g.relu, first, tail, sum);
+            if (g.stream) {
+              stream_block<S, B>(g.y + i * g.pitch + first, sum);
+            } else {
+              store_block<S, B>(g.y + i * g.pitch + first, tail, sum);
+            }
+          }
+        });
+        if constexpr (WithDots)
+          scatter(g.values.order, chunk.entry_begin, count, dots, gradient + head, g.heads);
+      }
+    }
+    if (g.stream) simd::fence();
+  });
+  merge_heavy<S>(*cuts, partial, g.pitch, g.bias, g.relu, g.y);
+}
+
+}  // namespace
+
+void spmm(const SpmmArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    const int64_t heads = heads_of(args.a.values), width = args.x.size(1);
+    if (heads_fill_vectors<S>(heads, width)) {
+      explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "all heads in one walk");
+      return spmm_by_head<S>(args);
+    }
+    Aggregation<S> g(args.a, args.x, heads, args.y);
+    explain_sparse("spmm", args.a.csr, width, heads, args.x.dtype(), "{}{}{}",
+                   heads > 1 ? "a walk for each head" : "one walk",
+                   g.far ? ", rows asked for ahead" : ", rows within the caches",
+                   g.stream ? ", results stored past the caches" : "");
+    g.bias = args.bias ? args.bias.data<S>() : nullptr;
+    g.relu = args.activation == Activation::relu;
+    aggregate<false, S>(args.a.csr, g, nullptr, nullptr);
+  });
+}
+
+void spmm_backward(const SpmmBackwardArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    if (args.at.values && heads_fill_vectors<S>(heads_of(args.dw), args.x.size(1)))
+      return spmm_backward_by_head<S>(args);
+    const Aggregation<S> g(args.at, args.dy, heads_of(args.dw), args.dx);
+    aggregate<true, S>(args.at.csr, g, args.x.data<S>(), args.dw.mutable_data<Scalar<S>>());
+  });
+}
+
+void sddmm(const SddmmArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() {
+    if (heads_fill_vectors<S>(heads_of(args.dw), args.x.size(1))) return sddmm_by_head<S>(args);
+    const int64_t* offsets = args.a.csr.offsets.data<int64_t>();
+    const int32_t* indices = args.a.csr.indices.data<int32_t>();
+    const int32_t* order = args.a.order ? args.a.order.data<int32_t>() : nullptr;
+    const int64_t entries = args.a.csr.entries(), rows = args.a.csr.rows;
+    const int64_t pitch = args.x.size(1), heads = heads_of(args.dw), width = pitch / heads;
+    const bool far = args.x.bytes() >= kFarBytes;
+    const S* targets = args.y.data<S>();
+    const S* sources = args.x.data<S>();
+    Scalar<S>* gradient = args.dw.mutable_data<Scalar<S>>();
+    const auto source = [=](int64_t e) { return sources + indices[e] * pitch; };
+    parallel_for(entries, kDotGrain * chunks_per_task(kDotGrain, pitch), [&](int64_t from, int64_t to) {
+      for (int64_t begin = from; begin < to; begin += kDotGrain) {
+        const int64_t end = std::min(to, begin + kDotGrain);
+        const int64_t first_row = row_of(offsets, rows, begin);
+        for (int64_t head = 0; head < heads; ++head) {
+          Scalar<S> dots[kDotGrain]{};
+          for_blocks<S>(width, [&]<int B>(int64_t in_head, int tail) {
+            const int64_t first = head * width + in_head;
+            for (int64_t i = first_row, e = begin; e < end; ++i) {
+              Vector<S> y_i[B];
+              load_block<S, B>(targets + i * pitch + first, tail, y_i);
+              for (const int64_t row_end = std::min(end, offsets[i + 1]); e < row_end; ++e) {
+                if (far) prefetch_block<S, B>(source(std::min(e + kAhead, entries - 1)) + first);
+                Vector<S> x_j[B];
+                load_block<S, B>(source(e) + first, tail, x_j);
+                Vector<S> dot = y_i[0] * x_j[0];
+#pragma GCC unroll 8
+                for (int k = 1; k < B; ++k) dot += y_i[k] * x_j[k];
+                dots[e - begin] += simd::sum(dot);
+              }
+            }
+          });
+          scatter(order, begin, end - begin, dots, gradient + head, heads);
+        }
+      }
+    });
+  });
+}
+
+}  // namespace adj::kernels::cpu

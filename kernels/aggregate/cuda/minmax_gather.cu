@@ -1,0 +1,220 @@
+// Each source goes through its out-edges j -> i and sums dy_i,f where it is the winner. Reads of winners and
+// of dy are in flight together, as neither waits for the other. A parallel edge is passed over: the target's
+// gradient comes once. Of weighted terms each edge takes what it won itself, weighed. Rows are summed in
+// entry order, cut ones in the order of their parts.
+//
+// Bytes: entries x width of winners and of dy (from L1 and L2 where neighbouring rows share columns), 4 an
+// entry, dx once.
+
+#include <adjoint/kernels/aggregate/cuda/minmax_strategies.h>
+#include <adjoint/kernels/aggregate/cuda/neighbor_launch.cuh>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+template <class S>
+struct WinnerArguments {
+  const ItemStart* starts;
+  int items;
+  const int64_t* offsets;
+  const int32_t* indices;
+  const int32_t* winner;
+  const Sum<S>* weight;  ///< read where terms are weighted
+  const int32_t* order;  ///< where weights are; null: in entry order
+  const S* dy;
+  S* dx;
+  Sum<S>* partial;  ///< [slots, width]
+  int width;
+  uint32_t winner_pitch, dy_pitch;  ///< bytes of a row
+  bool accumulate;
+};
+
+template <class S, int kVector, int kUnroll, bool kWeighted>
+struct WinnerBody {
+  using A = Sum<S>;
+  const WinnerArguments<S>& a;
+  const Item& item;
+  const int feature;
+  const bool valid;
+  const char *const winner, *const dy;  ///< this lane's features of row 0
+  int row, last;                        ///< the target that came last
+  Pack<int32_t, kVector> winners[kUnroll];
+  Pack<S, kVector> gradients[kUnroll];
+  A sum[kVector];
+  int32_t place[kWeighted ? kUnroll : 1];
+  A weight[kWeighted ? kUnroll : 1];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) sum[v] = A(0);
+  }
+  __device__ __forceinline__ void begin() {
+    clear();
+    row = item.row;
+    last = item.first_part ? -1 : a.indices[item.entry - 1];
+  }
+  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& at, int entry) {
+    if constexpr (kWeighted) {
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        const int e = min(entry + u, item.end_entry - 1);
+        place[u] = a.order == nullptr ? e : __ldg(a.order + e);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u)
+      winners[u] = gather_pack<int32_t, kVector>(row_address(winner, at[u], a.winner_pitch));
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u)
+      gradients[u] = gather_pack<S, kVector>(row_address(dy, at[u], a.dy_pitch));
+    if constexpr (kWeighted) {
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) weight[u] = __ldg(a.weight + place[u]);
+    }
+  }
+  __device__ __forceinline__ void add(int u, int32_t column, bool) {
+    int32_t mine = column == last ? -2 : row;  // no winner is -2
+    if constexpr (kWeighted) mine = place[u];
+    last = column;
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+      A gradient = widen(gradients[u][v]);
+      if constexpr (kWeighted) gradient *= weight[u];
+      if (winners[u][v] == mine) sum[v] += gradient;
+    }
+  }
+  __device__ __forceinline__ void end_row(int ended, int, int) {
+    if (valid) {
+      S* const to = a.dx + static_cast<int64_t>(ended) * a.width + feature;
+      if (a.accumulate && item.first_part) {
+        const Pack<S, kVector> before = adj::cuda::load<kVector>(to);
+#pragma unroll
+        for (int v = 0; v < kVector; ++v) sum[v] += widen(before[v]);
+      }
+      if (item.part) {
+        stream_values(a.partial + static_cast<int64_t>(item.slot) * a.width + feature, sum);
+      } else {
+        stream_narrow(to, sum);
+      }
+    }
+    clear();
+    row = ended + 1;
+    last = -1;
+  }
+};
+
+template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted>
+__global__ void __launch_bounds__(kNeighborThreads)
+    gather_kernel(const __grid_constant__ WinnerArguments<S> a) {
+  adj::cuda::begin_overlapping();
+  extern __shared__ uint4 shared[];
+  const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
+  const unsigned mask = group_mask<kLanes>();
+  const int group = keep(mask, static_cast<int>(threadIdx.x / kLanes));
+  int32_t* const columns = reinterpret_cast<int32_t*>(shared) + group * kStage<kLanes>;
+  const int number = blockIdx.x * groups + group;
+  if (number >= a.items) return;
+  const Item item(a.starts[number], a.starts[number + 1]);
+  const int feature = (static_cast<int>(blockIdx.y) * kLanes + lane) * kVector;
+  const bool valid = feature < a.width;
+  const int read = valid ? feature : 0;
+  WinnerBody<S, kVector, kUnroll, kWeighted> body{
+      a, item, feature, valid, keep_address(mask, a.winner + read), keep_address(mask, a.dy + read), 0, -1};
+  body.begin();
+  walk_item<kLanes, kUnroll>(item, a, columns, body);
+}
+
+template <class S>
+struct GatherVariant {
+  SpmmShape shape;
+  void (*kernel)(WinnerArguments<S>);
+};
+
+template <class S, int kVector, int kLanes, int kUnroll, bool kWeighted = false>
+constexpr GatherVariant<S> gather_variant() {
+  return {{kVector, kLanes, 1, kNeighborThreads, false},
+          gather_kernel<S, kVector, kLanes, kUnroll, kWeighted>};
+}
+
+template <class S, size_t N>
+void gather(const GatherVariant<S> (&variants)[N], const NeighborMinmaxBackwardArgs& args) {
+  const Csr& at = *args.transposed;
+  const Device device = at.device();
+  const int64_t width = args.dx.size(1);
+  const SpmmPlan plan = spmm_plan(at, width * static_cast<int64_t>(sizeof(Sum<S>)));
+  if (plan.items == 0 || width == 0) return;
+  check_width<Sum<S>>("neighbor_minmax_backward", args.dy.size(1));
+  Tensor partial = Tensor::empty({plan.slots, width}, dtype_of<Sum<S>>(), device);
+  WinnerArguments<S> arguments{};
+  arguments.starts = plan.item_starts();
+  arguments.items = static_cast<int>(plan.items);
+  arguments.offsets = at.offsets.data<int64_t>();
+  arguments.indices = at.indices.data<int32_t>();
+  arguments.winner = args.winner.template data<int32_t>();
+  arguments.weight = args.weight ? args.weight.template data<Sum<S>>() : nullptr;
+  arguments.order = args.order ? args.order.template data<int32_t>() : nullptr;
+  arguments.dy = args.dy.template data<S>() + args.part * width;
+  arguments.dx = args.dx.template mutable_data<S>();
+  arguments.partial = partial.template mutable_data<Sum<S>>();
+  arguments.width = static_cast<int>(width);
+  arguments.winner_pitch = static_cast<uint32_t>(width * static_cast<int64_t>(sizeof(int32_t)));
+  arguments.dy_pitch = static_cast<uint32_t>(args.dy.size(1) * static_cast<int64_t>(sizeof(S)));
+  arguments.accumulate = args.accumulate;
+  SpmmArguments<S> merge{};
+  merge.y = arguments.dx;
+  merge.partial = arguments.partial;
+  merge.width = arguments.width;
+  const auto run = [&](int index, int threads) {
+    const SpmmShape& shape = variants[index].shape;
+    adj::cuda::launch("neighbor_minmax_backward",
+                      {.device = device.index,
+                       .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, threads / shape.lanes)),
+                                      static_cast<unsigned>(ceil_div(width, shape.slab()))),
+                       .threads = static_cast<unsigned>(threads),
+                       .shared_bytes = column_stage_bytes(threads, shape.lanes),
+                       .overlaps = true},
+                      variants[index].kernel, arguments);
+    launch_merge<S>("neighbor_minmax_backward", device.index, plan, merge);
+  };
+  SpmmShape shapes[N];
+  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
+  const bool aligned = adj::cuda::aligned_to_16(arguments.winner, args.dy.template data<S>());
+  // Measuring would add to dx several times.
+  const SpmmProblem problem{.csr = &at,
+                            .width = width,
+                            .element_bytes = sizeof(S),
+                            .alignment = aligned ? alignment_of(args.dy, args.dx) : sizeof(S),
+                            .family = args.weight ? kWeightedWinnerItems : kWinnerItems,
+                            .measures = !args.accumulate};
+  const SpmmChoice choice = choose_spmm(problem, shapes, run);
+  run(choice.variant, choice.threads);
+}
+
+}  // namespace
+
+void gather_minmax_gradient(const NeighborMinmaxBackwardArgs& args) {
+  dispatch_features(args.dx.dtype(), [&]<class S>() {
+    if (args.weight) {
+      constexpr int kWide = std::is_same_v<S, double> ? 1 : 4;
+      static constexpr GatherVariant<S> kVariants[] = {
+          gather_variant<S, kWide, 32, 4, true>(), gather_variant<S, kWide, 16, 4, true>(),
+          gather_variant<S, kWide, 8, 4, true>(),  gather_variant<S, kWide, 4, 4, true>(),
+          gather_variant<S, 1, 32, 4, true>(),     gather_variant<S, 1, 8, 4, true>()};
+      return gather(kVariants, args);
+    }
+    if constexpr (std::is_same_v<S, double>) {
+      static constexpr GatherVariant<S> kVariants[] = {gather_variant<S, 1, 32, 4>(),
+                                                       gather_variant<S, 1, 8, 4>()};
+      gather(kVariants, args);
+    } else {
+      static constexpr GatherVariant<S> kVariants[] = {
+          gather_variant<S, 4, 32, 4>(), gather_variant<S, 4, 16, 4>(), gather_variant<S, 4, 8, 4>(),
+          gather_variant<S, 4, 4, 4>(),  gather_variant<S, 2, 32, 4>(), gather_variant<S, 1, 32, 4>(),
+          gather_variant<S, 1, 8, 4>()};
+      gather(kVariants, args);
+    }
+  });
+}
+
+}  // namespace adj::kernels::cuda

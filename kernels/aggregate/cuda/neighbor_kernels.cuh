@@ -1,0 +1,495 @@
+#pragma once
+
+// The kernel of reductions over neighbours. A group of lanes walks an item of the plan (walk_item), each
+// lane owning the same features throughout, with what is asked of a row in registers: largest and smallest
+// with their columns, and sums. A finished row is written at once, past the caches; the parts of a cut row go
+// to the workspace, which merge_neighbors_kernel merges in order (those of very long rows by runs first, as
+// spmm_merge.cuh has it), so that the bits depend on the structure alone.
+//
+// An extreme costs three instructions an element: the comparison, the maximum, and the choice of the column.
+// max.NaN keeps a NaN without a second comparison; the columns after it are then wrong, and where a row's
+// result is NaN (or nothing passed what it began with) its end looks the column up, going through the row
+// again.
+//
+// Where terms are weighed, the winner is the place of the weight, which all lanes read for themselves.
+//
+// Bytes: entries x width of X (from L1 and L2 where neighbouring rows share columns), 4 a column, 4 a weight
+// and 4 its place, and rows x width of every result and winner. Nothing is saved but the winners.
+
+#include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
+#include <adjoint/kernels/aggregate/cuda/spmm_merge.cuh>
+#include <adjoint/kernels/aggregate/neighbor_reduce.h>
+
+#include <math_constants.h>
+
+namespace adj::kernels::cuda {
+
+/// What a cut row's part leaves: one value each for a feature.
+enum Part : int { kLargestPart, kSmallestPart, kSumPart, kOffPart, kSquarePart, kParts };
+
+template <class S>
+struct NeighborArguments {
+  const ItemStart* starts;
+  int items;
+  const int64_t* offsets;
+  const int32_t* indices;
+  const S* x;
+  const Sum<S>* weight;  ///< read by kernels of weighted terms
+  const int32_t* order;  ///< where weights are; null: in entry order
+  int width;
+  uint32_t pitch;  ///< bytes of a row of x
+  S* y;            ///< [rows, count width]
+  int count;
+  int place[kReductions];   ///< of a reduction in a row of y; -1: not asked for
+  int32_t* winner[2];       ///< of the largest, the smallest; null: not wanted
+  Sum<S>* mean;             ///< null: not wanted
+  Sum<S>* part[kParts];     ///< [slots, width]
+  int32_t* part_winner[2];  ///< likewise
+
+  __device__ __forceinline__ bool wants(Reduce reduce) const { return place[static_cast<int>(reduce)] >= 0; }
+  __device__ __forceinline__ int32_t place_of(int entry) const {
+    return order == nullptr ? entry : __ldg(order + entry);
+  }
+  /// Where a row's features from `feature` on stand.
+  __device__ __forceinline__ S* at(Reduce reduce, int row, int feature) const {
+    return y + (static_cast<int64_t>(row) * count + place[static_cast<int>(reduce)]) * width + feature;
+  }
+};
+
+/// Does the value take the place of the best? True of a NaN on either side.
+template <bool kLargest, class A>
+__device__ __forceinline__ bool passes(A value, A best) {
+  return kLargest ? !(value <= best) : !(value >= best);
+}
+/// The larger (smaller) of both, NaN where either is.
+template <bool kLargest>
+__device__ __forceinline__ float better_of(float best, float value) {
+  float better;
+  if constexpr (kLargest) {
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(better) : "f"(best), "f"(value));
+  } else {
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(better) : "f"(best), "f"(value));
+  }
+  return better;
+}
+template <bool kLargest>
+__device__ __forceinline__ double better_of(double best, double value) {
+  return best == best && passes<kLargest>(value, best) ? value : best;
+}
+
+template <class A>
+struct RowMoments {
+  A sum = 0, mean = 0, variance = 0, deviation = 0;
+
+  /// `off` and `square` are relative to a term of the row.
+  __device__ __forceinline__ RowMoments(int count, A total, A off, A square) {
+    if (count == 0) return;
+    const A n = static_cast<A>(count), difference = off / n;
+    sum = total;
+    mean = total / n;
+    variance = fma(-difference, difference, square / n);  // in one way in every kernel, for the same bits
+    if (variance < A(0)) variance = 0;                    // NaN stays
+    deviation = variance <= A(kSmallestVariance) ? A(0) : sqrt(variance);
+  }
+};
+
+/// Written past the caches, at most 16 bytes at a time.
+template <class T, int N>
+__device__ __forceinline__ void stream_values(T* to, const T (&values)[N]) {
+  constexpr int kStep = sizeof(T) * N <= 16 ? N : 16 / static_cast<int>(sizeof(T));
+#pragma unroll
+  for (int k = 0; k < N; k += kStep) {
+    Pack<T, kStep> pack;
+#pragma unroll
+    for (int v = 0; v < kStep; ++v) pack[v] = values[k + v];
+    stream_pack(reinterpret_cast<const char*>(to + k), pack);
+  }
+}
+
+template <class S, int N>
+__device__ __forceinline__ void stream_narrow(S* to, const Sum<S> (&values)[N]) {
+  S narrowed[N];
+#pragma unroll
+  for (int v = 0; v < N; ++v) narrowed[v] = narrow<S>(values[v]);
+  stream_values(to, narrowed);
+}
+
+/// The largest (smallest) of what a lane has seen of a row: kVector features of kChunks.
+template <class S, int kVector, int kChunks, bool kLargest>
+struct MinmaxState {
+  using A = Sum<S>;
+  static constexpr Part kPart = kLargest ? kLargestPart : kSmallestPart;
+  static constexpr Reduce kReduce = kLargest ? Reduce::max : Reduce::min;
+  A best[kChunks][kVector];
+  int32_t column[kChunks][kVector];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) {
+        best[c][v] = kLargest ? -static_cast<A>(CUDART_INF_F) : static_cast<A>(CUDART_INF_F);
+        column[c][v] = -1;
+      }
+  }
+  __device__ __forceinline__ void add(int c, int v, A value, int32_t at) {
+    if (passes<kLargest>(value, best[c][v])) column[c][v] = at;
+    best[c][v] = better_of<kLargest>(best[c][v], value);
+  }
+  /// After the row's entries [begin, end): who it was where add() could not tell.
+  template <bool kWeighted>
+  __device__ __forceinline__ void settle(const NeighborArguments<S>& a, int c, int feature, int begin,
+                                         int end) {
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+      if (begin == end) {
+        best[c][v] = A(0);
+      } else if (best[c][v] != best[c][v]) {
+        int e = begin;
+        while (e + 1 < end) {
+          A value = widen(a.x[static_cast<int64_t>(a.indices[e]) * a.width + feature + v]);
+          if constexpr (kWeighted) value *= a.weight[a.place_of(e)];
+          if (value != value) break;
+          ++e;
+        }
+        column[c][v] = kWeighted ? a.place_of(e) : a.indices[e];
+      } else if (column[c][v] < 0) {
+        column[c][v] = kWeighted ? a.place_of(begin) : a.indices[begin];  // nothing passes an infinity
+      }
+    }
+  }
+  __device__ __forceinline__ void leave(const NeighborArguments<S>& a, int c, int feature, int slot) const {
+    const int64_t at = static_cast<int64_t>(slot) * a.width + feature;
+    stream_values(a.part[kPart] + at, best[c]);
+    stream_values(a.part_winner[kLargest ? 0 : 1] + at, column[c]);
+  }
+  __device__ __forceinline__ void write(const NeighborArguments<S>& a, int c, int feature, int row) const {
+    if (a.wants(kReduce)) stream_narrow(a.at(kReduce, row, feature), best[c]);
+    if (int32_t* const winner = a.winner[kLargest ? 0 : 1]; winner != nullptr)
+      stream_values(winner + static_cast<int64_t>(row) * a.width + feature, column[c]);
+  }
+};
+
+template <class S, int N>
+__device__ __forceinline__ void write_moments(const NeighborArguments<S>& a, int row, int feature, int count,
+                                              const Sum<S> (&total)[N], const Sum<S> (&off)[N],
+                                              const Sum<S> (&square)[N]) {
+  using A = Sum<S>;
+  A sum[N], mean[N], variance[N], deviation[N];
+#pragma unroll
+  for (int v = 0; v < N; ++v) {
+    const RowMoments<A> moments(count, total[v], off[v], square[v]);
+    sum[v] = moments.sum;
+    mean[v] = moments.mean;
+    variance[v] = moments.variance;
+    deviation[v] = moments.deviation;
+  }
+  if (a.wants(Reduce::sum)) stream_narrow(a.at(Reduce::sum, row, feature), sum);
+  if (a.wants(Reduce::mean)) stream_narrow(a.at(Reduce::mean, row, feature), mean);
+  if (a.wants(Reduce::var)) stream_narrow(a.at(Reduce::var, row, feature), variance);
+  if (a.wants(Reduce::std)) stream_narrow(a.at(Reduce::std, row, feature), deviation);
+  if (a.mean != nullptr) stream_values(a.mean + static_cast<int64_t>(row) * a.width + feature, mean);
+}
+
+/// Σ x, and the sums relative to a term of the row.
+template <class S, int kVector, int kChunks>
+struct MomentState {
+  using A = Sum<S>;
+  A shift[kChunks][kVector], sum[kChunks][kVector], off[kChunks][kVector], square[kChunks][kVector];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) sum[c][v] = off[c][v] = square[c][v] = A(0);
+  }
+  /// 0 where the term is not finite, and would make NaN of an infinity.
+  __device__ __forceinline__ void begin(int c, const Pack<S, kVector>& term) {
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) {
+      const A value = widen(term[v]);
+      shift[c][v] = value - value == A(0) ? value : A(0);
+    }
+  }
+  __device__ __forceinline__ void add(int c, int v, A value) {
+    const A difference = value - shift[c][v];
+    sum[c][v] += value;
+    off[c][v] += difference;
+    square[c][v] = fma(difference, difference, square[c][v]);
+  }
+  __device__ __forceinline__ void leave(const NeighborArguments<S>& a, int c, int feature, int slot) const {
+    const int64_t at = static_cast<int64_t>(slot) * a.width + feature;
+    stream_values(a.part[kSumPart] + at, sum[c]);
+    stream_values(a.part[kOffPart] + at, off[c]);
+    stream_values(a.part[kSquarePart] + at, square[c]);
+  }
+};
+
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
+          bool kWeighted>
+struct NeighborBody {
+  using A = Sum<S>;
+  static constexpr int kChunkBytes = kLanes * kVector * static_cast<int>(sizeof(S));
+
+  const NeighborArguments<S>& a;
+  const Item& item;
+  const int feature;    ///< of the first chunk
+  const bool valid;     ///< or beyond the width
+  const char* const x;  ///< this lane's features of row 0
+  const uint32_t pitch;
+  Pack<S, kVector> gathered[kUnroll][kChunks];
+  MinmaxState<S, kVector, kChunks, true> largest;
+  MinmaxState<S, kVector, kChunks, false> smallest;
+  MomentState<S, kVector, kChunks> moments;
+  int32_t place[kWeighted ? kUnroll : 1];
+  A weight[kWeighted ? kUnroll : 1];
+
+  __device__ __forceinline__ void clear() {
+    if constexpr (kMax) largest.clear();
+    if constexpr (kMin) smallest.clear();
+    if constexpr (kMoments) moments.clear();
+  }
+  __device__ __forceinline__ Pack<S, kVector> features_of(int32_t column, int c) const {
+    return gather_pack<S, kVector>(row_address(x, column, pitch) + c * kChunkBytes);
+  }
+  __device__ __forceinline__ void begin() {
+    clear();
+    if constexpr (kMoments) {
+      if (!item.first_part) {
+        const int32_t column = a.indices[a.offsets[item.row]];
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c) moments.begin(c, features_of(column, c));
+      }
+    }
+  }
+
+  __device__ __forceinline__ void gather(const Pack<int32_t, kUnroll>& at, int entry) {
+    if constexpr (kWeighted) {
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) place[u] = a.place_of(min(entry + u, item.end_entry - 1));
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u)
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) gathered[u][c] = features_of(at[u], c);
+    if constexpr (kWeighted) {
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) weight[u] = __ldg(a.weight + place[u]);
+    }
+  }
+  __device__ __forceinline__ void add(int u, int32_t column, bool first) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      if constexpr (kMoments) {
+        if (first && item.first_part) moments.begin(c, gathered[u][c]);
+      }
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) {
+        A value = widen(gathered[u][c][v]);
+        if constexpr (kWeighted) value *= weight[u];
+        const int32_t who = kWeighted ? place[kWeighted ? u : 0] : column;
+        if constexpr (kMax) largest.add(c, v, value, who);
+        if constexpr (kMin) smallest.add(c, v, value, who);
+        if constexpr (kMoments) moments.add(c, v, value);
+      }
+    }
+  }
+  __device__ __forceinline__ void end_row(int row, int begin, int end) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      if (!valid) break;
+      const int at = feature + c * kLanes * kVector;
+      if constexpr (kMax) largest.template settle<kWeighted>(a, c, at, begin, end);
+      if constexpr (kMin) smallest.template settle<kWeighted>(a, c, at, begin, end);
+      if (item.part) {
+        if constexpr (kMax) largest.leave(a, c, at, item.slot);
+        if constexpr (kMin) smallest.leave(a, c, at, item.slot);
+        if constexpr (kMoments) moments.leave(a, c, at, item.slot);
+      } else {
+        if constexpr (kMax) largest.write(a, c, at, row);
+        if constexpr (kMin) smallest.write(a, c, at, row);
+        if constexpr (kMoments)
+          write_moments<S, kVector>(a, row, at, end - begin, moments.sum[c], moments.off[c],
+                                    moments.square[c]);
+      }
+    }
+    clear();
+  }
+};
+
+constexpr int kNeighborThreads = 512;
+
+/// Lane l of a group owns features (blockIdx.y kChunks kLanes + c kLanes + l) kVector + [0, kVector) for c <
+/// kChunks. The width is a multiple of kVector, and of the slab where there are several chunks; rows are
+/// aligned to a vector.
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
+          bool kWeighted>
+__global__ void __launch_bounds__(kNeighborThreads)
+    neighbor_kernel(const __grid_constant__ NeighborArguments<S> a) {
+  adj::cuda::begin_overlapping();
+  extern __shared__ uint4 shared[];
+  const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
+  const unsigned mask = group_mask<kLanes>();
+  const int group = keep(mask, static_cast<int>(threadIdx.x / kLanes));
+  int32_t* const columns = reinterpret_cast<int32_t*>(shared) + group * kStage<kLanes>;
+  const int number = blockIdx.x * groups + group;
+  if (number >= a.items) return;
+  const Item item(a.starts[number], a.starts[number + 1]);
+  const int feature = (static_cast<int>(blockIdx.y) * kChunks * kLanes + lane) * kVector;
+  const bool valid = feature < a.width;
+  // A lane beyond the width reads along with the first one and writes nothing.
+  NeighborBody<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted> body{
+      a, item, feature, valid, keep_address(mask, a.x + (valid ? feature : 0)), a.pitch};
+  body.begin();
+  walk_item<kLanes, kUnroll>(item, a, columns, body);
+}
+
+/// Of all parts of cut rows (NeighborArguments), or of the runs of these.
+template <class A>
+struct NeighborParts {
+  A* value[kParts];    ///< [parts, width]
+  int32_t* winner[2];  ///< likewise, of the largest and the smallest
+};
+
+/// Merges parts of a row for one feature: by a block, a lane a feature, on its first warp.
+template <class S, bool kMax, bool kMin, bool kMoments>
+struct NeighborMerge {
+  using A = Sum<S>;
+  static constexpr int kSums = kMoments ? 3 : 0;
+  /// Parts that a warp asks for at a time.
+  static constexpr int kAtOnce = kMax + kMin + kSums > 2 ? 4 : 8;
+
+  MinmaxState<S, 1, 1, true> largest;
+  MinmaxState<S, 1, 1, false> smallest;
+  A sums[3] = {A(0), A(0), A(0)};
+
+  /// The winner of a part is known, and -1 stands for no part at all.
+  template <class State>
+  static __device__ __forceinline__ void take(State& state, A value, int32_t winner) {
+    A& best = state.best[0][0];
+    int32_t& column = state.column[0][0];
+    if (winner >= 0 && (column < 0 || (best == best && passes<State::kPart == kLargestPart>(value, best)))) {
+      best = value;
+      column = winner;
+    }
+  }
+
+  /// Parts [begin, end) in order.
+  __device__ __forceinline__ void add(const NeighborParts<A>& parts, int width, int feature, int begin,
+                                      int end) {
+    for (int first = begin; first < end; first += kAtOnce) {
+      A value[kParts][kAtOnce];
+      int32_t winner[2][kAtOnce];
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        const int64_t at = static_cast<int64_t>(min(first + u, end - 1)) * width + feature;
+        if constexpr (kMax) {
+          value[kLargestPart][u] = parts.value[kLargestPart][at];
+          winner[0][u] = parts.winner[0][at];
+        }
+        if constexpr (kMin) {
+          value[kSmallestPart][u] = parts.value[kSmallestPart][at];
+          winner[1][u] = parts.winner[1][at];
+        }
+#pragma unroll
+        for (int k = 0; k < kSums; ++k) value[kSumPart + k][u] = parts.value[kSumPart + k][at];
+      }
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        const bool is_part = first + u < end;
+        if constexpr (kMax) take(largest, value[kLargestPart][u], is_part ? winner[0][u] : -1);
+        if constexpr (kMin) take(smallest, value[kSmallestPart][u], is_part ? winner[1][u] : -1);
+#pragma unroll
+        for (int k = 0; k < kSums; ++k) sums[k] += is_part ? value[kSumPart + k][u] : A(0);
+      }
+    }
+  }
+
+  /// `count` parts from `begin` on, of which each warp takes a share in order, and then the first one the
+  /// shares in order. All threads of the block call it once.
+  __device__ __forceinline__ void by_block(const NeighborParts<A>& parts, int width, int feature, int begin,
+                                           int count) {
+    __shared__ A values[kParts][kMergeWarps][32];
+    __shared__ int32_t winners[2][kMergeWarps][32];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    largest.clear();
+    smallest.clear();
+    if (feature < width)
+      add(parts, width, feature, begin + share_begin(count, warp), begin + share_begin(count, warp + 1));
+    if constexpr (kMax) {
+      values[kLargestPart][warp][lane] = largest.best[0][0];
+      winners[0][warp][lane] = largest.column[0][0];
+    }
+    if constexpr (kMin) {
+      values[kSmallestPart][warp][lane] = smallest.best[0][0];
+      winners[1][warp][lane] = smallest.column[0][0];
+    }
+#pragma unroll
+    for (int k = 0; k < kSums; ++k) values[kSumPart + k][warp][lane] = sums[k];
+    __syncthreads();
+    if (warp != 0) return;
+    for (int w = 1; w < kMergeWarps; ++w) {
+      if constexpr (kMax) take(largest, values[kLargestPart][w][lane], winners[0][w][lane]);
+      if constexpr (kMin) take(smallest, values[kSmallestPart][w][lane], winners[1][w][lane]);
+#pragma unroll
+      for (int k = 0; k < kSums; ++k) sums[k] += values[kSumPart + k][w][lane];
+    }
+  }
+};
+
+/// The runs of slots of very long rows, merged to parts of `runs`: a block for one and 32 features. `count`
+/// tells how many runs there are.
+template <class S, bool kMax, bool kMin, bool kMoments>
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
+    merge_neighbor_runs_kernel(const SlotRun* list, const int64_t* count, int width,
+                               const __grid_constant__ NeighborParts<Sum<S>> slots,
+                               const __grid_constant__ NeighborParts<Sum<S>> runs) {
+  adj::cuda::begin_overlapping();
+  if (blockIdx.x >= *count) return;
+  const SlotRun run = list[blockIdx.x];
+  const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
+  NeighborMerge<S, kMax, kMin, kMoments> merge;
+  merge.by_block(slots, width, feature, run.begin, run.end - run.begin);
+  if (threadIdx.x >= 32 || feature >= width) return;
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * width + feature;
+  const auto leave = [&](const auto& state, int winner) {
+    runs.value[state.kPart][at] = state.best[0][0];
+    runs.winner[winner][at] = state.column[0][0];
+  };
+  if constexpr (kMax) leave(merge.largest, 0);
+  if constexpr (kMin) leave(merge.smallest, 1);
+#pragma unroll
+  for (int k = 0; k < merge.kSums; ++k) runs.value[kSumPart + k][at] = merge.sums[k];
+}
+
+/// The results of rows that the plan cut: a block for each and 32 features. `count` tells how many rows there
+/// are.
+template <class S, bool kMax, bool kMin, bool kMoments>
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
+    merge_neighbors_kernel(const HeavyRow* heavy, const int64_t* count,
+                           const __grid_constant__ NeighborArguments<S> a,
+                           const __grid_constant__ NeighborParts<Sum<S>> runs) {
+  using A = Sum<S>;
+  adj::cuda::begin_overlapping();
+  if (blockIdx.x >= *count) return;
+  const HeavyRow row = heavy[blockIdx.x];
+  const RowParts parts(row, heavy[blockIdx.x + 1]);
+  const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32);
+  NeighborParts<A> from;
+#pragma unroll
+  for (int k = 0; k < kParts; ++k) from.value[k] = parts.runs ? runs.value[k] : a.part[k];
+#pragma unroll
+  for (int k = 0; k < 2; ++k) from.winner[k] = parts.runs ? runs.winner[k] : a.part_winner[k];
+  NeighborMerge<S, kMax, kMin, kMoments> merge;
+  merge.by_block(from, a.width, feature, parts.begin, parts.count);
+  if (threadIdx.x >= 32 || feature >= a.width) return;
+  if constexpr (kMax) merge.largest.write(a, 0, feature, row.row);
+  if constexpr (kMin) merge.smallest.write(a, 0, feature, row.row);
+  if constexpr (kMoments) {
+    const A total[1] = {merge.sums[0]}, off[1] = {merge.sums[1]}, square[1] = {merge.sums[2]};
+    const int length = static_cast<int>(a.offsets[row.row + 1] - a.offsets[row.row]);
+    write_moments<S, 1>(a, row.row, feature, length, total, off, square);
+  }
+}
+
+}  // namespace adj::kernels::cuda

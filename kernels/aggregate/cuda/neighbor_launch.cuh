@@ -1,0 +1,170 @@
+#pragma once
+
+// Shapes of neighbor_kernel and how one is launched; all of them give the same bits.
+
+#include <adjoint/kernels/aggregate/cuda/neighbor_kernels.cuh>
+#include <adjoint/kernels/aggregate/cuda/spmm_choice.h>
+#include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
+
+namespace adj::kernels::cuda {
+
+template <class S>
+struct NeighborVariant {
+  SpmmShape shape;
+  void (*kernel)(NeighborArguments<S>);
+};
+
+/// Several chunks are for widths that are a multiple of the slab.
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kMax, bool kMin, bool kMoments,
+          bool kWeighted = false>
+constexpr NeighborVariant<S> neighbor_variant() {
+  return {{kVector, kLanes, kChunks, kNeighborThreads, kChunks > 1},
+          neighbor_kernel<S, kVector, kLanes, kChunks, kUnroll, kMax, kMin, kMoments, kWeighted>};
+}
+
+/// The shared memory of a block whose groups of `lanes` have a stage of columns each.
+inline size_t column_stage_bytes(int threads, int lanes) {
+  const int stage = lanes >= 16 ? lanes : lanes >= 8 ? 16 : 8;
+  return static_cast<size_t>(threads / lanes) * static_cast<size_t>(stage) * sizeof(int32_t);
+}
+
+/// The reductions in one pass, by features stored as S. One file per S instantiates it.
+template <class S>
+void reduce_neighbors(const NeighborReduceArgs& args);
+
+template <>
+void reduce_neighbors<float>(const NeighborReduceArgs& args);
+template <>
+void reduce_neighbors<double>(const NeighborReduceArgs& args);
+template <>
+void reduce_neighbors<bfloat16>(const NeighborReduceArgs& args);
+
+/// The workspace of `count` slots or runs.
+template <class S, bool kMax, bool kMin, bool kMoments>
+struct PartsOfRows {
+  using A = Sum<S>;
+  static constexpr int kExtremes = (kMax ? 1 : 0) + (kMin ? 1 : 0), kValues = kExtremes + (kMoments ? 3 : 0);
+  static constexpr int64_t kBytes = kValues * sizeof(A) + kExtremes * sizeof(int32_t);  ///< of a feature
+  Tensor values, winners;
+  NeighborParts<A> addresses{};
+
+  PartsOfRows(int64_t count, int64_t width, Device device)
+      : values(Tensor::empty({kValues * count, width}, dtype_of<A>(), device)),
+        winners(Tensor::empty({kExtremes * count, width}, DType::i32, device)) {
+    A* next = values.template mutable_data<A>();
+    int32_t* next_winner = winners.mutable_data<int32_t>();
+    const auto take = [&](int part) {
+      addresses.value[part] = next;
+      next += count * width;
+      if (part > kSmallestPart) return;
+      addresses.winner[part] = next_winner;
+      next_winner += count * width;
+    };
+    if constexpr (kMax) take(kLargestPart);
+    if constexpr (kMin) take(kSmallestPart);
+    if constexpr (kMoments)
+      for (int part : {kSumPart, kOffPart, kSquarePart}) take(part);
+  }
+};
+
+/// Its body over the shapes that S has for these parts.
+template <class S, bool kMax, bool kMin, bool kMoments, size_t N>
+void run_neighbor_kernel(const NeighborVariant<S> (&variants)[N], ItemKernels family,
+                         const NeighborReduceArgs& args) {
+  using A = Sum<S>;
+  const Csr& csr = args.a;
+  const Device device = csr.device();
+  const int64_t width = args.x.size(1);
+  using Parts = PartsOfRows<S, kMax, kMin, kMoments>;
+  const SpmmPlan plan = spmm_plan(csr, width * Parts::kBytes);
+  if (plan.items == 0 || width == 0) return;
+  check_width<S>("neighbor_reduce", width);
+  const Parts slots(plan.slots, width, device), runs(plan.runs, width, device);
+
+  NeighborArguments<S> arguments{};
+  arguments.starts = plan.item_starts();
+  arguments.items = static_cast<int>(plan.items);
+  arguments.offsets = csr.offsets.data<int64_t>();
+  arguments.indices = csr.indices.data<int32_t>();
+  arguments.x = args.x.data<S>();
+  arguments.weight = args.weight ? args.weight.data<A>() : nullptr;
+  arguments.order = args.order ? args.order.data<int32_t>() : nullptr;
+  arguments.width = static_cast<int>(width);
+  arguments.pitch = static_cast<uint32_t>(width * static_cast<int64_t>(sizeof(S)));
+  arguments.y = args.y.template mutable_data<S>();
+  const ReductionSet set("neighbor_reduce", args.reduce);
+  arguments.count = set.count;
+  for (int k = 0; k < kReductions; ++k) arguments.place[k] = set.place[static_cast<size_t>(k)];
+  Tensor largest = args.max_winner, smallest = args.min_winner, mean = args.mean;
+  arguments.winner[0] = largest ? largest.mutable_data<int32_t>() : nullptr;
+  arguments.winner[1] = smallest ? smallest.mutable_data<int32_t>() : nullptr;
+  arguments.mean = mean ? mean.mutable_data<A>() : nullptr;
+  std::ranges::copy(slots.addresses.value, arguments.part);
+  std::ranges::copy(slots.addresses.winner, arguments.part_winner);
+
+  const auto run = [&](int index, int threads) {
+    const SpmmShape& shape = variants[index].shape;
+    const unsigned slabs = static_cast<unsigned>(ceil_div(width, shape.slab()));
+    adj::cuda::launch(
+        "neighbor_reduce",
+        {.device = device.index,
+         .blocks = dim3(static_cast<unsigned>(ceil_div(plan.items, threads / shape.lanes)), slabs),
+         .threads = static_cast<unsigned>(threads),
+         .shared_bytes = column_stage_bytes(threads, shape.lanes),
+         .overlaps = true},
+        variants[index].kernel, arguments);
+    if (plan.heavy_rows == 0) return;
+    const auto merge_slabs = static_cast<unsigned>(ceil_div(width, 32));
+    adj::cuda::launch("neighbor_reduce",
+                      {.device = device.index,
+                       .blocks = dim3(static_cast<unsigned>(plan.runs), merge_slabs),
+                       .threads = 32 * kMergeWarps,
+                       .overlaps = true},
+                      merge_neighbor_runs_kernel<S, kMax, kMin, kMoments>, plan.slot_run_list(),
+                      plan.slot_run_count(), arguments.width, slots.addresses, runs.addresses);
+    adj::cuda::launch("neighbor_reduce",
+                      {.device = device.index,
+                       .blocks = dim3(static_cast<unsigned>(plan.heavy_rows), merge_slabs),
+                       .threads = 32 * kMergeWarps,
+                       .overlaps = true},
+                      merge_neighbors_kernel<S, kMax, kMin, kMoments>, plan.heavy_row_list(),
+                      plan.heavy_row_count(), arguments, runs.addresses);
+  };
+  SpmmShape shapes[N];
+  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
+  // Winners and means are written in vectors too.
+  const bool aligned = adj::cuda::aligned_to_16(arguments.winner[0], arguments.winner[1], arguments.mean);
+  const SpmmProblem problem{&csr, width, sizeof(S), aligned ? alignment_of(args.x, args.y) : sizeof(S),
+                            family};
+  const SpmmChoice choice = choose_spmm(problem, shapes, run);
+  run(choice.variant, choice.threads);
+}
+
+/// The shapes of largest or smallest weighted terms: one unroll and few lanes, for their weights take
+/// registers too.
+template <class S, bool kMax>
+void reduce_weighted_neighbors(const NeighborReduceArgs& args) {
+  constexpr int kWide = std::is_same_v<S, double> ? 1 : 16 / static_cast<int>(sizeof(S));
+  static constexpr NeighborVariant<S> kVariants[] = {
+      neighbor_variant<S, kWide, 32, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, kWide, 16, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, kWide, 8, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, kWide, 4, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, 1, 32, 1, 4, kMax, !kMax, false, true>(),
+      neighbor_variant<S, 1, 8, 1, 4, kMax, !kMax, false, true>()};
+  run_neighbor_kernel<S, kMax, !kMax, false>(kVariants, kMax ? kLargestWeightedItems : kSmallestWeightedItems,
+                                             args);
+}
+
+/// Calls the kernels that compute what is asked for, and little besides.
+template <class Max, class Min, class Moments, class Every>
+void choose_parts(const NeighborReduceArgs& args, Max&& max, Min&& min, Moments&& moments, Every&& every) {
+  const ReductionSet set("neighbor_reduce", args.reduce);
+  const bool extremes = set.has(Reduce::max) || set.has(Reduce::min);
+  if (set.has_moments() && !extremes) return moments();
+  if (set.has_moments() || (set.has(Reduce::max) && set.has(Reduce::min))) return every();
+  if (set.has(Reduce::max)) return max();
+  min();
+}
+
+}  // namespace adj::kernels::cuda

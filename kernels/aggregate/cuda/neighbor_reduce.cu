@@ -1,0 +1,11 @@
+// Reductions over neighbours: which instance runs. Bytes and what is saved: neighbor_kernels.cuh.
+
+#include <adjoint/kernels/aggregate/cuda/neighbor_launch.cuh>
+
+namespace adj::kernels::cuda {
+
+void neighbor_reduce(const NeighborReduceArgs& args) {
+  dispatch_features(args.x.dtype(), [&]<class S>() { reduce_neighbors<S>(args); });
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,98 @@
+// Gradients of edge weights, ⟨dY_i, X_j⟩ per entry, alone or in the same pass as dX = Aᵀ dY: the kernel of
+// spmm with kDot. The row's own features stay in registers over its entries (the next row's are on their
+// way), the others are gathered once for both uses. A dot is summed by a lane over its features, then by a
+// fixed tree over lanes; rows wider than a slab take one launch per slab, each adding to dw. So the bits of
+// dw depend on the width and on whether rows are aligned for wide reads, and the shape is chosen by those
+// alone.
+
+#include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
+#include <adjoint/kernels/aggregate/cuda/spmm_strategies.h>
+#include <adjoint/kernels/aggregate/spmm.h>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+template <class S>
+struct DotOperands {
+  const CsrMatrix& a;
+  const Tensor& own;       // [rows, F]
+  const Tensor& gathered;  // [cols, F]
+  Tensor* y;               // [rows, F] or null
+  Tensor& dw;
+};
+
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kSum>
+void run_dots(const char* name, const DotOperands<S>& o) {
+  constexpr SpmmShape kShape{kVector, kLanes, kChunks, 0, false};
+  constexpr int kThreads = 256;
+  const Device device = o.a.csr.device();
+  const int64_t width = o.own.size(1);
+  check_width<S>(name, width);
+  const SpmmPlan plan = spmm_plan(o.a.csr, kSum ? width * static_cast<int64_t>(sizeof(Sum<S>)) : 0);
+  Tensor workspace;
+  SpmmArguments<S> arguments = spmm_arguments<S>(o.a, plan, o.gathered.raw_data(), width);
+  arguments.own = static_cast<const S*>(o.own.raw_data());
+  arguments.dw = o.dw.template mutable_data<Sum<S>>();
+  if constexpr (kSum) {
+    workspace = Tensor::empty({plan.slots, width}, sizeof(S) == 8 ? DType::f64 : DType::f32, device);
+    arguments.partial = workspace.template mutable_data<Sum<S>>();
+    arguments.y = static_cast<S*>(o.y->raw_mutable_data());
+  }
+  for (int64_t first = 0; first < width; first += kShape.slab()) {
+    arguments.first_feature = static_cast<int>(first);
+    arguments.add_to_dw = first > 0;
+    launch_items<S>(name, device.index, kShape, kThreads, stage_bytes<S, kLanes, true>(kThreads), 1,
+                    spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, false, kSum, true>, arguments);
+  }
+  if constexpr (kSum) launch_merge<S>(name, device.index, plan, arguments);
+}
+
+/// The shape for a width: as few lanes as hold it, then as many chunks.
+template <class S, int kVector, bool kSum>
+void run_width(const char* name, const DotOperands<S>& o) {
+  const int64_t width = o.own.size(1);
+  if (width <= 4 * kVector) return run_dots<S, kVector, 4, 1, 4, kSum>(name, o);
+  if (width <= 8 * kVector) return run_dots<S, kVector, 8, 1, 4, kSum>(name, o);
+  if (width <= 16 * kVector) return run_dots<S, kVector, 16, 1, 4, kSum>(name, o);
+  if (width <= 32 * kVector) return run_dots<S, kVector, 32, 1, 4, kSum>(name, o);
+  return run_dots < S, kVector, 32, kVector * sizeof(Sum<S>) <= 16 ? 4 : 2, 2, kSum > (name, o);
+}
+
+template <class S, bool kSum>
+void run(const char* name, const DotOperands<S>& o) {
+  constexpr int kWide = 16 / static_cast<int>(sizeof(S));
+  if (o.a.csr.rows == 0) return;
+  if (o.own.size(1) == 0) {
+    o.dw.zero_();
+    return;
+  }
+  const bool wide =
+      o.own.size(1) % kWide == 0 &&
+      adj::cuda::aligned_to_16(o.own.raw_data(), o.gathered.raw_data(), o.y ? o.y->raw_data() : nullptr);
+  if (wide) {
+    run_width<S, kWide, kSum>(name, o);
+  } else {
+    run_width<S, 1, kSum>(name, o);
+  }
+}
+
+template <bool kSum>
+void dispatch(const char* name, const CsrMatrix& a, const Tensor& own, const Tensor& gathered, Tensor* y,
+              Tensor& dw) {
+  dispatch_features(own.dtype(), [&]<class S>() { run<S, kSum>(name, {a, own, gathered, y, dw}); });
+}
+
+}  // namespace
+
+void sddmm(const SddmmArgs& args) {
+  if (heads_of(args.dw) > 1) return sddmm_by_head(args);
+  dispatch<false>("sddmm", args.a, args.y, args.x, nullptr, args.dw);
+}
+
+void spmm_backward(const SpmmBackwardArgs& args) {
+  if (heads_of(args.dw) > 1) return spmm_backward_by_head(args);
+  dispatch<true>("spmm_backward", args.at, args.x, args.dy, &args.dx, args.dw);
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/aggregate/cuda/spmm_plan.h>
+
+namespace adj::kernels::cuda {
+
+using adj::cuda::Pack;
+
+/// What is stored as S is summed as Sum<S>.
+template <class S>
+using Sum = Wide<S>;
+
+template <class S>
+struct SpmmArguments {
+  const ItemStart* starts;
+  int items;
+  const int64_t* offsets;
+  const int32_t* indices;
+  const Sum<S>* values;  ///< null: all 1
+  const int32_t* order;  ///< null: entry e has values[e]
+  const S* x;            ///< gathered by column
+  S* y;
+  Sum<S>* partial;  ///< [slots, width]
+  int width;
+  uint32_t pitch;  ///< bytes of a row
+  int first_feature;
+  bool epilogue;  ///< bias or relu
+  bool relu;
+  const S* bias;   ///< null: none
+  const S* own;    ///< kDot: [rows, width]
+  Sum<S>* dw;      ///< kDot
+  bool add_to_dw;  ///< kDot: the first features are in dw already
+};
+
+/// relu(value + bias), or without either.
+template <class S>
+__device__ __forceinline__ Sum<S> finish(const SpmmArguments<S>& a, Sum<S> value, int feature) {
+  if (a.bias != nullptr) value += widen(a.bias[feature]);
+  return a.relu && value < Sum<S>(0) ? Sum<S>(0) : value;  // NaN stays
+}
+
+template <int kBytes>
+struct Word;
+template <>
+struct Word<16> {
+  using type = uint4;
+};
+template <>
+struct Word<8> {
+  using type = uint2;
+};
+template <>
+struct Word<4> {
+  using type = unsigned int;
+};
+template <>
+struct Word<2> {
+  using type = unsigned short;
+};
+
+/// from + index * pitch, in bytes: one instruction, which the compiler makes four of.
+__device__ __forceinline__ const char* row_address(const char* from, int32_t index, uint32_t pitch) {
+  uint64_t address;
+  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(address) : "r"(index), "r"(pitch), "l"(from));
+  return reinterpret_cast<const char*>(address);
+}
+
+/// The value itself, which the compiler now keeps in a register rather than compute it again in every round
+/// of a loop.
+template <class T>
+__device__ __forceinline__ T keep(unsigned mask, T value) {
+  return __shfl_sync(mask, value, threadIdx.x % 32);
+}
+/// Likewise an address, of bytes.
+template <class T>
+__device__ __forceinline__ const char* keep_address(unsigned mask, const T* address) {
+  return reinterpret_cast<const char*>(keep(mask, reinterpret_cast<unsigned long long>(address)));
+}
+
+/// One read through the read-only path, as wide as the pack (16 bytes at most).
+template <class S, int N>
+__device__ __forceinline__ Pack<S, N> gather_pack(const char* from) {
+  using W = typename Word<sizeof(S) * N>::type;
+  const W word = __ldg(reinterpret_cast<const W*>(from));
+  Pack<S, N> pack;
+  memcpy(&pack, &word, sizeof(word));
+  return pack;
+}
+
+/// A write that does not push gathered rows out of the L2 cache.
+template <class S, int N>
+__device__ __forceinline__ void stream_pack(const char* to, const Pack<S, N>& pack) {
+  using W = typename Word<sizeof(S) * N>::type;
+  W word;
+  memcpy(&word, &pack, sizeof(word));
+  __stcs(reinterpret_cast<W*>(const_cast<char*>(to)), word);
+}
+
+/// Sums v[0 … N) over a group of L lanes in a fixed tree. Lane l is left with the sum of v[l / (L / N)].
+template <int N, int L, class A>
+__device__ __forceinline__ A reduce_scatter(A (&v)[N], int lane, unsigned mask) {
+  static_assert(N <= L);
+  int step = L / 2;
+#pragma unroll
+  for (int n = N / 2; n >= 1; n /= 2, step /= 2) {
+    const bool upper = (lane & step) != 0;
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+      const A keep = upper ? v[i + n] : v[i], send = upper ? v[i] : v[i + n];
+      v[i] = keep + __shfl_xor_sync(mask, send, step, L);
+    }
+  }
+#pragma unroll
+  for (; step >= 1; step /= 2) v[0] += __shfl_xor_sync(mask, v[0], step, L);
+  return v[0];
+}
+
+/// Entries that a group of lanes keeps in shared memory.
+template <int kLanes>
+constexpr int kStage = kLanes >= 16  ? kLanes
+                       : kLanes >= 8 ? 16
+                                     : 8;
+
+template <class S, int kLanes, bool kDot>
+constexpr size_t stage_bytes(int threads) {
+  return static_cast<size_t>(threads / kLanes) * kStage<kLanes> *
+         (sizeof(Sum<S>) + sizeof(int32_t) * (kDot ? 2 : 1));
+}
+
+}  // namespace adj::kernels::cuda

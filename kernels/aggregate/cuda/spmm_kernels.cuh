@@ -1,0 +1,204 @@
+#pragma once
+
+// The kernel of the SpMM family. A group of lanes takes one item of the plan (spmm_plan.h) and walks its
+// entries in order, a few rows of X in flight at a time whatever rows of the matrix they belong to; each lane
+// owns the same features throughout, so that every (row, feature) is one sequential sum: the same bits for
+// every shape of the group. Columns and weights come 16 or 32 entries at a time through shared memory, the
+// next ones already on their way. A finished row is written at once, a cut one to the workspace, which
+// merge_kernel sums in order.
+//
+// With kDot the same pass also takes ⟨own row, gathered row⟩ per entry: the gradient of the edge weights.
+//
+// Bytes: entries x width of X (from L1 and L2 where neighbouring rows share columns), once per entry 4 for
+// the column and the weight, rows x width of Y. Nothing is saved.
+
+#include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
+
+namespace adj::kernels::cuda {
+
+/// Threads of a block that leave each enough registers for what it has in flight.
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kDot>
+constexpr int kMostThreads = kVector* kChunks* kUnroll <= 16 && kLanes >= 16 && sizeof(S) <= 4 && !kDot ? 1024
+                                                                                                        : 512;
+
+/// Lane l of a group owns features first + (c * kLanes + l) * kVector + [0, kVector) for c < kChunks;
+/// blockIdx.y counts slabs of that many. The width is a multiple of kVector (of the slab where kWhole), and
+/// rows are aligned to it.
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll, bool kWhole, bool kSum, bool kDot>
+__global__ void __launch_bounds__(kMostThreads<S, kVector, kLanes, kChunks, kUnroll, kDot>)
+    spmm_kernel(const __grid_constant__ SpmmArguments<S> a) {
+  using A = Sum<S>;
+  adj::cuda::begin_overlapping();
+  constexpr int kStaged = kStage<kLanes>, kPerLane = kStaged / kLanes;
+  extern __shared__ uint4 shared[];
+  const int groups = blockDim.x / kLanes, lane = threadIdx.x % kLanes;
+  const unsigned mask = group_mask<kLanes>();
+  const int group = keep(mask, static_cast<int>(threadIdx.x / kLanes));
+  A* const weights = reinterpret_cast<A*>(shared) + group * kStaged;
+  int32_t* const columns =
+      reinterpret_cast<int32_t*>(reinterpret_cast<A*>(shared) + groups * kStaged) + group * kStaged;
+  int32_t* const targets = columns + groups * kStaged;  // kDot only
+
+  const int number = blockIdx.x * groups + group;
+  if (number >= a.items) return;
+  const Item item(a.starts, number);
+  const int end_entry = item.end_entry;
+
+  // A lane beyond the width reads along with the first one, so that nothing in the loop depends on it, and
+  // writes nothing. Only where chunks may be cut do reads ask.
+  constexpr int kChunkBytes = kLanes * kVector * static_cast<int>(sizeof(S));
+  const int feature = a.first_feature + (static_cast<int>(blockIdx.y) * kChunks * kLanes + lane) * kVector;
+  bool valid[kChunks];
+#pragma unroll
+  for (int c = 0; c < kChunks; ++c) valid[c] = kWhole || feature + c * kLanes * kVector < a.width;
+  const int read_feature = valid[0] ? feature : a.first_feature;
+  const uint32_t pitch = a.pitch;
+  auto load_chunks = [&](const char* matrix, int r, Pack<S, kVector>(&to)[kChunks]) {
+    const char* const from = row_address(matrix, r, pitch);
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c)
+      to[c] = kWhole || kChunks == 1 || valid[c] ? gather_pack<S, kVector>(from + c * kChunkBytes)
+                                                 : Pack<S, kVector>{};
+  };
+  const char* const x = keep_address(mask, a.x + read_feature);
+  const char* const own_rows = kDot ? keep_address(mask, a.own + read_feature) : nullptr;
+
+  ItemWalk<> walk{item};
+  walk.begin(a);
+  A sum[kChunks][kVector];
+  Pack<S, kVector> own[kChunks], next_own[kChunks];
+  auto clear_sum = [&] {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c)
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) sum[c][v] = A(0);
+  };
+  clear_sum();
+  if constexpr (kDot) {
+    if (walk.active()) load_chunks(own_rows, walk.row, own);
+    if (walk.row + 1 < item.end_row) load_chunks(own_rows, walk.row + 1, next_own);
+  }
+
+  auto write_row = [&] {
+    if (item.part) {
+      A* const to = a.partial + static_cast<uint64_t>(static_cast<uint32_t>(item.slot)) * a.width + feature;
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        Pack<A, kVector> pack;
+#pragma unroll
+        for (int v = 0; v < kVector; ++v) pack[v] = sum[c][v];
+        if (valid[c]) adj::cuda::store(to + c * kLanes * kVector, pack);
+      }
+    } else {
+      const char* const to = row_address(reinterpret_cast<const char*>(a.y + feature), walk.row, pitch);
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        if (!valid[c]) continue;
+        if (a.epilogue) {
+#pragma unroll
+          for (int v = 0; v < kVector; ++v)
+            sum[c][v] = finish(a, sum[c][v], feature + c * kLanes * kVector + v);
+        }
+        Pack<S, kVector> pack;
+#pragma unroll
+        for (int v = 0; v < kVector; ++v) pack[v] = narrow<S>(sum[c][v]);
+        stream_pack(to + c * kChunkBytes, pack);
+      }
+    }
+    clear_sum();
+  };
+  auto end_row = [&] {
+    if constexpr (kSum) write_row();
+    walk.next_row(a);
+    if constexpr (kDot) {
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) own[c] = next_own[c];
+      if (walk.row + 1 < item.end_row) load_chunks(own_rows, walk.row + 1, next_own);
+    }
+  };
+  walk.end_first_rows(end_row);
+
+  int32_t column[kPerLane], place[kPerLane], next_place[kPerLane];
+  A weight[kPerLane];
+  auto load_places = [&](int base, int32_t(&to)[kPerLane]) {
+    if (a.order == nullptr) return;
+#pragma unroll
+    for (int j = 0; j < kPerLane; ++j) {
+      const int e = base + j * kLanes + lane;
+      to[j] = e < end_entry ? __ldg(a.order + e) : 0;
+    }
+  };
+  auto load_stage = [&](int base, const int32_t(&at)[kPerLane]) {
+#pragma unroll
+    for (int j = 0; j < kPerLane; ++j) {
+      const int e = base + j * kLanes + lane;
+      column[j] = e < end_entry ? __ldg(a.indices + e) : 0;
+      if constexpr (kSum)
+        weight[j] =
+            e < end_entry && a.values != nullptr ? __ldg(a.values + (a.order == nullptr ? e : at[j])) : A(1);
+    }
+  };
+  load_places(item.entry, place);
+  load_stage(item.entry, place);
+  load_places(item.entry + kStaged, next_place);
+
+#pragma unroll 1
+  for (int base = item.entry; base < end_entry; base += kStaged) {
+    __syncwarp(mask);
+#pragma unroll
+    for (int j = 0; j < kPerLane; ++j) {
+      columns[j * kLanes + lane] = column[j];
+      if constexpr (kSum) weights[j * kLanes + lane] = weight[j];
+      if constexpr (kDot) targets[j * kLanes + lane] = place[j];
+      place[j] = next_place[j];
+    }
+    __syncwarp(mask);
+    load_stage(base + kStaged, place);
+    load_places(base + 2 * kStaged, next_place);
+
+    const int staged = min(kStaged, end_entry - base);
+#pragma unroll 1
+    for (int p = 0; p < staged; p += kUnroll) {
+      const int left = min(kUnroll, staged - p);
+      const auto at = adj::cuda::load<kUnroll>(columns + p);
+      Pack<S, kVector> gathered[kUnroll][kChunks];
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u)
+        load_chunks(x, at[u], gathered[u]);  // beyond the item: row 0, not added
+      Pack<A, kUnroll> w;
+      if constexpr (kSum) w = adj::cuda::load<kUnroll>(weights + p);
+      A dot[kUnroll];
+      if constexpr (kDot) {
+#pragma unroll
+        for (int u = 0; u < kUnroll; ++u) dot[u] = A(0);
+      }
+      auto add = [&](int u) {
+#pragma unroll
+        for (int c = 0; c < kChunks; ++c) {
+#pragma unroll
+          for (int v = 0; v < kVector; ++v) {
+            const A value = widen(gathered[u][c][v]);
+            if constexpr (kSum) sum[c][v] = fma(w[u], value, sum[c][v]);
+            if constexpr (kDot) dot[u] = fma(widen(own[c][v]), value, dot[u]);
+          }
+        }
+      };
+      walk.take<kUnroll>(base + p, left, add, end_row);
+      if constexpr (kDot) {
+        constexpr int kShare = kLanes / kUnroll;
+        if (!valid[0]) {
+#pragma unroll
+          for (int u = 0; u < kUnroll; ++u) dot[u] = A(0);
+        }
+        const A value = reduce_scatter<kUnroll, kLanes>(dot, lane, mask);
+        const int k = lane / kShare;
+        if (lane % kShare == 0 && k < left) {
+          A* const to = a.dw + (a.order == nullptr ? base + p + k : targets[p + k]);
+          *to = a.add_to_dw ? *to + value : value;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace adj::kernels::cuda

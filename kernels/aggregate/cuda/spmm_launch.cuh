@@ -1,0 +1,169 @@
+#pragma once
+
+// Shapes of spmm_kernel and how one is launched. Which shape runs is spmm_choice.h's to say: all of them give
+// the same bits.
+
+#include <adjoint/kernels/aggregate/cuda/spmm_choice.h>
+#include <adjoint/kernels/aggregate/cuda/spmm_kernels.cuh>
+#include <adjoint/kernels/aggregate/cuda/spmm_merge.cuh>
+#include <adjoint/kernels/aggregate/spmm.h>
+
+namespace adj::kernels::cuda {
+
+template <class S>
+struct SpmmVariant {
+  SpmmShape shape;
+  void (*kernel)(SpmmArguments<S>);
+  size_t (*shared_bytes)(int threads);
+};
+
+/// Several chunks are for widths that are a multiple of the slab.
+template <class S, int kVector, int kLanes, int kChunks, int kUnroll>
+constexpr SpmmVariant<S> spmm_variant() {
+  return {{kVector, kLanes, kChunks, kMostThreads<S, kVector, kLanes, kChunks, kUnroll, false>, kChunks > 1},
+          spmm_kernel<S, kVector, kLanes, kChunks, kUnroll, (kChunks > 1), true, false>,
+          stage_bytes<S, kLanes, false>};
+}
+
+template <class S>
+void check_width(const char* name, int64_t width) {
+  constexpr int64_t kMostBytes = int64_t{1} << 31;
+  ADJ_CHECK(width * static_cast<int64_t>(sizeof(S)) < kMostBytes, "{}: rows of {} features are too wide",
+            name, width);
+}
+
+/// What every pass over the items of a structure is given.
+template <class S>
+SpmmArguments<S> spmm_arguments(const CsrMatrix& a, const SpmmPlan& plan, const void* x, int64_t width) {
+  SpmmArguments<S> arguments{};
+  arguments.starts = plan.item_starts();
+  arguments.items = static_cast<int>(plan.items);
+  arguments.offsets = a.csr.offsets.template data<int64_t>();
+  arguments.indices = a.csr.indices.template data<int32_t>();
+  if (a.values) arguments.values = a.values.template data<Sum<S>>();
+  if (a.order) arguments.order = a.order.template data<int32_t>();
+  arguments.x = static_cast<const S*>(x);
+  arguments.width = static_cast<int>(width);
+  arguments.pitch = static_cast<uint32_t>(width * static_cast<int64_t>(sizeof(S)));
+  return arguments;
+}
+
+template <class S>
+void launch_items(const char* name, int device, const SpmmShape& shape, int threads, size_t shared_bytes,
+                  unsigned slabs, void (*kernel)(SpmmArguments<S>), const SpmmArguments<S>& arguments) {
+  const int groups = threads / shape.lanes;
+  adj::cuda::launch(name,
+                    {.device = device,
+                     .blocks = dim3(static_cast<unsigned>(ceil_div(arguments.items, groups)), slabs),
+                     .threads = static_cast<unsigned>(threads),
+                     .shared_bytes = shared_bytes,
+                     .overlaps = true},
+                    kernel, arguments);
+}
+
+/// May a merge take 16 bytes of partial sums at a time?
+template <class S>
+bool merges_wide(const SpmmArguments<S>& a) {
+  constexpr int kVector = 16 / static_cast<int>(sizeof(Sum<S>));
+  return a.width % kVector == 0 && reinterpret_cast<uintptr_t>(a.y) % (kVector * sizeof(S)) == 0;
+}
+/// Slabs of features that a merge takes side by side, kVector of them a lane.
+template <class S>
+unsigned merge_slabs(const SpmmArguments<S>& a, int vector) {
+  return a.y == nullptr ? 0 : static_cast<unsigned>(ceil_div(a.width, 32 * vector));
+}
+
+/// The runs of very long rows, merged: [runs, width].
+template <class S, int kVector>
+Tensor merge_runs(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& a) {
+  using A = Sum<S>;
+  Tensor runs = Tensor::empty({plan.runs, a.width}, dtype_of<A>(), Device::cuda(device));
+  adj::cuda::launch(name,
+                    {.device = device,
+                     .blocks = dim3(static_cast<unsigned>(plan.runs), merge_slabs(a, kVector)),
+                     .threads = 32 * kMergeWarps,
+                     .overlaps = true},
+                    merge_runs_kernel<A, kVector>, plan.slot_run_list(), plan.slot_run_count(), a.partial,
+                    a.width, runs.mutable_data<A>());
+  return runs;
+}
+
+/// Sums what cut rows left in the workspace, of one matrix or of several that one walk leaves: `row`, `value`
+/// and `term`, each of which is absent where it has no y.
+template <class S>
+void launch_merge(const char* name, int device, const SpmmPlan& plan, const SpmmArguments<S>& row,
+                  const SpmmArguments<S>& value = {}, const SpmmArguments<Sum<S>>& term = {}) {
+  using A = Sum<S>;
+  if (plan.heavy_rows == 0) return;
+  const auto run = [&]<int kVector>() {
+    const unsigned row_slabs = merge_slabs(row, kVector), value_slabs = merge_slabs(value, kVector),
+                   slabs = row_slabs + value_slabs + merge_slabs(term, 1);
+    const Tensor row_runs = merge_runs<S, kVector>(name, device, plan, row),
+                 value_runs = merge_runs<S, kVector>(name, device, plan, value),
+                 term_runs = merge_runs<A, 1>(name, device, plan, term);
+    const adj::cuda::LaunchShape shape{
+        .device = device,
+        .blocks = dim3(static_cast<unsigned>(ceil_div(plan.heavy_rows, kMergeWarps)), slabs),
+        .threads = 32 * kMergeWarps,
+        .overlaps = true};
+    if (slabs == row_slabs)
+      return adj::cuda::launch(name, shape, merge_kernel<S, kVector>, plan.heavy_row_list(),
+                               plan.heavy_row_count(), row, row_runs.data<A>());
+    const MergedMatrices<S> all{row,
+                                value,
+                                term,
+                                row_runs.data<A>(),
+                                value_runs.data<A>(),
+                                term_runs.data<A>(),
+                                static_cast<int>(row_slabs),
+                                static_cast<int>(value_slabs)};
+    adj::cuda::launch(name, shape, merge_matrices_kernel<S, kVector>, plan.heavy_row_list(),
+                      plan.heavy_row_count(), all);
+  };
+  constexpr int kVector = 16 / static_cast<int>(sizeof(A));
+  merges_wide(row) && merges_wide(value) ? run.template operator()<kVector>() : run.template operator()<1>();
+}
+
+/// Y = act(A X + bias) by the own kernels. One file per S instantiates it.
+template <class S>
+void own_spmm(const SpmmArgs& args);
+
+template <>
+void own_spmm<float>(const SpmmArgs& args);
+template <>
+void own_spmm<double>(const SpmmArgs& args);
+template <>
+void own_spmm<bfloat16>(const SpmmArgs& args);
+
+/// The body of own_spmm over the shapes that S has.
+template <class S, size_t N>
+void run_own_spmm(const SpmmVariant<S> (&variants)[N], const SpmmArgs& args) {
+  const CsrMatrix& a = args.a;
+  const Tensor& x = args.x;
+  const Device device = a.csr.device();
+  const int64_t width = x.size(1);
+  const SpmmPlan plan = spmm_plan(a.csr, width * static_cast<int64_t>(sizeof(Sum<S>)));
+  if (plan.items == 0 || width == 0) return;
+  check_width<S>("spmm", width);
+  Tensor workspace = Tensor::empty({plan.slots, width}, sizeof(S) == 8 ? DType::f64 : DType::f32, device);
+  SpmmArguments<S> arguments = spmm_arguments<S>(a, plan, x.raw_data(), width);
+  arguments.y = args.y.template mutable_data<S>();
+  arguments.partial = workspace.template mutable_data<Sum<S>>();
+  arguments.relu = args.activation == Activation::relu;
+  arguments.epilogue = args.bias || arguments.relu;
+  if (args.bias) arguments.bias = args.bias.template data<S>();
+
+  const auto run = [&](int index, int threads) {
+    const SpmmVariant<S>& variant = variants[index];
+    launch_items<S>("spmm", device.index, variant.shape, threads, variant.shared_bytes(threads),
+                    static_cast<unsigned>(ceil_div(width, variant.shape.slab())), variant.kernel, arguments);
+    launch_merge<S>("spmm", device.index, plan, arguments);
+  };
+  SpmmShape shapes[N];
+  for (size_t i = 0; i < N; ++i) shapes[i] = variants[i].shape;
+  const SpmmProblem problem{&a.csr, width, sizeof(S), alignment_of(x, args.y)};
+  const SpmmChoice choice = choose_spmm(problem, shapes, run);
+  run(choice.variant, choice.threads);
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,166 @@
+#pragma once
+
+// What cut rows left in the workspace, summed: one warp per row and slab of 32 * kVector features, in order;
+// a row of very many parts is summed by a block, each warp taking a run of parts in order, then the runs in
+// order. Where even that would take long (HeavyRow), merge_runs_kernel makes fewer parts of the row's first,
+// many blocks side by side. Which of these it is depends on the row's length alone.
+//
+// A warp has several parts on their way at a time, for it is the wait for memory that takes the time. Where
+// fewer are left it reads the last one again, which costs nothing and keeps the reads together.
+//
+// Bytes: slots x width, and a 64th of it twice where there are runs.
+
+#include <adjoint/kernels/aggregate/cuda/spmm_device.cuh>
+
+namespace adj::kernels::cuda {
+
+constexpr int kMergeWarps = 8;
+/// Partial sums from which all warps of a block work on one row.
+constexpr int kManySlots = 48;
+/// Parts of a row that a warp asks for at a time.
+constexpr int kSlotsAtOnce = 8;
+/// Blocks of a multiprocessor. Unless told so few the compiler saves registers for more and reads half as
+/// many parts at a time.
+template <class A>
+constexpr int kMergeBlocks = sizeof(A) == 8 ? 2 : 3;
+static_assert(kRunSlots % kMergeWarps == 0);
+
+/// Where the share of `warp` begins, of `count` parts that a block's warps share out.
+__device__ __forceinline__ int share_begin(int count, int warp) {
+  return static_cast<int>(static_cast<int64_t>(count) * warp / kMergeWarps);
+}
+
+/// What is to be merged of a row, parts [begin, begin + count): slots, or where it has any, runs.
+struct RowParts {
+  int begin;
+  int count;
+  bool runs;
+
+  __device__ __forceinline__ RowParts(const HeavyRow& row, const HeavyRow& next) : runs(next.run > row.run) {
+    begin = runs ? row.run : row.slot;
+    count = (runs ? next.run : next.slot) - begin;
+  }
+};
+
+/// Σ of parts [begin, end) of `parts` [.., width] from `feature` on, in order.
+template <int kVector, class A>
+__device__ __forceinline__ Pack<A, kVector> add_parts(const A* parts, int width, int feature, int begin,
+                                                      int end) {
+  Pack<A, kVector> sum{};
+  for (int s = begin; s < end; s += kSlotsAtOnce) {
+    Pack<A, kVector> part[kSlotsAtOnce];
+#pragma unroll
+    for (int u = 0; u < kSlotsAtOnce; ++u)
+      part[u] = adj::cuda::load<kVector>(parts + static_cast<int64_t>(min(s + u, end - 1)) * width + feature);
+#pragma unroll
+    for (int u = 0; u < kSlotsAtOnce; ++u)
+#pragma unroll
+      for (int v = 0; v < kVector; ++v) sum[v] += s + u < end ? part[u][v] : A(0);
+  }
+  return sum;
+}
+
+/// Σ of `count` parts from `begin` on by a block, on its first warp; all threads call it.
+template <int kVector, class A>
+__device__ __forceinline__ Pack<A, kVector> add_parts_by_block(const A* parts, int width, int feature,
+                                                               int begin, int count) {
+  __shared__ Pack<A, kVector> shares[kMergeWarps][32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  Pack<A, kVector> sum{};
+  if (feature < width)
+    sum = add_parts<kVector>(parts, width, feature, begin + share_begin(count, warp),
+                             begin + share_begin(count, warp + 1));
+  __syncthreads();  // earlier readers are done
+  shares[warp][lane] = sum;
+  __syncthreads();
+  if (warp != 0) return sum;
+#pragma unroll
+  for (int w = 1; w < kMergeWarps; ++w)
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) sum[v] += shares[w][lane][v];
+  return sum;
+}
+
+/// runs [runs, width] = Σ of the slots of each, a block for one and 32 * kVector features.
+template <class A, int kVector>
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
+    merge_runs_kernel(const SlotRun* list, const int64_t* count, const A* partial, int width, A* runs) {
+  adj::cuda::begin_overlapping();
+  if (blockIdx.x >= *count) return;
+  const SlotRun run = list[blockIdx.x];
+  const int feature = static_cast<int>(blockIdx.y * 32 + threadIdx.x % 32) * kVector;
+  const Pack<A, kVector> sum =
+      add_parts_by_block<kVector>(partial, width, feature, run.begin, run.end - run.begin);
+  if (threadIdx.x < 32 && feature < width)
+    adj::cuda::store(runs + static_cast<int64_t>(blockIdx.x) * width + feature, sum);
+}
+
+/// Y of the rows that the plan cut, from their partial sums and from `runs` (merge_runs_kernel): a block of
+/// kMergeWarps rows and a slab of 32 * kVector features. `count` tells how many rows there are. The width is
+/// a multiple of kVector and rows of Y are aligned to it.
+template <class S, int kVector>
+__device__ __forceinline__ void merge_rows(const HeavyRow* heavy, const int64_t* count,
+                                           const SpmmArguments<S>& a, const Sum<S>* runs, int slab) {
+  using A = Sum<S>;
+  const int rows = static_cast<int>(*count), first = static_cast<int>(blockIdx.x) * kMergeWarps;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int feature = (slab * 32 + lane) * kVector;
+  const bool valid = feature < a.width;
+
+  auto write = [&](int row, const Pack<A, kVector>& sum) {
+    if (!valid) return;
+    Pack<S, kVector> pack;
+#pragma unroll
+    for (int v = 0; v < kVector; ++v) pack[v] = narrow<S>(finish(a, sum[v], feature + v));
+    adj::cuda::store(a.y + static_cast<int64_t>(row) * a.width + feature, pack);
+  };
+
+  if (first + warp < rows) {
+    const HeavyRow row = heavy[first + warp];
+    const RowParts parts(row, heavy[first + warp + 1]);
+    if (valid && parts.count < kManySlots)
+      write(row.row, add_parts<kVector>(parts.runs ? runs : a.partial, a.width, feature, parts.begin,
+                                        parts.begin + parts.count));
+  }
+  for (int r = first; r < first + kMergeWarps && r < rows; ++r) {
+    const HeavyRow row = heavy[r];
+    const RowParts parts(row, heavy[r + 1]);
+    if (parts.count < kManySlots) continue;
+    const Pack<A, kVector> sum = add_parts_by_block<kVector>(parts.runs ? runs : a.partial, a.width, feature,
+                                                             parts.begin, parts.count);
+    if (warp == 0) write(row.row, sum);
+  }
+}
+
+/// All slabs of one matrix.
+template <class S, int kVector>
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
+    merge_kernel(const HeavyRow* heavy, const int64_t* count, const __grid_constant__ SpmmArguments<S> a,
+                 const Sum<S>* runs) {
+  adj::cuda::begin_overlapping();
+  merge_rows<S, kVector>(heavy, count, a, runs, static_cast<int>(blockIdx.y));
+}
+
+/// What several matrices have in the slabs of one launch: `row`'s first, then `value`'s, then `term`'s.
+template <class S>
+struct MergedMatrices {
+  SpmmArguments<S> row, value;
+  SpmmArguments<Sum<S>> term;
+  const Sum<S>*row_runs, *value_runs, *term_runs;
+  int row_slabs, value_slabs;
+};
+template <class S, int kVector>
+__global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Sum<S>>)
+    merge_matrices_kernel(const HeavyRow* heavy, const int64_t* count,
+                          const __grid_constant__ MergedMatrices<S> a) {
+  adj::cuda::begin_overlapping();
+  const int slab = static_cast<int>(blockIdx.y), of_value = slab - a.row_slabs;
+  if (of_value < 0)
+    merge_rows<S, kVector>(heavy, count, a.row, a.row_runs, slab);
+  else if (of_value < a.value_slabs)
+    merge_rows<S, kVector>(heavy, count, a.value, a.value_runs, of_value);
+  else
+    merge_rows<Sum<S>, 1>(heavy, count, a.term, a.term_runs, of_value - a.value_slabs);
+}
+
+}  // namespace adj::kernels::cuda

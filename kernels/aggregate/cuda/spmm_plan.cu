@@ -1,0 +1,173 @@
+#include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/aggregate/cuda/spmm_plan.h>
+#include <adjoint/kernels/aggregate/spmm_plan_rows.h>
+
+#include <cub/block/block_scan.cuh>
+#include <cub/device/device_scan.cuh>
+
+namespace adj::kernels::cuda {
+
+namespace {
+
+using adj::cuda::blocks_for;
+using adj::cuda::launch;
+using planning::counts_of;
+using planning::no_item;
+using planning::place_row;
+using planning::PlanArrays;
+using planning::RowCounts;
+
+constexpr int64_t kMuchWorkspace = 4 << 20;
+// Structures of so few rows are planned in one launch, for seven would take longer to begin than to do.
+constexpr int64_t kFewRows = 8192;
+constexpr int kFewRowsThreads = 512;
+// A batch's structure serves one step, and is not worth waiting for: it goes by bounds. One that is used more
+// often than that, or by a step that is captured, is used for long.
+constexpr int kUsesOfABatch = 16;
+constexpr int64_t kLargeWork = 1 << 20;  // rows and entries: worth waiting for on second use
+
+__device__ int64_t thread_index() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+__global__ void count_items(const int64_t* offsets, int64_t rows, int64_t size, int64_t* items,
+                            int64_t* heavy) {
+  const int64_t i = thread_index();
+  if (i > rows) return;
+  const RowCounts counts = counts_of(offsets, rows, size, i);
+  items[i] = counts.items;
+  heavy[i] = counts.heavy;
+}
+
+__global__ void clear_starts(int64_t rows, int64_t entries, int64_t n, ItemStart* starts) {
+  const int64_t k = thread_index();
+  if (k < n) starts[k] = no_item(rows, entries);
+}
+
+/// `items` and `heavy` summed over the rows before each.
+__global__ void place_items(const int64_t* offsets, int64_t rows, const int64_t* items, const int64_t* heavy,
+                            PlanArrays plan) {
+  const int64_t i = thread_index();
+  if (i > rows) return;
+  const int64_t own = i < rows ? (items[i + 1] >> 32) - (items[i] >> 32) : 0;
+  place_row(offsets, rows, i, {items[i], heavy[i]}, own, plan);
+}
+
+/// All of that by one block.
+__global__ void __launch_bounds__(kFewRowsThreads)
+    plan_few_rows(const int64_t* offsets, int64_t rows, int64_t entries, int64_t size, int64_t n,
+                  PlanArrays plan) {
+  using Scan = cub::BlockScan<int64_t, kFewRowsThreads>;
+  __shared__ typename Scan::TempStorage of_items, of_heavy;
+  RowCounts before;
+  for (int64_t first = 0; first <= rows; first += kFewRowsThreads) {
+    const int64_t i = first + threadIdx.x;
+    const RowCounts own = counts_of(offsets, rows, size, i);
+    RowCounts here, all;
+    Scan(of_items).ExclusiveSum(own.items, here.items, all.items);
+    Scan(of_heavy).ExclusiveSum(own.heavy, here.heavy, all.heavy);
+    here.items += before.items;
+    here.heavy += before.heavy;
+    if (i <= rows) place_row(offsets, rows, i, here, own.items >> 32, plan);
+    before.items += all.items;
+    before.heavy += all.heavy;
+    __syncthreads();  // before the next sums
+  }
+  for (int64_t k = (before.items >> 32) + threadIdx.x; k < n; k += kFewRowsThreads)
+    plan.starts[k] = no_item(rows, entries);
+}
+
+void sum_in_place(int64_t* values, int64_t n, Device device) {
+  const cudaStream_t stream = adj::cuda::current_stream(device.index);
+  size_t bytes = 0;
+  ADJ_CUDA_CHECK(cub::DeviceScan::ExclusiveSum(nullptr, bytes, values, values, n, stream));
+  Tensor workspace = Tensor::empty({static_cast<int64_t>(bytes)}, DType::u8, device);
+  ADJ_CUDA_CHECK(
+      cub::DeviceScan::ExclusiveSum(workspace.raw_mutable_data(), bytes, values, values, n, stream));
+}
+
+template <class T>
+Tensor empty_structs(int64_t n, Device device) {
+  return Tensor::empty({n, static_cast<int64_t>(sizeof(T))}, DType::u8, device);
+}
+
+/// With upper bounds for the numbers of items, slots, heavy rows and runs.
+SpmmPlan make_plan(const Csr& a, int64_t size) {
+  const Device device = a.device();
+  const int64_t rows = a.rows, entries = a.entries(), work = rows + entries;
+  SpmmPlan plan;
+  if (rows == 0) return plan;
+  // Rows of more than two sizes are cut into at most one and a half parts per size of their entries. Others
+  // that are not light have half a size or more: at most 2 entries / size items with those, as many of light
+  // rows after each, and else one of light rows per size.
+  plan.items = 4 * ceil_div(entries, size) + ceil_div(work, size) + 2;
+  plan.slots = ceil_div(3 * entries, 2 * size);
+  plan.heavy_rows = ceil_div(entries, 2 * size);
+  // A run is worth size * kRunSlots entries; rows with runs have more than eight of them, the last one cut.
+  static_assert(kMostPlainSlots == 8 * kRunSlots);
+  plan.runs = entries > kMostPlainSlots * size ? ceil_div(9 * entries, 8 * kRunSlots * size) : 0;
+  plan.starts = empty_structs<ItemStart>(plan.items + 1, device);
+  plan.heavy = empty_structs<HeavyRow>(plan.heavy_rows + 1, device);
+  plan.slot_runs = empty_structs<SlotRun>(plan.runs, device);
+  plan.totals = Tensor::empty({3}, DType::i64, device);
+  const PlanArrays arrays{static_cast<ItemStart*>(plan.starts.raw_mutable_data()),
+                          static_cast<HeavyRow*>(plan.heavy.raw_mutable_data()),
+                          static_cast<SlotRun*>(plan.slot_runs.raw_mutable_data()),
+                          plan.totals.mutable_data<int64_t>()};
+  const int64_t* offsets = a.offsets.data<int64_t>();
+  const int64_t n = rows + 1;
+  if (rows <= kFewRows) {
+    launch("spmm plan", {.device = device.index, .blocks = 1, .threads = kFewRowsThreads}, plan_few_rows,
+           offsets, rows, entries, size, plan.items + 1, arrays);
+    return plan;
+  }
+  Tensor items = Tensor::empty({n}, DType::i64, device), heavy = Tensor::empty({n}, DType::i64, device);
+  int64_t *item_counts = items.mutable_data<int64_t>(), *heavy_counts = heavy.mutable_data<int64_t>();
+  const adj::cuda::LaunchShape per_row{.device = device.index, .blocks = blocks_for(n)};
+  launch("spmm plan", {.device = device.index, .blocks = blocks_for(plan.items + 1)}, clear_starts, rows,
+         entries, plan.items + 1, arrays.starts);
+  launch("spmm plan", per_row, count_items, offsets, rows, size, item_counts, heavy_counts);
+  sum_in_place(item_counts, n, device);
+  sum_in_place(heavy_counts, n, device);
+  launch("spmm plan", per_row, place_items, offsets, rows, item_counts, heavy_counts, arrays);
+  return plan;
+}
+
+/// Waits for the device.
+void read_back(SpmmPlan& plan) {
+  if (!plan.totals) return;
+  const std::vector<int64_t> totals = plan.totals.to_vector<int64_t>();
+  plan.items = totals[0] >> 32;
+  plan.slots = totals[0] & 0xffffffff;
+  plan.heavy_rows = totals[1];
+  plan.runs = totals[2];
+  plan.starts = plan.starts.rows(0, plan.items + 1).clone();
+  plan.heavy = plan.heavy.rows(0, plan.heavy_rows + 1).clone();
+  plan.slot_runs = plan.slot_runs.rows(0, plan.runs).clone();
+}
+
+}  // namespace
+
+SpmmPlan spmm_plan(const Csr& a, int64_t slot_bytes, int64_t launches) {
+  const int64_t size = spmm_item_size(a, launches);
+  const int stream = Stream::current(a.device()).id();
+  const bool capturing = adj::cuda::capturing(a.device().index);
+  const auto plans = a.cache->table<KeptSpmmPlans>();
+  const std::lock_guard lock(plans->mutex);
+  KeptSpmmPlans::Kept& kept = plans->by_size[size];
+  if (kept.exact) return kept.plan;
+  if (kept.uses == 0) {
+    SpmmPlan plan = make_plan(a, size);
+    if (capturing) return plan;
+    kept = {.plan = std::move(plan), .stream = stream};
+  } else if (kept.stream != stream) {
+    return make_plan(a, size);
+  }
+  const bool much = kept.plan.slots * slot_bytes > kMuchWorkspace;
+  const int uses = a.rows + a.entries() > kLargeWork ? 1 : kUsesOfABatch;
+  if (!capturing && !much && ++kept.uses <= uses) return kept.plan;
+  const OutsideCapture complete_for_all_streams;
+  read_back(kept.plan);
+  kept.exact = true;
+  return kept.plan;
+}
+
+}  // namespace adj::kernels::cuda

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <adjoint/kernels/aggregate/neighbor_reduce.h>
+
+namespace adj::kernels {
+
+/// Of the reductions sum, mean, var and std, d_i the number of entries of row i: the gradient is
+/// dx_j = Σ_i p_i + x_j Σ_i q_i over the rows i that j is in, with
+///   q_i = (2 dvar_i + dstd_i / std_i) / d_i,  p_i = dsum_i + dmean_i / d_i - q_i mean_i.
+/// This is the part that belongs to rows: `terms` wide [rows, F] = p where neither var nor std is asked for,
+/// else [rows, 2 F] = p and q side by side, 0 in rows without entries. The sums over i are a product with the
+/// transposed structure (spmm), and moments_gradient ends it. `dy` and `y` [rows, K F] as in
+/// NeighborReduceArgs, of which y is read for std; `mean` wide [rows,F] for var and std.
+struct MomentTermsArgs {
+  const Csr& a;
+  std::span<const Reduce> reduce;
+  const Tensor& dy;
+  const Tensor& y = kAbsent;
+  const Tensor& mean = kAbsent;
+  Tensor& terms;
+
+  Device device() const { return a.device(); }
+  void check() const {
+    check_csr("moment_terms", a);
+    check_matrix("moment_terms", "dy", dy);
+    const ReductionSet set("moment_terms", reduce);
+    ADJ_CHECK(set.has_moments(), "moment_terms: none of sum, mean, var and std is asked for");
+    const DType wide = wide_dtype(dy.dtype());
+    ADJ_CHECK(dy.size(1) % set.count == 0, "moment_terms: dy is {}, expected {} parts", dy.str(), set.count);
+    const int64_t width = dy.size(1) / set.count;
+    check_tensor("moment_terms", "dy", dy, {a.rows, dy.size(1)}, dy.dtype(), a.device());
+    check_tensor("moment_terms", "terms", terms, {a.rows, set.has_spread() ? 2 * width : width}, wide,
+                 a.device());
+    if (set.has(Reduce::std)) check_like("moment_terms", "y", y, dy);
+    if (set.has_spread()) check_tensor("moment_terms", "mean", mean, {a.rows, width}, wide, a.device());
+  }
+};
+ADJ_KERNEL(moment_terms, MomentTermsArgs)
+
+/// dx[N,F] = sums[:, f] + x sums[:, F + f] with `sums` wide [N, 2 F].
+struct MomentsGradientArgs {
+  const Tensor& x;
+  const Tensor& sums;
+  Tensor& dx;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    check_matrix("moments_gradient", "x", x);
+    check_tensor("moments_gradient", "sums", sums, {x.size(0), 2 * x.size(1)}, wide_dtype(x.dtype()),
+                 x.device());
+    check_like("moments_gradient", "dx", dx, x);
+  }
+};
+ADJ_KERNEL(moments_gradient, MomentsGradientArgs)
+
+}  // namespace adj::kernels

@@ -1,0 +1,27 @@
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/nn/conv/appnp.h>
+#include <adjoint/nn/conv/propagation_cache.h>
+
+namespace adj::nn {
+
+APPNP::APPNP(int K, double alpha, const APPNPOptions& options)
+    : hops_(K), alpha_(alpha), dropout_(options.dropout), norm_{options.normalize, options.add_self_loops} {
+  ADJ_CHECK(K >= 1, "APPNP: expected one step or more, got {}", K);
+  ADJ_CHECK(alpha >= 0.0 && alpha <= 1.0, "APPNP: expected alpha in [0, 1], got {}", alpha);
+  (void)DropoutRule::of(dropout_);
+}
+
+Var APPNP::operator()(const Graph& graph, const Var& x, const Var& edge_weight) const {
+  check_rows("APPNP", graph, x.shape());
+  GcnNorm a("APPNP", graph, norm_, edge_weight);
+  Var z = x;
+  for (int hop = 0; hop < hops_; ++hop) {
+    if (training() && dropout_ > 0.0f) a.drop_entries(dropout_);
+    z = linear_combination(1.0 - alpha_, a(z), alpha_, x);
+  }
+  return z;
+}
+
+std::string APPNP::describe() const { return fmt::format("APPNP(K={}, alpha={})", hops_, alpha_); }
+
+}  // namespace adj::nn

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <adjoint/graph/features.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/nn/linear.h>
+
+#include <optional>
+
+namespace adj::nn {
+
+/// Which Laplacian, D being the sums over the edges out of each node (PyG's get_laplacian).
+enum class Laplacian : uint8_t {
+  plain,        ///< D - A; PyG's None
+  symmetric,    ///< I - D^-1/2 A D^-1/2; "sym"
+  random_walk,  ///< I - A D^-1; "rw"
+};
+
+struct ChebConvOptions {
+  Laplacian normalization = Laplacian::symmetric;
+  bool bias = true;
+};
+
+struct ChebConvCall {
+  Var edge_weight = {};  ///< [M] by edge number, in the place of the graph's own; may require a gradient
+  /// Largest eigenvalue of the Laplacian. Absent: PyG's bound, 2 for the normalised ones, twice the largest
+  /// degree for the plain one (both for weights that are not negative).
+  std::optional<double> lambda_max = {};
+};
+
+/// Σ_k T_k(L̂) X W_k + b over k = 0 … K - 1, L̂ = 2 L / λ_max - I, T_k the Chebyshev polynomials; self-loops
+/// of the graph do not count (Defferrard et al., Convolutional Neural Networks on Graphs with Fast Localized
+/// Spectral Filtering, 2016, eq. 4). x [N,in], features of any kind -> [N,out]. Aggregates on the
+/// narrower side: T_k of X, or by Clenshaw's rule of the products. W_k Glorot-uniform, b zero. PyG's
+/// ChebConv.
+class ChebConv : public Module {
+ public:
+  ChebConv(int64_t in, int64_t out, int K, const ChebConvOptions& options = {});
+  Var operator()(const Graph& graph, const Var& x, const ChebConvCall& call = {}) const;
+  Var operator()(const Graph& graph, const Features& x, const ChebConvCall& call = {}) const;
+  std::string describe() const override;
+
+  ModuleList<Linear> lins{this, "lins"};  ///< W_0 … W_K-1
+  Var bias;                               ///< [out], or absent
+
+ private:
+  template <class X>
+  Var after_product(const Graph& graph, const X& x, const ChebConvCall& call) const;
+
+  Laplacian normalization_;
+};
+
+}  // namespace adj::nn

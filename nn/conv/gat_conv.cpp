@@ -1,0 +1,81 @@
+#include <adjoint/autograd/attention.h>
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/nn/conv/gat_conv.h>
+#include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/init.h>
+
+namespace adj::nn {
+
+GATConv::GATConv(Widths in, int64_t out, const GATConvOptions& options)
+    : in_(in), out_(out), options_(options) {
+  const int64_t heads = options.heads;
+  ADJ_CHECK(in.positive() && out > 0 && heads >= 1,
+            "GATConv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out, heads);
+  (void)DropoutRule::of(options.dropout);
+  if (in.one_set) {
+    lin.emplace(this, "lin", in.src, heads * out, false);
+  } else {
+    lin_src.emplace(this, "lin_src", in.src, heads * out, false);
+    lin_dst.emplace(this, "lin_dst", in.dst, heads * out, false);
+  }
+  add_parameter("att_src", att_src, glorot_uniform(heads, out));
+  add_parameter("att_dst", att_dst, glorot_uniform(heads, out));
+  if (options.edge_dim) {
+    lin_edge.emplace(this, "lin_edge", *options.edge_dim, heads * out, false);
+    add_parameter("att_edge", att_edge, glorot_uniform(heads, out));
+  }
+  const int64_t width = options.concat ? heads * out : out;
+  if (options.residual) res.emplace(this, "res", in.dst, width, false);
+  if (options.bias) add_parameter("bias", bias, Tensor::zeros({width}));
+}
+
+Var GATConv::attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
+                    const Var& edge_attr) const {
+  const AttentionEdges edges = attention_edges("GATConv", relation, edge_attr, options_.edge_dim,
+                                               options_.add_self_loops, options_.fill_value);
+  const auto by_head = [&](const Var& x) { return x ? split_heads(x, options_.heads) : x; };
+  AttentionOptions attention{.dropout = options_.dropout, .training = training(), .edge_attr = edges.attr};
+  if (edges.attr) {
+    // ⟨a_edge, W_e e⟩ is a product of e with one column a head.
+    const Var map = reshape(lin_edge->weight, {lin_edge->weight.size(0), options_.heads, out_});
+    attention.edge_weight = cast(head_dot(map, att_edge), x_src.dtype());
+  }
+  // Where heads are averaged the bias is of their mean.
+  const bool joins_bias = options_.concat || options_.heads == 1;
+  Var y = gat_attention(edges.relation, by_head(x_src), att_src, att_dst, options_.negative_slope, attention,
+                        by_head(x_dst), joins_bias ? bias : Var());
+  y = join_heads(y, options_.concat);
+  if (residual) y = y + residual;
+  return bias && !joins_bias ? y + bias : y;
+}
+
+template <class X>
+Var GATConv::over(const Graph& graph, const X& x, const Var& edge_attr) const {
+  check_rows("GATConv", graph, x);
+  const Var residual = res ? (*res)(x) : Var();
+  if (lin) return attend(graph, (*lin)(x), {}, residual, edge_attr);
+  return attend(graph, (*lin_src)(x), (*lin_dst)(x), residual, edge_attr);
+}
+
+Var GATConv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
+  return over(graph, x, edge_attr);
+}
+
+Var GATConv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
+  return over(graph, x, edge_attr);
+}
+
+Var GATConv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
+                        const Var& edge_attr) const {
+  check_sides("GATConv", relation, x_src, x_dst);
+  ADJ_CHECK(x_dst, "GATConv: features of targets are absent, expected [{}, {}]", relation.num_dst(), in_.dst);
+  const Var residual = res ? (*res)(x_dst) : Var();
+  return attend(relation, lin ? (*lin)(x_src) : (*lin_src)(x_src), lin ? (*lin)(x_dst) : (*lin_dst)(x_dst),
+                residual, edge_attr);
+}
+
+std::string GATConv::describe() const {
+  return fmt::format("GATConv({} -> {}, heads={})", in_.src, out_, options_.heads);
+}
+
+}  // namespace adj::nn

@@ -1,0 +1,78 @@
+#include <adjoint/autograd/attention.h>
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/nn/conv/gatv2_conv.h>
+#include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/init.h>
+
+namespace adj::nn {
+
+GATv2Conv::GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options)
+    : in_(in),
+      out_(out),
+      options_(options),
+      lin_l(this, "lin_l", in.src, options.heads * out, options.bias, Activation::none, Initial::glorot_bias),
+      lin_r(this, "lin_r", in.dst, options.heads * out, options.bias, Activation::none,
+            Initial::glorot_bias) {
+  const int64_t heads = options.heads;
+  ADJ_CHECK(in.positive() && out > 0 && heads >= 1,
+            "GATv2Conv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out, heads);
+  (void)DropoutRule::of(options.dropout);
+  if (options.share_weights) {
+    ADJ_CHECK(in.src == in.dst, "GATv2Conv: widths {} and {} cannot share their weights", in.src, in.dst);
+    lin_r.weight = lin_l.weight;
+    lin_r.bias = lin_l.bias;
+  }
+  add_parameter("att", att, glorot_uniform(heads, out));
+  if (options.edge_dim) lin_edge.emplace(this, "lin_edge", *options.edge_dim, heads * out, false);
+  const int64_t width = options.concat ? heads * out : out;
+  if (options.residual) res.emplace(this, "res", in.dst, width, false);
+  if (options.bias) add_parameter("bias", bias, Tensor::zeros({width}));
+}
+
+Var GATv2Conv::attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
+                      const Var& edge_attr) const {
+  const AttentionEdges edges = attention_edges("GATv2Conv", relation, edge_attr, options_.edge_dim,
+                                               options_.add_self_loops, options_.fill_value);
+  const auto by_head = [&](const Var& x) { return split_heads(x, options_.heads); };
+  AttentionOptions attention{.dropout = options_.dropout, .training = training(), .edge_attr = edges.attr};
+  if (edges.attr) attention.edge_weight = lin_edge->weight;
+  const Var sources = by_head(x_src);
+  const Var targets = x_dst.id() == x_src.id() ? sources : by_head(x_dst);
+  // Where heads are averaged the bias is of their mean.
+  const bool joins_bias = options_.concat || options_.heads == 1;
+  Var y = gatv2_attention(edges.relation, targets, sources, att, options_.negative_slope, attention,
+                          joins_bias ? bias : Var());
+  y = join_heads(y, options_.concat);
+  if (residual) y = y + residual;
+  return bias && !joins_bias ? y + bias : y;
+}
+
+template <class X>
+Var GATv2Conv::over(const Graph& graph, const X& x, const Var& edge_attr) const {
+  check_rows("GATv2Conv", graph, x);
+  const Var sources = lin_l(x);
+  return attend(graph, sources, options_.share_weights ? sources : lin_r(x), res ? (*res)(x) : Var(),
+                edge_attr);
+}
+
+Var GATv2Conv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
+  return over(graph, x, edge_attr);
+}
+
+Var GATv2Conv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
+  return over(graph, x, edge_attr);
+}
+
+Var GATv2Conv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
+                          const Var& edge_attr) const {
+  check_sides("GATv2Conv", relation, x_src, x_dst);
+  ADJ_CHECK(x_dst, "GATv2Conv: features of targets are absent, expected [{}, {}]", relation.num_dst(),
+            in_.dst);
+  return attend(relation, lin_l(x_src), lin_r(x_dst), res ? (*res)(x_dst) : Var(), edge_attr);
+}
+
+std::string GATv2Conv::describe() const {
+  return fmt::format("GATv2Conv({} -> {}, heads={})", in_.src, out_, options_.heads);
+}
+
+}  // namespace adj::nn

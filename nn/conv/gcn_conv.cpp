@@ -1,0 +1,36 @@
+#include <adjoint/autograd/linear.h>
+#include <adjoint/autograd/spmm.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/init.h>
+
+namespace adj::nn {
+
+GCNConv::GCNConv(int64_t in, int64_t out, const GCNConvOptions& options)
+    : norm_{options.normalize, options.add_self_loops.value_or(options.normalize), options.improved},
+      activation_(options.activation) {
+  ADJ_CHECK(in > 0 && out > 0, "GCNConv: expected positive widths, got {} -> {}", in, out);
+  ADJ_CHECK(norm_.normalize || !norm_.add_self_loops,
+            "GCNConv: self-loops are added where the adjacency is normalised, which was turned off");
+  add_parameter("weight", weight, glorot_uniform(in, out), {.transposed = true, .name = "lin.weight"});
+  if (options.bias) add_parameter("bias", bias, Tensor::zeros({out}));
+}
+
+Var GCNConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) {
+  check_rows("GCNConv", graph, x);
+  const GcnNorm a("GCNConv", graph, norm_, edge_weight);
+  if (weight.size(0) > weight.size(1)) return a(linear(x, weight), bias, activation_);
+  const bool fixed = a.matrix() != nullptr && !x.requires_grad();
+  return linear(fixed ? Var(cache_.get(*a.matrix(), x.value(), 1)) : a(x), weight, bias, activation_);
+}
+
+Var GCNConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) {
+  if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
+  check_rows("GCNConv", graph, x);
+  return GcnNorm("GCNConv", graph, norm_, edge_weight)(linear(x, weight), bias, activation_);
+}
+
+std::string GCNConv::describe() const {
+  return fmt::format("GCNConv({} -> {})", weight.size(0), weight.size(1));
+}
+
+}  // namespace adj::nn

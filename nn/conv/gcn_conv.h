@@ -1,0 +1,43 @@
+#pragma once
+
+#include <adjoint/graph/features.h>
+#include <adjoint/nn/conv/gcn_norm.h>
+#include <adjoint/nn/conv/propagation_cache.h>
+
+#include <optional>
+
+namespace adj::nn {
+
+struct GCNConvOptions {
+  /// Added self-loops weigh 2 instead of 1. (PyG 2.8 forgets it where the graph has no weights.)
+  bool improved = false;
+  std::optional<bool> add_self_loops = {};   ///< to nodes without one; absent: where `normalize`
+  bool normalize = true;                     ///< else the edges' weights as they are
+  bool bias = true;                          ///< b
+  Activation activation = Activation::none;  ///< none or relu, part of the last pass
+};
+
+/// Â X W + b with Â = D^-1/2 (A + I) D^-1/2 (Kipf & Welling 2017, eq. 2; self-loops only where missing). x
+/// [N,in], features of any kind -> [N,out]. Aggregates on the narrower side: before the product when in
+/// <= out, after it when in > out. W is Glorot-uniform, b zero. PyG's GCNConv; `cached` needs no option here,
+/// for the graph keeps Â. `edge_weight` [M] by edge number stands in the place of the graph's own weights,
+/// and may require a gradient.
+class GCNConv : public Module {
+ public:
+  GCNConv(int64_t in, int64_t out, const GCNConvOptions& options);
+  GCNConv(int64_t in, int64_t out, bool has_bias = true, Activation activation = Activation::none)
+      : GCNConv(in, out, GCNConvOptions{.bias = has_bias, .activation = activation}) {}
+  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {});
+  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
+  std::string describe() const override;
+
+  Var weight;  ///< [in, out]; PyG's "lin.weight"
+  Var bias;    ///< [out], or absent
+
+ private:
+  GcnNormOptions norm_;
+  Activation activation_;
+  PropagationCache cache_;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,70 @@
+#include <adjoint/autograd/activation.h>
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/self_loops.h>
+#include <adjoint/autograd/spmm.h>
+#include <adjoint/core/capture.h>
+#include <adjoint/nn/conv/gin_conv.h>
+
+#include <bit>
+
+namespace adj::nn::detail {
+
+namespace {
+
+/// A + (1 + ε) I without regard to weights, kept with the relation for each ε.
+SparseMatrix with_own_term(const Relation& relation, double eps) {
+  return *relation.cache().get<SparseMatrix>(std::bit_cast<int64_t>(eps), [&] {
+    const Device device = relation.device();
+    if (relation.scatters(DType::f32)) {
+      const Tensor values =
+          Tensor::full({relation.num_edges() + relation.num_dst()}, 1.0, DType::f32, device);
+      values.rows(relation.num_edges(), values.numel()).fill_(1.0 + eps);
+      return std::make_shared<SparseMatrix>(relation.loops_appended(), values);
+    }
+    const LoopedRelation looped = with_self_loops(relation, SelfLoops::added);
+    const Tensor values =
+        with_self_loops(looped, Tensor::full({relation.num_edges()}, 1.0, DType::f32, device),
+                        Tensor::full({looped.loops}, 1.0 + eps, DType::f32, device))
+            .value();
+    SparseMatrix matrix(looped.relation, values);
+    matrix.keep_adjoint(relation.symmetric());
+    return std::make_shared<SparseMatrix>(std::move(matrix));
+  });
+}
+
+}  // namespace
+
+GinSum::GinSum(const char* layer, const GINConvOptions& options) : layer_(layer) {
+  const Tensor eps = Tensor::full({1}, options.eps);
+  if (options.train_eps) {
+    add_parameter("eps", learned_eps_, eps);
+  } else {
+    add_buffer("eps", eps_, eps);
+  }
+}
+
+Var GinSum::root_factor(DType dtype) const {
+  return cast((learned_eps_ ? learned_eps_ : Var(eps_)) + 1.0, dtype);
+}
+
+Var GinSum::summed(const Graph& graph, const Var& x, const Var& bias, Activation activation) {
+  check_rows(layer_, graph, x.shape());
+  if (!learned_eps_ && !graph.is_normalized()) {
+    const SparseMatrix a = with_own_term(graph.relation(), known_eps_.of(eps_));
+    return x.requires_grad() || bias ? spmm(a, x, bias, activation) : Var(cache_.get(a, x.value(), 1));
+  }
+  const Relation& relation = graph.relation();
+  const SparseMatrix a = graph.is_normalized()
+                             ? graph.adjacency()
+                             : SparseMatrix(relation.scatters(x.dtype()) ? relation : relation.sorted());
+  const Var of_others = x.requires_grad() || bias ? spmm(a, x, bias) : Var(cache_.get(a, x.value(), 1));
+  return activate(activation, of_others + x * root_factor(x.dtype()));
+}
+
+Var GinSum::summed(const Relation& relation, const Var& x_src, const Var& x_dst) const {
+  check_sides(layer_, relation, x_src, x_dst);
+  const Var y = aggregate(relation, x_src);
+  return x_dst ? y + x_dst * root_factor(x_dst.dtype()) : y;
+}
+
+}  // namespace adj::nn::detail

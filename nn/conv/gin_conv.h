@@ -1,0 +1,77 @@
+#pragma once
+
+#include <adjoint/graph/features.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/known_value.h>
+#include <adjoint/nn/mlp.h>
+
+#include <type_traits>
+#include <utility>
+
+namespace adj::nn {
+
+struct GINConvOptions {
+  double eps = 0.0;        ///< ε, or where it begins
+  bool train_eps = false;  ///< ε is a parameter; else a buffer, of the same name
+};
+
+namespace detail {
+
+/// ε and the sum in front of the network, whatever that is.
+class GinSum : public Module {
+ protected:
+  GinSum(const char* layer, const GINConvOptions& options);
+  /// 1 + ε, [1] of `dtype`.
+  Var root_factor(DType dtype) const;
+  /// act((1 + ε) x_i + Σ_j x_j + bias), `bias` optional, `activation` none or relu. Where ε is fixed this is
+  /// one product with A + (1 + ε) I, which is made once; a recorded step keeps the one that it was recorded
+  /// with.
+  Var summed(const Graph& graph, const Var& x, const Var& bias = {},
+             Activation activation = Activation::none);
+  Var summed(const Relation& relation, const Var& x_src, const Var& x_dst) const;
+
+  const char* layer_;
+  Var learned_eps_;  // [1], or absent:
+  Tensor eps_;       // [1]
+
+ private:
+  KnownValue known_eps_;
+  PropagationCache cache_;
+};
+
+}  // namespace detail
+
+/// h((1 + ε) x_i + Σ_j x_j), h a module that maps [N,in] to [N,out] (Xu et al., How Powerful are Graph Neural
+/// Networks?, 2019, eq. 4.1): `GINConv<MLP> conv({.train_eps = true}, std::vector<int64_t>{64, 64, 64})` has
+/// "nn.lins.0.weight", … and "eps" in its state. Weights of edges do not count, but those of a
+/// normalised graph (Graph::as_normalized). PyG's GINConv.
+template <class Net = MLP>
+class GINConv : public detail::GinSum {
+ public:
+  /// h is made from `args`.
+  template <class... Args>
+  explicit GINConv(const GINConvOptions& options, Args&&... args)
+      : GinSum("GINConv", options), nn(this, "nn", std::forward<Args>(args)...) {}
+  Var operator()(const Graph& graph, const Var& x) { return nn(summed(graph, x)); }
+  /// Sparse and quantised features are multiplied with an MLP's first weight and then summed: the sum is
+  /// linear, and would fill them. Another network takes them as dense ones of the parameters' dtype.
+  Var operator()(const Graph& graph, const Features& x) {
+    if (x.is_dense()) return (*this)(graph, Var(x.dense()));
+    if constexpr (std::is_base_of_v<MLP, Net>)
+      if (nn.commutes())
+        return nn.propagated(x, [&](const Var& y, const Var& bias, Activation activation) {
+          return summed(graph, y, bias, activation);
+        });
+    return (*this)(graph, Var(x.to_dense().to(parameters().front().dtype())));
+  }
+  /// x_src [num_src,in], x_dst [num_dst,in], or absent: no term of its own.
+  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst) {
+    return nn(summed(relation, x_src, x_dst));
+  }
+  std::string describe() const override { return "GINConv"; }
+
+  Child<Net> nn;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <adjoint/autograd/gine_sum.h>
+#include <adjoint/nn/conv/gin_conv.h>
+#include <adjoint/nn/linear.h>
+
+#include <optional>
+
+namespace adj::nn {
+
+struct GINEConvOptions {
+  double eps = 0.0;        ///< ε, or where it begins
+  bool train_eps = false;  ///< ε is a parameter; else a buffer, of the same name
+  /// Width of the edges' features, which are then mapped to `in`; absent: they have the nodes' width.
+  std::optional<int64_t> edge_dim = {};
+};
+
+namespace detail {
+
+/// The sum in front of the network, with edges that have features.
+class GineSum : public GinSum {
+ public:
+  std::optional<Child<Linear>> lin;  ///< W_e and b_e, where edge_dim is given
+
+ protected:
+  GineSum(int64_t in, const GINEConvOptions& options);
+  Var summed_with_edges(const Relation& relation, const Var& x_src, const Var& x_dst,
+                        const Var& edge_attr) const;
+};
+
+}  // namespace detail
+
+/// h((1 + ε) x_i + Σ_j relu(x_j + e_ij)), e_ij mapped by W_e and b_e where `edge_dim` is given (Hu et al.,
+/// Strategies for Pre-training Graph Neural Networks, 2020), h a module that maps [N,in] to [N,out] and is
+/// made from `args`. `edge_attr` [M,edge_dim] by edge number. W_e and b_e are uniform in ±1 / sqrt(edge_dim),
+/// as in PyG's GINEConv. What edges are mapped to is computed where it is used, never kept.
+template <class Net = MLP>
+class GINEConv : public detail::GineSum {
+ public:
+  template <class... Args>
+  explicit GINEConv(int64_t in, const GINEConvOptions& options, Args&&... args)
+      : GineSum(in, options), nn(this, "nn", std::forward<Args>(args)...) {}
+  Var operator()(const Graph& graph, const Var& x, const Var& edge_attr) {
+    return nn(summed_with_edges(graph, x, x, edge_attr));
+  }
+  /// x_src [num_src,in], x_dst [num_dst,in], or absent: no term of its own.
+  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& edge_attr) {
+    return nn(summed_with_edges(relation, x_src, x_dst, edge_attr));
+  }
+  std::string describe() const override { return "GINEConv"; }
+
+  Child<Net> nn;
+};
+
+}  // namespace adj::nn

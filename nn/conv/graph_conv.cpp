@@ -1,0 +1,73 @@
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/spmm.h>
+#include <adjoint/nn/conv/graph_conv.h>
+
+namespace adj::nn {
+
+namespace {
+
+/// The weights of the graph's own edges, as they are aggregated with features of that dtype.
+Var own_weight(const Graph& graph, DType dtype) {
+  return graph.edge_weight() ? Var(graph.edge_weight().to(wide_dtype(dtype))) : Var();
+}
+
+}  // namespace
+
+GraphConv::GraphConv(Widths in, int64_t out, const GraphConvOptions& options)
+    : in_(in),
+      out_(out),
+      aggr_(options.aggr),
+      lin_rel(this, "lin_rel", in.src, out, options.bias, Activation::none, Initial::fan_in),
+      lin_root(this, "lin_root", in.dst, out, false, Activation::none, Initial::fan_in) {}
+
+// What a sum or mean is a product with, made once; null where weights come along or the mean is of weighted
+// terms.
+const SparseMatrix* GraphConv::matrix_of(const Graph& graph, const Var& edge_weight) const {
+  if (edge_weight) return nullptr;
+  if (aggr_ == Reduce::sum) return &graph.adjacency();
+  return aggr_ == Reduce::mean && !graph.edge_weight() ? &graph.mean_adjacency() : nullptr;
+}
+
+Var GraphConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) {
+  check_rows("GraphConv", graph, x);
+  const SparseMatrix* a = matrix_of(graph, edge_weight);
+  if (a == nullptr)
+    return (*this)(graph.relation(), x, x, edge_weight ? edge_weight : own_weight(graph, x.dtype()));
+  if (in_.src > out_) return spmm(*a, linear(x, lin_rel.weight), lin_rel.bias) + lin_root(x);
+  return linear_sum(
+      x, lin_root.weight, lin_rel.bias,
+      [&] { return x.requires_grad() ? spmm(*a, x) : Var(cache_.get(*a, x.value(), 1)); }, lin_rel.weight);
+}
+
+Var GraphConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) {
+  if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
+  check_rows("GraphConv", graph, x);
+  ADJ_CHECK(aggr_ == Reduce::sum || aggr_ == Reduce::mean,
+            "GraphConv: sparse and quantised features are transformed first, which the largest of neighbours "
+            "does not allow; expected dense ones");
+  const Var mapped = linear(x, lin_rel.weight);
+  const SparseMatrix* a = matrix_of(graph, edge_weight);
+  if (a != nullptr) return spmm(*a, mapped, lin_rel.bias) + lin_root(x);
+  const Var weight = edge_weight ? edge_weight : own_weight(graph, mapped.dtype());
+  const Var y = aggregate(graph, mapped, {.reduce = aggr_, .weight = weight}) + lin_root(x);
+  return lin_rel.bias ? y + lin_rel.bias : y;
+}
+
+Var GraphConv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
+                          const Var& edge_weight) {
+  check_sides("GraphConv", relation, x_src, x_dst);
+  const AggregateOptions options{.reduce = aggr_, .weight = edge_weight};
+  const bool linear_first = in_.src > out_ && (aggr_ == Reduce::sum || aggr_ == Reduce::mean);
+  if (!linear_first) {
+    const auto neighbors = [&] { return aggregate(relation, x_src, options); };
+    if (!x_dst) return lin_rel(neighbors());
+    return linear_sum(x_dst, lin_root.weight, lin_rel.bias, neighbors, lin_rel.weight);
+  }
+  Var y = aggregate(relation, linear(x_src, lin_rel.weight), options);
+  if (lin_rel.bias) y = y + lin_rel.bias;
+  return x_dst ? y + lin_root(x_dst) : y;
+}
+
+std::string GraphConv::describe() const { return fmt::format("GraphConv({} -> {})", in_.src, out_); }
+
+}  // namespace adj::nn

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <adjoint/autograd/edge.h>
+#include <adjoint/graph/features.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/conv/widths.h>
+#include <adjoint/nn/linear.h>
+
+namespace adj::nn {
+
+struct GraphConvOptions {
+  Reduce aggr = Reduce::sum;  ///< how neighbours become one; the mean is over their number
+  bool bias = true;           ///< b
+};
+
+/// W_root x_i + W_rel (reduce over j of w_ij x_j) + b (Morris et al., Weisfeiler and Leman Go Neural, 2019).
+/// x [N,in], features of any kind -> [N,out]. Sums and means are taken on the narrower side of W_rel. The
+/// largest is of the weighted w_ij x_j. The maps are uniform in ±1 / sqrt(in), as in PyG's GraphConv.
+/// `edge_weight` [M] by edge number stands in the place of the graph's own weights, and may require a
+/// gradient; a relation has none of its own.
+class GraphConv : public Module {
+ public:
+  GraphConv(Widths in, int64_t out, const GraphConvOptions& options = {});
+  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {});
+  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
+  /// x_src [num_src, in.src]; x_dst [num_dst, in.dst], or absent: no W_root term.
+  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& edge_weight = {});
+  std::string describe() const override;
+
+ private:
+  Widths in_;
+  int64_t out_;
+  Reduce aggr_;
+
+ public:
+  Child<Linear> lin_rel, lin_root;
+
+ private:
+  const SparseMatrix* matrix_of(const Graph& graph, const Var& edge_weight) const;
+  PropagationCache cache_;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <adjoint/autograd/edge.h>
+#include <adjoint/graph/features.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/conv/widths.h>
+#include <adjoint/nn/linear.h>
+
+#include <optional>
+
+namespace adj::nn {
+
+struct SAGEConvOptions {
+  Reduce aggr = Reduce::mean;  ///< how neighbours become one
+  bool normalize = false;      ///< the result's rows to length 1
+  bool root_weight = true;     ///< W_r x_i
+  bool project = false;        ///< neighbours are relu(W x_j + w) first: with max, GraphSAGE's pooling
+  bool bias = true;            ///< b
+};
+
+/// W_l (reduce over j of x_j) + b + W_r x_i over the edges j -> i (Hamilton et al., Inductive Representation
+/// Learning on Large Graphs, 2017, algorithm 1). x [N,in], features of any kind -> [N,out]. Edge weights
+/// are not read, but those of a normalised graph (Graph::as_normalized). Sums and means are taken on the
+/// narrower side of W_l. The maps, `lin_l`, `lin_r` and, with project, `lin`, are uniform in ±1 / sqrt(in),
+/// as in PyG's SAGEConv.
+class SAGEConv : public Module {
+ public:
+  SAGEConv(Widths in, int64_t out, const SAGEConvOptions& options = {});
+  Var operator()(const Graph& graph, const Var& x);
+  Var operator()(const Graph& graph, const Features& x);
+  /// x_src [num_src, in.src]; x_dst [num_dst, in.dst], or absent: no W_r term. For a block x_dst is the first
+  /// rows of x_src.
+  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst);
+  std::string describe() const override;
+
+ private:
+  Widths in_;
+  int64_t out_;
+  SAGEConvOptions options_;
+
+ public:
+  std::optional<Child<Linear>> lin;  ///< with project
+  Child<Linear> lin_l;
+  std::optional<Child<Linear>> lin_r;  ///< with root_weight
+
+ private:
+  bool is_linear() const { return options_.aggr == Reduce::mean || options_.aggr == Reduce::sum; }
+  const SparseMatrix* matrix_of(const Graph& graph) const;
+  template <class F>
+  Var transform(F&& neighbors, const Var& x) const;
+  Var finish(const Var& y, const Var& of_root) const;
+  PropagationCache cache_;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <adjoint/graph/features.h>
+#include <adjoint/nn/conv/gcn_norm.h>
+#include <adjoint/nn/conv/propagation_cache.h>
+
+namespace adj::nn {
+
+/// Â^K X W + b: K propagation steps and one linear map (Wu et al., Simplifying Graph Convolutional Networks,
+/// 2019). x [N,in], features of any kind -> [N,out]. Dense features without gradient are propagated once
+/// for the whole training; all else is transformed first where that is narrower. W and b are uniform in ±1 /
+/// sqrt(in), as in PyG's SGConv. `edge_weight` [M] by edge number stands in the place of the graph's own
+/// weights, and may require a gradient.
+class SGConv : public Module {
+ public:
+  explicit SGConv(int64_t in, int64_t out, int K = 1, bool bias = true, bool add_self_loops = true);
+  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {});
+  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
+  std::string describe() const override;
+
+  Var weight;  ///< [in, out]; PyG's "lin.weight"
+  Var bias;    ///< [out], or absent; PyG's "lin.bias"
+
+ private:
+  Var propagate(const GcnNorm& a, Var y, const Var& last_bias) const;
+
+  int hops_;
+  GcnNormOptions norm_;
+  PropagationCache cache_;
+};
+
+}  // namespace adj::nn

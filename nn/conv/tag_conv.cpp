@@ -1,0 +1,47 @@
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/conv/tag_conv.h>
+
+namespace adj::nn {
+
+TAGConv::TAGConv(int64_t in, int64_t out, int K, bool has_bias, bool normalize)
+    : norm_{.normalize = normalize, .add_self_loops = false} {
+  ADJ_CHECK(in > 0 && out > 0 && K >= 0, "TAGConv: expected positive widths, got {} -> {}, {} hops", in, out,
+            K);
+  for (int k = 0; k <= K; ++k) lins.add(in, out, false, Activation::none, Initial::fan_in);
+  if (has_bias) add_parameter("bias", bias, Tensor::zeros({out}));
+}
+
+// Z_k = X W_k; Z_0 + A (Z_1 + A (Z_2 + …)).
+template <class X>
+Var TAGConv::after_product(const GcnNorm& a, const X& x) const {
+  Var y = lins.back()(x);
+  for (size_t k = lins.size() - 1; k-- > 0;) y = a(y, k == 0 ? bias : Var{}) + lins[k](x);
+  return lins.size() == 1 && bias ? y + bias : y;
+}
+
+Var TAGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) const {
+  check_rows("TAGConv", graph, x);
+  const GcnNorm a("TAGConv", graph, norm_, edge_weight);
+  const Var& first = lins[0].weight;
+  if (first.size(0) > first.size(1)) return after_product(a, x);
+  Var y = linear(x, first, bias), power = x;
+  for (size_t k = 1; k < lins.size(); ++k) {
+    power = a(power);
+    y = y + lins[k](power);
+  }
+  return y;
+}
+
+Var TAGConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) const {
+  if (x.is_dense()) return (*this)(graph, Var(x.dense()), edge_weight);
+  check_rows("TAGConv", graph, x);
+  return after_product(GcnNorm("TAGConv", graph, norm_, edge_weight), x);
+}
+
+std::string TAGConv::describe() const {
+  return fmt::format("TAGConv({} -> {}, K={})", lins[0].weight.size(0), lins[0].weight.size(1),
+                     lins.size() - 1);
+}
+
+}  // namespace adj::nn

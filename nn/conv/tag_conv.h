@@ -1,0 +1,31 @@
+#pragma once
+
+#include <adjoint/graph/features.h>
+#include <adjoint/nn/conv/gcn_norm.h>
+#include <adjoint/nn/linear.h>
+
+namespace adj::nn {
+
+/// Σ_k A^k X W_k + b over k = 0 … K, with A = D^-1/2 A D^-1/2 where `normalize`; no self-loops are added (Du
+/// et al., Topology Adaptive Graph Convolutional Networks, 2017). x [N,in], features of any kind ->
+/// [N,out]. Aggregates on the narrower side: the powers of A are taken of X, or by Horner's rule of the
+/// products. W_k uniform in ±1 / sqrt(in), b zero, as in PyG's TAGConv. `edge_weight` [M] by edge number
+/// stands in the place of the graph's own weights, and may require a gradient.
+class TAGConv : public Module {
+ public:
+  explicit TAGConv(int64_t in, int64_t out, int K = 3, bool bias = true, bool normalize = true);
+  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {}) const;
+  Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {}) const;
+  std::string describe() const override;
+
+  ModuleList<Linear> lins{this, "lins"};  ///< W_0 … W_K
+  Var bias;                               ///< [out], or absent
+
+ private:
+  template <class X>
+  Var after_product(const GcnNorm& a, const X& x) const;
+
+  GcnNormOptions norm_;
+};
+
+}  // namespace adj::nn

@@ -1,0 +1,75 @@
+#include <adjoint/autograd/attention.h>
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/nn/conv/attention_edges.h>
+#include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/conv/transformer_conv.h>
+
+namespace adj::nn {
+
+TransformerConv::TransformerConv(Widths in, int64_t out, const TransformerConvOptions& options)
+    : in_(in),
+      out_(out),
+      options_(options),
+      lin_key(this, "lin_key", in.src, options.heads * out, options.bias, Activation::none, Initial::fan_in),
+      lin_query(this, "lin_query", in.dst, options.heads * out, options.bias, Activation::none,
+                Initial::fan_in),
+      lin_value(this, "lin_value", in.src, options.heads * out, options.bias, Activation::none,
+                Initial::fan_in),
+      lin_skip(this, "lin_skip", in.dst, options.concat ? options.heads * out : out, options.bias,
+               Activation::none, Initial::fan_in) {
+  ADJ_CHECK(in.positive() && out > 0 && options.heads >= 1,
+            "TransformerConv: expected positive widths and heads, got {} -> {}, {} heads", in.src, out,
+            options.heads);
+  (void)DropoutRule::of(options.dropout);
+  if (options.edge_dim)
+    lin_edge.emplace(this, "lin_edge", *options.edge_dim, options.heads * out, false, Activation::none,
+                     Initial::fan_in);
+  const int64_t width = options.concat ? options.heads * out : out;
+  if (options.beta && options.root_weight)
+    lin_beta.emplace(this, "lin_beta", 3 * width, 1, false, Activation::none, Initial::fan_in);
+}
+
+template <class X>
+Var TransformerConv::attend(const Relation& relation, const X& x_src, const X& x_dst,
+                            const Var& edge_attr) const {
+  const AttentionEdges edges =
+      attention_edges("TransformerConv", relation, edge_attr, options_.edge_dim, false, {});
+  const auto by_head = [&](const Var& x) { return split_heads(x, options_.heads); };
+  AttentionOptions attention{.dropout = options_.dropout, .training = training(), .edge_attr = edges.attr};
+  if (edges.attr) attention.edge_weight = lin_edge->weight;
+  Var y = dot_attention(edges.relation, by_head(lin_query(x_dst)), by_head(lin_key(x_src)),
+                        by_head(lin_value(x_src)), attention);
+  y = join_heads(y, options_.concat);
+  if (!options_.root_weight) return y;
+  const Var root = lin_skip(x_dst);
+  if (!lin_beta) return y + root;
+  // w ⋅ [m, r, m - r] = (w_1 + w_3) ⋅ m + (w_2 - w_3) ⋅ r: nothing as wide as all three is made.
+  const int64_t width = y.size(1);
+  const auto part = [&](int64_t k) { return narrow(lin_beta->weight, 0, k * width, width); };
+  const Var gate = sigmoid(linear(y, part(0) + part(2)) + linear(root, part(1) - part(2)));
+  return y + (root - y) * gate;
+}
+
+Var TransformerConv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
+  check_rows("TransformerConv", graph, x);
+  return attend(graph.relation(), x, x, edge_attr);
+}
+
+Var TransformerConv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
+  check_rows("TransformerConv", graph, x);
+  return attend(graph.relation(), x, x, edge_attr);
+}
+
+Var TransformerConv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
+                                const Var& edge_attr) const {
+  check_sides("TransformerConv", relation, x_src, x_dst);
+  ADJ_CHECK(x_dst, "TransformerConv: features of targets are absent, expected [{}, {}]", relation.num_dst(),
+            in_.dst);
+  return attend(relation, x_src, x_dst, edge_attr);
+}
+
+std::string TransformerConv::describe() const {
+  return fmt::format("TransformerConv({} -> {}, heads={})", in_.src, out_, options_.heads);
+}
+
+}  // namespace adj::nn

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <adjoint/graph/features.h>
+#include <adjoint/graph/graph.h>
+#include <adjoint/nn/conv/widths.h>
+#include <adjoint/nn/linear.h>
+
+#include <optional>
+
+namespace adj::nn {
+
+struct TransformerConvOptions {
+  int64_t heads = 1;
+  bool concat = true;    ///< heads side by side, [N, heads out]; else their mean, [N, out]
+  bool beta = false;     ///< a learned gate between what was attended to and the skip connection
+  float dropout = 0.0f;  ///< of coefficients, in training mode
+  std::optional<int64_t> edge_dim = {};  ///< width of the edges' features; absent: there are none
+  bool bias = true;                      ///< of all maps but the edges' and the gate's
+  bool root_weight = true;               ///< adds a linear map of the targets' features
+};
+
+/// m_i = Σ_j α_ij (W_v x_j + W_e e_ij) by head, α_ij = softmax_j(⟨W_q x_i, W_k x_j + W_e e_ij⟩ / sqrt(out)),
+/// and W_skip x_i + m_i, or with `beta` a mean of both by a gate σ(w ⋅ [m_i, W_skip x_i, m_i - W_skip x_i])
+/// (Shi et al., Masked Label Prediction, 2021, eq. 3 to 5). x [N,in], features of any kind -> [N, heads
+/// out]. In one pass over the edges: no coefficient is kept, nor what edge features are mapped to. All maps
+/// are uniform in ±1 / sqrt(in), as in PyG's TransformerConv.
+class TransformerConv : public Module {
+ public:
+  TransformerConv(Widths in, int64_t out, const TransformerConvOptions& options = {});
+  Var operator()(const Graph& graph, const Var& x, const Var& edge_attr = {}) const;
+  Var operator()(const Graph& graph, const Features& x, const Var& edge_attr = {}) const;
+  /// x_src [num_src, in.src], x_dst [num_dst, in.dst] -> [num_dst, heads out].
+  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
+                 const Var& edge_attr = {}) const;
+  std::string describe() const override;
+
+ private:
+  Widths in_;
+  int64_t out_;
+  TransformerConvOptions options_;
+
+ public:
+  Child<Linear> lin_key, lin_query, lin_value;
+  std::optional<Child<Linear>> lin_edge;
+  Child<Linear> lin_skip;  ///< without root_weight it is there, as in PyG, and not used
+  std::optional<Child<Linear>> lin_beta;
+
+ private:
+  template <class X>
+  Var attend(const Relation& relation, const X& x_src, const X& x_dst, const Var& edge_attr) const;
+};
+
+}  // namespace adj::nn

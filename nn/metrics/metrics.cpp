@@ -1,0 +1,214 @@
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/convert.h>
+#include <adjoint/kernels/reduce/reduce.h>
+#include <adjoint/nn/metrics/metrics.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+namespace adj::nn {
+
+namespace {
+
+Tensor predictions(const char* metric, const Tensor& logits) {
+  ADJ_CHECK(logits.dims() == 2, "{}: expected logits [N, C], got {}", metric, logits.shape().str());
+  Tensor best = Tensor::empty({logits.size(0)}, DType::i32, logits.device());
+  kernels::argmax_columns({.x = logits, .y = best});
+  return best;
+}
+
+std::vector<int32_t> selection(const char* metric, const Tensor& index, int64_t n) {
+  if (index) {
+    auto chosen = to_int32(metric, "index", index, n).to_vector<int32_t>();
+    for (int32_t i : chosen)
+      ADJ_CHECK(i >= 0 && i < n, "{}: index {} is outside of the {} nodes", metric, i, n);
+    return chosen;
+  }
+  std::vector<int32_t> all(static_cast<size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// Mann-Whitney: from the sum of the positives' ranks, ties sharing their mean rank. NaN where all nodes are
+/// of one class.
+template <class Score, class Positive>
+double area_under_curve(const char* metric, std::vector<int32_t> chosen, Score score, Positive positive) {
+  for (int32_t i : chosen)
+    ADJ_CHECK(!std::isnan(score(i)), "{}: the score of node {} is not a number", metric, i);
+  std::sort(chosen.begin(), chosen.end(), [&](int32_t a, int32_t b) { return score(a) < score(b); });
+  double rank_sum = 0.0, positives = 0.0;
+  for (size_t begin = 0; begin < chosen.size();) {
+    size_t end = begin;
+    double tied = 0.0;
+    while (end < chosen.size() && score(chosen[end]) == score(chosen[begin])) {
+      tied += positive(chosen[end]) ? 1.0 : 0.0;
+      ++end;
+    }
+    rank_sum += tied * (static_cast<double>(begin + 1) + static_cast<double>(end)) / 2.0;
+    positives += tied;
+    begin = end;
+  }
+  const double negatives = static_cast<double>(chosen.size()) - positives;
+  if (positives == 0.0 || negatives == 0.0) return std::numeric_limits<double>::quiet_NaN();
+  return (rank_sum - positives * (positives + 1.0) / 2.0) / (positives * negatives);
+}
+
+/// What a metric of several columns compares, on the host.
+class Columns {
+ public:
+  Columns(const char* metric, const Tensor& given, const Tensor& truth, const Tensor& index) {
+    ADJ_CHECK(given.dims() == 2 && given.size(1) > 0 && given.shape() == truth.shape(),
+              "{}: {} for targets {}, expected [N, T] of both", metric, given.str(), truth.str());
+    count = given.size(1);
+    chosen = selection(metric, index, given.size(0));
+    ADJ_CHECK(!chosen.empty(), "{}: no nodes selected", metric);
+    given_ = given.to(DType::f64).to_vector<double>();
+    truth_ = truth.to(DType::f64).to_vector<double>();
+  }
+  double given(int32_t i, int64_t t) const { return given_[at(i, t)]; }
+  double truth(int32_t i, int64_t t) const { return truth_[at(i, t)]; }
+  /// The selected nodes that have a target in column t.
+  std::vector<int32_t> labelled(int64_t t) const {
+    std::vector<int32_t> nodes;
+    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(nodes),
+                 [&](int32_t i) { return !std::isnan(truth(i, t)); });
+    return nodes;
+  }
+
+  int64_t count;
+  std::vector<int32_t> chosen;
+
+ private:
+  size_t at(int32_t i, int64_t t) const { return static_cast<size_t>(i * count + t); }
+  std::vector<double> given_, truth_;
+};
+
+}  // namespace
+
+double accuracy(const Tensor& logits, const Tensor& label, const Tensor& index) {
+  constexpr const char* kMetric = "accuracy";
+  const AllocationScope scope(kMetric);
+  const int64_t count = index ? index.numel() : label.numel();
+  ADJ_CHECK(count > 0, "accuracy: no nodes selected");
+  const Tensor predicted = predictions(kMetric, logits),
+               truth = to_int32(kMetric, "label", label, logits.size(1)),
+               chosen = to_int32(kMetric, "index", index, logits.size(0));
+  Tensor hits = Tensor::empty({}, DType::i64, logits.device());
+  kernels::count_equal({.a = predicted, .b = truth, .index = chosen, .y = hits});
+  return hits.item() / static_cast<double>(count);
+}
+
+double macro_f1(const Tensor& logits, const Tensor& label, const Tensor& index) {
+  const auto predicted = predictions("macro_f1", logits).to_vector<int32_t>();
+  const auto truth = to_int32("macro_f1", "label", label, logits.size(1)).to_vector<int32_t>();
+  ADJ_CHECK(predicted.size() == truth.size(), "macro_f1: logits {} for {} labels", logits.shape().str(),
+            truth.size());
+  const auto chosen = selection("macro_f1", index, label.numel());
+  ADJ_CHECK(!chosen.empty(), "macro_f1: no nodes selected");
+  const auto classes = static_cast<size_t>(logits.size(1));
+  std::vector<double> hit(classes), seen(classes);  // seen: tp + fp plus tp + fn
+  for (int32_t i : chosen) {
+    const auto p = static_cast<size_t>(predicted[static_cast<size_t>(i)]);
+    const auto t = static_cast<size_t>(truth[static_cast<size_t>(i)]);
+    ADJ_CHECK(t < classes, "macro_f1: label {} of node {} is not one of {} classes",
+              truth[static_cast<size_t>(i)], i, classes);
+    if (p == t) hit[p] += 1.0;
+    seen[p] += 1.0;
+    seen[t] += 1.0;
+  }
+  double sum = 0.0;
+  int present = 0;
+  for (size_t c = 0; c < classes; ++c) {
+    if (seen[c] == 0.0) continue;
+    sum += 2.0 * hit[c] / seen[c];
+    ++present;
+  }
+  return sum / present;
+}
+
+double roc_auc(const Tensor& score, const Tensor& label, const Tensor& index) {
+  const auto scores = score.to(DType::f64).to_vector<double>();
+  const auto truth = to_int32("roc_auc", "label", label, 2).to_vector<int32_t>();
+  ADJ_CHECK(scores.size() == truth.size(), "roc_auc: {} scores for {} labels", scores.size(), truth.size());
+  const auto chosen = selection("roc_auc", index, label.numel());
+  const double area = area_under_curve(
+      "roc_auc", chosen, [&](int32_t i) { return scores[static_cast<size_t>(i)]; },
+      [&](int32_t i) { return truth[static_cast<size_t>(i)] != 0; });
+  ADJ_CHECK(!std::isnan(area), "roc_auc: only one class is present among {} nodes", chosen.size());
+  return area;
+}
+
+double mean_roc_auc(const Tensor& score, const Tensor& target, const Tensor& index) {
+  const Columns columns("mean_roc_auc", score, target, index);
+  double sum = 0.0;
+  int64_t counted = 0;
+  for (int64_t t = 0; t < columns.count; ++t) {
+    const double area = area_under_curve(
+        "mean_roc_auc", columns.labelled(t), [&](int32_t i) { return columns.given(i, t); },
+        [&](int32_t i) { return columns.truth(i, t) != 0.0; });
+    if (std::isnan(area)) continue;
+    sum += area;
+    ++counted;
+  }
+  ADJ_CHECK(counted > 0, "mean_roc_auc: only one class is present in each of {} columns", columns.count);
+  return sum / static_cast<double>(counted);
+}
+
+double micro_f1(const Tensor& logits, const Tensor& target, const Tensor& index) {
+  const Columns columns("micro_f1", logits, target, index);
+  double hit = 0.0, seen = 0.0;  // seen: tp + fp plus tp + fn
+  for (int32_t i : columns.chosen)
+    for (int64_t t = 0; t < columns.count; ++t) {
+      if (std::isnan(columns.truth(i, t))) continue;
+      const bool predicted = columns.given(i, t) > 0.0, present = columns.truth(i, t) != 0.0;
+      hit += predicted && present ? 1.0 : 0.0;
+      seen += (predicted ? 1.0 : 0.0) + (present ? 1.0 : 0.0);
+    }
+  ADJ_CHECK(seen > 0.0, "micro_f1: nothing is predicted and nothing present among {} nodes",
+            columns.chosen.size());
+  return 2.0 * hit / seen;
+}
+
+double r2(const Tensor& prediction, const Tensor& target, const Tensor& index) {
+  const Columns columns("r2", prediction, target, index);
+  double sum = 0.0;
+  int64_t counted = 0;
+  for (int64_t t = 0; t < columns.count; ++t) {
+    const std::vector<int32_t> nodes = columns.labelled(t);
+    const bool differ = std::any_of(nodes.begin(), nodes.end(), [&](int32_t i) {
+      return columns.truth(i, t) != columns.truth(nodes[0], t);
+    });
+    if (!differ) continue;  // the spread would be rounding alone
+    double mean = 0.0, residual = 0.0, spread = 0.0;
+    for (int32_t i : nodes) mean += columns.truth(i, t) / static_cast<double>(nodes.size());
+    for (int32_t i : nodes) {
+      const double truth = columns.truth(i, t), off = truth - columns.given(i, t), apart = truth - mean;
+      residual += off * off;
+      spread += apart * apart;
+    }
+    sum += 1.0 - residual / spread;
+    ++counted;
+  }
+  ADJ_CHECK(counted > 0, "r2: the targets of {} nodes are the same in each of {} columns",
+            columns.chosen.size(), columns.count);
+  return sum / static_cast<double>(counted);
+}
+
+double mean_absolute_error(const Tensor& prediction, const Tensor& target, const Tensor& index) {
+  const Columns columns("mean_absolute_error", prediction, target, index);
+  double sum = 0.0;
+  int64_t counted = 0;
+  for (int32_t i : columns.chosen)
+    for (int64_t t = 0; t < columns.count; ++t) {
+      if (std::isnan(columns.truth(i, t))) continue;
+      sum += std::abs(columns.truth(i, t) - columns.given(i, t));
+      ++counted;
+    }
+  ADJ_CHECK(counted > 0, "mean_absolute_error: none of {} nodes has a target", columns.chosen.size());
+  return sum / static_cast<double>(counted);
+}
+
+}  // namespace adj::nn

@@ -1,0 +1,27 @@
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/autograd/segment.h>
+#include <adjoint/nn/norm/graph_norm.h>
+
+namespace adj::nn {
+
+GraphNorm::GraphNorm(int64_t features, double eps) : eps_(eps) {
+  ADJ_CHECK(features > 0, "GraphNorm: expected a positive width, got {}", features);
+  ADJ_CHECK(eps > 0.0, "GraphNorm: expected a positive eps, got {}", eps);
+  add_parameter("weight", weight, Tensor::full({features}, 1.0));
+  add_parameter("bias", bias, Tensor::zeros({features}));
+  add_parameter("mean_scale", mean_scale, Tensor::full({features}, 1.0));
+}
+
+Var GraphNorm::operator()(const Var& x, const Tensor& offsets) const {
+  ADJ_CHECK(x.shape().dims() == 2 && x.size(1) == weight.size(0), "GraphNorm: x is {}, expected [N, {}]",
+            x.shape().str(), weight.size(0));
+  if (x.size(0) == 0) return x;
+  // What belongs to a graph is computed once for each, and then stands beside its rows.
+  const auto mean_of = [&](const Var& v) { return offsets ? segment_mean(v, offsets) : mean(v, 0, true); };
+  const auto beside_rows = [&](const Var& v) { return offsets ? segment_expand(v, offsets, x.size(0)) : v; };
+  const Var centred = x - beside_rows(mean_of(x) * mean_scale);
+  const Var variance = mean_of(centred * centred);
+  return centred * beside_rows(inverse_sqrt(variance + eps_) * weight) + bias;
+}
+
+}  // namespace adj::nn

@@ -1,0 +1,53 @@
+#include <adjoint/autograd/gradient_rollback.h>
+#include <adjoint/core/capture.h>
+#include <adjoint/optim/captured_step.h>
+
+namespace adj::optim {
+
+namespace {
+// The first call makes what is made once on demand (transposes, normalised adjacencies), the second settles
+// what is kept from the second time on (propagated features).
+constexpr int kEagerCalls = 2;
+}  // namespace
+
+struct CapturedStep::Recording {
+  StepGraph graph;
+  std::vector<Tensor> replaced;  // gradients from before the recording, which it reads
+  Tensor loss;
+};
+
+CapturedStep::CapturedStep(std::function<Var()> step) : CapturedStep(std::move(step), Options{}) {}
+CapturedStep::CapturedStep(std::function<Var()> step, Options options)
+    : step_(std::move(step)), options_(options) {}
+CapturedStep::~CapturedStep() = default;
+
+Tensor CapturedStep::operator()() {
+  if (captured()) {
+    recording_->graph.replay();
+    return recording_->loss;
+  }
+  if (!options_.capture || eager_calls_ < kEagerCalls || !StepGraph::supported(device_)) {
+    const Tensor loss = step_().value();
+    device_ = loss.device();
+    ++eager_calls_;
+    return loss;
+  }
+  auto recording = std::make_unique<Recording>();
+  GradientRollback gradients;  // if the recording is given up, nothing of them was computed
+  recording->graph.begin(device_);
+  recording->loss = step_().value();
+  recording->graph.end();
+  recording->replaced = gradients.keep();
+  recording->graph.replay();
+  recording_ = std::move(recording);
+  return recording_->loss;
+}
+
+void CapturedStep::reset() {
+  recording_.reset();
+  eager_calls_ = 0;
+}
+
+bool CapturedStep::captured() const { return recording_ && recording_->graph.ready(); }
+
+}  // namespace adj::optim

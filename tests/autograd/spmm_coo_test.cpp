@@ -1,0 +1,100 @@
+// Aggregations over a list as it is, beside those over sorted rows.
+
+#include "../aggregation_scope.h"
+#include "../support.h"
+#include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/gradient_check.h>
+#include <adjoint/autograd/reduce.h>
+#include <adjoint/autograd/spmm.h>
+#include <adjoint/core/allocator.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+/// Parallel edges and, between equal sides, loops among them.
+Relation random_relation(int32_t sources, int32_t targets, int64_t edges, Device device = {}) {
+  return Relation::from_coo(sources, targets, random_ints(edges, 0, sources, device),
+                            random_ints(edges, 0, targets, device));
+}
+
+}  // namespace
+
+TEST_CASE("gradients of sums and means over a list, with and without weights") {
+  const AggregationScope scope(Aggregation::scatter);
+  for (const auto& [sources, targets, edges] : {std::array<int, 3>{7, 5, 30}, {6, 6, 25}, {3, 9, 4}}) {
+    const Relation relation = random_relation(sources, targets, edges);
+    REQUIRE(relation.scatters(DType::f64));
+    const Tensor x = random_tensor({sources, 3}, DType::f64), w = random_tensor({edges}, DType::f64);
+    for (Reduce reduce : {Reduce::sum, Reduce::mean}) {
+      const auto plain =
+          check_gradients([&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce}); }, {x});
+      CHECK_MESSAGE(plain.passed, plain.message);
+      const auto both = check_gradients(
+          [&](const auto& v) { return aggregate(relation, v[0], {.reduce = reduce, .weight = v[1]}); },
+          {x, w});
+      CHECK_MESSAGE(both.passed, both.message);
+      const auto weight = check_gradients(
+          [&](const auto& v) { return aggregate(relation, Var(x), {.reduce = reduce, .weight = v[0]}); },
+          {w});
+      CHECK_MESSAGE(weight.passed, weight.message);
+    }
+    const SparseMatrix matrix(relation, random_tensor({edges}));
+    const auto fixed =
+        check_gradients([&](const auto& v) { return spmm(matrix, v[0], v[1], Activation::relu); },
+                        {x, random_tensor({3}, DType::f64)});
+    CHECK_MESSAGE(fixed.passed, fixed.message);
+  }
+}
+
+TEST_CASE("values and gradients over a list are those over sorted rows, to rounding") {
+  for (Device device : devices())
+    for (DType dtype : {DType::f32, DType::bf16}) {
+      CAPTURE(device.str());
+      CAPTURE(name_of(dtype));
+      const double tolerance = dtype == DType::bf16 ? 1e-2 : 1e-5;
+      const Relation relation = random_relation(70, 70, 900, device);
+      const Tensor x = random_tensor({70, 20}, dtype, device), w = random_tensor({900}, DType::f32, device);
+      const Tensor w_heads = random_tensor({900, 4}, DType::f32, device);
+      const auto run = [&](Aggregation way, Reduce reduce, const Tensor& weight) {
+        const AggregationScope scope(way);
+        const Var input = Var::parameter(x), of_edges = weight ? Var::parameter(weight) : Var();
+        const Var y = aggregate(relation, input, {.reduce = reduce, .weight = of_edges});
+        sum(y * y).backward();
+        return std::array{y.value(), input.grad(), weight ? of_edges.grad() : Tensor::zeros({1})};
+      };
+      for (Reduce reduce : {Reduce::sum, Reduce::mean})
+        for (const Tensor& weight : {Tensor(), w, w_heads}) {
+          const auto spmm_coo = run(Aggregation::scatter, reduce, weight);
+          const auto gar = run(Aggregation::reduce, reduce, weight);
+          for (size_t k = 0; k < spmm_coo.size(); ++k) CHECK(close_to_scale(spmm_coo[k], gar[k], tolerance));
+        }
+      const SparseMatrix looped(relation.loops_appended(), random_tensor({970}, DType::f32, device));
+      const auto product = [&](Aggregation way) {
+        const AggregationScope scope(way);
+        const Var input = Var::parameter(x);
+        const Var y = spmm(looped, input);
+        sum(y * y).backward();
+        return std::array{y.value(), input.grad()};
+      };
+      const auto spmm_coo = product(Aggregation::scatter), gar = product(Aggregation::reduce);
+      for (size_t k = 0; k < spmm_coo.size(); ++k) CHECK(close_to_scale(spmm_coo[k], gar[k], tolerance));
+    }
+}
+
+TEST_CASE("an aggregation over a list allocates nothing of edges times features") {
+  const AggregationScope scope(Aggregation::scatter);
+  constexpr int64_t kNodes = 2000, kEdges = 120000, kWidth = 64;
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    const Relation relation = random_relation(kNodes, kNodes, kEdges, device);
+    const Var x = Var::parameter(random_tensor({kNodes, kWidth}, DType::f32, device));
+    const Var w = Var::parameter(random_tensor({kEdges}, DType::f32, device));
+    reset_peak_memory(device);
+    const auto before = memory_stats(device).current;
+    sum(aggregate(relation, x, {.weight = w})).backward();
+    // Nodes times features a few times (8 bytes on a GPU), and what edges have of their own.
+    CHECK(static_cast<int64_t>(memory_stats(device).peak - before) < kEdges * kWidth * 4 / 3);
+  }
+}

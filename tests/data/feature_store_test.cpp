@@ -1,0 +1,101 @@
+#include "../support.h"
+#include <adjoint/data/hdf5_file.h>
+#include <adjoint/data/loader/feature_store.h>
+
+#include <limits>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+FileRows in_file(const TemporaryDirectory& folder, const Tensor& x) {
+  H5Writer writer(folder.file("x.h5"));
+  writer.write("nodes/x", x);
+  writer.commit();
+  return FileRows::open(folder.file("x.h5"));
+}
+
+SparseMatrix bag_of_words(int64_t rows, int64_t cols, bool values) {
+  std::vector<int64_t> offsets{0};
+  std::vector<int32_t> columns;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t c = i % 5; c < cols; c += 3 + i % 4)
+      if (i % 7 != 0) columns.push_back(static_cast<int32_t>(c));
+    offsets.push_back(std::ssize(columns));
+  }
+  const auto x = random_tensor({std::ssize(columns)}).to_vector<float>();
+  return SparseMatrix::from_csr(rows, cols, offsets, columns, values ? x : std::vector<float>());
+}
+
+}  // namespace
+
+TEST_CASE("a row has the same bits from every place, cached or not") {
+  const TemporaryDirectory folder;
+  for (int64_t width : {1, 30, 100}) {
+    const Tensor x = random_tensor({700, width}), heat = random_ints(700, 0, 9).to(DType::f32);
+    const FileRows file = in_file(folder, x);
+    for (Device device : devices()) {
+      const Tensor nodes = random_ints(2000, 0, 700, device);
+      const Tensor expected = Features(x).rows(nodes.to(Device::cpu())).dense();
+      for (int64_t cached : {0, 1, 150, 700}) {
+        CAPTURE(cached);
+        const CachedRows kept{cached, heat};
+        for (const auto& source :
+             {make_feature_source(Features(x)), make_feature_source(Features(x.to(device))),
+              make_pinned_source(x, device, kept), make_file_source(file, device, kept)}) {
+          CHECK(source->rows() == 700);
+          CHECK(source->cols() == width);
+          CHECK_FALSE(source->is_sparse());
+          for (const Tensor& from : {nodes, nodes.to(Device::cpu())}) {
+            const Tensor rows = source->gather(from, device).dense();
+            CHECK(rows.device() == device);
+            CHECK(same_bits(rows.to(Device::cpu()), expected));
+          }
+          CHECK(source->gather(Tensor::empty({0}, DType::i32, device), device).rows() == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("sparse rows are the matrix's rows, on the device that asks") {
+  for (bool values : {false, true}) {
+    const SparseMatrix x = bag_of_words(90, 40, values);
+    const auto source = make_feature_source(Features(x));
+    CHECK(source->is_sparse());
+    for (Device device : devices()) {
+      const Tensor nodes = random_ints(200, 0, 90, device);
+      const Features rows = source->gather(nodes, device);
+      CHECK(rows.is_sparse());
+      CHECK(rows.device() == device);
+      const Tensor expected = Features(x.to_dense()).rows(nodes.to(Device::cpu())).dense();
+      CHECK(same_bits(rows.to_dense().to(Device::cpu()), expected));
+      CHECK(source->gather(Tensor::empty({0}, DType::i32, device), device).rows() == 0);
+    }
+  }
+}
+
+TEST_CASE("what a feature source cannot keep or find is an error") {
+  const TemporaryDirectory folder;
+  const Tensor x = random_tensor({10, 3});
+  const FileRows file = in_file(folder, x);
+  const Device cpu = Device::cpu();
+  CHECK_THROWS_AS(make_file_source(file, cpu, {4, {}}), Error);
+  CHECK_THROWS_AS(make_file_source(file, cpu, {11, random_tensor({10})}), Error);
+  CHECK_THROWS_AS(make_pinned_source(x, cpu, {4, random_tensor({9})}), Error);
+  std::vector<float> heat(10, 1.0f);
+  heat[6] = std::numeric_limits<float>::quiet_NaN();
+  CHECK_THROWS_WITH_AS(make_pinned_source(x, cpu, {4, Tensor::from(heat)}),
+                       "feature source: hotness[6] is nan, expected a number", Error);
+  const auto bad = Tensor::from(std::vector<int32_t>{1, 10});
+  CHECK_THROWS_WITH_AS(make_file_source(file, cpu)->gather(bad, cpu),
+                       "feature source: node 10 at position 1, expected 0 to 9", Error);
+  CHECK_THROWS_WITH_AS(make_pinned_source(x, cpu)->gather(bad, cpu),
+                       "feature source: node 10 at position 1, expected 0 to 9", Error);
+  CHECK_THROWS_AS(make_feature_source(Features(x))->gather(bad, cpu), Error);
+  CHECK_THROWS_AS(make_feature_source(Features(x))->gather(Tensor::zeros({3}), cpu), Error);
+  CHECK_THROWS_AS(make_file_source(file, cpu)->gather(Tensor::zeros({3}), cpu), Error);
+  CHECK_THROWS_AS(make_feature_source(Features(bag_of_words(10, 8, true)))->gather(bad, cpu), Error);
+  CHECK_THROWS_AS(make_feature_source({}), Error);
+}
