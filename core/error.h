@@ -1,8 +1,6 @@
 #pragma once
 
 #include <stdexcept>
-#include <string>
-#include <utility>
 
 // fmt 9 takes nvcc for a compiler without constexpr, and is then no valid C++20.
 #if defined(__NVCC__) && !defined(FMT_USE_CONSTEXPR)
@@ -40,22 +38,18 @@ class OutOfMemory : public Error {
 };
 
 // Out of line, for what calls them is on the way of every call that does not fail.
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_error(std::string message) {
-  throw Error(std::move(message));
-}
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_data_error(std::string message) {
-  throw DataError(std::move(message));
-}
+[[noreturn, gnu::cold]] void throw_error(fmt::string_view format, fmt::format_args args);
+[[noreturn, gnu::cold]] void throw_data_error(fmt::string_view format, fmt::format_args args);
 
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw_error(fmt::format(format, std::forward<Args>(args)...));
+  throw_error(format, fmt::make_format_args(args...));
 }
 
 /// `data_fail("{}: nodes/x is [{}, {}], expected {} rows", path, …)`.
 template <class... Args>
 [[noreturn]] void data_fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw_data_error(fmt::format(format, std::forward<Args>(args)...));
+  throw_data_error(format, fmt::make_format_args(args...));
 }
 
 }  // namespace adj

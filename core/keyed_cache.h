@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <typeindex>
 #include <utility>
 
@@ -36,8 +35,8 @@ class MakeOnce {
   template <class Make>
   void run(Make&& make) {
     if (done()) return;
-    // Only this thread ever stores its own number.
-    ADJ_CHECK(maker_.load(std::memory_order_relaxed) != std::this_thread::get_id(),
+    // Only this thread ever stores its own address.
+    ADJ_CHECK(maker_.load(std::memory_order_relaxed) != &this_thread,
               "what is made on demand was asked for by its own maker");
     const std::lock_guard lock(mutex_);
     if (done()) return;
@@ -53,20 +52,21 @@ class MakeOnce {
  private:
   class Maker {
    public:
-    explicit Maker(std::atomic<std::thread::id>& maker) : maker_(maker) {
-      maker_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    explicit Maker(std::atomic<const char*>& maker) : maker_(maker) {
+      maker_.store(&this_thread, std::memory_order_relaxed);
     }
-    ~Maker() { maker_.store({}, std::memory_order_relaxed); }
+    ~Maker() { maker_.store(nullptr, std::memory_order_relaxed); }
     Maker(const Maker&) = delete;
     Maker& operator=(const Maker&) = delete;
 
    private:
-    std::atomic<std::thread::id>& maker_;
+    std::atomic<const char*>& maker_;
   };
 
   std::mutex mutex_;
   std::atomic<bool> done_ = false;
-  std::atomic<std::thread::id> maker_{};
+  std::atomic<const char*> maker_ = nullptr;
+  static inline thread_local char this_thread = 0;  // whose address tells threads apart
 };
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 #include <adjoint/core/progress.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 
@@ -13,10 +14,15 @@ namespace adj {
 
 namespace {
 
-constexpr std::chrono::milliseconds kDrawEvery{100};
+constexpr int64_t kDrawEvery = 100'000'000;  // ns
 constexpr size_t kBarWidth = 24, kNarrowestBar = 8;
 
 thread_local Progress* innermost = nullptr;
+
+int64_t now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+}
 
 size_t terminal_width() {
   winsize size{};
@@ -39,7 +45,7 @@ Progress::Progress(int64_t total, int64_t done, std::string unit)
       unit_(std::move(unit)),
       shown_(log_level() <= LogLevel::info),
       terminal_(isatty(STDERR_FILENO) != 0),
-      start_(Clock::now()),
+      start_(now()),
       next_draw_(start_),
       outer_(innermost) {
   ADJ_CHECK(done >= 0 && done <= total, "progress: expected 0 <= done <= total, got {} of {}", done, total);
@@ -56,7 +62,7 @@ Progress* Progress::current() { return innermost; }
 
 bool Progress::due() const {
   if (!shown_ || done_ == total_) return false;
-  return terminal_ ? Clock::now() >= next_draw_ : (done_ + 1) * 10 / total_ > done_ * 10 / total_;
+  return terminal_ ? now() >= next_draw_ : (done_ + 1) * 10 / total_ > done_ * 10 / total_;
 }
 
 void Progress::advance(int64_t by) {
@@ -64,7 +70,7 @@ void Progress::advance(int64_t by) {
   done_ = std::min(total_, done_ + by);
   if (!shown_ || done_ == before) return;
   if (terminal_) {
-    if (innermost == this && Clock::now() >= next_draw_) draw();
+    if (innermost == this && now() >= next_draw_) draw();
     return;
   }
   if (done_ * 10 / total_ > before * 10 / total_)
@@ -79,9 +85,9 @@ std::string Progress::count() const {
 
 // In a narrow terminal the bar gives way to what stands beside it.
 void Progress::draw() {
-  const auto now = Clock::now();
-  next_draw_ = now + kDrawEvery;
-  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  const int64_t at = now();
+  next_draw_ = at + kDrawEvery;
+  const double elapsed = 1e-9 * static_cast<double>(at - start_);
   const double left = elapsed * static_cast<double>(total_ - done_) / static_cast<double>(done_ - first_);
   std::string line = count();
   const std::string beside = fmt::format("{}{}ETA {}", note_, note_.empty() ? "" : "  ", clock_text(left));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -55,7 +54,6 @@ class Progress {
   void hide();
 
  private:
-  using Clock = std::chrono::steady_clock;
   void draw();
   std::string count() const;
   /// What brings the cursor to the beginning of the bar that stands there.
@@ -64,8 +62,8 @@ class Progress {
   int64_t total_, done_, first_;
   std::string unit_, note_, label_;
   bool shown_, terminal_;
-  size_t drawn_ = 0;  // characters of the bar that stands there
-  Clock::time_point start_, next_draw_;
+  size_t drawn_ = 0;           // characters of the bar that stands there
+  int64_t start_, next_draw_;  // ns of the steady clock
   Progress* outer_;
 };
 

@@ -39,11 +39,7 @@ class Shape {
     return n;
   }
   /// "[2708, 16]".
-  std::string str() const {
-    std::string text = "[";
-    for (int d = 0; d < dims_; ++d) text += fmt::format("{}{}", d == 0 ? "" : ", ", extents_[d]);
-    return text + "]";
-  }
+  std::string str() const;
   bool operator==(const Shape&) const = default;
 
  private:

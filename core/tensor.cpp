@@ -5,6 +5,7 @@
 #include <adjoint/core/stream.h>
 #include <adjoint/core/tensor.h>
 
+#include <algorithm>
 #include <atomic>
 
 namespace adj {

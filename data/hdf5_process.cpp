@@ -159,7 +159,7 @@ std::string Process::list(const std::vector<std::string>& wanted) {
   ask(request.take());
   const size_t bytes = length(file_bytes_);
   if (bytes > file_bytes_ + kDirectorySlack)
-    throw_data_error(fmt::format("damaged: {} bytes of names and attributes, expected {} at most", bytes,
+    throw DataError(fmt::format("damaged: {} bytes of names and attributes, expected {} at most", bytes,
                                  file_bytes_ + kDirectorySlack));
   std::string directory;
   while (directory.size() < bytes) {  // no memory for what does not come
@@ -195,7 +195,7 @@ size_t Process::length(size_t bytes) {
   if (verdict != '-' || size > (size_t{1} << 20)) ended(false);
   std::string message(size, '\0');
   get(message.data(), size, bytes);
-  throw_data_error(message);
+  throw DataError(message);
 }
 
 void Process::get(void* to, size_t count, size_t bytes) {
@@ -223,15 +223,15 @@ void Process::wait_for_answer(size_t bytes) {
 }
 
 void Process::ended(bool too_long) {
-  if (!child_) throw_data_error("damaged: the HDF5 library crashed on it");
+  if (!child_) throw DataError("damaged: the HDF5 library crashed on it");
   socket_ = Descriptor();  // it ends when the other side of its own is closed
   const ChildProcess::Status status = child_->end(too_long ? milliseconds(0) : kLastWords);
   child_.reset();
   if (status.exit == 127)
-    throw_data_error(
+    throw DataError(
         "cannot be read: the process for the HDF5 library does not start (its shared libraries?)");
   too_long = too_long || status.signal == SIGXCPU;
-  throw_data_error(too_long ? "damaged: the HDF5 library came to no end on it"
+  throw DataError(too_long ? "damaged: the HDF5 library came to no end on it"
                             : "damaged: the HDF5 library crashed on it");
 }
 

@@ -66,7 +66,7 @@ struct LastWrite {
 LastWrite last_write(const Descriptor& file) {
   struct stat status {};
   if (fstat(file.get(), &status) != 0)
-    throw_data_error(fmt::format("cannot be read: {}", std::strerror(errno)));
+    throw DataError(fmt::format("cannot be read: {}", std::strerror(errno)));
   return {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }
 
@@ -155,23 +155,23 @@ struct H5Reader::Impl {
 
   /// After a read: what another process wrote into the file in the meantime would be taken for values.
   void require_unchanged() const {
-    if (last_write(file) != opened) throw_data_error("the file has changed since it was opened");
+    if (last_write(file) != opened) throw DataError("the file has changed since it was opened");
   }
 
   /// After a dataset on which the library crashed, for the others. Each may take its time to do so.
   void restart() const {
     constexpr int kMost = 8;
-    if (++restarts > kMost) throw_data_error("not read: the HDF5 library crashed on too many others");
+    if (++restarts > kMost) throw DataError("not read: the HDF5 library crashed on too many others");
     process.emplace(file, file_bytes);
-    if (process->list(wanted) != directory) throw_data_error("the file has changed");
+    if (process->list(wanted) != directory) throw DataError("the file has changed");
   }
 
   void read_plain(size_t from, size_t left, char* at) const {
     while (left > 0) {
       const ssize_t got = pread(file.get(), at, left, static_cast<off_t>(from));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw_data_error(fmt::format("cannot be read: {}", std::strerror(errno)));
-      if (got == 0) throw_data_error("the file has become shorter");
+      if (got < 0) throw DataError(fmt::format("cannot be read: {}", std::strerror(errno)));
+      if (got == 0) throw DataError("the file has become shorter");
       at += got;
       from += static_cast<size_t>(got);
       left -= static_cast<size_t>(got);
@@ -213,7 +213,7 @@ H5Reader H5Reader::from_image(std::span<const std::byte> image, const std::strin
 const std::string& H5Reader::file() const { return impl_->name; }
 
 void H5Reader::fail_with(std::string_view place, const std::string& message) const {
-  throw_data_error(fmt::format("{}: {}: {}", excerpt(file()), excerpt(place), excerpt(message)));
+  throw DataError(fmt::format("{}: {}: {}", excerpt(file()), excerpt(place), excerpt(message)));
 }
 
 const H5Reader::Object* H5Reader::find(std::string_view path) const {

@@ -8,7 +8,7 @@
 namespace adj::hdf5 {
 
 std::string_view Decoder::cut(size_t bytes) {
-  if (bytes > text_.size()) throw_data_error("damaged: the HDF5 library crashed on it");
+  if (bytes > text_.size()) throw DataError("damaged: the HDF5 library crashed on it");
   const std::string_view piece = text_.substr(0, bytes);
   text_.remove_prefix(bytes);
   return piece;

@@ -98,7 +98,7 @@ std::shared_ptr<RowTiles> StoredCuts::find(const Csr& a, int64_t least) {
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& error) {
-    throw_data_error(error.what());
+    throw DataError(error.what());
   }
   const std::lock_guard lock(mutex_);
   found_.insert(name);

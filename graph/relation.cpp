@@ -5,6 +5,7 @@
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/kernels/reduce/reduce.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace adj {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <adjoint/kernels/bits/adjacency_bits.h>
-#include <adjoint/kernels/bits/byte_sums.h>
+#include <adjoint/kernels/bits/byte_tensor.h>
+#include <adjoint/kernels/bits/row_order.h>
 
 #include <optional>
 

@@ -5,6 +5,7 @@
 #include "integer_model.h"
 #include <adjoint/core/text.h>
 #include <adjoint/data/bit_tensors.h>
+#include <adjoint/kernels/bits/bit_pack.h>
 #include <adjoint/optim/preprocessing.h>
 
 #include <cmath>

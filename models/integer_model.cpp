@@ -4,6 +4,7 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/kernels/aggregate/neighbor_reduce.h>
 #include <adjoint/kernels/bits/bit_gemm.h>
+#include <adjoint/kernels/bits/byte_sums.h>
 
 namespace adj {
 

@@ -4,6 +4,8 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/segment.h>
 #include <adjoint/graph/self_loops.h>
+#include <adjoint/kernels/bits/adjacency_bits.h>
+#include <adjoint/kernels/bits/bit_steps.h>
 
 #include <cmath>
 

@@ -3,6 +3,8 @@
 #include "quantized.h"
 #include "stack.h"
 
+#include <adjoint/kernels/bits/bit_pack.h>
+
 #include <cmath>
 
 namespace adj::detail {

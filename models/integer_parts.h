@@ -1,7 +1,8 @@
 #pragma once
 
 #include "model_description.h"
-#include <adjoint/kernels/bits/bit_gemm.h>
+#include <adjoint/kernels/bits/bit_tensor.h>
+#include <adjoint/kernels/elementwise/activation.h>
 #include <adjoint/nn/module.h>
 
 // What an IntegerModel computes with, and where each part of it stands in a training's state.

@@ -6,6 +6,7 @@
 #include <adjoint/autograd/unary.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/core/parallel.h>
+#include <adjoint/kernels/bits/node_quantize.h>
 #include <adjoint/nn/node_quantizer.h>
 
 #include <algorithm>

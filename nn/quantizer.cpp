@@ -5,6 +5,8 @@
 #include <adjoint/autograd/unary.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/core/parallel.h>
+#include <adjoint/kernels/bits/bit_range.h>
+#include <adjoint/kernels/bits/fake_quantize.h>
 #include <adjoint/nn/quantizer.h>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include <adjoint/core/parallel.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>

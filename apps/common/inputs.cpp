@@ -1,6 +1,7 @@
 #include "inputs.h"
 
 #include <adjoint/core/explain.h>
+#include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/index/renumber.h>
 
 #include <numeric>

@@ -24,7 +24,7 @@ constexpr size_t kSmall = size_t{1} << 20;  // bytes that need no proof
 constexpr size_t kMaxRepeated = 4;
 
 [[noreturn]] void fail(const std::string& place, const std::string& message) {
-  throw_data_error(place.empty() ? message : fmt::format("{}: {}", place, message));
+  throw DataError(place.empty() ? message : fmt::format("{}: {}", place, message));
 }
 std::string unreadable() { return fmt::format("unreadable: the HDF5 library says \"{}\"", last_error()); }
 

@@ -55,7 +55,7 @@ void allow(size_t bytes) {
 
 [[noreturn]] void unreadable(const std::string& place) {
   const std::string reason = fmt::format("unreadable: the HDF5 library says \"{}\"", last_error());
-  throw_data_error(place.empty() ? reason : fmt::format("{}: {}", place, reason));
+  throw DataError(place.empty() ? reason : fmt::format("{}: {}", place, reason));
 }
 
 class Service {
@@ -73,14 +73,14 @@ class Service {
         return read(index, first, rows);
       }
       default:
-        throw_data_error("a request that is not known");
+        throw DataError("a request that is not known");
     }
   }
 
  private:
   std::string list(const std::vector<std::string>& wanted) {
     struct stat status {};
-    if (fstat(kFile, &status) != 0) throw_data_error("no file to read");
+    if (fstat(kFile, &status) != 0) throw DataError("no file to read");
     allow(static_cast<size_t>(status.st_size));
     open(status);
     directory_.emplace(file_.get(), static_cast<size_t>(status.st_size), wanted);
@@ -97,7 +97,7 @@ class Service {
       allow(3 * image.size());
       for (size_t at = 0; at < image.size();) {
         const ssize_t got = pread(kFile, image.data() + at, image.size() - at, static_cast<off_t>(at));
-        if (got <= 0) throw_data_error("cannot be read");
+        if (got <= 0) throw DataError("cannot be read");
         at += static_cast<size_t>(got);
       }
       H5Pset_fapl_core(access.get(), 1 << 16, false);
@@ -110,16 +110,16 @@ class Service {
     unsigned long long have = 0, base = 0, want = 0;
     if (std::sscanf(reason.c_str(), "truncated file: eof = %llu, sblock->base_addr = %llu, stored_eof = %llu",
                     &have, &base, &want) == 3)
-      throw_data_error(fmt::format("truncated: {} bytes, expected {}", have, want));
+      throw DataError(fmt::format("truncated: {} bytes, expected {}", have, want));
     unreadable("");
   }
 
   std::string read(uint64_t index, uint64_t first, uint64_t rows) {
-    if (!directory_ || index >= directory_->found().size()) throw_data_error("a request out of order");
+    if (!directory_ || index >= directory_->found().size()) throw DataError("a request out of order");
     const auto& [path, found] = *std::next(directory_->found().begin(), static_cast<std::ptrdiff_t>(index));
     const uint64_t all = found.extents.empty() ? 1 : found.extents[0];
     if (!found.readable || !found.problem.empty() || found.bytes == 0 || first > all || rows > all - first)
-      throw_data_error("a request out of order");
+      throw DataError("a request out of order");
     const size_t row = found.bytes / all, cache = std::min(kMaxCache, found.band * row);
     allow(rows * row + 2 * cache);
     if (path != path_) {

@@ -137,9 +137,9 @@ void NpyValues::take_as(const char* from, size_t bytes) {
       const S value = load<S>(from, header_.swapped);
       const int64_t place = transposed_ ? places_.next() : at_;
       if (!converts(value, to + place)) [[unlikely]]
-        throw_data_error(fmt::format("{} at {}, expected {}", number_text(value),
-                                     place_text(header_.shape, place),
-                                     std::is_same_v<S, Bool> ? "bools, 0 or 1" : expected_text(to_.dtype())));
+        throw DataError(fmt::format("{} at {}, expected {}", number_text(value),
+                                    place_text(header_.shape, place),
+                                    std::is_same_v<S, Bool> ? "bools, 0 or 1" : expected_text(to_.dtype())));
     }
   });
 }
@@ -164,7 +164,7 @@ std::string npy_text(const NpyHeader& header, std::string_view bytes) {
   if (header.kind != NpyKind::unicode) text = bytes;
   for (size_t k = 0; header.kind == NpyKind::unicode && k + 4 <= bytes.size(); k += 4) {
     const auto character = load<uint32_t>(bytes.data() + k, header.swapped);
-    if (character >= 0x80) throw_data_error("a character beyond ASCII in a string");
+    if (character >= 0x80) throw DataError("a character beyond ASCII in a string");
     text.push_back(static_cast<char>(character));
   }
   text.resize(text.find_last_not_of('\0') + 1);

@@ -22,7 +22,7 @@ void NpzArchive::Discard::operator()(zip* archive) const { zip_discard(archive);
 void NpzArchive::Stream::Close::operator()(zip_file* file) const { zip_fclose(file); }
 
 void NpzArchive::fail(std::string_view array, const std::string& message) const {
-  throw_data_error(fmt::format("{}: {}: {}", excerpt(name_), excerpt(array), excerpt(message)));
+  throw DataError(fmt::format("{}: {}: {}", excerpt(name_), excerpt(array), excerpt(message)));
 }
 
 /// Says what an archive that cannot be opened is, by how it begins.

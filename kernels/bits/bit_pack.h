@@ -6,17 +6,6 @@
 
 namespace adj {
 
-/// Along what of a matrix [R,C] its numbers are packed: along rows (outer R, inner C), as a left operand is,
-/// or along columns (outer C, inner R), as a right one is.
-enum class PackedAlong : uint8_t { rows, columns };
-/// The rows of a bit tensor that x becomes, and the numbers of each.
-inline int64_t outer_of(const Tensor& x, PackedAlong along) {
-  return x.size(along == PackedAlong::rows ? 0 : 1);
-}
-inline int64_t inner_of(const Tensor& x, PackedAlong along) {
-  return x.size(along == PackedAlong::rows ? 1 : 0);
-}
-
 namespace kernels {
 
 namespace detail {

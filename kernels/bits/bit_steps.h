@@ -4,21 +4,6 @@
 
 namespace adj {
 
-/// Which steps of 1024 numbers of a bit tensor have a bit at all, by tiles of kRows rows: what a product over
-/// an adjacency of clusters leaves out (zero-tile jumping, QGTC, section 4.3).
-struct BitSteps {
-  static constexpr int64_t kRows = 128;
-
-  int64_t outer = 0, steps = 0;
-  Tensor counts;  ///< int32 [tiles]
-  Tensor list;    ///< int32 [tiles, steps]: of tile t the first counts[t], ascending
-
-  BitSteps to(Device device) const { return {outer, steps, counts.to(device), list.to(device)}; }
-  BitSteps carried_to(Carrier& carrier) const {
-    return {outer, steps, carrier.carry(counts), carrier.carry(list)};
-  }
-};
-
 namespace kernels {
 
 namespace detail {

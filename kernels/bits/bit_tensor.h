@@ -89,4 +89,30 @@ ADJ_HOST_DEVICE inline int64_t byte_place(int64_t step_bytes, int64_t o, int64_t
   return bit_place(step_bytes, o, k * 8);
 }
 
+/// Along what of a matrix [R,C] its numbers are packed: along rows (outer R, inner C), as a left operand is,
+/// or along columns (outer C, inner R), as a right one is.
+enum class PackedAlong : uint8_t { rows, columns };
+/// The rows of a bit tensor that x becomes, and the numbers of each.
+inline int64_t outer_of(const Tensor& x, PackedAlong along) {
+  return x.size(along == PackedAlong::rows ? 0 : 1);
+}
+inline int64_t inner_of(const Tensor& x, PackedAlong along) {
+  return x.size(along == PackedAlong::rows ? 1 : 0);
+}
+
+/// Which steps of 1024 numbers of a bit tensor have a bit at all, by tiles of kRows rows: what a product over
+/// an adjacency of clusters leaves out (zero-tile jumping, QGTC, section 4.3).
+struct BitSteps {
+  static constexpr int64_t kRows = 128;
+
+  int64_t outer = 0, steps = 0;
+  Tensor counts;  ///< int32 [tiles]
+  Tensor list;    ///< int32 [tiles, steps]: of tile t the first counts[t], ascending
+
+  BitSteps to(Device device) const { return {outer, steps, counts.to(device), list.to(device)}; }
+  BitSteps carried_to(Carrier& carrier) const {
+    return {outer, steps, carrier.carry(counts), carrier.carry(list)};
+  }
+};
+
 }  // namespace adj

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <adjoint/kernels/bits/bit_pack.h>
+#include <adjoint/kernels/bits/bit_tensor.h>
+#include <adjoint/kernels/kernel.h>
 
 namespace adj {
 

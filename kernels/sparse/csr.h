@@ -63,23 +63,10 @@ namespace kernels {
 inline constexpr int64_t kMaxEntries = std::numeric_limits<int32_t>::max();
 
 /// Throws, naming the kernel `op`, unless shapes, dtypes and devices of the structure fit together.
-inline void check_csr(std::string_view op, const Csr& csr) {
-  ADJ_CHECK(csr.rows >= 0 && csr.cols >= 0 && csr.rows <= kMaxEntries && csr.cols <= kMaxEntries,
-            "{}: expected fewer than 2^31 rows and columns, got [{}, {}]", op, csr.rows, csr.cols);
-  check_tensor(op, "offsets", csr.offsets, {csr.rows + 1}, DType::i64, csr.device());
-  check_tensor(op, "indices", csr.indices, {csr.indices.numel()}, DType::i32, csr.device());
-  ADJ_CHECK(csr.entries() <= kMaxEntries, "{}: expected fewer than 2^31 entries, got {}", op, csr.entries());
-}
+void check_csr(std::string_view op, const Csr& csr);
 
 /// Likewise for a structure with values of `dtype` (or none).
-inline void check_matrix(std::string_view op, const CsrMatrix& a, DType dtype) {
-  check_csr(op, a.csr);
-  if (a.order) check_tensor(op, "order", a.order, {a.csr.entries()}, DType::i32, a.csr.device());
-  if (a.values) check_tensor(op, "values", a.values, {a.values.numel()}, dtype, a.csr.device());
-  ADJ_CHECK(
-      !a.values || (a.order ? a.values.numel() >= a.csr.entries() : a.values.numel() == a.csr.entries()),
-      "{}: {} values for {} entries", op, a.values.numel(), a.csr.entries());
-}
+void check_matrix(std::string_view op, const CsrMatrix& a, DType dtype);
 
 /// Heads of what belongs to entries: one where it is [M] (or absent), H where it is [M, H].
 inline int64_t heads_of(const Tensor& of_entries) {
@@ -88,16 +75,8 @@ inline int64_t heads_of(const Tensor& of_entries) {
 
 /// Throws unless `tensor` is [M] or [M, H] of `dtype`, H >= 1, and every entry of the structure finds its
 /// place in it.
-inline void check_entries(std::string_view op, std::string_view name, const CsrMatrix& a,
-                          const Tensor& tensor, DType dtype) {
-  const int64_t entries = a.csr.entries();
-  ADJ_CHECK(tensor && (tensor.dims() == 1 || tensor.dims() == 2) && tensor.dtype() == dtype &&
-                tensor.device() == a.csr.device() && heads_of(tensor) >= 1,
-            "{}: {} is {}, expected {} [{}] or [{}, H] on {}", op, name, tensor.str(), name_of(dtype),
-            entries, entries, a.csr.device().str());
-  ADJ_CHECK(a.order ? tensor.size(0) >= entries : tensor.size(0) == entries, "{}: {} is {}, for {} entries",
-            op, name, tensor.str(), entries);
-}
+void check_entries(std::string_view op, std::string_view name, const CsrMatrix& a, const Tensor& tensor,
+                   DType dtype);
 
 /// Sorts a coordinate list by (row, column), stably. `row`, `col`: int32 [M] in range. Outputs: offsets int64
 /// [rows + 1], indices int32 [M], order int32 [M]: entry e of the result is coordinate order[e].

@@ -2,6 +2,8 @@
 //   graph_classifier [DATASET.h5]      a graph_class dataset; without one, trees of two kinds are drawn
 #include <adjoint/adjoint.h>
 
+#include <algorithm>
+
 using namespace adj;
 
 struct Classifier : nn::Module {

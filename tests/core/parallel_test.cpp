@@ -3,6 +3,7 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/parallel.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 #include "../support.h"
 #include <adjoint/data/import/column_transform.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

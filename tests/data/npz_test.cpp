@@ -3,6 +3,7 @@
 #include <adjoint/data/import/npz.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 using namespace adj;

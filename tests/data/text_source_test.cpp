@@ -3,6 +3,7 @@
 #include <adjoint/data/import/csv_table.h>
 #include <adjoint/data/import/number_rows.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 

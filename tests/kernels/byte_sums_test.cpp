@@ -4,6 +4,7 @@
 #include <adjoint/kernels/bits/bit_range.h>
 #include <adjoint/kernels/bits/byte_sums.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 

@@ -2,6 +2,7 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/dense/gemm.h>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace adj;

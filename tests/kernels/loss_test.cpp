@@ -1,5 +1,6 @@
 #include "../reference/plain.h"
 #include "cases.h"
+#include <adjoint/autograd/loss.h>
 #include <adjoint/kernels/loss/loss.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "../support.h"
 #include <adjoint/kernels/dense/gemm.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,6 @@
 #include <adjoint/kernels/cpu/vector_math.h>
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <limits>

@@ -1,6 +1,7 @@
 #include "../reference/plain.h"
 #include "module_state.h"
 #include <adjoint/kernels/bits/bit_gemm.h>
+#include <adjoint/kernels/bits/bit_range.h>
 #include <adjoint/nn/quant_linear.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>

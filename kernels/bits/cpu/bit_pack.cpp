@@ -1,6 +1,7 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/bits/bit_operands.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #include <adjoint/kernels/bits/bit_operands.h>
 #include <adjoint/kernels/bits/byte_sums.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace adj::kernels::cpu {

@@ -1,4 +1,4 @@
-#include "byte_sums.h"
+#include "row_order.h"
 
 #include <algorithm>
 #include <cstring>
