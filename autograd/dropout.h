@@ -1,72 +1,25 @@
 #pragma once
 
-#include <adjoint/autograd/activation.h>
-#include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/core/random.h>
 #include <adjoint/graph/features.h>
-#include <adjoint/kernels/elementwise/dropout.h>
+#include <adjoint/kernels/elementwise/activation.h>
 
 namespace adj {
 
 /// Zeroes elements with probability p in [0, 1) and scales the others by 1 / (1 - p) (Srivastava et al.
 /// 2014); x as it is where p = 0 or `training` is false. Nothing is saved: the mask is drawn again in the
 /// backward pass. Takes one stream of `generator`.
-inline Var dropout(const Var& x, float p, bool training = true, Generator& generator = default_generator()) {
-  const OpScope scope("dropout", x);
-  const DropoutRule rule = DropoutRule::of(p);
-  if (!training || rule.threshold == 0) return x;
-  const RandomKey key = generator.next();
-  Tensor y = Tensor::empty_like(x.value());
-  kernels::dropout({.x = x.value(), .key = key, .rule = rule, .y = y});
-  return record("dropout", y, {x}, [key, rule](Tensor dy, Gradients& out) {
-    Tensor dx = reuse(dy);
-    kernels::dropout({.x = dy, .key = key, .rule = rule, .y = dx});
-    out.add(0, dx);
-  });
-}
+Var dropout(const Var& x, float p, bool training = true, Generator& generator = default_generator());
 
 /// dropout(act(x), p) in one pass over memory each way, with the bits in float32 of the two apart. Saved: x.
 /// `slope` is leaky_relu's.
-inline Var activate_dropout(Activation activation, const Var& x, float p, bool training = true,
-                            Generator& generator = default_generator(), float slope = kLeakySlope) {
-  const OpScope scope("activate_dropout", x);
-  const DropoutRule rule = DropoutRule::of(p);
-  if (!training || rule.threshold == 0) return activate(activation, x, slope);
-  if (activation == Activation::none) return dropout(x, p, training, generator);
-  const RandomKey key = generator.next();
-  Tensor y = Tensor::empty_like(x.value());
-  kernels::dropout(
-      {.activation = activation, .slope = slope, .x = x.value(), .key = key, .rule = rule, .y = y});
-  const Saved saved(x.value());
-  return record("activate_dropout", y, {x}, [activation, slope, key, rule, saved](Tensor dy, Gradients& out) {
-    Tensor dx = reuse(dy);
-    kernels::dropout_backward({.activation = activation,
-                               .slope = slope,
-                               .x = saved.get(),
-                               .dy = dy,
-                               .key = key,
-                               .rule = rule,
-                               .dx = dx});
-    out.add(0, dx);
-  });
-}
+Var activate_dropout(Activation activation, const Var& x, float p, bool training = true,
+                     Generator& generator = default_generator(), float slope = kLeakySlope);
 
 /// The same as dropout for features; of sparse ones the stored values are drawn, quantised ones are drawn as
 /// they are multiplied.
-inline Features dropout(const Features& x, float p, bool training = true,
-                        Generator& generator = default_generator()) {
-  const OpScope scope("dropout", x);
-  const DropoutRule rule = DropoutRule::of(p);
-  if (!training || rule.threshold == 0) return x;
-  if (x.is_dense()) return Features(dropout(Var(x.dense()), p, training, generator).value());
-  if (x.is_quantized()) return x.dropped(generator.next(), rule);
-  const SparseMatrix& sparse = x.sparse();
-  const Tensor old =
-      sparse.values() ? sparse.values() : Tensor::full({sparse.entries()}, 1.0, DType::f32, sparse.device());
-  Tensor kept = Tensor::empty_like(old);
-  kernels::dropout({.x = old, .key = generator.next(), .rule = rule, .y = kept});
-  return sparse.with_values(kept);
-}
+Features dropout(const Features& x, float p, bool training = true,
+                 Generator& generator = default_generator());
 
 }  // namespace adj

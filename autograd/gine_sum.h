@@ -1,46 +1,14 @@
 // Saved for backward: x, e and w; messages are computed again.
 #pragma once
 
-#include <adjoint/autograd/edge.h>
-#include <adjoint/kernels/aggregate/gine_sum.h>
+#include <adjoint/autograd/variable.h>
+#include <adjoint/graph/relation.h>
 
 namespace adj {
 
 /// y_i = Σ_j relu(x_j + wᵀ e_ij) over the edges j -> i: x [num_src,F], e [M,E] by edge number, w [E,F] -> y
 /// [num_dst,F]. Without `w` E is F, and e is added as it is. GINE (Hu et al. 2020); nothing of size M x F is
 /// made but what the caller brings, and its gradient. All of one dtype. Throws where sizes do not fit.
-inline Var gine_sum(const Relation& relation, const Var& x, const Var& e, const Var& w = {}) {
-  const OpScope scope("gine_sum", relation, x, e, w);
-  detail::check_side("gine_sum", "x", relation, x, relation.num_src(), 2, 2);
-  ADJ_CHECK(e && e.shape().dims() == 2 && e.size(0) == relation.num_edges(),
-            "gine_sum: e is {}, expected [{}, E]", e ? e.shape().str() : "absent", relation.num_edges());
-  check_same_device("gine_sum", {x, e, w});
-  Tensor y = Tensor::empty({relation.num_dst(), x.size(1)}, x.dtype(), x.device());
-  const Tensor map = w.value_or_absent();
-  kernels::gine_sum({.a = detail::by_target(relation), .x = x.value(), .e = e.value(), .w = map, .y = y});
-  return record("gine_sum", y, {x, e, w},
-                [relation, x = Saved(x.value()), e = Saved(e.value()), w = w ? Saved(map) : Saved()](
-                    Tensor dy, Gradients& out) {
-                  const DType wide = wide_dtype(dy.dtype());
-                  const Tensor weight = w ? w.get() : Tensor();
-                  const auto like = [&](const Tensor& t) {
-                    return Tensor::empty(t.shape(), wide, t.device());
-                  };
-                  Tensor dx = Tensor::empty_like(x.get());
-                  const Tensor de = out.wanted(1) ? like(e.get()) : Tensor();
-                  const Tensor dw = weight && out.wanted(2) ? like(weight) : Tensor();
-                  kernels::gine_sum_backward({.at = detail::by_source(relation),
-                                              .dy = dy,
-                                              .x = x.get(),
-                                              .e = e.get(),
-                                              .w = weight,
-                                              .dx = dx,
-                                              .de = de,
-                                              .dw = dw});
-                  if (out.wanted(0)) out.add(0, dx);
-                  if (de) out.add(1, de.to(dy.dtype()));
-                  if (dw) out.add(2, dw.to(dy.dtype()));
-                });
-}
+Var gine_sum(const Relation& relation, const Var& x, const Var& e, const Var& w = {});
 
 }  // namespace adj

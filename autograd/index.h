@@ -2,51 +2,12 @@
 // that chose row i as the entries of row i, in order. No scatter, no atomics.
 #pragma once
 
-#include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
-#include <adjoint/core/convert.h>
-#include <adjoint/kernels/aggregate/spmm.h>
-#include <adjoint/kernels/index/gather.h>
 
 namespace adj {
 
 /// [K,…]: x[index[k]] for each k, along the first dimension of x [N,…]; `index` int32 or int64 [K], repeats
 /// allowed, a range-checked one on the CPU. Backward sums in index order.
-inline Var index_select(const Var& x, const Tensor& which) {
-  const OpScope scope("index_select", x, which);
-  const Shape shape = x.shape();
-  ADJ_CHECK(shape.dims() >= 1, "index_select: expected at least one dimension, got {}", x.value().str());
-  const Tensor index = to_int32("index_select", "index", which, shape[0]);
-  ADJ_CHECK(index && index.dims() == 1, "index_select: index is {}, expected int32 [K]", index.str());
-  std::array<int64_t, Shape::kMaxDims> extents{index.numel()};
-  int64_t width = 1;
-  for (int d = 1; d < shape.dims(); ++d) width *= extents[static_cast<size_t>(d)] = shape[d];
-  Tensor y = Tensor::empty({index.numel(), width}, x.dtype(), x.device());
-  kernels::gather_rows({.x = x.value().reshape({shape[0], width}), .index = index, .y = y});
-  const Shape chosen_shape(std::span<const int64_t>(extents.data(), static_cast<size_t>(shape.dims())));
-  return record(
-      "index_select", y.reshape(chosen_shape), {x},
-      [saved = Saved(index), shape, width](Tensor dy, Gradients& out) {
-        const Tensor& chosen = saved.get();
-        Csr selection;
-        selection.rows = shape[0];
-        selection.cols = chosen.numel();
-        selection.offsets = Tensor::empty({shape[0] + 1}, DType::i64, dy.device());
-        // Sorted by the chosen row alone, stably: the order is the list of outputs, grouped by what they
-        // copied.
-        const Tensor same_column = Tensor::zeros({chosen.numel()}, DType::i32, dy.device());
-        Tensor sorted_column = Tensor::empty_like(same_column);
-        selection.indices = Tensor::empty_like(same_column);
-        kernels::coo_to_csr({.row = chosen,
-                             .col = same_column,
-                             .cols = 1,
-                             .offsets = selection.offsets,
-                             .indices = sorted_column,
-                             .order = selection.indices});
-        Tensor dx = Tensor::empty({shape[0], width}, dy.dtype(), dy.device());
-        kernels::spmm({.a = {selection, {}, {}}, .x = dy.reshape({chosen.numel(), width}), .y = dx});
-        out.add(0, dx.reshape(shape));
-      });
-}
+Var index_select(const Var& x, const Tensor& which);
 
 }  // namespace adj

@@ -2,142 +2,30 @@
 // mask). The input is let go before dX is allocated.
 #pragma once
 
-#include <adjoint/autograd/activation.h>
-#include <adjoint/autograd/epilogue.h>
-#include <adjoint/autograd/feature_product.h>
-#include <adjoint/kernels/dense/gemm.h>
+#include <adjoint/autograd/variable.h>
+#include <adjoint/graph/features.h>
+#include <adjoint/kernels/elementwise/activation.h>
+
+#include <functional>
 
 namespace adj {
 
-namespace detail {
-
-/// The gradients of a product x w, behind which is dz: of x as input `first` of the op, of w as the next, and
-/// of a bias as the one after, where the op has that input.
-inline void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& out, size_t first,
-                              bool has_bias = false) {
-  using kernels::Transpose;
-  const Shape x_shape = x.get().shape();
-  if (out.wanted(first + 1)) {
-    Tensor dw = Tensor::empty_like(w.get()), dbias;
-    if (has_bias && out.wanted(first + 2)) dbias = Tensor::empty({dz.size(1)}, dz.dtype(), dz.device());
-    kernels::weight_gradients({.x = x.get(), .dz = dz, .dw = dw, .dbias = dbias});
-    out.add(first + 1, dw);
-    if (dbias) out.add(first + 2, dbias);
-  } else if (has_bias) {
-    bias_gradient(dz, first + 2, out);
-  }
-  const bool from_relu = out.from_relu(first);
-  const Tensor relu_of_x = from_relu ? x.get() : Tensor();  // which the op that made it holds, too
-  x = {};
-  if (!out.wanted(first)) return;
-  Tensor dx = out.begun(first, from_relu);
-  const bool adds = static_cast<bool>(dx);
-  if (!adds) dx = Tensor::empty(x_shape, dz.dtype(), dz.device());
-  kernels::gemm({.a = dz,
-                 .b = w.get(),
-                 .trans_b = Transpose::yes,
-                 .accumulate = adds,
-                 .through_relu = relu_of_x,
-                 .c = dx});
-  if (!adds) out.add(first, dx, from_relu);
-}
-
-inline void check_product(const char* op, const Var& x, const Var& w) {
-  ADJ_CHECK(x.shape().dims() == 2 && w.shape().dims() == 2 && x.size(1) == w.size(0),
-            "{}: input {} does not fit weight {}", op, x.shape().str(), w.shape().str());
-}
-
-inline Var product(const char* name, const Var& x, const Var& w, const Var& bias = {},
-                   Activation activation = Activation::none) {
-  check_same_device(name, {x, w, bias});
-  check_product(name, x, w);
-  if (activation != Activation::none && activation != Activation::relu)
-    return activate(activation, product(name, x, w, bias));
-  Tensor y = Tensor::empty({x.size(0), w.size(1)}, w.dtype(), w.device());
-  kernels::gemm(
-      {.a = x.value(), .b = w.value(), .bias = bias.value_or_absent(), .activation = activation, .c = y});
-  const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return after(activation, record(name, y, {x, w, bias},
-                                  [x = Saved(x.value()), w = Saved(w.value()), y = output](
-                                      Tensor dy, Gradients& out) mutable {
-                                    const Tensor dz = through_activation(y, std::move(dy), out);
-                                    y = {};
-                                    product_gradients(x, w, dz, out, 0, true);
-                                  }));
-}
-
-/// The one product of features, whatever their kind; they take no gradient.
-inline Var product(const char* name, const Features& x, const Var& w, const Var& bias = {},
-                   Activation activation = Activation::none) {
-  if (x.is_dense()) return product(name, Var(x.dense()), w, bias, activation);
-  ADJ_CHECK(x.device() == w.device(), "{}: features on {}, weight on {}", name, x.device().str(),
-            w.device().str());
-  ADJ_CHECK(w.shape().dims() == 2 && x.cols() == w.size(0), "{}: features [{}, {}] do not fit weight {}",
-            name, x.rows(), x.cols(), w.shape().str());
-  if (activation != Activation::none && activation != Activation::relu)
-    return activate(activation, product(name, x, w, bias));
-  const Features a = x.to(w.dtype());
-  Tensor y = Tensor::empty({a.rows(), w.size(1)}, w.dtype(), w.device());
-  feature_product(a, w.value(), bias.value_or_absent(), activation, y);
-  const Saved held(a.is_sparse() ? a.sparse().values() : a.quantized().bytes);
-  const Saved output = activation == Activation::relu ? Saved(y) : Saved();
-  return after(activation, record(name, y, {w, bias}, [a, held, y = output](Tensor dy, Gradients& out) {
-                 const Tensor dz = through_activation(y, std::move(dy), out);
-                 bias_gradient(dz, 1, out);
-                 if (!out.wanted(0)) return;
-                 (void)held.get();  // the features' own: throws where they were written to
-                 out.add(0, feature_weight_gradient(a, dz));
-               }));
-}
-
-}  // namespace detail
-
 /// act(x w + bias): x [N,in], w [in,out], bias [out] optional. Bias and relu are part of the product's own
 /// pass; other activations follow in a second.
-inline Var linear(const Var& x, const Var& w, const Var& bias = {},
-                  Activation activation = Activation::none) {
-  const OpScope scope("linear", x, w, bias);
-  return detail::product("linear", x, w, bias, activation);
-}
+Var linear(const Var& x, const Var& w, const Var& bias = {}, Activation activation = Activation::none);
 /// The same for features of any kind, which take no gradient. Dense ones are of the weight's dtype
 /// (Features::to); sparse ones keep float32 values beside a bfloat16 weight; of quantised ones what the bits
 /// stand for is multiplied in that dtype, some rows at a time (feature_product.h).
-inline Var linear(const Features& x, const Var& w, const Var& bias = {},
-                  Activation activation = Activation::none) {
-  const OpScope scope("linear", x, w, bias);
-  return detail::product("linear", x, w, bias, activation);
-}
+Var linear(const Features& x, const Var& w, const Var& bias = {}, Activation activation = Activation::none);
 
 /// a b.
-inline Var matmul(const Var& a, const Var& b) {
-  const OpScope scope("matmul", a, b);
-  return detail::product("matmul", a, b);
-}
-inline Var matmul(const Features& a, const Var& b) {
-  const OpScope scope("matmul", a, b);
-  return detail::product("matmul", a, b);
-}
+Var matmul(const Var& a, const Var& b);
+Var matmul(const Features& a, const Var& b);
 
 /// x w + bias + x2() w2: x [N,in], w [in,out], x2 [N,in2], w2 [in2,out], bias [out] optional. The second
 /// product is added to the first on its way to memory. `x2` is called once the first is there: where what it
 /// gives comes from x too, as what neighbours sum to does, its gradient of x is the first to arrive, and the
 /// product's is added to it on its way as well.
-template <class F>
-Var linear_sum(const Var& x, const Var& w, const Var& bias, F&& x2, const Var& w2) {
-  const Var sum = linear(x, w, bias), second = x2();
-  const OpScope scope("linear_sum", x, w, bias, second, w2);
-  check_same_device("linear_sum", {sum, second, w2});
-  detail::check_product("linear_sum", second, w2);
-  ADJ_CHECK(sum.size(0) == second.size(0) && sum.size(1) == w2.size(1),
-            "linear_sum: {} times {} and {} times {} have no sum", x.shape().str(), w.shape().str(),
-            second.shape().str(), w2.shape().str());
-  Tensor y = sum.value();  // which nothing else has
-  kernels::gemm({.a = second.value(), .b = w2.value(), .accumulate = true, .c = y});
-  return record("linear_sum", y, {sum, second, w2},
-                [x = Saved(second.value()), w = Saved(w2.value())](Tensor dy, Gradients& out) mutable {
-                  detail::product_gradients(x, w, dy, out, 1);
-                  out.add(0, std::move(dy));
-                });
-}
+Var linear_sum(const Var& x, const Var& w, const Var& bias, const std::function<Var()>& x2, const Var& w2);
 
 }  // namespace adj

@@ -1,66 +1,20 @@
 #pragma once
 
-#include <adjoint/autograd/arithmetic.h>
-#include <adjoint/autograd/shape.h>
-#include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
-#include <adjoint/kernels/elementwise/elementwise.h>
-#include <adjoint/kernels/reduce/reduce.h>
 
 namespace adj {
 
-namespace detail {
-
-inline Var scaled_sum(const char* name, const Var& x, double factor) {
-  const OpScope scope(name, x);
-  Tensor y = Tensor::empty({}, wide_dtype(x.dtype()), x.device());
-  kernels::sum_all({.x = x.value(), .scale = factor, .y = y});
-  return record(name, y, {x}, [factor, shape = x.shape(), dtype = x.dtype()](Tensor dy, Gradients& out) {
-    Tensor dx = Tensor::full(shape, factor, dtype, dy.device());
-    kernels::multiply_scalar({.a = dx, .s = dy, .y = dx});
-    out.add(0, dx);
-  });
-}
-
-/// `shape` without dimension `dim`, or with extent 1 there.
-inline Shape reduced_shape(const Shape& shape, int dim, bool keepdim) {
-  if (keepdim) return with_extent(shape, dim, 1);
-  std::array<int64_t, Shape::kMaxDims> extents{};
-  size_t dims = 0;
-  for (int d = 0; d < shape.dims(); ++d)
-    if (d != dim) extents[dims++] = shape[d];
-  return Shape(std::span<const int64_t>(extents.data(), dims));
-}
-
-}  // namespace detail
-
 /// Σ x and its mean, any shape, as a scalar: float32 of bfloat16.
-inline Var sum(const Var& x) { return detail::scaled_sum("sum", x, 1.0); }
+Var sum(const Var& x);
 
-inline Var mean(const Var& x) {
-  ADJ_CHECK(x.value().numel() > 0, "mean: no elements in {}", x.shape().str());
-  return detail::scaled_sum("mean", x, 1.0 / static_cast<double>(x.value().numel()));
-}
+Var mean(const Var& x);
 
 /// Σ over dimension `dim` (negative counts from the end), which goes, or stays with extent 1 where `keepdim`:
 /// for x[N,F], sum(x, 0) is [F] and sum(x, 1) is [N].
-inline Var sum(const Var& x, int dim, bool keepdim = false) {
-  const Shape shape = x.shape();
-  const OpScope scope("sum", x);
-  const detail::AroundDim at("sum", shape, dim);
-  const Tensor y = detail::sum_middle(x.value(), at.outer, at.extent, at.inner);
-  return record("sum", y.reshape(detail::reduced_shape(shape, at.dim, keepdim)), {x},
-                [shape, at](Tensor dy, Gradients& out) {
-                  out.add(0, detail::expand_to(shape, dy.reshape(detail::with_extent(shape, at.dim, 1))));
-                });
-}
+Var sum(const Var& x, int dim, bool keepdim = false);
 
 /// Likewise the mean; the dimension has at least one element.
-inline Var mean(const Var& x, int dim, bool keepdim = false) {
-  const detail::AroundDim at("mean", x.shape(), dim);
-  ADJ_CHECK(at.extent > 0, "mean: no elements along dimension {} of {}", dim, x.shape().str());
-  return scale(sum(x, dim, keepdim), 1.0 / static_cast<double>(at.extent));
-}
+Var mean(const Var& x, int dim, bool keepdim = false);
 
 struct Maximum {
   Var values;
@@ -69,22 +23,6 @@ struct Maximum {
 
 /// The largest along dimension `dim`, ties to the smallest index, which alone takes the gradient. NaN counts
 /// as larger than all. The dimension has at least one element.
-inline Maximum max(const Var& x, int dim, bool keepdim = false) {
-  const Shape shape = x.shape();
-  const OpScope scope("max", x);
-  const detail::AroundDim at("max", shape, dim);
-  ADJ_CHECK(at.extent > 0, "max: no elements along dimension {} of {}", dim, shape.str());
-  Tensor y = Tensor::empty({at.outer, at.inner}, x.dtype(), x.device());
-  Tensor winner = Tensor::empty({at.outer, at.inner}, DType::i32, x.device());
-  kernels::max_dim({.x = x.value().reshape({at.outer, at.extent, at.inner}), .y = y, .winner = winner});
-  const Shape reduced = detail::reduced_shape(shape, at.dim, keepdim);
-  Var values =
-      record("max", y.reshape(reduced), {x}, [shape, at, winner = Saved(winner)](Tensor dy, Gradients& out) {
-        Tensor dx = Tensor::empty({at.outer, at.extent, at.inner}, dy.dtype(), dy.device());
-        kernels::max_dim_backward({.winner = winner.get(), .dy = dy.reshape({at.outer, at.inner}), .dx = dx});
-        out.add(0, dx.reshape(shape));
-      });
-  return {values, winner.reshape(reduced)};
-}
+Maximum max(const Var& x, int dim, bool keepdim = false);
 
 }  // namespace adj

@@ -1,6 +1,7 @@
 #include <adjoint/core/capture.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <map>
 #include <mutex>

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <adjoint/graph/relation.h>
-#include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <vector>
 
 namespace adj {
+
+struct RowTiles;
+namespace kernels {
+struct TileValues;
+}
 
 /// A sparse matrix with values: an adjacency with weights, or sparse features. A cheap handle.
 class SparseMatrix {

@@ -1,6 +1,7 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/shape.h>
+#include <adjoint/autograd/unary.h>
 #include <adjoint/nn/conv/attention_edges.h>
 
 namespace adj::nn {

@@ -1,4 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/shape.h>

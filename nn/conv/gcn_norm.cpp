@@ -1,6 +1,7 @@
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/dropout.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/spmm.h>

@@ -1,5 +1,6 @@
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/spmm.h>
 #include <adjoint/core/capture.h>

@@ -1,5 +1,6 @@
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/unary.h>
 #include <adjoint/nn/conv/pna_conv.h>

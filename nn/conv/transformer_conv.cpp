@@ -1,5 +1,7 @@
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/reduce.h>
+#include <adjoint/autograd/unary.h>
 #include <adjoint/nn/conv/attention_edges.h>
 #include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/conv/transformer_conv.h>

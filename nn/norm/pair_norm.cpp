@@ -1,5 +1,7 @@
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/segment.h>
+#include <adjoint/autograd/unary.h>
 #include <adjoint/nn/norm/pair_norm.h>
 
 namespace adj::nn {

@@ -1,4 +1,5 @@
 #include "../reference/plain.h"
+#include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/dropout.h>
 #include <adjoint/autograd/linear.h>
 

@@ -1,6 +1,7 @@
 #include "relation_cases.h"
 #include <adjoint/autograd/activation.h>
 #include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/dot_attention.h>
 #include <adjoint/autograd/dropout.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/linear.h>

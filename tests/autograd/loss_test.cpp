@@ -1,5 +1,7 @@
 #include "../reference/plain.h"
+#include <adjoint/autograd/index.h>
 #include <adjoint/autograd/loss.h>
+#include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/weighted_loss.h>
 
 #include <limits>

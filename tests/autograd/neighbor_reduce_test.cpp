@@ -2,6 +2,7 @@
 #include "relation_cases.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/neighbor_reduce.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/core/allocator.h>
 #include <adjoint/optim/captured_step.h>

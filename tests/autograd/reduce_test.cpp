@@ -1,4 +1,5 @@
 #include "../reference/plain.h"
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/reduce.h>
 
 using namespace adj;

@@ -2,6 +2,7 @@
 
 #include "../aggregation_scope.h"
 #include "../support.h"
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/gradient_check.h>
 #include <adjoint/autograd/reduce.h>

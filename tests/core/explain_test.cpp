@@ -1,6 +1,7 @@
 #include "../reference/plain.h"
 #include <adjoint/autograd/additive_attention.h>
 #include <adjoint/autograd/dot_attention.h>
+#include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/spmm.h>

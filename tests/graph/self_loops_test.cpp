@@ -1,4 +1,5 @@
 #include "../reference/plain.h"
+#include <adjoint/autograd/self_loops.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/graph/transforms.h>
 

@@ -3,6 +3,7 @@
 #include <adjoint/graph/graph.h>
 #include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/graph/sparse_matrix.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
 
 #include <algorithm>
 #include <cmath>

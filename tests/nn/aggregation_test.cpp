@@ -2,6 +2,7 @@
 
 #include "../aggregation_scope.h"
 #include "../support.h"
+#include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/conv/gin_conv.h>

@@ -1,4 +1,6 @@
 #include "../reference/plain.h"
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/kernels/reduce/reduce.h>
 #include <adjoint/nn/conv/gcn_conv.h>
 #include <adjoint/nn/conv/sg_conv.h>
 #include <adjoint/nn/init.h>

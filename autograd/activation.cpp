@@ -1,0 +1,26 @@
+#include <adjoint/autograd/activation.h>
+#include <adjoint/autograd/detail/epilogue.h>
+#include <adjoint/autograd/tape.h>
+#include <adjoint/kernels/elementwise/activation.h>
+
+namespace adj {
+
+Var activate(Activation activation, const Var& x, float slope) {
+  if (activation == Activation::none) return x;
+  const char* const name = name_of(activation).data();
+  const OpScope scope(name, x);
+  Tensor y = Tensor::empty_like(x.value());
+  kernels::activate({.activation = activation, .slope = slope, .x = x.value(), .y = y});
+  // relu can tell its derivative from its output, which the next op keeps anyway.
+  const Saved saved(activation == Activation::relu ? y : x.value());
+  const Var result = record(name, y, {x}, [activation, slope, saved](Tensor dy, Gradients& out) {
+    if (out.through_relu()) return out.add(0, dy);
+    Tensor dx = reuse(dy);
+    kernels::activate_backward(
+        {.activation = activation, .slope = slope, .x = saved.get(), .dy = dy, .dx = dx});
+    out.add(0, dx);
+  });
+  return detail::after(activation, result);
+}
+
+}  // namespace adj

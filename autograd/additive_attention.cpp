@@ -1,0 +1,266 @@
+#include <adjoint/autograd/additive_attention.h>
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/detail/attention.h>
+#include <adjoint/autograd/detail/epilogue.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/autograd/tape.h>
+#include <adjoint/kernels/attention/gat.h>
+#include <adjoint/kernels/attention/gatv2.h>
+#include <adjoint/kernels/attention/head_dot.h>
+
+namespace adj {
+
+namespace {
+
+// O [N,H,D] + bias [H D] in a pass of its own: bfloat16 rounds the sum to the bias's size, which the
+// backward pass, that takes the bias off again, would find in every logit's gradient.
+Var plus_bias(const Var& o, const Var& bias) {
+  return reshape(reshape(o, {o.size(0), bias.size(0)}) + bias, o.shape());
+}
+
+}  // namespace
+
+Var head_dot(const Var& x, const Var& a) {
+  const OpScope scope("head_dot", x, a);
+  ADJ_CHECK(x && x.shape().dims() == 3 && x.size(1) >= 1 && x.size(2) >= 1,
+            "head_dot: x is {}, expected [N, H, D] with H and D at least 1", x ? x.shape().str() : "absent");
+  detail::check_beside("head_dot", "a", a, {x.size(1), x.size(2)}, x);
+  Tensor y = detail::head_terms(x.size(0), x.size(1), x.value()), y2;
+  kernels::head_dot({.x = detail::as_matrix(x.value()), .a = a.value(), .y = y, .y2 = y2});
+  return record("head_dot", y, {x, a},
+                [x = Saved(x.value()), a = Saved(a.value())](Tensor dy, Gradients& out) {
+                  Tensor dx = detail::empty_if(out.wanted(0), x.get()), rows = detail::rows_of(dx);
+                  Tensor da = detail::empty_if(out.wanted(1), a.get()), none;
+                  kernels::head_dot_backward({.x = detail::as_matrix(x.get()),
+                                              .a = a.get(),
+                                              .dy = dy,
+                                              .dx = rows,
+                                              .da = da,
+                                              .da2 = none,
+                                              .dbias = none});
+                  if (dx) out.add(0, dx);
+                  if (da) out.add(1, da);
+                });
+}
+
+Var gat_attention(const Relation& relation, const Var& x, const Var& source, const Var& target, float slope,
+                  const AttentionOptions& options, const Var& x_dst, const Var& bias) {
+  constexpr const char* op = "gat_attention";
+  const OpScope scope(op, relation, x, source, target, options.edge_attr, options.edge_weight, x_dst, bias);
+  detail::check_heads(op, "x", relation, x, relation.num_src());
+  const int64_t heads = x.size(1), width = x.size(2);
+  detail::check_beside(op, "source", source, {heads, width}, x);
+  detail::check_beside(op, "target", target, {heads, width}, x);
+  ADJ_CHECK(x_dst || relation.num_src() == relation.num_dst(),
+            "{}: {} sources and {} targets, expected x_dst beside x", op, relation.num_src(),
+            relation.num_dst());
+  if (x_dst) detail::check_beside(op, "x_dst", x_dst, {relation.num_dst(), heads, width}, x);
+  if (bias) {
+    detail::check_beside(op, "bias", bias, {heads * width}, x);
+    if (x.dtype() == DType::bf16)
+      return plus_bias(gat_attention(relation, x, source, target, slope, options, x_dst), bias);
+  }
+  detail::check_edge_features(op, relation, options, heads, x);
+  const bool one_set = !x_dst || x_dst.id() == x.id();
+  const Tensor x_rows = detail::as_matrix(x.value());
+  const DType wide = wide_dtype(x.dtype());
+
+  Tensor r = detail::head_terms(relation.num_src(), heads, x_rows);
+  Tensor l = detail::head_terms(relation.num_dst(), heads, x_rows);
+  if (one_set) {
+    kernels::head_dot({.x = x_rows, .a = source.value(), .a2 = target.value(), .y = r, .y2 = l});
+  } else {
+    Tensor none;
+    kernels::head_dot({.x = x_rows, .a = source.value(), .y = r, .y2 = none});
+    kernels::head_dot({.x = detail::as_matrix(x_dst.value()), .a = target.value(), .y = l, .y2 = none});
+  }
+  // The share of edge features in the logits, made where it is needed: [M,H].
+  const auto edge_terms = [wide](const Tensor& attr, const Tensor& weight) {
+    return attr ? detail::product_of(attr.to(wide), weight.to(wide)) : Tensor();
+  };
+  const kernels::AttentionDropout dropout = detail::attention_dropout(options);
+  const bool featured = static_cast<bool>(options.edge_attr);
+  const auto tiles = detail::attention_tiles(op, detail::by_target(relation).csr, heads, width, 1, x.dtype(),
+                                             dropout, featured);
+  Tensor o = Tensor::empty({relation.num_dst(), heads, width}, x.dtype(), x.device());
+  Tensor o_rows = detail::as_matrix(o);
+  Tensor lse = detail::head_terms(relation.num_dst(), heads, x_rows);
+  kernels::gat({.a = detail::by_target(relation),
+                .tiles = tiles.get(),
+                .l = l,
+                .r = r,
+                .c = edge_terms(options.edge_attr.value_or_absent(), options.edge_weight.value_or_absent()),
+                .x = x_rows,
+                .slope = slope,
+                .dropout = dropout,
+                .bias = bias.value_or_absent(),
+                .o = o_rows,
+                .lse = lse});
+
+  return record(
+      op, o, {x, source, target, options.edge_attr, options.edge_weight, x_dst, bias},
+      [relation, tiles, slope, dropout, one_set, featured, wide, edge_terms, x = Saved(x.value()),
+       source = Saved(source.value()), target = Saved(target.value()),
+       x_dst = one_set ? Saved() : Saved(x_dst.value()),
+       attr = featured ? Saved(options.edge_attr.value()) : Saved(),
+       weight = featured ? Saved(options.edge_weight.value()) : Saved(), bias = Saved(bias.value_or_absent()),
+       l, r, lse, o = Saved(o)](Tensor dy, Gradients& out) {
+        const Tensor rows = detail::as_matrix(x.get()), d_o = detail::as_matrix(dy);
+        // Summed beside the vectors' gradients where both of these are.
+        const bool sums_beside = one_set && out.wanted(1) && out.wanted(2);
+        Tensor dbias = detail::empty_if(sums_beside && out.wanted(6), bias.get());
+        if (!dbias) detail::bias_gradient(d_o, 6, out);
+        const bool learns = out.wanted(1) || out.wanted(2);
+        const bool wants_x = out.wanted(0), whole = one_set && wants_x;
+        const bool wants_terms = wants_x || learns || out.wanted(5);
+        const Tensor c = featured ? edge_terms(attr.get(), weight.get()) : Tensor();
+        Tensor dc = featured && (out.wanted(3) || out.wanted(4)) ? Tensor::empty_like(c) : Tensor();
+        Tensor dl = detail::empty_if(wants_terms, l), dr = detail::empty_if(wants_terms, r);
+        Tensor dx = detail::empty_if(wants_x, x.get()), dx_rows = detail::rows_of(dx);
+        Tensor delta = Tensor::empty_like(lse), none;
+        const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
+        kernels::gat_backward({.a = detail::by_target(relation),
+                               .at = detail::by_source(relation),
+                               .tiles = tiles.get(),
+                               .tiles_at = tiles_at.get(),
+                               .l = l,
+                               .r = r,
+                               .c = c,
+                               .x = rows,
+                               .slope = slope,
+                               .dropout = dropout,
+                               .bias = bias.get(),
+                               .o = detail::as_matrix(o.get()),
+                               .lse = lse,
+                               .d_o = d_o,
+                               .source = whole ? source.get() : Tensor(),
+                               .target = whole ? target.get() : Tensor(),
+                               .delta = delta,
+                               .dl = dl,
+                               .dr = dr,
+                               .dx = dx_rows,
+                               .dc = dc});
+        Tensor dsource = detail::empty_if(out.wanted(1), source.get());
+        Tensor dtarget = detail::empty_if(out.wanted(2), target.get());
+        if (one_set) {
+          if (learns)
+            kernels::head_dot_backward({.x = rows,
+                                        .a = source.get(),
+                                        .a2 = target.get(),
+                                        .dy = dr,
+                                        .dy2 = dl,
+                                        .d_o = dbias ? d_o : Tensor(),
+                                        .dx = none,
+                                        .da = dsource,
+                                        .da2 = dtarget,
+                                        .dbias = dbias});
+        } else {
+          Tensor by_term = detail::empty_if(wants_x, rows);
+          if (wants_x || dsource)
+            kernels::head_dot_backward({.x = rows,
+                                        .a = source.get(),
+                                        .dy = dr,
+                                        .dx = by_term,
+                                        .da = dsource,
+                                        .da2 = none,
+                                        .dbias = none});
+          if (wants_x) detail::add_to(dx_rows, by_term);
+          Tensor dx_dst = detail::empty_if(out.wanted(5), x_dst.get()), dst_rows = detail::rows_of(dx_dst);
+          if (dx_dst || dtarget)
+            kernels::head_dot_backward({.x = detail::as_matrix(x_dst.get()),
+                                        .a = target.get(),
+                                        .dy = dl,
+                                        .dx = dst_rows,
+                                        .da = dtarget,
+                                        .da2 = none,
+                                        .dbias = none});
+          if (dx_dst) out.add(5, dx_dst);
+        }
+        if (dx) out.add(0, dx);
+        if (dsource) out.add(1, dsource);
+        if (dtarget) out.add(2, dtarget);
+        if (dbias) out.add(6, dbias);
+        if (out.wanted(3))
+          out.add(3, detail::product_of(dc, weight.get().to(wide), false, true).to(attr.get().dtype()));
+        if (out.wanted(4))
+          out.add(4, detail::product_of(attr.get().to(wide), dc, true).to(weight.get().dtype()));
+      });
+}
+
+Var gatv2_attention(const Relation& relation, const Var& x_dst, const Var& x_src, const Var& att, float slope,
+                    const AttentionOptions& options, const Var& bias) {
+  constexpr const char* op = "gatv2_attention";
+  const OpScope scope(op, relation, x_dst, x_src, att, options.edge_attr, options.edge_weight, bias);
+  detail::check_heads(op, "x_src", relation, x_src, relation.num_src());
+  const int64_t heads = x_src.size(1), width = x_src.size(2);
+  detail::check_beside(op, "x_dst", x_dst, {relation.num_dst(), heads, width}, x_src);
+  detail::check_beside(op, "att", att, {heads, width}, x_src);
+  if (bias) {
+    detail::check_beside(op, "bias", bias, {heads * width}, x_src);
+    if (x_src.dtype() == DType::bf16)
+      return plus_bias(gatv2_attention(relation, x_dst, x_src, att, slope, options), bias);
+  }
+  detail::check_edge_features(op, relation, options, heads * width, x_src);
+  // By rows of CSR: refused where tiles are asked for.
+  (void)attention_tiles_for(op, detail::by_target(relation).csr, heads, width, 2, x_src.dtype(),
+                            "logits of GATv2");
+  const DType wide = wide_dtype(x_src.dtype());
+  const bool featured = static_cast<bool>(options.edge_attr);
+  const kernels::AttentionDropout dropout = detail::attention_dropout(options);
+  Tensor o = Tensor::empty({relation.num_dst(), heads, width}, x_src.dtype(), x_src.device());
+  Tensor o_rows = detail::as_matrix(o);
+  Tensor lse = detail::head_terms(relation.num_dst(), heads, x_src.value());
+  kernels::gatv2({.a = detail::by_target(relation),
+                  .l = detail::as_matrix(x_dst.value()),
+                  .r = detail::as_matrix(x_src.value()),
+                  .att = att.value(),
+                  .attr = featured ? options.edge_attr.value().to(wide) : Tensor(),
+                  .w = options.edge_weight.value_or_absent(),
+                  .slope = slope,
+                  .dropout = dropout,
+                  .bias = bias.value_or_absent(),
+                  .o = o_rows,
+                  .lse = lse});
+  return record(
+      op, o, {x_dst, x_src, att, options.edge_attr, options.edge_weight, bias},
+      [relation, slope, dropout, featured, wide, x_dst = Saved(x_dst.value()), x_src = Saved(x_src.value()),
+       att = Saved(att.value()), attr = featured ? Saved(options.edge_attr.value()) : Saved(),
+       weight = featured ? Saved(options.edge_weight.value()) : Saved(), bias = Saved(bias.value_or_absent()),
+       lse, o = Saved(o)](Tensor dy, Gradients& out) {
+        detail::bias_gradient(detail::as_matrix(dy), 5, out);
+        const Tensor features = featured ? attr.get().to(wide) : Tensor();
+        const Tensor w = featured ? weight.get() : Tensor();
+        Tensor dl = detail::empty_if(out.wanted(0), x_dst.get()), dl_rows = detail::rows_of(dl);
+        Tensor dr = detail::empty_if(out.wanted(1), x_src.get()), dr_rows = detail::rows_of(dr);
+        Tensor datt = detail::empty_if(out.wanted(2), att.get());
+        Tensor dattr = detail::empty_if(featured && out.wanted(3), features);
+        Tensor dw = detail::empty_if(featured && out.wanted(4), w);
+        Tensor delta = Tensor::empty_like(lse);
+        kernels::gatv2_backward({.a = detail::by_target(relation),
+                                 .at = detail::by_source(relation),
+                                 .l = detail::as_matrix(x_dst.get()),
+                                 .r = detail::as_matrix(x_src.get()),
+                                 .att = att.get(),
+                                 .attr = features,
+                                 .w = w,
+                                 .slope = slope,
+                                 .dropout = dropout,
+                                 .bias = bias.get(),
+                                 .o = detail::as_matrix(o.get()),
+                                 .lse = lse,
+                                 .d_o = detail::as_matrix(dy),
+                                 .delta = delta,
+                                 .dl = dl_rows,
+                                 .dr = dr_rows,
+                                 .datt = datt,
+                                 .dattr = dattr,
+                                 .dw = dw});
+        if (dl) out.add(0, dl);
+        if (dr) out.add(1, dr);
+        if (datt) out.add(2, datt);
+        if (dattr) out.add(3, dattr.to(attr.get().dtype()));
+        if (dw) out.add(4, dw);
+      });
+}
+
+}  // namespace adj

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <adjoint/autograd/variable.h>
+#include <adjoint/graph/relation.h>
+
+namespace adj::detail {
+
+/// The relation without values, as kernels of edges take it.
+inline CsrMatrix by_target(const Relation& relation) { return {relation.csr(), {}, relation.csr_order()}; }
+inline CsrMatrix by_source(const Relation& relation) {
+  return {relation.transposed(), {}, relation.transposed_order()};
+}
+/// Likewise with values of edges.
+inline CsrMatrix by_target(const Relation& relation, const Tensor& values) {
+  return {relation.csr(), values, relation.csr_order()};
+}
+inline CsrMatrix by_source(const Relation& relation, const Tensor& values) {
+  return {relation.transposed(), values, relation.transposed_order()};
+}
+
+/// `x` belongs to `nodes` sources or targets: [nodes, …] of `least` to `most` dimensions.
+inline void check_side(const char* op, const char* name, const Relation& relation, const Var& x,
+                       int64_t nodes, int least, int most) {
+  ADJ_CHECK(x && x.shape().dims() >= least && x.shape().dims() <= most && x.size(0) == nodes,
+            "{}: {} is {}, expected {} with {} rows", op, name, x ? x.shape().str() : "absent",
+            least == 1 ? "[N] or [N, H]" : "[N, F] or [N, H, D]", nodes);
+  ADJ_CHECK(x.device() == relation.device(), "{}: relation on {}, {} on {}", op, relation.device().str(),
+            name, x.device().str());
+}
+inline void check_of_edges(const char* op, const char* name, const Relation& relation, const Var& e) {
+  ADJ_CHECK(e && (e.shape().dims() == 1 || e.shape().dims() == 2) && e.size(0) == relation.num_edges(),
+            "{}: {} is {}, expected [{}] or [{}, H]", op, name, e ? e.shape().str() : "absent",
+            relation.num_edges(), relation.num_edges());
+}
+
+/// [N, H, D] as the matrix [N, H D] that it is in memory.
+inline Tensor as_matrix(const Tensor& x) {
+  return x.dims() == 3 ? x.reshape({x.size(0), x.size(1) * x.size(2)}) : x;
+}
+/// The shape of `like` for another number of nodes.
+inline Shape with_rows(const Shape& like, int64_t rows) {
+  return like.dims() == 3 ? Shape{rows, like[1], like[2]} : Shape{rows, like[1]};
+}
+
+}  // namespace adj::detail

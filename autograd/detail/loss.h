@@ -1,0 +1,21 @@
+#pragma once
+
+#include <adjoint/autograd/variable.h>
+#include <adjoint/core/convert.h>
+
+namespace adj::detail {
+
+/// Targets or weights as the kernels take them beside `x`.
+inline Tensor beside(const Var& x, const Tensor& given) {
+  const bool narrow = given && given.dtype() == DType::bf16 && x.dtype() == DType::bf16;
+  return narrow ? given.to(DType::f32) : given;
+}
+
+inline Tensor rows_of(const char* name, const Var& x, const Tensor& index) {
+  return to_int32(name, "index", index, x.shape().dims() > 0 ? x.size(0) : 0);
+}
+inline Tensor classes_of(const char* name, const Var& x, const Tensor& label) {
+  return to_int32(name, "label", label, x.shape().dims() > 1 ? x.size(1) : 0);
+}
+
+}  // namespace adj::detail

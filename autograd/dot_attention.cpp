@@ -1,0 +1,236 @@
+#include <adjoint/autograd/detail/attention.h>
+#include <adjoint/autograd/dot_attention.h>
+#include <adjoint/autograd/tape.h>
+#include <adjoint/kernels/attention/dot_attention.h>
+#include <adjoint/kernels/attention/head_product.h>
+#include <adjoint/kernels/elementwise/unary.h>
+#include <adjoint/kernels/norm/norm.h>
+#include <adjoint/kernels/reduce/reduce.h>
+
+#include <cmath>
+
+namespace adj {
+
+namespace {
+
+// x [N, H E] times each head's columns of the weight of edge features, [E, H D]; `turned`: x [N, H D] times
+// their transpose.
+Tensor head_product_of(const Tensor& x, const Tensor& weight, int64_t heads, bool turned) {
+  Tensor y =
+      Tensor::empty({x.size(0), turned ? heads * weight.size(0) : weight.size(1)}, x.dtype(), x.device());
+  kernels::head_product({.x = x, .weight = weight, .heads = heads, .turned = turned, .y = y});
+  return y;
+}
+
+}  // namespace
+
+Var dot_attention(const Relation& relation, const Var& q, const Var& k, const Var& v,
+                  const AttentionOptions& options, float scale) {
+  constexpr const char* op = "dot_attention";
+  const OpScope scope(op, relation, q, k, v, options.edge_attr, options.edge_weight);
+  detail::check_heads(op, "q", relation, q, relation.num_dst());
+  const int64_t heads = q.size(1), width = q.size(2);
+  detail::check_beside(op, "k", k, {relation.num_src(), heads, width}, q);
+  detail::check_beside(op, "v", v, {relation.num_src(), heads, width}, q);
+  detail::check_edge_features(op, relation, options, heads * width, q);
+  if (scale == 0.0f) scale = 1.0f / std::sqrt(static_cast<float>(width));
+  const DType wide = wide_dtype(q.dtype());
+  const bool featured = static_cast<bool>(options.edge_attr);
+  const kernels::AttentionDropout dropout = detail::attention_dropout(options);
+  const auto tiles = detail::attention_tiles(op, detail::by_target(relation).csr, heads, width, 2, q.dtype(),
+                                             dropout, featured);
+  const Tensor q_rows = detail::as_matrix(q.value());
+  Tensor o = Tensor::empty({relation.num_dst(), heads, width}, q.dtype(), q.device());
+  Tensor o_rows = detail::as_matrix(o), o_attr;
+  Tensor lse = detail::head_terms(relation.num_dst(), heads, q_rows);
+  {
+    const Tensor u = featured ? head_product_of(q_rows, options.edge_weight.value(), heads, true) : Tensor();
+    if (featured) o_attr = Tensor::empty_like(u);
+    kernels::dot_attention({.a = detail::by_target(relation),
+                            .tiles = tiles.get(),
+                            .heads = heads,
+                            .scale = scale,
+                            .q = q_rows,
+                            .k = detail::as_matrix(k.value()),
+                            .v = detail::as_matrix(v.value()),
+                            .attr = featured ? options.edge_attr.value().to(wide) : Tensor(),
+                            .u = u,
+                            .dropout = dropout,
+                            .o = o_rows,
+                            .o_attr = o_attr,
+                            .lse = lse});
+    if (featured)
+      kernels::head_product({.x = o_attr,
+                             .weight = options.edge_weight.value(),
+                             .heads = heads,
+                             .accumulate = true,
+                             .y = o_rows});
+  }
+  return record(
+      op, o, {q, k, v, options.edge_attr, options.edge_weight},
+      [relation, tiles, heads, scale, dropout, featured, wide, q = Saved(q.value()), k = Saved(k.value()),
+       v = Saved(v.value()), attr = featured ? Saved(options.edge_attr.value()) : Saved(),
+       weight = featured ? Saved(options.edge_weight.value()) : Saved(), lse, o = Saved(o),
+       o_attr](Tensor dy, Gradients& out) {
+        const Tensor queries = detail::as_matrix(q.get()), d_o = detail::as_matrix(dy);
+        const bool wants_q = out.wanted(0), wants_weight = featured && out.wanted(4);
+        Tensor dq = detail::empty_if(wants_q, q.get()), dq_rows = detail::rows_of(dq);
+        Tensor dk = detail::empty_if(out.wanted(1), k.get()), dk_rows = detail::rows_of(dk);
+        Tensor dv = detail::empty_if(out.wanted(2), v.get()), dv_rows = detail::rows_of(dv);
+        Tensor features, u, du, d_o_attr, dattr, ds;
+        if (featured) {
+          features = attr.get().to(wide);
+          u = head_product_of(queries, weight.get(), heads, true);
+          d_o_attr = head_product_of(d_o, weight.get(), heads, true);
+          du = detail::empty_if(wants_q || wants_weight, u);
+          dattr = detail::empty_if(out.wanted(3), features);
+        }
+        Tensor delta = Tensor::empty_like(lse);
+        const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
+        // o has the edges' share already, so that ⟨dO, O⟩ is the whole of Δ.
+        kernels::dot_attention_backward({.a = detail::by_target(relation),
+                                         .at = detail::by_source(relation),
+                                         .tiles = tiles.get(),
+                                         .tiles_at = tiles_at.get(),
+                                         .heads = heads,
+                                         .scale = scale,
+                                         .q = queries,
+                                         .k = detail::as_matrix(k.get()),
+                                         .v = detail::as_matrix(v.get()),
+                                         .attr = features,
+                                         .u = u,
+                                         .dropout = dropout,
+                                         .o = detail::as_matrix(o.get()),
+                                         .lse = lse,
+                                         .d_o = d_o,
+                                         .d_o_attr = d_o_attr,
+                                         .delta = delta,
+                                         .dq = dq_rows,
+                                         .dk = dk_rows,
+                                         .dv = dv_rows,
+                                         .ds = ds,
+                                         .dattr = dattr,
+                                         .du = du});
+        if (featured && wants_q)
+          kernels::head_product(
+              {.x = du, .weight = weight.get(), .heads = heads, .accumulate = true, .y = dq_rows});
+        if (dq) out.add(0, dq);
+        if (dk) out.add(1, dk);
+        if (dv) out.add(2, dv);
+        if (dattr) out.add(3, dattr.to(attr.get().dtype()));
+        if (wants_weight) {
+          Tensor product = detail::product_of(du, queries, true);
+          detail::add_to(product, detail::product_of(o_attr, d_o, true));
+          Tensor dweight = Tensor::empty_like(weight.get());
+          kernels::diagonal_blocks({.product = product, .heads = heads, .weight = dweight});
+          out.add(4, dweight);
+        }
+      });
+}
+
+Var cosine_attention(const Relation& relation, const Var& x, const Var& beta,
+                     const AttentionOptions& options) {
+  constexpr const char* op = "cosine_attention";
+  constexpr double kLeastNorm = 1e-12;
+  const OpScope scope(op, relation, x, beta);
+  ADJ_CHECK(relation.num_src() == relation.num_dst(), "{}: {} sources and {} targets, expected one set", op,
+            relation.num_src(), relation.num_dst());
+  ADJ_CHECK(x && x.shape().dims() == 2 && x.size(0) == relation.num_dst() && x.size(1) >= 1,
+            "{}: x is {}, expected [{}, F] with F at least 1", op, x ? x.shape().str() : "absent",
+            relation.num_dst());
+  ADJ_CHECK(x.device() == relation.device(), "{}: relation on {}, x on {}", op, relation.device().str(),
+            x.device().str());
+  detail::check_beside(op, "beta", beta, {1}, x);
+  ADJ_CHECK(!options.edge_attr && !options.edge_weight, "{}: takes no edge features", op);
+  const DType wide = wide_dtype(x.dtype());
+
+  /// x_j = norm_j direction_j, and β direction_i, which is the query.
+  struct Directions {
+    Tensor direction, scale, norm, query;
+
+    Directions(const Tensor& x, const Tensor& beta, DType wide)
+        : direction(Tensor::empty_like(x)),
+          scale(Tensor::empty({x.size(0)}, wide, x.device())),
+          norm(Tensor::empty({x.size(0), 1}, wide, x.device())),
+          query(Tensor::empty_like(x)) {
+      kernels::l2_normalize_rows({.x = x, .eps = kLeastNorm, .scale = scale, .y = direction});
+      kernels::unary({.function = Unary::reciprocal, .x = scale.reshape({x.size(0), 1}), .y = norm});
+      kernels::multiply_scalar({.a = direction, .s = beta.to(wide), .y = query});
+    }
+  };
+  const kernels::AttentionDropout dropout = detail::attention_dropout(options);
+  // By rows of CSR one row is gathered for an edge, times its norm; over tiles, where two are, x itself is.
+  const auto tiles = detail::attention_tiles(op, detail::by_target(relation).csr, 1, x.size(1), 2, x.dtype(),
+                                             dropout, false);
+  Tensor o = Tensor::empty_like(x.value()), o_attr, lse = detail::head_terms(x.size(0), 1, x.value());
+  {
+    const Directions of(x.value(), beta.value(), wide);
+    kernels::dot_attention({.a = detail::by_target(relation),
+                            .tiles = tiles.get(),
+                            .heads = 1,
+                            .scale = 1.0f,
+                            .q = of.query,
+                            .k = of.direction,
+                            .v = tiles ? x.value() : Tensor(),
+                            .s = tiles ? Tensor() : of.norm,
+                            .dropout = dropout,
+                            .o = o,
+                            .o_attr = o_attr,
+                            .lse = lse});
+  }
+  return record(
+      op, o, {x, beta},
+      [relation, tiles, dropout, wide, x = Saved(x.value()), beta = Saved(beta.value()), lse, o = Saved(o)](
+          Tensor dy, Gradients& out) {
+        const Directions of(x.get(), beta.get(), wide);
+        const bool wants_x = out.wanted(0);
+        Tensor dq = Tensor::empty_like(x.get()), dk = detail::empty_if(wants_x, x.get());
+        Tensor ds = detail::empty_if(wants_x && !tiles, of.norm),
+               dv = detail::empty_if(wants_x && tiles, x.get());
+        Tensor delta = Tensor::empty_like(lse), none;
+        const auto tiles_at = detail::tiles_like(tiles, detail::by_source(relation).csr);
+        kernels::dot_attention_backward({.a = detail::by_target(relation),
+                                         .at = detail::by_source(relation),
+                                         .tiles = tiles.get(),
+                                         .tiles_at = tiles_at.get(),
+                                         .heads = 1,
+                                         .scale = 1.0f,
+                                         .q = of.query,
+                                         .k = of.direction,
+                                         .v = tiles ? x.get() : Tensor(),
+                                         .s = tiles ? Tensor() : of.norm,
+                                         .dropout = dropout,
+                                         .o = o.get(),
+                                         .lse = lse,
+                                         .d_o = dy,
+                                         .delta = delta,
+                                         .dq = dq,
+                                         .dk = dk,
+                                         .dv = dv,
+                                         .ds = ds,
+                                         .dattr = none,
+                                         .du = none});
+        if (out.wanted(1)) {
+          Tensor product = Tensor::empty_like(dq);
+          kernels::multiply({.a = dq, .b = of.direction, .y = product});
+          Tensor dbeta = Tensor::empty({1}, wide, dq.device());
+          kernels::sum_all({.x = product, .y = dbeta});
+          out.add(1, dbeta.to(beta.get().dtype()));
+        }
+        if (!wants_x) return;
+        // The direction is key and, times β, query; and by rows of CSR value, times the norm, whose gradient
+        // goes along the direction.
+        kernels::multiply_scalar({.a = dq, .s = beta.get().to(wide), .y = dq});
+        detail::add_to(dk, dq);
+        kernels::l2_normalize_rows_backward({.y = of.direction, .scale = of.scale, .dy = dk, .dx = dk});
+        if (tiles) {
+          detail::add_to(dk, dv);
+        } else {
+          kernels::scale_rows({.x = of.direction, .s = ds.reshape({ds.size(0)}).to(dk.dtype()), .y = dq});
+          detail::add_to(dk, dq);
+        }
+        out.add(0, dk);
+      });
+}
+
+}  // namespace adj

@@ -1,0 +1,215 @@
+#include <adjoint/autograd/detail/edge.h>
+#include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/neighbor_reduce.h>
+#include <adjoint/autograd/tape.h>
+#include <adjoint/graph/relation.h>
+#include <adjoint/graph/sparse_kernels.h>
+#include <adjoint/kernels/aggregate/edge_mean.h>
+#include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/aggregate/spmm_coo.h>
+#include <adjoint/kernels/edge/edge_add.h>
+#include <adjoint/kernels/edge/edge_softmax.h>
+#include <adjoint/kernels/tiles/tile_sddmm.h>
+#include <adjoint/kernels/tiles/tile_spmm.h>
+
+#include <string_view>
+
+namespace adj {
+
+namespace {
+
+// y = w / (edges into the target), w absent: ones; over the list or over sorted rows, the same bits.
+void mean_weights(const Relation& relation, bool of_list, const Tensor& w, Tensor& y) {
+  if (of_list) {
+    kernels::coo_mean({.row = relation.edge_index().dst, .degree = relation.in_degrees(), .w = w, .y = y});
+  } else {
+    kernels::edge_mean({.a = detail::by_target(relation), .w = w, .y = y});
+  }
+}
+
+// What there are no tiles for, or null.
+const char* no_tiles_for(const Tensor& weight) {
+  return weight && weight.dims() != 1 ? "weights by head" : nullptr;
+}
+const char* no_tiles_for(int64_t width, int64_t heads) {
+  return width > heads * kernels::kMostTileSddmmWidth ? "products by edge over more than 1024 features"
+                                                      : nullptr;
+}
+
+void tiled_sum(const RowTiles& tiles, const CsrMatrix& a, const Tensor& x, Tensor& y) {
+  const kernels::TileValues values = kernels::make_tile_values(tiles, a.values, a.order, x.dtype());
+  kernels::tile_spmm({.tiles = tiles, .values = values, .x = x, .y = y});
+}
+// Y = A X, A's values of the edges as they are now, by rows of CSR or by tensor cores.
+void weighted_sum(const char* op, const CsrMatrix& a, const Tensor& x, Tensor& y) {
+  const TiledOp kind = a.values ? TiledOp::new_weights : TiledOp::product;
+  if (const auto tiles = tiles_for(op, a.csr, x.size(1), x.dtype(), kind, no_tiles_for(a.values))) {
+    tiled_sum(*tiles, a, x, y);
+  } else {
+    kernels::spmm({.a = a, .x = x, .y = y});
+  }
+}
+// e = ⟨y_i, x_j⟩ by head for the entries of `a`, likewise.
+void edge_products(const char* op, const CsrMatrix& a, const Tensor& y, const Tensor& x, Tensor& e) {
+  const int64_t width = x.size(1), heads = e.dims() == 1 ? 1 : e.size(1);
+  if (const auto tiles =
+          tiles_for(op, a.csr, width, x.dtype(), TiledOp::entry_products, no_tiles_for(width, heads))) {
+    kernels::tile_sddmm({.a = a, .tiles = *tiles, .y = y, .x = x, .dw = e});
+  } else {
+    kernels::sddmm({.a = a, .y = y, .x = x, .dw = e});
+  }
+}
+// The gradients of weighted_sum(): dX = Aᵀ dY and dw_ij = ⟨dY_i, X_j⟩. `at`: the transpose, with A's values.
+void weighted_sum_gradients(const char* op, const CsrMatrix& at, const Tensor& dy, const Tensor& x,
+                            Tensor& dx, Tensor& dw) {
+  const char* const obstacle = dw.dims() == 1 ? no_tiles_for(x.size(1), 1) : no_tiles_for(dw);
+  if (const auto tiles = tiles_for(op, at.csr, x.size(1), x.dtype(), TiledOp::gradients, obstacle)) {
+    tiled_sum(*tiles, at, dy, dx);
+    kernels::tile_sddmm({.a = {at.csr, {}, at.order}, .tiles = *tiles, .y = x, .x = dy, .dw = dw});
+  } else {
+    kernels::spmm_backward({.at = at, .dy = dy, .x = x, .dx = dx, .dw = dw});
+  }
+}
+
+}  // namespace
+
+Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options) {
+  const OpScope scope("aggregate", relation, x, options.weight);
+  const bool mean = options.reduce == Reduce::mean;
+  detail::check_side("aggregate", "x", relation, x, relation.num_src(), 2, 3);
+  const Var& given = options.weight;
+  if (given) {
+    detail::check_of_edges("aggregate", "weight", relation, given);
+    ADJ_CHECK(x.shape().dims() == 2 || given.shape().dims() == 1 || given.size(1) == x.size(1),
+              "aggregate: weight is {} for the heads of x, {}", given.shape().str(), x.shape().str());
+  }
+  const DType wide = wide_dtype(x.dtype()), weights = given ? given.dtype() : wide;
+  ADJ_CHECK(weights == wide || weights == x.dtype(), "aggregate: weight is {}, x is {}, expected {}",
+            given.value().str(), x.value().str(),
+            wide == x.dtype() ? "one dtype" : "float32 or bfloat16 weights");
+  if (!mean && options.reduce != Reduce::sum) {
+    const bool extreme = options.reduce == Reduce::max || options.reduce == Reduce::min;
+    ADJ_CHECK(!given || (extreme && given.shape().dims() == 1), "aggregate: weight is {}, but {} takes {}",
+              given.shape().str(), name_of(options.reduce),
+              extreme ? "one weight an edge: expected [M]" : "no weights: expected a sum, mean, max or min");
+    return detail::reduce_neighbors("aggregate", relation, x, {options.reduce}, given);
+  }
+  const Tensor own = given ? given.value().to(wide) : Tensor();
+  Tensor weight = own;
+  const bool scatters = (!own || own.dims() == 1) && relation.scatters(x.dtype());
+  if (mean) {
+    weight = own ? Tensor::empty_like(own) : Tensor::empty({relation.num_edges()}, wide, x.device());
+    mean_weights(relation, scatters, own, weight);
+  }
+  Tensor y = Tensor::empty(detail::with_rows(x.shape(), relation.num_dst()), x.dtype(), x.device());
+  Tensor rows = detail::as_matrix(y);
+  if (scatters) {
+    kernels::spmm_coo({.a = relation.coo(), .values = weight, .x = detail::as_matrix(x.value()), .y = rows});
+  } else {
+    weighted_sum("aggregate", detail::by_target(relation, weight), detail::as_matrix(x.value()), rows);
+  }
+  const bool weight_learns = given && given.requires_grad();
+  return record(
+      "aggregate", y, {x, given},
+      [relation, mean, scatters, weights, weight = weight ? Saved(weight) : Saved(), shape = x.shape(),
+       x = weight_learns ? Saved(x.value()) : Saved()](Tensor dy, Gradients& out) {
+        const Tensor w = weight ? weight.get() : Tensor();
+        const Tensor dy_rows = detail::as_matrix(dy);
+        Tensor dx = out.wanted(0) ? Tensor::empty(shape, dy.dtype(), dy.device()) : Tensor();
+        Tensor dw = out.wanted(1) ? Tensor::empty_like(w) : Tensor();
+        Tensor dx_rows = dx ? detail::as_matrix(dx) : Tensor();
+        if (scatters && dw) {
+          kernels::spmm_coo_backward({.a = relation.coo(),
+                                      .values = w,
+                                      .dy = dy_rows,
+                                      .x = detail::as_matrix(x.get()),
+                                      .dx = dx_rows,
+                                      .dw = dw});
+        } else if (scatters && dx) {
+          kernels::spmm_coo({.a = relation.coo().transposed(), .values = w, .x = dy_rows, .y = dx_rows});
+        } else if (dx && dw) {
+          weighted_sum_gradients("aggregate", detail::by_source(relation, w), dy_rows,
+                                 detail::as_matrix(x.get()), dx_rows, dw);
+        } else if (dw) {
+          edge_products("aggregate", detail::by_target(relation), dy_rows, detail::as_matrix(x.get()), dw);
+        } else if (dx) {
+          weighted_sum("aggregate", detail::by_source(relation, w), dy_rows, dx_rows);
+        }
+        if (dw && mean) mean_weights(relation, scatters, dw, dw);
+        if (dx) out.add(0, dx);
+        if (dw) out.add(1, dw.to(weights));
+      });
+}
+
+Var edge_dot(const Relation& relation, const Var& q, const Var& k, int64_t heads) {
+  const OpScope scope("edge_dot", relation, q, k);
+  detail::check_side("edge_dot", "q", relation, q, relation.num_dst(), 2, 3);
+  detail::check_side("edge_dot", "k", relation, k, relation.num_src(), 2, 3);
+  check_same_device("edge_dot", {q, k});
+  ADJ_CHECK(q.shape() == detail::with_rows(k.shape(), q.size(0)) && q.shape().dims() == k.shape().dims(),
+            "edge_dot: q is {}, k is {}, expected equal widths", q.shape().str(), k.shape().str());
+  if (q.shape().dims() == 3) {
+    ADJ_CHECK(heads == 0 || heads == q.size(1), "edge_dot: {} heads asked of {}", heads, q.shape().str());
+    heads = q.size(1);
+  }
+  const int64_t edges = relation.num_edges();
+  Tensor e =
+      Tensor::empty(heads == 0 ? Shape{edges} : Shape{edges, heads}, wide_dtype(q.dtype()), q.device());
+  edge_products("edge_dot", detail::by_target(relation), detail::as_matrix(q.value()),
+                detail::as_matrix(k.value()), e);
+  return record(
+      "edge_dot", e, {q, k},
+      [relation, q = Saved(q.value()), k = Saved(k.value())](Tensor de, Gradients& out) {
+        if (out.wanted(0)) {
+          Tensor dq = Tensor::empty_like(q.get());
+          Tensor rows = detail::as_matrix(dq);
+          weighted_sum("edge_dot", detail::by_target(relation, de), detail::as_matrix(k.get()), rows);
+          out.add(0, dq);
+        }
+        if (out.wanted(1)) {
+          Tensor dk = Tensor::empty_like(k.get());
+          Tensor rows = detail::as_matrix(dk);
+          weighted_sum("edge_dot", detail::by_source(relation, de), detail::as_matrix(q.get()), rows);
+          out.add(1, dk);
+        }
+      });
+}
+
+Var edge_add(const Relation& relation, const Var& l, const Var& r) {
+  const OpScope scope("edge_add", relation, l, r);
+  detail::check_side("edge_add", "l", relation, l, relation.num_dst(), 1, 2);
+  detail::check_side("edge_add", "r", relation, r, relation.num_src(), 1, 2);
+  check_same_device("edge_add", {l, r});
+  const int64_t edges = relation.num_edges();
+  Tensor e = Tensor::empty(l.shape().dims() == 1 ? Shape{edges} : Shape{edges, l.size(1)},
+                           wide_dtype(l.dtype()), l.device());
+  kernels::edge_add({.a = detail::by_target(relation), .l = l.value(), .r = r.value(), .e = e});
+  return record("edge_add", e, {l, r},
+                [relation, l = l.shape(), r = r.shape(), dtype = l.dtype()](Tensor de, Gradients& out) {
+                  if (out.wanted(0)) {
+                    Tensor dl = Tensor::empty(l, dtype, de.device());
+                    kernels::edge_sum({.a = detail::by_target(relation), .e = de, .y = dl});
+                    out.add(0, dl);
+                  }
+                  if (out.wanted(1)) {
+                    Tensor dr = Tensor::empty(r, dtype, de.device());
+                    kernels::edge_sum({.a = detail::by_source(relation), .e = de, .y = dr});
+                    out.add(1, dr);
+                  }
+                });
+}
+
+Var edge_softmax(const Relation& relation, const Var& e) {
+  const OpScope scope("edge_softmax", relation, e);
+  detail::check_of_edges("edge_softmax", "e", relation, e);
+  const DType logits = e.dtype();
+  Tensor y = Tensor::empty(e.shape(), wide_dtype(logits), e.device());
+  kernels::edge_softmax({.a = detail::by_target(relation), .e = e.value(), .y = y});
+  return record("edge_softmax", y, {e}, [relation, logits, y = Saved(y)](Tensor dy, Gradients& out) {
+    Tensor de = logits == dy.dtype() ? reuse(dy) : Tensor::empty(dy.shape(), logits, dy.device());
+    kernels::edge_softmax_backward({.a = detail::by_target(relation), .y = y.get(), .dy = dy, .de = de});
+    out.add(0, de);
+  });
+}
+
+}  // namespace adj

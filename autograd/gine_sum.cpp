@@ -1,0 +1,43 @@
+#include <adjoint/autograd/detail/edge.h>
+#include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/gine_sum.h>
+#include <adjoint/autograd/tape.h>
+#include <adjoint/kernels/aggregate/gine_sum.h>
+
+namespace adj {
+
+Var gine_sum(const Relation& relation, const Var& x, const Var& e, const Var& w) {
+  const OpScope scope("gine_sum", relation, x, e, w);
+  detail::check_side("gine_sum", "x", relation, x, relation.num_src(), 2, 2);
+  ADJ_CHECK(e && e.shape().dims() == 2 && e.size(0) == relation.num_edges(),
+            "gine_sum: e is {}, expected [{}, E]", e ? e.shape().str() : "absent", relation.num_edges());
+  check_same_device("gine_sum", {x, e, w});
+  Tensor y = Tensor::empty({relation.num_dst(), x.size(1)}, x.dtype(), x.device());
+  const Tensor map = w.value_or_absent();
+  kernels::gine_sum({.a = detail::by_target(relation), .x = x.value(), .e = e.value(), .w = map, .y = y});
+  return record("gine_sum", y, {x, e, w},
+                [relation, x = Saved(x.value()), e = Saved(e.value()), w = w ? Saved(map) : Saved()](
+                    Tensor dy, Gradients& out) {
+                  const DType wide = wide_dtype(dy.dtype());
+                  const Tensor weight = w ? w.get() : Tensor();
+                  const auto like = [&](const Tensor& t) {
+                    return Tensor::empty(t.shape(), wide, t.device());
+                  };
+                  Tensor dx = Tensor::empty_like(x.get());
+                  const Tensor de = out.wanted(1) ? like(e.get()) : Tensor();
+                  const Tensor dw = weight && out.wanted(2) ? like(weight) : Tensor();
+                  kernels::gine_sum_backward({.at = detail::by_source(relation),
+                                              .dy = dy,
+                                              .x = x.get(),
+                                              .e = e.get(),
+                                              .w = weight,
+                                              .dx = dx,
+                                              .de = de,
+                                              .dw = dw});
+                  if (out.wanted(0)) out.add(0, dx);
+                  if (de) out.add(1, de.to(dy.dtype()));
+                  if (dw) out.add(2, dw.to(dy.dtype()));
+                });
+}
+
+}  // namespace adj

@@ -1,0 +1,114 @@
+#include <adjoint/autograd/neighbor_reduce.h>
+#include <adjoint/autograd/segment.h>
+#include <adjoint/autograd/tape.h>
+#include <adjoint/kernels/aggregate/edge_mean.h>
+#include <adjoint/kernels/aggregate/spmm.h>
+#include <adjoint/kernels/index/select.h>
+
+namespace adj {
+
+namespace {
+
+// The structure whose row i has one entry: the segment of `selection` that row i is in.
+Csr segment_of_rows(const Csr& selection, Device device) {
+  const int64_t count = selection.cols;
+  Csr spread{count, selection.rows, detail::row_numbers(count + 1, device).to(DType::i64),
+             Tensor::empty({count}, DType::i32, device)};
+  kernels::expand_rows({.a = selection, .row = spread.indices});
+  return spread;
+}
+
+Var segment_reduce(const char* name, const Var& x, const Tensor& offsets, bool mean) {
+  const OpScope scope(name, x, offsets);
+  ADJ_CHECK(x.shape().dims() == 2, "{}: x is {}, expected [N, F]", name, x.shape().str());
+  detail::check_segments(name, offsets, x.size(0), x.device());
+  const int64_t rows = x.size(0);
+  Csr selection{offsets.numel() - 1, rows, offsets, detail::row_numbers(rows, x.device())};
+  Tensor weight;
+  if (mean) {
+    weight = Tensor::empty({rows}, x.dtype() == DType::bf16 ? DType::f32 : x.dtype(), x.device());
+    kernels::edge_mean({.a = {selection, {}, {}}, .y = weight});
+  }
+  Tensor y = Tensor::empty({selection.rows, x.size(1)}, x.dtype(), x.device());
+  kernels::spmm({.a = {selection, weight, {}}, .x = x.value(), .y = y});
+  return record(name, y, {x}, [selection, offsets = Saved(offsets), weight](Tensor dy, Gradients& out) {
+    (void)offsets.get();  // the selection's too: throws where they were written to
+    const Csr spread = segment_of_rows(selection, dy.device());
+    Tensor dx = Tensor::empty({selection.cols, dy.size(1)}, dy.dtype(), dy.device());
+    kernels::spmm({.a = {spread, weight, {}}, .x = dy, .y = dx});
+    out.add(0, dx);
+  });
+}
+
+// The largest or smallest: the segments are the targets of a relation of which each row is a source.
+Var segment_minmax(const char* name, const Var& x, const Tensor& offsets, Reduce reduce) {
+  const OpScope scope(name, x, offsets);
+  ADJ_CHECK(x.shape().dims() == 2, "{}: x is {}, expected [N, F]", name, x.shape().str());
+  detail::check_segments(name, offsets, x.size(0), x.device());
+  const int64_t rows = x.size(0);
+  return detail::reduce_neighbors(name,
+                                  Relation::from_csr(Csr{offsets.numel() - 1, rows, offsets.clone(),
+                                                         detail::row_numbers(rows, x.device())}),
+                                  x, {reduce});
+}
+
+}  // namespace
+
+namespace detail {
+
+void check_segments(const char* op, const Tensor& offsets, int64_t rows, Device device) {
+  ADJ_CHECK(offsets && offsets.dims() == 1 && offsets.numel() >= 1 && offsets.dtype() == DType::i64 &&
+                offsets.device() == device,
+            "{}: offsets are {}, expected int64 [G + 1] on {}", op, offsets.str(), device.str());
+  if (offsets.is_cuda()) return;
+  const int64_t* bounds = offsets.data<int64_t>();
+  const int64_t last = offsets.numel() - 1;
+  ADJ_CHECK(bounds[0] == 0, "{}: offsets begin at {}, expected 0", op, bounds[0]);
+  ADJ_CHECK(bounds[last] == rows, "{}: offsets end at {}, expected {} rows", op, bounds[last], rows);
+  for (int64_t g = 0; g < last; ++g)
+    ADJ_CHECK(bounds[g] <= bounds[g + 1], "{}: offsets[{}] is {} and offsets[{}] is {}, expected ascending",
+              op, g, bounds[g], g + 1, bounds[g + 1]);
+}
+
+Tensor row_numbers(int64_t rows, Device device) {
+  Tensor numbers = Tensor::empty({rows}, DType::i32, device);
+  kernels::iota({.y = numbers});
+  return numbers;
+}
+
+}  // namespace detail
+
+Var segment_sum(const Var& x, const Tensor& offsets) {
+  return segment_reduce("segment_sum", x, offsets, false);
+}
+
+Var segment_mean(const Var& x, const Tensor& offsets) {
+  return segment_reduce("segment_mean", x, offsets, true);
+}
+
+Var segment_expand(const Var& x, const Tensor& offsets, int64_t rows) {
+  const OpScope scope("segment_expand", x, offsets);
+  ADJ_CHECK(x.shape().dims() == 2, "segment_expand: x is {}, expected [G, F]", x.shape().str());
+  detail::check_segments("segment_expand", offsets, rows, x.device());
+  ADJ_CHECK(x.size(0) + 1 == offsets.numel(), "segment_expand: x is {} for {} segments", x.shape().str(),
+            offsets.numel() - 1);
+  const Csr selection{x.size(0), rows, offsets, detail::row_numbers(rows, x.device())};
+  const Csr spread = segment_of_rows(selection, x.device());
+  Tensor y = Tensor::empty({rows, x.size(1)}, x.dtype(), x.device());
+  kernels::spmm({.a = {spread, {}, {}}, .x = x.value(), .y = y});
+  return record("segment_expand", y, {x}, [selection, offsets = Saved(offsets)](Tensor dy, Gradients& out) {
+    (void)offsets.get();  // the selection's too: throws where they were written to
+    Tensor dx = Tensor::empty({selection.rows, dy.size(1)}, dy.dtype(), dy.device());
+    kernels::spmm({.a = {selection, {}, {}}, .x = dy, .y = dx});
+    out.add(0, dx);
+  });
+}
+
+Var segment_max(const Var& x, const Tensor& offsets) {
+  return segment_minmax("segment_max", x, offsets, Reduce::max);
+}
+Var segment_min(const Var& x, const Tensor& offsets) {
+  return segment_minmax("segment_min", x, offsets, Reduce::min);
+}
+
+}  // namespace adj

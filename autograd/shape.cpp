@@ -1,0 +1,70 @@
+#include <adjoint/autograd/detail/around_dim.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/autograd/tape.h>
+#include <adjoint/kernels/index/gather.h>
+
+#include <vector>
+
+namespace adj {
+
+Var reshape(const Var& x, std::initializer_list<int64_t> extents) {
+  return record("reshape", x.value().reshape(extents), {x},
+                [shape = x.shape()](Tensor dy, Gradients& out) { out.add(0, dy.reshape(shape)); });
+}
+Var reshape(const Var& x, const Shape& shape) {
+  return record("reshape", x.value().reshape(shape), {x},
+                [from = x.shape()](Tensor dy, Gradients& out) { out.add(0, dy.reshape(from)); });
+}
+
+Var narrow(const Var& x, int dim, int64_t begin, int64_t length) {
+  const OpScope scope("narrow", x);
+  const detail::AroundDim at("narrow", x.shape(), dim);
+  ADJ_CHECK(begin >= 0 && length >= 0 && begin + length <= at.extent,
+            "narrow: [{}, {}) of dimension {} of {}", begin, begin + length, dim, x.shape().str());
+  Tensor y;
+  if (at.dim == 0) {
+    y = x.value().rows(begin, begin + length);
+  } else {
+    y = Tensor::empty({at.outer, length * at.inner}, x.dtype(), x.device());
+    kernels::slice_columns(
+        {.x = x.value().reshape({at.outer, at.extent * at.inner}), .begin = begin * at.inner, .y = y});
+    y = y.reshape(detail::with_extent(x.shape(), at.dim, length));
+  }
+  return record("narrow", y, {x}, [at, begin, length, shape = x.shape()](Tensor dy, Gradients& out) {
+    Tensor dx = Tensor::empty({at.outer, at.extent * at.inner}, dy.dtype(), dy.device());
+    kernels::pad_columns(
+        {.x = dy.reshape({at.outer, length * at.inner}), .begin = begin * at.inner, .y = dx});
+    out.add(0, dx.reshape(shape));
+  });
+}
+
+Var cat(const std::vector<Var>& parts, int dim) {
+  const OpScope scope("cat", parts);
+  ADJ_CHECK(!parts.empty(), "cat: no parts");
+  const Shape first = parts[0].shape();
+  const detail::AroundDim at("cat", first, dim);
+  std::vector<Tensor> tensors;
+  std::vector<Shape> shapes;
+  int64_t extent = 0;
+  for (const Var& part : parts) {
+    const Shape shape = part.shape();
+    ADJ_CHECK(shape.dims() == first.dims() && detail::with_extent(shape, at.dim, at.extent) == first,
+              "cat: parts {} and {} differ in another dimension than {}", first.str(), shape.str(), dim);
+    tensors.push_back(part.value().reshape({at.outer, shape[at.dim] * at.inner}));
+    shapes.push_back(shape);
+    extent += shape[at.dim];
+  }
+  Tensor y = Tensor::empty({at.outer, extent * at.inner}, parts[0].dtype(), parts[0].device());
+  kernels::concat_columns({.parts = tensors, .y = y});
+  return record(
+      "cat", y.reshape(detail::with_extent(first, at.dim, extent)), parts,
+      [at, shapes, extent](Tensor dy, Gradients& out) {
+        std::vector<Tensor> gradients;
+        for (const Shape& shape : shapes)
+          gradients.push_back(Tensor::empty({at.outer, shape[at.dim] * at.inner}, dy.dtype(), dy.device()));
+        kernels::split_columns({.y = dy.reshape({at.outer, extent * at.inner}), .parts = gradients});
+        for (size_t i = 0; i < gradients.size(); ++i) out.add(i, gradients[i].reshape(shapes[i]));
+      });
+}
+
+}  // namespace adj
