@@ -44,7 +44,7 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
   if (o.outputs == 0 && !labelled)
     throw UsageError(fmt::format("--outputs: {} has no such labels, expected a number", o.data));
   const int64_t outputs = o.outputs == 0 ? outputs_of(data) : o.outputs;
-  return load_pyg(o.program, o.settings, o.pyg_state, o.names, task, data.num_features(), outputs,
+  return load_pyg(o.family, o.settings, o.pyg_state, o.names, task, data.num_features(), outputs,
                   preprocessing_of(o, data, task, outputs), device);
 }
 

@@ -100,7 +100,7 @@ inline void prepare_loops(const Graph& graph, SelfLoops kind) {
 }
 
 /// The options of such models.
-std::vector<std::string> stack_options(std::vector<std::string> more = {});
+std::vector<ModelOption> stack_options(std::vector<std::string> own = {});
 /// Throw UsageError where they are out of range.
 void check_stack(const ModelOptions& options);
 void check_heads(const ModelOptions& options);
