@@ -126,7 +126,8 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       "batch-size", with_default(o.batches.batch_size), "nodes that a layer computes at once")(
       "workers", with_default(o.batches.workers), kWorkersHelp);
   add_feature_options(batches, o.batches);
-  foreign.add_options()("pyg-state", file(o.pyg_state), "its state dict, by data/to_adjoint.py state")(
+  foreign.add_options()("pyg-state", file(o.pyg_state),
+                        "its state dict, a .safetensors file or by data/to_adjoint.py state")(
       "model", po::value<std::string>()->value_name("NAME"),
       fmt::format("{}", fmt::join(model_names(), ", ")).c_str())(
       "rename", po::value(&renamed)->value_name("OURS=THEIRS"),
