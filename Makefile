@@ -4,7 +4,7 @@
 # TESTS picks tests by a regular expression of their names, as in make test TESTS=apps/
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo format check-format clean deps-build deps-test deps-format configure
+.PHONY: help build test demo results format check-format clean deps-build deps-test deps-format configure
 
 JOBS := $(shell nproc)
 CMAKE_ARGS :=
@@ -16,6 +16,7 @@ help:
 	@echo "make build    library and programs, into build/ and build/bin/"
 	@echo "make test     build those and the tests, then run all tests, or those of TESTS=REGEX"
 	@echo "make demo     build train_gcn, then train a GCN on the dataset that comes along"
+	@echo "make results  write docs/benchmarks.md and its plots from bench/results"
 	@echo "make format   lay out the sources by .clang-format"
 	@echo "make clean    remove all build trees"
 
@@ -36,6 +37,9 @@ test: deps-test
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS) $(if $(TESTS),-R '$(TESTS)'); status=$$?; \
 	  sed -n 's/.*MESSAGE: skipped: /skipped: /p' build/Testing/Temporary/LastTest.log | sort -u; exit $$status
+
+results:
+	@scripts/results.py
 
 format: deps-format
 	@$(FORMATTED) | xargs clang-format -i
