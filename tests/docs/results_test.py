@@ -18,6 +18,8 @@ FORMS = {
     "metric": r".+",
 }
 
+PLACEHOLDER = re.compile(r"\b(OP|FILE|FOLDER|OPTIONS|DATA|NAME|N)\b")
+
 
 def problems():
     made = results.generated()
@@ -35,8 +37,8 @@ def problems():
             for field, form in FORMS.items():
                 if not re.fullmatch(form, row[field]):
                     yield f"{file.name}, line {number}: {field} is '{row[field]}'"
-            if row["reproducible"] == "yes" and not row["command"]:
-                yield f"{file.name}, line {number}: reproducible without a command"
+            if row["reproducible"] == "yes" and (not row["command"] or PLACEHOLDER.search(row["command"])):
+                yield f"{file.name}, line {number}: reproducible without a whole command"
 
 
 found = list(problems())
