@@ -9,7 +9,7 @@
 JOBS := $(shell nproc)
 CMAKE_ARGS :=
 TESTS :=
-SOURCES = core kernels graph data autograd nn optim models apps tests
+SOURCES = core kernels graph data autograd nn optim models training apps tests
 FORMATTED = find $(SOURCES) -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh'
 
 help:

@@ -1,13 +1,13 @@
 #include "common.h"
 
-#include "common/examples.h"
 #include "common/feature_place.h"
-#include "common/gnuplot.h"
 #include "common/inputs.h"
 #include "common/options.h"
 #include "common/outcome.h"
 #include "common/outputs.h"
 #include "common/trainer.h"
+#include <adjoint/training/examples.h>
+#include <adjoint/training/gnuplot.h>
 
 #include <algorithm>
 #include <chrono>

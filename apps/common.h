@@ -2,6 +2,7 @@
 
 #include <adjoint/adjoint.h>
 #include <adjoint/models/family.h>
+#include <adjoint/training/metric.h>
 
 #include <functional>
 #include <memory>
@@ -74,9 +75,8 @@ struct Settings : models::ModelOptions {
 using models::GraphModel;
 using models::Model;
 using models::NodeModel;
+using namespace training;
 
-struct Examples;
-struct Metric;
 struct Training;
 class Epochs;
 

@@ -1,6 +1,5 @@
 // Runs a trained model on a graph: that of its training, or any other with the same features.
 
-#include "common/class_report.h"
 #include "common/feature_place.h"
 #include "common/graphs.h"
 #include "common/options.h"
@@ -8,6 +7,7 @@
 #include "common/trained_model.h"
 #include "predict/options.h"
 #include <adjoint/core/text.h>
+#include <adjoint/training/class_report.h>
 
 #include <chrono>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "inputs.h"
-#include "objective.h"
 #include <adjoint/models/trained_model.h>
+#include <adjoint/training/objective.h>
 
 #include <optional>
 

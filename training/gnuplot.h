@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace adj::apps {
+namespace adj::training {
 
 /// Finds gnuplot; throws Error with what to install otherwise.
 void require_gnuplot();
@@ -11,4 +11,4 @@ std::string run_gnuplot(const std::string& script);
 /// Letters, digits and harmless signs; all others become '-', so that nothing can end a quoted string.
 std::string plain(std::string text);
 
-}  // namespace adj::apps
+}  // namespace adj::training

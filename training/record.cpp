@@ -1,10 +1,12 @@
-#include "training_record.h"
+#include "record.h"
+
+#include <adjoint/optim/metrics_file.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace adj::apps {
+namespace adj::training {
 
 namespace {
 
@@ -159,4 +161,13 @@ TrainingRecord TrainingRecord::read(const optim::Checkpoint& from, const Metric&
   return record;
 }
 
-}  // namespace adj::apps
+void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history) {
+  optim::MetricsFile file(path,
+                          {"run", "epoch", "train_loss", "val_loss", fmt::format("val_{}", metric.column)});
+  for (const EpochRecord& r : history)
+    file.add(
+        {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss, r.val_loss, r.val_metric});
+  file.flush();
+}
+
+}  // namespace adj::training

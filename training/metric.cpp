@@ -1,11 +1,14 @@
-#include "objective.h"
+#include "metric.h"
 
-#include <cmath>
+#include <adjoint/core/log.h>
+#include <adjoint/core/option_check.h>
+#include <adjoint/nn/metrics/metrics.h>
+
 #include <limits>
 
 #include <fmt/ranges.h>
 
-namespace adj::apps {
+namespace adj::training {
 
 namespace {
 
@@ -57,28 +60,6 @@ std::string obstacle(const Metric& metric, const Examples& examples, const Tenso
 
 }  // namespace
 
-bool is_trained(Task task) {
-  return task == Task::node_class || task == Task::node_multilabel || task == Task::node_regression;
-}
-
-bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
-
-Task task_named(const std::string& option, const std::string& name) {
-  std::vector<std::string> names;
-  for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
-                          Task::graph_regression}) {
-    if (name == name_of(task)) return task;
-    names.emplace_back(name_of(task));
-  }
-  throw UsageError(fmt::format("--{}: expected {}, got '{}'{}", option, fmt::join(names, " or "), name,
-                               did_you_mean(name, names)));
-}
-
-int64_t outputs_of(const Dataset& data) {
-  if (labels_of(data.task) == Labels::classes) return data.classes;
-  return (data.task == Task::graph_regression ? data.graph_y : data.y).size(1);
-}
-
 const Metric& metric_among(std::span<const Metric> metrics, const std::string& wanted,
                            const std::string& described) {
   if (wanted == "auto") return metrics.front();
@@ -115,65 +96,4 @@ const Metric& metric_for(const Examples& examples, const std::string& file, cons
   return metric;
 }
 
-Objective::Objective(const Examples& examples) : labels_(examples.labels), y_(examples.y) {
-  if (labels_ != Labels::numbers) return;
-  const std::vector<float> values = examples.y.to_vector<float>();
-  const std::vector<int32_t> train = examples.train.to_vector<int32_t>();
-  const auto columns = static_cast<size_t>(examples.y.size(1));
-  std::vector<float> mean(columns), deviation(columns);
-  for (size_t t = 0; t < columns; ++t) {
-    const auto target = [&](int32_t i) {
-      return static_cast<double>(values[static_cast<size_t>(i) * columns + t]);
-    };
-    double sum = 0.0, squares = 0.0, count = 0.0;
-    for (int32_t i : train) {
-      if (std::isnan(target(i))) continue;
-      sum += target(i);
-      ++count;
-    }
-    const double center = sum / std::max(count, 1.0);
-    for (int32_t i : train)
-      if (!std::isnan(target(i))) squares += (target(i) - center) * (target(i) - center);
-    mean[t] = static_cast<float>(center);
-    deviation[t] = static_cast<float>(std::sqrt(squares / std::max(count, 1.0)));
-    if (!(deviation[t] > 0.0f)) deviation[t] = 1.0f;  // constant targets
-  }
-  mean_ = Tensor::from(mean, examples.y.device());
-  deviation_ = Tensor::from(deviation, examples.y.device());
-  const NoGrad no_grad;
-  y_ = ((Var(examples.y) - Var(mean_)) / Var(deviation_)).value();
-}
-
-Objective::Objective(Labels labels, Tensor mean, Tensor deviation)
-    : labels_(labels), mean_(std::move(mean)), deviation_(std::move(deviation)) {}
-
-Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const {
-  if (labels_ == Labels::several) return bce_with_logits(out, y, index);
-  if (labels_ == Labels::numbers) return mse_loss(out, y, index);
-  return cross_entropy(out, y, index);
-}
-
-Var Objective::loss(const Var& out, const Tensor& index) const { return loss(out, y_, index); }
-Var Objective::loss_of_batch(const Var& out, const Tensor& y) const { return loss(out, y, {}); }
-Var Objective::loss_of_batch(const Var& out, const Tensor& y, const Tensor& index,
-                             const Tensor& weight) const {
-  if (!weight) return loss(out, y, index);
-  if (labels_ == Labels::several) return bce_with_logits_sum(out, y, index, weight);
-  if (labels_ == Labels::numbers) return mse_sum(out, y, index, weight);
-  return cross_entropy_sum(out, y, index, weight);
-}
-
-Tensor Objective::output(const Tensor& out) const {
-  const Tensor wide = out.to(DType::f32);
-  if (!mean_) return wide;
-  const NoGrad no_grad;
-  return (Var(wide) * Var(deviation_) + Var(mean_)).value();
-}
-
-double Objective::loss_of_output(const Tensor& output, const Tensor& index) const {
-  const NoGrad no_grad;
-  const Var out(output);
-  return loss(mean_ ? (out - Var(mean_)) / Var(deviation_) : out, index).value().item();
-}
-
-}  // namespace adj::apps
+}  // namespace adj::training

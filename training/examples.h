@@ -1,10 +1,11 @@
 #pragma once
 
-#include <adjoint/adjoint.h>
+#include <adjoint/data/dataset.h>
+#include <adjoint/graph/splits.h>
 
 #include <string>
 
-namespace adj::apps {
+namespace adj::training {
 
 /// What labels say, which decides the loss, the metrics and the form of predictions.
 enum class Labels : uint8_t {
@@ -14,6 +15,14 @@ enum class Labels : uint8_t {
 };
 /// Of a task of nodes or of graphs.
 Labels labels_of(Task task);
+/// Is this a task of nodes with labels?
+bool is_trained(Task task);
+/// Or one of graphs with labels?
+bool is_of_graphs(Task task);
+/// The task of this name. Throws UsageError.
+Task task_named(const std::string& option, const std::string& name);
+/// How many numbers a model gives for a node or graph: classes, or columns of labels.
+int64_t outputs_of(const Dataset& data);
 /// The metric that `wanted` asks for: where that is "auto", accuracy for classes of graphs, by which their
 /// protocols go.
 std::string usual_metric(const std::string& wanted, Task task);
@@ -47,4 +56,4 @@ struct Examples {
 /// a task of other things, naming what `program` needs.
 Examples node_examples(const Dataset& data, const std::string& file, const std::string& program);
 
-}  // namespace adj::apps
+}  // namespace adj::training

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "objective.h"
+#include "metric.h"
 #include <adjoint/optim/checkpoint.h>
 
 #include <vector>
 
-namespace adj::apps {
+namespace adj::training {
 
 /// What the training said at one epoch, counted from 1.
 struct EpochRecord {
@@ -42,4 +42,13 @@ struct TrainingRecord {
                              const std::vector<Metric>& reported, int64_t run, int64_t epochs);
 };
 
-}  // namespace adj::apps
+/// Rows run, epoch, train_loss, val_loss, val_acc (val_auc, …: the metric's column): CSV with a header or
+/// JSON lines, by the path's suffix.
+void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history);
+
+/// SVG of losses and the validation metric over the epochs, one curve a run and their mean, with each run's
+/// best epoch and the test metric there.
+void write_plot(const std::string& path, const std::string& title, const Metric& metric,
+                const std::vector<EpochRecord>& history, const std::vector<RunResult>& results);
+
+}  // namespace adj::training

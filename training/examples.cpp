@@ -1,8 +1,10 @@
 #include "examples.h"
 
-#include "objective.h"
+#include <adjoint/core/option_check.h>
 
-namespace adj::apps {
+#include <fmt/ranges.h>
+
+namespace adj::training {
 
 Labels labels_of(Task task) {
   switch (task) {
@@ -18,6 +20,28 @@ Labels labels_of(Task task) {
 
 std::string usual_metric(const std::string& wanted, Task task) {
   return wanted == "auto" && task == Task::graph_class ? "accuracy" : wanted;
+}
+
+bool is_trained(Task task) {
+  return task == Task::node_class || task == Task::node_multilabel || task == Task::node_regression;
+}
+
+bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
+
+Task task_named(const std::string& option, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
+                          Task::graph_regression}) {
+    if (name == name_of(task)) return task;
+    names.emplace_back(name_of(task));
+  }
+  throw UsageError(fmt::format("--{}: expected {}, got '{}'{}", option, fmt::join(names, " or "), name,
+                               did_you_mean(name, names)));
+}
+
+int64_t outputs_of(const Dataset& data) {
+  if (labels_of(data.task) == Labels::classes) return data.classes;
+  return (data.task == Task::graph_regression ? data.graph_y : data.y).size(1);
 }
 
 void Examples::use_split(size_t k) {
@@ -62,4 +86,4 @@ Examples node_examples(const Dataset& data, const std::string& file, const std::
           .splits = data.splits};
 }
 
-}  // namespace adj::apps
+}  // namespace adj::training

@@ -1,12 +1,12 @@
 #include "gnuplot.h"
-#include "outputs.h"
+#include "record.h"
 #include <adjoint/core/file.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-namespace adj::apps {
+namespace adj::training {
 
 namespace {
 
@@ -173,4 +173,4 @@ void write_plot(const std::string& path, const std::string& title, const Metric&
   replace_file(path, run_gnuplot(script));
 }
 
-}  // namespace adj::apps
+}  // namespace adj::training

@@ -3,7 +3,7 @@
 #include "examples.h"
 #include <adjoint/nn/metrics/classification_report.h>
 
-namespace adj::apps {
+namespace adj::training {
 
 /// What --report says: how well each class is told, of examples whose labels are known.
 class ClassReport {
@@ -39,4 +39,4 @@ class ClassReport {
 /// Throws UsageError where --report has nothing to say of such labels.
 void check_report(const Examples& examples);
 
-}  // namespace adj::apps
+}  // namespace adj::training

@@ -18,7 +18,7 @@
 
 extern char** environ;
 
-namespace adj::apps {
+namespace adj::training {
 
 namespace {
 
@@ -91,4 +91,4 @@ void require_gnuplot() {
   if (run_gnuplot("set terminal svg\nset print '-'\nprint 'svg'\n") != "svg\n") fail("{}", kMissing);
 }
 
-}  // namespace adj::apps
+}  // namespace adj::training

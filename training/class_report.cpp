@@ -7,7 +7,7 @@
 
 #include <fmt/ranges.h>
 
-namespace adj::apps {
+namespace adj::training {
 
 namespace {
 
@@ -156,4 +156,4 @@ void check_report(const Examples& examples) {
     throw UsageError(fmt::format("--report: {} has no classes to report on", examples.task));
 }
 
-}  // namespace adj::apps
+}  // namespace adj::training
