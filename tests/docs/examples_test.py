@@ -1,7 +1,7 @@
-"""The code blocks of the tutorial and the how-tos run and print what the pages say.
+"""The code blocks of the tutorial, the how-tos and the page of errors run and print what the pages say.
 
 On a page, in order, in one folder: ```python NAME writes the file NAME; ```sh run runs with the programs in the path;
-```cpp run is compiled against the build's library and run. A block ```output behind one holds what it prints, # for any
+```cpp run is compiled against the build's library and run; ```sh fails ends in an error. A block ```output behind one holds what it prints, # for any
 number. Other blocks are for the reader.
 """
 
@@ -14,7 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("ADJOINT_BIN_DIR", ROOT / "build/bin")).resolve()
-PAGES = [page for page in (ROOT / "docs/tutorial.md", ROOT / "docs/howto.md") if page.exists()]
+PAGES = [Path(page).resolve() for page in sys.argv[1:]]  # or else:
+PAGES = PAGES or [ROOT / f"docs/{name}.md" for name in ("tutorial", "howto", "errors")]
 
 
 def compiled(source, folder):
@@ -45,7 +46,7 @@ def without_numbers(text, expected):
 
 
 def run_page(page, folder):
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+    environment = {**os.environ, "PATH": f"{BIN}:{Path(sys.executable).parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
     blocks = re.findall(r"^```(\S*) ?(\S*)\n(.*?)^```$", page.read_text(), re.S | re.M)
     run, printed = 0, None
     for language, mark, text in blocks:
@@ -55,7 +56,7 @@ def run_page(page, folder):
                 sys.exit(f"{page.relative_to(ROOT)}: printed\n{printed}\ninstead of\n{text}")
         elif language == "python" and mark:
             (folder / mark).write_text(text)
-        elif mark == "run":
+        elif mark in ("run", "fails"):
             run += 1
             if language == "cpp":
                 source = folder / f"example_{run}.cpp"
@@ -63,8 +64,8 @@ def run_page(page, folder):
                 text = str(compiled(source, folder))
             done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=folder, env=environment, text=True,
                                   stdin=subprocess.DEVNULL, capture_output=True)
-            printed = done.stdout
-            if done.returncode:
+            printed = done.stderr if mark == "fails" else done.stdout
+            if bool(done.returncode) != (mark == "fails"):
                 sys.exit(f"{page.relative_to(ROOT)}: failed:\n{text}\n{done.stdout}{done.stderr}")
     return run
 
