@@ -53,12 +53,12 @@ def speed():
     parts = [say(20, 24, "SpMM forward on one NVIDIA H200, ms (less is better)", weight="600"),
              box(520, 12, 14, 14, BLUE), say(540, 24, "Adjoint"), box(620, 12, 14, 14, GREY), say(640, 24, "best of three peers")]
     for i, (name, width, ours, theirs) in enumerate(rows):
-        y, scale = 44 + 38 * i, 540 / max(float(row[3]) for row in rows if row[1] == width)
-        parts.append(say(190, y + 18, f"{name}, width {width}", "end"))
+        y, scale = 44 + 38 * i, 500 / max(float(row[3]) for row in rows if row[1] == width)
+        parts.append(say(225, y + 18, f"{name}, width {width}", "end"))
         for value, fill, dy in ((ours, BLUE, 0), (theirs, GREY, 14)):
-            parts += [box(200, y + dy, max(2, float(value) * scale), 13, fill),
-                      say(206 + float(value) * scale, y + dy + 11, value)]
-    parts.append(say(20, 60 + 38 * len(rows), "Bars of one width share a scale. Settings: docs/benchmarks.md."))
+            parts += [box(235, y + dy, max(2, float(value) * scale), 13, fill),
+                      say(241 + float(value) * scale, y + dy + 11, value)]
+    parts.append(say(20, 60 + 38 * len(rows), "Bars of one width share a scale. Generated graphs; peers ran on their own edges (docs/benchmarks.md)."))
     save("speed.svg", 820, 75 + 38 * len(rows), "SpMM against peers", parts)
 
 
@@ -77,7 +77,7 @@ def plan():
             parts.append(box(450 + 115 * i, top, 110, 26, fill, label))
         parts.append(arrow(30 + max(width), top + 10, 440, top + 12))
         y += 30
-    parts += [arrow(620, y - 50, 620, y - 18), say(620, y, "partial sums, added in order", "middle")]
+    parts += [arrow(620, y - 34, 620, y - 14), say(620, y, "partial sums, added in order", "middle")]
     save("spmm_plan.svg", 820, y + 16, "Rows cut into items of equal work", parts)
 
 
@@ -88,7 +88,7 @@ def attention():
         if i:
             parts.append(arrow(202 + 200 * (i - 1), 57, 238 + 200 * (i - 1), 57))
     parts += [box(660, 40, 130, 34, GREEN, "saved: lse, O"), arrow(602, 57, 656, 57),
-              say(20, 112, "Backward: the logits are computed again", weight="600")]
+              say(20, 112, "Backward: logits computed again", weight="600")]
     for i, text in enumerate(("logit again", "α = exp(logit - lse)", "gradients")):
         parts.append(box(40 + 200 * i, 128, 160, 34, RED, text))
         if i:
