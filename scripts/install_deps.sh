@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs the Debian packages that a purpose needs and that are missing here; does nothing when none is.
-#   scripts/install_deps.sh build|test|format ...
-# build: library and programs. test: what the tests need besides. format: make format.
+#   scripts/install_deps.sh build|test|format|docs ...
+# build: library and programs. test: what the tests need besides. format: make format. docs: make docs and its tests.
 set -euo pipefail
 
 build=(build-essential cmake ninja-build ccache libeigen3-dev libhdf5-dev libfmt-dev libdnnl-dev
@@ -10,6 +10,7 @@ build=(build-essential cmake ninja-build ccache libeigen3-dev libhdf5-dev libfmt
 test=("${build[@]}" doctest-dev gnuplot-nox python3 python3-h5py python3-numpy
   python3-networkx python3-scipy curl)
 format=(clang-format)
+docs=(doxygen doxygen-awesome-css python3 chromium)
 
 wanted=()
 for purpose in "$@"; do
@@ -17,7 +18,8 @@ for purpose in "$@"; do
     build) wanted+=("${build[@]}") ;;
     test) wanted+=("${test[@]}") ;;
     format) wanted+=("${format[@]}") ;;
-    *) echo "install_deps.sh: unknown purpose '$purpose' (build, test or format)" >&2; exit 2 ;;
+    docs) wanted+=("${docs[@]}") ;;
+    *) echo "install_deps.sh: unknown purpose '$purpose' (build, test, format or docs)" >&2; exit 2 ;;
   esac
 done
 
