@@ -1,6 +1,6 @@
 #pragma once
 
-#include <adjoint/graph/graph.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/module.h>
 
 namespace adj::nn {
@@ -12,7 +12,7 @@ namespace adj::nn {
 class AGNNConv : public Module {
  public:
   explicit AGNNConv(bool requires_grad = true, bool add_self_loops = true);
-  Var operator()(const Graph& graph, const Var& x) const;
+  Var operator()(const Structure& on, const Sides& x) const;
   std::string describe() const override { return "AGNNConv"; }
 
   Var beta;  ///< [1], or absent

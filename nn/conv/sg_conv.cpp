@@ -13,7 +13,7 @@ SGConv::SGConv(int64_t in, int64_t out, int K, bool has_bias, bool add_self_loop
 }
 
 Var SGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) {
-  check_rows("SGConv", graph, x);
+  check_rows("SGConv", graph, x.shape());
   const GcnNorm a("SGConv", graph, norm_, edge_weight);
   if (a.matrix() != nullptr && !x.requires_grad())
     return linear(cache_.get(*a.matrix(), x.value(), hops_), weight, bias);

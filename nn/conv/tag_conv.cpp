@@ -1,5 +1,4 @@
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/conv/tag_conv.h>
 
 namespace adj::nn {
@@ -21,7 +20,7 @@ Var TAGConv::after_product(const GcnNorm& a, const X& x) const {
 }
 
 Var TAGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) const {
-  check_rows("TAGConv", graph, x);
+  check_rows("TAGConv", graph, x.shape());
   const GcnNorm a("TAGConv", graph, norm_, edge_weight);
   const Var& first = lins[0].weight;
   if (first.size(0) > first.size(1)) return after_product(a, x);

@@ -75,9 +75,10 @@ void check_sides(Layer&& layer, const Relation& relation, const Tensor& x_src, c
   layer.to(relation.device());
   layer.to(DType::f64);
   const Var src = Var::parameter(x_src), dst = Var::parameter(x_dst);
-  if (!extra) return check_module(layer, {src, dst}, [&] { return layer(relation, src, dst, {}); });
+  if (!extra)
+    return check_module(layer, {src, dst}, [&] { return layer(relation, nn::Sides{src, dst}, Var()); });
   const Var more = Var::parameter(extra);
-  check_module(layer, {src, dst, more}, [&] { return layer(relation, src, dst, more); });
+  check_module(layer, {src, dst, more}, [&] { return layer(relation, nn::Sides{src, dst}, more); });
 }
 
 }  // namespace

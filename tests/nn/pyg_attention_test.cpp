@@ -26,7 +26,7 @@ void on_relation(const std::string& group, const Options& options) {
   on_devices(group, [&](PygCase& ref) {
     nn::Model<Layer> layer(nn::Widths(5, 3), 4, options);
     ref.load(layer);
-    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst"), ref.in("extra")));
+    ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), ref.in("x_dst")}, ref.in("extra")));
   });
 }
 

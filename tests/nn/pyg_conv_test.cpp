@@ -53,7 +53,7 @@ TEST_CASE("GraphConv and its gradients equal PyG's") {
     on_devices(group + "_bipartite", [&](PygCase& ref) {
       nn::Model<nn::GraphConv> layer(nn::Widths(4, 3), 5, nn::GraphConvOptions{aggr});
       ref.load(layer);
-      ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst"), ref.in("extra")));
+      ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), ref.in("x_dst")}, ref.in("extra")));
     });
     on_devices(group + "_weighted", [&](PygCase& ref) {
       on_graph(nn::Model<nn::GraphConv>(4, 6, nn::GraphConvOptions{aggr}), ref);
@@ -65,7 +65,7 @@ TEST_CASE("GraphConv and its gradients equal PyG's") {
   on_devices("graph_conv/rootless", [](PygCase& ref) {
     nn::Model<nn::GraphConv> layer(nn::Widths(6, 3), 5);
     ref.load(layer);
-    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), {}));
+    ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), {}}));
   });
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("GINConv and its gradients equal PyG's") {
   on_devices("gin/bipartite", [](PygCase& ref) {
     nn::Model<nn::GINConv<>> layer(nn::GINConvOptions{}, kNetwork);
     ref.load(layer, kSequential);
-    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst")), kSequential);
+    ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), ref.in("x_dst")}), kSequential);
   });
 }
 
@@ -97,7 +97,8 @@ TEST_CASE("GINEConv and its gradients equal PyG's") {
   on_devices("gine/bipartite", [](PygCase& ref) {
     nn::Model<nn::GINEConv<>> layer(4, nn::GINEConvOptions{.edge_dim = 2}, kNetwork);
     ref.load(layer, kSequential);
-    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst"), ref.in("extra")), kSequential);
+    ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), ref.in("x_dst")}, ref.in("extra")),
+                kSequential);
   });
 }
 
@@ -187,7 +188,7 @@ TEST_CASE("SAGEConv and its gradients equal PyG's") {
   on_devices("sage/bipartite", [](PygCase& ref) {
     nn::Model<nn::SAGEConv> layer(nn::Widths(5, 3), 4);
     ref.load(layer);
-    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst")));
+    ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), ref.in("x_dst")}));
   });
 }
 
