@@ -17,7 +17,7 @@ struct Gcn : NodeModel {
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
       const Activation activation = last || batch_norm ? Activation::none : Activation::relu;
-      convs.add(widths[l], widths[l + 1], true, activation);
+      convs.add(widths[l], widths[l + 1], nn::GCNConvOptions{.activation = activation});
       if (!last && batch_norm) norms.add(widths[l + 1]);
     }
   }

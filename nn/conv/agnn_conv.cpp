@@ -6,8 +6,8 @@
 
 namespace adj::nn {
 
-AGNNConv::AGNNConv(bool requires_grad, bool add_self_loops) : self_loops_(add_self_loops) {
-  if (requires_grad) {
+AGNNConv::AGNNConv(const AGNNConvOptions& options) : self_loops_(options.add_self_loops) {
+  if (options.requires_grad) {
     add_parameter("beta", beta, Tensor::full({1}, 1.0));
   } else {
     add_buffer("beta", fixed_beta_, Tensor::full({1}, 1.0));

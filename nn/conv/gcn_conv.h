@@ -23,9 +23,7 @@ struct GCNConvOptions {
 /// and may require a gradient. On a relation or a sampled block degrees are those within it (GcnNorm).
 class GCNConv : public Module {
  public:
-  GCNConv(int64_t in, int64_t out, const GCNConvOptions& options);
-  GCNConv(int64_t in, int64_t out, bool has_bias = true, Activation activation = Activation::none)
-      : GCNConv(in, out, GCNConvOptions{.bias = has_bias, .activation = activation}) {}
+  GCNConv(int64_t in, int64_t out, const GCNConvOptions& options = {});
   Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {});
   Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
   std::string describe() const override;

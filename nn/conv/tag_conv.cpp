@@ -3,12 +3,13 @@
 
 namespace adj::nn {
 
-TAGConv::TAGConv(int64_t in, int64_t out, int K, bool has_bias, bool normalize)
-    : norm_{.normalize = normalize, .add_self_loops = false} {
+TAGConv::TAGConv(int64_t in, int64_t out, const TAGConvOptions& options)
+    : norm_{.normalize = options.normalize, .add_self_loops = false} {
+  const int K = options.K;
   ADJ_CHECK(in > 0 && out > 0 && K >= 0, "TAGConv: expected positive widths, got {} -> {}, {} hops", in, out,
             K);
   for (int k = 0; k <= K; ++k) lins.add(in, out, false, Activation::none, Initial::fan_in);
-  if (has_bias) add_parameter("bias", bias, Tensor::zeros({out}));
+  if (options.bias) add_parameter("bias", bias, Tensor::zeros({out}));
 }
 
 // Z_k = X W_k; Z_0 + A (Z_1 + A (Z_2 + …)).

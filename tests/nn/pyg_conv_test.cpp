@@ -118,8 +118,11 @@ TEST_CASE("GCNConv's options and the gradient of its edge weights equal PyG's") 
 
 TEST_CASE("SGConv's options and the gradient of its edge weights equal PyG's") {
   on_devices("sg/one", [](PygCase& ref) { on_graph(nn::Model<nn::SGConv>(4, 6), ref); });
-  on_devices("sg/no_loops", [](PygCase& ref) { on_graph(nn::Model<nn::SGConv>(6, 4, 3, true, false), ref); });
-  on_devices("sg/weighted", [](PygCase& ref) { on_graph(nn::Model<nn::SGConv>(4, 6, 2), ref); });
+  on_devices("sg/no_loops", [](PygCase& ref) {
+    on_graph(nn::Model<nn::SGConv>(6, 4, nn::SGConvOptions{3, true, false}), ref);
+  });
+  on_devices("sg/weighted",
+             [](PygCase& ref) { on_graph(nn::Model<nn::SGConv>(4, 6, nn::SGConvOptions{2}), ref); });
 }
 
 TEST_CASE("APPNP and its gradients equal PyG's") {
@@ -220,9 +223,14 @@ TEST_CASE("PNAConv and its gradients equal PyG's") {
 
 TEST_CASE("TAGConv and its gradients equal PyG's") {
   on_devices("tag/plain", [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(3, 5), ref); });
-  on_devices("tag/wide", [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(5, 3, 2), ref); });
-  on_devices("tag/weighted", [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(5, 3, 2, false), ref); });
-  on_devices("tag/not_normalized",
-             [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(3, 5, 2, true, false), ref); });
-  on_devices("tag/zero", [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(5, 3, 0), ref); });
+  on_devices("tag/wide",
+             [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(5, 3, nn::TAGConvOptions{2}), ref); });
+  on_devices("tag/weighted", [](PygCase& ref) {
+    on_graph(nn::Model<nn::TAGConv>(5, 3, nn::TAGConvOptions{2, false}), ref);
+  });
+  on_devices("tag/not_normalized", [](PygCase& ref) {
+    on_graph(nn::Model<nn::TAGConv>(3, 5, nn::TAGConvOptions{2, true, false}), ref);
+  });
+  on_devices("tag/zero",
+             [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(5, 3, nn::TAGConvOptions{0}), ref); });
 }
