@@ -10,8 +10,8 @@ struct Gcn : nn::Module {
   explicit Gcn(const Subject& s) : dropout_rate(static_cast<float>(s.dropout)) {
     for (int64_t l = 0; l < s.layers; ++l) {
       const bool last = l + 1 == s.layers;
-      convs.add(l == 0 ? s.data.num_features() : s.hidden, last ? s.data.num_classes() : s.hidden, true,
-                last || s.batch_norm ? Activation::none : Activation::relu);
+      convs.add(l == 0 ? s.data.num_features() : s.hidden, last ? s.data.num_classes() : s.hidden,
+                nn::GCNConvOptions{.activation = last || s.batch_norm ? Activation::none : Activation::relu});
       if (!last && s.batch_norm) norms.add(s.hidden);
     }
   }

@@ -102,7 +102,7 @@ std::optional<double> measure(const ModelDescription& model, const Metric& metri
 void require_layers(const TrainedModel& trained, const Settings& batches) {
   if (batches.evaluation != "layers") return;
   const auto* of_nodes = dynamic_cast<const NodeModel*>(&trained.model());
-  if (of_nodes == nullptr || of_nodes->num_layers() == 0)
+  if (of_nodes == nullptr || !of_nodes->exact_by_layers())
     throw UsageError(fmt::format("--evaluation layers: {} needs whole graphs, expected --evaluation graph",
                                  trained.describe()));
 }
