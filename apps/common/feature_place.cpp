@@ -88,6 +88,9 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Set
 
 Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureStore>& x,
                       const Settings& s) {
+  if (!model.exact_by_layers())
+    throw UsageError(fmt::format("--evaluation layers: {} needs whole graphs, expected --evaluation graph",
+                                 model.describe()));
   const NoGrad no_grad;
   return infer_layer_wise(graph, x, model.num_layers(),
                           [&](size_t layer, const Block& block, const Features& of_sources) {

@@ -1,9 +1,7 @@
-"""Draws the figures of the home page and of docs/kernels.md into docs/images/; the numbers of the speed chart are read
-from docs/benchmarks.md. Run it after a change of these: python3 docs/site/figures.py"""
+"""Draws the figures of docs/kernels.md and the graph of the home page into docs/images/: python3 docs/site/figures.py"""
 
 import math
 import random
-import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,22 +42,6 @@ def graph():
             parts.append(f'<line x1="{x:.0f}" y1="{y:.0f}" x2="{nodes[j][0]:.0f}" y2="{nodes[j][1]:.0f}" stroke="#aab" stroke-width="0.8"/>')
     parts += [f'<circle cx="{x:.0f}" cy="{y:.0f}" r="6" fill="{color}"/>' for x, y, color in nodes]
     save("graph.svg", 820, 230, "A graph of three communities", parts)
-
-
-def speed():
-    text = (ROOT / "docs/benchmarks.md").read_text()
-    table = text[text.index("| graph | width | forward, ms | peers |"):]
-    rows = re.findall(r"^\| ([\w() ]+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \|", table.split("\n\n")[0], re.M)
-    parts = [say(20, 24, "SpMM forward on one NVIDIA H200, ms (less is better)", weight="600"),
-             box(520, 12, 14, 14, BLUE), say(540, 24, "Adjoint"), box(620, 12, 14, 14, GREY), say(640, 24, "best of three peers")]
-    for i, (name, width, ours, theirs) in enumerate(rows):
-        y, scale = 44 + 38 * i, 500 / max(float(row[3]) for row in rows if row[1] == width)
-        parts.append(say(225, y + 18, f"{name}, width {width}", "end"))
-        for value, fill, dy in ((ours, BLUE, 0), (theirs, GREY, 14)):
-            parts += [box(235, y + dy, max(2, float(value) * scale), 13, fill),
-                      say(241 + float(value) * scale, y + dy + 11, value)]
-    parts.append(say(20, 60 + 38 * len(rows), "Bars of one width share a scale. Generated graphs; peers ran on their own edges (docs/benchmarks.md)."))
-    save("speed.svg", 820, 75 + 38 * len(rows), "SpMM against peers", parts)
 
 
 def plan():
@@ -127,5 +109,5 @@ def bits():
     save("bit_planes.svg", 820, 140, "Bit planes", parts)
 
 
-for draw in (graph, speed, plan, attention, tiles, bits):
+for draw in (graph, plan, attention, tiles, bits):
     draw()
