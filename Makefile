@@ -4,18 +4,20 @@
 # TESTS picks tests by a regular expression of their names, as in make test TESTS=apps/
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo format check-format clean deps-build deps-test deps-format configure
+.PHONY: help build test demo docs results format check-format clean deps-build deps-test deps-format deps-docs configure
 
 JOBS := $(shell nproc)
 CMAKE_ARGS :=
 TESTS :=
-SOURCES = core kernels graph data autograd nn optim models apps tests
+SOURCES = core kernels graph data autograd nn optim models training apps tests
 FORMATTED = find $(SOURCES) -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh'
 
 help:
 	@echo "make build    library and programs, into build/ and build/bin/"
 	@echo "make test     build those and the tests, then run all tests, or those of TESTS=REGEX"
 	@echo "make demo     build train_gcn, then train a GCN on the dataset that comes along"
+	@echo "make docs     pages and API reference as a site, build/docs/index.html"
+	@echo "make results  write docs/benchmarks.md and its plots from bench/results"
 	@echo "make format   lay out the sources by .clang-format"
 	@echo "make clean    remove all build trees"
 
@@ -37,6 +39,12 @@ test: deps-test
 	@ctest --preset release -j $(JOBS) $(if $(TESTS),-R '$(TESTS)'); status=$$?; \
 	  sed -n 's/.*MESSAGE: skipped: /skipped: /p' build/Testing/Temporary/LastTest.log | sort -u; exit $$status
 
+docs: deps-docs
+	@python3 docs/site/build.py
+
+results:
+	@scripts/results.py
+
 format: deps-format
 	@$(FORMATTED) | xargs clang-format -i
 
@@ -46,5 +54,5 @@ check-format: deps-format
 clean:
 	rm -rf build build-*/
 
-deps-build deps-test deps-format: deps-%:
+deps-build deps-test deps-format deps-docs: deps-%:
 	@scripts/install_deps.sh $*

@@ -1,13 +1,13 @@
 #include "common.h"
 
-#include "common/examples.h"
 #include "common/feature_place.h"
-#include "common/gnuplot.h"
 #include "common/inputs.h"
 #include "common/options.h"
 #include "common/outcome.h"
 #include "common/outputs.h"
 #include "common/trainer.h"
+#include <adjoint/training/examples.h>
+#include <adjoint/training/gnuplot.h>
 
 #include <algorithm>
 #include <chrono>
@@ -126,8 +126,7 @@ void train_with(const Program& program, CommandLine line) {
   if (given.splits.size() > 1 && settings.runs == 1) settings.runs = std::ssize(given.splits);
   log_info("{}: {}", printable(data.name), counted(given));
   // Bits by node are of one graph's, as whose model a checkpoint is loaded again.
-  if (const auto& names = program.family.options;
-      std::find(names.begin(), names.end(), "nodes") != names.end()) {
+  if (program.family.takes("nodes")) {
     settings.nodes = settings.node_bits > 0.0 ? data.num_nodes() : 0;
     line.identity["nodes"] = fmt::format("{}", settings.nodes);
   }

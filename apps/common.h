@@ -2,6 +2,7 @@
 
 #include <adjoint/adjoint.h>
 #include <adjoint/models/family.h>
+#include <adjoint/training/metric.h>
 
 #include <functional>
 #include <memory>
@@ -74,19 +75,16 @@ struct Settings : models::ModelOptions {
 using models::GraphModel;
 using models::Model;
 using models::NodeModel;
+using namespace training;
 
-struct Examples;
-struct Metric;
 struct Training;
 class Epochs;
 
 struct Program {
-  models::ModelFamily family;  ///< what it trains; of several models --model chooses one
-  std::string summary;         ///< one line for --help
-  Settings defaults = {};
+  models::ModelFamily family;             ///< what it trains; of several models --model chooses one
+  std::string summary;                    ///< one line for --help
+  Settings defaults = {};                 ///< of a training; the model's are the family's
   std::vector<std::string> loaders = {};  ///< what --loader may be besides none
-  /// Adds the model's own options, which are to set these.
-  std::function<void(boost::program_options::options_description_easy_init, Settings&)> options = {};
   /// Adds the program's own options of a training, of which a trained model knows nothing. Optional.
   std::function<void(boost::program_options::options_description_easy_init, Settings&)> training_options = {};
   /// Throws UsageError where options besides the model's do not go together. Optional.

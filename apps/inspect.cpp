@@ -1,6 +1,5 @@
 // Says what is in a dataset, and all that is wrong with it.
 
-#include "common/gnuplot.h"
 #include "common/options.h"
 #include "common/outputs.h"
 #include "inspect/histogram.h"
@@ -8,6 +7,7 @@
 #include "inspect/report.h"
 #include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/training/gnuplot.h>
 
 using namespace adj;
 using namespace adj::apps;

@@ -1,6 +1,5 @@
 // Runs a trained model on a graph: that of its training, or any other with the same features.
 
-#include "common/class_report.h"
 #include "common/feature_place.h"
 #include "common/graphs.h"
 #include "common/options.h"
@@ -8,6 +7,7 @@
 #include "common/trained_model.h"
 #include "predict/options.h"
 #include <adjoint/core/text.h>
+#include <adjoint/training/class_report.h>
 
 #include <chrono>
 
@@ -44,7 +44,7 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
   if (o.outputs == 0 && !labelled)
     throw UsageError(fmt::format("--outputs: {} has no such labels, expected a number", o.data));
   const int64_t outputs = o.outputs == 0 ? outputs_of(data) : o.outputs;
-  return load_pyg(o.program, o.settings, o.pyg_state, o.names, task, data.num_features(), outputs,
+  return load_pyg(o.family, o.settings, o.pyg_state, o.names, task, data.num_features(), outputs,
                   preprocessing_of(o, data, task, outputs), device);
 }
 

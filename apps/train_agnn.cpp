@@ -1,3 +1,12 @@
-#include "models/models.h"
+#include "common.h"
 
-int main(int argc, char** argv) { return adj::apps::train(argc, argv, adj::apps::train_agnn()); }
+using namespace adj;
+using namespace adj::apps;
+
+int main(int argc, char** argv) {
+  Program program{models::agnn(),
+                  "Trains an attention-based graph neural network (Thekumparampil et al. 2018)."};
+  program.loaders = {"cluster", "saint"};
+  program.defaults.evaluation = "graph";
+  return train(argc, argv, program);
+}

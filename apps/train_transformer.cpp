@@ -1,3 +1,10 @@
-#include "models/models.h"
+#include "common.h"
 
-int main(int argc, char** argv) { return adj::apps::train(argc, argv, adj::apps::train_transformer()); }
+using namespace adj;
+using namespace adj::apps;
+
+int main(int argc, char** argv) {
+  Program program{models::transformer(), "Trains a graph transformer (Shi et al. 2021)."};
+  program.loaders = {"neighbor", "cluster", "saint"};
+  return train(argc, argv, program);
+}

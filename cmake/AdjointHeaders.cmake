@@ -29,4 +29,4 @@ endfunction()
 adjoint_list_headers(ops.h "Every differentiable op." autograd/*.h)
 adjoint_list_headers(contracts.h "Every kernel's contract." kernels/*/*.h)
 adjoint_list_headers(adjoint.h "Everything that a training program, or the author of an op, uses."
-  core/*.h graph/*.h graph/*/*.h data/*.h data/loader/*.h autograd/*.h nn/*.h nn/*/*.h optim/*.h models/*.h)
+  core/*.h graph/*.h graph/*/*.h data/*.h data/loader/*.h autograd/*.h nn/*.h nn/*/*.h optim/*.h models/*.h training/*.h)

@@ -152,7 +152,7 @@ decltype(auto) dispatch_float(DType dtype, std::string_view op, F&& f) {
 }
 
 /// Calls `f.template operator()<S>()` with S = float, double or bfloat16, what features are stored as; they
-/// are computed with in Wide<S>.
+/// are computed with in `Wide<S>`.
 template <class F>
 decltype(auto) dispatch_features(DType dtype, F&& f) {
   if (dtype == DType::bf16) return f.template operator()<bfloat16>();

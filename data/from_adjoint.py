@@ -13,7 +13,7 @@ torch_geometric, dgl, networkx only what is asked for.
 
     from_adjoint.py dataset IN.h5 OUT.npz|OUT.pt|OUT.dgl|OUT.json       # arrays, PyG, DGL, NetworkX's node-link form
     from_adjoint.py predictions IN.h5 OUT.npz
-    from_adjoint.py state CHECKPOINT.h5 OUT.pt [--map convs.0=conv1]... # for model.load_state_dict
+    from_adjoint.py state CHECKPOINT.h5 OUT.pt|OUT.safetensors [--map convs.0=conv1]... # for model.load_state_dict
 """
 import argparse
 import json
@@ -462,7 +462,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True, metavar="dataset|predictions|state")
     for name, given, out, text in (("dataset", "IN.h5", "OUT", "a dataset, by the end of OUT: .npz, .pt, .dgl or .json"),
                                    ("predictions", "IN.h5", "OUT.npz", "predictions, as arrays"),
-                                   ("state", "CHECKPOINT.h5", "OUT.pt", "trained weights, as a PyG state dict")):
+                                   ("state", "CHECKPOINT.h5", "OUT", "trained weights, by the end of OUT: .safetensors, else torch's, as a PyG state dict")):
         command = commands.add_parser(name, help=text)
         command.add_argument("given", metavar=given)
         command.add_argument("out", metavar=out)
@@ -479,9 +479,14 @@ def main():
             save_arrays(read_predictions(args.given), args.out)
         else:
             state = pyg_state(args.given, dict(args.map), args.weights)
-            import torch
-            tensors = {name: torch.from_numpy(np.array(value)) for name, value in state.items()}
-            replacing(args.out, lambda beside: torch.save(tensors, beside))
+            tensors = {name: np.array(value, order="C") for name, value in state.items()}
+            if args.out.endswith(".safetensors"):
+                from safetensors.numpy import save_file
+                replacing(args.out, lambda beside: save_file(tensors, beside, {"format": "pt"}))
+            else:
+                import torch
+                tensors = {name: torch.from_numpy(value) for name, value in tensors.items()}
+                replacing(args.out, lambda beside: torch.save(tensors, beside))
             print(f"{args.out}: {len(tensors)} tensors")
     except ImportError as error:
         sys.exit(f"{error}: expected it for this command")

@@ -16,7 +16,7 @@ struct Agnn : NodeModel {
         p(static_cast<float>(s.dropout)),
         lin1(this, "lin1", in, s.hidden, true, Activation::relu),
         lin2(this, "lin2", s.hidden, out) {
-    for (int64_t l = 0; l < s.layers; ++l) props.add(l > 0);
+    for (int64_t l = 0; l < s.layers; ++l) props.add(nn::AGNNConvOptions{.requires_grad = l > 0});
   }
 
   Var operator()(const Graph& graph, const Features& features) override {

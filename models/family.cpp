@@ -3,7 +3,21 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/option_check.h>
 
+#include <algorithm>
+
 namespace adj::models {
+
+bool ModelFamily::takes(const std::string& name) const {
+  return std::any_of(options.begin(), options.end(), [&](const auto& option) { return option.name == name; });
+}
+
+std::vector<ModelOption> ModelFamily::all_options() const {
+  std::vector<ModelOption> all;
+  if (models.size() > 1) all.push_back(model_option("model"));
+  all.insert(all.end(), options.begin(), options.end());
+  for (const char* name : {"hidden", "layers", "dropout"}) all.push_back(model_option(name));
+  return all;
+}
 
 void ModelFamily::check(const ModelOptions& o) const {
   if (!o.model.empty()) expect_one_of("model", o.model, models);

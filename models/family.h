@@ -12,12 +12,18 @@ namespace adj::models {
 struct ModelFamily {
   std::string program;               ///< whose checkpoints hold such models: "train_gat"
   std::vector<std::string> models;   ///< what ModelOptions::model may be: "gat", "gatv2"
-  std::vector<std::string> options;  ///< those that it takes beside hidden, layers and dropout
+  std::vector<ModelOption> options;  ///< those that it takes beside hidden, layers and dropout
   /// Throws UsageError where options of its own are out of range. Optional.
   void (*check_own)(const ModelOptions&) = nullptr;
   /// The model on the CPU, with initial weights from the default generator.
   std::unique_ptr<Model> (*make_checked)(int64_t in, int64_t out, const ModelOptions&) = nullptr;
+  ModelOptions defaults = {};  ///< of the paper, where the family's differ
 
+  /// Is the option of that name among `options`?
+  bool takes(const std::string& option) const;
+  /// All that a model is made by: `model` where there are several, the family's own, hidden, layers and
+  /// dropout.
+  std::vector<ModelOption> all_options() const;
   /// Throws UsageError where a model's options are out of range.
   void check(const ModelOptions& options) const;
   /// A model of `in` features and `out` numbers for each node (or graph), with initial weights from the

@@ -43,9 +43,10 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 ModelFamily gat() {
   return {"train_gat",
           {"gat", "gatv2"},
-          stack_options({"heads", "output-heads", "attention-dropout"}),
+          stack_options({"heads", "attention-dropout", "output-heads"}),
           check,
-          make};
+          make,
+          {.hidden = 8, .dropout = 0.6, .heads = 8, .attention_dropout = 0.6}};
 }
 
 }  // namespace adj::models

@@ -17,19 +17,24 @@ struct Gcn : NodeModel {
     for (size_t l = 0; l + 1 < widths.size(); ++l) {
       const bool last = l + 2 == widths.size();
       const Activation activation = last || batch_norm ? Activation::none : Activation::relu;
-      convs.add(widths[l], widths[l + 1], true, activation);
+      convs.add(widths[l], widths[l + 1], nn::GCNConvOptions{.activation = activation});
       if (!last && batch_norm) norms.add(widths[l + 1]);
     }
   }
 
   Var operator()(const Graph& graph, const Features& features) override {
-    const float before = norms.empty() ? p : 0.0f;
-    Var x = convs[0](graph, dropout(features, before));
-    for (size_t l = 0; l < convs.size(); ++l) {
-      if (l > 0) x = convs[l](graph, dropout(x, before));
-      if (l < norms.size()) x = norms[l](x, {.activation = Activation::relu, .dropout = p});
-    }
+    Var x = layer(0, graph, features);
+    for (size_t l = 1; l < convs.size(); ++l) x = layer(l, graph, x);
     return x;
+  }
+  size_t num_layers() const override { return convs.size(); }
+  Var over(size_t l, const Block& block, const Var& x) override { return layer(l, block, x); }
+  /// A block does not hold the degrees of its outermost nodes.
+  bool exact_by_layers() const override { return false; }
+  template <class On, class X>
+  Var layer(size_t l, const On& on, const X& x) {
+    const Var y = convs[l](on, dropout(x, norms.empty() ? p : 0.0f));
+    return l < norms.size() ? norms[l](y, {.activation = Activation::relu, .dropout = p}) : y;
   }
 
   void prepare(const Graph& graph) const override { (void)graph.gcn_adjacency(); }
@@ -60,6 +65,8 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 
 }  // namespace
 
-ModelFamily gcn() { return {"train_gcn", {"gcn"}, {"norm"}, check, make}; }
+ModelFamily gcn() {
+  return {"train_gcn", {"gcn"}, {model_option("norm", "between the layers: none or batch")}, check, make};
+}
 
 }  // namespace adj::models

@@ -36,6 +36,9 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 
 }  // namespace
 
-ModelFamily gin() { return {"train_gin", {"gin"}, stack_options({"train-eps"}), check_stack, make}; }
+ModelFamily gin() {
+  return {"train_gin", {"gin"}, stack_options({"train-eps"}),
+          check_stack, make,    {.hidden = 64, .norm = "batch"}};
+}
 
 }  // namespace adj::models

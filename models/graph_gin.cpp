@@ -97,15 +97,17 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 }  // namespace
 
 ModelFamily graph_gin() {
-  return {"train_graph_gin", {"graph-gin"}, {"train-eps", "pool", "node-features"}, check, make};
+  return {"train_graph_gin",
+          {"graph-gin"},
+          model_options({"train-eps", "pool", "node-features"}),
+          check,
+          make,
+          {.hidden = 32, .layers = 4}};
 }
 
 ModelFamily graph_qgin() {
-  return {"train_graph_qgin",
-          {"graph-qgin"},
-          quantized_options({"pool", "node-features"}),
-          check_quantized,
-          make};
+  return {"train_graph_qgin", {"graph-qgin"}, quantized_options(model_options({"pool", "node-features"})),
+          check_quantized,    make,           {.hidden = 32, .layers = 4, .bits = "8"}};
 }
 
 }  // namespace adj::models

@@ -70,9 +70,12 @@ std::unique_ptr<Model> make(int64_t in, int64_t, const ModelOptions& o) {
 ModelFamily link() {
   return {"train_link",
           {"gcn", "sage", "gat"},
-          {"embedding", "decoder", "aggr", "heads", "attention-dropout"},
+          {model_option("embedding"), model_option("decoder"),
+           model_option("aggr", "of sage's neighbours: mean, max or pool"), model_option("heads"),
+           model_option("attention-dropout")},
           check,
-          make};
+          make,
+          {.hidden = 128, .dropout = 0.0, .embedding = 64}};
 }
 
 }  // namespace adj::models

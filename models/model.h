@@ -26,6 +26,9 @@ struct NodeModel : Model {
   virtual Var operator()(const Graph& graph, const Features& x) = 0;
   /// Layers that each take a block; 0 where the model takes whole graphs alone.
   virtual size_t num_layers() const { return 0; }
+  /// Does a layer make over a block of all in-edges what it makes over the graph, so that it may be run layer
+  /// by layer?
+  virtual bool exact_by_layers() const { return num_layers() > 0; }
   /// What layer `layer` makes of the features of a block's sources, the targets' first: [num_dst, width].
   /// What stands between two layers belongs to the first of them.
   virtual Var over(size_t layer, const Block& block, const Var& x);

@@ -34,19 +34,18 @@ Task task_of(const optim::Checkpoint& checkpoint) {
 }
 
 models::ModelOptions options_of(const optim::Checkpoint& checkpoint, const models::ModelFamily& family) {
-  std::vector<std::string> names = family.options;
-  names.insert(names.end(), {"hidden", "layers", "dropout"});
-  if (family.models.size() > 1) names.push_back("model");
+  const std::vector<models::ModelOption> named = family.all_options();
   constexpr std::string_view kPrefix = "option.";
   std::map<std::string, std::string> values;
   for (const auto& [name, value] : checkpoint.facts)
     if (name.starts_with(kPrefix)) values.emplace(name.substr(kPrefix.size()), value);
-  for (const std::string& name : names)
-    if (values.count(name) == 0) data_fail("{}: facts@option.{}: missing", checkpoint.path, name);
+  for (const models::ModelOption& option : named)
+    if (values.count(option.name) == 0)
+      data_fail("{}: facts@option.{}: missing", checkpoint.path, option.name);
   models::ModelOptions options;
   options.model = family.models.front();
   try {
-    read_options(options, names, values);
+    read_options(options, named, values);
     family.check(options);
   } catch (const UsageError& error) {
     data_fail("{}: facts: {}", checkpoint.path, error.what());

@@ -3,12 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace adj::models {
 
 /// What shapes a model. Each family takes those of the second half that it names (ModelFamily::options); the
-/// others have no effect. Names in files and on command lines are those here with '-' for '_'.
+/// others have no effect.
 struct ModelOptions {
   std::string model;    ///< of its family's: "gat", "gatv2"; empty: the first
   int64_t hidden = 16;  ///< width of the hidden layers, of each head where there are several
@@ -47,9 +48,24 @@ struct ModelOptions {
   std::string node_features = "file";  ///< or "constant", "degree" (models/node_features.h)
 };
 
-/// Sets the options that are named here from text, "attention-dropout" and so on, as checkpoints keep them.
-/// Throws UsageError where a value is missing, or is no number or flag where one is expected.
-void read_options(ModelOptions& options, const std::vector<std::string>& names,
+/// One of them: its name on command lines and in checkpoints, its field, and what --help says of it.
+struct ModelOption {
+  std::string name;  ///< "attention-dropout"
+  std::variant<int64_t ModelOptions::*, double ModelOptions::*, bool ModelOptions::*,
+               std::string ModelOptions::*>
+      field;
+  std::string value;  ///< placeholder for the value in --help: "N"
+  std::string help;   ///< empty: not on command lines
+};
+
+/// The option of that name, with another help text if one is given. Throws adj::Error if there is none.
+ModelOption model_option(const std::string& name, const std::string& help = "");
+/// Several, in this order.
+std::vector<ModelOption> model_options(const std::vector<std::string>& names);
+
+/// Sets these options from text, as checkpoints keep them. Throws UsageError where a value is missing, or is
+/// no number or flag where one is expected.
+void read_options(ModelOptions& options, const std::vector<ModelOption>& which,
                   const std::map<std::string, std::string>& values);
 
 }  // namespace adj::models

@@ -233,12 +233,17 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 }  // namespace
 
 ModelFamily qgnn() {
-  return {"train_qgnn",
-          {"gcn", "gin"},
-          quantized_options(
-              {"norm", "degree-quant", "degree-quant-least", "node-bits", "node-bits-penalty", "nodes"}),
-          check,
-          make};
+  return {
+      "train_qgnn",
+      {"gcn", "gin"},
+      quantized_options(
+          {model_option("norm",
+                        "none, batch (between the layers) or sums (these, and of the sums over neighbours)"),
+           model_option("degree-quant"), model_option("degree-quant-least"), model_option("node-bits"),
+           model_option("node-bits-penalty"), model_option("nodes")}),
+      check,
+      make,
+      {.hidden = 64, .bits = "8"}};
 }
 
 }  // namespace adj::models

@@ -73,9 +73,10 @@ std::string describe_bits(const ModelOptions& o) {
                      o.node_bits > 0.0 ? fmt::format(", {} by node", o.node_bits) : "");
 }
 
-std::vector<std::string> quantized_options(std::vector<std::string> more) {
-  more.insert(more.end(), {"bits", "bits-weights", "bits-activations", "scales"});
-  return more;
+std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& own) {
+  std::vector<ModelOption> all = model_options({"bits", "bits-weights", "bits-activations", "scales"});
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
 }
 
 }  // namespace adj::models

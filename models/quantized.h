@@ -28,6 +28,6 @@ struct Quantization {
 /// " 4 bits, weights 8 running scales", for describe(); empty where nothing is quantised.
 std::string describe_bits(const ModelOptions& options);
 /// The options of such models.
-std::vector<std::string> quantized_options(std::vector<std::string> more);
+std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& own);
 
 }  // namespace adj::models

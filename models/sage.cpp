@@ -43,6 +43,6 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 
 }  // namespace
 
-ModelFamily sage() { return {"train_sage", {"sage"}, stack_options({"aggr"}), check, make}; }
+ModelFamily sage() { return {"train_sage", {"sage"}, stack_options({"aggr"}), check, make, {.hidden = 64}}; }
 
 }  // namespace adj::models

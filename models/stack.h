@@ -3,8 +3,8 @@
 #include "model.h"
 #include "options.h"
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/autograd/shape.h>
 #include <adjoint/graph/self_loops.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/norm/norm.h>
 
 #include <optional>
@@ -40,23 +40,13 @@ class Stack : public NodeModel {
         norms_(this, s.norm) {}
 
   Var operator()(const Graph& graph, const Features& features) override {
-    Var x;
-    for (size_t l = 0; l < convs_.size(); ++l) {
-      Var y = l == 0 ? first(graph, dropout(features, p_)) : convs_[l](graph, x);
-      if (l + 1 == convs_.size()) return y;
-      y = norms_(l, y, activation_, p_, training());
-      x = residual_ && l > 0 ? x + y : y;
-    }
+    Var x = behind(0, first(graph, this->dropout(features, p_)), {});
+    for (size_t l = 1; l < convs_.size(); ++l) x = layer(l, graph, x);
     return x;
   }
   size_t num_layers() const override { return convs_.size(); }
   Var over(size_t l, const Block& block, const Var& features) override {
-    const Var x = l == 0 ? this->dropout(features, p_) : features;
-    const Var own = narrow(x, 0, 0, block.num_dst());
-    Var y = convs_[l](block.relation(), x, own);
-    if (l + 1 == convs_.size()) return y;
-    y = norms_(l, y, activation_, p_, this->training());
-    return residual_ && l > 0 ? own + y : y;
+    return layer(l, block, l == 0 ? this->dropout(features, p_) : features);
   }
   std::string describe() const override { return name_; }
   std::vector<int64_t> summed_widths() const override { return summed_; }
@@ -78,6 +68,16 @@ class Stack : public NodeModel {
   }
 
  private:
+  Var layer(size_t l, const nn::Structure& on, const Var& features) {
+    const nn::Sides x = nn::Sides(features).on("stack", on);
+    return behind(l, convs_[l](on, x), x.dst);
+  }
+  /// What stands behind convolution `l`; `own`: what its targets had before it.
+  Var behind(size_t l, const Var& y, const Var& own) {
+    if (l + 1 == convs_.size()) return y;
+    const Var z = norms_(l, y, activation_, p_, this->training());
+    return residual_ && l > 0 ? own + z : z;
+  }
   Var first(const Graph& graph, const Features& x) {
     if (takes_sparse_) return convs_[0](graph, x);
     return convs_[0](graph, Var(x.to_dense().to(this->parameters().front().dtype())));
@@ -100,7 +100,7 @@ inline void prepare_loops(const Graph& graph, SelfLoops kind) {
 }
 
 /// The options of such models.
-std::vector<std::string> stack_options(std::vector<std::string> more = {});
+std::vector<ModelOption> stack_options(std::vector<std::string> own = {});
 /// Throw UsageError where they are out of range.
 void check_stack(const ModelOptions& options);
 void check_heads(const ModelOptions& options);

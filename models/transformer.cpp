@@ -40,7 +40,8 @@ ModelFamily transformer() {
           {"transformer"},
           stack_options({"heads", "attention-dropout", "gate"}),
           check,
-          make};
+          make,
+          {.hidden = 16, .norm = "layer", .heads = 4}};
 }
 
 }  // namespace adj::models

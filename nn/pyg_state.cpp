@@ -1,4 +1,5 @@
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/data/safetensors.h>
 #include <adjoint/nn/pyg_state.h>
 
 #include <set>
@@ -50,11 +51,20 @@ bool same_but_for_ones(const Shape& file, const Shape& own) {
   return true;
 }
 
-}  // namespace
+std::vector<std::string> names_in(const H5Reader& file) { return file.children(""); }
+std::vector<std::string> names_in(const SafetensorsReader& file) { return file.names(); }
 
-void load_pyg_state(Module& module, const std::string& path,
-                    const std::map<std::string, std::string>& names) {
-  const H5Reader file = H5Reader::open(path);
+Tensor floats(const H5Reader& file, const std::string& name) {
+  return file.tensor(name, {DType::f32, DType::f64});
+}
+Tensor floats(const SafetensorsReader& file, const std::string& name) {
+  Tensor found = file.tensor(name);
+  if (!is_floating(found.dtype())) file.fail(name, "{}, expected floating numbers", name_of(found.dtype()));
+  return found;
+}
+
+template <class File>
+void load_from(const File& file, Module& module, const std::map<std::string, std::string>& names) {
   const auto own = module.state();
   const std::vector<PygLayout> layouts = module.pyg_layout();
   std::map<std::string, Tensor> loaded;
@@ -66,7 +76,7 @@ void load_pyg_state(Module& module, const std::string& path,
         layouts[i].transposed ? Shape{tensor.size(1), tensor.size(0)} : Shape(tensor.shape());
     if (!file.has(place) && file.has(wrapped(place))) place = wrapped(place);
     if (!file.has(place)) file.fail(place, "missing, expected {} for {} of the model", expected.str(), name);
-    Tensor found = file.tensor(place, {DType::f32, DType::f64});
+    Tensor found = floats(file, place);
     if (!same_but_for_ones(found.shape(), expected))
       file.fail(place, "{}, expected {} for {} of the model", found.shape().str(), expected.str(), name);
     found = found.reshape(expected);
@@ -74,10 +84,20 @@ void load_pyg_state(Module& module, const std::string& path,
     loaded.emplace(name, found.to(tensor.dtype()));
     used.insert(place);
   }
-  for (const std::string& name : file.children(""))
+  for (const std::string& name : names_in(file))
     if (!used.contains(name) && !name.ends_with(kBatchCount))
       file.fail(name, "left over, the model has no such part");
   module.load_state(loaded);
+}
+
+}  // namespace
+
+void load_pyg_state(Module& module, const std::string& path,
+                    const std::map<std::string, std::string>& names) {
+  if (path.ends_with(".safetensors"))
+    load_from(SafetensorsReader::open(path), module, names);
+  else
+    load_from(H5Reader::open(path), module, names);
 }
 
 }  // namespace adj::nn

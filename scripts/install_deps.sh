@@ -1,14 +1,16 @@
 #!/bin/bash
 # Installs the Debian packages that a purpose needs and that are missing here; does nothing when none is.
-#   scripts/install_deps.sh build|test|format ...
-# build: library and programs. test: what the tests need besides. format: make format.
+#   scripts/install_deps.sh build|test|format|docs ...
+# build: library and programs. test: what the tests need besides. format: make format. docs: make docs and its tests.
 set -euo pipefail
 
 build=(build-essential cmake ninja-build ccache libeigen3-dev libhdf5-dev libfmt-dev libdnnl-dev
-  libboost-program-options-dev libmetis-dev zlib1g-dev libzip-dev libyaml-cpp-dev)
+  libboost-program-options-dev libmetis-dev zlib1g-dev libzip-dev libyaml-cpp-dev
+  nlohmann-json3-dev)
 test=("${build[@]}" doctest-dev gnuplot-nox python3 python3-h5py python3-numpy
   python3-networkx python3-scipy curl)
 format=(clang-format)
+docs=(doxygen doxygen-awesome-css python3 chromium)
 
 wanted=()
 for purpose in "$@"; do
@@ -16,7 +18,8 @@ for purpose in "$@"; do
     build) wanted+=("${build[@]}") ;;
     test) wanted+=("${test[@]}") ;;
     format) wanted+=("${format[@]}") ;;
-    *) echo "install_deps.sh: unknown purpose '$purpose' (build, test or format)" >&2; exit 2 ;;
+    docs) wanted+=("${docs[@]}") ;;
+    *) echo "install_deps.sh: unknown purpose '$purpose' (build, test, format or docs)" >&2; exit 2 ;;
   esac
 done
 

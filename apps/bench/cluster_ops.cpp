@@ -1,5 +1,4 @@
 #include "../common/epochs.h"
-#include "../models/models.h"
 #include "measure.h"
 #include <adjoint/data/loader/cluster_loader.h>
 
@@ -10,7 +9,7 @@ namespace {
 /// The model of train_gcn, trained on clusters as that program does.
 struct ClusterEpoch {
   explicit ClusterEpoch(const Subject& s) : subject(s), loader(made_loader()) {
-    Settings settings = train_gcn().defaults;
+    models::ModelOptions settings = models::gcn().defaults;
     settings.hidden = s.hidden;
     settings.layers = s.layers;
     settings.norm = s.batch_norm ? "batch" : "none";

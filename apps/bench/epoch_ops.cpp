@@ -1,4 +1,3 @@
-#include "../models/models.h"
 #include "measure.h"
 
 namespace adj::apps {
@@ -11,8 +10,8 @@ struct Gcn : nn::Module {
   explicit Gcn(const Subject& s) : dropout_rate(static_cast<float>(s.dropout)) {
     for (int64_t l = 0; l < s.layers; ++l) {
       const bool last = l + 1 == s.layers;
-      convs.add(l == 0 ? s.data.num_features() : s.hidden, last ? s.data.num_classes() : s.hidden, true,
-                last || s.batch_norm ? Activation::none : Activation::relu);
+      convs.add(l == 0 ? s.data.num_features() : s.hidden, last ? s.data.num_classes() : s.hidden,
+                nn::GCNConvOptions{.activation = last || s.batch_norm ? Activation::none : Activation::relu});
       if (!last && s.batch_norm) norms.add(s.hidden);
     }
   }
@@ -71,9 +70,9 @@ Job gcn_epoch(const Subject& s) {
                               s.data.num_classes(), s.batch_norm ? " batch norm" : ""));
 }
 
-/// A program's model; its hidden layers have `heads` heads as wide as `hidden` says.
-Job model_epoch(const Subject& s, const Program& program, const std::string& name) {
-  Settings settings = program.defaults;
+/// A family's model; its hidden layers have `heads` heads as wide as `hidden` says.
+Job model_epoch(const Subject& s, const models::ModelFamily& family, const std::string& name) {
+  models::ModelOptions settings = family.defaults;
   settings.model = name;
   settings.hidden = s.hidden;
   settings.layers = s.layers;
@@ -81,7 +80,7 @@ Job model_epoch(const Subject& s, const Program& program, const std::string& nam
   settings.norm = s.batch_norm ? "batch" : "none";
   settings.dropout = s.dropout;
   settings.attention_dropout = s.attention_dropout;
-  auto model = models::make_node_model(program.family, s.data.num_features(), s.data.num_classes(), settings);
+  auto model = models::make_node_model(family, s.data.num_features(), s.data.num_classes(), settings);
   const std::string shape = model->describe();
   return epoch_of(s, std::move(model), shape);
 }
@@ -90,10 +89,11 @@ Job model_epoch(const Subject& s, const Program& program, const std::string& nam
 
 std::vector<Op> epoch_ops() {
   std::vector<Op> ops{{"gcn_epoch", "one training epoch of a GCN", gcn_epoch}};
-  for (const Program& program : {train_gat(), train_sage(), train_gin(), train_transformer(), train_agnn()})
-    for (const std::string& model : program.family.models)
-      ops.push_back({model + "_epoch", fmt::format("likewise, the model of {}", program.name()),
-                     [program, model](const Subject& s) { return model_epoch(s, program, model); }});
+  for (const models::ModelFamily& family :
+       {models::gat(), models::sage(), models::gin(), models::transformer(), models::agnn()})
+    for (const std::string& model : family.models)
+      ops.push_back({model + "_epoch", fmt::format("likewise, the model of {}", family.program),
+                     [family, model](const Subject& s) { return model_epoch(s, family, model); }});
   return ops;
 }
 

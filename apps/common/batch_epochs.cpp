@@ -5,7 +5,9 @@
 namespace adj::apps {
 
 BatchEpochs::BatchEpochs(const Training& training, optim::NonFiniteMonitor* losses)
-    : training_(training), model_(training.node_model()), losses_(losses) {}
+    : training_(training), model_(training.node_model()), losses_(losses) {
+  if (training.settings.evaluation == "layers") require_layers(model_);
+}
 
 Epochs::Evaluation BatchEpochs::validate() {
   const NoGrad no_grad;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "examples.h"
 #include "inputs.h"
-#include "objective.h"
+#include <adjoint/training/examples.h>
+#include <adjoint/training/objective.h>
 
 #include <memory>
 

@@ -86,8 +86,15 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Set
   return make_pinned_source(x, device, cached);
 }
 
+void require_layers(const NodeModel& model) {
+  if (!model.exact_by_layers())
+    throw UsageError(fmt::format("--evaluation layers: {} needs whole graphs, expected --evaluation graph",
+                                 model.describe()));
+}
+
 Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureStore>& x,
                       const Settings& s) {
+  require_layers(model);
   const NoGrad no_grad;
   return infer_layer_wise(graph, x, model.num_layers(),
                           [&](size_t layer, const Block& block, const Features& of_sources) {

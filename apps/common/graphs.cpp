@@ -191,12 +191,9 @@ void set_node_features(Dataset& data, const std::string& file, const Settings& s
   }
 }
 
-void add_graph_options(boost::program_options::options_description_easy_init& add, Settings& s) {
-  add("node-features", with_default(s.node_features, "WHAT"),
-      "file, constant (1), or degree (its in-edges, one-hot)");
-}
+namespace {
 
-void check_graph_options(const Settings& s) {
+void check(const Settings& s) {
   constexpr int64_t kMost = 1'000'000'000;
   expect_integer("folds", s.folds, 2, kMost);
   expect_integer("batch-size", s.batch_size, 1, kMost);
@@ -205,7 +202,10 @@ void check_graph_options(const Settings& s) {
   (void)num_workers(s);
 }
 
+}  // namespace
+
 void learn_graphs(Program& program) {
+  program.check = check;
   program.training_options = [](auto add, Settings& s) {
     add("folds", with_default(s.folds),
         "of a file without splits: graphs are dealt into so many parts, each class alike; each run holds one "

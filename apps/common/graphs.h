@@ -9,10 +9,6 @@ namespace adj::apps {
 /// Makes `program` one of a GraphModel: its examples are a dataset's graphs, by the splits of its file, or
 /// else by --folds, in which each fold is at once what is validated and tested.
 void learn_graphs(Program& program);
-/// What such a model takes, beside its own options; learn_graphs() adds those of the training.
-void add_graph_options(boost::program_options::options_description_easy_init& add, Settings& settings);
-void check_graph_options(const Settings& settings);
-
 /// float32 [G, outputs] of all graphs of a dataset, as `model` gives them in its mode, in batches.
 Tensor graph_outputs(GraphModel& model, const Dataset& data, int64_t outputs, const Settings& settings);
 

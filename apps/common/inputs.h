@@ -1,9 +1,9 @@
 #pragma once
 
 #include "../common.h"
-#include "examples.h"
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
+#include <adjoint/training/examples.h>
 
 // What training and prediction make of a dataset and of the options that say how it is computed with.
 

@@ -128,24 +128,35 @@ void check_kernels(const Settings& s) {
           s.inductive ? "--inductive" : "--loader");
 }
 
+void set_defaults(const models::ModelFamily& family, Settings& s) {
+  static_cast<models::ModelOptions&>(s) = family.defaults;
+  s.model = family.models.front();
+}
+
 Settings defaults_of(const Program& program) {
   Settings s = program.defaults;
-  if (s.model.empty()) s.model = program.family.models.front();
+  set_defaults(program.family, s);
   return s;
 }
 
-/// Only where there are several.
-void add_choice_of_model(const Program& program, po::options_description& options, Settings& s) {
-  if (program.family.models.size() > 1)
-    options.add_options()("model", with_default(s.model, "NAME"),
-                          fmt::format("{}", fmt::join(program.family.models, " or ")).c_str());
+po::typed_value<bool>* option_value(bool& flag, const std::string&) { return po::bool_switch(&flag); }
+template <class T>
+po::typed_value<T>* option_value(T& value, const std::string& placeholder) {
+  return with_default(value, placeholder.c_str());
 }
 
-void add_own_options(const Program& program, po::options_description& options, Settings& s) {
-  if (program.options) program.options(options.add_options(), s);
-  options.add_options()("hidden", with_default(s.hidden, "N"), "width of the hidden layers")(
-      "layers", with_default(s.layers, "N"), "number of layers")("dropout", with_default(s.dropout, "P"),
-                                                                 "probability of dropping");
+void add_options(const std::vector<models::ModelOption>& which, const models::ModelFamily& family,
+                 po::options_description& options, Settings& s) {
+  for (const models::ModelOption& option : which) {
+    const std::string help =
+        option.name == "model" ? fmt::format("{}", fmt::join(family.models, " or ")) : option.help;
+    if (!help.empty())
+      std::visit(
+          [&](auto field) {
+            options.add_options()(option.name.c_str(), option_value(s.*field, option.value), help.c_str());
+          },
+          option.field);
+  }
 }
 
 /// What the error says, and the option that may have been meant, `dashes` before its name.
@@ -252,16 +263,20 @@ int num_workers(const Settings& s) {
   return static_cast<int>(number);
 }
 
-void add_model_options(const Program& program, po::options_description& options, Settings& s) {
-  s = defaults_of(program);
-  add_own_options(program, options, s);
+void add_model_options(const models::ModelFamily& family, po::options_description& options, Settings& s) {
+  set_defaults(family, s);
+  std::vector<models::ModelOption> all = family.all_options();
+  std::erase_if(all, [](const models::ModelOption& option) { return option.name == "model"; });
+  add_options(all, family, options, s);
 }
 
-void check_model_options(const Program& program, const Settings& s) {
+void check_model_options(const models::ModelFamily& family, const Settings& s) {
   expect_one_of("features-scaling", s.features_scaling, {"auto", "none", "rows", "standard"});
   expect_one_of("precision", s.precision, {"float32", "tf32", "bfloat16"});
-  program.family.check(s);
-  if (program.check) program.check(s);
+  family.check(s);
+  if (family.takes("bits") && s.precision == "bfloat16")
+    usage(
+        "--precision bfloat16: quantised numbers are float32 until they are bits, expected float32 or tf32");
 }
 
 po::variables_map parse_command_line(int argc, char** argv, const po::options_description& options,
@@ -326,8 +341,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
         "is), auto (by a rule on the counts) or measure (both are timed first)");
   add_input_options(data, s);
   add_kernels_options(program, data, s);
-  add_choice_of_model(program, model, s);
-  add_own_options(program, model, s);
+  add_options(program.family.all_options(), program.family, model, s);
   training.add_options()("epochs", with_default(s.epochs, "N"),
                          fmt::format("passes over the training {}", program.things).c_str())(
       "lr", with_default(s.lr, "X"), "learning rate")(
@@ -392,7 +406,8 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
   s.capture = !no_capture;
   check(s);
   check_kernels(s);
-  check_model_options(program, s);
+  check_model_options(program.family, s);
+  if (program.check) program.check(s);
   check_batch_options(program, s, defaults_of(program));
   for (const auto& [name, value] : values)
     if (kFree.count(name) == 0) line.identity[name] = text_of(value);

@@ -24,12 +24,12 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
 /// Empty for "all". Throws UsageError where --split is neither that nor a number of a split.
 std::optional<int64_t> split_number(const std::string& split);
 
-/// What a model is made of, for a command line that names the model itself; `settings` become the program's
-/// defaults.
-void add_model_options(const Program& program, boost::program_options::options_description& options,
-                       Settings& settings);
-/// Throws UsageError where the options of a model are out of range or do not go together.
-void check_model_options(const Program& program, const Settings& settings);
+/// What models of a family are made by, for a command line that names the model itself; `settings` become the
+/// family's defaults.
+void add_model_options(const models::ModelFamily& family,
+                       boost::program_options::options_description& options, Settings& settings);
+/// Throws UsageError where a model's options, or those of its input, are out of range or do not go together.
+void check_model_options(const models::ModelFamily& family, const Settings& settings);
 
 /// Parses argv against `options`: the values, stored but not yet notified. Words that are no options are the
 /// values of those that `positional` names, which may say the same; without it there are to be none. Throws

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "class_report.h"
 #include "trainer.h"
+#include <adjoint/training/class_report.h>
 
 namespace adj::apps {
 

@@ -44,13 +44,4 @@ void RunFiles::write(const std::string& option, const std::string& path, const s
     data_fail("{}: --{}: {}", path, option, obstacle);
 }
 
-void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history) {
-  optim::MetricsFile file(path,
-                          {"run", "epoch", "train_loss", "val_loss", fmt::format("val_{}", metric.column)});
-  for (const EpochRecord& r : history)
-    file.add(
-        {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss, r.val_loss, r.val_metric});
-  file.flush();
-}
-
 }  // namespace adj::apps

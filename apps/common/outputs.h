@@ -1,6 +1,5 @@
 #pragma once
 
-#include "training_record.h"
 #include <adjoint/data/predictions.h>
 
 #include <optional>
@@ -34,14 +33,5 @@ class RunFiles {
 
   std::vector<std::pair<Identity, std::string>> taken_;  // and what takes it
 };
-
-/// Rows run, epoch, train_loss, val_loss, val_acc (val_auc, …: the metric's column): CSV with a header or
-/// JSON lines, by the path's suffix.
-void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history);
-
-/// SVG of losses and the validation metric over the epochs, one curve a run and their mean, with each run's
-/// best epoch and the test metric there.
-void write_plot(const std::string& path, const std::string& title, const Metric& metric,
-                const std::vector<EpochRecord>& history, const std::vector<RunResult>& results);
 
 }  // namespace adj::apps

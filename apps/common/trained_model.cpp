@@ -1,6 +1,5 @@
 #include "trained_model.h"
 
-#include "../models/models.h"
 #include "feature_place.h"
 #include "graphs.h"
 #include <adjoint/core/text.h>
@@ -20,11 +19,11 @@ TrainedModel load_checkpoint_model(const std::string& path, Device device) {
   return trained;
 }
 
-TrainedModel load_pyg(const Program& program, const Settings& settings, const std::string& state,
+TrainedModel load_pyg(const models::ModelFamily& family, const Settings& settings, const std::string& state,
                       const std::map<std::string, std::string>& names, Task task, int64_t features,
                       int64_t outputs, const optim::Preprocessing& preprocessing, Device device) {
   TrainedModel::Parts parts;
-  parts.family = program.family;
+  parts.family = family;
   parts.options = settings;
   parts.task = task;
   parts.num_features = features;
@@ -33,7 +32,7 @@ TrainedModel load_pyg(const Program& program, const Settings& settings, const st
   parts.quantization = preprocessing.quantization;
   parts.class_names = preprocessing.class_names;
   parts.origin = printable(state);
-  parts.model = program.family.make(features, outputs, settings);
+  parts.model = family.make(features, outputs, settings);
   if (is_of_graphs(task) != (dynamic_cast<GraphModel*>(parts.model.get()) != nullptr))
     throw UsageError(fmt::format("--model {}: the task is {}, expected one of {} (--task)", settings.model,
                                  name_of(task), is_of_graphs(task) ? "nodes" : "graphs"));
@@ -103,7 +102,7 @@ std::optional<double> measure(const ModelDescription& model, const Metric& metri
 void require_layers(const TrainedModel& trained, const Settings& batches) {
   if (batches.evaluation != "layers") return;
   const auto* of_nodes = dynamic_cast<const NodeModel*>(&trained.model());
-  if (of_nodes == nullptr || of_nodes->num_layers() == 0)
+  if (of_nodes == nullptr || !of_nodes->exact_by_layers())
     throw UsageError(fmt::format("--evaluation layers: {} needs whole graphs, expected --evaluation graph",
                                  trained.describe()));
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "inputs.h"
-#include "objective.h"
 #include <adjoint/models/trained_model.h>
+#include <adjoint/training/objective.h>
 
 #include <optional>
 
@@ -15,7 +15,7 @@ namespace adj::apps {
 TrainedModel load_checkpoint_model(const std::string& checkpoint, Device device);
 /// The program's model with the weights of a PyG model of the same layers, whose parts `names` maps to what
 /// the state calls them (nn/pyg_state.h). Throws DataError naming the file and what does not fit.
-TrainedModel load_pyg(const Program& program, const Settings& settings, const std::string& state,
+TrainedModel load_pyg(const models::ModelFamily& family, const Settings& settings, const std::string& state,
                       const std::map<std::string, std::string>& names, Task task, int64_t features,
                       int64_t outputs, const optim::Preprocessing& preprocessing, Device device);
 

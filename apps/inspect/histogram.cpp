@@ -1,12 +1,14 @@
 #include "histogram.h"
 
-#include "../common/gnuplot.h"
 #include <adjoint/core/file.h>
+#include <adjoint/training/gnuplot.h>
 
 #include <algorithm>
 #include <cmath>
 
 namespace adj::apps {
+
+using namespace training;
 
 namespace {
 

@@ -3,7 +3,6 @@
 #include "../common/feature_place.h"
 #include "../common/options.h"
 #include "../common/outputs.h"
-#include "../models/models.h"
 
 #include <fmt/ranges.h>
 
@@ -13,10 +12,16 @@ namespace po = boost::program_options;
 
 namespace {
 
+/// Families whose weights may come from PyG, which has no quantised ones.
+std::vector<models::ModelFamily> pyg_families() {
+  return {models::gcn(),         models::gat(),  models::sage(),     models::gin(),
+          models::transformer(), models::agnn(), models::graph_gin()};
+}
+
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
-  for (const Program& program : all_programs())
-    names.insert(names.end(), program.family.models.begin(), program.family.models.end());
+  for (const models::ModelFamily& family : pyg_families())
+    names.insert(names.end(), family.models.begin(), family.models.end());
   return names;
 }
 
@@ -33,12 +38,11 @@ std::string model_of(int argc, char** argv) {
   return model;
 }
 
-Program program_of(const std::string& model) {
+models::ModelFamily family_named(const std::string& model) {
   expect_one_of("model", model, model_names());
-  std::vector<Program> all = all_programs();
-  return *std::find_if(all.begin(), all.end(), [&](const Program& program) {
-    const std::vector<std::string>& names = program.family.models;
-    return std::find(names.begin(), names.end(), model) != names.end();
+  std::vector<models::ModelFamily> all = pyg_families();
+  return *std::find_if(all.begin(), all.end(), [&](const models::ModelFamily& family) {
+    return std::find(family.models.begin(), family.models.end(), model) != family.models.end();
   });
 }
 
@@ -74,7 +78,7 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   if (o.pyg_state.empty() != o.model.empty())
     throw UsageError("--pyg-state and --model belong together: a checkpoint says itself what made it");
   if (!o.pyg_state.empty()) {
-    check_model_options(o.program, o.settings);
+    check_model_options(o.family, o.settings);
   } else if (o.settings.features_scaling != "none") {
     throw UsageError("--features-scaling: expected --pyg-state beside it, a checkpoint says itself");
   }
@@ -122,7 +126,8 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       "batch-size", with_default(o.batches.batch_size), "nodes that a layer computes at once")(
       "workers", with_default(o.batches.workers), kWorkersHelp);
   add_feature_options(batches, o.batches);
-  foreign.add_options()("pyg-state", file(o.pyg_state), "its state dict, by data/to_adjoint.py state")(
+  foreign.add_options()("pyg-state", file(o.pyg_state),
+                        "its state dict, a .safetensors file or by data/to_adjoint.py state")(
       "model", po::value<std::string>()->value_name("NAME"),
       fmt::format("{}", fmt::join(model_names(), ", ")).c_str())(
       "rename", po::value(&renamed)->value_name("OURS=THEIRS"),
@@ -137,9 +142,9 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   try {
     o.model = model_of(argc, argv);
     if (!o.model.empty()) {
-      o.program = program_of(o.model);
+      o.family = family_named(o.model);
       po::options_description options(fmt::format("--model {}", o.model));
-      add_model_options(o.program, options, o.settings);
+      add_model_options(o.family, options, o.settings);
       o.settings.model = o.model;
       own.add(options);
     }

@@ -16,7 +16,7 @@ struct PredictOptions {
 
   // Beside --pyg-state, which holds weights alone.
   std::string model;                         ///< "gat"
-  Program program;                           ///< whose model that is
+  models::ModelFamily family;                ///< whose model that is
   Settings settings;                         ///< of the model and its input
   std::map<std::string, std::string> names;  ///< of parts of ours, there
   std::string task;                          ///< empty: the dataset's

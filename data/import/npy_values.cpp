@@ -1,3 +1,4 @@
+#include <adjoint/core/detail/half.h>
 #include <adjoint/core/error.h>
 #include <adjoint/data/import/detail/npy_values.h>
 
@@ -11,15 +12,6 @@
 namespace adj {
 
 namespace {
-
-/// IEEE 754's 16 bits, which float32 holds exactly.
-float from_half(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16, magnitude = half & 0x7fffu;
-  if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
-  if (magnitude >= 0x400u) return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
-  const float small = static_cast<float>(magnitude) * 0x1p-24f;
-  return sign != 0 ? -small : small;
-}
 
 /// How an element lies in the file.
 struct Half {
@@ -41,7 +33,7 @@ S load(const char* from, bool swapped) {
 template <class T, class S>
 bool converts(S value, T* to) {
   if constexpr (std::is_same_v<S, Half>) {
-    return converts(from_half(value.bits), to);
+    return converts(detail::from_half(value.bits), to);
   } else if constexpr (std::is_same_v<S, Bool>) {
     *to = static_cast<T>(value.byte);
     return value.byte <= 1;
@@ -60,7 +52,7 @@ bool converts(S value, T* to) {
 
 template <class S>
 std::string number_text(S value) {
-  if constexpr (std::is_same_v<S, Half>) return fmt::format("{}", from_half(value.bits));
+  if constexpr (std::is_same_v<S, Half>) return fmt::format("{}", detail::from_half(value.bits));
   if constexpr (std::is_same_v<S, Bool>) return fmt::format("{}", value.byte);
   if constexpr (std::is_arithmetic_v<S>) return fmt::format("{}", value);
 }

@@ -3,6 +3,10 @@
 // Passes over a matrix [rows, width] in which a thread keeps to one pack of columns and walks down the rows:
 // what belongs to a column stays in registers, and nothing is divided. A block covers a tile of packs, side
 // by side, by as many rows as its threads allow.
+//
+// Four rows are added in float32 and their sum in double: each number added in double was a conversion at a
+// quarter of the rate (batch norm's backward sums in bfloat16 took 0.103 ms, not 0.076, at 169,343 x 256 on
+// an H200). Two blocks to a multiprocessor, for sums may take 128 registers.
 
 #include <adjoint/kernels/cuda/reduction.cuh>
 

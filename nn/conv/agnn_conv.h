@@ -1,9 +1,14 @@
 #pragma once
 
-#include <adjoint/graph/graph.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/module.h>
 
 namespace adj::nn {
+
+struct AGNNConvOptions {
+  bool requires_grad = true;   ///< β is a parameter, else a buffer
+  bool add_self_loops = true;  ///< every node attends to itself, once
+};
 
 /// Σ_j α_ij x_j, α_ij = softmax_j(β cos(x_i, x_j)) (Thekumparampil et al., Attention-based Graph Neural
 /// Network for Semi-supervised Learning, 2018, eq. 8). x [N,F] -> [N,F]. With `add_self_loops` every node
@@ -11,8 +16,8 @@ namespace adj::nn {
 /// AGNNConv.
 class AGNNConv : public Module {
  public:
-  explicit AGNNConv(bool requires_grad = true, bool add_self_loops = true);
-  Var operator()(const Graph& graph, const Var& x) const;
+  explicit AGNNConv(const AGNNConvOptions& options = {});
+  Var operator()(const Structure& on, const Sides& x) const;
   std::string describe() const override { return "AGNNConv"; }
 
   Var beta;  ///< [1], or absent

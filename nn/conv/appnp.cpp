@@ -1,6 +1,5 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/nn/conv/appnp.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 
 namespace adj::nn {
 

@@ -5,7 +5,6 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/unary.h>
 #include <adjoint/nn/conv/cheb_conv.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 
 namespace adj::nn {
 
@@ -95,7 +94,7 @@ Var ChebConv::after_product(const Graph& graph, const X& x, const ChebConvCall& 
 }
 
 Var ChebConv::operator()(const Graph& graph, const Var& x, const ChebConvCall& call) const {
-  check_rows("ChebConv", graph, x);
+  check_rows("ChebConv", graph, x.shape());
   const Var& first = lins[0].weight;
   if (first.size(0) > first.size(1) || lins.size() == 1) return after_product(graph, x, call);
   const ScaledLaplacian laplacian(graph, normalization_, call, x.dtype());

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <adjoint/graph/features.h>
-#include <adjoint/graph/graph.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/linear.h>
 
 #include <optional>

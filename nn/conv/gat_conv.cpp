@@ -2,7 +2,6 @@
 #include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/nn/conv/gat_conv.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/init.h>
 
 namespace adj::nn {
@@ -51,28 +50,22 @@ Var GATConv::attend(const Relation& relation, const Var& x_src, const Var& x_dst
 }
 
 template <class X>
-Var GATConv::over(const Graph& graph, const X& x, const Var& edge_attr) const {
-  check_rows("GATConv", graph, x);
-  const Var residual = res ? (*res)(x) : Var();
-  if (lin) return attend(graph, (*lin)(x), {}, residual, edge_attr);
-  return attend(graph, (*lin_src)(x), (*lin_dst)(x), residual, edge_attr);
+Var GATConv::over(const Relation& relation, const X& x_src, const X& x_dst, bool same,
+                  const Var& edge_attr) const {
+  const Var residual = res ? (*res)(x_dst) : Var();
+  if (lin && same) return attend(relation, (*lin)(x_src), {}, residual, edge_attr);
+  return attend(relation, lin ? (*lin)(x_src) : (*lin_src)(x_src), lin ? (*lin)(x_dst) : (*lin_dst)(x_dst),
+                residual, edge_attr);
 }
 
-Var GATConv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
-  return over(graph, x, edge_attr);
+Var GATConv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
+  const Sides x = features.on("GATConv", on, true);
+  return over(on.relation(), x.src, x.dst, x.same(), edge_attr);
 }
 
 Var GATConv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
-  return over(graph, x, edge_attr);
-}
-
-Var GATConv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
-                        const Var& edge_attr) const {
-  check_sides("GATConv", relation, x_src, x_dst);
-  ADJ_CHECK(x_dst, "GATConv: features of targets are absent, expected [{}, {}]", relation.num_dst(), in_.dst);
-  const Var residual = res ? (*res)(x_dst) : Var();
-  return attend(relation, lin ? (*lin)(x_src) : (*lin_src)(x_src), lin ? (*lin)(x_dst) : (*lin_dst)(x_dst),
-                residual, edge_attr);
+  check_rows("GATConv", graph, x);
+  return over(graph, x, x, true, edge_attr);
 }
 
 std::string GATConv::describe() const {

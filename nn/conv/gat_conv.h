@@ -1,8 +1,7 @@
 #pragma once
 
-#include <adjoint/graph/features.h>
-#include <adjoint/graph/graph.h>
 #include <adjoint/nn/conv/attention_edges.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/conv/widths.h>
 #include <adjoint/nn/linear.h>
 
@@ -29,11 +28,9 @@ struct GATConvOptions {
 class GATConv : public Module {
  public:
   GATConv(Widths in, int64_t out, const GATConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x, const Var& edge_attr = {}) const;
+  /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]} -> [num_dst, heads out].
+  Var operator()(const Structure& on, const Sides& x, const Var& edge_attr = {}) const;
   Var operator()(const Graph& graph, const Features& x, const Var& edge_attr = {}) const;
-  /// x_src [num_src, in.src], x_dst [num_dst, in.dst] -> [num_dst, heads out].
-  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
-                 const Var& edge_attr = {}) const;
   std::string describe() const override;
 
   std::optional<Child<Linear>> lin;               ///< W, of sources and targets; or else:
@@ -44,7 +41,7 @@ class GATConv : public Module {
 
  private:
   template <class X>
-  Var over(const Graph& graph, const X& x, const Var& edge_attr) const;
+  Var over(const Relation& relation, const X& x_src, const X& x_dst, bool same, const Var& edge_attr) const;
   /// Features that were mapped already: [N, heads out] each, x_dst absent where it is x_src.
   Var attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
              const Var& edge_attr) const;

@@ -2,7 +2,6 @@
 #include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/nn/conv/gatv2_conv.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/init.h>
 
 namespace adj::nn {
@@ -49,27 +48,21 @@ Var GATv2Conv::attend(const Relation& relation, const Var& x_src, const Var& x_d
 }
 
 template <class X>
-Var GATv2Conv::over(const Graph& graph, const X& x, const Var& edge_attr) const {
-  check_rows("GATv2Conv", graph, x);
-  const Var sources = lin_l(x);
-  return attend(graph, sources, options_.share_weights ? sources : lin_r(x), res ? (*res)(x) : Var(),
-                edge_attr);
+Var GATv2Conv::over(const Relation& relation, const X& x_src, const X& x_dst, bool same,
+                    const Var& edge_attr) const {
+  const Var sources = lin_l(x_src);
+  return attend(relation, sources, same && options_.share_weights ? sources : lin_r(x_dst),
+                res ? (*res)(x_dst) : Var(), edge_attr);
 }
 
-Var GATv2Conv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
-  return over(graph, x, edge_attr);
+Var GATv2Conv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
+  const Sides x = features.on("GATv2Conv", on, true);
+  return over(on.relation(), x.src, x.dst, x.same(), edge_attr);
 }
 
 Var GATv2Conv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
-  return over(graph, x, edge_attr);
-}
-
-Var GATv2Conv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
-                          const Var& edge_attr) const {
-  check_sides("GATv2Conv", relation, x_src, x_dst);
-  ADJ_CHECK(x_dst, "GATv2Conv: features of targets are absent, expected [{}, {}]", relation.num_dst(),
-            in_.dst);
-  return attend(relation, lin_l(x_src), lin_r(x_dst), res ? (*res)(x_dst) : Var(), edge_attr);
+  check_rows("GATv2Conv", graph, x);
+  return over(graph, x, x, true, edge_attr);
 }
 
 std::string GATv2Conv::describe() const {

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <adjoint/graph/features.h>
-#include <adjoint/graph/graph.h>
 #include <adjoint/nn/conv/attention_edges.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/conv/widths.h>
 #include <adjoint/nn/linear.h>
 
@@ -30,11 +29,9 @@ struct GATv2ConvOptions {
 class GATv2Conv : public Module {
  public:
   GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x, const Var& edge_attr = {}) const;
+  /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]} -> [num_dst, heads out].
+  Var operator()(const Structure& on, const Sides& x, const Var& edge_attr = {}) const;
   Var operator()(const Graph& graph, const Features& x, const Var& edge_attr = {}) const;
-  /// x_src [num_src, in.src], x_dst [num_dst, in.dst] -> [num_dst, heads out].
-  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
-                 const Var& edge_attr = {}) const;
   std::string describe() const override;
 
  private:
@@ -50,7 +47,7 @@ class GATv2Conv : public Module {
 
  private:
   template <class X>
-  Var over(const Graph& graph, const X& x, const Var& edge_attr) const;
+  Var over(const Relation& relation, const X& x_src, const X& x_dst, bool same, const Var& edge_attr) const;
   Var attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
              const Var& edge_attr) const;
 };

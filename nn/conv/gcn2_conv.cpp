@@ -1,7 +1,6 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/linear.h>
 #include <adjoint/nn/conv/gcn2_conv.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/init.h>
 
 #include <cmath>
@@ -30,11 +29,13 @@ Var GCN2Conv::near_identity(const Var& x, const Var& weight) const {
   return beta_ == 1.0 ? mapped : linear_combination(1.0 - beta_, x, beta_, mapped);
 }
 
-Var GCN2Conv::operator()(const Graph& graph, const Var& x, const Var& x_0, const Var& edge_weight) const {
-  check_rows("GCN2Conv", graph, x.shape());
-  ADJ_CHECK(x.shape() == x_0.shape(), "GCN2Conv: x is {}, x_0 is {}, expected one shape", x.shape().str(),
-            x_0.shape().str());
-  const Var aggregated = GcnNorm("GCN2Conv", graph, norm_, edge_weight)(x);
+Var GCN2Conv::operator()(const Structure& on, const Sides& features, const Sides& first,
+                         const Var& edge_weight) const {
+  const Var x = features.of_sources("GCN2Conv", on);
+  ADJ_CHECK(x.shape() == first.src.shape(), "GCN2Conv: x is {}, x_0 is {}, expected one shape",
+            x.shape().str(), first.src.shape().str());
+  const Var x_0 = first.on("GCN2Conv", on).dst;
+  const Var aggregated = GcnNorm("GCN2Conv", on, norm_, edge_weight)(x);
   if (!weight2) return near_identity(linear_combination(1.0 - alpha_, aggregated, alpha_, x_0), weight1);
   return linear_combination(1.0 - alpha_, near_identity(aggregated, weight1), alpha_,
                             near_identity(x_0, weight2));

@@ -16,12 +16,13 @@ struct GCN2ConvOptions {
 
 /// ((1 - α) Â X + α X_0) ((1 - β) I + β W) with β = log(θ / ℓ + 1), or 1 without these two (Chen et al.,
 /// Simple and Deep Graph Convolutional Networks, 2020, eq. 5). x and x_0, what the first layer was given,
-/// [N,channels] -> [N,channels]. W is Glorot-uniform, [in, out] as in PyG's GCN2Conv. `edge_weight` [M] by
-/// edge number stands in the place of the graph's own weights, and may require a gradient.
+/// [N,channels] -> [N,channels], of both the rows of all nodes (on a block of its sources). W is
+/// Glorot-uniform, [in, out] as in PyG's GCN2Conv. `edge_weight` [M] by edge number stands in the place of
+/// the graph's own weights, and may require a gradient.
 class GCN2Conv : public Module {
  public:
   GCN2Conv(int64_t channels, double alpha, const GCN2ConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x, const Var& x_0, const Var& edge_weight = {}) const;
+  Var operator()(const Structure& on, const Sides& x, const Sides& x_0, const Var& edge_weight = {}) const;
   std::string describe() const override;
 
   Var weight1;  ///< [channels, channels]

@@ -15,9 +15,9 @@ GCNConv::GCNConv(int64_t in, int64_t out, const GCNConvOptions& options)
   if (options.bias) add_parameter("bias", bias, Tensor::zeros({out}));
 }
 
-Var GCNConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) {
-  check_rows("GCNConv", graph, x);
-  const GcnNorm a("GCNConv", graph, norm_, edge_weight);
+Var GCNConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) {
+  const Var x = features.of_sources("GCNConv", on);
+  const GcnNorm a("GCNConv", on, norm_, edge_weight);
   if (weight.size(0) > weight.size(1)) return a(linear(x, weight), bias, activation_);
   const bool fixed = a.matrix() != nullptr && !x.requires_grad();
   return linear(fixed ? Var(cache_.get(*a.matrix(), x.value(), 1)) : a(x), weight, bias, activation_);

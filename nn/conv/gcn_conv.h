@@ -1,6 +1,5 @@
 #pragma once
 
-#include <adjoint/graph/features.h>
 #include <adjoint/nn/conv/gcn_norm.h>
 #include <adjoint/nn/conv/propagation_cache.h>
 
@@ -21,13 +20,11 @@ struct GCNConvOptions {
 /// [N,in], features of any kind -> [N,out]. Aggregates on the narrower side: before the product when in
 /// <= out, after it when in > out. W is Glorot-uniform, b zero. PyG's GCNConv; `cached` needs no option here,
 /// for the graph keeps Â. `edge_weight` [M] by edge number stands in the place of the graph's own weights,
-/// and may require a gradient.
+/// and may require a gradient. On a relation or a sampled block degrees are those within it (GcnNorm).
 class GCNConv : public Module {
  public:
-  GCNConv(int64_t in, int64_t out, const GCNConvOptions& options);
-  GCNConv(int64_t in, int64_t out, bool has_bias = true, Activation activation = Activation::none)
-      : GCNConv(in, out, GCNConvOptions{.bias = has_bias, .activation = activation}) {}
-  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {});
+  GCNConv(int64_t in, int64_t out, const GCNConvOptions& options = {});
+  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {});
   Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
   std::string describe() const override;
 

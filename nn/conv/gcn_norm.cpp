@@ -2,44 +2,103 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/dropout.h>
 #include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/index.h>
 #include <adjoint/autograd/self_loops.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/spmm.h>
 #include <adjoint/autograd/unary.h>
+#include <adjoint/core/carrier.h>
 #include <adjoint/nn/conv/gcn_norm.h>
+
+#include <cmath>
 
 namespace adj::nn {
 
-GcnNorm::GcnNorm(const char* layer, const Graph& graph, const GcnNormOptions& options,
+namespace {
+
+/// The edges that count and their weights, absent: ones; and D^-1/2 of targets and of sources.
+struct Normalised {
+  Relation relation;
+  Var weight, target_root, source_root;
+};
+
+Normalised normalised(const char* layer, const Relation& relation, const GcnNormOptions& options,
+                      const Var& edge_weight) {
+  if (!options.normalize) return {relation, edge_weight, {}, {}};
+  const int64_t sources = relation.num_src(), targets = relation.num_dst();
+  const double loop_weight = options.improved ? 2.0 : 1.0;
+  ADJ_CHECK(
+      targets == sources || (targets < sources && options.add_self_loops),
+      "{}: no degrees of the sources of a relation of {} sources and {} targets, expected targets among "
+      "the sources, and added self-loops",
+      layer, sources, targets);
+  Normalised made{relation, edge_weight, {}, {}};
+  if (options.add_self_loops) {
+    const LoopedRelation looped = adj::with_self_loops(relation, SelfLoops::completed);
+    const Tensor fill = Tensor::full({looped.loops}, loop_weight, edge_weight.dtype(), edge_weight.device());
+    made.weight = adj::with_self_loops(looped, edge_weight, fill);
+    made.relation = looped.relation;
+  }
+  made.target_root = made.source_root =
+      reshape(inverse_sqrt(edge_sum(made.relation, made.weight)), {targets, 1});
+  if (targets < sources)
+    made.source_root =
+        cat({made.target_root, Tensor::full({sources - targets, 1}, std::pow(loop_weight, -0.5),
+                                            made.target_root.dtype(), relation.device())});
+  return made;
+}
+
+/// Of a relation without weights, kept with it.
+struct GcnMatrix {
+  SparseMatrix matrix;
+  GcnMatrix carried_to(Carrier& carrier) const { return {matrix.carried_to(carrier)}; }
+};
+
+SparseMatrix matrix_of(const char* layer, const Relation& relation, const GcnNormOptions& options) {
+  if (!options.normalize) return SparseMatrix(relation);
+  const int64_t key = !options.add_self_loops ? 0 : options.improved ? 2 : 1;
+  return relation.cache()
+      .get<GcnMatrix>(key,
+                      [&] {
+                        const Var ones =
+                            Tensor::full({relation.num_edges()}, 1.0, DType::f32, relation.device());
+                        const Normalised a = normalised(layer, relation, options, ones);
+                        const auto [src, dst] = a.relation.edge_index();
+                        const Var roots = index_select(a.target_root, dst) * index_select(a.source_root, src);
+                        return new GcnMatrix{
+                            SparseMatrix(a.relation, (a.weight * reshape(roots, a.weight.shape())).value())};
+                      })
+      ->matrix;
+}
+
+}  // namespace
+
+GcnNorm::GcnNorm(const char* layer, const Structure& on, const GcnNormOptions& options,
                  const Var& edge_weight) {
-  const bool loops = options.normalize && options.add_self_loops;
+  const Relation& relation = on.relation();
   if (!edge_weight) {
-    const float loop_weight = !loops ? 0.0f : options.improved ? 2.0f : 1.0f;
-    matrix_ = options.normalize ? graph.gcn_adjacency(loop_weight) : graph.adjacency();
+    const float loop_weight = !options.normalize || !options.add_self_loops ? 0.0f
+                              : options.improved                            ? 2.0f
+                                                                            : 1.0f;
+    matrix_ = on.graph() == nullptr ? matrix_of(layer, relation, options)
+              : options.normalize   ? on.graph()->gcn_adjacency(loop_weight)
+                                    : on.graph()->adjacency();
     return;
   }
-  ADJ_CHECK(edge_weight.shape() == Shape{graph.num_edges()} && edge_weight.device() == graph.device(),
-            "{}: edge_weight is {}, expected [{}] on {}", layer, edge_weight.value().str(), graph.num_edges(),
-            graph.device().str());
-  relation_ = graph.relation();
-  weight_ = edge_weight;
-  if (loops) {
-    const LoopedRelation looped = adj::with_self_loops(relation_, SelfLoops::completed);
-    const Tensor fill =
-        Tensor::full({looped.loops}, options.improved ? 2.0 : 1.0, edge_weight.dtype(), edge_weight.device());
-    weight_ = adj::with_self_loops(looped, edge_weight, fill);
-    relation_ = looped.relation;
-  }
-  if (options.normalize)
-    inverse_root_ = reshape(inverse_sqrt(edge_sum(relation_, weight_)), {graph.num_nodes(), 1});
+  ADJ_CHECK(edge_weight.shape() == Shape{relation.num_edges()} && edge_weight.device() == relation.device(),
+            "{}: edge_weight is {}, expected [{}] on {}", layer, edge_weight.value().str(),
+            relation.num_edges(), relation.device().str());
+  Normalised a = normalised(layer, relation, options, edge_weight);
+  relation_ = std::move(a.relation);
+  weight_ = std::move(a.weight);
+  inverse_root_ = std::move(a.target_root);
+  source_root_ = std::move(a.source_root);
 }
 
 Var GcnNorm::operator()(const Var& x, const Var& bias, Activation activation) const {
   if (!weight_) return spmm(matrix_, x, bias, activation);
-  const auto normalised = [&](const Var& h) {
-    return inverse_root_ ? h * cast(inverse_root_, h.dtype()) : h;
-  };
-  Var y = normalised(aggregate(relation_, normalised(x), {.weight = weight_}));
+  const auto times = [](const Var& h, const Var& root) { return root ? h * cast(root, h.dtype()) : h; };
+  Var y = times(aggregate(relation_, times(x, source_root_), {.weight = weight_}), inverse_root_);
   if (bias) y = y + bias;
   return activate(activation, y);
 }

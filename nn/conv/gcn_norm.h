@@ -1,7 +1,7 @@
 #pragma once
 
-#include <adjoint/graph/graph.h>
 #include <adjoint/kernels/elementwise/activation.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/module.h>
 
 namespace adj::nn {
@@ -18,11 +18,15 @@ struct GcnNormOptions {
 /// edge number, which may require a gradient, stand in their place: then degrees are summed at every pass,
 /// and they stand beside the features instead of the edges, y = d ⊙ A_w (d ⊙ x) with d = D^-1/2, so that
 /// nothing but the weights' gradient is as large as the edges.
+///
+/// On a relation or block degrees are those within it, as PyG's GCNConv has them on a sampled subgraph cut to
+/// one hop (trim_to_layer): targets are the first of the sources, and a source beyond them has no in-edges
+/// there, so its added loop alone. Where nothing is normalised the two sides may be of different nodes.
 class GcnNorm {
  public:
-  GcnNorm(const char* layer, const Graph& graph, const GcnNormOptions& options, const Var& edge_weight = {});
+  GcnNorm(const char* layer, const Structure& on, const GcnNormOptions& options, const Var& edge_weight = {});
 
-  /// act(Â x + bias), x [N,F].
+  /// act(Â x + bias), x [N,F], of the sources.
   Var operator()(const Var& x, const Var& bias = {}, Activation activation = Activation::none) const;
   /// Â where it takes no gradient: what PropagationCache can keep products with. Null otherwise.
   const SparseMatrix* matrix() const { return weight_ ? nullptr : &matrix_; }
@@ -33,8 +37,9 @@ class GcnNorm {
  private:
   SparseMatrix matrix_;
   Relation relation_;
-  Var weight_;        // of relation_, or absent: then the matrix holds
-  Var inverse_root_;  // [N,1], d; absent: not normalised
+  Var weight_;  // of relation_, or absent: then the matrix holds
+  // [N,1], d of targets and of sources; absent: not normalised
+  Var inverse_root_, source_root_;
 };
 
 }  // namespace adj::nn

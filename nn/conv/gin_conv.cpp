@@ -48,24 +48,26 @@ Var GinSum::root_factor(DType dtype) const {
   return cast((learned_eps_ ? learned_eps_ : Var(eps_)) + 1.0, dtype);
 }
 
-Var GinSum::summed(const Graph& graph, const Var& x, const Var& bias, Activation activation) {
-  check_rows(layer_, graph, x.shape());
+Var GinSum::summed(const Structure& on, const Sides& features, const Var& bias, Activation activation) {
+  const Sides sides = features.on(layer_, on);
+  const Relation& relation = on.relation();
+  const Var& x = sides.src;
+  const auto own = [&] { return sides.dst * root_factor(x.dtype()); };
+  if (on.graph() == nullptr || !sides.same()) {
+    Var y = aggregate(relation, x);
+    if (bias) y = y + bias;
+    return activate(activation, sides.dst ? y + own() : y);
+  }
+  const Graph& graph = *on.graph();
   if (!learned_eps_ && !graph.is_normalized()) {
-    const SparseMatrix a = with_own_term(graph.relation(), known_eps_.of(eps_));
+    const SparseMatrix a = with_own_term(relation, known_eps_.of(eps_));
     return x.requires_grad() || bias ? spmm(a, x, bias, activation) : Var(cache_.get(a, x.value(), 1));
   }
-  const Relation& relation = graph.relation();
   const SparseMatrix a = graph.is_normalized()
                              ? graph.adjacency()
                              : SparseMatrix(relation.scatters(x.dtype()) ? relation : relation.sorted());
   const Var of_others = x.requires_grad() || bias ? spmm(a, x, bias) : Var(cache_.get(a, x.value(), 1));
-  return activate(activation, of_others + x * root_factor(x.dtype()));
-}
-
-Var GinSum::summed(const Relation& relation, const Var& x_src, const Var& x_dst) const {
-  check_sides(layer_, relation, x_src, x_dst);
-  const Var y = aggregate(relation, x_src);
-  return x_dst ? y + x_dst * root_factor(x_dst.dtype()) : y;
+  return activate(activation, of_others + own());
 }
 
 }  // namespace adj::nn::detail

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <adjoint/graph/features.h>
-#include <adjoint/graph/graph.h>
 #include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/known_value.h>
 #include <adjoint/nn/mlp.h>
 
@@ -27,9 +26,8 @@ class GinSum : public Module {
   /// act((1 + ε) x_i + Σ_j x_j + bias), `bias` optional, `activation` none or relu. Where ε is fixed this is
   /// one product with A + (1 + ε) I, which is made once; a recorded step keeps the one that it was recorded
   /// with.
-  Var summed(const Graph& graph, const Var& x, const Var& bias = {},
+  Var summed(const Structure& on, const Sides& x, const Var& bias = {},
              Activation activation = Activation::none);
-  Var summed(const Relation& relation, const Var& x_src, const Var& x_dst) const;
 
   const char* layer_;
   Var learned_eps_;  // [1], or absent:
@@ -53,7 +51,8 @@ class GINConv : public detail::GinSum {
   template <class... Args>
   explicit GINConv(const GINConvOptions& options, Args&&... args)
       : GinSum("GINConv", options), nn(this, "nn", std::forward<Args>(args)...) {}
-  Var operator()(const Graph& graph, const Var& x) { return nn(summed(graph, x)); }
+  /// x of all nodes, or {x_src [num_src,in], x_dst [num_dst,in]}, x_dst absent: no term of its own.
+  Var operator()(const Structure& on, const Sides& x) { return nn(summed(on, x)); }
   /// Sparse and quantised features are multiplied with an MLP's first weight and then summed: the sum is
   /// linear, and would fill them. Another network takes them as dense ones of the parameters' dtype.
   Var operator()(const Graph& graph, const Features& x) {
@@ -64,10 +63,6 @@ class GINConv : public detail::GinSum {
           return summed(graph, y, bias, activation);
         });
     return (*this)(graph, Var(x.to_dense().to(parameters().front().dtype())));
-  }
-  /// x_src [num_src,in], x_dst [num_dst,in], or absent: no term of its own.
-  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst) {
-    return nn(summed(relation, x_src, x_dst));
   }
   std::string describe() const override { return "GINConv"; }
 

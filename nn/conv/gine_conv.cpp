@@ -9,18 +9,18 @@ GineSum::GineSum(int64_t in, const GINEConvOptions& options)
     lin.emplace(this, "lin", *options.edge_dim, in, true, Activation::none, Initial::fan_in);
 }
 
-Var GineSum::summed_with_edges(const Relation& relation, const Var& x_src, const Var& x_dst,
-                               const Var& edge_attr) const {
-  check_sides(layer_, relation, x_src, x_dst);
+Var GineSum::summed_with_edges(const Structure& on, const Sides& features, const Var& edge_attr) const {
+  const Relation& relation = on.relation();
+  const Sides x = features.on(layer_, on);
   ADJ_CHECK(edge_attr, "{}: edge_attr is absent, expected [{}, E]", layer_, relation.num_edges());
-  const int64_t expected = lin ? lin->weight.size(0) : x_src.size(1);
+  const int64_t expected = lin ? lin->weight.size(0) : x.src.size(1);
   ADJ_CHECK(edge_attr.shape() == Shape({relation.num_edges(), expected}),
             "{}: edge_attr is {}, expected [{}, {}]{}", layer_, edge_attr.shape().str(), relation.num_edges(),
             expected, lin ? "" : " like the nodes' features, or edge_dim");
   // The bias of the edges' map belongs to every message alike, and so to the sources.
-  const Var y = lin ? gine_sum(relation, x_src + lin->bias, edge_attr, lin->weight)
-                    : gine_sum(relation, x_src, edge_attr);
-  return x_dst ? y + x_dst * root_factor(x_dst.dtype()) : y;
+  const Var y = lin ? gine_sum(relation, x.src + lin->bias, edge_attr, lin->weight)
+                    : gine_sum(relation, x.src, edge_attr);
+  return x.dst ? y + x.dst * root_factor(x.dst.dtype()) : y;
 }
 
 }  // namespace adj::nn::detail

@@ -24,8 +24,7 @@ class GineSum : public GinSum {
 
  protected:
   GineSum(int64_t in, const GINEConvOptions& options);
-  Var summed_with_edges(const Relation& relation, const Var& x_src, const Var& x_dst,
-                        const Var& edge_attr) const;
+  Var summed_with_edges(const Structure& on, const Sides& x, const Var& edge_attr) const;
 };
 
 }  // namespace detail
@@ -40,12 +39,9 @@ class GINEConv : public detail::GineSum {
   template <class... Args>
   explicit GINEConv(int64_t in, const GINEConvOptions& options, Args&&... args)
       : GineSum(in, options), nn(this, "nn", std::forward<Args>(args)...) {}
-  Var operator()(const Graph& graph, const Var& x, const Var& edge_attr) {
-    return nn(summed_with_edges(graph, x, x, edge_attr));
-  }
-  /// x_src [num_src,in], x_dst [num_dst,in], or absent: no term of its own.
-  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& edge_attr) {
-    return nn(summed_with_edges(relation, x_src, x_dst, edge_attr));
+  /// x of all nodes, or {x_src [num_src,in], x_dst [num_dst,in]}, x_dst absent: no term of its own.
+  Var operator()(const Structure& on, const Sides& x, const Var& edge_attr) {
+    return nn(summed_with_edges(on, x, edge_attr));
   }
   std::string describe() const override { return "GINEConv"; }
 

@@ -28,15 +28,25 @@ const SparseMatrix* GraphConv::matrix_of(const Graph& graph, const Var& edge_wei
   return aggr_ == Reduce::mean && !graph.edge_weight() ? &graph.mean_adjacency() : nullptr;
 }
 
-Var GraphConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) {
-  check_rows("GraphConv", graph, x);
-  const SparseMatrix* a = matrix_of(graph, edge_weight);
-  if (a == nullptr)
-    return (*this)(graph.relation(), x, x, edge_weight ? edge_weight : own_weight(graph, x.dtype()));
-  if (in_.src > out_) return spmm(*a, linear(x, lin_rel.weight), lin_rel.bias) + lin_root(x);
-  return linear_sum(
-      x, lin_root.weight, lin_rel.bias,
-      [&] { return x.requires_grad() ? spmm(*a, x) : Var(cache_.get(*a, x.value(), 1)); }, lin_rel.weight);
+Var GraphConv::operator()(const Structure& on, const Sides& features, const Var& edge_weight) {
+  const Sides x = features.on("GraphConv", on);
+  const SparseMatrix* a = on.graph() && x.same() ? matrix_of(*on.graph(), edge_weight) : nullptr;
+  const bool linear_first = in_.src > out_ && (aggr_ == Reduce::sum || aggr_ == Reduce::mean);
+  if (a != nullptr && linear_first)
+    return spmm(*a, linear(x.src, lin_rel.weight), lin_rel.bias) + lin_root(x.dst);
+  const Var weight = edge_weight || !on.graph() ? edge_weight : own_weight(*on.graph(), x.src.dtype());
+  const AggregateOptions options{.reduce = aggr_, .weight = weight};
+  if (!linear_first) {
+    const auto neighbors = [&] {
+      if (a == nullptr) return aggregate(on.relation(), x.src, options);
+      return x.src.requires_grad() ? spmm(*a, x.src) : Var(cache_.get(*a, x.src.value(), 1));
+    };
+    if (!x.dst) return lin_rel(neighbors());
+    return linear_sum(x.dst, lin_root.weight, lin_rel.bias, neighbors, lin_rel.weight);
+  }
+  Var y = aggregate(on.relation(), linear(x.src, lin_rel.weight), options);
+  if (lin_rel.bias) y = y + lin_rel.bias;
+  return x.dst ? y + lin_root(x.dst) : y;
 }
 
 Var GraphConv::operator()(const Graph& graph, const Features& x, const Var& edge_weight) {
@@ -51,21 +61,6 @@ Var GraphConv::operator()(const Graph& graph, const Features& x, const Var& edge
   const Var weight = edge_weight ? edge_weight : own_weight(graph, mapped.dtype());
   const Var y = aggregate(graph, mapped, {.reduce = aggr_, .weight = weight}) + lin_root(x);
   return lin_rel.bias ? y + lin_rel.bias : y;
-}
-
-Var GraphConv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
-                          const Var& edge_weight) {
-  check_sides("GraphConv", relation, x_src, x_dst);
-  const AggregateOptions options{.reduce = aggr_, .weight = edge_weight};
-  const bool linear_first = in_.src > out_ && (aggr_ == Reduce::sum || aggr_ == Reduce::mean);
-  if (!linear_first) {
-    const auto neighbors = [&] { return aggregate(relation, x_src, options); };
-    if (!x_dst) return lin_rel(neighbors());
-    return linear_sum(x_dst, lin_root.weight, lin_rel.bias, neighbors, lin_rel.weight);
-  }
-  Var y = aggregate(relation, linear(x_src, lin_rel.weight), options);
-  if (lin_rel.bias) y = y + lin_rel.bias;
-  return x_dst ? y + lin_root(x_dst) : y;
 }
 
 std::string GraphConv::describe() const { return fmt::format("GraphConv({} -> {})", in_.src, out_); }

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <adjoint/autograd/edge.h>
-#include <adjoint/graph/features.h>
-#include <adjoint/graph/graph.h>
 #include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/conv/widths.h>
 #include <adjoint/nn/linear.h>
 
@@ -22,10 +21,9 @@ struct GraphConvOptions {
 class GraphConv : public Module {
  public:
   GraphConv(Widths in, int64_t out, const GraphConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {});
+  /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}, x_dst absent: no W_root term.
+  Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {});
   Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
-  /// x_src [num_src, in.src]; x_dst [num_dst, in.dst], or absent: no W_root term.
-  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& edge_weight = {});
   std::string describe() const override;
 
  private:

@@ -4,7 +4,6 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/unary.h>
 #include <adjoint/nn/conv/pna_conv.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 
 #include <cmath>
 
@@ -20,8 +19,8 @@ Tensor one_element(double value) { return Tensor::full({1}, value); }
 struct PNAConv::Degrees {
   Var number, any, log, at_least_one, log_at_least_one;
 
-  Degrees(const Graph& graph, DType dtype) {
-    const Var d(graph.in_degrees().to(wide_dtype(dtype)).reshape({graph.num_nodes(), 1}));
+  Degrees(const Relation& relation, DType dtype) {
+    const Var d(relation.in_degrees().to(wide_dtype(dtype)).reshape({relation.num_dst(), 1}));
     const Var beyond_one = relu(d - 1.0);
     const auto rounded = [&](const Var& column) { return Var(column.value().to(dtype)); };
     number = rounded(d);
@@ -107,20 +106,25 @@ Var PNAConv::scale(Scaler scaler, const Degrees& degrees) const {
   return {};
 }
 
-Var PNAConv::operator()(const Graph& graph, const Var& x) {
-  check_rows("PNAConv", graph, x.shape());
-  ADJ_CHECK(x.size(1) == in_, "PNAConv: features {}, expected {} columns", x.shape().str(), in_);
+Var PNAConv::operator()(const Structure& on, const Sides& features) {
+  const Sides x = features.on("PNAConv", on, true);
+  for (const Var& side : {x.src, x.dst})
+    ADJ_CHECK(side.size(1) == in_, "PNAConv: features {}, expected {} columns", side.shape().str(), in_);
   const int64_t towers = options_.towers, width = tower_in_;
   const auto kinds = static_cast<int64_t>(options_.aggregators.size());
-  const Degrees degrees(graph, x.dtype());
+  const Degrees degrees(on.relation(), x.src.dtype());
   std::vector<Var> inputs, of_sources;
   for (int64_t t = 0; t < towers; ++t) {
-    inputs.push_back(options_.divide_input && towers > 1 ? narrow(x, 1, t * width, width) : x);
+    const auto share = [&](const Var& all) {
+      return options_.divide_input && towers > 1 ? narrow(all, 1, t * width, width) : all;
+    };
+    const Var sources = share(x.src);
+    inputs.push_back(x.same() ? sources : share(x.dst));
     const Var u = narrow(pre_nns[static_cast<size_t>(t)][0].weight, 0, width, width);
-    of_sources.push_back(linear(inputs.back(), u));
+    of_sources.push_back(linear(sources, u));
   }
   const Var aggregated =
-      aggregate_all(graph, towers > 1 ? cat(of_sources, 1) : of_sources[0], options_.aggregators);
+      aggregate_all(on.relation(), towers > 1 ? cat(of_sources, 1) : of_sources[0], options_.aggregators);
   of_sources.clear();
 
   std::vector<Var> scales;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/autograd/edge.h>
-#include <adjoint/graph/graph.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/linear.h>
 
 #include <deque>
@@ -48,7 +48,7 @@ class PNAConv : public Module {
  public:
   /// `degrees`: how many nodes of the training graph have 0, 1, 2, … in-edges (degree_histogram).
   PNAConv(int64_t in, int64_t out, const std::vector<int64_t>& degrees, const PNAConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x);
+  Var operator()(const Structure& on, const Sides& x);
   std::string describe() const override;
 
   /// The element k is the number of nodes with k in-edges.

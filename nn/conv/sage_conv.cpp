@@ -37,22 +37,33 @@ Var SAGEConv::finish(const Var& y, const Var& of_root) const {
   return options_.normalize ? l2_normalize(sum) : sum;
 }
 
-Var SAGEConv::operator()(const Graph& graph, const Var& x) {
-  check_rows("SAGEConv", graph, x);
-  const SparseMatrix* a = matrix_of(graph);
-  if (a == nullptr || options_.project) return (*this)(graph.relation(), x, x);
-  if (in_.src > out_) {
-    const Var of_root = lin_r ? (*lin_r)(x) : Var();
-    return finish(spmm(*a, linear(x, lin_l.weight), lin_l.bias), of_root);
-  }
-  return transform([&] { return x.requires_grad() ? spmm(*a, x) : Var(cache_.get(*a, x.value(), 1)); }, x);
+// Without regard to weights. What is derived for a mean is kept with the relation.
+Var SAGEConv::sum_of(const Relation& relation, const Var& x) const {
+  if (options_.aggr != Reduce::mean) return aggregate(relation, x, {.reduce = options_.aggr});
+  return aggregate(relation, x, {.weight = mean_weights(relation, x.dtype())});
+}
+
+Var SAGEConv::operator()(const Structure& on, const Sides& features) {
+  const Sides x = features.on("SAGEConv", on);
+  const SparseMatrix* a = on.graph() && x.same() && !lin ? matrix_of(*on.graph()) : nullptr;
+  const bool linear_first = in_.src > out_ && is_linear();
+  if (a != nullptr && !linear_first)
+    return transform(
+        [&] { return x.src.requires_grad() ? spmm(*a, x.src) : Var(cache_.get(*a, x.src.value(), 1)); },
+        x.dst);
+  const Var neighbor = lin ? (*lin)(x.src) : x.src;
+  if (!linear_first) return transform([&] { return sum_of(on.relation(), neighbor); }, x.dst);
+  const Var of_root = lin_r && x.dst ? (*lin_r)(x.dst) : Var(), mapped = linear(neighbor, lin_l.weight);
+  if (a != nullptr) return finish(spmm(*a, mapped, lin_l.bias), of_root);
+  const Var y = sum_of(on.relation(), mapped);
+  return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
 }
 
 Var SAGEConv::operator()(const Graph& graph, const Features& x) {
   if (x.is_dense()) return (*this)(graph, Var(x.dense()));
   check_rows("SAGEConv", graph, x);
   const Var of_root = lin_r ? (*lin_r)(x) : Var();
-  if (lin) return finish(lin_l(aggregate(graph, (*lin)(x), {.reduce = options_.aggr})), of_root);
+  if (lin) return finish(lin_l(sum_of(graph, (*lin)(x))), of_root);
   ADJ_CHECK(
       is_linear(),
       "SAGEConv: sparse and quantised features are transformed before they are aggregated, which {} does "
@@ -60,19 +71,8 @@ Var SAGEConv::operator()(const Graph& graph, const Features& x) {
       name_of(options_.aggr));
   const Var mapped = linear(x, lin_l.weight);
   if (const SparseMatrix* a = matrix_of(graph)) return finish(spmm(*a, mapped, lin_l.bias), of_root);
-  const Var y = aggregate(graph, mapped, {.reduce = options_.aggr});
+  const Var y = sum_of(graph, mapped);
   return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
-}
-
-Var SAGEConv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst) {
-  check_sides("SAGEConv", relation, x_src, x_dst);
-  const Var neighbor = lin ? (*lin)(x_src) : x_src;
-  if (in_.src > out_ && is_linear()) {
-    const Var of_root = lin_r && x_dst ? (*lin_r)(x_dst) : Var();
-    const Var y = aggregate(relation, linear(neighbor, lin_l.weight), {.reduce = options_.aggr});
-    return finish(lin_l.bias ? y + lin_l.bias : y, of_root);
-  }
-  return transform([&] { return aggregate(relation, neighbor, {.reduce = options_.aggr}); }, x_dst);
 }
 
 std::string SAGEConv::describe() const {

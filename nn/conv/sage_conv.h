@@ -1,9 +1,8 @@
 #pragma once
 
 #include <adjoint/autograd/edge.h>
-#include <adjoint/graph/features.h>
-#include <adjoint/graph/graph.h>
 #include <adjoint/nn/conv/propagation_cache.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/conv/widths.h>
 #include <adjoint/nn/linear.h>
 
@@ -27,11 +26,9 @@ struct SAGEConvOptions {
 class SAGEConv : public Module {
  public:
   SAGEConv(Widths in, int64_t out, const SAGEConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x);
+  /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}, x_dst absent: no W_r term.
+  Var operator()(const Structure& on, const Sides& x);
   Var operator()(const Graph& graph, const Features& x);
-  /// x_src [num_src, in.src]; x_dst [num_dst, in.dst], or absent: no W_r term. For a block x_dst is the first
-  /// rows of x_src.
-  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst);
   std::string describe() const override;
 
  private:
@@ -49,6 +46,7 @@ class SAGEConv : public Module {
   const SparseMatrix* matrix_of(const Graph& graph) const;
   template <class F>
   Var transform(F&& neighbors, const Var& x) const;
+  Var sum_of(const Relation& relation, const Var& x) const;
   Var finish(const Var& y, const Var& of_root) const;
   PropagationCache cache_;
 };

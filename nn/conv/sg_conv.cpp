@@ -4,16 +4,16 @@
 
 namespace adj::nn {
 
-SGConv::SGConv(int64_t in, int64_t out, int K, bool has_bias, bool add_self_loops)
-    : hops_(K), norm_{.add_self_loops = add_self_loops} {
-  ADJ_CHECK(in > 0 && out > 0 && K >= 1, "SGConv: expected positive widths and hops, got {} -> {}, {} hops",
-            in, out, K);
+SGConv::SGConv(int64_t in, int64_t out, const SGConvOptions& options)
+    : hops_(options.K), norm_{.add_self_loops = options.add_self_loops} {
+  ADJ_CHECK(in > 0 && out > 0 && hops_ >= 1,
+            "SGConv: expected positive widths and hops, got {} -> {}, {} hops", in, out, hops_);
   add_parameter("weight", weight, fan_in_uniform(in, out), {.transposed = true, .name = "lin.weight"});
-  if (has_bias) add_parameter("bias", bias, fan_in_bias(in, out), {.name = "lin.bias"});
+  if (options.bias) add_parameter("bias", bias, fan_in_bias(in, out), {.name = "lin.bias"});
 }
 
 Var SGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) {
-  check_rows("SGConv", graph, x);
+  check_rows("SGConv", graph, x.shape());
   const GcnNorm a("SGConv", graph, norm_, edge_weight);
   if (a.matrix() != nullptr && !x.requires_grad())
     return linear(cache_.get(*a.matrix(), x.value(), hops_), weight, bias);

@@ -6,6 +6,12 @@
 
 namespace adj::nn {
 
+struct SGConvOptions {
+  int K = 1;  ///< propagation steps
+  bool bias = true;
+  bool add_self_loops = true;  ///< of weight 1 to nodes without one
+};
+
 /// Â^K X W + b: K propagation steps and one linear map (Wu et al., Simplifying Graph Convolutional Networks,
 /// 2019). x [N,in], features of any kind -> [N,out]. Dense features without gradient are propagated once
 /// for the whole training; all else is transformed first where that is narrower. W and b are uniform in ±1 /
@@ -13,7 +19,7 @@ namespace adj::nn {
 /// weights, and may require a gradient.
 class SGConv : public Module {
  public:
-  explicit SGConv(int64_t in, int64_t out, int K = 1, bool bias = true, bool add_self_loops = true);
+  SGConv(int64_t in, int64_t out, const SGConvOptions& options = {});
   Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {});
   Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
   std::string describe() const override;

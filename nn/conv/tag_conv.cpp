@@ -1,15 +1,15 @@
 #include <adjoint/autograd/arithmetic.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/conv/tag_conv.h>
 
 namespace adj::nn {
 
-TAGConv::TAGConv(int64_t in, int64_t out, int K, bool has_bias, bool normalize)
-    : norm_{.normalize = normalize, .add_self_loops = false} {
+TAGConv::TAGConv(int64_t in, int64_t out, const TAGConvOptions& options)
+    : norm_{.normalize = options.normalize, .add_self_loops = false} {
+  const int K = options.K;
   ADJ_CHECK(in > 0 && out > 0 && K >= 0, "TAGConv: expected positive widths, got {} -> {}, {} hops", in, out,
             K);
   for (int k = 0; k <= K; ++k) lins.add(in, out, false, Activation::none, Initial::fan_in);
-  if (has_bias) add_parameter("bias", bias, Tensor::zeros({out}));
+  if (options.bias) add_parameter("bias", bias, Tensor::zeros({out}));
 }
 
 // Z_k = X W_k; Z_0 + A (Z_1 + A (Z_2 + …)).
@@ -21,7 +21,7 @@ Var TAGConv::after_product(const GcnNorm& a, const X& x) const {
 }
 
 Var TAGConv::operator()(const Graph& graph, const Var& x, const Var& edge_weight) const {
-  check_rows("TAGConv", graph, x);
+  check_rows("TAGConv", graph, x.shape());
   const GcnNorm a("TAGConv", graph, norm_, edge_weight);
   const Var& first = lins[0].weight;
   if (first.size(0) > first.size(1)) return after_product(a, x);

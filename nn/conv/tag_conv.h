@@ -6,6 +6,12 @@
 
 namespace adj::nn {
 
+struct TAGConvOptions {
+  int K = 3;  ///< the highest power of A
+  bool bias = true;
+  bool normalize = true;  ///< else A as it is
+};
+
 /// Σ_k A^k X W_k + b over k = 0 … K, with A = D^-1/2 A D^-1/2 where `normalize`; no self-loops are added (Du
 /// et al., Topology Adaptive Graph Convolutional Networks, 2017). x [N,in], features of any kind ->
 /// [N,out]. Aggregates on the narrower side: the powers of A are taken of X, or by Horner's rule of the
@@ -13,7 +19,7 @@ namespace adj::nn {
 /// stands in the place of the graph's own weights, and may require a gradient.
 class TAGConv : public Module {
  public:
-  explicit TAGConv(int64_t in, int64_t out, int K = 3, bool bias = true, bool normalize = true);
+  TAGConv(int64_t in, int64_t out, const TAGConvOptions& options = {});
   Var operator()(const Graph& graph, const Var& x, const Var& edge_weight = {}) const;
   Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {}) const;
   std::string describe() const override;

@@ -3,7 +3,6 @@
 #include <adjoint/autograd/reduce.h>
 #include <adjoint/autograd/unary.h>
 #include <adjoint/nn/conv/attention_edges.h>
-#include <adjoint/nn/conv/propagation_cache.h>
 #include <adjoint/nn/conv/transformer_conv.h>
 
 namespace adj::nn {
@@ -52,22 +51,14 @@ Var TransformerConv::attend(const Relation& relation, const X& x_src, const X& x
   return y + (root - y) * gate;
 }
 
-Var TransformerConv::operator()(const Graph& graph, const Var& x, const Var& edge_attr) const {
-  check_rows("TransformerConv", graph, x);
-  return attend(graph.relation(), x, x, edge_attr);
+Var TransformerConv::operator()(const Structure& on, const Sides& features, const Var& edge_attr) const {
+  const Sides x = features.on("TransformerConv", on, true);
+  return attend(on.relation(), x.src, x.dst, edge_attr);
 }
 
 Var TransformerConv::operator()(const Graph& graph, const Features& x, const Var& edge_attr) const {
   check_rows("TransformerConv", graph, x);
   return attend(graph.relation(), x, x, edge_attr);
-}
-
-Var TransformerConv::operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
-                                const Var& edge_attr) const {
-  check_sides("TransformerConv", relation, x_src, x_dst);
-  ADJ_CHECK(x_dst, "TransformerConv: features of targets are absent, expected [{}, {}]", relation.num_dst(),
-            in_.dst);
-  return attend(relation, x_src, x_dst, edge_attr);
 }
 
 std::string TransformerConv::describe() const {

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <adjoint/graph/features.h>
-#include <adjoint/graph/graph.h>
+#include <adjoint/nn/conv/structure.h>
 #include <adjoint/nn/conv/widths.h>
 #include <adjoint/nn/linear.h>
 
@@ -27,11 +26,9 @@ struct TransformerConvOptions {
 class TransformerConv : public Module {
  public:
   TransformerConv(Widths in, int64_t out, const TransformerConvOptions& options = {});
-  Var operator()(const Graph& graph, const Var& x, const Var& edge_attr = {}) const;
+  /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]} -> [num_dst, heads out].
+  Var operator()(const Structure& on, const Sides& x, const Var& edge_attr = {}) const;
   Var operator()(const Graph& graph, const Features& x, const Var& edge_attr = {}) const;
-  /// x_src [num_src, in.src], x_dst [num_dst, in.dst] -> [num_dst, heads out].
-  Var operator()(const Relation& relation, const Var& x_src, const Var& x_dst,
-                 const Var& edge_attr = {}) const;
   std::string describe() const override;
 
  private:

@@ -10,7 +10,7 @@ namespace adj::nn {
 /// Area under the ROC curve: the chance that a positive scores above a negative, ties counted half. positive
 /// [P], negative [Q].
 double link_auc(const Tensor& positive, const Tensor& negative);
-/// Hits@k: the share of positives that score above the k-th best of all negatives; 1 where there are fewer
+/// Hits\@k: the share of positives that score above the k-th best of all negatives; 1 where there are fewer
 /// than k of them. positive [P], negative [Q] (Open Graph Benchmark, ogbl-collab, -ppa and -ddi; Hu et al.
 /// 2020).
 double hits_at(int64_t k, const Tensor& positive, const Tensor& negative);

@@ -38,7 +38,7 @@ Words operator+(Words a, const Words& b) {
 
 TEST_CASE("every model trains to the same bits wherever its features are, for any workers and threads") {
   for (const Variant& variant : variants()) {
-    if (!takes_blocks(variant) || !variant.options.empty() || !have_program(variant.program)) continue;
+    if (!exact_by_layers(variant) || !variant.options.empty() || !have_program(variant.program)) continue;
     CAPTURE(variant.program);
     const Bench bench;
     for (Device device : devices()) {
@@ -132,7 +132,7 @@ TEST_CASE("predictions layer by layer are those of the training, wherever the fe
         return file.tensor(file.has("nodes/probability") ? "nodes/probability" : "nodes/prediction",
                            {DType::f32});
       };
-      if (!takes_blocks(variant)) {
+      if (!exact_by_layers(variant)) {
         const Outcome outcome =
             succeeds(run(variant.program,
                          Words{"--data", bench.data, "--quiet", "--epochs", "2", "--checkpoint", checkpoint} +

@@ -42,6 +42,7 @@ TEST_CASE("sampled training learns every task") {
     return Bench(data).value("train_sage", key, more);
   };
   CHECK(value(small_dataset(), "test_acc", words) > 0.5);
+  CHECK(Bench().value("train_gcn", "test_acc", words) > 0.5);
   CHECK(value(small_multilabel_dataset(), "test_acc", words) > 0.6);
   CHECK(value(small_regression_dataset(), "train_loss", {"--epochs", "40", "--dropout", "0"}) < 0.55);
 }
@@ -116,6 +117,7 @@ TEST_CASE("options of mini-batches that are wrong or do not go together") {
     Words words = joined(alone, {"--data", bench.data, "--quiet"});
     CHECK(fails_with(run("train_sage", words), 2, {alone[0], "--loader neighbor"}));
   }
-  CHECK(fails_with(run("train_gcn", {"--loader", "neighbor"}), 2, {"loader"}));
+  CHECK(fails_with(run("train_agnn", {"--loader", "neighbor"}), 2, {"loader"}));
+  CHECK(fails_with(bench.train("train_gcn", {"--evaluation", "layers"}), 2, {"layers", "GCN", "graph"}));
   CHECK(fails_with(bench.train("train_sage", {"--weighted-sampling"}), 1, {bench.data, "edges/weight"}));
 }

@@ -1,6 +1,8 @@
 #include "json.h"
 #include "small_dataset.h"
+#include <adjoint/core/file.h>
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/data/safetensors.h>
 
 #include <cmath>
 
@@ -83,6 +85,30 @@ TEST_CASE("a model trained in PyG gives in C++ what it gave there") {
           CHECK(given[c] == doctest::Approx(std::exp(static_cast<double>(logits[c])) / total).epsilon(2e-5));
       }
     }
+}
+
+TEST_CASE("a PyG state in a safetensors file is the same model") {
+  if (!have_program("predict")) return;
+  Bench bench;
+  const Foreign gat = foreign()[1];
+  write_state(gat.model, bench.state);
+  const H5Reader state = H5Reader::open(bench.state);
+  REQUIRE(bench.predict(gat).status == 0);
+  const std::string before = contents_of(bench.out);
+  std::vector<std::pair<std::string, Tensor>> tensors;
+  for (const std::string& name : state.children(""))
+    tensors.emplace_back(name, state.tensor(name, {DType::f32}));
+  std::filesystem::remove(bench.state);
+  std::filesystem::remove(bench.out);
+  bench.state = bench.folder.file("state.safetensors");
+  save_safetensors(bench.state, tensors);
+  succeeds(bench.predict(gat));
+  const auto probabilities = [&] {
+    return H5Reader::open(bench.out).tensor("nodes/probability", {DType::f32});
+  };
+  const Tensor given = probabilities();
+  replace_file(bench.out, before);
+  CHECK(same_bits(given, probabilities()));
 }
 
 TEST_CASE("a state that does not fit is one line that names file and part, and what options are missing") {

@@ -147,7 +147,7 @@ TEST_CASE("options of clusters and subgraphs that are wrong or do not go togethe
   const struct {
     Words arguments, parts;
   } cases[] = {
-      {{"--loader", "neighbor"}, {"--loader", "none or cluster or saint", "neighbor"}},
+      {{"--loader", "neighbour"}, {"--loader", "none or neighbor or cluster or saint", "neighbour"}},
       {{"--loader", "cluster", "--parts", "-1"}, {"--parts", "0 or more"}},
       {{"--loader", "cluster", "--parts", "x"}, {"parts"}},
       {{"--loader", "cluster", "--parts-per-batch", "0"}, {"--parts-per-batch", "1 or more"}},

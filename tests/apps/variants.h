@@ -36,9 +36,13 @@ inline const std::vector<Variant>& variants() {
   return all;
 }
 
-/// Do its layers take blocks, or the whole graph alone?
+/// Do its layers take sampled blocks?
 inline bool takes_blocks(const Variant& variant) {
-  return variant.program != "train_gcn" && variant.program != "train_agnn" && variant.program != "train_qgnn";
+  return variant.program != "train_agnn" && variant.program != "train_qgnn";
+}
+/// Likewise, and is an evaluation layer by layer over blocks exact?
+inline bool exact_by_layers(const Variant& variant) {
+  return takes_blocks(variant) && variant.program != "train_gcn";
 }
 /// Or float32 and tf32 alone?
 inline bool takes_bfloat16(const Variant& variant) { return variant.program != "train_qgnn"; }

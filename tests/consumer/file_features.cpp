@@ -10,8 +10,7 @@ struct Sage : nn::Module {
   Sage(int64_t in, int64_t hidden, int64_t out)
       : conv1(this, "conv1", in, hidden), conv2(this, "conv2", hidden, out) {}
   Var layer(size_t l, const Block& block, const Var& x) {
-    const Var own = narrow(x, 0, 0, block.num_dst());
-    return l == 0 ? relu(conv1(block, x, own)) : conv2(block, x, own);
+    return l == 0 ? relu(conv1(block, x)) : conv2(block, x);
   }
   nn::Child<nn::SAGEConv> conv1, conv2;
 };

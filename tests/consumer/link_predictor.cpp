@@ -5,7 +5,8 @@ using namespace adj;
 
 struct Encoder : nn::Module {
   Encoder(int64_t in, int64_t hidden, int64_t out)
-      : conv1(this, "conv1", in, hidden, true, Activation::relu), conv2(this, "conv2", hidden, out) {}
+      : conv1(this, "conv1", in, hidden, nn::GCNConvOptions{.activation = Activation::relu}),
+        conv2(this, "conv2", hidden, out) {}
   Var operator()(const Graph& graph, const Features& x) { return conv2(graph, conv1(graph, x)); }
   nn::Child<nn::GCNConv> conv1, conv2;
 };

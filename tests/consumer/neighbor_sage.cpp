@@ -9,8 +9,7 @@ struct Sage : nn::Module {
       : conv1(this, "conv1", in, hidden), conv2(this, "conv2", hidden, out) {}
   /// One layer over a block, whose targets are the first of its sources.
   Var layer(size_t l, const Block& block, const Var& x) {
-    const Var own = narrow(x, 0, 0, block.num_dst());
-    return l == 0 ? dropout(relu(conv1(block, x, own)), 0.5f) : conv2(block, x, own);
+    return l == 0 ? dropout(relu(conv1(block, x)), 0.5f) : conv2(block, x);
   }
   nn::Child<nn::SAGEConv> conv1, conv2;
 };

@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
@@ -80,9 +81,7 @@ TEST_CASE("conversions and fills are the same on every device") {
     for (DType from : all)
       for (DType to : all)
         for (int64_t n : {0, 1, 5, 1003}) {
-          CAPTURE(device.str());
-          CAPTURE(name_of(from));
-          CAPTURE(name_of(to));
+          CAPTURES(device.str(), name_of(from), name_of(to));
           // Within the range of every dtype, fractions included.
           const Tensor source = random_uniform({n + 1}, 0.0, 250.0, default_generator()).to(from);
           CHECK(same_bits(source.to(device).to(to), source.to(to)));

@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/capture.h>
 
@@ -88,8 +89,7 @@ TEST_CASE("uniform numbers are below the upper end in every dtype, and else as r
   for (const auto& [low, high] :
        {Range{0, 1}, Range{-1, 0}, Range{-3, -1.5}, Range{1e8, 1e8 + 3}, Range{1e17, 1e17 + 33},
         Range{0.7, 0.9}, Range{-1e-45, 1e-45}, Range{0, 1e-320}, Range{0, 4e38}}) {
-    CAPTURE(low);
-    CAPTURE(high);
+    CAPTURES(low, high);
     for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
       CAPTURE(name_of(dtype));
       Generator generator(3), again(3);

@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/tensor.h>
 
@@ -172,8 +173,7 @@ TEST_CASE("conversions between all dtypes") {
   for (Device device : devices())
     for (DType from : kAll)
       for (DType to : kAll) {
-        CAPTURE(name_of(from));
-        CAPTURE(name_of(to));
+        CAPTURES(name_of(from), name_of(to));
         const std::vector<double> numbers{0, 1, 2, 100, 127, 96};
         const Tensor t = Tensor::from(numbers).to(from).to(device).to(to);
         CHECK(t.dtype() == to);

@@ -228,6 +228,15 @@ class Weights(Case):
                                           "--out", out, "--quiet", *options)
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 np.testing.assert_array_equal(read_predictions(out)["probability"], expected["probability"])
+                if library("safetensors.numpy"):
+                    state = self.folder / "state.safetensors"
+                    result = self.main_of(script, "state", checkpoint, state)
+                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+                    out.unlink()
+                    result = self.run_program("predict", "--pyg-state", state, "--model", model, "--features-scaling", "rows", "--data",
+                                              DEMO, "--out", out, "--quiet", *options)
+                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+                    np.testing.assert_array_equal(read_predictions(out)["probability"], expected["probability"])
                 checkpoint.unlink()
 
     def test_a_pyg_model_gives_the_same(self):

@@ -47,8 +47,7 @@ struct Sage : nn::Module {
   nn::Child<nn::SAGEConv> conv1, conv2;
   Sage(int64_t in, int64_t out) : conv1(this, "conv1", in, 8), conv2(this, "conv2", 8, out) {}
   Var layer(size_t l, const Block& block, const Var& x) {
-    const Var own = narrow(x, 0, 0, block.num_dst());
-    return l == 0 ? relu(conv1(block.relation(), x, own)) : conv2(block.relation(), x, own);
+    return l == 0 ? relu(conv1(block, x)) : conv2(block, x);
   }
   Var operator()(const Graph& graph, const Var& x) { return conv2(graph, relu(conv1(graph, x))); }
 };

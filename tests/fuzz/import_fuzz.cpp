@@ -7,11 +7,13 @@
 #include "../data/npz_layouts.h"
 #include "npz_mutator.h"
 #include <adjoint/core/log.h>
+#include <adjoint/data/generators.h>
 #include <adjoint/data/import/edge_list.h>
 #include <adjoint/data/import/graphland.h>
 #include <adjoint/data/import/npz_dataset.h>
 #include <adjoint/data/import/ogb.h>
 #include <adjoint/data/import/tu.h>
+#include <adjoint/data/safetensors.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -89,6 +91,60 @@ test::NpzFile dense_features() {
   return file;
 }
 
+/// Digits, separators and line ends: what bytes at random seldom are.
+Bytes mutated_text(Bytes bytes, Random& random) {
+  const char* const pieces[] = {"\n",         "\r\n",    ",",    ";",  "\t",
+                                " ",          "-",       "+",    "\"", "#",
+                                "%",          "nan",     "1e39", "0",  "99999999999999999999",
+                                "2147483647", "1000000", "\xff", ".",  "\n\n",
+                                "e"};
+  for (size_t left = 1 + random.below(3); left > 0; --left) {
+    const size_t at = random.below(bytes.size() + 1);
+    switch (random.below(5)) {
+      case 0:
+        bytes.insert(at, pieces[random.below(std::size(pieces))]);
+        break;
+      case 1:
+        bytes.erase(at, 1 + random.below(6));
+        break;
+      case 2:
+        bytes.insert(at, bytes.substr(random.below(bytes.size() + 1), random.below(20)));
+        break;
+      case 3:
+        if (at < bytes.size()) bytes[at] = static_cast<char>(random.next());
+        break;
+      default:
+        if (random.below(4) == 0) bytes.resize(at);
+    }
+  }
+  return bytes;
+}
+
+/// Tensors alone; the dataset beside them is always the same.
+Seed safetensors_seed() {
+  const Bytes header =
+      R"({"__metadata__":{"format":"pt"},"x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+      R"("h":{"dtype":"F16","shape":[2],"data_offsets":[24,28]},"b":{"dtype":"BOOL","shape":[4],"data_offsets":[28,32]}})";
+  const auto file = [](const Bytes& text, const Bytes& data) {
+    const uint64_t length = text.size();
+    return Bytes(reinterpret_cast<const char*>(&length), sizeof(length)) + text + data;
+  };
+  const Bytes data(32, '\0');
+  Seed seed{"safetensors", {{"a.safetensors", file(header, data)}}, [](const fs::path& f) {
+              const auto tensors = load_safetensors((f / "a.safetensors").string());
+              const fs::path copy = f / "b.safetensors";
+              save_safetensors(copy.string(), {tensors.begin(), tensors.end()});
+              if (load_safetensors(copy.string()).size() != tensors.size()) std::abort();
+              return make_bare_dataset({.nodes = 2, .src = {0}, .dst = {1}});
+            }};
+  // Under the right length, so that the text is seen.
+  seed.mutate = [=](const std::string&, Random& random) {
+    return random.below(4) == 0 ? Mutator(file(header, data), random).mutate()
+                                : file(mutated_text(header, random), data);
+  };
+  return seed;
+}
+
 /// A format is a line here.
 std::vector<Seed> seeds() {
   const Bytes snap =
@@ -155,6 +211,7 @@ std::vector<Seed> seeds() {
       npz_seed("gnn-benchmark, dense", {{"a.npz", dense_features()}}),
       npz_seed("Reddit", {{"a_data.npz", test::reddit_data()}, {"a_graph.npz", test::reddit_graph()}}),
       npz_seed("plain", {{"a.npz", test::plain()}}),
+      safetensors_seed(),
       {"ogb, nodes",
        {{"edge.csv.gz", gzipped("0,1\n2,1\n3,3\n0,1\n1,0\n")},
         {"num-node-list.csv", "4\n"},
@@ -185,35 +242,6 @@ std::vector<Seed> seeds() {
 [[noreturn]] void give_up(const std::string& what) {
   fmt::print(stderr, "{}\n", what);
   std::exit(1);
-}
-
-/// Digits, separators and line ends: what bytes at random seldom are.
-Bytes mutated_text(Bytes bytes, Random& random) {
-  const char* const pieces[] = {"\n",         "\r\n",    ",",    ";",  "\t",
-                                " ",          "-",       "+",    "\"", "#",
-                                "%",          "nan",     "1e39", "0",  "99999999999999999999",
-                                "2147483647", "1000000", "\xff", ".",  "\n\n",
-                                "e"};
-  for (size_t left = 1 + random.below(3); left > 0; --left) {
-    const size_t at = random.below(bytes.size() + 1);
-    switch (random.below(5)) {
-      case 0:
-        bytes.insert(at, pieces[random.below(std::size(pieces))]);
-        break;
-      case 1:
-        bytes.erase(at, 1 + random.below(6));
-        break;
-      case 2:
-        bytes.insert(at, bytes.substr(random.below(bytes.size() + 1), random.below(20)));
-        break;
-      case 3:
-        if (at < bytes.size()) bytes[at] = static_cast<char>(random.next());
-        break;
-      default:
-        if (random.below(4) == 0) bytes.resize(at);
-    }
-  }
-  return bytes;
 }
 
 std::string outcome(const Seed& from, const fs::path& folder, bool write) {

@@ -1,4 +1,5 @@
 #include "../aggregation_scope.h"
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/explain.h>
 #include <adjoint/graph/graph.h>
@@ -123,8 +124,7 @@ TEST_CASE("loops are appended behind the edges, whose numbers stay") {
 TEST_CASE("the adjacencies of a list are those of the sorted graph, entry by entry") {
   for (Device device : devices())
     for (bool weighted : {false, true}) {
-      CAPTURE(device.str());
-      CAPTURE(weighted);
+      CAPTURES(device.str(), weighted);
       const Edges e = random_edges(60, 400, device);
       const Graph sorted = Graph::from_coo(60, e.src, e.dst, weighted ? e.weight : Tensor());
       const AggregationScope scope(Aggregation::scatter);

@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/graph/generate/generators.h>
 
@@ -198,8 +199,7 @@ TEST_CASE("an Erdős-Rényi graph has as many different edges as were asked for"
   for (const auto& [nodes, edges] :
        {std::pair{1000, 5000}, {100, 4000}, {100, 6000}, {50, 2450}, {2, 2}, {1, 0}})
     for (bool undirected : {false, true}) {
-      CAPTURE(nodes);
-      CAPTURE(undirected);
+      CAPTURES(nodes, undirected);
       const EdgeList graph = erdos_renyi_graph(nodes, edges, 5, undirected);
       CHECK(graph.nodes == nodes);
       CHECK(graph.src.size() == static_cast<size_t>(edges));

@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/data/dataset.h>
 #include <adjoint/graph/self_loops.h>
@@ -89,8 +90,7 @@ std::vector<double> dense_gcn(int64_t n, const std::vector<Edge>& list, bool wei
 TEST_CASE("a graph keeps every edge, sorted by target and source, and remembers where it came from") {
   for (Device device : devices())
     for (auto [nodes, count] : {std::pair{1, 0}, {1, 3}, {5, 0}, {40, 300}, {1000, 501}}) {
-      CAPTURE(device.str());
-      CAPTURE(count);
+      CAPTURES(device.str(), count);
       const std::vector<Edge> list = random_edges(count, nodes);
       const Graph graph = make(nodes, list, true, device);
       std::vector<Edge> sorted = list;
@@ -157,8 +157,7 @@ TEST_CASE("gcn_adjacency is D^-1/2 (A + I) D^-1/2") {
   for (Device device : devices())
     for (bool weighted : {false, true})
       for (auto [nodes, count] : {std::pair{1, 0}, {1, 1}, {6, 0}, {6, 9}, {50, 120}, {90, 1500}}) {
-        CAPTURE(device.str());
-        CAPTURE(count);
+        CAPTURES(device.str(), count);
         const std::vector<Edge> list = random_edges(count, nodes);
         const Graph graph = make(nodes, list, weighted, device);
         const SparseMatrix& a = graph.gcn_adjacency();

@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/graph/sample/negative_sampling.h>
 
@@ -39,8 +40,7 @@ TEST_CASE("negative pairs have no edge, are no self-loops and are distinct, on s
   for (Device device : devices())
     for (const auto& [nodes, edges] : {std::pair{2, 0}, {5, 12}, {40, 100}, {40, 3000}, {300, 2000}})
       for (bool self_loops : {false, true}) {
-        CAPTURE(device.str());
-        CAPTURE(edges);
+        CAPTURES(device.str(), edges);
         const Graph graph = random_graph(nodes, edges, device);
         const std::set<Cell> free = free_cells(graph, self_loops);
         const auto all = static_cast<int64_t>(free.size());

@@ -1,6 +1,7 @@
 // Sampled neighbourhoods: what a batch of blocks promises, whatever was drawn (neighbor_draws_test.cpp counts
 // the draws).
 
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/reduce.h>
@@ -141,8 +142,7 @@ TEST_CASE("neighbor sampler: blocks of any kind are of the graph, counted, in or
   for (Device device : devices()) {
     const Graph graph = host.to(device);
     for (const NeighborSampling& options : ways()) {
-      CAPTURE(device.str());
-      CAPTURE(options.fanouts[0]);
+      CAPTURES(device.str(), options.fanouts[0]);
       const NeighborSampler sampler(graph, options);
       for (const Tensor& seeds : {every(400, 7), every(400)}) {
         const std::vector<Block> blocks = sampler.sample(seeds.to(device), 11);

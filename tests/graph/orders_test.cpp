@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/order/orders.h>
@@ -49,9 +50,7 @@ bool is_permutation_of(const Tensor& order, int64_t nodes) {
 TEST_CASE("every order is a permutation, on every device and any number of threads the same") {
   for (const EdgeList& list : graphs())
     for (const std::string& name : order_names()) {
-      CAPTURE(list.nodes);
-      CAPTURE(list.src.size());
-      CAPTURE(name);
+      CAPTURES(list.nodes, list.src.size(), name);
       const OrderOptions options{.seed = 3};
       const Tensor order = named_order(name, graph_of(list), options);
       CHECK(is_permutation_of(order, list.nodes));

@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/order/partition.h>
@@ -52,9 +53,7 @@ TEST_CASE("a partition has a part for every node, and no part is empty") {
   for (Device device : devices())
     for (const EdgeList& list : graphs())
       for (int64_t parts : {1, 2, 3, 17, 49, 60, 1000}) {
-        CAPTURE(list.nodes);
-        CAPTURE(list.src.size());
-        CAPTURE(parts);
+        CAPTURES(list.nodes, list.src.size(), parts);
         const Relation relation = relation_of(list, device);
         const Tensor part = metis_partition(relation, parts);
         REQUIRE(part.shape() == Shape{list.nodes});

@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/graph/relation.h>
@@ -104,8 +105,7 @@ const std::tuple<int32_t, int32_t, int64_t> kSizes[] = {{1, 1, 0},   {1, 1, 3}, 
 TEST_CASE("a relation that began as a list has every form of the same edges") {
   for (Device device : devices())
     for (const auto& [num_src, num_dst, edges] : kSizes) {
-      CAPTURE(device.str());
-      CAPTURE(edges);
+      CAPTURES(device.str(), edges);
       const List list = random_list(num_src, num_dst, edges);
       check_relation(relation_of(list, device), list);
       check_relation(relation_of(list, device).reversed(), turned(list));
@@ -116,8 +116,7 @@ TEST_CASE("a relation that began as a list has every form of the same edges") {
 TEST_CASE("a relation that began as a CSR or its transpose numbers its edges as that has them") {
   for (Device device : devices())
     for (const auto& [num_src, num_dst, edges] : kSizes) {
-      CAPTURE(device.str());
-      CAPTURE(edges);
+      CAPTURES(device.str(), edges);
       const List list = random_list(num_src, num_dst, edges);
       const Relation given = relation_of(list, device);
       const Relation by_target = Relation::from_csr(given.csr());

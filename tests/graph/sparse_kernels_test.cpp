@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/autograd/attention.h>
 #include <adjoint/autograd/edge.h>
@@ -202,8 +203,7 @@ TEST_CASE("sums by edges' own weights and products by edge, with all gradients, 
   for (Device device : gpus_with_tiles())
     for (DType dtype : {DType::f32, DType::bf16})
       for (Kind kind : {Kind::sum, Kind::mean, Kind::dot, Kind::dot_by_head}) {
-        CAPTURE(name_of(dtype));
-        CAPTURE(static_cast<int>(kind));
+        CAPTURES(name_of(dtype), static_cast<int>(kind));
         const Relation relation = host.to(device);
         const int64_t edges = relation.num_edges();
         const bool sums = kind == Kind::sum || kind == Kind::mean;
@@ -253,8 +253,7 @@ TEST_CASE("attention and its gradients by tensor cores are those by rows of CSR"
   for (Device device : gpus_with_tiles())
     for (DType dtype : {DType::f32, DType::bf16})
       for (Kind kind : {Kind::dot, Kind::gat, Kind::cosine}) {
-        CAPTURE(name_of(dtype));
-        CAPTURE(static_cast<int>(kind));
+        CAPTURES(name_of(dtype), static_cast<int>(kind));
         const Relation relation = host.to(device);
         const int64_t heads = kind == Kind::cosine ? 1 : 3, width = 24;
         const Shape nodes{1000, heads, width}, head{heads, width};

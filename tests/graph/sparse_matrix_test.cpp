@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/graph.h>
@@ -60,8 +61,7 @@ TEST_CASE("a sparse matrix and its adjoint hold the same numbers, kept or not") 
     for (const auto& [rows, cols, most] :
          {std::tuple{7, 5, 4}, {1, 1, 1}, {4, 9, 0}, {33, 60, 12}, {0, 3, 2}})
       for (bool weighted : {false, true}) {
-        CAPTURE(device.str());
-        CAPTURE(rows);
+        CAPTURES(device.str(), rows);
         SparseMatrix a = random_matrix(rows, cols, most, weighted).to(device);
         const std::vector<double> dense = dense_of(a.matrix());
         CHECK(close(a.to_dense(), dense));
@@ -168,8 +168,7 @@ TEST_CASE("values of GCN and of means are factors of rows and columns, until the
     for (const SparseMatrix& a : {graph.to(device).gcn_adjacency(), graph.to(device).gcn_adjacency(0.0f),
                                   graph.to(device).mean_adjacency()})
       for (bool adjoint : {false, true}) {
-        CAPTURE(device.str());
-        CAPTURE(adjoint);
+        CAPTURES(device.str(), adjoint);
         const kernels::TileValues factors = tile_values_of(a, adjoint);
         CHECK(!factors.tile);
         REQUIRE((factors.row_factor || factors.column_factor));

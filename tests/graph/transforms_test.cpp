@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/graph/transforms.h>
 
@@ -58,9 +59,7 @@ void for_cases(F&& f) {
   for (Device device : devices())
     for (bool weighted : {false, true})
       for (const Graph& graph : cases(weighted, device)) {
-        CAPTURE(device.str());
-        CAPTURE(weighted);
-        CAPTURE(graph.num_edges());
+        CAPTURES(device.str(), weighted, graph.num_edges());
         f(graph);
       }
 }

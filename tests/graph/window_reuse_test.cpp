@@ -1,3 +1,5 @@
+#include "../captures.h"
+#include "../structures.h"
 #include "../support.h"
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/graph.h>
@@ -51,15 +53,10 @@ Csr matrix(int64_t rows, int64_t cols, const std::vector<int64_t>& offsets,
 
 /// Five entries a row, some of them parallel.
 Csr random_matrix(int64_t rows, int64_t cols) {
-  std::vector<int64_t> offsets{0};
-  std::vector<int32_t> columns;
-  for (int64_t i = 0; i < rows; ++i) {
-    auto row = random_ints(5, 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
-    std::sort(row.begin(), row.end());
-    columns.insert(columns.end(), row.begin(), row.end());
-    offsets.push_back(static_cast<int64_t>(columns.size()));
-  }
-  return matrix(rows, cols, offsets, columns);
+  return structure_of(
+             rows, cols,
+             [&](size_t) { return random_ints(5, 0, static_cast<int32_t>(cols)).to_vector<int32_t>(); })
+      .csr;
 }
 
 /// A window of two rows that share columns 1 and 4, a row of parallel entries, an empty row.
@@ -98,10 +95,7 @@ TEST_CASE("tiles are counted as naive loops do, whatever the number of threads")
     for (const Csr& a : matrices)
       for (const auto& [height, width] :
            {std::pair{1, 1}, {8, 1}, {16, 1}, {128, 1}, {64, 64}, {128, 128}, {3, 17}, {1000, 5}}) {
-        CAPTURE(a.rows);
-        CAPTURE(a.cols);
-        CAPTURE(height);
-        CAPTURE(width);
+        CAPTURES(a.rows, a.cols, height, width);
         const std::vector<int64_t> least{1, 2, 3, 4, 8, 1024, 8};
         CHECK(reuse(a, height, width, least) == naive(a, height, width, least));
       }
@@ -117,8 +111,7 @@ TEST_CASE("what tiles cannot be counted of is refused") {
                                                           {int64_t{1} << 31, 1, 1},
                                                           {8, 1, 0},
                                                           {8, 1, -1}}) {
-    CAPTURE(height);
-    CAPTURE(width);
+    CAPTURES(height, width);
     CHECK_THROWS_AS(window_reuse(small(), height, width, {least}), Error);
   }
   for (Device device : devices())

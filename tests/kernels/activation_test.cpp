@@ -38,8 +38,7 @@ TEST_CASE("activate: values of every non-linearity, also in place") {
   on_devices_and_features([](Device device, DType dtype) {
     for (Activation activation : kAll)
       for (int64_t n : {0, 1, 37, 70001}) {
-        CAPTURE(name_of(activation));
-        CAPTURE(n);
+        CAPTURES(name_of(activation), n);
         Tensor x = random_tensor({n}, dtype, device);
         Tensor y = Tensor::empty_like(x);
         kernels::activate({.activation = activation, .slope = 0.2f, .x = x, .y = y});

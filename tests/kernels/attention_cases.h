@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../structures.h"
 #include "cases.h"
 #include <adjoint/kernels/attention/attention.h>
 
@@ -16,25 +17,21 @@ using Numbers = std::vector<double>;
 struct Edges {
   Csr csr, transposed;
   Tensor order, transposed_order;
-  std::vector<int64_t> offsets{0};
+  std::vector<int64_t> offsets;
   std::vector<int32_t> columns, edge;
 
   Edges(const std::vector<std::vector<int32_t>>& rows, int64_t cols, bool ordered, Device device) {
-    for (std::vector<int32_t> row : rows) {
-      std::sort(row.begin(), row.end());
-      columns.insert(columns.end(), row.begin(), row.end());
-      offsets.push_back(static_cast<int64_t>(columns.size()));
-    }
+    HostCsr host = structure_of(
+        std::ssize(rows), cols, [&](size_t i) { return rows[i]; }, device);
+    csr = host.csr;
+    offsets = std::move(host.offsets);
+    columns = std::move(host.indices);
     edge.resize(columns.size());
     std::iota(edge.begin(), edge.end(), 0);
     if (ordered) {
       std::shuffle(edge.begin(), edge.end(), std::mt19937(7));
       order = Tensor::from(edge, device);
     }
-    csr.rows = static_cast<int64_t>(rows.size());
-    csr.cols = cols;
-    csr.offsets = Tensor::from(offsets, device);
-    csr.indices = Tensor::from(columns, device);
     std::vector<int64_t> starts(static_cast<size_t>(cols) + 1);
     for (int32_t j : columns) ++starts[static_cast<size_t>(j) + 1];
     std::partial_sum(starts.begin(), starts.end(), starts.begin());
@@ -52,7 +49,7 @@ struct Edges {
     transposed_order = Tensor::from(edges, device);
   }
 
-  CsrMatrix a() const { return {csr, {}, order}; }
+  CsrMatrix a(const Tensor& values = {}) const { return {csr, values, order}; }
   CsrMatrix at() const { return {transposed, {}, transposed_order}; }
   int64_t rows() const { return csr.rows; }
   int64_t cols() const { return csr.cols; }
@@ -158,10 +155,7 @@ void for_attention_cases(const std::vector<AttentionCase>& wide, const std::vect
       const Edges edges(structures[s].first, 61, structures[s].second, device);
       CAPTURE(s);
       for (const AttentionCase& c : s < 2 ? wide : few) {
-        CAPTURE(c.heads);
-        CAPTURE(c.width);
-        CAPTURE(c.features);
-        CAPTURE(c.dropout);
+        CAPTURES(c.heads, c.width, c.features, c.dropout);
         for (const auto way : {kernels::AttentionGradient::kept, kernels::AttentionGradient::recomputed}) {
           if (device.is_cpu() && way == kernels::AttentionGradient::kept) continue;
           const bool kept = way == kernels::AttentionGradient::kept;
@@ -303,6 +297,31 @@ struct PlainAttention {
 inline double attention_tolerance(DType dtype, int64_t width = 1) {
   if (dtype != DType::bf16) return dtype == DType::f64 ? 1e-11 : 2e-5;
   return 2e-2 * std::max(1.0, std::sqrt(static_cast<double>(width) / 16.0));
+}
+
+/// Holds the gradient of l of `Case` with a bias of 1000 against that without: off by O's rounding, no more.
+template <class Case, class Gradient>
+void check_large_bias(Gradient&& gradient_of_l) {
+  for (Device device : devices())
+    for (int64_t width : {8, 64, 200}) {
+      CAPTURES(device.str(), width);
+      const Edges edges(symmetric_rows(), 61, false, device);
+      Case t(edges, {3, width, 0, false}, DType::f32, device);
+      const auto gradient = [&] {
+        t.forward();
+        return values(gradient_of_l(t));
+      };
+      const Numbers dl = gradient();
+      t.bias = Tensor::full({3 * width}, 1000.0, DType::f32, device);
+      const Numbers with_bias = gradient(), dO = values(t.d_o);
+      const auto D = static_cast<size_t>(width), per_head = dl.size() / (61 * 3);
+      for (size_t k = 0; k < dl.size(); ++k) {
+        double sizes = 0;  // Σ |d_o|
+        for (size_t f = 0; f < D; ++f) sizes += std::abs(dO[k / per_head * D + f]);
+        // Half a unit of 1000's last place, times what a logit's gradient is multiplied with.
+        REQUIRE(std::abs(with_bias[k] - dl[k]) <= 0x1p-15 * sizes + 3e-5);
+      }
+    }
 }
 
 }  // namespace adj::test

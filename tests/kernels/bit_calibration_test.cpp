@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/kernels/bits/bit_calibration.h>
 
@@ -69,12 +70,7 @@ void for_cases(Calibration method, F&& f) {
         for (bool by_row : {false, true}) {
           const Tensor x = with_outliers(rows, cols);
           for (int bits : {1, 2, 4, 8}) {
-            CAPTURE(rows);
-            CAPTURE(cols);
-            CAPTURE(bits);
-            CAPTURE(by_row);
-            CAPTURE(range == BitRange::affine);
-            CAPTURE(along == PackedAlong::rows);
+            CAPTURES(rows, cols, bits, by_row, range == BitRange::affine, along == PackedAlong::rows);
             f(x, CalibrationOptions{.method = method, .along = along, .range = range, .by_row = by_row},
               bits);
           }
@@ -200,10 +196,7 @@ TEST_CASE("calibration of constants, zeros, nothing, and numbers that are not fi
     for (BitRange range : {BitRange::affine, BitRange::symmetric})
       for (bool by_row : {false, true})
         for (int bits : {1, 3, 8}) {
-          CAPTURE(static_cast<int>(method));
-          CAPTURE(range == BitRange::affine);
-          CAPTURE(by_row);
-          CAPTURE(bits);
+          CAPTURES(static_cast<int>(method), range == BitRange::affine, by_row, bits);
           const CalibrationOptions o{.method = method, .range = range, .by_row = by_row};
           for (double constant : {5.0, -5.0, 1e30, 0.0}) {
             const Tensor x = Tensor::full({3, 50}, constant);

@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/kernels/bits/bit_gemm.h>
@@ -41,11 +42,7 @@ std::vector<int32_t> product_of(const Tensor& a, const Tensor& b) {
 }
 
 void check_product(int64_t m, int64_t n, int64_t k, int bits_a, int bits_b) {
-  CAPTURE(bits_a);
-  CAPTURE(bits_b);
-  CAPTURE(m);
-  CAPTURE(n);
-  CAPTURE(k);
+  CAPTURES(bits_a, bits_b, m, n, k);
   const Tensor a = random_integers(m, k, bits_a), b = random_integers(k, n, bits_b);
   const std::vector<int32_t> expected = product_of(a, b);
   for (Device device : devices()) {
@@ -97,9 +94,7 @@ TEST_CASE("bit tensors hold numbers to half a step, along rows and columns, alik
       for (const auto& [rows, cols] :
            std::initializer_list<std::pair<int64_t, int64_t>>{{1, 1}, {9, 33}, {70, 1100}, {1030, 45}})
         for (bool by_row : {false, true}) {
-          CAPTURE(bits);
-          CAPTURE(rows);
-          CAPTURE(cols);
+          CAPTURES(bits, rows, cols);
           const int64_t outer = along == PackedAlong::rows ? rows : cols;
           const Tensor x = random_tensor({rows, cols});
           std::vector<float> scale(static_cast<size_t>(by_row ? outer : 1)), zero(scale.size());
@@ -138,12 +133,7 @@ TEST_CASE("ranges hold all finite numbers, 0 exactly where they are affine, alik
       for (BitRange range : {BitRange::affine, BitRange::symmetric})
         for (bool by_row : {false, true})
           for (int bits : {1, 4, 8}) {
-            CAPTURE(rows);
-            CAPTURE(cols);
-            CAPTURE(bits);
-            CAPTURE(by_row);
-            CAPTURE(range == BitRange::affine);
-            CAPTURE(along == PackedAlong::rows);
+            CAPTURES(rows, cols, bits, by_row, range == BitRange::affine, along == PackedAlong::rows);
             std::vector<float> numbers = random_tensor({rows, cols}).to_vector<float>();
             for (size_t i = 0; i < numbers.size(); i += 7) numbers[i] = i % 2 == 0 ? NAN : -HUGE_VALF;
             for (size_t i = 3; i < numbers.size(); i += 9) numbers[i] = 0.0f;
@@ -202,8 +192,7 @@ TEST_CASE("float products of bit tensors are those of the numbers they stand for
     std::vector<float> scale(33), first;
     for (size_t i = 0; i < scale.size(); ++i) scale[i] = 0.01f * static_cast<float>(1 + i);
     for (Device device : devices()) {
-      CAPTURE(device.str());
-      CAPTURE(bits);
+      CAPTURES(device.str(), bits);
       const BitTensor a = to_bits(x.to(device), bits, scalar(0.05f, device),
                                   scalar(static_cast<float>(1 << bits) / 2, device)),
                       b = to_bits(w.to(device), bits, Tensor::from(scale, device), scalar(1.25f, device),
@@ -234,11 +223,7 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
     for (int bits : {1, 2, 4})
       for (int bits_to : {1, 3, 8})
         for (int ends : {0, 1, 2}) {  // none, of columns, of both
-          CAPTURE(m);
-          CAPTURE(n);
-          CAPTURE(bits);
-          CAPTURE(bits_to);
-          CAPTURE(ends);
+          CAPTURES(m, n, bits, bits_to, ends);
           const Tensor x = random_tensor({m, k}), w = random_tensor({k, n}), scale = random_tensor({n}),
                        shift = random_tensor({n}), row_scale = random_tensor({m}),
                        row_shift = random_tensor({m});
@@ -366,9 +351,7 @@ TEST_CASE("products to one bit by thresholds and without are the same on every d
            {70, 33, 200}, {300, 520, 3000}, {5, 1, 1}, {1000, 64, 1100}})
     for (int bits : {1, 2, 3})
       for (float zero : {0.0f, 0.5f, 0.3f}) {  // the last one is no multiple of 1/2
-        CAPTURE(m);
-        CAPTURE(bits);
-        CAPTURE(zero);
+        CAPTURES(m, bits, zero);
         const Tensor x = random_tensor({m, k}), w = random_tensor({k, n}), scale = random_tensor({n}),
                      shift = random_tensor({n});
         std::vector<uint8_t> first;
@@ -413,9 +396,7 @@ TEST_CASE("products leave out steps without a bit, and are the same") {
   for (Device device : devices())
     for (int bits_b : {1, 3, 4, 8})
       for (int64_t n : {9, 100, 300}) {
-        CAPTURE(device.str());
-        CAPTURE(bits_b);
-        CAPTURE(n);
+        CAPTURES(device.str(), bits_b, n);
         const BitTensor a = to_bits(x.to(device), 2, scalar(1.0f, device), scalar(0.0f, device)),
                         b = to_bits(random_tensor({kInner, n}).to(device), bits_b, PackedAlong::columns);
         const BitSteps steps = bit_steps(a);

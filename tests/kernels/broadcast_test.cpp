@@ -52,10 +52,7 @@ TEST_CASE("binary: all operations under broadcasting") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (const Case& shapes : kCases)
         for (Binary op : {Binary::add, Binary::subtract, Binary::multiply, Binary::divide}) {
-          CAPTURE(device.str());
-          CAPTURE(name_of(dtype));
-          CAPTURE(shapes.a.str());
-          CAPTURE(shapes.b.str());
+          CAPTURES(device.str(), name_of(dtype), shapes.a.str(), shapes.b.str());
           const Tensor a = random_tensor(shapes.a, dtype, device);
           // Away from 0, or a quotient is as large as its rounding.
           const Tensor b = random_ints(shapes.b.numel(), 1, 100).to(dtype).to(device).reshape(shapes.b);
@@ -92,9 +89,7 @@ TEST_CASE("expand repeats") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (const Case& shapes : kCases)
         for (const Shape& from : {shapes.a, shapes.b, Shape{}}) {
-          CAPTURE(device.str());
-          CAPTURE(from.str());
-          CAPTURE(shapes.y.str());
+          CAPTURES(device.str(), from.str(), shapes.y.str());
           const Tensor x = random_tensor(from, dtype, device);
           Tensor y = Tensor::empty(shapes.y, dtype, device);
           kernels::expand({.x = x, .y = y});

@@ -1,3 +1,5 @@
+#include "../captures.h"
+#include "../structures.h"
 #include "../support.h"
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/bits/adjacency_bits.h>
@@ -18,23 +20,15 @@ Tensor scalar(float value, Device device = {}) { return Tensor::full({1}, value,
 /// Rows of so many random columns each, ascending; `repeats`: columns may come twice.
 Csr random_structure(const std::vector<int64_t>& lengths, int64_t cols, bool repeats, uint32_t seed) {
   std::mt19937 random(seed);
-  std::vector<int64_t> offsets{0};
-  std::vector<int32_t> indices;
-  for (int64_t length : lengths) {
-    std::multiset<int32_t> row;
-    while (static_cast<int64_t>(row.size()) < length) {
+  const auto row = [&](size_t i) {
+    std::multiset<int32_t> columns;
+    while (static_cast<int64_t>(columns.size()) < lengths[i]) {
       const auto column = static_cast<int32_t>(random() % static_cast<uint32_t>(cols));
-      if (repeats || !row.contains(column)) row.insert(column);
+      if (repeats || !columns.contains(column)) columns.insert(column);
     }
-    indices.insert(indices.end(), row.begin(), row.end());
-    offsets.push_back(static_cast<int64_t>(indices.size()));
-  }
-  Csr csr;
-  csr.rows = static_cast<int64_t>(lengths.size());
-  csr.cols = cols;
-  csr.offsets = Tensor::from(offsets);
-  csr.indices = Tensor::from(indices);
-  return csr;
+    return std::vector<int32_t>(columns.begin(), columns.end());
+  };
+  return structure_of(std::ssize(lengths), cols, row).csr;
 }
 
 /// Empty, short and long rows.
@@ -75,9 +69,7 @@ TEST_CASE("sums of bytes to bits are the product with the adjacency's bits, to t
   for (int64_t width : {1, 3, 4, 12, 16, 20, 33, 64, 100, 128, 260, 1030})
     for (int bits : {1, 4, 8})
       for (int bits_to : {1, 3, 8}) {
-        CAPTURE(width);
-        CAPTURE(bits);
-        CAPTURE(bits_to);
+        CAPTURES(width, bits, bits_to);
         // At times so many rows that each has but a few lanes of a GPU.
         const int64_t kCols = 700, rows = bits == 1 || width > 300 ? 170 : 12'803;
         std::vector<int64_t> lengths = skewed_lengths(rows, kCols);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../captures.h"
 #include "../support.h"
 
 #include <algorithm>
@@ -17,8 +18,7 @@ template <class F>
 void on_devices(std::initializer_list<DType> dtypes, F f) {
   for (Device device : devices())
     for (DType dtype : dtypes) {
-      CAPTURE(device.str());
-      CAPTURE(name_of(dtype));
+      CAPTURES(device.str(), name_of(dtype));
       f(device, dtype);
     }
 }

@@ -75,11 +75,7 @@ TEST_CASE("coo_gcn_normalize equals the plain normalisation, and has the same bi
       for (const bool with_loops : {false, true})
         for (const bool weighted : {false, true})
           for (const float fill : {1.0f, 2.0f}) {
-            CAPTURE(device.str());
-            CAPTURE(list.nodes);
-            CAPTURE(with_loops);
-            CAPTURE(weighted);
-            CAPTURE(fill);
+            CAPTURES(device.str(), list.nodes, with_loops, weighted, fill);
             const Coo a = on(list, device, with_loops);
             std::vector<float> w;
             for (size_t e = 0; e < list.dst.size(); ++e)

@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/kernels/sparse/csr.h>
 
@@ -122,8 +123,7 @@ TEST_CASE("coo_to_csr sorts stably by row and column") {
   for (Device device : devices()) {
     CAPTURE(device.str());
     for (const Coo& coo : lists()) {
-      CAPTURE(coo.rows);
-      CAPTURE(coo.row.size());
+      CAPTURES(coo.rows, coo.row.size());
       const auto entries = static_cast<int64_t>(coo.row.size());
       const Sorted expected = sort_plainly(coo.row, coo.col, coo.rows);
       for (int threads : {1, 2, 4}) {

@@ -24,8 +24,7 @@ TEST_CASE("dropout keeps exactly the positions that the rule names") {
   on_devices_and_features([](Device device, DType dtype) {
     for (int64_t n : {0, 1, 7, 8, 127, 128, 129, 2047, 2049, 65537, 140001})
       for (float p : {0.0f, 0.1f, 0.5f, 0.999999f}) {
-        CAPTURE(n);
-        CAPTURE(p);
+        CAPTURES(n, p);
         Tensor x = random_tensor({n}, dtype, device);
         Tensor y = Tensor::empty_like(x);
         const RandomKey key{0x123456789abcdefull, 0xfedcba9876543210ull, nullptr};
@@ -43,8 +42,7 @@ TEST_CASE("dropout of an activation is the activation, then dropout, both ways, 
     for (Activation activation :
          {Activation::none, Activation::relu, Activation::leaky_relu, Activation::elu, Activation::gelu})
       for (int64_t n : {0, 1, 7, 8, 2049, 65537}) {
-        CAPTURE(name_of(activation));
-        CAPTURE(n);
+        CAPTURES(name_of(activation), n);
         const RandomKey key{11, 12, nullptr};
         const DropoutRule rule = DropoutRule::of(0.4f);
         // Where the middle of the two is rounded, in bfloat16, they may differ by that.

@@ -1,52 +1,26 @@
-#include "cases.h"
+#include "attention_cases.h"
 #include <adjoint/kernels/aggregate/edge_mean.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/edge/edge_add.h>
 #include <adjoint/kernels/edge/edge_softmax.h>
-
-#include <limits>
-#include <numeric>
-#include <random>
 
 using namespace adj;
 using namespace adj::test;
 
 namespace {
 
-/// A structure with rows of the given lengths and, where asked, edges in another order than its entries.
-struct Edges {
-  Csr csr;
-  Tensor order;
-  std::vector<int64_t> offsets{0};
-  std::vector<int32_t> columns, edge;
-
-  Edges(const std::vector<int64_t>& lengths, int64_t cols, bool ordered, Device device) {
-    for (int64_t length : lengths) offsets.push_back(offsets.back() + length);
-    columns = random_ints(offsets.back(), 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
-    for (size_t i = 0; i < lengths.size(); ++i)
-      std::sort(columns.begin() + offsets[i], columns.begin() + offsets[i + 1]);
-    edge.resize(columns.size());
-    std::iota(edge.begin(), edge.end(), 0);
-    if (ordered) {
-      std::shuffle(edge.begin(), edge.end(), std::mt19937(7));
-      order = Tensor::from(edge, device);
-    }
-    csr.rows = static_cast<int64_t>(lengths.size());
-    csr.cols = cols;
-    csr.offsets = Tensor::from(offsets, device);
-    csr.indices = Tensor::from(columns, device);
+/// Rows of the given lengths.
+Edges edges_of(const std::vector<int64_t>& lengths, int64_t cols, bool ordered, Device device) {
+  const int64_t entries = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  const auto columns = random_ints(entries, 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
+  Rows rows;
+  auto next = columns.begin();
+  for (int64_t length : lengths) {
+    rows.emplace_back(next, next + length);
+    next += length;
   }
-
-  CsrMatrix a(const Tensor& values = {}) const { return {csr, values, order}; }
-  int64_t count() const { return csr.entries(); }
-  /// f(row, column, edge) for every entry.
-  template <class F>
-  void each(F&& f) const {
-    for (size_t i = 0; i + 1 < offsets.size(); ++i)
-      for (auto k = static_cast<size_t>(offsets[i]); k < static_cast<size_t>(offsets[i + 1]); ++k)
-        f(i, static_cast<size_t>(columns[k]), static_cast<size_t>(edge[k]));
-  }
-};
+  return {rows, cols, ordered, device};
+}
 
 /// Short rows and empty ones; a row of 13,000 entries and one of 9,000 at the end, which every way of cutting
 /// cuts; two of middling length.
@@ -67,21 +41,16 @@ void for_edges(F f) {
       for (const auto& lengths :
            {std::vector<int64_t>{3, 0, 1, 17, 0, 5, 2}, skewed(), lengths_at_boundaries(),
             std::vector<int64_t>{0, 0, 0}, std::vector<int64_t>{}}) {
-        const Edges edges(lengths, 61, ordered, device);
-        CAPTURE(device.str());
-        CAPTURE(ordered);
-        CAPTURE(lengths.size());
+        const Edges edges = edges_of(lengths, 61, ordered, device);
+        CAPTURES(device.str(), ordered, lengths.size());
         f(edges, device);
       }
 }
 
 /// [n] for no heads, else [n, heads].
 Shape by_head(int64_t n, int64_t heads) { return heads == 0 ? Shape{n} : Shape{n, heads}; }
-DType wide(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 const std::vector<int64_t> kHeads{0, 1, 3, 8, 40};
-
-using Numbers = std::vector<double>;
 
 Numbers plain_softmax(const Edges& edges, const Numbers& e, size_t heads) {
   const auto rows = static_cast<size_t>(edges.csr.rows);
@@ -119,16 +88,15 @@ TEST_CASE("edge_softmax and its gradient equal plain loops") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t h : kHeads) {
         if (h > 8 && edges.count() > 1000) continue;
-        CAPTURE(name_of(dtype));
-        CAPTURE(h);
+        CAPTURES(name_of(dtype), h);
         const auto heads = static_cast<size_t>(std::max<int64_t>(h, 1));
         const Tensor e = random_tensor(by_head(edges.count(), h), dtype, device),
-                     dy = random_tensor(e.shape(), wide(dtype), device);
-        Tensor y = random_tensor(e.shape(), wide(dtype), device),
+                     dy = random_tensor(e.shape(), wide_dtype(dtype), device);
+        Tensor y = random_tensor(e.shape(), wide_dtype(dtype), device),
                de = random_tensor(e.shape(), dtype, device);
         kernels::edge_softmax({.a = edges.a(), .e = e, .y = y});
         const Numbers expected = plain_softmax(edges, values(e), heads);
-        CHECK(close(y, expected, tolerance(wide(dtype))));
+        CHECK(close(y, expected, tolerance(wide_dtype(dtype))));
         kernels::edge_softmax_backward({.a = edges.a(), .y = y, .dy = dy, .de = de});
         CHECK(close(de, plain_softmax_backward(edges, values(y), values(dy), heads), tolerance(dtype)));
         if (dtype == DType::bf16) continue;
@@ -145,9 +113,8 @@ TEST_CASE("edge_softmax bears large logits, gives -inf nothing and shows what is
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (Device device : devices())
     for (int64_t repeats : {1, 3000}) {  // of the first row: a short one, and one in pieces
-      CAPTURE(device.str());
-      CAPTURE(repeats);
-      const Edges edges({3 * repeats, 2, 2, 1}, 5, false, device);
+      CAPTURES(device.str(), repeats);
+      const Edges edges = edges_of({3 * repeats, 2, 2, 1}, 5, false, device);
       std::vector<float> e;
       for (int64_t k = 0; k < repeats; ++k) e.insert(e.end(), {3e38f, -kInf, 3e38f});
       e.insert(e.end(), {-3e38f, -3e38f, 1.0f, NAN, -1e4f});
@@ -172,12 +139,11 @@ TEST_CASE("edge_add, edge_sum and edge_mean equal plain loops") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t h : kHeads) {
         if (h > 8 && edges.count() > 1000) continue;
-        CAPTURE(name_of(dtype));
-        CAPTURE(h);
+        CAPTURES(name_of(dtype), h);
         const auto heads = static_cast<size_t>(std::max<int64_t>(h, 1));
         const Tensor l = random_tensor(by_head(edges.csr.rows, h), dtype, device);
         const Tensor r = random_tensor(by_head(edges.csr.cols, h), dtype, device);
-        Tensor e = random_tensor(by_head(edges.count(), h), wide(dtype), device);
+        Tensor e = random_tensor(by_head(edges.count(), h), wide_dtype(dtype), device);
         const Tensor w = e.clone();
         Numbers added(edges.columns.size() * heads), summed(rows * heads), divided(added.size());
         Numbers shares(added.size());
@@ -192,14 +158,14 @@ TEST_CASE("edge_add, edge_sum and edge_mean equal plain loops") {
           }
         });
         kernels::edge_add({.a = edges.a(), .l = l, .r = r, .e = e});
-        CHECK(close(e, added, tolerance(wide(dtype))));
+        CHECK(close(e, added, tolerance(wide_dtype(dtype))));
         Tensor y = random_tensor(l.shape(), dtype, device);
         kernels::edge_sum({.a = edges.a(), .e = w, .y = y});
         CHECK(close(y, summed, dtype == DType::bf16 ? 8e-3 : 4 * tolerance(dtype)));
         kernels::edge_mean({.a = edges.a(), .w = w, .y = e});
-        CHECK(close(e, divided, tolerance(wide(dtype))));
+        CHECK(close(e, divided, tolerance(wide_dtype(dtype))));
         kernels::edge_mean({.a = edges.a(), .y = e});
-        CHECK(close(e, shares, tolerance(wide(dtype))));
+        CHECK(close(e, shares, tolerance(wide_dtype(dtype))));
       }
   });
 }
@@ -212,13 +178,11 @@ TEST_CASE("sparse products with weights by head equal plain loops") {
         for (int64_t width : {1, 3, 8, 16, 33, 64, 300, 600}) {
           if (width > 100 && (heads > 2 || large)) continue;
           if (large && (heads == 3 || heads == 8 || width == 16 || width == 3)) continue;
-          CAPTURE(name_of(dtype));
-          CAPTURE(heads);
-          CAPTURE(width);
+          CAPTURES(name_of(dtype), heads, width);
           const auto H = static_cast<size_t>(heads), D = static_cast<size_t>(width);
           const Tensor x = random_tensor({edges.csr.cols, heads * width}, dtype, device);
           const Tensor own = random_tensor({edges.csr.rows, heads * width}, dtype, device);
-          const Tensor w = random_tensor({edges.count(), heads}, wide(dtype), device);
+          const Tensor w = random_tensor({edges.count(), heads}, wide_dtype(dtype), device);
           const Tensor bias = random_tensor({heads * width}, dtype, device);
           const Numbers xv = values(x), ov = values(own), wv = values(w), bv = values(bias);
           Numbers product(ov.size()), dots(wv.size());
@@ -232,7 +196,7 @@ TEST_CASE("sparse products with weights by head equal plain loops") {
           });
           Tensor y = random_tensor(own.shape(), dtype, device),
                  again = random_tensor(own.shape(), dtype, device);
-          Tensor dw = random_tensor(w.shape(), wide(dtype), device), dw_again = dw.clone();
+          Tensor dw = random_tensor(w.shape(), wide_dtype(dtype), device), dw_again = dw.clone();
           kernels::spmm({.a = edges.a(w), .x = x, .y = y});
           kernels::sddmm({.a = edges.a(), .y = own, .x = x, .dw = dw});
           kernels::spmm_backward({.at = edges.a(w), .dy = x, .x = own, .dx = again, .dw = dw_again});
@@ -253,10 +217,8 @@ TEST_CASE("edge kernels give the same bits on 1, 2 and 4 threads, and at every c
   for (Device device : devices())
     for (bool ordered : {false, true})
       for (int64_t heads : {1, 4}) {
-        CAPTURE(device.str());
-        CAPTURE(ordered);
-        CAPTURE(heads);
-        const Edges edges(skewed(), 61, ordered, device);
+        CAPTURES(device.str(), ordered, heads);
+        const Edges edges = edges_of(skewed(), 61, ordered, device);
         const Tensor e = random_tensor({edges.count(), heads}, DType::f32, device);
         const Tensor x = random_tensor({61, heads * 24}, DType::f32, device);
         CHECK(same_bits_on_any_threads([&] {
@@ -283,7 +245,7 @@ TEST_CASE("edge kernels give the same bits on 1, 2 and 4 threads, and at every c
 }
 
 TEST_CASE("edge kernels name what does not fit") {
-  const Edges edges({2, 1}, 3, false, {});
+  const Edges edges = edges_of({2, 1}, 3, false, {});
   const Tensor x = random_tensor({3, 6});
   Tensor y = Tensor::empty({2, 6}), e = Tensor::empty({3, 2}), short_e = Tensor::empty({2});
   CHECK_THROWS_WITH_AS(kernels::spmm({.a = edges.a(random_tensor({3, 4})), .x = x, .y = y}),

@@ -55,8 +55,7 @@ TEST_CASE("add_bias and scale_rows: narrow, odd, wide and empty") {
                                         {17, 64},
                                         {5, 65},
                                         {900, 257}}) {
-      CAPTURE(rows);
-      CAPTURE(columns);
+      CAPTURES(rows, columns);
       const Tensor x = random_tensor({rows, columns}, dtype, device);
       const Tensor bias = random_tensor({columns}, dtype, device), s = random_tensor({rows}, dtype, device);
       const std::vector<double> in = values(x), shift = values(bias), factor = values(s);

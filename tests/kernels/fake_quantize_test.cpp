@@ -53,10 +53,7 @@ void for_cases(F f) {
     for (const Shared shared : {Shared::all, Shared::column, Shared::row})
       for (const auto& [rows, cols] : std::vector<std::pair<int64_t, int64_t>>{
                {1, 1}, {3, 5}, {17, 8}, {130, 33}, {7, 260}, {1001, 4}, {1, 40}, {0, 3}, {4, 0}}) {
-        CAPTURE(bits);
-        CAPTURE(static_cast<int>(shared));
-        CAPTURE(rows);
-        CAPTURE(cols);
+        CAPTURES(bits, static_cast<int>(shared), rows, cols);
         f(Case(rows, cols, bits, shared, (bits + rows) % 2 == 0));
       }
 }
@@ -135,8 +132,7 @@ TEST_CASE("the gradients of fake_quantize are those of the definition, by plain 
           dscale[s] += g * given[i] * slope;
         }
       for (Device device : devices()) {
-        CAPTURE(device.str());
-        CAPTURE(keeps);
+        CAPTURES(device.str(), keeps);
         Var leaf = Var::parameter(c.x.to(device).clone()),
             of_scale = Var::parameter(c.scale.to(device).clone());
         const Var y = fake_quantize(

@@ -149,8 +149,7 @@ TEST_CASE("gat of narrow rows, several to a vector, equals plain loops") { for_n
 TEST_CASE("gat's gradients are the same whichever of them are asked for, and on any number of threads") {
   for (Device device : devices())
     for (bool featured : {false, true}) {
-      CAPTURE(device.str());
-      CAPTURE(featured);
+      CAPTURES(device.str(), featured);
       const Edges edges(skewed_rows(), 61, true, device);
       Case t(edges, {4, 16, featured ? 1 : 0, true}, DType::f32, device);
       CHECK(same_bits_on_any_threads([&] {
@@ -175,8 +174,7 @@ TEST_CASE("gat bears large logits, gives -inf nothing and shows what is not a nu
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (Device device : devices())
     for (int32_t repeats : {1, 4000, 12000}) {  // of the first row: a short one, and ones in pieces
-      CAPTURE(device.str());
-      CAPTURE(repeats);
+      CAPTURES(device.str(), repeats);
       Rows rows{{}, {0, 1}, {3, 3}, {2, 0}, {4}, {}};
       for (int32_t k = 0; k < repeats; ++k) rows[0].insert(rows[0].end(), {0, 3, 1});
       const Edges edges(rows, 5, false, device);
@@ -222,27 +220,7 @@ TEST_CASE("gat keeps what is not a number to its head") {
 }
 
 TEST_CASE("a bias far larger than what gat sums costs its gradients the rounding of O, no more") {
-  for (Device device : devices())
-    for (int64_t width : {8, 64, 200}) {
-      CAPTURE(device.str());
-      CAPTURE(width);
-      const Edges edges(symmetric_rows(), 61, false, device);
-      Case t(edges, {3, width, 0, false}, DType::f32, device);
-      const auto gradient = [&] {
-        t.forward();
-        return values(t.backward(true, false, false, false).dl);
-      };
-      const Numbers dl = gradient();
-      t.bias = Tensor::full({3 * width}, 1000.0, DType::f32, device);
-      const Numbers with_bias = gradient(), dO = values(t.d_o);
-      const auto D = static_cast<size_t>(width), per_head = dl.size() / (61 * 3);
-      for (size_t k = 0; k < dl.size(); ++k) {
-        double sizes = 0;  // Σ |d_o|
-        for (size_t f = 0; f < D; ++f) sizes += std::abs(dO[k / per_head * D + f]);
-        // Half a unit of 1000's last place, times what a logit's gradient is multiplied with.
-        REQUIRE(std::abs(with_bias[k] - dl[k]) <= 0x1p-15 * sizes + 3e-5);
-      }
-    }
+  check_large_bias<Case>([](const Case& t) { return t.backward(true, false, false, false).dl; });
 }
 
 TEST_CASE("head_dot and its gradients equal plain loops") {
@@ -255,9 +233,7 @@ TEST_CASE("head_dot and its gradients equal plain loops") {
                                        {70, 1, 1024},
                                        {65, 7, 128},
                                        {20000, 1, 7}}) {
-      CAPTURE(nodes);
-      CAPTURE(heads);
-      CAPTURE(width);
+      CAPTURES(nodes, heads, width);
       const DType wide = wide_dtype(dtype);
       const auto H = static_cast<size_t>(heads), D = static_cast<size_t>(width);
       const Tensor x = random_tensor({nodes, heads * width}, dtype, device);

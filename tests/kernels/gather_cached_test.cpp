@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/pinned.h>
 #include <adjoint/kernels/index/gather_cached.h>
@@ -10,9 +11,7 @@ TEST_CASE("gather_cached: rows from both places, of any dtype and width") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::u8})
       for (int64_t columns : {0, 1, 3, 4, 100, 129})
         for (const auto& [hot_rows, cold_rows] : {std::pair<int64_t, int64_t>{50, 211}, {0, 7}, {30, 0}}) {
-          CAPTURE(device.str());
-          CAPTURE(name_of(dtype));
-          CAPTURE(columns);
+          CAPTURES(device.str(), name_of(dtype), columns);
           const auto matrix = [&](int64_t rows) {
             return random_ints(rows * columns, 0, 200).to(dtype).reshape({rows, columns});
           };

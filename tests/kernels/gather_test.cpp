@@ -8,8 +8,7 @@ TEST_CASE("gather_rows: any dtype, repeated and no rows") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64, DType::u8})
       for (int64_t columns : {0, 1, 3, 64, 129}) {
-        CAPTURE(name_of(dtype));
-        CAPTURE(columns);
+        CAPTURES(name_of(dtype), columns);
         const Tensor x = random_ints(211 * columns, 0, 200).to(dtype).reshape({211, columns}).to(device);
         const Tensor index = random_ints(500, 0, 211, device);
         Tensor y = Tensor::empty({500, columns}, dtype, device);
@@ -97,10 +96,7 @@ TEST_CASE("slice_columns and pad_columns: any dtype, any place") {
                                                      {7, 3, 2},
                                                      {130, 1, 128},
                                                      {1, 0, 1}}) {
-          CAPTURE(device.str());
-          CAPTURE(name_of(dtype));
-          CAPTURE(columns);
-          CAPTURE(begin);
+          CAPTURES(device.str(), name_of(dtype), columns, begin);
           const Tensor x = random_ints(rows * columns, 1, 200).to(dtype).to(device).reshape({rows, columns});
           Tensor y = Tensor::empty({rows, length}, dtype, device), back = Tensor::empty_like(x);
           kernels::slice_columns({.x = x, .begin = begin, .y = y});

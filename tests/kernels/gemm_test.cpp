@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/dense/gemm.h>
@@ -58,13 +59,7 @@ void for_forms(F&& f) {
       for (Extents size : kExtents)
         for (bool turned_a : {false, true})
           for (bool turned_b : {false, true}) {
-            CAPTURE(device.str());
-            CAPTURE(name_of(dtype));
-            CAPTURE(size.m);
-            CAPTURE(size.k);
-            CAPTURE(size.n);
-            CAPTURE(turned_a);
-            CAPTURE(turned_b);
+            CAPTURES(device.str(), name_of(dtype), size.m, size.k, size.n, turned_a, turned_b);
             f(size, turned_a, turned_b, dtype, device);
           }
 }
@@ -78,8 +73,7 @@ TEST_CASE("gemm in all transpose forms, with bias and activation") {
     const std::vector<double> added = values(bias);
     for (Activation activation : {Activation::none, Activation::relu})
       for (bool with_bias : {false, true}) {
-        CAPTURE(name_of(activation));
-        CAPTURE(with_bias);
+        CAPTURES(name_of(activation), with_bias);
         std::vector<double> expected = o.product;
         for (size_t i = 0; i < expected.size(); ++i) {
           if (with_bias) expected[i] += added[i % static_cast<size_t>(size.n)];
@@ -166,8 +160,7 @@ TEST_CASE("gemm of a long inner extent") {
 TEST_CASE("gemm of bfloat16 sums in float32, also where operands are long") {
   for (Device device : devices())
     for (bool turned_a : {false, true}) {
-      CAPTURE(device.str());
-      CAPTURE(turned_a);
+      CAPTURES(device.str(), turned_a);
       const Extents size = turned_a ? Extents{130, 9000, 3} : Extents{9000, 130, 3};
       const Operands o(size, turned_a, false, DType::bf16, device);
       const Tensor bias = random_tensor({3}, DType::bf16, device);
@@ -193,9 +186,7 @@ TEST_CASE("gemm of bfloat16 rounds once, after the bias") {
     for (int64_t n : {1, 7, 16, 130})
       for (int64_t first : {0, 1})  // of the bias: one that begins anywhere is not fused
         for (Activation activation : {Activation::none, Activation::relu}) {
-          CAPTURE(device.str());
-          CAPTURE(n);
-          CAPTURE(first);
+          CAPTURES(device.str(), n, first);
           std::vector<double> left;
           for (int64_t i = 0; i < 33; ++i) left.insert(left.end(), {128.0, 0.25});
           const Tensor a = Tensor::from(left, {33, 2}).to(DType::bf16).to(device);
@@ -313,12 +304,7 @@ TEST_CASE("gemm gives the same bits for any number of threads") {
                            .c = c});
             return c;
           };
-          CAPTURE(name_of(dtype));
-          CAPTURE(size.m);
-          CAPTURE(size.k);
-          CAPTURE(size.n);
-          CAPTURE(turned_a);
-          CAPTURE(turned_b);
+          CAPTURES(name_of(dtype), size.m, size.k, size.n, turned_a, turned_b);
           const Tensor one = product(1);
           for (int threads : {2, 3, 5, 8, 16}) CHECK(same_bits(product(threads), one));
         }
@@ -349,9 +335,7 @@ TEST_CASE("relu after a product hides no NaN, however long the inner extent") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t k : {5, 9001}) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(dtype));
-        CAPTURE(k);
+        CAPTURES(device.str(), name_of(dtype), k);
         std::vector<double> a(static_cast<size_t>(3 * k), -1.0);
         a[static_cast<size_t>(k + 3)] = NAN;
         Tensor c = Tensor::empty({3, 20}, dtype, device);

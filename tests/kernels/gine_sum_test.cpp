@@ -1,4 +1,6 @@
+#include "../captures.h"
 #include "../reference/plain.h"
+#include "../structures.h"
 #include <adjoint/kernels/aggregate/gine_sum.h>
 
 using namespace adj;
@@ -8,25 +10,16 @@ namespace {
 
 /// Rows of these lengths over `cols` columns, with parallel entries; row 0 has none.
 Csr structure(const std::vector<int64_t>& lengths, int64_t cols) {
-  std::vector<int64_t> offsets{0, 0};
-  std::vector<int32_t> indices;
   uint32_t state = 7;
-  for (int64_t length : lengths) {
-    std::vector<int32_t> row;
-    for (int64_t k = 0; k < length; ++k) {
+  const auto row = [&](size_t i) {
+    std::vector<int32_t> columns;
+    for (int64_t k = 0; i > 0 && k < lengths[i - 1]; ++k) {
       state = state * 1664525u + 1013904223u;
-      row.push_back(static_cast<int32_t>((state >> 8) % static_cast<uint32_t>(cols)));
+      columns.push_back(static_cast<int32_t>((state >> 8) % static_cast<uint32_t>(cols)));
     }
-    std::sort(row.begin(), row.end());
-    indices.insert(indices.end(), row.begin(), row.end());
-    offsets.push_back(static_cast<int64_t>(indices.size()));
-  }
-  Csr csr;
-  csr.rows = static_cast<int64_t>(offsets.size()) - 1;
-  csr.cols = cols;
-  csr.offsets = Tensor::from(offsets);
-  csr.indices = Tensor::from(indices);
-  return csr;
+    return columns;
+  };
+  return structure_of(std::ssize(lengths) + 1, cols, row).csr;
 }
 
 struct Case {
@@ -95,12 +88,7 @@ TEST_CASE("gine_sum equals plain loops") {
            {Widths{1, 1}, {3, 2}, {8, 8}, {32, 3}, {33, 4}, {64, 1}, {160, 5}, {20, 17}})
         for (bool mapped : {true, false})
           for (bool ordered : {true, false}) {
-            CAPTURE(device.str());
-            CAPTURE(name_of(dtype));
-            CAPTURE(widths.features);
-            CAPTURE(widths.edge);
-            CAPTURE(mapped);
-            CAPTURE(ordered);
+            CAPTURES(device.str(), name_of(dtype), widths.features, widths.edge, mapped, ordered);
             const Case c = drawn({3, 0, 1, 70, 9, 0, 0, 40}, 13, 13, widths.features, widths.edge, mapped,
                                  ordered, dtype);
             Dense expected(c.csr.rows, widths.features);
@@ -126,12 +114,7 @@ TEST_CASE("gine_sum_backward equals plain loops") {
            {Widths{1, 1}, {3, 2}, {8, 8}, {32, 3}, {33, 4}, {64, 1}, {160, 5}, {20, 17}})
         for (bool mapped : {true, false})
           for (bool ordered : {true, false}) {
-            CAPTURE(device.str());
-            CAPTURE(name_of(dtype));
-            CAPTURE(widths.features);
-            CAPTURE(widths.edge);
-            CAPTURE(mapped);
-            CAPTURE(ordered);
+            CAPTURES(device.str(), name_of(dtype), widths.features, widths.edge, mapped, ordered);
             const Case c = drawn({3, 0, 1, 70, 9, 0, 0, 40}, 13, -1, widths.features, widths.edge, mapped,
                                  ordered, dtype);
             const Tensor dy = random_tensor({13, widths.features}, dtype);

@@ -20,11 +20,7 @@ void for_products(F f) {
   on_devices_and_features([&](Device device, DType dtype) {
     for (const Extents& x : kExtents)
       for (bool turned : {false, true}) {
-        CAPTURE(x.rows);
-        CAPTURE(x.features);
-        CAPTURE(x.heads);
-        CAPTURE(x.width);
-        CAPTURE(turned);
+        CAPTURES(x.rows, x.features, x.heads, x.width, turned);
         f(x, turned, device, dtype);
       }
   });

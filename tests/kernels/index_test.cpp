@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/kernels/index/merge.h>
 #include <adjoint/kernels/index/renumber.h>
@@ -36,8 +37,7 @@ TEST_CASE("select_pairs finds the places of the pairs that pass") {
     for (int64_t n : kLengths)
       for (PairTest test :
            {PairTest::differ, PairTest::both_present, PairTest::both_absent, PairTest::begins_run}) {
-        CAPTURE(device.str());
-        CAPTURE(n);
+        CAPTURES(device.str(), n);
         const Tensor a = random_ints(n, -1, 2, device), b = random_ints(n, -1, 1, device);
         const auto x = a.to_vector<int32_t>(), y = b.to_vector<int32_t>();
         std::vector<int32_t> places;

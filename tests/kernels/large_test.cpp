@@ -36,9 +36,7 @@ template <class F>
 void on_devices_and_shapes(F f) {
   for (Device device : gpus())
     for (const auto& [rows, width] : kShapes) {
-      CAPTURE(device.str());
-      CAPTURE(rows);
-      CAPTURE(width);
+      CAPTURES(device.str(), rows, width);
       f(device, rows, width);
     }
 }
@@ -208,8 +206,7 @@ TEST_CASE("large: batch norm with every epilogue") {
       });
       for (bool dropout : {false, true})
         for (Activation activation : {Activation::none, Activation::relu}) {
-          CAPTURE(dropout);
-          CAPTURE(name_of(activation));
+          CAPTURES(dropout, name_of(activation));
           const kernels::Epilogue epilogue{activation, dropout, DropoutRule::of(0.4f), {11, 12, nullptr}};
           const bool exact_sign = activation == Activation::none;
           agree(
@@ -437,12 +434,7 @@ TEST_CASE("large: products, in every transpose form and from odd places") {
                              {7, 50001, 3}})
       for (bool turned_a : {false, true})
         for (bool turned_b : {false, true}) {
-          CAPTURE(device.str());
-          CAPTURE(e.m);
-          CAPTURE(e.k);
-          CAPTURE(e.n);
-          CAPTURE(turned_a);
-          CAPTURE(turned_b);
+          CAPTURES(device.str(), e.m, e.k, e.n, turned_a, turned_b);
           const Tensor a = random_tensor(turned_a ? Shape{e.k, e.m} : Shape{e.m, e.k});
           const Tensor b = random_tensor(turned_b ? Shape{e.n, e.k} : Shape{e.k, e.n});
           const Tensor bias = random_tensor({e.n + 1});

@@ -117,9 +117,7 @@ TEST_CASE("softmax_cross_entropy and its gradient, all rows, a subset, and rows 
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, classes] : kShapes)
       for (Rows which : kSelections) {
-        CAPTURE(which);
-        CAPTURE(rows);
-        CAPTURE(classes);
+        CAPTURES(which, rows, classes);
         const Tensor x = random_tensor({rows, classes}, dtype, device);
         const Tensor label = random_ints(rows, 0, static_cast<int32_t>(classes), device);
         const Tensor index = selected(which, rows, device);
@@ -161,9 +159,7 @@ TEST_CASE("bce_with_logits and mse with their gradients") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes)
       for (Rows which : kSelections) {
-        CAPTURE(which);
-        CAPTURE(rows);
-        CAPTURE(columns);
+        CAPTURES(which, rows, columns);
         Tensor x = random_tensor({rows, columns}, dtype, device);
         const Tensor t =
             random_ints(rows * columns, 0, 2, device).to(wide_dtype(dtype)).reshape({rows, columns});

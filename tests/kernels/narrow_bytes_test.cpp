@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/kernels/bits/narrow_bytes.h>
 
@@ -27,10 +28,7 @@ TEST_CASE("numbers of few bits share bytes, and come apart again") {
     for (int bits = 1; bits <= 8; ++bits)
       for (const auto& [rows, cols] : std::initializer_list<std::pair<int64_t, int64_t>>{
                {1, 1}, {1, 7}, {3, 3}, {5, 8}, {17, 33}, {0, 4}, {300, 131}}) {
-        CAPTURE(device.str());
-        CAPTURE(bits);
-        CAPTURE(rows);
-        CAPTURE(cols);
+        CAPTURES(device.str(), bits, rows, cols);
         const auto n = static_cast<size_t>(rows * cols);
         const size_t width = bits == 3 ? 4 : bits > 4 ? 8 : static_cast<size_t>(bits), share = 8 / width;
         std::vector<uint8_t> q, expected((n + share - 1) / share);

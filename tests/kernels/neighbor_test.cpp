@@ -1,3 +1,4 @@
+#include "../structures.h"
 #include "cases.h"
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/aggregate/minmax_backward.h>
@@ -17,31 +18,18 @@ namespace {
 
 const std::vector<Reduce> kAll{Reduce::sum, Reduce::mean, Reduce::max, Reduce::min, Reduce::var, Reduce::std};
 
-struct Structure {
-  Csr csr;
-  std::vector<int64_t> offsets;
-  std::vector<int32_t> indices;
-};
+using Structure = HostCsr;
 
 /// With the given row lengths, columns ascending, equal ones allowed; row i holds column i first where
 /// `loops`; in any order where not `ascending`.
-Structure structure_of(const std::vector<int64_t>& lengths, int64_t cols, Device device, bool loops = false,
-                       bool ascending = true) {
-  Structure s;
-  s.offsets.push_back(0);
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    std::vector<int32_t> row = random_ints(lengths[i], 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
-    if (loops && !row.empty()) row[0] = static_cast<int32_t>(static_cast<int64_t>(i) % cols);
-    if (ascending) std::sort(row.begin(), row.end());
-    s.indices.insert(s.indices.end(), row.begin(), row.end());
-    s.offsets.push_back(static_cast<int64_t>(s.indices.size()));
-  }
-  s.csr.rows = static_cast<int64_t>(lengths.size());
-  s.csr.cols = cols;
-  s.csr.offsets = Tensor::from(s.offsets, device);
-  s.csr.indices = Tensor::from(s.indices, device);
-  s.csr.ascending = ascending;
-  return s;
+Structure random_structure(const std::vector<int64_t>& lengths, int64_t cols, Device device,
+                           bool loops = false, bool ascending = true) {
+  const auto row = [&](size_t i) {
+    auto columns = random_ints(lengths[i], 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
+    if (loops && !columns.empty()) columns[0] = static_cast<int32_t>(static_cast<int64_t>(i) % cols);
+    return columns;
+  };
+  return structure_of(std::ssize(lengths), cols, row, device, ascending);
 }
 
 std::vector<Structure> structures(Device device) {
@@ -52,12 +40,12 @@ std::vector<Structure> structures(Device device) {
   skewed.back() = 30000;
   std::vector<int64_t> even(40, 7);
   std::vector<Structure> all;
-  all.push_back(structure_of({3, 0, 1, 17, 0, 5, 2}, 9, device));
-  all.push_back(structure_of(skewed, 211, device));
-  all.push_back(structure_of(even, 40, device, true));
-  all.push_back(structure_of({0, 0, 0}, 4, device));
-  all.push_back(structure_of({}, 3, device));
-  all.push_back(structure_of({1, 1}, 1, device));
+  all.push_back(random_structure({3, 0, 1, 17, 0, 5, 2}, 9, device));
+  all.push_back(random_structure(skewed, 211, device));
+  all.push_back(random_structure(even, 40, device, true));
+  all.push_back(random_structure({0, 0, 0}, 4, device));
+  all.push_back(random_structure({}, 3, device));
+  all.push_back(random_structure({1, 1}, 1, device));
   return all;
 }
 
@@ -250,8 +238,7 @@ TEST_CASE("neighbor_reduce gives the largest and the smallest, and who they were
     for (const Structure& s : structures(device))
       for (int64_t width : kWidths) {
         if (s.csr.rows == 300 && width > 256) continue;
-        CAPTURE(s.csr.rows);
-        CAPTURE(width);
+        CAPTURES(s.csr.rows, width);
         const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
         const Plain plain = reduce_plainly(s, values(x), width);
         const Reduced max = reduced(s, x, {Reduce::max}), min = reduced(s, x, {Reduce::min});
@@ -276,9 +263,7 @@ TEST_CASE("neighbor_reduce gives several reductions in one pass, in any order") 
         const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
         const Plain plain = reduce_plainly(s, values(x), width);
         for (const std::vector<Reduce>& reduce : sets) {
-          CAPTURE(s.csr.rows);
-          CAPTURE(width);
-          CAPTURE(reduce.size());
+          CAPTURES(s.csr.rows, width, reduce.size());
           const Reduced r = reduced(s, x, reduce);
           for (size_t k = 0; k < reduce.size(); ++k) {
             CAPTURE(name_of(reduce[k]));
@@ -297,7 +282,7 @@ TEST_CASE("neighbor_reduce gives several reductions in one pass, in any order") 
 
 TEST_CASE("neighbor_reduce takes rows of every length at which they might be taken another way") {
   on_devices({DType::f32}, [](Device device, DType dtype) {
-    const Structure s = structure_of(lengths_at_boundaries(), 97, device);
+    const Structure s = random_structure(lengths_at_boundaries(), 97, device);
     for (int64_t width : {1, 16, 72, 130}) {
       CAPTURE(width);
       const Tensor x = random_tensor({97, width}, dtype, device);
@@ -316,13 +301,12 @@ TEST_CASE("of equal terms the row's first wins, of infinite ones too, and a NaN 
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   on_devices_and_features([](Device device, DType dtype) {
     const std::vector<int64_t> lengths{4, 2, 300, 20000, 0, 7};
-    const Structure in_order = structure_of(lengths, 60, device),
-                    as_drawn = structure_of(lengths, 60, device, false, false);
+    const Structure in_order = random_structure(lengths, 60, device),
+                    as_drawn = random_structure(lengths, 60, device, false, false);
     for (int64_t width : {1, 2, 4, 33, 128})
       for (double rare : {0.0, kNan, kInfinity, -kInfinity}) {
         const Structure& s = width % 4 == 0 ? as_drawn : in_order;
-        CAPTURE(width);
-        CAPTURE(rare);
+        CAPTURES(width, rare);
         // Few different values, so that most are equal, and all equal in the last column.
         std::vector<double> x = values(random_tensor({60, width}));
         for (size_t k = 0; k < x.size(); ++k) {
@@ -354,7 +338,7 @@ TEST_CASE("of equal terms the row's first wins, of infinite ones too, and a NaN 
 
 TEST_CASE("a variance far below the squared mean keeps its digits") {
   on_devices({DType::f32}, [](Device device, DType) {
-    const Structure s = structure_of({5, 40, 3000, 20000}, 500, device);
+    const Structure s = random_structure({5, 40, 3000, 20000}, 500, device);
     std::vector<double> x = values(random_tensor({500, 8}));
     for (double& v : x) v += 3000.0;
     const Tensor given = Tensor::from(x, {500, 8}).to(DType::f32).to(device);
@@ -382,8 +366,7 @@ TEST_CASE("neighbor_minmax_backward brings every gradient to its winner, in ever
       const Csr back = transposed(s);
       for (int64_t width : kWidths) {
         if (s.csr.rows == 300 && width > 256) continue;
-        CAPTURE(s.csr.rows);
-        CAPTURE(width);
+        CAPTURES(s.csr.rows, width);
         const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
         const Reduced r = reduced(s, x, {Reduce::max});
         const std::vector<int32_t> winner = r.max_winner.to_vector<int32_t>();
@@ -415,7 +398,7 @@ TEST_CASE("neighbor_minmax_backward brings every gradient to its winner, in ever
 
 TEST_CASE("a parallel edge does not give its gradient twice") {
   on_devices_and_features([](Device device, DType dtype) {
-    Structure s = structure_of({4, 1}, 1, device);  // one source, four times
+    Structure s = random_structure({4, 1}, 1, device);  // one source, four times
     const Csr back = transposed(s);
     const Tensor x = random_tensor({1, 5}, dtype, device), dy = random_tensor({2, 5}, dtype, device);
     const Reduced r = reduced(s, x, {Reduce::min});
@@ -431,7 +414,7 @@ TEST_CASE("a parallel edge does not give its gradient twice") {
 
 TEST_CASE("a parallel edge does not give its gradient twice where it stands apart") {
   on_devices_and_features([](Device device, DType dtype) {
-    const Structure s = structure_of({4, 900, 3, 20}, 30, device);
+    const Structure s = random_structure({4, 900, 3, 20}, 30, device);
     Csr back = transposed(s);
     // Each source's targets turned round, and every other one taken before the rest.
     const std::vector<int64_t> offsets = back.offsets.to_vector<int64_t>();
@@ -467,10 +450,7 @@ TEST_CASE("neighbor_reduce gives the largest and the smallest of weighted terms,
         const Coo list = list_of(s, w.place, device);
         for (int64_t width : {0, 1, 3, 8, 33, 64, 128, 256})
           for (Reduce reduce : {Reduce::max, Reduce::min}) {
-            CAPTURE(s.csr.rows);
-            CAPTURE(ordered);
-            CAPTURE(width);
-            CAPTURE(name_of(reduce));
+            CAPTURES(s.csr.rows, ordered, width, name_of(reduce));
             const Tensor x = random_tensor({s.csr.cols, width}, dtype, device);
             const Tensor dy = random_tensor({s.csr.rows, width}, dtype, device);
             const Shape of_rows{s.csr.rows, width};
@@ -526,11 +506,10 @@ TEST_CASE("of equal weighted terms the first entry wins, and a NaN wins over all
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   on_devices_and_features([](Device device, DType dtype) {
-    const Structure s = structure_of({4, 2, 300, 20000, 0, 7}, 60, device);
+    const Structure s = random_structure({4, 2, 300, 20000, 0, 7}, 60, device);
     for (int64_t width : {1, 4, 33, 128})
       for (double rare : {0.0, kNan, kInfinity, -kInfinity}) {
-        CAPTURE(width);
-        CAPTURE(rare);
+        CAPTURES(width, rare);
         Weights w(s, dtype, device, true);
         for (double& v : w.of_place) v = std::round(v);  // some are 0, and make a NaN of an infinity
         w.weight = Tensor::from(w.of_place, w.weight.shape()).to(w.weight.dtype()).to(device);
@@ -606,8 +585,7 @@ TEST_CASE("neighbor_minmax_backward keeps its digits at every scale, and what is
     const std::vector<double> plain = values(random_tensor({s.csr.rows, kWidth}));
     for (double scale : {1e-44, 1e-30, 1.0, 1e30})
       for_each_way(dtype, device, [&](bool gathers) {
-        CAPTURE(scale);
-        CAPTURE(gathers);
+        CAPTURES(scale, gathers);
         std::vector<double> scaled = plain;
         for (double& v : scaled) v *= scale;
         scaled[10] = 0.0;
@@ -666,7 +644,7 @@ TEST_CASE("results larger than the caches, at any address") {
     std::vector<int64_t> lengths(70000);
     for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 4);
     constexpr int64_t kCols = 90000, kWidth = 68;
-    const Structure s = structure_of(lengths, kCols, device);
+    const Structure s = random_structure(lengths, kCols, device);
     const Csr back = transposed(s);
     for (int64_t offset : {0, 1}) {
       CAPTURE(offset);
@@ -697,7 +675,7 @@ TEST_CASE("results larger than the caches, at any address") {
 }
 
 TEST_CASE("reductions refuse what does not fit") {
-  const Structure s = structure_of({2, 1}, 3, Device::cpu());
+  const Structure s = random_structure({2, 1}, 3, Device::cpu());
   const Tensor x = Tensor::zeros({3, 4});
   Tensor y = Tensor::zeros({2, 8}), winner = Tensor::zeros({2, 4}, DType::i32);
   const std::vector<Reduce> twice{Reduce::max, Reduce::max}, none{}, sums{Reduce::sum, Reduce::mean},
@@ -724,7 +702,7 @@ TEST_CASE("reductions refuse what does not fit") {
   CHECK_THROWS_WITH_AS(
       kernels::neighbor_minmax_backward({.winner = winner, .dy = y, .part = 2, .dx = dx}),
       "neighbor_minmax_backward: part 2 of dy [2, 8] float32 on cpu for dx [3, 4] float32 on cpu", Error);
-  const Csr other = structure_of({1}, 2, Device::cpu()).csr;
+  const Csr other = random_structure({1}, 2, Device::cpu()).csr;
   const Tensor dy = Tensor::zeros({2, 4});
   CHECK_THROWS_WITH_AS(
       kernels::neighbor_minmax_backward({.winner = winner, .dy = dy, .transposed = &other, .dx = dx}),

@@ -64,10 +64,7 @@ TEST_CASE("bits by node and their gradients are those of the definition, by plai
   for (const auto& [rows, cols] : kShapes)
     for (bool has_signs : {false, true})
       for (bool local : {false, true}) {
-        CAPTURE(rows);
-        CAPTURE(cols);
-        CAPTURE(has_signs);
-        CAPTURE(local);
+        CAPTURES(rows, cols, has_signs, local);
         const Case c(rows, cols, has_signs);
         std::vector<double> y, dx, dscale, dbits;
         for (int64_t i = 0; i < rows; ++i) {

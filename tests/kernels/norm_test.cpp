@@ -13,6 +13,48 @@ constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1},  {2, 3},   {1, 100}, 
 struct Batch {
   Tensor x, gamma, beta, mean, rstd;
   Tensor running_mean, running_var;
+
+  void statistics(Tensor to_mean, Tensor to_var, double eps = 1e-5) {
+    kernels::batch_norm_statistics({.x = x,
+                                    .eps = eps,
+                                    .momentum = 0.1,
+                                    .mean = mean,
+                                    .rstd = rstd,
+                                    .running_mean = to_mean,
+                                    .running_var = to_var});
+  }
+  void statistics() { statistics(Tensor(), Tensor()); }
+  void apply(const Epilogue& epilogue, Tensor& y) const {
+    kernels::batch_norm_apply(
+        {.x = x, .mean = mean, .rstd = rstd, .gamma = gamma, .beta = beta, .epilogue = epilogue, .y = y});
+  }
+  void backward(const Epilogue& epilogue, const Tensor& dy, Tensor& dx, Tensor& dgamma, Tensor& dbeta) const {
+    kernels::batch_norm_backward({.x = x,
+                                  .mean = mean,
+                                  .rstd = rstd,
+                                  .gamma = gamma,
+                                  .beta = beta,
+                                  .epilogue = epilogue,
+                                  .dy = dy,
+                                  .dx = dx,
+                                  .dgamma = dgamma,
+                                  .dbeta = dbeta});
+  }
+};
+
+struct LayerNorm {
+  Tensor x, mean, rstd, gamma;
+
+  void backward(const Tensor& dy, Tensor& dx, Tensor& dgamma, Tensor& dbeta) const {
+    kernels::layer_norm_backward({.x = x,
+                                  .mean = mean,
+                                  .rstd = rstd,
+                                  .gamma = gamma,
+                                  .dy = dy,
+                                  .dx = dx,
+                                  .dgamma = dgamma,
+                                  .dbeta = dbeta});
+  }
 };
 
 Batch random_batch(int64_t rows, int64_t columns, DType dtype, Device device) {
@@ -47,16 +89,9 @@ TEST_CASE("batch_norm_statistics: mean, deviation, running averages") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes) {
       if (rows == 0) continue;
-      CAPTURE(rows);
-      CAPTURE(columns);
+      CAPTURES(rows, columns);
       Batch b = random_batch(rows, columns, dtype, device);
-      kernels::batch_norm_statistics({.x = b.x,
-                                      .eps = 1e-5,
-                                      .momentum = 0.1,
-                                      .mean = b.mean,
-                                      .rstd = b.rstd,
-                                      .running_mean = b.running_mean,
-                                      .running_var = b.running_var});
+      b.statistics(b.running_mean, b.running_var);
       const std::vector<double> x = values(b.x);
       std::vector<double> mean, rstd, running_mean, running_var;
       const auto n = static_cast<double>(rows);
@@ -74,14 +109,7 @@ TEST_CASE("batch_norm_statistics: mean, deviation, running averages") {
       CHECK(close(b.rstd, rstd, tolerance(b.rstd.dtype())));
       CHECK(close(b.running_mean, running_mean, tolerance(b.mean.dtype())));
       CHECK(close(b.running_var, running_var, tolerance(b.mean.dtype())));
-      Tensor absent;
-      kernels::batch_norm_statistics({.x = b.x,
-                                      .eps = 1e-5,
-                                      .momentum = 0.1,
-                                      .mean = b.mean,
-                                      .rstd = b.rstd,
-                                      .running_mean = absent,
-                                      .running_var = absent});
+      b.statistics();
       CHECK(close(b.mean, mean, tolerance(b.mean.dtype())));
     }
   });
@@ -95,23 +123,16 @@ TEST_CASE("batch_norm_statistics keeps float32's precision when the mean is far 
     const std::vector<double> noise = values(random_ints(rows * 3, -64, 65));
     for (size_t i = 0; i < x.size(); ++i) x[i] = 65536.0 + noise[i] / 64;
     x[0] = -3e6;  // an outlier in the first row must not spoil the column either
-    Tensor t = Tensor::from(x, {rows, 3}).to(DType::f32).to(device);
-    Tensor mean = Tensor::empty({3}, DType::f32, device), rstd = Tensor::empty({3}, DType::f32, device),
-           absent;
-    kernels::batch_norm_statistics({.x = t,
-                                    .eps = 0.0,
-                                    .momentum = 0.1,
-                                    .mean = mean,
-                                    .rstd = rstd,
-                                    .running_mean = absent,
-                                    .running_var = absent});
+    Batch b = random_batch(rows, 3, DType::f32, device);
+    b.x = Tensor::from(x, {rows, 3}).to(DType::f32).to(device);
+    b.statistics(Tensor(), Tensor(), 0.0);
     for (size_t f = 0; f < 3; ++f) {
       double m = 0.0, squares = 0.0;
       for (size_t i = f; i < x.size(); i += 3) m += x[i] / static_cast<double>(rows);
       for (size_t i = f; i < x.size(); i += 3) squares += (x[i] - m) * (x[i] - m);
       const double deviation = std::sqrt(squares / static_cast<double>(rows));
-      CHECK(std::abs(values(mean)[f] - m) <= 1e-7 * std::abs(m) + 1e-5 * deviation);
-      CHECK(values(rstd)[f] == doctest::Approx(1 / deviation).epsilon(1e-5));
+      CHECK(std::abs(values(b.mean)[f] - m) <= 1e-7 * std::abs(m) + 1e-5 * deviation);
+      CHECK(values(b.rstd)[f] == doctest::Approx(1 / deviation).epsilon(1e-5));
     }
   }
 }
@@ -120,19 +141,12 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes)
       for (const Epilogue& epilogue : epilogues()) {
-        CAPTURE(rows);
-        CAPTURE(columns);
+        CAPTURES(rows, columns);
         Batch b = random_batch(rows, columns, dtype, device);
         b.mean = random_tensor({columns}, wide_dtype(dtype), device);
         b.rstd = random_tensor({columns}, wide_dtype(dtype), device);
         Tensor y = Tensor::empty_like(b.x);
-        kernels::batch_norm_apply({.x = b.x,
-                                   .mean = b.mean,
-                                   .rstd = b.rstd,
-                                   .gamma = b.gamma,
-                                   .beta = b.beta,
-                                   .epilogue = epilogue,
-                                   .y = y});
+        b.apply(epilogue, y);
         std::vector<double> expected = values(b.x);
         const auto mean = values(b.mean), rstd = values(b.rstd), gamma = values(b.gamma),
                    beta = values(b.beta);
@@ -145,13 +159,7 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
           expected[i] = z;
         }
         CHECK(close(y, expected, tolerance(dtype)));
-        kernels::batch_norm_apply({.x = b.x,
-                                   .mean = b.mean,
-                                   .rstd = b.rstd,
-                                   .gamma = b.gamma,
-                                   .beta = b.beta,
-                                   .epilogue = epilogue,
-                                   .y = b.x});
+        b.apply(epilogue, b.x);
         CHECK(same_bits(b.x, y));
       }
   });
@@ -159,26 +167,13 @@ TEST_CASE("batch_norm_apply with every epilogue, also in place") {
 
 TEST_CASE("batch_norm_backward: all gradients by differences, in float64") {
   for (const Epilogue& epilogue : epilogues()) {
-    CAPTURE(name_of(epilogue.activation));
-    CAPTURE(epilogue.dropout);
+    CAPTURES(name_of(epilogue.activation), epilogue.dropout);
     Batch b = random_batch(12, 5, DType::f64, {});
     const Tensor dy = random_tensor({12, 5}, DType::f64);
-    Tensor absent, y = Tensor::empty_like(b.x);
+    Tensor y = Tensor::empty_like(b.x);
     const auto loss = [&] {
-      kernels::batch_norm_statistics({.x = b.x,
-                                      .eps = 1e-5,
-                                      .momentum = 0.1,
-                                      .mean = b.mean,
-                                      .rstd = b.rstd,
-                                      .running_mean = absent,
-                                      .running_var = absent});
-      kernels::batch_norm_apply({.x = b.x,
-                                 .mean = b.mean,
-                                 .rstd = b.rstd,
-                                 .gamma = b.gamma,
-                                 .beta = b.beta,
-                                 .epilogue = epilogue,
-                                 .y = y});
+      b.statistics();
+      b.apply(epilogue, y);
       return dot(y, dy);
     };
     const auto by_x = numeric_gradient(b.x, loss), by_gamma = numeric_gradient(b.gamma, loss),
@@ -186,16 +181,7 @@ TEST_CASE("batch_norm_backward: all gradients by differences, in float64") {
     loss();
     Tensor dx = Tensor::empty_like(b.x), dgamma = Tensor::empty_like(b.gamma),
            dbeta = Tensor::empty_like(b.beta);
-    kernels::batch_norm_backward({.x = b.x,
-                                  .mean = b.mean,
-                                  .rstd = b.rstd,
-                                  .gamma = b.gamma,
-                                  .beta = b.beta,
-                                  .epilogue = epilogue,
-                                  .dy = dy,
-                                  .dx = dx,
-                                  .dgamma = dgamma,
-                                  .dbeta = dbeta});
+    b.backward(epilogue, dy, dx, dgamma, dbeta);
     CHECK(close(dx, by_x, 1e-7));
     CHECK(close(dgamma, by_gamma, 1e-7));
     CHECK(close(dbeta, by_beta, 1e-7));
@@ -207,23 +193,13 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
     for (const auto& [rows, columns] : kShapes)
       for (const Epilogue& epilogue : epilogues()) {
         if (rows == 0) continue;
-        CAPTURE(rows);
-        CAPTURE(columns);
+        CAPTURES(rows, columns);
         Batch b = random_batch(rows, columns, dtype, device);
         b.mean = random_tensor({columns}, wide_dtype(dtype), device);
         b.rstd = random_tensor({columns}, wide_dtype(dtype), device);
         Tensor dy = random_tensor({rows, columns}, dtype, device), dx = Tensor::empty_like(dy);
         Tensor dgamma = Tensor::empty_like(b.gamma), dbeta = Tensor::empty_like(b.beta);
-        kernels::batch_norm_backward({.x = b.x,
-                                      .mean = b.mean,
-                                      .rstd = b.rstd,
-                                      .gamma = b.gamma,
-                                      .beta = b.beta,
-                                      .epilogue = epilogue,
-                                      .dy = dy,
-                                      .dx = dx,
-                                      .dgamma = dgamma,
-                                      .dbeta = dbeta});
+        b.backward(epilogue, dy, dx, dgamma, dbeta);
 
         const auto width = static_cast<size_t>(columns);
         const auto x = values(b.x), mean = values(b.mean), rstd = values(b.rstd), gamma = values(b.gamma),
@@ -249,16 +225,7 @@ TEST_CASE("batch_norm_backward against plain sums, also in place") {
         CHECK(close(dbeta, sum, tolerance(dtype)));
         CHECK(close(dgamma, product, tolerance(dtype)));
         CHECK(close(dx, g, tolerance(dtype)));
-        kernels::batch_norm_backward({.x = b.x,
-                                      .mean = b.mean,
-                                      .rstd = b.rstd,
-                                      .gamma = b.gamma,
-                                      .beta = b.beta,
-                                      .epilogue = epilogue,
-                                      .dy = dy,
-                                      .dx = dy,
-                                      .dgamma = dgamma,
-                                      .dbeta = dbeta});
+        b.backward(epilogue, dy, dy, dgamma, dbeta);
         CHECK(same_bits(dy, dx));
       }
   });
@@ -303,29 +270,13 @@ TEST_CASE("sum_normalize_rows: rows of zeros, rows that sum to 0, and denormal n
 TEST_CASE("batch_norm gives the same bits on any number of threads") {
   Batch b = random_batch(20011, 20, DType::f32, {});
   const Epilogue epilogue = epilogues().back();
-  Tensor absent;
   CHECK(same_bits_on_any_threads([&] {
-    kernels::batch_norm_statistics({.x = b.x,
-                                    .eps = 1e-5,
-                                    .momentum = 0.1,
-                                    .mean = b.mean,
-                                    .rstd = b.rstd,
-                                    .running_mean = absent,
-                                    .running_var = absent});
+    b.statistics();
     return b.rstd.clone();
   }));
   CHECK(same_bits_on_any_threads([&] {
     Tensor dx = Tensor::empty_like(b.x), dgamma = Tensor::empty_like(b.mean), dbeta = dgamma.clone();
-    kernels::batch_norm_backward({.x = b.x,
-                                  .mean = b.mean,
-                                  .rstd = b.rstd,
-                                  .gamma = b.gamma,
-                                  .beta = b.beta,
-                                  .epilogue = epilogue,
-                                  .dy = b.x,
-                                  .dx = dx,
-                                  .dgamma = dgamma,
-                                  .dbeta = dbeta});
+    b.backward(epilogue, b.x, dx, dgamma, dbeta);
     return dx;
   }));
 }
@@ -333,8 +284,7 @@ TEST_CASE("batch_norm gives the same bits on any number of threads") {
 TEST_CASE("layer_norm and its gradients") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes) {
-      CAPTURE(rows);
-      CAPTURE(columns);
+      CAPTURES(rows, columns);
       const Tensor x = random_tensor({rows, columns}, dtype, device);
       const Tensor gamma = random_tensor({columns}, dtype, device),
                    beta = random_tensor({columns}, dtype, device);
@@ -373,14 +323,8 @@ TEST_CASE("layer_norm and its gradients") {
     CAPTURE(device.str());
     Tensor dx = Tensor::empty_like(x.to(device)), dgamma = Tensor::empty_like(gamma.to(device));
     Tensor dbeta = dgamma.clone();
-    kernels::layer_norm_backward({.x = x.to(device),
-                                  .mean = mean.to(device),
-                                  .rstd = rstd.to(device),
-                                  .gamma = gamma.to(device),
-                                  .dy = dy.to(device),
-                                  .dx = dx,
-                                  .dgamma = dgamma,
-                                  .dbeta = dbeta});
+    LayerNorm{x.to(device), mean.to(device), rstd.to(device), gamma.to(device)}.backward(dy.to(device), dx,
+                                                                                         dgamma, dbeta);
     CHECK(close(dx, by_x, 1e-7));
     CHECK(close(dgamma, by_gamma, 1e-7));
     CHECK(close(dbeta, by_beta, 1e-7));
@@ -390,22 +334,15 @@ TEST_CASE("layer_norm and its gradients") {
 TEST_CASE("layer_norm_backward and l2_normalize_rows_backward against plain loops, also in place") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes) {
-      CAPTURE(rows);
-      CAPTURE(columns);
+      CAPTURES(rows, columns);
       const Tensor x = random_tensor({rows, columns}, dtype, device);
       const Tensor gamma = random_tensor({columns}, dtype, device);
       const Tensor mean = random_tensor({rows}, wide_dtype(dtype), device),
                    rstd = random_tensor({rows}, wide_dtype(dtype), device);
       Tensor dy = random_tensor({rows, columns}, dtype, device), dx = Tensor::empty_like(dy);
       Tensor dgamma = Tensor::empty_like(gamma), dbeta = Tensor::empty_like(gamma);
-      kernels::layer_norm_backward({.x = x,
-                                    .mean = mean,
-                                    .rstd = rstd,
-                                    .gamma = gamma,
-                                    .dy = dy,
-                                    .dx = dx,
-                                    .dgamma = dgamma,
-                                    .dbeta = dbeta});
+      const LayerNorm norm{x, mean, rstd, gamma};
+      norm.backward(dy, dx, dgamma, dbeta);
       Tensor unit = Tensor::empty_like(dy);
       kernels::l2_normalize_rows_backward({.y = x, .scale = rstd, .dy = dy, .dx = unit});
 
@@ -435,14 +372,7 @@ TEST_CASE("layer_norm_backward and l2_normalize_rows_backward against plain loop
       Tensor again = dy.clone();
       kernels::l2_normalize_rows_backward({.y = x, .scale = rstd, .dy = again, .dx = again});
       CHECK(same_bits(again, unit));
-      kernels::layer_norm_backward({.x = x,
-                                    .mean = mean,
-                                    .rstd = rstd,
-                                    .gamma = gamma,
-                                    .dy = dy,
-                                    .dx = dy,
-                                    .dgamma = dgamma,
-                                    .dbeta = dbeta});
+      norm.backward(dy, dy, dgamma, dbeta);
       CHECK(same_bits(dy, dx));
     }
   });
@@ -457,28 +387,15 @@ TEST_CASE("layer_norm_backward sums dgamma and dbeta over many rows, in the same
     const Tensor mean = Tensor::zeros({rows}, DType::f32, device),
                  rstd = Tensor::full({rows}, 1.0, DType::f32, device);
     Tensor dx = Tensor::empty_like(x), dgamma = Tensor::empty_like(gamma), dbeta = Tensor::empty_like(gamma);
-    kernels::layer_norm_backward({.x = x,
-                                  .mean = mean,
-                                  .rstd = rstd,
-                                  .gamma = gamma,
-                                  .dy = dy,
-                                  .dx = dx,
-                                  .dgamma = dgamma,
-                                  .dbeta = dbeta});
+    const LayerNorm norm{x, mean, rstd, gamma};
+    norm.backward(dy, dx, dgamma, dbeta);
     std::vector<double> by_gamma(33), by_beta(33);
     const std::vector<double> in = values(x), grad = values(dy);
     for (size_t i = 0; i < in.size(); ++i) by_gamma[i % 33] += in[i] * grad[i], by_beta[i % 33] += grad[i];
     CHECK(close(dgamma, by_gamma, 2e-6));
     CHECK(close(dbeta, by_beta, 2e-6));
     CHECK(same_bits_on_any_threads([&] {
-      kernels::layer_norm_backward({.x = x,
-                                    .mean = mean,
-                                    .rstd = rstd,
-                                    .gamma = gamma,
-                                    .dy = dy,
-                                    .dx = dx,
-                                    .dgamma = dgamma,
-                                    .dbeta = dbeta});
+      norm.backward(dy, dx, dgamma, dbeta);
       return dgamma.clone();
     }));
   }
@@ -487,8 +404,7 @@ TEST_CASE("layer_norm_backward sums dgamma and dbeta over many rows, in the same
 TEST_CASE("l2_normalize_rows, its gradient, and sum_normalize_rows") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes) {
-      CAPTURE(rows);
-      CAPTURE(columns);
+      CAPTURES(rows, columns);
       Tensor x = random_tensor({rows, columns}, dtype, device), y = Tensor::empty_like(x);
       if (rows > 1) x.rows(1, 2).zero_();
       Tensor scale = Tensor::empty({rows}, wide_dtype(dtype), device);
@@ -543,13 +459,7 @@ TEST_CASE("norms show what is not a number, on every device") {
       x[1] = kNan;
       Batch b = random_batch(rows, 3, dtype, device);
       b.x = Tensor::from(x, {rows, 3}).to(dtype).to(device);
-      kernels::batch_norm_statistics({.x = b.x,
-                                      .eps = 1e-5,
-                                      .momentum = 0.1,
-                                      .mean = b.mean,
-                                      .rstd = b.rstd,
-                                      .running_mean = b.running_mean,
-                                      .running_var = b.running_var});
+      b.statistics(b.running_mean, b.running_var);
       for (const Tensor& statistic : {b.mean, b.rstd, b.running_mean, b.running_var}) {
         const std::vector<double> got = values(statistic);
         for (size_t f = 0; f < 3; ++f) CHECK(std::isnan(got[f]) == (f == 1));
@@ -568,29 +478,16 @@ TEST_CASE("norms show what is not a number, on every device") {
 
 TEST_CASE("norms refuse what does not fit") {
   Batch b = random_batch(4, 3, DType::f32, {});
-  Tensor y = Tensor::empty({4, 3}), absent, rows = Tensor::empty({4});
-  CHECK_THROWS_AS(kernels::batch_norm_statistics({.x = Tensor::empty({0, 3}),
-                                                  .eps = 1e-5,
-                                                  .momentum = 0.1,
-                                                  .mean = b.mean,
-                                                  .rstd = b.rstd,
-                                                  .running_mean = absent,
-                                                  .running_var = absent}),
-                  Error);
-  CHECK_THROWS_AS(
-      kernels::batch_norm_apply(
-          {.x = b.x, .mean = rows, .rstd = b.rstd, .gamma = b.gamma, .beta = b.beta, .epilogue = {}, .y = y}),
-      Error);
+  Tensor y = Tensor::empty({4, 3}), rows = Tensor::empty({4});
+  Batch empty = b, other_mean = b;
+  empty.x = Tensor::empty({0, 3});
+  CHECK_THROWS_AS(empty.statistics(), Error);
+  other_mean.mean = rows;
+  CHECK_THROWS_AS(other_mean.apply({}, y), Error);
   Epilogue gelu;
   gelu.activation = Activation::gelu;
-  CHECK_THROWS_WITH_AS(kernels::batch_norm_apply({.x = b.x,
-                                                  .mean = b.mean,
-                                                  .rstd = b.rstd,
-                                                  .gamma = b.gamma,
-                                                  .beta = b.beta,
-                                                  .epilogue = gelu,
-                                                  .y = y}),
-                       "batch_norm_apply: activation gelu, expected none, relu or elu", Error);
+  CHECK_THROWS_WITH_AS(b.apply(gelu, y), "batch_norm_apply: activation gelu, expected none, relu or elu",
+                       Error);
   CHECK_THROWS_AS(
       kernels::layer_norm(
           {.x = b.x, .gamma = b.gamma, .beta = b.beta, .eps = 1e-5, .mean = b.mean, .rstd = rows, .y = y}),

@@ -65,8 +65,7 @@ TEST_CASE("sgd_update: plain, with weight decay, momentum and Nesterov") {
   on_devices_and_weights([](Device device, DType dtype) {
     for (const SgdRule& rule :
          {SgdRule{}, SgdRule{0.0, 0.1, false}, SgdRule{0.9, 0.01, false}, SgdRule{0.9, 0.01, true}}) {
-      CAPTURE(rule.momentum);
-      CAPTURE(rule.nesterov);
+      CAPTURES(rule.momentum, rule.nesterov);
       Group group(device, dtype, rule.momentum != 0 ? 1 : 0, 0.05);
       for (int step = 1; step <= 3; ++step) {
         kernels::sgd_update(

@@ -43,11 +43,7 @@ TEST_CASE("packed rows stand for what a bit tensor of the same ranges does, to t
       for (int bits = 1; bits <= 8; ++bits)
         for (bool by_column : {true, false})
           for (BitRange range : {BitRange::affine, BitRange::symmetric}) {
-            CAPTURE(device.str());
-            CAPTURE(rows);
-            CAPTURE(cols);
-            CAPTURE(bits);
-            CAPTURE(by_column);
+            CAPTURES(device.str(), rows, cols, bits, by_column);
             if (by_column && cols == 0) continue;
             const Tensor x = random_tensor({rows, cols}, DType::f32, device);
             const PackedRows q = packed(x, bits, range, by_column);
@@ -77,9 +73,7 @@ TEST_CASE("what is dropped of packed rows is what dropout drops of the whole mat
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::bf16, DType::f64})
       for (const auto& [rows, cols] : kShapes) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(dtype));
-        CAPTURE(cols);
+        CAPTURES(device.str(), name_of(dtype), cols);
         const PackedRows q =
             packed(random_tensor({rows, cols}, DType::f32, device), 5, BitRange::affine, false);
         const RandomKey key{11, 3, nullptr};

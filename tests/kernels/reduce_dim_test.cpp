@@ -20,9 +20,7 @@ TEST_CASE("sum_dim") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (const Shape& shape : kShapes) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(dtype));
-        CAPTURE(shape.str());
+        CAPTURES(device.str(), name_of(dtype), shape.str());
         const Tensor x = random_tensor(shape, dtype, device);
         Tensor y = Tensor::empty({shape[0], shape[2]}, dtype, device);
         kernels::sum_dim({.x = x, .y = y});
@@ -43,9 +41,7 @@ TEST_CASE("max_dim: the largest and the first of them, and its backward pass") {
   for (Device device : devices())
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (const Shape& shape : kShapes) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(dtype));
-        CAPTURE(shape.str());
+        CAPTURES(device.str(), name_of(dtype), shape.str());
         const int64_t n = shape[1], inner = shape[2];
         // Few distinct values: many ties.
         const Tensor x = random_ints(shape.numel(), -3, 3, device).to(dtype).reshape(shape);

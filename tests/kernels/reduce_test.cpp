@@ -17,8 +17,7 @@ constexpr std::pair<int64_t, int64_t> kShapes[] = {{0, 3},    {3, 0},     {1, 1}
 TEST_CASE("sum_rows, sum_columns, sum_all") {
   on_devices_and_features([](Device device, DType dtype) {
     for (const auto& [rows, columns] : kShapes) {
-      CAPTURE(rows);
-      CAPTURE(columns);
+      CAPTURES(rows, columns);
       const Tensor x = random_tensor({rows, columns}, dtype, device);
       const std::vector<double> in = values(x);
       std::vector<double> by_column(static_cast<size_t>(columns)), by_row(static_cast<size_t>(rows));

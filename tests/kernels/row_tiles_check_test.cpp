@@ -45,8 +45,7 @@ TEST_CASE("a cut is accepted, and none in which a number was changed") {
   std::mt19937_64 random(11);
   for (const Named& one : tile_structures())
     for (int64_t least : {1, 2, 5, 128}) {
-      CAPTURE(one.name);
-      CAPTURE(least);
+      CAPTURES(one.name, least);
       const RowTiles cut = kernels::make_row_tiles(one.csr, least);
       REQUIRE(said(one.csr, cut) == "");
       for (const auto& [name, member] : kMembers) {

@@ -20,11 +20,7 @@ TEST_CASE("softmax and log_softmax with their gradients") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (const auto& [rows, width] : kShapes)
         for (bool log : {false, true}) {
-          CAPTURE(device.str());
-          CAPTURE(name_of(dtype));
-          CAPTURE(rows);
-          CAPTURE(width);
-          CAPTURE(log);
+          CAPTURES(device.str(), name_of(dtype), rows, width, log);
           const Tensor x = random_tensor({rows, width}, dtype, device),
                        dy = random_tensor({rows, width}, dtype, device);
           Tensor y = Tensor::empty_like(x), dx = Tensor::empty_like(x);

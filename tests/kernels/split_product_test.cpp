@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/kernels/dense/gemm.h>
 
@@ -49,12 +50,7 @@ void for_cases(F&& f) {
   const Products scope(ExactProducts::split);
   for (Device device : devices())
     for (const Case& one : cases()) {
-      CAPTURE(device.str());
-      CAPTURE(one.m);
-      CAPTURE(one.k);
-      CAPTURE(one.n);
-      CAPTURE(one.turned_a);
-      CAPTURE(one.turned_b);
+      CAPTURES(device.str(), one.m, one.k, one.n, one.turned_a, one.turned_b);
       f(one, device);
     }
 }
@@ -207,12 +203,7 @@ TEST_CASE("products are exact to each term where small operands meet large ones,
       for (const Case& one : few)
         for (int way = 0; way < 8; ++way)
           for (bool small_b : {false, true}) {
-            CAPTURE(device.str());
-            CAPTURE(static_cast<int>(products));
-            CAPTURE(one.m);
-            CAPTURE(one.k);
-            CAPTURE(way);
-            CAPTURE(small_b);
+            CAPTURES(device.str(), static_cast<int>(products), one.m, one.k, way, small_b);
             const auto operand = [&](bool is_a, int64_t rows, int64_t columns, bool rows_outer) {
               std::vector<double> numbers = values(random_tensor({rows, columns}, DType::f32));
               for (int64_t i = 0; i < rows; ++i)
@@ -294,10 +285,7 @@ TEST_CASE("split products are exact to each term, whatever sizes meet") {
     for (int way_a = 0; way_a < 6; ++way_a)
       for (int way_b = 0; way_b < 6; ++way_b)
         for (bool turned : {false, true}) {
-          CAPTURE(device.str());
-          CAPTURE(way_a);
-          CAPTURE(way_b);
-          CAPTURE(turned);
+          CAPTURES(device.str(), way_a, way_b, turned);
           const auto operand = [&](int way, int64_t rows, int64_t columns, bool rows_outer) {
             std::vector<double> numbers = values(random_tensor({rows, columns}, DType::f32));
             for (int64_t i = 0; i < rows; ++i)

@@ -81,8 +81,7 @@ void for_cases(F f) {
     if (dtype == DType::f64 && device.is_cuda()) return;
     for (const List& list : lists())
       for (int64_t width : kWidths) {
-        CAPTURE(list.name);
-        CAPTURE(width);
+        CAPTURES(list.name, width);
         f(list, device, dtype, width);
       }
   });
@@ -186,8 +185,7 @@ TEST_CASE("spmm_coo leaves what is not finite in the rows that it reaches, and n
     const Coo a = list.on(device);
     for (double bad : {inf, -inf, nan})
       for (int64_t width : {1, 5, 8}) {
-        CAPTURE(bad);
-        CAPTURE(width);
+        CAPTURES(bad, width);
         std::vector<float> of_x(static_cast<size_t>(4 * width), 1.0f);
         of_x[static_cast<size_t>(1 * width)] = static_cast<float>(bad);  // feature 0 of source 1
         const Tensor x = Tensor::from(of_x, {4, width}).to(dtype).to(device);
@@ -196,8 +194,7 @@ TEST_CASE("spmm_coo leaves what is not finite in the rows that it reaches, and n
         const std::vector<double> result = values(y);
         for (int64_t i = 0; i < 3; ++i)
           for (int64_t f = 0; f < width; ++f) {
-            CAPTURE(i);
-            CAPTURE(f);
+            CAPTURES(i, f);
             const double value = result[static_cast<size_t>(i * width + f)];
             if (f == 0 && i != 1) {
               CHECK_FALSE(std::isfinite(value));

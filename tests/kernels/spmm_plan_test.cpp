@@ -1,3 +1,4 @@
+#include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/carrier.h>
 #include <adjoint/kernels/aggregate/spmm.h>
@@ -44,8 +45,7 @@ TEST_CASE("a plan made by the host hands out every entry and row once, the parts
   for (const Csr& a : structures())
     for (const int64_t size : {8, 32, 512}) {
       const SpmmPlan plan = kernels::host_spmm_plan(a, size);
-      CAPTURE(a.rows);
-      CAPTURE(size);
+      CAPTURES(a.rows, size);
       if (a.rows == 0) {
         CHECK(plan.items == 0);
         continue;

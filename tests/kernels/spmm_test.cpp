@@ -1,3 +1,5 @@
+#include "../captures.h"
+#include "../structures.h"
 #include "../support.h"
 #include <adjoint/core/capture.h>
 #include <adjoint/kernels/aggregate/spmm.h>
@@ -12,30 +14,19 @@ using namespace adj::test;
 
 namespace {
 
-struct Matrix {
-  Csr csr;
-  std::vector<int64_t> offsets;
-  std::vector<int32_t> indices;
+struct Matrix : HostCsr {
   std::vector<int32_t> order;  ///< a permutation of the entries
 };
 
 /// A matrix with the given row lengths, columns ascending, duplicates allowed.
 Matrix matrix_of(const std::vector<int64_t>& lengths, int64_t cols, Device device) {
-  Matrix m;
-  m.offsets.push_back(0);
-  for (int64_t length : lengths) {
-    std::vector<int32_t> row = random_ints(length, 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
-    std::sort(row.begin(), row.end());
-    m.indices.insert(m.indices.end(), row.begin(), row.end());
-    m.offsets.push_back(static_cast<int64_t>(m.indices.size()));
-  }
+  const auto row = [&](size_t i) {
+    return random_ints(lengths[i], 0, static_cast<int32_t>(cols)).to_vector<int32_t>();
+  };
+  Matrix m{structure_of(std::ssize(lengths), cols, row, device), {}};
   m.order.resize(m.indices.size());
   std::iota(m.order.begin(), m.order.end(), 0);
   std::shuffle(m.order.begin(), m.order.end(), std::mt19937(7));
-  m.csr.rows = static_cast<int64_t>(lengths.size());
-  m.csr.cols = cols;
-  m.csr.offsets = Tensor::from(m.offsets, device);
-  m.csr.indices = Tensor::from(m.indices, device);
   return m;
 }
 
@@ -98,7 +89,6 @@ std::vector<double> dot_plainly(const Case& c, const std::vector<double>& y, con
 
 /// Relative to the largest sum, in which tens of thousands of terms may have cancelled.
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : dtype == DType::bf16 ? 8e-3 : 2e-4; }
-DType values_of(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 const std::vector<int64_t> kWidths{0, 1, 2, 3, 7, 8, 15, 16, 17, 40, 64, 100, 128, 129, 256, 300};
 
@@ -112,13 +102,10 @@ void for_cases(F&& f) {
     for (const Matrix& m : matrices)
       for (DType dtype : {DType::f32, DType::f64, DType::bf16})
         for (Values kind : {Values::none, Values::direct, Values::ordered}) {
-          const Case c(m, kind, values_of(dtype));
+          const Case c(m, kind, wide_dtype(dtype));
           for (int64_t width : kWidths) {
             if (m.csr.rows == 300 && width > 20 && kind == Values::direct && width != 128) continue;
-            CAPTURE(m.csr.rows);
-            CAPTURE(name_of(dtype));
-            CAPTURE(static_cast<int>(kind));
-            CAPTURE(width);
+            CAPTURES(m.csr.rows, name_of(dtype), static_cast<int>(kind), width);
             f(c, dtype, width, device);
           }
         }
@@ -142,9 +129,8 @@ TEST_CASE("sparse products take rows of every length at which they might be take
     const Matrix m = matrix_of(lengths_at_boundaries(), 97, device);
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t width : {1, 16, 72, 130}) {
-        CAPTURE(name_of(dtype));
-        CAPTURE(width);
-        const Case c(m, Values::ordered, values_of(dtype));
+        CAPTURES(name_of(dtype), width);
+        const Case c(m, Values::ordered, wide_dtype(dtype));
         const Tensor x = random_tensor({m.csr.cols, width}, dtype, device),
                      dy = random_tensor({m.csr.rows, width}, dtype, device);
         Tensor y = random_tensor({m.csr.rows, width}, dtype, device), weights = Tensor::empty_like(c.value);
@@ -163,10 +149,9 @@ TEST_CASE("spmm adds the bias and applies the activation") {
     for (const Matrix& m : matrices)
       for (DType dtype : {DType::f32, DType::f64, DType::bf16})
         for (Activation activation : {Activation::none, Activation::relu}) {
-          CAPTURE(name_of(dtype));
-          CAPTURE(name_of(activation));
+          CAPTURES(name_of(dtype), name_of(activation));
           constexpr int64_t kWidth = 37;
-          const Case c(m, Values::direct, values_of(dtype));
+          const Case c(m, Values::direct, wide_dtype(dtype));
           const Tensor x = random_tensor({m.csr.cols, kWidth}, dtype, device);
           const Tensor bias = random_tensor({kWidth}, dtype, device);
           Tensor y = Tensor::empty({m.csr.rows, kWidth}, dtype, device);
@@ -197,9 +182,9 @@ TEST_CASE("sddmm gives every entry its dot product") {
     if (c.kind == Values::none) return;
     const Tensor y = random_tensor({c.m.csr.rows, width}, dtype, device);
     const Tensor x = random_tensor({c.m.csr.cols, width}, dtype, device);
-    Tensor dw = random_tensor({c.m.csr.entries()}, values_of(dtype), device);
+    Tensor dw = random_tensor({c.m.csr.entries()}, wide_dtype(dtype), device);
     kernels::sddmm({.a = c.a(), .y = y, .x = x, .dw = dw});
-    const double bound = values_of(dtype) == DType::f64 ? 1e-12 : 1e-5;
+    const double bound = wide_dtype(dtype) == DType::f64 ? 1e-12 : 1e-5;
     CHECK(close(dw, dot_plainly(c, values(y), values(x), width), bound));
   });
 }
@@ -210,10 +195,10 @@ TEST_CASE("spmm_backward gives both gradients") {
     const Tensor dy = random_tensor({at.m.csr.cols, width}, dtype, device);
     const Tensor x = random_tensor({at.m.csr.rows, width}, dtype, device);
     Tensor dx = random_tensor({at.m.csr.rows, width}, dtype, device);
-    Tensor dw = random_tensor({at.m.csr.entries()}, values_of(dtype), device);
+    Tensor dw = random_tensor({at.m.csr.entries()}, wide_dtype(dtype), device);
     kernels::spmm_backward({.at = at.a(), .dy = dy, .x = x, .dx = dx, .dw = dw});
     CHECK(close(dx, multiply_plainly(at, values(dy), width), tolerance(dtype)));
-    const double bound = values_of(dtype) == DType::f64 ? 1e-12 : 1e-5;
+    const double bound = wide_dtype(dtype) == DType::f64 ? 1e-12 : 1e-5;
     CHECK(close(dw, dot_plainly(at, values(x), values(dy), width), bound));
   });
 }
@@ -227,7 +212,7 @@ TEST_CASE("results larger than the caches, at any address") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
       CAPTURE(name_of(dtype));
       const int64_t width = dtype == DType::bf16 ? 256 : 128;
-      const Case c(m, Values::direct, values_of(dtype));
+      const Case c(m, Values::direct, wide_dtype(dtype));
       const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
       const std::vector<double> expected = multiply_plainly(c, values(x), width);
       const int64_t elements = m.csr.rows * width;
@@ -247,10 +232,9 @@ TEST_CASE("results larger than the caches whose rows are no whole vectors, with 
     for (size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<int64_t>(i % 2);
     const Matrix m = matrix_of(lengths, 50, device);
     for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
-      CAPTURE(device.str());
-      CAPTURE(name_of(dtype));
+      CAPTURES(device.str(), name_of(dtype));
       const int64_t width = dtype == DType::f32 ? 33 : dtype == DType::f64 ? 17 : 66;
-      const Case c(m, Values::direct, values_of(dtype));
+      const Case c(m, Values::direct, wide_dtype(dtype));
       const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
       Tensor y = Tensor::full({m.csr.rows, width}, NAN, dtype, device);
       kernels::spmm({.a = c.a(), .x = x, .y = y});
@@ -265,16 +249,16 @@ TEST_CASE("sparse products have the same bits on 1, 2 and 4 threads") {
     const Matrix m = skewed(device);
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t width : {5, 128, 200}) {
-        const Case c(m, Values::ordered, values_of(dtype));
+        const Case c(m, Values::ordered, wide_dtype(dtype));
         const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
         const Tensor y = random_tensor({m.csr.rows, width}, dtype, device);
         Tensor first[4];
         for (int threads : {1, 2, 4}) {
           const Threads scope(threads);
           Tensor product = Tensor::empty({m.csr.rows, width}, dtype, device);
-          Tensor dot = Tensor::empty({m.csr.entries()}, values_of(dtype), device);
+          Tensor dot = Tensor::empty({m.csr.entries()}, wide_dtype(dtype), device);
           Tensor dx = Tensor::empty({m.csr.rows, width}, dtype, device);
-          Tensor dw = Tensor::empty({m.csr.entries()}, values_of(dtype), device);
+          Tensor dw = Tensor::empty({m.csr.entries()}, wide_dtype(dtype), device);
           kernels::spmm({.a = c.a(), .x = x, .y = product});
           kernels::sddmm({.a = c.a(), .y = y, .x = x, .dw = dot});
           kernels::spmm_backward({.at = c.a(), .dy = x, .x = y, .dx = dx, .dw = dw});
@@ -299,9 +283,8 @@ TEST_CASE("spmm takes very heavy rows, wide rows and rows that begin anywhere") 
     const Matrix m = matrix_of(lengths, 1000, device);
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (int64_t width : {4, 33, 512, 1000}) {
-        CAPTURE(name_of(dtype));
-        CAPTURE(width);
-        const Case c(m, Values::ordered, values_of(dtype));
+        CAPTURES(name_of(dtype), width);
+        const Case c(m, Values::ordered, wide_dtype(dtype));
         // One element into an allocation: aligned for nothing wider than an element.
         const Tensor x = random_tensor({m.csr.cols * width + 1}, dtype, device)
                              .rows(1, m.csr.cols * width + 1)
@@ -330,9 +313,8 @@ TEST_CASE("spmm has the same bits however often it is called") {
     const Matrix m = matrix_of(lengths, 2000, device);
     for (DType dtype : {DType::f32, DType::bf16})
       for (int64_t width : {100, 512}) {
-        CAPTURE(name_of(dtype));
-        CAPTURE(width);
-        const Case c(m, Values::direct, values_of(dtype));
+        CAPTURES(name_of(dtype), width);
+        const Case c(m, Values::direct, wide_dtype(dtype));
         const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
         const Tensor bias = random_tensor({width}, dtype, device);
         Tensor first = Tensor::empty({m.csr.rows, width}, dtype, device);
@@ -352,8 +334,7 @@ TEST_CASE("spmm has the same bits captured, and on another stream, whatever was 
     const Stream other = Stream::make(device);
     for (const auto& [uses, rows] :
          {std::pair<int, int64_t>{0, 3000}, {1, 3000}, {5, 3000}, {30, 3000}, {1, 9000}, {30, 9000}}) {
-      CAPTURE(uses);
-      CAPTURE(rows);
+      CAPTURES(uses, rows);
       std::vector<int64_t> lengths(static_cast<size_t>(rows), 20);
       lengths[77] = 4000;
       const Matrix m = matrix_of(lengths, rows, device);
@@ -397,10 +378,8 @@ TEST_CASE("cuSPARSE computes the same product") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (Values kind : {Values::none, Values::direct, Values::ordered})
         for (int64_t width : {1, 16, 100}) {
-          CAPTURE(name_of(dtype));
-          CAPTURE(static_cast<int>(kind));
-          CAPTURE(width);
-          const Case c(m, kind, values_of(dtype));
+          CAPTURES(name_of(dtype), static_cast<int>(kind), width);
+          const Case c(m, kind, wide_dtype(dtype));
           const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
           for (int call = 0; call < 2; ++call) {  // the second one uses what the first one kept
             Tensor y = Tensor::empty({m.csr.rows, width}, dtype, device);

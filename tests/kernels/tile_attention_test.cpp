@@ -95,8 +95,7 @@ void on_tile_devices(F&& f) {
   for (Device device : product_devices())
     if (device.is_cuda())
       for (DType dtype : {DType::f32, DType::bf16}) {
-        CAPTURE(device.str());
-        CAPTURE(name_of(dtype));
+        CAPTURES(device.str(), name_of(dtype));
         f(device, dtype);
       }
 }
@@ -112,10 +111,7 @@ TEST_CASE("attention over tiles is attention to the precision of its operands") 
       for (const auto& [heads, width] : shapes)
         for (int64_t least : {1, 3}) {
           if (one.csr.cols > 1000 && width % 64 != 0) continue;
-          CAPTURE(one.name);
-          CAPTURE(heads);
-          CAPTURE(width);
-          CAPTURE(least);
+          CAPTURES(one.name, heads, width, least);
           const Edges edges(one.rows, one.csr.cols, least == 3, device);
           const RowTiles tiles = kernels::make_row_tiles(edges.csr, least),
                          tiles_at = kernels::make_row_tiles(edges.transposed, least);
@@ -152,10 +148,7 @@ TEST_CASE("attention over tiles keeps what is not finite to its neighbours, and 
       for (float bad : {NAN, std::numeric_limits<float>::infinity()}) {
         // A logit of -inf may make its row NaN or be left out of it.
         if (spoilt == &Problem::k && std::isinf(bad)) continue;
-        CAPTURE(bad);
-        CAPTURE(spoilt == &Problem::q);
-        CAPTURE(spoilt == &Problem::k);
-        CAPTURE(spoilt == &Problem::v);
+        CAPTURES(bad, spoilt == &Problem::q, spoilt == &Problem::k, spoilt == &Problem::v);
         Problem problem(edges, 2, kWidth, dtype, device);
         Numbers numbers = values(problem.*spoilt);
         numbers[5 * 2 * kWidth + 3] = static_cast<double>(bad);
@@ -264,10 +257,7 @@ TEST_CASE("GAT over tiles is GAT to the precision of its operands") {
       for (const auto& [heads, width] : shapes)
         for (int64_t least : {1, 3}) {
           if (one.csr.cols > 1000 && width % 64 != 0) continue;
-          CAPTURE(one.name);
-          CAPTURE(heads);
-          CAPTURE(width);
-          CAPTURE(least);
+          CAPTURES(one.name, heads, width, least);
           const Edges edges(one.rows, one.csr.cols, least == 3, device);
           const RowTiles tiles = kernels::make_row_tiles(edges.csr, least),
                          tiles_at = kernels::make_row_tiles(edges.transposed, least);
@@ -302,9 +292,7 @@ TEST_CASE("GAT over tiles keeps what is not finite to its neighbours") {
     for (Tensor GatProblem::*spoilt : {&GatProblem::x, &GatProblem::l, &GatProblem::r, &GatProblem::d_o}) {
       GatProblem problem(edges, 2, kWidth, dtype, device);
       problem.square = false;  // what comes by logits would reach all of a node's features
-      CAPTURE(spoilt == &GatProblem::x);
-      CAPTURE(spoilt == &GatProblem::l);
-      CAPTURE(spoilt == &GatProblem::r);
+      CAPTURES(spoilt == &GatProblem::x, spoilt == &GatProblem::l, spoilt == &GatProblem::r);
       Tensor& bad = problem.*spoilt;
       Numbers numbers = values(bad);
       numbers[numbers.size() / 60] = numbers[numbers.size() / 3 + 1] = NAN;

@@ -8,20 +8,8 @@
 namespace adj::test {
 
 /// A structure from lists of columns by row, sorted here.
-inline Csr csr_of(Rows rows, int64_t cols) {
-  std::vector<int64_t> offsets{0};
-  std::vector<int32_t> indices;
-  for (std::vector<int32_t>& row : rows) {
-    std::sort(row.begin(), row.end());
-    indices.insert(indices.end(), row.begin(), row.end());
-    offsets.push_back(static_cast<int64_t>(indices.size()));
-  }
-  Csr csr;
-  csr.rows = static_cast<int64_t>(rows.size());
-  csr.cols = cols;
-  csr.offsets = Tensor::from(offsets);
-  csr.indices = Tensor::from(indices);
-  return csr;
+inline Csr csr_of(const Rows& rows, int64_t cols) {
+  return structure_of(std::ssize(rows), cols, [&](size_t i) { return rows[i]; }).csr;
 }
 
 inline Rows random_rows(int64_t rows, int64_t cols, double mean, unsigned seed) {

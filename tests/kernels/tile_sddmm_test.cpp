@@ -16,12 +16,7 @@ TEST_CASE("tile_sddmm is sddmm to the precision of its operands") {
         for (int64_t least : {1, 3})
           for (const auto& [heads, width] : shapes) {
             if (one.csr.cols > 1000 && heads * width > 70 && width % 128 != 0) continue;
-            CAPTURE(one.name);
-            CAPTURE(device.str());
-            CAPTURE(name_of(dtype));
-            CAPTURE(least);
-            CAPTURE(heads);
-            CAPTURE(width);
+            CAPTURES(one.name, device.str(), name_of(dtype), least, heads, width);
             const Edges edges(one.rows, one.csr.cols, least == 3, device);
             const RowTiles tiles = kernels::make_row_tiles(edges.csr, least);
             const Tensor y = random_tensor({edges.rows(), heads * width}, dtype, device),

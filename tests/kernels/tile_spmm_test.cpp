@@ -111,8 +111,7 @@ bool same(const Tensor& a, const Tensor& b) {
 TEST_CASE("a cut holds every entry once, in tiles where columns have enough rows") {
   for (const Named& one : tile_structures())
     for (int64_t least : {1, 2, 3, 8, 128}) {
-      CAPTURE(one.name);
-      CAPTURE(least);
+      CAPTURES(one.name, least);
       const RowTiles tiles = kernels::make_row_tiles(one.csr, least);
       check_cut(one.csr, tiles);
       CHECK_NOTHROW(kernels::check_row_tiles("row_tiles", one.csr, tiles));
@@ -151,12 +150,7 @@ TEST_CASE("tile_spmm is spmm to the precision of its operands") {
               const bool weighted = weights == Weights::any;
               if (one.csr.cols > 1000 && width > 40 && width % 128 != 0) continue;
               if (one.csr.cols > 1000 && device.is_cpu() && width > 128) continue;
-              CAPTURE(one.name);
-              CAPTURE(device.str());
-              CAPTURE(name_of(dtype));
-              CAPTURE(static_cast<int>(weights));
-              CAPTURE(least);
-              CAPTURE(width);
+              CAPTURES(one.name, device.str(), name_of(dtype), static_cast<int>(weights), least, width);
               const Csr csr = one.csr.to(device);
               const int64_t m = csr.entries();
               std::vector<int32_t> shuffled(static_cast<size_t>(m));
@@ -218,8 +212,7 @@ TEST_CASE("tile_spmm keeps the scale of every column, and what is not finite to 
   const Csr host = csr_of(random_rows(300, 300, 40.0, 6), 300);
   for (Device device : product_devices())
     for (DType dtype : {DType::f32, DType::bf16}) {
-      CAPTURE(device.str());
-      CAPTURE(name_of(dtype));
+      CAPTURES(device.str(), name_of(dtype));
       const Csr csr = host.to(device);
       const RowTiles tiles = kernels::make_row_tiles(csr, 2);
       REQUIRE(tiles.num_tiles() > 0);

@@ -66,10 +66,7 @@ TEST_CASE("unary functions and their slopes equal the library's, relatively") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16})
       for (Unary u : kAll)
         for (int64_t n : {0, 1, 20011}) {
-          CAPTURE(device.str());
-          CAPTURE(name_of(dtype));
-          CAPTURE(static_cast<int>(u));
-          CAPTURE(n);
+          CAPTURES(device.str(), name_of(dtype), static_cast<int>(u), n);
           // Both signs and several sizes where the function is defined there.
           const bool positive = u == Unary::log || u == Unary::sqrt || u == Unary::inverse_sqrt;
           const Tensor x = random_tensor({n}, DType::f64).to(Device::cpu());

@@ -13,12 +13,7 @@ TEST_CASE("weighted_cross_entropy and its gradient: weights, ignored labels, a s
       for (const auto& [rows, classes] : {std::pair<int64_t, int64_t>{5, 2}, {2708, 7}, {700, 40}, {33, 129}})
         for (bool weighted : {false, true})
           for (int subset : {0, 1, 2}) {  // all rows, some, some of them twice and three times
-            CAPTURE(device.str());
-            CAPTURE(name_of(dtype));
-            CAPTURE(rows);
-            CAPTURE(classes);
-            CAPTURE(weighted);
-            CAPTURE(subset);
+            CAPTURES(device.str(), name_of(dtype), rows, classes, weighted, subset);
             const DType wide = wide_dtype(dtype);
             const Tensor x = random_tensor({rows, classes}, dtype, device);
             std::vector<int32_t> truth =
@@ -95,8 +90,7 @@ TEST_CASE("weighted_cross_entropy names a label out of range, on a GPU where the
     for (int32_t bad : {-1, 3, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()})
       for (bool weighted : {false, true})
         for (bool ignoring : {false, true}) {
-          CAPTURE(device.str());
-          CAPTURE(bad);
+          CAPTURES(device.str(), bad);
           const Tensor x = random_tensor({6, 3}, DType::f32, device),
                        label = Tensor::from(std::vector<int32_t>{0, 1, 1, 0, bad, 2}, device),
                        weight = weighted ? Tensor::full({3}, 0.5, DType::f32, device) : Tensor();

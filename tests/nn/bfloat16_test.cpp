@@ -51,13 +51,15 @@ TEST_CASE("layers in bfloat16 give float32's values and gradients to rounding") 
     const auto dense = [&](DType dtype) { return Var::parameter(x.to(dtype)); };
     const auto on_graph = [&](auto& layer, DType dtype) { return layer(graph, dense(dtype)); };
     const auto alone = [&](auto& layer, DType dtype) { return layer(dense(dtype)); };
-    compare_layer([] { return nn::Model<nn::GCNConv>(10, 4, true, Activation::relu); }, on_graph);
+    compare_layer(
+        [] { return nn::Model<nn::GCNConv>(10, 4, nn::GCNConvOptions{.activation = Activation::relu}); },
+        on_graph);
     compare_layer([] { return nn::Model<nn::GCNConv>(10, 20); }, on_graph);
     compare_layer([] { return nn::Model<nn::GCNConv>(10, 4); },
                   [&](auto& layer, DType dtype) { return layer(graph, Features(x).to(dtype)); });
     compare_layer([] { return nn::Model<nn::GCNConv>(10, 4); },
                   [&](auto& layer, DType dtype) { return layer(graph, Features(sparse).to(dtype)); });
-    compare_layer([] { return nn::Model<nn::SGConv>(10, 4, 2); }, on_graph);
+    compare_layer([] { return nn::Model<nn::SGConv>(10, 4, nn::SGConvOptions{2}); }, on_graph);
     compare_layer([] { return nn::Model<nn::Linear>(10, 4, true, Activation::relu); }, alone);
     compare_layer([] { return nn::Model<nn::MLP>(std::vector<int64_t>{10, 16, 4}, 0.0f); }, alone);
     compare_layer([] { return nn::Model<nn::BatchNorm>(10); }, alone);
@@ -153,7 +155,7 @@ TEST_CASE("a GCN trains in bfloat16 nearly as in float32") {
         {.x = spmm(graph.gcn_adjacency(), linear(Var(x), Var(truth))).value(), .y = label});
 
     const auto losses = [&](DType dtype) {
-      nn::Model<nn::GCNConv> conv1(16, 32, true, Activation::relu), conv2(32, 3);
+      nn::Model<nn::GCNConv> conv1(16, 32, nn::GCNConvOptions{.activation = Activation::relu}), conv2(32, 3);
       std::vector<Var> parameters{conv1.weight, conv1.bias, conv2.weight, conv2.bias};
       Generator generator(11);
       std::vector<Tensor> masters;

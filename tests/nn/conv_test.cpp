@@ -33,7 +33,8 @@ TEST_CASE("GCNConv equals a dense computation in either order, with sparse and d
             CAPTURE(weighted);
             Draw draw(200, device, DType::f32);
             const Graph graph = draw.graph(kNodes, 60, weighted);
-            nn::Model<nn::GCNConv> layer(in, out, has_bias, activation);
+            nn::Model<nn::GCNConv> layer(in, out,
+                                         nn::GCNConvOptions{.bias = has_bias, .activation = activation});
             layer.to(device);
             if (has_bias) layer.bias.set_value(draw.normal({out}));
             const SparseMatrix sparse = draw.sparse(kNodes, in, 3 * kNodes);
@@ -93,7 +94,7 @@ TEST_CASE("gradients of a two-layer GCN through relu, dropout and loss") {
   for (Device device : devices()) {
     Draw draw(203, device);
     const Graph graph = draw.graph(9, 20);
-    nn::Model<nn::GCNConv> first(3, 5, true, Activation::relu), second(5, 2);
+    nn::Model<nn::GCNConv> first(3, 5, nn::GCNConvOptions{.activation = Activation::relu}), second(5, 2);
     in_float64(first, draw, device);
     in_float64(second, draw, device);
     const Tensor x = draw.normal({9, 3}), label = draw.ints(9, 0, 2), index = draw.distinct(5, 9);
@@ -116,7 +117,7 @@ TEST_CASE("SGConv equals a dense computation for sparse, dense and differentiabl
         CAPTURE(hops);
         Draw draw(204, device, DType::f32);
         const Graph graph = draw.graph(kNodes, 60, true);
-        nn::Model<nn::SGConv> layer(6, 4, hops, has_bias);
+        nn::Model<nn::SGConv> layer(6, 4, nn::SGConvOptions{hops, has_bias});
         layer.to(device);
         if (has_bias) layer.bias.set_value(draw.normal({4}));
         const SparseMatrix sparse = draw.sparse(kNodes, 6, 50);
@@ -134,7 +135,7 @@ TEST_CASE("gradients of SGConv") {
   for (Device device : devices()) {
     Draw draw(205, device);
     const Graph graph = draw.graph(9, 20, true);
-    nn::Model<nn::SGConv> layer(3, 4, 2);
+    nn::Model<nn::SGConv> layer(3, 4, nn::SGConvOptions{2});
     in_float64(layer, draw, device);
     const auto f = [&](const std::vector<Var>& v) {
       layer.weight = v[1];
@@ -161,5 +162,5 @@ TEST_CASE("graph layers refuse features that do not fit the graph or the weight"
   }
   CHECK_THROWS_AS(gcn(graph, Tensor::zeros({9, 2})), Error);
   CHECK_THROWS_AS(sgc(graph, Tensor::zeros({9, 2})), Error);
-  CHECK_THROWS_AS(nn::Model<nn::SGConv>(3, 4, 0), Error);
+  CHECK_THROWS_AS(nn::Model<nn::SGConv>(3, 4, nn::SGConvOptions{0}), Error);
 }

@@ -75,9 +75,10 @@ void check_sides(Layer&& layer, const Relation& relation, const Tensor& x_src, c
   layer.to(relation.device());
   layer.to(DType::f64);
   const Var src = Var::parameter(x_src), dst = Var::parameter(x_dst);
-  if (!extra) return check_module(layer, {src, dst}, [&] { return layer(relation, src, dst, {}); });
+  if (!extra)
+    return check_module(layer, {src, dst}, [&] { return layer(relation, nn::Sides{src, dst}, Var()); });
   const Var more = Var::parameter(extra);
-  check_module(layer, {src, dst, more}, [&] { return layer(relation, src, dst, more); });
+  check_module(layer, {src, dst, more}, [&] { return layer(relation, nn::Sides{src, dst}, more); });
 }
 
 }  // namespace
@@ -97,11 +98,11 @@ TEST_CASE("gradients of layers that aggregate, by features, parameters and edge 
         check_layer(nn::Model<nn::GCNConv>(3, 4, nn::GCNConvOptions{.improved = improved}), graph, x, w);
       check_layer(nn::Model<nn::GCNConv>(5, 4, nn::GCNConvOptions{.add_self_loops = false}), graph, wide, w);
       check_layer(nn::Model<nn::GCNConv>(5, 4, nn::GCNConvOptions{.normalize = false}), graph, wide, w);
-      check_layer(nn::Model<nn::SGConv>(3, 4, 2), graph, x, w);
-      check_layer(nn::Model<nn::SGConv>(5, 4, 2, false, false), graph, wide, w);
+      check_layer(nn::Model<nn::SGConv>(3, 4, nn::SGConvOptions{2}), graph, x, w);
+      check_layer(nn::Model<nn::SGConv>(5, 4, nn::SGConvOptions{2, false, false}), graph, wide, w);
       check_layer(nn::Model<nn::APPNP>(3, 0.2), graph, x, w);
       check_layer(nn::Model<nn::TAGConv>(3, 4), graph, x, w);
-      check_layer(nn::Model<nn::TAGConv>(5, 4, 2, false, false), graph, wide, w);
+      check_layer(nn::Model<nn::TAGConv>(5, 4, nn::TAGConvOptions{2, false, false}), graph, wide, w);
       for (bool shared : {true, false}) {
         nn::Model<nn::GCN2Conv> layer(
             5, 0.2, nn::GCN2ConvOptions{.theta = 0.5, .layer = 2, .shared_weights = shared});
@@ -179,7 +180,8 @@ TEST_CASE("gradients of attention layers") {
     for (nn::LoopFill fill : {nn::LoopFill(nn::LoopFill::Kind::sum), nn::LoopFill(0.5)})
       check_layer(nn::Model<nn::GATConv>(3, 4, nn::GATConvOptions{.edge_dim = 2, .fill_value = fill}), graph,
                   x, draw.normal({edges, 2}));
-    for (bool loops : {true, false}) check_layer(nn::Model<nn::AGNNConv>(true, loops), graph, x);
+    for (bool loops : {true, false})
+      check_layer(nn::Model<nn::AGNNConv>(nn::AGNNConvOptions{true, loops}), graph, x);
   });
 }
 
@@ -307,7 +309,7 @@ TEST_CASE("sparse features give what dense ones give") {
       }
     for (const Var& w : {Var(), Var(weight)}) {
       same(nn::Model<nn::GCNConv>(6, 9), w);
-      same(nn::Model<nn::SGConv>(6, 9, 2), w);
+      same(nn::Model<nn::SGConv>(6, 9, nn::SGConvOptions{2}), w);
       same(nn::Model<nn::TAGConv>(6, 9), w);
       same(nn::Model<nn::ChebConv>(6, 9, 3), nn::ChebConvCall{w, {}});
     }
@@ -456,7 +458,7 @@ TEST_CASE("layers begin as PyG's do") {
   }
   within(transformer.lin_beta->weight, fan_in(180));
   CHECK(nn::Model<nn::AGNNConv>().beta.item() == 1.0);
-  CHECK(nn::Model<nn::AGNNConv>(false).parameters().empty());
+  CHECK(nn::Model<nn::AGNNConv>(nn::AGNNConvOptions{false}).parameters().empty());
 }
 
 TEST_CASE("layers refuse what does not fit, naming it") {

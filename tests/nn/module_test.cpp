@@ -17,23 +17,23 @@ using namespace adj::test;
 
 namespace {
 
-struct Block : nn::Module {
+struct Hidden : nn::Module {
   nn::Child<nn::Linear> linear{this, "linear", 3, 2};
   nn::Child<nn::BatchNorm> norm{this, "norm", 2};
   nn::Child<nn::Dropout> drop{this, "drop", 0.5f};
-  std::string describe() const override { return "Block"; }
+  std::string describe() const override { return "Hidden"; }
 };
 
-struct Blocks : nn::Module {
-  nn::Child<Block> first{this, "first"};
-  nn::ModuleList<Block> rest{this, "rest"};
+struct HiddenLayers : nn::Module {
+  nn::Child<Hidden> first{this, "first"};
+  nn::ModuleList<Hidden> rest{this, "rest"};
   nn::Child<nn::GCNConv> head;
   nn::Parameter scale{this, "scale", Tensor::full({1}, 1.0)};
-  Block& second;
-  explicit Blocks(int64_t out = 4) : head(this, "head", 2, out), second(rest.add()) {}
+  Hidden& second;
+  explicit HiddenLayers(int64_t out = 4) : head(this, "head", 2, out), second(rest.add()) {}
   using nn::Module::dropout;
 };
-using Model = nn::Model<Blocks>;
+using Model = nn::Model<HiddenLayers>;
 
 template <class Named>
 std::vector<std::string> names(const Named& named) {
@@ -168,12 +168,12 @@ TEST_CASE("a module prints as an indented tree") {
   const Model model;
   CHECK(model.str() ==
         "Module\n"
-        "  first: Block\n"
+        "  first: Hidden\n"
         "    linear: Linear(3 -> 2)\n"
         "    norm: BatchNorm(2)\n"
         "    drop: Dropout(0.5)\n"
         "  rest: ModuleList\n"
-        "    0: Block\n"
+        "    0: Hidden\n"
         "      linear: Linear(3 -> 2)\n"
         "      norm: BatchNorm(2)\n"
         "      drop: Dropout(0.5)\n"
@@ -181,7 +181,8 @@ TEST_CASE("a module prints as an indented tree") {
 }
 
 // A member, an element or a variable that no model would know of does not compile.
-static_assert(std::is_abstract_v<nn::Linear> && std::is_abstract_v<Block> && std::is_abstract_v<Blocks>);
+static_assert(std::is_abstract_v<nn::Linear> && std::is_abstract_v<Hidden> &&
+              std::is_abstract_v<HiddenLayers>);
 static_assert(!std::is_constructible_v<nn::Linear, int, int>);
 static_assert(std::is_constructible_v<nn::Model<nn::Linear>, int, int>);
 static_assert(!std::is_copy_constructible_v<Model> && !std::is_move_constructible_v<Model>);

@@ -26,7 +26,7 @@ void on_relation(const std::string& group, const Options& options) {
   on_devices(group, [&](PygCase& ref) {
     nn::Model<Layer> layer(nn::Widths(5, 3), 4, options);
     ref.load(layer);
-    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst"), ref.in("extra")));
+    ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), ref.in("x_dst")}, ref.in("extra")));
   });
 }
 
@@ -88,7 +88,7 @@ TEST_CASE("TransformerConv and its gradients equal PyG's") {
 TEST_CASE("AGNNConv and its gradients equal PyG's") {
   const auto run = [](const std::string& name, bool requires_grad, bool self_loops) {
     on_devices("agnn/" + name, [&](PygCase& ref) {
-      nn::Model<nn::AGNNConv> layer(requires_grad, self_loops);
+      nn::Model<nn::AGNNConv> layer(nn::AGNNConvOptions{requires_grad, self_loops});
       ref.load(layer);
       ref.compare(layer, layer(ref.graph(), ref.in("x")));
     });

@@ -53,7 +53,7 @@ TEST_CASE("GraphConv and its gradients equal PyG's") {
     on_devices(group + "_bipartite", [&](PygCase& ref) {
       nn::Model<nn::GraphConv> layer(nn::Widths(4, 3), 5, nn::GraphConvOptions{aggr});
       ref.load(layer);
-      ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst"), ref.in("extra")));
+      ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), ref.in("x_dst")}, ref.in("extra")));
     });
     on_devices(group + "_weighted", [&](PygCase& ref) {
       on_graph(nn::Model<nn::GraphConv>(4, 6, nn::GraphConvOptions{aggr}), ref);
@@ -65,7 +65,7 @@ TEST_CASE("GraphConv and its gradients equal PyG's") {
   on_devices("graph_conv/rootless", [](PygCase& ref) {
     nn::Model<nn::GraphConv> layer(nn::Widths(6, 3), 5);
     ref.load(layer);
-    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), {}));
+    ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), {}}));
   });
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("GINConv and its gradients equal PyG's") {
   on_devices("gin/bipartite", [](PygCase& ref) {
     nn::Model<nn::GINConv<>> layer(nn::GINConvOptions{}, kNetwork);
     ref.load(layer, kSequential);
-    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst")), kSequential);
+    ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), ref.in("x_dst")}), kSequential);
   });
 }
 
@@ -97,7 +97,8 @@ TEST_CASE("GINEConv and its gradients equal PyG's") {
   on_devices("gine/bipartite", [](PygCase& ref) {
     nn::Model<nn::GINEConv<>> layer(4, nn::GINEConvOptions{.edge_dim = 2}, kNetwork);
     ref.load(layer, kSequential);
-    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst"), ref.in("extra")), kSequential);
+    ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), ref.in("x_dst")}, ref.in("extra")),
+                kSequential);
   });
 }
 
@@ -117,8 +118,11 @@ TEST_CASE("GCNConv's options and the gradient of its edge weights equal PyG's") 
 
 TEST_CASE("SGConv's options and the gradient of its edge weights equal PyG's") {
   on_devices("sg/one", [](PygCase& ref) { on_graph(nn::Model<nn::SGConv>(4, 6), ref); });
-  on_devices("sg/no_loops", [](PygCase& ref) { on_graph(nn::Model<nn::SGConv>(6, 4, 3, true, false), ref); });
-  on_devices("sg/weighted", [](PygCase& ref) { on_graph(nn::Model<nn::SGConv>(4, 6, 2), ref); });
+  on_devices("sg/no_loops", [](PygCase& ref) {
+    on_graph(nn::Model<nn::SGConv>(6, 4, nn::SGConvOptions{3, true, false}), ref);
+  });
+  on_devices("sg/weighted",
+             [](PygCase& ref) { on_graph(nn::Model<nn::SGConv>(4, 6, nn::SGConvOptions{2}), ref); });
 }
 
 TEST_CASE("APPNP and its gradients equal PyG's") {
@@ -187,7 +191,7 @@ TEST_CASE("SAGEConv and its gradients equal PyG's") {
   on_devices("sage/bipartite", [](PygCase& ref) {
     nn::Model<nn::SAGEConv> layer(nn::Widths(5, 3), 4);
     ref.load(layer);
-    ref.compare(layer, layer(ref.relation(), ref.in("x_src"), ref.in("x_dst")));
+    ref.compare(layer, layer(ref.relation(), {ref.in("x_src"), ref.in("x_dst")}));
   });
 }
 
@@ -219,9 +223,14 @@ TEST_CASE("PNAConv and its gradients equal PyG's") {
 
 TEST_CASE("TAGConv and its gradients equal PyG's") {
   on_devices("tag/plain", [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(3, 5), ref); });
-  on_devices("tag/wide", [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(5, 3, 2), ref); });
-  on_devices("tag/weighted", [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(5, 3, 2, false), ref); });
-  on_devices("tag/not_normalized",
-             [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(3, 5, 2, true, false), ref); });
-  on_devices("tag/zero", [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(5, 3, 0), ref); });
+  on_devices("tag/wide",
+             [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(5, 3, nn::TAGConvOptions{2}), ref); });
+  on_devices("tag/weighted", [](PygCase& ref) {
+    on_graph(nn::Model<nn::TAGConv>(5, 3, nn::TAGConvOptions{2, false}), ref);
+  });
+  on_devices("tag/not_normalized", [](PygCase& ref) {
+    on_graph(nn::Model<nn::TAGConv>(3, 5, nn::TAGConvOptions{2, true, false}), ref);
+  });
+  on_devices("tag/zero",
+             [](PygCase& ref) { on_graph(nn::Model<nn::TAGConv>(5, 3, nn::TAGConvOptions{0}), ref); });
 }

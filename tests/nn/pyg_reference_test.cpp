@@ -131,7 +131,7 @@ TEST_CASE("SGConv and its gradients equal torch_geometric's") {
     for (const char* name : {"plain", "weighted_self_loops"}) {
       CAPTURE(name);
       const Reference ref(std::string("sgc/") + name, device);
-      nn::Model<nn::SGConv> layer(ref("w").size(0), ref("w").size(1), 2);
+      nn::Model<nn::SGConv> layer(ref("w").size(0), ref("w").size(1), nn::SGConvOptions{2});
       compare_convolution(layer, ref, device, dtype);
     }
   });

@@ -1,5 +1,6 @@
 #include "../reference/plain.h"
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/data/safetensors.h>
 #include <adjoint/nn/conv/gat_conv.h>
 #include <adjoint/nn/conv/gatv2_conv.h>
 #include <adjoint/nn/conv/gcn_conv.h>
@@ -43,6 +44,7 @@ std::map<std::string, Tensor> state_dict() {
 const std::map<std::string, std::string> kNames{{"head.lins.0", "head.0"}, {"head.lins.1", "head.3"}};
 
 void write(const std::string& path, const std::map<std::string, Tensor>& state) {
+  if (path.ends_with(".safetensors")) return save_safetensors(path, {state.begin(), state.end()});
   H5Writer writer(path);
   for (const auto& [name, tensor] : state) writer.write(name, tensor);
   writer.commit();
@@ -54,11 +56,15 @@ std::vector<double> turned(const Tensor& x) { return transposed(Dense(x)).data; 
 
 TEST_CASE("a PyG model's state is read by its own names, maps turned round") {
   for (Device device : devices())
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    for (const auto& [dtype, file] : {std::pair(DType::f32, "state.h5"),
+                                      {DType::f64, "state.h5"},
+                                      {DType::bf16, "state.h5"},
+                                      {DType::f32, "state.safetensors"}}) {
       CAPTURE(device.str());
       CAPTURE(name_of(dtype));
+      CAPTURE(file);
       const TemporaryDirectory folder;
-      const std::string path = folder.file("state.h5");
+      const std::string path = folder.file(file);
       const auto state = state_dict();
       write(path, state);
       nn::Model<Network> model;
@@ -82,8 +88,11 @@ TEST_CASE("a PyG model's state is read by its own names, maps turned round") {
 }
 
 TEST_CASE("a PyG state that does not fit is refused, naming the file and the tensor, and changes nothing") {
+  std::string file;
+  SUBCASE("HDF5") { file = "state.h5"; }
+  SUBCASE("safetensors") { file = "state.safetensors"; }
   const TemporaryDirectory folder;
-  const std::string path = folder.file("state.h5");
+  const std::string path = folder.file(file);
   nn::Model<Network> model;
   const auto before = [&] {
     std::vector<std::vector<double>> all;
@@ -118,7 +127,19 @@ TEST_CASE("a PyG state that does not fit is refused, naming the file and the ten
   // Without the names of the parts, the head is not found.
   write(path, state_dict());
   CHECK(mentions(error_of([&] { nn::load_pyg_state(model, path); }), "head.lins.0.weight"));
-  CHECK(mentions(error_of([&] { nn::load_pyg_state(model, folder.file("none.h5")); }), "none.h5"));
+  CHECK(mentions(error_of([&] { nn::load_pyg_state(model, folder.file("none." + file)); }), "none." + file));
+}
+
+TEST_CASE("weights of 16 bits in a safetensors file become the model's") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("state.safetensors");
+  auto state = state_dict();
+  for (auto& [name, tensor] : state)
+    if (is_floating(tensor.dtype())) tensor = tensor.to(DType::bf16);
+  write(path, state);
+  nn::Model<Network> model;
+  nn::load_pyg_state(model, path, kNames);
+  CHECK(same_bits(model.conv1.bias.value(), state.at("conv1.bias").to(DType::f32)));
 }
 
 TEST_CASE("maps that are shared are read under both names") {

@@ -31,7 +31,7 @@ template <class F>
 void for_layers(int64_t in, F&& f) {
   f(nn::Model<nn::GCNConv>(in, 9), "gcn");
   f(nn::Model<nn::GCNConv>(in, 4), "gcn narrow");
-  f(nn::Model<nn::SGConv>(in, 9, 2), "sg");
+  f(nn::Model<nn::SGConv>(in, 9, nn::SGConvOptions{2}), "sg");
   f(nn::Model<nn::TAGConv>(in, 9), "tag");
   f(nn::Model<nn::ChebConv>(in, 9, 3), "cheb");
   for (Reduce aggr : {Reduce::sum, Reduce::mean}) {

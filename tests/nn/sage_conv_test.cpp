@@ -121,8 +121,8 @@ TEST_CASE("SAGEConv on a relation between different nodes, with and without feat
       nn::Model<nn::SAGEConv> layer(nn::Widths{5, 3}, 4, options);
       layer.to(device);
       const Tensor x = draw.normal({13, 5}), root = draw.normal({7, 3});
-      CHECK(close(layer(relation, x, root).value(), sage(relation, layer, options, x, root).data, 1e-5));
-      CHECK(close(layer(relation, x, {}).value(), sage(relation, layer, options, x, {}).data, 1e-5));
+      CHECK(close(layer(relation, {x, root}).value(), sage(relation, layer, options, x, root).data, 1e-5));
+      CHECK(close(layer(relation, {x, {}}).value(), sage(relation, layer, options, x, {}).data, 1e-5));
     });
   // A block's targets are the first of its sources.
   Draw draw(213, Device::cpu(), DType::f32);
@@ -130,7 +130,7 @@ TEST_CASE("SAGEConv on a relation between different nodes, with and without feat
   const Block block(relation, draw.distinct(13, 100));
   nn::Model<nn::SAGEConv> layer(5, 4);
   const Tensor x = draw.normal({13, 5});
-  CHECK(close(layer(block, x, x.rows(0, 7)).value(), sage(relation, layer, {}, x, x.rows(0, 7)).data, 1e-5));
+  CHECK(close(layer(block, x).value(), sage(relation, layer, {}, x, x.rows(0, 7)).data, 1e-5));
 }
 
 TEST_CASE("gradients of SAGEConv by its input and its parameters") {
@@ -189,7 +189,7 @@ TEST_CASE("SAGEConv refuses features that do not fit") {
   nn::Model<nn::SAGEConv> layer(4, 3, nn::SAGEConvOptions{.aggr = Reduce::max});
   CHECK(mentions(error_of([&] { layer(graph, Tensor::zeros({5, 4})); }), "[5, 4]"));
   CHECK(mentions(error_of([&] {
-                   layer(graph.relation(), Tensor::zeros({kNodes, 4}), Tensor::zeros({2, 4}));
+                   layer(graph.relation(), {Tensor::zeros({kNodes, 4}), Tensor::zeros({2, 4})});
                  }),
                  "[2, 4]"));
   CHECK(mentions(error_of([&] { nn::Model<nn::SAGEConv>(0, 3); }), "0 -> 3"));

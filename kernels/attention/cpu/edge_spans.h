@@ -11,6 +11,9 @@
 // Passes over the rows of a structure, a span of entries at a time: few enough for what is gathered for them
 // to stay near while it is used twice, enough for vector code over what is made of them, however short the
 // rows are. What is summed in which order depends on the structure and the span alone.
+//
+// Spans of 128 KB and up to 512 entries were faster than of 24 KB. Taking sources in blocks that fit L2 was
+// slower: a sum of weighted rows took 6.7 to 16 ms, by block, not 5.0.
 namespace adj::kernels::cpu {
 
 /// Entries [begin, end) of one row: all of them, or a piece. `first`: nothing of the row was before; `last`:

@@ -9,6 +9,9 @@
 //
 // Bytes: entries x H D of dO and of q or l, columns x H D of r and of the results; 2 numbers for each entry
 // and slab, from random places.
+//
+// Slabs are of 512 bytes of a row: 128 are slower, for more groups share a warp, which goes through every end
+// of a row that any of them has.
 
 #include <adjoint/kernels/attention/cuda/backward.cuh>
 

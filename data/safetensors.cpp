@@ -1,0 +1,291 @@
+#include <adjoint/core/detail/descriptor.h>
+#include <adjoint/core/detail/half.h>
+#include <adjoint/core/file.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/safetensors.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace adj {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr uint64_t kMostHeader = 100'000'000;  // bytes, the reference implementation's bound
+constexpr const char* kMetadata = "__metadata__";
+
+struct Type {
+  std::string_view name;
+  uint64_t bytes;
+  std::optional<DType> dtype;  // that a tensor of it is read as
+};
+
+/// Of whole bytes. Those that are written stand in the order in which the reference lays out tensors.
+constexpr std::array<Type, 17> kTypes{{{"I64", 8, DType::i64},
+                                       {"F64", 8, DType::f64},
+                                       {"F32", 4, DType::f32},
+                                       {"I32", 4, DType::i32},
+                                       {"BF16", 2, DType::bf16},
+                                       {"U8", 1, DType::u8},
+                                       {"F16", 2, DType::f32},
+                                       {"BOOL", 1, DType::u8},
+                                       {"U64", 8, {}},
+                                       {"U32", 4, {}},
+                                       {"U16", 2, {}},
+                                       {"I16", 2, {}},
+                                       {"I8", 1, {}},
+                                       {"C64", 8, {}},
+                                       {"F8_E5M2", 1, {}},
+                                       {"F8_E4M3", 1, {}},
+                                       {"F8_E8M0", 1, {}}}};
+struct Entry {
+  const Type* type;
+  std::vector<int64_t> shape;
+  uint64_t begin, end;  // behind the header
+};
+
+}  // namespace
+
+struct SafetensorsReader::Impl {
+  std::string file;
+  detail::Descriptor descriptor;
+  uint64_t data_at = 0;  // in the file
+  std::map<std::string, Entry, std::less<>> entries;
+  std::map<std::string, std::string> metadata;
+
+  template <class... Args>
+  [[noreturn]] void fail(std::string_view place, fmt::format_string<Args...> format, Args&&... args) const {
+    data_fail("{}: {}: {}", printable(file), excerpt(place),
+              fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void read(std::string_view place, uint64_t at, void* to, uint64_t count) const {
+    for (auto* next = static_cast<char*>(to); count > 0;) {
+      const ssize_t got = ::pread(descriptor.get(), next, count, static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail(place, "cannot be read: {}", std::strerror(errno));
+      if (got == 0) fail(place, "the file ends, expected {} bytes more", count);
+      next += got, at += static_cast<uint64_t>(got), count -= static_cast<uint64_t>(got);
+    }
+  }
+
+  /// Refuses on the way what would take much memory, and names that stand twice, which the parser lets pass.
+  Json parse(const std::string& text) const {
+    std::array<std::set<std::string>, 3> names;  // by depth
+    int extents = 0;
+    const auto check = [&](int depth, Json::parse_event_t event, const Json& value) {
+      const auto level = static_cast<size_t>(depth);
+      const bool opens =
+          event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
+      if (opens && depth > 2) fail("header", "nested too deep, expected dtype, shape and data_offsets");
+      if (opens && level + 1 < names.size()) names[level + 1].clear();
+      if (opens) extents = 0;
+      if (event == Json::parse_event_t::value && depth == 3 && ++extents > 64)
+        fail("header", "an array of more than 64 numbers, expected a shape");
+      if (event == Json::parse_event_t::key && level < names.size())
+        if (const auto& name = value.get_ref<const std::string&>(); !names[level].insert(name).second)
+          fail(name, "stands twice in the header");
+      return true;
+    };
+    try {
+      return Json::parse(text, check);
+    } catch (const Json::parse_error& error) {
+      fail("header", "no JSON at byte {} of {}", error.byte, text.size());
+    } catch (const Json::exception&) {
+      fail("header", "a number that is out of range");
+    }
+  }
+
+  /// `info[name]`, an array of integers from 0 on.
+  std::vector<int64_t> integers(const std::string& tensor, const Json& info, const char* name) const {
+    std::vector<int64_t> values;
+    const auto found = info.find(name);
+    if (found == info.end() || !found->is_array()) fail(tensor, "no {}, expected an array of integers", name);
+    for (const Json& value : *found) {
+      if (!value.is_number_unsigned() || value.get<uint64_t>() >= uint64_t{1} << 62)
+        fail(tensor, "{} holds no integer from 0 to 2^62", name);
+      values.push_back(value.get<int64_t>());
+    }
+    return values;
+  }
+
+  Entry entry(const std::string& name, const Json& info) const {
+    if (!info.is_object()) fail(name, "no object, expected dtype, shape and data_offsets");
+    const auto dtype = info.find("dtype");
+    if (dtype == info.end() || !dtype->is_string()) fail(name, "no dtype, expected a string");
+    const auto& text = dtype->get_ref<const std::string&>();
+    const auto type =
+        std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return t.name == text; });
+    if (type == kTypes.end()) fail(name, "dtype '{}' is unknown", excerpt(text));
+    Entry entry{&*type, integers(name, info, "shape"), 0, 0};
+    const std::vector<int64_t> place = integers(name, info, "data_offsets");
+    if (place.size() != 2 || place[0] > place[1]) fail(name, "data_offsets: expected a begin and an end");
+    entry.begin = static_cast<uint64_t>(place[0]);
+    entry.end = static_cast<uint64_t>(place[1]);
+    uint64_t bytes = type->bytes;
+    bool fits = true;
+    for (const int64_t extent : entry.shape)
+      fits = !__builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) && fits;
+    if (!fits || bytes != entry.end - entry.begin)
+      fail(name, "{} of [{}] has {} bytes, not those of its shape", type->name, fmt::join(entry.shape, ", "),
+           entry.end - entry.begin);
+    return entry;
+  }
+
+  void read_header() {
+    const auto fail_header = [&](const std::string& what) { fail("header", "{}", what); };
+    struct stat status {};
+    if (descriptor.get() < 0 || ::fstat(descriptor.get(), &status) != 0)
+      data_fail("{}: cannot be opened: {}", printable(file), std::strerror(errno));
+    if (!S_ISREG(status.st_mode)) data_fail("{}: not a regular file", printable(file));
+    const auto size = static_cast<uint64_t>(status.st_size);
+    uint64_t header = 0;
+    if (size < sizeof(header)) fail_header("the file has " + std::to_string(size) + " bytes, expected more");
+    read("header", 0, &header, sizeof(header));
+    if (header > kMostHeader) fail_header(fmt::format("{} bytes, expected {} at most", header, kMostHeader));
+    if (header > size - sizeof(header)) fail_header(fmt::format("{} bytes, the file has {}", header, size));
+    std::string text(header, '\0');
+    read("header", sizeof(header), text.data(), header);
+    if (!text.starts_with('{')) fail_header("no object, expected { as its first byte");
+    data_at = sizeof(header) + header;
+
+    const Json all = parse(text);
+    for (const auto& [name, info] : all.items()) {
+      if (name != kMetadata) {
+        entries.emplace(name, entry(name, info));
+        continue;
+      }
+      if (!info.is_object()) fail(name, "no object, expected texts by name");
+      for (const auto& [key, value] : info.items()) {
+        if (!value.is_string()) fail(name, "{} is no text", excerpt(key));
+        metadata.emplace(key, value.get<std::string>());
+      }
+    }
+    std::vector<std::pair<const std::string, Entry>*> order;
+    for (auto& item : entries) order.push_back(&item);
+    std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->second.begin, a->second.end) < std::tie(b->second.begin, b->second.end);
+    });
+    uint64_t at = 0;
+    for (const auto* item : order) {
+      const auto& [name, entry] = *item;
+      if (entry.begin != at)
+        fail(name, "begins at {}, which {}, expected {}", entry.begin,
+             entry.begin < at ? "overlaps the tensor before" : "leaves a hole", at);
+      at = entry.end;
+      if (at > size - data_at) fail(name, "ends at {}, the file has {} bytes of tensors", at, size - data_at);
+    }
+    if (at != size - data_at)
+      data_fail("{}: {} bytes left over behind the last tensor", printable(file), size - data_at - at);
+  }
+};
+
+SafetensorsReader SafetensorsReader::open(const std::string& path) {
+  auto impl = std::make_shared<Impl>();
+  impl->file = path;
+  impl->descriptor = detail::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  impl->read_header();
+  return SafetensorsReader(std::move(impl));
+}
+
+const std::string& SafetensorsReader::file() const { return impl_->file; }
+
+std::vector<std::string> SafetensorsReader::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : impl_->entries) names.push_back(name);
+  return names;
+}
+
+bool SafetensorsReader::has(std::string_view name) const { return impl_->entries.contains(name); }
+
+const std::map<std::string, std::string>& SafetensorsReader::metadata() const { return impl_->metadata; }
+
+Tensor SafetensorsReader::tensor(std::string_view name) const {
+  const auto found = impl_->entries.find(name);
+  if (found == impl_->entries.end()) fail(name, "missing");
+  const Entry& entry = found->second;
+  if (!entry.type->dtype)
+    fail(name, "{} is not read, expected floats of 16 to 64 bits, I64, I32, U8 or BOOL", entry.type->name);
+  if (entry.shape.size() > Shape::kMaxDims)
+    fail(name, "{} dimensions, expected {} at most", entry.shape.size(), Shape::kMaxDims);
+  Tensor tensor = Tensor::empty(Shape(entry.shape), *entry.type->dtype);
+  const uint64_t bytes = entry.end - entry.begin, at = impl_->data_at + entry.begin;
+  if (bytes == tensor.bytes()) {
+    if (bytes > 0) impl_->read(name, at, tensor.raw_mutable_data(), bytes);
+    return tensor;
+  }
+  std::vector<uint16_t> halves(static_cast<size_t>(tensor.numel()));
+  impl_->read(name, at, halves.data(), bytes);
+  std::transform(halves.begin(), halves.end(), tensor.mutable_data<float>(), detail::from_half);
+  return tensor;
+}
+
+void SafetensorsReader::fail_with(std::string_view tensor, const std::string& message) const {
+  impl_->fail(tensor, "{}", message);
+}
+
+std::map<std::string, Tensor> load_safetensors(const std::string& path) {
+  const SafetensorsReader file = SafetensorsReader::open(path);
+  std::map<std::string, Tensor> tensors;
+  for (const std::string& name : file.names()) tensors.emplace(name, file.tensor(name));
+  return tensors;
+}
+
+void save_safetensors(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  // By type, widest first, so that each tensor is aligned, and by name.
+  std::map<std::pair<size_t, std::string>, const Tensor*> order;
+  std::set<std::string> taken{kMetadata};
+  for (const auto& [name, tensor] : tensors) {
+    ADJ_CHECK(tensor && tensor.dtype() != DType::bits, "save_safetensors: {} is {}, expected numbers",
+              excerpt(name), tensor.str());
+    ADJ_CHECK(is_utf8(name), "save_safetensors: the name {} is no UTF-8", excerpt(name));
+    ADJ_CHECK(taken.insert(name).second, "save_safetensors: the name {} is taken", excerpt(name));
+    size_t type = 0;
+    while (kTypes[type].dtype != tensor.dtype()) ++type;
+    order.emplace(std::pair(type, name), &tensor);
+  }
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : metadata) {
+    ADJ_CHECK(is_utf8(key) && is_utf8(value), "save_safetensors: metadata {} is no UTF-8", excerpt(key));
+    header[kMetadata][key] = value;
+  }
+  size_t at = 0;
+  for (const auto& [place, tensor] : order) {
+    const auto& [type, name] = place;
+    std::vector<int64_t> shape;
+    for (int d = 0; d < tensor->dims(); ++d) shape.push_back(tensor->size(d));
+    header[name] = {
+        {"dtype", kTypes[type].name}, {"shape", shape}, {"data_offsets", {at, at + tensor->bytes()}}};
+    at += tensor->bytes();
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  ADJ_CHECK(text.size() <= kMostHeader, "save_safetensors: a header of {} bytes, expected {} at most",
+            text.size(), kMostHeader);
+  const uint64_t length = text.size();
+  FileReplacement file(path);
+  file.write(0, {reinterpret_cast<const char*>(&length), sizeof(length)});
+  file.write(sizeof(length), text);
+  auto next = static_cast<int64_t>(sizeof(length) + text.size());
+  for (const auto& [place, tensor] : order) {
+    const Tensor host = tensor->to(Device::cpu());
+    if (host.bytes() > 0) file.write(next, {static_cast<const char*>(host.raw_data()), host.bytes()});
+    next += static_cast<int64_t>(host.bytes());
+  }
+  file.commit();
+}
+
+}  // namespace adj

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <adjoint/core/tensor.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace adj {
+
+/// A .safetensors file (huggingface/safetensors, README.md, "Format"): named tensors, row-major, behind a
+/// JSON header of at most 100 MB. Read as they are: F64, F32, BF16, I64, I32 and U8. BOOL becomes uint8, F16
+/// float32. Other dtypes of the format, and more than four dimensions, are refused where the tensor is asked
+/// for.
+///
+/// open() reads and checks the header alone. All errors are DataErrors of one line, "FILE: TENSOR: what was
+/// found, what was expected": a header that is no JSON or too large, a name twice, an unknown dtype, a size
+/// that is not the shape's, tensors that overlap, leave a hole or end beyond the file, bytes left over.
+/// Copies share the file; threads may read at once.
+class SafetensorsReader {
+ public:
+  static SafetensorsReader open(const std::string& path);
+
+  const std::string& file() const;
+  /// Ascending.
+  std::vector<std::string> names() const;
+  bool has(std::string_view name) const;
+  /// The texts of "__metadata__" by name.
+  const std::map<std::string, std::string>& metadata() const;
+  /// On the CPU. Throws if there is none of that name.
+  Tensor tensor(std::string_view name) const;
+
+  /// Throws DataError "FILE: TENSOR: message".
+  template <class... Args>
+  [[noreturn]] void fail(std::string_view tensor, fmt::format_string<Args...> format, Args&&... args) const {
+    fail_with(tensor, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+ private:
+  struct Impl;
+  explicit SafetensorsReader(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  [[noreturn]] void fail_with(std::string_view tensor, const std::string& message) const;
+
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// All tensors of a file, on the CPU: `model.load_state(load_safetensors("model.safetensors"))`.
+std::map<std::string, Tensor> load_safetensors(const std::string& path);
+
+/// Writes tensors of any dtype but bits and from any device, in one step (core/file.h):
+/// `save_safetensors("model.safetensors", model.state())`. The bytes are those of the reference
+/// implementation. Throws DataError where the file cannot be written, and adj::Error naming a tensor that is
+/// absent or of bits, or a name that is taken, no UTF-8 or "__metadata__".
+void save_safetensors(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace adj

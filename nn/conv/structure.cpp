@@ -1,0 +1,62 @@
+#include <adjoint/autograd/edge.h>
+#include <adjoint/autograd/shape.h>
+#include <adjoint/core/carrier.h>
+#include <adjoint/nn/conv/structure.h>
+
+namespace adj::nn {
+
+namespace {
+
+struct MeanWeights {
+  Tensor weight;
+  MeanWeights carried_to(Carrier& carrier) const { return {carrier.carry(weight)}; }
+};
+
+bool fits(const Shape& features, int64_t nodes) { return features.dims() == 2 && features[0] == nodes; }
+
+}  // namespace
+
+void check_rows(const char* layer, const Graph& graph, const Shape& features) {
+  ADJ_CHECK(fits(features, graph.num_nodes()), "{}: features {} for a graph of {} nodes", layer,
+            features.str(), graph.num_nodes());
+}
+
+Var Sides::of_sources(const char* layer, const Structure& structure) const {
+  ADJ_CHECK(src, "{}: features are absent", layer);
+  if (one_ && structure.graph() != nullptr) {
+    check_rows(layer, *structure.graph(), src.shape());
+  } else {
+    ADJ_CHECK(fits(src.shape(), structure.relation().num_src()),
+              "{}: features {} for a relation of {} sources", layer, src.shape().str(),
+              structure.relation().num_src());
+  }
+  return src;
+}
+
+Sides Sides::on(const char* layer, const Structure& structure, bool needs_dst) const {
+  const int64_t sources = structure.relation().num_src(), targets = structure.relation().num_dst();
+  (void)of_sources(layer, structure);
+  if (one_) {
+    ADJ_CHECK(targets <= sources, "{}: one x for a relation of {} sources and {} targets, expected {}", layer,
+              sources, targets, "{x_src, x_dst}");
+    return {src, targets == sources ? src : narrow(src, 0, 0, targets)};
+  }
+  ADJ_CHECK(dst || !needs_dst, "{}: features of targets are absent, expected {} rows", layer, targets);
+  ADJ_CHECK(!dst || fits(dst.shape(), targets), "{}: features {} for a relation of {} targets", layer,
+            dst.shape().str(), targets);
+  return *this;
+}
+
+Tensor mean_weights(const Relation& relation, DType features) {
+  const DType wide = wide_dtype(features);
+  return relation.cache()
+      .get<MeanWeights>(static_cast<int64_t>(wide),
+                        [&] {
+                          Tensor weight = Tensor::empty({relation.num_edges()}, wide, relation.device());
+                          detail::mean_weights(relation, relation.scatters(features), {}, weight);
+                          return new MeanWeights{weight};
+                        })
+      ->weight;
+}
+
+}  // namespace adj::nn

@@ -1,0 +1,44 @@
+// Models of nodes over blocks.
+#include "../reference/plain.h"
+#include <adjoint/graph/sample/neighbor_sampler.h>
+#include <adjoint/models/family.h>
+
+#include <numeric>
+
+using namespace adj;
+using namespace adj::test;
+
+TEST_CASE("a model gives the same over a graph and over blocks of all its nodes and edges") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(411, device, DType::f32);
+    constexpr int64_t kNodes = 30;
+    const Graph graph = draw.graph(kNodes, 150);
+    std::vector<int32_t> nodes(kNodes);
+    std::iota(nodes.begin(), nodes.end(), 0);
+    const std::vector<Block> blocks =
+        NeighborSampler(graph, {.fanouts = {-1, -1, -1}}).sample(Tensor::from(nodes, device), 1);
+    const Features x(draw.normal({kNodes, 6}));
+    models::ModelOptions options;
+    options.layers = 3;
+    options.hidden = 8;
+    for (const auto& [family, norm] : {std::pair{models::gcn(), "none"},
+                                       {models::gcn(), "batch"},
+                                       {models::sage(), "layer"},
+                                       {models::gin(), "none"},
+                                       {models::gat(), "none"},
+                                       {models::transformer(), "batch"}}) {
+      options.model = family.models.front();
+      options.norm = norm;
+      options.residual = norm == std::string("batch");
+      const auto model = models::make_node_model(family, 6, 3, options);
+      CAPTURE(model->describe());
+      model->to(device);
+      model->eval();
+      CHECK(model->num_layers() == 3);
+      CHECK(model->exact_by_layers() == (options.model != "gcn"));
+      const NoGrad no_grad;
+      CHECK(close((*model)(blocks, x).value(), (*model)(graph, x).value(), 1e-4));
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// One way through a layer: graphs, relations and blocks.
+#include "../reference/module_gradients.h"
+#include <adjoint/nn/conv/agnn_conv.h>
+#include <adjoint/nn/conv/gat_conv.h>
+#include <adjoint/nn/conv/gatv2_conv.h>
+#include <adjoint/nn/conv/gcn2_conv.h>
+#include <adjoint/nn/conv/gcn_conv.h>
+#include <adjoint/nn/conv/gine_conv.h>
+#include <adjoint/nn/conv/graph_conv.h>
+#include <adjoint/nn/conv/pna_conv.h>
+#include <adjoint/nn/conv/sage_conv.h>
+#include <adjoint/nn/conv/transformer_conv.h>
+#include <adjoint/ops.h>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+constexpr int64_t kSources = 11, kTargets = 4, kEdges = 26;
+constexpr double kFloat32 = 1e-6;  // of the matrices that graphs and relations keep
+
+/// y and x's gradient of a sum of the targets' rows, each with its own factor.
+struct Pass {
+  Tensor y, dx;
+};
+
+template <class Layer, class On, class... Extra>
+Pass pass(Layer& layer, const On& on, const Tensor& x, const Tensor& factor, const Extra&... extra) {
+  const Var input = Var::parameter(x);
+  const Var y = narrow(layer(on, input, extra...), 0, 0, factor.size(0));
+  sum(y * Var(factor)).backward();
+  return {y.value(), input.grad()};
+}
+
+/// What the layer makes of a block is what it makes of the block's edges between all its sources; and a
+/// graph, its relation, and the block that holds all of it are one.
+template <class Layer, class... Extra>
+void check_agreement(Layer&& layer, const Tensor& src, const Tensor& dst, const Tensor& x, Extra... extra) {
+  CAPTURE(layer.describe());
+  layer.to(x.device());
+  layer.to(DType::f64);
+  Draw draw(71, x.device());
+  const Tensor ids = draw.distinct(kSources, 100);
+  const Block block(Relation::from_coo(kSources, kTargets, src, dst), ids);
+  const Graph square(Relation::from_coo(kSources, kSources, src, dst));
+  const Tensor factor = draw.normal({kTargets, 4});
+  const Pass of_block = pass(layer, block, x, factor, extra...),
+             of_relation = pass(layer, block.relation(), x, factor, extra...),
+             of_square = pass(layer, square, x, factor, extra...);
+  CHECK(close(of_block.y, of_square.y, kFloat32));
+  CHECK(close(of_block.dx, of_square.dx, kFloat32));
+  CHECK(same_bits(of_block.y, of_relation.y));
+  CHECK(same_bits(of_block.dx, of_relation.dx));
+
+  const Tensor all = draw.normal({kSources, 4});
+  const Pass of_all = pass(layer, Block(square.relation(), ids), x, all, extra...),
+             of_graph = pass(layer, square, x, all, extra...);
+  CHECK(close(of_all.y, of_graph.y, kFloat32));
+  CHECK(close(of_all.dx, of_graph.dx, kFloat32));
+}
+
+}  // namespace
+
+TEST_CASE("a layer gives the same over a block, its relation and a graph of its edges") {
+  for (Device device : devices()) {
+    CAPTURE(device.str());
+    Draw draw(70, device);
+    const Tensor src = draw.ints(kEdges, 0, kSources), dst = draw.ints(kEdges, 0, kTargets);
+    const Tensor x = draw.normal({kSources, 4}), wide = draw.normal({kSources, 6});
+    const Var weight(draw.uniform({kEdges}, 0.3, 2.0)), attr(draw.normal({kEdges, 2}));
+    const auto check = [&](auto&& layer, const Tensor& features, const auto&... extra) {
+      check_agreement(layer, src, dst, features, extra...);
+    };
+    for (bool improved : {false, true}) {
+      check(nn::Model<nn::GCNConv>(4, 4, nn::GCNConvOptions{.improved = improved}), x, weight);
+      check(nn::Model<nn::GCNConv>(6, 4, nn::GCNConvOptions{.improved = improved}), wide, Var());
+    }
+    check(nn::Model<nn::GCNConv>(4, 4, nn::GCNConvOptions{.normalize = false}), x);
+    for (const Reduce aggr : {Reduce::sum, Reduce::mean, Reduce::max}) {
+      check(nn::Model<nn::GraphConv>(4, 4, nn::GraphConvOptions{aggr}), x, weight);
+      check(nn::Model<nn::GraphConv>(6, 4, nn::GraphConvOptions{aggr}), wide);
+      check(nn::Model<nn::SAGEConv>(4, 4, nn::SAGEConvOptions{.aggr = aggr}), x);
+      check(nn::Model<nn::SAGEConv>(6, 4, nn::SAGEConvOptions{.aggr = aggr, .project = true}), wide);
+    }
+    for (bool trained : {false, true})
+      check(nn::Model<nn::GINConv<>>(nn::GINConvOptions{0.5, trained}, std::vector<int64_t>{4, 4}), x);
+    check(nn::Model<nn::GINEConv<>>(4, nn::GINEConvOptions{.edge_dim = 2}, std::vector<int64_t>{4, 4}), x,
+          attr);
+    check(nn::Model<nn::GATConv>(4, 2, nn::GATConvOptions{.heads = 2, .residual = true}), x);
+    check(
+        nn::Model<nn::GATConv>(4, 2, nn::GATConvOptions{.heads = 2, .add_self_loops = false, .edge_dim = 2}),
+        x, attr);
+    for (bool shared : {false, true})
+      check(nn::Model<nn::GATv2Conv>(4, 2, nn::GATv2ConvOptions{.heads = 2, .share_weights = shared}), x);
+    check(nn::Model<nn::TransformerConv>(4, 2, nn::TransformerConvOptions{.heads = 2, .beta = true}), x);
+    check(nn::Model<nn::AGNNConv>(), x);
+    check(nn::Model<nn::PNAConv>(4, 4, std::vector<int64_t>{1, 2, 3}, nn::PNAConvOptions{.towers = 2}), x);
+    check(nn::Model<nn::GCN2Conv>(4, 0.2), x, Var(draw.normal({kSources, 4})));
+  }
+}
+
+TEST_CASE("what is derived of a block's mean is kept with it") {
+  Draw draw(72, Device::cpu());
+  const Relation relation = Relation::from_coo(7, 3, draw.ints(12, 0, 7), draw.ints(12, 0, 3));
+  const Tensor weight = nn::mean_weights(relation, DType::f32);
+  CHECK(nn::mean_weights(relation, DType::bf16).storage_id() == weight.storage_id());
+  CHECK(nn::mean_weights(relation, DType::f64).dtype() == DType::f64);
+  const std::vector<float> degree = relation.in_degrees().to_vector<float>(), w = weight.to_vector<float>();
+  const std::vector<int32_t> dst = relation.edge_index().dst.to_vector<int32_t>();
+  for (size_t e = 0; e < w.size(); ++e) CHECK(w[e] == 1.0f / degree[static_cast<size_t>(dst[e])]);
+}
+
+TEST_CASE("layers refuse features and structures that do not fit, naming them") {
+  Draw draw(73, Device::cpu());
+  const Relation wide = Relation::from_coo(3, 7, draw.ints(12, 0, 3), draw.ints(12, 0, 7));
+  const Relation block = wide.reversed();
+  const Var x(draw.normal({7, 4})), few(draw.normal({3, 4}));
+  const auto refuses = [](auto&& layer, const char* part, const auto&... arguments) {
+    layer.to(DType::f64);
+    CHECK(mentions(error_of([&] { layer(arguments...); }), part));
+  };
+  refuses(nn::Model<nn::SAGEConv>(4, 3), "3 sources and 7 targets", wide, few);
+  refuses(nn::Model<nn::SAGEConv>(4, 3), "[3, 4]", block, few);
+  refuses(nn::Model<nn::GATConv>(4, 3), "absent", block, nn::Sides{x, Var()});
+  refuses(nn::Model<nn::GCNConv>(4, 3), "3 sources and 7 targets", wide, few);
+  refuses(nn::Model<nn::GCNConv>(4, 3, nn::GCNConvOptions{.add_self_loops = false}), "self-loops", block, x);
+}

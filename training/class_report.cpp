@@ -1,0 +1,159 @@
+#include "class_report.h"
+
+#include <adjoint/core/text.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/ranges.h>
+
+namespace adj::training {
+
+namespace {
+
+constexpr size_t kFewClasses = 20, kMostRows = 50, kMostPairs = 20, kNameWidth = 24;
+
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; }
+
+/// As wide as on a terminal, where a character is a column.
+size_t width_of(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+/// Cut to so many characters, the last of which then says so.
+std::string cut(const std::string& text, size_t width) {
+  if (width_of(text) <= width) return text;
+  size_t at = 0, seen = 0;
+  while (seen < width || !begins_character(text[at])) seen += begins_character(text[at++]) ? 1 : 0;
+  while (!begins_character(text[--at])) {
+  }
+  return text.substr(0, at) + "…";
+}
+
+std::string left(const std::string& text, size_t width) {
+  return text + std::string(width - std::min(width, width_of(text)), ' ');
+}
+
+std::string json_scores(const nn::ClassScores& s) {
+  return fmt::format(R"("precision": {}, "recall": {}, "f1": {}, "support": {})", s.precision, s.recall, s.f1,
+                     s.support);
+}
+
+}  // namespace
+
+ClassReport::ClassReport(Labels labels, const Tensor& output, const Tensor& y, const Tensor& index,
+                         std::vector<std::string> names)
+    : labels_(labels), names_(std::move(names)), examples_(index ? index.numel() : y.size(0)) {
+  if (labels == Labels::several) {
+    scores_ = nn::multilabel_report(output, y, index);
+  } else {
+    scores_ = nn::classification_report(output, y, index);
+    confusions_ = nn::confusions(output, y, index);
+  }
+}
+
+bool ClassReport::few() const { return scores_.classes.size() <= kFewClasses; }
+
+std::string ClassReport::label_of(size_t c) const {
+  return names_.empty() ? fmt::format("{}", c)
+                        : fmt::format("{} {}", c, cut(printable(names_[c]), kNameWidth));
+}
+
+std::vector<nn::Confusion> ClassReport::confused() const {
+  std::vector<nn::Confusion> pairs;
+  for (const nn::Confusion& c : confusions_)
+    if (c.label != c.predicted) pairs.push_back(c);
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const auto& a, const auto& b) { return a.count > b.count; });
+  return pairs;
+}
+
+void ClassReport::print(const std::string& heading) const {
+  fmt::print("\n{}\n", heading);
+  print_scores();
+  if (labels_ == Labels::several) return;
+  few() ? print_matrix() : print_confused();
+}
+
+void ClassReport::print_scores() const {
+  std::vector<size_t> rows(scores_.classes.size());
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  if (rows.size() > kMostRows) {
+    std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
+      return scores_.classes[a].support > scores_.classes[b].support;
+    });
+    rows.resize(kMostRows);
+    fmt::print("the {} largest of {} classes\n", kMostRows, scores_.classes.size());
+  }
+  std::vector<std::pair<std::string, nn::ClassScores>> lines;
+  for (const size_t c : rows) lines.emplace_back(label_of(c), scores_.classes[c]);
+  lines.emplace_back("mean over classes", scores_.macro);
+  lines.emplace_back("weighted by support", scores_.weighted);
+  lines.emplace_back(labels_ == Labels::several ? "all labels together" : "all (accuracy)", scores_.micro);
+  size_t width = 0;
+  for (const auto& line : lines) width = std::max(width, width_of(line.first));
+  fmt::print("{}  precision  recall      F1  support\n", left("", width));
+  for (const auto& [name, s] : lines)
+    fmt::print("{}  {:9.4f}  {:6.4f}  {:6.4f}  {:7}\n", left(name, width), s.precision, s.recall, s.f1,
+               s.support);
+}
+
+void ClassReport::print_matrix() const {
+  const size_t classes = scores_.classes.size();
+  std::vector<int64_t> counts(classes * classes);
+  size_t width = 0, cell = fmt::format("{}", classes - 1).size();
+  for (const nn::Confusion& c : confusions_) {
+    counts[static_cast<size_t>(c.label) * classes + static_cast<size_t>(c.predicted)] = c.count;
+    cell = std::max(cell, fmt::format("{}", c.count).size());
+  }
+  for (size_t c = 0; c < classes; ++c) width = std::max(width, width_of(label_of(c)));
+  width = std::max(width, std::string("label, predicted as").size());
+  std::string line = left("label, predicted as", width);
+  for (size_t c = 0; c < classes; ++c) line += fmt::format("  {:>{}}", c, cell);
+  fmt::print("\n{}\n", line);
+  for (size_t r = 0; r < classes; ++r) {
+    line = left(label_of(r), width);
+    for (size_t c = 0; c < classes; ++c) {
+      const int64_t count = counts[r * classes + c];
+      line += fmt::format("  {:>{}}", count == 0 ? "." : fmt::format("{}", count), cell);
+    }
+    fmt::print("{}\n", line);
+  }
+}
+
+void ClassReport::print_confused() const {
+  std::vector<nn::Confusion> pairs = confused();
+  if (pairs.size() > kMostPairs) pairs.resize(kMostPairs);
+  fmt::print("\n{}\n",
+             pairs.empty() ? "no class was taken for another" : "most often taken for another class:");
+  size_t width = 0;
+  for (const nn::Confusion& c : pairs)
+    width = std::max(width, width_of(label_of(static_cast<size_t>(c.label))));
+  for (const nn::Confusion& c : pairs)
+    fmt::print("{}  {:5} of {:5} as {}\n", left(label_of(static_cast<size_t>(c.label)), width), c.count,
+               scores_.classes[static_cast<size_t>(c.label)].support,
+               label_of(static_cast<size_t>(c.predicted)));
+}
+
+std::string ClassReport::json() const {
+  std::vector<std::string> classes, entries;
+  for (size_t c = 0; c < scores_.classes.size(); ++c)
+    classes.push_back(fmt::format(R"({{"class": {}, {}{}}})", c,
+                                  names_.empty() ? "" : fmt::format(R"("name": {}, )", json_text(names_[c])),
+                                  json_scores(scores_.classes[c])));
+  std::string text = fmt::format(R"({{"examples": {}, "classes": [{}])", examples_, fmt::join(classes, ", "));
+  for (const auto& [name, scores] :
+       {std::pair("macro", &scores_.macro), {"weighted", &scores_.weighted}, {"micro", &scores_.micro}})
+    text += fmt::format(R"(, "{}": {{{}}})", name, json_scores(*scores));
+  if (labels_ == Labels::several) return text + "}";
+  for (const nn::Confusion& c : confusions_)
+    entries.push_back(fmt::format("[{}, {}, {}]", c.label, c.predicted, c.count));
+  return text + fmt::format(R"(, "confusion": [{}]}})", fmt::join(entries, ", "));
+}
+
+void check_report(const Examples& examples) {
+  if (examples.labels == Labels::numbers)
+    throw UsageError(fmt::format("--report: {} has no classes to report on", examples.task));
+}
+
+}  // namespace adj::training

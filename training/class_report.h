@@ -1,0 +1,42 @@
+#pragma once
+
+#include "examples.h"
+#include <adjoint/nn/metrics/classification_report.h>
+
+namespace adj::training {
+
+/// What --report says: how well each class is told, of examples whose labels are known.
+class ClassReport {
+ public:
+  /// Of outputs [E, T] over the examples of `index`; `names` of the classes, or none. `labels` are not
+  /// numbers.
+  ClassReport(Labels labels, const Tensor& output, const Tensor& y, const Tensor& index,
+              std::vector<std::string> names);
+
+  /// Prints tables: each class and the means, and which class was predicted for which; of many classes the
+  /// largest, and the pairs that are confused most. `heading` stands above.
+  void print(const std::string& heading) const;
+  /// One JSON object.
+  std::string json() const;
+  int64_t examples() const { return examples_; }
+
+ private:
+  std::string label_of(size_t c) const;
+  void print_scores() const;
+  void print_matrix() const;
+  void print_confused() const;
+  bool few() const;
+  /// Pairs of different classes, the most frequent first.
+  std::vector<nn::Confusion> confused() const;
+
+  Labels labels_;
+  nn::ClassificationReport scores_;
+  std::vector<nn::Confusion> confusions_;  // none where an example has several labels
+  std::vector<std::string> names_;
+  int64_t examples_;
+};
+
+/// Throws UsageError where --report has nothing to say of such labels.
+void check_report(const Examples& examples);
+
+}  // namespace adj::training

@@ -1,0 +1,89 @@
+#include "examples.h"
+
+#include <adjoint/core/option_check.h>
+
+#include <fmt/ranges.h>
+
+namespace adj::training {
+
+Labels labels_of(Task task) {
+  switch (task) {
+    case Task::node_multilabel:
+      return Labels::several;
+    case Task::node_regression:
+    case Task::graph_regression:
+      return Labels::numbers;
+    default:
+      return Labels::classes;
+  }
+}
+
+std::string usual_metric(const std::string& wanted, Task task) {
+  return wanted == "auto" && task == Task::graph_class ? "accuracy" : wanted;
+}
+
+bool is_trained(Task task) {
+  return task == Task::node_class || task == Task::node_multilabel || task == Task::node_regression;
+}
+
+bool is_of_graphs(Task task) { return task == Task::graph_class || task == Task::graph_regression; }
+
+Task task_named(const std::string& option, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Task task : {Task::node_class, Task::node_multilabel, Task::node_regression, Task::graph_class,
+                          Task::graph_regression}) {
+    if (name == name_of(task)) return task;
+    names.emplace_back(name_of(task));
+  }
+  throw UsageError(fmt::format("--{}: expected {}, got '{}'{}", option, fmt::join(names, " or "), name,
+                               did_you_mean(name, names)));
+}
+
+int64_t outputs_of(const Dataset& data) {
+  if (labels_of(data.task) == Labels::classes) return data.classes;
+  return (data.task == Task::graph_regression ? data.graph_y : data.y).size(1);
+}
+
+void Examples::use_split(size_t k) {
+  ADJ_CHECK(k < splits.size(), "split {} of {}", k, splits.size());
+  train = splits[k].train;
+  val = splits[k].val;
+  test = splits[k].test;
+}
+
+std::string Examples::place(size_t k, const std::string& part) const {
+  if (!splits_in_file) return fmt::format("split {} made from the seed, {}", k, part);
+  return k == 0 ? fmt::format("splits/{}", part) : fmt::format("splits/{}/{}", k, part);
+}
+
+Examples Examples::to(Device device) const {
+  Examples moved = *this;
+  for (Tensor* tensor : {&moved.y, &moved.train, &moved.val, &moved.test, &moved.pairs.src, &moved.pairs.dst})
+    if (*tensor) *tensor = tensor->to(device);
+  for (Split& split : moved.splits)
+    split = {split.train.to(device), split.val.to(device), split.test.to(device)};
+  return moved;
+}
+
+Examples node_examples(const Dataset& data, const std::string& file, const std::string& program) {
+  if (!is_trained(data.task))
+    data_fail("{}: attribute task: {}, {} trains node_class, node_multilabel and node_regression; {}", file,
+              name_of(data.task), program,
+              is_of_graphs(data.task) ? "train_graph_gin trains this" : "train_link needs no labels");
+  if (!data.y) data_fail("{}: nodes/y: missing, {} needs labels", file, program);
+  if (data.splits.empty())
+    data_fail(
+        "{}: splits: missing; to train on it, convert it anew with a split (convert edges --split 60,20,20; "
+        "or "
+        "--train, --val and --test), or add splits/train, splits/val and splits/test (int32 node indices) as "
+        "data/README.md shows",
+        file);
+  return {.task = std::string(name_of(data.task)),
+          .labels = labels_of(data.task),
+          .outputs = outputs_of(data),
+          .y = data.y,
+          .unlabelled = data.unlabelled,
+          .splits = data.splits};
+}
+
+}  // namespace adj::training

@@ -1,0 +1,72 @@
+#include "objective.h"
+
+#include <adjoint/autograd/arithmetic.h>
+#include <adjoint/autograd/loss.h>
+#include <adjoint/autograd/weighted_loss.h>
+
+#include <cmath>
+
+namespace adj::training {
+
+Objective::Objective(const Examples& examples) : labels_(examples.labels), y_(examples.y) {
+  if (labels_ != Labels::numbers) return;
+  const std::vector<float> values = examples.y.to_vector<float>();
+  const std::vector<int32_t> train = examples.train.to_vector<int32_t>();
+  const auto columns = static_cast<size_t>(examples.y.size(1));
+  std::vector<float> mean(columns), deviation(columns);
+  for (size_t t = 0; t < columns; ++t) {
+    const auto target = [&](int32_t i) {
+      return static_cast<double>(values[static_cast<size_t>(i) * columns + t]);
+    };
+    double sum = 0.0, squares = 0.0, count = 0.0;
+    for (int32_t i : train) {
+      if (std::isnan(target(i))) continue;
+      sum += target(i);
+      ++count;
+    }
+    const double center = sum / std::max(count, 1.0);
+    for (int32_t i : train)
+      if (!std::isnan(target(i))) squares += (target(i) - center) * (target(i) - center);
+    mean[t] = static_cast<float>(center);
+    deviation[t] = static_cast<float>(std::sqrt(squares / std::max(count, 1.0)));
+    if (!(deviation[t] > 0.0f)) deviation[t] = 1.0f;  // constant targets
+  }
+  mean_ = Tensor::from(mean, examples.y.device());
+  deviation_ = Tensor::from(deviation, examples.y.device());
+  const NoGrad no_grad;
+  y_ = ((Var(examples.y) - Var(mean_)) / Var(deviation_)).value();
+}
+
+Objective::Objective(Labels labels, Tensor mean, Tensor deviation)
+    : labels_(labels), mean_(std::move(mean)), deviation_(std::move(deviation)) {}
+
+Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const {
+  if (labels_ == Labels::several) return bce_with_logits(out, y, index);
+  if (labels_ == Labels::numbers) return mse_loss(out, y, index);
+  return cross_entropy(out, y, index);
+}
+
+Var Objective::loss(const Var& out, const Tensor& index) const { return loss(out, y_, index); }
+Var Objective::loss_of_batch(const Var& out, const Tensor& y) const { return loss(out, y, {}); }
+Var Objective::loss_of_batch(const Var& out, const Tensor& y, const Tensor& index,
+                             const Tensor& weight) const {
+  if (!weight) return loss(out, y, index);
+  if (labels_ == Labels::several) return bce_with_logits_sum(out, y, index, weight);
+  if (labels_ == Labels::numbers) return mse_sum(out, y, index, weight);
+  return cross_entropy_sum(out, y, index, weight);
+}
+
+Tensor Objective::output(const Tensor& out) const {
+  const Tensor wide = out.to(DType::f32);
+  if (!mean_) return wide;
+  const NoGrad no_grad;
+  return (Var(wide) * Var(deviation_) + Var(mean_)).value();
+}
+
+double Objective::loss_of_output(const Tensor& output, const Tensor& index) const {
+  const NoGrad no_grad;
+  const Var out(output);
+  return loss(mean_ ? (out - Var(mean_)) / Var(deviation_) : out, index).value().item();
+}
+
+}  // namespace adj::training

@@ -1,0 +1,173 @@
+#include "record.h"
+
+#include <adjoint/optim/metrics_file.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace adj::training {
+
+namespace {
+
+constexpr int64_t kHistoryWidth = 5, kResultsWidth = 6;
+
+/// Row `row` of a table in a checkpoint, whose numbers are asked for with what they must be.
+class TableRow {
+ public:
+  TableRow(const optim::Checkpoint& checkpoint, const char* table, const std::vector<double>& values,
+           int64_t width, int64_t row)
+      : checkpoint_(checkpoint), table_(table), values_(values.data() + row * width), row_(row) {}
+
+  int64_t whole(int column, const char* name, int64_t low, int64_t high) const {
+    const double value = number(column, name, static_cast<double>(low), static_cast<double>(high));
+    if (value != std::floor(value)) refuse(name, value, "a whole number");
+    return static_cast<int64_t>(value);
+  }
+  double number(int column, const char* name, double low, double high) const {
+    const double value = values_[column];
+    if (!(value >= low && value <= high)) refuse(name, value, fmt::format("{} to {}", low, high));
+    return value;
+  }
+  double finite(int column, const char* name) const {
+    if (!std::isfinite(values_[column])) refuse(name, values_[column], "a finite number");
+    return values_[column];
+  }
+  double value_of(const Metric& metric, int column, const char* part) const {
+    const std::string name = fmt::format("the {} {}", part, metric.name);
+    (void)finite(column, name.c_str());
+    return number(column, name.c_str(), metric.low, metric.high);
+  }
+  /// A share, or NaN where there is none.
+  double share_or_none(int column, const char* name) const {
+    return std::isnan(values_[column]) ? values_[column] : number(column, name, 0.0, 1.0);
+  }
+  [[noreturn]] void refuse(const char* name, double value, const std::string& expected) const {
+    data_fail("{}: tensors/{}: row {}: {} is {}, expected {}", checkpoint_.path, table_, row_, name, value,
+              expected);
+  }
+
+ private:
+  const optim::Checkpoint& checkpoint_;
+  const char* table_;
+  const double* values_;
+  int64_t row_;
+};
+
+/// The epochs that were evaluated, run after run, up to where run `run` stands.
+std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, const Metric& metric, int64_t run,
+                                      int64_t epochs) {
+  const std::vector<double> values = checkpoint.table("history", kHistoryWidth);
+  const int64_t now = checkpoint.integer("epoch");
+  std::vector<EpochRecord> history;
+  for (int64_t i = 0; i < std::ssize(values) / kHistoryWidth; ++i) {
+    const TableRow row(checkpoint, "history", values, kHistoryWidth, i);
+    const int64_t before = history.empty() ? -1 : history.back().run;
+    EpochRecord r{};
+    r.run = row.whole(0, "the run", 0, run);
+    if (r.run != before && r.run != before + 1)
+      row.refuse("the run", static_cast<double>(r.run), fmt::format("{} or the one after it", before));
+    r.epoch = row.whole(1, "the epoch", 1, r.run == run ? now : epochs);
+    if (r.run == before && r.epoch <= history.back().epoch)
+      row.refuse("the epoch", static_cast<double>(r.epoch),
+                 fmt::format("one after {}", history.back().epoch));
+    r.train_loss = row.finite(2, "the training loss");
+    r.val_loss = row.finite(3, "the validation loss");
+    r.val_metric = row.value_of(metric, 4, "validation");
+    history.push_back(r);
+  }
+  if (const int64_t last = history.empty() ? -1 : history.back().run; last < run - 1)
+    data_fail("{}: tensors/history: no row of run {}", checkpoint.path, last + 1);
+  return history;
+}
+
+/// What RunResult::reported are of the runs that are over.
+void read_reported(const optim::Checkpoint& checkpoint, const std::vector<Metric>& metrics,
+                   std::vector<RunResult>& results) {
+  if (metrics.empty()) return;
+  const auto width = 2 * metrics.size();
+  const std::vector<double> values = checkpoint.table("reported", static_cast<int64_t>(width));
+  if (values.size() != width * results.size())
+    data_fail("{}: tensors/reported: {} rows, expected {}", checkpoint.path, values.size() / width,
+              results.size());
+  for (size_t k = 0; k < values.size(); ++k) {
+    const Metric& metric = metrics[k % width / 2];
+    if (!(values[k] >= metric.low && values[k] <= metric.high))
+      data_fail("{}: tensors/reported: row {}: {} is {}, expected {} to {}", checkpoint.path, k / width,
+                metric.name, values[k], metric.low, metric.high);
+    results[k / width].reported.push_back(values[k]);
+  }
+}
+
+/// One row for each of the `runs` that are over.
+void read_results(const optim::Checkpoint& checkpoint, int64_t runs, int64_t epochs, const Metric& metric,
+                  TrainingRecord& record) {
+  const std::vector<double> values = checkpoint.table("results", kResultsWidth);
+  const int64_t rows = std::ssize(values) / kResultsWidth;
+  if (rows != runs) data_fail("{}: tensors/results: {} rows, expected {}", checkpoint.path, rows, runs);
+  for (int64_t i = 0; i < rows; ++i) {
+    const TableRow row(checkpoint, "results", values, kResultsWidth, i);
+    const RunResult r{row.finite(0, "the training loss"),
+                      row.value_of(metric, 1, "validation"),
+                      row.value_of(metric, 2, "test"),
+                      row.share_or_none(3, "the area under the curve"),
+                      row.whole(4, "the best epoch", 1, epochs),
+                      row.number(5, "the test loss", 0.0, std::numeric_limits<double>::infinity())};
+    if (record.row_of(i, r.best_epoch) == nullptr)
+      row.refuse("the best epoch", static_cast<double>(r.best_epoch), "one that tensors/history has");
+    record.add(r);
+  }
+}
+
+}  // namespace
+
+void TrainingRecord::add(RunResult result) {
+  const int64_t run = std::ssize(results);
+  result.val_loss = row_of(run, result.best_epoch)->val_loss;
+  for (const EpochRecord& r : history)
+    if (r.run == run) result.epochs_run = r.epoch;
+  results.push_back(std::move(result));
+}
+
+const EpochRecord* TrainingRecord::row_of(int64_t run, int64_t epoch) const {
+  const auto found = std::find_if(history.begin(), history.end(),
+                                  [=](const auto& r) { return r.run == run && r.epoch == epoch; });
+  return found == history.end() ? nullptr : &*found;
+}
+
+void TrainingRecord::write(optim::Checkpoint& to, const std::vector<Metric>& reported) const {
+  std::vector<double> rows;
+  for (const EpochRecord& r : history)
+    rows.insert(rows.end(), {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss,
+                             r.val_loss, r.val_metric});
+  to.tensors["history"] = Tensor::from(rows, {std::ssize(history), kHistoryWidth});
+  rows.clear();
+  for (const RunResult& r : results)
+    rows.insert(rows.end(), {r.train_loss, r.val_metric, r.test_metric, r.test_auc,
+                             static_cast<double>(r.best_epoch), r.test_loss});
+  to.tensors["results"] = Tensor::from(rows, {std::ssize(results), kResultsWidth});
+  if (reported.empty()) return;
+  rows.clear();
+  for (const RunResult& r : results) rows.insert(rows.end(), r.reported.begin(), r.reported.end());
+  to.tensors["reported"] = Tensor::from(rows, {std::ssize(results), 2 * std::ssize(reported)});
+}
+
+TrainingRecord TrainingRecord::read(const optim::Checkpoint& from, const Metric& metric,
+                                    const std::vector<Metric>& reported, int64_t run, int64_t epochs) {
+  TrainingRecord record;
+  record.history = read_history(from, metric, run, epochs);
+  read_results(from, run, epochs, metric, record);
+  read_reported(from, reported, record.results);
+  return record;
+}
+
+void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history) {
+  optim::MetricsFile file(path,
+                          {"run", "epoch", "train_loss", "val_loss", fmt::format("val_{}", metric.column)});
+  for (const EpochRecord& r : history)
+    file.add(
+        {static_cast<double>(r.run), static_cast<double>(r.epoch), r.train_loss, r.val_loss, r.val_metric});
+  file.flush();
+}
+
+}  // namespace adj::training
