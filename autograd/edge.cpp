@@ -16,16 +16,15 @@
 
 namespace adj {
 
-namespace {
-
-// y = w / (edges into the target), w absent: ones; over the list or over sorted rows, the same bits.
-void mean_weights(const Relation& relation, bool of_list, const Tensor& w, Tensor& y) {
+void detail::mean_weights(const Relation& relation, bool of_list, const Tensor& w, Tensor& y) {
   if (of_list) {
     kernels::coo_mean({.row = relation.edge_index().dst, .degree = relation.in_degrees(), .w = w, .y = y});
   } else {
-    kernels::edge_mean({.a = detail::by_target(relation), .w = w, .y = y});
+    kernels::edge_mean({.a = by_target(relation), .w = w, .y = y});
   }
 }
+
+namespace {
 
 // What there are no tiles for, or null.
 const char* no_tiles_for(const Tensor& weight) {
@@ -99,7 +98,7 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
   const bool scatters = (!own || own.dims() == 1) && relation.scatters(x.dtype());
   if (mean) {
     weight = own ? Tensor::empty_like(own) : Tensor::empty({relation.num_edges()}, wide, x.device());
-    mean_weights(relation, scatters, own, weight);
+    detail::mean_weights(relation, scatters, own, weight);
   }
   Tensor y = Tensor::empty(detail::with_rows(x.shape(), relation.num_dst()), x.dtype(), x.device());
   Tensor rows = detail::as_matrix(y);
@@ -135,7 +134,7 @@ Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& op
         } else if (dx) {
           weighted_sum("aggregate", detail::by_source(relation, w), dy_rows, dx_rows);
         }
-        if (dw && mean) mean_weights(relation, scatters, dw, dw);
+        if (dw && mean) detail::mean_weights(relation, scatters, dw, dw);
         if (dx) out.add(0, dx);
         if (dw) out.add(1, dw.to(weights));
       });

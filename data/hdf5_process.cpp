@@ -160,7 +160,7 @@ std::string Process::list(const std::vector<std::string>& wanted) {
   const size_t bytes = length(file_bytes_);
   if (bytes > file_bytes_ + kDirectorySlack)
     throw DataError(fmt::format("damaged: {} bytes of names and attributes, expected {} at most", bytes,
-                                 file_bytes_ + kDirectorySlack));
+                                file_bytes_ + kDirectorySlack));
   std::string directory;
   while (directory.size() < bytes) {  // no memory for what does not come
     const size_t have = directory.size(), more = std::min(bytes - have, kPiece);
@@ -232,7 +232,7 @@ void Process::ended(bool too_long) {
         "cannot be read: the process for the HDF5 library does not start (its shared libraries?)");
   too_long = too_long || status.signal == SIGXCPU;
   throw DataError(too_long ? "damaged: the HDF5 library came to no end on it"
-                            : "damaged: the HDF5 library crashed on it");
+                           : "damaged: the HDF5 library crashed on it");
 }
 
 }  // namespace adj::hdf5

@@ -2,7 +2,6 @@
 
 #include "quantized.h"
 #include "stack.h"
-
 #include <adjoint/kernels/bits/bit_pack.h>
 
 #include <cmath>

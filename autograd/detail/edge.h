@@ -42,4 +42,7 @@ inline Shape with_rows(const Shape& like, int64_t rows) {
   return like.dims() == 3 ? Shape{rows, like[1], like[2]} : Shape{rows, like[1]};
 }
 
+/// y = w / (edges into the target), w absent: ones; over the list or over sorted rows, the same bits.
+void mean_weights(const Relation& relation, bool of_list, const Tensor& w, Tensor& y);
+
 }  // namespace adj::detail

@@ -1,3 +1,4 @@
+#include <adjoint/autograd/detail/edge.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/shape.h>
 #include <adjoint/core/carrier.h>

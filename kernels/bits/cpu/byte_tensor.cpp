@@ -1,4 +1,5 @@
 #include <adjoint/core/parallel.h>
+#include <adjoint/kernels/bits/bit_scale.h>
 #include <adjoint/kernels/bits/narrow_bytes.h>
 
 namespace adj::kernels::cpu {

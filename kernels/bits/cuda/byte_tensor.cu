@@ -2,6 +2,7 @@
 // some 100 KB a batch, for which a launch is the floor.
 
 #include <adjoint/core/cuda/launch.cuh>
+#include <adjoint/kernels/bits/bit_scale.h>
 #include <adjoint/kernels/bits/narrow_bytes.h>
 
 namespace adj::kernels::cuda {
