@@ -75,7 +75,7 @@ void predict(const PredictOptions& o) {
   // What is wrong with a checkpoint is said before a large dataset is read; a PyG state needs its widths.
   std::optional<TrainedModel> loaded;
   if (!o.checkpoint.empty()) loaded = load_checkpoint_model(o.checkpoint, device);
-  if (loaded) require_layers(*loaded, o.batches);
+  if (loaded && o.batches.evaluation == "layers") (void)layered(loaded->model());
   Dataset data = load_dataset(o.data, load_options(o.batches));
   set_node_features(data, o.data, loaded ? settings_of(loaded->description()) : o.settings,
                     loaded ? loaded->num_features() : 0);

@@ -52,6 +52,18 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
+int64_t read_all(int descriptor, int64_t at, char* to, size_t count) {
+  size_t done = 0;
+  while (done < count) {
+    const ssize_t got = ::pread(descriptor, to + done, count - done, at + static_cast<int64_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return static_cast<int64_t>(done);
+}
+
 bool write_all(int descriptor, std::string_view bytes) {
   const FileSizeSignal blocked;
   while (!bytes.empty()) {

@@ -258,15 +258,9 @@ void FileReplacement::write(int64_t at, std::string_view bytes) {
 }
 
 size_t FileReplacement::read(int64_t at, char* to, size_t count) const {
-  size_t done = 0;
-  while (done < count) {
-    const ssize_t got = ::pread(impl_->file.get(), to + done, count - done, at + static_cast<int64_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) impl_->fail("cannot read what was written");
-    if (got == 0) break;
-    done += static_cast<size_t>(got);
-  }
-  return done;
+  const int64_t done = detail::read_all(impl_->file.get(), at, to, count);
+  if (done < 0) impl_->fail("cannot read what was written");
+  return static_cast<size_t>(done);
 }
 
 void FileReplacement::resize(int64_t length) {

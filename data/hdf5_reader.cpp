@@ -167,15 +167,9 @@ struct H5Reader::Impl {
   }
 
   void read_plain(size_t from, size_t left, char* at) const {
-    while (left > 0) {
-      const ssize_t got = pread(file.get(), at, left, static_cast<off_t>(from));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw DataError(fmt::format("cannot be read: {}", std::strerror(errno)));
-      if (got == 0) throw DataError("the file has become shorter");
-      at += got;
-      from += static_cast<size_t>(got);
-      left -= static_cast<size_t>(got);
-    }
+    const int64_t got = detail::read_all(file.get(), static_cast<int64_t>(from), at, left);
+    if (got < 0) throw DataError(fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (got < static_cast<int64_t>(left)) throw DataError("the file has become shorter");
   }
 };
 

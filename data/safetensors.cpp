@@ -72,13 +72,11 @@ struct SafetensorsReader::Impl {
   }
 
   void read(std::string_view place, uint64_t at, void* to, uint64_t count) const {
-    for (auto* next = static_cast<char*>(to); count > 0;) {
-      const ssize_t got = ::pread(descriptor.get(), next, count, static_cast<off_t>(at));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail(place, "cannot be read: {}", std::strerror(errno));
-      if (got == 0) fail(place, "the file ends, expected {} bytes more", count);
-      next += got, at += static_cast<uint64_t>(got), count -= static_cast<uint64_t>(got);
-    }
+    const int64_t got =
+        detail::read_all(descriptor.get(), static_cast<int64_t>(at), static_cast<char*>(to), count);
+    if (got < 0) fail(place, "cannot be read: {}", std::strerror(errno));
+    if (const uint64_t done = static_cast<uint64_t>(got); done < count)
+      fail(place, "the file ends, expected {} bytes more", count - done);
   }
 
   /// Refuses on the way what would take much memory, and names that stand twice, which the parser lets pass.

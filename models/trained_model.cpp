@@ -65,7 +65,7 @@ Tensor TrainedModel::outputs(const Graph& graph, const Tensor& offsets, const Fe
   ADJ_CHECK(offsets && offsets.numel() >= 1, "{}: offsets of graphs: absent", origin());
   std::vector<int32_t> all(static_cast<size_t>(offsets.numel() - 1));
   std::iota(all.begin(), all.end(), 0);
-  const GraphLoader loader(graph.to(device()), offsets.to(device()), make_feature_source(features), {},
+  const GraphLoader loader(graph.to(device()), offsets.to(device()), make_feature_store(features), {},
                            Tensor::from(all), {.batch_size = impl_->graphs_at_once, .backward = false});
   Tensor raw = Tensor::empty({loader.num_graphs(), num_outputs()}, DType::f32, device());
   int64_t at = 0;

@@ -6,7 +6,7 @@ namespace adj::apps {
 
 BatchEpochs::BatchEpochs(const Training& training, optim::NonFiniteMonitor* losses)
     : training_(training), model_(training.node_model()), losses_(losses) {
-  if (training.settings.evaluation == "layers") require_layers(model_);
+  if (training.settings.evaluation == "layers") (void)layered(model_);
 }
 
 Epochs::Evaluation BatchEpochs::validate() {

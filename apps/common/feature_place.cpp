@@ -82,19 +82,20 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Set
     throw UsageError(fmt::format(
         "--cached-rows: expected dense or quantised features, those of {} are sparse", printable(data.name)));
   // Sparse ones are gathered from the host's memory anyway.
-  if (s.features != "host" || device.is_cpu() || x.is_sparse()) return make_feature_source(x);
-  return make_pinned_source(x, device, cached);
+  if (s.features != "host" || device.is_cpu() || x.is_sparse()) return make_feature_store(x);
+  return make_pinned_store(x, device, cached);
 }
 
-void require_layers(const NodeModel& model) {
-  if (!model.exact_by_layers())
+NodeModel& layered(Model& model) {
+  auto* of_nodes = dynamic_cast<NodeModel*>(&model);
+  if (of_nodes == nullptr || !of_nodes->exact_by_layers())
     throw UsageError(fmt::format("--evaluation layers: {} needs whole graphs, expected --evaluation graph",
                                  model.describe()));
+  return *of_nodes;
 }
 
 Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureStore>& x,
                       const Settings& s) {
-  require_layers(model);
   const NoGrad no_grad;
   return infer_layer_wise(graph, x, model.num_layers(),
                           [&](size_t layer, const Block& block, const Features& of_sources) {

@@ -22,8 +22,8 @@ Dataset placed_on(Device device, const Dataset& data, const Settings& settings);
 /// where there are none, or not so many, that could be kept.
 std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Settings& settings);
 
-/// Throws UsageError where --evaluation layers would not be exact for the model.
-void require_layers(const NodeModel& model);
+/// The model, as one that may be run layer by layer. Throws UsageError where that is not exact.
+NodeModel& layered(Model& model);
 /// [N, outputs]: what the model gives for all nodes, layer after layer, in its mode. `batch_size` and
 /// `workers` are the settings'.
 Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureStore>& x,

@@ -19,7 +19,7 @@ namespace {
 
 GraphLoader loader_of(const Dataset& data, const Features& x, const Tensor& labels, const Tensor& which,
                       GraphLoaderOptions options) {
-  return {data.graph, data.graph_offsets, make_feature_source(x), labels, which, std::move(options)};
+  return {data.graph, data.graph_offsets, make_feature_store(x), labels, which, std::move(options)};
 }
 
 /// The graphs `which` as --batch-size asks for them, each once.
@@ -206,6 +206,12 @@ void check(const Settings& s) {
 
 void learn_graphs(Program& program) {
   program.check = check;
+  program.defaults.split = "all";
+  program.defaults.epochs = 350;
+  program.defaults.weight_decay = 0.0;
+  program.defaults.batch_size = 32;
+  program.defaults.iterations = 50;
+  program.defaults.lr_halve = 50;
   program.training_options = [](auto add, Settings& s) {
     add("folds", with_default(s.folds),
         "of a file without splits: graphs are dealt into so many parts, each class alike; each run holds one "

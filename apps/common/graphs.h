@@ -7,7 +7,8 @@
 namespace adj::apps {
 
 /// Makes `program` one of a GraphModel: its examples are a dataset's graphs, by the splits of its file, or
-/// else by --folds, in which each fold is at once what is validated and tested.
+/// else by --folds, in which each fold is at once what is validated and tested. Defaults are the training of
+/// Xu et al. 2019.
 void learn_graphs(Program& program);
 /// float32 [G, outputs] of all graphs of a dataset, as `model` gives them in its mode, in batches.
 Tensor graph_outputs(GraphModel& model, const Dataset& data, int64_t outputs, const Settings& settings);

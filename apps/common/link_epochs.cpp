@@ -117,7 +117,8 @@ class LinkBatches : public LinkEpochs {
  private:
   Tensor embeddings() override {
     if (training_.settings.evaluation == "graph") return LinkEpochs::embeddings();
-    return layer_by_layer(model_.encoder(), training_.data.graph, training_.source, training_.settings);
+    return layer_by_layer(layered(model_.encoder()), training_.data.graph, training_.source,
+                          training_.settings);
   }
 
   LinkLoader loader_;

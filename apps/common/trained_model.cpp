@@ -99,25 +99,16 @@ std::optional<double> measure(const ModelDescription& model, const Metric& metri
   }
 }
 
-void require_layers(const TrainedModel& trained, const Settings& batches) {
-  if (batches.evaluation != "layers") return;
-  const auto* of_nodes = dynamic_cast<const NodeModel*>(&trained.model());
-  if (of_nodes == nullptr || !of_nodes->exact_by_layers())
-    throw UsageError(fmt::format("--evaluation layers: {} needs whole graphs, expected --evaluation graph",
-                                 trained.describe()));
-}
-
 Tensor run(const TrainedModel& trained, const Dataset& data, const Settings& batches) {
   const NoGrad no_grad;
-  require_layers(trained, batches);
   Settings settings = settings_of(trained.description());
   if (batches.evaluation == "layers") {
+    NodeModel& model = layered(trained.model());
     settings.features = batches.features;
     settings.cached_rows = batches.cached_rows;
     settings.batch_size = batches.batch_size;
     settings.workers = batches.workers;
-    return trained.finish(layer_by_layer(dynamic_cast<NodeModel&>(trained.model()), data.graph,
-                                         feature_store(data, settings), settings));
+    return trained.finish(layer_by_layer(model, data.graph, feature_store(data, settings), settings));
   }
   Dataset prepared = data;
   prepared.x = data.x.to(feature_dtype(settings));

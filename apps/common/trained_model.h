@@ -34,9 +34,6 @@ Tensor judged(const ModelDescription& model, const Dataset& data);
 std::optional<double> measure(const ModelDescription& model, const Metric& metric, const Dataset& data,
                               const Tensor& output);
 
-/// Throws UsageError where the model has no layers to be computed by themselves, but `batches` ask for
-/// them.
-void require_layers(const TrainedModel& trained, const Settings& batches);
 /// float32 [N, outputs] of every node, or [G, outputs] of every graph, of a dataset on the device, whose
 /// features are scaled already and may be elsewhere, as `batches` say: at once or layer after layer
 /// (apps/common/feature_place.h). Throws adj::Error where they are not all finite.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace adj::detail {
@@ -20,6 +22,8 @@ class Descriptor {
   int value_;
 };
 
+/// Reads up to `count` bytes from position `at`: how many there were before the file's end, or -1 with errno.
+int64_t read_all(int descriptor, int64_t at, char* to, size_t count);
 /// False, with errno, where not all could be written. Beyond the limit on file sizes that is so too: the
 /// signal for it, which would end the program, is held back.
 bool write_all(int descriptor, std::string_view bytes);

@@ -8,7 +8,7 @@ std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const D
   ADJ_CHECK(data.graph, "{}: a dataset without a graph", loader);
   if (data.x_in_file) return make_file_source(data.x_in_file, device.value_or(data.device()));
   ADJ_CHECK(data.x, "{}: dataset '{}' has no features", loader, data.name);
-  return make_feature_source(data.x);
+  return make_feature_store(data.x);
 }
 
 void check_features(std::string_view loader, const std::shared_ptr<const FeatureStore>& x, int64_t nodes) {

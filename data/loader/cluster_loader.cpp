@@ -89,7 +89,7 @@ ClusterLoader::ClusterLoader(const Graph& graph, std::shared_ptr<const FeatureSt
 
 ClusterLoader::ClusterLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
                              const Tensor& part, ClusterLoaderOptions options)
-    : ClusterLoader(graph, make_feature_source(x), labels, seeds, part, std::move(options)) {}
+    : ClusterLoader(graph, make_feature_store(x), labels, seeds, part, std::move(options)) {}
 
 ClusterLoader::ClusterLoader(const Dataset& data, const Tensor& seeds, ClusterLoaderOptions options)
     // In braces, by which the features are looked for before METIS takes its time.

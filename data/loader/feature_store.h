@@ -28,7 +28,7 @@ class FeatureStore {
 
 /// Features in memory. Dense and quantised ones are gathered where they are, and copied where a batch is
 /// elsewhere. Of sparse ones a copy in the host's memory is taken, and rows are gathered there.
-std::shared_ptr<const FeatureStore> make_feature_source(const Features& x);
+std::shared_ptr<const FeatureStore> make_feature_store(const Features& x);
 
 /// Rows that are asked for most, which are kept on the device that computes, so that only the others move.
 struct CachedRows {
@@ -44,10 +44,10 @@ struct CachedRows {
 /// A copy of dense or quantised `x` [N,F] in the host's memory, page-locked where `device` is a GPU, whose
 /// kernels read the rows of a batch in place, over its bus: features larger than its memory. Throws
 /// OutOfMemory.
-std::shared_ptr<const FeatureStore> make_pinned_source(const Features& x, Device device,
-                                                       const CachedRows& cached = {});
-std::shared_ptr<const FeatureStore> make_pinned_source(const Tensor& x, Device device,
-                                                       const CachedRows& cached = {});
+std::shared_ptr<const FeatureStore> make_pinned_store(const Features& x, Device device,
+                                                      const CachedRows& cached = {});
+std::shared_ptr<const FeatureStore> make_pinned_store(const Tensor& x, Device device,
+                                                      const CachedRows& cached = {});
 /// Features that stay in their HDF5 file, of which the rows of a batch are read: larger than the host's
 /// memory. The host waits for the nodes. Throws DataError where the file cannot be read.
 std::shared_ptr<const FeatureStore> make_file_source(FileRows x, Device device,

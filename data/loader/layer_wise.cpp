@@ -6,7 +6,7 @@ namespace adj {
 
 Tensor infer_layer_wise(const Graph& graph, const Features& x, size_t layers, const LayerFunction& layer,
                         const LayerWiseOptions& options) {
-  return infer_layer_wise(graph, make_feature_source(x), layers, layer, options);
+  return infer_layer_wise(graph, make_feature_store(x), layers, layer, options);
 }
 
 Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureStore> x, size_t layers,
@@ -37,7 +37,7 @@ Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureStore> 
       result.rows(begin, begin + batch.size()).copy_(y);
       begin += batch.size();
     }
-    x = make_feature_source(Features(result));
+    x = make_feature_store(Features(result));
   }
   return result;
 }

@@ -224,7 +224,7 @@ LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const
 
 LinkLoader::LinkLoader(const Graph& graph, const Features& x, const EdgeIndex& joined,
                        LinkLoaderOptions options)
-    : LinkLoader(graph, make_feature_source(x), joined, std::move(options)) {}
+    : LinkLoader(graph, make_feature_store(x), joined, std::move(options)) {}
 
 LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const LinkExamples& pairs,
                        LinkLoaderOptions options)
@@ -233,7 +233,7 @@ LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const
 
 LinkLoader::LinkLoader(const Graph& graph, const Features& x, const LinkExamples& pairs,
                        LinkLoaderOptions options)
-    : LinkLoader(graph, make_feature_source(x), pairs, std::move(options)) {}
+    : LinkLoader(graph, make_feature_store(x), pairs, std::move(options)) {}
 
 int64_t LinkLoader::size() const { return impl_->size(); }
 int64_t LinkLoader::num_pairs() const { return impl_->pairs.size(); }

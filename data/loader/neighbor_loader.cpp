@@ -85,7 +85,7 @@ NeighborLoader::NeighborLoader(Graph graph, std::shared_ptr<const FeatureStore> 
 
 NeighborLoader::NeighborLoader(const Graph& graph, const Features& x, const Tensor& labels,
                                const Tensor& seeds, NeighborLoaderOptions options)
-    : NeighborLoader(graph, make_feature_source(x), labels, seeds, std::move(options)) {}
+    : NeighborLoader(graph, make_feature_store(x), labels, seeds, std::move(options)) {}
 
 NeighborLoader::NeighborLoader(const Dataset& data, const Tensor& seeds, NeighborLoaderOptions options)
     : NeighborLoader(data.graph, detail::features_of(kName, data, options.device), data.y, seeds, options) {}

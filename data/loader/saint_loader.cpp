@@ -109,7 +109,7 @@ SaintLoader::SaintLoader(const Graph& graph, std::shared_ptr<const FeatureStore>
 
 SaintLoader::SaintLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
                          SaintLoaderOptions options)
-    : SaintLoader(graph, make_feature_source(x), labels, seeds, std::move(options)) {}
+    : SaintLoader(graph, make_feature_store(x), labels, seeds, std::move(options)) {}
 
 SaintLoader::SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options)
     : SaintLoader(data.graph, detail::features_of(kName, data, options.loading.device), data.y, seeds,

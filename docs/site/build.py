@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 AWESOME = Path("/usr/share/doxygen-awesome-css")
-LAYERS = ("core", "kernels", "graph", "data", "autograd", "nn", "optim", "models")
+LAYERS = ("core", "kernels", "graph", "data", "autograd", "nn", "optim", "models", "training")
 # In the order of the site's menu. The first is the home page.
 PAGES = ["docs/site/home.md", "docs/tutorial.md", "docs/howto.md", "docs/programs.md", "docs/library.md", "docs/pyg.md",
          "data/README.md", "docs/errors.md", "docs/kernels.md", "docs/tensor_cores.md", "docs/bits.md",

@@ -22,11 +22,17 @@ struct Normalised {
   Var weight, target_root, source_root;
 };
 
+/// Of the loops that are added; 0: none are.
+double loop_weight_of(const GcnNormOptions& options) {
+  if (!options.normalize || !options.add_self_loops) return 0.0;
+  return options.improved ? 2.0 : 1.0;
+}
+
 Normalised normalised(const char* layer, const Relation& relation, const GcnNormOptions& options,
                       const Var& edge_weight) {
   if (!options.normalize) return {relation, edge_weight, {}, {}};
   const int64_t sources = relation.num_src(), targets = relation.num_dst();
-  const double loop_weight = options.improved ? 2.0 : 1.0;
+  const double loop_weight = loop_weight_of(options);
   ADJ_CHECK(
       targets == sources || (targets < sources && options.add_self_loops),
       "{}: no degrees of the sources of a relation of {} sources and {} targets, expected targets among "
@@ -56,9 +62,8 @@ struct GcnMatrix {
 
 SparseMatrix matrix_of(const char* layer, const Relation& relation, const GcnNormOptions& options) {
   if (!options.normalize) return SparseMatrix(relation);
-  const int64_t key = !options.add_self_loops ? 0 : options.improved ? 2 : 1;
   return relation.cache()
-      .get<GcnMatrix>(key,
+      .get<GcnMatrix>(static_cast<int64_t>(loop_weight_of(options)),
                       [&] {
                         const Var ones =
                             Tensor::full({relation.num_edges()}, 1.0, DType::f32, relation.device());
@@ -77,11 +82,8 @@ GcnNorm::GcnNorm(const char* layer, const Structure& on, const GcnNormOptions& o
                  const Var& edge_weight) {
   const Relation& relation = on.relation();
   if (!edge_weight) {
-    const float loop_weight = !options.normalize || !options.add_self_loops ? 0.0f
-                              : options.improved                            ? 2.0f
-                                                                            : 1.0f;
     matrix_ = on.graph() == nullptr ? matrix_of(layer, relation, options)
-              : options.normalize   ? on.graph()->gcn_adjacency(loop_weight)
+              : options.normalize   ? on.graph()->gcn_adjacency(static_cast<float>(loop_weight_of(options)))
                                     : on.graph()->adjacency();
     return;
   }

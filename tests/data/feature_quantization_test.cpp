@@ -160,8 +160,8 @@ TEST_CASE("loaders give batches of quantised rows, from the device's memory or t
     const Features all = data.x;
     const Tensor heat = random_ints(300, 0, 9).to(DType::f32), nodes = random_ints(500, 0, 300);
     for (int64_t cached : {0, 40})
-      for (const auto& source : {make_feature_source(all), make_feature_source(all.to(device)),
-                                 make_pinned_source(all, device, {cached, heat})}) {
+      for (const auto& source : {make_feature_store(all), make_feature_store(all.to(device)),
+                                 make_pinned_store(all, device, {cached, heat})}) {
         CHECK(source->rows() == 300);
         CHECK(source->cols() == 20);
         const Features got = source->gather(nodes.to(device), device);
@@ -182,7 +182,7 @@ TEST_CASE("loaders give batches of quantised rows, from the device's memory or t
     few.workers = 2;
     for (const NeighborBatch& batch : NeighborLoader(data, data.train, few).epoch(0))
       fits(batch.x, batch.blocks.front().src_nodes());
-    const auto source = make_feature_source(data.x);
+    const auto source = make_feature_store(data.x);
     for (const SubgraphBatch& batch :
          ClusterLoader(data.graph, source, data.y, data.train, data.part, {.parts_per_batch = 2}).epoch(0))
       fits(batch.x, batch.nodes);

@@ -42,8 +42,8 @@ TEST_CASE("a row has the same bits from every place, cached or not") {
         CAPTURE(cached);
         const CachedRows kept{cached, heat};
         for (const auto& source :
-             {make_feature_source(Features(x)), make_feature_source(Features(x.to(device))),
-              make_pinned_source(x, device, kept), make_file_source(file, device, kept)}) {
+             {make_feature_store(Features(x)), make_feature_store(Features(x.to(device))),
+              make_pinned_store(x, device, kept), make_file_source(file, device, kept)}) {
           CHECK(source->rows() == 700);
           CHECK(source->cols() == width);
           CHECK_FALSE(source->is_sparse());
@@ -62,7 +62,7 @@ TEST_CASE("a row has the same bits from every place, cached or not") {
 TEST_CASE("sparse rows are the matrix's rows, on the device that asks") {
   for (bool values : {false, true}) {
     const SparseMatrix x = bag_of_words(90, 40, values);
-    const auto source = make_feature_source(Features(x));
+    const auto source = make_feature_store(Features(x));
     CHECK(source->is_sparse());
     for (Device device : devices()) {
       const Tensor nodes = random_ints(200, 0, 90, device);
@@ -83,19 +83,19 @@ TEST_CASE("what a feature source cannot keep or find is an error") {
   const Device cpu = Device::cpu();
   CHECK_THROWS_AS(make_file_source(file, cpu, {4, {}}), Error);
   CHECK_THROWS_AS(make_file_source(file, cpu, {11, random_tensor({10})}), Error);
-  CHECK_THROWS_AS(make_pinned_source(x, cpu, {4, random_tensor({9})}), Error);
+  CHECK_THROWS_AS(make_pinned_store(x, cpu, {4, random_tensor({9})}), Error);
   std::vector<float> heat(10, 1.0f);
   heat[6] = std::numeric_limits<float>::quiet_NaN();
-  CHECK_THROWS_WITH_AS(make_pinned_source(x, cpu, {4, Tensor::from(heat)}),
+  CHECK_THROWS_WITH_AS(make_pinned_store(x, cpu, {4, Tensor::from(heat)}),
                        "feature source: hotness[6] is nan, expected a number", Error);
   const auto bad = Tensor::from(std::vector<int32_t>{1, 10});
   CHECK_THROWS_WITH_AS(make_file_source(file, cpu)->gather(bad, cpu),
                        "feature source: node 10 at position 1, expected 0 to 9", Error);
-  CHECK_THROWS_WITH_AS(make_pinned_source(x, cpu)->gather(bad, cpu),
+  CHECK_THROWS_WITH_AS(make_pinned_store(x, cpu)->gather(bad, cpu),
                        "feature source: node 10 at position 1, expected 0 to 9", Error);
-  CHECK_THROWS_AS(make_feature_source(Features(x))->gather(bad, cpu), Error);
-  CHECK_THROWS_AS(make_feature_source(Features(x))->gather(Tensor::zeros({3}), cpu), Error);
+  CHECK_THROWS_AS(make_feature_store(Features(x))->gather(bad, cpu), Error);
+  CHECK_THROWS_AS(make_feature_store(Features(x))->gather(Tensor::zeros({3}), cpu), Error);
   CHECK_THROWS_AS(make_file_source(file, cpu)->gather(Tensor::zeros({3}), cpu), Error);
-  CHECK_THROWS_AS(make_feature_source(Features(bag_of_words(10, 8, true)))->gather(bad, cpu), Error);
-  CHECK_THROWS_AS(make_feature_source({}), Error);
+  CHECK_THROWS_AS(make_feature_store(Features(bag_of_words(10, 8, true)))->gather(bad, cpu), Error);
+  CHECK_THROWS_AS(make_feature_store({}), Error);
 }

@@ -206,7 +206,7 @@ TEST_CASE("labels of graphs of several columns, or none") {
   GraphLoaderOptions options = few();
   options.shuffle = false;
   const auto with = [&](const Tensor& labels) {
-    return GraphLoader(data.graph, data.graph_offsets, make_feature_source(data.x), labels, ids({9, 2}),
+    return GraphLoader(data.graph, data.graph_offsets, make_feature_store(data.x), labels, ids({9, 2}),
                        options)
         .batch(0, 0);
   };

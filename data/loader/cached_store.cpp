@@ -144,14 +144,14 @@ class FileSource : public CachedSource {
 
 }  // namespace
 
-std::shared_ptr<const FeatureStore> make_pinned_source(const Features& x, Device device,
-                                                       const CachedRows& cached) {
+std::shared_ptr<const FeatureStore> make_pinned_store(const Features& x, Device device,
+                                                      const CachedRows& cached) {
   return std::make_shared<PinnedSource>(x.to(Device::cpu()), device, cached);
 }
 
-std::shared_ptr<const FeatureStore> make_pinned_source(const Tensor& x, Device device,
-                                                       const CachedRows& cached) {
-  return make_pinned_source(Features(x), device, cached);
+std::shared_ptr<const FeatureStore> make_pinned_store(const Tensor& x, Device device,
+                                                      const CachedRows& cached) {
+  return make_pinned_store(Features(x), device, cached);
 }
 
 std::shared_ptr<const FeatureStore> make_file_source(FileRows x, Device device, const CachedRows& cached) {
