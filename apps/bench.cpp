@@ -1,7 +1,8 @@
 // Times kernels and training epochs, beside a copy of the bytes that they must move.
 
 #include "bench/measure.h"
-#include "common/options.h"
+#include "common/command_line.h"
+#include <adjoint/adjoint.h>
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/order/orders.h>
@@ -9,6 +10,7 @@
 #include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
 #include <adjoint/kernels/dense/gemm.h>
+#include <adjoint/training/loader.h>
 
 #include <fmt/ranges.h>
 
@@ -59,7 +61,7 @@ void check(const Options& o) {
   at_least("parts-per-batch", o.subject.parts_per_batch, 1);
   at_least("batch-size", o.subject.batch_size, 1);
   expect_integer("workers", o.workers, 0, kMaxThreads);
-  (void)fanouts_of(o.fanouts);
+  (void)training::fanouts_of(o.fanouts);
   for (const std::string& order : o.orders) expect_one_of("order", order, order_names());
   const auto probability = [](const char* name, double p) {
     if (!(p >= 0.0 && p < 1.0))
@@ -201,7 +203,7 @@ void bench(int argc, char** argv) {
   o.subject.dtype = o.dtype == "bfloat16" ? DType::bf16 : DType::f32;
   o.subject.batch_norm = o.norm == "batch";
   o.subject.capture = !o.no_capture;
-  o.subject.sampling = {.fanouts = fanouts_of(o.fanouts),
+  o.subject.sampling = {.fanouts = training::fanouts_of(o.fanouts),
                         .replace = o.sampling == "replace",
                         .weighted = o.sampling == "weighted",
                         .labor = o.sampling == "labor"};

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace adj::apps {
+namespace adj::training {
 
 /// Times training alone: stop() before an evaluation or a checkpoint, start() after it.
 class Stopwatch {
@@ -27,4 +27,4 @@ class Stopwatch {
   int64_t epochs_ = 0;
 };
 
-}  // namespace adj::apps
+}  // namespace adj::training

@@ -1,13 +1,14 @@
-#include "outputs.h"
+#include "run_files.h"
 
-#include <adjoint/core/file.h>
+#include "error.h"
+#include "file.h"
 
 #include <filesystem>
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace adj::apps {
+namespace adj {
 
 RunFiles::RunFiles() {
   const std::pair<int, const char*> streams[] = {{STDOUT_FILENO, "standard output"},
@@ -44,4 +45,4 @@ void RunFiles::write(const std::string& option, const std::string& path, const s
     data_fail("{}: --{}: {}", path, option, obstacle);
 }
 
-}  // namespace adj::apps
+}  // namespace adj

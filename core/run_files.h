@@ -1,7 +1,5 @@
 #pragma once
 
-#include <adjoint/data/predictions.h>
-
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,7 +7,7 @@
 
 #include <sys/types.h>
 
-namespace adj::apps {
+namespace adj {
 
 /// The files of one run, told apart by what they are on disk and not by their names.
 class RunFiles {
@@ -34,4 +32,4 @@ class RunFiles {
   std::vector<std::pair<Identity, std::string>> taken_;  // and what takes it
 };
 
-}  // namespace adj::apps
+}  // namespace adj

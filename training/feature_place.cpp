@@ -1,11 +1,11 @@
 #include "feature_place.h"
 
-#include "inputs.h"
-#include <adjoint/data/loader/layer_wise.h>
+#include <adjoint/core/option_check.h>
+#include <adjoint/core/text.h>
 
 #include <charconv>
 
-namespace adj::apps {
+namespace adj::training {
 
 namespace {
 
@@ -24,7 +24,7 @@ int64_t rows_cached(const std::string& text, int64_t rows) {
 }
 
 /// A node is asked for as a neighbour along each edge that leads from it.
-CachedRows cached_rows(const Dataset& data, const Settings& s) {
+CachedRows cached_rows_of(const Dataset& data, const BatchOptions& s) {
   const int64_t count = rows_cached(s.cached_rows, data.num_nodes());
   if (count > data.num_nodes())
     throw UsageError(fmt::format("--cached-rows: expected at most {} for {}, got {}", data.num_nodes(),
@@ -35,36 +35,26 @@ CachedRows cached_rows(const Dataset& data, const Settings& s) {
 
 }  // namespace
 
-void add_feature_options(boost::program_options::options_description& options, Settings& s) {
-  options.add_options()(
-      "features", with_default(s.features, "PLACE"),
-      "where those of all nodes are: device, host (locked in its memory, where a GPU reads the rows of a "
-      "batch) or file (never loaded; the rows of a batch are read from --data)")(
-      "cached-rows", with_default(s.cached_rows),
-      "rows of such features that are kept on the device, of the nodes with most edges: a number, or a share "
-      "as 20%");
-}
-
-void check_feature_options(const Settings& s) {
-  expect_one_of("features", s.features, {"device", "host", "file"});
-  (void)rows_cached(s.cached_rows, 0);
-  const bool cached = s.cached_rows != "0";
-  if (s.features == "device") {
+void BatchOptions::check_features(const std::string& device) const {
+  expect_one_of("features", features, {"device", "host", "file"});
+  (void)rows_cached(cached_rows, 0);
+  const bool cached = cached_rows != "0";
+  if (features == "device") {
     if (cached) throw UsageError("--cached-rows: expected --features host or file beside it");
     return;
   }
-  if (cached && s.features == "host" && Device::parse(s.device).is_cpu())
+  if (cached && features == "host" && Device::parse(device).is_cpu())
     throw UsageError(
         "--cached-rows: expected a GPU beside --features host, for the CPU has them in its own memory");
-  if (s.evaluation == "graph")
+  if (evaluation == "graph")
     throw UsageError(fmt::format(
         "--evaluation graph: does not go with --features {}, for it needs those of all nodes at once",
-        s.features));
+        features));
 }
 
-LoadOptions load_options(const Settings& s) { return {.features_in_file = s.features == "file"}; }
+LoadOptions load_options(const BatchOptions& s) { return {.features_in_file = s.features == "file"}; }
 
-Dataset placed_on(Device device, const Dataset& data, const Settings& s) {
+Dataset placed_on(Device device, const Dataset& data, const BatchOptions& s) {
   if (s.features != "host") return data.to(device);
   Dataset placed = data;
   placed.x = {};
@@ -73,11 +63,11 @@ Dataset placed_on(Device device, const Dataset& data, const Settings& s) {
   return placed;
 }
 
-std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Settings& s) {
+std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const BatchOptions& s, DType dtype) {
   const Device device = data.device();
-  const CachedRows cached = cached_rows(data, s);
+  const CachedRows cached = cached_rows_of(data, s);
   if (data.x_in_file) return make_file_source(data.x_in_file, device, cached);
-  const Features x = data.x.to(feature_dtype(s));
+  const Features x = data.x.to(dtype);
   if (cached.count > 0 && x.is_sparse())
     throw UsageError(fmt::format(
         "--cached-rows: expected dense or quantised features, those of {} are sparse", printable(data.name)));
@@ -86,22 +76,22 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Set
   return make_pinned_store(x, device, cached);
 }
 
-NodeModel& layered(Model& model) {
-  auto* of_nodes = dynamic_cast<NodeModel*>(&model);
+void require_layers(models::Model& model) {
+  const auto* of_nodes = model.as<models::NodeModel>();
   if (of_nodes == nullptr || !of_nodes->exact_by_layers())
     throw UsageError(fmt::format("--evaluation layers: {} needs whole graphs, expected --evaluation graph",
                                  model.describe()));
-  return *of_nodes;
 }
 
-Tensor layer_by_layer(NodeModel& model, const Graph& graph, const std::shared_ptr<const FeatureStore>& x,
-                      const Settings& s) {
+Tensor layer_by_layer(models::NodeModel& model, const Graph& graph,
+                      const std::shared_ptr<const FeatureStore>& x, const LayerWiseOptions& options) {
   const NoGrad no_grad;
-  return infer_layer_wise(graph, x, model.num_layers(),
-                          [&](size_t layer, const Block& block, const Features& of_sources) {
-                            return model.over(layer, block, model.input(of_sources)).value();
-                          },
-                          {.batch_size = s.batch_size, .workers = num_workers(s)});
+  return infer_layer_wise(
+      graph, x, model.num_layers(),
+      [&](size_t layer, const Block& block, const Features& of_sources) {
+        return model.over(layer, block, model.input(of_sources)).value();
+      },
+      options);
 }
 
-}  // namespace adj::apps
+}  // namespace adj::training

@@ -1,10 +1,14 @@
 #include "links.h"
 
+#include "run.h"
+#include <adjoint/core/option_check.h>
 #include <adjoint/data/predictions.h>
+#include <adjoint/graph/sample/negative_sampling.h>
+#include <adjoint/nn/metrics/link_metrics.h>
 
 #include <charconv>
 
-namespace adj::apps {
+namespace adj::training {
 
 namespace {
 
@@ -24,8 +28,8 @@ Tensor range(int64_t begin, int64_t end) {
   return Tensor::from(all);
 }
 
-LinkSplit split_of(const Graph& graph, const std::string& file, const Settings& s) {
-  Generator generator(static_cast<uint64_t>(s.seed));
+LinkSplit split_of(const Graph& graph, const std::string& file, const LinkOptions& s, int64_t seed) {
+  Generator generator(static_cast<uint64_t>(seed));
   try {
     return random_link_split(graph, {.val = s.val, .test = s.test}, generator);
   } catch (const Error& error) {
@@ -35,8 +39,25 @@ LinkSplit split_of(const Graph& graph, const std::string& file, const Settings& 
 
 }  // namespace
 
-Examples link_examples(Dataset& data, const std::string& file, const Settings& settings) {
-  const LinkSplit split = split_of(data.graph, file, settings);
+void LinkOptions::add_to(Options& o) {
+  o.batches.loaders = {neighbor};
+  o.things = "pairs of nodes";
+  o.metric_help = "auc (auto), mrr or hits@K, as hits@20; all three are reported";
+  o.own = {{"val", &val, "P", "share of the joined pairs of nodes to validate on"},
+           {"test", &test, "P", "share of them to test on; both are drawn by --seed"},
+           {"negatives", &negatives, "N", "pairs without an edge drawn for each joined one, every epoch"}};
+}
+
+void LinkOptions::check() const {
+  if (!(val > 0.0 && test > 0.0 && val + test < 1.0))
+    throw UsageError(
+        fmt::format("--val {} and --test {}: expected shares above 0, below 1 together", val, test));
+  expect_integer("negatives", negatives, 1, 10000);
+}
+
+Examples link_examples(const Options& options, const LinkOptions& links, Dataset& data) {
+  const std::string file = file_of(options, data);
+  const LinkSplit split = split_of(data.graph, file, links, options.run.seed);
   const EdgeIndex train = linked_pairs(split.train);
   const LinkExamples& val = split.val;
   const LinkExamples& test = split.test;
@@ -45,7 +66,7 @@ Examples link_examples(Dataset& data, const std::string& file, const Settings& s
     if (pairs->src.numel() == 0)
       data_fail(
           "{}: edges: with --val {} and --test {} of {} pairs of nodes that edges join, none is left to {}",
-          file, settings.val, settings.test,
+          file, links.val, links.test,
           train.src.numel() + val.positive.src.numel() + test.positive.src.numel(), part);
   data.graph = split.train;
   Examples examples;
@@ -91,8 +112,8 @@ int64_t hits_of(const std::string& metric) {
 
 }  // namespace
 
-std::vector<Metric> link_metrics(const Settings& settings) {
-  const int64_t k = hits_of(settings.metric);
+std::vector<Metric> link_metrics(const std::string& metric) {
+  const int64_t k = hits_of(metric);
   const auto auc = [](const Tensor& output, const Tensor& y, const Tensor& index) {
     const auto [positive, negative] = told_apart(output, y, index);
     return nn::link_auc(positive, negative);
@@ -111,8 +132,10 @@ std::vector<Metric> link_metrics(const Settings& settings) {
           {at, fmt::format("Hits@{}", k), at, true, 0.0, 1.0, hits}};
 }
 
-void write_links(const std::string& path, const Dataset& data, const Examples& examples,
-                 const Tensor& output) {
+void write_links(const Run& run) {
+  if (run.options().output.predict.empty()) return;
+  const Examples& examples = run.examples();
+  const Tensor& output = run.output();
   const auto test = examples.test.to_vector<int32_t>();
   const auto score = output.to_vector<float>(), label = examples.y.to_vector<float>();
   const auto src = examples.pairs.src.to_vector<int32_t>(), dst = examples.pairs.dst.to_vector<int32_t>();
@@ -124,7 +147,7 @@ void write_links(const std::string& path, const Dataset& data, const Examples& e
     links.score.push_back(score[pair]);
     links.label.push_back(label[pair] > 0.5f ? 1 : 0);
   }
-  write_predictions(path, "train_link", data, links);
+  write_predictions(run.options().output.predict, run.options().program(), run.task().data, links);
 }
 
-}  // namespace adj::apps
+}  // namespace adj::training
