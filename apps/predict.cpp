@@ -93,7 +93,7 @@ void predict(const PredictOptions& o) {
   if (!loaded) loaded = load_foreign(o, data, device);
   const TrainedModel& trained = *loaded;
   const Metric metric = metric_of(trained.description(), o.checkpoint);
-  compute_options_of(trained.description()).apply();
+  execution_options_of(trained.description()).apply();
   if (data.num_features() != trained.num_features())
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               trained.num_features());

@@ -91,7 +91,7 @@ void DataOptions::check() const {
   expect_one_of("features-scaling", features_scaling, {"auto", "none", "rows", "standard"});
 }
 
-void ComputeOptions::apply() const {
+void ExecutionOptions::apply() const {
   if (threads > 0) set_num_threads(static_cast<int>(threads));
   if (explain) set_explaining(true);
   if (precision == "tf32") set_matmul_precision(MatmulPrecision::tf32);
@@ -101,7 +101,7 @@ void ComputeOptions::apply() const {
                                            : SparseKernels::automatic);
 }
 
-void ComputeOptions::check(const Options& all) const {
+void ExecutionOptions::check(const Options& all) const {
   expect_integer("threads", threads, 0, kMaxThreads);
   expect_one_of("precision", precision, {"float32", "tf32", "bfloat16"});
   expect_one_of("kernels", kernels, {"auto", "csr", "tiles", "hybrid"});

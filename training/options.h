@@ -38,7 +38,7 @@ struct DataOptions {
 };
 
 /// Where and how numbers are computed.
-struct ComputeOptions {
+struct ExecutionOptions {
   std::string device = "cpu";
   std::string precision = "float32";  ///< or "tf32", "bfloat16"
   std::string kernels = "auto";       ///< of sparse products on a GPU: "csr", "tiles", "hybrid"
@@ -111,7 +111,7 @@ struct Options {
   models::ModelFamily family;
   std::string summary;  ///< one line for --help
   DataOptions data;
-  ComputeOptions compute;
+  ExecutionOptions compute;
   models::ModelOptions model;
   RunOptions run;
   OutputOptions output;

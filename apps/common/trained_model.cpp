@@ -57,8 +57,8 @@ Metric metric_of(const ModelDescription& model, const std::string& file) {
   }
 }
 
-ComputeOptions compute_options_of(const ModelDescription& model) {
-  ComputeOptions options;
+ExecutionOptions execution_options_of(const ModelDescription& model) {
+  ExecutionOptions options;
   const auto precision = model.facts.find("option.precision");
   if (precision != model.facts.end()) options.precision = precision->second;
   return options;
@@ -103,7 +103,7 @@ std::optional<double> measure(const ModelDescription& model, const Metric& metri
 
 Tensor run(const TrainedModel& trained, const Dataset& data, const BatchOptions& batches) {
   const NoGrad no_grad;
-  const DType dtype = compute_options_of(trained.description()).dtype();
+  const DType dtype = execution_options_of(trained.description()).dtype();
   const int workers = batches.num_workers(data.device().str());
   if (batches.evaluation == "layers") {
     auto& model = *trained.model().as<models::NodeModel>();

@@ -24,7 +24,7 @@ TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOpti
 /// The metric of its training; the usual one of a PyG state. Throws DataError naming `file`.
 training::Metric metric_of(const ModelDescription& model, const std::string& file);
 /// The precision of its training: "float32".
-training::ComputeOptions compute_options_of(const ModelDescription& model);
+training::ExecutionOptions execution_options_of(const ModelDescription& model);
 
 /// The dataset's labels of what the model says something of, nodes or graphs; absent where it has none.
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data);
