@@ -5,10 +5,7 @@
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/order/orders.h>
-#include <adjoint/kernels/aggregate/spmm.h>
-#include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
-#include <adjoint/kernels/dense/gemm.h>
 
 #include <fmt/ranges.h>
 
@@ -20,8 +17,8 @@ namespace {
 
 struct Options {
   std::vector<std::string> ops, orders;
-  std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", spmm = "own",
-              products = "by-size", scatter = "fixed-point", fanouts = "15,10,5", sampling = "uniform";
+  std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", products = "by-size",
+              scatter = "fixed-point", fanouts = "15,10,5", sampling = "uniform";
   int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1, workers = 0;
   bool json = false, no_capture = false, tf32 = false;
   Subject subject;
@@ -30,7 +27,6 @@ struct Options {
 void check(const Options& o) {
   expect_one_of("dtype", o.dtype, {"float32", "bfloat16"});
   expect_one_of("norm", o.norm, {"batch", "none"});
-  expect_one_of("spmm", o.spmm, {"own", "cusparse"});
   expect_one_of("products", o.products, {"by-size", "float32", "split"});
   expect_one_of("scatter", o.scatter, {"fixed-point", "float-atomics"});
   expect_one_of("sampling", o.sampling, {"uniform", "replace", "weighted", "labor"});
@@ -91,7 +87,6 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products by TF32")(
       "products", with_default(o.products, "WAY"),
       "on a Hopper GPU, exact dense products by: by-size, float32, split")(
-      "spmm", with_default(o.spmm, "NAME"), "on a GPU, sparse products by: own, cusparse")(
       "edges", with_default(o.subject.edges, "ORDER"), "of edge lists: by-source, by-target, shuffled")(
       "scatter", with_default(o.scatter, "SUMS"),
       "on a GPU, spmm_coo by: fixed-point, float-atomics (not reproducible)")(
@@ -180,13 +175,11 @@ void bench(int argc, char** argv) {
   if (!read(argc, argv, all, o)) return;
   const std::vector<Op> ops = chosen(all, o.ops);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
-  if (o.tf32) set_matmul_precision(MatmulPrecision::tf32);
-  set_exact_products(o.products == "float32" ? ExactProducts::float32
-                     : o.products == "split" ? ExactProducts::split
-                                             : ExactProducts::by_size);
-  if (o.spmm == "cusparse") kernels::set_spmm_backend(kernels::SpmmBackend::cusparse);
-  if (o.scatter == "float-atomics")
-    kernels::set_scatter_sums(kernels::ScatterSums::float_atomics_not_reproducible);
+  if (o.tf32) compute_options().matmul_precision = MatmulPrecision::tf32;
+  compute_options().exact_products = o.products == "float32" ? ExactProducts::float32
+                                     : o.products == "split" ? ExactProducts::split
+                                                             : ExactProducts::by_size;
+  if (o.scatter == "float-atomics") o.subject.scatter = kernels::ScatterSums::float_atomics_not_reproducible;
   const Device device = Device::parse(o.device);
   manual_seed(static_cast<uint64_t>(o.seed));
   Dataset data = o.data.empty()

@@ -120,7 +120,7 @@ void train_with(const Program& program, CommandLine line) {
   const Device device = Device::parse(settings.device);
   check_outputs(settings);
   const auto cuts = settings.cuts.empty() ? nullptr : std::make_shared<StoredCuts>(settings.cuts);
-  kernels::set_cut_store(cuts);
+  compute_options().cuts = cuts;
   Prepared given = load_data(program, settings, device);
   const Dataset& data = given.data;
   if (given.splits.size() > 1 && settings.runs == 1) settings.runs = std::ssize(given.splits);

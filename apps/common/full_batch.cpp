@@ -80,7 +80,7 @@ void measure_aggregation(const Training& t) {
   constexpr int kSteps = 5;
   NodeModel& model = t.node_model();
   const auto milliseconds = [&](Aggregation way) {
-    set_aggregation(way);
+    compute_options().aggregation = way;
     const EdgeList edges(t.data.graph, use_of_epoch(model), feature_dtype(t.settings));
     std::vector<double> ms;
     Graph graph;
@@ -98,7 +98,7 @@ void measure_aggregation(const Training& t) {
   };
   const double reduce = milliseconds(Aggregation::reduce), scatter = milliseconds(Aggregation::scatter);
   const bool scatters = scatter < reduce;
-  set_aggregation(scatters ? Aggregation::scatter : Aggregation::reduce);
+  compute_options().aggregation = scatters ? Aggregation::scatter : Aggregation::reduce;
   const std::string result =
       fmt::format("{}: a step takes {:.3g} ms by reduce, sorting and all, {:.3g} ms by scatter",
                   scatters ? "scatter" : "reduce", reduce, scatter);

@@ -114,11 +114,11 @@ void quantize_features(Dataset& data, const FeatureQuantization& quantization) {
 }
 
 void set_precision(const Settings& settings) {
-  if (settings.precision == "tf32") set_matmul_precision(MatmulPrecision::tf32);
-  set_sparse_kernels(settings.kernels == "csr"      ? SparseKernels::csr
-                     : settings.kernels == "tiles"  ? SparseKernels::tiles
-                     : settings.kernels == "hybrid" ? SparseKernels::hybrid
-                                                    : SparseKernels::automatic);
+  if (settings.precision == "tf32") compute_options().matmul_precision = MatmulPrecision::tf32;
+  compute_options().sparse_kernels = settings.kernels == "csr"      ? SparseKernels::csr
+                                     : settings.kernels == "tiles"  ? SparseKernels::tiles
+                                     : settings.kernels == "hybrid" ? SparseKernels::hybrid
+                                                                    : SparseKernels::automatic;
 }
 
 DType feature_dtype(const Settings& settings) {
@@ -165,9 +165,9 @@ ListUse use_of_epoch(const NodeModel& model) {
 }
 
 void set_aggregation(const Settings& settings) {
-  adj::set_aggregation(settings.aggregation == "reduce"    ? Aggregation::reduce
-                       : settings.aggregation == "scatter" ? Aggregation::scatter
-                                                           : Aggregation::automatic);
+  compute_options().aggregation = settings.aggregation == "reduce"    ? Aggregation::reduce
+                                  : settings.aggregation == "scatter" ? Aggregation::scatter
+                                                                      : Aggregation::automatic;
 }
 
 }  // namespace adj::apps

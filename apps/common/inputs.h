@@ -28,7 +28,7 @@ FeatureQuantization choose_quantization(const Dataset& data, const std::string& 
 /// file are rounded so as they are read.
 void quantize_features(Dataset& data, const FeatureQuantization& quantization);
 
-/// --precision: what matrix products of this process round to, and of which dtype features and parameters
+/// --precision: what matrix products of this thread round to, and of which dtype features and parameters
 /// are.
 void set_precision(const Settings& settings);
 DType feature_dtype(const Settings& settings);
@@ -42,7 +42,7 @@ class EdgeList {
  public:
   /// `use`: what each such graph is for. `features`: their dtype.
   EdgeList(const Graph& graph, const ListUse& use, DType features);
-  /// Are neighbours summed over the list as it is? Decided once, as set_aggregation() says by then; never
+  /// Are neighbours summed over the list as it is? Decided once, as ComputeOptions says by then; never
   /// where `use` has no sums.
   bool scatters() const { return scatters_; }
   /// The same graph, of which nothing is derived yet: sorted at once, or a list with its edges' own numbers.
@@ -60,7 +60,7 @@ class EdgeList {
 
 /// What the graph of an inductive epoch is for: a training step and an evaluation of the model.
 ListUse use_of_epoch(const NodeModel& model);
-/// --aggregation: for the whole process. `measure` begins as `auto`.
+/// --aggregation: for this thread. `measure` begins as `auto`.
 void set_aggregation(const Settings& settings);
 
 }  // namespace adj::apps
