@@ -1,6 +1,7 @@
 // Times kernels and training epochs, beside a copy of the bytes that they must move.
 
 #include "bench/measure.h"
+#include "common/inputs.h"
 #include "common/options.h"
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/generate/generators.h>
@@ -20,7 +21,7 @@ struct Options {
   std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", products = "by-size",
               scatter = "fixed-point", fanouts = "15,10,5", sampling = "uniform";
   int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1, workers = 0;
-  bool json = false, no_capture = false, tf32 = false;
+  bool json = false, explain = false, no_capture = false, tf32 = false;
   Subject subject;
 };
 
@@ -110,6 +111,7 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
                                                                        "CPU threads (0: all)")(
       "repeats", with_default(o.repeats), "rounds that the median is taken of")("seed", with_default(o.seed),
                                                                                 "of what is generated")(
+      "explain", po::bool_switch(&o.explain), "print which kernels were chosen")(
       "json", po::bool_switch(&o.json), "print one JSON object last")("help", "print this");
   po::options_description hidden;
   hidden.add(options).add_options()("op", po::value(&o.ops));
@@ -175,6 +177,7 @@ void bench(int argc, char** argv) {
   if (!read(argc, argv, all, o)) return;
   const std::vector<Op> ops = chosen(all, o.ops);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  if (o.explain) set_explaining(true);
   if (o.tf32) compute_options().matmul_precision = MatmulPrecision::tf32;
   compute_options().exact_products = o.products == "float32" ? ExactProducts::float32
                                      : o.products == "split" ? ExactProducts::split
@@ -211,6 +214,7 @@ void bench(int argc, char** argv) {
     print_row(op, job, m);
     rows.push_back(json_row(op, job, m));
   }
+  if (o.explain) print_explanations();
   if (o.json)
     fmt::print(R"({{"app": "bench", "dataset": {}, "device": "{}", "threads": {}, "nodes": {}, "edges": {}, )"
                R"("width": {}, "dtype": "{}", "results": [{}]}})"
