@@ -107,11 +107,11 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "bits-b", with_default(o.subject.bits_b), "of a product's right operand")(
       "least", with_default(o.subject.least),
       "rows of a window that a column of tiles has at least, 1 to 128")(
-      "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")("threads", with_default(o.threads),
-                                                                       "CPU threads (0: all)")(
-      "repeats", with_default(o.repeats), "rounds that the median is taken of")("seed", with_default(o.seed),
-                                                                                "of what is generated")(
-      "explain", po::bool_switch(&o.explain), "print which kernels were chosen")(
+      "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
+      "threads", with_default(o.threads), "CPU threads (0: all)")("repeats", with_default(o.repeats),
+                                                                  "rounds that the median is taken of")(
+      "seed", with_default(o.seed), "of what is generated")("explain", po::bool_switch(&o.explain),
+                                                            "print which kernels were chosen")(
       "json", po::bool_switch(&o.json), "print one JSON object last")("help", "print this");
   po::options_description hidden;
   hidden.add(options).add_options()("op", po::value(&o.ops));
