@@ -3,13 +3,11 @@
 #include "bench/measure.h"
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
+#include <adjoint/core/explain.h>
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/order/orders.h>
-#include <adjoint/kernels/aggregate/spmm.h>
-#include <adjoint/kernels/aggregate/spmm_coo.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
-#include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/training/loader.h>
 
 #include <fmt/ranges.h>
@@ -22,17 +20,16 @@ namespace {
 
 struct Options {
   std::vector<std::string> ops, orders;
-  std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", spmm = "own",
-              products = "by-size", scatter = "fixed-point", fanouts = "15,10,5", sampling = "uniform";
+  std::string graph = "arxiv", data, device = "cpu", dtype = "float32", norm = "batch", products = "by-size",
+              scatter = "fixed-point", fanouts = "15,10,5", sampling = "uniform";
   int64_t features = 128, classes = 40, threads = 0, repeats = 20, seed = 1, workers = 0;
-  bool json = false, no_capture = false, tf32 = false;
+  bool json = false, explain = false, no_capture = false, tf32 = false;
   Subject subject;
 };
 
 void check(const Options& o) {
   expect_one_of("dtype", o.dtype, {"float32", "bfloat16"});
   expect_one_of("norm", o.norm, {"batch", "none"});
-  expect_one_of("spmm", o.spmm, {"own", "cusparse"});
   expect_one_of("products", o.products, {"by-size", "float32", "split"});
   expect_one_of("scatter", o.scatter, {"fixed-point", "float-atomics"});
   expect_one_of("sampling", o.sampling, {"uniform", "replace", "weighted", "labor"});
@@ -93,7 +90,6 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products by TF32")(
       "products", with_default(o.products, "WAY"),
       "on a Hopper GPU, exact dense products by: by-size, float32, split")(
-      "spmm", with_default(o.spmm, "NAME"), "on a GPU, sparse products by: own, cusparse")(
       "edges", with_default(o.subject.edges, "ORDER"), "of edge lists: by-source, by-target, shuffled")(
       "scatter", with_default(o.scatter, "SUMS"),
       "on a GPU, spmm_coo by: fixed-point, float-atomics (not reproducible)")(
@@ -113,10 +109,11 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
       "bits-b", with_default(o.subject.bits_b), "of a product's right operand")(
       "least", with_default(o.subject.least),
       "rows of a window that a column of tiles has at least, 1 to 128")(
-      "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")("threads", with_default(o.threads),
-                                                                       "CPU threads (0: all)")(
-      "repeats", with_default(o.repeats), "rounds that the median is taken of")("seed", with_default(o.seed),
-                                                                                "of what is generated")(
+      "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
+      "threads", with_default(o.threads), "CPU threads (0: all)")("repeats", with_default(o.repeats),
+                                                                  "rounds that the median is taken of")(
+      "seed", with_default(o.seed), "of what is generated")("explain", po::bool_switch(&o.explain),
+                                                            "print which kernels were chosen")(
       "json", po::bool_switch(&o.json), "print one JSON object last")("help", "print this");
   po::options_description hidden;
   hidden.add(options).add_options()("op", po::value(&o.ops));
@@ -182,13 +179,12 @@ void bench(int argc, char** argv) {
   if (!read(argc, argv, all, o)) return;
   const std::vector<Op> ops = chosen(all, o.ops);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
-  if (o.tf32) set_matmul_precision(MatmulPrecision::tf32);
-  set_exact_products(o.products == "float32" ? ExactProducts::float32
-                     : o.products == "split" ? ExactProducts::split
-                                             : ExactProducts::by_size);
-  if (o.spmm == "cusparse") kernels::set_spmm_backend(kernels::SpmmBackend::cusparse);
-  if (o.scatter == "float-atomics")
-    kernels::set_scatter_sums(kernels::ScatterSums::float_atomics_not_reproducible);
+  if (o.explain) set_explaining(true);
+  if (o.tf32) compute_options().matmul_precision = MatmulPrecision::tf32;
+  compute_options().exact_products = o.products == "float32" ? ExactProducts::float32
+                                     : o.products == "split" ? ExactProducts::split
+                                                             : ExactProducts::by_size;
+  if (o.scatter == "float-atomics") o.subject.scatter = kernels::ScatterSums::float_atomics_not_reproducible;
   const Device device = Device::parse(o.device);
   manual_seed(static_cast<uint64_t>(o.seed));
   Dataset data = o.data.empty()
@@ -220,6 +216,7 @@ void bench(int argc, char** argv) {
     print_row(op, job, m);
     rows.push_back(json_row(op, job, m));
   }
+  for (const std::string& line : explanations()) fmt::print("{}\n", line);  // none without --explain
   if (o.json)
     fmt::print(R"({{"app": "bench", "dataset": {}, "device": "{}", "threads": {}, "nodes": {}, "edges": {}, )"
                R"("width": {}, "dtype": "{}", "results": [{}]}})"

@@ -1,12 +1,8 @@
 #include <adjoint/graph/aggregation.h>
 
-#include <atomic>
-
 namespace adj {
 
 namespace {
-
-std::atomic<Aggregation> chosen{Aggregation::automatic};
 
 /// Nanoseconds; docs/benchmarks.md says where they come from.
 struct Constants {
@@ -18,9 +14,6 @@ constexpr Constants kCpu{5000.0, 10.0, 5000.0, 1.0, 0.3, 0.0};
 constexpr Constants kGpu{62000.0, 0.057, 5000.0, 0.0, 0.0113, 0.0053};
 
 }  // namespace
-
-void set_aggregation(Aggregation way) { chosen = way; }
-Aggregation aggregation() { return chosen; }
 
 AggregationCost aggregation_cost(int64_t nodes, int64_t edges, const ListUse& use, Device device) {
   if (use.sums == 0) return {};

@@ -1,22 +1,11 @@
 #pragma once
 
 #include <adjoint/core/device.h>
+#include <adjoint/kernels/compute_options.h>
 
 #include <cstdint>
 
 namespace adj {
-
-/// How neighbours are summed where a relation is an edge list of which nothing is derived yet (fuseGNN, Chen
-/// et al. 2020, section 5). `reduce` (GAR): the list is sorted into CSR and, for a backward pass, its
-/// transpose, and every row is summed in a register. `scatter` (GAS): every edge's row is added to its
-/// target's, over the list as it is. Both are the same in every run, but they are not the same bits: sums are
-/// taken in another order. `automatic`: by the rule below, never by a measurement.
-enum class Aggregation : uint8_t { automatic, reduce, scatter };
-
-/// For the whole process, from the next sum on. A relation that began as CSR, as Graph::from_coo makes it, is
-/// reduced whatever is set.
-void set_aggregation(Aggregation way);
-Aggregation aggregation();
 
 /// What an edge list is for, where that is known: fewer sums than sorting pays for.
 struct ListUse {

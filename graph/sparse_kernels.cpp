@@ -1,10 +1,8 @@
 #include <adjoint/graph/sparse_kernels.h>
 #include <adjoint/kernels/aggregate/explain.h>
-#include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/tiles/cut_store.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
-#include <atomic>
 #include <chrono>
 #include <cmath>
 
@@ -12,20 +10,11 @@ namespace adj {
 
 namespace {
 
-std::atomic<SparseKernels> chosen{SparseKernels::automatic};
-
 double share_in_tiles(const CutCounts& counts) {
   return counts.entries == 0 ? 0.0
                              : 100.0 * static_cast<double>(counts.entries - counts.rest) /
                                    static_cast<double>(counts.entries);
 }
-
-}  // namespace
-
-void set_sparse_kernels(SparseKernels kernels) { chosen = kernels; }
-SparseKernels sparse_kernels() { return chosen; }
-
-namespace {
 
 /// By how much gathers by rows of CSR take longer than where rows side by side share most: hm has 0.19
 /// columns an entry.
@@ -109,11 +98,12 @@ struct Wanted {
 
 template <class Cost>
 std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&& cost_of) {
-  const SparseKernels choice = sparse_kernels();
+  const SparseKernels choice = compute_options().sparse_kernels;
   const Device device = a.device();
   const std::string_view op = wanted.op;
   if (choice == SparseKernels::csr || device.is_cpu() || wanted.features == DType::f64) return nullptr;
-  const bool rounds = wanted.features == DType::bf16 || matmul_precision() != MatmulPrecision::exact;
+  const bool rounds =
+      wanted.features == DType::bf16 || compute_options().matmul_precision != MatmulPrecision::exact;
   const std::string subject = explaining() ? fmt::format("kernels of {}", op) : std::string();
   const auto explain = [&]<class... Args>(fmt::format_string<Args...> text, Args&&... args) {
     if (explaining())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <adjoint/kernels/compute_options.h>
 #include <adjoint/kernels/tiles/row_tiles.h>
 
 #include <algorithm>
@@ -7,23 +8,6 @@
 #include <string_view>
 
 namespace adj {
-
-/// What computes products of sparse matrices with features (spmm) and attention on a GPU. `csr`: rows of CSR.
-/// `tiles`: tensor cores, every entry in a tile. `hybrid`: the columns that enough rows of a window share in
-/// tiles, the rest by rows of CSR. `automatic`: hybrid or csr, by tile_cost() or attention_tile_cost(), never
-/// by a clock.
-///
-/// Tensor cores round their operands, so they are for features in bfloat16, and for float32 where
-/// matmul_precision() is not exact: then as kernels/tiles/tile_spmm.h says, by 11 significant bits. They are
-/// those of GPUs of compute capability 9.0.
-enum class SparseKernels : uint8_t { automatic, csr, tiles, hybrid };
-
-/// For the whole process, from the next product on. On a CPU, and for float64, products go by rows of CSR
-/// whatever is set. Elsewhere a product for which `tiles` or `hybrid` is set throws Error where it cannot be
-/// had: on another GPU, in exact float32, over rows that do not ascend, with weights by head; attention, too,
-/// with dropout, edge features or heads of more than 128 features, and GATv2's always.
-void set_sparse_kernels(SparseKernels kernels);
-SparseKernels sparse_kernels();
 
 /// Rows of a window that a column must have to be in a tile of a hybrid cut. A column costs a tile one row of
 /// features, and the rest one for each entry, so that two pay already.
@@ -71,7 +55,7 @@ TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t wid
 inline constexpr int64_t kLeastCutEntries = 500'000, kMostCutEntries = 50'000'000;
 
 /// The cut by which `a` with `width` features is computed, kept with the structure, or null where it goes by
-/// rows of CSR. Throws as set_sparse_kernels() says, naming `op`. `obstacle`: what it has that there are no
+/// rows of CSR. Throws as SparseKernels says, naming `op`. `obstacle`: what it has that there are no
 /// tiles for, or null.
 std::shared_ptr<const RowTiles> tiles_for(std::string_view op, const Csr& a, int64_t width, DType features,
                                           TiledOp kind, const char* obstacle = nullptr);

@@ -1,7 +1,5 @@
 #include "integer_batch.h"
 
-#include <adjoint/kernels/bits/narrow_bytes.h>
-
 namespace adj {
 
 IntegerRows IntegerRows::carried_to(Carrier& carrier) const {
@@ -35,15 +33,16 @@ IntegerBatch IntegerBatch::to(Device to) const {
   Carrier carrier(to);
   IntegerBatch moved{.neighbors = neighbors.carried_to(carrier), .graphs = {}, .x_bits = {}, .x = {}};
   if (graphs) moved.graphs = graphs->carried_to(carrier);
-  Tensor narrow;
+  ByteTensor narrow;
   if (by_bits()) {
     moved.x_bits = x_bits.carried_to(carrier);
   } else {
-    narrow = carrier.carry(narrow_bytes(x));
-    moved.x = ByteTensor::empty(x.rows(), x.width, x.bits, carrier.carry(x.scale), carrier.carry(x.zero), to);
+    narrow = narrowed(x);
+    for (Tensor* tensor : {&narrow.bytes, &narrow.scale, &narrow.zero}) *tensor = carrier.carry(*tensor);
+    moved.x = ByteTensor::empty(x.rows(), x.width, x.bits, narrow.scale, narrow.zero, to);
   }
   carrier.finish();
-  if (narrow) kernels::widen_bytes({.from = narrow, .to = moved.x});
+  if (narrow.bytes) kernels::repack_bytes({.x = narrow, .to = moved.x});
   return moved;
 }
 

@@ -6,11 +6,14 @@
 #include <adjoint/autograd/unary.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/core/parallel.h>
+#include <adjoint/kernels/bits/least_squares.h>
 #include <adjoint/kernels/bits/node_quantize.h>
 #include <adjoint/nn/node_quantizer.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <span>
 #include <vector>
 
 namespace adj::nn {
@@ -18,33 +21,25 @@ namespace adj::nn {
 namespace {
 
 /// The step size of least squared error for a node's numbers, of all shares of its largest one from 1 to
-/// 2^-8, eighths of a power of two apart; 1 where all are 0. In float64, in order.
-float best_scale(const float* x, int64_t width, float bits, float is_signed) {
-  constexpr int kShares = 65;
+/// 2^-8, eighths of a power of two apart; 1 where all are 0.
+float best_scale(std::span<const float> row, float bits, float is_signed) {
+  std::vector<float> x;
+  std::copy_if(row.begin(), row.end(), std::back_inserter(x),
+               [](float value) { return std::isfinite(value); });
   float most = 0.0f;
-  for (int64_t c = 0; c < width; ++c)
-    if (std::isfinite(x[c])) most = std::max(most, std::abs(x[c]));
-  if (most == 0.0f) return 1.0f;
+  for (const float value : x) most = std::max(most, std::abs(value));
   const float steps = kernels::node_range(1.0f, bits, is_signed).largest;
-  float best = 0.0f;
-  double least = 0.0;
-  for (int k = 0; k < kShares; ++k) {
+  std::vector<float> scales;
+  std::vector<kernels::NodeRange> ranges;
+  for (int k = 0; k < 65; ++k) {
     const float scale = most * std::exp2(-static_cast<float>(k) / 8.0f) / steps;
     if (!(scale > 0.0f)) break;
-    const kernels::NodeRange range = kernels::node_range(scale, bits, is_signed);
-    double error = 0.0;
-    for (int64_t c = 0; c < width; ++c) {
-      if (!std::isfinite(x[c])) continue;
-      const double off =
-          static_cast<double>(kernels::node_quantized(x[c], range)) - static_cast<double>(x[c]);
-      error += off * off;
-    }
-    if (best == 0.0f || error < least) {
-      best = scale;
-      least = error;
-    }
+    scales.push_back(scale);
+    ranges.push_back(kernels::node_range(scale, bits, is_signed));
   }
-  return best == 0.0f ? 1.0f : best;
+  if (scales.empty()) return 1.0f;
+  const auto rounded = [&](size_t k, float value) { return kernels::node_quantized(value, ranges[k]); };
+  return scales[static_cast<size_t>(kernels::least_squared_error(x, std::ssize(scales), rounded))];
 }
 
 }  // namespace
@@ -85,7 +80,8 @@ void NodeQuantizer::begin(const Tensor& x) {
   parallel_for(nodes_, 64, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto at = static_cast<size_t>(i);
-      logs[at] = std::log(best_scale(numbers + i * width, width, bits[at], has_signs ? 1.0f : 0.0f));
+      logs[at] = std::log(
+          best_scale({numbers + i * width, static_cast<size_t>(width)}, bits[at], has_signs ? 1.0f : 0.0f));
     }
   });
   Tensor log_scale = log_scale_.value();  // in place, for an optimizer knows it

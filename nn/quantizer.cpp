@@ -4,9 +4,9 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/unary.h>
 #include <adjoint/core/capture.h>
-#include <adjoint/core/parallel.h>
 #include <adjoint/kernels/bits/bit_range.h>
 #include <adjoint/kernels/bits/fake_quantize.h>
+#include <adjoint/kernels/bits/least_squares.h>
 #include <adjoint/nn/quantizer.h>
 
 #include <algorithm>
@@ -20,36 +20,20 @@ namespace {
 
 using kernels::BitScale;
 
-/// The range of least squared error for these numbers, those that are not finite apart: of all its shares
-/// from 1 to 2^-8, eighths of a power of two apart. Errors are summed in float64, in order.
+/// The range of least squared error for these finite numbers: of all its shares from 1 to 2^-8, eighths of a
+/// power of two apart.
 BitScale best_range(const std::vector<float>& x, BitRange range, int bits) {
-  constexpr int64_t kShares = 65;
   float least = 0.0f, largest = 0.0f;
-  for (const float value : x) {
-    if (!std::isfinite(value)) continue;
-    least = std::min(least, value);
-    largest = std::max(largest, value);
-  }
-  const auto of = [&](int64_t k) {
+  for (const float value : x) least = std::min(least, value), largest = std::max(largest, value);
+  std::vector<BitScale> scales;
+  for (int k = 0; k < 65; ++k) {
     const float share = std::exp2(-static_cast<float>(k) / 8.0f);
-    return kernels::bit_scale(least * share, largest * share, range, bits);
+    scales.push_back(kernels::bit_scale(least * share, largest * share, range, bits));
+  }
+  const auto rounded = [&](size_t k, float value) {
+    return kernels::fake_quantized(value, scales[k].scale, scales[k].zero, (1 << bits) - 1);
   };
-  std::vector<double> errors(kShares);
-  parallel_for(kShares, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      const BitScale tried = of(k);
-      double sum = 0.0;
-      for (const float value : x) {
-        if (!std::isfinite(value)) continue;
-        const double off =
-            static_cast<double>(kernels::fake_quantized(value, tried.scale, tried.zero, (1 << bits) - 1)) -
-            static_cast<double>(value);
-        sum += off * off;
-      }
-      errors[static_cast<size_t>(k)] = sum;
-    }
-  });
-  return of(std::min_element(errors.begin(), errors.end()) - errors.begin());
+  return scales[static_cast<size_t>(kernels::least_squared_error(x, std::ssize(scales), rounded))];
 }
 
 /// Some of the rows of a matrix, evenly apart, so that they are 2^18 numbers at most.
@@ -138,7 +122,8 @@ void Quantizer::begin(const Tensor& x) {
   std::vector<float> logs, zeros;
   for (size_t c = 0; c < n; ++c) {
     std::vector<float> column;
-    for (size_t i = c; i < some.size(); i += n) column.push_back(some[i]);
+    for (size_t i = c; i < some.size(); i += n)
+      if (std::isfinite(some[i])) column.push_back(some[i]);
     const BitScale best = best_range(column, options_.range, options_.bits);
     logs.push_back(std::log(best.scale / units[c]));
     zeros.push_back(best.zero);

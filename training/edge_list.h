@@ -14,7 +14,7 @@ class EdgeList {
  public:
   /// `use`: what each such graph is for. `features`: their dtype.
   EdgeList(const Graph& graph, const ListUse& use, DType features);
-  /// Are neighbours summed over the list as it is? Decided once, as set_aggregation() says by then; never
+  /// Are neighbours summed over the list as it is? Decided once, as adj::ComputeOptions say by then; never
   /// where `use` has no sums.
   bool scatters() const { return scatters_; }
   /// The same graph, of which nothing is derived yet: sorted at once, or a list with its edges' own numbers.

@@ -10,9 +10,7 @@
 #include <adjoint/core/run_files.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/data/stored_cuts.h>
-#include <adjoint/graph/aggregation.h>
-#include <adjoint/graph/sparse_kernels.h>
-#include <adjoint/kernels/dense/gemm.h>
+#include <adjoint/kernels/compute_options.h>
 
 #include <algorithm>
 #include <charconv>
@@ -94,11 +92,12 @@ void DataOptions::check() const {
 void ExecutionOptions::apply() const {
   if (threads > 0) set_num_threads(static_cast<int>(threads));
   if (explain) set_explaining(true);
-  if (precision == "tf32") set_matmul_precision(MatmulPrecision::tf32);
-  set_sparse_kernels(kernels == "csr"      ? SparseKernels::csr
-                     : kernels == "tiles"  ? SparseKernels::tiles
-                     : kernels == "hybrid" ? SparseKernels::hybrid
-                                           : SparseKernels::automatic);
+  adj::ComputeOptions& options = compute_options();
+  if (precision == "tf32") options.matmul_precision = MatmulPrecision::tf32;
+  options.sparse_kernels = kernels == "csr"      ? SparseKernels::csr
+                           : kernels == "tiles"  ? SparseKernels::tiles
+                           : kernels == "hybrid" ? SparseKernels::hybrid
+                                                 : SparseKernels::automatic;
 }
 
 void ExecutionOptions::check(const Options& all) const {
@@ -341,13 +340,13 @@ void Options::check() {
 void Options::apply() {
   if (output.quiet) set_log_level(LogLevel::warning);
   compute.apply();
-  set_aggregation(data.aggregation == "reduce"    ? Aggregation::reduce
-                  : data.aggregation == "scatter" ? Aggregation::scatter
-                                                  : Aggregation::automatic);
+  compute_options().aggregation = data.aggregation == "reduce"    ? Aggregation::reduce
+                                  : data.aggregation == "scatter" ? Aggregation::scatter
+                                                                  : Aggregation::automatic;
   (void)Device::parse(compute.device);
   output.check_files(*this);
   if (!compute.cuts.empty()) cuts = std::make_shared<StoredCuts>(compute.cuts);
-  kernels::set_cut_store(cuts);
+  compute_options().cuts = cuts;
 }
 
 }  // namespace adj::training

@@ -14,6 +14,7 @@
 #include <adjoint/kernels/update/optimizer.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace adj::apps {
 
@@ -208,13 +209,12 @@ Job weighted_max(const Subject& s, bool gradients) {
           }};
 }
 
-Job neighbor_max_backward(const Subject& s, kernels::MinmaxGradient way) {
+/// `way`: gathered or scattered; absent: as training would.
+Job neighbor_max_backward(const Subject& s, std::optional<bool> way) {
   auto o = std::make_shared<Reduction>(s, std::vector<Reduce>{Reduce::max});
   o->forward();
-  const kernels::MinmaxGradient before = kernels::minmax_gradient();
-  kernels::set_minmax_gradient(way);
-  const bool gathers = kernels::minmax_backward_gathers(o->csr.rows, o->csr.entries(), s.dtype, s.device());
-  kernels::set_minmax_gradient(before);
+  const bool gathers =
+      way.value_or(kernels::minmax_backward_gathers(o->csr.rows, o->csr.entries(), s.dtype, s.device()));
   if (gathers) o->transposed = s.graph().relation().transposed();
   const double read = gathers ? gathered(o->transposed, o->max_winner) + gathered(o->transposed, o->y) +
                                     bytes_of({o->transposed.offsets, o->transposed.indices})
@@ -376,11 +376,11 @@ std::vector<Op> kernel_ops() {
       {"neighbor_max", "the largest over the in-edges of each node, and whose it is",
        [](const Subject& s) { return neighbor_reduce(s, {Reduce::max}); }},
       {"neighbor_max_grad", "its gradient, brought back to the winners",
-       [](const Subject& s) { return neighbor_max_backward(s, kernels::MinmaxGradient::by_structure); }},
+       [](const Subject& s) { return neighbor_max_backward(s, std::nullopt); }},
       {"neighbor_max_gather", "likewise, over the transposed structure",
-       [](const Subject& s) { return neighbor_max_backward(s, kernels::MinmaxGradient::gather); }},
+       [](const Subject& s) { return neighbor_max_backward(s, true); }},
       {"neighbor_max_scatter", "likewise, added one by one (by atomics on a GPU)",
-       [](const Subject& s) { return neighbor_max_backward(s, kernels::MinmaxGradient::scatter); }},
+       [](const Subject& s) { return neighbor_max_backward(s, false); }},
       {"weighted_max", "the largest of weighted in-edges, and which it is",
        [](const Subject& s) { return weighted_max(s, false); }},
       {"weighted_max_grad", "its gradients, by features and by weights",

@@ -71,23 +71,30 @@ struct Listed {
 Job spmm_coo(const Subject& s, bool weighted) {
   auto o = std::make_shared<Listed>(s);
   const Tensor weight = weighted ? o->weight : Tensor{};
-  return {o->shape(), o->bytes({weight, o->y}), 0.0,
-          [=] { kernels::spmm_coo({.a = o->list, .values = weight, .x = o->x, .y = o->y}); }};
+  return {o->shape(), o->bytes({weight, o->y}), 0.0, [=, sums = s.scatter] {
+            kernels::spmm_coo({.a = o->list, .values = weight, .x = o->x, .sums = sums, .y = o->y});
+          }};
 }
 
 Job spmm_coo_transposed(const Subject& s) {
   auto o = std::make_shared<Listed>(s);
-  return {o->shape(), o->bytes({o->weight, o->dx}), 0.0, [=, turned = o->list.transposed()] {
-            kernels::spmm_coo({.a = turned, .values = o->weight, .x = o->y, .y = o->dx});
+  return {o->shape(), o->bytes({o->weight, o->dx}), 0.0,
+          [=, turned = o->list.transposed(), sums = s.scatter] {
+            kernels::spmm_coo({.a = turned, .values = o->weight, .x = o->y, .sums = sums, .y = o->dx});
           }};
 }
 
 Job spmm_coo_backward(const Subject& s) {
   auto o = std::make_shared<Listed>(s);
   const double rows = o->bytes({}) - bytes_of({o->list.row, o->list.col});  // of both operands
-  return {o->shape(), rows + o->bytes({o->weight, o->dw, o->dx}), 0.0, [=] {
-            kernels::spmm_coo_backward(
-                {.a = o->list, .values = o->weight, .dy = o->y, .x = o->x, .dx = o->dx, .dw = o->dw});
+  return {o->shape(), rows + o->bytes({o->weight, o->dw, o->dx}), 0.0, [=, sums = s.scatter] {
+            kernels::spmm_coo_backward({.a = o->list,
+                                        .values = o->weight,
+                                        .dy = o->y,
+                                        .x = o->x,
+                                        .sums = sums,
+                                        .dx = o->dx,
+                                        .dw = o->dw});
           }};
 }
 

@@ -2,6 +2,7 @@
 
 #include <adjoint/adjoint.h>
 #include <adjoint/graph/sample/neighbor_sampler.h>
+#include <adjoint/kernels/aggregate/spmm_coo.h>
 
 #include <functional>
 #include <numeric>
@@ -26,12 +27,13 @@ struct Subject {
   int64_t parts = 0;  ///< of clusters; 0: by the number of nodes, or as the dataset has them
   int64_t parts_per_batch = 20;
   std::string edges = "by-source";  ///< the order of edge lists: or by-target, or shuffled
-  NeighborSampling sampling = {};   ///< of mini-batches
-  int64_t batch_size = 1024;        ///< their seeds
-  int workers = 0;                  ///< threads that prepare them
-  int64_t least = 2;                ///< entries of a window's column that go into tiles
-  int64_t size = 8192;              ///< rows and columns of a matrix of bits
-  int bits_a = 1, bits_b = 1;       ///< of a left and of a right operand
+  kernels::ScatterSums scatter = kernels::ScatterSums::fixed_point;  ///< of spmm_coo
+  NeighborSampling sampling = {};                                    ///< of mini-batches
+  int64_t batch_size = 1024;                                         ///< their seeds
+  int workers = 0;                                                   ///< threads that prepare them
+  int64_t least = 2;           ///< entries of a window's column that go into tiles
+  int64_t size = 8192;         ///< rows and columns of a matrix of bits
+  int bits_a = 1, bits_b = 1;  ///< of a left and of a right operand
 
   Device device() const { return data.device(); }
   const Graph& graph() const { return data.graph; }

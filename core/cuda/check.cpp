@@ -38,9 +38,4 @@ void throw_cublas_error(cublasStatus_t status, const char* call, const char* fil
        call, place(file), line);
 }
 
-void throw_cusparse_error(cusparseStatus_t status, const char* call, const char* file, int line) {
-  fail("cuSPARSE error {} ({}) from {} at {}:{}", cusparseGetErrorName(status),
-       cusparseGetErrorString(status), call, place(file), line);
-}
-
 }  // namespace adj::cuda

@@ -1,26 +1,17 @@
 #pragma once
 
 #include <cublasLt.h>
-#include <cusparse.h>
 
 namespace adj::cuda {
 
 [[noreturn]] void throw_cublas_error(cublasStatus_t status, const char* call, const char* file, int line);
-[[noreturn]] void throw_cusparse_error(cusparseStatus_t status, const char* call, const char* file, int line);
 
 inline void check(cublasStatus_t status, const char* call, const char* file, int line) {
   if (status != CUBLAS_STATUS_SUCCESS) [[unlikely]]
     throw_cublas_error(status, call, file, line);
 }
 
-inline void check(cusparseStatus_t status, const char* call, const char* file, int line) {
-  if (status != CUSPARSE_STATUS_SUCCESS) [[unlikely]]
-    throw_cusparse_error(status, call, file, line);
-}
-
 }  // namespace adj::cuda
 
 /// Throws adj::Error with the call's text and place unless it returns CUBLAS_STATUS_SUCCESS.
 #define ADJ_CUBLAS_CHECK(...) ::adj::cuda::check((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
-/// Likewise for CUSPARSE_STATUS_SUCCESS.
-#define ADJ_CUSPARSE_CHECK(...) ::adj::cuda::check((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)

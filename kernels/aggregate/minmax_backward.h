@@ -2,23 +2,12 @@
 
 #include <adjoint/kernels/sparse/csr.h>
 
-#include <atomic>
-
 namespace adj::kernels {
 
-/// How the gradient of a maximum or minimum comes back to the winners. `gather`: each source goes through its
-/// out-edges and takes what it won there, over the transposed structure: entries x F reads. `scatter`: each
-/// result is added to its winner: rows x F additions to random rows, on a GPU integer atomics of fixed point,
-/// with the same bits in any order. `by_structure`: whichever a rule on the structure's sizes says.
-enum class MinmaxGradient : uint8_t { by_structure, gather, scatter };
-
-namespace detail {
-inline std::atomic<MinmaxGradient> minmax_gradient{MinmaxGradient::by_structure};
-}
-
-/// For the whole process, from the next call on: to compare the two.
-inline void set_minmax_gradient(MinmaxGradient way) { detail::minmax_gradient = way; }
-inline MinmaxGradient minmax_gradient() { return detail::minmax_gradient; }
+// The gradient of a maximum or minimum comes back to the winners in one of two ways. Gathered: each source
+// goes through its out-edges and takes what it won there, over the transposed structure: entries x F reads.
+// Scattered: each result is added to its winner: rows x F additions to random rows, on a GPU integer atomics
+// of fixed point, with the same bits in any order.
 
 /// Entries a row up to which gathering is the faster: reads in vectors against additions one by one, on a GPU
 /// against atomics.
@@ -28,7 +17,6 @@ inline constexpr int64_t kGatheredDegreeOnCpu = 16, kGatheredDegreeOnCuda = 8;
 /// entries? On a GPU always in float64, which has no fixed point to be summed in.
 inline bool minmax_backward_gathers(int64_t rows, int64_t entries, DType dtype, Device device) {
   if (device.is_cuda() && dtype == DType::f64) return true;
-  if (minmax_gradient() != MinmaxGradient::by_structure) return minmax_gradient() == MinmaxGradient::gather;
   return entries <= (device.is_cpu() ? kGatheredDegreeOnCpu : kGatheredDegreeOnCuda) * rows;
 }
 

@@ -3,18 +3,9 @@
 #include <adjoint/kernels/elementwise/activation.h>
 #include <adjoint/kernels/sparse/csr.h>
 
-#include <atomic>
-
 namespace adj::kernels {
 
-/// Which code computes spmm on a GPU. `own`: kernels that sum every row in entry order, cut where the
-/// structure says. `cusparse`: the vendor's, to compare with; it sums in another order and not in the same
-/// one in every run, so that nothing chooses it by itself.
-enum class SpmmBackend : uint8_t { own, cusparse };
-
 namespace detail {
-
-inline std::atomic<SpmmBackend> spmm_backend{SpmmBackend::own};
 
 /// Dtype of values where features are `features`: the wide one.
 inline DType values_dtype(std::string_view op, DType features) {
@@ -39,10 +30,6 @@ inline void check_weights(std::string_view op, std::string_view name, const CsrM
 }
 
 }  // namespace detail
-
-/// For the whole process, from the next call on.
-inline void set_spmm_backend(SpmmBackend backend) { detail::spmm_backend = backend; }
-inline SpmmBackend spmm_backend() { return detail::spmm_backend; }
 
 /// Y[rows,F] = act(A X + bias), X [cols,F], bias [F] optional. The aggregation of GCN, SGC and weighted sums;
 /// over the transposed structure it is their backward pass. Also the product of sparse features with a

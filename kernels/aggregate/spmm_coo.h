@@ -4,8 +4,6 @@
 #include <adjoint/kernels/elementwise/activation.h>
 #include <adjoint/kernels/sparse/coo.h>
 
-#include <atomic>
-
 namespace adj::kernels {
 
 /// How a GPU adds up what is scattered. `fixed_point`: integer atomics, the same bits in every run.
@@ -14,8 +12,6 @@ namespace adj::kernels {
 enum class ScatterSums : uint8_t { fixed_point, float_atomics_not_reproducible };
 
 namespace detail {
-
-inline std::atomic<ScatterSums> scatter_sums{ScatterSums::fixed_point};
 
 /// float64 has no fixed point that is as exact.
 inline void check_scattered(std::string_view op, const Coo& a, DType features) {
@@ -27,10 +23,6 @@ inline void check_scattered(std::string_view op, const Coo& a, DType features) {
 }
 
 }  // namespace detail
-
-/// For the whole process, from the next call on.
-inline void set_scatter_sums(ScatterSums sums) { detail::scatter_sums = sums; }
-inline ScatterSums scatter_sums() { return detail::scatter_sums; }
 
 /// Y[rows,F] = act(A X + bias) over the unsorted entries of A: y[row[e]] += w[e] x[col[e]] (gather, apply
 /// edge, scatter: fuseGNN, Chen et al. 2020, algorithm 1). With a.transposed() it is the backward pass. X
@@ -49,6 +41,7 @@ struct SpmmCooArgs {
   const Tensor& x;
   const Tensor& bias = kAbsent;
   Activation activation = Activation::none;
+  ScatterSums sums = ScatterSums::fixed_point;
   Tensor& y;
 
   Device device() const { return a.device(); }
@@ -75,6 +68,7 @@ struct SpmmCooBackwardArgs {
   const Tensor& values = kAbsent;
   const Tensor& dy;
   const Tensor& x;
+  ScatterSums sums = ScatterSums::fixed_point;
   Tensor& dx;
   Tensor& dw;
 

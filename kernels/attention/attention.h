@@ -3,8 +3,6 @@
 #include <adjoint/core/random.h>
 #include <adjoint/kernels/tiles/row_tiles.h>
 
-#include <atomic>
-
 namespace adj::kernels {
 
 // What the attentions share. Row i of `a` holds the edges into target i, column j their sources; `at` is the
@@ -43,14 +41,6 @@ struct AttentionDropout {
 /// them again from the features. `by_size`: kept where these numbers, of one group of heads at least, are
 /// half of the features' bytes or less. The CPU has its own ways.
 enum class AttentionGradient : uint8_t { by_size, kept, recomputed };
-
-namespace detail {
-inline std::atomic<AttentionGradient> attention_gradient{AttentionGradient::by_size};
-}
-
-/// For the whole process, from the next call on: to compare the two.
-inline void set_attention_gradient(AttentionGradient way) { detail::attention_gradient = way; }
-inline AttentionGradient attention_gradient() { return detail::attention_gradient; }
 
 /// The widest head that attention over tiles takes.
 inline constexpr int64_t kWidestTileHead = 128;

@@ -91,6 +91,7 @@ struct DotAttentionBackwardArgs {
   const Tensor& attr = kAbsent;
   const Tensor& u = kAbsent;
   AttentionDropout dropout = {};
+  AttentionGradient gradient = AttentionGradient::by_size;
   const Tensor& o;
   const Tensor& o_attr = kAbsent;
   const Tensor& lse;

@@ -64,6 +64,7 @@ struct Gatv2BackwardArgs {
   const Tensor& w = kAbsent;
   float slope;
   AttentionDropout dropout = {};
+  AttentionGradient gradient = AttentionGradient::by_size;
   const Tensor& bias = kAbsent;
   const Tensor& o;
   const Tensor& lse;

@@ -1,5 +1,7 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/bits/bit_calibration.h>
+#include <adjoint/kernels/bits/fake_quantize.h>
+#include <adjoint/kernels/bits/least_squares.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,12 +14,9 @@ namespace {
 using kernels::BitScale;
 using Numbers = std::vector<float>;
 
-struct Range {
-  float least = 0.0f, largest = 0.0f;  // 0 is always in the range
-};
-
 /// Holds the share of the numbers that is asked for, or a few more where that is no whole number.
-Range percentile_of(Numbers& x, const CalibrationOptions& o) {
+BitScale percentile_of(Numbers& x, int bits, const CalibrationOptions& o) {
+  if (x.empty()) return kernels::bit_scale(0.0f, 0.0f, o.range, bits);
   const auto n = std::ssize(x);
   const auto held =
       std::clamp(static_cast<int64_t>(std::ceil(o.share * static_cast<double>(n))), int64_t{1}, n);
@@ -27,54 +26,27 @@ Range percentile_of(Numbers& x, const CalibrationOptions& o) {
   };
   if (o.range == BitRange::affine) {
     const int64_t cut = (n - held) / 2;
-    return {nth(cut), nth(n - 1 - cut)};
+    const float least = nth(cut);
+    return kernels::bit_scale(least, nth(n - 1 - cut), o.range, bits);
   }
   for (float& value : x) value = std::abs(value);
   const float most = nth(held - 1);
-  return {-most, most};
+  return kernels::bit_scale(-most, most, o.range, bits);
 }
 
-double squared_error(const float* x, int64_t n, BitScale to, int largest) {
-  double sum = 0.0;
-  for (int64_t i = 0; i < n; ++i) {
-    const int q = kernels::quantized(x[i], to.scale, to.zero, largest);
-    const double error =
-        static_cast<double>(x[i]) - static_cast<double>(to.scale * (static_cast<float>(q) - to.zero));
-    sum += error * error;
-  }
-  return sum;
-}
-
-Range least_squares_of(const Numbers& x, int bits, const CalibrationOptions& o) {
-  constexpr int64_t kChunk = 4096;  // stays in the L1 cache for all candidates
-  Range all;
-  for (float value : x) all = {std::min(all.least, value), std::max(all.largest, value)};
-  std::vector<Range> ranges;  // from the largest on
+BitScale least_squares_of(const Numbers& x, int bits, const CalibrationOptions& o) {
+  constexpr int64_t kChunk = 4096;
+  float least = 0.0f, largest = 0.0f;  // 0 is always in the range
+  for (float value : x) least = std::min(least, value), largest = std::max(largest, value);
+  std::vector<BitScale> scales;  // from the largest range on
   for (int part = o.parts; part > 0; --part) {
     const float factor = static_cast<float>(part) / static_cast<float>(o.parts);
-    ranges.push_back({factor * all.least, factor * all.largest});
+    scales.push_back(kernels::bit_scale(factor * least, factor * largest, o.range, bits));
   }
-  const int64_t n = std::ssize(x), chunks = ceil_div(n, kChunk);
-  std::vector<double> errors(ranges.size() * static_cast<size_t>(chunks));
-  parallel_for(n, kChunk, [&](int64_t begin, int64_t end) {
-    for (int64_t first = begin; first < end; first += kChunk)
-      for (size_t r = 0; r < ranges.size(); ++r)
-        errors[r * static_cast<size_t>(chunks) + static_cast<size_t>(first / kChunk)] = squared_error(
-            x.data() + first, std::min(kChunk, end - first),
-            kernels::bit_scale(ranges[r].least, ranges[r].largest, o.range, bits), (1 << bits) - 1);
-  });
-  size_t best = 0;
-  double least = 0.0;
-  for (size_t r = 0; r < ranges.size(); ++r) {
-    double sum = 0.0;
-    for (int64_t c = 0; c < chunks; ++c)
-      sum += errors[r * static_cast<size_t>(chunks) + static_cast<size_t>(c)];
-    if (r == 0 || sum < least) {
-      best = r;
-      least = sum;
-    }
-  }
-  return ranges[best];
+  const auto rounded = [&](size_t k, float value) {
+    return kernels::fake_quantized(value, scales[k].scale, scales[k].zero, (1 << bits) - 1);
+  };
+  return scales[static_cast<size_t>(kernels::least_squared_error(x, std::ssize(scales), rounded, kChunk))];
 }
 
 }  // namespace
@@ -107,11 +79,8 @@ BitScales calibrate(const Tensor& x, int bits, const CalibrationOptions& o) {
       numbers.reserve(static_cast<size_t>(count));
       for (int64_t k = 0; k < count; ++k)
         if (const float value = values[s * next + k * step]; std::isfinite(value)) numbers.push_back(value);
-      Range range;
-      if (!numbers.empty())
-        range = o.method == Calibration::percentile ? percentile_of(numbers, o)
-                                                    : least_squares_of(numbers, bits, o);
-      const BitScale of = kernels::bit_scale(range.least, range.largest, o.range, bits);
+      const BitScale of = o.method == Calibration::percentile ? percentile_of(numbers, bits, o)
+                                                              : least_squares_of(numbers, bits, o);
       scale[s] = of.scale;
       zero[s] = of.zero;
     }

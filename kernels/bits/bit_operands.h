@@ -4,6 +4,8 @@
 
 #include <adjoint/kernels/bits/bit_gemm.h>
 
+#include <type_traits>
+
 namespace adj::kernels {
 
 /// Numbers of which there is one for all rows, or one for each.
@@ -71,58 +73,49 @@ struct BitOperand {
 
 /// Where requantised products go, and the layer's end.
 struct BitResult {
-  uint8_t* bytes;  ///< a byte each: rows or, with a step_bytes, a BitTensor of bytes; or null: planes
-  int64_t pitch;   ///< of rows of bytes
-  bool halves;     ///< two numbers a byte (ByteTensor)
-  uint8_t* planes;
-  int64_t plane_bytes, step_bytes;
-  int bits, largest;
+  uint8_t* bytes =
+      nullptr;        ///< a byte each: rows or, with a step_bytes, a BitTensor of bytes; or null: planes
+  int64_t pitch = 0;  ///< of rows of bytes
+  uint8_t* planes = nullptr;
+  int64_t plane_bytes = 0, step_bytes = 0;
+  int bits = 0, largest = 0;
   PerRow scale, zero;
-  int32_t* sums;                             ///< on a GPU zeros before
-  const float *row_scale, *row_shift;        ///< [M], or null
-  const float *column_scale, *column_shift;  ///< [N], or null
-  bool relu;
+  int32_t* sums = nullptr;                                       ///< on a GPU zeros before
+  const float *row_scale = nullptr, *row_shift = nullptr;        ///< [M], or null
+  const float *column_scale = nullptr, *column_shift = nullptr;  ///< [N], or null
+  bool relu = false;
 
   static const float* numbers_of(const Tensor& x) { return x ? x.data<float>() : nullptr; }
 
   BitResult() = default;
-  explicit BitResult(const BitGemmToBitsArgs& args)
-      : bytes(args.to.bytes ? args.to.planes.mutable_data<uint8_t>() : nullptr),
-        pitch(0),
-        halves(false),
-        planes(args.to.planes.mutable_data<uint8_t>()),
-        plane_bytes(args.to.plane_bytes()),
-        step_bytes(args.to.step_bytes()),
-        bits(args.to.bits),
+  /// `args`: of bit_gemm_to_bits or bit_gemm_to_bytes.
+  template <class Args>
+  explicit BitResult(const Args& args)
+      : bits(args.to.bits),
         largest(args.to.largest()),
         scale(args.to.scale),
         zero(args.to.zero),
-        sums(args.to.sums.mutable_data<int32_t>()),
-        row_scale(numbers_of(args.row_scale)),
-        row_shift(numbers_of(args.row_shift)),
         column_scale(numbers_of(args.column_scale)),
         column_shift(numbers_of(args.column_shift)),
-        relu(args.activation == Activation::relu) {}
-  explicit BitResult(const BitGemmToBytesArgs& args)
-      : bytes(args.to.bytes.mutable_data<uint8_t>()),
-        pitch(args.to.pitch()),
-        halves(args.to.halves()),
-        planes(nullptr),
-        plane_bytes(0),
-        step_bytes(0),
-        bits(args.to.bits),
-        largest(args.to.largest()),
-        scale(args.to.scale),
-        zero(args.to.zero),
-        sums(nullptr),
-        row_scale(nullptr),
-        row_shift(nullptr),
-        column_scale(numbers_of(args.column_scale)),
-        column_shift(numbers_of(args.column_shift)),
-        relu(args.activation == Activation::relu) {}
+        relu(args.activation == Activation::relu) {
+    if constexpr (std::is_same_v<Args, BitGemmToBytesArgs>) {
+      bytes = args.to.bytes.template mutable_data<uint8_t>();
+      pitch = args.to.pitch();
+    } else {
+      planes = args.to.planes.template mutable_data<uint8_t>();
+      if (args.to.bytes) bytes = planes;
+      plane_bytes = args.to.plane_bytes();
+      step_bytes = args.to.step_bytes();
+      sums = args.to.sums.template mutable_data<int32_t>();
+      row_scale = numbers_of(args.row_scale);
+      row_shift = numbers_of(args.row_shift);
+    }
+  }
+  /// Do rows have two numbers a byte (ByteTensor)?
+  ADJ_HOST_DEVICE bool halves() const { return pitch > 0 && bits <= 4; }
   /// Where a number's byte is; eight numbers from a multiple of eight on stand together.
   ADJ_HOST_DEVICE uint8_t* byte_at(int64_t r, int64_t c) const {
-    return bytes + (step_bytes > 0 ? byte_place(step_bytes, r, c) : r * pitch + (halves ? c / 2 : c));
+    return bytes + (step_bytes > 0 ? byte_place(step_bytes, r, c) : r * pitch + (halves() ? c / 2 : c));
   }
   ADJ_HOST_DEVICE BitRow row(const BitOperand& a, int64_t r, float inner) const {
     const float to_zero = zero.at(r), of_zero = a.zero.at(r);

@@ -5,15 +5,17 @@
 
 namespace adj {
 
-/// Unsigned integers q [N, width] of 1 to 8 bits, a byte each or, of up to 4 bits, half a byte, the lower
-/// half first, and what they stand for, scale (q - zero): rows that are gathered, where a BitTensor would be
-/// read a plane at a time. Rows are padded with bytes of any value so that 16 of them are read at once and a
-/// row takes whole sectors of 32 from memory.
+/// Unsigned integers q [N, width] of 1 to 8 bits and what they stand for, scale (q - zero): rows that are
+/// gathered, where a BitTensor would be read a plane at a time. A number has a byte or, of up to 4 bits, half
+/// a byte, the lower half first; rows are padded with bytes of any value so that 16 of them are read at once
+/// and a row takes whole sectors of 32 from memory. `narrow` ones, for a way that is slower than memory
+/// (bandwidth-optimised packing, QGTC, section 4.6), have no padding, and numbers of 1 or 2 bits no more.
 struct ByteTensor {
   int bits = 0;
   int64_t width = 0;
   Tensor bytes;        ///< uint8 [N, pitch()]
   Tensor scale, zero;  ///< float32 [1]
+  bool narrow = false;
 
   static bool halves(int bits) { return bits <= 4; }
   static int64_t pitch(int64_t width, int bits) {
@@ -26,11 +28,13 @@ struct ByteTensor {
   }
   Device device() const { return bytes.device(); }
   bool halves() const { return halves(bits); }
-  int64_t pitch() const { return pitch(width, bits); }
+  /// Bits that a number takes of its byte.
+  int place_bits() const { return narrow && bits <= 2 ? bits : halves() ? 4 : 8; }
+  int64_t pitch() const { return narrow ? ceil_div(width * place_bits(), int64_t{8}) : pitch(width, bits); }
   int64_t rows() const { return bytes.shape()[0]; }
   int largest() const { return (1 << bits) - 1; }
   ByteTensor to(Device device) const {
-    return {bits, width, bytes.to(device), scale.to(device), zero.to(device)};
+    return {bits, width, bytes.to(device), scale.to(device), zero.to(device), narrow};
   }
 };
 
@@ -39,29 +43,27 @@ namespace kernels {
 /// Where the numbers of a ByteTensor are.
 struct ByteRows {
   int64_t rows, width, pitch;
-  int numbers;  ///< of a byte
+  int bits;  ///< that a number takes
 
   explicit ByteRows(const ByteTensor& x)
-      : rows(x.rows()), width(x.width), pitch(x.pitch()), numbers(x.halves() ? 2 : 1) {}
-  /// Number k = row width + column.
-  ADJ_HOST_DEVICE int at(const uint8_t* bytes, int64_t k) const {
-    const int64_t row = k / width, column = k % width;
-    const int byte = bytes[row * pitch + column / numbers];
-    return numbers == 1 ? byte : byte >> column % 2 * 4 & 15;
+      : rows(x.rows()), width(x.width), pitch(x.pitch()), bits(x.place_bits()) {}
+  ADJ_HOST_DEVICE int at(const uint8_t* bytes, int64_t row, int64_t column) const {
+    return bytes[row * pitch + column * bits / 8] >> column * bits % 8 & ((1 << bits) - 1);
   }
-  /// Bytes without padding, each of which one thread writes; where byte i is, and what it is of numbers q(k).
+  /// Bytes without padding, each of which one thread writes; where byte i is, and what it is of q(row,
+  /// column).
   ADJ_HOST_DEVICE int64_t used() const { return rows * of_row(); }
   ADJ_HOST_DEVICE int64_t place(int64_t i) const { return i / of_row() * pitch + i % of_row(); }
   template <class F>
   ADJ_HOST_DEVICE uint8_t joined(int64_t i, F&& q) const {
-    const int64_t row = i / of_row(), column = i % of_row() * numbers, k = row * width + column;
-    int byte = q(k);
-    if (numbers > 1 && column + 1 < width) byte |= q(k + 1) << 4;
+    const int64_t row = i / of_row(), first = i % of_row() * (8 / bits);
+    int byte = 0;
+    for (int k = 0; k < 8 / bits && first + k < width; ++k) byte |= q(row, first + k) << k * bits;
     return static_cast<uint8_t>(byte);
   }
 
  private:
-  ADJ_HOST_DEVICE int64_t of_row() const { return (width + numbers - 1) / numbers; }
+  ADJ_HOST_DEVICE int64_t of_row() const { return (width * bits + 7) / 8; }
 };
 
 /// What q stands for.
@@ -71,11 +73,13 @@ ADJ_HOST_DEVICE inline float byte_value(int q, float scale, float zero) {
 
 namespace detail {
 
-inline void check_bytes(std::string_view op, const ByteTensor& x, int64_t rows, int64_t width,
-                        Device device) {
+/// `narrow`: may they be?
+inline void check_bytes(std::string_view op, const ByteTensor& x, int64_t rows, int64_t width, Device device,
+                        bool narrow = false) {
   ADJ_CHECK(x.bits >= 1 && x.bits <= BitTensor::kMostBits, "{}: bytes of {} bits, expected 1 to 8", op,
             x.bits);
   ADJ_CHECK(x.width == width, "{}: bytes are {} wide, expected {}", op, x.width, width);
+  ADJ_CHECK(narrow || !x.narrow, "{}: narrow bytes, expected padded ones (repack_bytes)", op);
   check_tensor(op, "bytes", x.bytes, {rows, x.pitch()}, DType::u8, device);
   check_tensor(op, "scale of bytes", x.scale, {1}, DType::f32, device);
   check_tensor(op, "zero of bytes", x.zero, {1}, DType::f32, device);
@@ -110,6 +114,21 @@ struct UnpackBytesArgs {
 };
 ADJ_KERNEL(unpack_bytes, UnpackBytesArgs)
 
+/// The numbers of x in the bytes of `to`, which has its bits and width; either may be narrow.
+struct RepackBytesArgs {
+  const ByteTensor& x;
+  ByteTensor& to;
+
+  Device device() const { return x.device(); }
+  void check() const {
+    constexpr std::string_view op = "repack_bytes";
+    detail::check_bytes(op, x, x.rows(), x.width, x.device(), true);
+    detail::check_bytes(op, to, x.rows(), x.width, x.device(), true);
+    ADJ_CHECK(to.bits == x.bits, "{}: {} bits to {}", op, x.bits, to.bits);
+  }
+};
+ADJ_KERNEL(repack_bytes, RepackBytesArgs)
+
 }  // namespace kernels
 
 /// x [N,F] float32 in bytes of `bits` bits, with scale and zero of float32 [1].
@@ -118,6 +137,12 @@ inline ByteTensor to_bytes(const Tensor& x, int bits, const Tensor& scale, const
   ByteTensor q = ByteTensor::empty(x.shape()[0], x.shape()[1], bits, scale, zero, x.device());
   kernels::pack_bytes({.x = x, .to = q});
   return q;
+}
+inline ByteTensor narrowed(const ByteTensor& x) {
+  ByteTensor to{x.bits, x.width, {}, x.scale, x.zero, true};
+  to.bytes = Tensor::empty({x.rows(), to.pitch()}, DType::u8, x.device());
+  kernels::repack_bytes({.x = x, .to = to});
+  return to;
 }
 /// float32 [N,F]: what the numbers stand for.
 inline Tensor to_values(const ByteTensor& x) {

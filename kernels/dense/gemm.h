@@ -1,31 +1,9 @@
 #pragma once
 
+#include <adjoint/kernels/compute_options.h>
 #include <adjoint/kernels/elementwise/activation.h>
 
-#include <atomic>
-
 namespace adj {
-
-/// How float32 matrix products are computed on a GPU. exact: to the accuracy of float32 arithmetic, operands
-/// in all their bits. tf32, bf16: tensor cores with operands rounded to 10 or 7 bits of mantissa, float32
-/// accumulation; only when asked for. The CPU is always exact.
-enum class MatmulPrecision : uint8_t { exact, tf32, bf16 };
-
-/// What an exact product is computed by on a GPU of compute capability 9.0. float32: its float32 units.
-/// split: its tensor cores, operands as sums of three bfloat16 numbers, about twice as fast where the product
-/// is large and no less accurate (no term loses more than 2^-22 |a b|, however small a or b is).
-/// by_size: split where that is faster. Other devices: float32 alone.
-enum class ExactProducts : uint8_t { by_size, float32, split };
-
-namespace detail {
-inline std::atomic<MatmulPrecision> matmul_precision{MatmulPrecision::exact};
-inline std::atomic<ExactProducts> exact_products{ExactProducts::by_size};
-}  // namespace detail
-/// For the whole process, from the next product on.
-inline void set_matmul_precision(MatmulPrecision precision) { detail::matmul_precision = precision; }
-inline MatmulPrecision matmul_precision() { return detail::matmul_precision; }
-inline void set_exact_products(ExactProducts products) { detail::exact_products = products; }
-inline ExactProducts exact_products() { return detail::exact_products; }
 
 namespace kernels {
 

@@ -4,8 +4,8 @@
 
 namespace adj::kernels {
 
-/// Where the cuts of a process are looked for before they are made: a file (data/stored_cuts.h). Any thread
-/// may call it.
+/// Where cuts are looked for before they are made (ComputeOptions::cuts): a file (data/stored_cuts.h). Any
+/// thread may call it.
 class CutStore {
  public:
   virtual ~CutStore() = default;
@@ -14,9 +14,6 @@ class CutStore {
   /// Is told of a cut that is kept with its structure from now on, found or made.
   virtual void keep(const Csr& a, const std::shared_ptr<const RowTiles>& cut) = 0;
 };
-/// For the whole process, from the next cut on; null: none, as at first.
-void set_cut_store(std::shared_ptr<CutStore> store);
-std::shared_ptr<CutStore> cut_store();
 /// The store's cut, else make_row_tiles().
 std::shared_ptr<RowTiles> find_or_make(const Csr& a, int64_t least);
 

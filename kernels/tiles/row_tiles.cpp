@@ -1,4 +1,5 @@
 #include <adjoint/core/detail/dispatch.h>
+#include <adjoint/kernels/compute_options.h>
 #include <adjoint/kernels/tiles/cut_store.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
@@ -31,12 +32,18 @@ RowTiles make_row_tiles(const Csr& a, int64_t least) {
   return ADJ_DISPATCH(a.device(), make_row_tiles, a, least);
 }
 
+std::shared_ptr<RowTiles> find_or_make(const Csr& a, int64_t least) {
+  if (const auto& store = compute_options().cuts)
+    if (auto found = store->find(a, least)) return found;
+  return std::make_shared<RowTiles>(make_row_tiles(a, least));
+}
+
 bool has_tile_spmm(Device device) { return ADJ_DISPATCH(device, has_tile_products, device); }
 
 std::shared_ptr<const RowTiles> row_tiles(const Csr& a, int64_t least, std::shared_ptr<RowTiles> cut) {
   return a.cache->get<RowTiles>(least, [&] {
     if (!cut) cut = find_or_make(a, least);
-    if (const auto store = cut_store()) store->keep(a, cut);
+    if (const auto& store = compute_options().cuts) store->keep(a, cut);
     return cut;
   });
 }

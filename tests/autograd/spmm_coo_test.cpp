@@ -1,6 +1,5 @@
 // Aggregations over a list as it is, beside those over sorted rows.
 
-#include "../aggregation_scope.h"
 #include "../support.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/edge.h>
@@ -23,7 +22,7 @@ Relation random_relation(int32_t sources, int32_t targets, int64_t edges, Device
 }  // namespace
 
 TEST_CASE("gradients of sums and means over a list, with and without weights") {
-  const AggregationScope scope(Aggregation::scatter);
+  const ComputeScope scope({.aggregation = Aggregation::scatter});
   for (const auto& [sources, targets, edges] : {std::array<int, 3>{7, 5, 30}, {6, 6, 25}, {3, 9, 4}}) {
     const Relation relation = random_relation(sources, targets, edges);
     REQUIRE(relation.scatters(DType::f64));
@@ -59,7 +58,7 @@ TEST_CASE("values and gradients over a list are those over sorted rows, to round
       const Tensor x = random_tensor({70, 20}, dtype, device), w = random_tensor({900}, DType::f32, device);
       const Tensor w_heads = random_tensor({900, 4}, DType::f32, device);
       const auto run = [&](Aggregation way, Reduce reduce, const Tensor& weight) {
-        const AggregationScope scope(way);
+        const ComputeScope scope({.aggregation = way});
         const Var input = Var::parameter(x), of_edges = weight ? Var::parameter(weight) : Var();
         const Var y = aggregate(relation, input, {.reduce = reduce, .weight = of_edges});
         sum(y * y).backward();
@@ -73,7 +72,7 @@ TEST_CASE("values and gradients over a list are those over sorted rows, to round
         }
       const SparseMatrix looped(relation.loops_appended(), random_tensor({970}, DType::f32, device));
       const auto product = [&](Aggregation way) {
-        const AggregationScope scope(way);
+        const ComputeScope scope({.aggregation = way});
         const Var input = Var::parameter(x);
         const Var y = spmm(looped, input);
         sum(y * y).backward();
@@ -85,7 +84,7 @@ TEST_CASE("values and gradients over a list are those over sorted rows, to round
 }
 
 TEST_CASE("an aggregation over a list allocates nothing of edges times features") {
-  const AggregationScope scope(Aggregation::scatter);
+  const ComputeScope scope({.aggregation = Aggregation::scatter});
   constexpr int64_t kNodes = 2000, kEdges = 120000, kWidth = 64;
   for (Device device : devices()) {
     CAPTURE(device.str());

@@ -72,14 +72,6 @@ struct Contents {
   }
 };
 
-/// The process has a store as long as it lives.
-struct StoreScope {
-  explicit StoreScope(std::shared_ptr<kernels::CutStore> store) { kernels::set_cut_store(std::move(store)); }
-  ~StoreScope() { kernels::set_cut_store(nullptr); }
-  StoreScope(const StoreScope&) = delete;
-  StoreScope& operator=(const StoreScope&) = delete;
-};
-
 const Csr& some_structure() {
   static const Csr a = csr_of(random_rows(300, 200, 40.0, 6), 200);
   return a;
@@ -122,7 +114,7 @@ TEST_CASE("a structure takes its cut from the store, and what was made is writte
   set_explaining(true);
   {
     const auto cuts = std::make_shared<StoredCuts>(path);
-    const StoreScope scope(cuts);
+    const ComputeScope scope({.cuts = cuts});
     const auto kept = kernels::row_tiles(a, 2);
     CHECK(cuts->write() == 1);
     CHECK(kernels::row_tiles(a, 2) == kept);
@@ -135,7 +127,7 @@ TEST_CASE("a structure takes its cut from the store, and what was made is writte
   const std::string first = Contents(path).group;
   {
     const auto cuts = std::make_shared<StoredCuts>(path);
-    const StoreScope scope(cuts);
+    const ComputeScope scope({.cuts = cuts});
     CHECK(same(*kernels::row_tiles(copy_of(a), 2), kernels::make_row_tiles(a, 2)));
     const auto before = std::filesystem::last_write_time(path);
     CHECK(cuts->write() == 1);  // nothing is new

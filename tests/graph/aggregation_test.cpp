@@ -1,4 +1,3 @@
-#include "../aggregation_scope.h"
 #include "../captures.h"
 #include "../support.h"
 #include <adjoint/core/explain.h>
@@ -72,12 +71,12 @@ TEST_CASE("only a list scatters, by its use or because it was asked for") {
     CHECK_FALSE(list(many).scatters(DType::f32));
     const Relation sorted = Graph::from_coo(500, e.src, e.dst).relation();
     {
-      const AggregationScope scope(Aggregation::scatter);
+      const ComputeScope scope({.aggregation = Aggregation::scatter});
       CHECK(list({}).scatters(DType::f32));
       CHECK(list(many).scatters(DType::f32));
       CHECK_FALSE(sorted.scatters(DType::f32));
     }
-    const AggregationScope scope(Aggregation::reduce);
+    const ComputeScope scope({.aggregation = Aggregation::reduce});
     CHECK_FALSE(list(few).scatters(DType::f32));
   }
 }
@@ -127,7 +126,7 @@ TEST_CASE("the adjacencies of a list are those of the sorted graph, entry by ent
       CAPTURES(device.str(), weighted);
       const Edges e = random_edges(60, 400, device);
       const Graph sorted = Graph::from_coo(60, e.src, e.dst, weighted ? e.weight : Tensor());
-      const AggregationScope scope(Aggregation::scatter);
+      const ComputeScope scope({.aggregation = Aggregation::scatter});
       const Graph list = graph_of(e, weighted);
       CHECK(close(list.adjacency().to_dense(), sorted.adjacency().to_dense()));
       CHECK(close(list.mean_adjacency().to_dense(), sorted.mean_adjacency().to_dense()));
@@ -158,7 +157,7 @@ TEST_CASE("--explain says which way and why") {
   CHECK(says({.sums = 1, .width = 1}, "scattered over it as it is: for 1 sums of width 1"));
   CHECK(says({.sums = 100000, .width = 512}, "reduced over sorted rows: for 100000 sums of width 512"));
   CHECK(says({}, "reduced over sorted rows: nothing says that the list has few uses"));
-  const AggregationScope scope(Aggregation::scatter);
+  const ComputeScope scope({.aggregation = Aggregation::scatter});
   CHECK(says({}, "scattered over it as it is: as it was asked for"));
   set_explaining(false);
 }

@@ -6,7 +6,6 @@
 #include <adjoint/autograd/spmm.h>
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/sparse_kernels.h>
-#include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 #include <adjoint/optim/captured_step.h>
 
@@ -16,21 +15,6 @@ using namespace adj;
 using namespace adj::test;
 
 namespace {
-
-/// Restores what the process is set to.
-class Scope {
- public:
-  Scope(SparseKernels kernels, MatmulPrecision precision) {
-    set_sparse_kernels(kernels);
-    set_matmul_precision(precision);
-  }
-  ~Scope() {
-    set_sparse_kernels(SparseKernels::automatic);
-    set_matmul_precision(MatmulPrecision::exact);
-  }
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
-};
 
 /// `nodes` nodes, the edges of which stay within communities of `size` but for one in ten; `degree` a row.
 /// Directed, weighted.
@@ -130,7 +114,7 @@ TEST_CASE("a CPU and float64 go by rows of CSR whatever is set") {
   const SparseMatrix a = communities(300, 100, 20);
   for (SparseKernels kernels :
        {SparseKernels::automatic, SparseKernels::csr, SparseKernels::tiles, SparseKernels::hybrid}) {
-    const Scope scope(kernels, MatmulPrecision::tf32);
+    const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
     CHECK(tiles_for("spmm", a.matrix().csr, 64, DType::f32, TiledOp::kept_weights) == nullptr);
     CHECK(tiles_for("spmm", a.matrix().csr, 64, DType::f64, TiledOp::kept_weights) == nullptr);
   }
@@ -163,10 +147,11 @@ TEST_CASE("products and their gradients by tensor cores are those by rows of CSR
                      dy = random_tensor({1000, 72}, dtype, device);
         Result expected;
         {
-          const Scope scope(SparseKernels::csr, MatmulPrecision::exact);
+          const ComputeScope scope(
+              {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::csr});
           expected = run(a, x, dy);
         }
-        const Scope scope(kernels, MatmulPrecision::tf32);
+        const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
         REQUIRE(tiles_for("spmm", a.matrix().csr, 72, dtype, TiledOp::kept_weights)->num_tiles() > 0);
         const Result got = run(a, x, dy), again = run(a, x, dy);
         const double most = dtype == DType::f32 ? 5e-4 : 1e-2;
@@ -224,10 +209,12 @@ TEST_CASE("sums by edges' own weights and products by edge, with all gradients, 
         };
         std::vector<Tensor> expected;
         {
-          const Scope scope(SparseKernels::csr, MatmulPrecision::exact);
+          const ComputeScope scope(
+              {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::csr});
           expected = results();
         }
-        const Scope scope(SparseKernels::hybrid, MatmulPrecision::tf32);
+        const ComputeScope scope(
+            {.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = SparseKernels::hybrid});
         if (kind == Kind::dot_by_head) {
           CHECK_THROWS_WITH_AS((void)results(), "edge_dot: kernels of tensor cores take no weights by head",
                                Error);
@@ -279,11 +266,12 @@ TEST_CASE("attention and its gradients by tensor cores are those by rows of CSR"
         };
         std::vector<Tensor> expected;
         {
-          const Scope scope(SparseKernels::csr, MatmulPrecision::exact);
+          const ComputeScope scope(
+              {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::csr});
           expected = results();
         }
         for (SparseKernels kernels : {SparseKernels::tiles, SparseKernels::hybrid}) {
-          const Scope scope(kernels, MatmulPrecision::tf32);
+          const ComputeScope scope({.matmul_precision = MatmulPrecision::tf32, .sparse_kernels = kernels});
           const std::vector<Tensor> got = results(), again = results();
           REQUIRE(got.size() == expected.size());
           CHECK(distance(got[0], expected[0]) > 0.0);
@@ -324,7 +312,8 @@ TEST_CASE("tensor cores are refused by name where they cannot be had") {
   for (Device device : devices()) {
     if (device.is_cpu()) continue;
     const SparseMatrix a = host.to(device);
-    const Scope scope(SparseKernels::tiles, MatmulPrecision::exact);
+    const ComputeScope scope(
+        {.matmul_precision = MatmulPrecision::exact, .sparse_kernels = SparseKernels::tiles});
     if (!kernels::has_tile_spmm(device)) {
       CHECK_THROWS_AS((void)tiles_for("spmm", a.matrix().csr, 64, DType::bf16, TiledOp::kept_weights), Error);
       continue;

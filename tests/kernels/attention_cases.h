@@ -118,26 +118,13 @@ inline Rows symmetric_rows() {
 struct AttentionCase {
   int64_t heads, width, features;  ///< of a node's head; of an edge, 0: none
   bool dropout;
+  kernels::AttentionGradient gradient = kernels::AttentionGradient::by_size;
 };
 
 /// Of whose rows a vector holds several.
 inline const std::vector<AttentionCase> kNarrow{
     {1, 2, 0, true}, {4, 2, 1, false}, {2, 4, 0, true}, {8, 2, 1, true}, {1, 8, 0, false}};
 inline const std::vector<AttentionCase> kFewNarrow{{1, 2, 0, true}, {4, 2, 1, false}};
-/// Sets how gradients come back to sources as long as it lives.
-class AttentionWay {
- public:
-  explicit AttentionWay(kernels::AttentionGradient way) : before_(kernels::attention_gradient()) {
-    kernels::set_attention_gradient(way);
-  }
-  ~AttentionWay() { kernels::set_attention_gradient(before_); }
-  AttentionWay(const AttentionWay&) = delete;
-  AttentionWay& operator=(const AttentionWay&) = delete;
-
- private:
-  kernels::AttentionGradient before_;
-};
-
 /// Calls f(edges, case, dtype, device): small structures with every width, others with a few; on a GPU in
 /// both ways that gradients come back to sources.
 template <class F>
@@ -160,8 +147,9 @@ void for_attention_cases(const std::vector<AttentionCase>& wide, const std::vect
           if (device.is_cpu() && way == kernels::AttentionGradient::kept) continue;
           const bool kept = way == kernels::AttentionGradient::kept;
           CAPTURE(kept);
-          const AttentionWay set(way);
-          f(edges, c, dtype, device);
+          AttentionCase one = c;
+          one.gradient = way;
+          f(edges, one, dtype, device);
         }
       }
     }

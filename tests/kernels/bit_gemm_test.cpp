@@ -293,7 +293,8 @@ TEST_CASE("products to bits are the layer's end and a quantisation of the float 
               const auto held = bytes.bytes.to_vector<uint8_t>();
               const kernels::ByteRows places(bytes);
               for (size_t i = 0; i < got.size(); ++i)
-                if (const int q = places.at(held.data(), static_cast<int64_t>(i));
+                if (const int q =
+                        places.at(held.data(), static_cast<int64_t>(i) / n, static_cast<int64_t>(i) % n);
                     q != std::lround(got[i] / step + of_zero))
                   FAIL_CHECK(i, ": q ", q);
             }

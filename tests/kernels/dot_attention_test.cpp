@@ -21,6 +21,7 @@ struct Case {
   DType dtype, wide;
   float scale;
   kernels::AttentionDropout dropout;
+  kernels::AttentionGradient gradient;
   Tensor q, k, v, s, attr, u, d_o, d_o_attr, o, o_attr, lse;
 
   Case(const Edges& of, const AttentionCase& shape, Values kind, DType type, Device device)
@@ -31,7 +32,8 @@ struct Case {
         dtype(type),
         wide(wide_dtype(type)),
         scale(1.0f / std::sqrt(static_cast<float>(width))),
-        dropout(attention_dropout(shape.dropout)) {
+        dropout(attention_dropout(shape.dropout)),
+        gradient(shape.gradient) {
     const auto random = [&](int64_t rows, int64_t columns, DType of_numbers) {
       return random_tensor({rows, columns}, of_numbers, device);
     };
@@ -86,6 +88,7 @@ struct Case {
                                      .attr = attr,
                                      .u = u,
                                      .dropout = dropout,
+                                     .gradient = gradient,
                                      .o = o,
                                      .o_attr = o_attr,
                                      .lse = lse,

@@ -18,6 +18,7 @@ struct Case {
   int64_t heads, width, features;
   DType dtype, wide;
   kernels::AttentionDropout dropout;
+  kernels::AttentionGradient gradient;
   Tensor l, r, att, attr, w, bias, d_o, o, lse;
 
   Case(const Edges& of, const AttentionCase& shape, DType type, Device device)
@@ -28,6 +29,7 @@ struct Case {
         dtype(type),
         wide(wide_dtype(type)),
         dropout(attention_dropout(shape.dropout)),
+        gradient(shape.gradient),
         l(random_tensor({of.rows(), heads * width}, type, device)),
         r(random_tensor({of.cols(), heads * width}, type, device)),
         att(scaled_random({heads, width}, 1.0 / std::sqrt(static_cast<double>(width)), type, device)),
@@ -74,6 +76,7 @@ struct Case {
                              .w = w,
                              .slope = kSlope,
                              .dropout = dropout,
+                             .gradient = gradient,
                              .bias = bias,
                              .o = o,
                              .lse = lse,

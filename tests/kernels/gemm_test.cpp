@@ -274,13 +274,6 @@ TEST_CASE("gemm refuses an output that shares storage with an operand") {
   }
 }
 
-TEST_CASE("matmul precision is remembered") {
-  CHECK(matmul_precision() == MatmulPrecision::exact);
-  set_matmul_precision(MatmulPrecision::tf32);
-  CHECK(matmul_precision() == MatmulPrecision::tf32);
-  set_matmul_precision(MatmulPrecision::exact);
-}
-
 TEST_CASE("gemm gives the same bits for any number of threads") {
   // Few and many blocks of rows, none or the last of them smaller, the inner extent cut or not.
   const std::vector<Extents> extents{{2708, 16, 7},   {2000, 500, 16}, {1500, 64, 64},  {40, 9001, 33},

@@ -472,10 +472,9 @@ TEST_CASE("large: TF32 and bfloat16 products are what was asked for, and no more
     Tensor expected = Tensor::empty({3000, 256});
     kernels::gemm({.a = a, .b = b, .c = expected});
     const auto error = [&](MatmulPrecision precision) {
-      set_matmul_precision(precision);
+      const ComputeScope scope({.matmul_precision = precision});
       Tensor c = Tensor::empty({3000, 256}, DType::f32, device);
       kernels::gemm({.a = a.to(device), .b = b.to(device), .c = c});
-      set_matmul_precision(MatmulPrecision::exact);
       const std::vector<double> x = values(c), y = values(expected);
       double off = 0.0, size = 0.0;
       for (size_t i = 0; i < x.size(); ++i) {

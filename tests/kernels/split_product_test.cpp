@@ -15,13 +15,6 @@ using adj::kernels::Transpose;
 
 namespace {
 
-struct Products {
-  explicit Products(ExactProducts products) { set_exact_products(products); }
-  ~Products() { set_exact_products(ExactProducts::by_size); }
-  Products(const Products&) = delete;
-  Products& operator=(const Products&) = delete;
-};
-
 struct Case {
   int64_t m, k, n;
   bool turned_a, turned_b;
@@ -47,7 +40,7 @@ Shape shape_of(int64_t rows, int64_t columns, bool turned) {
 
 template <class F>
 void for_cases(F&& f) {
-  const Products scope(ExactProducts::split);
+  const ComputeScope scope({.exact_products = ExactProducts::split});
   for (Device device : devices())
     for (const Case& one : cases()) {
       CAPTURES(device.str(), one.m, one.k, one.n, one.turned_a, one.turned_b);
@@ -127,7 +120,7 @@ TEST_CASE("split products are as exact as float32, with bias, relu and sums") {
 }
 
 TEST_CASE("split products use all bits of their operands, large or small") {
-  const Products scope(ExactProducts::split);
+  const ComputeScope scope({.exact_products = ExactProducts::split});
   for (Device device : devices()) {
     CAPTURE(device.str());
     // One term: what is left out of the product of parts is below 2^-22 of it.
@@ -198,7 +191,7 @@ TEST_CASE("products are exact to each term where small operands meet large ones,
                               {150, 330, 70, true, false},
                               {64, 3000, 96, true, false}};
   for (ExactProducts products : {ExactProducts::split, ExactProducts::float32, ExactProducts::by_size}) {
-    const Products scope(products);
+    const ComputeScope scope({.exact_products = products});
     for (Device device : devices())
       for (const Case& one : few)
         for (int way = 0; way < 8; ++way)
@@ -279,7 +272,7 @@ TEST_CASE("split products are exact to each term, whatever sizes meet") {
         return inner % 2 == 0 ? 1e-16 : 1e16;
     }
   };
-  const Products scope(ExactProducts::split);
+  const ComputeScope scope({.exact_products = ExactProducts::split});
   constexpr int64_t m = 150, k = 200, n = 140;
   for (Device device : devices())
     for (int way_a = 0; way_a < 6; ++way_a)

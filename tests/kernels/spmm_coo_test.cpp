@@ -270,17 +270,16 @@ TEST_CASE("spmm_coo on views that begin anywhere") {
 }
 
 TEST_CASE("float atomics, where they are asked for, sum nearly the same") {
-  kernels::set_scatter_sums(kernels::ScatterSums::float_atomics_not_reproducible);
   for_cases([](const List& list, Device device, DType dtype, int64_t width) {
     if (dtype == DType::f64) return;
     const Tensor x = random_tensor({list.cols, width}, dtype, device);
     const Tensor w = random_tensor({list.entries()}, DType::f32, device);
     Tensor y = random_tensor({list.rows, width}, dtype, device);
     const Coo a = list.on(device);
-    kernels::spmm_coo({.a = a, .values = w, .x = x, .y = y});
+    kernels::spmm_coo(
+        {.a = a, .values = w, .x = x, .sums = kernels::ScatterSums::float_atomics_not_reproducible, .y = y});
     CHECK(close(y, multiply_plainly(list, values(w), values(x), width), dtype == DType::bf16 ? 8e-3 : 2e-4));
   });
-  kernels::set_scatter_sums(kernels::ScatterSums::fixed_point);
 }
 
 TEST_CASE("spmm_coo refuses what does not fit") {

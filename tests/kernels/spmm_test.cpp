@@ -370,28 +370,6 @@ TEST_CASE("spmm has the same bits captured, and on another stream, whatever was 
   }
 }
 
-TEST_CASE("cuSPARSE computes the same product") {
-  for (Device device : devices()) {
-    if (device.is_cpu()) continue;
-    kernels::set_spmm_backend(kernels::SpmmBackend::cusparse);
-    const Matrix m = skewed(device);
-    for (DType dtype : {DType::f32, DType::f64, DType::bf16})
-      for (Values kind : {Values::none, Values::direct, Values::ordered})
-        for (int64_t width : {1, 16, 100}) {
-          CAPTURES(name_of(dtype), static_cast<int>(kind), width);
-          const Case c(m, kind, wide_dtype(dtype));
-          const Tensor x = random_tensor({m.csr.cols, width}, dtype, device);
-          for (int call = 0; call < 2; ++call) {  // the second one uses what the first one kept
-            Tensor y = Tensor::empty({m.csr.rows, width}, dtype, device);
-            kernels::spmm({.a = c.a(), .x = x, .y = y});
-            CHECK(close(y, multiply_plainly(c, values(x), width),
-                        dtype == DType::bf16 ? 2e-2 : tolerance(dtype)));
-          }
-        }
-    kernels::set_spmm_backend(kernels::SpmmBackend::own);
-  }
-}
-
 TEST_CASE("what is not a number stays visible") {
   for (Device device : devices()) {
     Csr csr{1, 2, Tensor::from(std::vector<int64_t>{0, 2}, device),

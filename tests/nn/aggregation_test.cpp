@@ -1,6 +1,5 @@
 // Layers over an edge list that is never sorted, beside the same over sorted rows.
 
-#include "../aggregation_scope.h"
 #include "../support.h"
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/autograd/reduce.h>
@@ -30,7 +29,7 @@ void check_both_ways(bool weighted, Args... args) {
     nn::Model<Layer> layer(args...);
     layer.to(device);
     const auto run = [&](Aggregation way) {
-      const AggregationScope scope(way);
+      const ComputeScope scope({.aggregation = way});
       const Graph graph(Relation::from_coo(kNodes, kNodes, src, dst), weight);
       const Var input = Var::parameter(x);
       const Var y = layer(graph, input);

@@ -379,13 +379,12 @@ void dispatch_sums(DType dtype, bool fixed, F&& f) {
   fixed ? f.template operator()<float, Units>() : f.template operator()<float, float>();
 }
 
-bool fixed_point_sums() { return scatter_sums() == ScatterSums::fixed_point; }
-
 }  // namespace
 
 void spmm_coo(const SpmmCooArgs& args) {
   if (args.y.numel() == 0) return;
-  dispatch_sums(args.x.dtype(), fixed_point_sums(), [&]<class S, class Sum>() { forward<S, Sum>(args); });
+  dispatch_sums(args.x.dtype(), args.sums == ScatterSums::fixed_point,
+                [&]<class S, class Sum>() { forward<S, Sum>(args); });
 }
 
 void spmm_coo_backward(const SpmmCooBackwardArgs& args) {
@@ -395,7 +394,7 @@ void spmm_coo_backward(const SpmmCooBackwardArgs& args) {
     return;
   }
   // Dot products alone need no fixed point.
-  dispatch_sums(args.x.dtype(), fixed_point_sums() && static_cast<bool>(args.dx),
+  dispatch_sums(args.x.dtype(), args.sums == ScatterSums::fixed_point && args.dx,
                 [&]<class S, class Sum>() { backward<S, Sum>(args); });
 }
 

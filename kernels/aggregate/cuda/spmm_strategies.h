@@ -17,8 +17,4 @@ void spmm_by_head(const SpmmArgs& args);
 void sddmm_by_head(const SddmmArgs& args);
 void spmm_backward_by_head(const SpmmBackwardArgs& args);
 
-/// Y = A X by cuSPARSE, with at least one entry and one feature. Descriptors, 32-bit offsets, preprocessing
-/// and workspace are made on first use and kept with the structure; a first use cannot be captured.
-void cusparse_spmm(const CsrMatrix& a, const Tensor& x, Tensor& y);
-
 }  // namespace adj::kernels::cuda

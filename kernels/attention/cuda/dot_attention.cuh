@@ -56,10 +56,10 @@ void run_dot_attention_backward(const DotAttentionBackwardArgs& args, const Edge
   Tensor none;
   if (args.v)
     run_backward<S, DotScore>("dot_attention_backward", args.a, args.at, a, wide, {.row = dq}, by_source,
-                              none);
+                              none, args.gradient);
   else
     run_backward<S, KeyedScore>("dot_attention_backward", args.a, args.at, a, wide, {.row = dq}, by_source,
-                                none);
+                                none, args.gradient);
 }
 
 }  // namespace adj::kernels::cuda

@@ -40,7 +40,7 @@ void run_gatv2_backward(const Gatv2BackwardArgs& args) {
   S* const dr = mutable_data_or_null<S>(args.dr);
   run_backward<S, Gatv2Score>("gatv2_backward", args.a, args.at, a,
                               wide_reads<S>(a.width, a.target, a.source, a.att, a.bias, a.o, a.d_o, dl, dr),
-                              {.row = dl}, {.row = dr}, args.datt);
+                              {.row = dl}, {.row = dr}, args.datt, args.gradient);
 }
 
 }  // namespace adj::kernels::cuda

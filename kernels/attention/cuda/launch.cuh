@@ -361,20 +361,19 @@ class BackwardWalk {
 /// Groups of heads side by side whose numbers of all entries are kept at a time: as many as are small beside
 /// `feature_bytes` of matrices that the pass reads and writes anyway; 0: not even one group's are.
 template <class A>
-int64_t groups_kept(int64_t entries, int side, int64_t groups, int64_t feature_bytes) {
-  if (attention_gradient() == AttentionGradient::recomputed) return 0;
+int64_t groups_kept(AttentionGradient way, int64_t entries, int side, int64_t groups, int64_t feature_bytes) {
+  if (way == AttentionGradient::recomputed) return 0;
   const int64_t bytes = std::max<int64_t>(entries * side * static_cast<int64_t>(sizeof(EdgeGradient<A>)), 1);
   const int64_t fitting = feature_bytes / kFeatureBytesOfKept / bytes;
-  return attention_gradient() == AttentionGradient::kept ? std::clamp<int64_t>(fitting, 1, groups)
-                                                         : std::min(fitting, groups);
+  return way == AttentionGradient::kept ? std::clamp<int64_t>(fitting, 1, groups) : std::min(fitting, groups);
 }
 
-/// Both walks. `a` has heads and pointers; `by_target` and `by_source` what their rows get. `one_structure`:
-/// is `adjoint` the transpose of `matrix`? Else each walk is over entries of its own.
+/// Both walks. `a` has heads and pointers; `by_target` and `by_source` what their rows get. `way`: where
+/// `adjoint` is not the transpose of `matrix`, but each walk is over entries of its own, recomputed.
 template <class S, class Score>
 void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& adjoint, BackwardArguments<S> a,
                   bool wide, const RowGradients<S>& by_target, const RowGradients<S>& by_source,
-                  Tensor& d_att, bool one_structure = true) {
+                  Tensor& d_att, AttentionGradient way = AttentionGradient::by_size) {
   using A = Wide<S>;
   const Device device = matrix.csr.device();
   const int64_t width = int64_t{a.heads} * a.width;
@@ -388,9 +387,10 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
     a.side = heads_side_by_side(a.heads, T::kLanes);
     // Six matrices, of targets or sources: features, O, dO and the gradients.
     const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
-    const int64_t kept = kFromEdges<Score> && has_sources && one_structure
-                             ? groups_kept<A>(a.entries, a.side, ceil_div(a.heads, a.side), feature_bytes)
-                             : 0;
+    const int64_t kept =
+        kFromEdges<Score> && has_sources
+            ? groups_kept<A>(way, a.entries, a.side, ceil_div(a.heads, a.side), feature_bytes)
+            : 0;
     a.ahead = entries_ahead(matrix.csr, a);
     explain_layout<T>(name, matrix.csr, a,
                       !has_sources ? ", by target alone"

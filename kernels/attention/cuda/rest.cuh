@@ -47,7 +47,8 @@ void run_rest_backward(const char* name, const Csr& rest, const Csr& rest_at, co
   const bool wide = wide_reads<S>(a.width, a.target, a.source, a.value, a.d_o, by_target.row, by_source.row,
                                   by_source.value);
   Tensor none;
-  run_backward<S, Score>(name, {rest, {}, {}}, {rest_at, {}, {}}, a, wide, by_target, by_source, none, false);
+  run_backward<S, Score>(name, {rest, {}, {}}, {rest_at, {}, {}}, a, wide, by_target, by_source, none,
+                         AttentionGradient::recomputed);
 }
 
 template <class S>

@@ -217,7 +217,7 @@ void bit_gemm_to_bytes(const BitGemmToBytesArgs& args) {
   const BitResult to(args);
   for_each_requantized(args.a, args.b, to, [&](int64_t row, int64_t c, int q) {
     uint8_t& byte = *to.byte_at(row, c);
-    byte = static_cast<uint8_t>(to.halves && c % 2 != 0 ? byte | q << 4 : q);
+    byte = static_cast<uint8_t>(to.halves() && c % 2 != 0 ? byte | q << 4 : q);
   });
 }
 

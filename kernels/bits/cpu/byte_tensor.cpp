@@ -1,6 +1,6 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/bits/bit_scale.h>
-#include <adjoint/kernels/bits/narrow_bytes.h>
+#include <adjoint/kernels/bits/byte_tensor.h>
 
 namespace adj::kernels::cpu {
 
@@ -18,7 +18,9 @@ void pack_bytes(const PackBytesArgs& args) {
   const ByteRows rows(args.to);
   parallel_for(rows.used(), kChunk, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      to[rows.place(i)] = rows.joined(i, [&](int64_t k) { return quantized(x[k], scale, zero, largest); });
+      to[rows.place(i)] = rows.joined(i, [&](int64_t row, int64_t column) {
+        return quantized(x[row * rows.width + column], scale, zero, largest);
+      });
   });
 }
 
@@ -28,25 +30,19 @@ void unpack_bytes(const UnpackBytesArgs& args) {
   const float scale = args.x.scale.data<float>()[0], zero = args.x.zero.data<float>()[0];
   const ByteRows rows(args.x);
   parallel_for(args.y.numel(), kChunk, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = byte_value(rows.at(bytes, i), scale, zero);
+    for (int64_t i = begin; i < end; ++i)
+      y[i] = byte_value(rows.at(bytes, i / rows.width, i % rows.width), scale, zero);
   });
 }
 
-void narrow_bytes(const NarrowBytesArgs& args) {
+void repack_bytes(const RepackBytesArgs& args) {
   const auto* x = args.x.bytes.data<uint8_t>();
-  auto* to = args.to.mutable_data<uint8_t>();
-  const NarrowPlaces places(args.x);
-  parallel_for(args.to.numel(), kChunk, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = places.narrowed(x, i);
-  });
-}
-
-void widen_bytes(const WidenBytesArgs& args) {
-  const auto* from = args.from.data<uint8_t>();
   auto* to = args.to.bytes.mutable_data<uint8_t>();
-  const NarrowPlaces places(args.to);
-  parallel_for(places.rows.used(), kChunk, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[places.rows.place(i)] = places.widened(from, i);
+  const ByteRows from(args.x), rows(args.to);
+  parallel_for(rows.used(), kChunk, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      to[rows.place(i)] =
+          rows.joined(i, [&](int64_t row, int64_t column) { return from.at(x, row, column); });
   });
 }
 

@@ -400,7 +400,7 @@ __device__ __forceinline__ void leave_bytes(const Arguments& args, const Tile& t
           __dp4a(bytes.x, 0x01010101u, __dp4a(bytes.y, 0x01010101u, static_cast<uint32_t>(total[h]))));
       const int row = at.first_row + h * 8;
       if (row >= args.a.outer || there <= 0) continue;
-      if (result.halves)
+      if (result.halves())
         *reinterpret_cast<uint32_t*>(result.byte_at(row, column)) =
             __byte_perm(bytes.x | bytes.x >> 4, bytes.y | bytes.y >> 4, 0x6420);
       else

@@ -58,8 +58,8 @@ __global__ void __launch_bounds__(256)
                                : 0;
     total += q;
     if (to.bytes != nullptr) {
-      const int joined = to.halves ? q | __shfl_down_sync(0xffffffffu, q, 1) << 4 : q;
-      if (column < end && !(to.halves && lane % 2 != 0))
+      const int joined = to.halves() ? q | __shfl_down_sync(0xffffffffu, q, 1) << 4 : q;
+      if (column < end && !(to.halves() && lane % 2 != 0))
         *to.byte_at(row, column) = static_cast<uint8_t>(joined);
       continue;
     }

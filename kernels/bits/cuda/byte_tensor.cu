@@ -3,7 +3,7 @@
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/bit_scale.h>
-#include <adjoint/kernels/bits/narrow_bytes.h>
+#include <adjoint/kernels/bits/byte_tensor.h>
 
 namespace adj::kernels::cuda {
 
@@ -17,27 +17,24 @@ __global__ void __launch_bounds__(kThreads)
   adj::cuda::begin_overlapping();
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i < to.used())
-    bytes[to.place(i)] = to.joined(i, [&](int64_t k) { return quantized(x[k], *scale, *zero, largest); });
+    bytes[to.place(i)] = to.joined(i, [&](int64_t row, int64_t column) {
+      return quantized(x[row * to.width + column], *scale, *zero, largest);
+    });
 }
 /// A thread for a number.
 __global__ void __launch_bounds__(kThreads)
     unpack(ByteRows x, const uint8_t* bytes, const float* scale, const float* zero, int64_t n, float* y) {
   adj::cuda::begin_overlapping();
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < n) y[i] = byte_value(x.at(bytes, i), *scale, *zero);
+  if (i < n) y[i] = byte_value(x.at(bytes, i / x.width, i % x.width), *scale, *zero);
 }
 
 __global__ void __launch_bounds__(kThreads)
-    narrow_all(NarrowPlaces places, const uint8_t* x, uint8_t* to, int64_t bytes) {
+    repack(ByteRows x, const uint8_t* from, ByteRows to, uint8_t* bytes) {
   adj::cuda::begin_overlapping();
   const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < bytes) to[i] = places.narrowed(x, i);
-}
-
-__global__ void __launch_bounds__(kThreads) widen_all(NarrowPlaces places, const uint8_t* from, uint8_t* to) {
-  adj::cuda::begin_overlapping();
-  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i < places.rows.used()) to[places.rows.place(i)] = places.widened(from, i);
+  if (i < to.used())
+    bytes[to.place(i)] = to.joined(i, [&](int64_t row, int64_t column) { return x.at(from, row, column); });
 }
 
 template <class Kernel, class... Arguments>
@@ -65,15 +62,10 @@ void unpack_bytes(const UnpackBytesArgs& args) {
       x.scale.data<float>(), x.zero.data<float>(), args.y.numel(), args.y.mutable_data<float>());
 }
 
-void narrow_bytes(const NarrowBytesArgs& args) {
-  run("narrow_bytes", args.device(), args.to.numel(), narrow_all, NarrowPlaces(args.x),
-      args.x.bytes.data<uint8_t>(), args.to.mutable_data<uint8_t>(), args.to.numel());
-}
-
-void widen_bytes(const WidenBytesArgs& args) {
-  const NarrowPlaces places(args.to);
-  run("widen_bytes", args.device(), places.rows.used(), widen_all, places, args.from.data<uint8_t>(),
-      args.to.bytes.mutable_data<uint8_t>());
+void repack_bytes(const RepackBytesArgs& args) {
+  const ByteRows rows(args.to);
+  run("repack_bytes", args.device(), rows.used(), repack, ByteRows(args.x), args.x.bytes.data<uint8_t>(),
+      rows, args.to.bytes.mutable_data<uint8_t>());
 }
 
 }  // namespace adj::kernels::cuda

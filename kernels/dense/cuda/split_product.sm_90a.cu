@@ -574,10 +574,11 @@ struct Division {
 }  // namespace
 
 bool splits_product(const GemmArgs& args) {
-  if (args.c.dtype() != DType::f32 || matmul_precision() != MatmulPrecision::exact) return false;
+  if (args.c.dtype() != DType::f32 || compute_options().matmul_precision != MatmulPrecision::exact)
+    return false;
   const DeviceProperties& gpu = properties(args.c.device().index);
   if (gpu.major != 9 || gpu.minor != 0) return false;
-  switch (exact_products()) {
+  switch (compute_options().exact_products) {
     case ExactProducts::float32:
       return false;
     case ExactProducts::split:

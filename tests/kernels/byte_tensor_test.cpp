@@ -1,6 +1,6 @@
 #include "../captures.h"
 #include "../support.h"
-#include <adjoint/kernels/bits/narrow_bytes.h>
+#include <adjoint/kernels/bits/byte_tensor.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -31,16 +31,18 @@ TEST_CASE("numbers of few bits share bytes, and come apart again") {
         CAPTURES(device.str(), bits, rows, cols);
         const auto n = static_cast<size_t>(rows * cols);
         const size_t width = bits == 3 ? 4 : bits > 4 ? 8 : static_cast<size_t>(bits), share = 8 / width;
-        std::vector<uint8_t> q, expected((n + share - 1) / share);
+        const size_t pitch = (static_cast<size_t>(cols) + share - 1) / share;
+        std::vector<uint8_t> q, expected(static_cast<size_t>(rows) * pitch);
         for (size_t i = 0; i < n; ++i) {
           q.push_back(static_cast<uint8_t>((i * i * 7 + i * 3 + 1) % (size_t{1} << bits)));
-          expected[i / share] |= static_cast<uint8_t>(q[i] << i % share * width);
+          const size_t row = i / static_cast<size_t>(cols), column = i % static_cast<size_t>(cols);
+          expected[row * pitch + column / share] |= static_cast<uint8_t>(q[i] << column % share * width);
         }
         const ByteTensor x = bytes_of(q, rows, cols, bits, device);
-        const Tensor narrow = narrow_bytes(x);
-        CHECK(narrow.to_vector<uint8_t>() == expected);
+        const ByteTensor narrow = narrowed(x);
+        CHECK(narrow.bytes.to_vector<uint8_t>() == expected);
         ByteTensor back = bytes_of(std::vector<uint8_t>(n, 0), rows, cols, bits, device);
-        kernels::widen_bytes({.from = narrow, .to = back});
+        kernels::repack_bytes({.x = narrow, .to = back});
         CHECK(back.bytes.to_vector<uint8_t>() == x.bytes.to_vector<uint8_t>());
         const Tensor values = to_values(x);
         std::vector<float> wanted;
@@ -52,12 +54,16 @@ TEST_CASE("numbers of few bits share bytes, and come apart again") {
       }
 }
 
-TEST_CASE("numbers that share bytes are refused where there are too many or too few of these") {
+TEST_CASE(
+    "bytes of another width or number of bits are refused, and narrow ones where padded ones are read") {
   const ByteTensor x = bytes_of(std::vector<uint8_t>(15), 3, 5, 2, {});
-  Tensor few = Tensor::empty({3}, DType::u8);
-  CHECK_THROWS_WITH_AS(kernels::narrow_bytes({.x = x, .to = few}), doctest::Contains("expected [4] uint8"),
+  ByteTensor few = narrowed(x), other = few;
+  few.bytes = few.bytes.rows(0, 2);
+  CHECK_THROWS_WITH_AS(kernels::repack_bytes({.x = x, .to = few}), doctest::Contains("expected [3, 2] uint8"),
                        Error);
-  ByteTensor to = x;
-  CHECK_THROWS_WITH_AS(kernels::widen_bytes({.from = few, .to = to}), doctest::Contains("expected [4] uint8"),
+  other.bits = 1;
+  other.bytes = Tensor::empty({3, 1}, DType::u8);
+  CHECK_THROWS_WITH_AS(kernels::repack_bytes({.x = x, .to = other}), "repack_bytes: 2 bits to 1", Error);
+  CHECK_THROWS_WITH_AS(to_values(narrowed(x)), doctest::Contains("narrow bytes, expected padded ones"),
                        Error);
 }
