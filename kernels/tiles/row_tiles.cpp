@@ -1,5 +1,4 @@
 #include <adjoint/core/detail/dispatch.h>
-#include <adjoint/kernels/compute_options.h>
 #include <adjoint/kernels/tiles/cut_store.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
 
