@@ -16,12 +16,15 @@
 // Vectors that do not fit a register are passed in memory. Nothing here leaves its translation unit.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/// Vectors over which the sparse kernels accumulate, by the compiler's vector extension: of 64 bytes with
-/// AVX-512, else of 32, one register of AVX2. Wider than a register they would live in memory. Lane-wise + -
-/// * are the language's.
+/// Vectors over which the kernels accumulate, by the compiler's vector extension: as wide as a register, for
+/// GCC keeps wider ones in memory. Lane-wise + - * are the language's.
 namespace adj::kernels::cpu::simd {
 
+#if defined(__AVX2__)
 inline constexpr int kBytes = ADJ_AVX512 ? 64 : 32;
+#else
+inline constexpr int kBytes = 16;
+#endif
 using F32 = float __attribute__((vector_size(kBytes)));
 using F64 = double __attribute__((vector_size(kBytes)));
 using U32 = uint32_t __attribute__((vector_size(kBytes)));
@@ -167,35 +170,38 @@ void store_first(T* p, typename Accumulate<T>::Vector v, int n) {
 }
 #endif
 
+using F32x4 = float __attribute__((vector_size(16)));
 using F32x8 = float __attribute__((vector_size(32)));
+using F64x2 = double __attribute__((vector_size(16)));
 using F64x4 = double __attribute__((vector_size(32)));
-/// The halves of a vector of 64 bytes, folded onto each other.
-#if ADJ_AVX512
-inline F32x8 folded(F32 v) {
-  return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-         __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-}
-inline F64x4 folded(F64 v) {
+/// Halves folded onto each other, down to 16 bytes.
+inline F32x4 folded(F32x4 v) { return v; }
+inline F64x2 folded(F64x2 v) { return v; }
+inline F32x4 folded(F32x8 v) {
   return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
 }
-#else
-inline F32x8 folded(F32 v) { return v; }
-inline F64x4 folded(F64 v) { return v; }
+inline F64x2 folded(F64x4 v) {
+  return __builtin_shufflevector(v, v, 0, 1) + __builtin_shufflevector(v, v, 2, 3);
+}
+#if ADJ_AVX512
+inline F64x4 halves(F64 v) {
+  return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+inline F32x4 folded(F32 v) {
+  return folded(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+inline F64x2 folded(F64 v) { return folded(halves(v)); }
 #endif
 
-/// Sum of the lanes, halves folded onto each other.
+/// Sum of the lanes.
 inline float sum(F32 v) {
-  using F32x4 = float __attribute__((vector_size(16)));
-  const F32x8 half = folded(v);
-  F32x4 quarter =
-      __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
+  F32x4 quarter = folded(v);
   quarter += __builtin_shufflevector(quarter, quarter, 2, 3, 2, 3);
   return quarter[0] + quarter[1];
 }
 inline double sum(F64 v) {
-  using F64x2 = double __attribute__((vector_size(16)));
-  const F64x4 half = folded(v);
-  const F64x2 quarter = __builtin_shufflevector(half, half, 0, 1) + __builtin_shufflevector(half, half, 2, 3);
+  const F64x2 quarter = folded(v);
   return quarter[0] + quarter[1];
 }
 

@@ -58,7 +58,7 @@ inline F32 fold_entries(const F32 (&v)[kFolded]) {
   return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
          __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
 }
-#else
+#elif defined(__AVX2__)
 inline F32 fold_four(const F32 (&v)[4]) {
   const auto pair = [](F32 a, F32 b) {
     return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
@@ -72,23 +72,37 @@ inline F32 fold_entries(const F32 (&v)[kFolded]) {
   return __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3, 8, 9, 10, 11) +
          __builtin_shufflevector(v[0], v[1], 4, 5, 6, 7, 12, 13, 14, 15);
 }
+#else
+inline F32 fold_four(const F32 (&v)[4]) {
+  const auto pair = [](F32 a, F32 b) {
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  };
+  const F32 a = pair(v[0], v[1]), b = pair(v[2], v[3]);
+  return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+}
+inline F32 fold_entries(const F32 (&v)[kFolded]) { return v[0]; }
 #endif
 
 /// sums[i] = the sum of v[i]'s lanes, of float32 as fold_entries() of fold_four() has them.
 inline void sum_each(const F32 (&v)[4], float* sums) {
-  using F32x4 = float __attribute__((vector_size(16)));
-  const F32x8 half = folded(fold_four(v));
-  const F32x4 each =
-      __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
+  const F32x4 each = folded(fold_four(v));
   std::memcpy(sums, &each, sizeof each);
 }
 inline void sum_each(const F64 (&v)[4], double* sums) {
-  const F64x4 a = folded(v[0]), b = folded(v[1]), c = folded(v[2]), d = folded(v[3]);
+#if defined(__AVX2__)
+#if ADJ_AVX512
+  const F64x4 a = halves(v[0]), b = halves(v[1]), c = halves(v[2]), d = halves(v[3]);
+#else
+  const auto& [a, b, c, d] = v;
+#endif
   const F64x4 ab = __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
   const F64x4 cd = __builtin_shufflevector(c, d, 0, 4, 2, 6) + __builtin_shufflevector(c, d, 1, 5, 3, 7);
   const F64x4 each =
       __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
   std::memcpy(sums, &each, sizeof each);
+#else
+  for (int i = 0; i < 4; ++i) sums[i] = sum(v[i]);
+#endif
 }
 
 }  // namespace simd
