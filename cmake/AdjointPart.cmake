@@ -16,7 +16,7 @@ function(adjoint_part name)
     ADJOINT_CPU_V4=${ADJOINT_CPU_V4})
   target_link_libraries(${name}
     PUBLIC fmt::fmt
-    PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> $<BUILD_INTERFACE:adjoint_flags>)
+    PRIVATE $<BUILD_INTERFACE:adjoint_flags>)
   adjoint_cpu_v4(${name} ${sources})
   if(NOT ADJOINT_WITH_CUDA)
     return()
