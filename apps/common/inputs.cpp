@@ -1,6 +1,7 @@
 #include "inputs.h"
 
 #include <adjoint/core/explain.h>
+#include <adjoint/core/isa.h>
 #include <adjoint/kernels/dense/gemm.h>
 #include <adjoint/kernels/index/renumber.h>
 
@@ -126,6 +127,7 @@ DType feature_dtype(const Settings& settings) {
 }
 
 void print_explanations() {
+  fmt::print("CPU kernels: {}\n", describe_cpu_isa());
   for (const std::string& line : explanations()) fmt::print("{}\n", line);
 }
 

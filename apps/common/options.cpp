@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include "batch_options.h"
+#include <adjoint/core/isa.h>
 #include <adjoint/core/text.h>
 
 #include <algorithm>
@@ -391,7 +392,7 @@ std::optional<CommandLine> read_command_line(int argc, char** argv, const Progra
       return {};
     }
     if (values.count("version") != 0) {
-      fmt::print("{} {}\n", program.name(), version());
+      fmt::print("{} {}\nCPU kernels: {}\n", program.name(), version(), describe_cpu_isa());
       return {};
     }
     if (values.count("config") != 0) po::store(read_config(values["config"].as<std::string>(), all), values);

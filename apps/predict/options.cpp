@@ -3,6 +3,7 @@
 #include "../common/feature_place.h"
 #include "../common/options.h"
 #include "../common/outputs.h"
+#include <adjoint/core/isa.h>
 
 #include <fmt/ranges.h>
 
@@ -159,7 +160,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       return {};
     }
     if (values.count("version") != 0) {
-      fmt::print("predict {}\n", version());
+      fmt::print("predict {}\nCPU kernels: {}\n", version(), describe_cpu_isa());
       return {};
     }
     po::notify(values);
