@@ -3,12 +3,12 @@
 #include "bench/measure.h"
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
-#include <adjoint/core/explain.h>
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/order/orders.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
 #include <adjoint/training/loader.h>
+#include <adjoint/training/outcome.h>
 
 #include <fmt/ranges.h>
 
@@ -216,7 +216,7 @@ void bench(int argc, char** argv) {
     print_row(op, job, m);
     rows.push_back(json_row(op, job, m));
   }
-  for (const std::string& line : explanations()) fmt::print("{}\n", line);  // none without --explain
+  if (o.explain) training::print_explanations();
   if (o.json)
     fmt::print(R"({{"app": "bench", "dataset": {}, "device": "{}", "threads": {}, "nodes": {}, "edges": {}, )"
                R"("width": {}, "dtype": "{}", "results": [{}]}})"

@@ -34,6 +34,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   list(APPEND cxx_flags -Wno-restrict)  # sees overlaps in std::string that are not there (GCC bug 105651)
 endif()
 
+set(ADJOINT_CPU_V4 0)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   if(ADJOINT_NATIVE)
     list(APPEND cxx_flags -march=native)
@@ -51,7 +52,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   else()
     # Vectors of 64 bytes stay within a translation unit (kernels/cpu/simd.h), where a pragma says so too; it
     # does not reach what the compiler emits at the end of one.
-    list(APPEND cxx_flags -march=x86-64-v3 -Wno-psabi)
+    set(ADJOINT_CPU_V4 1)
+    set(v4 "$<STREQUAL:$<TARGET_PROPERTY:ADJOINT_ISA>,v4>")
+    list(APPEND cxx_flags -Wno-psabi "$<IF:${v4},-march=x86-64-v4;-mprefer-vector-width=512;-fno-gnu-unique,-march=x86-64-v3>")
   endif()
 elseif(ADJOINT_NATIVE)
   list(APPEND cxx_flags -mcpu=native)

@@ -12,10 +12,12 @@ function(adjoint_part name)
   target_compile_definitions(${name} PRIVATE
     ADJOINT_VERSION="${PROJECT_VERSION}"
     ADJOINT_WITH_CUDA=${ADJOINT_WITH_CUDA}
-    ADJOINT_WITH_ONEDNN=${ADJOINT_WITH_ONEDNN})
+    ADJOINT_WITH_ONEDNN=${ADJOINT_WITH_ONEDNN}
+    ADJOINT_CPU_V4=${ADJOINT_CPU_V4})
   target_link_libraries(${name}
     PUBLIC fmt::fmt
-    PRIVATE $<BUILD_INTERFACE:Eigen3::Eigen> $<BUILD_INTERFACE:adjoint_flags>)
+    PRIVATE $<BUILD_INTERFACE:adjoint_flags>)
+  adjoint_cpu_v4(${name} ${sources})
   if(NOT ADJOINT_WITH_CUDA)
     return()
   endif()

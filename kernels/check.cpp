@@ -1,6 +1,9 @@
 #include <adjoint/kernels/check.h>
+#include <adjoint/kernels/kernel.h>
 
 namespace adj::kernels {
+
+const Tensor kAbsent;
 
 void check_tensor(std::string_view op, std::string_view name, const Tensor& tensor, const Shape& shape,
                   DType dtype, Device device) {

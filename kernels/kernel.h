@@ -52,6 +52,6 @@
 namespace adj::kernels {
 
 /// What stands for an optional tensor that was left out.
-inline const Tensor kAbsent;
+extern const Tensor kAbsent;
 
 }  // namespace adj::kernels

@@ -4,7 +4,7 @@
 # build: library and programs. test: what the tests need besides. format: make format. docs: make docs and its tests.
 set -euo pipefail
 
-build=(build-essential cmake ninja-build ccache libeigen3-dev libhdf5-dev libfmt-dev libdnnl-dev
+build=(build-essential cmake ninja-build ccache libhdf5-dev libfmt-dev libdnnl-dev
   libboost-program-options-dev libmetis-dev zlib1g-dev libzip-dev libyaml-cpp-dev
   nlohmann-json3-dev)
 test=("${build[@]}" doctest-dev gnuplot-nox python3 python3-h5py python3-numpy

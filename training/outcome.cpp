@@ -3,6 +3,7 @@
 #include "class_report.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/explain.h>
+#include <adjoint/core/isa.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
@@ -210,6 +211,11 @@ void print_json(const Run& run, const Outcome& outcome, const std::optional<Clas
 
 }  // namespace
 
+void print_explanations() {
+  fmt::print("CPU kernels: {}\n", describe_cpu_isa());
+  for (const std::string& line : explanations()) fmt::print("{}\n", line);
+}
+
 void write_predictions(const Run& run) {
   const Dataset& data = run.task().data;
   if (const std::string& path = run.options().output.predict; !path.empty())
@@ -229,8 +235,7 @@ void write_results(const Run& run) {
   if (o.report)
     report.emplace(task.examples.labels, run.output(), task.examples.y, run.examples().test,
                    task.data.class_names);
-  if (run.options().compute.explain)
-    for (const std::string& line : explanations()) fmt::print("{}\n", line);
+  if (run.options().compute.explain) print_explanations();
   const Outcome outcome = outcome_of(run);
   if (!o.quiet || !o.json) {
     print_results(run, outcome);

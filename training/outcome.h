@@ -22,5 +22,7 @@ void write_predictions(const Run& run);
 /// one JSON object, as docs/programs.md lists its members; with --report how well each class is told on the
 /// test examples of the last run.
 void write_results(const Run& run);
+/// Prints what --explain asks for.
+void print_explanations();
 
 }  // namespace adj::training

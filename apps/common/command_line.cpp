@@ -1,6 +1,7 @@
 #include "command_line.h"
 
 #include <adjoint/core/error.h>
+#include <adjoint/core/isa.h>
 #include <adjoint/core/option_check.h>
 
 #include <algorithm>
@@ -179,7 +180,7 @@ bool read_command_line(int argc, char** argv, training::Options& o) {
       return false;
     }
     if (values.count("version") != 0) {
-      fmt::print("{} {}\n", o.program(), version());
+      fmt::print("{} {}\nCPU kernels: {}\n", o.program(), version(), describe_cpu_isa());
       return false;
     }
     if (values.count("config") != 0) po::store(read_config(values["config"].as<std::string>(), all), values);

@@ -2,6 +2,7 @@
 
 #include "../common/command_line.h"
 #include <adjoint/adjoint.h>
+#include <adjoint/core/isa.h>
 #include <adjoint/core/run_files.h>
 
 #include <fmt/ranges.h>
@@ -163,7 +164,7 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
       return {};
     }
     if (values.count("version") != 0) {
-      fmt::print("predict {}\n", version());
+      fmt::print("predict {}\nCPU kernels: {}\n", version(), describe_cpu_isa());
       return {};
     }
     po::notify(values);

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <cstring>
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#if defined(__AVX2__)
 #include <immintrin.h>
+#endif
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define ADJ_AVX512 1
 #else
 #define ADJ_AVX512 0
@@ -14,27 +16,34 @@
 // Vectors that do not fit a register are passed in memory. Nothing here leaves its translation unit.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/// Vectors of 64 bytes over which the sparse kernels accumulate, by the compiler's vector extension: one
-/// register with AVX-512, two or four elsewhere. Lane-wise + - * are the language's.
+/// Vectors over which the kernels accumulate, by the compiler's vector extension: as wide as a register, for
+/// GCC keeps wider ones in memory. Lane-wise + - * are the language's.
 namespace adj::kernels::cpu::simd {
 
-using F32 = float __attribute__((vector_size(64)));
-using F64 = double __attribute__((vector_size(64)));
-using U32 = uint32_t __attribute__((vector_size(64)));
-using U16 = uint16_t __attribute__((vector_size(32)));
+#if defined(__AVX2__)
+inline constexpr int kBytes = ADJ_AVX512 ? 64 : 32;
+#else
+inline constexpr int kBytes = 16;
+#endif
+using F32 = float __attribute__((vector_size(kBytes)));
+using F64 = double __attribute__((vector_size(kBytes)));
+using U32 = uint32_t __attribute__((vector_size(kBytes)));
+using U16 = uint16_t __attribute__((vector_size(kBytes / 2)));
+using I32 = int32_t __attribute__((vector_size(kBytes)));
+using I64 = int64_t __attribute__((vector_size(kBytes)));
 
 /// What elements of a storage type are summed in: `Lanes` of them to a vector.
 template <class T>
 struct Accumulate {
   using Scalar = float;
   using Vector = F32;
-  static constexpr int kLanes = 16;
+  static constexpr int kLanes = kBytes / 4;
 };
 template <>
 struct Accumulate<double> {
   using Scalar = double;
   using Vector = F64;
-  static constexpr int kLanes = 8;
+  static constexpr int kLanes = kBytes / 8;
 };
 
 inline F32 widen(U16 half) { return reinterpret_cast<F32>(__builtin_convertvector(half, U32) << 16); }
@@ -77,6 +86,13 @@ inline void stream(bfloat16* p, F32 v) {
   _mm256_stream_si256(reinterpret_cast<__m256i*>(p), reinterpret_cast<__m256i>(narrow(v)));
 }
 inline void fence() { _mm_sfence(); }
+#elif defined(__AVX2__)
+inline void stream(float* p, F32 v) { _mm256_stream_ps(p, reinterpret_cast<__m256>(v)); }
+inline void stream(double* p, F64 v) { _mm256_stream_pd(p, reinterpret_cast<__m256d>(v)); }
+inline void stream(bfloat16* p, F32 v) {
+  _mm_stream_si128(reinterpret_cast<__m128i*>(p), reinterpret_cast<__m128i>(narrow(v)));
+}
+inline void fence() { _mm_sfence(); }
 #else
 template <class T>
 void stream(T* p, typename Accumulate<T>::Vector v) {
@@ -105,6 +121,40 @@ inline void store_first(double* p, F64 v, int n) {
 inline void store_first(bfloat16* p, F32 v, int n) {
   _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << n) - 1), reinterpret_cast<__m256i>(narrow(v)));
 }
+#elif defined(__AVX2__)
+/// All bits of the first `n` 32-bit lanes.
+inline __m256i first_lanes(int n) {
+  alignas(64) static constexpr int32_t kMask[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMask + 8 - n));
+}
+inline F32 load_first(const float* p, int n) {
+  return reinterpret_cast<F32>(_mm256_maskload_ps(p, first_lanes(n)));
+}
+inline F64 load_first(const double* p, int n) {
+  return reinterpret_cast<F64>(_mm256_maskload_pd(p, first_lanes(2 * n)));
+}
+inline F32 load_first(const bfloat16* p, int n) {
+  if (n == 8) return load(p);
+  // There is no mask of 16 bits: pairs of elements, then the odd one.
+  const __m128i pairs =
+      _mm_maskload_epi32(reinterpret_cast<const int*>(p), _mm256_castsi256_si128(first_lanes(n / 2)));
+  F32 v = widen(reinterpret_cast<U16>(pairs));
+  if (n % 2 != 0) v[n - 1] = static_cast<float>(p[n - 1]);
+  return v;
+}
+inline void store_first(float* p, F32 v, int n) {
+  _mm256_maskstore_ps(p, first_lanes(n), reinterpret_cast<__m256>(v));
+}
+inline void store_first(double* p, F64 v, int n) {
+  _mm256_maskstore_pd(p, first_lanes(2 * n), reinterpret_cast<__m256d>(v));
+}
+inline void store_first(bfloat16* p, F32 v, int n) {
+  if (n == 8) return store(p, v);
+  const U16 half = narrow(v);
+  _mm_maskstore_epi32(reinterpret_cast<int*>(p), _mm256_castsi256_si128(first_lanes(n / 2)),
+                      reinterpret_cast<__m128i>(half));
+  if (n % 2 != 0) p[n - 1] = bfloat16(v[n - 1]);
+}
 #else
 template <class T>
 typename Accumulate<T>::Vector load_first(const T* p, int n) {
@@ -120,28 +170,47 @@ void store_first(T* p, typename Accumulate<T>::Vector v, int n) {
 }
 #endif
 
-/// Sum of the lanes, halves folded onto each other.
+using F32x4 = float __attribute__((vector_size(16)));
+using F32x8 = float __attribute__((vector_size(32)));
+using F64x2 = double __attribute__((vector_size(16)));
+using F64x4 = double __attribute__((vector_size(32)));
+/// Halves folded onto each other, down to 16 bytes.
+inline F32x4 folded(F32x4 v) { return v; }
+inline F64x2 folded(F64x2 v) { return v; }
+inline F32x4 folded(F32x8 v) {
+  return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+inline F64x2 folded(F64x4 v) {
+  return __builtin_shufflevector(v, v, 0, 1) + __builtin_shufflevector(v, v, 2, 3);
+}
+#if ADJ_AVX512
+inline F64x4 halves(F64 v) {
+  return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+inline F32x4 folded(F32 v) {
+  return folded(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+inline F64x2 folded(F64 v) { return folded(halves(v)); }
+#endif
+
+/// Sum of the lanes.
 inline float sum(F32 v) {
-  using F32x8 = float __attribute__((vector_size(32)));
-  using F32x4 = float __attribute__((vector_size(16)));
-  const F32x8 half = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-                     __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-  F32x4 quarter =
-      __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
+  F32x4 quarter = folded(v);
   quarter += __builtin_shufflevector(quarter, quarter, 2, 3, 2, 3);
   return quarter[0] + quarter[1];
 }
 inline double sum(F64 v) {
-  using F64x4 = double __attribute__((vector_size(32)));
-  using F64x2 = double __attribute__((vector_size(16)));
-  const F64x4 half = __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
-  const F64x2 quarter = __builtin_shufflevector(half, half, 0, 1) + __builtin_shufflevector(half, half, 2, 3);
+  const F64x2 quarter = folded(v);
   return quarter[0] + quarter[1];
 }
 
-/// Lane l of the result is lane from[l] of v.
-using I32 = int32_t __attribute__((vector_size(64)));
-using I64 = int64_t __attribute__((vector_size(64)));
+/// Lane l of the result is lane from[l] of v: one instruction where kPermutes says so.
+#if defined(__AVX2__)
+inline constexpr bool kPermutes = true;
+#else
+inline constexpr bool kPermutes = false;
+#endif
 inline F32 permute(F32 v, I32 from) { return __builtin_shuffle(v, from); }
 inline F64 permute(F64 v, I64 from) { return __builtin_shuffle(v, from); }
 

@@ -13,9 +13,9 @@ enum class Transpose : bool { no, yes };
 /// Where `through_relu` [M,N] is given, C is then multiplied by 1 where that is positive and by 0 elsewhere:
 /// the gradient of what a relu gave becomes that of what it was given; without act.
 /// Row-major, op = transpose where asked; `bias` [N] optional; act none or relu. float32 by oneDNN where
-/// present, else Eigen; float64 by Eigen; bfloat16 as the float32 product of the widened operands, rounded
-/// once after bias and act; on a GPU by cuBLASLt, bfloat16 on its tensor cores, or as ExactProducts says,
-/// small exact ones by a kernel of their own. M, N or K may be 0 (K = 0 gives act(bias)).
+/// present, else as float64 (cpu/tile_product.cpp); bfloat16 as the float32 product of the widened operands,
+/// rounded once after bias and act; on a GPU by cuBLASLt, bfloat16 on its tensor cores, or as ExactProducts
+/// says, small exact ones by a kernel of their own. M, N or K may be 0 (K = 0 gives act(bias)).
 struct GemmArgs {
   const Tensor& a;
   Transpose trans_a = Transpose::no;

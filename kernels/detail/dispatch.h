@@ -2,10 +2,12 @@
 
 // The public entry of every kernel: it checks the contract and calls the implementation for the arguments'
 // device. The contracts' own ADJ_KERNEL lines define the entries where this header comes before them, in a
-// source file that the build makes for each part of the library, and declare them everywhere else.
+// source file that the build makes for each part of the library, and declare them everywhere else. Where the
+// CPU kernels are compiled twice (cmake/AdjointIsa.cmake), namespace cpu_v4 holds those for AVX-512.
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/dispatch.h>
+#include <adjoint/core/isa.h>
 #include <adjoint/kernels/kernel.h>
 
 namespace adj::kernels {
@@ -35,12 +37,26 @@ void check(const char* kernel, const Args& args) {
 }  // namespace
 }  // namespace adj::kernels
 
+#if ADJOINT_CPU_V4
+#define ADJ_CPU_V4(name, Args) \
+  namespace cpu_v4 {           \
+  void name(const Args& args); \
+  }
+#define ADJ_RUN_CPU_V4(name, args) \
+  if (args.device().is_cpu() && ::adj::detail::uses_cpu_v4()) return cpu_v4::name(args);
+#else
+#define ADJ_CPU_V4(name, Args)
+#define ADJ_RUN_CPU_V4(name, args)
+#endif
+
 #undef ADJ_KERNEL
 #define ADJ_KERNEL(name, Args)                      \
   ADJ_DECLARE_KERNEL(name, Args)                    \
+  ADJ_CPU_V4(name, Args)                            \
   void name(const Args& args) try {                 \
     check(#name, args);                             \
     refuse_on_cpu_in_capture(args.device(), #name); \
+    ADJ_RUN_CPU_V4(name, args)                      \
     ADJ_DISPATCH(args.device(), name, args);        \
   } catch (const Error& error) {                    \
     throw_of_op(error, #name);                      \

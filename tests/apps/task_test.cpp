@@ -1,4 +1,5 @@
 #include "bench.h"
+#include <adjoint/core/isa.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/nn/metrics/metrics.h>
@@ -315,9 +316,10 @@ TEST_CASE("--explain says which kernels ran, before the results") {
     Words more = words;
     more.emplace_back("--explain");
     const Words lines = lines_of(run("train_gcn", more).out);
-    REQUIRE(lines.size() > 2);
-    CHECK(lines[0].starts_with("spmm of 120 x "));
-    CHECK(lines[0].find(device.str() + ": ") != std::string::npos);
+    REQUIRE(lines.size() > 3);
+    CHECK(lines[0] == "CPU kernels: " + describe_cpu_isa());
+    CHECK(lines[1].starts_with("spmm of 120 x "));
+    CHECK(lines[1].find(device.str() + ": ") != std::string::npos);
     CHECK(lines.back().starts_with("{\"app\""));
     if (device.is_cpu() || !have_program("train_gat")) continue;
     const std::string out = run("train_gat", more).out;

@@ -1,6 +1,7 @@
 #include "process.h"
 #include "small_dataset.h"
 #include <adjoint/core/device.h>
+#include <adjoint/core/isa.h>
 
 using namespace adj;
 using namespace adj::test;
@@ -116,7 +117,7 @@ TEST_CASE("train_gcn says what it is and what it takes") {
   }
   const Outcome shown = run("train_gcn", {"--version"});
   CHECK(shown.status == 0);
-  CHECK(shown.out == "train_gcn " + std::string(version()) + "\n");
+  CHECK(shown.out == fmt::format("train_gcn {}\nCPU kernels: {}\n", version(), describe_cpu_isa()));
 }
 
 TEST_CASE("a config file gives options, and the command line wins") {

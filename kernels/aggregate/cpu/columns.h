@@ -14,7 +14,7 @@ using Columns = std::conditional_t<std::is_same_v<S, double>, simd::I64, simd::I
 template <class S>
 void store_columns(int32_t* to, Columns<S> columns, int count) {
   if constexpr (std::is_same_v<S, double>) {
-    using Narrow = int32_t __attribute__((vector_size(32)));
+    using Narrow = int32_t __attribute__((vector_size(simd::kBytes / 2)));
     const Narrow narrow = __builtin_convertvector(columns, Narrow);
     std::memcpy(to, &narrow, static_cast<size_t>(count) * sizeof(int32_t));
   } else {
@@ -24,7 +24,7 @@ void store_columns(int32_t* to, Columns<S> columns, int count) {
 template <class S>
 Columns<S> load_columns(const int32_t* from, int count) {
   if constexpr (std::is_same_v<S, double>) {
-    using Narrow = int32_t __attribute__((vector_size(32)));
+    using Narrow = int32_t __attribute__((vector_size(simd::kBytes / 2)));
     Narrow narrow{};
     std::memcpy(&narrow, from, static_cast<size_t>(count) * sizeof(int32_t));
     return __builtin_convertvector(narrow, Columns<S>);

@@ -179,7 +179,7 @@ void walk(const Walk<S>& g) {
 
 template <bool kSum, bool kDot, class S>
 void run(const Walk<S>& g) {
-  if constexpr (ADJ_AVX512) {
+  if constexpr (simd::kPermutes) {
     if (g.width < kLanes<S>) return walk<kSum, kDot, true>(g);
   }
   walk<kSum, kDot, false>(g);

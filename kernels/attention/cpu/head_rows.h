@@ -23,12 +23,22 @@ inline F32 larger(F32 a, F32 b) {
 inline F64 larger(F64 a, F64 b) {
   return reinterpret_cast<F64>(_mm512_max_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b)));
 }
+#elif defined(__AVX2__)
+inline F32 larger(F32 a, F32 b) {
+  return reinterpret_cast<F32>(_mm256_max_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b)));
+}
+inline F64 larger(F64 a, F64 b) {
+  return reinterpret_cast<F64>(_mm256_max_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b)));
+}
 #else
 inline F32 larger(F32 a, F32 b) { return a > b ? a : b; }
 inline F64 larger(F64 a, F64 b) { return a > b ? a : b; }
 #endif
 
-/// In every quarter of the result, the sums of v[0] to v[3] over theirs.
+/// Entries whose sums of four heads fill a vector.
+inline constexpr int kFolded = kBytes / 16;
+#if ADJ_AVX512
+/// In every 16 bytes of the result, the sums of v[0] to v[3] over theirs.
 inline F32 fold_four(const F32 (&v)[4]) {
   const auto pair = [](F32 a, F32 b) {
     return __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29) +
@@ -38,8 +48,8 @@ inline F32 fold_four(const F32 (&v)[4]) {
   return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
          __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
 }
-/// Quarter i of the result is the sum of v[i]'s quarters.
-inline F32 fold_quarters(const F32 (&v)[4]) {
+/// 16 bytes, the i-th of the result, are the sum of v[i]'s.
+inline F32 fold_entries(const F32 (&v)[kFolded]) {
   const auto pair = [](F32 a, F32 b) {
     return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
            __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
@@ -48,29 +58,51 @@ inline F32 fold_quarters(const F32 (&v)[4]) {
   return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
          __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
 }
+#elif defined(__AVX2__)
+inline F32 fold_four(const F32 (&v)[4]) {
+  const auto pair = [](F32 a, F32 b) {
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13) +
+           __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  };
+  const F32 a = pair(v[0], v[1]), b = pair(v[2], v[3]);
+  return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13) +
+         __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+}
+inline F32 fold_entries(const F32 (&v)[kFolded]) {
+  return __builtin_shufflevector(v[0], v[1], 0, 1, 2, 3, 8, 9, 10, 11) +
+         __builtin_shufflevector(v[0], v[1], 4, 5, 6, 7, 12, 13, 14, 15);
+}
+#else
+inline F32 fold_four(const F32 (&v)[4]) {
+  const auto pair = [](F32 a, F32 b) {
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  };
+  const F32 a = pair(v[0], v[1]), b = pair(v[2], v[3]);
+  return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+}
+inline F32 fold_entries(const F32 (&v)[kFolded]) { return v[0]; }
+#endif
 
-/// sums[i] = the sum of v[i]'s lanes, of float32 as fold_quarters() of fold_four() has them.
+/// sums[i] = the sum of v[i]'s lanes, of float32 as fold_entries() of fold_four() has them.
 inline void sum_each(const F32 (&v)[4], float* sums) {
-  using F32x8 = float __attribute__((vector_size(32)));
-  using F32x4 = float __attribute__((vector_size(16)));
-  const F32 quarters = fold_four(v);
-  const F32x8 half = __builtin_shufflevector(quarters, quarters, 0, 1, 2, 3, 4, 5, 6, 7) +
-                     __builtin_shufflevector(quarters, quarters, 8, 9, 10, 11, 12, 13, 14, 15);
-  const F32x4 each =
-      __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
+  const F32x4 each = folded(fold_four(v));
   std::memcpy(sums, &each, sizeof each);
 }
 inline void sum_each(const F64 (&v)[4], double* sums) {
-  using F64x4 = double __attribute__((vector_size(32)));
-  const auto half = [](F64 a) {
-    return __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
-  };
-  const F64x4 a = half(v[0]), b = half(v[1]), c = half(v[2]), d = half(v[3]);
+#if defined(__AVX2__)
+#if ADJ_AVX512
+  const F64x4 a = halves(v[0]), b = halves(v[1]), c = halves(v[2]), d = halves(v[3]);
+#else
+  const auto& [a, b, c, d] = v;
+#endif
   const F64x4 ab = __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
   const F64x4 cd = __builtin_shufflevector(c, d, 0, 4, 2, 6) + __builtin_shufflevector(c, d, 1, 5, 3, 7);
   const F64x4 each =
       __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
   std::memcpy(sums, &each, sizeof each);
+#else
+  for (int i = 0; i < 4; ++i) sums[i] = sum(v[i]);
+#endif
 }
 
 }  // namespace simd
@@ -290,22 +322,22 @@ struct HeadRows {
     } else {
       int64_t k = 0;
       if constexpr (sizeof(T) == 4) {
-        // Four entries share the last folds.
-        for (; k + 4 <= count; k += 4) {
-          V entry[4];
+        constexpr int kEntries = simd::kFolded;  // share the last folds
+        for (; k + kEntries <= count; k += kEntries) {
+          V entry[kEntries];
 #pragma GCC unroll 4
-          for (int e = 0; e < 4; ++e) {
+          for (int e = 0; e < kEntries; ++e) {
             add_columns(k + e, sum);
             entry[e] = simd::fold_four(sum);
           }
-          const V result = simd::fold_quarters(entry);
+          const V result = simd::fold_entries(entry);
           if (all_heads == 4) {
             simd::store(out + k * 4, result);
             continue;
           }
-          T each[16];
+          T each[kLane];
           simd::store(each, result);
-          for (int e = 0; e < 4; ++e) std::copy_n(each + 4 * e, 4, out + (k + e) * all_heads + head);
+          for (int e = 0; e < kEntries; ++e) std::copy_n(each + 4 * e, 4, out + (k + e) * all_heads + head);
         }
       }
       for (; k < count; ++k) {

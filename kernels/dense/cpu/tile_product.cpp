@@ -1,35 +1,112 @@
-// GCC 12 takes the undefined registers of its own AVX-512 intrinsics for a mistake (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-
+// Products without oneDNN. A block of up to kRows rows by two vectors of columns of C stays in registers over
+// kDepth of the inner extent; op(B)'s part of it, 32 KiB, is first laid out in the order of reading, in the
+// nearest cache. op(A) is read in place, an element to a multiply-add of a whole vector. Every element of C
+// is the sum, in order, of sums in order over kDepth products: the same bits for all lengths of vectors.
+#include <adjoint/kernels/cpu/simd.h>
 #include <adjoint/kernels/dense/cpu/tile_product.h>
 
+#include <algorithm>
 #include <type_traits>
-
-#define EIGEN_DONT_PARALLELIZE  // whoever calls is one of the threads
-#include <Eigen/Core>
 
 namespace adj::kernels::cpu {
 
 namespace {
 
+constexpr int kRows = ADJ_AVX512 ? 12 : 6;  // with two vectors of columns: 24 of 32 registers, 12 of 16
+constexpr int64_t kDepth = 256;
+constexpr int64_t kFewRows = 2 * kRows;  // for which packing does not pay
+
 template <class T>
-void multiply_by_eigen(const TileShape& shape, const T* a, const T* b, const T* bias, T* c) {
-  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  using Stride = Eigen::OuterStride<>;
-  const auto& [m, k, n, turned_a, turned_b, stride_a, stride_b, stride_c, has_bias, relu] = shape;
-  const Eigen::Map<const Matrix, 0, Stride> left(a, turned_a ? k : m, turned_a ? m : k, Stride(stride_a));
-  const Eigen::Map<const Matrix, 0, Stride> right(b, turned_b ? n : k, turned_b ? k : n, Stride(stride_b));
-  Eigen::Map<Matrix, 0, Stride> result(c, m, n, Stride(stride_c));
-  if (turned_a && turned_b) {
-    result.noalias() = left.transpose() * right.transpose();
-  } else if (turned_a) {
-    result.noalias() = left.transpose() * right;
-  } else if (turned_b) {
-    result.noalias() = left * right.transpose();
-  } else {
-    result.noalias() = left * right;
+using Vector = typename simd::Accumulate<T>::Vector;
+template <class T>
+constexpr int kLanes = simd::Accumulate<T>::kLanes;
+
+/// R rows, by N vectors of columns of which the last holds `tail`: C = A B, or C + A B. The rows of B are
+/// `step` apart.
+template <class T, int N, bool kTurned, int R>
+[[gnu::noinline]] void block(const TileShape& shape, const T* a, const T* b, int64_t step, int64_t depth,
+                             int tail, bool add, T* c) {
+  const int64_t stride = shape.stride_a;
+  Vector<T> sum[R][N]{};
+  for (int64_t k = 0; k < depth; ++k, b += step) {
+    Vector<T> row[N];
+#pragma GCC unroll 2
+    for (int v = 0; v < N; ++v) row[v] = simd::load(b + v * kLanes<T>);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const T x = kTurned ? a[k * stride + r] : a[r * stride + k];
+#pragma GCC unroll 2
+      for (int v = 0; v < N; ++v) sum[r][v] += x * row[v];
+    }
   }
-  if (has_bias) result.rowwise() += Eigen::Map<const Eigen::Matrix<T, 1, Eigen::Dynamic>>(bias, n);
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < N; ++v) {
+      T* to = c + r * shape.stride_c + v * kLanes<T>;
+      const int n = v < N - 1 ? kLanes<T> : tail;
+      simd::store_first(to, add ? simd::load_first(to, n) + sum[r][v] : sum[r][v], n);
+    }
+}
+
+template <class T, int N, bool kTurned, int R = kRows>
+void block_of(int64_t rows, const TileShape& shape, const T* a, const T* b, int64_t step, int64_t depth,
+              int tail, bool add, T* c) {
+  if (rows == R) return block<T, N, kTurned, R>(shape, a, b, step, depth, tail, add, c);
+  if constexpr (R > 1) block_of<T, N, kTurned, R - 1>(rows, shape, a, b, step, depth, tail, add, c);
+}
+
+/// `to` = N vectors of columns of op(B) for each of `depth` rows, zeros behind the n-th.
+template <class T, int N>
+void pack(const TileShape& shape, const T* b, int64_t depth, int64_t n, T* to) {
+  constexpr int64_t kWidth = N * kLanes<T>;
+  if (n < kWidth) std::fill_n(to, depth * kWidth, T{0});
+  if (shape.turned_b) {
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t k = 0; k < depth; ++k) to[k * kWidth + j] = b[j * shape.stride_b + k];
+  } else {
+    for (int64_t k = 0; k < depth; ++k) std::copy_n(b + k * shape.stride_b, n, to + k * kWidth);
+  }
+}
+
+/// N vectors of columns of C, n columns.
+template <class T, int N>
+void panel(const TileShape& shape, const T* a, const T* b, int64_t depth, int64_t n, bool add, T* c) {
+  alignas(64) T packed[kDepth * N * kLanes<T>];
+  int64_t step = shape.stride_b;
+  if (shape.m > kFewRows || shape.turned_b || n < N * kLanes<T>) {
+    pack<T, N>(shape, b, depth, n, packed);
+    b = packed;
+    step = N * kLanes<T>;
+  }
+  const int tail = static_cast<int>(n - (N - 1) * kLanes<T>);
+  const int64_t blocks = (shape.m + kRows - 1) / kRows;  // of about as many rows each
+  for (int64_t at = 0; at < blocks; ++at) {
+    const int64_t begin = shape.m * at / blocks, rows = shape.m * (at + 1) / blocks - begin;
+    T* to = c + begin * shape.stride_c;
+    if (shape.turned_a) {
+      block_of<T, N, true>(rows, shape, a + begin, b, step, depth, tail, add, to);
+    } else {
+      block_of<T, N, false>(rows, shape, a + begin * shape.stride_a, b, step, depth, tail, add, to);
+    }
+  }
+}
+
+template <class T>
+void multiply(const TileShape& shape, const T* a, const T* b, const T* bias, T* c) {
+  for (int64_t at = 0; at < shape.k; at += kDepth) {
+    const int64_t depth = std::min(kDepth, shape.k - at);
+    const T* left = a + (shape.turned_a ? at * shape.stride_a : at);
+    for (int64_t j = 0; j < shape.n; j += 2 * kLanes<T>) {
+      const T* right = b + (shape.turned_b ? j * shape.stride_b + at : at * shape.stride_b + j);
+      const int64_t n = std::min<int64_t>(shape.n - j, 2 * kLanes<T>);
+      (n > kLanes<T> ? panel<T, 2> : panel<T, 1>)(shape, left, right, depth, n, at > 0, c + j);
+    }
+  }
+  if (bias == nullptr) return;
+  for (int64_t i = 0; i < shape.m; ++i)
+#pragma omp simd
+    for (int64_t j = 0; j < shape.n; ++j) c[i * shape.stride_c + j] += bias[j];
 }
 
 }  // namespace
@@ -48,7 +125,7 @@ void TileProduct<T>::operator()(const T* a, const T* b, const T* bias, T* c) con
     done = compiled_ != nullptr;
     if (done) run_onednn(compiled_, a, b, bias, c);
   }
-  if (!done) multiply_by_eigen(shape_, a, b, bias, c);
+  if (!done) multiply(shape_, a, b, shape_.bias ? bias : nullptr, c);
   if (shape_.relu)
     for (int64_t i = 0; i < shape_.m; ++i) relu_row(c + i * shape_.stride_c, shape_.n);
 }

@@ -20,8 +20,8 @@ struct TileShape {
 class OneDnnProduct;
 
 /// A product of one shape, prepared once and then run on the calling thread alone, by any number of threads
-/// at once. float by oneDNN where present, else by Eigen; double by Eigen. The bits depend on the operands
-/// alone.
+/// at once. float by oneDNN where present, which double and a build without it do without. The bits depend on
+/// the operands alone.
 template <class T>
 class TileProduct {
  public:

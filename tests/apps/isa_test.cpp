@@ -1,0 +1,24 @@
+#include "process.h"
+#include <adjoint/core/isa.h>
+
+#include <doctest/doctest.h>
+
+using namespace adj;
+using namespace adj::test;
+
+TEST_CASE("ADJOINT_ISA chooses the CPU kernels, and programs say which they took") {
+  if (!have_program("train_gcn")) return;
+  const Words training{"--epochs", "5", "--device", "cpu", "--explain"};
+  const auto says = [](const Outcome& outcome, std::string_view isa) {
+    return outcome.out.starts_with(fmt::format("CPU kernels: {}", isa));
+  };
+  CHECK(says(succeeds("train_gcn", training), describe_cpu_isa()));
+  const bool two = describe_cpu_isa().find("(of avx2, avx512)") != std::string::npos;
+  const std::string lower = two ? "avx2" : std::string(cpu_isa());
+  CHECK(says(succeeds(run("train_gcn", training, {{"ADJOINT_ISA", lower}})), lower));
+
+  const Outcome wrong = run("train_gcn", training, {{"ADJOINT_ISA", "avx9"}});
+  CHECK(wrong.status == 2);
+  CHECK(wrong.err.find("ADJOINT_ISA: this build has CPU kernels for ") != std::string::npos);
+  CHECK(wrong.err.find(", not for 'avx9'\n") != std::string::npos);
+}
