@@ -1,3 +1,4 @@
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/explain.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
@@ -170,7 +171,7 @@ struct Relation::Impl {
         [this] { return counts(from_list ? edge_index().src : targets().csr.indices, num_src); });
   }
 
-  std::shared_ptr<const Impl> carried_to(Carrier& carrier) const {
+  std::shared_ptr<const Impl> carried_to(detail::Carrier& carrier) const {
     const auto carried = [&](const EdgeIndex& edges) {
       return EdgeIndex{carrier.carry(edges.src), carrier.carry(edges.dst)};
     };
@@ -375,19 +376,9 @@ const Relation& Relation::sorted() const {
   return impl().sorted[reversed_ ? 1 : 0].get([this] { return from_csr(csr(), impl().known_symmetric()); });
 }
 
-Relation Relation::to(Device device) const {
-  if (!impl_ || device == this->device()) return *this;
-  if (!impl().from_list)
-    return {std::make_shared<const Impl>(impl().targets().csr.to(device), impl().known_symmetric()),
-            reversed_};
-  const EdgeIndex& edges = impl().edge_index();
-  return {std::make_shared<const Impl>(impl().num_src, impl().num_dst,
-                                       EdgeIndex{edges.src.to(device), edges.dst.to(device)}, impl().use,
-                                       impl().loops),
-          reversed_};
-}
+Relation Relation::to(Device device) const { return detail::carried(*this, device); }
 
-Relation Relation::carried_to(Carrier& carrier) const {
+Relation Relation::carried_to(detail::Carrier& carrier) const {
   if (!impl_ || carrier.device() == device()) return *this;
   return {carrier.once<const Impl>(impl_.get(), [&] { return impl().carried_to(carrier); }), reversed_};
 }

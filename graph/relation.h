@@ -1,6 +1,5 @@
 #pragma once
 
-#include <adjoint/core/carrier.h>
 #include <adjoint/core/keyed_cache.h>
 #include <adjoint/graph/aggregation.h>
 #include <adjoint/kernels/sparse/coo.h>
@@ -109,11 +108,10 @@ class Relation {
   Relation reversed() const;
   /// The same edges numbered as csr() has them, which they share; this relation where they are.
   const Relation& sorted() const;
-  /// The form it began as on another device, under the same edge numbers.
+  /// On another device, under the same edge numbers, with every form, count and further relation that was
+  /// made of it by now, so that nothing of these is derived there again. What is small goes as one copy.
   Relation to(Device device) const;
-  /// Likewise, with every form, count and further relation that was made of it by now, so that nothing of
-  /// these is derived on the device again.
-  Relation carried_to(Carrier& carrier) const;
+  Relation carried_to(detail::Carrier& carrier) const;
 
   /// What is derived from this structure besides, under its kind and parameter: degree buckets, tiles.
   KeyedCache& cache() const;

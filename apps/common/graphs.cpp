@@ -18,7 +18,7 @@ namespace adj::apps {
 namespace {
 
 GraphLoader loader_of(const Dataset& data, const Features& x, const Tensor& labels, const Tensor& which,
-                      GraphLoaderOptions options) {
+                      LoaderOptions options) {
   return {data.graph, data.graph_offsets, make_feature_store(x), labels, which, std::move(options)};
 }
 
@@ -58,8 +58,8 @@ class GraphBatches : public Epochs {
         loader_(loader_of(training.data, training.features, training.objective.targets(),
                           training.examples.train,
                           {.batch_size = training.settings.batch_size,
+                           .steps = training.settings.iterations,
                            .shuffle = true,
-                           .iterations = training.settings.iterations,
                            .seed = static_cast<uint64_t>(training.seed),
                            .workers = num_workers(training.settings)})),
         validated_(each_once(training.data, training.features, training.examples.val, training.settings)),

@@ -15,10 +15,10 @@ class NeighborBatches : public BatchEpochs {
                               .replace = training.settings.replace,
                               .weighted = training.settings.weighted_sampling,
                               .labor = training.settings.labor},
-                 .batch_size = training.settings.batch_size,
-                 .shuffle = true,
-                 .seed = static_cast<uint64_t>(training.seed),
-                 .workers = num_workers(training.settings)}) {}
+                 .loading = {.batch_size = training.settings.batch_size,
+                             .shuffle = true,
+                             .seed = static_cast<uint64_t>(training.seed),
+                             .workers = num_workers(training.settings)}}) {}
 
   Tensor train(int64_t done) override {
     Tensor total = Tensor::zeros({}, DType::f32, training_.data.device());

@@ -10,26 +10,24 @@ namespace {
 
 constexpr int64_t kNodesOfPart = 128;  // where nobody says how many parts there are to be
 
-SubgraphLoading loading_of(const Training& training) {
-  return {.workers = num_workers(training.settings),
+LoaderOptions loading_of(const Training& training) {
+  return {.seed = static_cast<uint64_t>(training.seed),
+          .workers = num_workers(training.settings),
           .derive = [&model = training.node_model()](const Graph& graph) { model.prepare(graph); }};
 }
 
 ClusterLoader clusters_of(const Training& t) {
-  return {t.data.graph,
-          t.source,
-          t.objective.targets(),
-          t.examples.train,
-          t.data.part,
-          {.parts_per_batch = t.settings.parts_per_batch,
-           .shuffle = true,
-           .seed = static_cast<uint64_t>(t.seed),
-           .loading = loading_of(t)}};
+  LoaderOptions loading = loading_of(t);
+  loading.batch_size = t.settings.parts_per_batch;
+  loading.shuffle = true;
+  return {t.data.graph, t.source, t.objective.targets(), t.examples.train, t.data.part, {.loading = loading}};
 }
 
 SaintLoader saint_of(const Training& t) {
   const Settings& s = t.settings;
   const SaintMatrix matrix = s.coverage > 0 ? t.node_model().neighbor_sums() : SaintMatrix::none;
+  LoaderOptions loading = loading_of(t);
+  loading.steps = s.steps;
   // Of the programs' layers GCN's alone read weights of the data.
   const bool reads_weights = matrix == SaintMatrix::none || matrix == SaintMatrix::gcn;
   return {reads_weights ? t.data.graph : t.data.graph.with_edge_weight({}),
@@ -41,11 +39,9 @@ SaintLoader saint_of(const Training& t) {
                                                    : SaintWay::walk,
                         .budget = s.budget,
                         .walk_length = s.walk_length},
-           .steps = s.steps,
            .coverage = s.coverage,
            .matrix = matrix,
-           .seed = static_cast<uint64_t>(t.seed),
-           .loading = loading_of(t)}};
+           .loading = loading}};
 }
 
 /// A step for each batch that has training nodes; one without has no loss.

@@ -44,7 +44,7 @@ Parts parts_of_nodes(const Dataset& data, const InferOptions& o) {
   }
   const ClusterLoader loader(
       data.graph, data.x, {}, numbers(nodes), part,
-      {.parts_per_batch = o.parts_per_batch, .loading = {.derive = [](const Graph&) {}}});
+      {.loading = {.batch_size = o.parts_per_batch, .backward = false}});
   return {loader.size(), of, [loader](int64_t i) {
             const SubgraphBatch batch = loader.batch(0, i);
             return Part{batch.graph, {}, batch.x, batch.nodes};

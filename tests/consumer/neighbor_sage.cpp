@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
 
   const NeighborLoader loader(
       data, data.train,
-      {.sampling = {.fanouts = {10, 5}}, .batch_size = 32, .shuffle = true, .seed = 1, .workers = 2});
+      {.sampling = {.fanouts = {10, 5}}, .loading = {.batch_size = 32, .shuffle = true, .seed = 1, .workers = 2}});
   for (int64_t epoch = 0; epoch < 30; ++epoch)
     for (const NeighborBatch& batch : loader.epoch(epoch)) {
       Var h(batch.x.to_dense());

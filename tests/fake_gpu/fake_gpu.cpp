@@ -2,7 +2,7 @@
 // only as far as a test lets them. So the allocator's every wait can be seen, and held up.
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
-#include <adjoint/core/carrier.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/tensor.h>
@@ -344,7 +344,7 @@ TEST_CASE("what is carried to a device goes there in few copies, and each tensor
   const Tensor small = Tensor::from(std::vector<int32_t>{1, 2, 3, 4, 5, 6}),
                other = Tensor::from(std::vector<double>{0.5, -1.0}), large = Tensor::full({200000}, 2.0),
                none = Tensor::empty({0}, DType::i64);
-  Carrier carrier(kGpu);
+  detail::Carrier carrier(kGpu);
   int copies = fake().copies;
   Tensor a = carrier.carry(small), b = carrier.carry(other);
   const Tensor matrix = carrier.carry(small.reshape({2, 3})), again = carrier.carry(small);
@@ -375,7 +375,7 @@ TEST_CASE("what is carried to a device goes there in few copies, and each tensor
   CHECK(current() == held);
 
   copies = fake().copies;
-  Carrier many(kGpu);
+  detail::Carrier many(kGpu);
   std::vector<Tensor> sources, carried;
   for (int i = 0; i < 300; ++i) sources.push_back(Tensor::full({5000 + i}, i));
   for (const Tensor& source : sources) carried.push_back(many.carry(source));
@@ -426,10 +426,8 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
       (void)with_self_loops(of.relation(), SelfLoops::removed);
     };
     all_of(graph);
-    Carrier carrier(kGpu);
     const int copies = fake().copies;
-    const Graph carried = graph.carried_to(carrier);
-    carrier.finish();
+    const Graph carried = graph.to(kGpu);
     CHECK(fake().copies == copies + 1);
     CHECK(carried.device() == kGpu);
     {
@@ -485,10 +483,9 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
     same(expected.heavy, plan.heavy);
     same(expected.totals, plan.totals);
     // On the CPU there is nothing to do.
-    Carrier stays(Device::cpu());
-    CHECK(&graph.carried_to(stays).gcn_adjacency() == &graph.gcn_adjacency());
+    CHECK(&graph.to(Device::cpu()).gcn_adjacency() == &graph.gcn_adjacency());
   }
-  CHECK(!Graph().carried_to(*std::make_unique<Carrier>(kGpu)));
+  CHECK(!Graph().to(kGpu));
 }
 
 TEST_CASE("threads on streams of their own make, share and free tensors") {
