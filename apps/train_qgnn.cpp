@@ -1,6 +1,6 @@
 #include "common.h"
 #include <adjoint/core/text.h>
-#include <adjoint/optim/preprocessing.h>
+#include <adjoint/models/preprocessing.h>
 
 using namespace adj;
 using namespace adj::apps;

@@ -18,6 +18,8 @@ enum class Aggregation : uint8_t { automatic, reduce, scatter };
 void set_aggregation(Aggregation way);
 Aggregation aggregation();
 
+namespace detail {
+
 /// What an edge list is for, where that is known: fewer sums than sorting pays for.
 struct ListUse {
   int64_t sums = 0;      ///< over neighbours, forward and backward, while it lives; 0: not known, many
@@ -36,5 +38,7 @@ struct AggregationCost {
 /// machine each for CPU and GPU (docs/benchmarks.md): a function of these numbers alone, so that the same
 /// program takes the same way in every run. Where `sums` is 0 the list is sorted.
 AggregationCost aggregation_cost(int64_t nodes, int64_t edges, const ListUse& use, Device device);
+
+}  // namespace detail
 
 }  // namespace adj

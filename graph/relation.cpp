@@ -88,7 +88,8 @@ void check_counts(std::string_view what, int64_t num_src, int64_t num_dst, int64
 
 // One side's view; a reversed handle reads it from the other side.
 struct Relation::Impl {
-  Impl(int64_t sources, int64_t targets, EdgeIndex given, const ListUse& what_for, int64_t appended = 0)
+  Impl(int64_t sources, int64_t targets, EdgeIndex given, const detail::ListUse& what_for,
+       int64_t appended = 0)
       : num_src(sources),
         num_dst(targets),
         num_edges(given.src.numel()),
@@ -204,7 +205,7 @@ struct Relation::Impl {
   Device device;
   std::optional<bool> told_symmetric;
   bool from_list = false;
-  ListUse use;
+  detail::ListUse use;
   int64_t loops = 0;  // of each node in turn, at the end of the list
   Lazy<EdgeIndex> list;
   Lazy<detail::SortedEdges> by_target;
@@ -253,7 +254,7 @@ detail::SortedEdges detail::sorted_edges(int64_t num_src, int64_t num_dst, const
 }
 
 Relation Relation::from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst,
-                            const ListUse& use) {
+                            const detail::ListUse& use) {
   const std::string what = fmt::format("relation of {} sources and {} targets", num_src, num_dst);
   ADJ_CHECK(use.sums >= 0 && use.width >= 0, "{}: for {} sums of width {}, expected 0 or more", what,
             use.sums, use.width);
@@ -315,7 +316,7 @@ bool Relation::scatters(DType features) const {
   const int64_t nodes = std::max(impl().num_src, impl().num_dst);
   const int64_t edges =
       impl().num_edges - impl().loops;  // with its loops a list takes the way that it takes without
-  const AggregationCost cost = aggregation_cost(nodes, edges, impl().use, device());
+  const detail::AggregationCost cost = detail::aggregation_cost(nodes, edges, impl().use, device());
   const bool has_fixed_point = features != DType::f64 || device().is_cpu();
   const bool scatters =
       has_fixed_point && (way == Aggregation::scatter || (way == Aggregation::automatic && cost.scatters()));

@@ -48,9 +48,9 @@ class Relation {
   Relation() = default;
   /// `src` int32 or int64 [M] in [0, num_src), `dst` likewise in [0, num_dst), on one device, in any order.
   /// Throws if the lengths differ, an index is out of range (naming its place), or there is too much of
-  /// anything. `use`, where the caller knows it: what decides whether the list is sorted for its sums.
+  /// anything. `use` decides whether the list is sorted for its sums.
   static Relation from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst,
-                           const ListUse& use = {});
+                           const detail::ListUse& use = {});
   /// `in_edges`: row i holds the sources of target i's edges, ascending, or in any order where it is not said
   /// to be (`ascending`): then it serves for sums over neighbours and edge operations, as a sampled block's,
   /// but is no Graph, and never found to be symmetric. `symmetric`, where the caller knows it: does the

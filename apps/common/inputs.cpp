@@ -129,7 +129,7 @@ void print_explanations() {
   for (const std::string& line : explanations()) fmt::print("{}\n", line);
 }
 
-EdgeList::EdgeList(const Graph& graph, const ListUse& use, DType features)
+EdgeList::EdgeList(const Graph& graph, const detail::ListUse& use, DType features)
     : nodes_(graph.num_nodes()),
       weight_(graph.edge_weight()),
       attributes_(graph.edge_attributes()),
@@ -153,7 +153,7 @@ Graph EdgeList::graph() const {
   return Graph::from_coo(nodes_, src_, dst_, weight_, attributes_);
 }
 
-ListUse use_of_epoch(const NodeModel& model) {
+detail::ListUse use_of_epoch(const NodeModel& model) {
   const std::vector<int64_t> widths = model.summed_widths();
   if (widths.empty()) return {};
   const auto layers = std::ssize(widths);

@@ -41,7 +41,7 @@ void print_explanations();
 class EdgeList {
  public:
   /// `use`: what each such graph is for. `features`: their dtype.
-  EdgeList(const Graph& graph, const ListUse& use, DType features);
+  EdgeList(const Graph& graph, const detail::ListUse& use, DType features);
   /// Are neighbours summed over the list as it is? Decided once, as set_aggregation() says by then; never
   /// where `use` has no sums.
   bool scatters() const { return scatters_; }
@@ -54,12 +54,12 @@ class EdgeList {
   int64_t nodes_;
   Tensor src_, dst_, weight_;
   EdgeAttributes attributes_;
-  ListUse use_;
+  detail::ListUse use_;
   bool scatters_ = false;
 };
 
 /// What the graph of an inductive epoch is for: a training step and an evaluation of the model.
-ListUse use_of_epoch(const NodeModel& model);
+detail::ListUse use_of_epoch(const NodeModel& model);
 /// --aggregation: for the whole process. `measure` begins as `auto`.
 void set_aggregation(const Settings& settings);
 

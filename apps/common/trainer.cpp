@@ -130,7 +130,7 @@ void Trainer::start_run() {
   if (program_.begin) program_.begin(*model_, preprocessing_.scaling, settings_);
   name_ = model_->describe();
   if (settings_.inductive && !edges_) {
-    const ListUse use = use_of_epoch(dynamic_cast<NodeModel&>(*model_));
+    const detail::ListUse use = use_of_epoch(dynamic_cast<NodeModel&>(*model_));
     if (use.sums == 0 && (settings_.aggregation == "scatter" || settings_.aggregation == "measure"))
       throw UsageError(
           fmt::format("--aggregation {}: {} takes no sums over neighbours that an edge list serves "

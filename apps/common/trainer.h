@@ -3,7 +3,7 @@
 #include "epochs.h"
 #include "options.h"
 #include "outputs.h"
-#include <adjoint/optim/preprocessing.h>
+#include <adjoint/models/preprocessing.h>
 
 #include <csignal>
 

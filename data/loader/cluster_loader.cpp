@@ -39,8 +39,8 @@ Clusters clusters_of(const Tensor& part, int64_t count) {
 Loader<SubgraphBatch> loader_of(const Graph& graph, std::shared_ptr<const FeatureStore> x,
                                 const Tensor& labels, const Tensor& seeds, const Tensor& part,
                                 const LoaderOptions& options) {
-  const auto batches = std::make_shared<const detail::SubgraphBatches>(std::string(kName), graph, std::move(x),
-                                                                       labels, seeds, options);
+  const auto batches = std::make_shared<const detail::SubgraphBatches>(std::string(kName), graph,
+                                                                       std::move(x), labels, seeds, options);
   const auto clusters = std::make_shared<const Clusters>(clusters_of(part, batches->graph().num_nodes()));
   return {{.loader = std::string(kName),
            .things = "parts",
@@ -48,7 +48,8 @@ Loader<SubgraphBatch> loader_of(const Graph& graph, std::shared_ptr<const Featur
            .device = batches->device(),
            .even = true,
            .derives = true},
-          options, [batches, clusters](const BatchIndex& of) {
+          options,
+          [batches, clusters](const BatchIndex& of) {
             std::vector<int32_t> chosen;
             const auto& [nodes, offsets] = *clusters;
             for (const int32_t p : of.items.to_vector<int32_t>())

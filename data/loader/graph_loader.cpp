@@ -21,8 +21,8 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
   const int64_t* bounds_at = offsets.data<int64_t>();
   for (int64_t g = 0; g < graphs; ++g)
     ADJ_CHECK(bounds_at[g] <= bounds_at[g + 1],
-              "graph loader: offsets[{}] is {} and offsets[{}] is {}, expected never to fall", g, bounds_at[g],
-              g + 1, bounds_at[g + 1]);
+              "graph loader: offsets[{}] is {} and offsets[{}] is {}, expected never to fall", g,
+              bounds_at[g], g + 1, bounds_at[g + 1]);
   detail::check_features(kName, x, whole.num_nodes());
   detail::check_labels(kName, labels, graphs);
   const Tensor chosen = detail::checked_items(kName, "graphs", which, graphs, Device::cpu());
@@ -33,7 +33,8 @@ Loader<GraphBatch> loader_of(const Graph& graph, const Tensor& bounds, std::shar
            .device = device,
            .batch_size = 32,
            .derives = true},
-          options, [=](const BatchIndex& of) {
+          options,
+          [=](const BatchIndex& of) {
             const PickedGraphs picked = pick_graphs(whole, offsets, of.items);
             const GraphBatch batch{.graph = picked.graph,
                                    .offsets = picked.offsets,

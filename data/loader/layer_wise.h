@@ -18,8 +18,9 @@ using LayerFunction = std::function<Tensor(size_t layer, const Block& block, con
 /// (the inference of GraphSAGE's authors): exact, with each node computed once a layer, and memory bounded by
 /// what two layers make of all nodes and a batch's neighbourhood. Row i depends neither on the batch size
 /// nor on the workers, but for the order in which a product sums. Throws where there are no nodes or no
-/// layers, where options ask for another order or other nodes, where features are not those of the graph's nodes, where options are out of range, where a layer
-/// gives another number of rows, or batches of one layer of other widths or dtypes; and what a layer throws.
+/// layers, where options ask for another order or other nodes, where features are not those of the graph's
+/// nodes, where options are out of range, where a layer gives another number of rows, or batches of one layer
+/// of other widths or dtypes; and what a layer throws.
 Tensor infer_layer_wise(const Graph& graph, const Features& x, size_t layers, const LayerFunction& layer,
                         const LoaderOptions& options = {});
 Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureStore> x, size_t layers,

@@ -191,7 +191,8 @@ Loader<LinkBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, 
            .things = "pairs",
            .items = detail::numbers(batches->pairs.size()),
            .device = batches->device},
-          batches->options.loading, [batches](const BatchIndex& of) { return batches->make(of); }};
+          batches->options.loading,
+          [batches](const BatchIndex& of) { return batches->make(of); }};
 }
 
 }  // namespace

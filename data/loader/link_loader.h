@@ -57,12 +57,14 @@ class LinkLoader : public Loader<LinkBatch> {
   /// nothing; where every pair of nodes is an edge; and what NeighborSampler throws.
   LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& joined,
              const LinkLoaderOptions& options);
-  LinkLoader(const Graph& graph, const Features& x, const EdgeIndex& joined, const LinkLoaderOptions& options);
+  LinkLoader(const Graph& graph, const Features& x, const EdgeIndex& joined,
+             const LinkLoaderOptions& options);
   /// Likewise with the pairs that no edge joins given too, as for evaluation: none is drawn. In order the
   /// joined ones come first.
   LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const LinkExamples& pairs,
              const LinkLoaderOptions& options);
-  LinkLoader(const Graph& graph, const Features& x, const LinkExamples& pairs, const LinkLoaderOptions& options);
+  LinkLoader(const Graph& graph, const Features& x, const LinkExamples& pairs,
+             const LinkLoaderOptions& options);
 
   /// Pairs that were given.
   int64_t num_pairs() const { return num_items(); }

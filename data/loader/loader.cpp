@@ -6,7 +6,8 @@
 
 namespace adj::detail {
 
-Epochs::Epochs(LoaderItems items, LoaderOptions options) : of_(std::move(items)), options_(std::move(options)) {
+Epochs::Epochs(LoaderItems items, LoaderOptions options)
+    : of_(std::move(items)), options_(std::move(options)) {
   LoaderOptions& o = options_;
   const std::string& loader = of_.loader;
   const int64_t count = num_items();
@@ -17,8 +18,8 @@ Epochs::Epochs(LoaderItems items, LoaderOptions options) : of_(std::move(items))
             kMaxThreads);
   ADJ_CHECK(!o.derive || of_.derives, "{}: its batches have blocks, expected nothing that derives of a graph",
             loader);
-  ADJ_CHECK(!o.drop_last || !of_.even, "{}: {} are dealt evenly, expected no last batch to be dropped", loader,
-            of_.things);
+  ADJ_CHECK(!o.drop_last || !of_.even, "{}: {} are dealt evenly, expected no last batch to be dropped",
+            loader, of_.things);
   if (o.batch_size == 0) o.batch_size = of_.batch_size;
   if (!o.device) o.device = of_.device;
   ADJ_CHECK(!o.drop_last || count == 0 || count >= o.batch_size || o.steps > 0,
@@ -34,7 +35,8 @@ int64_t Epochs::size() const {
   return count / size + (options_.drop_last || count % size == 0 ? 0 : 1);
 }
 
-// Of an epoch's generator key 0 is the order, key 1 + i batch i; where items are dealt it is the order itself.
+// Of an epoch's generator key 0 is the order, key 1 + i batch i; where items are dealt it is the order
+// itself.
 Tensor Epochs::order(int64_t e) const {
   ADJ_CHECK(e >= 0, "{}: epoch {}, expected 0 or more", of_.loader, e);
   if (!options_.shuffle || options_.steps > 0) return of_.items;

@@ -43,13 +43,13 @@ struct BatchIndex {
 
 /// What the epochs of a loader go over.
 struct LoaderItems {
-  std::string loader;           ///< its name, with which errors begin
-  std::string things;           ///< what the items are, for errors
-  Tensor items;                 ///< int32 [K]
-  Device device;                ///< of the batches, where options name none
-  int64_t batch_size = 1;       ///< likewise
-  bool even = false;            ///< are items dealt to batches as evenly as can be?
-  bool derives = false;         ///< does it do what LoaderOptions::derive says?
+  std::string loader;      ///< its name, with which errors begin
+  std::string things;      ///< what the items are, for errors
+  Tensor items;            ///< int32 [K]
+  Device device;           ///< of the batches, where options name none
+  int64_t batch_size = 1;  ///< likewise
+  bool even = false;       ///< are items dealt to batches as evenly as can be?
+  bool derives = false;    ///< does it do what LoaderOptions::derive says?
 };
 
 namespace detail {

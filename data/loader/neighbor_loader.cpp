@@ -17,22 +17,20 @@ Loader<NeighborBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore>
   detail::check_sampled_for(kName, home, device);
   const Tensor items = detail::checked_items(kName, "seeds", seeds, nodes, home);
   const NeighborSampler sampler(std::move(graph), options.sampling);
-  return {{.loader = std::string(kName),
-           .things = "seeds",
-           .items = items,
-           .device = device,
-           .batch_size = 1024},
-          options.loading, [=, loading = options.loading](const BatchIndex& of) {
-            NeighborBatch batch{.blocks = sampler.sample(of.items, of.draws.seed()),
-                                .x = {},
-                                .y = detail::gather_labels(y, of.items),
-                                .seeds = of.items};
-            detail::derive(loading, batch.blocks);
-            NeighborBatch there = batch.to(device);
-            there.x = detail::gather_features(kName, *x, batch.blocks.front().src_nodes(),
-                                              there.blocks.front().src_nodes(), device);
-            return there;
-          }};
+  return {
+      {.loader = std::string(kName), .things = "seeds", .items = items, .device = device, .batch_size = 1024},
+      options.loading,
+      [=, loading = options.loading](const BatchIndex& of) {
+        NeighborBatch batch{.blocks = sampler.sample(of.items, of.draws.seed()),
+                            .x = {},
+                            .y = detail::gather_labels(y, of.items),
+                            .seeds = of.items};
+        detail::derive(loading, batch.blocks);
+        NeighborBatch there = batch.to(device);
+        there.x = detail::gather_features(kName, *x, batch.blocks.front().src_nodes(),
+                                          there.blocks.front().src_nodes(), device);
+        return there;
+      }};
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ struct SaintLoader::Impl {
                   ? sampler.graph()
                   : scaled(sampler.graph(), matrix_of(sampler.graph(), options.matrix), norm.edge)) {
     if (options.loading.steps == 0)
-      options.loading.steps = ceil_div(sampler.graph().num_nodes(),
-                                       options.sampling.budget * options.sampling.nodes_a_draw());
+      options.loading.steps =
+          ceil_div(sampler.graph().num_nodes(), options.sampling.budget * options.sampling.nodes_a_draw());
     // Made here once, not by whichever worker comes first.
     (void)whole.in_edges();
     (void)whole.relation().symmetric();

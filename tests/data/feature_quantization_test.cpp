@@ -184,7 +184,8 @@ TEST_CASE("loaders give batches of quantised rows, from the device's memory or t
       fits(batch.x, batch.blocks.front().src_nodes());
     const auto source = make_feature_store(data.x);
     for (const SubgraphBatch& batch :
-         ClusterLoader(data.graph, source, data.y, data.train, data.part, {.loading = {.batch_size = 2}}).epoch(0))
+         ClusterLoader(data.graph, source, data.y, data.train, data.part, {.loading = {.batch_size = 2}})
+             .epoch(0))
       fits(batch.x, batch.nodes);
     SaintLoaderOptions saint;
     saint.sampling.budget = 40;

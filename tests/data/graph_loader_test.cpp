@@ -66,9 +66,7 @@ LoaderOptions few(int workers = 0) {
 }
 
 /// So many batches an epoch, each drawn anew.
-LoaderOptions drawn(int workers = 0) {
-  return {.batch_size = 5, .steps = 7, .seed = 5, .workers = workers};
-}
+LoaderOptions drawn(int workers = 0) { return {.batch_size = 5, .steps = 7, .seed = 5, .workers = workers}; }
 
 bool same(const std::vector<GraphBatch>& a, const std::vector<GraphBatch>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const GraphBatch& p, const GraphBatch& q) {

@@ -219,7 +219,8 @@ TEST_CASE("what a loader refuses") {
   };
   CHECK(refused(seeds({1}), with([](auto& o) { o.loading.batch_size = -1; }), "batch size of -1"));
   CHECK(refused(seeds({1}), with([](auto& o) { o.loading.steps = -1; }), "-1 steps"));
-  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.derive = [](const Graph&) {}; }), "derives of a graph"));
+  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.derive = [](const Graph&) {}; }),
+                "derives of a graph"));
   CHECK(refused(seeds({1}), with([](auto& o) { o.loading.workers = -1; }), "-1 workers"));
   CHECK(refused(seeds({1}), with([](auto& o) { o.loading.depth = -1; }), "depth of -1"));
   CHECK_THROWS_WITH_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.loading.workers = 100000; })),
