@@ -69,13 +69,9 @@ Tensor partition_of(const Dataset& data, const ClusterLoaderOptions& options) {
 
 }  // namespace
 
-ClusterLoader::ClusterLoader(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
+ClusterLoader::ClusterLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels,
                              const Tensor& seeds, const Tensor& part, const ClusterLoaderOptions& options)
-    : Loader(loader_of(graph, std::move(x), labels, seeds, part, options.loading)) {}
-
-ClusterLoader::ClusterLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
-                             const Tensor& part, const ClusterLoaderOptions& options)
-    : ClusterLoader(graph, make_feature_store(x), labels, seeds, part, options) {}
+    : Loader(loader_of(graph, x, labels, seeds, part, options.loading)) {}
 
 ClusterLoader::ClusterLoader(const Dataset& data, const Tensor& seeds, const ClusterLoaderOptions& options)
     // In braces, by which the features are looked for before METIS takes its time.

@@ -36,9 +36,7 @@ class ClusterLoader : public Loader<SubgraphBatch> {
   /// not count. `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, none twice.
   /// Throws otherwise, naming the place; where features or labels are not those of the graph's nodes; and
   /// where options are out of range.
-  ClusterLoader(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
-                const Tensor& seeds, const Tensor& part, const ClusterLoaderOptions& options);
-  ClusterLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
+  ClusterLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
                 const Tensor& part, const ClusterLoaderOptions& options);
   /// The dataset's graph, features (from their file where they were left there) and labels. Throws where it
   /// has no features, or no partition and none is asked for.

@@ -64,9 +64,9 @@ GraphBatch GraphBatch::to(Device device) const {
   return there;
 }
 
-GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, std::shared_ptr<const FeatureStore> x,
+GraphLoader::GraphLoader(const Graph& whole, const Tensor& offsets, const FeatureSource& x,
                          const Tensor& labels, const Tensor& which, const LoaderOptions& options)
-    : Loader(loader_of(whole, offsets, std::move(x), labels, which, options)) {}
+    : Loader(loader_of(whole, offsets, x, labels, which, options)) {}
 
 GraphLoader::GraphLoader(const Dataset& data, const Tensor& which, const LoaderOptions& options)
     : GraphLoader(data.graph, data.graph_offsets, detail::features_of(kName, data, options.device),

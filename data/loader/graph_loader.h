@@ -37,8 +37,8 @@ class GraphLoader : public Loader<GraphBatch> {
   /// nodes. `labels`: [G] or [G,T] by graph, optional. `which`: the graphs, int32 or int64 [K], in range,
   /// none twice. Throws otherwise, naming the place; where an edge leads from one graph to another; where
   /// options are out of range; and where drop_last would leave nothing.
-  GraphLoader(const Graph& whole, const Tensor& offsets, std::shared_ptr<const FeatureStore> x,
-              const Tensor& labels, const Tensor& which, const LoaderOptions& options);
+  GraphLoader(const Graph& whole, const Tensor& offsets, const FeatureSource& x, const Tensor& labels,
+              const Tensor& which, const LoaderOptions& options);
   /// A dataset of many graphs, with their features (from their file where they were left there) and labels.
   /// Throws where it has no graph_offsets or no features.
   GraphLoader(const Dataset& data, const Tensor& which, const LoaderOptions& options);

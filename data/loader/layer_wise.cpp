@@ -4,12 +4,7 @@
 
 namespace adj {
 
-Tensor infer_layer_wise(const Graph& graph, const Features& x, size_t layers, const LayerFunction& layer,
-                        const LoaderOptions& options) {
-  return infer_layer_wise(graph, make_feature_store(x), layers, layer, options);
-}
-
-Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureStore> x, size_t layers,
+Tensor infer_layer_wise(const Graph& graph, const FeatureSource& source, size_t layers,
                         const LayerFunction& layer, const LoaderOptions& options) {
   ADJ_CHECK(layers >= 1 && layer, "layer-wise inference: no layer");
   ADJ_CHECK(!options.shuffle && !options.drop_last && options.steps == 0,
@@ -23,6 +18,7 @@ Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureStore> 
   ADJ_CHECK(nodes >= 1, "layer-wise inference: a graph without nodes");
   Tensor all = Tensor::empty({nodes}, DType::i32, graph.device());
   kernels::iota({.y = all});
+  std::shared_ptr<const FeatureStore> x = source;
   Tensor result;
   for (size_t l = 0; l < layers; ++l) {
     const NeighborLoader loader(graph, std::move(x), {}, all, all_neighbors);

@@ -21,9 +21,7 @@ using LayerFunction = std::function<Tensor(size_t layer, const Block& block, con
 /// layers, where options ask for another order or other nodes, where features are not those of the graph's
 /// nodes, where options are out of range, where a layer gives another number of rows, or batches of one layer
 /// of other widths or dtypes; and what a layer throws.
-Tensor infer_layer_wise(const Graph& graph, const Features& x, size_t layers, const LayerFunction& layer,
+Tensor infer_layer_wise(const Graph& graph, const FeatureSource& x, size_t layers, const LayerFunction& layer,
                         const LoaderOptions& options = {});
-Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureStore> x, size_t layers,
-                        const LayerFunction& layer, const LoaderOptions& options = {});
 
 }  // namespace adj

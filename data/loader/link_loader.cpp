@@ -210,20 +210,12 @@ LinkBatch LinkBatch::to(Device device) const {
   return there;
 }
 
-LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& joined,
+LinkLoader::LinkLoader(Graph graph, const FeatureSource& x, const EdgeIndex& joined,
                        const LinkLoaderOptions& options)
-    : Loader(loader_of(std::move(graph), std::move(x), joined, nullptr, options)) {}
+    : Loader(loader_of(std::move(graph), x, joined, nullptr, options)) {}
 
-LinkLoader::LinkLoader(const Graph& graph, const Features& x, const EdgeIndex& joined,
+LinkLoader::LinkLoader(Graph graph, const FeatureSource& x, const LinkExamples& pairs,
                        const LinkLoaderOptions& options)
-    : LinkLoader(graph, make_feature_store(x), joined, options) {}
-
-LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const LinkExamples& pairs,
-                       const LinkLoaderOptions& options)
-    : Loader(loader_of(std::move(graph), std::move(x), pairs.positive, &pairs.negative, options)) {}
-
-LinkLoader::LinkLoader(const Graph& graph, const Features& x, const LinkExamples& pairs,
-                       const LinkLoaderOptions& options)
-    : LinkLoader(graph, make_feature_store(x), pairs, options) {}
+    : Loader(loader_of(std::move(graph), x, pairs.positive, &pairs.negative, options)) {}
 
 }  // namespace adj

@@ -55,15 +55,10 @@ class LinkLoader : public Loader<LinkBatch> {
   /// twice counts twice. Throws where a pair is out of range or a node with itself, naming the place; where
   /// features are not those of the graph's nodes; where options are out of range; where drop_last would leave
   /// nothing; where every pair of nodes is an edge; and what NeighborSampler throws.
-  LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& joined,
-             const LinkLoaderOptions& options);
-  LinkLoader(const Graph& graph, const Features& x, const EdgeIndex& joined,
-             const LinkLoaderOptions& options);
+  LinkLoader(Graph graph, const FeatureSource& x, const EdgeIndex& joined, const LinkLoaderOptions& options);
   /// Likewise with the pairs that no edge joins given too, as for evaluation: none is drawn. In order the
   /// joined ones come first.
-  LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const LinkExamples& pairs,
-             const LinkLoaderOptions& options);
-  LinkLoader(const Graph& graph, const Features& x, const LinkExamples& pairs,
+  LinkLoader(Graph graph, const FeatureSource& x, const LinkExamples& pairs,
              const LinkLoaderOptions& options);
 
   /// Pairs that were given.

@@ -46,13 +46,9 @@ NeighborBatch NeighborBatch::to(Device device) const {
   return there;
 }
 
-NeighborLoader::NeighborLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
-                               const Tensor& seeds, const NeighborLoaderOptions& options)
-    : Loader(loader_of(std::move(graph), std::move(x), labels, seeds, options)) {}
-
-NeighborLoader::NeighborLoader(const Graph& graph, const Features& x, const Tensor& labels,
-                               const Tensor& seeds, const NeighborLoaderOptions& options)
-    : NeighborLoader(graph, make_feature_store(x), labels, seeds, options) {}
+NeighborLoader::NeighborLoader(Graph graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
+                               const NeighborLoaderOptions& options)
+    : Loader(loader_of(std::move(graph), x, labels, seeds, options)) {}
 
 NeighborLoader::NeighborLoader(const Dataset& data, const Tensor& seeds, const NeighborLoaderOptions& options)
     : NeighborLoader(data.graph, detail::features_of(kName, data, options.loading.device), data.y, seeds,

@@ -42,9 +42,7 @@ class NeighborLoader : public Loader<NeighborBatch> {
   /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, none twice. Throws
   /// otherwise, naming the place; where features or labels are not those of the graph's nodes; where options
   /// are out of range; where drop_last would leave nothing; and what NeighborSampler throws.
-  NeighborLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
-                 const Tensor& seeds, const NeighborLoaderOptions& options);
-  NeighborLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
+  NeighborLoader(Graph graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
                  const NeighborLoaderOptions& options);
   /// The dataset's graph, features (from their file where they were left there) and labels. Throws where it
   /// has no features.

@@ -112,13 +112,9 @@ SaintLoader::SaintLoader(std::shared_ptr<const Impl> impl)
              impl->options.loading, [impl](const BatchIndex& of) { return impl->batch(of); }),
       impl_(impl) {}
 
-SaintLoader::SaintLoader(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
+SaintLoader::SaintLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels,
                          const Tensor& seeds, SaintLoaderOptions options)
-    : SaintLoader(std::make_shared<const Impl>(graph, std::move(x), labels, seeds, std::move(options))) {}
-
-SaintLoader::SaintLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
-                         SaintLoaderOptions options)
-    : SaintLoader(graph, make_feature_store(x), labels, seeds, std::move(options)) {}
+    : SaintLoader(std::make_shared<const Impl>(graph, x, labels, seeds, std::move(options))) {}
 
 SaintLoader::SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options)
     : SaintLoader(data.graph, detail::features_of(kName, data, options.loading.device), data.y, seeds,

@@ -54,9 +54,7 @@ class SaintLoader : public Loader<SubgraphBatch> {
   /// subgraphs of the normalisation. Throws where an argument is not so, naming the place; where features or
   /// labels are not those of the graph's nodes; where options are out of range or a matrix is asked for
   /// without a normalisation; and what SaintSampler throws.
-  SaintLoader(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
-              const Tensor& seeds, SaintLoaderOptions options);
-  SaintLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
+  SaintLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
               SaintLoaderOptions options);
   /// The dataset's graph, features (from their file where they were left there) and labels. Throws where it
   /// has no features.

@@ -91,7 +91,7 @@ TEST_CASE("parts are dealt evenly, empty ones do not count, and without shufflin
 TEST_CASE("more parts to a batch than there are: one batch of all nodes") {
   const Dataset data = small_citations();
   for (int64_t each : {int64_t{5}, int64_t{6}, std::numeric_limits<int64_t>::max()}) {
-    const ClusterLoader loader(data, data.train, {.parts = 5, .parts_per_batch = each});
+    const ClusterLoader loader(data, data.train, {.parts = 5, .loading = {.batch_size = each}});
     REQUIRE(loader.size() == 1);
     CHECK(loader.batch(0, 0).size() == data.num_nodes());
   }

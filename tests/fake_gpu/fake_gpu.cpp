@@ -6,6 +6,9 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/tensor.h>
+#include <adjoint/data/loader/graph_loader.h>
+#include <adjoint/data/loader/link_loader.h>
+#include <adjoint/data/loader/neighbor_loader.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
@@ -486,6 +489,61 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
     CHECK(&graph.to(Device::cpu()).gcn_adjacency() == &graph.gcn_adjacency());
   }
   CHECK(!Graph().to(kGpu));
+}
+
+TEST_CASE("a batch goes to a device as one copy, with the transposes of its blocks") {
+  (void)streams();
+  const std::vector<int32_t> src{0, 1, 2, 2, 3, 0, 1}, dst{1, 0, 1, 3, 3, 2, 2};
+  const Graph graph = Graph::from_coo(4, Tensor::from(src), Tensor::from(dst));
+  const Tensor ids = Tensor::from(std::vector<int32_t>{2, 0}), y = Tensor::full({2}, 1.0);
+  const std::vector<Block> blocks = NeighborSampler(graph, {.fanouts = {2, 2}}).sample(ids, 1);
+  for (const Block& block : blocks) (void)block.relation().transposed();
+  (void)graph.out_edges();
+  NeighborBatch neighbors;
+  neighbors.blocks = blocks;
+  neighbors.y = y;
+  neighbors.seeds = ids;
+  LinkBatch links;
+  links.blocks = blocks;
+  links.nodes = ids;
+  links.pairs = {ids, ids};
+  links.label = y;
+  links.positives = 1;
+  GraphBatch graphs;
+  graphs.graph = graph;
+  graphs.offsets = Tensor::from(std::vector<int64_t>{0, 4});
+  graphs.y = y;
+  graphs.graphs = ids;
+  const auto in_one_copy = [](const auto& batch) {
+    const int copies = fake().copies;
+    const auto there = batch.to(kGpu);
+    CHECK(fake().copies == copies + 1);
+    return there;
+  };
+  const auto transposes = [&](const std::vector<Block>& there) {
+    REQUIRE(there.size() == blocks.size());
+    const int done = fake().copies;
+    for (size_t l = 0; l < blocks.size(); ++l) {
+      const Tensor made = there[l].relation().transposed().indices;
+      CHECK(made.device() == kGpu);
+      CHECK(made.to_vector<int32_t>() == blocks[l].relation().transposed().indices.to_vector<int32_t>());
+      CHECK(there[l].src_nodes().to_vector<int32_t>() == blocks[l].src_nodes().to_vector<int32_t>());
+    }
+    CHECK(fake().copies == done);
+  };
+  const NeighborBatch a = in_one_copy(neighbors);
+  transposes(a.blocks);
+  CHECK(a.seeds.to_vector<int32_t>() == ids.to_vector<int32_t>());
+  CHECK(a.y.to_vector<float>() == y.to_vector<float>());
+  const LinkBatch b = in_one_copy(links);
+  transposes(b.blocks);
+  CHECK(b.pairs.dst.to_vector<int32_t>() == ids.to_vector<int32_t>());
+  CHECK(b.label.to_vector<float>() == y.to_vector<float>());
+  CHECK(b.positives == 1);
+  const GraphBatch c = in_one_copy(graphs);
+  CHECK(c.graph.out_edges().indices.to_vector<int32_t>() == graph.out_edges().indices.to_vector<int32_t>());
+  CHECK(c.offsets.to_vector<int64_t>() == graphs.offsets.to_vector<int64_t>());
+  CHECK(c.graphs.to_vector<int32_t>() == ids.to_vector<int32_t>());
 }
 
 TEST_CASE("threads on streams of their own make, share and free tensors") {
