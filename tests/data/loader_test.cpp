@@ -51,6 +51,16 @@ TEST_CASE("a loader of one's own has the same batches for all workers and thread
   }
 }
 
+TEST_CASE("batches are those that trainings of before had") {
+  const Batch shuffled = numbers({.shuffle = true, .seed = 7}).batch(2, 1);
+  CHECK(Batch(shuffled.begin(), shuffled.end() - 1) == Batch{13, 12, 5, 17});
+  CHECK(static_cast<uint64_t>(shuffled.back()) == 9944573069087165545u);
+  const Batch dealt = numbers({.shuffle = true, .seed = 7}, true).batch(2, 1);
+  CHECK(Batch(dealt.begin(), dealt.end() - 1) == Batch{5, 6, 3, 11});
+  const Batch drawn = numbers({.steps = 2, .seed = 7}).batch(2, 1);
+  CHECK(Batch(drawn.begin(), drawn.end() - 1) == Batch{9, 14, 0, 17});
+}
+
 TEST_CASE("an epoch goes over every item once, in order or not, or draws them anew") {
   Batch all(23);
   std::iota(all.begin(), all.end(), 0);
