@@ -5,6 +5,7 @@
 #include "infer_qgnn/passes.h"
 #include <adjoint/adjoint.h>
 #include <adjoint/core/text.h>
+#include <adjoint/data/loader/graph_loader.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/training/graphs.h>
 #include <adjoint/training/inputs.h>
@@ -40,23 +41,19 @@ Integers packed(const IntegerModel& model, const Part& part) {
 }
 
 /// A part as the trained model takes it.
-struct FloatBatch {
-  Graph graph;
-  Tensor offsets;
-  Features x;
-};
-using Floats = Placed<FloatBatch>;
+using Floats = Placed<GraphBatch>;
 
 Floats unpacked(const TrainedModel& trained, const Part& part) {
   if (auto* of_nodes = trained.model().as<models::NodeModel>()) of_nodes->prepare(part.graph);
-  Carrier carrier(trained.device());
-  FloatBatch batch{part.graph.carried_to(carrier), carrier.carry(part.offsets), {}};
-  carrier.finish();
+  GraphBatch batch;
+  batch.graph = part.graph;
+  batch.offsets = part.offsets;
+  batch = batch.to(trained.device());
   batch.x = Features(trained.prepare(part.x).to_dense());
   return {part.places, batch};
 }
 
-Tensor computed(const TrainedModel& trained, const FloatBatch& batch) {
+Tensor computed(const TrainedModel& trained, const GraphBatch& batch) {
   if (auto* of_graphs = trained.model().as<models::GraphModel>())
     return (*of_graphs)(batch.graph, batch.offsets, batch.x).value();
   return (*trained.model().as<models::NodeModel>())(batch.graph, batch.x).value();
@@ -122,10 +119,10 @@ void infer(const InferOptions& o) {
   std::optional<Passes> floats;
   if (!o.compare.empty())
     floats = run_passes(known,
-                        Batches<FloatBatch>(
+                        Batches<GraphBatch>(
                             parts.count, [&](int64_t i) { return unpacked(*trained, parts.part(i)); }, anew),
                         device, rows, o.repeats, !o.no_capture,
-                        [&](const FloatBatch& batch, bool) { return computed(*trained, batch); });
+                        [&](const GraphBatch& batch, bool) { return computed(*trained, batch); });
   const auto value_of = [&](const Passes& passes) { return measure(known, metric, data, passes.outputs); };
   const std::optional<double> value = value_of(integers),
                               float_value = floats ? value_of(*floats) : std::nullopt;

@@ -14,7 +14,7 @@ Var activate(Activation activation, const Var& x, float slope) {
   // relu can tell its derivative from its output, which the next op keeps anyway.
   const Saved saved(activation == Activation::relu ? y : x.value());
   const Var result = record(name, y, {x}, [activation, slope, saved](Tensor dy, Gradients& out) {
-    if (out.through_relu()) return out.add(0, dy);
+    if (detail::FusedGradients::through_relu(out)) return out.add(0, dy);
     Tensor dx = reuse(dy);
     kernels::activate_backward(
         {.activation = activation, .slope = slope, .x = saved.get(), .dy = dy, .dx = dx});

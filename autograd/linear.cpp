@@ -24,11 +24,12 @@ void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& ou
   } else if (has_bias) {
     detail::bias_gradient(dz, first + 2, out);
   }
-  const bool from_relu = out.from_relu(first);
+  detail::FusedGradients fused(out);
+  const bool from_relu = fused.from_relu(first);
   const Tensor relu_of_x = from_relu ? x.get() : Tensor();  // which the op that made it holds, too
   x = {};
   if (!out.wanted(first)) return;
-  Tensor dx = out.begun(first, from_relu);
+  Tensor dx = fused.begun(first, from_relu);
   const bool adds = static_cast<bool>(dx);
   if (!adds) dx = Tensor::empty(x_shape, dz.dtype(), dz.device());
   kernels::gemm({.a = dz,
@@ -37,7 +38,7 @@ void product_gradients(Saved& x, const Saved& w, const Tensor& dz, Gradients& ou
                  .accumulate = adds,
                  .through_relu = relu_of_x,
                  .c = dx});
-  if (!adds) out.add(first, dx, from_relu);
+  if (!adds) fused.add(first, dx, from_relu);
 }
 
 void check_product(const char* op, const Var& x, const Var& w) {

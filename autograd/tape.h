@@ -37,6 +37,10 @@ class Saved {
   uint64_t version_ = 0;
 };
 
+namespace detail {
+class FusedGradients;
+}
+
 /// Where a backward function puts the gradients of its op's inputs, numbered as they were recorded.
 class Gradients {
  public:
@@ -45,18 +49,12 @@ class Gradients {
   /// False where nobody asks for this input's gradient: do not compute it.
   bool wanted(size_t input) const;
   /// Adds to the input's gradient; takes the tensor as it is when it is the first contribution.
-  /// `through_relu`: it is 0 where the input, which a relu gave, is not positive.
-  void add(size_t input, Tensor gradient, bool through_relu = false);
-  /// The input's gradient so far, where it can be added to in place: an op that asks for it adds all of its
-  /// contribution to it and calls add no more. Nothing where there is none yet, or others hold it.
-  /// `through_relu`: the op then takes the whole sum through the input's relu.
-  Tensor begun(size_t input, bool through_relu = false);
-  /// Did a relu give the input (from_relu)? Then its gradient may go through it as it is made.
-  bool from_relu(size_t input) const;
-  /// Did all of dy go through the relu of the op at hand already?
-  bool through_relu() const { return through_relu_; }
+  void add(size_t input, Tensor gradient) { add(input, std::move(gradient), false); }
 
  private:
+  friend class detail::FusedGradients;
+  void add(size_t input, Tensor gradient, bool through_relu);
+
   std::vector<std::shared_ptr<detail::GradientSlot>>& inputs_;
   bool through_relu_;
 };
@@ -68,11 +66,6 @@ using Backward = std::function<void(Tensor dy, Gradients& out)>;
 /// must outlive the tape (a literal). Absent inputs are allowed.
 Var record(const char* name, Tensor value, std::initializer_list<Var> inputs, Backward backward);
 Var record(const char* name, Tensor value, const std::vector<Var>& inputs, Backward backward);
-
-/// Says of a variable, just recorded, that a relu gave it, through which the op's backward function takes dy
-/// unless Gradients::through_relu() says that it went there. So a product whose gradient of its input goes
-/// through the input's relu as it is written saves a pass over both.
-Var from_relu(Var recorded);
 
 namespace detail {
 

@@ -1,3 +1,4 @@
+#include <adjoint/autograd/detail/epilogue.h>
 #include <adjoint/autograd/gradient_rollback.h>
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
@@ -339,7 +340,10 @@ const Tensor& Saved::get() const {
 
 bool Gradients::wanted(size_t input) const { return inputs_.at(input) && inputs_[input]->required; }
 
-bool Gradients::from_relu(size_t input) const { return inputs_.at(input) && inputs_[input]->from_relu; }
+bool detail::FusedGradients::from_relu(size_t input) const {
+  const auto& slot = out_.inputs_.at(input);
+  return slot && slot->from_relu;
+}
 
 void Gradients::add(size_t input, Tensor gradient, bool through_relu) {
   if (!wanted(input)) return;
@@ -361,9 +365,9 @@ void Gradients::add(size_t input, Tensor gradient, bool through_relu) {
   slot.gradient = std::move(sum);
 }
 
-Tensor Gradients::begun(size_t input, bool through_relu) {
-  if (!wanted(input) || !inputs_[input]->gradient) return {};
-  GradientSlot& slot = *inputs_[input];
+Tensor detail::FusedGradients::begun(size_t input, bool through_relu) {
+  if (!out_.wanted(input) || !out_.inputs_[input]->gradient) return {};
+  GradientSlot& slot = *out_.inputs_[input];
   Tensor sum = slot.place ? slot.place : reuse(slot.gradient);
   if (!sum.shares_storage_with(slot.gradient)) return {};
   ++slot.contributions;
@@ -406,7 +410,7 @@ Var record(const char* name, Tensor value, const std::vector<Var>& inputs, Backw
   return record_range(name, std::move(value), inputs, std::move(backward));
 }
 
-Var from_relu(Var recorded) {
+Var detail::from_relu(Var recorded) {
   const auto slot = TapeAccess::slot(recorded);
   slot->from_relu = slot->node != nullptr;
   return recorded;

@@ -1,11 +1,11 @@
-#include <adjoint/core/carrier.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/runtime.h>
 
 #include <algorithm>
 #include <cstring>
 
-namespace adj {
+namespace adj::detail {
 
 namespace {
 
@@ -50,4 +50,4 @@ void Carrier::finish() {
   region_ = {};
 }
 
-}  // namespace adj
+}  // namespace adj::detail

@@ -14,15 +14,15 @@
 
 namespace adj {
 
+namespace detail {
+
 class Carrier;
 
-/// What goes to another device with what it was derived from (core/carrier.h).
+/// What goes to another device with what it was derived from (core/detail/carrier.h).
 template <class T>
 concept Carriable = requires(const T& made, Carrier& carrier) {
   { made.carried_to(carrier) } -> std::same_as<T>;
 };
-
-namespace detail {
 
 /// Runs a maker once. Others who ask meanwhile wait for that one alone, so a maker may ask for other things;
 /// one that asks for what it is making itself is an error instead of a thread that waits for itself. Where a
@@ -108,8 +108,8 @@ class KeyedCache {
     const std::shared_ptr<Slot> slot = slot_of({typeid(T), parameter});
     slot->once.run([&] {
       slot->value = std::shared_ptr<T>(make());
-      if constexpr (Carriable<T>)
-        slot->carry = [](const void* value, Carrier& carrier) -> std::shared_ptr<void> {
+      if constexpr (detail::Carriable<T>)
+        slot->carry = [](const void* value, detail::Carrier& carrier) -> std::shared_ptr<void> {
           return std::make_shared<T>(static_cast<const T*>(value)->carried_to(carrier));
         };
     });
@@ -134,7 +134,7 @@ class KeyedCache {
   }
   /// Puts copies of what is kept by now, and can be carried, into `other`, which holds none of it yet and no
   /// other thread knows of.
-  void carry_to(Carrier& carrier, KeyedCache& other) {
+  void carry_to(detail::Carrier& carrier, KeyedCache& other) {
     std::map<Key, std::shared_ptr<Slot>> kept;
     {
       const std::lock_guard lock(mutex_);
@@ -155,7 +155,7 @@ class KeyedCache {
   struct Slot {
     detail::MakeOnce once;
     std::shared_ptr<void> value;
-    std::shared_ptr<void> (*carry)(const void* value, Carrier& carrier) = nullptr;  // null: it stays
+    std::shared_ptr<void> (*carry)(const void* value, detail::Carrier& carrier) = nullptr;  // null: it stays
   };
 
   std::shared_ptr<Slot> slot_of(const Key& key) {

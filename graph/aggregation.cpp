@@ -15,7 +15,8 @@ constexpr Constants kGpu{62000.0, 0.057, 5000.0, 0.0, 0.0113, 0.0053};
 
 }  // namespace
 
-AggregationCost aggregation_cost(int64_t nodes, int64_t edges, const ListUse& use, Device device) {
+detail::AggregationCost detail::aggregation_cost(int64_t nodes, int64_t edges, const ListUse& use,
+                                                 Device device) {
   if (use.sums == 0) return {};
   const Constants& c = device.is_cpu() ? kCpu : kGpu;
   const auto n = static_cast<double>(nodes), m = static_cast<double>(edges);

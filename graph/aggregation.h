@@ -7,6 +7,8 @@
 
 namespace adj {
 
+namespace detail {
+
 /// What an edge list is for, where that is known: fewer sums than sorting pays for.
 struct ListUse {
   int64_t sums = 0;      ///< over neighbours, forward and backward, while it lives; 0: not known, many
@@ -25,5 +27,7 @@ struct AggregationCost {
 /// machine each for CPU and GPU (docs/benchmarks.md): a function of these numbers alone, so that the same
 /// program takes the same way in every run. Where `sums` is 0 the list is sorted.
 AggregationCost aggregation_cost(int64_t nodes, int64_t edges, const ListUse& use, Device device);
+
+}  // namespace detail
 
 }  // namespace adj

@@ -1,3 +1,4 @@
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/block.h>
 
 #include <algorithm>
@@ -33,9 +34,11 @@ Block::Block(Relation relation, const Tensor& dst_nodes, Tensor src_nodes, Tenso
             target - given.begin(), *target, target - given.begin(), *source);
 }
 
-Block Block::to(Device device) const {
-  if (!relation_ || device == this->device()) return *this;
-  return Block(relation_.to(device), src_nodes_.to(device), edge_ids_.to(device));
+Block Block::to(Device device) const { return detail::carried(*this, device); }
+
+Block Block::carried_to(detail::Carrier& carrier) const {
+  if (!relation_ || carrier.device() == device()) return *this;
+  return Block(relation_.carried_to(carrier), carrier.carry(src_nodes_), carrier.carry(edge_ids_));
 }
 
 }  // namespace adj

@@ -33,7 +33,9 @@ class Block {
   /// Absent where the maker gave none.
   const Tensor& edge_ids() const { return edge_ids_; }
 
+  /// With what its relation derived (Relation::to).
   Block to(Device device) const;
+  Block carried_to(detail::Carrier& carrier) const;
 
  private:
   Relation relation_;

@@ -1,3 +1,4 @@
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/kernels/elementwise/broadcast.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
@@ -54,7 +55,7 @@ struct Graph::Impl {
   Lazy<SparseMatrix> adjacency, mean;
   mutable KeyedCache gcn;  // by the bits of the added loops' weight
 
-  std::shared_ptr<const Impl> carried_to(Carrier& carrier) const {
+  std::shared_ptr<const Impl> carried_to(detail::Carrier& carrier) const {
     auto copy = std::make_shared<Impl>();
     copy->relation = relation.carried_to(carrier);
     copy->weight = carrier.carry(weight);
@@ -318,21 +319,9 @@ const SparseMatrix& Graph::mean_adjacency() const {
   });
 }
 
-Graph Graph::to(Device device) const {
-  if (!impl_ || device == this->device()) return *this;
-  auto other = std::make_shared<Impl>();
-  other->relation = relation().to(device);
-  other->weight = edge_weight().to(device);
-  other->input_order = input_order().to(device);
-  other->as_given = impl().as_given;
-  Graph moved;
-  moved.impl_ = std::move(other);
-  if (attributes_)
-    moved.attributes_ = std::make_shared<const EdgeAttributes>(detail::to_device(*attributes_, device));
-  return moved;
-}
+Graph Graph::to(Device device) const { return detail::carried(*this, device); }
 
-Graph Graph::carried_to(Carrier& carrier) const {
+Graph Graph::carried_to(detail::Carrier& carrier) const {
   if (!impl_ || carrier.device() == device()) return *this;
   Graph moved;
   moved.impl_ =

@@ -86,9 +86,9 @@ class Graph {
   /// D^-1 A: the mean over in-edges. Nodes without in-edges give 0.
   const SparseMatrix& mean_adjacency() const;
 
+  /// With what was derived of it by now: its relation's forms, its matrices.
   Graph to(Device device) const;
-  /// Likewise, with what was derived of it by now: its relation's forms, its matrices.
-  Graph carried_to(Carrier& carrier) const;
+  Graph carried_to(detail::Carrier& carrier) const;
 
  private:
   struct Impl;

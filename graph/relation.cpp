@@ -1,3 +1,4 @@
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/explain.h>
 #include <adjoint/graph/relation.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
@@ -87,7 +88,8 @@ void check_counts(std::string_view what, int64_t num_src, int64_t num_dst, int64
 
 // One side's view; a reversed handle reads it from the other side.
 struct Relation::Impl {
-  Impl(int64_t sources, int64_t targets, EdgeIndex given, const ListUse& what_for, int64_t appended = 0)
+  Impl(int64_t sources, int64_t targets, EdgeIndex given, const detail::ListUse& what_for,
+       int64_t appended = 0)
       : num_src(sources),
         num_dst(targets),
         num_edges(given.src.numel()),
@@ -170,7 +172,7 @@ struct Relation::Impl {
         [this] { return counts(from_list ? edge_index().src : targets().csr.indices, num_src); });
   }
 
-  std::shared_ptr<const Impl> carried_to(Carrier& carrier) const {
+  std::shared_ptr<const Impl> carried_to(detail::Carrier& carrier) const {
     const auto carried = [&](const EdgeIndex& edges) {
       return EdgeIndex{carrier.carry(edges.src), carrier.carry(edges.dst)};
     };
@@ -203,7 +205,7 @@ struct Relation::Impl {
   Device device;
   std::optional<bool> told_symmetric;
   bool from_list = false;
-  ListUse use;
+  detail::ListUse use;
   int64_t loops = 0;  // of each node in turn, at the end of the list
   Lazy<EdgeIndex> list;
   Lazy<detail::SortedEdges> by_target;
@@ -252,7 +254,7 @@ detail::SortedEdges detail::sorted_edges(int64_t num_src, int64_t num_dst, const
 }
 
 Relation Relation::from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst,
-                            const ListUse& use) {
+                            const detail::ListUse& use) {
   const std::string what = fmt::format("relation of {} sources and {} targets", num_src, num_dst);
   ADJ_CHECK(use.sums >= 0 && use.width >= 0, "{}: for {} sums of width {}, expected 0 or more", what,
             use.sums, use.width);
@@ -314,7 +316,7 @@ bool Relation::scatters(DType features) const {
   const int64_t nodes = std::max(impl().num_src, impl().num_dst);
   const int64_t edges =
       impl().num_edges - impl().loops;  // with its loops a list takes the way that it takes without
-  const AggregationCost cost = aggregation_cost(nodes, edges, impl().use, device());
+  const detail::AggregationCost cost = detail::aggregation_cost(nodes, edges, impl().use, device());
   const bool has_fixed_point = features != DType::f64 || device().is_cpu();
   const bool scatters =
       has_fixed_point && (way == Aggregation::scatter || (way == Aggregation::automatic && cost.scatters()));
@@ -375,19 +377,9 @@ const Relation& Relation::sorted() const {
   return impl().sorted[reversed_ ? 1 : 0].get([this] { return from_csr(csr(), impl().known_symmetric()); });
 }
 
-Relation Relation::to(Device device) const {
-  if (!impl_ || device == this->device()) return *this;
-  if (!impl().from_list)
-    return {std::make_shared<const Impl>(impl().targets().csr.to(device), impl().known_symmetric()),
-            reversed_};
-  const EdgeIndex& edges = impl().edge_index();
-  return {std::make_shared<const Impl>(impl().num_src, impl().num_dst,
-                                       EdgeIndex{edges.src.to(device), edges.dst.to(device)}, impl().use,
-                                       impl().loops),
-          reversed_};
-}
+Relation Relation::to(Device device) const { return detail::carried(*this, device); }
 
-Relation Relation::carried_to(Carrier& carrier) const {
+Relation Relation::carried_to(detail::Carrier& carrier) const {
   if (!impl_ || carrier.device() == device()) return *this;
   return {carrier.once<const Impl>(impl_.get(), [&] { return impl().carried_to(carrier); }), reversed_};
 }

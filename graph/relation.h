@@ -1,6 +1,5 @@
 #pragma once
 
-#include <adjoint/core/carrier.h>
 #include <adjoint/core/keyed_cache.h>
 #include <adjoint/graph/aggregation.h>
 #include <adjoint/kernels/sparse/coo.h>
@@ -49,9 +48,9 @@ class Relation {
   Relation() = default;
   /// `src` int32 or int64 [M] in [0, num_src), `dst` likewise in [0, num_dst), on one device, in any order.
   /// Throws if the lengths differ, an index is out of range (naming its place), or there is too much of
-  /// anything. `use`, where the caller knows it: what decides whether the list is sorted for its sums.
+  /// anything. `use` decides whether the list is sorted for its sums.
   static Relation from_coo(int64_t num_src, int64_t num_dst, const Tensor& src, const Tensor& dst,
-                           const ListUse& use = {});
+                           const detail::ListUse& use = {});
   /// `in_edges`: row i holds the sources of target i's edges, ascending, or in any order where it is not said
   /// to be (`ascending`): then it serves for sums over neighbours and edge operations, as a sampled block's,
   /// but is no Graph, and never found to be symmetric. `symmetric`, where the caller knows it: does the
@@ -109,11 +108,10 @@ class Relation {
   Relation reversed() const;
   /// The same edges numbered as csr() has them, which they share; this relation where they are.
   const Relation& sorted() const;
-  /// The form it began as on another device, under the same edge numbers.
+  /// On another device, under the same edge numbers, with every form, count and further relation that was
+  /// made of it by now, so that nothing of these is derived there again. What is small goes as one copy.
   Relation to(Device device) const;
-  /// Likewise, with every form, count and further relation that was made of it by now, so that nothing of
-  /// these is derived on the device again.
-  Relation carried_to(Carrier& carrier) const;
+  Relation carried_to(detail::Carrier& carrier) const;
 
   /// What is derived from this structure besides, under its kind and parameter: degree buckets, tiles.
   KeyedCache& cache() const;

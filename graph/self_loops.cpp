@@ -1,3 +1,4 @@
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/index/renumber.h>
@@ -16,7 +17,7 @@ using detail::gather_edges;
 /// not to keep itself.
 struct Kept {
   LoopedRelation looped;
-  Kept carried_to(Carrier& carrier) const { return {looped.carried_to(carrier)}; }
+  Kept carried_to(detail::Carrier& carrier) const { return {looped.carried_to(carrier)}; }
 };
 
 Tensor numbers(int64_t n, Device device) {
@@ -96,7 +97,7 @@ LoopedRelation made(const Relation& relation, SelfLoops wanted) {
 
 }  // namespace
 
-LoopedRelation LoopedRelation::carried_to(Carrier& carrier) const {
+LoopedRelation LoopedRelation::carried_to(detail::Carrier& carrier) const {
   return {relation.carried_to(carrier), loops, carrier.carry(origin), carrier.carry(became), complete};
 }
 

@@ -26,7 +26,7 @@ struct LoopedRelation {
   Tensor became;
   bool complete = true;  ///< every old edge and every node's loop has its place
 
-  LoopedRelation carried_to(Carrier& carrier) const;
+  LoopedRelation carried_to(detail::Carrier& carrier) const;
 };
 
 /// Found once, on the relation's device, and kept with the relation. Parallel edges are kept.

@@ -1,4 +1,5 @@
 #include <adjoint/core/capture.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/graph/sparse_matrix.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
@@ -114,18 +115,9 @@ void SparseMatrix::keep_adjoint(bool self_adjoint) {
   kernels::permute({.x = values_, .order = relation_.transposed_order(), .y = adjoint_values_});
 }
 
-SparseMatrix SparseMatrix::to(Device device) const {
-  if (!relation_ || device == this->device()) return *this;
-  check_kept();
-  SparseMatrix moved(relation_.to(device), values_.to(device));
-  if (has_factors()) moved.set_factors(row_factor_.to(device), column_factor_.to(device));
-  moved.kept_version_ = moved.values_.version();
-  moved.adjoint_values_ = adjoint_values_.to(device);
-  moved.self_adjoint_ = self_adjoint_;
-  return moved;
-}
+SparseMatrix SparseMatrix::to(Device device) const { return detail::carried(*this, device); }
 
-SparseMatrix SparseMatrix::carried_to(Carrier& carrier) const {
+SparseMatrix SparseMatrix::carried_to(detail::Carrier& carrier) const {
   if (!relation_ || carrier.device() == device()) return *this;
   check_kept();
   SparseMatrix moved(relation_.carried_to(carrier), carrier.carry(values_));

@@ -58,9 +58,9 @@ class SparseMatrix {
   /// again after the values were changed in place.
   void keep_adjoint(bool self_adjoint = false);
 
+  /// With what its relation derived (Relation::to).
   SparseMatrix to(Device device) const;
-  /// Likewise, with what its relation derived (Relation::carried_to).
-  SparseMatrix carried_to(Carrier& carrier) const;
+  SparseMatrix carried_to(detail::Carrier& carrier) const;
   /// float32 [rows, cols]; parallel entries add up.
   Tensor to_dense() const;
   /// Each row divided by its sum; rows whose sum is 0 stay 0. Its entries are numbered as the CSR has them.

@@ -1,16 +1,29 @@
 #include "integer_batch.h"
 
+#include <adjoint/core/detail/carrier.h>
+
 namespace adj {
 
-IntegerRows IntegerRows::carried_to(Carrier& carrier) const {
-  IntegerRows carried = *this;
-  if (structure.offsets) carried.structure = structure.carried_to(carrier);
-  carried.order.rows = carrier.carry(order.rows);
-  carried.row_scale = carrier.carry(row_scale);
-  if (bits) carried.bits = bits->carried_to(carrier);
-  if (steps) carried.steps = steps->carried_to(carrier);
-  return carried;
+namespace {
+
+BitTensor carried(BitTensor bits, detail::Carrier& carrier) {
+  for (Tensor* tensor : {&bits.planes, &bits.scale, &bits.zero, &bits.sums}) *tensor = carrier.carry(*tensor);
+  return bits;
 }
+
+IntegerRows carried(IntegerRows rows, detail::Carrier& carrier) {
+  if (rows.structure.offsets) rows.structure = rows.structure.carried_to(carrier);
+  rows.order.rows = carrier.carry(rows.order.rows);
+  rows.row_scale = carrier.carry(rows.row_scale);
+  if (rows.bits) rows.bits = carried(*rows.bits, carrier);
+  if (rows.steps) {
+    rows.steps->counts = carrier.carry(rows.steps->counts);
+    rows.steps->list = carrier.carry(rows.steps->list);
+  }
+  return rows;
+}
+
+}  // namespace
 
 int64_t IntegerBatch::bytes() const {
   int64_t sum = 0;
@@ -30,12 +43,12 @@ int64_t IntegerBatch::bytes() const {
 
 IntegerBatch IntegerBatch::to(Device to) const {
   if (to == device()) return *this;
-  Carrier carrier(to);
-  IntegerBatch moved{.neighbors = neighbors.carried_to(carrier), .graphs = {}, .x_bits = {}, .x = {}};
-  if (graphs) moved.graphs = graphs->carried_to(carrier);
+  detail::Carrier carrier(to);
+  IntegerBatch moved{.neighbors = carried(neighbors, carrier), .graphs = {}, .x_bits = {}, .x = {}};
+  if (graphs) moved.graphs = carried(*graphs, carrier);
   ByteTensor narrow;
   if (by_bits()) {
-    moved.x_bits = x_bits.carried_to(carrier);
+    moved.x_bits = carried(x_bits, carrier);
   } else {
     narrow = narrowed(x);
     for (Tensor* tensor : {&narrow.bytes, &narrow.scale, &narrow.zero}) *tensor = carrier.carry(*tensor);

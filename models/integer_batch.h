@@ -16,7 +16,6 @@ struct IntegerRows {
   std::optional<BitSteps> steps;  ///< of `bits`, those that have one
 
   int64_t rows() const { return structure.rows; }
-  IntegerRows carried_to(Carrier& carrier) const;
 };
 
 /// A graph and its features as an IntegerModel takes them: structure, and features of as many bits as the

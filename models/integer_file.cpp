@@ -6,7 +6,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/bit_tensors.h>
 #include <adjoint/kernels/bits/bit_pack.h>
-#include <adjoint/optim/preprocessing.h>
+#include <adjoint/models/preprocessing.h>
 
 #include <cmath>
 #include <set>

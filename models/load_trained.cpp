@@ -2,7 +2,7 @@
 #include <adjoint/core/error.h>
 #include <adjoint/core/random.h>
 #include <adjoint/core/text.h>
-#include <adjoint/optim/checkpoint.h>
+#include <adjoint/models/checkpoint.h>
 
 namespace adj {
 

@@ -3,8 +3,8 @@
 #include <adjoint/autograd/arithmetic.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/text.h>
+#include <adjoint/models/preprocessing.h>
 #include <adjoint/optim/non_finite.h>
-#include <adjoint/optim/preprocessing.h>
 
 #include <limits>
 

@@ -4,7 +4,7 @@
 #include <adjoint/data/dataset.h>
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
-#include <adjoint/optim/checkpoint.h>
+#include <adjoint/models/checkpoint.h>
 
 namespace adj {
 

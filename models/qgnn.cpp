@@ -2,7 +2,7 @@
 #include "quantized.h"
 #include "stack.h"
 #include <adjoint/autograd/spmm.h>
-#include <adjoint/core/carrier.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/option_check.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/elementwise/bernoulli.h>
@@ -17,13 +17,13 @@ namespace {
 /// A graph with the self-loops that a model sums over, kept with the other one's relation.
 struct Looped {
   Graph graph;
-  Looped carried_to(Carrier& carrier) const { return {graph.carried_to(carrier)}; }
+  Looped carried_to(adj::detail::Carrier& carrier) const { return {graph.carried_to(carrier)}; }
 };
 
 /// float32 [N], kept likewise: the share of nodes whose in-degree is no larger than the node's.
 struct DegreeRanks {
   Tensor share;
-  DegreeRanks carried_to(Carrier& carrier) const { return {carrier.carry(share)}; }
+  DegreeRanks carried_to(adj::detail::Carrier& carrier) const { return {carrier.carry(share)}; }
 };
 Tensor degree_ranks(const Graph& graph) {
   return graph.relation()

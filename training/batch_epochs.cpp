@@ -30,7 +30,7 @@ Tensor BatchEpochs::logits() {
 }
 
 std::unique_ptr<Epochs> node_epochs(const Run& run, models::NodeModel& model, NodeStep step) {
-  const std::shared_ptr<Loader> loader = run.options().batches.chosen();
+  const std::shared_ptr<LoaderChoice> loader = run.options().batches.chosen();
   return loader ? loader->epochs(run, model, std::move(step)) : full_batch(run, model, std::move(step));
 }
 

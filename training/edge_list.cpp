@@ -14,7 +14,7 @@
 
 namespace adj::training {
 
-EdgeList::EdgeList(const Graph& graph, const ListUse& use, DType features)
+EdgeList::EdgeList(const Graph& graph, const detail::ListUse& use, DType features)
     : nodes_(graph.num_nodes()),
       weight_(graph.edge_weight()),
       attributes_(graph.edge_attributes()),
@@ -41,7 +41,7 @@ Graph EdgeList::graph() const {
 namespace {
 
 /// What the graph of an inductive epoch is for: a training step and an evaluation of the model.
-ListUse use_of_epoch(const models::NodeModel& model) {
+detail::ListUse use_of_epoch(const models::NodeModel& model) {
   const std::vector<int64_t> widths = model.summed_widths();
   if (widths.empty()) return {};
   const auto layers = std::ssize(widths);
@@ -88,7 +88,7 @@ EdgeList make_edge_list(const Options& options, const LearningTask& task) {
   manual_seed(static_cast<uint64_t>(options.run.seed));
   const auto model = make_model(options, task);
   const std::string& method = options.data.aggregation;
-  const ListUse use = use_of_epoch(*model);
+  const detail::ListUse use = use_of_epoch(*model);
   if (use.sums == 0 && (method == "scatter" || method == "measure"))
     throw UsageError(
         fmt::format("--aggregation {}: {} takes no sums over neighbours that an edge list serves for; "

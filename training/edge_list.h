@@ -13,7 +13,7 @@ struct LearningTask;
 class EdgeList {
  public:
   /// `use`: what each such graph is for. `features`: their dtype.
-  EdgeList(const Graph& graph, const ListUse& use, DType features);
+  EdgeList(const Graph& graph, const detail::ListUse& use, DType features);
   /// Are neighbours summed over the list as it is? Decided once, as adj::ComputeOptions say by then; never
   /// where `use` has no sums.
   bool scatters() const { return scatters_; }
@@ -26,7 +26,7 @@ class EdgeList {
   int64_t nodes_;
   Tensor src_, dst_, weight_;
   EdgeAttributes attributes_;
-  ListUse use_;
+  detail::ListUse use_;
   bool scatters_ = false;
 };
 

@@ -16,7 +16,7 @@ namespace adj::training {
 namespace {
 
 GraphLoader loader_of(const Dataset& data, const Features& x, const Tensor& labels, const Tensor& which,
-                      GraphLoaderOptions options) {
+                      LoaderOptions options) {
   return {data.graph, data.graph_offsets, make_feature_store(x), labels, which, std::move(options)};
 }
 
@@ -57,8 +57,8 @@ class GraphEpochs : public Epochs {
         loader_(loader_of(run.task().data, run.task().features, run.objective().targets(),
                           run.examples().train,
                           {.batch_size = run.options().batches.batch_size,
+                           .steps = options.iterations,
                            .shuffle = true,
-                           .iterations = options.iterations,
                            .seed = run.seed(),
                            .workers = run.workers()})),
         validated_(each_once(run.task().data, run.task().features, run.examples().val,

@@ -95,11 +95,11 @@ class LinkBatches : public LinkEpochs {
       : LinkEpochs(run, model, std::move(step)),
         loader_(run.task().data.graph, run.task().store, train_,
                 {.sampling = std::move(sampling),
-                 .batch_size = run.options().batches.batch_size,
                  .negatives = negatives,
-                 .shuffle = true,
-                 .seed = run.seed(),
-                 .workers = run.workers()}) {}
+                 .loading = {.batch_size = run.options().batches.batch_size,
+                             .shuffle = true,
+                             .seed = run.seed(),
+                             .workers = run.workers()}}) {}
 
   Tensor train(int64_t done) override {
     Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());

@@ -12,9 +12,9 @@ namespace adj::training {
 class Run;
 
 /// How a program is told of a loader, and what trains with it.
-class Loader {
+class LoaderChoice {
  public:
-  virtual ~Loader() = default;
+  virtual ~LoaderChoice() = default;
   virtual std::string name() const = 0;  ///< "neighbor"
   /// Its own options, bound to this object.
   virtual OptionList options() = 0;
@@ -29,7 +29,7 @@ class Loader {
 };
 
 /// Sampled neighbourhoods (GraphSAGE, Hamilton et al. 2017).
-class NeighborLoading : public Loader {
+class NeighborLoading : public LoaderChoice {
  public:
   std::string name() const override { return "neighbor"; }
   OptionList options() override;
@@ -47,11 +47,11 @@ class NeighborLoading : public Loader {
 /// --fanouts, as "15,10,5". Throws UsageError.
 std::vector<int64_t> fanouts_of(const std::string& text);
 
-std::shared_ptr<Loader> neighbor_loader();
+std::shared_ptr<LoaderChoice> neighbor_loader();
 /// Clusters of METIS's (Cluster-GCN, Chiang et al. 2019).
-std::shared_ptr<Loader> cluster_loader();
+std::shared_ptr<LoaderChoice> cluster_loader();
 /// Random subgraphs (GraphSAINT, Zeng et al. 2020).
-std::shared_ptr<Loader> saint_loader();
+std::shared_ptr<LoaderChoice> saint_loader();
 
 /// Gives the dataset the partition that clusters are made of: `parts` by METIS, of 0 its own, else parts of
 /// some hundred nodes.

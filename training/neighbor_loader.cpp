@@ -16,10 +16,10 @@ class NeighborEpochs : public BatchEpochs {
       : BatchEpochs(run, model, std::move(step)),
         loader_(run.task().data.graph, run.task().store, run.objective().targets(), run.examples().train,
                 {.sampling = std::move(sampling),
-                 .batch_size = run.options().batches.batch_size,
-                 .shuffle = true,
-                 .seed = run.seed(),
-                 .workers = run.workers()}) {}
+                 .loading = {.batch_size = run.options().batches.batch_size,
+                             .shuffle = true,
+                             .seed = run.seed(),
+                             .workers = run.workers()}}) {}
 
   Tensor train(int64_t done) override {
     Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());
@@ -89,6 +89,6 @@ std::unique_ptr<Epochs> NeighborLoading::epochs(const Run& run, models::NodeMode
   return std::make_unique<NeighborEpochs>(run, model, std::move(step), sampling(run.options().model.layers));
 }
 
-std::shared_ptr<Loader> neighbor_loader() { return std::make_shared<NeighborLoading>(); }
+std::shared_ptr<LoaderChoice> neighbor_loader() { return std::make_shared<NeighborLoading>(); }
 
 }  // namespace adj::training

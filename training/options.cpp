@@ -38,7 +38,7 @@ int64_t integer_of(const std::string& option, const std::string& text, const cha
   return number;
 }
 
-std::vector<std::string> names_of(const std::vector<std::shared_ptr<Loader>>& loaders) {
+std::vector<std::string> names_of(const std::vector<std::shared_ptr<LoaderChoice>>& loaders) {
   std::vector<std::string> names;
   for (const auto& loader : loaders) names.push_back(loader->name());
   return names;
@@ -145,7 +145,7 @@ void OutputOptions::check_files(const Options& all) const {
   if (!plot.empty()) require_gnuplot();
 }
 
-std::shared_ptr<Loader> BatchOptions::chosen() const {
+std::shared_ptr<LoaderChoice> BatchOptions::chosen() const {
   for (const auto& one : loaders)
     if (one->name() == loader) return one;
   return {};
@@ -329,7 +329,7 @@ void Options::check() {
   expect_one_of("loader", batches.loader, names);
   expect_one_of("evaluation", batches.evaluation, {"layers", "graph"});
   check_loaders(*this);
-  const std::shared_ptr<Loader> loader = batches.chosen();
+  const std::shared_ptr<LoaderChoice> loader = batches.chosen();
   if (!loader) return;
   loader->check(*this);
   batches.check_features(compute.device);

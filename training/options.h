@@ -22,7 +22,7 @@ class StoredCuts;
 namespace adj::training {
 
 struct Options;
-class Loader;
+class LoaderChoice;
 
 /// The dataset, and how its features are prepared.
 struct DataOptions {
@@ -83,7 +83,7 @@ struct OutputOptions {
 
 /// Mini-batches, and where their features are.
 struct BatchOptions {
-  std::vector<std::shared_ptr<Loader>> loaders = {};  ///< that the program offers, each with its own options
+  std::vector<std::shared_ptr<LoaderChoice>> loaders = {};  ///< that the program offers, each with its own options
   std::string loader = "none";                        ///< the name of one, or the whole graph at once
   std::string workers = "auto";       ///< threads that prepare batches: a number, or 1, on a GPU up to 4
   std::string evaluation = "layers";  ///< of all nodes: "layers", or "graph" at once
@@ -93,7 +93,7 @@ struct BatchOptions {
   std::string cached_rows = "0";      ///< of those elsewhere, kept on the device: a number, or a share "20%"
 
   /// The one that --loader names; null for "none".
-  std::shared_ptr<Loader> chosen() const;
+  std::shared_ptr<LoaderChoice> chosen() const;
   /// Throws UsageError unless `workers` is "auto" or 0 to kMaxThreads.
   int num_workers(const std::string& device) const;
   OptionList features_list();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "metric.h"
-#include <adjoint/optim/checkpoint.h>
+#include <adjoint/models/checkpoint.h>
 
 #include <vector>
 

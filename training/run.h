@@ -10,7 +10,7 @@
 #include <adjoint/optim/early_stopping.h>
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/optim/optimizer.h>
-#include <adjoint/optim/training_state.h>
+#include <adjoint/training/training_state.h>
 
 #include <memory>
 #include <optional>

@@ -13,8 +13,10 @@ namespace {
 
 constexpr int64_t kMany = 1'000'000'000;
 
-SubgraphLoading loading_of(const Run& run, models::NodeModel& model) {
-  return {.workers = run.workers(), .derive = [&model](const Graph& graph) { model.prepare(graph); }};
+LoaderOptions loading_of(const Run& run, models::NodeModel& model) {
+  return {.seed = run.seed(),
+          .workers = run.workers(),
+          .derive = [&model](const Graph& graph) { model.prepare(graph); }};
 }
 
 /// A step for each batch that has training nodes; one without has no loss.
@@ -53,7 +55,7 @@ class SubgraphEpochs : public BatchEpochs {
   Batches batches_;
 };
 
-class ClusterLoading : public Loader {
+class ClusterLoading : public LoaderChoice {
  public:
   std::string name() const override { return "cluster"; }
   OptionList options() override {
@@ -68,21 +70,20 @@ class ClusterLoading : public Loader {
   }
   void prepare(Dataset& data) const override { partition_for_clusters(data, parts_); }
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
+    LoaderOptions loading = loading_of(run, model);
+    loading.batch_size = parts_per_batch_;
+    loading.shuffle = true;
     return std::make_unique<SubgraphEpochs<ClusterLoader>>(
         run, model, std::move(step),
         ClusterLoader(run.task().data.graph, run.task().store, run.objective().targets(),
-                      run.examples().train, run.task().data.part,
-                      {.parts_per_batch = parts_per_batch_,
-                       .shuffle = true,
-                       .seed = run.seed(),
-                       .loading = loading_of(run, model)}));
+                      run.examples().train, run.task().data.part, {.loading = loading}));
   }
 
  private:
   int64_t parts_ = 0, parts_per_batch_ = 20;
 };
 
-class SaintLoading : public Loader {
+class SaintLoading : public LoaderChoice {
  public:
   std::string name() const override { return "saint"; }
   OptionList options() override {
@@ -113,16 +114,16 @@ class SaintLoading : public Loader {
     // Of the programs' layers GCN's alone read weights of the data.
     const bool reads_weights = matrix == SaintMatrix::none || matrix == SaintMatrix::gcn;
     const Graph& graph = run.task().data.graph;
+    LoaderOptions loading = loading_of(run, model);
+    loading.steps = steps_;
     return std::make_unique<SubgraphEpochs<SaintLoader>>(
         run, model, std::move(step),
         SaintLoader(reads_weights ? graph : graph.with_edge_weight({}), run.task().store,
                     run.objective().targets(), run.examples().train,
                     {.sampling = sampling(),
-                     .steps = steps_,
                      .coverage = coverage_,
                      .matrix = matrix,
-                     .seed = run.seed(),
-                     .loading = loading_of(run, model)}));
+                     .loading = loading}));
   }
 
  private:
@@ -150,7 +151,7 @@ void partition_for_clusters(Dataset& data, int64_t parts) {
            made.largest, made.cut, data.graph.num_edges());
 }
 
-std::shared_ptr<Loader> cluster_loader() { return std::make_shared<ClusterLoading>(); }
-std::shared_ptr<Loader> saint_loader() { return std::make_shared<SaintLoading>(); }
+std::shared_ptr<LoaderChoice> cluster_loader() { return std::make_shared<ClusterLoading>(); }
+std::shared_ptr<LoaderChoice> saint_loader() { return std::make_shared<SaintLoading>(); }
 
 }  // namespace adj::training

@@ -90,7 +90,7 @@ LearningTask::LearningTask(Options& options, Dataset given, Examples learned, st
   splits = chosen_splits(options, examples, file);
   metric = reported.empty() ? metric_for(examples, file, options.data.metric, splits.front(), splits.size())
                             : metric_among(reported, options.data.metric, examples.things);
-  const std::shared_ptr<Loader> loader = options.batches.chosen();
+  const std::shared_ptr<LoaderChoice> loader = options.batches.chosen();
   if (loader) loader->check_data(data, file);
   examples.use_split(splits.front());
   preprocessing.scaling =

@@ -4,7 +4,7 @@
 #include "metric.h"
 #include "options.h"
 #include <adjoint/data/loader/feature_store.h>
-#include <adjoint/optim/preprocessing.h>
+#include <adjoint/models/preprocessing.h>
 
 namespace adj::training {
 

@@ -32,9 +32,9 @@ struct ClusterEpoch {
             s.data.y,
             s.data.train,
             data.part,
-            {.parts_per_batch = s.parts_per_batch,
-             .shuffle = true,
-             .loading = {.workers = s.workers,
+            {.loading = {.batch_size = s.parts_per_batch,
+                         .shuffle = true,
+                         .workers = s.workers,
                          .derive = [](const Graph& graph) { (void)graph.gcn_adjacency(); }}}};
   }
 

@@ -78,7 +78,8 @@ Job neighbor_batch(const Subject& s) {
   const Seeds seeds(s);
   const NeighborLoader loader(
       s.data, seeds.all(),
-      {.sampling = s.sampling, .batch_size = s.batch_size, .backward = false, .workers = s.workers});
+      {.sampling = s.sampling,
+       .loading = {.batch_size = s.batch_size, .backward = false, .workers = s.workers}});
   Size size;
   for (int64_t i = 0; i < loader.size(); ++i) size.add(loader.batch(0, i).blocks);
   Job job{shape_of(s, seeds, size),

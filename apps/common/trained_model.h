@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/models/trained_model.h>
-#include <adjoint/optim/preprocessing.h>
+#include <adjoint/models/preprocessing.h>
 #include <adjoint/training/metric.h>
 #include <adjoint/training/options.h>
 

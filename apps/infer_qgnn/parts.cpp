@@ -42,9 +42,8 @@ Parts parts_of_nodes(const Dataset& data, const InferOptions& o) {
     part = data.part;
     of = "clusters of the dataset, nodes/part";
   }
-  const ClusterLoader loader(
-      data.graph, data.x, {}, numbers(nodes), part,
-      {.parts_per_batch = o.parts_per_batch, .loading = {.derive = [](const Graph&) {}}});
+  const ClusterLoader loader(data.graph, data.x, {}, numbers(nodes), part,
+                             {.loading = {.batch_size = o.parts_per_batch, .backward = false}});
   return {loader.size(), of, [loader](int64_t i) {
             const SubgraphBatch batch = loader.batch(0, i);
             return Part{batch.graph, {}, batch.x, batch.nodes};

@@ -1,5 +1,5 @@
 #include <adjoint/core/error.h>
-#include <adjoint/data/import/column_transform.h>
+#include <adjoint/data/import/detail/column_numbers.h>
 
 #include <algorithm>
 #include <array>
@@ -55,7 +55,7 @@ std::string_view name_of(Imputation imputation) {
   return "?";
 }
 
-float imputed_value(Imputation imputation, std::vector<float> values) {
+float detail::imputed_value(Imputation imputation, std::vector<float> values) {
   if (imputation == Imputation::zero) return 0.0f;
   ADJ_CHECK(!values.empty(), "imputed_value: no values");
   if (imputation == Imputation::mean)
@@ -162,19 +162,19 @@ float ColumnFit::operator()(float x) const {
     case ColumnTransform::quantile_normal:
       break;
   }
-  static const double least = normal_quantile(kBound - kEpsilon),
-                      most = normal_quantile(1.0 - (kBound - kEpsilon));
+  static const double least = detail::normal_quantile(kBound - kEpsilon),
+                      most = detail::normal_quantile(1.0 - (kBound - kEpsilon));
   constexpr auto kBoundOfX = static_cast<float>(kBound);
   if (x - kBoundOfX < quantiles_.front()) return static_cast<float>(least);
   if (x + kBoundOfX > quantiles_.back()) return static_cast<float>(most);
   const auto p = static_cast<float>(rank(x));
   if (p <= 0.0f) return static_cast<float>(least);
   if (p >= 1.0f) return static_cast<float>(most);
-  const auto z = static_cast<float>(normal_quantile(p));
+  const auto z = static_cast<float>(detail::normal_quantile(p));
   return static_cast<float>(std::clamp<double>(z, least, most));
 }
 
-double normal_quantile(double p) {
+double detail::normal_quantile(double p) {
   const double q = p - 0.5;
   if (std::abs(q) <= 0.425) {
     constexpr std::array<double, 8> a = {

@@ -25,9 +25,6 @@ std::string_view name_of(ColumnTransform transform);
 enum class Imputation : uint8_t { most_frequent, mean, median, zero };
 std::string_view name_of(Imputation imputation);
 
-/// `values`: those that are there, in any order; one at least, except for zero.
-float imputed_value(Imputation imputation, std::vector<float> values);
-
 /// A transform fitted to one column.
 class ColumnFit {
  public:
@@ -47,9 +44,5 @@ class ColumnFit {
   double shift_ = 0.0, scale_ = 1.0;
   std::vector<double> quantiles_, references_;  // ascending, as many
 };
-
-/// The x at which the standard normal distribution is p, 0 < p < 1, to some 1e-15 of it (AS 241, Wichura
-/// 1988).
-double normal_quantile(double p);
 
 }  // namespace adj

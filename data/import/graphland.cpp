@@ -1,6 +1,7 @@
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/declared_counts.h>
+#include <adjoint/data/import/detail/column_numbers.h>
 #include <adjoint/data/import/detail/graphland_info.h>
 #include <adjoint/data/import/detail/graphland_table.h>
 #include <adjoint/data/import/graphland.h>
@@ -215,7 +216,7 @@ class GraphLandReader {
                 excerpt(k < first ? info_.numerical[k] : info_.fraction[k - first]),
                 options_.split == Split3::THI ? " at a training node" : "");
     }
-    const float filling = imputed_value(imputation, seen);
+    const float filling = detail::imputed_value(imputation, seen);
     const ColumnFit fit(transform, std::move(seen), rows);
     for (int64_t i = 0; i < nodes_; ++i) {
       const float value = from[i * stride];

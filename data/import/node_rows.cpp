@@ -1,4 +1,5 @@
 #include <adjoint/core/text.h>
+#include <adjoint/data/import/detail/column_numbers.h>
 #include <adjoint/data/import/detail/node_rows.h>
 
 #include <algorithm>
@@ -186,7 +187,7 @@ std::string impute(Tensor& x, Imputation imputation, const NodeRows& rows) {
     if (seen.empty() && imputation != Imputation::zero)
       rows.source().fail(0, "no number in column {}, expected one at least to find its {}", column + first,
                          name_of(imputation));
-    const float filling = imputed_value(imputation, std::move(seen));
+    const float filling = detail::imputed_value(imputation, std::move(seen));
     for (int64_t i = 0; i < nodes; ++i)
       if (std::isnan(values[i * columns + column])) values[i * columns + column] = filling;
     all += missing;

@@ -1,7 +1,30 @@
 #include <adjoint/data/detail/batch_data.h>
 #include <adjoint/graph/edge_attributes.h>
+#include <adjoint/kernels/index/select.h>
 
 namespace adj::detail {
+
+Tensor checked_items(std::string_view loader, std::string_view what, const Tensor& items, int64_t count,
+                     Device device) {
+  ADJ_CHECK(items && items.dims() == 1 && (items.dtype() == DType::i32 || items.dtype() == DType::i64),
+            "{}: {} are {}, expected int32 or int64 [K]", loader, what, items.str());
+  const auto ids = items.to(Device::cpu()).to(DType::i64).to_vector<int64_t>();
+  std::vector<bool> seen(static_cast<size_t>(count));
+  for (size_t k = 0; k < ids.size(); ++k) {
+    ADJ_CHECK(ids[k] >= 0 && ids[k] < count, "{}: {}[{}] is {}, expected 0 to {}", loader, what, k, ids[k],
+              count - 1);
+    ADJ_CHECK(!seen[static_cast<size_t>(ids[k])], "{}: {}[{}] is {}, which stands there before", loader, what,
+              k, ids[k]);
+    seen[static_cast<size_t>(ids[k])] = true;
+  }
+  return items.to(device).to(DType::i32);
+}
+
+Tensor numbers(int64_t count) {
+  Tensor all = Tensor::empty({count}, DType::i32);
+  kernels::iota({.y = all});
+  return all;
+}
 
 std::shared_ptr<const FeatureStore> features_of(std::string_view loader, const Dataset& data,
                                                 std::optional<Device> device) {
@@ -16,8 +39,10 @@ void check_features(std::string_view loader, const std::shared_ptr<const Feature
   ADJ_CHECK(x->rows() == nodes, "{}: features of {} nodes, expected of {}", loader, x->rows(), nodes);
 }
 
-Features gather_features(std::string_view loader, const FeatureStore& x, const Tensor& nodes, Device device) {
-  Features rows = x.gather(nodes, device);
+Features gather_features(std::string_view loader, const FeatureStore& x, const Tensor& here,
+                         const Tensor& there, Device device) {
+  const Tensor& nodes = x.reads_nodes_on() == device ? there : here;
+  Features rows = x.gather(nodes.to(DType::i32), device);
   ADJ_CHECK(rows && rows.rows() == nodes.numel() && rows.device() == device,
             "{}: a feature source gave {} rows on {}, expected {} on {}", loader, rows ? rows.rows() : 0,
             rows ? rows.device().str() : "no device", nodes.numel(), device.str());
@@ -29,8 +54,26 @@ void check_labels(std::string_view loader, const Tensor& labels, int64_t rows) {
             "{}: labels are {}, expected [{}] or [{}, T]", loader, labels.str(), rows, rows);
 }
 
-Tensor gather_labels(const Tensor& labels, const Tensor& at, Device device) {
-  return labels ? gather_edges(labels, at.to(labels.device())).to(device) : Tensor();
+Tensor gather_labels(const Tensor& labels, const Tensor& at) {
+  return labels ? gather_edges(labels, at.to(labels.device())) : Tensor();
+}
+
+void check_sampled_for(std::string_view loader, Device home, Device device) {
+  ADJ_CHECK(home.is_cpu() || device == home, "{}: a graph on {} is not sampled for {}", loader, home.str(),
+            device.str());
+}
+
+void derive(const LoaderOptions& options, const Graph& graph) {
+  if (options.derive) {
+    options.derive(graph);
+  } else if (options.backward) {
+    (void)graph.out_edges();
+  }
+}
+
+void derive(const LoaderOptions& options, const std::vector<Block>& blocks) {
+  for (const Block& block : blocks)
+    if (options.backward) (void)block.relation().transposed();
 }
 
 }  // namespace adj::detail

@@ -3,7 +3,9 @@
 #include <adjoint/data/file_rows.h>
 #include <adjoint/graph/features.h>
 
+#include <concepts>
 #include <memory>
+#include <utility>
 
 namespace adj {
 
@@ -29,6 +31,18 @@ class FeatureStore {
 /// Features in memory. Dense and quantised ones are gathered where they are, and copied where a batch is
 /// elsewhere. Of sparse ones a copy in the host's memory is taken, and rows are gathered there.
 std::shared_ptr<const FeatureStore> make_feature_store(const Features& x);
+
+/// What loaders take: features in memory, or a store of any kind.
+class FeatureSource {
+ public:
+  FeatureSource(const Features& x) : store_(make_feature_store(x)) {}
+  template <std::derived_from<FeatureStore> Store>
+  FeatureSource(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  operator const std::shared_ptr<const FeatureStore>&() const { return store_; }
+
+ private:
+  std::shared_ptr<const FeatureStore> store_;
+};
 
 /// Rows that are asked for most, which are kept on the device that computes, so that only the others move.
 struct CachedRows {

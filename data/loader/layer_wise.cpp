@@ -4,26 +4,24 @@
 
 namespace adj {
 
-Tensor infer_layer_wise(const Graph& graph, const Features& x, size_t layers, const LayerFunction& layer,
-                        const LayerWiseOptions& options) {
-  return infer_layer_wise(graph, make_feature_store(x), layers, layer, options);
-}
-
-Tensor infer_layer_wise(const Graph& graph, std::shared_ptr<const FeatureStore> x, size_t layers,
-                        const LayerFunction& layer, const LayerWiseOptions& options) {
+Tensor infer_layer_wise(const Graph& graph, const FeatureSource& source, size_t layers,
+                        const LayerFunction& layer, const LoaderOptions& options) {
   ADJ_CHECK(layers >= 1 && layer, "layer-wise inference: no layer");
+  ADJ_CHECK(!options.shuffle && !options.drop_last && options.steps == 0,
+            "layer-wise inference: goes over all nodes in order, expected neither shuffle nor drop_last nor "
+            "steps");
+  NeighborLoaderOptions all_neighbors;
+  all_neighbors.sampling.fanouts = {-1};
+  all_neighbors.loading = options;
+  all_neighbors.loading.backward = false;
   const int64_t nodes = graph.num_nodes();
   ADJ_CHECK(nodes >= 1, "layer-wise inference: a graph without nodes");
   Tensor all = Tensor::empty({nodes}, DType::i32, graph.device());
   kernels::iota({.y = all});
+  std::shared_ptr<const FeatureStore> x = source;
   Tensor result;
   for (size_t l = 0; l < layers; ++l) {
-    const NeighborLoader loader(graph, std::move(x), {}, all,
-                                {.sampling = {.fanouts = {-1}},
-                                 .batch_size = options.batch_size,
-                                 .backward = false,
-                                 .workers = options.workers,
-                                 .device = options.device});
+    const NeighborLoader loader(graph, std::move(x), {}, all, all_neighbors);
     result = {};
     int64_t begin = 0;
     for (const NeighborBatch& batch : loader.epoch(0)) {

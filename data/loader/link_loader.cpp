@@ -1,6 +1,5 @@
-#include <adjoint/core/random.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/data/detail/batch_data.h>
-#include <adjoint/data/detail/batching.h>
 #include <adjoint/data/loader/link_loader.h>
 #include <adjoint/graph/edge_attributes.h>
 #include <adjoint/graph/sample/negative_sampling.h>
@@ -89,68 +88,38 @@ Block without(const Block& block, const Csr& excluded) {
                block.edge_ids() ? detail::gather_edges(block.edge_ids(), edge) : Tensor());
 }
 
-/// What is drawn for an epoch: key 0 of it is its order, key 1 + i its batch i.
-Generator generator_of(uint64_t seed, int64_t epoch) {
-  return Generator(seed).split(static_cast<uint64_t>(epoch));
-}
-
-}  // namespace
-
-struct LinkLoader::Impl {
-  Impl(Graph graph, std::shared_ptr<const FeatureStore> features, const EdgeIndex& joined,
-       const EdgeIndex* apart, LinkLoaderOptions&& given)
-      : options(std::move(given)),
+struct LinkBatches {
+  LinkBatches(Graph graph, std::shared_ptr<const FeatureStore> features, const EdgeIndex& joined,
+              const EdgeIndex* apart, const LinkLoaderOptions& given)
+      : options(given),
         nodes(graph.num_nodes()),
         home(graph.device()),
-        device(options.device.value_or(home)),
+        device(options.loading.device.value_or(home)),
         sampler(std::move(graph), options.sampling),
         x(std::move(features)),
         pairs(checked_pairs("joined", joined, nodes)),
         positives(pairs.size()) {
     detail::check_features(kName, x, nodes);
-    ADJ_CHECK(options.batch_size >= 1, "link loader: a batch size of {}, expected 1 or more",
-              options.batch_size);
-    const int64_t most = kMost / std::max<int64_t>(1, std::min(options.batch_size, positives));
+    detail::check_sampled_for(kName, home, device);
+    if (options.loading.batch_size == 0) options.loading.batch_size = 1024;
+    const int64_t most = kMost / std::max<int64_t>(1, std::min(options.loading.batch_size, positives));
     ADJ_CHECK(options.negatives >= 0 && options.negatives <= most,
               "link loader: {} negatives a pair, expected 0 to {} in batches of {}", options.negatives, most,
-              options.batch_size);
-    ADJ_CHECK(home.is_cpu() || device == home, "link loader: a graph on {} is not sampled for {}", home.str(),
-              device.str());
-    detail::check_prefetching(kName, options.workers, options.depth);
+              options.loading.batch_size);
     if (apart != nullptr) {
       pairs.add(checked_pairs("other", *apart, nodes));
     } else if (options.negatives > 0 && positives > 0) {
       drawn_from = with_pairs(sampler.graph(), pairs);
       // Counts the pairs without an edge once, before workers ask, and throws where there is none.
-      Generator generator(options.seed);
+      Generator generator(options.loading.seed);
       (void)negative_sampling(drawn_from, 1, generator, {.repeated = true});
     }
-    ADJ_CHECK(!options.drop_last || pairs.size() == 0 || pairs.size() >= options.batch_size,
-              "link loader: without the last batch nothing is left of {} pairs in batches of {}",
-              pairs.size(), options.batch_size);
-    streams = worker_streams(device, options.workers);
   }
 
-  int64_t size() const { return detail::count_batches(pairs.size(), options.batch_size, options.drop_last); }
-
-  /// Places in `pairs`.
-  Ids order(int64_t epoch) const {
-    ADJ_CHECK(epoch >= 0, "link loader: epoch {}, expected 0 or more", epoch);
-    if (options.shuffle) {
-      Generator generator = generator_of(options.seed, epoch).split(0);
-      return random_permutation(pairs.size(), generator).to_vector<int32_t>();
-    }
-    Ids all(static_cast<size_t>(pairs.size()));
-    for (size_t k = 0; k < all.size(); ++k) all[k] = static_cast<int32_t>(k);
-    return all;
-  }
-
-  /// Pairs of a batch, the joined ones first, and how many those are.
-  std::pair<Pairs, int64_t> pairs_of(const Ids& ordered, int64_t begin, Generator& generator) const {
-    const int64_t end = std::min(begin + options.batch_size, std::ssize(ordered));
+  /// The pairs at `places`, the joined ones first, and how many those are.
+  std::pair<Pairs, int64_t> pairs_of(const Tensor& places, Generator& generator) const {
     Pairs joined, others;
-    for (int64_t k = begin; k < end; ++k) {
-      const int32_t place = ordered[static_cast<size_t>(k)];
+    for (const int32_t place : places.to_vector<int32_t>()) {
       Pairs& part = place < positives ? joined : others;
       part.src.push_back(pairs.src[static_cast<size_t>(place)]);
       part.dst.push_back(pairs.dst[static_cast<size_t>(place)]);
@@ -165,10 +134,9 @@ struct LinkLoader::Impl {
     return {std::move(joined), count};
   }
 
-  LinkBatch batch(const Ids& ordered, int64_t epoch, int64_t i) const {
-    const Generator of_batch = generator_of(options.seed, epoch).split(1 + static_cast<uint64_t>(i));
-    Generator draws = of_batch.split(0);
-    auto [members, joined] = pairs_of(ordered, i * options.batch_size, draws);
+  LinkBatch make(const BatchIndex& of) const {
+    Generator draws = of.draws.split(0);
+    auto [members, joined] = pairs_of(of.items, draws);
     Ids ends = members.src;
     ends.insert(ends.end(), members.dst.begin(), members.dst.end());
     std::sort(ends.begin(), ends.end());
@@ -177,21 +145,20 @@ struct LinkLoader::Impl {
       for (int32_t& id : *side)
         id = static_cast<int32_t>(std::lower_bound(ends.begin(), ends.end(), id) - ends.begin());
 
-    LinkBatch batch;
-    batch.positives = joined;
-    batch.blocks = sampler.sample(Tensor::from(ends, home), of_batch.split(1).seed());
-    if (options.exclude && joined > 0) exclude(members, joined, batch.blocks);
-    batch.x = detail::gather_features(kName, *x, batch.blocks.front().src_nodes().to(DType::i32), device);
-    batch.nodes = Tensor::from(ends, device);
-    batch.pairs = {Tensor::from(members.src, device), Tensor::from(members.dst, device)};
     std::vector<float> label(members.src.size(), 0.0f);
     std::fill_n(label.begin(), joined, 1.0f);
-    batch.label = Tensor::from(label, device);
-    for (Block& block : batch.blocks) {
-      block = block.to(device);
-      if (options.backward) (void)block.relation().transposed();
-    }
-    return batch;
+    LinkBatch batch{.blocks = sampler.sample(Tensor::from(ends, home), of.draws.split(1).seed()),
+                    .x = {},
+                    .nodes = Tensor::from(ends),
+                    .pairs = {Tensor::from(members.src), Tensor::from(members.dst)},
+                    .label = Tensor::from(label),
+                    .positives = joined};
+    if (options.exclude && joined > 0) exclude(members, joined, batch.blocks);
+    detail::derive(options.loading, batch.blocks);
+    LinkBatch there = batch.to(device);
+    there.x = detail::gather_features(kName, *x, batch.blocks.front().src_nodes(),
+                                      there.blocks.front().src_nodes(), device);
+    return there;
   }
 
   // The pairs' nodes are the first sources of every block, in the same order: their rows number a node in
@@ -214,40 +181,41 @@ struct LinkLoader::Impl {
   Pairs pairs;
   int64_t positives;  ///< the first so many of them are joined
   Graph drawn_from;   ///< absent where none is drawn
-  std::vector<Stream> streams;
 };
 
-LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& joined,
-                       LinkLoaderOptions options)
-    : impl_(std::make_shared<const Impl>(std::move(graph), std::move(x), joined, nullptr,
-                                         std::move(options))) {}
-
-LinkLoader::LinkLoader(const Graph& graph, const Features& x, const EdgeIndex& joined,
-                       LinkLoaderOptions options)
-    : LinkLoader(graph, make_feature_store(x), joined, std::move(options)) {}
-
-LinkLoader::LinkLoader(Graph graph, std::shared_ptr<const FeatureStore> x, const LinkExamples& pairs,
-                       LinkLoaderOptions options)
-    : impl_(std::make_shared<const Impl>(std::move(graph), std::move(x), pairs.positive, &pairs.negative,
-                                         std::move(options))) {}
-
-LinkLoader::LinkLoader(const Graph& graph, const Features& x, const LinkExamples& pairs,
-                       LinkLoaderOptions options)
-    : LinkLoader(graph, make_feature_store(x), pairs, std::move(options)) {}
-
-int64_t LinkLoader::size() const { return impl_->size(); }
-int64_t LinkLoader::num_pairs() const { return impl_->pairs.size(); }
-const LinkLoaderOptions& LinkLoader::options() const { return impl_->options; }
-
-Prefetcher<LinkBatch> LinkLoader::epoch(int64_t e) const {
-  return {size(),
-          [impl = impl_, ordered = impl_->order(e), e](int64_t i) { return impl->batch(ordered, e, i); },
-          {.workers = impl_->options.workers, .depth = impl_->options.depth, .streams = impl_->streams}};
+Loader<LinkBatch> loader_of(Graph graph, std::shared_ptr<const FeatureStore> x, const EdgeIndex& joined,
+                            const EdgeIndex* apart, const LinkLoaderOptions& options) {
+  const auto batches =
+      std::make_shared<const LinkBatches>(std::move(graph), std::move(x), joined, apart, options);
+  return {{.loader = std::string(kName),
+           .things = "pairs",
+           .items = detail::numbers(batches->pairs.size()),
+           .device = batches->device},
+          batches->options.loading,
+          [batches](const BatchIndex& of) { return batches->make(of); }};
 }
 
-LinkBatch LinkLoader::batch(int64_t e, int64_t i) const {
-  ADJ_CHECK(i >= 0 && i < size(), "link loader: batch {}, expected 0 to {}", i, size() - 1);
-  return impl_->batch(impl_->order(e), e, i);
+}  // namespace
+
+LinkBatch LinkBatch::to(Device device) const {
+  detail::Carrier carrier(device);
+  LinkBatch there;
+  there.nodes = carrier.carry(nodes);
+  there.pairs = {carrier.carry(pairs.src), carrier.carry(pairs.dst)};
+  there.label = carrier.carry(label);
+  there.positives = positives;
+  for (const Block& block : blocks) there.blocks.push_back(block.carried_to(carrier));
+  carrier.finish();
+  if (x) there.x = x.to(device);
+  return there;
 }
+
+LinkLoader::LinkLoader(Graph graph, const FeatureSource& x, const EdgeIndex& joined,
+                       const LinkLoaderOptions& options)
+    : Loader(loader_of(std::move(graph), x, joined, nullptr, options)) {}
+
+LinkLoader::LinkLoader(Graph graph, const FeatureSource& x, const LinkExamples& pairs,
+                       const LinkLoaderOptions& options)
+    : Loader(loader_of(std::move(graph), x, pairs.positive, &pairs.negative, options)) {}
 
 }  // namespace adj

@@ -1,6 +1,5 @@
 #include <adjoint/core/parallel.h>
-#include <adjoint/core/random.h>
-#include <adjoint/data/detail/batch_data.h>
+#include <adjoint/data/detail/subgraph_batches.h>
 #include <adjoint/data/loader/saint_loader.h>
 
 namespace adj {
@@ -43,9 +42,10 @@ Graph scaled(const Graph& graph, const SparseMatrix& matrix, const Tensor& inver
 }
 
 SaintLoaderOptions checked(SaintLoaderOptions&& options) {
-  ADJ_CHECK(options.steps >= 0 && options.coverage >= 0,
-            "saint loader: {} steps and a coverage of {}, expected 0 or more", options.steps,
-            options.coverage);
+  const LoaderOptions& loading = options.loading;
+  ADJ_CHECK(loading.batch_size == 0 && !loading.shuffle && !loading.drop_last,
+            "saint loader: subgraphs are drawn, expected neither batch_size nor shuffle nor drop_last");
+  ADJ_CHECK(options.coverage >= 0, "saint loader: a coverage of {}, expected 0 or more", options.coverage);
   ADJ_CHECK(options.coverage > 0 || options.matrix == SaintMatrix::none,
             "saint loader: sums over neighbours are normalised by counting subgraphs, expected a coverage "
             "of 1 or more, got 0");
@@ -75,24 +75,24 @@ struct SaintLoader::Impl {
       : options(checked(std::move(given))),
         sampler(graph.to(Device::cpu()), options.sampling),
         norm(options.coverage > 0
-                 ? sampler.normalization(options.coverage, seed_of_normalization(options.seed))
+                 ? sampler.normalization(options.coverage, seed_of_normalization(options.loading.seed))
                  : SaintNormalization{}),
         batches(std::string(kName), graph, std::move(x), labels, seeds, options.loading,
                 counts_of(norm, seeds ? seeds.numel() : 0)),
         whole(options.matrix == SaintMatrix::none
                   ? sampler.graph()
                   : scaled(sampler.graph(), matrix_of(sampler.graph(), options.matrix), norm.edge)) {
-    steps = options.steps > 0 ? options.steps
-                              : ceil_div(sampler.graph().num_nodes(),
-                                         options.sampling.budget * options.sampling.nodes_a_draw());
+    if (options.loading.steps == 0)
+      options.loading.steps =
+          ceil_div(sampler.graph().num_nodes(), options.sampling.budget * options.sampling.nodes_a_draw());
     // Made here once, not by whichever worker comes first.
     (void)whole.in_edges();
     (void)whole.relation().symmetric();
   }
 
-  SubgraphBatch batch(int64_t epoch, int64_t i) const {
-    const uint64_t draw = generator_of(options.seed, epoch).split(static_cast<uint64_t>(i)).seed();
-    return batches.make(whole, sampler.sample_nodes(draw));
+  SubgraphBatch batch(const BatchIndex& of) const {
+    const Generator of_epoch = generator_of(options.loading.seed, of.epoch);
+    return batches.make(whole, sampler.sample_nodes(of_epoch.split(static_cast<uint64_t>(of.number)).seed()));
   }
 
   SaintLoaderOptions options;
@@ -100,35 +100,26 @@ struct SaintLoader::Impl {
   SaintNormalization norm;
   detail::SubgraphBatches batches;
   Graph whole;  // what subgraphs are cut out of
-  int64_t steps = 0;
 };
 
-SaintLoader::SaintLoader(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
-                         const Tensor& seeds, SaintLoaderOptions options)
-    : impl_(std::make_shared<const Impl>(graph, std::move(x), labels, seeds, std::move(options))) {}
+// Subgraphs are drawn of the one item that there is.
+SaintLoader::SaintLoader(std::shared_ptr<const Impl> impl)
+    : Loader({.loader = std::string(kName),
+              .things = "graphs",
+              .items = detail::numbers(1),
+              .device = impl->batches.device(),
+              .derives = true},
+             impl->options.loading, [impl](const BatchIndex& of) { return impl->batch(of); }),
+      impl_(impl) {}
 
-SaintLoader::SaintLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
-                         SaintLoaderOptions options)
-    : SaintLoader(graph, make_feature_store(x), labels, seeds, std::move(options)) {}
+SaintLoader::SaintLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels,
+                         const Tensor& seeds, SaintLoaderOptions options)
+    : SaintLoader(std::make_shared<const Impl>(graph, x, labels, seeds, std::move(options))) {}
 
 SaintLoader::SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options)
     : SaintLoader(data.graph, detail::features_of(kName, data, options.loading.device), data.y, seeds,
                   options) {}
 
-int64_t SaintLoader::size() const { return impl_->steps; }
-int64_t SaintLoader::num_seeds() const { return impl_->batches.num_seeds(); }
-const SaintLoaderOptions& SaintLoader::options() const { return impl_->options; }
 const SaintNormalization& SaintLoader::normalization() const { return impl_->norm; }
-
-Prefetcher<SubgraphBatch> SaintLoader::epoch(int64_t e) const {
-  ADJ_CHECK(e >= 0, "saint loader: epoch {}, expected 0 or more", e);
-  return impl_->batches.prefetch(size(), [impl = impl_, e](int64_t i) { return impl->batch(e, i); });
-}
-
-SubgraphBatch SaintLoader::batch(int64_t e, int64_t i) const {
-  ADJ_CHECK(e >= 0, "saint loader: epoch {}, expected 0 or more", e);
-  ADJ_CHECK(i >= 0 && i < size(), "saint loader: batch {}, expected 0 to {}", i, size() - 1);
-  return impl_->batch(e, i);
-}
 
 }  // namespace adj

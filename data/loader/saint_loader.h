@@ -1,6 +1,8 @@
 #pragma once
 
 #include <adjoint/data/dataset.h>
+#include <adjoint/data/loader/feature_store.h>
+#include <adjoint/data/loader/loader.h>
 #include <adjoint/data/loader/subgraph_batch.h>
 #include <adjoint/graph/sample/saint_sampler.h>
 
@@ -17,13 +19,13 @@ enum class SaintMatrix : uint8_t {
 
 struct SaintLoaderOptions {
   SaintSampling sampling = {};
-  int64_t steps = 0;  ///< subgraphs an epoch; 0: as many as draw as many nodes as there are
   /// The normalisation is counted over subgraphs that hold so many times the graph's nodes together; 0: there
   /// is none, and seeds count alike.
   int64_t coverage = 50;
   SaintMatrix matrix = SaintMatrix::none;  ///< only with a normalisation
-  uint64_t seed = 0;                       ///< of subgraphs and normalisation
-  SubgraphLoading loading = {};
+  /// steps: subgraphs an epoch, by default as many as draw as many nodes as there are. seed: of the
+  /// normalisation, too. Neither batch_size nor shuffle nor drop_last.
+  LoaderOptions loading = {};
 };
 
 /// Mini-batches of sampled subgraphs, whose normalisation makes minibatch estimates unbiased (GraphSAINT,
@@ -45,38 +47,25 @@ struct SaintLoaderOptions {
 /// among the edges, with α = 1. With none the graph keeps its own weights, and the loss alone is normalised.
 /// PyG's graph_saint.py is matrix = mean and GraphConv: edge_norm * edge_weight.
 ///
-/// Epoch e has the same batches to the bit, whatever the number of workers and threads and whichever epochs
-/// came before: subgraph i depends on (seed, e, i). Sampling is done on the CPU, where a copy of a GPU's
-/// graph is kept; features are gathered where they are. A cheap handle; the epochs of one may be iterated at
-/// the same time.
-class SaintLoader {
+/// Sampling is done on the CPU, where a copy of a GPU's graph is kept; features are gathered where they are.
+class SaintLoader : public Loader<SubgraphBatch> {
  public:
   /// `labels`: [N] or [N,T] by node, optional. `seeds`: int32 or int64 [S], in range, none twice. Draws the
   /// subgraphs of the normalisation. Throws where an argument is not so, naming the place; where features or
   /// labels are not those of the graph's nodes; where options are out of range or a matrix is asked for
   /// without a normalisation; and what SaintSampler throws.
-  SaintLoader(const Graph& graph, std::shared_ptr<const FeatureStore> x, const Tensor& labels,
-              const Tensor& seeds, SaintLoaderOptions options);
-  SaintLoader(const Graph& graph, const Features& x, const Tensor& labels, const Tensor& seeds,
+  SaintLoader(const Graph& graph, const FeatureSource& x, const Tensor& labels, const Tensor& seeds,
               SaintLoaderOptions options);
   /// The dataset's graph, features (from their file where they were left there) and labels. Throws where it
   /// has no features.
   SaintLoader(const Dataset& data, const Tensor& seeds, SaintLoaderOptions options);
 
-  /// Batches an epoch.
-  int64_t size() const;
-  int64_t num_seeds() const;
-  const SaintLoaderOptions& options() const;
   /// Of nodes and edges, on the CPU; of 0 samples without one.
   const SaintNormalization& normalization() const;
 
-  /// Epoch `e` >= 0, of which batches are prepared from now on.
-  Prefetcher<SubgraphBatch> epoch(int64_t e) const;
-  /// Batch `i` of epoch `e`, made by the caller.
-  SubgraphBatch batch(int64_t e, int64_t i) const;
-
  private:
   struct Impl;
+  explicit SaintLoader(std::shared_ptr<const Impl> impl);
   std::shared_ptr<const Impl> impl_;
 };
 

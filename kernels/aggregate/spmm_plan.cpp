@@ -1,4 +1,4 @@
-#include <adjoint/core/carrier.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
 #include <adjoint/kernels/aggregate/spmm_plan_rows.h>
 
@@ -62,7 +62,7 @@ SpmmPlan host_spmm_plan(const Csr& a, int64_t size) {
   return plan;
 }
 
-Csr carried_with_plan(const Csr& a, Carrier& carrier) {
+Csr carried_with_plan(const Csr& a, adj::detail::Carrier& carrier) {
   Csr copy = a.carried_to(carrier);
   if (a.device().is_cuda() || !carrier.device().is_cuda() || a.rows + a.entries() > kPlannedOnHost)
     return copy;

@@ -76,6 +76,6 @@ struct KeptSpmmPlans {
 
 /// Csr::carried_to, and to a GPU with the plan of its products, where the structure is so small that the host
 /// has made it sooner than a step of a batch would: nothing is planned, read back or merged in vain there.
-Csr carried_with_plan(const Csr& a, Carrier& carrier);
+Csr carried_with_plan(const Csr& a, adj::detail::Carrier& carrier);
 
 }  // namespace adj::kernels

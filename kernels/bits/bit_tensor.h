@@ -1,6 +1,5 @@
 #pragma once
 
-#include <adjoint/core/carrier.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/core/tensor.h>
 
@@ -65,12 +64,6 @@ struct BitTensor {
     moved.sums = sums.to(where);
     return moved;
   }
-  BitTensor carried_to(Carrier& carrier) const {
-    BitTensor moved = *this;
-    for (Tensor* tensor : {&moved.planes, &moved.scale, &moved.zero, &moved.sums})
-      *tensor = carrier.carry(*tensor);
-    return moved;
-  }
 };
 
 /// Where number `k` of row `o` is in a plane: the byte from the plane's beginning on; its bit there is k % 8.
@@ -110,9 +103,6 @@ struct BitSteps {
   Tensor list;    ///< int32 [tiles, steps]: of tile t the first counts[t], ascending
 
   BitSteps to(Device device) const { return {outer, steps, counts.to(device), list.to(device)}; }
-  BitSteps carried_to(Carrier& carrier) const {
-    return {outer, steps, carrier.carry(counts), carrier.carry(list)};
-  }
 };
 
 }  // namespace adj

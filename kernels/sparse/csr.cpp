@@ -1,4 +1,20 @@
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/kernels/sparse/csr.h>
+
+namespace adj {
+
+Csr Csr::carried_to(detail::Carrier& carrier) const {
+  if (device() == carrier.device()) return *this;
+  return *carrier.once<Csr>(cache.get(), [&] {
+    auto copy = std::make_shared<Csr>(*this);
+    copy->offsets = carrier.carry(offsets);
+    copy->indices = carrier.carry(indices);
+    copy->cache = std::make_shared<KeyedCache>();
+    return copy;
+  });
+}
+
+}  // namespace adj
 
 namespace adj::kernels {
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <adjoint/core/carrier.h>
 #include <adjoint/core/keyed_cache.h>
 #include <adjoint/kernels/kernel.h>
 
@@ -35,16 +34,7 @@ struct Csr {
     return copy;
   }
   /// Two handles of one structure are carried to two of one copy. What kernels keep with it stays behind.
-  Csr carried_to(Carrier& carrier) const {
-    if (device() == carrier.device()) return *this;
-    return *carrier.once<Csr>(cache.get(), [&] {
-      auto copy = std::make_shared<Csr>(*this);
-      copy->offsets = carrier.carry(offsets);
-      copy->indices = carrier.carry(indices);
-      copy->cache = std::make_shared<KeyedCache>();
-      return copy;
-    });
-  }
+  Csr carried_to(detail::Carrier& carrier) const;
 };
 
 /// A sparse matrix as kernels take it: structure and values. Entry e has the value values[order[e]] where

@@ -7,7 +7,7 @@
 #include <adjoint/autograd/shape.h>
 #include <adjoint/autograd/spmm.h>
 #include <adjoint/autograd/unary.h>
-#include <adjoint/core/carrier.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/nn/conv/gcn_norm.h>
 
 #include <cmath>
@@ -57,7 +57,7 @@ Normalised normalised(const char* layer, const Relation& relation, const GcnNorm
 /// Of a relation without weights, kept with it.
 struct GcnMatrix {
   SparseMatrix matrix;
-  GcnMatrix carried_to(Carrier& carrier) const { return {matrix.carried_to(carrier)}; }
+  GcnMatrix carried_to(adj::detail::Carrier& carrier) const { return {matrix.carried_to(carrier)}; }
 };
 
 SparseMatrix matrix_of(const char* layer, const Relation& relation, const GcnNormOptions& options) {

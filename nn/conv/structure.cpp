@@ -1,7 +1,7 @@
 #include <adjoint/autograd/detail/edge.h>
 #include <adjoint/autograd/edge.h>
 #include <adjoint/autograd/shape.h>
-#include <adjoint/core/carrier.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/nn/conv/structure.h>
 
 namespace adj::nn {
@@ -10,7 +10,7 @@ namespace {
 
 struct MeanWeights {
   Tensor weight;
-  MeanWeights carried_to(Carrier& carrier) const { return {carrier.carry(weight)}; }
+  MeanWeights carried_to(adj::detail::Carrier& carrier) const { return {carrier.carry(weight)}; }
 };
 
 bool fits(const Shape& features, int64_t nodes) { return features.dims() == 2 && features[0] == nodes; }

@@ -2,8 +2,8 @@
 #include "small_dataset.h"
 #include "variants.h"
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/models/preprocessing.h>
 #include <adjoint/models/trained_model.h>
-#include <adjoint/optim/preprocessing.h>
 
 #include <algorithm>
 

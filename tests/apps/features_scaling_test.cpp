@@ -1,8 +1,8 @@
 #include "json.h"
 #include "small_dataset.h"
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/models/preprocessing.h>
 #include <adjoint/models/trained_model.h>
-#include <adjoint/optim/preprocessing.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "bench.h"
 #include "variants.h"
-#include <adjoint/optim/checkpoint.h>
+#include <adjoint/models/checkpoint.h>
 
 using namespace adj;
 using namespace adj::test;

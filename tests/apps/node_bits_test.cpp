@@ -1,6 +1,6 @@
 #include "bench.h"
+#include <adjoint/models/checkpoint.h>
 #include <adjoint/models/integer_model.h>
-#include <adjoint/optim/checkpoint.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "bench.h"
 #include "variants.h"
 #include <adjoint/data/hdf5_file.h>
-#include <adjoint/optim/checkpoint.h>
+#include <adjoint/models/checkpoint.h>
 
 #include <cmath>
 

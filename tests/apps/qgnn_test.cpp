@@ -2,9 +2,9 @@
 #include "json.h"
 #include "small_dataset.h"
 #include "variants.h"
+#include <adjoint/models/checkpoint.h>
 #include <adjoint/models/family.h>
 #include <adjoint/ops.h>
-#include <adjoint/optim/checkpoint.h>
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #include "bench.h"
 #include <adjoint/data/hdf5_file.h>
-#include <adjoint/optim/checkpoint.h>
+#include <adjoint/models/checkpoint.h>
 
 #include <cmath>
 #include <csignal>

@@ -2,8 +2,8 @@
 #include <adjoint/core/isa.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/models/checkpoint.h>
 #include <adjoint/nn/metrics/metrics.h>
-#include <adjoint/optim/checkpoint.h>
 
 #include <cmath>
 

@@ -2,8 +2,8 @@
 #include "variants.h"
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/models/c_api/adjoint.h>
+#include <adjoint/models/checkpoint.h>
 #include <adjoint/models/trained_model.h>
-#include <adjoint/optim/checkpoint.h>
 
 #include <cstdlib>
 #include <set>

@@ -24,10 +24,10 @@ int main(int argc, char** argv) {
   const ClusterLoader loader(
       data, data.train,
       {.parts = 20,
-       .parts_per_batch = 5,
-       .shuffle = true,
-       .seed = 1,
-       .loading = {.workers = 2, .derive = [](const Graph& graph) { (void)graph.gcn_adjacency(); }}});
+       .loading = {
+           .batch_size = 5, .shuffle = true, .seed = 1, .workers = 2, .derive = [](const Graph& graph) {
+             (void)graph.gcn_adjacency();
+           }}});
   for (int64_t epoch = 0; epoch < 50; ++epoch)
     for (const SubgraphBatch& batch : loader.epoch(epoch)) {
       if (batch.seeds.numel() == 0) continue;  // no node to train on

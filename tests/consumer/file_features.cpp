@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
 
   const NeighborLoader loader(
       data.graph, x, data.y, data.train,
-      {.sampling = {.fanouts = {10, 5}}, .batch_size = 256, .shuffle = true, .workers = 2});
+      {.sampling = {.fanouts = {10, 5}}, .loading = {.batch_size = 256, .shuffle = true, .workers = 2}});
   for (int64_t epoch = 0; epoch < 5; ++epoch)
     for (const NeighborBatch& batch : loader.epoch(epoch)) {
       Var h(batch.x.dense());

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   optim::Adam adam(model.parameters(), {.lr = 0.01});
   const LinkLoader loader(
       split.train, x, linked_pairs(split.train),
-      {.sampling = {.fanouts = {10, 10}}, .batch_size = 256, .shuffle = true, .workers = 1});
+      {.sampling = {.fanouts = {10, 10}}, .loading = {.batch_size = 256, .shuffle = true, .workers = 1}});
   for (int64_t epoch = 0; epoch < 20; ++epoch)
     for (const LinkBatch& batch : loader.epoch(epoch)) {
       Var z(batch.x.dense());

@@ -22,9 +22,9 @@ int main(int argc, char** argv) {
   model.to(data.device());
   optim::Adam adam(model.parameters(), {.lr = 0.01, .weight_decay = 5e-4});
 
-  const NeighborLoader loader(
-      data, data.train,
-      {.sampling = {.fanouts = {10, 5}}, .batch_size = 32, .shuffle = true, .seed = 1, .workers = 2});
+  const NeighborLoader loader(data, data.train,
+                              {.sampling = {.fanouts = {10, 5}},
+                               .loading = {.batch_size = 32, .shuffle = true, .seed = 1, .workers = 2}});
   for (int64_t epoch = 0; epoch < 30; ++epoch)
     for (const NeighborBatch& batch : loader.epoch(epoch)) {
       Var h(batch.x.to_dense());

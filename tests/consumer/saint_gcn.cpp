@@ -24,10 +24,8 @@ int main(int argc, char** argv) {
 
   const SaintLoader loader(data, data.train,
                            {.sampling = {.way = SaintWay::walk, .budget = 300, .walk_length = 2},
-                            .steps = 4,
                             .matrix = SaintMatrix::gcn,
-                            .seed = 1,
-                            .loading = {.workers = 2}});
+                            .loading = {.steps = 4, .seed = 1, .workers = 2}});
   for (int64_t epoch = 0; epoch < 50; ++epoch)
     for (const SubgraphBatch& batch : loader.epoch(epoch)) {
       if (batch.seeds.numel() == 0) continue;

@@ -1,5 +1,5 @@
 #include "../support.h"
-#include <adjoint/core/carrier.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/dtype.h>
 
 using namespace adj;
@@ -14,7 +14,7 @@ TEST_CASE("what is carried holds the same bits on the device, of any size and dt
         sources.push_back(is_floating(dtype) ? random_tensor({n}, dtype) : random_ints(n, 0, 200).to(dtype));
     sources.push_back(random_tensor({17, 5}));
     sources.push_back(sources.back().rows(3, 11));
-    Carrier carrier(device);
+    detail::Carrier carrier(device);
     std::vector<Tensor> carried;
     for (const Tensor& source : sources) carried.push_back(carrier.carry(source));
     carrier.finish();
@@ -32,7 +32,7 @@ TEST_CASE("what is carried holds the same bits on the device, of any size and dt
 }
 
 TEST_CASE("of one object a copy is made once") {
-  Carrier carrier(Device::cpu());
+  detail::Carrier carrier(Device::cpu());
   const int a = 0, b = 0;
   int made = 0;
   const auto make = [&] { return std::make_shared<int>(++made); };

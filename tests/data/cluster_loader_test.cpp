@@ -11,7 +11,7 @@ using namespace adj::test;
 namespace {
 
 ClusterLoaderOptions few(int workers = 0) {
-  return {.parts = 11, .parts_per_batch = 3, .shuffle = true, .seed = 5, .loading = {.workers = workers}};
+  return {.parts = 11, .loading = {.batch_size = 3, .shuffle = true, .seed = 5, .workers = workers}};
 }
 
 }  // namespace
@@ -24,7 +24,6 @@ TEST_CASE("every node stands in one batch of an epoch, with all edges among the 
         const ClusterLoader loader(data, data.train, few());
         CHECK(loader.size() == 4);
         CHECK(loader.num_parts() == 11);
-        CHECK(loader.num_seeds() == data.train.numel());
         const std::vector<SubgraphBatch> all = batches(loader, 0);
         REQUIRE(std::ssize(all) == 4);
         std::vector<int32_t> nodes = nodes_of(all);
@@ -54,7 +53,7 @@ TEST_CASE("an epoch has the same clusters for all workers and threads, and whate
     const auto make = [&](int workers) { return ClusterLoader(data, data.train, few(workers)); };
     const auto expected = epoch_of_any_workers(make, [](const auto& a, const auto& b) { return same(a, b); });
     ClusterLoaderOptions options = few();
-    options.seed = 6;
+    options.loading.seed = 6;
     CHECK_FALSE(same(batches(ClusterLoader(data, data.train, options), 3), expected));
   }
 }
@@ -64,7 +63,7 @@ TEST_CASE("parts are dealt evenly, empty ones do not count, and without shufflin
   std::vector<int32_t> part(300);
   for (size_t i = 0; i < part.size(); ++i) part[i] = static_cast<int32_t>(i * 7 / 300 * 2);  // 0, 2, … 12
   data.part = Tensor::from(part);
-  ClusterLoaderOptions options{.parts_per_batch = 3};
+  ClusterLoaderOptions options{.loading = {.batch_size = 3}};
   const ClusterLoader loader(data, data.train, options);
   CHECK(loader.num_parts() == 7);
   CHECK(loader.size() == 3);
@@ -81,10 +80,10 @@ TEST_CASE("parts are dealt evenly, empty ones do not count, and without shufflin
   }
   CHECK(parts == std::vector<size_t>{2, 2, 3});
   CHECK(same(batches(loader, 0), all));
-  options.parts_per_batch = 100;
+  options.loading.batch_size = 100;
   CHECK(ClusterLoader(data, data.train, options).size() == 1);
-  options.shuffle = true;
-  options.parts_per_batch = 1;
+  options.loading.shuffle = true;
+  options.loading.batch_size = 1;
   CHECK(ClusterLoader(data, data.train, options).size() == 7);
   CHECK(nodes_of(batches(ClusterLoader(data, data.train, options), 0)) != in_order);
 }
@@ -92,7 +91,7 @@ TEST_CASE("parts are dealt evenly, empty ones do not count, and without shufflin
 TEST_CASE("more parts to a batch than there are: one batch of all nodes") {
   const Dataset data = small_citations();
   for (int64_t each : {int64_t{5}, int64_t{6}, std::numeric_limits<int64_t>::max()}) {
-    const ClusterLoader loader(data, data.train, {.parts = 5, .parts_per_batch = each});
+    const ClusterLoader loader(data, data.train, {.parts = 5, .loading = {.batch_size = each}});
     REQUIRE(loader.size() == 1);
     CHECK(loader.batch(0, 0).size() == data.num_nodes());
   }
@@ -109,7 +108,6 @@ TEST_CASE("a cluster may have no node to train on, and a loader none at all") {
   CHECK(all[1].seeds.shape() == Shape{0});
   const Tensor none = Tensor::empty({0}, DType::i32);
   const ClusterLoader unlabelled(data.graph, data.x, {}, none, data.part, {});
-  CHECK(unlabelled.num_seeds() == 0);
   CHECK_FALSE(unlabelled.batch(0, 1).y);
   const Tensor y = random_tensor({300, 4});
   const SubgraphBatch batch = ClusterLoader(data.graph, data.x, y, none, data.part, {}).batch(0, 1);
@@ -120,7 +118,7 @@ TEST_CASE("a cluster may have no node to train on, and a loader none at all") {
 TEST_CASE("clusters of one node each") {
   for (Device device : devices()) {
     const Dataset data = small_citations(true).to(device);
-    const ClusterLoader loader(data, data.train, {.parts = 1000, .shuffle = true, .loading = {.workers = 2}});
+    const ClusterLoader loader(data, data.train, {.parts = 1000, .loading = {.shuffle = true, .workers = 2}});
     CHECK(loader.size() == 300);
     nn::Model<TwoLayers<nn::GCNConv>> model(20, 3);
     model.to(device);
@@ -167,7 +165,7 @@ TEST_CASE("with all parts in a batch a step has the gradient of the whole graph"
       for (const Var& parameter : model.parameters()) expected.push_back(parameter.grad().clone());
       model.zero_grad();
       ClusterLoaderOptions options = few(1);
-      options.parts_per_batch = 11;
+      options.loading.batch_size = 11;
       const SubgraphBatch batch = ClusterLoader(data, data.train, options).batch(1, 0);
       cross_entropy(model(batch.graph, batch.x), batch.y, batch.seeds).backward();
       const std::vector<Var> parameters = model.parameters();
@@ -202,8 +200,9 @@ TEST_CASE("what a cluster loader refuses") {
   CHECK(refused(ids({1}), Tensor::zeros({300}), {}, "parts are"));
   CHECK(refused(ids({1}), parts_with(-1), {}, "cluster loader: part[7] is -1, expected 0 to 299"));
   CHECK(refused(ids({1}), parts_with(300), {}, "part[7] is 300"));
-  CHECK(refused(ids({1}), part, {.parts_per_batch = 0}, "0 parts a batch, expected 1 or more"));
+  CHECK(refused(ids({1}), part, {.loading = {.batch_size = -1}}, "a batch size of -1"));
   CHECK(refused(ids({1}), part, {.loading = {.workers = -1}}, "-1 workers"));
+  CHECK(refused(ids({1}), part, {.loading = {.drop_last = true}}, "parts are dealt evenly"));
   CHECK(refused(ids({1}), part, {.loading = {.depth = -1}}, "depth of -1"));
   const Tensor one = ids({1});
   CHECK_THROWS_AS(ClusterLoader(data.graph, Features(), {}, one, part, {}), Error);

@@ -1,5 +1,5 @@
 #include "../support.h"
-#include <adjoint/data/import/column_transform.h>
+#include <adjoint/data/import/detail/column_numbers.h>
 
 #include <algorithm>
 #include <cmath>
@@ -62,20 +62,20 @@ TEST_CASE("a constant column: standardised without a division, at the least of t
 }
 
 TEST_CASE("missing numbers: the least of the most frequent, the mean, the median") {
-  CHECK(imputed_value(Imputation::most_frequent, {5, 2, 7, 2, 5, 9}) == 2.0f);
-  CHECK(imputed_value(Imputation::most_frequent, {3, 1}) == 1.0f);
-  CHECK(imputed_value(Imputation::mean, {5, 2, 7, 2}) == 4.0f);
-  CHECK(imputed_value(Imputation::median, {5, 2, 7, 2}) == 3.5f);
-  CHECK(imputed_value(Imputation::median, {5, 2, 7}) == 5.0f);
-  CHECK_THROWS_AS((void)imputed_value(Imputation::mean, {}), Error);
+  CHECK(detail::imputed_value(Imputation::most_frequent, {5, 2, 7, 2, 5, 9}) == 2.0f);
+  CHECK(detail::imputed_value(Imputation::most_frequent, {3, 1}) == 1.0f);
+  CHECK(detail::imputed_value(Imputation::mean, {5, 2, 7, 2}) == 4.0f);
+  CHECK(detail::imputed_value(Imputation::median, {5, 2, 7, 2}) == 3.5f);
+  CHECK(detail::imputed_value(Imputation::median, {5, 2, 7}) == 5.0f);
+  CHECK_THROWS_AS((void)detail::imputed_value(Imputation::mean, {}), Error);
   CHECK_THROWS_AS(ColumnFit(ColumnTransform::standard, {}, 3), Error);
 }
 
 TEST_CASE("the normal distribution's quantiles invert its integral") {
   for (double p : {1e-300, 1e-20, 1e-12, 1e-7, 1e-4, 0.01, 0.0749, 0.0751, 0.3, 0.4999, 0.5}) {
     CAPTURE(p);
-    const double z = normal_quantile(p);
+    const double z = detail::normal_quantile(p);
     CHECK(std::abs(0.5 * std::erfc(-z / std::sqrt(2.0)) / p - 1.0) < 1e-13 * std::max(1.0, z * z));
-    if (p > 1e-5) CHECK(normal_quantile(1.0 - p) == doctest::Approx(-z).epsilon(1e-9));
+    if (p > 1e-5) CHECK(detail::normal_quantile(1.0 - p) == doctest::Approx(-z).epsilon(1e-9));
   }
 }

@@ -178,17 +178,18 @@ TEST_CASE("loaders give batches of quantised rows, from the device's memory or t
     };
     NeighborLoaderOptions few;
     few.sampling.fanouts = {3, 2};
-    few.batch_size = 16;
-    few.workers = 2;
+    few.loading.batch_size = 16;
+    few.loading.workers = 2;
     for (const NeighborBatch& batch : NeighborLoader(data, data.train, few).epoch(0))
       fits(batch.x, batch.blocks.front().src_nodes());
     const auto source = make_feature_store(data.x);
     for (const SubgraphBatch& batch :
-         ClusterLoader(data.graph, source, data.y, data.train, data.part, {.parts_per_batch = 2}).epoch(0))
+         ClusterLoader(data.graph, source, data.y, data.train, data.part, {.loading = {.batch_size = 2}})
+             .epoch(0))
       fits(batch.x, batch.nodes);
     SaintLoaderOptions saint;
     saint.sampling.budget = 40;
-    saint.steps = 3;
+    saint.loading.steps = 3;
     saint.coverage = 0;
     for (const SubgraphBatch& batch : SaintLoader(data.graph, source, data.y, data.train, saint).epoch(0))
       fits(batch.x, batch.nodes);

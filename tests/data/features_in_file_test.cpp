@@ -69,11 +69,9 @@ TEST_CASE("batches have the same features from the file as from memory") {
   const Dataset whole = load_dataset(path), left = load_dataset(path, kInFile);
   for (Device device : devices())
     for (int workers : {0, 2}) {
-      const NeighborLoaderOptions options{.sampling = {.fanouts = {4, 3}},
-                                          .batch_size = 50,
-                                          .shuffle = true,
-                                          .workers = workers,
-                                          .device = device};
+      const NeighborLoaderOptions options{
+          .sampling = {.fanouts = {4, 3}},
+          .loading = {.batch_size = 50, .shuffle = true, .workers = workers, .device = device}};
       const NeighborLoader a(whole, whole.train, options), b(left, left.train, options);
       REQUIRE(a.size() == b.size());
       for (int64_t i = 0; i < a.size(); ++i) {
@@ -93,7 +91,7 @@ TEST_CASE("clusters, sampled subgraphs and batches of graphs find the features o
   const auto same_features = [](const auto& a, const auto& b) {
     return same_bits(a.batch(1, 0).x.dense(), b.batch(1, 0).x.dense());
   };
-  const ClusterLoaderOptions clusters{.parts = 4, .shuffle = true};
+  const ClusterLoaderOptions clusters{.parts = 4, .loading = {.shuffle = true}};
   CHECK(
       same_features(ClusterLoader(whole, whole.train, clusters), ClusterLoader(left, left.train, clusters)));
   const SaintLoaderOptions saint{.sampling = {.budget = 20}, .coverage = 1};

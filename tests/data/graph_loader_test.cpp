@@ -61,14 +61,12 @@ Tensor every(int64_t graphs = kGraphs) {
 
 Tensor ids(const std::vector<int64_t>& graphs) { return Tensor::from(graphs); }
 
-GraphLoaderOptions few(int workers = 0) {
+LoaderOptions few(int workers = 0) {
   return {.batch_size = 5, .shuffle = true, .seed = 5, .workers = workers};
 }
 
 /// So many batches an epoch, each drawn anew.
-GraphLoaderOptions drawn(int workers = 0) {
-  return {.batch_size = 5, .iterations = 7, .seed = 5, .workers = workers};
-}
+LoaderOptions drawn(int workers = 0) { return {.batch_size = 5, .steps = 7, .seed = 5, .workers = workers}; }
 
 bool same(const std::vector<GraphBatch>& a, const std::vector<GraphBatch>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const GraphBatch& p, const GraphBatch& q) {
@@ -148,7 +146,7 @@ TEST_CASE("an epoch of graphs is the same for all workers and threads, and whate
       const auto expected =
           epoch_of_any_workers(make, [](const auto& a, const auto& b) { return same(a, b); });
       CHECK(graphs_of(batches(make(0), 2)) != graphs_of(expected));
-      GraphLoaderOptions reseeded = options(0);
+      LoaderOptions reseeded = options(0);
       reseeded.seed = 6;
       CHECK(graphs_of(batches(GraphLoader(data, every(), reseeded), 3)) != graphs_of(expected));
     }
@@ -156,7 +154,7 @@ TEST_CASE("an epoch of graphs is the same for all workers and threads, and whate
 
 TEST_CASE("without shuffling graphs come as they were given, of 32 bits or 64") {
   const Dataset data = small();
-  GraphLoaderOptions options = few();
+  LoaderOptions options = few();
   options.shuffle = false;
   const std::vector<int32_t> given{20, 3, 0, 1, 7, 6, 22};
   CHECK(graphs_of(batches(GraphLoader(data, Tensor::from(given), options), 4)) == given);
@@ -165,7 +163,7 @@ TEST_CASE("without shuffling graphs come as they were given, of 32 bits or 64") 
 
 TEST_CASE("the last batch of graphs is smaller, or left out") {
   const Dataset data = small();
-  GraphLoaderOptions options = few();
+  LoaderOptions options = few();
   CHECK(GraphLoader(data, every(), options).size() == 5);
   options.drop_last = true;
   CHECK(GraphLoader(data, every(), options).size() == 4);
@@ -176,7 +174,7 @@ TEST_CASE("the last batch of graphs is smaller, or left out") {
   options.drop_last = false;
   CHECK(batches(GraphLoader(data, every(), options), 0).size() == 1);
   CHECK(batches(GraphLoader(data, ids({}), options), 0).empty());
-  options.iterations = 4;
+  options.steps = 4;
   CHECK(batches(GraphLoader(data, ids({}), options), 0).empty());
 }
 
@@ -195,7 +193,7 @@ TEST_CASE("drawn batches hold different graphs, and over many epochs each as oft
     }
   for (size_t g = 0; g < times.size(); ++g)  // 700 batches, each graph in half of them; deviation 13
     CHECK(std::abs(times[g] - (g >= 1 && g <= 10 ? 350 : 0)) < 66);
-  GraphLoaderOptions all = drawn();
+  LoaderOptions all = drawn();
   all.batch_size = 50;  // more than there are
   for (const GraphBatch& batch : GraphLoader(data, ids({4, 2}), all).epoch(0)) CHECK(batch.size() == 2);
 }
@@ -203,7 +201,7 @@ TEST_CASE("drawn batches hold different graphs, and over many epochs each as oft
 TEST_CASE("labels of graphs of several columns, or none") {
   const Dataset data = small();
   const Tensor y = random_tensor({kGraphs, 4});
-  GraphLoaderOptions options = few();
+  LoaderOptions options = few();
   options.shuffle = false;
   const auto with = [&](const Tensor& labels) {
     return GraphLoader(data.graph, data.graph_offsets, make_feature_store(data.x), labels, ids({9, 2}),
@@ -251,7 +249,7 @@ TEST_CASE("who stops early in an epoch of graphs, and what its workers throw") {
     for (const GraphBatch& batch : GraphLoader(data, every(), few(workers)).epoch(1))
       if (batch.size() > 0 && ++taken == 2) break;
     CHECK(taken == 2);
-    GraphLoaderOptions options = few(workers);
+    LoaderOptions options = few(workers);
     options.shuffle = false;
     const GraphLoader loader(data.graph, data.graph_offsets, std::make_shared<Failing>(data.num_nodes()), {},
                              every(), options);
@@ -267,22 +265,22 @@ TEST_CASE("who stops early in an epoch of graphs, and what its workers throw") {
 TEST_CASE("what a loader of graphs refuses") {
   const Dataset data = small();
   const auto of = [&](const Tensor& which) { return [&data, which] { GraphLoader(data, which, few()); }; };
-  CHECK(refused(of({}), "expected [K] int32 or int64"));
-  CHECK(refused(of(Tensor::zeros({3})), "expected [K] int32 or int64"));
-  CHECK(refused(of(Tensor::zeros({3, 1}, DType::i32)), "expected [K] int32 or int64"));
-  CHECK(refused(of(ids({1, kGraphs})), "graph 23 at position 1, expected 0 to 22"));
-  CHECK(refused(of(ids({-1})), "graph -1 at position 0"));
-  CHECK(refused(of(ids({int64_t{1} << 32})), "graph 4294967296 at position 0"));
-  CHECK(refused(of(ids({5, 6, 5})), "graph 5 at position 2, which stands there before"));
+  CHECK(refused(of({}), "expected int32 or int64 [K]"));
+  CHECK(refused(of(Tensor::zeros({3})), "expected int32 or int64 [K]"));
+  CHECK(refused(of(Tensor::zeros({3, 1}, DType::i32)), "expected int32 or int64 [K]"));
+  CHECK(refused(of(ids({1, kGraphs})), "graphs[1] is 23, expected 0 to 22"));
+  CHECK(refused(of(ids({-1})), "graphs[0] is -1"));
+  CHECK(refused(of(ids({int64_t{1} << 32})), "graphs[0] is 4294967296"));
+  CHECK(refused(of(ids({5, 6, 5})), "graphs[2] is 5, which stands there before"));
   const auto with = [&](auto&& change) {
     return [&data, change] {
-      GraphLoaderOptions options = few();
+      LoaderOptions options = few();
       change(options);
       GraphLoader(data, ids({1}), options);
     };
   };
-  CHECK(refused(with([](auto& o) { o.batch_size = 0; }), "batches of 0"));
-  CHECK(refused(with([](auto& o) { o.iterations = -1; }), "-1 iterations"));
+  CHECK(refused(with([](auto& o) { o.batch_size = -1; }), "batch size of -1"));
+  CHECK(refused(with([](auto& o) { o.steps = -1; }), "-1 steps"));
   CHECK(refused(with([](auto& o) { o.workers = -1; }), "-1 workers"));
   CHECK(refused(with([](auto& o) { o.depth = -1; }), "depth of -1"));
   const auto from = [&](auto&& change) {

@@ -27,11 +27,8 @@ Dataset small() {
 
 LinkLoaderOptions few(int workers = 0) {
   return {.sampling = {.fanouts = {6, 5}},
-          .batch_size = 29,
           .negatives = 2,
-          .shuffle = true,
-          .seed = 5,
-          .workers = workers};
+          .loading = {.batch_size = 29, .shuffle = true, .seed = 5, .workers = workers}};
 }
 
 EdgeIndex pairs_of(const std::vector<int64_t>& src, const std::vector<int64_t>& dst) {
@@ -202,7 +199,7 @@ TEST_CASE("an epoch has the same batches for all workers, threads and devices, a
     const auto make = [&](int workers) { return LinkLoader(data.graph, data.x, given, few(workers)); };
     const auto expected = epoch_of_any_workers(make, [](const auto& a, const auto& b) { return same(a, b); });
     LinkLoaderOptions options = few();
-    options.seed = 6;
+    options.loading.seed = 6;
     CHECK_FALSE(same(batches(LinkLoader(data.graph, data.x, given, options), 3), expected));
     if (reference.empty()) reference = on_host(expected);
     CHECK(same(on_host(expected), reference));
@@ -214,7 +211,7 @@ TEST_CASE("pairs that are given: in order, none drawn") {
   manual_seed(1);
   const LinkSplit split = random_link_split(data.graph, {.val = 0.3, .test = 0.1}, default_generator());
   LinkLoaderOptions options = few();
-  options.shuffle = false;
+  options.loading.shuffle = false;
   const LinkLoader loader(split.train, data.x, split.val, options);
   const int64_t each = split.val.positive.src.numel();
   CHECK(loader.num_pairs() == 2 * each);
@@ -232,7 +229,7 @@ TEST_CASE("pairs that are given: in order, none drawn") {
   CHECK(std::count(labels.begin(), labels.end(), 1.0f) == each);
   CHECK(std::is_sorted(labels.rbegin(), labels.rend()));
   // Shuffled, a batch has some of both, still the joined ones first.
-  options.shuffle = true;
+  options.loading.shuffle = true;
   const LinkBatch mixed = LinkLoader(split.train, data.x, split.val, options).batch(0, 0);
   CHECK((mixed.positives > 0 && mixed.positives < mixed.size()));
   CHECK(mixed.size() == 29);
@@ -260,7 +257,7 @@ TEST_CASE("parallel edges and self-loops of the graph; pairs given twice") {
                                       Tensor::from(std::vector<int32_t>{1, 1, 0, 2, 0, 0}));
   LinkLoaderOptions options = few();
   options.sampling.fanouts = {-1};
-  options.shuffle = false;
+  options.loading.shuffle = false;
   const Features x(Tensor::zeros({5, 2}));
   const LinkBatch batch = LinkLoader(graph, x, pairs_of({0, 0}, {1, 1}), options).batch(0, 0);
   CHECK(batch.positives == 2);
@@ -275,7 +272,7 @@ TEST_CASE("parallel edges and self-loops of the graph; pairs given twice") {
 TEST_CASE("a batch larger than all pairs holds them all") {
   const Dataset data = small();
   LinkLoaderOptions options = few();
-  options.batch_size = std::numeric_limits<int64_t>::max();
+  options.loading.batch_size = std::numeric_limits<int64_t>::max();
   const LinkLoader loader(data.graph, data.x, pairs_of({1, 2, 3}, {4, 5, 6}), options);
   REQUIRE(loader.size() == 1);
   CHECK(loader.batch(0, 0).positives == 3);
@@ -306,12 +303,12 @@ TEST_CASE("what a link loader refuses") {
     return options;
   };
   const EdgeIndex one = pairs_of({1}, {2});
-  CHECK(refused(made(one, with([](auto& o) { o.batch_size = 0; })), "batch size of 0"));
+  CHECK(refused(made(one, with([](auto& o) { o.loading.batch_size = -1; })), "batch size of -1"));
   CHECK(refused(made(one, with([](auto& o) { o.negatives = -1; })), "-1 negatives"));
   CHECK(refused(made(one, with([](auto& o) { o.negatives = int64_t{1} << 60; })), "negatives a pair"));
-  CHECK(refused(made(one, with([](auto& o) { o.workers = -1; })), "-1 workers"));
-  CHECK(refused(made(one, with([](auto& o) { o.depth = -1; })), "depth of -1"));
-  CHECK(refused(made(one, with([](auto& o) { o.drop_last = true; })), "nothing is left of 1 pairs"));
+  CHECK(refused(made(one, with([](auto& o) { o.loading.workers = -1; })), "-1 workers"));
+  CHECK(refused(made(one, with([](auto& o) { o.loading.depth = -1; })), "depth of -1"));
+  CHECK(refused(made(one, with([](auto& o) { o.loading.drop_last = true; })), "nothing is left of 1 pairs"));
   CHECK(refused(made(one, with([](auto& o) { o.sampling.fanouts = {}; })), "fan-out"));
   CHECK(refused(
       [&] {

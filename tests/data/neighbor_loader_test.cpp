@@ -17,7 +17,8 @@ Tensor every(const Dataset& data) {
 }
 
 NeighborLoaderOptions few(int workers = 0) {
-  return {.sampling = {.fanouts = {4, 3}}, .batch_size = 37, .shuffle = true, .seed = 5, .workers = workers};
+  return {.sampling = {.fanouts = {4, 3}},
+          .loading = {.batch_size = 37, .shuffle = true, .seed = 5, .workers = workers}};
 }
 
 bool same(const std::vector<NeighborBatch>& a, const std::vector<NeighborBatch>& b) {
@@ -94,9 +95,9 @@ TEST_CASE("an epoch has the same batches for all workers and threads, and whatev
     const auto expected = epoch_of_any_workers(make, [](const auto& a, const auto& b) { return same(a, b); });
     CHECK(seeds_of(batches(make(0), 2)) != seeds_of(expected));  // another order in each epoch
     NeighborLoaderOptions options = few();
-    options.seed = 6;
+    options.loading.seed = 6;
     CHECK(seeds_of(batches(NeighborLoader(data, every(data), options), 3)) != seeds_of(expected));
-    options.shuffle = false;
+    options.loading.shuffle = false;
     const NeighborLoader in_order(data, every(data), options);
     CHECK(seeds_of(batches(in_order, 0)) == every(data).to_vector<int32_t>());
     CHECK_FALSE(same(batches(in_order, 0), batches(in_order, 1)));  // other samples
@@ -108,14 +109,14 @@ TEST_CASE("the last batch is smaller, or left out") {
   NeighborLoaderOptions options = few();
   CHECK(NeighborLoader(data, every(data), options).size() == 9);
   CHECK(batches(NeighborLoader(data, every(data), options), 0).back().size() == 300 - 8 * 37);
-  options.drop_last = true;
+  options.loading.drop_last = true;
   CHECK(NeighborLoader(data, every(data), options).size() == 8);
   CHECK(seeds_of(batches(NeighborLoader(data, every(data), options), 0)).size() == 8 * 37);
-  options.batch_size = 301;
+  options.loading.batch_size = 301;
   CHECK_THROWS_WITH_AS(
       NeighborLoader(data, every(data), options),
       "neighbor loader: without the last batch nothing is left of 300 seeds in batches of 301", Error);
-  options.drop_last = false;
+  options.loading.drop_last = false;
   CHECK(batches(NeighborLoader(data, every(data), options), 0).size() == 1);
   const Tensor none = Tensor::empty({0}, DType::i32);
   CHECK(batches(NeighborLoader(data, none, options), 0).empty());
@@ -126,7 +127,7 @@ TEST_CASE("labels of several columns, none, and seeds of 64 bits") {
   const Tensor y = random_tensor({300, 4});
   const auto seeds = Tensor::from(std::vector<int64_t>{250, 3, 17});
   NeighborLoaderOptions options = few();
-  options.shuffle = false;
+  options.loading.shuffle = false;
   const NeighborBatch batch = NeighborLoader(data.graph, data.x, y, seeds, options).batch(0, 0);
   CHECK(batch.y.shape() == Shape{3, 4});
   CHECK(same_bits(batch.y.rows(1, 2), y.rows(3, 4)));
@@ -151,7 +152,7 @@ TEST_CASE("who stops early, and what workers throw") {
       if (batch.size() > 0 && ++taken == 2) break;
     CHECK(taken == 2);
     NeighborLoaderOptions options = few(workers);
-    options.shuffle = false;
+    options.loading.shuffle = false;
     const NeighborLoader loader(data.graph, std::make_shared<Failing>(), {}, every(data), options);
     taken = 0;
     const auto iterate = [&] {
@@ -174,7 +175,7 @@ TEST_CASE("a source of one's own that gives other rows than it was asked for") {
   const Dataset data = small_citations();
   for (int workers : {0, 2}) {
     NeighborLoaderOptions options = few();
-    options.workers = workers;
+    options.loading.workers = workers;
     const NeighborLoader loader(data.graph, std::make_shared<Short>(), data.y, data.train, options);
     CHECK_THROWS_WITH_AS((void)loader.epoch(0).next(),
                          doctest::Contains("neighbor loader: a feature source gave"), Error);
@@ -186,8 +187,8 @@ TEST_CASE("a batch larger than all seeds holds them all") {
   for (bool drop_last : {false, true})
     for (int64_t batch_size : {data.train.numel(), std::numeric_limits<int64_t>::max()}) {
       NeighborLoaderOptions options = few();
-      options.batch_size = batch_size;
-      options.drop_last = drop_last;
+      options.loading.batch_size = batch_size;
+      options.loading.drop_last = drop_last;
       if (drop_last && batch_size > data.train.numel()) {
         CHECK_THROWS_AS(NeighborLoader(data, data.train, options), Error);
         continue;
@@ -216,10 +217,13 @@ TEST_CASE("what a loader refuses") {
     change(options);
     return options;
   };
-  CHECK(refused(seeds({1}), with([](auto& o) { o.batch_size = 0; }), "batch size of 0"));
-  CHECK(refused(seeds({1}), with([](auto& o) { o.workers = -1; }), "-1 workers"));
-  CHECK(refused(seeds({1}), with([](auto& o) { o.depth = -1; }), "depth of -1"));
-  CHECK_THROWS_WITH_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.workers = 100000; })),
+  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.batch_size = -1; }), "batch size of -1"));
+  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.steps = -1; }), "-1 steps"));
+  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.derive = [](const Graph&) {}; }),
+                "derives of a graph"));
+  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.workers = -1; }), "-1 workers"));
+  CHECK(refused(seeds({1}), with([](auto& o) { o.loading.depth = -1; }), "depth of -1"));
+  CHECK_THROWS_WITH_AS(NeighborLoader(data, seeds({1}), with([](auto& o) { o.loading.workers = 100000; })),
                        "neighbor loader: 100000 workers and a depth of 0, expected 0 to 1024 and 0 or more",
                        Error);
   Dataset bare = data;
@@ -277,11 +281,13 @@ TEST_CASE("layer by layer every node is what it is in the whole graph") {
       };
       for (int64_t batch_size : {1, 64, 300, 1000})
         for (int workers : {0, 2}) {
-          const LayerWiseOptions options{.batch_size = batch_size, .workers = workers};
+          const LoaderOptions options{.batch_size = batch_size, .workers = workers};
           CHECK(close(infer_layer_wise(data.graph, data.x, 2, layer, options), expected, 1e-5));
         }
       CHECK_THROWS_AS(infer_layer_wise(data.graph, data.x, 0, layer), Error);
-      CHECK_THROWS_AS(infer_layer_wise(data.graph, data.x, 1, layer, {.batch_size = 0}), Error);
+      CHECK_THROWS_AS(infer_layer_wise(data.graph, data.x, 1, layer, {.batch_size = -1}), Error);
+      for (const LoaderOptions& other : {LoaderOptions{.shuffle = true}, {.drop_last = true}, {.steps = 1}})
+        CHECK_THROWS_AS(infer_layer_wise(data.graph, data.x, 1, layer, other), Error);
       const auto wrong = [&](size_t, const Block& block, const Features&) {
         return Tensor::zeros({block.num_src() + 1, 2}, DType::f32, device);
       };

@@ -10,11 +10,9 @@ namespace {
 
 SaintLoaderOptions few(SaintMatrix matrix = SaintMatrix::none, int workers = 0) {
   return {.sampling = {.way = SaintWay::walk, .budget = 20, .walk_length = 2},
-          .steps = 4,
           .coverage = 10,
           .matrix = matrix,
-          .seed = 5,
-          .loading = {.workers = workers}};
+          .loading = {.steps = 4, .seed = 5, .workers = workers}};
 }
 
 SparseMatrix matrix_of(const Graph& graph, SaintMatrix kind) {
@@ -26,9 +24,9 @@ SparseMatrix matrix_of(const Graph& graph, SaintMatrix kind) {
 /// So large a budget that every node is in every subgraph.
 SaintLoaderOptions everything(SaintMatrix matrix) {
   return {.sampling = {.way = SaintWay::walk, .budget = 4000, .walk_length = 0},
-          .steps = 2,
           .coverage = 3,
-          .matrix = matrix};
+          .matrix = matrix,
+          .loading = {.steps = 2}};
 }
 
 constexpr SaintMatrix kMatrices[] = {SaintMatrix::sum, SaintMatrix::mean, SaintMatrix::gcn};
@@ -104,7 +102,7 @@ TEST_CASE("losses and sums over neighbours in subgraphs estimate those of the wh
     SaintLoaderOptions options = few(kind);
     options.sampling.budget = 60;
     options.coverage = 1000;
-    options.steps = 3000;
+    options.loading.steps = 3000;
     const SaintLoader loader(data.graph, Features(f), {}, data.train, options);
     const auto whole = values(spmm(matrix_of(data.graph, kind), Var(f)).value());
     double of_seeds = 0.0;
@@ -191,7 +189,7 @@ TEST_CASE("an epoch has the same subgraphs for all workers and threads, and what
       CHECK_FALSE(same({expected[0]}, {expected[1]}));
       SaintLoaderOptions options = few(SaintMatrix::gcn);
       options.sampling.way = way;
-      options.seed = 6;
+      options.loading.seed = 6;
       CHECK_FALSE(same(batches(SaintLoader(data, data.train, options), 3), expected));
     }
 }
@@ -199,7 +197,7 @@ TEST_CASE("an epoch has the same subgraphs for all workers and threads, and what
 TEST_CASE("how many subgraphs an epoch has, and subgraphs without a seed") {
   const Dataset data = small_citations();
   SaintLoaderOptions options = few();
-  options.steps = 0;
+  options.loading.steps = 0;
   CHECK(SaintLoader(data, data.train, options).size() == 5);  // 300 nodes in walks of 3, 20 at a time
   options.sampling.way = SaintWay::edge;
   CHECK(SaintLoader(data, data.train, options).size() == 8);
@@ -207,7 +205,6 @@ TEST_CASE("how many subgraphs an epoch has, and subgraphs without a seed") {
   CHECK(SaintLoader(data, data.train, options).size() == 15);
   const Tensor none = Tensor::empty({0}, DType::i32);
   const SaintLoader loader(data.graph, data.x, {}, none, options);
-  CHECK(loader.num_seeds() == 0);
   const SubgraphBatch batch = loader.batch(0, 0);
   CHECK(batch.seeds.shape() == Shape{0});
   CHECK(batch.weight.shape() == Shape{0});
@@ -249,13 +246,15 @@ TEST_CASE("what a saint loader refuses") {
   CHECK(refused({-1}, as_it_is, "seeds[0] is -1"));
   CHECK(refused({5, 5}, as_it_is, "seeds[1] is 5, which stands there before"));
   CHECK(refused(
-      {1}, [](auto& o) { o.steps = -1; }, "saint loader: -1 steps"));
+      {1}, [](auto& o) { o.loading.steps = -1; }, "saint loader: a batch size of 0 and -1 steps"));
   CHECK(refused(
       {1}, [](auto& o) { o.coverage = -1; }, "coverage of -1"));
   CHECK(refused(
       {1}, [](auto& o) { o.sampling.budget = 0; }, "a budget of 0"));
   CHECK(refused(
       {1}, [](auto& o) { o.sampling.walk_length = -1; }, "walks of -1 steps"));
+  CHECK(refused(
+      {1}, [](auto& o) { o.loading.shuffle = true; }, "expected neither batch_size nor shuffle"));
   CHECK(refused(
       {1}, [](auto& o) { o.loading.workers = -1; }, "-1 workers"));
   CHECK(refused(

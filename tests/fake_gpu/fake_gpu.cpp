@@ -2,10 +2,13 @@
 // only as far as a test lets them. So the allocator's every wait can be seen, and held up.
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
-#include <adjoint/core/carrier.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/core/error.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/tensor.h>
+#include <adjoint/data/loader/graph_loader.h>
+#include <adjoint/data/loader/link_loader.h>
+#include <adjoint/data/loader/neighbor_loader.h>
 #include <adjoint/graph/graph.h>
 #include <adjoint/graph/self_loops.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
@@ -344,7 +347,7 @@ TEST_CASE("what is carried to a device goes there in few copies, and each tensor
   const Tensor small = Tensor::from(std::vector<int32_t>{1, 2, 3, 4, 5, 6}),
                other = Tensor::from(std::vector<double>{0.5, -1.0}), large = Tensor::full({200000}, 2.0),
                none = Tensor::empty({0}, DType::i64);
-  Carrier carrier(kGpu);
+  detail::Carrier carrier(kGpu);
   int copies = fake().copies;
   Tensor a = carrier.carry(small), b = carrier.carry(other);
   const Tensor matrix = carrier.carry(small.reshape({2, 3})), again = carrier.carry(small);
@@ -375,7 +378,7 @@ TEST_CASE("what is carried to a device goes there in few copies, and each tensor
   CHECK(current() == held);
 
   copies = fake().copies;
-  Carrier many(kGpu);
+  detail::Carrier many(kGpu);
   std::vector<Tensor> sources, carried;
   for (int i = 0; i < 300; ++i) sources.push_back(Tensor::full({5000 + i}, i));
   for (const Tensor& source : sources) carried.push_back(many.carry(source));
@@ -426,10 +429,8 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
       (void)with_self_loops(of.relation(), SelfLoops::removed);
     };
     all_of(graph);
-    Carrier carrier(kGpu);
     const int copies = fake().copies;
-    const Graph carried = graph.carried_to(carrier);
-    carrier.finish();
+    const Graph carried = graph.to(kGpu);
     CHECK(fake().copies == copies + 1);
     CHECK(carried.device() == kGpu);
     {
@@ -485,10 +486,64 @@ TEST_CASE("a graph takes along what it derived, and derives none of it again") {
     same(expected.heavy, plan.heavy);
     same(expected.totals, plan.totals);
     // On the CPU there is nothing to do.
-    Carrier stays(Device::cpu());
-    CHECK(&graph.carried_to(stays).gcn_adjacency() == &graph.gcn_adjacency());
+    CHECK(&graph.to(Device::cpu()).gcn_adjacency() == &graph.gcn_adjacency());
   }
-  CHECK(!Graph().carried_to(*std::make_unique<Carrier>(kGpu)));
+  CHECK(!Graph().to(kGpu));
+}
+
+TEST_CASE("a batch goes to a device as one copy, with the transposes of its blocks") {
+  (void)streams();
+  const std::vector<int32_t> src{0, 1, 2, 2, 3, 0, 1}, dst{1, 0, 1, 3, 3, 2, 2};
+  const Graph graph = Graph::from_coo(4, Tensor::from(src), Tensor::from(dst));
+  const Tensor ids = Tensor::from(std::vector<int32_t>{2, 0}), y = Tensor::full({2}, 1.0);
+  const std::vector<Block> blocks = NeighborSampler(graph, {.fanouts = {2, 2}}).sample(ids, 1);
+  for (const Block& block : blocks) (void)block.relation().transposed();
+  (void)graph.out_edges();
+  NeighborBatch neighbors;
+  neighbors.blocks = blocks;
+  neighbors.y = y;
+  neighbors.seeds = ids;
+  LinkBatch links;
+  links.blocks = blocks;
+  links.nodes = ids;
+  links.pairs = {ids, ids};
+  links.label = y;
+  links.positives = 1;
+  GraphBatch graphs;
+  graphs.graph = graph;
+  graphs.offsets = Tensor::from(std::vector<int64_t>{0, 4});
+  graphs.y = y;
+  graphs.graphs = ids;
+  const auto in_one_copy = [](const auto& batch) {
+    const int copies = fake().copies;
+    const auto there = batch.to(kGpu);
+    CHECK(fake().copies == copies + 1);
+    return there;
+  };
+  const auto transposes = [&](const std::vector<Block>& there) {
+    REQUIRE(there.size() == blocks.size());
+    const int done = fake().copies;
+    for (size_t l = 0; l < blocks.size(); ++l) {
+      const Tensor made = there[l].relation().transposed().indices;
+      CHECK(made.device() == kGpu);
+      CHECK(made.to_vector<int32_t>() == blocks[l].relation().transposed().indices.to_vector<int32_t>());
+      CHECK(there[l].src_nodes().to_vector<int32_t>() == blocks[l].src_nodes().to_vector<int32_t>());
+    }
+    CHECK(fake().copies == done);
+  };
+  const NeighborBatch a = in_one_copy(neighbors);
+  transposes(a.blocks);
+  CHECK(a.seeds.to_vector<int32_t>() == ids.to_vector<int32_t>());
+  CHECK(a.y.to_vector<float>() == y.to_vector<float>());
+  const LinkBatch b = in_one_copy(links);
+  transposes(b.blocks);
+  CHECK(b.pairs.dst.to_vector<int32_t>() == ids.to_vector<int32_t>());
+  CHECK(b.label.to_vector<float>() == y.to_vector<float>());
+  CHECK(b.positives == 1);
+  const GraphBatch c = in_one_copy(graphs);
+  CHECK(c.graph.out_edges().indices.to_vector<int32_t>() == graph.out_edges().indices.to_vector<int32_t>());
+  CHECK(c.offsets.to_vector<int64_t>() == graphs.offsets.to_vector<int64_t>());
+  CHECK(c.graphs.to_vector<int32_t>() == ids.to_vector<int32_t>());
 }
 
 TEST_CASE("threads on streams of their own make, share and free tensors") {

@@ -12,7 +12,7 @@
 #include <adjoint/nn/linear.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
-#include <adjoint/optim/training_state.h>
+#include <adjoint/training/training_state.h>
 
 #include <chrono>
 #include <cmath>

@@ -29,7 +29,7 @@ Edges random_edges(int64_t nodes, int64_t count, Device device) {
   return {nodes, Tensor::from(src, device), Tensor::from(dst, device), Tensor::from(weight, device)};
 }
 
-Graph graph_of(const Edges& e, bool weighted, const ListUse& use = {}) {
+Graph graph_of(const Edges& e, bool weighted, const detail::ListUse& use = {}) {
   return Graph(Relation::from_coo(e.nodes, e.nodes, e.src, e.dst, use), weighted ? e.weight : Tensor());
 }
 
@@ -38,30 +38,34 @@ Graph graph_of(const Edges& e, bool weighted, const ListUse& use = {}) {
 TEST_CASE("the rule scatters where sums are few and narrow, and the counts alone decide") {
   for (Device device : {Device::cpu(), Device::cuda(0)}) {
     CAPTURE(device.str());
-    const auto scatters = [&](int64_t edges, const ListUse& use) {
-      return aggregation_cost(edges, edges, use, device).scatters();
+    const auto scatters = [&](int64_t edges, const detail::ListUse& use) {
+      return detail::aggregation_cost(edges, edges, use, device).scatters();
     };
     CHECK(scatters(100000, {.sums = 2, .width = 1}));
     CHECK_FALSE(scatters(100000, {.sums = 1000, .width = 256}));
     CHECK_FALSE(scatters(100000, {}));  // no use known
     CHECK_FALSE(scatters(0, {.sums = 0, .width = 1}));
-    const AggregationCost once =
-        aggregation_cost(1000, 5000, {.sums = 4, .width = 16, .backward = false}, device);
-    const AggregationCost both = aggregation_cost(1000, 5000, {.sums = 4, .width = 16}, device);
+    const detail::AggregationCost once =
+        detail::aggregation_cost(1000, 5000, {.sums = 4, .width = 16, .backward = false}, device);
+    const detail::AggregationCost both =
+        detail::aggregation_cost(1000, 5000, {.sums = 4, .width = 16}, device);
     CHECK(both.sorting == doctest::Approx(2 * once.sorting));
     CHECK(both.scattering == once.scattering);
-    const AggregationCost wide = aggregation_cost(1000, 5000, {.sums = 8, .width = 64}, device);
+    const detail::AggregationCost wide =
+        detail::aggregation_cost(1000, 5000, {.sums = 8, .width = 64}, device);
     CHECK(wide.scattering > both.scattering);
     CHECK(wide.sorting == both.sorting);
   }
 }
 
 TEST_CASE("only a list scatters, by its use or because it was asked for") {
-  const ListUse few{.sums = 1, .width = 1}, many{.sums = 100000, .width = 512};
+  const detail::ListUse few{.sums = 1, .width = 1}, many{.sums = 100000, .width = 512};
   for (Device device : devices()) {
     CAPTURE(device.str());
     const Edges e = random_edges(500, 4000, device);
-    const auto list = [&](const ListUse& use) { return Relation::from_coo(500, 500, e.src, e.dst, use); };
+    const auto list = [&](const detail::ListUse& use) {
+      return Relation::from_coo(500, 500, e.src, e.dst, use);
+    };
     CHECK_FALSE(list({}).scatters(DType::f32));
     CHECK(list(few).scatters(DType::f32));
     CHECK(list(few).scatters(DType::bf16));
@@ -145,7 +149,7 @@ TEST_CASE("the adjacencies of a list are those of the sorted graph, entry by ent
 TEST_CASE("--explain says which way and why") {
   set_explaining(true);
   const Edges e = random_edges(500, 4000, Device::cpu());
-  const auto says = [&](const ListUse& use, const char* what) {
+  const auto says = [&](const detail::ListUse& use, const char* what) {
     const Relation list = Relation::from_coo(500, 500, e.src, e.dst, use);
     (void)list.scatters(DType::f32);
     const auto lines = explanations();

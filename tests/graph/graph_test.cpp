@@ -352,15 +352,14 @@ TEST_CASE("a graph that is carried computes as one that was copied and derived t
     const int64_t nodes = 300, edges = 4000;
     const Tensor src = random_ints(edges, 0, 300), dst = random_ints(edges, 0, 300);
     for (const bool weighted : {false, true}) {
-      const Graph graph =
-          Graph::from_coo(nodes, src, dst, weighted ? random_ints(edges, 1, 9).to(DType::f32) : Tensor());
+      const Tensor weight = weighted ? random_ints(edges, 1, 9).to(DType::f32) : Tensor();
+      const Graph graph = Graph::from_coo(nodes, src, dst, weight);
+      const Graph copied = Graph::from_coo(nodes, src, dst, weight).to(device);
       (void)graph.gcn_adjacency();
       (void)graph.mean_adjacency();
       (void)graph.out_edges();
       (void)with_self_loops(graph.relation(), SelfLoops::added);
-      Carrier carrier(device);
-      const Graph carried = graph.carried_to(carrier), copied = graph.to(device);
-      carrier.finish();
+      const Graph carried = graph.to(device);
       CHECK(carried.device() == device);
       const Tensor x = random_tensor({nodes, 24}, DType::f32, device);
       for (const auto& [a, b] : {std::pair(carried.gcn_adjacency(), copied.gcn_adjacency()),

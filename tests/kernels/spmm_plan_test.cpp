@@ -1,6 +1,6 @@
 #include "../captures.h"
 #include "../support.h"
-#include <adjoint/core/carrier.h>
+#include <adjoint/core/detail/carrier.h>
 #include <adjoint/kernels/aggregate/spmm.h>
 #include <adjoint/kernels/aggregate/spmm_plan.h>
 
@@ -102,7 +102,7 @@ TEST_CASE("a product by the plan that a structure brought along has the bits of 
   for (const Device device : devices())
     for (const Csr& a : structures()) {
       if (a.rows == 0) continue;
-      Carrier carrier(device);
+      detail::Carrier carrier(device);
       const Csr carried = kernels::carried_with_plan(a, carrier),
                 again = kernels::carried_with_plan(a, carrier);
       carrier.finish();

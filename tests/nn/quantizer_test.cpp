@@ -2,10 +2,10 @@
 #include "module_state.h"
 #include <adjoint/kernels/bits/bit_gemm.h>
 #include <adjoint/kernels/bits/bit_range.h>
+#include <adjoint/models/checkpoint.h>
 #include <adjoint/nn/quant_linear.h>
 #include <adjoint/ops.h>
 #include <adjoint/optim/adam.h>
-#include <adjoint/optim/checkpoint.h>
 
 #include <cmath>
 

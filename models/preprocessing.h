@@ -2,7 +2,7 @@
 
 #include <adjoint/data/feature_quantization.h>
 #include <adjoint/data/feature_scaling.h>
-#include <adjoint/optim/checkpoint.h>
+#include <adjoint/models/checkpoint.h>
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 #include "../support.h"
 #include <adjoint/core/parallel.h>
 #include <adjoint/data/hdf5_file.h>
+#include <adjoint/models/checkpoint.h>
 #include <adjoint/nn/conv/gcn_conv.h>
-#include <adjoint/optim/checkpoint.h>
 
 #include <cmath>
 #include <csignal>

@@ -8,7 +8,7 @@
 #include <adjoint/optim/captured_step.h>
 #include <adjoint/optim/non_finite.h>
 #include <adjoint/optim/sgd.h>
-#include <adjoint/optim/training_state.h>
+#include <adjoint/training/training_state.h>
 
 #include <cmath>
 #include <fstream>

@@ -1,7 +1,7 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/dataset.h>
 #include <adjoint/optim/non_finite.h>
-#include <adjoint/optim/training_state.h>
+#include <adjoint/training/training_state.h>
 
 #include <cmath>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include <adjoint/core/text.h>
 #include <adjoint/data/detail/names.h>
-#include <adjoint/optim/preprocessing.h>
+#include <adjoint/models/preprocessing.h>
 
 namespace adj::optim {
 

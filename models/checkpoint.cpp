@@ -1,5 +1,5 @@
 #include <adjoint/core/text.h>
-#include <adjoint/optim/checkpoint.h>
+#include <adjoint/models/checkpoint.h>
 #include <adjoint/optim/non_finite.h>
 
 #include <charconv>

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace adj {
+namespace adj::detail {
 
 /// Brings what the host made to a device in few copies: a batch is a dozen small tensors, and a copy of each
 /// would cost more than the bytes do. Small ones are packed into regions, of which each is one copy; a large
@@ -61,4 +61,13 @@ class Carrier {
   size_t region_bytes_ = 0;           // of the last one, full or not
 };
 
-}  // namespace adj
+/// What goes to a device with what was made of it, by one carrier of its own.
+template <class T>
+T carried(const T& made, Device to) {
+  Carrier carrier(to);
+  T copy = made.carried_to(carrier);
+  carrier.finish();
+  return copy;
+}
+
+}  // namespace adj::detail

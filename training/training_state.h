@@ -2,7 +2,7 @@
 
 #include <adjoint/core/random.h>
 #include <adjoint/data/dataset.h>
-#include <adjoint/optim/checkpoint.h>
+#include <adjoint/models/checkpoint.h>
 #include <adjoint/optim/early_stopping.h>
 #include <adjoint/optim/metrics_file.h>
 #include <adjoint/optim/optimizer.h>

@@ -1,0 +1,100 @@
+#include "loader_batches.h"
+#include <adjoint/data/loader/loader.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+using namespace adj;
+using namespace adj::test;
+
+namespace {
+
+using Batch = std::vector<int64_t>;
+
+/// Of 0 to 22: the items of a batch, then its draw.
+Loader<Batch> numbers(const LoaderOptions& options, bool even = false) {
+  std::vector<int32_t> all(23);
+  std::iota(all.begin(), all.end(), 0);
+  return {{.loader = "own loader",
+           .things = "numbers",
+           .items = Tensor::from(all),
+           .device = Device::cpu(),
+           .batch_size = 4,
+           .even = even},
+          options,
+          [](const BatchIndex& of) {
+            const std::vector<int32_t> items = of.items.to_vector<int32_t>();
+            Batch batch(items.begin(), items.end());
+            batch.push_back(static_cast<int64_t>(of.draws.seed()));
+            return batch;
+          }};
+}
+
+Batch items_of(const std::vector<Batch>& all) {
+  Batch items;
+  for (const Batch& batch : all) items.insert(items.end(), batch.begin(), batch.end() - 1);
+  return items;
+}
+
+}  // namespace
+
+TEST_CASE("a loader of one's own has the same batches for all workers and threads") {
+  for (const LoaderOptions& options :
+       {LoaderOptions{.shuffle = true, .seed = 7}, {.steps = 6, .seed = 7}, {.batch_size = 3, .seed = 7}}) {
+    const auto make = [&](int workers) {
+      LoaderOptions with = options;
+      with.workers = workers;
+      return numbers(with);
+    };
+    (void)epoch_of_any_workers(make, [](const auto& a, const auto& b) { return a == b; });
+  }
+}
+
+TEST_CASE("batches are those that trainings of before had") {
+  const Batch shuffled = numbers({.shuffle = true, .seed = 7}).batch(2, 1);
+  CHECK(Batch(shuffled.begin(), shuffled.end() - 1) == Batch{13, 12, 5, 17});
+  CHECK(static_cast<uint64_t>(shuffled.back()) == 9944573069087165545u);
+  const Batch dealt = numbers({.shuffle = true, .seed = 7}, true).batch(2, 1);
+  CHECK(Batch(dealt.begin(), dealt.end() - 1) == Batch{5, 6, 3, 11});
+  const Batch drawn = numbers({.steps = 2, .seed = 7}).batch(2, 1);
+  CHECK(Batch(drawn.begin(), drawn.end() - 1) == Batch{9, 14, 0, 17});
+}
+
+TEST_CASE("an epoch goes over every item once, in order or not, or draws them anew") {
+  Batch all(23);
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<Batch> in_order = batches(numbers({}), 0);
+  CHECK(numbers({}).size() == 6);
+  CHECK(numbers({}).options().batch_size == 4);
+  CHECK(numbers({}).num_items() == 23);
+  CHECK(items_of(in_order) == all);
+  CHECK(in_order.back().size() == 4);
+  Batch shuffled = items_of(batches(numbers({.shuffle = true}), 0));
+  CHECK(shuffled != all);
+  std::sort(shuffled.begin(), shuffled.end());
+  CHECK(shuffled == all);
+  CHECK(items_of(batches(numbers({.shuffle = true, .drop_last = true}), 0)).size() == 20);
+  for (const Batch& drawn : batches(numbers({.batch_size = 9, .steps = 5}), 0))
+    CHECK(std::set<int64_t>(drawn.begin(), drawn.end() - 1).size() == 9);
+  CHECK(batches(numbers({.batch_size = 50, .steps = 5}), 0).front().size() == 24);
+  // Dealt evenly: 23 in batches of 6 at most.
+  for (const Batch& dealt : batches(numbers({.batch_size = 6}, true), 0))
+    CHECK((dealt.size() == 6 || dealt.size() == 7));
+}
+
+TEST_CASE("what all loaders refuse") {
+  const auto refused = [](const LoaderOptions& options, const char* part, bool even = false) {
+    return mentions(error_of([&] { (void)numbers(options, even); }), part);
+  };
+  CHECK(refused({.batch_size = -1}, "own loader: a batch size of -1"));
+  CHECK(refused({.steps = -1}, "-1 steps"));
+  CHECK(refused({.workers = -1}, "own loader: -1 workers"));
+  CHECK(refused({.workers = 100000}, "expected 0 to 1024"));
+  CHECK(refused({.depth = -1}, "depth of -1"));
+  CHECK(refused({.derive = [](const Graph&) {}}, "derives of a graph"));
+  CHECK(refused({.drop_last = true}, "numbers are dealt evenly", true));
+  CHECK(refused({.batch_size = 24, .drop_last = true}, "nothing is left of 23 numbers in batches of 24"));
+  CHECK_THROWS_WITH_AS((void)numbers({}).epoch(-1), "own loader: epoch -1, expected 0 or more", Error);
+  CHECK_THROWS_WITH_AS((void)numbers({}).batch(0, 6), "own loader: batch 6, expected 0 to 5", Error);
+}
