@@ -17,8 +17,8 @@ namespace adj::nn {
 
 namespace {
 
-/// The step size of least squared error for a node's numbers, of all shares of its largest one from 1 to
-/// 2^-8, eighths of a power of two apart; 1 where all are 0. In float64, in order.
+/// Step size of least squared error for a node's numbers, over shares 1 to 2^-8 of its largest one, eighths
+/// of a power of two apart; 1 if all are 0. In float64, in order.
 float best_scale(const float* x, int64_t width, float bits, float is_signed) {
   constexpr int kShares = 65;
   float most = 0.0f;
@@ -88,7 +88,7 @@ void NodeQuantizer::begin(const Tensor& x) {
       logs[at] = std::log(best_scale(numbers + i * width, width, bits[at], has_signs ? 1.0f : 0.0f));
     }
   });
-  Tensor log_scale = log_scale_.value();  // in place, for an optimizer knows it
+  Tensor log_scale = log_scale_.value();  // in place: the optimizer refers to it
   log_scale.copy_(Tensor::from(logs, x.device()));
   signed_.fill_(has_signs ? 1.0 : 0.0);
 }

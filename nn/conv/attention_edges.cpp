@@ -8,7 +8,7 @@ namespace adj::nn {
 
 namespace {
 
-/// [loops, E]: what the added loops get.
+/// [loops, E]: features of the added loops.
 Var features_of_loops(const Relation& relation, int64_t loops, const Var& attr, const LoopFill& fill) {
   if (fill.kind == LoopFill::Kind::constant)
     return Tensor::full({loops, attr.size(1)}, fill.value, attr.dtype(), attr.device());

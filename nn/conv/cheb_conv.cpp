@@ -10,8 +10,8 @@ namespace adj::nn {
 
 namespace {
 
-/// L̂ as an operation on features: y = diagonal ⊙ x + factor * left ⊙ A (right ⊙ x). What belongs to nodes
-/// stands beside the features, so that weights that take a gradient need nothing else of the edges' size.
+/// L̂ as an operation on features: y = diagonal ⊙ x + factor * left ⊙ A (right ⊙ x). Node factors are applied
+/// to the features, so that weights with a gradient need no other tensor of the edges' size.
 class ScaledLaplacian {
  public:
   ScaledLaplacian(const Graph& graph, Laplacian kind, const ChebConvCall& call, DType dtype) {
