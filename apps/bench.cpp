@@ -1,4 +1,4 @@
-// Times kernels and training epochs, beside a copy of the bytes that they must move.
+// Times kernels and training epochs against a copy of the minimum memory traffic.
 
 #include "bench/measure.h"
 #include "common/command_line.h"
@@ -71,7 +71,7 @@ void check(const Options& o) {
   probability("attention-dropout", o.subject.attention_dropout);
 }
 
-/// False if --help was asked for and has been printed.
+/// False if --help was printed.
 bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
   po::options_description options;
   options.add_options()("graph", with_default(o.graph, "NAME"),
@@ -139,7 +139,7 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
   return true;
 }
 
-/// The ops named, in that order; all kernels where none is.
+/// The named ops, in that order; by default all kernels.
 std::vector<Op> chosen(const std::vector<Op>& all, const std::vector<std::string>& names) {
   if (names.empty()) return kernel_ops();
   std::vector<Op> result;

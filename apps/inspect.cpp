@@ -1,4 +1,4 @@
-// Says what is in a dataset, and all that is wrong with it.
+// Reports the contents of a dataset and everything that is wrong with it.
 
 #include "common/command_line.h"
 #include "inspect/histogram.h"
@@ -24,7 +24,7 @@ struct Options {
 
 constexpr const char* kUsage = "inspect FILE.h5 [OPTION]...";
 
-/// False if --help was asked for.
+/// False if --help was printed.
 bool read(int argc, char** argv, Options& o) {
   po::options_description options("Options");
   options.add_options()("file", po::value(&o.file)->value_name("FILE"),
@@ -44,7 +44,7 @@ bool read(int argc, char** argv, Options& o) {
   return true;
 }
 
-/// What the schema knows of nodes besides their features and labels, where it can be read.
+/// Optional node data of the schema besides features and labels, if readable.
 std::vector<std::string> extras_of(const std::string& path) {
   std::vector<std::string> extras;
   const H5Reader file = H5Reader::open(path, {"nodes/id", "nodes/name", "nodes/name_offsets", "nodes/order"});

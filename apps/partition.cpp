@@ -1,4 +1,4 @@
-// Writes a dataset with a partition of its nodes, which loaders of clusters take.
+// Writes a dataset with a partition of its nodes, for cluster loaders.
 
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
@@ -24,7 +24,7 @@ struct Options {
 constexpr const char* kUsage = "partition IN.h5 OUT.h5 --parts K [OPTION]...";
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// False if --help was asked for and has been printed.
+/// False if --help was printed.
 bool read(int argc, char** argv, Options& o) {
   po::options_description options("Options");
   options.add_options()("in", po::value(&o.in)->value_name("FILE"), "the dataset")(

@@ -1,4 +1,4 @@
-// Writes a dataset with its nodes in another order, so that what is gathered together lies together.
+// Writes a dataset with its nodes reordered for memory locality of gathers.
 
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
@@ -28,7 +28,7 @@ struct Options {
 constexpr const char* kUsage = "reorder ORDER IN.h5 OUT.h5 [OPTION]...";
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// False if --help was asked for and has been printed.
+/// False if --help was printed.
 bool read(int argc, char** argv, Options& o) {
   std::vector<std::string> orders = order_names();
   orders.insert(orders.end(), {"part", "original"});
@@ -66,7 +66,7 @@ Tensor as_they_stand(int64_t nodes) {
   return Tensor::from(order);
 }
 
-/// The order, and the partition that it goes by where it does.
+/// The order, and its partition if it has one.
 struct Chosen {
   Tensor order, part;
 };

@@ -7,8 +7,7 @@ using namespace adj::training;
 
 namespace {
 
-/// Weights of the best epoch of a training with --bits 32; quantizers have no scale yet, and the first batch
-/// gives them one.
+/// Loads the best weights of a training with --bits 32; the first batch initialises the quantizers' scales.
 void begin_with(models::Model& model, const std::string& path, const Options& options,
                 const FeatureScaling& scaling) {
   optim::Checkpoint from = optim::load_checkpoint(path, "train_qgnn");
@@ -67,7 +66,7 @@ int main(int argc, char** argv) {
       run.begin(*model, *adam);
       const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
         Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
-        const Var penalty = model->penalty();  // of bits by node; no part of what is reported
+        const Var penalty = model->penalty();  // of bits by node; not part of the reported loss
         (penalty ? loss + reshape(penalty, loss.shape()) : loss).backward();
         adam->step();
         return loss;

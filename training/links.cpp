@@ -90,7 +90,7 @@ Examples link_examples(const Options& options, const LinkOptions& links, Dataset
 
 namespace {
 
-/// The scores over `index`, of the pairs that an edge joins and of the others.
+/// Scores over `index`, of positive and negative pairs.
 std::pair<Tensor, Tensor> told_apart(const Tensor& output, const Tensor& y, const Tensor& index) {
   const std::vector<float> score = output.to_vector<float>(), label = y.to_vector<float>();
   std::vector<float> positive, negative;

@@ -46,7 +46,7 @@ std::vector<std::string> names_of(const std::vector<std::shared_ptr<Loader>>& lo
   return names;
 }
 
-/// Throws, naming `option`, where nothing could be computed by tensor cores' tiles.
+/// Throws, naming `option`, if tensor-core tiles cannot be used.
 void expect_tiles(const std::string& option, const Options& o) {
   if (!o.compute.device.starts_with("cuda"))
     usage("{}: expected --device cuda beside it, for tensor cores are a GPU's", option);
@@ -56,7 +56,7 @@ void expect_tiles(const std::string& option, const Options& o) {
     usage("{}: attention by tensor cores has no dropout, expected --attention-dropout 0 beside it", option);
 }
 
-/// Refuses options of mini-batches that were set beside a loader that does not take them.
+/// Refuses mini-batch options of a loader that was not chosen.
 void check_loaders(Options& o) {
   const auto refuse = [&o](const OptionList& options, const std::string& loaders) {
     for (const Option& option : options)
@@ -252,7 +252,7 @@ std::vector<Options::Group> Options::groups() {
              "on a GPU, products of sparse matrices and attention by: csr (rows), tiles (tensor cores), "
              "hybrid (both, by how many rows of 128 share a column) or auto (hybrid or csr by a rule, where "
              "--precision lets operands be rounded)"}};
-  if (things != "graphs")  // of which every batch is another structure
+  if (things != "graphs")  // each batch of graphs is a new structure
     input.push_back({"cuts", &compute.cuts, "FILE",
                      "read the cuts of structures for tensor cores from FILE, and write there those that "
                      "were made",

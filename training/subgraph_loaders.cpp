@@ -17,7 +17,7 @@ SubgraphLoading loading_of(const Run& run, models::NodeModel& model) {
   return {.workers = run.workers(), .derive = [&model](const Graph& graph) { model.prepare(graph); }};
 }
 
-/// A step for each batch that has training nodes; one without has no loss.
+/// A step for each batch with training nodes; others have no loss.
 template <class Batches>
 class SubgraphEpochs : public BatchEpochs {
  public:
@@ -29,7 +29,7 @@ class SubgraphEpochs : public BatchEpochs {
     double counted = 0.0;
     bool trained = false;
     for (const SubgraphBatch& batch : batches_.epoch(done)) {
-      // With weights each batch's loss is an estimate of the mean; without, its own nodes' mean.
+      // With weights a batch's loss estimates the overall mean; otherwise it is the mean of its own nodes.
       const double share = batch.weight ? 1.0 : static_cast<double>(batch.seeds.numel());
       counted += share;
       if (batch.seeds.numel() == 0) continue;
@@ -110,7 +110,7 @@ class SaintLoading : public Loader {
   }
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
     const SaintMatrix matrix = coverage_ > 0 ? model.neighbor_sums() : SaintMatrix::none;
-    // Of the programs' layers GCN's alone read weights of the data.
+    // Among the programs' layers only GCN's read the data's edge weights.
     const bool reads_weights = matrix == SaintMatrix::none || matrix == SaintMatrix::gcn;
     const Graph& graph = run.task().data.graph;
     return std::make_unique<SubgraphEpochs<SaintLoader>>(
@@ -141,7 +141,7 @@ class SaintLoading : public Loader {
 }  // namespace
 
 void partition_for_clusters(Dataset& data, int64_t parts) {
-  constexpr int64_t kNodesOfPart = 128;  // where nobody says how many parts there are to be
+  constexpr int64_t kNodesOfPart = 128;  // default size of a part
   if (data.part && parts == 0) return;
   if (parts == 0) parts = std::max<int64_t>(1, data.num_nodes() / kNodesOfPart);
   data.part = metis_partition(data.graph, parts);
