@@ -115,7 +115,7 @@ std::vector<Split> cross_validation(const Dataset& data, const std::string& file
   if (labelled < folds)
     data_fail("{}: graphs/y: {} labelled graphs, --folds asks for {} folds", file, labelled, folds);
   Tensor classes = data.graph_y;
-  if (data.task != Task::graph_class) {  // unlabelled graphs are in no class
+  if (data.task != Task::graph_class) {  // one class; -1 for unlabelled graphs
     const std::vector<float> y = data.graph_y.to_vector<float>();
     const size_t columns = y.size() / static_cast<size_t>(graphs);
     std::vector<int32_t> class_of(static_cast<size_t>(graphs));

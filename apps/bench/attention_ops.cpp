@@ -9,7 +9,7 @@ namespace adj::apps {
 
 namespace {
 
-/// Attention over the graph's in-edges: heads that share out the width.
+/// Attention over the graph's in-edges; the heads share the width.
 struct Operands {
   Relation relation;
   int64_t heads;
@@ -52,7 +52,8 @@ struct Operands {
     return fmt::format("{} x {} x {}, {} entries", relation.num_dst(), heads, x.size(1) / heads,
                        relation.num_edges());
   }
-  /// Of a pass over one side, for which an entry gathers so many rows of features and of numbers by head.
+  /// Bytes of a pass over one side, with gathered feature rows (`rows`) and per-head numbers (`terms`) per
+  /// entry.
   double pass(const Csr& csr, double rows, double terms, std::initializer_list<Tensor> own) const {
     const double numbers = static_cast<double>(csr.entries()) * static_cast<double>(heads) * sizeof(float);
     return rows * gathered(csr, x) + terms * numbers + bytes_of({csr.offsets, csr.indices}) + bytes_of(own);
@@ -107,7 +108,7 @@ Job forward(const Subject& s, Forward run, double (*bytes)(const Operands&), boo
   if (over_tiles) t->cut(s.least);
   return {t->shape(), bytes(*t), 0.0, [=] { run(*t); }};
 }
-/// The backward pass needs what the forward pass gives.
+/// Runs the forward pass first, whose results the backward pass needs.
 Job backward(const Subject& s, Forward before, void (*run)(Operands&), double (*bytes)(const Operands&),
              bool over_tiles = false) {
   auto t = std::make_shared<Operands>(s);

@@ -1,4 +1,4 @@
-// Products of matrices of few bits.
+// Products of matrices with few bits.
 
 #include "operands.h"
 #include <adjoint/graph/subgraph.h>
@@ -17,7 +17,7 @@ BitTensor random_bits(const Subject& s, int64_t rows, int64_t cols, int bits, Pa
   return to_bits(random(s, {rows, cols}), bits, scale, zero, along);
 }
 
-/// [N,N] x [N, out], N = --size: run(a, b) leaves `result`.
+/// [N,N] x [N, out], N = --size: run(a, b) writes `result`.
 template <class Run>
 Job product(const Subject& s, const Tensor& result, Run run) {
   const auto n = static_cast<double>(s.size);
@@ -49,7 +49,7 @@ Job pack_bits(const Subject& s) {
           [=]() mutable { kernels::pack_bits({.x = x, .to = to}); }};
 }
 
-/// The graph among its first --size nodes: a batch.
+/// The subgraph of its first --size nodes, as a batch.
 Csr batch_of(const Subject& s) {
   const Graph graph = s.graph().to(Device::cpu());
   std::vector<int32_t> nodes(static_cast<size_t>(std::min(graph.num_nodes(), s.size)));

@@ -6,7 +6,7 @@ namespace adj::apps {
 
 namespace {
 
-/// The model of train_gcn, trained on clusters as that program does.
+/// Trains the model of train_gcn on clusters like that program.
 struct ClusterEpoch {
   explicit ClusterEpoch(const Subject& s) : subject(s), loader(made_loader()) {
     models::ModelOptions settings = models::gcn().defaults;

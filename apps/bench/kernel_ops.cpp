@@ -21,7 +21,7 @@ namespace {
 
 using kernels::Transpose;
 
-/// Operands of a sparse product over the graph's in-edges, all weighted.
+/// Operands of a weighted sparse product over the graph's in-edges.
 struct Sparse {
   Csr csr, transposed;
   Tensor order, weight, dw, x, y;
@@ -75,7 +75,7 @@ Job spmm_backward(const Subject& s) {
           }};
 }
 
-/// Operands of attention from operations on the graph's in-edges: logits or weights of edges by head.
+/// Operands of edge-wise attention on the graph's in-edges: logits or weights of edges per head.
 struct Attention {
   Csr csr, transposed;
   Tensor order, weight, dw, x, y;
@@ -173,7 +173,7 @@ Job neighbor_reduce(const Subject& s, const std::vector<Reduce>& reduce) {
       0.0, [o] { o->forward(); }};
 }
 
-/// The largest of weighted terms over the in-edges, or the gradients of features and of weights.
+/// Max reduction of weighted terms over the in-edges, or the gradients of features and weights.
 Job weighted_max(const Subject& s, bool gradients) {
   auto o = std::make_shared<Reduction>(s, std::vector<Reduce>{Reduce::max});
   const Relation relation = s.graph().relation();
@@ -193,7 +193,7 @@ Job weighted_max(const Subject& s, bool gradients) {
   forward();
   o->transposed = relation.transposed();
   Tensor dw = Tensor::empty_like(weight);
-  // Of every edge the winners twice and the gradients; of every result what won it, once more.
+  // Per edge the winners twice and the gradients; per result its winner once more.
   const double bytes =
       2 * gathered(o->csr, o->max_winner) + rows + 2 * structure + bytes_of({o->y, o->y, o->dx});
   return {sparse_shape(o->csr, o->x), bytes, 0.0, [=]() mutable {
@@ -227,7 +227,7 @@ Job neighbor_max_backward(const Subject& s, kernels::MinmaxGradient way) {
           }};
 }
 
-/// The product of a layer over all nodes, or its gradients.
+/// The linear map of a layer over all nodes, or its gradients.
 Job gemm(const Subject& s, int64_t m, int64_t k, int64_t n, bool turned_a, bool turned_b) {
   const Tensor a = random(s, turned_a ? Shape{k, m} : Shape{m, k});
   const Tensor b = random(s, turned_b ? Shape{n, k} : Shape{k, n});

@@ -29,7 +29,7 @@ Job tile_spmm(const Subject& s, Weights weights) {
   }
   const Tensor x = random(s, {csr.cols, s.width}, s.dtype);
   Tensor y = random(s, {csr.rows, s.width}, s.dtype);
-  // Operands have 2 bytes, and a column of a tile is gathered once.
+  // Operands have 2 bytes; a tile's column is gathered once.
   const double gathers = static_cast<double>(tiles->rest.entries() + tiles->columns.numel());
   return {
       sparse_shape(csr, x),
@@ -63,7 +63,7 @@ Job tile_values(const Subject& s) {
           [=, dtype = s.dtype] { (void)kernels::make_tile_values(*tiles, weight, order, dtype); }};
 }
 
-/// Both gradients of a sum by edges' weights, which change from step to step.
+/// Both gradients of a sum with edge weights that change at each step.
 Job tile_spmm_backward(const Subject& s) {
   const Csr csr = s.graph().relation().transposed();
   const Tensor order = s.graph().relation().transposed_order();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kNotGiven = std::numeric_limits<int64_t>::min();
 
-/// What stands at the nodes of a graph in which there is nothing to learn.
+/// Random node data for graphs without anything to learn.
 struct NodeOptions {
   int64_t features = 64, classes = 10;
   bool none = false;
@@ -31,7 +31,7 @@ struct NodeOptions {
   }
 };
 
-/// A spec with the options of `O`, of which it is made by O::draw(seed), and those of nodes.
+/// A spec with the options of `O`, drawn by O::draw(seed), and those of nodes.
 template <class O>
 Spec graph_spec(const std::string& name, const std::string& summary, O given = {}) {
   const auto own = std::make_shared<O>(std::move(given));

@@ -14,7 +14,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-/// Families whose weights may come from PyG, which has no quantised ones.
+/// Families that PyG has too; it has no quantised ones.
 std::vector<models::ModelFamily> pyg_families() {
   return {models::gcn(),         models::gat(),  models::sage(),     models::gin(),
           models::transformer(), models::agnn(), models::graph_gin()};
@@ -27,7 +27,7 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-/// What --model says, before the options of that model are known.
+/// The value of --model, read before that model's options are known.
 std::string model_of(int argc, char** argv) {
   std::string model;
   po::options_description only;
@@ -48,7 +48,7 @@ models::ModelFamily family_named(const std::string& model) {
   });
 }
 
-/// "convs.0=conv1" as ours and theirs.
+/// "convs.0=conv1" as a pair: name in this model, name in the state.
 std::pair<std::string, std::string> renaming(const std::string& text) {
   const size_t at = text.find('=');
   if (at == std::string::npos || at == 0 || at + 1 == text.size())
@@ -56,7 +56,7 @@ std::pair<std::string, std::string> renaming(const std::string& text) {
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-/// Features that are elsewhere are for layers, without a word.
+/// Features elsewhere than on the device imply evaluation by layers.
 void check_batches(PredictOptions& o) {
   BatchOptions& s = o.batches;
   expect_integer("batch-size", s.batch_size, 1, std::numeric_limits<int32_t>::max());
