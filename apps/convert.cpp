@@ -29,10 +29,10 @@ constexpr const char* kUsage = "convert FORMAT INPUT OUT.h5 [OPTION]...";
 bool read(int argc, char** argv, const Format& format, Options& o) {
   po::options_description all, general("Options");
   general.add_options()("input", po::value(&o.input)->value_name("PATH"),
-                        "what is read, also as second argument")(
+                        "the input, also as second argument")(
       "out", po::value(&o.out)->value_name("FILE"),
-      "the HDF5 file to write, also as third argument; what stands there is replaced")(
-      "name", po::value(&o.name)->value_name("NAME"), "of the dataset (default: the input's)")(
+      "HDF5 file to write, also as third argument; an existing file is replaced")(
+      "name", po::value(&o.name)->value_name("NAME"), "name of the dataset (default: the input's)")(
       "gzip", with_default(o.gzip), "compression, 0 (none) to 9")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("quiet", po::bool_switch(&o.quiet),
                                                                   "no progress")("help", "print this");

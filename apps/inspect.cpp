@@ -28,16 +28,16 @@ constexpr const char* kUsage = "inspect FILE.h5 [OPTION]...";
 bool read(int argc, char** argv, Options& o) {
   po::options_description options("Options");
   options.add_options()("file", po::value(&o.file)->value_name("FILE"),
-                        "the HDF5 file to read, also as first argument")(
-      "plot", po::value(&o.plot)->value_name("FILE"), "draw the distribution of degrees as SVG (by gnuplot)")(
-      "tiles", po::bool_switch(&o.tiles), "count how the edges fill row windows and tiles of the matrix")(
+                        "HDF5 file to read, also as first argument")(
+      "plot", po::value(&o.plot)->value_name("FILE"), "plot the degree distribution as SVG (needs gnuplot)")(
+      "tiles", po::bool_switch(&o.tiles), "count the edges in row windows and tiles of the adjacency matrix")(
       "json", po::bool_switch(&o.json), "print one JSON object instead")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
   po::positional_options_description positional;
   positional.add("file", 1);
   if (!read_options(
           argc, argv, options, positional, kUsage,
-          "Says what is in a dataset and all that is wrong with it; the status is 1 where something is."))
+          "Reports the contents of a dataset and everything wrong with it; exits with 1 if anything is."))
     return false;
   if (o.file.empty()) throw UsageError(fmt::format("expected {}", kUsage));
   expect_integer("threads", o.threads, 0, kMaxThreads);

@@ -6,8 +6,7 @@ using namespace adj::training;
 
 // As in PyG's example: hidden width 128, embeddings of width 64, no weight decay.
 int main(int argc, char** argv) {
-  Options options(models::link(),
-                  "Trains a model to tell which pairs of nodes an edge joins (link prediction).");
+  Options options(models::link(), "Trains a model for link prediction.");
   options.run.weight_decay = 0.0;
   options.run.epochs = 100;
   LinkOptions links;

@@ -38,15 +38,13 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
 }  // namespace
 
 int main(int argc, char** argv) {
-  Options options(models::qgnn(),
-                  "Trains a GCN or GIN whose products are of quantised numbers (QGTC, Wang et al. 2022).");
+  Options options(models::qgnn(), "Trains a GCN or GIN with quantised products (QGTC, Wang et al. 2022).");
   options.batches.loaders = {cluster_loader(), saint_loader()};
   options.batches.evaluation = "graph";
   options.batches.by_layers = false;
-  options.decayed = "all parameters but the scales and bits of quantizers";
+  options.decayed = "all parameters except the scales and bits of quantizers";
   std::string from = "none";
-  options.own = {
-      {"from", &from, "FILE", "begin with the weights of this checkpoint, of a training with --bits 32"}};
+  options.own = {{"from", &from, "FILE", "initial weights: a checkpoint of a training with --bits 32"}};
 
   return run_program(options.program(), [&] {
     if (!apps::read_command_line(argc, argv, options)) return;

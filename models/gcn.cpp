@@ -66,7 +66,8 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 }  // namespace
 
 ModelFamily gcn() {
-  return {"train_gcn", {"gcn"}, {model_option("norm", "between the layers: none or batch")}, check, make};
+  return {
+      "train_gcn", {"gcn"}, {model_option("norm", "norm between the layers: none or batch")}, check, make};
 }
 
 }  // namespace adj::models

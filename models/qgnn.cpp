@@ -233,17 +233,16 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 }  // namespace
 
 ModelFamily qgnn() {
-  return {
-      "train_qgnn",
-      {"gcn", "gin"},
-      quantized_options(
-          {model_option("norm",
-                        "none, batch (between the layers) or sums (these, and of the sums over neighbours)"),
-           model_option("degree-quant"), model_option("degree-quant-least"), model_option("node-bits"),
-           model_option("node-bits-penalty"), model_option("nodes")}),
-      check,
-      make,
-      {.hidden = 64, .bits = "8"}};
+  return {"train_qgnn",
+          {"gcn", "gin"},
+          quantized_options(
+              {model_option("norm",
+                            "none, batch (between the layers) or sums (also on the sums over neighbours)"),
+               model_option("degree-quant"), model_option("degree-quant-least"), model_option("node-bits"),
+               model_option("node-bits-penalty"), model_option("nodes")}),
+          check,
+          make,
+          {.hidden = 64, .bits = "8"}};
 }
 
 }  // namespace adj::models

@@ -200,11 +200,10 @@ void GraphOptions::add_to(Options& o) {
       "accuracy (auto), auc or f1 for classes, auc or f1 for several labels (auto: auc), r2 or mae for "
       "regression (auto: r2)";
   o.own = {{"folds", &folds, "N",
-            "of a file without splits: graphs are dealt into so many parts, each class alike; each run holds "
-            "one out"},
-           {"batch-size", &o.batches.batch_size, "N", "graphs in a step"},
+            "for a file without splits: number of stratified cross-validation folds; each run holds one out"},
+           {"batch-size", &o.batches.batch_size, "N", "graphs per step"},
            {"iterations", &iterations, "N",
-            "steps of an epoch, each on graphs drawn anew (0: an epoch is once through them)"},
+            "steps per epoch, each on newly drawn graphs (0: one pass over the graphs)"},
            {"lr-halve", &lr_halve, "N", "halve the learning rate every N epochs (0: never)"},
            workers_option(o.batches.workers)};
 }

@@ -42,10 +42,10 @@ LinkSplit split_of(const Graph& graph, const std::string& file, const LinkOption
 void LinkOptions::add_to(Options& o) {
   o.batches.loaders = {neighbor};
   o.things = "pairs of nodes";
-  o.metric_help = "auc (auto), mrr or hits@K, as hits@20; all three are reported";
-  o.own = {{"val", &val, "P", "share of the joined pairs of nodes to validate on"},
-           {"test", &test, "P", "share of them to test on; both are drawn by --seed"},
-           {"negatives", &negatives, "N", "pairs without an edge drawn for each joined one, every epoch"}};
+  o.metric_help = "auc (auto), mrr or hits@K (as hits@20); all three are reported";
+  o.own = {{"val", &val, "P", "share of the connected pairs for validation"},
+           {"test", &test, "P", "share for the test; both are drawn by --seed"},
+           {"negatives", &negatives, "N", "negatives drawn per positive pair, every epoch"}};
 }
 
 void LinkOptions::check() const {

@@ -59,8 +59,8 @@ class ClusterLoading : public Loader {
   OptionList options() override {
     return {
         {"parts", &parts_, "N",
-         "cluster: METIS makes so many (0: the dataset's own nodes/part, else parts of some hundred nodes)"},
-        {"parts-per-batch", &parts_per_batch_, "N", "cluster: parts of a step, at most"}};
+         "cluster: number of METIS parts (0: the dataset's nodes/part, else parts of some hundred nodes)"},
+        {"parts-per-batch", &parts_per_batch_, "N", "cluster: maximum parts per step"}};
   }
   void check(const Options&) const override {
     expect_integer("parts", parts_, 0, kMany);
@@ -86,13 +86,14 @@ class SaintLoading : public Loader {
  public:
   std::string name() const override { return "saint"; }
   OptionList options() override {
-    return {{"saint", &method_, "NAME", "saint: subgraphs are drawn by node, edge or walk"},
-            {"budget", &budget_, "N", "saint: nodes, edges or roots of walks that are drawn"},
-            {"walk-length", &walk_length_, "N", "saint: steps of a walk"},
-            {"steps", &steps_, "N",
-             "saint: subgraphs of an epoch (0: as many as draw as many nodes as there are)"},
-            {"coverage", &coverage_, "N",
-             "saint: normalise by subgraphs that hold so many times all nodes (0: do not normalise)"}};
+    return {
+        {"saint", &method_, "NAME", "saint: sampler of the subgraphs: node, edge or walk"},
+        {"budget", &budget_, "N", "saint: nodes, edges or walk roots drawn per subgraph"},
+        {"walk-length", &walk_length_, "N", "saint: steps of a walk"},
+        {"steps", &steps_, "N",
+         "saint: subgraphs per epoch (0: until as many nodes are drawn as the graph has)"},
+        {"coverage", &coverage_, "N",
+         "saint: estimate normalisation from subgraphs that cover all nodes N times (0: no normalisation)"}};
   }
   void check(const Options& all) const override {
     expect_one_of("saint", method_, {"node", "edge", "walk"});

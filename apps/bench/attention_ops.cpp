@@ -229,24 +229,24 @@ Job dot_attention_backward(const Subject& s, bool over_tiles) {
 
 std::vector<Op> attention_ops() {
   return {
-      {"gat", "coefficients and their weighted sum, by head",
+      {"gat", "coefficients and their weighted sum, per head",
        [](const Subject& s) { return gat_forward(s, false); }},
-      {"gat_backward", "of the same, whole gradient of x",
+      {"gat_backward", "its backward pass, full gradient of x",
        [](const Subject& s) { return gat_backward(s, false); }},
-      {"tile_gat", "likewise, tiles by tensor cores", [](const Subject& s) { return gat_forward(s, true); }},
-      {"tile_gat_backward", "of the same", [](const Subject& s) { return gat_backward(s, true); }},
-      {"gatv2", "coefficients and their weighted sum, by head",
+      {"tile_gat", "likewise, with tensor-core tiles", [](const Subject& s) { return gat_forward(s, true); }},
+      {"tile_gat_backward", "its backward pass", [](const Subject& s) { return gat_backward(s, true); }},
+      {"gatv2", "coefficients and their weighted sum, per head",
        [](const Subject& s) {
          return forward(s, gatv2, [](const Operands& t) { return t.targets(1, 0, {t.x_dst, t.o, t.lse}); });
        }},
-      {"gatv2_backward", "of the same, both sides and att", gatv2_backward},
-      {"dot_attention", "graph transformer's, with keys and values",
+      {"gatv2_backward", "its backward pass, both sides and att", gatv2_backward},
+      {"dot_attention", "attention of the graph transformer, with keys and values",
        [](const Subject& s) { return dot_attention_forward(s, false); }},
-      {"dot_attention_backward", "of the same: queries, keys and values",
+      {"dot_attention_backward", "its backward pass: queries, keys and values",
        [](const Subject& s) { return dot_attention_backward(s, false); }},
-      {"tile_dot_attention", "likewise, tiles by tensor cores",
+      {"tile_dot_attention", "likewise, with tensor-core tiles",
        [](const Subject& s) { return dot_attention_forward(s, true); }},
-      {"tile_dot_attention_backward", "of the same",
+      {"tile_dot_attention_backward", "its backward pass",
        [](const Subject& s) { return dot_attention_backward(s, true); }},
   };
 }

@@ -90,15 +90,14 @@ Job sum_bytes(const Subject& s) {
 }  // namespace
 
 std::vector<Op> bit_ops() {
-  return {{"pack_bits", "numbers quantised and packed into bit planes", pack_bits},
+  return {{"pack_bits", "quantises numbers and packs them into bit planes", pack_bits},
           {"bit_gemm", "product of bit tensors, to int32",
            [](const Subject& s) { return bit_gemm(s, DType::i32); }},
-          {"bit_gemm_float", "likewise, to float32 by their scales",
+          {"bit_gemm_float", "likewise, to float32 with scales",
            [](const Subject& s) { return bit_gemm(s, DType::f32); }},
-          {"bit_gemm_to_bits", "likewise, through relu to as many bits as the left operand has",
-           bit_gemm_to_bits},
-          {"sum_bits", "neighbours' sums of a graph's first --size nodes, by its adjacency's bits", sum_bits},
-          {"sum_bytes", "likewise, by gathers of bytes", sum_bytes}};
+          {"bit_gemm_to_bits", "likewise, with relu, to the left operand's bits", bit_gemm_to_bits},
+          {"sum_bits", "sums over neighbours among the first --size nodes, by a bit adjacency", sum_bits},
+          {"sum_bytes", "likewise, by gathers of byte rows", sum_bytes}};
 }
 
 }  // namespace adj::apps

@@ -82,8 +82,8 @@ Job clusters_alone(const Subject& s) {
 
 std::vector<Op> cluster_ops() {
   return {{"cluster_epoch", "a training epoch of a GCN over a ClusterLoader's batches", cluster_epoch},
-          {"cluster_epoch_kept", "likewise, over batches that are in memory", cluster_epoch_kept},
-          {"cluster_batches", "the batches of such an epoch alone", clusters_alone}};
+          {"cluster_epoch_kept", "likewise, with all batches in memory", cluster_epoch_kept},
+          {"cluster_batches", "only the batches of such an epoch", clusters_alone}};
 }
 
 }  // namespace adj::apps

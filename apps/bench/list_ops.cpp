@@ -104,8 +104,8 @@ Job coo_gcn_normalize(const Subject& s) {
 
 std::vector<Op> list_ops() {
   return {
-      {"coo_to_csr", "sorting the edge list", coo_to_csr},
-      {"spmm_coo", "Y = A X over the edge list as it is, with weights",
+      {"coo_to_csr", "sorts the edge list", coo_to_csr},
+      {"spmm_coo", "Y = A X over the unsorted edge list, with weights",
        [](const Subject& s) { return spmm_coo(s, true); }},
       {"spmm_coo_ones", "likewise, all weights 1", [](const Subject& s) { return spmm_coo(s, false); }},
       {"spmm_coo_transposed", "dX = At dY over the list", spmm_coo_transposed},

@@ -94,8 +94,8 @@ Job neighbor_batch(const Subject& s) {
 }  // namespace
 
 std::vector<Op> sample_ops() {
-  return {{"sample", "the neighbourhoods of --batch-size nodes, by NeighborSampler and --workers", sample},
-          {"neighbor_batch", "likewise with features and labels, by NeighborLoader", neighbor_batch}};
+  return {{"sample", "neighbourhoods of --batch-size nodes, with NeighborSampler and --workers", sample},
+          {"neighbor_batch", "likewise with features and labels, with NeighborLoader", neighbor_batch}};
 }
 
 }  // namespace adj::apps
