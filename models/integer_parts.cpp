@@ -31,7 +31,7 @@ class State {
   }
   std::vector<float> numbers(const std::string& name) const { return get(name).to_vector<float>(); }
 
-  /// Of weights or of activations.
+  /// Range of weights or of activations.
   IntegerRange range(const std::string& name, int bits, bool of_weights) const {
     IntegerRange range{bits, get(name + "scale"), get(name + "zero")};
     expect_none(name + "scale", problem_of_scales(range.scale.to(Device::cpu())));

@@ -165,7 +165,7 @@ void Quantizer::follow(const Tensor& x) {
   scale_.copy_(scale);
   mean_zero_.copy_(zero);
   if (options_.range == BitRange::affine) {
-    // A zero is 0 to 255, which 8 bits of scale 1 round to.
+    // Zeros are rounded to 0 … 255: 8 bits of scale 1.
     const Tensor one = Tensor::full({1}, 1.0, DType::f32, x.device()),
                  none = Tensor::zeros({1}, DType::f32, x.device());
     zero = fake_quantize(Var(zero.reshape({1, zero.numel()})), BitTensor::kMostBits, Var(one), none)

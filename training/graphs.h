@@ -17,7 +17,7 @@ struct GraphOptions {
   /// Adds these options to a program's, with the defaults of Xu et al. 2019.
   void add_to(Options& options);
   void check() const;
-  /// Factor on the learning rate after so many epochs.
+  /// Factor on the learning rate after `epochs` epochs.
   double rate_factor(int64_t epochs) const;
 };
 

@@ -36,7 +36,7 @@ class NeighborLoading : public Loader {
   void check(const Options& all) const override;
   void check_data(const Dataset& data, const std::string& file) const override;
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override;
-  /// For a model of so many layers.
+  /// Sampling for a model of `layers` layers.
   NeighborSampling sampling(int64_t layers) const;
 
  private:

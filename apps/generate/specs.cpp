@@ -52,7 +52,7 @@ struct Counts {
         "edges", with_default(edges), "directed edges")("undirected", po::bool_switch(&undirected),
                                                         "each edge in both directions; --edges must be even");
   }
-  /// `draw(count)` of as many edges as are to be drawn.
+  /// The edges from `draw(count)`: half of them and their reverses if undirected.
   template <class Draw>
   EdgeList list(Draw draw) const {
     ADJ_CHECK(!undirected || edges % 2 == 0, "--edges: expected an even number of undirected ones, got {}",
