@@ -1,4 +1,4 @@
-// Times kernels and training epochs, beside a copy of the bytes that they must move.
+// Times kernels and training epochs against a copy of the minimum memory traffic.
 
 #include "bench/measure.h"
 #include "common/command_line.h"
@@ -68,53 +68,53 @@ void check(const Options& o) {
   probability("attention-dropout", o.subject.attention_dropout);
 }
 
-/// False if --help was asked for and has been printed.
+/// False if --help was printed.
 bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
   po::options_description options;
   options.add_options()("graph", with_default(o.graph, "NAME"),
-                        fmt::format("a generated graph: {}", fmt::join(graph_names(), ", ")).c_str())(
-      "data", po::value(&o.data)->value_name("FILE"), "a dataset in HDF5 instead")(
+                        fmt::format("generated graph: {}", fmt::join(graph_names(), ", ")).c_str())(
+      "data", po::value(&o.data)->value_name("FILE"), "dataset in HDF5 instead")(
       "order", po::value(&o.orders)->value_name("NAME"),
-      fmt::format("the nodes in another order: {}; several times: one after the other",
-                  fmt::join(order_names(), ", "))
+      fmt::format("reorder the nodes: {}; repeatable, applied in sequence", fmt::join(order_names(), ", "))
           .c_str())("parts", with_default(o.subject.parts),
-                    "blocks of the order metis, and clusters (0: by the number of nodes)")(
-      "parts-per-batch", with_default(o.subject.parts_per_batch), "clusters of a batch")(
-      "features", with_default(o.features), "features of a generated graph's nodes")(
-      "classes", with_default(o.classes), "classes of a generated graph's nodes")(
-      "width", with_default(o.subject.width), "of the features that kernels work on")(
-      "heads", with_default(o.subject.heads), "of attention, that share the width, as far as it divides")(
+                    "blocks of the metis order, and clusters (0: by the number of nodes)")(
+      "parts-per-batch", with_default(o.subject.parts_per_batch), "clusters per batch")(
+      "features", with_default(o.features), "features per node of a generated graph")(
+      "classes", with_default(o.classes), "classes of a generated graph")(
+      "width", with_default(o.subject.width), "width of the kernels' features")(
+      "heads", with_default(o.subject.heads),
+      "attention heads, sharing the width; reduced if they do not divide it")(
       "out", with_default(o.subject.out), "columns of a dense product")(
       "dtype", with_default(o.dtype, "TYPE"),
-      "of features of sparse products and attention, and of trained models: float32, bfloat16")(
-      "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products by TF32")(
+      "of features in sparse products and attention, and of trained models: float32, bfloat16")(
+      "tf32", po::bool_switch(&o.tf32), "on a GPU, dense products in TF32")(
       "products", with_default(o.products, "WAY"),
-      "on a Hopper GPU, exact dense products by: by-size, float32, split")(
-      "edges", with_default(o.subject.edges, "ORDER"), "of edge lists: by-source, by-target, shuffled")(
+      "on a Hopper GPU, method of exact dense products: by-size, float32, split")(
+      "edges", with_default(o.subject.edges, "ORDER"), "order of edge lists: by-source, by-target, shuffled")(
       "scatter", with_default(o.scatter, "SUMS"),
-      "on a GPU, spmm_coo by: fixed-point, float-atomics (not reproducible)")(
+      "on a GPU, sums of spmm_coo: fixed-point, float-atomics (not reproducible)")(
       "hidden", with_default(o.subject.hidden), "width of trained models")(
       "layers", with_default(o.subject.layers), "layers of trained models")(
-      "norm", with_default(o.norm, "NAME"), "between them: batch, none")(
-      "dropout", with_default(o.subject.dropout, "P"), "probability of dropping")(
+      "norm", with_default(o.norm, "NAME"), "norm between layers: batch, none")(
+      "dropout", with_default(o.subject.dropout, "P"), "dropout probability")(
       "attention-dropout", with_default(o.subject.attention_dropout, "P"),
-      "likewise, coefficients of attention")("no-capture", po::bool_switch(&o.no_capture),
-                                             "on a GPU, launch every kernel of a step")(
-      "fanouts", with_default(o.fanouts, "LIST"), "of sampled neighbourhoods, from the seeds outwards")(
-      "sampling", with_default(o.sampling, "WAY"), "uniform, replace, weighted (by edges' weights) or labor")(
-      "batch-size", with_default(o.subject.batch_size), "seeds of a mini-batch")(
+      "dropout probability of attention coefficients")(
+      "no-capture", po::bool_switch(&o.no_capture), "on a GPU, launch each kernel instead of a CUDA graph")(
+      "fanouts", with_default(o.fanouts, "LIST"),
+      "sampled in-edges per node and hop, from the seeds outwards")(
+      "sampling", with_default(o.sampling, "WAY"), "uniform, replace, weighted (by edge weights) or labor")(
+      "batch-size", with_default(o.subject.batch_size), "seeds per mini-batch")(
       "workers", with_default(o.workers), "threads that prepare mini-batches")(
-      "size", with_default(o.subject.size), "rows and columns of a matrix of bits")(
-      "bits-a", with_default(o.subject.bits_a), "of a product's left operand, 1 to 8")(
-      "bits-b", with_default(o.subject.bits_b), "of a product's right operand")(
-      "least", with_default(o.subject.least),
-      "rows of a window that a column of tiles has at least, 1 to 128")(
+      "size", with_default(o.subject.size), "rows and columns of a bit matrix")(
+      "bits-a", with_default(o.subject.bits_a), "bits of the left operand, 1 to 8")(
+      "bits-b", with_default(o.subject.bits_b), "bits of the right operand, 1 to 8")(
+      "least", with_default(o.subject.least), "minimum entries of a window's column to be tiled, 1 to 128")(
       "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("repeats", with_default(o.repeats),
-                                                                  "rounds that the median is taken of")(
-      "seed", with_default(o.seed), "of what is generated")("explain", po::bool_switch(&o.explain),
-                                                            "print which kernels were chosen")(
-      "json", po::bool_switch(&o.json), "print one JSON object last")("help", "print this");
+                                                                  "rounds; the median is reported")(
+      "seed", with_default(o.seed), "seed of generated data")("explain", po::bool_switch(&o.explain),
+                                                              "print which kernels were chosen")(
+      "json", po::bool_switch(&o.json), "print one JSON object at the end")("help", "print this");
   po::options_description hidden;
   hidden.add(options).add_options()("op", po::value(&o.ops));
   po::positional_options_description positional;
@@ -122,7 +122,7 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
   try {
     po::variables_map values = parse_command_line(argc, argv, hidden, &positional);
     if (values.count("help") != 0) {
-      print_help("bench [OP]... [OPTION]...", "Times kernels and training epochs (all kernels unless named).",
+      print_help("bench [OP]... [OPTION]...", "Times kernels and training epochs (default: all kernels).",
                  options);
       fmt::print("\nOps:\n");
       for (const Op& op : all) fmt::print("  {:20} {}\n", op.name, op.summary);
@@ -136,7 +136,7 @@ bool read(int argc, char** argv, const std::vector<Op>& all, Options& o) {
   return true;
 }
 
-/// The ops named, in that order; all kernels where none is.
+/// The named ops, in that order; by default all kernels.
 std::vector<Op> chosen(const std::vector<Op>& all, const std::vector<std::string>& names) {
   if (names.empty()) return kernel_ops();
   std::vector<Op> result;

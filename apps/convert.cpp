@@ -1,4 +1,4 @@
-// Writes datasets of other tools' formats in Adjoint's HDF5 schema.
+// Converts datasets of other tools to Adjoint's HDF5 schema.
 
 #include "common/command_line.h"
 #include "common/summary.h"
@@ -25,14 +25,14 @@ struct Options {
 
 constexpr const char* kUsage = "convert FORMAT INPUT OUT.h5 [OPTION]...";
 
-/// The values of all options but FORMAT. False if --help was asked for.
+/// The values of all options but FORMAT. False if --help was printed.
 bool read(int argc, char** argv, const Format& format, Options& o) {
   po::options_description all, general("Options");
   general.add_options()("input", po::value(&o.input)->value_name("PATH"),
-                        "what is read, also as second argument")(
+                        "the input, also as second argument")(
       "out", po::value(&o.out)->value_name("FILE"),
-      "the HDF5 file to write, also as third argument; what stands there is replaced")(
-      "name", po::value(&o.name)->value_name("NAME"), "of the dataset (default: the input's)")(
+      "HDF5 file to write, also as third argument; an existing file is replaced")(
+      "name", po::value(&o.name)->value_name("NAME"), "name of the dataset (default: the input's)")(
       "gzip", with_default(o.gzip), "compression, 0 (none) to 9")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("quiet", po::bool_switch(&o.quiet),
                                                                   "no progress")("help", "print this");
@@ -50,7 +50,7 @@ bool read(int argc, char** argv, const Format& format, Options& o) {
   return true;
 }
 
-/// "web-Google" of "data/web-Google.txt.gz".
+/// "web-Google" from "data/web-Google.txt.gz".
 std::string name_of_input(const std::string& input) {
   std::filesystem::path path(input);
   if (!path.has_filename()) path = path.parent_path();
@@ -58,8 +58,8 @@ std::string name_of_input(const std::string& input) {
   return file.substr(0, std::max<size_t>(file.find('.'), 1));
 }
 
-/// The summary sorts the edges, which takes more than reading them did. Of the features, which are in the
-/// file by now, it says how many there are.
+/// The summary sorts the edges, which needs more memory than reading. The features are already in the file,
+/// so only their count is kept.
 void release_features(Dataset& data) {
   if (!data.x || data.x.is_sparse()) return;
   data.x = Features(Tensor::empty({0, data.num_features()}));

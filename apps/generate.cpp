@@ -21,18 +21,18 @@ struct Options {
 };
 
 constexpr const char* kUsage = "generate SPEC OUT.h5 [OPTION]...";
-constexpr int64_t kLarge = 10'000'000;  // edges, from which on a line says what is being done
+constexpr int64_t kLarge = 10'000'000;  // edges from which progress is reported
 
 bool wants_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
-/// The values of all options but SPEC. False if --help was asked for.
+/// The values of all options but SPEC. False if --help was printed.
 bool read(int argc, char** argv, const Spec& spec, Options& o) {
   po::options_description all, general("Options");
   general.add_options()("out", po::value(&o.out)->value_name("FILE"),
-                        "the HDF5 file to write, also as second argument; what stands there is replaced")(
-      "name", po::value(&o.name)->value_name("NAME"), "of the dataset")(
-      "seed", with_default(o.seed), "of all that is drawn")("gzip", with_default(o.gzip),
-                                                            "compression, 0 (none) to 9")(
+                        "HDF5 file to write, also as second argument; an existing file is replaced")(
+      "name", po::value(&o.name)->value_name("NAME"), "name of the dataset")(
+      "seed", with_default(o.seed), "random seed")("gzip", with_default(o.gzip),
+                                                   "compression, 0 (none) to 9")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
   all.add(spec.options).add(general);
   po::positional_options_description positional;
@@ -55,7 +55,7 @@ Dataset make(const Spec& spec, const Options& o) {
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error& error) {
-    throw UsageError(error.what());  // options out of range or that contradict each other
+    throw UsageError(error.what());  // options out of range or in conflict
   }
 }
 

@@ -1,4 +1,4 @@
-// Runs a quantised model in integers over all batches of a dataset, and says how right and how fast it is.
+// Runs a quantised model in integers over all batches of a dataset and reports accuracy and speed.
 
 #include "common/command_line.h"
 #include "common/trained_model.h"
@@ -33,14 +33,14 @@ Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
 
 using Integers = Placed<IntegerBatch>;
 
-/// Packed by the host, so that features are prepared to the same bits for every device.
+/// Packed on the host, so that features are bit-identical for every device.
 Integers packed(const IntegerModel& model, const Part& part) {
   const IntegerBatch batch = model.description().of_graphs() ? model.pack(part.graph, part.offsets, part.x)
                                                              : model.pack(part.graph, part.x);
   return {part.places, batch.to(model.device())};
 }
 
-/// A part as the trained model takes it.
+/// Input of the trained model for a part.
 using Floats = Placed<GraphBatch>;
 
 Floats unpacked(const TrainedModel& trained, const Part& part) {
@@ -59,7 +59,7 @@ Tensor computed(const TrainedModel& trained, const GraphBatch& batch) {
   return (*trained.model().as<models::NodeModel>())(batch.graph, batch.x).value();
 }
 
-/// A model in integers, and the trained one where it is at hand.
+/// The integer model and, if available, the trained one.
 struct Models {
   std::optional<TrainedModel> trained;
   IntegerModel integers;

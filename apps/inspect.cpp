@@ -1,4 +1,4 @@
-// Says what is in a dataset, and all that is wrong with it.
+// Reports the contents of a dataset and everything that is wrong with it.
 
 #include "common/command_line.h"
 #include "inspect/histogram.h"
@@ -24,27 +24,27 @@ struct Options {
 
 constexpr const char* kUsage = "inspect FILE.h5 [OPTION]...";
 
-/// False if --help was asked for.
+/// False if --help was printed.
 bool read(int argc, char** argv, Options& o) {
   po::options_description options("Options");
   options.add_options()("file", po::value(&o.file)->value_name("FILE"),
-                        "the HDF5 file to read, also as first argument")(
-      "plot", po::value(&o.plot)->value_name("FILE"), "draw the distribution of degrees as SVG (by gnuplot)")(
-      "tiles", po::bool_switch(&o.tiles), "count how the edges fill row windows and tiles of the matrix")(
+                        "HDF5 file to read, also as first argument")(
+      "plot", po::value(&o.plot)->value_name("FILE"), "plot the degree distribution as SVG (needs gnuplot)")(
+      "tiles", po::bool_switch(&o.tiles), "count the edges in row windows and tiles of the adjacency matrix")(
       "json", po::bool_switch(&o.json), "print one JSON object instead")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
   po::positional_options_description positional;
   positional.add("file", 1);
   if (!read_options(
           argc, argv, options, positional, kUsage,
-          "Says what is in a dataset and all that is wrong with it; the status is 1 where something is."))
+          "Reports the contents of a dataset and everything wrong with it; exits with 1 if anything is."))
     return false;
   if (o.file.empty()) throw UsageError(fmt::format("expected {}", kUsage));
   expect_integer("threads", o.threads, 0, kMaxThreads);
   return true;
 }
 
-/// What the schema knows of nodes besides their features and labels, where it can be read.
+/// Optional node data of the schema besides features and labels, if readable.
 std::vector<std::string> extras_of(const std::string& path) {
   std::vector<std::string> extras;
   const H5Reader file = H5Reader::open(path, {"nodes/id", "nodes/name", "nodes/name_offsets", "nodes/order"});

@@ -1,4 +1,4 @@
-// Writes a dataset with a partition of its nodes, which loaders of clusters take.
+// Writes a dataset with a partition of its nodes, for cluster loaders.
 
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
@@ -24,15 +24,17 @@ struct Options {
 constexpr const char* kUsage = "partition IN.h5 OUT.h5 --parts K [OPTION]...";
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// False if --help was asked for and has been printed.
+/// False if --help was printed.
 bool read(int argc, char** argv, Options& o) {
   po::options_description options("Options");
-  options.add_options()("in", po::value(&o.in)->value_name("FILE"), "the dataset")(
-      "out", po::value(&o.out)->value_name("FILE"), "the file to write; what stands there is replaced")(
-      "parts", po::value(&o.parts)->value_name("K"), "how many; as many as nodes at most")(
-      "imbalance", with_default(o.metis.imbalance, "X"), "how much larger than the mean a part may be")(
-      "seed", with_default(o.seed), "of METIS")("gzip", with_default(o.gzip), "compression, 0 (none) to 9")(
-      "threads", with_default(o.threads), "CPU threads (0: all), for all but METIS")("help", "print this");
+  options.add_options()("in", po::value(&o.in)->value_name("FILE"), "dataset")(
+      "out", po::value(&o.out)->value_name("FILE"), "file to write; an existing one is replaced")(
+      "parts", po::value(&o.parts)->value_name("K"), "number of parts, at most the number of nodes")(
+      "imbalance", with_default(o.metis.imbalance, "X"),
+      "allowed excess of a part over the mean size, as a fraction")(
+      "seed", with_default(o.seed), "seed of METIS")("gzip", with_default(o.gzip),
+                                                     "compression, 0 (none) to 9")(
+      "threads", with_default(o.threads), "CPU threads (0: all), except for METIS")("help", "print this");
   po::positional_options_description positional;
   positional.add("in", 1).add("out", 1);
   if (!read_options(argc, argv, options, positional, kUsage,

@@ -1,4 +1,4 @@
-// Runs a trained model on a graph: that of its training, or any other with the same features.
+// Runs a trained model on its training graph or any other with the same features.
 
 #include "common/command_line.h"
 #include "common/trained_model.h"
@@ -19,7 +19,7 @@ using namespace adj::training;
 
 namespace {
 
-/// What a PyG state does not say: the dataset's own names, and a scaling that is fitted to it.
+/// For a PyG state, which lacks them: the dataset's own class names, and scaling fitted to it.
 optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& data, Task task,
                                       int64_t outputs) {
   Tensor train;
@@ -36,7 +36,7 @@ optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& da
           named ? data.class_names : std::vector<std::string>()};
 }
 
-/// A PyG state, whose widths are the dataset's unless options say them.
+/// A PyG state; widths come from the dataset unless options set them.
 TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device device) {
   const Task task = o.task.empty() ? data.task : task_named("task", o.task);
   if (!is_trained(task) && !is_of_graphs(task))
@@ -51,13 +51,13 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
                   preprocessing_of(o, data, task, outputs), device);
 }
 
-/// What --report says, of the split's test nodes or of all with a label.
+/// The --report for the split's test nodes, or all labelled ones.
 ClassReport report_of(const TrainedModel& trained, const Dataset& data, const Tensor& output) {
   const ModelDescription& model = trained.description();
   return {labels_of(model.task), output, labels_for(model, data), judged(model, data), model.class_names};
 }
 
-/// Refuses --report before anything is computed.
+/// Refuses an unsupported --report before any computation.
 void check_report(const TrainedModel& trained, const PredictOptions& o, const Dataset& data) {
   const Tensor& y = labels_for(trained.description(), data);
   if (labels_of(trained.task()) == Labels::numbers)
@@ -75,7 +75,7 @@ void predict(const PredictOptions& o) {
   if (o.quiet) set_log_level(LogLevel::warning);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   const Device device = Device::parse(o.device);
-  // What is wrong with a checkpoint is said before a large dataset is read; a PyG state needs its widths.
+  // Checkpoint errors are reported before a large dataset is read; a PyG state needs the dataset's widths.
   std::optional<TrainedModel> loaded;
   if (!o.checkpoint.empty()) loaded = load_checkpoint_model(o.checkpoint, device);
   if (loaded && o.batches.evaluation == "layers") require_layers(loaded->model());

@@ -1,4 +1,4 @@
-// Writes a dataset with its nodes in another order, so that what is gathered together lies together.
+// Writes a dataset with its nodes reordered for memory locality of gathers.
 
 #include "common/command_line.h"
 #include <adjoint/adjoint.h>
@@ -28,26 +28,25 @@ struct Options {
 constexpr const char* kUsage = "reorder ORDER IN.h5 OUT.h5 [OPTION]...";
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
-/// False if --help was asked for and has been printed.
+/// False if --help was printed.
 bool read(int argc, char** argv, Options& o) {
   std::vector<std::string> orders = order_names();
   orders.insert(orders.end(), {"part", "original"});
   po::options_description options("Options");
   options.add_options()("order", po::value(&o.order)->value_name("ORDER"),
-                        fmt::format("{}: of these, part gathers the parts of the file's own partition, and "
-                                    "original undoes what was reordered",
+                        fmt::format("{}; part groups nodes by the file's own partition, original undoes "
+                                    "a reordering",
                                     fmt::join(orders, ", "))
-                            .c_str())("in", po::value(&o.in)->value_name("FILE"), "the dataset")(
-      "out", po::value(&o.out)->value_name("FILE"), "the file to write; what stands there is replaced")(
+                            .c_str())("in", po::value(&o.in)->value_name("FILE"), "dataset")(
+      "out", po::value(&o.out)->value_name("FILE"), "file to write; an existing one is replaced")(
       "parts", with_default(o.parts),
-      fmt::format("blocks of the order metis (0: one for every {} nodes)", kNodesPerBlock).c_str())(
-      "seed", with_default(o.seed), "of metis and random")("gzip", with_default(o.gzip),
-                                                           "compression, 0 (none) to 9")(
+      fmt::format("blocks of the metis order (0: one per {} nodes)", kNodesPerBlock).c_str())(
+      "seed", with_default(o.seed), "seed of metis and random")("gzip", with_default(o.gzip),
+                                                                "compression, 0 (none) to 9")(
       "threads", with_default(o.threads), "CPU threads (0: all)")("help", "print this");
   po::positional_options_description positional;
   positional.add("order", 1).add("in", 1).add("out", 1);
-  if (!read_options(argc, argv, options, positional, kUsage,
-                    "Writes a dataset with its nodes in another order."))
+  if (!read_options(argc, argv, options, positional, kUsage, "Writes a dataset with its nodes reordered."))
     return false;
   if (o.order.empty() || o.in.empty() || o.out.empty()) throw UsageError(fmt::format("expected {}", kUsage));
   expect_one_of("order", o.order, orders);
@@ -66,7 +65,7 @@ Tensor as_they_stand(int64_t nodes) {
   return Tensor::from(order);
 }
 
-/// The order, and the partition that it goes by where it does.
+/// The order, and its partition if it has one.
 struct Chosen {
   Tensor order, part;
 };

@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
       "Trains a quantised graph isomorphism network to classify graphs (QGTC, Wang et al. 2022).");
   GraphOptions graphs;
   graphs.add_to(options);
-  options.decayed = "all parameters but the scales of quantizers";
+  options.decayed = "all parameters except the scales of quantizers";
   return run_program(options.program(), [&] {
     if (!apps::read_command_line(argc, argv, options)) return;
     graphs.check();

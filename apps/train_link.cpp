@@ -4,10 +4,9 @@
 using namespace adj;
 using namespace adj::training;
 
-// Embeddings of 64 numbers from a hidden layer of 128, learned without decay, are PyG's example's.
+// As in PyG's example: hidden width 128, embeddings of width 64, no weight decay.
 int main(int argc, char** argv) {
-  Options options(models::link(),
-                  "Trains a model to tell which pairs of nodes an edge joins (link prediction).");
+  Options options(models::link(), "Trains a model for link prediction.");
   options.run.weight_decay = 0.0;
   options.run.epochs = 100;
   LinkOptions links;

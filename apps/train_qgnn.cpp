@@ -7,8 +7,7 @@ using namespace adj::training;
 
 namespace {
 
-/// Weights of the best epoch of a training with --bits 32; quantizers have no scale yet, and the first batch
-/// gives them one.
+/// Loads the best weights of a training with --bits 32; the first batch initialises the quantizers' scales.
 void begin_with(models::Model& model, const std::string& path, const Options& options,
                 const FeatureScaling& scaling) {
   optim::Checkpoint from = optim::load_checkpoint(path, "train_qgnn");
@@ -39,15 +38,13 @@ void begin_with(models::Model& model, const std::string& path, const Options& op
 }  // namespace
 
 int main(int argc, char** argv) {
-  Options options(models::qgnn(),
-                  "Trains a GCN or GIN whose products are of quantised numbers (QGTC, Wang et al. 2022).");
+  Options options(models::qgnn(), "Trains a GCN or GIN with quantised products (QGTC, Wang et al. 2022).");
   options.batches.loaders = {cluster_loader(), saint_loader()};
   options.batches.evaluation = "graph";
   options.batches.by_layers = false;
-  options.decayed = "all parameters but the scales and bits of quantizers";
+  options.decayed = "all parameters except the scales and bits of quantizers";
   std::string from = "none";
-  options.own = {
-      {"from", &from, "FILE", "begin with the weights of this checkpoint, of a training with --bits 32"}};
+  options.own = {{"from", &from, "FILE", "initial weights: a checkpoint of a training with --bits 32"}};
 
   return run_program(options.program(), [&] {
     if (!apps::read_command_line(argc, argv, options)) return;
@@ -67,7 +64,7 @@ int main(int argc, char** argv) {
       run.begin(*model, *adam);
       const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
         Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
-        const Var penalty = model->penalty();  // of bits by node; no part of what is reported
+        const Var penalty = model->penalty();  // of bits by node; not part of the reported loss
         (penalty ? loss + reshape(penalty, loss.shape()) : loss).backward();
         adam->step();
         return loss;

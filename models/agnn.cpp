@@ -7,9 +7,9 @@ namespace adj::models {
 
 namespace {
 
-/// Attention-based graph neural network (Thekumparampil et al. 2018): relu(X W0), propagated by attention
-/// over cosines with one temperature β a layer, then W1. The first β is fixed at 1, as in PyG's example;
-/// other public implementations fix it at 0, a plain mean.
+/// Attention-based graph neural network (Thekumparampil et al. 2018): relu(X W0), propagated by cosine
+/// attention with one temperature β per layer, then W1. The first β is fixed at 1, as in PyG's example; other
+/// public implementations fix it at 0, a plain mean.
 struct Agnn : NodeModel {
   Agnn(int64_t in, int64_t out, const ModelOptions& s)
       : name(fmt::format("AGNN {}-{}-{}, {} propagations", in, s.hidden, out, s.layers)),

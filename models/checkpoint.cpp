@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kFormat = "adjoint.checkpoint";
 constexpr int64_t kVersion = 2;
 constexpr const char* kDType = "dtype";
-constexpr const char* kModel = "save_model";  // as the program of a model alone
+constexpr const char* kModel = "save_model";  // program of a model without training state
 
 const std::string& fact_text(const Checkpoint& checkpoint, const std::string& fact) {
   const auto found = checkpoint.facts.find(fact);
@@ -39,7 +39,7 @@ std::map<std::string, Tensor> Checkpoint::with_prefix(const std::string& prefix)
   for (auto it = tensors.lower_bound(prefix); it != tensors.end() && it->first.starts_with(prefix); ++it)
     found.emplace(it->first.substr(prefix.size()), it->second);
   if (!found.empty()) return found;
-  std::set<std::string> there;  // up to the first dot
+  std::set<std::string> there;  // name parts before the first dot
   for (const auto& [name, tensor] : tensors) there.insert(name.substr(0, name.find('.') + 1));
   data_fail("{}: tensors/{}*: none, expected a prefix of {}", path, excerpt(prefix),
             there.empty() ? "the file's tensors, of which there are none"
@@ -90,7 +90,7 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
   H5Writer file(path);
   write_head(file, checkpoint, kFormat, kVersion);
   for (const auto& [name, tensor] : checkpoint.tensors) {
-    // HDF5 has no bfloat16; every one is a float32.
+    // HDF5 has no bfloat16; every bfloat16 number is exact in float32.
     const bool narrow = tensor.dtype() == DType::bf16;
     file.write("tensors/" + name, narrow ? tensor.to(DType::f32) : tensor);
     if (narrow) file.attribute("tensors/" + name, kDType, std::string(name_of(DType::bf16)));
@@ -100,7 +100,7 @@ void save_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
 
 namespace {
 
-/// The checkpoint once `check` has seen who wrote it.
+/// Loads the checkpoint after `check` accepted its program.
 template <class Check>
 Checkpoint load(const std::string& path, Check check) {
   const H5Reader file = H5Reader::open(path);

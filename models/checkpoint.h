@@ -9,55 +9,55 @@
 
 namespace adj::optim {
 
-/// What a run needs to go on where it stopped, as an HDF5 file: named tensors (model, optimizer, best
-/// weights) and named facts (program, options, epoch, generator state). Numbers are kept to the bit.
-/// TrainingState fills it and reads it.
+/// State of a run for resuming, as an HDF5 file: named tensors (model, optimizer, best weights) and named
+/// facts (program, options, epoch, generator state). Numbers are kept to the bit. Filled and read by
+/// TrainingState.
 struct Checkpoint {
-  std::string program;  ///< "train_gcn": another program's checkpoint is refused
+  std::string program;  ///< "train_gcn"; checkpoints of another program are refused
   std::map<std::string, std::string> facts;
   std::map<std::string, Tensor> tensors;
 
-  /// Tensors whose name begins with `prefix`, without it: one at least. Throws DataError, naming the first
-  /// parts of the names there are, where there is none.
+  /// Tensors whose name begins with `prefix`, without the prefix. Throws DataError if there are none, listing
+  /// the existing first name parts.
   std::map<std::string, Tensor> with_prefix(const std::string& prefix) const;
-  /// Throw DataError naming the fact where it is missing, not a number, or not in [low, high].
+  /// Throw DataError naming the fact if it is missing, not a number, or not in [low, high].
   int64_t integer(const std::string& fact) const;
   int64_t integer(const std::string& fact, int64_t low, int64_t high) const;
   double number(const std::string& fact) const;
-  /// Throws DataError naming the tensor where it is missing, or no table float64 [*, columns]; its elements.
+  /// Elements of a tensor float64 [*, columns]. Throws DataError naming the tensor if it is missing or
+  /// different.
   std::vector<double> table(const std::string& name, int64_t columns) const;
   void set(const std::string& fact, int64_t value);
   void set(const std::string& fact, double value);
 
-  std::string path;  ///< where it was loaded from, for messages
+  std::string path;  ///< source file, for messages
 };
 
-/// Writes parameters and buffers of a module of one's own, as the tensors "model.*" of a checkpoint without a
-/// training: whatever it was trained with, a program that makes the same module reads them by load_model().
-/// Replaces `path` in one step. Throws DataError.
+/// Writes parameters and buffers of a module as the tensors "model.*" of a checkpoint without training state.
+/// Any program that constructs the same module can load_model() it. Replaces `path` atomically. Throws
+/// DataError.
 void save_model(const nn::Module& model, const std::string& path);
-/// Reads into `model`, on its device, what save_model() wrote, or the best weights of a TrainingState's
-/// checkpoint (the last ones where it knows no best). Throws DataError naming the file and the first tensor
-/// that is missing, left over, of another shape or not finite; then nothing was changed.
+/// Reads into `model`, on its device, a file of save_model(), or the best weights of a TrainingState's
+/// checkpoint (the last ones if it has no best). Throws DataError naming the file and the first tensor that
+/// is missing, left over, of another shape or not finite; then nothing is changed.
 void load_model(nn::Module& model, const std::string& path);
 
-/// What a file of another format has of a checkpoint: program and facts, without tensors. `file` was opened
-/// at `path`; throws DataError unless it is of this format and version.
+/// Program and facts, without tensors, in a file of another format. `file` was opened at `path`. read_head
+/// throws DataError for another format or version.
 void write_head(H5Writer& file, const Checkpoint& head, const std::string& format, int64_t version);
 Checkpoint read_head(const H5Reader& file, const std::string& path, const std::string& format,
                      int64_t version);
 
-/// Overwrites the module's parameters and buffers with the checkpoint's tensors "PREFIX*". Throws as
+/// Overwrites the module's parameters and buffers with the checkpoint's tensors "PREFIX*". Throws like
 /// load_model().
 void load_weights(nn::Module& model, const Checkpoint& checkpoint, const std::string& prefix);
 
-/// Replaces `path` in one step: a kill at any moment leaves the old file or the new one, whole. Throws
-/// DataError.
+/// Replaces `path` atomically: the old or the new file survives a kill at any moment. Throws DataError.
 void save_checkpoint(const Checkpoint& checkpoint, const std::string& path);
-/// Onto the CPU. Throws DataError naming the file and what is wrong with it; `program` must be the one that
-/// wrote it.
+/// Loads onto the CPU. Throws DataError naming the file and the fault; `program` must be the one that wrote
+/// it.
 Checkpoint load_checkpoint(const std::string& path, const std::string& program);
-/// Likewise, of any program.
+/// Likewise, for any program.
 Checkpoint load_checkpoint(const std::string& path);
 
 }  // namespace adj::optim

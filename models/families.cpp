@@ -1,6 +1,6 @@
 #include "family.h"
 
-// Apart from family.cpp: who links this links every model.
+// Separate from family.cpp: linking this file links every model.
 
 namespace adj::models {
 

@@ -7,30 +7,27 @@
 
 namespace adj::models {
 
-/// Models of one kind of layer, which options tell apart. What it holds is all that is known of a family: to
-/// make a model again from what a checkpoint says, nothing else is needed.
+/// Models built from one kind of layer. Holds everything needed to rebuild a model from a checkpoint.
 struct ModelFamily {
-  std::string program;               ///< whose checkpoints hold such models: "train_gat"
-  std::vector<std::string> models;   ///< what ModelOptions::model may be: "gat", "gatv2"
-  std::vector<ModelOption> options;  ///< those that it takes beside hidden, layers and dropout
-  /// Throws UsageError where options of its own are out of range. Optional.
+  std::string program;               ///< the program whose checkpoints hold such models: "train_gat"
+  std::vector<std::string> models;   ///< valid values of ModelOptions::model: "gat", "gatv2"
+  std::vector<ModelOption> options;  ///< options besides hidden, layers and dropout
+  /// Checks the family's own options; throws UsageError if out of range. Optional.
   void (*check_own)(const ModelOptions&) = nullptr;
   /// The model on the CPU, with initial weights from the default generator.
   std::unique_ptr<Model> (*make_checked)(int64_t in, int64_t out, const ModelOptions&) = nullptr;
   ModelOptions defaults = {};  ///< of the paper, where the family's differ
 
-  /// Is the option of that name among `options`?
+  /// Whether `options` has an option of that name.
   bool takes(const std::string& option) const;
-  /// All that a model is made by: `model` where there are several, the family's own, hidden, layers and
-  /// dropout.
+  /// All options of a model: `model` if there are several, the family's own, hidden, layers and dropout.
   std::vector<ModelOption> all_options() const;
-  /// Throws UsageError where a model's options are out of range.
+  /// Throws UsageError if a model's options are out of range.
   void check(const ModelOptions& options) const;
-  /// A model of `in` features and `out` numbers for each node (or graph), with initial weights from the
-  /// default generator, on the CPU. Throws UsageError as check() does.
+  /// A model with `in` features and `out` outputs per node (or graph) on the CPU, with initial weights from
+  /// the default generator. Throws UsageError as check() does.
   std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& options) const;
-  /// Likewise, of a family whose models are NodeModels, GraphModels or LinkModels. Throws adj::Error for
-  /// another one.
+  /// Likewise as a NodeModel, GraphModel or LinkModel. Throws adj::Error if the family is of another kind.
   template <class Kind>
   std::unique_ptr<Kind> make_as(int64_t in, int64_t out, const ModelOptions& o) const {
     std::unique_ptr<Model> model = make(in, out, o);
@@ -41,7 +38,7 @@ struct ModelFamily {
   }
 };
 
-// One file a family, named for it; each opens with what the model is and where it comes from.
+// Each family has a file of its name, which begins with the model's definition and source.
 ModelFamily gcn();
 ModelFamily gat();
 ModelFamily sage();
@@ -53,7 +50,7 @@ ModelFamily link();
 ModelFamily qgnn();
 ModelFamily graph_qgin();
 
-/// All of them.
+/// All families.
 std::vector<ModelFamily> families();
 
 }  // namespace adj::models

@@ -7,10 +7,10 @@ namespace adj::models {
 
 namespace {
 
-/// Graph attention network (Veličković et al. 2018) of GATConv, or of GATv2Conv (Brody et al. 2022): heads
-/// side by side and ELU in hidden layers, heads averaged in the last one. All parameters decay, biases too:
-/// the authors' code means to leave out variables whose name is 'bias', but TensorFlow's names are of the
-/// kind 'conv1d/bias:0', so that it leaves out none.
+/// Graph attention network (Veličković et al. 2018) of GATConv, or of GATv2Conv (Brody et al. 2022):
+/// concatenated heads and ELU in hidden layers, averaged heads in the last one. All parameters decay, also
+/// biases: the authors' code tries to exclude variables named 'bias', but TensorFlow's names are like
+/// 'conv1d/bias:0', so it excludes none.
 template <class Conv, class Options>
 struct Gat : Stack<Conv> {
   Gat(const char* name, int64_t in, int64_t out, const ModelOptions& s)

@@ -9,8 +9,8 @@ namespace adj::models {
 namespace {
 
 /// Graph convolutional network (Kipf & Welling 2017): relu and dropout between the layers, dropout on the
-/// input. With batch norm (Hu et al., Open Graph Benchmark, 2020), norm, relu and dropout are one pass, and
-/// the input is left as it is, so that its aggregation is done once.
+/// input. With batch norm (Hu et al., Open Graph Benchmark, 2020), norm, relu and dropout are one pass; the
+/// input has no dropout, so it is aggregated once.
 struct Gcn : NodeModel {
   Gcn(std::vector<int64_t> sizes, double dropout_rate, bool batch_norm)
       : widths(std::move(sizes)), p(static_cast<float>(dropout_rate)) {
@@ -29,7 +29,7 @@ struct Gcn : NodeModel {
   }
   size_t num_layers() const override { return convs.size(); }
   Var over(size_t l, const Block& block, const Var& x) override { return layer(l, block, x); }
-  /// A block does not hold the degrees of its outermost nodes.
+  /// A block lacks the degrees of its outermost nodes.
   bool exact_by_layers() const override { return false; }
   template <class On, class X>
   Var layer(size_t l, const On& on, const X& x) {
@@ -41,7 +41,7 @@ struct Gcn : NodeModel {
   SaintMatrix neighbor_sums() const override { return SaintMatrix::gcn; }
   std::vector<int64_t> summed_widths() const override { return narrower(widths); }
 
-  /// All convolutions but the last, which for two layers is Kipf & Welling's choice.
+  /// All convolutions but the last; with two layers as in Kipf & Welling.
   bool decays(const std::string& parameter) const override {
     return parameter.starts_with("convs.") &&
            !parameter.starts_with(fmt::format("convs.{}.", convs.size() - 1));
@@ -66,7 +66,8 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 }  // namespace
 
 ModelFamily gcn() {
-  return {"train_gcn", {"gcn"}, {model_option("norm", "between the layers: none or batch")}, check, make};
+  return {
+      "train_gcn", {"gcn"}, {model_option("norm", "norm between the layers: none or batch")}, check, make};
 }
 
 }  // namespace adj::models

@@ -7,8 +7,7 @@ namespace adj::models {
 
 namespace {
 
-/// Graph isomorphism network (Xu et al. 2019): a sum over neighbours and the node itself, then two linear
-/// maps.
+/// Graph isomorphism network (Xu et al. 2019): sum over neighbours and the node itself, then two linear maps.
 struct Gin : Stack<nn::GINConv<nn::MLP>> {
   Gin(int64_t in, int64_t out, const ModelOptions& s)
       : Stack(fmt::format("GIN {}{}", dashed(widths_of(in, out, s)), s.train_eps ? " learnt eps" : ""),

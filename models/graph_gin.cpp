@@ -12,7 +12,7 @@ namespace adj::models {
 
 namespace {
 
-/// Of one layer: linear, batch norm, relu, linear.
+/// Network of one layer: linear, batch norm, relu, linear.
 struct Network : nn::Module {
   Network(int64_t in, int64_t hidden, const nn::QuantLinearOptions& quantization)
       : first(this, "first", in, hidden, quantization),
@@ -25,11 +25,11 @@ struct Network : nn::Module {
   nn::Child<nn::QuantLinear> second;
 };
 
-/// Graph isomorphism network (Xu et al. 2019, section 4 and eq. 4.2): what each layer makes of the nodes,
-/// their features among it, is pooled over each graph and read out by a linear map of its own; a graph's
-/// logits are the sum of those, each under dropout. Quantised are what a layer sums over, its network, and
-/// the readouts: they take what the layer takes, so that pooling is a sum of the same integers, and have 8
-/// bits however few the layers have, for a graph has one row there and not one for each of its nodes.
+/// Graph isomorphism network (Xu et al. 2019, section 4 and eq. 4.2): the input features and each layer's
+/// output are pooled per graph and read out by a linear map each; a graph's logits are their sum, each under
+/// dropout. Quantised are the inputs of each layer's sum, its network, and the readouts. Readouts take the
+/// same quantised input as the layer, so pooling sums the same integers. They have 8 bits whatever the layers
+/// have, as there is only one row per graph instead of one per node.
 struct GraphGin : GraphModel {
   GraphGin(int64_t in, int64_t out, const ModelOptions& s)
       : pool_(s.pool),
@@ -37,7 +37,7 @@ struct GraphGin : GraphModel {
         name_(fmt::format("GIN {}-{}x{}-{} {}{}{}", in, s.layers, s.hidden, out, s.pool,
                           s.train_eps ? " learnt eps" : "", describe_bits(s))) {
     const Quantization quantization(s);
-    const auto last = static_cast<size_t>(s.layers - 1);  // whose output has the bits of its input
+    const auto last = static_cast<size_t>(s.layers - 1);  // its output has the bits of its input
     readouts_.add(in, out, quantization.readout(0));
     for (int64_t l = 0; l < s.layers; ++l) {
       const auto layer = static_cast<size_t>(l);

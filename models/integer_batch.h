@@ -7,32 +7,32 @@
 
 namespace adj {
 
-/// What an IntegerModel sums over: the entries, all ones, of each row of a matrix.
+/// Rows of a matrix over which an IntegerModel sums; all entries are ones.
 struct IntegerRows {
-  Csr structure;                  ///< without arrays where `bits` stand for it
+  Csr structure;                  ///< without arrays if `bits` are used
   RowOrder order;                 ///< of `structure`
-  Tensor row_scale;               ///< float32 [rows]: 1 / entries of the row, or absent: a sum
-  std::optional<BitTensor> bits;  ///< one an entry
-  std::optional<BitSteps> steps;  ///< of `bits`, those that have one
+  Tensor row_scale;               ///< float32 [rows]: 1 / entries of the row; absent: a sum
+  std::optional<BitTensor> bits;  ///< one bit per entry
+  std::optional<BitSteps> steps;  ///< the nonzero steps of `bits`
 
   int64_t rows() const { return structure.rows; }
 };
 
-/// A graph and its features as an IntegerModel takes them: structure, and features of as many bits as the
-/// first layer reads.
+/// A graph and its features in an IntegerModel's format: structure, and features with the first layer's input
+/// bits.
 struct IntegerBatch {
-  IntegerRows neighbors;              ///< of each node, with the self-loops that the model sums over
-  std::optional<IntegerRows> graphs;  ///< the nodes of each, of a model of graphs
-  BitTensor x_bits;                   ///< along columns: where neighbours are summed by bits
-  ByteTensor x;                       ///< where they are summed by bytes
+  IntegerRows neighbors;              ///< of each node, including the self-loops of the model
+  std::optional<IntegerRows> graphs;  ///< the nodes of each graph, for a model of graphs
+  BitTensor x_bits;                   ///< along columns; for sums by bits
+  ByteTensor x;                       ///< for sums by bytes
 
   int64_t nodes() const { return neighbors.rows(); }
   bool by_bits() const { return neighbors.bits.has_value(); }
   Device device() const { return by_bits() ? x_bits.device() : x.device(); }
-  /// Bytes of structure and features.
+  /// Size of structure and features in bytes.
   int64_t bytes() const;
-  /// What the host packed goes to a GPU as one copy, where it is small, with as many bits of a feature as the
-  /// first layer reads (of 3 bits 4, of 5 to 7 bits 8; QGTC, section 4.6).
+  /// Small host batches go to a GPU in a single copy. Features have the first layer's input bits, rounded up
+  /// (3 to 4, 5 to 7 to 8; QGTC, section 4.6).
   IntegerBatch to(Device device) const;
 };
 

@@ -1,6 +1,6 @@
-// An IntegerModel as a file: program and facts as a checkpoint's; "tensors/NAME", float32: ranges of
-// activations, scales and shifts of linear maps, and what features and targets are prepared by, as in a
-// checkpoint; "weights/NAME": bit tensors (data/bit_tensors.h). docs/quantized.md lists the entries.
+// File of an IntegerModel. Program and facts as in a checkpoint. "tensors/NAME", float32: ranges of
+// activations, scales and shifts of linear maps, and preparation of features and targets as in a checkpoint.
+// "weights/NAME": bit tensors (data/bit_tensors.h). docs/quantized.md lists the entries.
 
 #include "integer_model.h"
 #include <adjoint/core/text.h>
@@ -21,10 +21,10 @@ constexpr const char* kPreparation[] = {"classes.names",      "classes.offsets",
                                         "features.deviation", "features.scale",   "features.zero",
                                         "targets.mean",       "targets.deviation"};
 
-/// "sums.0." as the name of one entry.
+/// "sums.0." without the trailing dot.
 std::string entry(const std::string& name) { return name.substr(0, name.size() - 1); }
 
-/// Of all that a training says of itself, what its predictions need.
+/// The facts of a training that predictions need.
 std::map<std::string, std::string> needed_facts(const ModelDescription& model) {
   std::map<std::string, std::string> needed;
   for (const auto& [fact, text] : model.facts)
@@ -84,7 +84,7 @@ class Reading {
             .activation = place.relu ? Activation::relu : Activation::none};
   }
 
-  /// Throws DataError for an entry that no part is made of.
+  /// Throws DataError for an unused entry.
   void expect_no_more() const {
     for (const char* group : {"tensors", "weights"})
       for (const std::string& name : file_.children(group)) {
@@ -127,7 +127,7 @@ class Reading {
   std::string path_;
   H5Reader file_;
   optim::Checkpoint checkpoint_;
-  std::set<std::string> seen_;  // entries that were read
+  std::set<std::string> seen_;  // entries read so far
 };
 
 detail::IntegerRange moved(const detail::IntegerRange& range, Device device) {

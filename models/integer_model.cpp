@@ -10,20 +10,19 @@ namespace adj {
 
 namespace {
 
-/// The numbers between layers: in a batch that is summed by bits a right operand [features, nodes], else rows
-/// of bytes.
+/// Activations between layers: for sums by bits a right operand [features, nodes], else rows of bytes.
 struct Activations {
   BitTensor bits;
   ByteTensor bytes;
 };
 
-/// A pass over one batch.
+/// A forward pass over one batch.
 class Pass {
  public:
   Pass(const IntegerBatch& batch, const IntegerModelOptions& options)
       : batch_(batch), by_bits_(batch.by_bits()), options_(options) {}
 
-  /// Of rows that something is summed for, by the range that the map takes them in.
+  /// Sums over the rows' entries, quantised to the map's input range.
   BitTensor sums(const IntegerRows& of, const Activations& x, const detail::IntegerLinear& map) const {
     BitTensor rows = rows_for(of.rows(), map);
     if (by_bits_)
@@ -46,7 +45,7 @@ class Pass {
     return rows;
   }
 
-  /// Likewise maxima, of the numbers that integers stand for: of floats, which comparing leaves as they are.
+  /// Likewise maxima, computed on the dequantised floats: comparisons are exact.
   BitTensor maxima(const IntegerRows& of, const Activations& x, const detail::IntegerLinear& map) const {
     const NoGrad no_grad;
     const Tensor values = by_bits_ ? to_values(x.bits, PackedAlong::columns) : to_values(x.bytes);
@@ -57,7 +56,7 @@ class Pass {
     return by_bits_ ? rows : as_bytes(rows);
   }
 
-  /// What the map makes of rows, as rows for another one.
+  /// The map's output for these rows, as input rows of `next`.
   BitTensor hidden(const BitTensor& rows, const detail::IntegerLinear& map,
                    const detail::IntegerLinear& next) const {
     BitTensor to = rows_for(rows.outer, next);
@@ -70,13 +69,13 @@ class Pass {
     return to;
   }
 
-  /// What the map makes of rows, to be summed over neighbours next.
+  /// The map's output for these rows, as input of the next sum over neighbours.
   Activations activations(const BitTensor& rows, const detail::IntegerLinear& map,
                           const detail::IntegerRange& next) const {
     const int64_t width = map.weight.outer;
     Activations to;
     if (by_bits_) {
-      // Outputs for rows: the next sum's right operand.
+      // Output features become rows: the right operand of the next sum.
       to.bits = BitTensor::empty(width, rows.outer, next.bits, next.scale, next.zero, rows.device());
       kernels::bit_gemm_to_bits({.a = map.weight,
                                  .b = rows,
@@ -96,7 +95,7 @@ class Pass {
     return to;
   }
 
-  /// float32: what the map makes of rows, the last one of them.
+  /// float32 output of the last map.
   Var logits(const BitTensor& rows, const detail::IntegerLinear& map) const {
     Tensor y = Tensor::empty({rows.outer, map.weight.outer}, DType::f32, rows.device());
     kernels::bit_gemm({.a = rows, .b = weight_of(map), .bias = map.shift, .y = y});
@@ -104,8 +103,7 @@ class Pass {
   }
 
  private:
-  // Beside sums by bytes products are of bytes, too: their rows have few numbers, and planes would be
-  // padding.
+  // Sums by bytes use byte products too: their rows are short, and bit planes would be mostly padding.
   const BitTensor& weight_of(const detail::IntegerLinear& map) const {
     return by_bits_ ? map.weight : map.bytes;
   }

@@ -13,11 +13,11 @@ namespace adj {
 
 namespace {
 
-/// float32 [rows]: what a row's sum becomes its mean by.
+/// float32 [rows]: factors that turn a row's sum into its mean.
 Tensor inverse_lengths(const Relation& rows) {
   const NoGrad no_grad;
   const Var entries(rows.in_degrees());
-  return (1.0 / (relu(entries - 1.0) + 1.0)).value();  // of no entries 1
+  return (1.0 / (relu(entries - 1.0) + 1.0)).value();  // 1 for empty rows
 }
 
 }  // namespace
@@ -25,8 +25,8 @@ Tensor inverse_lengths(const Relation& rows) {
 bool IntegerModel::sums_by_bits(const Csr& structure) const {
   if (options_.sums != IntegerSums::automatic) return options_.sums == IntegerSums::bits;
   if (!device_.is_cuda()) return false;
-  // Microseconds of a layer, by counts, from one H200: steps of 128 x 1024 entries on each of 132
-  // multiprocessors, or gathers.
+  // Estimated microseconds per layer, measured on an H200: steps of 128 x 1024 entries on each of 132 SMs, or
+  // gathers.
   constexpr double kLaunches = 1.0, kStep = 2.2, kMultiprocessors = 132.0, kGather = 2.5e-5;
   const auto rows = static_cast<double>(structure.rows);
   const double steps = std::ceil(rows / 128.0) * std::ceil(rows / 1024.0);
@@ -34,7 +34,7 @@ bool IntegerModel::sums_by_bits(const Csr& structure) const {
 }
 
 IntegerRows IntegerModel::neighbors_of(const Graph& graph) const {
-  const bool mean = parts_.hidden.empty();  // GCN, whose nodes have one self-loop; GIN's one more
+  const bool mean = parts_.hidden.empty();  // GCN: one self-loop per node; GIN: one more
   const Relation looped =
       with_self_loops(graph.relation(), mean ? SelfLoops::completed : SelfLoops::added).relation;
   IntegerRows rows{.structure = looped.csr(), .order = {}, .row_scale = {}, .bits = {}, .steps = {}};
@@ -59,7 +59,7 @@ IntegerRows IntegerModel::nodes_of(const Tensor& offsets, int64_t nodes, bool by
     rows.order = RowOrder(structure);
     return rows;
   }
-  rows.bits = adjacency_bits(structure);  // of which none repeats
+  rows.bits = adjacency_bits(structure);  // without repeated entries
   if (options_.skip_steps) rows.steps = bit_steps(*rows.bits);
   rows.structure.offsets = rows.structure.indices = {};
   return rows;

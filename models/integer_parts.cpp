@@ -10,7 +10,7 @@ namespace adj::detail {
 
 namespace {
 
-/// A model's state, of which what is missing or wrong is an error that names it.
+/// A model's state; errors name the missing or wrong entry.
 class State {
  public:
   explicit State(const nn::Module& model) {
@@ -22,7 +22,7 @@ class State {
     ADJ_CHECK(found != tensors_.end(), "integer model: no {} in the model", name);
     return found->second.to(DType::f32);
   }
-  /// GIN's terms of a node's own are sums' entries, which have no factor.
+  /// GIN's own terms are entries of the sums, without a factor (1 + eps).
   void expect_no_eps() const {
     for (const auto& [name, tensor] : tensors_)
       if (name.ends_with(".eps"))
@@ -31,7 +31,7 @@ class State {
   }
   std::vector<float> numbers(const std::string& name) const { return get(name).to_vector<float>(); }
 
-  /// Of weights or of activations.
+  /// Range of weights or of activations.
   IntegerRange range(const std::string& name, int bits, bool of_weights) const {
     IntegerRange range{bits, get(name + "scale"), get(name + "zero")};
     expect_none(name + "scale", problem_of_scales(range.scale.to(Device::cpu())));
@@ -47,7 +47,7 @@ class State {
   std::map<std::string, Tensor> tensors_;
 };
 
-/// What a batch norm behind a bias comes to: y = scale x + shift.
+/// Batch norm and bias folded into y = scale x + shift.
 struct Folded {
   Tensor scale, shift;
 };
@@ -91,7 +91,7 @@ IntegerPlan integer_plan(const ModelDescription& model) {
   const std::vector<int64_t> widths = models::widths_of(model.num_features, model.num_outputs, o);
   IntegerPlan plan;
   for (size_t l = 0; l < layers; ++l) {
-    const bool ends = !of_graphs && l + 1 == layers;  // in logits, behind which nothing is
+    const bool ends = !of_graphs && l + 1 == layers;  // ends in logits
     const int64_t out = ends ? model.num_outputs : o.hidden;
     const std::string behind = norm && !ends ? numbered("norms", l) : "";
     const auto linear = [&](const std::string& name, const std::string& its_norm, bool relu, int64_t in,

@@ -5,42 +5,42 @@
 #include <adjoint/kernels/elementwise/activation.h>
 #include <adjoint/nn/module.h>
 
-// What an IntegerModel computes with, and where each part of it stands in a training's state.
+// Components of an IntegerModel, and their names in a training's state.
 
 namespace adj::detail {
 
-/// What integers of so many bits stand for, of activations.
+/// Quantisation range of activations.
 struct IntegerRange {
   int bits = 0;
   Tensor scale, zero;  ///< float32 [1]
 };
 
-/// A linear map and what is fused into it.
+/// A linear map and its fused epilogue.
 struct IntegerLinear {
-  Tensor input_scale, input_shift;  ///< float32 [in]: of a batch norm on the sums that it takes, or absent
+  Tensor input_scale, input_shift;  ///< float32 [in]: batch norm on the input sums, or absent
   IntegerRange input;
-  BitTensor weight;     ///< along columns, of [in, out]
-  BitTensor bytes;      ///< the same, a byte a number
-  Tensor scale, shift;  ///< float32 [out]: of a batch norm and a bias; scale may be absent
+  BitTensor weight;     ///< [in, out], along columns
+  BitTensor bytes;      ///< the same as bytes, one per number
+  Tensor scale, shift;  ///< float32 [out]: folded batch norm and bias; scale may be absent
   Activation activation = Activation::none;
 };
 
 struct IntegerParts {
-  std::vector<IntegerRange> inputs;   ///< of each layer; of a model of graphs also of what the last one makes
-  std::vector<IntegerLinear> sums;    ///< of each layer: what takes sums over neighbours
-  std::vector<IntegerLinear> hidden;  ///< of each layer of a GIN: its second
-  std::vector<IntegerLinear> readouts;  ///< of a model of graphs: what takes each of `inputs`, pooled
+  std::vector<IntegerRange> inputs;     ///< per layer; for a model of graphs also of the last layer's output
+  std::vector<IntegerLinear> sums;      ///< per layer: maps of the sums over neighbours
+  std::vector<IntegerLinear> hidden;    ///< per layer of a GIN: the second map
+  std::vector<IntegerLinear> readouts;  ///< of a model of graphs: maps of each of `inputs`, pooled
 };
 
-/// Where such a part stands, and what it has to be.
+/// Name and expected properties of a component.
 struct RangePlace {
   std::string name;  ///< "inputs.0."
   int bits;
 };
 struct LinearPlace {
   std::string name;        ///< "sums.0."
-  std::string input_norm;  ///< "sum_norms.0.", the batch norm on what it takes; empty: none
-  std::string norm;        ///< "norms.0.", the batch norm behind it; likewise
+  std::string input_norm;  ///< "sum_norms.0.", batch norm on its input; empty: none
+  std::string norm;        ///< "norms.0.", batch norm on its output; empty: none
   bool relu;
   int64_t in, out;
   int weight_bits, input_bits;
@@ -49,7 +49,7 @@ struct IntegerPlan {
   std::vector<RangePlace> inputs;
   std::vector<LinearPlace> sums, hidden, readouts;
 
-  /// The parts, of which `range(place)` and `linear(place)` make each.
+  /// The components, constructed by `range(place)` and `linear(place)`.
   template <class Range, class Linear>
   IntegerParts parts(Range&& range, Linear&& linear) const {
     IntegerParts made;
@@ -61,16 +61,16 @@ struct IntegerPlan {
   }
 };
 
-/// Throws adj::Error unless train_qgnn or train_graph_qgin trains such a model, and for layers that are not
+/// Throws adj::Error unless train_qgnn or train_graph_qgin trains such a model, or if a layer is not
 /// quantised.
 IntegerPlan integer_plan(const ModelDescription& model);
 
-/// What is wrong with numbers on the CPU that are to be scales, or zeros of so many bits, of weights or of
-/// activations: "-1, expected a finite number above 0". Empty: nothing.
+/// Describes what is invalid in scales, or in zeros for these bits of weights or activations, on the CPU:
+/// "-1, expected a finite number above 0". Empty: valid.
 std::string problem_of_scales(const Tensor& scales);
 std::string problem_of_zeros(const Tensor& zeros, int bits, bool of_weights);
 
-/// Throws adj::Error, naming the entry, where the model's state lacks one, or holds numbers that no training
+/// Throws adj::Error, naming the entry, if the model's state lacks one or holds numbers that no training
 /// writes.
 IntegerParts parts_of_state(const IntegerPlan& plan, const nn::Module& model);
 

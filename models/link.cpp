@@ -71,7 +71,7 @@ ModelFamily link() {
   return {"train_link",
           {"gcn", "sage", "gat"},
           {model_option("embedding"), model_option("decoder"),
-           model_option("aggr", "of sage's neighbours: mean, max or pool"), model_option("heads"),
+           model_option("aggr", "aggregation of sage: mean, max or pool"), model_option("heads"),
            model_option("attention-dropout")},
           check,
           make,

@@ -9,19 +9,18 @@
 
 namespace adj::models {
 
-/// Embeddings of nodes by a model of nodes, and of a pair's two what says how likely an edge joins it:
-/// decoder "dot" their inner product, "mlp" a two-layer MLP of their elementwise product (as the Open Graph
-/// Benchmark's examples have it). Either is the same in both directions.
+/// Link prediction: a NodeModel embeds the nodes, a decoder scores pairs. "dot": inner product; "mlp":
+/// two-layer MLP on the elementwise product (as in the Open Graph Benchmark's examples). Both are symmetric.
 class LinkModel : public Model {
  public:
-  /// The encoder gives `width` numbers a node.
+  /// `width`: features of the encoder's output.
   LinkModel(std::unique_ptr<NodeModel> encoder, int64_t width, const ModelOptions& options);
 
   NodeModel& encoder() const { return *encoder_; }
-  /// [P, 1]: a logit for each pair, an edge of `pairs`, of embeddings `z` of its nodes. An inner product
-  /// takes memory by pairs alone, an MLP by pairs times the width.
+  /// [P, 1]: logits of the edges of `pairs`, from embeddings `z` of the nodes. Memory grows with the pairs
+  /// for "dot", with pairs times width for "mlp".
   Var scores(const Var& z, const Relation& pairs);
-  /// Likewise without gradient, of any number of pairs: an MLP takes some after the other.
+  /// Likewise without gradient, for any number of pairs: "mlp" works in chunks.
   Tensor scores_of_all(const Tensor& z, const Relation& pairs);
   std::string describe() const override;
 

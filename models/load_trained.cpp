@@ -8,7 +8,7 @@ namespace adj {
 
 namespace {
 
-/// Weights take the place of initial ones, whose draws leave no trace.
+/// Loaded weights replace the initial ones; the draws of those leave the generator unchanged.
 class InitialWeights {
  public:
   InitialWeights() : seed_(default_generator().seed()), position_(default_generator().position()) {}

@@ -10,53 +10,52 @@
 
 namespace adj::models {
 
-/// What a program trains. Its one-line describe() ("GCN 1433-16-7") names it to users and in checkpoints.
+/// A trainable model. Its one-line describe() ("GCN 1433-16-7") names it in messages and checkpoints.
 struct Model : nn::Module {
-  /// Does weight decay apply to this parameter?
+  /// Whether weight decay applies to this parameter.
   virtual bool decays(const std::string& /*parameter*/) const { return true; }
-  /// What a training step adds to its loss, of the state and no example; absent where there is nothing.
+  /// Added to the loss of a training step; depends on the state only. Absent: none.
   virtual Var penalty() const { return {}; }
-  /// What a training says of the model at its end; empty where there is nothing.
+  /// Printed at the end of a training; may be empty.
   virtual std::string remark() const { return {}; }
 
-  /// As a NodeModel, GraphModel or LinkModel; null where it is none.
+  /// Cast to NodeModel, GraphModel or LinkModel; null if it is of another kind.
   template <class Kind>
   Kind* as() {
     return dynamic_cast<Kind*>(this);
   }
 };
 
-/// One that says something of every node.
+/// A model with outputs per node.
 struct NodeModel : Model {
-  /// [N, outputs]: logits, or for regression what is predicted, of every node, in the module's mode.
+  /// [N, outputs]: logits, or predictions for regression, of every node, in the module's mode.
   virtual Var operator()(const Graph& graph, const Features& x) = 0;
-  /// Layers that each take a block; 0 where the model takes whole graphs alone.
+  /// Number of layers that each take a block; 0 if the model only runs on whole graphs.
   virtual size_t num_layers() const { return 0; }
-  /// Does a layer make over a block of all in-edges what it makes over the graph, so that it may be run layer
-  /// by layer?
+  /// Whether a layer on a block of all in-edges gives the same result as on the graph, so that inference can
+  /// run layer by layer.
   virtual bool exact_by_layers() const { return num_layers() > 0; }
-  /// What layer `layer` makes of the features of a block's sources, the targets' first: [num_dst, width].
-  /// What stands between two layers belongs to the first of them.
+  /// Output of layer `layer` for the features of a block's sources, the targets' first: [num_dst, width].
+  /// What follows a layer (norm, activation) belongs to it.
   virtual Var over(size_t layer, const Block& block, const Var& x);
-  /// Features as the first layer takes them over a block: dense, of the parameters' dtype.
+  /// Input of the first layer over a block: dense, of the parameters' dtype.
   Var input(const Features& x) const;
-  /// [seeds, outputs]: one block a layer, `x` of the first one's sources. Throws UsageError unless the model
-  /// has as many layers.
+  /// [seeds, outputs]: one block per layer, `x` for the first block's sources. Throws UsageError if the
+  /// number of blocks differs from the number of layers.
   Var operator()(std::span<const Block> blocks, const Features& x);
-  /// Derives of a batch's graph what a step asks it for. Called by the threads that prepare batches while
-  /// others compute.
+  /// Precomputes what a step derives from a batch's graph. Called by loader threads in parallel with
+  /// training.
   virtual void prepare(const Graph& graph) const;
-  /// The matrix by which all layers sum over neighbours, where they do.
+  /// The matrix with which all layers sum over neighbours, if they do.
   virtual SaintMatrix neighbor_sums() const { return SaintMatrix::none; }
-  /// Features of the sums and means over neighbours that a forward pass takes, one after the other, where
-  /// an edge list serves as it is. None where the model needs sorted edges: attention, maxima.
+  /// Widths of the sums and means over neighbours in a forward pass, in order, if an unsorted edge list
+  /// suffices. Empty if the model needs sorted edges (attention, maxima).
   virtual std::vector<int64_t> summed_widths() const { return {}; }
 };
 
-/// One that says something of every graph.
+/// A model with outputs per graph.
 struct GraphModel : Model {
-  /// [G, outputs]: logits, or for regression what is predicted. Graph g has the nodes offsets[g] to offsets[g
-  /// + 1].
+  /// [G, outputs]: logits, or predictions for regression. Graph g has the nodes offsets[g] to offsets[g + 1].
   virtual Var operator()(const Graph& graph, const Tensor& offsets, const Features& x) = 0;
 };
 

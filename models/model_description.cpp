@@ -22,7 +22,7 @@ const std::string& fact(const optim::Checkpoint& checkpoint, const std::string& 
   return found->second;
 }
 
-/// A task of nodes or graphs; none of links.
+/// Task of a model of nodes or graphs; none for links.
 Task task_of(const optim::Checkpoint& checkpoint) {
   const std::string& name = fact(checkpoint, "task");
   if (name == "link") return Task::none;

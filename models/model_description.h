@@ -8,34 +8,35 @@
 
 namespace adj {
 
-/// All that is known of a trained model beside its weights: what its predictions need, and where it is from.
+/// Metadata of a trained model: everything besides weights that predictions need, and its origin.
 struct ModelDescription {
-  std::string program;  ///< that trained it: "train_gcn"
+  std::string program;  ///< that trained the model: "train_gcn"
   std::string name;     ///< "GCN 1433-16-7"
   models::ModelOptions options;
-  Task task = Task::none;  ///< none of a model of links
+  Task task = Task::none;  ///< none for a model of links
   int64_t num_features = 0, num_outputs = 0;
   FeatureScaling scaling;            ///< of features
-  FeatureQuantization quantization;  ///< of scaled ones
+  FeatureQuantization quantization;  ///< of the scaled features
   Tensor target_mean, target_scale;  ///< float32 [T] of regression: a prediction is output * scale + mean
   std::vector<std::string> class_names;
-  int64_t graphs_at_once = 32;  ///< graphs that are computed side by side
+  int64_t graphs_at_once = 32;  ///< graphs per batch
   std::string origin;           ///< "train_gcn, epoch 66"
-  /// What the checkpoint says of its training, "option.lr" and the like.
+  /// Facts of the checkpoint about its training: "option.lr" and so on.
   std::map<std::string, std::string> facts;
 
   bool of_graphs() const { return task == Task::graph_class || task == Task::graph_regression; }
-  /// x [N, num_features] as the model takes them, on their device. Throws for another width.
+  /// x [N, num_features] scaled and quantised as in training, on its device. Throws for another width.
   Features prepare(const Features& x) const;
-  /// float32 outputs of what the model gave. Throws where they are not finite.
+  /// float32 outputs from the model's raw ones. Throws if they are not finite.
   Tensor finish(const Tensor& raw) const;
 };
 
 namespace detail {
 
-/// Whose checkpoint it is. Throws DataError for a program that trains no model.
+/// The family of a checkpoint's model. Throws DataError for a program that trains no model.
 models::ModelFamily family_of(const optim::Checkpoint& checkpoint);
-/// Of what a training wrote, but for the name, on the CPU. Throws DataError naming what is missing or wrong.
+/// From a training's checkpoint, on the CPU, without the name. Throws DataError naming what is missing or
+/// wrong.
 ModelDescription description_of(const optim::Checkpoint& checkpoint);
 
 }  // namespace detail

@@ -11,7 +11,7 @@ Features node_features(const std::string& kind, const Graph& graph, int64_t widt
   const int64_t nodes = graph.num_nodes();
   if (kind == "constant") return Features(Tensor::full({nodes, 1}, 1.0)).to(graph.device());
   ADJ_CHECK(kind == "degree", "node features: expected constant or degree, got '{}'", kind);
-  // Column d is that of the nodes with d in-edges.
+  // Column d marks the nodes with d in-edges.
   const std::vector<int64_t> offsets = graph.in_edges().offsets.to_vector<int64_t>();
   std::vector<int32_t> columns;
   for (size_t i = 0; i + 1 < offsets.size(); ++i)

@@ -9,22 +9,21 @@
 
 namespace adj::optim {
 
-/// What a trained model needs beside its options and weights, to be used on other data: how features were
-/// scaled and then quantised, and what classes are called.
+/// Preparation of data for a trained model: scaling, then quantisation of features, and class names.
 struct Preprocessing {
   FeatureScaling scaling;
   std::vector<std::string> class_names;  ///< of outputs, or empty
   FeatureQuantization quantization = {};
 
-  /// The tensors features.mean, features.deviation, features.scale, features.zero, classes.names and
-  /// classes.offsets, of those that there are. What kind of scaling it is stands in the fact
-  /// features.scaling, in how many bits they are in features.bits; a training requires both.
+  /// Saves the tensors features.mean, features.deviation, features.scale, features.zero, classes.names and
+  /// classes.offsets, if present. A training requires the facts features.scaling (kind) and features.bits to
+  /// match.
   void save(Checkpoint& checkpoint) const;
-  /// Throws DataError naming what is missing or wrong in it. Checkpoints of before 0.3 say
-  /// option.raw-features alone.
+  /// Throws DataError naming what is missing or wrong. Checkpoints before version 0.3 only have
+  /// option.raw-features.
   static Preprocessing load(const Checkpoint& checkpoint);
   static FeatureScaling::Kind scaling_kind(const Checkpoint& checkpoint);
-  /// 1 to 8, or 32, as in checkpoints that do not say.
+  /// 1 to 8, or 32, also for checkpoints without the fact.
   static int feature_bits(const Checkpoint& checkpoint);
 };
 

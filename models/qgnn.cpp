@@ -14,13 +14,13 @@ namespace adj::models {
 
 namespace {
 
-/// A graph with the self-loops that a model sums over, kept with the other one's relation.
+/// A graph with the model's self-loops, cached with the original relation.
 struct Looped {
   Graph graph;
   Looped carried_to(adj::detail::Carrier& carrier) const { return {graph.carried_to(carrier)}; }
 };
 
-/// float32 [N], kept likewise: the share of nodes whose in-degree is no larger than the node's.
+/// float32 [N], cached likewise: share of nodes whose in-degree is at most the node's.
 struct DegreeRanks {
   Tensor share;
   DegreeRanks carried_to(adj::detail::Carrier& carrier) const { return {carrier.carry(share)}; }
@@ -41,21 +41,21 @@ Tensor degree_ranks(const Graph& graph) {
       ->share;
 }
 
-/// Graph neural networks whose products a bit tensor can take (QGTC, Wang et al. 2022), trained with their
-/// quantisation in the forward pass. A layer sums over neighbours, then updates; x_q is fake-quantised x:
+/// Graph neural networks with bit-tensor products (QGTC, Wang et al. 2022), trained with quantisation in the
+/// forward pass. A layer sums over neighbours, then updates; x_q is fake-quantised x:
 ///
 ///   gcn   s = norm(mean of x_q over N(i) and i itself) (Cluster-GCN, Chiang et al. 2019, eq. 10)
 ///         y = s_q W_q + b
 ///   gin   s = norm(x_q,i + sum of x_q over in-edges) (Xu et al. 2019, eq. 4.1, with an eps of 0)
 ///         h = relu(norm(s_q V_q + c)),  y = h_q W_q + b
 ///
-/// Sums have a norm where `norm` is sums, because one scale quantises all their columns: of bags of words
-/// these differ in size as words do in frequency, and what few bits leave of a rare word's is nothing.
-/// Running statistics are those of the newest step where that is over the whole graph: older weights' are
-/// others, and by a shift of half a step few bits become other integers. Norm and relu stand behind all
-/// layers but the last, and dropout before a layer's quantisation. Weights of edges do not count. With
-/// node_bits every node of the one graph has bits and a step size of its own in each quantiser of activations
-/// (nn/node_quantizer.h). docs/quantized.md lists its state.
+/// With `norm` = sums the sums are normalised, as one scale quantises all their columns: columns of bags of
+/// words differ in size like word frequencies, and few bits would leave nothing of rare words. If a step
+/// covers the whole graph, running statistics are those of the newest step: those of older weights differ,
+/// and with few bits a shift of half a step changes integers. Norm and relu follow all layers but the last;
+/// dropout precedes a layer's quantisation. Edge weights are ignored. With node_bits every node of the graph
+/// has its own bits and step size in each quantiser of activations (nn/node_quantizer.h). docs/quantized.md
+/// lists the state.
 struct Qgnn : NodeModel {
   Qgnn(int64_t in, int64_t out, const ModelOptions& o)
       : gin_(o.model == "gin"),
@@ -73,7 +73,7 @@ struct Qgnn : NodeModel {
     const std::vector<int64_t> widths = widths_of(in, out, o);
     const Quantization quantization(o);
     const bool norm = o.norm != "none";
-    const auto relu = norm ? Activation::none : Activation::relu;  // a norm has its own
+    const auto relu = norm ? Activation::none : Activation::relu;  // a norm includes its own relu
     const auto add_norm = [&](nn::ModuleList<nn::BatchNorm>& to, int64_t width) {
       to.add(width, nn::BatchNorm::kEpsilon, o.norm_momentum);
     };
@@ -117,13 +117,13 @@ struct Qgnn : NodeModel {
     if (degree_quant_ > 0.0) (void)degree_ranks(graph);
   }
 
-  /// Not scales: a smaller one is no simpler model.
+  /// Excludes scales and bits: smaller ones do not make a simpler model.
   bool decays(const std::string& parameter) const override {
     return !parameter.ends_with("log_scale") && !parameter.ends_with(".bits");
   }
 
-  /// penalty N (mean bits - target)^2, the mean being over the numbers that are held in them (A2Q,
-  /// where it is of kilobytes: this one does not depend on the graph's size).
+  /// penalty N (mean bits - target)^2, the mean over all quantised numbers (A2Q uses kilobytes; this form
+  /// does not depend on the graph's size).
   Var penalty() const override {
     if (node_bits_ == 0.0) return {};
     Var sum;
@@ -153,7 +153,7 @@ struct Qgnn : NodeModel {
   std::string describe() const override { return name_; }
 
  private:
-  /// The quantizers by node, and how wide what they take is.
+  /// The per-node quantizers and their input widths.
   std::vector<std::pair<const nn::NodeQuantizer*, int64_t>> by_node() const {
     std::vector<std::pair<const nn::NodeQuantizer*, int64_t>> all;
     for (size_t l = 0; l < sums_.size(); ++l) {
@@ -177,7 +177,7 @@ struct Qgnn : NodeModel {
     return gin_ ? looped.adjacency() : looped.mean_adjacency();
   }
 
-  /// uint8 [N] of a training step, drawn anew; absent where none is protected.
+  /// uint8 [N], drawn for each training step; absent if no node is protected.
   Tensor protected_nodes(const Graph& graph) const {
     if (!training() || degree_quant_ <= 0.0) return {};
     const NoGrad no_grad;
@@ -233,17 +233,16 @@ std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& o) {
 }  // namespace
 
 ModelFamily qgnn() {
-  return {
-      "train_qgnn",
-      {"gcn", "gin"},
-      quantized_options(
-          {model_option("norm",
-                        "none, batch (between the layers) or sums (these, and of the sums over neighbours)"),
-           model_option("degree-quant"), model_option("degree-quant-least"), model_option("node-bits"),
-           model_option("node-bits-penalty"), model_option("nodes")}),
-      check,
-      make,
-      {.hidden = 64, .bits = "8"}};
+  return {"train_qgnn",
+          {"gcn", "gin"},
+          quantized_options(
+              {model_option("norm",
+                            "none, batch (between the layers) or sums (also on the sums over neighbours)"),
+               model_option("degree-quant"), model_option("degree-quant-least"), model_option("node-bits"),
+               model_option("node-bits-penalty"), model_option("nodes")}),
+          check,
+          make,
+          {.hidden = 64, .bits = "8"}};
 }
 
 }  // namespace adj::models

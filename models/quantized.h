@@ -3,31 +3,30 @@
 #include "options.h"
 #include <adjoint/nn/quant_linear.h>
 
-// What quantised models share.
+// Shared by the quantised models.
 
 namespace adj::models {
 
-/// Of the readouts of models of graphs, however few their layers have.
+/// Bits of the readouts in models of graphs, whatever their layers have.
 inline constexpr int kReadoutBits = 8;
 
-/// Bits and scales of a model's layers, as the options say.
+/// Bits and scales of a model's layers.
 struct Quantization {
-  std::vector<int> weight_bits, activation_bits;  ///< of each layer, 32: not quantised
+  std::vector<int> weight_bits, activation_bits;  ///< per layer; 32: not quantised
   nn::Scales scales;
   nn::NodeBitsOptions by_node;  ///< of activations
 
-  /// Throws UsageError where the options are out of range or do not fit the number of layers.
+  /// Throws UsageError if the options are out of range or do not match the number of layers.
   explicit Quantization(const ModelOptions& options);
   nn::QuantizerOptions input(size_t layer) const;
   nn::QuantLinearOptions linear(size_t layer, Activation activation = Activation::none) const;
-  /// Of what reads out a layer's input, pooled: 8 bits, and 32 where the layer's weights or activations have
-  /// them.
+  /// Readout of a layer's pooled input: 8 bits, or 32 if the layer's weights or activations have 32.
   nn::QuantLinearOptions readout(size_t layer) const;
 };
 
-/// " 4 bits, weights 8 running scales", for describe(); empty where nothing is quantised.
+/// " 4 bits, weights 8 running scales", for describe(); empty if nothing is quantised.
 std::string describe_bits(const ModelOptions& options);
-/// The options of such models.
+/// The options of quantised models.
 std::vector<ModelOption> quantized_options(const std::vector<ModelOption>& own);
 
 }  // namespace adj::models

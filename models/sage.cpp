@@ -7,8 +7,8 @@ namespace adj::models {
 
 namespace {
 
-/// GraphSAGE (Hamilton et al. 2017): a linear map of the neighbours' mean (or maximum) beside one
-/// of the node's own features.
+/// GraphSAGE (Hamilton et al. 2017): a linear map of the neighbours' mean (or maximum) plus one of the node's
+/// own features.
 struct Sage : Stack<nn::SAGEConv> {
   Sage(int64_t in, int64_t out, const ModelOptions& s)
       : Stack(fmt::format("SAGE-{} {}", s.aggr, dashed(widths_of(in, out, s))), Activation::relu, s),

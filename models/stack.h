@@ -9,16 +9,16 @@
 
 #include <optional>
 
-// What most models are: convolutions of one kind, and between them norm, activation and dropout.
+// Most models: convolutions of one kind with norm, activation and dropout in between.
 
 namespace adj::models {
 
-/// The norms between layers, parts of `model` as "norms.0", …, of kind "batch" or "layer", or none.
+/// The norms between layers, children "norms.0", … of `model`, of kind "batch" or "layer", or none.
 class Norms {
  public:
   Norms(nn::Module* model, const std::string& kind);
   void add(int64_t width);
-  /// dropout(act(norm(x))) by norm `l`; one pass with batch norm. `p` is 0 where nothing is dropped.
+  /// dropout(act(norm(x))) with norm `l`; one pass with batch norm. `p` 0: no dropout.
   Var operator()(size_t l, const Var& x, Activation activation, float p, bool training);
 
  private:
@@ -26,9 +26,9 @@ class Norms {
   std::optional<nn::ModuleList<nn::LayerNorm>> layer_;
 };
 
-/// Dropout on the input, then convolution, norm, activation, dropout, convolution, … and last a convolution
-/// alone. With --residual what enters a hidden convolution is added to what leaves its dropout. `name` is
-/// what describe() begins with.
+/// Dropout on the input, then convolution, norm, activation, dropout, …, ending with a convolution.
+/// --residual adds the input of a hidden convolution to the output of its dropout. describe() begins with
+/// `name`.
 template <class Conv>
 class Stack : public NodeModel {
  public:
@@ -52,11 +52,11 @@ class Stack : public NodeModel {
   std::vector<int64_t> summed_widths() const override { return summed_; }
 
  protected:
-  /// Says how wide the convolutions' sums over neighbours are.
+  /// Sets the widths of the convolutions' sums over neighbours.
   void sum_neighbors(std::vector<int64_t> widths) { summed_ = std::move(widths); }
-  /// Says that the first convolution, as it is made, needs dense features: of its parameters' dtype.
+  /// Makes the first convolution take dense features of its parameters' dtype.
   void need_dense() { takes_sparse_ = false; }
-  /// One more convolution, of `args`, which gives `width` features for another one behind it.
+  /// Adds a convolution from `args` with `width` output features, followed by a norm.
   template <class... Args>
   void add_hidden(int64_t width, Args&&... args) {
     convs_.add(std::forward<Args>(args)...);
@@ -72,7 +72,7 @@ class Stack : public NodeModel {
     const nn::Sides x = nn::Sides(features).on("stack", on);
     return behind(l, convs_[l](on, x), x.dst);
   }
-  /// What stands behind convolution `l`; `own`: what its targets had before it.
+  /// Applies what follows convolution `l`; `own`: its targets' input.
   Var behind(size_t l, const Var& y, const Var& own) {
     if (l + 1 == convs_.size()) return y;
     const Var z = norms_(l, y, activation_, p_, this->training());
@@ -92,7 +92,7 @@ class Stack : public NodeModel {
   Norms norms_;
 };
 
-// What layers that add self-loops ask of a batch's graph (NodeModel::prepare).
+// Precomputes the graph of a batch with self-loops (NodeModel::prepare).
 inline void prepare_loops(const Graph& graph, SelfLoops kind) {
   const Relation looped = with_self_loops(graph.relation(), kind).relation;
   (void)looped.transposed();
@@ -101,17 +101,17 @@ inline void prepare_loops(const Graph& graph, SelfLoops kind) {
 
 /// The options of such models.
 std::vector<ModelOption> stack_options(std::vector<std::string> own = {});
-/// Throw UsageError where they are out of range.
+/// Throw UsageError for options out of range.
 void check_stack(const ModelOptions& options);
 void check_heads(const ModelOptions& options);
 
 /// [1433, 16, 16, 7]: the widths of a model of `layers` layers.
 std::vector<int64_t> widths_of(int64_t in, int64_t out, const ModelOptions& options);
-/// [16, 16, 7]: of each layer of such a model the side on which a linear layer takes its sums.
+/// [16, 16, 7]: per layer the narrower width, on which a linear layer sums.
 std::vector<int64_t> narrower(const std::vector<int64_t>& widths);
 /// "1433-16-16-7".
 std::string dashed(const std::vector<int64_t>& widths);
-/// "1433-8x8-7": hidden layers of `heads` heads each.
+/// "1433-8x8-7": hidden layers with `heads` heads each.
 std::string dashed_heads(int64_t in, int64_t out, const ModelOptions& options);
 
 }  // namespace adj::models

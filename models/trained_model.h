@@ -8,23 +8,22 @@
 
 namespace adj {
 
-/// A model that one of the programs trained, with all that its predictions need: options, weights of the best
-/// epoch, how features are prepared, the unit of targets, the names of classes. It reads and writes no files
-/// after it was loaded:
+/// A trained model with everything that predictions need: options, weights of the best epoch, preparation of
+/// features, units of targets, class names. No file access after loading:
 ///
 ///   const TrainedModel gat = load_trained("gat.h5", Device::best());
 ///   const Predictions said = gat.predict(graph, Features(x));
 ///   said.prediction, said.probability, said.class_names …
 ///
-/// Nothing in it changes: a copy shares the model, and any number of threads may call its functions at once.
-/// Inputs may be on any device and go to the model's; results are on that one unless a function says
-/// otherwise. Errors are adj::Error and name what does not fit.
+/// Immutable: copies share the model, and all functions are thread-safe. Inputs may be on any device and are
+/// moved to the model's, where results are unless a function says otherwise. Errors are adj::Error and name
+/// what does not match.
 class TrainedModel {
  public:
-  /// What load_trained() and load_pyg() read; program and name are the model's.
+  /// Read by load_trained() and load_pyg(); program and name are the model's.
   struct Parts : ModelDescription {
     models::ModelFamily family;
-    std::unique_ptr<models::Model> model;  ///< on its device, in the dtype it computes in
+    std::unique_ptr<models::Model> model;  ///< on its device, in its compute dtype
   };
   explicit TrainedModel(Parts parts);
 
@@ -37,34 +36,32 @@ class TrainedModel {
   Task task() const;
   bool of_graphs() const;
   bool of_links() const;
-  /// Graphs that predict() computes side by side.
+  /// Graphs per batch in predict().
   int64_t graphs_at_once() const;
-  /// Columns of the features that it takes, and numbers that it gives for a node or graph.
+  /// Width of the features, and outputs per node or graph.
   int64_t num_features() const;
   int64_t num_outputs() const;
   const FeatureScaling& scaling() const;
   const FeatureQuantization& quantization() const;
-  /// Of the training's dataset; empty where that had none.
+  /// From the training's dataset; may be empty.
   const std::vector<std::string>& class_names() const;
   Device device() const;
 
-  /// What it says of every node, or of every graph: graph g has the nodes offsets[g] to offsets[g + 1], int64
-  /// [G + 1]. On the CPU. `x` [N, num_features()] as they are in the user's data, dense, sparse, or quantised
-  /// where the training did not scale them; absent
-  /// where the training made its own (--node-features). Throws for a model of something else, for other
-  /// widths, and where a result is not finite.
+  /// Predictions for every node or graph, on the CPU; graph g has the nodes offsets[g] to offsets[g + 1],
+  /// int64 [G + 1]. `x` [N, num_features()] is raw user data: dense, sparse, or quantised if the training did
+  /// not scale features; absent if the training generated node features (--node-features). Throws for a model
+  /// of another task, other widths, and results that are not finite.
   Predictions predict(const Graph& graph, const Features& x) const;
   Predictions predict(const Graph& graph, const Tensor& offsets, const Features& x) const;
-  /// float32 [P]: a logit for each pair of nodes (src[p], dst[p]), int32 [P], that an edge joins it. Of a
-  /// model of links.
+  /// float32 [P]: logit of an edge for each pair of nodes (src[p], dst[p]), int32 [P]. For a model of links.
   Tensor predict_links(const Graph& graph, const Features& x, const EdgeIndex& pairs) const;
-  /// What predict() makes its result of, float32 [N, outputs] or [G, outputs]: logits, or for regression what
-  /// is predicted, in the targets' unit.
+  /// The outputs behind predict(), float32 [N, outputs] or [G, outputs]: logits, or for regression
+  /// predictions in the targets' unit.
   Tensor outputs(const Graph& graph, const Features& x) const;
   Tensor outputs(const Graph& graph, const Tensor& offsets, const Features& x) const;
 
-  /// For those who compute in batches of their own: the model in evaluation mode, features as it takes them
-  /// (on its device), and float32 outputs as predict() gives them, of what the model gave.
+  /// For custom batching: the model in evaluation mode, its input features (on its device), and float32
+  /// outputs, as in predict(), from the model's raw ones.
   models::Model& model() const;
   Features prepare(const Features& x) const;
   Tensor finish(const Tensor& raw) const;
@@ -74,8 +71,8 @@ class TrainedModel {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// What a training wrote with --checkpoint, with the weights of the best epoch it had seen. Throws DataError
-/// naming the file and what is missing or wrong in it.
+/// Reads a checkpoint written with --checkpoint, with the weights of its best epoch. Throws DataError naming
+/// the file and what is missing or wrong in it.
 TrainedModel load_trained(const std::string& checkpoint, Device device = Device::cpu());
 
 }  // namespace adj

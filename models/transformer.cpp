@@ -6,9 +6,9 @@ namespace adj::models {
 
 namespace {
 
-/// Graph transformer (Shi et al., Masked Label Prediction, 2021): dot-product attention over neighbours
-/// beside a linear map of the node's own features, or, with --gate, a learnt mixture of the two (eq. 5);
-/// heads averaged in the last layer.
+/// Graph transformer (Shi et al., Masked Label Prediction, 2021): dot-product attention over neighbours plus
+/// a linear map of the node's own features, or, with --gate, a learned mixture of both (eq. 5); heads
+/// averaged in the last layer.
 struct Transformer : Stack<nn::TransformerConv> {
   Transformer(int64_t in, int64_t out, const ModelOptions& s)
       : Stack(fmt::format("Transformer {}{}", dashed_heads(in, out, s), s.gate ? " gated" : ""),

@@ -4,7 +4,7 @@
 
 namespace adj::nn {
 
-/// Drops with probability p in training mode, the identity otherwise.
+/// Drops with probability p in training mode; identity in evaluation mode.
 class Dropout : public Module {
  public:
   explicit Dropout(float p) : p_(p) { (void)DropoutRule::of(p); }

@@ -8,24 +8,24 @@
 
 namespace adj::nn {
 
-/// What all layers of a network give, as one (Xu et al., Representation Learning on Graphs with Jumping
+/// Combines the outputs of all layers of a network (Xu et al., Representation Learning on Graphs with Jumping
 /// Knowledge Networks, 2018).
 enum class Jump : uint8_t {
-  cat,   ///< side by side: [N, F_1 + F_2 + …]
-  max,   ///< the largest of each element, [N, F]; of equal ones the first takes the gradient
-  lstm,  ///< their sum, [N, F], weighed for each node by what an LSTM reads in its layers
+  cat,   ///< concatenation: [N, F_1 + F_2 + …]
+  max,   ///< elementwise maximum, [N, F]; on ties the first takes the gradient
+  lstm,  ///< weighted sum, [N, F]; an LSTM over the node's layers gives the weights
 };
 
-/// xs[l] [N, F_l], of one width for `max`; at least one. An `lstm` has parameters: JumpingKnowledge.
+/// xs[l] [N, F_l], all of one width for `max`; at least one. `lstm` has parameters: use JumpingKnowledge.
 Var jumping_knowledge(Jump mode, const std::vector<Var>& xs);
 
-/// PyG's JumpingKnowledge. With `lstm`, Σ_l α_l x_l with α = softmax over the layers of h_l a + b, where h_l
-/// is what an LSTM of 2 ⌊num_layers channels / 2⌋ features gives at layer l of the node; `att` is uniform in
-/// ±1 / sqrt(in), as torch.nn.Linear. `cat` and `max` have no parameters, and take no sizes.
+/// PyG's JumpingKnowledge. `lstm`: Σ_l α_l x_l, α = softmax over the layers of h_l a + b, h_l the output at
+/// layer l of a bidirectional LSTM of 2 ⌊num_layers channels / 2⌋ features; `att` is uniform in ±1 /
+/// sqrt(in), as in torch.nn.Linear. `cat` and `max` have no parameters and take no sizes.
 class JumpingKnowledge : public Module {
  public:
   explicit JumpingKnowledge(Jump mode, int64_t channels = 0, int64_t num_layers = 0);
-  /// xs[l] [N, F_l]; for `lstm` [N, channels]. At least one; `num_layers` sizes the LSTM, and they may be
+  /// xs[l] [N, F_l], at least one; for `lstm` [N, channels]. `num_layers` only sizes the LSTM: xs may have
   /// fewer or more, as in PyG.
   Var operator()(const std::vector<Var>& xs) const;
   std::string describe() const override;
@@ -35,8 +35,8 @@ class JumpingKnowledge : public Module {
   int64_t channels_, num_layers_;
 
  public:
-  std::optional<Child<LSTM>> lstm;   ///< of `lstm`
-  std::optional<Child<Linear>> att;  ///< likewise, [2 hidden, 1]
+  std::optional<Child<LSTM>> lstm;   ///< `lstm` only
+  std::optional<Child<Linear>> att;  ///< `lstm` only, [2 hidden, 1]
 };
 
 }  // namespace adj::nn

@@ -7,8 +7,7 @@
 
 namespace adj::nn::detail {
 
-/// The first number of a buffer as the host knows it: the device is asked once for each value that somebody
-/// gave the buffer. Threads may ask at once.
+/// Host copy of a buffer's first number. Reads the device once per value written to the buffer. Thread-safe.
 class KnownValue {
  public:
   double of(const Tensor& buffer) {
@@ -19,7 +18,7 @@ class KnownValue {
     }
     return value_;
   }
-  /// For a buffer that was just given a number on the device, of which the caller knows `value`.
+  /// After the device wrote `value` to the buffer: records it without a read.
   void set(const Tensor& buffer, double value) {
     const std::lock_guard lock(mutex_);
     keep(buffer, value);

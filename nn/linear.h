@@ -5,15 +5,14 @@
 
 namespace adj::nn {
 
-/// How a linear map begins.
+/// Initialisation of a linear map.
 enum class Initial : uint8_t {
-  glorot,       ///< the weight Glorot-uniform, the bias zero
-  fan_in,       ///< both uniform in ±1 / sqrt(in), as torch.nn.Linear
-  glorot_bias,  ///< the weight Glorot-uniform, the bias uniform in ±1 / sqrt(in)
+  glorot,       ///< weight Glorot-uniform, bias zero
+  fan_in,       ///< both uniform in ±1 / sqrt(in), as in torch.nn.Linear
+  glorot_bias,  ///< weight Glorot-uniform, bias uniform in ±1 / sqrt(in)
 };
 
-/// act(x W + b): x [N,in] (or features of any kind) -> [N,out]. Bias and relu are part of the product's
-/// pass.
+/// act(x W + b): x [N,in] (or features of any kind) -> [N,out]. Bias and relu are fused into the product.
 class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out, bool bias = true, Activation activation = Activation::none,

@@ -9,7 +9,7 @@ namespace adj::nn {
 
 namespace {
 
-/// What a direction has read up to and including each step, in the order of reading.
+/// Hidden states of one direction, in reading order.
 std::vector<Var> read(const LSTM::Direction& d, const std::vector<Var>& xs, int64_t hidden) {
   const Var bias = d.bias_ih + d.bias_hh;
   struct Gate {

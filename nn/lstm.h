@@ -6,18 +6,17 @@
 
 namespace adj::nn {
 
-/// One layer of long short-term memory (Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al.
-/// 2000) that reads a sequence from both ends: torch.nn.LSTM(in, hidden, bidirectional=True), with its names,
-/// order of gates (input, forget, cell, output) and initialisation, all uniform in ±1 / sqrt(hidden). In each
-/// direction, from h = c = 0,
+/// One bidirectional LSTM layer (Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000):
+/// torch.nn.LSTM(in, hidden, bidirectional=True), with its names, gate order (input, forget, cell, output)
+/// and initialisation, all uniform in ±1 / sqrt(hidden). In each direction, from h = c = 0,
 ///   i, f, o = σ(x W_ih + b_ih + h W_hh + b_hh),  g = tanh(likewise),  c = f c + i g,  h = o tanh(c).
-/// Four maps of their own stand in the place of one whose columns would be taken apart, and put together
+/// The four gates use separate products. One wide product would have its columns split, and concatenated
 /// again in the backward pass, at every step.
 class LSTM : public Module {
  public:
   LSTM(int64_t in, int64_t hidden);
-  /// xs[t] [N,in], at least one -> y[t] [N, 2 hidden]: what has been read up to t, then what from t on. Over
-  /// one step weight_hh takes no gradient, as nothing comes before it.
+  /// xs[t] [N,in], at least one -> y[t] [N, 2 hidden]: the forward state at t, then the reverse state. With
+  /// one step weight_hh takes no gradient, as there is no previous state.
   std::vector<Var> operator()(const std::vector<Var>& xs) const;
   std::string describe() const override;
 

@@ -12,7 +12,7 @@ MLP::MLP(const std::vector<int64_t>& widths, float dropout) : dropout_(dropout) 
   }
 }
 
-// The rest of the pass, from `layer` on.
+// Applies the layers from `layer` on.
 Var MLP::from(size_t layer, Var y) const {
   for (; layer < layers_.size(); ++layer) y = layers_[layer](dropout(y, dropout_));
   return y;

@@ -7,21 +7,21 @@
 namespace adj::nn {
 
 /// Linear layers with relu and dropout between them: MLP({1433, 64, 7}, 0.5f). x [N, widths.front()], dense
-/// or features of any kind -> [N, widths.back()]; dropout comes before each layer.
+/// or features of any kind -> [N, widths.back()]. Dropout comes before each layer.
 class MLP : public Module {
  public:
   explicit MLP(const std::vector<int64_t>& widths, float dropout = 0.0f);
   Var operator()(const Var& x) const { return from(1, layers_[0](dropout(x, dropout_))); }
   Var operator()(const Features& x) const { return from(1, layers_[0](dropout(x, dropout_))); }
-  /// The same of P x, P linear in the rows of x (a sum over neighbours), which comes after the first product:
-  /// P x W = P (x W). propagate(y, bias, act) is act(P y + bias). For sparse features, which P would fill,
-  /// and where commutes().
+  /// MLP(P x) for a P linear in the rows of x (a sum over neighbours), applied after the first product: P x W
+  /// = P (x W). propagate(y, bias, act) is act(P y + bias). For sparse features, whose sparsity P would
+  /// destroy. Requires commutes().
   template <class Propagate>
   Var propagated(const Features& x, Propagate&& propagate) const {
     const Linear& first = layers_[0];
     return from(1, propagate(matmul(x, first.weight), first.bias, first.activation()));
   }
-  /// Is nothing dropped in front of the first layer?
+  /// Whether no dropout is active before the first layer.
   bool commutes() const { return dropout_ == 0.0f || !training(); }
   std::string describe() const override { return "MLP"; }
 

@@ -7,7 +7,9 @@ namespace adj::nn {
 
 Module::~Module() {
   if (parent_ != nullptr) std::erase_if(parent_->children_, [&](const auto& c) { return c.second == this; });
-  for (const auto& [name, child] : children_) child->parent_ = nullptr;  // it was told to outlive its parent
+  for (const auto& [name, child] : children_)
+    child->parent_ = nullptr;  // the child outlives its parent
+                               // (Owned)
 }
 
 // Calls f(prefix, module) for this module and all below it.

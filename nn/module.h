@@ -11,15 +11,14 @@
 
 namespace adj::nn {
 
-/// How the state dict of PyG's module of the same name has a parameter.
+/// Layout of a parameter in the state dict of PyG's module of the same name.
 struct PygLayout {
-  bool transposed =
-      false;              ///< [out, in] there, as torch.nn.Linear has its weight, where it is [in, out] here
-  std::string name = {};  ///< relative to the module's ("lin.weight"), where it differs
+  bool transposed = false;  ///< [out, in] in PyG, as in torch.nn.Linear, and [in, out] here
+  std::string name = {};    ///< relative to the module's name ("lin.weight"), where it differs
 };
 
-/// What layers and models are classes of: parameters, buffers and child modules, found by name. An object of
-/// such a class is either a part of another module, `Child<T>`, or a whole, `Model<T>`:
+/// Base class of layers and models: parameters, buffers and child modules by name. An object is either part
+/// of another module, `Child<T>`, or a whole model, `Model<T>`:
 ///
 ///   struct Gcn : nn::Module {
 ///     nn::Child<nn::GCNConv> conv1, conv2;
@@ -28,8 +27,8 @@ struct PygLayout {
 ///   };
 ///   nn::Model<Gcn> model(1433, 16, 7);  // "conv1.weight", "conv1.bias", "conv2.weight", …
 ///
-/// The class alone is abstract: a member, or an element of any container, that would be no part of the
-/// model's parameters does not compile. Modules neither copy nor move.
+/// The class itself is abstract, so an unregistered member or container element does not compile. Modules
+/// neither copy nor move.
 class Module {
  public:
   Module() = default;
@@ -37,30 +36,30 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  /// "conv1.weight" and the like, in order of declaration, children after own ones. A variable that stands in
-  /// two places (tied weights) is one parameter, under its first name.
+  /// "conv1.weight" and so on, in order of declaration, own parameters before those of children. A variable
+  /// under two names (tied weights) is one parameter, under its first name.
   std::vector<std::pair<std::string, Var>> named_parameters() const;
   std::vector<Var> parameters() const;
   int64_t num_parameters() const;
-  /// Parameters and buffers by name, each wherever it stands. The tensors are the module's own: clone() what
-  /// must stay.
+  /// Parameters and buffers by name; a shared one appears under each name. The tensors are the module's own:
+  /// clone() to keep values.
   std::vector<std::pair<std::string, Tensor>> state() const;
-  /// Overwrites parameters and buffers in place. Throws, naming the first culprit, unless `state` has exactly
-  /// this module's names and shapes; then nothing was changed.
+  /// Overwrites parameters and buffers in place. Throws unless `state` has exactly this module's names and
+  /// shapes, naming the first mismatch; then nothing is changed.
   void load_state(const std::map<std::string, Tensor>& state);
-  /// Throws what load_state() would.
+  /// Throws as load_state() does.
   void check_state(const std::map<std::string, Tensor>& state) const;
-  /// state(), in its order, as PyG calls and lays it out (nn/pyg_state.h reads it).
+  /// Names and layouts in PyG, in the order of state() (used by nn/pyg_state.h).
   std::vector<PygLayout> pyg_layout() const;
 
-  /// Training mode (dropout draws, batch norm uses the batch), for this module and its children.
+  /// Training mode (dropout draws, batch norm uses batch statistics), for this module and its children.
   void train(bool on = true);
   void eval() { train(false); }
   bool training() const { return training_; }
-  /// Parameters and buffers move, and gradients are dropped. An optimizer is made afterwards.
+  /// Moves parameters and buffers and drops gradients. Create the optimizer afterwards.
   void to(Device device);
-  /// Likewise, converted to float32, float64 or bfloat16. Under bfloat16 buffers are float32: a running
-  /// statistic moves by less than bfloat16's 2^-9 of itself, and would stand still.
+  /// Likewise, converts to float32, float64 or bfloat16. With bfloat16 buffers stay float32: the updates of
+  /// running statistics are below bfloat16's relative precision of 2^-9 and would be lost.
   void to(DType dtype);
   void zero_grad();
 
@@ -70,14 +69,14 @@ class Module {
   std::string str() const;
 
  protected:
-  /// Makes `member` a parameter holding `value`, from the constructor's body; `Parameter` does it where it is
-  /// declared. Here as for buffers and children, a name that is taken, empty or has a '.' or '/' in it
-  /// throws, and so does a member that is registered already.
+  /// Makes `member` a parameter with `value`; for constructor bodies. `Parameter` does the same at the
+  /// declaration. As for buffers and children, throws if the name is taken, empty or contains '.' or '/', or
+  /// if the member is already registered.
   void add_parameter(std::string name, Var& member, Tensor value, PygLayout pyg = {});
   /// State that takes no gradient (running statistics).
   void add_buffer(std::string name, Tensor& member, Tensor value);
 
-  /// adj::dropout, drawing only in training mode.
+  /// adj::dropout, which draws only in training mode.
   Var dropout(const Var& x, float p) const { return adj::dropout(x, p, training_); }
   Features dropout(const Features& x, float p) const { return adj::dropout(x, p, training_); }
 
@@ -92,7 +91,7 @@ class Module {
   template <class T>
   friend class ModuleList;
 
-  /// Stands in the compiler's message where neither was done.
+  /// Its name appears in the compiler's error if a module is neither a Child nor a Model.
   virtual void declare_it_as_nn_Child_of_its_module_or_as_nn_Model() const = 0;
   void add_child(std::string name, Module& child);
   void check_new(const std::string& name, const void* member) const;
@@ -102,13 +101,13 @@ class Module {
   std::vector<std::pair<std::string, Var*>> parameters_;
   std::vector<std::pair<std::string, Tensor*>> buffers_;
   std::vector<std::pair<std::string, Module*>> children_;
-  std::map<std::string, PygLayout> pyg_;  // of the parameters that differ there
+  std::map<std::string, PygLayout> pyg_;  // of the parameters that differ in PyG
   Module* parent_ = nullptr;
   bool training_ = true;
 };
 
-/// A T that is the part `name` of `parent` from its construction to its end, made from `args`:
-/// `nn::Child<nn::Linear> head{this, "head", 16, 7};`.
+/// A T that is the child `name` of `parent` for its lifetime, constructed from `args`: `nn::Child<nn::Linear>
+/// head{this, "head", 16, 7};`.
 template <class T>
 class Child : public T {
  public:
@@ -116,7 +115,7 @@ class Child : public T {
   explicit Child(Module* parent, std::string name, Args&&... args) : T(std::forward<Args>(args)...) {
     parent->add_child(std::move(name), *this);
   }
-  /// For a T that begins with a list: `nn::Child<nn::MLP> mlp{this, "mlp", {1433, 64, 7}, 0.5f};`.
+  /// For a T whose first argument is a list: `nn::Child<nn::MLP> mlp{this, "mlp", {1433, 64, 7}, 0.5f};`.
   template <class... Args>
   explicit Child(Module* parent, std::string name, std::initializer_list<int64_t> list, Args&&... args)
       : T(list, std::forward<Args>(args)...) {
@@ -127,8 +126,8 @@ class Child : public T {
   void declare_it_as_nn_Child_of_its_module_or_as_nn_Model() const final {}
 };
 
-/// A module made elsewhere, a T or of a class derived from it, that becomes the part `name` of `parent`:
-/// `nn::Owned<Encoder> encoder{this, "encoder", std::make_unique<nn::Model<Gcn>>(1433, 64)};`.
+/// Owns a module made elsewhere (T or a derived class) as the child `name` of `parent`: `nn::Owned<Encoder>
+/// encoder{this, "encoder", std::make_unique<nn::Model<Gcn>>(1433, 64)};`.
 template <class T>
 class Owned {
  public:
@@ -142,7 +141,7 @@ class Owned {
   std::unique_ptr<T> module_;
 };
 
-/// A T that is part of no other module.
+/// A T without a parent module.
 template <class T>
 class Model : public T {
  public:
@@ -152,14 +151,14 @@ class Model : public T {
   void declare_it_as_nn_Child_of_its_module_or_as_nn_Model() const final {}
 };
 
-/// Parts of one type, as many as there turn out to be: `nn::ModuleList<nn::GCNConv> convs{this, "convs"};`
-/// has "convs.0.weight" after `convs.add(1433, 16)`.
+/// A variable number of children of one type: `nn::ModuleList<nn::GCNConv> convs{this, "convs"};` has
+/// "convs.0.weight" after `convs.add(1433, 16)`.
 template <class T>
 class ModuleList : public Module {
  public:
   ModuleList(Module* parent, std::string name) { parent->add_child(std::move(name), *this); }
 
-  /// Makes one more from `args`. It stays where it is.
+  /// Appends an element made from `args`. References stay valid.
   template <class... Args>
   T& add(Args&&... args) {
     return items_.emplace_back(this, std::to_string(items_.size()), std::forward<Args>(args)...);
@@ -181,8 +180,8 @@ class ModuleList : public Module {
   std::deque<Child<T>> items_;
 };
 
-/// A parameter, registered where it is declared: `nn::Parameter scale{this, "scale",
-/// Tensor::full({1}, 1.0)};`. A member `Var::parameter(…)` would be none of the module's.
+/// A parameter, registered where it is declared: `nn::Parameter scale{this, "scale", Tensor::full({1},
+/// 1.0)};`. A member made by `Var::parameter(…)` would not be registered.
 class Parameter : public Var {
  public:
   Parameter(Module* module, std::string name, Tensor value) {

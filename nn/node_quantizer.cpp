@@ -84,7 +84,7 @@ void NodeQuantizer::begin(const Tensor& x) {
           best_scale({numbers + i * width, static_cast<size_t>(width)}, bits[at], has_signs ? 1.0f : 0.0f));
     }
   });
-  Tensor log_scale = log_scale_.value();  // in place, for an optimizer knows it
+  Tensor log_scale = log_scale_.value();  // in place: the optimizer refers to it
   log_scale.copy_(Tensor::from(logs, x.device()));
   signed_.fill_(has_signs ? 1.0 : 0.0);
 }

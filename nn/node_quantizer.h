@@ -8,34 +8,33 @@
 namespace adj::nn {
 
 struct NodeBitsOptions {
-  int64_t nodes = 0;  ///< of the one graph that it is for; 0: bits are not by node
-  double mean = 4.0;  ///< bits that every node begins with
+  int64_t nodes = 0;  ///< nodes of the graph; 0: bits are not per node
+  double mean = 4.0;  ///< initial bits of every node
 };
 
-/// Fake quantisation of a matrix [N,F], each node by a step size and a number of bits of its own, both
-/// learned (A2Q, Zhu et al., Aggregation-Aware Quantization for Graph Neural Networks, 2023): nodes of many
-/// neighbours have larger sums, and get more bits. They learn by the gradient of each node's own error (the
-/// paper's Local Gradient), as most nodes of a training have no label; x by that of the loss, straight
-/// through.
+/// Fake quantisation of a matrix [N,F] with a learned step size and number of bits per node (A2Q, Zhu et al.,
+/// Aggregation-Aware Quantization for Graph Neural Networks, 2023): nodes with many neighbours have larger
+/// sums and get more bits. Both learn from each node's own quantisation error (the paper's Local Gradient),
+/// as most training nodes have no label. x takes the gradient of the loss, straight-through.
 ///
 /// State:
-///   log_scale  float32 [N], a parameter: the step size is exp of it
-///   bits       float32 [N], a parameter, of which the rounding counts, held within 1 (2 with signs) and 8
-///   scale      float32 [N], a buffer: what an evaluation quantises by; 0 before the first training batch
-///   signed     float32 [1], a buffer: 1 where a number of the first batch was below 0, else 0
+///   log_scale  float32 [N], parameter: the step size is exp of it
+///   bits       float32 [N], parameter, rounded when used, clamped to 1 (signed: 2) … 8
+///   scale      float32 [N], buffer: used in evaluation; 0 before the first training batch
+///   signed     float32 [1], buffer: 1 if a number of the first batch was below 0, else 0
 ///
-/// Step sizes begin with the least squared error on the first training batch, among ranges that end 1 to 2^-8
-/// of the way to a node's largest number.
+/// Initial step sizes minimise the squared error on the first training batch, among ranges of 1 to 2^-8 times
+/// a node's largest number.
 class NodeQuantizer : public Module {
  public:
-  /// Throws for other than 1 to 8 bits, or no nodes.
+  /// Throws for bits outside 1 to 8, or no nodes.
   explicit NodeQuantizer(const NodeBitsOptions& options);
-  /// What x's bits stand for, x float32 [N,F]. Throws for other nodes than N, and in evaluation mode before
+  /// Dequantised x, x float32 [N,F]. Throws if the number of nodes is not N, and in evaluation mode before
   /// any training pass.
   Var operator()(const Var& x);
-  /// [1]: the mean of the nodes' bits, held within their bounds and not rounded.
+  /// [1]: mean bits of the nodes, clamped to their bounds, not rounded.
   Var mean_bits() const;
-  /// Of each node, as they count.
+  /// Bits of each node, clamped and rounded.
   std::vector<int> held_bits() const;
   const Tensor& scale() const { return scale_; }
   std::string describe() const override;
@@ -48,7 +47,7 @@ class NodeQuantizer : public Module {
   Var log_scale_, bits_;
   Tensor scale_, signed_;
 
-  detail::KnownValue known_scale_;  // above 0 once scale_ was set
+  detail::KnownValue known_scale_;  // above 0 once scale_ is set
 };
 
 }  // namespace adj::nn

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kBatchCount = "num_batches_tracked";
 
-/// `name` with the longest of `names` that it begins with, whole parts of it, replaced.
+/// `name` with its longest prefix among `names` (whole parts) replaced.
 std::string renamed(const std::string& name, const std::map<std::string, std::string>& names) {
   const std::pair<const std::string, std::string>* best = nullptr;
   for (const auto& rule : names) {
@@ -26,11 +26,11 @@ std::string renamed(const std::string& name, const std::map<std::string, std::st
 
 /// "norm.module.weight" for "norm.weight", "module.weight" for "weight".
 std::string wrapped(const std::string& name) {
-  const size_t last = name.rfind('.') + 1;  // 0 where there is no dot
+  const size_t last = name.rfind('.') + 1;  // 0 without a dot
   return name.substr(0, last) + "module." + name.substr(last);
 }
 
-/// [a, b] as [b, a]. On the host: weights are small, and this is done once.
+/// Transpose of [a, b]. On the host: weights are small, and this is done once.
 Tensor transposed(const Tensor& x) {
   const int64_t rows = x.size(0), cols = x.size(1);
   const auto from = x.to(DType::f64).to_vector<double>();
@@ -41,7 +41,7 @@ Tensor transposed(const Tensor& x) {
   return Tensor::from(to, {cols, rows});
 }
 
-/// Equal but for leading extents of 1: PyG's attention vectors are [1, heads, channels].
+/// Equal up to leading extents of 1: PyG's attention vectors are [1, heads, channels].
 bool same_but_for_ones(const Shape& file, const Shape& own) {
   int lead = 0;
   while (file.dims() - lead > own.dims() && file[lead] == 1) ++lead;

@@ -7,16 +7,17 @@
 
 namespace adj::nn {
 
-/// Reads the state dict of a PyG model: a file whose name ends in ".safetensors", as
-/// `safetensors.torch.save_file(model.state_dict(), path)` writes it, or what `data/to_adjoint.py state`
-/// made of it, HDF5 with a dataset for each tensor under its name there. A model that is built of the same
-/// layers under the same names is found in it as it is; `names` says what the file calls the parts of which
-/// that is not true, as whole parts of names: {{"net.lins.0", "net.0"}, {"net.lins.1", "net.2"}} for a
-/// torch.nn.Sequential; "" is all of the module, as in {{"", "conv"}} for a layer whose file has "conv."
-/// before each name. Layouts are converted (PyG's linear maps are [out, in]), dtypes to the model's; PyG's
-/// name for what its batch norm wraps ("norm.module.weight") is known, and the count of batches is passed
-/// over. Overwrites in place, on the model's device. Throws DataError, naming the file and the first
-/// culprit, where a tensor is missing, left over or of another shape; then nothing was changed.
+/// Loads the state dict of a PyG model: a ".safetensors" file written by
+/// `safetensors.torch.save_file(model.state_dict(), path)`, or HDF5 from `data/to_adjoint.py state`, with one
+/// dataset per tensor.
+/// A model of the same layers under the same names needs no `names`. Otherwise `names` maps this module's
+/// name parts to the file's, as whole parts: {{"net.lins.0", "net.0"}, {"net.lins.1", "net.2"}} for a
+/// torch.nn.Sequential; "" is the whole module, as in {{"", "conv"}} for a layer whose file has "conv."
+/// before each name.
+/// Converts layouts (PyG's linear maps are [out, in]) and dtypes to the model's. Knows PyG's name of wrapped
+/// batch norms ("norm.module.weight") and skips the count of batches. Overwrites in place, on the model's
+/// device. Throws DataError, naming the file and the first mismatch, if a tensor is missing, left over or of
+/// another shape; then nothing is changed.
 void load_pyg_state(Module& module, const std::string& path,
                     const std::map<std::string, std::string>& names = {});
 

@@ -6,7 +6,7 @@ namespace adj::nn {
 QuantLinear::QuantLinear(int64_t in, int64_t out, const QuantLinearOptions& o)
     : activation_(o.activation),
       input(this, "input", QuantizerOptions{.bits = o.input_bits, .scales = o.scales, .by_node = o.by_node}),
-      // Running ranges of weights are those of the newest ones, of which there is no batch to be drawn.
+      // Running ranges of weights follow the current weights: there is no batch to average over.
       weights(this, "weights",
               QuantizerOptions{
                   .bits = o.weight_bits, .range = BitRange::symmetric, .scales = o.scales, .momentum = 1.0},

@@ -10,16 +10,16 @@ struct QuantLinearOptions {
   Scales scales = Scales::learned;
   bool bias = true;
   Activation activation = Activation::none;
-  NodeBitsOptions by_node = {};  ///< of the input, in place of input_bits
+  NodeBitsOptions by_node = {};  ///< per-node bits of the input; replaces input_bits
 };
 
-/// act(fq(x) fq(W) + b): x [N,in] -> [N,out], over what x's and W's bits stand for: x by one affine range
-/// (`input`), W by a symmetric one of each output column (`weights`). What bit_gemm makes of the same bits,
-/// to the rounding of float32 sums (kernels/bits/bit_gemm.h).
+/// act(fq(x) fq(W) + b): x [N,in] -> [N,out], with fake-quantised x and W: one affine range for x (`input`),
+/// a symmetric range per output column for W (`weights`). Matches bit_gemm on the same bits up to float32
+/// rounding (kernels/bits/bit_gemm.h).
 class QuantLinear : public Module {
  public:
   QuantLinear(int64_t in, int64_t out, const QuantLinearOptions& options = {});
-  /// Rows of which `keep` (uint8 [N]) is not 0 are multiplied as they are.
+  /// Rows with nonzero `keep` (uint8 [N]) are not quantised.
   Var operator()(const Var& x, const Tensor& keep = {});
   std::string describe() const override;
 

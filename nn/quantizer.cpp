@@ -20,8 +20,8 @@ namespace {
 
 using kernels::BitScale;
 
-/// The range of least squared error for these finite numbers: of all its shares from 1 to 2^-8, eighths of a
-/// power of two apart.
+/// Range of least squared error for these numbers (finite ones only), over shares from 1 to 2^-8 of the full
+/// range, eighths of a power of two apart. Errors are summed in float64, in order.
 BitScale best_range(const std::vector<float>& x, BitRange range, int bits) {
   float least = 0.0f, largest = 0.0f;
   for (const float value : x) least = std::min(least, value), largest = std::max(largest, value);
@@ -36,7 +36,7 @@ BitScale best_range(const std::vector<float>& x, BitRange range, int bits) {
   return scales[static_cast<size_t>(kernels::least_squared_error(x, std::ssize(scales), rounded))];
 }
 
-/// Some of the rows of a matrix, evenly apart, so that they are 2^18 numbers at most.
+/// Evenly spaced rows of a matrix, 2^18 numbers at most.
 std::vector<float> some_rows(const Tensor& x) {
   std::vector<float> all = x.to_vector<float>();
   const auto width = static_cast<size_t>(x.size(1)), rows = static_cast<size_t>(x.size(0));
@@ -90,9 +90,9 @@ Var Quantizer::operator()(const Var& x, const Tensor& keep) {
        .gradient_scale = lsq_gradient_scale(x.value().numel() / scale_.numel(), options_.bits)});
 }
 
-// What exp(log_scale) is a multiple of: weights grow by more in a step than a logarithm moves, and what a
-// scale left behind clamps has no gradient. With one or two bits most weights are beyond the ends, and what
-// moves with all of them was measured to train worse. A column of zeros has the smallest unit.
+// Unit of exp(log_scale). Weights grow faster per step than a logarithm moves, and clamped weights take no
+// gradient. With one or two bits most weights are outside the range, and a unit that moves with them was
+// measured to train worse. A column of zeros has the smallest unit.
 Tensor Quantizer::unit_of(const Tensor& x) const {
   const NoGrad no_grad;
   if (options_.range == BitRange::affine || options_.bits <= 2)
@@ -102,7 +102,7 @@ Tensor Quantizer::unit_of(const Tensor& x) const {
   return (all + 1e-12).value();
 }
 
-// The scale of a training pass, which the state takes.
+// Scale of a training pass; also written to the state.
 Var Quantizer::moved_scale(const Tensor& x) {
   if (options_.scales == Scales::running)
     follow(x);
@@ -128,7 +128,7 @@ void Quantizer::begin(const Tensor& x) {
     logs.push_back(std::log(best.scale / units[c]));
     zeros.push_back(best.zero);
   }
-  Tensor log_scale = log_scale_.value();  // in place, for an optimizer knows it
+  Tensor log_scale = log_scale_.value();  // in place: the optimizer refers to it
   log_scale.copy_(Tensor::from(logs, x.device()));
   zero_.copy_(Tensor::from(zeros, x.device()));
 }
@@ -150,7 +150,7 @@ void Quantizer::follow(const Tensor& x) {
   scale_.copy_(scale);
   mean_zero_.copy_(zero);
   if (options_.range == BitRange::affine) {
-    // A zero is 0 to 255, which 8 bits of scale 1 round to.
+    // Zeros are rounded to 0 … 255: 8 bits of scale 1.
     const Tensor one = Tensor::full({1}, 1.0, DType::f32, x.device()),
                  none = Tensor::zeros({1}, DType::f32, x.device());
     zero = fake_quantize(Var(zero.reshape({1, zero.numel()})), BitTensor::kMostBits, Var(one), none)

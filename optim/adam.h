@@ -26,7 +26,7 @@ class Adam : public Optimizer {
   std::vector<kernels::AdamRule> rules_;
 };
 
-/// Adam with weight decay apart from the gradient (Loshchilov & Hutter 2019).
+/// Adam with decoupled weight decay (Loshchilov & Hutter 2019).
 class AdamW : public Adam {
  public:
   explicit AdamW(const std::vector<Var>& parameters, AdamOptions options = {.weight_decay = 0.01})

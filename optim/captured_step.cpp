@@ -5,14 +5,14 @@
 namespace adj::optim {
 
 namespace {
-// The first call makes what is made once on demand (transposes, normalised adjacencies), the second settles
-// what is kept from the second time on (propagated features).
+// The first call builds lazily computed structures (transposes, normalised adjacencies), the second fills
+// caches that keep results from the second use on (propagated features).
 constexpr int kEagerCalls = 2;
 }  // namespace
 
 struct CapturedStep::Recording {
   StepGraph graph;
-  std::vector<Tensor> replaced;  // gradients from before the recording, which it reads
+  std::vector<Tensor> replaced;  // gradients from before the capture, which the graph reads
   Tensor loss;
 };
 
@@ -33,7 +33,7 @@ Tensor CapturedStep::operator()() {
     return loss;
   }
   auto recording = std::make_unique<Recording>();
-  GradientRollback gradients;  // if the recording is given up, nothing of them was computed
+  GradientRollback gradients;  // after a failed capture none of them was computed
   recording->graph.begin(device_);
   recording->loss = step_().value();
   recording->graph.end();

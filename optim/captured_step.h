@@ -7,17 +7,16 @@
 
 namespace adj::optim {
 
-/// One training step as a function: forward, loss, backward and optimizer step. On the CPU a call runs it. On
-/// a GPU the first calls run it, then one records it as a CUDA graph, and from there on a call is a single
-/// launch with the same bits: random numbers and the optimizer's count advance on the device. The function
-/// must do the same work each time: same tensors, same shapes, nothing read back to the host, nothing
-/// computed on the CPU (core/capture.h says what is noticed). It belongs to the stream that is current when
-/// it is recorded. Where the recording throws, gradients, optimizers and generators are as they were before
-/// the call.
+/// A training step as a function: forward, loss, backward and optimizer step. On the CPU each call runs it.
+/// On a GPU the first calls run it, then one call captures it as a CUDA graph; later calls are a single
+/// launch with bit-identical results: random numbers and the optimizer's step count advance on the device.
+/// The function must do the same work each time: same tensors, same shapes, no reads by the host, no
+/// computation on the CPU (core/capture.h lists what is detected). It is bound to the stream that is current
+/// at capture. If the capture throws, gradients, optimizers and generators are as before the call.
 class CapturedStep {
  public:
   struct Options {
-    bool capture = true;  ///< false: run the function at every call, on a GPU too
+    bool capture = true;  ///< false: run the function at every call, also on a GPU
   };
 
   /// `step` returns the loss, a scalar.
@@ -27,10 +26,10 @@ class CapturedStep {
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;
 
-  /// Runs one step; returns its loss, which stays on the device until read (`.item()`). A recorded step
+  /// Runs one step; returns its loss, which stays on the device until read (`.item()`). A captured step
   /// returns the same tensor each time, with its new value.
   Tensor operator()();
-  /// Forgets the recording: for when tensors or shapes have changed. The next calls run the function again.
+  /// Drops the captured graph, after a change of tensors or shapes. The next calls run the function again.
   void reset();
   bool captured() const;
 
@@ -39,7 +38,7 @@ class CapturedStep {
   std::function<Var()> step_;
   Options options_;
   int eager_calls_ = 0;
-  Device device_;  // the loss's
+  Device device_;  // of the loss
   std::unique_ptr<Recording> recording_;
 };
 

@@ -22,14 +22,14 @@ void EarlyStopping::keep(int64_t epoch, double metric) {
 }
 
 bool EarlyStopping::observe(int64_t epoch, double metric) {
-  // A first epoch that diverged must not stay the best for ever.
+  // A diverged first epoch must not stay the best.
   const bool first_number = std::isnan(best_metric_) && !std::isnan(metric);
   if (best_epoch_ < 0 || metric > best_metric_ || first_number) keep(epoch, metric);
   return patience_ > 0 && epoch - best_epoch_ >= patience_;
 }
 
 bool EarlyStopping::observe(int64_t epoch, double metric, double loss) {
-  // No number is worse than one that was not, as above.
+  // Any number is better than NaN, as above.
   const bool first = marks_.epoch < 0;
   const bool by_metric = first || metric >= marks_.metric || std::isnan(marks_.metric);
   const bool by_loss = first || loss <= marks_.loss || std::isnan(marks_.loss);

@@ -4,7 +4,7 @@ namespace adj::optim {
 
 namespace {
 
-constexpr int64_t kAlignment = 64;  // elements: every gradient begins where vector loads are aligned
+constexpr int64_t kAlignment = 64;  // elements: aligns gradients for vector loads
 
 int64_t padded(int64_t numel) { return (numel + kAlignment - 1) / kAlignment * kAlignment; }
 

@@ -7,39 +7,38 @@
 
 namespace adj::optim {
 
-/// The gradients of parameters as views of few flat tensors, each told of as soon as it is complete, while
-/// the backward pass goes on below: what an all-reduce that overlaps with it needs (Li et al., PyTorch
-/// Distributed, VLDB 2020). Buckets are filled from the last parameter to the first, for that is about the
-/// order in which gradients become ready; each holds one dtype on one device.
+/// Stores gradients as views of a few flat tensors and reports each as soon as it is complete, while the
+/// backward pass continues: for overlapping all-reduce (Li et al., PyTorch Distributed, VLDB 2020). Buckets
+/// are filled from the last parameter to the first, about the order in which gradients become ready; each
+/// holds one dtype on one device.
 ///
 ///   GradientBuckets buckets(model.parameters(), 25 << 20, [&](size_t, Tensor& flat) { all_reduce(flat); });
 ///   loss.backward();  // all_reduce begins with the last layers
 ///   buckets.finish();
 ///   adam.step();
 ///
-/// Gradients add up over several backward() calls until zero_grad() or step(), as they do without buckets,
-/// and `ready` is called in each of them: where one step is made of several, let it act in the last. Between
-/// steps a bucket holds old numbers. Moving the parameters to another device or dtype throws while this
-/// object lives.
+/// As without buckets, gradients accumulate over several backward() calls until zero_grad() or step(). Each
+/// call invokes `ready`: with several per step, act in the last one. Between steps a bucket holds stale
+/// numbers. Moving the parameters to another device or dtype throws during this object's lifetime.
 class GradientBuckets {
  public:
   using Ready = std::function<void(size_t bucket, Tensor& flat)>;
 
-  /// A bucket takes parameters while they are `bytes` together, and one that is larger alone. Throws for a
-  /// parameter that stands twice or collects in other buckets.
+  /// A bucket holds parameters of up to `bytes` together; a larger one has its own bucket. Throws for a
+  /// parameter that is repeated or already in other buckets.
   explicit GradientBuckets(const std::vector<Var>& parameters, size_t bytes = size_t{25} << 20,
                            Ready ready = {});
-  /// From here on gradients stand apart again; those there are keep their values.
+  /// Gradients become separate tensors again and keep their values.
   ~GradientBuckets();
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
   size_t size() const { return buckets_.size(); }
-  /// One dimension; between two gradients there may be zeros.
+  /// One dimension; there may be zero padding between gradients.
   const Tensor& operator[](size_t bucket) const { return buckets_.at(bucket).flat; }
-  /// After a backward() that may have left out parameters: gives those without a gradient a zero one, so that
-  /// processes that left out different ones stay in step, and tells of the buckets that were not complete.
-  /// Without it the next pass over such a bucket throws.
+  /// Call after a backward() that may have skipped parameters: their gradients become zero, so that processes
+  /// which skipped different ones stay in step, and incomplete buckets are reported. Otherwise the next pass
+  /// over such a bucket throws.
   void finish();
 
  private:

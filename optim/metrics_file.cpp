@@ -37,7 +37,7 @@ void MetricsFile::flush() {
   if (!json_) text = fmt::format("{}\n", fmt::join(columns_, ","));
   for (size_t i = 0; i < rows_.size(); ++i) {
     const size_t column = i % columns_.size();
-    if (json_) {  // which has no word for what is not finite
+    if (json_) {  // JSON has no non-finite numbers
       text += fmt::format("{}\"{}\": {}", column == 0 ? "{" : ", ", columns_[column],
                           std::isfinite(rows_[i]) ? fmt::format("{}", rows_[i]) : "null");
     } else {

@@ -6,24 +6,24 @@
 
 namespace adj::optim {
 
-/// The course of a training, a row an epoch: CSV with a header, or JSON lines where the name ends in
-/// ".jsonl". Rows are kept here and the file holds all of them after each flush(), whole: a kill at any
-/// moment leaves what the last flush() or an earlier training wrote. As a part of a TrainingState, a resumed
-/// training goes on with the rows up to its checkpoint, so that no epoch is missing and none stands twice.
+/// Metrics of a training, one row per epoch: CSV with a header, or JSON lines for names ending in ".jsonl".
+/// Rows are kept in memory; flush() writes them all, atomically: after a kill the file holds the last flush()
+/// or the earlier training's. As a part of a TrainingState, a resumed training continues with the rows up to
+/// its checkpoint, so no epoch is missing or repeated.
 class MetricsFile {
  public:
-  /// Nothing is written yet. Throws for a column that is no name (letters, digits, '_').
+  /// Writes nothing yet. Throws for an invalid column name (letters, digits, '_').
   MetricsFile(std::string path, std::vector<std::string> columns);
 
-  /// Throws unless there is one number a column.
+  /// Throws unless there is one number per column.
   void add(std::initializer_list<double> row);
   /// Replaces the file (core/file.h). Throws DataError.
   void flush();
 
   const std::vector<std::string>& columns() const { return columns_; }
-  /// One after the other.
+  /// The rows, concatenated.
   const std::vector<double>& rows() const { return rows_; }
-  /// Throws unless they are whole rows.
+  /// Throws for incomplete rows.
   void set_rows(std::vector<double> rows);
 
  private:

@@ -15,7 +15,7 @@ bool norm_is_finite(const std::vector<Tensor>& tensors) {
   return std::isfinite(norm.item());
 }
 
-// The squares of float64 may overflow where the elements are finite.
+// Squares of finite float64 elements may overflow.
 bool is_finite(const Tensor& tensor) {
   if (norm_is_finite({tensor})) return true;
   if (tensor.dtype() != DType::f64) return false;

@@ -8,28 +8,28 @@
 
 namespace adj::optim {
 
-/// The name of the first of these tensors that has an element which is not finite; empty where there is none.
-/// Their norm together is asked for first: one pass on their device and one number to wait for, which is why
-/// it is for where the host waits anyway (an evaluation, a checkpoint), and not for every step.
+/// Name of the first tensor with a non-finite element; empty if there is none. Checks the norm of all tensors
+/// first: one pass on their device and one number read by the host. Meant for points where the host waits
+/// anyway (an evaluation, a checkpoint), not for every step.
 std::string first_not_finite(const std::vector<std::pair<std::string, Tensor>>& tensors);
 
 /// Throws, naming the epoch and the first of the model's parameters and buffers that is not finite: "epoch 3:
-/// the parameter conv1.weight is not finite". Inf and NaN stay in a weight once they are there, so that to
-/// ask at the end of a training is enough to know of all of it. `when` stands for "epoch 3".
+/// the parameter conv1.weight is not finite". Inf and NaN persist in weights, so one check at the end covers
+/// the whole training. `when` is the "epoch 3".
 void require_finite(const nn::Module& model, const std::string& when);
 
-/// Notices on their device which of many numbers are not finite, the losses of a training say, though nobody
-/// reads them: the host waits only where it asks. What infinite losses leave may be finite again.
+/// Detects non-finite numbers, such as losses, on their device; the host waits only in all_finite(). Needed
+/// because weights may be finite again after infinite losses.
 class NonFiniteMonitor {
  public:
   explicit NonFiniteMonitor(Device device, DType dtype = DType::f32);
-  /// `number` has one element. May stand in a captured step.
+  /// `number` has one element. Allowed in a captured step.
   void add(const Tensor& number);
-  /// True if all were finite that were added since this was last false.
+  /// Whether all numbers added since the last false result were finite.
   bool all_finite();
 
  private:
-  Tensor sum_;  // of them all times 0: 0, or NaN from the first that is not finite
+  Tensor sum_;  // sum of all numbers times 0: 0, or NaN after a non-finite one
 };
 
 }  // namespace adj::optim

@@ -149,7 +149,7 @@ Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm) {
   std::set<uint64_t> seen;
   for (Var parameter : parameters) {
     if (!parameter.grad() || !seen.insert(parameter.value().storage_id()).second) continue;
-    // Two leaves of one sum hold the same tensor as their gradient; it must not be scaled twice.
+    // Two leaves of one sum share their gradient tensor; it must not be scaled twice.
     gradients.push_back(parameter.mutable_grad());
   }
   ADJ_CHECK(!gradients.empty(), "clip_grad_norm: no parameter has a gradient (call it after backward())");

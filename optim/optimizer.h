@@ -11,37 +11,37 @@
 
 namespace adj::optim {
 
-/// Parameters that share their options: Kipf's GCN decays the first layer only.
+/// Parameters with common options: Kipf's GCN decays only the first layer.
 template <class Options>
 struct Group {
   std::vector<Var> parameters;
   Options options;
 };
 
-/// Common to all optimizers. Step count and learning rate live on the parameters' device, so that a captured
-/// step advances and a schedule reaches it. Parameters in bfloat16 have their moments, and a master of which
-/// they are the rounding, in float32; weights that are loaded after the optimizer was made replace the
-/// masters.
+/// Base class of the optimizers. Step count and learning rate are kept on the parameters' device, so that a
+/// captured step can advance and schedules take effect. bfloat16 parameters have float32 moments and a
+/// float32 master, of which they are the rounding; weights loaded after the optimizer's construction replace
+/// the masters.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Updates every parameter that has a gradient, and clears the gradients (no zero_grad() is needed): until
-  /// then backward() calls add up, so several of them make one step over their sum.
+  /// Updates every parameter that has a gradient, and clears the gradients (no zero_grad() needed). Several
+  /// backward() calls before it accumulate into one step.
   void step();
   /// Clears the gradients without a step.
   void zero_grad();
 
   size_t num_groups() const { return groups_.size(); }
-  /// What the next step takes: the group's own rate times the factor.
+  /// Rate of the next step: the group's own rate times the factor.
   double learning_rate(size_t group = 0) const { return groups_.at(group).base_rate * factor_; }
-  /// Gives every group, or one, another rate of its own in place of the one from construction. What a
-  /// schedule set stays on top: the rate is `lr` itself where there is none.
+  /// Replaces the own rate of every group, or of one. The schedule's factor still applies; without a schedule
+  /// the rate is `lr`.
   void set_lr(double lr);
   void set_lr(double lr, size_t group);
-  /// Scales every group's own rate by `factor`: what schedules call.
+  /// Scales every group's own rate by `factor`; called by schedules.
   void set_rate_factor(double factor);
   double rate_factor() const { return factor_; }
   std::vector<Var> parameters() const;
@@ -49,24 +49,22 @@ class Optimizer {
   /// Moments, masters, step counts, learning rates and the factor by name. The tensors are the optimizer's
   /// own.
   std::vector<std::pair<std::string, Tensor>> state() const;
-  /// Throws, naming the first culprit, where names or shapes are not this optimizer's; then nothing was
-  /// changed.
+  /// Throws if names or shapes are not this optimizer's, naming the first mismatch; then nothing is changed.
   void load_state(const std::map<std::string, Tensor>& state);
 
  protected:
   struct GroupState {
     std::vector<Var> parameters;
-    std::vector<kernels::UpdateSlot>
-        slots;  // one a parameter; its gradient is set for the duration of a step
+    std::vector<kernels::UpdateSlot> slots;  // one per parameter; its gradient is set only during a step
     double base_rate = 0.0;
-    Tensor base_state;  // likewise, float64 [1] on the CPU
+    Tensor base_state;  // base_rate as float64 [1] on the CPU
     Tensor rate;        // base rate times factor: float64 [1]
     Tensor steps;       // int64 [1]
   };
 
   Optimizer() = default;
-  /// `moments`: how many tensors of state each parameter has (0 to 2). Throws for a parameter that stands
-  /// twice, in this group or in another.
+  /// `moments`: state tensors per parameter (0 to 2). Throws for a parameter that is repeated, in this group
+  /// or another.
   void add_group(const std::vector<Var>& parameters, double learning_rate, int moments);
   virtual void update(size_t group, std::span<kernels::UpdateSlot> slots, const Tensor& rate,
                       Tensor& steps) = 0;
@@ -78,8 +76,8 @@ class Optimizer {
   Tensor factor_state_ = Tensor::full({1}, 1.0, DType::f64);
 };
 
-/// L2 norm of all gradients together; where it exceeds `max_norm` they are scaled to it (Pascanu et al.
-/// 2013). Call between backward() and step(). The norm stays on the device until read.
+/// L2 norm of all gradients together; above `max_norm` they are scaled to it (Pascanu et al. 2013). Call
+/// between backward() and step(). The norm stays on the device until read.
 Tensor clip_grad_norm(const std::vector<Var>& parameters, double max_norm);
 
 }  // namespace adj::optim

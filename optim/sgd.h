@@ -11,7 +11,7 @@ struct SGDOptions {
   bool nesterov = false;
 };
 
-/// v = μ v + (g + λ p); p -= lr v (Nesterov: p -= lr (g + λ p + μ v), which takes a momentum above 0).
+/// v = μ v + (g + λ p); p -= lr v (Nesterov: p -= lr (g + λ p + μ v), requires a momentum above 0).
 class SGD : public Optimizer {
  public:
   explicit SGD(const std::vector<Var>& parameters, SGDOptions options = {});

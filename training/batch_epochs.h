@@ -5,8 +5,8 @@
 
 namespace adj::training {
 
-/// Epochs over mini-batches: evaluations of all nodes, which go layer by layer or over the whole graph, as
-/// --evaluation says. A loader's own epochs derive from it.
+/// Base class of mini-batch epochs. Evaluates all nodes layer by layer or over the whole graph
+/// (--evaluation). Each loader's epochs derive from it.
 class BatchEpochs : public Epochs {
  public:
   BatchEpochs(const Run& run, models::NodeModel& model, NodeStep step);

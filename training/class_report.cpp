@@ -15,12 +15,12 @@ constexpr size_t kFewClasses = 20, kMostRows = 50, kMostPairs = 20, kNameWidth =
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; }
 
-/// As wide as on a terminal, where a character is a column.
+/// Width on a terminal, one column per character.
 size_t width_of(const std::string& text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
 }
 
-/// Cut to so many characters, the last of which then says so.
+/// Truncated to `width` characters, with a mark at the end.
 std::string cut(const std::string& text, size_t width) {
   if (width_of(text) <= width) return text;
   size_t at = 0, seen = 0;

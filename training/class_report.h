@@ -5,16 +5,16 @@
 
 namespace adj::training {
 
-/// What --report says: how well each class is told, of examples whose labels are known.
+/// The --report: scores per class of examples with known labels.
 class ClassReport {
  public:
-  /// Of outputs [E, T] over the examples of `index`; `names` of the classes, or none. `labels` are not
+  /// For outputs [E, T] over the examples of `index`; `names` of the classes, or none. `labels` must not be
   /// numbers.
   ClassReport(Labels labels, const Tensor& output, const Tensor& y, const Tensor& index,
               std::vector<std::string> names);
 
-  /// Prints tables: each class and the means, and which class was predicted for which; of many classes the
-  /// largest, and the pairs that are confused most. `heading` stands above.
+  /// Prints tables: scores per class with means, and the confusion matrix; with many classes only the
+  /// largest, and the most frequently confused pairs. `heading` is printed above.
   void print(const std::string& heading) const;
   /// One JSON object.
   std::string json() const;
@@ -26,17 +26,17 @@ class ClassReport {
   void print_matrix() const;
   void print_confused() const;
   bool few() const;
-  /// Pairs of different classes, the most frequent first.
+  /// Pairs of different classes, most frequent first.
   std::vector<nn::Confusion> confused() const;
 
   Labels labels_;
   nn::ClassificationReport scores_;
-  std::vector<nn::Confusion> confusions_;  // none where an example has several labels
+  std::vector<nn::Confusion> confusions_;  // empty for several labels per example
   std::vector<std::string> names_;
   int64_t examples_;
 };
 
-/// Throws UsageError where --report has nothing to say of such labels.
+/// Throws UsageError if --report does not support such labels.
 void check_report(const Examples& examples);
 
 }  // namespace adj::training

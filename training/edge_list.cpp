@@ -40,13 +40,12 @@ Graph EdgeList::graph() const {
 
 namespace {
 
-/// What the graph of an inductive epoch is for: a training step and an evaluation of the model.
+/// Use of an inductive epoch's graph: a training step and an evaluation of the model.
 detail::ListUse use_of_epoch(const models::NodeModel& model) {
   const std::vector<int64_t> widths = model.summed_widths();
   if (widths.empty()) return {};
   const auto layers = std::ssize(widths);
-  // The features take no gradient, so that the first layer has hardly a backward sum; the evaluation has
-  // none.
+  // The features take no gradient, so the first layer has no backward sum; nor has the evaluation.
   return {.sums = 3 * layers - 1,
           .width = std::accumulate(widths.begin(), widths.end(), int64_t{0}) / layers,
           .backward = true};
@@ -64,12 +63,12 @@ void measure_aggregation(const Options& options, const LearningTask& task, model
       Stopwatch watch;
       watch.start();
       watch.count();
-      graph = Graph();  // with all that was derived from it
+      graph = Graph();  // with all derived structures
       graph = edges.graph();
       objective.loss(model(graph, task.features), task.examples.train).backward();
       ms.push_back(watch.stop(task.data.device()));
     }
-    ms.erase(ms.begin());  // which made what is kept for all
+    ms.erase(ms.begin());  // warm-up: builds cached structures
     return *std::min_element(ms.begin(), ms.end());
   };
   const double reduce = milliseconds(Aggregation::reduce), scatter = milliseconds(Aggregation::scatter);

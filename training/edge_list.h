@@ -8,16 +8,16 @@ namespace adj::training {
 struct Options;
 struct LearningTask;
 
-/// The graph as the edge list that it was made of, on its device, in the order that was given: what arrives
-/// anew at every epoch of an inductive training.
+/// The graph as its original edge list, on its device, in the given order: the input of every epoch of an
+/// inductive training.
 class EdgeList {
  public:
-  /// `use`: what each such graph is for. `features`: their dtype.
+  /// `use`: intended use of the graphs. `features`: their dtype.
   EdgeList(const Graph& graph, const detail::ListUse& use, DType features);
-  /// Are neighbours summed over the list as it is? Decided once, as adj::ComputeOptions say by then; never
-  /// where `use` has no sums.
+  /// Whether neighbours are summed over the unsorted list. Decided once, by the adj::ComputeOptions then in
+  /// effect; false if `use` has no sums.
   bool scatters() const { return scatters_; }
-  /// The same graph, of which nothing is derived yet: sorted at once, or a list with its edges' own numbers.
+  /// The same graph without derived structures: sorted right away, or as a list with the edges' own numbers.
   Graph graph() const;
 
  private:
@@ -30,9 +30,9 @@ class EdgeList {
   bool scatters_ = false;
 };
 
-/// The edge list of a task whose training is inductive, for the model of its options. --aggregation measure
-/// times a step by each way of summing, and sets the faster one. Throws UsageError where the model has no
-/// sums that an edge list serves for, but the options ask for them.
+/// The edge list of an inductive task, for the model of its options. --aggregation measure times a step with
+/// each method and sets the faster one. Throws UsageError if the options ask for sums over the list but the
+/// model has none.
 EdgeList make_edge_list(const Options& options, const LearningTask& task);
 
 }  // namespace adj::training

@@ -7,53 +7,51 @@
 
 namespace adj::training {
 
-/// What labels say, which decides the loss, the metrics and the form of predictions.
+/// Kind of labels; decides the loss, the metrics and the format of predictions.
 enum class Labels : uint8_t {
-  classes,  ///< one of several: int32 [E]
-  several,  ///< each of several, yes or no: float32 [E, T]
-  numbers,  ///< targets of regression: float32 [E, T]
+  classes,  ///< one class per example: int32 [E]
+  several,  ///< multi-label, yes or no each: float32 [E, T]
+  numbers,  ///< regression targets: float32 [E, T]
 };
-/// Of a task of nodes or of graphs.
+/// For a task of nodes or graphs.
 Labels labels_of(Task task);
-/// Is this a task of nodes with labels?
+/// Whether this is a task of labelled nodes.
 bool is_trained(Task task);
-/// Or one of graphs with labels?
+/// Whether this is a task of labelled graphs.
 bool is_of_graphs(Task task);
 /// The task of this name. Throws UsageError.
 Task task_named(const std::string& option, const std::string& name);
-/// How many numbers a model gives for a node or graph: classes, or columns of labels.
+/// Outputs of a model per node or graph: classes, or columns of labels.
 int64_t outputs_of(const Dataset& data);
-/// The metric that `wanted` asks for: where that is "auto", accuracy for classes of graphs, by which their
-/// protocols go.
+/// The metric named by `wanted`; for "auto" accuracy for classes of graphs, as usual in their benchmarks.
 std::string usual_metric(const std::string& wanted, Task task);
 
-/// What a training learns from and is measured on: things with labels, nodes for most programs, and which of
-/// them are for what.
+/// Labelled examples of a training (nodes for most programs) and their splits.
 struct Examples {
-  std::string things = "nodes";  ///< in sentences
-  std::string task;              ///< as checkpoints have it: "node_class"
+  std::string things = "nodes";  ///< in messages
+  std::string task;              ///< in checkpoints: "node_class"
   Labels labels = Labels::classes;
-  int64_t outputs = 0;  ///< numbers that a model gives for each: classes, or columns of labels
+  int64_t outputs = 0;  ///< model outputs per example: classes, or columns of labels
   Tensor y;             ///< by example
   int64_t unlabelled = 0;
   std::string y_place = "nodes/y";  ///< in the dataset's file
-  std::vector<Split> splits;        ///< of examples' indices, one at least
-  bool splits_in_file = true;       ///< or else made from the seed
-  /// Splits are the folds of a cross-validation, one a run; what is validated is also what is tested.
+  std::vector<Split> splits;        ///< of example indices, at least one
+  bool splits_in_file = true;       ///< else drawn from the seed
+  /// Splits are cross-validation folds, one per run; the validation examples are also the test examples.
   bool cross_validated = false;
-  std::string auto_metric = "auto";        ///< what --metric auto means
+  std::string auto_metric = "auto";        ///< metric for --metric auto
   Tensor train = {}, val = {}, test = {};  ///< the split in use
-  EdgeIndex pairs = {};                    ///< of links: the nodes of each
+  EdgeIndex pairs = {};                    ///< for links: their node pairs
 
   int64_t size() const { return y.size(0); }
   void use_split(size_t k);
-  /// "splits/val", "splits/3/test": what messages call a part of split `k`.
+  /// "splits/val", "splits/3/test": name of a part of split `k` in messages.
   std::string place(size_t k, const std::string& part) const;
   Examples to(Device device) const;
 };
 
-/// The nodes of a dataset read from `file`, by its labels and splits. Throws DataError where it has none, or
-/// a task of other things, naming what `program` needs.
+/// The nodes of a dataset read from `file`, with its labels and splits. Throws DataError if it has none or is
+/// of another task, naming what `program` needs.
 Examples node_examples(const Dataset& data, const std::string& file, const std::string& program);
 
 }  // namespace adj::training

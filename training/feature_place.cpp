@@ -9,7 +9,7 @@ namespace adj::training {
 
 namespace {
 
-/// --cached-rows, of `rows` there are. Throws UsageError unless it is a number or a share.
+/// --cached-rows out of `rows`. Throws UsageError unless it is a number or a share.
 int64_t rows_cached(const std::string& text, int64_t rows) {
   const bool share = text.ends_with('%');
   const char *begin = text.data(), *end = begin + text.size() - (share ? 1 : 0);
@@ -23,7 +23,7 @@ int64_t rows_cached(const std::string& text, int64_t rows) {
   return share ? static_cast<int64_t>(percent / 100.0 * static_cast<double>(rows)) : count;
 }
 
-/// A node is asked for as a neighbour along each edge that leads from it.
+/// A node is gathered as a neighbour once per out-edge.
 CachedRows cached_rows_of(const Dataset& data, const BatchOptions& s) {
   const int64_t count = rows_cached(s.cached_rows, data.num_nodes());
   if (count > data.num_nodes())
@@ -71,7 +71,7 @@ std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const Bat
   if (cached.count > 0 && x.is_sparse())
     throw UsageError(fmt::format(
         "--cached-rows: expected dense or quantised features, those of {} are sparse", printable(data.name)));
-  // Sparse ones are gathered from the host's memory anyway.
+  // Sparse features are gathered from host memory anyway.
   if (s.features != "host" || device.is_cpu() || x.is_sparse()) return make_feature_store(x);
   return make_pinned_store(x, device, cached);
 }

@@ -17,7 +17,8 @@ class FullBatch : public Epochs {
                .x = run.task().features,
                .y = run.objective().targets(),
                .index = run.examples().train},
-        // The host asks the device about an edge list (is it in range?) and sizes what is derived from it.
+        // Not captured for edge lists: the host reads back their range check and the sizes of derived
+        // structures.
         step_([this, step = std::move(step)] { return train_on(step); }, {.capture = captures()}),
         validation_([this] { return validation(); }, {.capture = captures()}) {}
 
@@ -36,7 +37,7 @@ class FullBatch : public Epochs {
 
   Var train_on(const NodeStep& step) {
     if (edges_ != nullptr) {
-      batch_.graph = Graph();  // with all that was derived from it
+      batch_.graph = Graph();  // with all derived structures
       batch_.graph = edges_->graph();
     }
     return step(batch_);
@@ -49,7 +50,7 @@ class FullBatch : public Epochs {
     return out;
   }
 
-  // Recorded once on a GPU, as the training step is: the outputs' tensor is then the same each time.
+  // Captured on a GPU like the training step; then the outputs' tensor is the same each time.
   Var validation() {
     const NoGrad no_grad;
     const Var out = evaluated();
@@ -60,7 +61,7 @@ class FullBatch : public Epochs {
   const Run& run_;
   models::NodeModel& model_;
   const EdgeList* edges_;
-  NodeBatch batch_;  // of whose graph nothing is derived at the beginning of an inductive epoch
+  NodeBatch batch_;  // its graph has no derived structures at the start of an inductive epoch
   optim::CapturedStep step_, validation_;
   Tensor outputs_;
 };

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// gnuplot runs as a process of its own: commands and data through its standard input, the SVG from its
-// standard output. No shell and no file name of the user's is part of what it reads.
+// gnuplot runs as a child process: script and data on standard input, SVG on standard output. No shell, and
+// no user-given file names in the script.
 
 extern char** environ;
 
@@ -46,8 +46,8 @@ class Pipe {
 }  // namespace
 
 std::string run_gnuplot(const std::string& script) {
-  // The script goes through a file without a name: written in full before gnuplot starts, so that neither
-  // side can wait for the other.
+  // The script goes through an anonymous file, complete before gnuplot starts, so that neither side can block
+  // the other.
   std::FILE* input = std::tmpfile();
   if (input == nullptr) fail("plot: no temporary file: {}", std::strerror(errno));
   Pipe output;

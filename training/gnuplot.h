@@ -4,11 +4,12 @@
 
 namespace adj::training {
 
-/// Finds gnuplot; throws Error with what to install otherwise.
+/// Throws Error with an installation hint if gnuplot is missing.
 void require_gnuplot();
-/// What gnuplot prints for `script`, on its standard input. Throws Error where it is missing or fails.
+/// Output of gnuplot for `script`, passed on standard input. Throws Error if it is missing or fails.
 std::string run_gnuplot(const std::string& script);
-/// Letters, digits and harmless signs; all others become '-', so that nothing can end a quoted string.
+/// Keeps letters, digits and harmless signs; replaces others by '-', so that a quoted string cannot end
+/// early.
 std::string plain(std::string text);
 
 }  // namespace adj::training

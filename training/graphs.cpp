@@ -20,13 +20,13 @@ GraphLoader loader_of(const Dataset& data, const Features& x, const Tensor& labe
   return {data.graph, data.graph_offsets, make_feature_store(x), labels, which, std::move(options)};
 }
 
-/// The graphs `which`, each once.
+/// Loads each of the graphs `which` once.
 GraphLoader each_once(const Dataset& data, const Features& x, const Tensor& which, int64_t batch_size,
                       int workers) {
   return loader_of(data, x, {}, which, {.batch_size = batch_size, .backward = false, .workers = workers});
 }
 
-/// float32, what the model gives for the loader's graphs, in their order.
+/// float32: the model's outputs for the loader's graphs, in their order.
 Tensor run_over(models::GraphModel& model, const GraphLoader& loader, int64_t outputs, Device device) {
   const NoGrad no_grad;
   Tensor out = Tensor::empty({loader.num_graphs(), outputs}, DType::f32, device);
@@ -39,7 +39,7 @@ Tensor run_over(models::GraphModel& model, const GraphLoader& loader, int64_t ou
   return out;
 }
 
-/// For each of `examples` where it stands in `index`, or else index.numel().
+/// For each of `examples` its position in `index`, or else index.numel().
 Tensor places_in(const Tensor& index, int64_t examples) {
   const std::vector<int32_t> chosen = index.to_vector<int32_t>();
   std::vector<int32_t> places(static_cast<size_t>(examples), static_cast<int32_t>(chosen.size()));
@@ -67,7 +67,7 @@ class GraphEpochs : public Epochs {
 
   Tensor train(int64_t done) override {
     Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());
-    // Batches that are drawn count alike; of an epoch through all graphs, by their size.
+    // Drawn batches have equal weight; those of a pass over all graphs are weighted by size.
     const double all = static_cast<double>(drawn_ ? loader_.size() : loader_.num_graphs());
     for (const GraphBatch& batch : loader_.epoch(done)) {
       const Var loss = step_(batch);
@@ -105,17 +105,17 @@ class GraphEpochs : public Epochs {
   const GraphStep step_;
   const bool drawn_;
   GraphLoader loader_, validated_;
-  Tensor places_;  // of the validated graphs' rows among all
+  Tensor places_;  // output row of each graph; validated graphs only
 };
 
-/// Split k: fold k is what is validated and tested, the others are for training.
+/// Split k: fold k for validation and test, the others for training.
 std::vector<Split> cross_validation(const Dataset& data, const std::string& file, int64_t folds,
                                     int64_t seed) {
   const int64_t graphs = data.graph_y.size(0), labelled = graphs - data.unlabelled;
   if (labelled < folds)
     data_fail("{}: graphs/y: {} labelled graphs, --folds asks for {} folds", file, labelled, folds);
   Tensor classes = data.graph_y;
-  if (data.task != Task::graph_class) {  // in no class but that of the labelled
+  if (data.task != Task::graph_class) {  // one class; -1 for unlabelled graphs
     const std::vector<float> y = data.graph_y.to_vector<float>();
     const size_t columns = y.size() / static_cast<size_t>(graphs);
     std::vector<int32_t> class_of(static_cast<size_t>(graphs));
@@ -200,11 +200,10 @@ void GraphOptions::add_to(Options& o) {
       "accuracy (auto), auc or f1 for classes, auc or f1 for several labels (auto: auc), r2 or mae for "
       "regression (auto: r2)";
   o.own = {{"folds", &folds, "N",
-            "of a file without splits: graphs are dealt into so many parts, each class alike; each run holds "
-            "one out"},
-           {"batch-size", &o.batches.batch_size, "N", "graphs in a step"},
+            "for a file without splits: number of stratified cross-validation folds; each run holds one out"},
+           {"batch-size", &o.batches.batch_size, "N", "graphs per step"},
            {"iterations", &iterations, "N",
-            "steps of an epoch, each on graphs drawn anew (0: an epoch is once through them)"},
+            "steps per epoch, each on newly drawn graphs (0: one pass over the graphs)"},
            {"lr-halve", &lr_halve, "N", "halve the learning rate every N epochs (0: never)"},
            workers_option(o.batches.workers)};
 }

@@ -15,7 +15,7 @@ Relation relation_of(int64_t nodes, const EdgeIndex& pairs) {
   return Relation::from_coo(nodes, nodes, pairs.src, pairs.dst);
 }
 
-/// What both ways have in common: which pairs are trained on, and how all examples are scored.
+/// Shared: selection of training pairs and scoring of all examples.
 class LinkEpochs : public Epochs {
  public:
   LinkEpochs(const Run& run, models::LinkModel& model, LinkStep step)
@@ -34,7 +34,7 @@ class LinkEpochs : public Epochs {
   Tensor outputs() override { return run_.objective().output(scores()); }
 
  protected:
-  /// Of all nodes, in the model's mode.
+  /// Embeddings of all nodes, in the model's mode.
   virtual Tensor embeddings() {
     return model_.encoder()(run_.task().data.graph, run_.task().features).value();
   }
@@ -55,7 +55,7 @@ class LinkEpochs : public Epochs {
   }
 };
 
-/// All pairs in one step. The host draws the pairs beside them, so that a GPU does not record it.
+/// All pairs in one step. Not captured on a GPU, as the host draws the negatives.
 class AllLinks : public LinkEpochs {
  public:
   AllLinks(const Run& run, models::LinkModel& model, LinkStep step, int64_t negatives)

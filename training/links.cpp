@@ -42,10 +42,10 @@ LinkSplit split_of(const Graph& graph, const std::string& file, const LinkOption
 void LinkOptions::add_to(Options& o) {
   o.batches.loaders = {neighbor};
   o.things = "pairs of nodes";
-  o.metric_help = "auc (auto), mrr or hits@K, as hits@20; all three are reported";
-  o.own = {{"val", &val, "P", "share of the joined pairs of nodes to validate on"},
-           {"test", &test, "P", "share of them to test on; both are drawn by --seed"},
-           {"negatives", &negatives, "N", "pairs without an edge drawn for each joined one, every epoch"}};
+  o.metric_help = "auc (auto), mrr or hits@K (as hits@20); all three are reported";
+  o.own = {{"val", &val, "P", "share of the connected pairs for validation"},
+           {"test", &test, "P", "share for the test; both are drawn by --seed"},
+           {"negatives", &negatives, "N", "negatives drawn per positive pair, every epoch"}};
 }
 
 void LinkOptions::check() const {
@@ -90,7 +90,7 @@ Examples link_examples(const Options& options, const LinkOptions& links, Dataset
 
 namespace {
 
-/// The scores over `index`, of the pairs that an edge joins and of the others.
+/// Scores over `index`, of positive and negative pairs.
 std::pair<Tensor, Tensor> told_apart(const Tensor& output, const Tensor& y, const Tensor& index) {
   const std::vector<float> score = output.to_vector<float>(), label = y.to_vector<float>();
   std::vector<float> positive, negative;

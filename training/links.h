@@ -4,14 +4,14 @@
 #include "task.h"
 #include <adjoint/models/link.h>
 
-// Learning which pairs of nodes an edge joins.
+// Training of link prediction.
 
 namespace adj::training {
 
-/// Of a program whose model scores pairs of nodes.
+/// Options of a program whose model scores pairs of nodes.
 struct LinkOptions {
-  double val = 0.05, test = 0.1;  ///< shares of the pairs of nodes that edges join
-  int64_t negatives = 1;          ///< drawn for each of the others, every epoch
+  double val = 0.05, test = 0.1;  ///< shares of the connected pairs
+  int64_t negatives = 1;          ///< drawn per training pair, every epoch
   std::shared_ptr<NeighborLoading> neighbor = std::make_shared<NeighborLoading>();
 
   /// Adds these options and the loader to a program's.
@@ -19,34 +19,32 @@ struct LinkOptions {
   void check() const;
 };
 
-/// Takes --val and --test of the pairs that edges join out of the dataset's graph, by --seed
-/// (random_link_split): to be found among as many that none does. The examples: those of validation, of test,
-/// and the pairs that stay, in this order. Throws DataError where a part would be empty, or the graph too
-/// dense for as many pairs without an edge.
+/// Removes --val and --test shares of the connected pairs from the dataset's graph, by --seed
+/// (random_link_split), and draws as many negatives for them. Examples, in order: validation, test and
+/// remaining pairs. Throws DataError if a part would be empty, or the graph is too dense for the negatives.
 Examples link_examples(const Options& options, const LinkOptions& links, Dataset& data);
 
-/// "auc", "mrr" (mean reciprocal rank: of each positive pair of a part of the split among all negative pairs
-/// of that part, ties in the middle) and "hits@K" (positive pairs that score above the K-th best of those), K
-/// as `metric` says it, else 50. Throws UsageError where K is none.
+/// "auc", "mrr" (mean reciprocal rank of each positive among all negatives of the same part of the split;
+/// ties get the middle rank) and "hits@K" (share of positives scoring above the K-th best negative), K from
+/// `metric`, else 50. Throws UsageError for an invalid K.
 std::vector<Metric> link_metrics(const std::string& metric);
 
-/// Pairs to train on in one step.
+/// Pairs of one training step.
 struct LinkStepBatch {
-  NodeBatch nodes;  ///< what the embeddings of their nodes are computed over
+  NodeBatch nodes;  ///< input for the embeddings of their nodes
   Relation pairs;   ///< rows of the embeddings
-  Tensor label;     ///< float32 [P, 1]: 1 of positive pairs
+  Tensor label;     ///< float32 [P, 1]: 1 for positive pairs
 };
 /// One training step, as NodeStep.
 using LinkStep = std::function<Var(const LinkStepBatch&)>;
 
-/// Every epoch tells the pairs that stay from negative ones that are drawn anew, --negatives a pair: all at
-/// once, or --loader neighbor in the batches of a LinkLoader. What is drawn depends on the run's seed and the
-/// epoch.
+/// Each epoch trains on the remaining pairs and newly drawn negatives, --negatives per pair: full-batch, or
+/// with --loader neighbor in the batches of a LinkLoader. Draws depend on the run's seed and the epoch.
 std::unique_ptr<Epochs> link_epochs(const Run& run, const LinkOptions& options, models::LinkModel& model,
                                     LinkStep step);
 
-/// Writes the test pairs to --predict. HDF5: pairs/src and pairs/dst int32 [P] (nodes as they stood at first,
-/// where they were reordered), pairs/score float32 [P], a logit, and pairs/label uint8 [P].
+/// Writes the test pairs to --predict. HDF5: pairs/src and pairs/dst int32 [P] (node numbers before any
+/// reordering), pairs/score float32 [P], a logit, and pairs/label uint8 [P].
 void write_links(const Run& run);
 
 }  // namespace adj::training

@@ -4,27 +4,27 @@
 #include "options.h"
 #include <adjoint/graph/sample/neighbor_sampler.h>
 
-// Ways of mini-batches that --loader may name. A new one is a file NAME_loader.cpp here, its line below, and
-// its name in the programs that offer it.
+// Mini-batch loaders for --loader. A new one takes a file NAME_loader.cpp here, a line below, and its name in
+// the programs that offer it.
 
 namespace adj::training {
 
 class Run;
 
-/// How a program is told of a loader, and what trains with it.
+/// A mini-batch loader of the programs: options, checks and epochs.
 class LoaderChoice {
  public:
   virtual ~LoaderChoice() = default;
   virtual std::string name() const = 0;  ///< "neighbor"
   /// Its own options, bound to this object.
   virtual OptionList options() = 0;
-  /// Throws UsageError where they are out of range or do not go together.
+  /// Throws UsageError for options that are out of range or conflict.
   virtual void check(const Options& all) const = 0;
-  /// Throws DataError where the dataset, read from `file`, lacks something.
+  /// Throws DataError if the dataset, read from `file`, lacks something.
   virtual void check_data(const Dataset& /*data*/, const std::string& /*file*/) const {}
-  /// Adds to the dataset, on the CPU, what the loader needs.
+  /// Adds what the loader needs to the dataset on the CPU.
   virtual void prepare(Dataset& /*data*/) const {}
-  /// `step` for each batch of each epoch of the run that has begun.
+  /// Runs `step` for each batch of each epoch of the current run.
   virtual std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const = 0;
 };
 
@@ -36,11 +36,11 @@ class NeighborLoading : public LoaderChoice {
   void check(const Options& all) const override;
   void check_data(const Dataset& data, const std::string& file) const override;
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override;
-  /// For a model of so many layers.
+  /// Sampling for a model of `layers` layers.
   NeighborSampling sampling(int64_t layers) const;
 
  private:
-  std::string fanouts_ = "10";  // in-edges a node keeps of each hop, from the seeds outwards
+  std::string fanouts_ = "10";  // in-edges sampled per node and hop, from the seeds outwards
   bool replace_ = false, labor_ = false, weighted_ = false;
 };
 
@@ -48,13 +48,13 @@ class NeighborLoading : public LoaderChoice {
 std::vector<int64_t> fanouts_of(const std::string& text);
 
 std::shared_ptr<LoaderChoice> neighbor_loader();
-/// Clusters of METIS's (Cluster-GCN, Chiang et al. 2019).
+/// METIS clusters (Cluster-GCN, Chiang et al. 2019).
 std::shared_ptr<LoaderChoice> cluster_loader();
 /// Random subgraphs (GraphSAINT, Zeng et al. 2020).
 std::shared_ptr<LoaderChoice> saint_loader();
 
-/// Gives the dataset the partition that clusters are made of: `parts` by METIS, of 0 its own, else parts of
-/// some hundred nodes.
+/// Sets the dataset's partition into clusters: `parts` by METIS; 0: the dataset's own, else parts of some
+/// hundred nodes.
 void partition_for_clusters(Dataset& data, int64_t parts);
 
 }  // namespace adj::training

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Of two classes: the area under the curve of the margin between their logits.
+/// For two classes: area under the ROC curve of the difference of their logits.
 double two_class_auc(const Tensor& logits, const Tensor& y, const Tensor& index) {
   const std::vector<float> values = logits.to_vector<float>();
   std::vector<double> margin(values.size() / 2);
@@ -24,7 +24,7 @@ double two_class_auc(const Tensor& logits, const Tensor& y, const Tensor& index)
   return nn::roc_auc(Tensor::from(margin), y.to(cpu), index.to(cpu));
 }
 
-// The first of a task is its usual one.
+// The first of each kind is the default.
 const Metric kOfClasses[] = {{"accuracy", "accuracy", "acc", true, 0.0, 1.0, nn::accuracy},
                              {"f1", "macro-F1", "f1", true, 0.0, 1.0, nn::macro_f1}};
 const Metric kOfTwoClasses[] = {
@@ -42,13 +42,13 @@ std::span<const Metric> metrics_of(Labels labels, int64_t outputs) {
   return kOfClasses;
 }
 
-/// What messages call such labels.
+/// Name of such labels in messages.
 std::string described(Labels labels, int64_t outputs) {
   if (labels == Labels::classes) return fmt::format("labels of {} classes", outputs);
   return labels == Labels::several ? "several labels" : "regression";
 }
 
-/// Why the metric has no value on these examples, whatever the outputs; empty where it has one.
+/// Reason why the metric is undefined on these examples for any outputs; empty if it is defined.
 std::string obstacle(const Metric& metric, const Examples& examples, const Tensor& index) {
   try {
     (void)metric.of(Tensor::zeros({examples.size(), examples.outputs}), examples.y, index);

@@ -54,13 +54,13 @@ std::vector<int64_t> fanouts_of(const std::string& text) {
 }
 
 OptionList NeighborLoading::options() {
-  return {
-      {"fanouts", &fanouts_, "LIST",
-       "neighbor: in-edges that a node keeps of each hop, from the training nodes outwards, as 15,10,5 "
-       "(-1: all); one number stands for every layer"},
-      {"replace", &replace_, "", "neighbor: draw them with replacement"},
-      {"labor", &labor_, "", "neighbor: draw them by LABOR: the same ones for nodes with common neighbours"},
-      {"weighted-sampling", &weighted_, "", "neighbor: draw them in proportion to the edges' weights"}};
+  return {{"fanouts", &fanouts_, "LIST",
+           "neighbor: in-edges sampled per node and hop, from the training nodes outwards, as 15,10,5 "
+           "(-1: all); one number applies to every layer"},
+          {"replace", &replace_, "", "neighbor: sample with replacement"},
+          {"labor", &labor_, "",
+           "neighbor: sample by LABOR, which shares samples between nodes with common neighbours"},
+          {"weighted-sampling", &weighted_, "", "neighbor: sample in proportion to the edge weights"}};
 }
 
 void NeighborLoading::check(const Options& all) const {

@@ -5,21 +5,21 @@
 
 namespace adj::training {
 
-/// What the labels ask of a training on the split in use: a loss, and outputs as users want them.
-/// Targets of regression are standardised by the training examples' mean and deviation, so that neither
-/// their unit nor their offset matters to the optimizer; outputs are in the targets' own unit again.
+/// Loss and outputs for the labels of the split in use. Regression targets are standardised by the training
+/// examples' mean and deviation, so that the optimizer does not depend on their unit or offset; outputs are
+/// converted back to the targets' unit.
 class Objective {
  public:
   Objective() = default;
   explicit Objective(const Examples& examples);
-  /// From what another one wrote down.
+  /// From stored values.
   Objective(Labels labels, Tensor mean, Tensor deviation);
 
   /// Softmax or binary cross-entropy, or squared error of the standardised targets, over the examples of
   /// `index`.
   Var loss(const Var& out, const Tensor& index) const;
   /// Likewise over the rows `index` of a batch (absent: all), whose labels `y` are rows of targets(); with
-  /// `weight`, float32 [K], the sum of their weighted losses.
+  /// `weight`, float32 [K], the weighted sum of losses.
   Var loss_of_batch(const Var& out, const Tensor& y, const Tensor& index = {},
                     const Tensor& weight = {}) const;
   /// Labels as the loss takes them, by example.
@@ -27,10 +27,10 @@ class Objective {
   /// float32: logits, or predictions in the targets' unit.
   Tensor output(const Tensor& out) const;
 
-  /// The loss of what output() gave, over the examples of `index`.
+  /// The loss for a result of output(), over the examples of `index`.
   double loss_of_output(const Tensor& output, const Tensor& index) const;
 
-  /// float32 [T]; absent but for regression.
+  /// float32 [T]; absent except for regression.
   const Tensor& mean() const { return mean_; }
   const Tensor& deviation() const { return deviation_; }
 

@@ -44,7 +44,7 @@ std::vector<std::string> names_of(const std::vector<std::shared_ptr<LoaderChoice
   return names;
 }
 
-/// Throws, naming `option`, where nothing could be computed by tensor cores' tiles.
+/// Throws, naming `option`, if tensor-core tiles cannot be used.
 void expect_tiles(const std::string& option, const Options& o) {
   if (!o.compute.device.starts_with("cuda"))
     usage("{}: expected --device cuda beside it, for tensor cores are a GPU's", option);
@@ -54,7 +54,7 @@ void expect_tiles(const std::string& option, const Options& o) {
     usage("{}: attention by tensor cores has no dropout, expected --attention-dropout 0 beside it", option);
 }
 
-/// Refuses options of mini-batches that were set beside a loader that does not take them.
+/// Refuses mini-batch options of a loader that was not chosen.
 void check_loaders(Options& o) {
   const auto refuse = [&o](const OptionList& options, const std::string& loaders) {
     for (const Option& option : options)
@@ -163,30 +163,30 @@ int BatchOptions::num_workers(const std::string& device) const {
 
 Option workers_option(std::string& value) {
   return {"workers", &value, "N",
-          "threads that prepare batches ahead of their use: a number (0: none), or auto: 1, on a GPU up to 4 "
-          "as there are cores",
+          "threads that prefetch batches: a number (0: none), or auto (1; on a GPU up to 4, by the number of "
+          "cores)",
           false};
 }
 
 OptionList BatchOptions::features_list() {
   return {
       {"features", &features, "PLACE",
-       "where those of all nodes are: device, host (locked in its memory, where a GPU reads the rows of a "
-       "batch) or file (never loaded; the rows of a batch are read from --data)",
+       "location of the features of all nodes: device, host (pinned memory; a GPU gathers the rows of a "
+       "batch) or file (not loaded; the rows of a batch are read from --data)",
        false},
       {"cached-rows", &cached_rows, "N",
-       "rows of such features that are kept on the device, of the nodes with most edges: a number, or a "
-       "share as 20%",
+       "rows of host or file features cached on the device, for the nodes with the most edges: a number, or "
+       "a share as 20%",
        false}};
 }
 
 OptionList BatchOptions::layers_list(const std::string& things) {
   OptionList list{{"evaluation", &evaluation, "WAY",
-                   "layers (of all nodes layer by layer, in batches with all neighbours) or graph (all at "
-                   "once)"},
+                   "layers (layer by layer over all nodes, in batches with all neighbours) or graph (full "
+                   "batch)"},
                   {"batch-size", &batch_size, "N",
-                   fmt::format("nodes that a layer is evaluated for at once; with neighbor training {} of a "
-                               "step",
+                   fmt::format("nodes per batch of layer-wise evaluation; with --loader neighbor training "
+                               "{} per step",
                                things)}};
   list += features_list();
   return list;
@@ -219,60 +219,61 @@ OptionList bind(const models::ModelFamily& family, models::ModelOptions& values)
 
 Option scaling_option(std::string& value) {
   return {"features-scaling", &value, "HOW",
-          "none, rows (each divided by its sum), standard (each column less its mean over the training rows, "
-          "divided by its deviation) or auto (rows for bags of words, else none)",
+          "none, rows (divide each row by its sum), standard (subtract each column's mean and divide by its "
+          "deviation, over the training rows) or auto (rows for bags of words, else none)",
           false};
 }
 
 std::vector<Options::Group> Options::groups() {
   OptionList input{
-      {"data", &data.path, "FILE",
-       "dataset in HDF5, also as the first argument (default: the one that comes along)", false},
+      {"data", &data.path, "FILE", "dataset in HDF5, also as the first argument (default: the embedded demo)",
+       false},
       {"split", &data.split, "K",
-       "which of the dataset's splits, or all: a run for each of them, and for more runs in turn"},
-      {"metric", &data.metric, "NAME", "what validation selects the best epoch by: " + metric_help}};
+       "split of the dataset, or all: one run per split, cycling through them with more runs"},
+      {"metric", &data.metric, "NAME", "validation metric that selects the best epoch: " + metric_help}};
   if (things == "nodes")
-    input +=
-        {{"inductive", &data.inductive, "",
-          "take the graph as new at every epoch: from its edge list all structures are derived again", false},
-         {"aggregation", &data.aggregation, "WAY",
-          "how such an epoch sums neighbours: reduce (over rows, which are sorted), scatter (over the "
-          "list as it is), auto (by a rule on the counts) or measure (both are timed first)",
-          false}};
-  input += {scaling_option(data.features_scaling),
-            {"features-bits", &data.features_bits, "N",
-             "hold each feature in 1 to 8 bits, over a range for each column, from its least to its largest "
-             "number (32: as they are)",
-             false},
-            {"precision", &compute.precision, "TYPE",
-             "float32, tf32 (a GPU's matrix products with rounded operands) or bfloat16 (storage of features "
-             "and parameters, with float32 masters, sums and loss)"},
-            {"kernels", &compute.kernels, "NAME",
-             "on a GPU, products of sparse matrices and attention by: csr (rows), tiles (tensor cores), "
-             "hybrid (both, by how many rows of 128 share a column) or auto (hybrid or csr by a rule, where "
-             "--precision lets operands be rounded)"}};
-  if (things != "graphs")  // of which every batch is another structure
-    input.push_back({"cuts", &compute.cuts, "FILE",
-                     "read the cuts of structures for tensor cores from FILE, and write there those that "
-                     "were made",
-                     false});
+    input += {{"inductive", &data.inductive, "",
+               "start every epoch from the edge list and derive all structures again", false},
+              {"aggregation", &data.aggregation, "WAY",
+               "with --inductive, sum neighbours by reduce (over sorted rows), scatter (over the unsorted "
+               "list), auto (by a rule on the counts) or measure (time both first)",
+               false}};
+  input +=
+      {scaling_option(data.features_scaling),
+       {"features-bits", &data.features_bits, "N",
+        "quantise features to 1 to 8 bits, over each column's range from minimum to maximum (32: not "
+        "quantised)",
+        false},
+       {"precision", &compute.precision, "TYPE",
+        "float32, tf32 (matrix products on a GPU with rounded operands) or bfloat16 (storage of features "
+        "and parameters, with float32 masters, accumulators and loss)"},
+       {"kernels", &compute.kernels, "NAME",
+        "kernels of sparse products and attention on a GPU: csr (rows), tiles (tensor cores), hybrid "
+        "(both, by how many of 128 rows share a column) or auto (hybrid or csr by a rule, if --precision "
+        "allows rounded operands)"}};
+  if (things != "graphs")  // each batch of graphs is a new structure
+    input.push_back(
+        {"cuts", &compute.cuts, "FILE",
+         "file of structures cut into tensor-core tiles: read at the start, and rewritten with new cuts at "
+         "the end",
+         false});
   OptionList training{
       {"epochs", &run.epochs, "N", fmt::format("passes over the training {}", things), false},
       {"lr", &run.lr, "X", "learning rate"},
       {"weight-decay", &run.weight_decay, "X", fmt::format("L2 penalty, on {}", decayed)},
-      {"seed", &run.seed, "N", "of initial weights and dropout"},
+      {"seed", &run.seed, "N", "random seed of initial weights and dropout"},
       {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and deviation"},
       {"patience", &run.patience, "N", "stop after N epochs without a better validation metric (0: never)"},
       {"patience-on", &run.patience_on, "WHAT",
-       "metric, or either: stop when neither the validation metric nor its loss was as good as before, and "
-       "keep the last epoch in which both were"},
+       "metric, or either: stop when neither the validation metric nor its loss matched its best, and keep "
+       "the last epoch in which both did"},
       {"eval-every", &run.eval_every, "N", "validate every N epochs"}};
   training += own;
   OptionList mini_batches;
   if (!batches.loaders.empty()) {
-    mini_batches.push_back({"loader", &batches.loader, "NAME",
-                            fmt::format("what a step is over: {}; none: the whole graph",
-                                        fmt::join(names_of(batches.loaders), ", "))});
+    mini_batches.push_back(
+        {"loader", &batches.loader, "NAME",
+         fmt::format("mini-batch loader: {}; none: full batch", fmt::join(names_of(batches.loaders), ", "))});
     mini_batches.push_back(workers_option(batches.workers));
     if (batches.by_layers) mini_batches += batches.layers_list(things);
     for (const auto& loader : batches.loaders) mini_batches += loader->options();
@@ -281,25 +282,23 @@ std::vector<Options::Group> Options::groups() {
   if (things != "pairs of nodes")
     outputs.push_back(
         {"report", &output.report, "",
-         "precision, recall and F1 of each class on the test nodes, and which one was taken for which",
-         false});
-  outputs +=
-      {{"json", &output.json, "", "print one JSON object last", false},
-       {"quiet", &output.quiet, "", "no progress; with --json nothing but the object", false},
-       {"metrics", &output.metrics, "FILE", "loss and metric by epoch, FILE.csv or FILE.jsonl", false},
-       {"predict", &output.predict, "FILE", "what is predicted, FILE.csv, FILE.jsonl or FILE.h5", false},
-       {"plot", &output.plot, "FILE", "loss and metric over the epochs, FILE.svg (needs gnuplot)", false},
-       {"checkpoint", &output.checkpoint, "FILE", "write the state of the training here", false},
-       {"checkpoint-every", &output.checkpoint_every, "N", "every N epochs, and at the end", false},
-       {"resume", &output.resume, "FILE", "go on from this checkpoint", false},
-       {"explain", &compute.explain, "", "print which kernels were chosen for which structure, and why",
-        false}};
+         "precision, recall and F1 of each class on the test examples, and the confusion matrix", false});
+  outputs += {
+      {"json", &output.json, "", "print one JSON object at the end", false},
+      {"quiet", &output.quiet, "", "no progress; with --json only the object", false},
+      {"metrics", &output.metrics, "FILE", "write loss and metric by epoch, FILE.csv or FILE.jsonl", false},
+      {"predict", &output.predict, "FILE", "write the predictions, FILE.csv, FILE.jsonl or FILE.h5", false},
+      {"plot", &output.plot, "FILE", "plot loss and metric over the epochs, FILE.svg (needs gnuplot)", false},
+      {"checkpoint", &output.checkpoint, "FILE", "write the training state to FILE", false},
+      {"checkpoint-every", &output.checkpoint_every, "N", "write it every N epochs, and at the end", false},
+      {"resume", &output.resume, "FILE", "continue from this checkpoint", false},
+      {"explain", &compute.explain, "", "print the kernels chosen for each structure, and why", false}};
   OptionList other{{"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
                    {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false},
                    {"no-capture", &compute.no_capture, "",
-                    "on a GPU, launch every kernel of every step instead of one recorded graph", false},
+                    "on a GPU, launch each kernel instead of one CUDA graph per step", false},
                    {"config", &output.config, "FILE",
-                    "read options from FILE, one NAME = VALUE a line; the command line wins", false}};
+                    "read options from FILE, one NAME = VALUE per line; the command line wins", false}};
   return {{"Data", input},        {"Model", bind(family, model)},
           {"Training", training}, {"Mini-batches", mini_batches},
           {"Output", outputs},    {"Other", other}};

@@ -38,7 +38,7 @@ int64_t median(std::vector<int64_t> values) {
   return values[(values.size() - 1) / 2];
 }
 
-/// Of each run.
+/// A field of each run.
 template <class Field>
 auto all_of(const std::vector<RunResult>& results, Field&& field) {
   std::vector<std::decay_t<decltype(std::invoke(field, results[0]))>> values;
@@ -46,13 +46,13 @@ auto all_of(const std::vector<RunResult>& results, Field&& field) {
   return values;
 }
 
-/// The mean and deviation over the runs of the k-th number that the program's metrics report.
+/// Mean and deviation over the runs of the program's k-th reported number.
 std::pair<double, double> reported(const std::vector<RunResult>& results, size_t k) {
   const auto values = all_of(results, [k](const RunResult& r) { return r.reported[k]; });
   return {mean(values), deviation(values)};
 }
 
-/// The epochs that all folds reached, by the one whose mean metric is best.
+/// Chooses among the epochs reached by all folds the one with the best mean metric.
 void choose_epoch(const std::vector<EpochRecord>& history, size_t folds, const Metric& metric,
                   Outcome& outcome) {
   struct Values {
@@ -65,7 +65,7 @@ void choose_epoch(const std::vector<EpochRecord>& history, size_t folds, const M
   }
   bool found = false;
   for (const auto& [epoch, values] : by_epoch) {
-    if (values.metric.size() < folds) continue;  // in some folds after the training stopped
+    if (values.metric.size() < folds) continue;  // some folds had stopped
     const double value = mean(values.metric);
     if (found && metric.score(value) <= metric.score(outcome.val)) continue;
     outcome.val = outcome.test = value;
@@ -76,10 +76,10 @@ void choose_epoch(const std::vector<EpochRecord>& history, size_t folds, const M
   }
 }
 
-/// In JSON, which has no other ones.
+/// A JSON number; null if not finite.
 std::string finite(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
-/// "0.8210", of several runs "0.8266 ± 0.0107".
+/// "0.8210", for several runs "0.8266 ± 0.0107".
 std::string with_spread(double value, double spread, size_t runs) {
   return fmt::format("{:.4f}{}", value, runs < 2 ? "" : fmt::format(" ± {:.4f}", spread));
 }
@@ -124,7 +124,7 @@ double peak_mb(Device device) {
   return 0.0;
 }
 
-/// The two lines and more.
+/// Prints the summary lines.
 void print_results(const Run& run, const Outcome& outcome) {
   const auto& results = run.record().results;
   const LearningTask& task = run.task();
@@ -164,7 +164,7 @@ void print_results(const Run& run, const Outcome& outcome) {
                run.options().program());
 }
 
-/// On the examples that the last run was tested on.
+/// For the test examples of the last run.
 void print_report(const Run& run, const ClassReport& report) {
   const auto& results = run.record().results;
   const Examples& examples = run.examples();
@@ -243,7 +243,7 @@ void write_results(const Run& run) {
   }
   if (o.json) print_json(run, outcome, report);
   const auto& cuts = run.options().cuts;
-  if (cuts && cuts->write() == 0)  // last, as it may be refused
+  if (cuts && cuts->write() == 0)  // last, as it may fail
     log_warning("--cuts {}: nothing was cut for tensor cores; --explain says what was chosen",
                 printable(run.options().compute.cuts));
 }

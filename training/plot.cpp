@@ -12,7 +12,7 @@ namespace {
 
 using Curve = std::vector<EpochRecord>;
 
-/// The curves of the runs, one after the other.
+/// The curves of the runs, in order.
 std::vector<Curve> curves_of(const std::vector<EpochRecord>& history) {
   std::vector<Curve> curves;
   for (size_t i = 0; i < history.size(); ++i) {
@@ -22,7 +22,7 @@ std::vector<Curve> curves_of(const std::vector<EpochRecord>& history) {
   return curves;
 }
 
-/// The mean over the runs at every epoch that all of them reached.
+/// Mean over the runs at every epoch that all of them reached.
 Curve mean_of(const std::vector<Curve>& curves) {
   std::map<int64_t, std::pair<EpochRecord, size_t>> sums;
   for (const Curve& curve : curves)
@@ -41,8 +41,8 @@ Curve mean_of(const std::vector<Curve>& curves) {
   return mean;
 }
 
-/// Running means over a fortieth of the curve, 50 epochs at most, to either side, and near the end over what
-/// there is; at the beginning, where curves are steep, as far on both sides.
+/// Running mean over 1/40 of the curve, at most 50 epochs, to each side. The window is cut off at the end; at
+/// the beginning, where curves are steep, it is symmetric.
 Curve smoothed(const Curve& curve) {
   constexpr int64_t kShare = 40, kMost = 50;
   const int64_t count = std::ssize(curve), reach = std::min(count / kShare, kMost);
@@ -62,7 +62,7 @@ Curve smoothed(const Curve& curve) {
   return smooth;
 }
 
-/// A block of data: epoch, training loss, validation loss, metric.
+/// A data block: epoch, training loss, validation loss, metric.
 std::string block(const std::string& name, const std::vector<Curve>& curves) {
   std::string text = name + " << end_of_data\n";
   for (const Curve& curve : curves) {
@@ -77,8 +77,8 @@ struct Range {
   double low, high;
 };
 
-/// What holds nearly all of the values: of what lies outside the middle of them, all but a tenth at either
-/// end, no more than `beyond` as far again, so that a steep beginning or a spike does not flatten the rest.
+/// Range of nearly all values: values beyond the middle 80 % extend it by at most `beyond` times its width,
+/// so that a steep beginning or a spike does not flatten the rest.
 Range range_of(std::vector<double> values, double beyond) {
   std::sort(values.begin(), values.end());
   const size_t last = values.size() - 1, cut = last / 10;
@@ -86,14 +86,14 @@ Range range_of(std::vector<double> values, double beyond) {
   return {std::max(values.front(), low - more), std::min(values.back(), high + more)};
 }
 
-/// With a margin, of `share` of it and never nothing.
+/// With a nonzero margin of `share` of the range.
 Range widened(Range range, double share) {
   const double margin =
       std::max(share * (range.high - range.low), 1e-3 * std::max(1.0, std::abs(range.high)));
   return {range.low - margin, range.high + margin};
 }
 
-/// The axis of the losses: from 0, or logarithmic where they go over more than three powers of ten.
+/// Axis of the losses: from 0, or logarithmic if they span more than three powers of ten.
 std::string loss_axis(const std::vector<Curve>& curves) {
   constexpr double kDecades = 1e3;
   std::vector<double> values;
@@ -110,7 +110,7 @@ std::string loss_axis(const std::vector<Curve>& curves) {
   return fmt::format("set ylabel 'loss'\nset yrange [0:{}]\n", widened(range_of(values, 1.0), 0.05).high);
 }
 
-/// The axis of the metric, on which nearly all of the curves and all marks are.
+/// Axis of the metric, covering nearly all of the curves and all marks.
 std::string metric_axis(const std::vector<Curve>& curves, const std::vector<RunResult>& results,
                         const Metric& metric) {
   std::vector<double> values;
@@ -155,14 +155,14 @@ void write_plot(const std::string& path, const std::string& title, const Metric&
   } lines[] = {{2, "x1y1", "4477aa", "training loss"},
                {3, "x1y1", "ee6677", "validation loss"},
                {4, "x1y2", "228833", fmt::format("validation {}", metric.name)}};
-  for (const auto& line : lines)  // what was measured is faint: each run, and what the means are of
+  for (const auto& line : lines)  // raw curves are faint: each run, and the values behind the means
     script +=
         fmt::format("for [r=0:{}] $curves index r using 1:{} axes {} with lines lw 1 lc '#{}{}' notitle, ",
                     runs - 1, line.column, line.axes, several ? "c8" : "a0", line.color);
   for (const auto& line : lines)
     script += fmt::format("$smooth using 1:{} axes {} with lines lw 2 lc '#{}' title '{}', ", line.column,
                           line.axes, line.color, line.title);
-  // A line joins what belongs to one run; a white rim parts a mark from the curves.
+  // A line joins the marks of one run; a white rim separates marks from curves.
   script += fmt::format(
       "$best using 1:2:(0):($3-$2) axes x1y2 with vectors nohead lw 1 lc '#aa3377' notitle, "
       "$best using 1:3 axes x1y2 with points pt 13 ps 1.5 lc '#ffffff' notitle, "

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kHistoryWidth = 5, kResultsWidth = 6;
 
-/// Row `row` of a table in a checkpoint, whose numbers are asked for with what they must be.
+/// Row `row` of a table in a checkpoint, with range-checked access.
 class TableRow {
  public:
   TableRow(const optim::Checkpoint& checkpoint, const char* table, const std::vector<double>& values,
@@ -38,7 +38,7 @@ class TableRow {
     (void)finite(column, name.c_str());
     return number(column, name.c_str(), metric.low, metric.high);
   }
-  /// A share, or NaN where there is none.
+  /// A share, or NaN for none.
   double share_or_none(int column, const char* name) const {
     return std::isnan(values_[column]) ? values_[column] : number(column, name, 0.0, 1.0);
   }
@@ -54,7 +54,7 @@ class TableRow {
   int64_t row_;
 };
 
-/// The epochs that were evaluated, run after run, up to where run `run` stands.
+/// The evaluated epochs, run by run, up to the current run `run`.
 std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, const Metric& metric, int64_t run,
                                       int64_t epochs) {
   const std::vector<double> values = checkpoint.table("history", kHistoryWidth);
@@ -81,7 +81,7 @@ std::vector<EpochRecord> read_history(const optim::Checkpoint& checkpoint, const
   return history;
 }
 
-/// What RunResult::reported are of the runs that are over.
+/// Reads RunResult::reported of the completed runs.
 void read_reported(const optim::Checkpoint& checkpoint, const std::vector<Metric>& metrics,
                    std::vector<RunResult>& results) {
   if (metrics.empty()) return;
@@ -99,7 +99,7 @@ void read_reported(const optim::Checkpoint& checkpoint, const std::vector<Metric
   }
 }
 
-/// One row for each of the `runs` that are over.
+/// One row for each of the `runs` completed.
 void read_results(const optim::Checkpoint& checkpoint, int64_t runs, int64_t epochs, const Metric& metric,
                   TrainingRecord& record) {
   const std::vector<double> values = checkpoint.table("results", kResultsWidth);

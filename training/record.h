@@ -7,37 +7,37 @@
 
 namespace adj::training {
 
-/// What the training said at one epoch, counted from 1.
+/// Results of one epoch, counted from 1.
 struct EpochRecord {
   int64_t run, epoch;
   double train_loss, val_loss, val_metric;
 };
 
-/// How one run ended, with the weights of its best validation epoch (train_loss: of its last epoch).
+/// Results of one run, with the weights of its best validation epoch (train_loss: of its last epoch).
 struct RunResult {
   double train_loss, val_metric, test_metric;
   double test_auc;  ///< NaN unless there are two classes
   int64_t best_epoch;
   double test_loss;
-  std::vector<double> reported = {};  ///< by all of a program's metrics: of validation and of test, in turn
-  double val_loss = 0.0;              ///< as what follows by the history
-  int64_t epochs_run = 0;             ///< fewer than were asked for where it stopped early
+  std::vector<double> reported = {};  ///< all of a program's metrics: validation and test alternating
+  double val_loss = 0.0;              ///< this and epochs_run come from the history
+  int64_t epochs_run = 0;             ///< fewer than requested after early stopping
 };
 
-/// What a training has said so far. In a checkpoint it is the tables history, results and, of programs that
-/// report several metrics, reported.
+/// Results of a training so far. Stored in a checkpoint as the tables history, results and, for programs with
+/// several metrics, reported.
 struct TrainingRecord {
-  std::vector<EpochRecord> history;  ///< the epochs that were evaluated, run after run
-  std::vector<RunResult> results;    ///< of the runs that are over
+  std::vector<EpochRecord> history;  ///< the evaluated epochs, run by run
+  std::vector<RunResult> results;    ///< of the completed runs
 
-  /// Takes the result of the run after those that are over, which the history has.
+  /// Adds the result of the next completed run, whose epochs are in the history.
   void add(RunResult result);
-  /// Null where the epoch was not evaluated.
+  /// Null if the epoch was not evaluated.
   const EpochRecord* row_of(int64_t run, int64_t epoch) const;
-  /// `reported`: the metrics that RunResult::reported are of.
+  /// `reported`: the metrics in RunResult::reported.
   void write(optim::Checkpoint& to, const std::vector<Metric>& reported) const;
-  /// Of a training that stands in run `run`, of `epochs` epochs each. Throws DataError naming file, table and
-  /// row where a number is none that such a training writes.
+  /// Reads the record of a training that is in run `run`, with `epochs` epochs each. Throws DataError naming
+  /// file, table and row for a number that no such training writes.
   static TrainingRecord read(const optim::Checkpoint& from, const Metric& metric,
                              const std::vector<Metric>& reported, int64_t run, int64_t epochs);
 };
@@ -46,8 +46,8 @@ struct TrainingRecord {
 /// JSON lines, by the path's suffix.
 void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history);
 
-/// SVG of losses and the validation metric over the epochs, one curve a run and their mean, with each run's
-/// best epoch and the test metric there.
+/// SVG of losses and validation metric over the epochs: one curve per run and the mean, with marks at each
+/// run's best epoch and its test metric.
 void write_plot(const std::string& path, const std::string& title, const Metric& metric,
                 const std::vector<EpochRecord>& history, const std::vector<RunResult>& results);
 

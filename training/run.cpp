@@ -22,7 +22,7 @@ extern "C" void catch_signal(int number) {
   sigaction(number, number == SIGINT ? &before_int : &before_term, nullptr);
 }
 
-/// The area under the curve on the test examples; NaN unless there are two classes, both among them.
+/// ROC-AUC on the test examples; NaN unless there are two classes, both present.
 double test_auc(const Examples& examples, const Tensor& logits) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   if (examples.labels != Labels::classes || examples.outputs != 2) return kNone;
@@ -47,7 +47,8 @@ std::unique_ptr<optim::Optimizer> make_adam(const models::Model& model, const Ru
   return std::make_unique<optim::Adam>(groups);
 }
 
-/// While alive, the first SIGINT or SIGTERM waits for the end of the epoch; a second one is as before.
+/// While alive, the first SIGINT or SIGTERM waits for the end of the epoch; a second one has its default
+/// effect.
 class Run::SignalScope {
  public:
   SignalScope() {
@@ -144,9 +145,9 @@ void Run::end_epoch(const Tensor& loss, Epochs& epochs) {
   keep = keep || last || stopped_;
   if (keep && !checkpoint.empty()) {
     if (between_ && !evaluated && optim::first_not_finite(model_->state()).empty()) require_finite_between();
-    state_->save(checkpoint, epoch_);  // which refuses what is not finite
+    state_->save(checkpoint, epoch_);  // throws for non-finite state
   }
-  stopped_early() ? progress_->shorten(1) : progress_->advance();  // of which finish() speaks
+  stopped_early() ? progress_->shorten(1) : progress_->advance();  // finish() prints the stop
   if (caught != 0)
     throw Interrupted{
         caught, checkpoint.empty()
@@ -182,8 +183,8 @@ std::string Run::since_last_look() const {
                                   : fmt::format("epochs {} to {}", looked_at_ + 1, epoch_);
 }
 
-// The loss is read here anyway and the parameters cost one pass beside a whole forward one; one of them that
-// is not finite does not become so again. A loss may, whence the watch over those between.
+// The loss is read here anyway, and checking the parameters costs one pass next to a full forward pass.
+// Non-finite parameters stay so; losses may recover, so those in between are monitored.
 void Run::evaluate(double train_loss, Epochs& epochs) {
   if (!std::isfinite(train_loss))
     fail("{}: the training loss is {}; try a smaller --lr", since_last_look(), train_loss);
@@ -210,7 +211,7 @@ void Run::finish(Epochs& epochs) {
   progress_->shorten(options_.run.epochs - epoch_);
   best_->restore();
   output_ = epochs.outputs();
-  // Of examples in no part of the split, too: predictions hold all of them.
+  // Checks all examples, also those outside the split: predictions contain them.
   if (!optim::first_not_finite({{"logits", output_}}).empty())
     fail("epoch {}: the {} are not finite; try a smaller --lr", best_->best_epoch(), outputs_name());
   RunResult result{record_.history.back().train_loss,
@@ -257,7 +258,7 @@ void Run::describe_state() {
                   });
   if (options_.run.runs > 1) state_->require("option.epochs", fmt::format("{}", options_.run.epochs));
   state_->require("dataset", task_.fingerprint).require("model", name_).add(*best_);
-  // With the options, what `predict` makes the model of.
+  // `predict` rebuilds the model from these and the options.
   state_->require("aggregation", task_.aggregation())
       .require("task", examples_.task)
       .require("features", fmt::format("{}", task_.num_features))
@@ -267,14 +268,14 @@ void Run::describe_state() {
 }
 
 void Run::resume(const std::string& path) {
-  epoch_ = looked_at_ = state_->resume(path);  // which refuses what is not finite
+  epoch_ = looked_at_ = state_->resume(path);  // throws for non-finite state
   if (epoch_ > options_.run.epochs)
     data_fail("{}: facts@epoch: {}, expected 0 to {}", path, epoch_, options_.run.epochs);
   if (epoch_ == options_.run.epochs && best_->best_epoch() < 0)
     data_fail("{}: tensors/history: no row of run {} after {} epochs", path, run_, epoch_);
 }
 
-// Model, optimizer, generator and the best weights are the state's own.
+// Model, optimizer, generator and best weights are saved by the state itself.
 
 void Run::save(optim::Checkpoint& checkpoint) const {
   checkpoint.set("run", run_);

@@ -19,8 +19,8 @@
 
 namespace adj::training {
 
-/// What a training is besides its steps: runs and their seeds, validation, early stopping, checkpoints, the
-/// progress bar, and the record of all that. The program keeps its loop:
+/// Everything in a training except the steps: runs and seeds, validation, early stopping, checkpoints,
+/// progress bar and record. The program keeps its loop:
 ///
 ///   Run run(options, task);
 ///   while (run.next_run()) {
@@ -32,7 +32,7 @@ namespace adj::training {
 ///     run.finish(*epochs);
 ///   }
 ///
-/// A training that --resume takes up goes on to the same bits.
+/// A training continued with --resume gives bit-identical results.
 class Run {
  public:
   /// Both must outlive it.
@@ -41,27 +41,27 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  /// Begins the next run: its split is in use, and the default generator has its seed. False after the last.
+  /// Starts the next run: selects its split and seeds the default generator. False after the last.
   bool next_run();
-  /// Takes the run's model and optimizer, which must outlive it; the first time goes on from the checkpoint
-  /// that --resume names. Throws DataError where that is not of this program, dataset, model and options.
+  /// Takes the run's model and optimizer, which must outlive it; the first call resumes from the checkpoint
+  /// of --resume. Throws DataError if that is not of this program, dataset, model and options.
   void begin(models::Model& model, optim::Optimizer& optimizer);
-  /// Is there another epoch? No after the last one, and once the run has stopped early.
+  /// Whether there is another epoch. False after the last one or early stopping.
   bool next_epoch();
-  /// An epoch is over, whose mean loss was `loss`, a scalar on the device: validates, observes the metric and
-  /// writes a checkpoint where these are due. Throws adj::Error where a number is not finite, and Interrupted
-  /// after a SIGINT or SIGTERM, for which it has waited.
+  /// Ends an epoch of mean loss `loss`, a scalar on the device: validates, updates early stopping and writes
+  /// a checkpoint when due. Throws adj::Error for non-finite numbers, and Interrupted after a SIGINT or
+  /// SIGTERM, which is deferred to here.
   void end_epoch(const Tensor& loss, Epochs& epochs);
-  /// The run is over: takes the weights of its best epoch, and what they give on the test examples.
+  /// Ends the run: restores the weights of its best epoch and evaluates them on the test examples.
   void finish(Epochs& epochs);
 
   const Options& options() const { return options_; }
   const LearningTask& task() const { return task_; }
-  /// With the run's split in use.
+  /// With the run's split selected.
   const Examples& examples() const { return examples_; }
   const Objective& objective() const { return objective_; }
   uint64_t seed() const { return static_cast<uint64_t>(options_.run.seed + run_); }
-  /// Epochs of this run that are done.
+  /// Completed epochs of this run.
   int64_t epoch() const { return epoch_; }
   /// Threads that prepare batches.
   int workers() const { return options_.batches.num_workers(options_.compute.device); }
@@ -72,9 +72,9 @@ class Run {
   /// "GCN 1433-16-7".
   const std::string& model() const { return name_; }
   const TrainingRecord& record() const { return record_; }
-  /// Of the last run, as an Objective gives it.
+  /// Of the last run, as from Objective.
   const Tensor& output() const { return output_; }
-  /// Median over the epochs trained by this process, evaluation apart; 0 where there was none.
+  /// Median over the epochs trained by this process, without evaluation; 0 if there were none.
   double epoch_ms() const;
 
  private:
@@ -102,12 +102,12 @@ class Run {
   int64_t run_ = -1, epoch_ = 0;
   int64_t looked_at_ = 0;  // the last epoch whose loss and parameters are known to be finite
   bool stopped_ = false, timing_ = false;
-  models::Model* model_ = nullptr;  // of this run, as what follows
+  models::Model* model_ = nullptr;  // of this run, like the members below
   std::string name_;
   optim::Optimizer* optimizer_ = nullptr;
   std::unique_ptr<optim::EarlyStopping> best_;
   std::unique_ptr<optim::TrainingState> state_;
-  std::unique_ptr<optim::NonFiniteMonitor> between_;  // of losses that nobody reads
+  std::unique_ptr<optim::NonFiniteMonitor> between_;  // for losses that are not read
 
   TrainingRecord record_;
   Stopwatch watch_;
@@ -117,7 +117,7 @@ class Run {
   std::unique_ptr<SignalScope> signals_;
 };
 
-/// Adam over all parameters of a model; weight decay where the model has it.
+/// Adam over all parameters of a model; weight decay where Model::decays().
 std::unique_ptr<optim::Optimizer> make_adam(const models::Model& model, const RunOptions& options);
 
 }  // namespace adj::training

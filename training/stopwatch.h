@@ -6,7 +6,7 @@
 
 namespace adj::training {
 
-/// Times training alone: stop() before an evaluation or a checkpoint, start() after it.
+/// Measures training time only: stop() before an evaluation or a checkpoint, start() after it.
 class Stopwatch {
  public:
   void start() {
@@ -14,7 +14,7 @@ class Stopwatch {
     epochs_ = 0;
   }
   void count() { ++epochs_; }
-  /// Milliseconds an epoch since start().
+  /// Milliseconds per epoch since start().
   double stop(Device device) const {
     synchronize(device);
     return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count() /

@@ -14,12 +14,12 @@ namespace {
 constexpr int64_t kMany = 1'000'000'000;
 
 LoaderOptions loading_of(const Run& run, models::NodeModel& model) {
-  return {.seed = run.seed(),
-          .workers = run.workers(),
-          .derive = [&model](const Graph& graph) { model.prepare(graph); }};
+  return {.seed = run.seed(), .workers = run.workers(), .derive = [&model](const Graph& graph) {
+            model.prepare(graph);
+          }};
 }
 
-/// A step for each batch that has training nodes; one without has no loss.
+/// A step for each batch with training nodes; others have no loss.
 template <class Batches>
 class SubgraphEpochs : public BatchEpochs {
  public:
@@ -31,7 +31,7 @@ class SubgraphEpochs : public BatchEpochs {
     double counted = 0.0;
     bool trained = false;
     for (const SubgraphBatch& batch : batches_.epoch(done)) {
-      // With weights each batch's loss is an estimate of the mean; without, its own nodes' mean.
+      // With weights a batch's loss estimates the overall mean; otherwise it is the mean of its own nodes.
       const double share = batch.weight ? 1.0 : static_cast<double>(batch.seeds.numel());
       counted += share;
       if (batch.seeds.numel() == 0) continue;
@@ -61,8 +61,8 @@ class ClusterLoading : public LoaderChoice {
   OptionList options() override {
     return {
         {"parts", &parts_, "N",
-         "cluster: METIS makes so many (0: the dataset's own nodes/part, else parts of some hundred nodes)"},
-        {"parts-per-batch", &parts_per_batch_, "N", "cluster: parts of a step, at most"}};
+         "cluster: number of METIS parts (0: the dataset's nodes/part, else parts of some hundred nodes)"},
+        {"parts-per-batch", &parts_per_batch_, "N", "cluster: maximum parts per step"}};
   }
   void check(const Options&) const override {
     expect_integer("parts", parts_, 0, kMany);
@@ -87,13 +87,14 @@ class SaintLoading : public LoaderChoice {
  public:
   std::string name() const override { return "saint"; }
   OptionList options() override {
-    return {{"saint", &method_, "NAME", "saint: subgraphs are drawn by node, edge or walk"},
-            {"budget", &budget_, "N", "saint: nodes, edges or roots of walks that are drawn"},
-            {"walk-length", &walk_length_, "N", "saint: steps of a walk"},
-            {"steps", &steps_, "N",
-             "saint: subgraphs of an epoch (0: as many as draw as many nodes as there are)"},
-            {"coverage", &coverage_, "N",
-             "saint: normalise by subgraphs that hold so many times all nodes (0: do not normalise)"}};
+    return {
+        {"saint", &method_, "NAME", "saint: sampler of the subgraphs: node, edge or walk"},
+        {"budget", &budget_, "N", "saint: nodes, edges or walk roots drawn per subgraph"},
+        {"walk-length", &walk_length_, "N", "saint: steps of a walk"},
+        {"steps", &steps_, "N",
+         "saint: subgraphs per epoch (0: until as many nodes are drawn as the graph has)"},
+        {"coverage", &coverage_, "N",
+         "saint: estimate normalisation from subgraphs that cover all nodes N times (0: no normalisation)"}};
   }
   void check(const Options& all) const override {
     expect_one_of("saint", method_, {"node", "edge", "walk"});
@@ -111,7 +112,7 @@ class SaintLoading : public LoaderChoice {
   }
   std::unique_ptr<Epochs> epochs(const Run& run, models::NodeModel& model, NodeStep step) const override {
     const SaintMatrix matrix = coverage_ > 0 ? model.neighbor_sums() : SaintMatrix::none;
-    // Of the programs' layers GCN's alone read weights of the data.
+    // Among the programs' layers only GCN's read the data's edge weights.
     const bool reads_weights = matrix == SaintMatrix::none || matrix == SaintMatrix::gcn;
     const Graph& graph = run.task().data.graph;
     LoaderOptions loading = loading_of(run, model);
@@ -120,10 +121,7 @@ class SaintLoading : public LoaderChoice {
         run, model, std::move(step),
         SaintLoader(reads_weights ? graph : graph.with_edge_weight({}), run.task().store,
                     run.objective().targets(), run.examples().train,
-                    {.sampling = sampling(),
-                     .coverage = coverage_,
-                     .matrix = matrix,
-                     .loading = loading}));
+                    {.sampling = sampling(), .coverage = coverage_, .matrix = matrix, .loading = loading}));
   }
 
  private:
@@ -142,7 +140,7 @@ class SaintLoading : public LoaderChoice {
 }  // namespace
 
 void partition_for_clusters(Dataset& data, int64_t parts) {
-  constexpr int64_t kNodesOfPart = 128;  // where nobody says how many parts there are to be
+  constexpr int64_t kNodesOfPart = 128;  // default size of a part
   if (data.part && parts == 0) return;
   if (parts == 0) parts = std::max<int64_t>(1, data.num_nodes() / kNodesOfPart);
   data.part = metis_partition(data.graph, parts);

@@ -11,7 +11,7 @@ namespace adj::training {
 
 namespace {
 
-/// By which the dataset and what is learned of it are known again: one fingerprint a split.
+/// Identifies the dataset and its examples: one fingerprint per split.
 std::string fingerprint_of(const Dataset& data, Examples examples, const std::vector<size_t>& splits) {
   std::string all;
   Dataset described = data;
@@ -25,7 +25,7 @@ std::string fingerprint_of(const Dataset& data, Examples examples, const std::ve
   return all;
 }
 
-/// Those that --split names.
+/// The splits of --split.
 std::vector<size_t> chosen_splits(const Options& options, const Examples& examples, const std::string& file) {
   const auto count = static_cast<int64_t>(examples.splits.size());
   const std::optional<int64_t> one = split_number(options.data.split);
@@ -51,10 +51,10 @@ std::string counted(const LearningTask& task) {
                      examples.unlabelled > 0 ? fmt::format(", {} without a label", examples.unlabelled) : "");
 }
 
-/// Adds to the options what the data say.
+/// Completes the options from the data.
 void complete(Options& options, const LearningTask& task) {
   if (task.splits.size() > 1 && options.run.runs == 1) options.run.runs = std::ssize(task.splits);
-  // Bits by node are of one graph's, as whose model a checkpoint is loaded again.
+  // Bits by node belong to one graph; a checkpoint's model is rebuilt for it.
   if (options.family.takes("nodes")) {
     options.model.nodes = options.model.node_bits > 0.0 ? task.data.num_nodes() : 0;
     options.identity["nodes"] = fmt::format("{}", options.model.nodes);
@@ -112,7 +112,7 @@ LearningTask::LearningTask(Options& options, Dataset given, Examples learned, st
     fingerprint = fingerprint_of(data, examples, splits);
   if (loader) store = feature_store(data, options.batches, options.compute.dtype());
   if (options.batches.features == "device") features = data.x.to(options.compute.dtype());
-  data.x = {};  // of which there is a copy where it is needed
+  data.x = {};  // a copy exists where needed
   if (options.data.inductive) edges = make_edge_list(options, *this);
 }
 

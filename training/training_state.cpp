@@ -20,7 +20,7 @@ void put(Checkpoint& checkpoint, const std::string& prefix,
   for (const auto& [name, tensor] : state) checkpoint.tensors[prefix + name] = tensor;
 }
 
-/// Checkpoint::with_prefix(), of something that may have no tensors: an optimizer without momentum.
+/// Checkpoint::with_prefix() for possibly no tensors: an optimizer without momentum.
 std::map<std::string, Tensor> any_with_prefix(const Checkpoint& checkpoint, const std::string& prefix) {
   const auto first = checkpoint.tensors.lower_bound(prefix);
   const bool found = first != checkpoint.tensors.end() && first->first.starts_with(prefix);
@@ -188,7 +188,7 @@ int64_t TrainingState::resume(const std::string& path) {
   if (const std::string name = first_not_finite(with_prefixes(checkpoint, finite_)); !name.empty())
     data_fail("{}: tensors/{}: not finite", path, excerpt(name));
 
-  Checkpoint before;  // each part checks itself alone, so a later one may still refuse
+  Checkpoint before;  // for rollback: each part checks only itself, so a later one may still throw
   before.set("epoch", kMost);
   for (const Part& part : parts_) part.save(before);
   for (auto& [name, tensor] : before.tensors) tensor = tensor.clone();

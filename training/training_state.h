@@ -15,8 +15,8 @@
 
 namespace adj::optim {
 
-/// Everything that a training needs to go on where it stopped, to the same bits: model, optimizers, the
-/// default generator, and what else is added. Two lines make a program one that can be stopped and resumed:
+/// Complete state of a training, for resuming with bit-identical results: model, optimizers, the default
+/// generator, and anything added. Two lines make a program resumable:
 ///
 ///   TrainingState state("my_program", model, adam);
 ///   state.require(data).add(stopping);
@@ -25,36 +25,37 @@ namespace adj::optim {
 ///     state.save(path, ++epoch);
 ///   }
 ///
-/// What is added must outlive it, and be the same where the training is resumed. Names that are taken throw.
+/// Added objects must outlive it, and a resumed training must add the same ones. Throws for repeated names.
 class TrainingState {
  public:
-  /// `program` names what trains: another's checkpoints are refused.
+  /// `program`: checkpoints of other programs are refused.
   TrainingState(std::string program, nn::Module& model, Optimizer& optimizer);
 
   TrainingState& add(const std::string& name, Optimizer& optimizer);
   TrainingState& add(const std::string& name, Plateau& plateau);
-  /// One besides the default generator.
+  /// A generator besides the default one.
   TrainingState& add(const std::string& name, Generator& generator);
   /// Of the same model.
   TrainingState& add(EarlyStopping& stopping);
   TrainingState& add(MetricsFile& metrics);
-  /// Anything else: `save` puts it into a checkpoint, `load` takes it back out or throws.
+  /// A custom part: `save` writes it to a checkpoint, `load` reads it back or throws.
   TrainingState& add(std::function<void(Checkpoint&)> save, std::function<void(const Checkpoint&)> load);
 
-  /// A checkpoint in which `fact` is another is refused: an option that decides the result. `otherwise` says
-  /// what it is in a checkpoint without that fact; without it, such a one is refused.
+  /// Refuses checkpoints with another value of `fact`: for options that affect the result. `otherwise` gives
+  /// the value for a checkpoint without the fact; if absent, such a checkpoint is refused.
   TrainingState& require(std::string fact, std::string value,
                          std::function<std::string(const Checkpoint&)> otherwise = {});
-  /// A checkpoint of other data is refused: another name, other counts or contents (see fingerprint()).
+  /// Refuses checkpoints of other data: name, counts or contents differ (see fingerprint()).
   TrainingState& require(const Dataset& data);
 
-  /// Replaces `path` in one step. `epoch`: how many are done. Throws, and leaves the file as it is, where a
-  /// tensor of the model, of its best weights or of an optimizer is not finite: nothing could go on from it.
+  /// Replaces `path` atomically. `epoch`: number of completed epochs. Throws if a tensor of the model, its
+  /// best weights or an optimizer is not finite, as training could not continue from it; the file stays
+  /// unchanged.
   void save(const std::string& path, int64_t epoch) const;
-  /// Takes everything back; returns the epoch. Throws DataError, naming the file and the first thing in it
-  /// that is of another program, data or model, or not finite; then nothing was changed.
+  /// Restores everything; returns the epoch. Throws DataError, naming the file and the first entry that is
+  /// not finite or of another program, data or model; then nothing is changed.
   int64_t resume(const std::string& path);
-  /// Likewise, or 0 where there is no such file.
+  /// Likewise, or 0 if there is no such file.
   int64_t resume_if_exists(const std::string& path);
 
  private:
@@ -68,9 +69,9 @@ class TrainingState {
     std::function<std::string(const Checkpoint&)> otherwise;
   };
 
-  /// `name` as the beginning of what a part is called in the checkpoint.
+  /// Registers `name` as the prefix of a part in the checkpoint.
   std::string take(const std::string& name);
-  /// Likewise, of tensors that a training can only go on from where all of them are finite.
+  /// Likewise, for tensors that must all be finite.
   std::string take_finite(const std::string& name);
 
   std::string program_;

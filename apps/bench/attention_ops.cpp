@@ -9,7 +9,7 @@ namespace adj::apps {
 
 namespace {
 
-/// Attention over the graph's in-edges: heads that share out the width.
+/// Attention over the graph's in-edges; the heads share the width.
 struct Operands {
   Relation relation;
   int64_t heads;
@@ -52,7 +52,8 @@ struct Operands {
     return fmt::format("{} x {} x {}, {} entries", relation.num_dst(), heads, x.size(1) / heads,
                        relation.num_edges());
   }
-  /// Of a pass over one side, for which an entry gathers so many rows of features and of numbers by head.
+  /// Bytes of a pass over one side, with gathered feature rows (`rows`) and per-head numbers (`terms`) per
+  /// entry.
   double pass(const Csr& csr, double rows, double terms, std::initializer_list<Tensor> own) const {
     const double numbers = static_cast<double>(csr.entries()) * static_cast<double>(heads) * sizeof(float);
     return rows * gathered(csr, x) + terms * numbers + bytes_of({csr.offsets, csr.indices}) + bytes_of(own);
@@ -107,7 +108,7 @@ Job forward(const Subject& s, Forward run, double (*bytes)(const Operands&), boo
   if (over_tiles) t->cut(s.least);
   return {t->shape(), bytes(*t), 0.0, [=] { run(*t); }};
 }
-/// The backward pass needs what the forward pass gives.
+/// Runs the forward pass first, whose results the backward pass needs.
 Job backward(const Subject& s, Forward before, void (*run)(Operands&), double (*bytes)(const Operands&),
              bool over_tiles = false) {
   auto t = std::make_shared<Operands>(s);
@@ -228,24 +229,24 @@ Job dot_attention_backward(const Subject& s, bool over_tiles) {
 
 std::vector<Op> attention_ops() {
   return {
-      {"gat", "coefficients and their weighted sum, by head",
+      {"gat", "coefficients and their weighted sum, per head",
        [](const Subject& s) { return gat_forward(s, false); }},
-      {"gat_backward", "of the same, whole gradient of x",
+      {"gat_backward", "its backward pass, full gradient of x",
        [](const Subject& s) { return gat_backward(s, false); }},
-      {"tile_gat", "likewise, tiles by tensor cores", [](const Subject& s) { return gat_forward(s, true); }},
-      {"tile_gat_backward", "of the same", [](const Subject& s) { return gat_backward(s, true); }},
-      {"gatv2", "coefficients and their weighted sum, by head",
+      {"tile_gat", "likewise, with tensor-core tiles", [](const Subject& s) { return gat_forward(s, true); }},
+      {"tile_gat_backward", "its backward pass", [](const Subject& s) { return gat_backward(s, true); }},
+      {"gatv2", "coefficients and their weighted sum, per head",
        [](const Subject& s) {
          return forward(s, gatv2, [](const Operands& t) { return t.targets(1, 0, {t.x_dst, t.o, t.lse}); });
        }},
-      {"gatv2_backward", "of the same, both sides and att", gatv2_backward},
-      {"dot_attention", "graph transformer's, with keys and values",
+      {"gatv2_backward", "its backward pass, both sides and att", gatv2_backward},
+      {"dot_attention", "attention of the graph transformer, with keys and values",
        [](const Subject& s) { return dot_attention_forward(s, false); }},
-      {"dot_attention_backward", "of the same: queries, keys and values",
+      {"dot_attention_backward", "its backward pass: queries, keys and values",
        [](const Subject& s) { return dot_attention_backward(s, false); }},
-      {"tile_dot_attention", "likewise, tiles by tensor cores",
+      {"tile_dot_attention", "likewise, with tensor-core tiles",
        [](const Subject& s) { return dot_attention_forward(s, true); }},
-      {"tile_dot_attention_backward", "of the same",
+      {"tile_dot_attention_backward", "its backward pass",
        [](const Subject& s) { return dot_attention_backward(s, true); }},
   };
 }

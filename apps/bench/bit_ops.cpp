@@ -1,4 +1,4 @@
-// Products of matrices of few bits.
+// Products of matrices with few bits.
 
 #include "operands.h"
 #include <adjoint/graph/subgraph.h>
@@ -17,7 +17,7 @@ BitTensor random_bits(const Subject& s, int64_t rows, int64_t cols, int bits, Pa
   return to_bits(random(s, {rows, cols}), bits, scale, zero, along);
 }
 
-/// [N,N] x [N, out], N = --size: run(a, b) leaves `result`.
+/// [N,N] x [N, out], N = --size: run(a, b) writes `result`.
 template <class Run>
 Job product(const Subject& s, const Tensor& result, Run run) {
   const auto n = static_cast<double>(s.size);
@@ -49,7 +49,7 @@ Job pack_bits(const Subject& s) {
           [=]() mutable { kernels::pack_bits({.x = x, .to = to}); }};
 }
 
-/// The graph among its first --size nodes: a batch.
+/// The subgraph of its first --size nodes, as a batch.
 Csr batch_of(const Subject& s) {
   const Graph graph = s.graph().to(Device::cpu());
   std::vector<int32_t> nodes(static_cast<size_t>(std::min(graph.num_nodes(), s.size)));
@@ -90,15 +90,14 @@ Job sum_bytes(const Subject& s) {
 }  // namespace
 
 std::vector<Op> bit_ops() {
-  return {{"pack_bits", "numbers quantised and packed into bit planes", pack_bits},
+  return {{"pack_bits", "quantises numbers and packs them into bit planes", pack_bits},
           {"bit_gemm", "product of bit tensors, to int32",
            [](const Subject& s) { return bit_gemm(s, DType::i32); }},
-          {"bit_gemm_float", "likewise, to float32 by their scales",
+          {"bit_gemm_float", "likewise, to float32 with scales",
            [](const Subject& s) { return bit_gemm(s, DType::f32); }},
-          {"bit_gemm_to_bits", "likewise, through relu to as many bits as the left operand has",
-           bit_gemm_to_bits},
-          {"sum_bits", "neighbours' sums of a graph's first --size nodes, by its adjacency's bits", sum_bits},
-          {"sum_bytes", "likewise, by gathers of bytes", sum_bytes}};
+          {"bit_gemm_to_bits", "likewise, with relu, to the left operand's bits", bit_gemm_to_bits},
+          {"sum_bits", "sums over neighbours among the first --size nodes, by a bit adjacency", sum_bits},
+          {"sum_bytes", "likewise, by gathers of byte rows", sum_bytes}};
 }
 
 }  // namespace adj::apps

@@ -6,7 +6,7 @@ namespace adj::apps {
 
 namespace {
 
-/// The model of train_gcn, trained on clusters as that program does.
+/// Trains the model of train_gcn on clusters like that program.
 struct ClusterEpoch {
   explicit ClusterEpoch(const Subject& s) : subject(s), loader(made_loader()) {
     models::ModelOptions settings = models::gcn().defaults;
@@ -82,8 +82,8 @@ Job clusters_alone(const Subject& s) {
 
 std::vector<Op> cluster_ops() {
   return {{"cluster_epoch", "a training epoch of a GCN over a ClusterLoader's batches", cluster_epoch},
-          {"cluster_epoch_kept", "likewise, over batches that are in memory", cluster_epoch_kept},
-          {"cluster_batches", "the batches of such an epoch alone", clusters_alone}};
+          {"cluster_epoch_kept", "likewise, with all batches in memory", cluster_epoch_kept},
+          {"cluster_batches", "only the batches of such an epoch", clusters_alone}};
 }
 
 }  // namespace adj::apps

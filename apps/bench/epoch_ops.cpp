@@ -4,8 +4,8 @@ namespace adj::apps {
 
 namespace {
 
-/// GCNConv layers; between them batch norm, or none, relu and dropout. Features are dropped too, as in the
-/// peers' script, so that the first aggregation is new at every step.
+/// GCNConv layers; between them optional batch norm, relu and dropout. Input features have dropout, as in the
+/// scripts of the compared frameworks, so the first aggregation cannot be cached.
 struct Gcn : nn::Module {
   explicit Gcn(const Subject& s) : dropout_rate(static_cast<float>(s.dropout)) {
     for (int64_t l = 0; l < s.layers; ++l) {
@@ -30,7 +30,7 @@ struct Gcn : nn::Module {
   nn::ModuleList<nn::BatchNorm> norms{this, "norms"};
 };
 
-/// Everything that a training epoch needs to stay alive. `Model` is a module of graph and features.
+/// Keeps alive everything that a training epoch needs. `Model` is a module of graph and features.
 template <class Model>
 struct Epoch {
   Epoch(const Subject& s, std::unique_ptr<Model> made) : subject(s), model(std::move(made)) {
@@ -70,7 +70,7 @@ Job gcn_epoch(const Subject& s) {
                               s.data.num_classes(), s.batch_norm ? " batch norm" : ""));
 }
 
-/// A family's model; its hidden layers have `heads` heads as wide as `hidden` says.
+/// A family's model; its hidden layers have `heads` heads of width `hidden`.
 Job model_epoch(const Subject& s, const models::ModelFamily& family, const std::string& name) {
   models::ModelOptions settings = family.defaults;
   settings.model = name;

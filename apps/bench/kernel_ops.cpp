@@ -22,7 +22,7 @@ namespace {
 
 using kernels::Transpose;
 
-/// Operands of a sparse product over the graph's in-edges, all weighted.
+/// Operands of a weighted sparse product over the graph's in-edges.
 struct Sparse {
   Csr csr, transposed;
   Tensor order, weight, dw, x, y;
@@ -76,7 +76,7 @@ Job spmm_backward(const Subject& s) {
           }};
 }
 
-/// Operands of attention from operations on the graph's in-edges: logits or weights of edges by head.
+/// Operands of edge-wise attention on the graph's in-edges: logits or weights of edges per head.
 struct Attention {
   Csr csr, transposed;
   Tensor order, weight, dw, x, y;
@@ -174,7 +174,7 @@ Job neighbor_reduce(const Subject& s, const std::vector<Reduce>& reduce) {
       0.0, [o] { o->forward(); }};
 }
 
-/// The largest of weighted terms over the in-edges, or the gradients of features and of weights.
+/// Max reduction of weighted terms over the in-edges, or the gradients of features and weights.
 Job weighted_max(const Subject& s, bool gradients) {
   auto o = std::make_shared<Reduction>(s, std::vector<Reduce>{Reduce::max});
   const Relation relation = s.graph().relation();
@@ -194,7 +194,7 @@ Job weighted_max(const Subject& s, bool gradients) {
   forward();
   o->transposed = relation.transposed();
   Tensor dw = Tensor::empty_like(weight);
-  // Of every edge the winners twice and the gradients; of every result what won it, once more.
+  // Per edge the winners twice and the gradients; per result its winner once more.
   const double bytes =
       2 * gathered(o->csr, o->max_winner) + rows + 2 * structure + bytes_of({o->y, o->y, o->dx});
   return {sparse_shape(o->csr, o->x), bytes, 0.0, [=]() mutable {
@@ -227,7 +227,7 @@ Job neighbor_max_backward(const Subject& s, std::optional<bool> way) {
           }};
 }
 
-/// The product of a layer over all nodes, or its gradients.
+/// The linear map of a layer over all nodes, or its gradients.
 Job gemm(const Subject& s, int64_t m, int64_t k, int64_t n, bool turned_a, bool turned_b) {
   const Tensor a = random(s, turned_a ? Shape{k, m} : Shape{m, k});
   const Tensor b = random(s, turned_b ? Shape{n, k} : Shape{k, n});
@@ -365,25 +365,25 @@ std::vector<Op> kernel_ops() {
   std::vector<Op> ops = {
       {"spmm", "Y = A X with edge weights", [](const Subject& s) { return spmm(s, true); }},
       {"spmm_ones", "likewise, all weights 1", [](const Subject& s) { return spmm(s, false); }},
-      {"spmm_transposed", "dX = At dY, the weights by permutation", spmm_transposed},
+      {"spmm_transposed", "dX = At dY, weights permuted", spmm_transposed},
       {"sddmm", "gradient of the edge weights", sddmm},
       {"spmm_backward", "both gradients in one pass", spmm_backward},
-      {"spmm_heads", "Y = A X with edge weights by head", spmm_heads},
+      {"spmm_heads", "Y = A X with edge weights per head", spmm_heads},
       {"spmm_heads_backward", "both gradients in one pass", spmm_heads_backward},
-      {"edge_dot", "a dot product for every edge and head", edge_dot},
-      {"edge_softmax", "over the in-edges of each node, by head", edge_softmax},
-      {"edge_softmax_grad", "of the same", edge_softmax_backward},
-      {"neighbor_max", "the largest over the in-edges of each node, and whose it is",
+      {"edge_dot", "dot product per edge and head", edge_dot},
+      {"edge_softmax", "over the in-edges of each node, per head", edge_softmax},
+      {"edge_softmax_grad", "its backward pass", edge_softmax_backward},
+      {"neighbor_max", "max over the in-edges of each node, with argmax",
        [](const Subject& s) { return neighbor_reduce(s, {Reduce::max}); }},
-      {"neighbor_max_grad", "its gradient, brought back to the winners",
+      {"neighbor_max_grad", "its gradient, to the winners",
        [](const Subject& s) { return neighbor_max_backward(s, std::nullopt); }},
       {"neighbor_max_gather", "likewise, over the transposed structure",
        [](const Subject& s) { return neighbor_max_backward(s, true); }},
-      {"neighbor_max_scatter", "likewise, added one by one (by atomics on a GPU)",
+      {"neighbor_max_scatter", "likewise, by scatter (atomics on a GPU)",
        [](const Subject& s) { return neighbor_max_backward(s, false); }},
-      {"weighted_max", "the largest of weighted in-edges, and which it is",
+      {"weighted_max", "max over weighted in-edges, with argmax",
        [](const Subject& s) { return weighted_max(s, false); }},
-      {"weighted_max_grad", "its gradients, by features and by weights",
+      {"weighted_max_grad", "its gradients for features and weights",
        [](const Subject& s) { return weighted_max(s, true); }},
       {"neighbor_pna", "mean, min, max and std over in-edges in one pass",
        [](const Subject& s) {
@@ -391,9 +391,9 @@ std::vector<Op> kernel_ops() {
        }},
       {"gemm", "N x width x out",
        [=](const Subject& s) { return gemm(s, nodes(s), s.width, s.out, false, false); }},
-      {"gemm_weight", "its weight's gradient, width x N x out",
+      {"gemm_weight", "gradient of the weight, width x N x out",
        [=](const Subject& s) { return gemm(s, s.width, nodes(s), s.out, true, false); }},
-      {"gemm_input", "its input's gradient, N x out x width",
+      {"gemm_input", "gradient of the input, N x out x width",
        [=](const Subject& s) { return gemm(s, nodes(s), s.out, s.width, false, true); }},
       {"relu", "N x width",
        [](const Subject& s) {
@@ -408,7 +408,7 @@ std::vector<Op> kernel_ops() {
          });
        }},
       {"batch_norm", "statistics, then norm, relu and dropout in one pass", batch_norm},
-      {"batch_norm_backward", "of the same", batch_norm_backward},
+      {"batch_norm_backward", "its backward pass", batch_norm_backward},
       {"cross_entropy", "forward and backward over the training nodes", cross_entropy},
       {"adam", "six parameters of width x out", adam},
       {"transpose", "transposed CSR and permutation", transpose},

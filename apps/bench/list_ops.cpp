@@ -1,4 +1,4 @@
-// What is done with an edge list: sorting it, or summing over it as it is.
+// Edge lists: sorting, and sums over the unsorted list.
 
 #include "operands.h"
 #include <adjoint/kernels/aggregate/spmm_coo.h>
@@ -18,11 +18,11 @@ Tensor rows_of(const Csr& csr) {
 
 Tensor shuffled(const Tensor& index) {
   std::vector<int32_t> values = index.to_vector<int32_t>();
-  std::shuffle(values.begin(), values.end(), std::mt19937(1));  // of equal lengths the same way
+  std::shuffle(values.begin(), values.end(), std::mt19937(1));  // same permutation for equal lengths
   return Tensor::from(values, index.device());
 }
 
-/// The graph's edges as a list in the order that is asked for.
+/// The graph's edges as a list in the requested order.
 Coo list_of(const Subject& s) {
   const Csr &csr = s.graph().relation().csr(), &transposed = s.graph().relation().transposed();
   if (s.edges == "by-source") return {csr.rows, csr.cols, transposed.indices, rows_of(transposed), 0};
@@ -46,7 +46,7 @@ Job coo_to_csr(const Subject& s) {
           }};
 }
 
-/// Operands of a sum over the list, all entries weighted.
+/// Operands of a weighted sum over the list.
 struct Listed {
   Coo list;
   Tensor weight, dw, x, y, dx;
@@ -61,7 +61,7 @@ struct Listed {
   std::string shape() const {
     return fmt::format("{} x {}, {} entries", list.rows, x.size(1), list.entries());
   }
-  /// A row for every entry, and what else is read or written once.
+  /// A row per entry, and everything else that is read or written once.
   double bytes(std::initializer_list<Tensor> others) const {
     return static_cast<double>(list.entries() * x.size(1)) * static_cast<double>(size_of(x.dtype())) +
            bytes_of({list.row, list.col}) + bytes_of(others);
@@ -111,8 +111,8 @@ Job coo_gcn_normalize(const Subject& s) {
 
 std::vector<Op> list_ops() {
   return {
-      {"coo_to_csr", "sorting the edge list", coo_to_csr},
-      {"spmm_coo", "Y = A X over the edge list as it is, with weights",
+      {"coo_to_csr", "sorts the edge list", coo_to_csr},
+      {"spmm_coo", "Y = A X over the unsorted edge list, with weights",
        [](const Subject& s) { return spmm_coo(s, true); }},
       {"spmm_coo_ones", "likewise, all weights 1", [](const Subject& s) { return spmm_coo(s, false); }},
       {"spmm_coo_transposed", "dX = At dY over the list", spmm_coo_transposed},

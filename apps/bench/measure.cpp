@@ -11,12 +11,11 @@ namespace adj::apps {
 
 namespace {
 
-constexpr int kWarmUps = 5;  // a training step is recorded in the course of them
-constexpr double kRoundMs =
-    1.0;  // what a round takes at least, against the clock's and the launch's own cost
+constexpr int kWarmUps = 5;       // capture of a training step happens among them
+constexpr double kRoundMs = 1.0;  // minimum duration of a round, to hide clock and launch overhead
 constexpr double kLeastCopy = 256e6, kMostCopy = 4e9;
 
-/// Milliseconds of `calls` calls, until the device is done.
+/// Milliseconds of `calls` calls, including synchronisation.
 double time_ms(Device device, int64_t calls, const std::function<void()>& run) {
   synchronize(device);
   const auto start = std::chrono::steady_clock::now();
@@ -31,7 +30,7 @@ double median(std::vector<double> values) {
   return (values[(n - 1) / 2] + values[n / 2]) / 2.0;
 }
 
-/// Copies on all threads, or as the device does.
+/// Copies with all threads, or on the device.
 void copy(const Tensor& from, Tensor& to) {
   if (from.is_cuda()) {
     to.copy_(from);

@@ -11,20 +11,20 @@
 
 namespace adj::apps {
 
-/// What the ops are timed on.
+/// Input and parameters of the ops.
 struct Subject {
   Dataset data;              ///< with features and labels, on the device
-  int64_t width = 128;       ///< of the features that kernels work on
-  int64_t heads = 8;         ///< of attention, that share the width; fewer where it does not divide
+  int64_t width = 128;       ///< of the kernels' features
+  int64_t heads = 8;         ///< of attention, sharing the width; reduced if they do not divide it
   int64_t out = 128;         ///< columns of a product's result
-  DType dtype = DType::f32;  ///< of features of sparse products and attention
+  DType dtype = DType::f32;  ///< of features in sparse products and attention
   int64_t hidden = 256;      ///< of the trained models
   int64_t layers = 3;
   bool batch_norm = true;
   double dropout = 0.5;
   double attention_dropout = 0.0;  ///< of coefficients
   bool capture = true;
-  int64_t parts = 0;  ///< of clusters; 0: by the number of nodes, or as the dataset has them
+  int64_t parts = 0;  ///< clusters; 0: by the number of nodes, or the dataset's own
   int64_t parts_per_batch = 20;
   std::string edges = "by-source";  ///< the order of edge lists: or by-target, or shuffled
   kernels::ScatterSums scatter = kernels::ScatterSums::fixed_point;  ///< of spmm_coo
@@ -40,14 +40,14 @@ struct Subject {
   int64_t shared_heads() const { return std::gcd(width, heads); }
 };
 
-/// One op made ready: run() may be called any number of times.
+/// A prepared op: run() may be called repeatedly.
 struct Job {
   std::string shape;  ///< "169343 x 128, 1166243 entries"
   double bytes =
-      0.0;  ///< that it must move: what it reads and writes, a gathered row once per entry; 0: not known
+      0.0;  ///< minimum memory traffic: reads and writes, a gathered row counted per entry; 0: unknown
   double flops = 0.0;  ///< of a dense product
   std::function<void()> run;
-  double edges = 0.0;  ///< that are sampled
+  double edges = 0.0;  ///< sampled per call
 };
 
 struct Op {
@@ -56,17 +56,17 @@ struct Op {
   std::function<Job(const Subject&)> prepare;
 };
 
-/// Kernels, those of attention and of edge lists among them.
+/// Kernels, including attention and edge lists.
 std::vector<Op> kernel_ops();
 std::vector<Op> list_ops();
 std::vector<Op> attention_ops();
-/// Products over tiles for tensor cores.
+/// Products over tensor-core tiles.
 std::vector<Op> tile_ops();
 /// Products of bit tensors.
 std::vector<Op> bit_ops();
 /// Training epochs: forward, loss, backward, Adam.
 std::vector<Op> epoch_ops();
-/// Training epochs over clusters, and over the same batches in memory.
+/// Training epochs over clusters, loaded or with all batches in memory.
 std::vector<Op> cluster_ops();
 /// Mini-batches of training nodes.
 std::vector<Op> sample_ops();
@@ -79,13 +79,12 @@ Dataset generate_subject(const std::string& graph, int64_t features, int64_t cla
 struct Measurement {
   double ms = 0.0;        ///< median
   double min_ms = 0.0;    ///< fastest
-  double copy_gbs = 0.0;  ///< of copies that alternate with it: bytes read and written per second, median
-  double peak_mb = 0.0;   ///< highest memory held in tensors while it was prepared and run
+  double copy_gbs = 0.0;  ///< of the interleaved copies: bytes read and written per second, median
+  double peak_mb = 0.0;   ///< peak tensor memory during preparation and runs
 };
 
-/// Prepares and times an op: five calls to warm up, then `repeats` rounds of the op and a copy of as many
-/// bytes (256 MB at least, so that it does not sit in a cache; 4 GB at most). Short ops run several times to
-/// a round.
+/// Prepares and times an op: five warm-up calls, then `repeats` rounds of the op and a copy of as many bytes
+/// (at least 256 MB, to exceed caches; at most 4 GB). Short ops run several times per round.
 Measurement measure(const Op& op, const Subject& subject, int64_t repeats, Job& job);
 
 }  // namespace adj::apps

@@ -2,7 +2,7 @@
 
 #include "measure.h"
 
-// What the kernels' operands are made of, and their bytes.
+// Makes the kernels' operands and counts their bytes.
 namespace adj::apps {
 
 inline Tensor random(const Subject& s, Shape shape, DType dtype = DType::f32) {
@@ -15,7 +15,7 @@ inline double bytes_of(std::initializer_list<Tensor> tensors) {
   return sum;
 }
 
-/// Bytes of one row of features for every entry.
+/// Bytes of one feature row per entry.
 inline double gathered(const Csr& csr, const Tensor& x) {
   return static_cast<double>(csr.entries()) * static_cast<double>(x.size(1)) *
          static_cast<double>(size_of(x.dtype()));

@@ -1,4 +1,4 @@
-// Mini-batches: sampling alone, and with the features of what was sampled.
+// Mini-batches: sampling alone, and sampling with feature gathers.
 
 #include "operands.h"
 #include <adjoint/data/loader/neighbor_loader.h>
@@ -7,8 +7,8 @@ namespace adj::apps {
 
 namespace {
 
-/// Training nodes in random order, as many whole batches of them as a call goes through. Each call is a
-/// Prefetcher's whole life, so that no worker does anything between two of them.
+/// Training nodes in random order, as many whole batches as a call uses. Each call creates and destroys its
+/// Prefetcher, so workers are idle between calls.
 class Seeds {
  public:
   explicit Seeds(const Subject& s) : size_(s.batch_size) {
@@ -33,7 +33,7 @@ class Seeds {
   Tensor seeds_;
 };
 
-/// What a call samples.
+/// Size of a call's samples.
 struct Size {
   double targets = 0.0, edges = 0.0, nodes = 0.0;
 
@@ -50,8 +50,8 @@ std::string shape_of(const Subject& s, const Seeds& seeds, const Size& size) {
   return fmt::format("{} x {} seeds, {:.0f} nodes", seeds.batches(), s.batch_size, size.nodes);
 }
 
-/// Bounds and offset of each target; of each edge its column read, and numbers of source and edge written; of
-/// each node its place in the table and its id.
+/// Per target bounds and offset; per edge its column (read) and the numbers of source and edge (written); per
+/// node its table entry and id.
 double bytes_of_sampling(const Size& size) {
   return size.targets * 24.0 + size.edges * 12.0 + size.nodes * 8.0;
 }
@@ -95,8 +95,8 @@ Job neighbor_batch(const Subject& s) {
 }  // namespace
 
 std::vector<Op> sample_ops() {
-  return {{"sample", "the neighbourhoods of --batch-size nodes, by NeighborSampler and --workers", sample},
-          {"neighbor_batch", "likewise with features and labels, by NeighborLoader", neighbor_batch}};
+  return {{"sample", "neighbourhoods of --batch-size nodes, with NeighborSampler and --workers", sample},
+          {"neighbor_batch", "likewise with features and labels, with NeighborLoader", neighbor_batch}};
 }
 
 }  // namespace adj::apps

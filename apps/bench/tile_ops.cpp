@@ -29,7 +29,7 @@ Job tile_spmm(const Subject& s, Weights weights) {
   }
   const Tensor x = random(s, {csr.cols, s.width}, s.dtype);
   Tensor y = random(s, {csr.rows, s.width}, s.dtype);
-  // Operands have 2 bytes, and a column of a tile is gathered once.
+  // Operands have 2 bytes; a tile's column is gathered once.
   const double gathers = static_cast<double>(tiles->rest.entries() + tiles->columns.numel());
   return {
       sparse_shape(csr, x),
@@ -63,7 +63,7 @@ Job tile_values(const Subject& s) {
           [=, dtype = s.dtype] { (void)kernels::make_tile_values(*tiles, weight, order, dtype); }};
 }
 
-/// Both gradients of a sum by edges' weights, which change from step to step.
+/// Both gradients of a sum with edge weights that change at each step.
 Job tile_spmm_backward(const Subject& s) {
   const Csr csr = s.graph().relation().transposed();
   const Tensor order = s.graph().relation().transposed_order();
@@ -86,16 +86,16 @@ Job tile_spmm_backward(const Subject& s) {
 
 std::vector<Op> tile_ops() {
   return {
-      {"row_tiles", "a structure cut into tiles and a rest", row_tiles},
-      {"tile_values", "weights of edges in the order of a cut", tile_values},
-      {"tile_spmm", "Y = A X with edge weights, tiles by tensor cores",
+      {"row_tiles", "cuts a structure into tiles and a rest", row_tiles},
+      {"tile_values", "edge weights in the order of a cut", tile_values},
+      {"tile_spmm", "Y = A X with edge weights, with tensor-core tiles",
        [](const Subject& s) { return tile_spmm(s, Weights::any); }},
-      {"tile_spmm_factors", "likewise, weights that are a factor of the row times one of the column",
+      {"tile_spmm_factors", "likewise, with weights that are a row factor times a column factor",
        [](const Subject& s) { return tile_spmm(s, Weights::factors); }},
       {"tile_spmm_ones", "likewise, all weights 1",
        [](const Subject& s) { return tile_spmm(s, Weights::ones); }},
-      {"tile_sddmm", "a product of rows for each entry, tiles by tensor cores", tile_sddmm},
-      {"tile_spmm_backward", "both gradients of a weighted sum, tiles by tensor cores", tile_spmm_backward}};
+      {"tile_sddmm", "dot product of rows per entry, with tensor-core tiles", tile_sddmm},
+      {"tile_spmm_backward", "both gradients of a weighted sum, with tensor-core tiles", tile_spmm_backward}};
 }
 
 }  // namespace adj::apps

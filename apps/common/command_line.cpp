@@ -26,7 +26,7 @@ template <class... Args>
 }
 
 po::typed_value<bool>* value_of(bool* flag, const std::string&) { return po::bool_switch(flag); }
-/// A file has no default to show.
+/// Options for files show no default.
 po::typed_value<std::string>* value_of(std::string* text, const std::string& placeholder) {
   if (placeholder == "FILE" && text->empty()) return po::value(text)->value_name("FILE");
   return with_default(*text, placeholder.c_str());
@@ -36,7 +36,7 @@ po::typed_value<Number>* value_of(Number* number, const std::string& placeholder
   return with_default(*number, placeholder.c_str());
 }
 
-/// What the error says, and the option that may have been meant, `dashes` before its name.
+/// The error message with a suggested option; `dashes` precede the name.
 std::string unknown(const po::unknown_option& error, const po::options_description& options,
                     const std::string& dashes) {
   std::vector<std::string> names;
@@ -47,7 +47,7 @@ std::string unknown(const po::unknown_option& error, const po::options_descripti
   return error.what() + (meant.empty() ? "" : fmt::format("; did you mean '{}{}'?", dashes, meant));
 }
 
-/// What stands in a file of options. Anything but a regular file or a pipe could be without end.
+/// Text of a config file. Only regular files and pipes: others may be endless.
 std::string read_text(const std::string& path) {
   constexpr size_t kMost = size_t{1} << 20;
   struct stat status {};
@@ -65,7 +65,7 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-/// One `option = value` a line, # for comments. Read line by line, so that an error can name the line.
+/// One `option = value` per line, # for comments. Read line by line, so that errors can name the line.
 po::parsed_options read_config(const std::string& path, const po::options_description& options) {
   std::istringstream stream(read_text(path));
   po::parsed_options all(&options);
@@ -97,15 +97,15 @@ po::parsed_options read_config(const std::string& path, const po::options_descri
   return all;
 }
 
-/// "weight_decay" of "weight-decay".
+/// "weight_decay" for "weight-decay".
 std::string member_name(std::string option) {
   std::replace(option.begin(), option.end(), '-', '_');
   return option;
 }
 
-/// Fills what a checkpoint must agree with, and what reports name.
+/// Sets the options that a checkpoint must match and reports list.
 void describe(training::Options& o) {
-  const std::set<std::string> said{"model", "seed", "runs", "metric"};  // by members of their own in --json
+  const std::set<std::string> said{"model", "seed", "runs", "metric"};  // have their own members in --json
   for (const training::Options::Group& group : o.groups())
     for (const Option& option : group.options) {
       if (!option.decides) continue;
@@ -141,7 +141,7 @@ po::variables_map parse_command_line(int argc, char** argv, const po::options_de
   } catch (const po::unknown_option& error) {
     usage("{}", unknown(error, options, "--"));
   }
-  std::map<std::string, std::string> named;  // what options say themselves
+  std::map<std::string, std::string> named;  // options given by name
   for (const auto& option : parsed.options)
     if (!option.string_key.empty() && !option.value.empty()) named[option.string_key] = option.value.front();
   unsigned word = 0;
@@ -200,7 +200,7 @@ bool read_command_line(int argc, char** argv, training::Options& o) {
 void print_help(const std::string& usage, const std::string& summary,
                 const po::options_description& options) {
   std::ostringstream text;
-  text << options;  // of which groups begin with an empty line
+  text << options;  // groups begin with an empty line
   fmt::print("Usage: {}\n{}\n{}{}", usage, summary, text.str().starts_with('\n') ? "" : "\n", text.str());
 }
 

@@ -7,8 +7,8 @@
 
 namespace adj::apps {
 
-/// Exact degrees of a graph on the CPU, in one pass over its edges. 4 bytes a node, and none where its
-/// structure is symmetric; its transpose is not made.
+/// Exact degrees of a graph on the CPU, in one pass over its edges. Takes 4 bytes per node, or none for a
+/// symmetric structure; does not build the transpose.
 class Degrees {
  public:
   explicit Degrees(const Graph& graph);
@@ -17,15 +17,14 @@ class Degrees {
   int64_t out(int64_t i) const { return symmetric_ ? in(i) : out_[static_cast<size_t>(i)]; }
 
  private:
-  Csr edges_;  // holds what offsets_ points to
+  Csr edges_;  // owns the memory of offsets_
   const int64_t* offsets_;
   bool symmetric_;
   std::vector<int32_t> out_;
 };
 
-/// Prints two lines on what is in a dataset on the CPU: counts, ranges of degrees, isolated nodes (no edge,
-/// in or out), and whether every edge stands in both directions (whatever its weight, and what the dataset
-/// says).
+/// Prints two lines about a dataset on the CPU: counts, ranges of degrees, isolated nodes (no edge, in or
+/// out), and whether every edge has its reverse (tested, regardless of weights).
 void print_summary(const std::string& path, const Dataset& data);
 
 }  // namespace adj::apps

@@ -108,56 +108,53 @@ Format edges_format() {
   EdgeListOptions& o = given->edges;
   NodeFiles& files = o.node_files;
   Format format{"edges",
-                "a list of edges: SNAP's text, CSV, or Matrix Market, plain or gzip",
+                "an edge list: SNAP text, CSV, or Matrix Market, plain or gzip",
                 po::options_description("Options of edges"),
                 {}};
   const auto file = [](std::string& path) { return po::value(&path)->value_name("FILE"); };
   auto add = format.options.add_options();
   add("ids", with_default(given->ids),
-      "integers or names, which are numbered in order of first appearance and kept; numbers 0 to N - 1 as "
-      "they "
-      "are; auto: as the first edge has them");
-  add("nodes", with_default(o.nodes), "with --ids numbers: so many at least");
+      "integers or names: numbered by first appearance, and kept; numbers: 0 to N - 1, unchanged; auto: by "
+      "the first edge");
+  add("nodes", with_default(o.nodes), "with --ids numbers: minimum number of nodes");
   add("header", with_default(given->header),
-      "yes or no: is the first line one? auto: if it has no number, its ids stand nowhere else, and the "
-      "lines "
+      "yes or no; auto: yes if the first line has no number, its ids appear nowhere else, and the lines "
       "below differ");
   add("comment", po::value(&given->comment)->value_name("PREFIX")->notifier([given](const auto&) {
     given->has_comment = true;
   }),
-      "lines that begin with it are passed over, in all files; '': none are (default: before the first row, "
-      "those that begin with # or %)");
-  add("weight-column", with_default(o.weight_column), "of weights, counted from 1 (0: none)");
-  add("unweighted", po::bool_switch(&o.unweighted), "leave out the values of a Matrix Market file");
-  add("undirected", po::bool_switch(&o.undirected), "an edge stands for both directions: reverses are added");
-  add("coalesce", po::bool_switch(&o.coalesce), "equal edges become one, weights added");
-  add("drop-self-loops", po::bool_switch(&o.drop_self_loops), "leave out edges from a node to itself");
-  add("features", file(files.features), "a line a node: its id and numbers");
+      "skip lines that begin with it, in all files; '': skip none (default: # or %, before the first row)");
+  add("weight-column", with_default(o.weight_column), "column of edge weights, counted from 1 (0: none)");
+  add("unweighted", po::bool_switch(&o.unweighted), "ignore the values of a Matrix Market file");
+  add("undirected", po::bool_switch(&o.undirected), "add the reverse of each edge");
+  add("coalesce", po::bool_switch(&o.coalesce), "merge equal edges, adding their weights");
+  add("drop-self-loops", po::bool_switch(&o.drop_self_loops), "remove self-loops");
+  add("features", file(files.features), "one line per node: id and numbers");
   add("features-by-row", po::bool_switch(&files.features_by_row),
-      "no id: row i, from 0, is the node's with the id i");
+      "no id: row i, from 0, belongs to the node with id i");
   add("impute", po::value(&given->impute)->value_name("HOW"),
-      "for missing numbers of features: the column's mean or median, or zero (default: they are an error)");
-  add("labels", file(files.labels), "a line a node: its id and label; without one it is unlabelled");
+      "replace missing features by the column's mean or median, or zero (default: an error)");
+  add("labels", file(files.labels), "one line per node: id and label; missing nodes are unlabelled");
   add("labels-by-row", po::bool_switch(&files.labels_by_row),
-      "no id: row i, from 0, is the node's with the id i");
+      "no id: row i, from 0, belongs to the node with id i");
   add("task", with_default(given->task),
-      "what labels are: node_class (any text, sorted), node_multilabel (0 or 1 in each column), "
+      "kind of labels: node_class (any text, sorted), node_multilabel (0 or 1 in each column), "
       "node_regression");
   add("missing-labels", po::value(&given->missing_labels)->value_name("LIST")->notifier([given](const auto&) {
     given->has_missing_labels = true;
   }),
-      "classes that mean no label, separated by commas, beside empty ones (default: -1, and nan, NA, n/a, "
-      "null, none, ? in any case)");
+      "classes that mean no label, separated by commas, in addition to empty ones (default: -1, and nan, "
+      "NA, n/a, null, none, ? in any case)");
   add("node-headers", with_default(given->node_headers),
-      "yes or no: are the first lines of --features, --labels and splits headers? auto: if they name no node "
-      "and look like one");
-  add("train", file(files.train), "ids of nodes, one a line");
-  add("val", file(files.val), "likewise");
-  add("test", file(files.test), "likewise");
+      "whether --features, --labels and splits have headers: yes or no; auto: yes if the first line names "
+      "no node and looks like a header");
+  add("train", file(files.train), "node ids of the training part, one per line");
+  add("val", file(files.val), "likewise, for validation");
+  add("test", file(files.test), "likewise, for the test");
   add("split", po::value(&given->split)->value_name("TRAIN,VAL,TEST"),
-      "percentages: draw the parts at random among the nodes with a label");
-  add("seed", with_default(given->seed), "of --split");
-  add("stratified", po::bool_switch(&given->stratified), "each class has its share of each part of --split");
+      "percentages of a random split of the labelled nodes");
+  add("seed", with_default(given->seed), "seed of --split");
+  add("stratified", po::bool_switch(&given->stratified), "keep class proportions in each part of --split");
   format.import = [given](const std::string& input) {
     given->notes.clear();
     return import_edge_list(input, given->checked(), &given->notes);

@@ -14,7 +14,7 @@ struct Entry {
   Format (*make)();
 };
 
-/// To add a format is a line here, its function's declaration, and the function in convert/NAME.cpp.
+/// A new format takes a line here, its function's declaration, and the function in convert/NAME.cpp.
 constexpr Entry kFormats[] = {{"edges", edges_format},
                               {"graphland", graphland_format},
                               {"npz", npz_format},

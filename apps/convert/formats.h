@@ -10,21 +10,21 @@
 
 namespace adj::apps {
 
-/// A format that `convert` reads: its own options, and what becomes of them once they are read.
+/// An input format of `convert`: its options and its reader.
 struct Format {
   std::string name, summary;
   boost::program_options::options_description options;
-  /// Throws DataError where the input is not what it must be, UsageError where options do not go together.
+  /// Throws DataError for invalid input, UsageError for conflicting options.
   std::function<Dataset(const std::string& input)> import;
-  /// The files besides the input that its options name, by option; read once the options are.
+  /// Further input files named by its options, by option; call after reading the options.
   std::function<std::vector<std::pair<std::string, std::string>>()> files = [] {
     return std::vector<std::pair<std::string, std::string>>();
   };
-  /// What import() took for granted, a line each, for the summary.
+  /// Assumptions of import(), one line each, for the summary.
   std::function<std::vector<std::string>()> notes = [] { return std::vector<std::string>(); };
 };
 
-/// One function a format, which the table in formats.cpp lists. Each makes its options anew.
+/// One function per format, listed in the table in formats.cpp. Each call creates new options.
 Format edges_format();
 Format graphland_format();
 Format npz_format();
@@ -33,7 +33,7 @@ Format tu_format();
 
 /// "edges, …".
 std::string format_names();
-/// Throws UsageError where there is none of that name.
+/// Throws UsageError for an unknown name.
 Format format_named(const std::string& name);
 
 }  // namespace adj::apps

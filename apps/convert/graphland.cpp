@@ -63,17 +63,18 @@ Format graphland_format() {
                 po::options_description("Options of graphland"),
                 {}};
   format.options.add_options()("split", with_default(given->split),
-                               "RL, RH, TH, or THI: three graphs that grow, one a part")(
+                               "RL, RH, TH, or THI (three growing graphs, one per part)")(
       "numerical", with_default(given->numerical),
-      "what becomes of numerical features: none, standard, min-max, quantile-normal or quantile-uniform")(
+      "transform of numerical features: none, standard, min-max, quantile-normal or quantile-uniform")(
       "fraction", with_default(given->fraction),
-      "likewise of those that are shares (default: none, of artnet-views and avazu-ctr quantile-normal)")(
+      "transform of features that are shares (default: none; artnet-views, avazu-ctr: quantile-normal)")(
       "categorical", with_default(given->categorical), "one-hot or as-is")(
-      "target", with_default(given->target), "of regression, as --numerical, fitted to the training nodes")(
+      "target", with_default(given->target),
+      "transform of regression targets, as --numerical, fitted to the training nodes")(
       "numerical-imputation", with_default(given->numerical_imputation),
-      "for missing numbers: most-frequent, mean or median")(
-      "fraction-imputation", with_default(given->fraction_imputation), "likewise, of those that are shares")(
-      "directed", po::bool_switch(&given->directed), "keep edges as they stand, in one direction");
+      "replace missing numbers: most-frequent, mean or median")(
+      "fraction-imputation", with_default(given->fraction_imputation), "likewise, for shares")(
+      "directed", po::bool_switch(&given->directed), "keep edges directed");
   format.import = [given](const std::string& input) { return import_graphland(input, given->checked()); };
   return format;
 }

@@ -7,8 +7,8 @@ namespace adj::apps {
 
 Format npz_format() {
   return {"npz",
-          "numpy's arrays as heterophilous-graphs, gnn-benchmark and Reddit publish them (the last as "
-          "reddit_data.npz, its graph beside it), or plain: edge_index and more",
+          "numpy arrays as published by heterophilous-graphs, gnn-benchmark and Reddit (reddit_data.npz with "
+          "its graph in the same folder), or plain: edge_index and more",
           po::options_description("Options of npz"),
           [](const std::string& input) { return import_npz(input); }};
 }

@@ -41,19 +41,19 @@ struct Given {
 Format ogb_format() {
   const auto given = std::make_shared<Given>();
   Format format{"ogb",
-                "a folder of the Open Graph Benchmark, of raw/ and split/",
+                "a folder of the Open Graph Benchmark, with raw/ and split/",
                 po::options_description("Options of ogb"),
                 {}};
   format.options.add_options()(
       "add-inverse-edges", po::bool_switch(&given->options.inverse_edges),
-      "each edge stands for both directions: the ogb package says so of ogbn-products, ogbn-proteins, "
-      "ogbg-mol* and ogbg-ppa")("task", with_default(given->task),
-                                "what labels are: class, multilabel or regression; auto: as they look")(
-      "label-column", with_default(given->label_column), "the only one taken, from 0 (-1: all)")(
+      "add the reverse of each edge, as the ogb package does for ogbn-products, ogbn-proteins, ogbg-mol* "
+      "and ogbg-ppa")("task", with_default(given->task),
+                      "kind of labels: class, multilabel or regression; auto: by their values")(
+      "label-column", with_default(given->label_column), "single label column, from 0 (-1: all)")(
       "split", po::value(&given->options.split)->value_name("NAME"),
-      "the folder below split/, where there are several")(
-      "node-tables", po::value(&given->node_tables)->value_name("NAME,..."),
-      "additional node files, like node_year, taken as features");
+      "folder below split/, if there are several")("node-tables",
+                                                   po::value(&given->node_tables)->value_name("NAME,..."),
+                                                   "additional node files as features, like node_year");
   format.import = [given](const std::string& input) { return import_ogb(input, given->checked()); };
   return format;
 }

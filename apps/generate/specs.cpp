@@ -15,15 +15,15 @@ namespace {
 
 constexpr int64_t kNotGiven = std::numeric_limits<int64_t>::min();
 
-/// What stands at the nodes of a graph in which there is nothing to learn.
+/// Random node data for graphs without anything to learn.
 struct NodeOptions {
   int64_t features = 64, classes = 10;
   bool none = false;
 
   void add(po::options_description& options) {
-    options.add_options()("features", with_default(features), "columns of random features")(
-        "classes", with_default(classes), "random classes")(
-        "no-features", po::bool_switch(&none), "structure alone: no features, classes and split");
+    options.add_options()("features", with_default(features), "width of random features")(
+        "classes", with_default(classes), "number of random classes")(
+        "no-features", po::bool_switch(&none), "structure only: no features, classes or split");
   }
   Dataset dataset(EdgeList edges, uint64_t seed) const {
     return none ? make_bare_dataset(std::move(edges))
@@ -31,7 +31,7 @@ struct NodeOptions {
   }
 };
 
-/// A spec with the options of `O`, of which it is made by O::draw(seed), and those of nodes.
+/// A spec with the options of `O`, drawn by O::draw(seed), and those of nodes.
 template <class O>
 Spec graph_spec(const std::string& name, const std::string& summary, O given = {}) {
   const auto own = std::make_shared<O>(std::move(given));
@@ -48,11 +48,11 @@ struct Counts {
   bool undirected = false;
 
   void add(po::options_description& options) {
-    options.add_options()("nodes", with_default(nodes), "nodes")("edges", with_default(edges),
-                                                                 "edges, both directions counted")(
-        "undirected", po::bool_switch(&undirected), "each edge in both directions, an even number together");
+    options.add_options()("nodes", with_default(nodes), "nodes")(
+        "edges", with_default(edges), "directed edges")("undirected", po::bool_switch(&undirected),
+                                                        "each edge in both directions; --edges must be even");
   }
-  /// `draw(count)` of as many edges as are to be drawn.
+  /// The edges from `draw(count)`: half of them and their reverses if undirected.
   template <class Draw>
   EdgeList list(Draw draw) const {
     ADJ_CHECK(!undirected || edges % 2 == 0, "--edges: expected an even number of undirected ones, got {}",
@@ -90,8 +90,9 @@ struct PowerLawOptions {
     counts.add(options);
     options.add_options()("exponent", with_default(law.exponent),
                           "the node of rank r draws edges in proportion to (r + shift)^-N")(
-        "shift", with_default(law.shift), "more of it bounds the largest degrees")(
-        "skewed-sources", po::bool_switch(&law.skewed_sources), "sources by the same law, not uniform");
+        "shift", with_default(law.shift), "larger values bound the largest degrees")(
+        "skewed-sources", po::bool_switch(&law.skewed_sources),
+        "draw sources by the same law, not uniformly");
   }
   EdgeList draw(uint64_t seed) const {
     PowerLaw both = law;
@@ -115,7 +116,7 @@ struct GridOptions {
   void add(po::options_description& options) {
     options.add_options()("rows", with_default(rows), "rows")("columns", with_default(columns), "columns")(
         "edges", po::value(&edges)->value_name("N"),
-        "directed edges that are kept, each set of so many alike (default: all)");
+        "directed edges to keep, drawn uniformly (default: all)");
   }
   EdgeList draw(uint64_t seed) const {
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
@@ -131,8 +132,8 @@ struct StarOptions {
   bool outward = false;
 
   void add(po::options_description& options) {
-    options.add_options()("leaves", with_default(leaves), "nodes around the centre, which is node 0")(
-        "outward", po::bool_switch(&outward), "edges out of the centre, not into it");
+    options.add_options()("leaves", with_default(leaves), "nodes around the centre, node 0")(
+        "outward", po::bool_switch(&outward), "edges from the centre, not to it");
   }
   EdgeList draw(uint64_t) const { return star_graph(leaves, outward); }
 };
@@ -146,7 +147,7 @@ struct Preset {
 
 Spec preset(const NamedGraph& graph) {
   Spec spec = graph_spec(graph.name,
-                         fmt::format("as many nodes ({}) and edges ({}) as {}, and degrees as skewed",
+                         fmt::format("a graph with the nodes ({}), edges ({}) and degree skew of {}",
                                      graph.nodes, graph.edges, graph.name),
                          Preset{graph.name});
   spec.make = [name = graph.name, make = std::move(spec.make)](uint64_t seed) {
@@ -168,11 +169,11 @@ Spec citation() {
                                                       "words in the vocabulary")(
       "degree", with_default(o->degree), "mean number of neighbours")("homophily", with_default(o->homophily),
                                                                       "share of edges within a class")(
-      "words", with_default(o->words), "mean number of words drawn for a node")(
+      "words", with_default(o->words), "mean number of words per node")(
       "signal", with_default(o->signal), "share of words drawn from the class's own distribution")(
       "word-vectors", with_default(o->word_vectors),
-      "columns of dense features, means of the words' vectors as ogbn-arxiv has them (0: bags of words)")(
-      "train-per-class", with_default(o->train_per_class), "training nodes of each class")(
+      "width of dense features, means of word vectors as in ogbn-arxiv (0: bags of words)")(
+      "train-per-class", with_default(o->train_per_class), "training nodes per class")(
       "val", with_default(o->val), "validation nodes")("test", with_default(o->test), "test nodes");
   spec.make = [o](uint64_t seed) {
     o->seed = seed;
@@ -185,15 +186,15 @@ Spec planted() {
   const auto o = std::make_shared<PlantedOptions>();
   const auto bare = std::make_shared<bool>();
   Spec spec{"planted",
-            "a planted partition with dense features of the classes, of any size",
+            "a planted partition of any size with class-dependent dense features",
             po::options_description("Options of planted"),
             {}};
   spec.options.add_options()("nodes", with_default(o->nodes), "nodes")(
-      "classes", with_default(o->classes), "classes, of the same size")("features", with_default(o->features),
-                                                                        "columns of the features")(
+      "classes", with_default(o->classes), "classes of equal size")("features", with_default(o->features),
+                                                                    "width of the features")(
       "degree", with_default(o->degree), "mean number of neighbours")("homophily", with_default(o->homophily),
                                                                       "share of edges within a class")(
-      "signal", with_default(o->signal), "distance of a class's mean from 0, the noise's deviation being 1")(
+      "signal", with_default(o->signal), "distance of a class's mean from 0, with noise of deviation 1")(
       "no-features", po::bool_switch(bare.get()), "classes and split, but no features");
   spec.make = [o, bare](uint64_t seed) {
     ADJ_CHECK(o->features >= 1, "--features: expected 1 or more, got {}", o->features);
@@ -209,10 +210,10 @@ std::vector<Spec> specs() {
       citation(),
       planted(),
       graph_spec<RMatOptions>("rmat", "a recursive matrix (R-MAT; Chakrabarti et al. 2004)"),
-      graph_spec<PowerLawOptions>("power-law", "in-degrees by a power law, or both degrees"),
-      graph_spec<ErdosRenyiOptions>("erdos-renyi", "edges drawn uniformly, none twice"),
-      graph_spec<GridOptions>("grid", "a grid, thinned to be like roads where --edges is given"),
-      graph_spec<StarOptions>("star", "one node that is linked to all others")};
+      graph_spec<PowerLawOptions>("power-law", "power-law in-degrees, or both degrees"),
+      graph_spec<ErdosRenyiOptions>("erdos-renyi", "uniformly drawn distinct edges"),
+      graph_spec<GridOptions>("grid", "a grid, thinned like a road network with --edges"),
+      graph_spec<StarOptions>("star", "one node linked to all others")};
   for (const NamedGraph& graph : named_graphs()) all.push_back(preset(graph));
   return all;
 }

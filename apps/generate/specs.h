@@ -9,17 +9,17 @@
 
 namespace adj::apps {
 
-/// A kind of dataset that `generate` makes: its own options, and what becomes of them once they are read.
+/// A kind of dataset for `generate`: its options and its generator.
 struct Spec {
   std::string name, summary;
   boost::program_options::options_description options;
-  /// Throws adj::Error where options are out of range or contradict each other.
+  /// Throws adj::Error for options out of range or in conflict.
   std::function<Dataset(uint64_t seed)> make;
 };
 
 /// "citation, planted, …", the named graphs last.
 std::string spec_names();
-/// Throws UsageError where there is none of that name.
+/// Throws UsageError for an unknown name.
 Spec spec_named(const std::string& name);
 
 }  // namespace adj::apps

@@ -61,36 +61,36 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
   po::options_description options("Options");
   auto add = options.add_options();
   add("checkpoint", po::value(&o.checkpoint)->value_name("FILE"),
-      "of train_qgnn or train_graph_qgin, 1 to 8 bits in every layer; or what --write wrote");
-  add("data", po::value(&o.data)->value_name("FILE"), "the dataset: of nodes, or of graphs");
+      "checkpoint of train_qgnn or train_graph_qgin, 1 to 8 bits in every layer; or a file of --write");
+  add("data", po::value(&o.data)->value_name("FILE"), "dataset of nodes or graphs");
   add("device", with_default(o.device, "NAME"), "cpu, cuda, cuda:1, …");
   add("parts", with_default(o.parts, "K"),
-      "of a model of nodes: METIS makes so many clusters (0: the dataset's nodes/part, or the graph is one "
+      "for a model of nodes: number of METIS clusters (0: the dataset's nodes/part, or the graph as one "
       "batch)");
-  add("parts-per-batch", with_default(o.parts_per_batch, "N"), "clusters of a batch, at most");
+  add("parts-per-batch", with_default(o.parts_per_batch, "N"), "maximum clusters per batch");
   add("batch-size", with_default(o.batch_size, "N"),
-      "of a model of graphs: graphs of a batch (0: as many as the training had)");
+      "for a model of graphs: graphs per batch (0: as in the training)");
   add("batches", with_default(o.batches, "WHERE"),
-      "device (packed once, and kept there), host (cut out and packed anew in every pass by --workers, and "
-      "brought to the device while it computes: for graphs that do not fit there)");
+      "device (packed once and kept there) or host (built by --workers in every pass and transferred while "
+      "the device computes: for graphs that do not fit there)");
   add_options(options, {training::workers_option(o.workers)});
   add("sums", with_default(o.sums, "WAY"),
-      "over neighbours: bits (a product with the adjacency), bytes (gathers), auto (by counts); the same "
-      "results");
-  add("all-steps", po::bool_switch(&o.all_steps), "multiply tiles of the adjacency without an entry, too");
-  add("planes-alone", po::bool_switch(&o.planes_alone), "read the adjacency for each bit plane anew");
+      "sums over neighbours by bits (product with the adjacency), bytes (gathers) or auto (by counts); "
+      "results are identical");
+  add("all-steps", po::bool_switch(&o.all_steps), "do not skip empty tiles of the adjacency");
+  add("planes-alone", po::bool_switch(&o.planes_alone), "read the adjacency again for each bit plane");
   add("compare", po::value(&o.compare)->value_name("WAY"),
-      "float32: the trained model over the same batches as well");
+      "float32: also run the trained model over the same batches");
   add("out", po::value(&o.out)->value_name("FILE"),
-      "write here what is predicted for every node or graph: FILE.csv, FILE.jsonl or FILE.h5");
+      "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5");
   add("write", po::value(&o.write)->value_name("FILE"),
-      "write the model here, its weights as bits: to be read in a checkpoint's place, with the same results");
-  add("repeats", with_default(o.repeats, "N"), "passes over all batches, of which the median is told");
+      "write the model with packed weights; usable as --checkpoint, with identical results");
+  add("repeats", with_default(o.repeats, "N"), "passes over all batches; the median time is reported");
   add("threads", with_default(o.threads), "CPU threads (0: all)");
   add("no-capture", po::bool_switch(&o.no_capture),
-      "on a GPU, launch every kernel of a pass (with --batches host this is so)");
+      "on a GPU, launch each kernel instead of a CUDA graph (implied by --batches host)");
   add("json", po::bool_switch(&o.json), "print the result as one line of JSON");
-  add("quiet", po::bool_switch(&o.quiet), "print the result alone");
+  add("quiet", po::bool_switch(&o.quiet), "print only the result");
   add("help", "print this");
   po::positional_options_description positional;
   positional.add("checkpoint", 1).add("data", 1);

@@ -7,7 +7,7 @@
 
 namespace adj::apps {
 
-/// What `infer_qgnn` was asked for.
+/// Options of `infer_qgnn`.
 struct InferOptions {
   std::string checkpoint, data, device = "cpu", sums = "auto", compare, out, write;
   std::string batches = "device", workers = "auto";
@@ -18,11 +18,11 @@ struct InferOptions {
   bool keeps_batches() const { return batches == "device"; }
 };
 
-/// Threads that make batches, with --batches host. Throws UsageError as num_workers().
+/// Threads that prepare batches, with --batches host. Throws UsageError as num_workers() does.
 int workers_of(const InferOptions& options);
-/// Empty if --help was asked for and has been printed. Throws UsageError.
+/// Empty if --help was printed. Throws UsageError.
 std::optional<InferOptions> read_infer_options(int argc, char** argv);
-/// Throws UsageError for options of batches that such a model is not computed in.
+/// Throws UsageError for batch options that do not apply to such a model.
 void check_batches(const InferOptions& options, const ModelDescription& model);
 
 }  // namespace adj::apps

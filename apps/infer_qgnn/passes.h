@@ -9,20 +9,20 @@
 
 namespace adj::apps {
 
-/// What a batch gives goes to these rows of the outputs.
+/// A batch and the output rows of its results.
 template <class Batch>
 struct Placed {
   Tensor places;  ///< int32, on the CPU
   Batch batch;
 };
 
-/// All batches, by number: kept on the device, or made anew whenever they are gone over, ahead of their use.
+/// All batches, by number: kept on the device, or rebuilt and prefetched in each pass.
 template <class Batch>
 class Batches {
  public:
   using Make = std::function<Placed<Batch>(int64_t)>;
 
-  /// `anew`: who makes them where they are not kept.
+  /// `anew`: prefetching of rebuilt batches; absent: they are kept.
   Batches(int64_t count, Make make, std::optional<PrefetchOptions> anew)
       : count_(count), make_(std::move(make)), anew_(std::move(anew)) {
     for (int64_t i = 0; i < count && !anew_; ++i) kept_.push_back(make_(i));
@@ -45,13 +45,13 @@ class Batches {
 };
 
 struct Passes {
-  Tensor outputs;  ///< float32 [N, outputs], of all nodes or graphs
-  double ms;       ///< of one over all batches, the median
+  Tensor outputs;  ///< float32 [N, outputs], for all nodes or graphs
+  double ms;       ///< median time of a pass over all batches
 };
 
-/// Passes of compute(batch, first), which gives what the model gives, over all batches on the device; the
-/// first one, that warms up, gives the outputs. `capture`: where the device can, a pass over batches that are
-/// kept is recorded once and replayed, as launching would take longer than it does.
+/// Runs passes of compute(batch, first), which returns raw outputs, over all batches on the device. The first
+/// pass warms up and gives the outputs. `capture`: if the device supports it, a pass over kept batches is
+/// captured once and replayed, as launches would dominate its time.
 template <class Batch, class Compute>
 Passes run_passes(const ModelDescription& model, const Batches<Batch>& batches, Device device, int64_t rows,
                   int64_t repeats, bool capture, Compute&& compute) {

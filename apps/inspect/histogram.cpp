@@ -13,7 +13,7 @@ using namespace training;
 namespace {
 
 constexpr int kBar = 36;         // columns of the longest bar
-constexpr int kPartsOfPlot = 4;  // to an octave
+constexpr int kPartsOfPlot = 4;  // bins per octave
 
 int64_t total(const Counts& degrees) {
   int64_t nodes = 0;
@@ -21,13 +21,12 @@ int64_t total(const Counts& degrees) {
   return nodes;
 }
 
-/// Points "degree density", a bin each: the density is per degree, so that bins of any width lie on one
-/// curve.
+/// Points "degree density", one per bin: dividing by the bin's width puts bins of any width on one curve.
 std::string points(const Counts& degrees) {
   const auto all = static_cast<double>(std::max<int64_t>(1, total(degrees)));
   std::string text;
   for (const DegreeBin& bin : degree_bins(degrees, kPartsOfPlot)) {
-    if (bin.nodes == 0 || bin.least == 0) continue;  // 0 has no place on a logarithmic axis
+    if (bin.nodes == 0 || bin.least == 0) continue;  // 0 is not on a logarithmic axis
     const double width = static_cast<double>(bin.largest - bin.least + 1);
     text +=
         fmt::format("{} {}\n", std::sqrt(static_cast<double>(bin.least) * static_cast<double>(bin.largest)),

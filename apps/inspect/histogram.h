@@ -8,16 +8,16 @@ namespace adj::apps {
 struct DegreeBin {
   int64_t least, largest, nodes;
 };
-/// Logarithmic bins, empty ones between others included: 0, then from each power of two to the next. With
-/// `parts` > 1 so many to an octave, as far as integers allow.
+/// Logarithmic bins, including empty ones in between: 0, then from each power of two to the next. `parts` >
+/// 1: so many bins per octave, as far as integers allow.
 std::vector<DegreeBin> degree_bins(const Counts& degrees, int parts = 1);
 
-/// Lines of at most 80 columns, one a bin: degrees, nodes, their share, and a bar that grows with the
-/// logarithm of their number, so that a single hub is seen beside millions of leaves.
+/// Lines of at most 80 columns, one per bin: degrees, nodes, their share, and a bar of logarithmic length, so
+/// that a single hub is visible next to millions of leaves.
 std::vector<std::string> histogram_lines(const Counts& degrees);
 
-/// SVG of both distributions, each node's share over its degree, on logarithmic axes. Throws Error where
-/// gnuplot is missing.
+/// SVG of both distributions, share of nodes over degree, on logarithmic axes. Throws Error if gnuplot is
+/// missing.
 void write_degree_plot(const std::string& path, const std::string& title,
                        const StructureStatistics& structure);
 

@@ -9,7 +9,7 @@ namespace adj::apps {
 
 namespace {
 
-constexpr size_t kShown = 3;           // names of a kind
+constexpr size_t kShown = 3;           // names listed per kind
 constexpr double kManyIsolated = 0.1;  // of the nodes
 constexpr double kManyUnused = 0.5;
 
@@ -29,7 +29,7 @@ class Notes {
   std::vector<std::string> lines_;
 };
 
-/// "3, 5, 6 and 4 more", of the first few and their number.
+/// "3, 5, 6 and 4 more", from the first few and the total number.
 template <class T>
 std::string listed(const std::vector<T>& first, int64_t count) {
   const auto more = count - std::ssize(first);
@@ -101,7 +101,7 @@ void note_columns(Notes& notes, const LabelStatistics& l, const char* place) {
   say(constant);
 }
 
-/// Parts of a split in which a class of the data does not occur.
+/// Notes parts of a split that lack a class of the data.
 void note_splits(Notes& notes, const Dataset& data, const Counts& classes) {
   const Tensor& y = labels_of(data);
   std::vector<std::string> parts;

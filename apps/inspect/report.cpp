@@ -11,7 +11,7 @@ namespace adj::apps {
 
 namespace {
 
-constexpr size_t kClasses = 12;  // that have their numbers in one line
+constexpr size_t kClasses = 12;  // maximum for counts on one line
 constexpr size_t kSplits = 10;
 
 void line(const char* name, const std::string& text) { fmt::print("  {:<12} {}\n", name, text); }
@@ -64,7 +64,7 @@ void print_structure(const Dataset& data, const StructureStatistics& s) {
     line("attributes", fmt::format("{} columns an edge", attribute.size(1)));
 }
 
-/// A class, or a column of labels: its name where it has one.
+/// Name of a class or a column of labels, or its number.
 std::string called(const Dataset& data, int64_t k) {
   return data.class_names.empty() ? std::to_string(k) : excerpt(data.class_names[static_cast<size_t>(k)]);
 }
@@ -146,7 +146,7 @@ void print_tiles(const std::vector<TileStatistics>& tiles) {
   }
 }
 
-// JSON: each of these is a value.
+// JSON values.
 
 std::string json_list(const std::vector<std::string>& values) {
   return fmt::format("[{}]", fmt::join(values, ", "));

@@ -15,7 +15,7 @@ namespace po = boost::program_options;
 
 namespace {
 
-/// Families whose weights may come from PyG, which has no quantised ones.
+/// Families that PyG has too; it has no quantised ones.
 std::vector<models::ModelFamily> pyg_families() {
   return {models::gcn(),         models::gat(),  models::sage(),     models::gin(),
           models::transformer(), models::agnn(), models::graph_gin()};
@@ -28,7 +28,7 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-/// What --model says, before the options of that model are known.
+/// The value of --model, read before that model's options are known.
 std::string model_of(int argc, char** argv) {
   std::string model;
   po::options_description only;
@@ -49,7 +49,7 @@ models::ModelFamily family_named(const std::string& model) {
   });
 }
 
-/// "convs.0=conv1" as ours and theirs.
+/// "convs.0=conv1" as a pair: name in this model, name in the state.
 std::pair<std::string, std::string> renaming(const std::string& text) {
   const size_t at = text.find('=');
   if (at == std::string::npos || at == 0 || at + 1 == text.size())
@@ -57,7 +57,7 @@ std::pair<std::string, std::string> renaming(const std::string& text) {
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-/// Features that are elsewhere are for layers, without a word.
+/// Features elsewhere than on the device imply evaluation by layers.
 void check_batches(PredictOptions& o) {
   BatchOptions& s = o.batches;
   expect_integer("batch-size", s.batch_size, 1, std::numeric_limits<int32_t>::max());
@@ -107,40 +107,39 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   const auto file = [](std::string& value) { return po::value(&value)->value_name("FILE"); };
   po::options_description general("Options"), batches("Mini-batches"),
       foreign("A model trained in PyG, as docs/pyg.md shows"), own;
-  general.add_options()("checkpoint", file(o.checkpoint), "what a training wrote with --checkpoint")(
+  general.add_options()("checkpoint", file(o.checkpoint), "checkpoint of a training")(
       "data", file(o.data),
-      "a dataset in HDF5 with as many features, also as the first argument; labels and splits are not "
-      "needed")("out", file(o.out),
-                "write here what is predicted for every node or graph: FILE.csv, FILE.jsonl or FILE.h5")(
-      "split", with_default(o.split, "K"), "of the dataset, whose test nodes the metric is taken over")(
+      "dataset in HDF5 with the same number of features, also as the first argument; needs no labels or "
+      "splits")("out", file(o.out),
+                "write the predictions for every node or graph: FILE.csv, FILE.jsonl or FILE.h5")(
+      "split", with_default(o.split, "K"), "split of the dataset on whose test nodes the metric is computed")(
       "device", with_default(o.device, "NAME"), "cpu, cuda or cuda:1")(
       "threads", with_default(o.threads), "CPU threads (0: all cores)")("json", po::bool_switch(&o.json),
-                                                                        "print one JSON object last")(
-      "quiet", po::bool_switch(&o.quiet), "say nothing; with --json nothing but the object")(
+                                                                        "print one JSON object at the end")(
+      "quiet", po::bool_switch(&o.quiet), "print nothing; with --json only the object")(
       "report", po::bool_switch(&o.report),
-      "precision, recall and F1 of each class on the split's test nodes, or without splits on all with a "
-      "label")("version", "print the version")("help",
-                                               "print this; with --model NAME the model's own options too");
+      "precision, recall and F1 of each class on the split's test nodes, or without splits on all labelled "
+      "ones")("version", "print the version")("help",
+                                              "print this; with --model NAME also the model's own options");
   o.batches.evaluation.clear();
   batches.add_options()("evaluation", po::value(&o.batches.evaluation)->value_name("WAY"),
-                        "graph (all of it at once; the default) or layers (of all nodes layer by layer, in "
-                        "batches with all neighbours; what --features host and file take)")(
-      "batch-size", with_default(o.batches.batch_size), "nodes that a layer computes at once");
+                        "graph (full batch; the default) or layers (layer by layer over all nodes, in "
+                        "batches with all neighbours; required by --features host and file)")(
+      "batch-size", with_default(o.batches.batch_size), "nodes per batch of a layer");
   add_options(batches, {workers_option(o.batches.workers)});
   add_options(batches, o.batches.features_list());
   foreign.add_options()("pyg-state", file(o.pyg_state),
-                        "its state dict, a .safetensors file or by data/to_adjoint.py state")(
+                        "its state dict, a .safetensors file or the output of data/to_adjoint.py state")(
       "model", po::value<std::string>()->value_name("NAME"),
       fmt::format("{}", fmt::join(model_names(), ", ")).c_str())(
       "rename", po::value(&renamed)->value_name("OURS=THEIRS"),
-      "part of a name in the model and what the state calls it: convs.0=conv1; any number of times")(
+      "name part in the model and in the state: convs.0=conv1; repeatable")(
       "features-scaling", with_default(o.features_scaling, "HOW"),
-      "none, rows (each divided by its sum), standard (by the columns' mean and deviation over the dataset's "
-      "training rows) or auto (rows for bags of words, else none); a checkpoint says itself")(
+      "none, rows (divide each row by its sum), standard (by the columns' mean and deviation over the "
+      "dataset's training rows) or auto (rows for bags of words, else none); stored in checkpoints")(
       "task", po::value(&o.task)->value_name("NAME"),
       "node_class, node_multilabel, node_regression, graph_class or graph_regression (default: the "
-      "dataset's)")("outputs", with_default(o.outputs),
-                    "numbers that the model gives for a node or graph (0: as the labels have)");
+      "dataset's)")("outputs", with_default(o.outputs), "outputs per node or graph (0: from the labels)");
   try {
     o.model = model_of(argc, argv);
     if (!o.model.empty()) {

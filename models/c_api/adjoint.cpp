@@ -20,7 +20,7 @@ namespace {
 
 thread_local std::string last_error;
 
-/// `failed` where `body` throws.
+/// Returns `failed` if `body` throws.
 template <class Result, class Body>
 Result guarded(Result failed, Body&& body) {
   try {
@@ -84,7 +84,7 @@ void write(const Tensor& values, float* result) {
   std::copy(host.begin(), host.end(), result);
 }
 
-/// What users want: probabilities, or of regression the predictions.
+/// Writes probabilities, or predictions for regression.
 void write(const Predictions& said, float* result) {
   write(said.probability ? said.probability : said.prediction, result);
 }

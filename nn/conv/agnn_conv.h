@@ -6,14 +6,12 @@
 namespace adj::nn {
 
 struct AGNNConvOptions {
-  bool requires_grad = true;   ///< β is a parameter, else a buffer
+  bool requires_grad = true;   ///< β is a parameter, else a buffer of the value 1
   bool add_self_loops = true;  ///< every node attends to itself, once
 };
 
 /// Σ_j α_ij x_j, α_ij = softmax_j(β cos(x_i, x_j)) (Thekumparampil et al., Attention-based Graph Neural
-/// Network for Semi-supervised Learning, 2018, eq. 8). x [N,F] -> [N,F]. With `add_self_loops` every node
-/// attends to itself, once. β begins as 1, a parameter where it `requires_grad`, else a buffer. PyG's
-/// AGNNConv.
+/// Network for Semi-supervised Learning, 2018, eq. 8). x [N,F] -> [N,F]. β is initially 1. PyG's AGNNConv.
 class AGNNConv : public Module {
  public:
   explicit AGNNConv(const AGNNConvOptions& options = {});

@@ -8,14 +8,14 @@ namespace adj::nn {
 
 namespace {
 
-/// [loops, E]: what the added loops get.
+/// [loops, E]: features of the added loops.
 Var features_of_loops(const Relation& relation, int64_t loops, const Var& attr, const LoopFill& fill) {
   if (fill.kind == LoopFill::Kind::constant)
     return Tensor::full({loops, attr.size(1)}, fill.value, attr.dtype(), attr.device());
   const LoopedRelation bare = adj::with_self_loops(relation, SelfLoops::removed);
   Var total = edge_sum(bare.relation, adj::with_self_loops(bare, attr));
   if (fill.kind == LoopFill::Kind::mean) {
-    // 1 / degree, or 0 where that is 0.
+    // 1 / degree, or 0 for degree 0.
     const Var root = inverse_sqrt(Var(bare.relation.in_degrees().reshape({relation.num_dst(), 1})));
     total = total * cast(root * root, total.dtype());
   }

@@ -10,11 +10,11 @@
 
 namespace adj::nn {
 
-/// What features a self-loop gets that GAT's layers add: PyG's fill_value.
+/// Features of the self-loops that GAT layers add: PyG's fill_value.
 struct LoopFill {
   enum class Kind : uint8_t { mean, sum, constant };
-  Kind kind = Kind::mean;  ///< over the features of the edges into the node, its own loops aside
-  double value = 0.0;      ///< where constant
+  Kind kind = Kind::mean;  ///< over the features of the node's in-edges without its own loops
+  double value = 0.0;      ///< for constant
 
   LoopFill(Kind of = Kind::mean) : kind(of) {}
   LoopFill(double constant) : kind(Kind::constant), value(constant) {}
@@ -26,9 +26,9 @@ struct AttentionEdges {
   Var attr;  ///< [M', E], or absent
 };
 
-/// `edge_attr` [M] or [M,edge_dim] by edge number, where `edge_dim` is given and only then; throws otherwise.
-/// With `self_loops` a node's own loops go and every node gets one (of a relation, those that stand on both
-/// sides), found once and kept with the relation.
+/// `edge_attr` [M] or [M,edge_dim] by edge number, exactly if `edge_dim` is given; throws otherwise.
+/// `self_loops` replaces a node's loops by a single one (of a relation: for nodes on both sides), cached with
+/// the relation.
 AttentionEdges attention_edges(const char* layer, const Relation& relation, const Var& edge_attr,
                                std::optional<int64_t> edge_dim, bool self_loops, const LoopFill& fill);
 
@@ -36,7 +36,7 @@ AttentionEdges attention_edges(const char* layer, const Relation& relation, cons
 inline Var split_heads(const Var& x, int64_t heads) {
   return reshape(x, {x.size(0), heads, x.size(1) / heads});
 }
-/// Back from [N,H,D]: heads side by side, or their mean [N,D].
+/// From [N,H,D] back to concatenated heads, or their mean [N,D].
 inline Var join_heads(const Var& y, bool concat) {
   return concat || y.size(1) == 1 ? reshape(y, {y.size(0), y.size(1) * y.size(2)}) : mean(y, 1);
 }

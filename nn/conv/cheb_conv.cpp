@@ -10,8 +10,8 @@ namespace adj::nn {
 
 namespace {
 
-/// L̂ as an operation on features: y = diagonal ⊙ x + factor * left ⊙ A (right ⊙ x). What belongs to nodes
-/// stands beside the features, so that weights that take a gradient need nothing else of the edges' size.
+/// L̂ as an operation on features: y = diagonal ⊙ x + factor * left ⊙ A (right ⊙ x). Node factors are applied
+/// to the features, so that weights with a gradient need no other tensor of the edges' size.
 class ScaledLaplacian {
  public:
   ScaledLaplacian(const Graph& graph, Laplacian kind, const ChebConvCall& call, DType dtype) {
@@ -37,7 +37,7 @@ class ScaledLaplacian {
         factor_ = -2.0 / lambda;
       } else {
         ADJ_CHECK(graph.num_nodes() > 0, "ChebConv: no largest degree of a graph without nodes");
-        // 2 / λ_max with λ_max twice the largest degree; 0 where there are no edges.
+        // 2 / λ_max with λ_max twice the largest degree; 0 without edges.
         const Var root = inverse_sqrt(reshape(adj::max(degree, 0).values, {1, 1}));
         const Var scale = root * root;
         diagonal_ = cast(degree * scale - 1.0, dtype);

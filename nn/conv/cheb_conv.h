@@ -7,7 +7,7 @@
 
 namespace adj::nn {
 
-/// Which Laplacian, D being the sums over the edges out of each node (PyG's get_laplacian).
+/// Kind of Laplacian; D holds the sums over each node's out-edges (PyG's get_laplacian).
 enum class Laplacian : uint8_t {
   plain,        ///< D - A; PyG's None
   symmetric,    ///< I - D^-1/2 A D^-1/2; "sym"
@@ -20,17 +20,16 @@ struct ChebConvOptions {
 };
 
 struct ChebConvCall {
-  Var edge_weight = {};  ///< [M] by edge number, in the place of the graph's own; may require a gradient
+  Var edge_weight = {};  ///< [M] by edge number; replaces the graph's weights, may require a gradient
   /// Largest eigenvalue of the Laplacian. Absent: PyG's bound, 2 for the normalised ones, twice the largest
-  /// degree for the plain one (both for weights that are not negative).
+  /// degree for the plain one (both for non-negative weights).
   std::optional<double> lambda_max = {};
 };
 
-/// Σ_k T_k(L̂) X W_k + b over k = 0 … K - 1, L̂ = 2 L / λ_max - I, T_k the Chebyshev polynomials; self-loops
-/// of the graph do not count (Defferrard et al., Convolutional Neural Networks on Graphs with Fast Localized
-/// Spectral Filtering, 2016, eq. 4). x [N,in], features of any kind -> [N,out]. Aggregates on the
-/// narrower side: T_k of X, or by Clenshaw's rule of the products. W_k Glorot-uniform, b zero. PyG's
-/// ChebConv.
+/// Σ_k T_k(L̂) X W_k + b over k = 0 … K - 1, L̂ = 2 L / λ_max - I, T_k the Chebyshev polynomials; the graph's
+/// self-loops are ignored (Defferrard et al., Convolutional Neural Networks on Graphs with Fast Localized
+/// Spectral Filtering, 2016, eq. 4). x [N,in], features of any kind -> [N,out]. Aggregates on the narrower
+/// side: T_k on X, or Clenshaw's rule on the products. W_k Glorot-uniform, b zero. PyG's ChebConv.
 class ChebConv : public Module {
  public:
   ChebConv(int64_t in, int64_t out, int K, const ChebConvOptions& options = {});

@@ -36,11 +36,11 @@ Var GATConv::attend(const Relation& relation, const Var& x_src, const Var& x_dst
   const auto by_head = [&](const Var& x) { return x ? split_heads(x, options_.heads) : x; };
   AttentionOptions attention{.dropout = options_.dropout, .training = training(), .edge_attr = edges.attr};
   if (edges.attr) {
-    // ⟨a_edge, W_e e⟩ is a product of e with one column a head.
+    // ⟨a_edge, W_e e⟩ is a product of e with one column per head.
     const Var map = reshape(lin_edge->weight, {lin_edge->weight.size(0), options_.heads, out_});
     attention.edge_weight = cast(head_dot(map, att_edge), x_src.dtype());
   }
-  // Where heads are averaged the bias is of their mean.
+  // With averaged heads the bias is added to their mean.
   const bool joins_bias = options_.concat || options_.heads == 1;
   Var y = gat_attention(edges.relation, by_head(x_src), att_src, att_dst, options_.negative_slope, attention,
                         by_head(x_dst), joins_bias ? bias : Var());

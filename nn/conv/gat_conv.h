@@ -11,20 +11,20 @@ namespace adj::nn {
 
 struct GATConvOptions {
   int64_t heads = 1;
-  bool concat = true;                    ///< heads side by side, [N, heads out]; else their mean, [N, out]
+  bool concat = true;                    ///< concatenated heads, [N, heads out]; else their mean, [N, out]
   float negative_slope = 0.2f;           ///< of the leaky ReLU
-  float dropout = 0.0f;                  ///< of coefficients, in training mode
+  float dropout = 0.0f;                  ///< of the coefficients, in training mode
   bool add_self_loops = true;            ///< every node attends to itself, once
-  std::optional<int64_t> edge_dim = {};  ///< width of the edges' features; absent: there are none
-  LoopFill fill_value = {};              ///< features of added loops
+  std::optional<int64_t> edge_dim = {};  ///< width of the edge features; absent: none
+  LoopFill fill_value = {};              ///< features of the added loops
   bool bias = true;                      ///< b
   bool residual = false;                 ///< adds a linear map of the targets' features
 };
 
-/// Σ_j α_ij W x_j + b by head, α_ij = softmax_j(leaky_relu(⟨a_src, W x_j⟩ + ⟨a_dst, W x_i⟩ + ⟨a_edge, W_e
+/// Σ_j α_ij W x_j + b per head, α_ij = softmax_j(leaky_relu(⟨a_src, W x_j⟩ + ⟨a_dst, W x_i⟩ + ⟨a_edge, W_e
 /// e_ij⟩)) (Veličković et al., Graph Attention Networks, 2018, eq. 3 to 6). x [N,in], dense or sparse
-/// features -> [N, heads out]. In one pass over the edges: no coefficient is kept, and of edge features one
-/// number a head is made. W and the vectors are Glorot-uniform, b zero, as in PyG's GATConv.
+/// features -> [N, heads out]. One pass over the edges: coefficients are not stored, and edge features become
+/// one number per head. W and the vectors are Glorot-uniform, b zero, as in PyG's GATConv.
 class GATConv : public Module {
  public:
   GATConv(Widths in, int64_t out, const GATConvOptions& options = {});
@@ -33,16 +33,16 @@ class GATConv : public Module {
   Var operator()(const Graph& graph, const Features& x, const Var& edge_attr = {}) const;
   std::string describe() const override;
 
-  std::optional<Child<Linear>> lin;               ///< W, of sources and targets; or else:
-  std::optional<Child<Linear>> lin_src, lin_dst;  ///< where two widths were given
+  std::optional<Child<Linear>> lin;               ///< W, shared by sources and targets; or else:
+  std::optional<Child<Linear>> lin_src, lin_dst;  ///< where two widths are given
   std::optional<Child<Linear>> lin_edge, res;
-  Var att_src, att_dst, att_edge;  ///< [heads, out]; att_edge where there is edge_dim
+  Var att_src, att_dst, att_edge;  ///< [heads, out]; att_edge only with edge_dim
   Var bias;                        ///< [heads out] or [out], or absent
 
  private:
   template <class X>
   Var over(const Relation& relation, const X& x_src, const X& x_dst, bool same, const Var& edge_attr) const;
-  /// Features that were mapped already: [N, heads out] each, x_dst absent where it is x_src.
+  /// Mapped features [N, heads out] each; x_dst absent if it is x_src.
   Var attend(const Relation& relation, const Var& x_src, const Var& x_dst, const Var& residual,
              const Var& edge_attr) const;
 

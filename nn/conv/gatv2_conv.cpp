@@ -38,7 +38,7 @@ Var GATv2Conv::attend(const Relation& relation, const Var& x_src, const Var& x_d
   if (edges.attr) attention.edge_weight = lin_edge->weight;
   const Var sources = by_head(x_src);
   const Var targets = x_dst.id() == x_src.id() ? sources : by_head(x_dst);
-  // Where heads are averaged the bias is of their mean.
+  // With averaged heads the bias is added to their mean.
   const bool joins_bias = options_.concat || options_.heads == 1;
   Var y = gatv2_attention(edges.relation, targets, sources, att, options_.negative_slope, attention,
                           joins_bias ? bias : Var());

@@ -11,21 +11,21 @@ namespace adj::nn {
 
 struct GATv2ConvOptions {
   int64_t heads = 1;
-  bool concat = true;                    ///< heads side by side, [N, heads out]; else their mean, [N, out]
+  bool concat = true;                    ///< concatenated heads, [N, heads out]; else their mean, [N, out]
   float negative_slope = 0.2f;           ///< of the leaky ReLU
-  float dropout = 0.0f;                  ///< of coefficients, in training mode
+  float dropout = 0.0f;                  ///< of the coefficients, in training mode
   bool add_self_loops = true;            ///< every node attends to itself, once
-  std::optional<int64_t> edge_dim = {};  ///< width of the edges' features; absent: there are none
-  LoopFill fill_value = {};              ///< features of added loops
+  std::optional<int64_t> edge_dim = {};  ///< width of the edge features; absent: none
+  LoopFill fill_value = {};              ///< features of the added loops
   bool bias = true;                      ///< of both maps and of the result
   bool share_weights = false;            ///< one map for sources and targets
   bool residual = false;                 ///< adds a linear map of the targets' features
 };
 
-/// Σ_j α_ij W_l x_j + b by head, α_ij = softmax_j ⟨a, leaky_relu(W_r x_i + W_l x_j + W_e e_ij)⟩ (Brody et
+/// Σ_j α_ij W_l x_j + b per head, α_ij = softmax_j ⟨a, leaky_relu(W_r x_i + W_l x_j + W_e e_ij)⟩ (Brody et
 /// al., How Attentive are Graph Attention Networks?, 2022, eq. 7). x [N,in], features of any kind -> [N,
-/// heads out]. In one pass over the edges: no coefficient is kept, nor what edge features are mapped to. Maps
-/// and vector are Glorot-uniform, the maps' biases uniform in ±1 / sqrt(in), b zero, as in PyG's GATv2Conv.
+/// heads out]. One pass over the edges: neither coefficients nor mapped edge features are stored. Maps and
+/// vector are Glorot-uniform, the maps' biases uniform in ±1 / sqrt(in), b zero, as in PyG's GATv2Conv.
 class GATv2Conv : public Module {
  public:
   GATv2Conv(Widths in, int64_t out, const GATv2ConvOptions& options = {});
@@ -40,7 +40,7 @@ class GATv2Conv : public Module {
   GATv2ConvOptions options_;
 
  public:
-  Child<Linear> lin_l, lin_r;  ///< of sources, of targets
+  Child<Linear> lin_l, lin_r;  ///< for sources and targets
   std::optional<Child<Linear>> lin_edge, res;
   Var att;   ///< [heads, out]
   Var bias;  ///< [heads out] or [out], or absent

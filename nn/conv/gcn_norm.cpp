@@ -16,13 +16,13 @@ namespace adj::nn {
 
 namespace {
 
-/// The edges that count and their weights, absent: ones; and D^-1/2 of targets and of sources.
+/// The edges and their weights (absent: ones), and D^-1/2 of targets and sources.
 struct Normalised {
   Relation relation;
   Var weight, target_root, source_root;
 };
 
-/// Of the loops that are added; 0: none are.
+/// Weight of the added loops; 0: none.
 double loop_weight_of(const GcnNormOptions& options) {
   if (!options.normalize || !options.add_self_loops) return 0.0;
   return options.improved ? 2.0 : 1.0;
@@ -54,7 +54,7 @@ Normalised normalised(const char* layer, const Relation& relation, const GcnNorm
   return made;
 }
 
-/// Of a relation without weights, kept with it.
+/// Matrix of a relation without weights, cached with it.
 struct GcnMatrix {
   SparseMatrix matrix;
   GcnMatrix carried_to(adj::detail::Carrier& carrier) const { return {matrix.carried_to(carrier)}; }

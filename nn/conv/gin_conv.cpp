@@ -12,7 +12,7 @@ namespace adj::nn::detail {
 
 namespace {
 
-/// A + (1 + ε) I without regard to weights, kept with the relation for each ε.
+/// A + (1 + ε) I without edge weights, cached with the relation for each ε.
 SparseMatrix with_own_term(const Relation& relation, double eps) {
   return *relation.cache().get<SparseMatrix>(std::bit_cast<int64_t>(eps), [&] {
     const Device device = relation.device();

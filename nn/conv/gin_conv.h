@@ -11,20 +11,20 @@
 namespace adj::nn {
 
 struct GINConvOptions {
-  double eps = 0.0;        ///< ε, or where it begins
+  double eps = 0.0;        ///< ε, or its initial value
   bool train_eps = false;  ///< ε is a parameter; else a buffer, of the same name
 };
 
 namespace detail {
 
-/// ε and the sum in front of the network, whatever that is.
+/// ε and the sum before the network.
 class GinSum : public Module {
  protected:
   GinSum(const char* layer, const GINConvOptions& options);
   /// 1 + ε, [1] of `dtype`.
   Var root_factor(DType dtype) const;
-  /// act((1 + ε) x_i + Σ_j x_j + bias), `bias` optional, `activation` none or relu. Where ε is fixed this is
-  /// one product with A + (1 + ε) I, which is made once; a recorded step keeps the one that it was recorded
+  /// act((1 + ε) x_i + Σ_j x_j + bias), `bias` optional, `activation` none or relu. With a fixed ε this is
+  /// one product with A + (1 + ε) I, which is built once; a captured step keeps the matrix it was captured
   /// with.
   Var summed(const Structure& on, const Sides& x, const Var& bias = {},
              Activation activation = Activation::none);
@@ -42,19 +42,19 @@ class GinSum : public Module {
 
 /// h((1 + ε) x_i + Σ_j x_j), h a module that maps [N,in] to [N,out] (Xu et al., How Powerful are Graph Neural
 /// Networks?, 2019, eq. 4.1): `GINConv<MLP> conv({.train_eps = true}, std::vector<int64_t>{64, 64, 64})` has
-/// "nn.lins.0.weight", … and "eps" in its state. Weights of edges do not count, but those of a
-/// normalised graph (Graph::as_normalized). PyG's GINConv.
+/// "nn.lins.0.weight", … and "eps" in its state. Edge weights are ignored, except those of a normalised graph
+/// (Graph::as_normalized). PyG's GINConv.
 template <class Net = MLP>
 class GINConv : public detail::GinSum {
  public:
-  /// h is made from `args`.
+  /// `args` construct h.
   template <class... Args>
   explicit GINConv(const GINConvOptions& options, Args&&... args)
       : GinSum("GINConv", options), nn(this, "nn", std::forward<Args>(args)...) {}
-  /// x of all nodes, or {x_src [num_src,in], x_dst [num_dst,in]}, x_dst absent: no term of its own.
+  /// x of all nodes, or {x_src [num_src,in], x_dst [num_dst,in]}; x_dst absent: no (1 + ε) x_i term.
   Var operator()(const Structure& on, const Sides& x) { return nn(summed(on, x)); }
-  /// Sparse and quantised features are multiplied with an MLP's first weight and then summed: the sum is
-  /// linear, and would fill them. Another network takes them as dense ones of the parameters' dtype.
+  /// With an MLP, sparse and quantised features are multiplied with the first weight before the sum, which
+  /// would densify them. Other networks get dense features of the parameters' dtype.
   Var operator()(const Graph& graph, const Features& x) {
     if (x.is_dense()) return (*this)(graph, Var(x.dense()));
     if constexpr (std::is_base_of_v<MLP, Net>)

@@ -17,7 +17,7 @@ Var GineSum::summed_with_edges(const Structure& on, const Sides& features, const
   ADJ_CHECK(edge_attr.shape() == Shape({relation.num_edges(), expected}),
             "{}: edge_attr is {}, expected [{}, {}]{}", layer_, edge_attr.shape().str(), relation.num_edges(),
             expected, lin ? "" : " like the nodes' features, or edge_dim");
-  // The bias of the edges' map belongs to every message alike, and so to the sources.
+  // The bias of the edges' map is the same in every message, so it is added to the sources.
   const Var y = lin ? gine_sum(relation, x.src + lin->bias, edge_attr, lin->weight)
                     : gine_sum(relation, x.src, edge_attr);
   return x.dst ? y + x.dst * root_factor(x.dst.dtype()) : y;

@@ -6,7 +6,7 @@ namespace adj::nn {
 
 namespace {
 
-/// The weights of the graph's own edges, as they are aggregated with features of that dtype.
+/// The graph's edge weights in the accumulator's dtype of such features.
 Var own_weight(const Graph& graph, DType dtype) {
   return graph.edge_weight() ? Var(graph.edge_weight().to(wide_dtype(dtype))) : Var();
 }
@@ -20,8 +20,7 @@ GraphConv::GraphConv(Widths in, int64_t out, const GraphConvOptions& options)
       lin_rel(this, "lin_rel", in.src, out, options.bias, Activation::none, Initial::fan_in),
       lin_root(this, "lin_root", in.dst, out, false, Activation::none, Initial::fan_in) {}
 
-// What a sum or mean is a product with, made once; null where weights come along or the mean is of weighted
-// terms.
+// Matrix of a sum or mean, built once; null with `edge_weight` or for a mean of weighted terms.
 const SparseMatrix* GraphConv::matrix_of(const Graph& graph, const Var& edge_weight) const {
   if (edge_weight) return nullptr;
   if (aggr_ == Reduce::sum) return &graph.adjacency();

@@ -9,19 +9,19 @@
 namespace adj::nn {
 
 struct GraphConvOptions {
-  Reduce aggr = Reduce::sum;  ///< how neighbours become one; the mean is over their number
+  Reduce aggr = Reduce::sum;  ///< reduction over neighbours; the mean divides by their number
   bool bias = true;           ///< b
 };
 
 /// W_root x_i + W_rel (reduce over j of w_ij x_j) + b (Morris et al., Weisfeiler and Leman Go Neural, 2019).
-/// x [N,in], features of any kind -> [N,out]. Sums and means are taken on the narrower side of W_rel. The
-/// largest is of the weighted w_ij x_j. The maps are uniform in ±1 / sqrt(in), as in PyG's GraphConv.
-/// `edge_weight` [M] by edge number stands in the place of the graph's own weights, and may require a
-/// gradient; a relation has none of its own.
+/// x [N,in], features of any kind -> [N,out]. Sums and means are taken on the narrower side of W_rel. Max
+/// reduces the weighted w_ij x_j. The maps are uniform in ±1 / sqrt(in), as in PyG's GraphConv. `edge_weight`
+/// [M] by edge number replaces the graph's weights and may require a gradient; a relation has no weights of
+/// its own.
 class GraphConv : public Module {
  public:
   GraphConv(Widths in, int64_t out, const GraphConvOptions& options = {});
-  /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}, x_dst absent: no W_root term.
+  /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}; x_dst absent: no W_root term.
   Var operator()(const Structure& on, const Sides& x, const Var& edge_weight = {});
   Var operator()(const Graph& graph, const Features& x, const Var& edge_weight = {});
   std::string describe() const override;

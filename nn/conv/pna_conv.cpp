@@ -15,7 +15,7 @@ Tensor one_element(double value) { return Tensor::full({1}, value); }
 
 }  // namespace
 
-/// What belongs to nodes' numbers of in-edges, columns [N,1] in the features' dtype.
+/// Functions of the in-degrees, columns [N,1] in the features' dtype.
 struct PNAConv::Degrees {
   Var number, any, log, at_least_one, log_at_least_one;
 
@@ -88,7 +88,7 @@ PNAConv::PNAConv(int64_t in, int64_t out, const std::vector<int64_t>& degrees, c
   }
 }
 
-// [N,1]; absent for 1.
+// [N,1]; absent: 1.
 Var PNAConv::scale(Scaler scaler, const Degrees& degrees) const {
   const DType dtype = degrees.number.dtype();
   switch (scaler) {

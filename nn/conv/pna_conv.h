@@ -11,9 +11,8 @@
 
 namespace adj::nn {
 
-/// What a node's aggregates are multiplied by, d the number of its in-edges and the means over the training
-/// graph's nodes: 1; log(d + 1) / mean of log(d + 1); its inverse; d / mean of d; its inverse. Inverses take
-/// d as 1 or more.
+/// Factor of a node's aggregates, d its in-degree, means over the training graph's nodes: 1; log(d + 1) /
+/// mean of log(d + 1); its inverse; d / mean of d; its inverse. Inverses take d as at least 1.
 enum class Scaler : uint8_t { identity, amplification, attenuation, linear, inverse_linear };
 
 constexpr std::string_view name_of(Scaler scaler) {
@@ -28,34 +27,34 @@ struct PNAConvOptions {
   int64_t towers = 1;
   int pre_layers = 1;
   int post_layers = 1;
-  bool divide_input = false;  ///< each tower takes its share of the input's features, else all take all
+  bool divide_input = false;  ///< each tower takes its share of the input features, else all of them
   Activation activation = Activation::relu;  ///< between post layers
-  bool train_norm = false;                   ///< are the mean degrees parameters?
+  bool train_norm = false;                   ///< the mean degrees are parameters
 };
 
-/// The layer of Principal Neighbourhood Aggregation (Corso et al. 2020). For each tower, with x its features
-/// of the nodes and ‖ concatenation:
-///   h_ij = U [x_i ‖ x_j] + u,   a_i = the aggregates of h_ij over the edges j -> i, side by side,
+/// Principal Neighbourhood Aggregation (Corso et al. 2020). For each tower, with x its node features and ‖
+/// concatenation:
+///   h_ij = U [x_i ‖ x_j] + u,   a_i = the concatenated aggregates of h_ij over the edges j -> i,
 ///   z_i = V [x_i ‖ s_1(d_i) a_i ‖ s_2(d_i) a_i ‖ …] + v,
-/// V being several layers where post_layers > 1, and y = W [towers' z] + w. x [N,in] -> [N,out]. Weights and
-/// biases are uniform in ±1 / sqrt(fan-in), as in PyG's PNAConv, whose names they have.
+/// V being several layers if post_layers > 1, and y = W [towers' z] + w. x [N,in] -> [N,out]. Weights and
+/// biases are uniform in ±1 / sqrt(fan-in); names as in PyG's PNAConv.
 ///
-/// h_ij is never made: U falls into a part of x_i and a part of x_j, the aggregates of the second are found
-/// over neighbours for all towers at once, and the first shifts a mean, an extreme or a sum, and no spread.
-/// So pre_layers is 1 and there are no edge features; PyG's others are refused. Likewise the product with V
-/// is taken before a scaler is.
+/// h_ij is never materialised: U splits into a part for x_i and a part for x_j. The latter is aggregated for
+/// all towers at once; the former shifts a mean, minimum, maximum or sum, and leaves a variance or deviation
+/// unchanged. So pre_layers must be 1 and edge features are not supported (throws). Likewise the product with
+/// V comes before the scalers.
 class PNAConv : public Module {
  public:
-  /// `degrees`: how many nodes of the training graph have 0, 1, 2, … in-edges (degree_histogram).
+  /// `degrees`: number of nodes of the training graph with 0, 1, 2, … in-edges (degree_histogram).
   PNAConv(int64_t in, int64_t out, const std::vector<int64_t>& degrees, const PNAConvOptions& options = {});
   Var operator()(const Structure& on, const Sides& x);
   std::string describe() const override;
 
-  /// The element k is the number of nodes with k in-edges.
+  /// Element k is the number of nodes with k in-edges.
   static std::vector<int64_t> degree_histogram(const Graph& graph);
 
  private:
-  /// Linear maps under the names that torch's Sequential gives them, "0", "2", …: activations stand between.
+  /// Linear maps named as in torch's Sequential, "0", "2", …, with activations between.
   class Sequential : public Module {
    public:
     Sequential(int64_t in, int64_t out, int count);

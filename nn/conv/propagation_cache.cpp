@@ -25,8 +25,8 @@ Tensor PropagationCache::get(const SparseMatrix& a, const Tensor& x, int hops) {
       if (recording) recorded_.push_back(kept_);
       return kept_;
     }
-    // What a step computes while it is recorded holds nothing yet: it is not kept, and nothing is forgotten
-    // for it, so that a recording that is given up leaves no trace.
+    // Results of a step under capture are not computed yet: they are not cached, and nothing is evicted for
+    // them, so an aborted capture leaves no trace.
     if (!recording && !again) {
       kept_ = {};
       last_ = key;

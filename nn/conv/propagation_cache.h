@@ -7,16 +7,16 @@
 
 namespace adj::nn {
 
-/// A^hops x for an input that takes no gradient and comes again unchanged (features without dropout):
-/// aggregated once for the whole training. It is kept from the second time in a row that the same tensor is
-/// seen, so an input that is new at every step (dropout) costs no memory. Threads may ask at once.
+/// Caches A^hops x for an input without gradient that stays the same (features without dropout): it is
+/// aggregated once for the whole training. Kept once the same tensor is seen twice in a row, so an input that
+/// changes at every step (dropout) costs no memory. Thread-safe.
 class PropagationCache {
  public:
   /// A^hops x.
   Tensor get(const SparseMatrix& a, const Tensor& x, int hops);
 
  private:
-  // What a tensor holds now: no other tensor, and not this one after a write, compares equal.
+  // Identifies a tensor's contents: differs for any other tensor, and for the same one after a write.
   struct Contents {
     Contents() = default;
     explicit Contents(const Tensor& tensor)
@@ -30,15 +30,15 @@ class PropagationCache {
     bool operator==(const Contents&) const = default;
   };
   struct Key {
-    Relation relation;  // held, so that no other one can come to stand at its address
+    Relation relation;  // held, so that its address is not reused
     Contents values, x;
     int hops = 0;
     bool operator==(const Key&) const = default;
   };
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   Key last_;
   Tensor kept_;
-  std::vector<Tensor> recorded_;  // read by recorded steps at every replay, whatever is kept by then
+  std::vector<Tensor> recorded_;  // read by captured steps at every replay, even if no longer cached
 };
 
 }  // namespace adj::nn

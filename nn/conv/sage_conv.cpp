@@ -17,14 +17,14 @@ SAGEConv::SAGEConv(Widths in, int64_t out, const SAGEConvOptions& options)
                                                                false, Activation::none, Initial::fan_in)
                                 : std::optional<Child<Linear>>()) {}
 
-// What an unweighted sum or mean is a product with, made once and kept with the graph. Weights that somebody
-// normalised stand in its place.
+// Matrix of an unweighted sum or mean, built once and kept with the graph; or the weights of a normalised
+// graph.
 const SparseMatrix* SAGEConv::matrix_of(const Graph& graph) const {
   if ((graph.edge_weight() && !graph.is_normalized()) || !is_linear()) return nullptr;
   return options_.aggr == Reduce::mean ? &graph.mean_adjacency() : &graph.adjacency();
 }
 
-// Of what neighbours come to, not yet transformed.
+// Takes the reduction over neighbours before W_l.
 template <class F>
 Var SAGEConv::transform(F&& neighbors, const Var& x) const {
   return finish(
@@ -37,7 +37,7 @@ Var SAGEConv::finish(const Var& y, const Var& of_root) const {
   return options_.normalize ? l2_normalize(sum) : sum;
 }
 
-// Without regard to weights. What is derived for a mean is kept with the relation.
+// Ignores edge weights. The weights of a mean are cached with the relation.
 Var SAGEConv::sum_of(const Relation& relation, const Var& x) const {
   if (options_.aggr != Reduce::mean) return aggregate(relation, x, {.reduce = options_.aggr});
   return aggregate(relation, x, {.weight = mean_weights(relation, x.dtype())});

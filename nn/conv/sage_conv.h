@@ -11,22 +11,22 @@
 namespace adj::nn {
 
 struct SAGEConvOptions {
-  Reduce aggr = Reduce::mean;  ///< how neighbours become one
-  bool normalize = false;      ///< the result's rows to length 1
+  Reduce aggr = Reduce::mean;  ///< reduction over neighbours
+  bool normalize = false;      ///< normalises the result's rows to length 1
   bool root_weight = true;     ///< W_r x_i
-  bool project = false;        ///< neighbours are relu(W x_j + w) first: with max, GraphSAGE's pooling
+  bool project = false;        ///< neighbours are relu(W x_j + w) first; with max, GraphSAGE's pooling
   bool bias = true;            ///< b
 };
 
 /// W_l (reduce over j of x_j) + b + W_r x_i over the edges j -> i (Hamilton et al., Inductive Representation
-/// Learning on Large Graphs, 2017, algorithm 1). x [N,in], features of any kind -> [N,out]. Edge weights
-/// are not read, but those of a normalised graph (Graph::as_normalized). Sums and means are taken on the
+/// Learning on Large Graphs, 2017, algorithm 1). x [N,in], features of any kind -> [N,out]. Edge weights are
+/// ignored, except those of a normalised graph (Graph::as_normalized). Sums and means are taken on the
 /// narrower side of W_l. The maps, `lin_l`, `lin_r` and, with project, `lin`, are uniform in ±1 / sqrt(in),
 /// as in PyG's SAGEConv.
 class SAGEConv : public Module {
  public:
   SAGEConv(Widths in, int64_t out, const SAGEConvOptions& options = {});
-  /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}, x_dst absent: no W_r term.
+  /// x of all nodes, or {x_src [num_src, in.src], x_dst [num_dst, in.dst]}; x_dst absent: no W_r term.
   Var operator()(const Structure& on, const Sides& x);
   Var operator()(const Graph& graph, const Features& x);
   std::string describe() const override;

@@ -9,14 +9,14 @@ namespace adj::nn {
 struct SGConvOptions {
   int K = 1;  ///< propagation steps
   bool bias = true;
-  bool add_self_loops = true;  ///< of weight 1 to nodes without one
+  bool add_self_loops = true;  ///< of weight 1, on nodes without one
 };
 
 /// Â^K X W + b: K propagation steps and one linear map (Wu et al., Simplifying Graph Convolutional Networks,
-/// 2019). x [N,in], features of any kind -> [N,out]. Dense features without gradient are propagated once
-/// for the whole training; all else is transformed first where that is narrower. W and b are uniform in ±1 /
-/// sqrt(in), as in PyG's SGConv. `edge_weight` [M] by edge number stands in the place of the graph's own
-/// weights, and may require a gradient.
+/// 2019). x [N,in], features of any kind -> [N,out]. Dense features without gradient are propagated once for
+/// the whole training; others are transformed first if that is narrower. W and b are uniform in ±1 /
+/// sqrt(in), as in PyG's SGConv. `edge_weight` [M] by edge number replaces the graph's weights and may
+/// require a gradient.
 class SGConv : public Module {
  public:
   SGConv(int64_t in, int64_t out, const SGConvOptions& options = {});

@@ -7,16 +7,16 @@
 namespace adj::nn {
 
 struct TAGConvOptions {
-  int K = 3;  ///< the highest power of A
+  int K = 3;  ///< highest power of A
   bool bias = true;
-  bool normalize = true;  ///< else A as it is
+  bool normalize = true;  ///< else A unchanged
 };
 
-/// Σ_k A^k X W_k + b over k = 0 … K, with A = D^-1/2 A D^-1/2 where `normalize`; no self-loops are added (Du
-/// et al., Topology Adaptive Graph Convolutional Networks, 2017). x [N,in], features of any kind ->
-/// [N,out]. Aggregates on the narrower side: the powers of A are taken of X, or by Horner's rule of the
-/// products. W_k uniform in ±1 / sqrt(in), b zero, as in PyG's TAGConv. `edge_weight` [M] by edge number
-/// stands in the place of the graph's own weights, and may require a gradient.
+/// Σ_k A^k X W_k + b over k = 0 … K, with A = D^-1/2 A D^-1/2 if `normalize`; no self-loops are added (Du et
+/// al., Topology Adaptive Graph Convolutional Networks, 2017). x [N,in], features of any kind -> [N,out].
+/// Aggregates on the narrower side: powers of A on X, or Horner's rule on the products. W_k uniform in ±1 /
+/// sqrt(in), b zero, as in PyG's TAGConv. `edge_weight` [M] by edge number replaces the graph's weights and
+/// may require a gradient.
 class TAGConv : public Module {
  public:
   TAGConv(int64_t in, int64_t out, const TAGConvOptions& options = {});

@@ -44,7 +44,7 @@ Var TransformerConv::attend(const Relation& relation, const X& x_src, const X& x
   if (!options_.root_weight) return y;
   const Var root = lin_skip(x_dst);
   if (!lin_beta) return y + root;
-  // w ⋅ [m, r, m - r] = (w_1 + w_3) ⋅ m + (w_2 - w_3) ⋅ r: nothing as wide as all three is made.
+  // w ⋅ [m, r, m - r] = (w_1 + w_3) ⋅ m + (w_2 - w_3) ⋅ r: avoids the concatenation.
   const int64_t width = y.size(1);
   const auto part = [&](int64_t k) { return narrow(lin_beta->weight, 0, k * width, width); };
   const Var gate = sigmoid(linear(y, part(0) + part(2)) + linear(root, part(1) - part(2)));

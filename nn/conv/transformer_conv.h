@@ -10,19 +10,19 @@ namespace adj::nn {
 
 struct TransformerConvOptions {
   int64_t heads = 1;
-  bool concat = true;    ///< heads side by side, [N, heads out]; else their mean, [N, out]
-  bool beta = false;     ///< a learned gate between what was attended to and the skip connection
-  float dropout = 0.0f;  ///< of coefficients, in training mode
-  std::optional<int64_t> edge_dim = {};  ///< width of the edges' features; absent: there are none
-  bool bias = true;                      ///< of all maps but the edges' and the gate's
+  bool concat = true;    ///< concatenated heads, [N, heads out]; else their mean, [N, out]
+  bool beta = false;     ///< learned gate between the attention's output and the skip connection
+  float dropout = 0.0f;  ///< of the coefficients, in training mode
+  std::optional<int64_t> edge_dim = {};  ///< width of the edge features; absent: none
+  bool bias = true;                      ///< of all maps except the edges' and the gate's
   bool root_weight = true;               ///< adds a linear map of the targets' features
 };
 
-/// m_i = Σ_j α_ij (W_v x_j + W_e e_ij) by head, α_ij = softmax_j(⟨W_q x_i, W_k x_j + W_e e_ij⟩ / sqrt(out)),
-/// and W_skip x_i + m_i, or with `beta` a mean of both by a gate σ(w ⋅ [m_i, W_skip x_i, m_i - W_skip x_i])
-/// (Shi et al., Masked Label Prediction, 2021, eq. 3 to 5). x [N,in], features of any kind -> [N, heads
-/// out]. In one pass over the edges: no coefficient is kept, nor what edge features are mapped to. All maps
-/// are uniform in ±1 / sqrt(in), as in PyG's TransformerConv.
+/// m_i = Σ_j α_ij (W_v x_j + W_e e_ij) per head, α_ij = softmax_j(⟨W_q x_i, W_k x_j + W_e e_ij⟩ / sqrt(out)),
+/// and W_skip x_i + m_i, or with `beta` their mean weighted by a gate σ(w ⋅ [m_i, W_skip x_i, m_i - W_skip
+/// x_i]) (Shi et al., Masked Label Prediction, 2021, eq. 3 to 5). x [N,in], features of any kind -> [N, heads
+/// out]. One pass over the edges: neither coefficients nor mapped edge features are stored. All maps are
+/// uniform in ±1 / sqrt(in), as in PyG's TransformerConv.
 class TransformerConv : public Module {
  public:
   TransformerConv(Widths in, int64_t out, const TransformerConvOptions& options = {});
@@ -39,7 +39,7 @@ class TransformerConv : public Module {
  public:
   Child<Linear> lin_key, lin_query, lin_value;
   std::optional<Child<Linear>> lin_edge;
-  Child<Linear> lin_skip;  ///< without root_weight it is there, as in PyG, and not used
+  Child<Linear> lin_skip;  ///< without root_weight present but unused, as in PyG
   std::optional<Child<Linear>> lin_beta;
 
  private:

@@ -4,8 +4,8 @@
 
 namespace adj::nn {
 
-/// Widths of the features of sources and of targets: one number where both are the nodes, two where the
-/// layer is to run on a relation between different ones.
+/// Feature widths of sources and targets: one number if both are the same nodes, two for a relation between
+/// different nodes.
 struct Widths {
   int64_t src, dst;
   bool one_set;  ///< one number was given

@@ -39,7 +39,7 @@ std::vector<std::pair<int32_t, int32_t>> outcomes(const char* name, const Tensor
   return pairs;
 }
 
-/// How often a class is rightly predicted, predicted and present.
+/// Counts of a class: correct, predicted and present.
 struct Counts {
   int64_t hit = 0, predicted = 0, present = 0;
 };
@@ -70,7 +70,7 @@ ClassificationReport report_of(const std::vector<Counts>& counts) {
   }
   report.micro = scores_of(all);
   for (const ClassScores& scores : report.classes) {
-    add(report.macro, scores, ratio(1, occurring));  // those that do not occur are 0
+    add(report.macro, scores, ratio(1, occurring));  // absent classes are 0
     add(report.weighted, scores, ratio(scores.support, all.present));
   }
   report.macro.support = report.weighted.support = all.present;

@@ -6,40 +6,40 @@
 
 namespace adj::nn {
 
-// Over the nodes that `index` [K] selects, or all nodes without it; labels and indices are int32 or int64. An
-// empty selection throws, and a label that is none of the classes. What is predicted is the largest logit
+// Computed over the nodes selected by `index` [K], or all nodes without it; labels and indices are int32 or
+// int64. Throws for an empty selection or a label outside the classes. The prediction is the largest logit
 // (ties to the smallest class).
 
-/// int64 [C, C] on the CPU: row i, column j counts the nodes of class i that class j is predicted for; logits
-/// [N, C], label [N].
+/// int64 [C, C] on the CPU: row i, column j counts nodes of class i predicted as class j; logits [N, C],
+/// label [N].
 Tensor confusion_matrix(const Tensor& logits, const Tensor& label, const Tensor& index = {});
 
-/// An entry of that matrix.
+/// A nonzero entry of the confusion matrix.
 struct Confusion {
   int32_t label, predicted;
   int64_t count;
 };
-/// Its entries above zero, row by row: for classes so many that C² would be too much. At most K of them.
+/// The nonzero entries, row by row, at most K: for so many classes that C² is too large.
 std::vector<Confusion> confusions(const Tensor& logits, const Tensor& label, const Tensor& index = {});
 
-/// How well one class is told: precision = tp / (tp + fp), recall = tp / (tp + fn), F1 = 2 tp / (2 tp + fp +
-/// fn), each 0 where it is 0 / 0.
+/// Scores of one class: precision = tp / (tp + fp), recall = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn); 0
+/// / 0 counts as 0.
 struct ClassScores {
   double precision = 0.0, recall = 0.0, f1 = 0.0;
   int64_t support = 0;  ///< nodes of the class
 };
 
-/// The classes, and means over them. A class that is neither predicted nor present counts in no mean.
+/// Scores per class and their means. A class that is neither predicted nor present is left out of the means.
 struct ClassificationReport {
   std::vector<ClassScores> classes;
-  ClassScores macro;     ///< each class counts alike
-  ClassScores weighted;  ///< each counts by its support
-  ClassScores micro;     ///< of all counts together; of classes, where each node is in one, the accuracy
+  ClassScores macro;     ///< unweighted mean over the classes
+  ClassScores weighted;  ///< mean weighted by support
+  ClassScores micro;     ///< from the pooled counts; equals the accuracy if each node has one class
 };
 ClassificationReport classification_report(const Tensor& logits, const Tensor& label,
                                            const Tensor& index = {});
-/// Of several labels a node: logits and target float [N, T], where a logit above 0 predicts 1. A target that
-/// is NaN is no label, and its node is left out of that column.
+/// For several labels per node: logits and target float [N, T]; a logit above 0 predicts 1. A NaN target is
+/// no label: its node is left out of that column.
 ClassificationReport multilabel_report(const Tensor& logits, const Tensor& target, const Tensor& index = {});
 
 }  // namespace adj::nn

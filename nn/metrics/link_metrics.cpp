@@ -10,7 +10,7 @@ namespace adj::nn {
 
 namespace {
 
-/// On the host, each a number.
+/// The scores as doubles on the host.
 std::vector<double> scores_of(const char* metric, const char* which, const Tensor& scores) {
   ADJ_CHECK(scores && scores.numel() > 0 && is_floating(scores.dtype()),
             "{}: the {} scores are {}, expected floating numbers, at least one", metric, which, scores.str());

@@ -4,24 +4,22 @@
 
 namespace adj::nn {
 
-// How well scores tell edges (positive) from pairs of nodes without one (negative). Scores are float, on any
-// device; one that is not a number throws, and so do none at all.
+// How well scores separate edges (positives) from pairs without an edge (negatives). Scores are float, on any
+// device. Throws for NaN scores or none at all.
 
-/// Area under the ROC curve: the chance that a positive scores above a negative, ties counted half. positive
+/// Area under the ROC curve: probability that a positive scores above a negative, ties counted half. positive
 /// [P], negative [Q].
 double link_auc(const Tensor& positive, const Tensor& negative);
-/// Hits\@k: the share of positives that score above the k-th best of all negatives; 1 where there are fewer
-/// than k of them. positive [P], negative [Q] (Open Graph Benchmark, ogbl-collab, -ppa and -ddi; Hu et al.
-/// 2020).
+/// Hits\@k: share of positives that score above the k-th best negative; 1 if there are fewer than k
+/// negatives. positive [P], negative [Q] (Open Graph Benchmark, ogbl-collab, -ppa and -ddi; Hu et al. 2020).
 double hits_at(int64_t k, const Tensor& positive, const Tensor& negative);
 
-/// float64 [P]: the rank of each positive among negatives of its own, 1 being the best; one that ties stands
-/// in the middle of those that it ties with, as in the Open Graph Benchmark. positive [P], negative [P, Q],
-/// or [Q] for the same ones for all.
+/// float64 [P]: rank of each positive among its own negatives, 1 is the best; ties get the middle rank, as in
+/// the Open Graph Benchmark. positive [P], negative [P, Q], or [Q] shared by all.
 Tensor link_ranks(const Tensor& positive, const Tensor& negative);
 /// Mean of 1 / rank.
 double mean_reciprocal_rank(const Tensor& ranks);
-/// Share of ranks that are k or better.
+/// Share of ranks that are at most k.
 double hits_at(int64_t k, const Tensor& ranks);
 
 }  // namespace adj::nn

@@ -32,8 +32,8 @@ std::vector<int32_t> selection(const char* metric, const Tensor& index, int64_t 
   return all;
 }
 
-/// Mann-Whitney: from the sum of the positives' ranks, ties sharing their mean rank. NaN where all nodes are
-/// of one class.
+/// Mann-Whitney: from the sum of the positives' ranks, ties sharing their mean rank. NaN if all nodes are of
+/// one class.
 template <class Score, class Positive>
 double area_under_curve(const char* metric, std::vector<int32_t> chosen, Score score, Positive positive) {
   for (int32_t i : chosen)
@@ -56,7 +56,7 @@ double area_under_curve(const char* metric, std::vector<int32_t> chosen, Score s
   return (rank_sum - positives * (positives + 1.0) / 2.0) / (positives * negatives);
 }
 
-/// What a metric of several columns compares, on the host.
+/// Inputs of a multi-column metric, on the host.
 class Columns {
  public:
   Columns(const char* metric, const Tensor& given, const Tensor& truth, const Tensor& index) {
@@ -70,7 +70,7 @@ class Columns {
   }
   double given(int32_t i, int64_t t) const { return given_[at(i, t)]; }
   double truth(int32_t i, int64_t t) const { return truth_[at(i, t)]; }
-  /// The selected nodes that have a target in column t.
+  /// The selected nodes with a target in column t.
   std::vector<int32_t> labelled(int64_t t) const {
     std::vector<int32_t> nodes;
     std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(nodes),
@@ -109,7 +109,7 @@ double macro_f1(const Tensor& logits, const Tensor& label, const Tensor& index) 
   const auto chosen = selection("macro_f1", index, label.numel());
   ADJ_CHECK(!chosen.empty(), "macro_f1: no nodes selected");
   const auto classes = static_cast<size_t>(logits.size(1));
-  std::vector<double> hit(classes), seen(classes);  // seen: tp + fp plus tp + fn
+  std::vector<double> hit(classes), seen(classes);  // tp + fp plus tp + fn
   for (int32_t i : chosen) {
     const auto p = static_cast<size_t>(predicted[static_cast<size_t>(i)]);
     const auto t = static_cast<size_t>(truth[static_cast<size_t>(i)]);
@@ -159,7 +159,7 @@ double mean_roc_auc(const Tensor& score, const Tensor& target, const Tensor& ind
 
 double micro_f1(const Tensor& logits, const Tensor& target, const Tensor& index) {
   const Columns columns("micro_f1", logits, target, index);
-  double hit = 0.0, seen = 0.0;  // seen: tp + fp plus tp + fn
+  double hit = 0.0, seen = 0.0;  // tp + fp plus tp + fn
   for (int32_t i : columns.chosen)
     for (int64_t t = 0; t < columns.count; ++t) {
       if (std::isnan(columns.truth(i, t))) continue;
@@ -181,7 +181,7 @@ double r2(const Tensor& prediction, const Tensor& target, const Tensor& index) {
     const bool differ = std::any_of(nodes.begin(), nodes.end(), [&](int32_t i) {
       return columns.truth(i, t) != columns.truth(nodes[0], t);
     });
-    if (!differ) continue;  // the spread would be rounding alone
+    if (!differ) continue;  // the spread would be rounding error only
     double mean = 0.0, residual = 0.0, spread = 0.0;
     for (int32_t i : nodes) mean += columns.truth(i, t) / static_cast<double>(nodes.size());
     for (int32_t i : nodes) {

@@ -18,7 +18,7 @@ Var GraphNorm::operator()(const Var& x, const Tensor& offsets) const {
   ADJ_CHECK(x.shape().dims() == 2 && x.size(1) == weight.size(0), "GraphNorm: x is {}, expected [N, {}]",
             x.shape().str(), weight.size(0));
   if (x.size(0) == 0) return x;
-  // What belongs to a graph is computed once for each, and then stands beside its rows.
+  // Statistics are computed once per graph, then broadcast to its rows.
   const auto mean_of = [&](const Var& v) { return offsets ? segment_mean(v, offsets) : mean(v, 0, true); };
   const auto beside_rows = [&](const Var& v) { return offsets ? segment_expand(v, offsets, x.size(0)) : v; };
   const Var centred = x - beside_rows(mean_of(x) * mean_scale);

@@ -4,9 +4,9 @@
 
 namespace adj::nn {
 
-/// γ (x - α μ) / sqrt(σ² + eps) + β per feature, α learned, σ² the mean square of what is over the root (Cai
-/// et al., GraphNorm, 2021). x [N,F] -> [N,F]. Over all rows, or the rows of each graph of a batch,
-/// offsets[g] … offsets[g + 1] (int64 [G + 1], as for segment_sum).
+/// γ (x - α μ) / sqrt(σ² + eps) + β per feature, α learned, σ² the mean of (x - α μ)² (Cai et al., GraphNorm,
+/// 2021). x [N,F] -> [N,F]. Over all rows, or over the rows offsets[g] … offsets[g + 1] of each graph of a
+/// batch (int64 [G + 1], as for segment_sum).
 class GraphNorm : public Module {
  public:
   explicit GraphNorm(int64_t features, double eps = 1e-5);

@@ -11,7 +11,7 @@ BatchNorm::BatchNorm(int64_t features, double eps, double momentum) : eps_(eps),
 }
 
 Var BatchNorm::operator()(const Var& x, const NormEpilogue& epilogue) {
-  RunningStatistics running{running_mean, running_var, momentum_};  // the same tensors, moved in place
+  RunningStatistics running{running_mean, running_var, momentum_};  // shares the tensors, updated in place
   return batch_norm(x, weight, bias, running, training(), eps_, epilogue);
 }
 

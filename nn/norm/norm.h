@@ -6,12 +6,11 @@
 namespace adj::nn {
 
 /// Batch norm over the nodes, per feature (Ioffe & Szegedy 2015). The epilogue, relu or elu and dropout, is
-/// part of its pass over memory: `norm(x, {.activation = Activation::relu, .dropout = 0.5f})`; dropout draws
-/// in training mode only.
+/// fused: `norm(x, {.activation = Activation::relu, .dropout = 0.5f})`. Dropout draws in training mode only.
 class BatchNorm : public Module {
  public:
   static constexpr double kEpsilon = 1e-5;
-  /// `momentum`: the newest batch's share of the running statistics.
+  /// `momentum`: weight of the newest batch in the running statistics.
   explicit BatchNorm(int64_t features, double eps = kEpsilon, double momentum = 0.1);
   Var operator()(const Var& x, const NormEpilogue& epilogue = {});
   std::string describe() const override { return fmt::format("BatchNorm({})", weight.size(0)); }

@@ -21,7 +21,7 @@ Var PairNorm::operator()(const Var& x, const Tensor& offsets) const {
   const Var square = sum(centred * centred, 1, true);
   if (!options_.scale_individually)
     return centred * (inverse_sqrt(mean_of(square) + options_.eps) * options_.scale);
-  const Var length = square * inverse_sqrt(square);  // without the root's infinite slope at 0
+  const Var length = square * inverse_sqrt(square);  // avoids the root's infinite slope at 0
   return centred * (options_.scale / (length + options_.eps));
 }
 

@@ -6,14 +6,13 @@ namespace adj::nn {
 
 struct PairNormOptions {
   double scale = 1.0;               ///< s
-  bool scale_individually = false;  ///< each row to the same length, else their mean square
+  bool scale_individually = false;  ///< each row to the same length, else by the mean square length
   double eps = 1e-5;
 };
 
-/// s (x - μ) / sqrt(eps + mean_i ‖x_i - μ‖²), or over each row's own length (Zhao & Akoglu, PairNorm, 2020),
-/// which keeps features of deep networks from growing alike. x [N,F] -> [N,F], without parameters. Over all
-/// rows, or the rows of each graph of a batch, offsets[g] … offsets[g + 1] (int64 [G + 1], as for
-/// segment_sum).
+/// s (x - μ) / sqrt(eps + mean_i ‖x_i - μ‖²), or by each row's own length (Zhao & Akoglu, PairNorm, 2020);
+/// counters oversmoothing in deep networks. x [N,F] -> [N,F], without parameters. Over all rows, or over the
+/// rows offsets[g] … offsets[g + 1] of each graph of a batch (int64 [G + 1], as for segment_sum).
 class PairNorm : public Module {
  public:
   explicit PairNorm(const PairNormOptions& options = {});
