@@ -16,7 +16,7 @@ struct Range {
   float least = 0.0f, largest = 0.0f;  // 0 is always in the range
 };
 
-/// Holds the share of the numbers that is asked for, or a few more where that is no whole number.
+/// Range that holds the requested share of the numbers, rounded up to a whole number of them.
 Range percentile_of(Numbers& x, const CalibrationOptions& o) {
   const auto n = std::ssize(x);
   const auto held =
@@ -49,7 +49,7 @@ Range least_squares_of(const Numbers& x, int bits, const CalibrationOptions& o) 
   constexpr int64_t kChunk = 4096;  // stays in the L1 cache for all candidates
   Range all;
   for (float value : x) all = {std::min(all.least, value), std::max(all.largest, value)};
-  std::vector<Range> ranges;  // from the largest on
+  std::vector<Range> ranges;  // largest first
   for (int part = o.parts; part > 0; --part) {
     const float factor = static_cast<float>(part) / static_cast<float>(o.parts);
     ranges.push_back({factor * all.least, factor * all.largest});

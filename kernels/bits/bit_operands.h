@@ -1,12 +1,12 @@
 #pragma once
 
-// Bit tensors as kernels take them, on either device.
+// Kernel views of bit tensors, on either device.
 
 #include <adjoint/kernels/bits/bit_gemm.h>
 
 namespace adj::kernels {
 
-/// Numbers of which there is one for all rows, or one for each.
+/// One number for all rows, or one per row.
 struct PerRow {
   const float* numbers;
   bool each;
@@ -16,14 +16,14 @@ struct PerRow {
   ADJ_HOST_DEVICE float at(int64_t row) const { return numbers[each ? row : 0]; }
 };
 
-/// Scale and zero of each row, of each column, or one of all, as fake quantisation has them.
+/// Scale and zero for fake quantization: per row, per column, or one for all.
 struct FakeRanges {
   PerRow scale, zero;
   bool by_row, by_column;
   const uint8_t* keep;
   int largest;
 
-  /// `args`: of the op or of its gradients (fake_quantize.h).
+  /// `args`: of the op or its gradient (fake_quantize.h).
   template <class Args>
   explicit FakeRanges(const Args& args)
       : scale(args.scale),
@@ -40,7 +40,7 @@ struct BitOperand {
   const uint8_t* planes;
   int64_t plane_bytes, step_bytes;
   int outer;
-  int bits;  ///< planes
+  int bits;  ///< number of planes
   PerRow scale, zero;
   const int32_t* sums;
 
@@ -61,7 +61,7 @@ struct BitOperand {
   ADJ_HOST_DEVICE BitTermWithBias term(int64_t column, const float* bias) const {
     return {term(column), bias != nullptr ? bias[column] : -0.0f};
   }
-  /// q at `place` of a row (bit_place) whose number is `k`.
+  /// q at `place` (bit_place) of number `k` of a row.
   ADJ_HOST_DEVICE int integer(int64_t place, int64_t k) const {
     int q = 0;
     for (int p = 0; p < bits; ++p) q |= (planes[p * plane_bytes + place] >> (k % 8) & 1) << p;
@@ -69,16 +69,16 @@ struct BitOperand {
   }
 };
 
-/// Where requantised products go, and the layer's end.
+/// Output of a requantized product and the layer's epilogue.
 struct BitResult {
-  uint8_t* bytes;  ///< a byte each: rows or, with a step_bytes, a BitTensor of bytes; or null: planes
-  int64_t pitch;   ///< of rows of bytes
-  bool halves;     ///< two numbers a byte (ByteTensor)
+  uint8_t* bytes;  ///< one byte per number: rows or, with a step_bytes, a BitTensor of bytes; null: planes
+  int64_t pitch;   ///< of the rows of bytes
+  bool halves;     ///< two numbers per byte (ByteTensor)
   uint8_t* planes;
   int64_t plane_bytes, step_bytes;
   int bits, largest;
   PerRow scale, zero;
-  int32_t* sums;                             ///< on a GPU zeros before
+  int32_t* sums;                             ///< zeroed beforehand on a GPU
   const float *row_scale, *row_shift;        ///< [M], or null
   const float *column_scale, *column_shift;  ///< [N], or null
   bool relu;
@@ -120,7 +120,7 @@ struct BitResult {
         column_scale(numbers_of(args.column_scale)),
         column_shift(numbers_of(args.column_shift)),
         relu(args.activation == Activation::relu) {}
-  /// Where a number's byte is; eight numbers from a multiple of eight on stand together.
+  /// Address of a number's byte; eight numbers starting at a multiple of eight are contiguous.
   ADJ_HOST_DEVICE uint8_t* byte_at(int64_t r, int64_t c) const {
     return bytes + (step_bytes > 0 ? byte_place(step_bytes, r, c) : r * pitch + (halves ? c / 2 : c));
   }

@@ -5,10 +5,10 @@
 
 namespace adj {
 
-/// Unsigned integers q [N, width] of 1 to 8 bits, a byte each or, of up to 4 bits, half a byte, the lower
-/// half first, and what they stand for, scale (q - zero): rows that are gathered, where a BitTensor would be
-/// read a plane at a time. Rows are padded with bytes of any value so that 16 of them are read at once and a
-/// row takes whole sectors of 32 from memory.
+/// Unsigned integers q [N, width] of 1 to 8 bits, one byte each or, up to 4 bits, half a byte (lower half
+/// first), with their dequantization scale (q - zero): for row gathers, where a BitTensor would be read plane
+/// by plane. Rows are padded with arbitrary bytes, so that 16 are read at once and a row covers whole 32-byte
+/// sectors.
 struct ByteTensor {
   int bits = 0;
   int64_t width = 0;
@@ -36,10 +36,10 @@ struct ByteTensor {
 
 namespace kernels {
 
-/// Where the numbers of a ByteTensor are.
+/// Addresses of the numbers of a ByteTensor.
 struct ByteRows {
   int64_t rows, width, pitch;
-  int numbers;  ///< of a byte
+  int numbers;  ///< per byte
 
   explicit ByteRows(const ByteTensor& x)
       : rows(x.rows()), width(x.width), pitch(x.pitch()), numbers(x.halves() ? 2 : 1) {}
@@ -49,7 +49,8 @@ struct ByteRows {
     const int byte = bytes[row * pitch + column / numbers];
     return numbers == 1 ? byte : byte >> column % 2 * 4 & 15;
   }
-  /// Bytes without padding, each of which one thread writes; where byte i is, and what it is of numbers q(k).
+  /// Bytes without padding, each written by one thread; the place of byte i, and its value from the numbers
+  /// q(k).
   ADJ_HOST_DEVICE int64_t used() const { return rows * of_row(); }
   ADJ_HOST_DEVICE int64_t place(int64_t i) const { return i / of_row() * pitch + i % of_row(); }
   template <class F>
@@ -64,7 +65,7 @@ struct ByteRows {
   ADJ_HOST_DEVICE int64_t of_row() const { return (width + numbers - 1) / numbers; }
 };
 
-/// What q stands for.
+/// Dequantized q.
 ADJ_HOST_DEVICE inline float byte_value(int q, float scale, float zero) {
   return (static_cast<float>(q) - zero) * scale;
 }
@@ -83,7 +84,7 @@ inline void check_bytes(std::string_view op, const ByteTensor& x, int64_t rows, 
 
 }  // namespace detail
 
-/// q = round(x / scale + zero) as pack_bits has it, x float32 [N, F]; `to` has bits, scale and zero.
+/// q = round(x / scale + zero) as in pack_bits, x float32 [N, F]; bits, scale and zero of `to` are given.
 struct PackBytesArgs {
   const Tensor& x;
   ByteTensor& to;
@@ -112,14 +113,14 @@ ADJ_KERNEL(unpack_bytes, UnpackBytesArgs)
 
 }  // namespace kernels
 
-/// x [N,F] float32 in bytes of `bits` bits, with scale and zero of float32 [1].
+/// x [N,F] float32 as bytes of `bits` bits, with scale and zero float32 [1].
 inline ByteTensor to_bytes(const Tensor& x, int bits, const Tensor& scale, const Tensor& zero) {
   ADJ_CHECK(x.dims() == 2, "to_bytes: x is {}, expected a matrix", x.str());
   ByteTensor q = ByteTensor::empty(x.shape()[0], x.shape()[1], bits, scale, zero, x.device());
   kernels::pack_bytes({.x = x, .to = q});
   return q;
 }
-/// float32 [N,F]: what the numbers stand for.
+/// Dequantized values, float32 [N,F].
 inline Tensor to_values(const ByteTensor& x) {
   Tensor y = Tensor::empty({x.rows(), x.width}, DType::f32, x.device());
   kernels::unpack_bytes({.x = x, .y = y});

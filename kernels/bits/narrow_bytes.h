@@ -6,16 +6,16 @@ namespace adj {
 
 namespace kernels {
 
-/// Bits that an integer of `bits` bits takes where several share a byte: 1, 2, 4 or 8.
+/// Bits per integer of `bits` bits when several share a byte: 1, 2, 4 or 8.
 inline int narrow_width(int bits) { return bits <= 2 ? bits : bits <= 4 ? 4 : 8; }
 inline int64_t narrow_bytes_of(int64_t numbers, int bits) {
   return ceil_div(numbers, 8 / narrow_width(bits));
 }
 
-/// A byte tensor's numbers closer together, for a way that is slower than memory (bandwidth-optimised
-/// packing, QGTC, section 4.6): number i of x [N,F], rows one after the other without their padding, has
-/// narrow_width() bits of `to` uint8 [narrow_bytes_of()], from bit i width on, the lowest of a byte first;
-/// bits behind the last are 0.
+/// Packs the numbers of a byte tensor tightly, for transfer over links slower than memory
+/// (bandwidth-optimized packing, QGTC, section 4.6): number i of x [N,F], rows contiguous without padding,
+/// takes narrow_width() bits of `to` uint8 [narrow_bytes_of()], from bit i width, lowest bits of a byte
+/// first; the bits after the last number are 0.
 struct NarrowBytesArgs {
   const ByteTensor& x;
   Tensor& to;
@@ -29,7 +29,7 @@ struct NarrowBytesArgs {
 };
 ADJ_KERNEL(narrow_bytes, NarrowBytesArgs)
 
-/// The other way round; `to` has bits, scale and zero, its bytes are written.
+/// The inverse; bits, scale and zero of `to` are given, its bytes are written.
 struct WidenBytesArgs {
   const Tensor& from;
   ByteTensor& to;
@@ -43,13 +43,13 @@ struct WidenBytesArgs {
 };
 ADJ_KERNEL(widen_bytes, WidenBytesArgs)
 
-/// Numbers that share bytes without padding between rows.
+/// Layout of tightly packed numbers, without padding between rows.
 struct NarrowPlaces {
   ByteRows rows;
-  int width;  ///< bits of a number there
+  int width;  ///< bits per number there
 
   explicit NarrowPlaces(const ByteTensor& x) : rows(x), width(narrow_width(x.bits)) {}
-  /// Byte i of them, of the rows' bytes.
+  /// Packed byte i, from the rows' bytes.
   ADJ_HOST_DEVICE uint8_t narrowed(const uint8_t* bytes, int64_t i) const {
     const int share = 8 / width;
     int byte = 0;
@@ -57,7 +57,7 @@ struct NarrowPlaces {
       byte |= rows.at(bytes, i * share + k) << k * width;
     return static_cast<uint8_t>(byte);
   }
-  /// Byte i of the rows' used ones, of them.
+  /// Used byte i of the rows, from the packed bytes.
   ADJ_HOST_DEVICE uint8_t widened(const uint8_t* narrow, int64_t i) const {
     return rows.joined(
         i, [&](int64_t k) { return narrow[k * width / 8] >> k * width % 8 & ((1 << width) - 1); });
@@ -66,7 +66,7 @@ struct NarrowPlaces {
 
 }  // namespace kernels
 
-/// uint8: x's numbers as narrow_bytes has them.
+/// uint8: x packed by narrow_bytes.
 inline Tensor narrow_bytes(const ByteTensor& x) {
   Tensor to = Tensor::empty({kernels::narrow_bytes_of(x.rows() * x.width, x.bits)}, DType::u8, x.device());
   kernels::narrow_bytes({.x = x, .to = to});
