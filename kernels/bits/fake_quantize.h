@@ -33,8 +33,7 @@ ADJ_HOST_DEVICE inline float fake_quantized(float x, float scale, float zero, in
 
 /// y = scale (q - zero), q = round(x / scale + zero) clamped to [0, 2^bits - 1]: bitwise equal to to_values()
 /// of to_bits(x, bits, scale, zero, along). x float32 [R,C]; scale and zero float32 [1], or one per row
-/// (along rows, [R]) or column ([C]) if the matrix has at least two. Rows with nonzero `keep` (uint8 [R])
-/// pass unchanged. `y` may be `x`.
+/// (along rows, [R]) or column ([C]). Rows with nonzero `keep` (uint8 [R]) pass unchanged. `y` may be `x`.
 struct FakeQuantizeArgs {
   const Tensor& x;
   int bits;

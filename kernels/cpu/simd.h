@@ -14,8 +14,8 @@
 // Vectors that do not fit a register are passed in memory. Nothing here leaves its translation unit.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/// Vectors of 64 bytes over which the sparse kernels accumulate, by the compiler's vector extension: one
-/// register with AVX-512, two or four elsewhere. Lane-wise + - * are the language's.
+/// 64-byte vectors of the compiler's vector extension, the accumulators of the sparse kernels: one register
+/// with AVX-512, two or four elsewhere. + - * are lane-wise.
 namespace adj::kernels::cpu::simd {
 
 using F32 = float __attribute__((vector_size(64)));
@@ -23,7 +23,7 @@ using F64 = double __attribute__((vector_size(64)));
 using U32 = uint32_t __attribute__((vector_size(64)));
 using U16 = uint16_t __attribute__((vector_size(32)));
 
-/// What elements of a storage type are summed in: `Lanes` of them to a vector.
+/// Accumulator type of a storage type, with `Lanes` elements per vector.
 template <class T>
 struct Accumulate {
   using Scalar = float;
@@ -38,7 +38,7 @@ struct Accumulate<double> {
 };
 
 inline F32 widen(U16 half) { return reinterpret_cast<F32>(__builtin_convertvector(half, U32) << 16); }
-/// As bfloat16's constructor: to nearest, ties to even, NaN stays NaN.
+/// Like bfloat16's constructor: to nearest, ties to even, NaN stays NaN.
 inline U16 narrow(F32 value) {
   const U32 raw = reinterpret_cast<U32>(value);
   const U32 rounded = (raw + 0x7fffu + ((raw >> 16) & 1u)) >> 16;
@@ -68,7 +68,7 @@ inline void store(bfloat16* p, F32 v) {
   std::memcpy(static_cast<void*>(p), &half, sizeof half);
 }
 
-/// Stores past the caches, for results larger than they are; `p` is aligned to the vector's size. fence()
+/// Non-temporal stores, for results larger than the caches; `p` is aligned to the vector's size. fence()
 /// orders such stores before what follows.
 #if ADJ_AVX512
 inline void stream(float* p, F32 v) { _mm512_stream_ps(p, reinterpret_cast<__m512>(v)); }
@@ -85,7 +85,7 @@ void stream(T* p, typename Accumulate<T>::Vector v) {
 inline void fence() {}
 #endif
 
-/// The first `n` <= kLanes elements; the other lanes are 0 and nothing behind the n-th is touched.
+/// Loads the first `n` <= kLanes elements; other lanes are 0 and no memory beyond is touched.
 #if ADJ_AVX512
 inline F32 load_first(const float* p, int n) {
   return reinterpret_cast<F32>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p));
@@ -120,7 +120,7 @@ void store_first(T* p, typename Accumulate<T>::Vector v, int n) {
 }
 #endif
 
-/// Sum of the lanes, halves folded onto each other.
+/// Sum of the lanes, by folding halves.
 inline float sum(F32 v) {
   using F32x8 = float __attribute__((vector_size(32)));
   using F32x4 = float __attribute__((vector_size(16)));
@@ -139,7 +139,7 @@ inline double sum(F64 v) {
   return quarter[0] + quarter[1];
 }
 
-/// Lane l of the result is lane from[l] of v.
+/// Permutation: lane l of the result is lane from[l] of v.
 using I32 = int32_t __attribute__((vector_size(64)));
 using I64 = int64_t __attribute__((vector_size(64)));
 inline F32 permute(F32 v, I32 from) { return __builtin_shuffle(v, from); }

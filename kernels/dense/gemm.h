@@ -6,22 +6,22 @@
 
 namespace adj {
 
-/// How float32 matrix products are computed on a GPU. exact: to the accuracy of float32 arithmetic, operands
-/// in all their bits. tf32, bf16: tensor cores with operands rounded to 10 or 7 bits of mantissa, float32
-/// accumulation; only when asked for. The CPU is always exact.
+/// Precision of float32 matrix products on a GPU. exact: accuracy of float32 arithmetic, operands with all
+/// bits. tf32, bf16: tensor cores with operands rounded to 10 or 7 mantissa bits, float32 accumulation;
+/// opt-in. The CPU is always exact.
 enum class MatmulPrecision : uint8_t { exact, tf32, bf16 };
 
-/// What an exact product is computed by on a GPU of compute capability 9.0. float32: its float32 units.
-/// split: its tensor cores, operands as sums of three bfloat16 numbers, about twice as fast where the product
-/// is large and no less accurate (no term loses more than 2^-22 |a b|, however small a or b is).
-/// by_size: split where that is faster. Other devices: float32 alone.
+/// Implementation of exact products on a GPU of compute capability 9.0. float32: float32 units. split: tensor
+/// cores, with operands as sums of three bfloat16 numbers; about twice as fast for large products and no less
+/// accurate (no term loses more than 2^-22 |a b|, however small a or b). by_size: split where it is faster.
+/// Other devices use float32 only.
 enum class ExactProducts : uint8_t { by_size, float32, split };
 
 namespace detail {
 inline std::atomic<MatmulPrecision> matmul_precision{MatmulPrecision::exact};
 inline std::atomic<ExactProducts> exact_products{ExactProducts::by_size};
 }  // namespace detail
-/// For the whole process, from the next product on.
+/// Process-wide, from the next product on.
 inline void set_matmul_precision(MatmulPrecision precision) { detail::matmul_precision = precision; }
 inline MatmulPrecision matmul_precision() { return detail::matmul_precision; }
 inline void set_exact_products(ExactProducts products) { detail::exact_products = products; }
@@ -31,13 +31,13 @@ namespace kernels {
 
 enum class Transpose : bool { no, yes };
 
-/// C[M,N] = act(op(A) op(B) + bias), or C += op(A) op(B) with `accumulate`, which takes neither bias nor act.
-/// Where `through_relu` [M,N] is given, C is then multiplied by 1 where that is positive and by 0 elsewhere:
-/// the gradient of what a relu gave becomes that of what it was given; without act.
-/// Row-major, op = transpose where asked; `bias` [N] optional; act none or relu. float32 by oneDNN where
-/// present, else Eigen; float64 by Eigen; bfloat16 as the float32 product of the widened operands, rounded
-/// once after bias and act; on a GPU by cuBLASLt, bfloat16 on its tensor cores, or as ExactProducts says,
-/// small exact ones by a kernel of their own. M, N or K may be 0 (K = 0 gives act(bias)).
+/// C[M,N] = act(op(A) op(B) + bias), or C += op(A) op(B) with `accumulate`, without bias and act. If
+/// `through_relu` [M,N] is given, C is multiplied by 1 where it is positive and by 0 elsewhere (the backward
+/// pass of a relu fused into the product); without act. Row-major, op = optional transpose; `bias` [N]
+/// optional; act none or relu. float32 by oneDNN if available, else Eigen; float64 by Eigen; bfloat16 as the
+/// float32 product of the widened operands, rounded once after bias and act. On a GPU cuBLASLt, with bfloat16
+/// on its tensor cores, or the method of ExactProducts; small exact products have their own kernel. M, N or K
+/// may be 0 (K = 0 gives act(bias)).
 struct GemmArgs {
   const Tensor& a;
   Transpose trans_a = Transpose::no;
@@ -74,8 +74,8 @@ struct GemmArgs {
 };
 ADJ_KERNEL(gemm, GemmArgs)
 
-/// The gradients of y = x w + bias, dz [N,out] being that of y: dw [in,out] = xᵀ dz, and dbias [out] = Σ_i
-/// dz[i, :], which may be absent. x [N,in]. In one pass over dz where the product is a split one.
+/// Gradients of y = x w + bias for dz [N,out], the gradient of y: dw [in,out] = xᵀ dz and dbias [out] = Σ_i
+/// dz[i, :], which may be absent. x [N,in]. One pass over dz for split products.
 struct WeightGradientsArgs {
   const Tensor& x;
   const Tensor& dz;

@@ -4,17 +4,17 @@
 
 namespace adj::kernels {
 
-/// Where the cuts of a process are looked for before they are made: a file (data/stored_cuts.h). Any thread
-/// may call it.
+/// Process-wide persistent cache of cuts, consulted before making one: a file (data/stored_cuts.h).
+/// Thread-safe.
 class CutStore {
  public:
   virtual ~CutStore() = default;
-  /// The cut of `a` on its device, or null where it has none.
+  /// The cut of `a` on its device, or null.
   virtual std::shared_ptr<RowTiles> find(const Csr& a, int64_t least) = 0;
-  /// Is told of a cut that is kept with its structure from now on, found or made.
+  /// Called for every cut, found or made, that is now cached with its structure.
   virtual void keep(const Csr& a, const std::shared_ptr<const RowTiles>& cut) = 0;
 };
-/// For the whole process, from the next cut on; null: none, as at first.
+/// Process-wide, from the next cut on; null (the default): none.
 void set_cut_store(std::shared_ptr<CutStore> store);
 std::shared_ptr<CutStore> cut_store();
 /// The store's cut, else make_row_tiles().
