@@ -1,11 +1,11 @@
-// GCC 12 takes the undefined registers of its own AVX-512 intrinsics for a mistake (GCC bug 105593).
+// False positive of GCC 12 on the undefined registers of its own AVX-512 intrinsics (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
 #include <adjoint/kernels/dense/cpu/tile_product.h>
 
 #include <type_traits>
 
-#define EIGEN_DONT_PARALLELIZE  // whoever calls is one of the threads
+#define EIGEN_DONT_PARALLELIZE  // the caller is one of the threads
 #include <Eigen/Core>
 
 namespace adj::kernels::cpu {

@@ -95,7 +95,8 @@ struct Sgd {
   };
   __device__ Coefficients at(double, double learning_rate) const {
     const T momentum = static_cast<T>(rule.momentum);
-    // Nesterov's step is the gradient plus the updated momentum; the plain one is the current momentum.
+    // Nesterov's step is the gradient plus momentum times the updated state; the plain one is the updated
+    // state.
     return {static_cast<T>(learning_rate), static_cast<T>(rule.weight_decay), momentum,
             rule.nesterov ? T{1} : T{0}, rule.nesterov ? momentum : T{1}};
   }
