@@ -35,7 +35,6 @@ struct FakeRanges {
   ADJ_HOST_DEVICE bool kept(int64_t row) const { return keep != nullptr && keep[row] != 0; }
 };
 
-/// An operand of a product.
 struct BitOperand {
   const uint8_t* planes;
   int64_t plane_bytes, step_bytes;

@@ -26,7 +26,7 @@ inline void check_bits(std::string_view op, std::string_view name, const BitTens
               q.zero.str(), q.outer, device.str());
 }
 
-/// Likewise for bit planes.
+/// The same, for bit planes only.
 inline void check_planes(std::string_view op, std::string_view name, const BitTensor& q) {
   check_bits(op, name, q);
   ADJ_CHECK(!q.bytes, "{}: {} is of bytes, expected bit planes", op, name);

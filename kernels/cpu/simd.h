@@ -38,7 +38,7 @@ struct Accumulate<double> {
 };
 
 inline F32 widen(U16 half) { return reinterpret_cast<F32>(__builtin_convertvector(half, U32) << 16); }
-/// Like bfloat16's constructor: to nearest, ties to even, NaN stays NaN.
+/// Like bfloat16's constructor: to nearest, ties to even, NaN propagates.
 inline U16 narrow(F32 value) {
   const U32 raw = reinterpret_cast<U32>(value);
   const U32 rounded = (raw + 0x7fffu + ((raw >> 16) & 1u)) >> 16;
@@ -145,7 +145,7 @@ using I64 = int64_t __attribute__((vector_size(64)));
 inline F32 permute(F32 v, I32 from) { return __builtin_shuffle(v, from); }
 inline F64 permute(F64 v, I64 from) { return __builtin_shuffle(v, from); }
 
-/// max(v, 0); NaN stays NaN.
+/// max(v, 0); NaN propagates.
 inline F32 relu(F32 v) { return v < F32{} ? F32{} : v; }
 inline F64 relu(F64 v) { return v < F64{} ? F64{} : v; }
 

@@ -17,7 +17,7 @@ inline float reduced_expm1(float r) {
 }
 
 inline double fast_exp(double x) { return std::exp(x); }
-/// e^x for x <= 88; 0 below -87.3, the end of float32's normal range. NaN stays NaN.
+/// e^x for x <= 88; 0 below -87.3, the end of float32's normal range. NaN propagates.
 inline float fast_exp(float x) {
   constexpr float kShift = 0x1.8p23f;  // adding it rounds to an integer, in the low bits
   const float inside = x < -87.3f ? -87.3f : x;
@@ -46,7 +46,7 @@ inline float fast_expm1(float x) {
 }
 
 inline double fast_log(double x) { return std::log(x); }
-/// log x for finite, normal x > 0. NaN stays NaN.
+/// log x for finite, normal x > 0. NaN propagates.
 inline float fast_log(float x) {
   // x = m 2^e with m in [sqrt(1/2), sqrt(2)).
   const uint32_t bits = std::bit_cast<uint32_t>(x);

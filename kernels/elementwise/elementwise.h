@@ -21,7 +21,7 @@ struct LinearCombinationArgs {
 };
 ADJ_KERNEL(linear_combination, LinearCombinationArgs)
 
-/// y = a * b, element by element. `y` may be `a` or `b`.
+/// y = a * b, element-wise. `y` may be `a` or `b`.
 struct MultiplyArgs {
   const Tensor& a;
   const Tensor& b;

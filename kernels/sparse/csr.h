@@ -151,7 +151,7 @@ struct JoinRowsArgs {
 };
 ADJ_KERNEL(join_rows, JoinRowsArgs)
 
-/// row[e] int32 [M] = the row of entry e.
+/// row[e] int32 [M] = row of entry e.
 struct ExpandRowsArgs {
   const Csr& a;
   Tensor& row;

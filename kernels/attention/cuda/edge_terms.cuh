@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// y[edge, h] = m exp(e[edge, h] - lse[row, h]), in place of e.
+/// y[edge, h] = m exp(e[edge, h] - lse[row, h]), in-place.
 template <class A>
 __global__ void __launch_bounds__(kBlockThreads)
     entry_weights(Entries entries, int64_t heads, DropoutMask dropout, A kept_scale, const A* lse, A* y) {

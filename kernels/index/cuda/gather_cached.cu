@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kLine = 128;                       // bytes: a bus request is (part of) such a line
 constexpr unsigned kBusBlocks = 48;              // x 256 threads x 4 units of 16 bytes in flight: 0.8 MB
-constexpr uint64_t kRegion = uint64_t{1} << 19;  // bytes within which rows come in any order
+constexpr uint64_t kRegion = uint64_t{1} << 19;  // bytes; rows stay unsorted within a region
 
 // Copies units of rows k; each thread issues several loads before it waits for the first. A group of
 // 2^lanes_log2 adjacent threads takes as many units at a time, aligned to a line.

@@ -21,8 +21,7 @@ void number_nodes(const NumberNodesArgs& args) {
     const bool is_new = found < 0;
     const int32_t chosen = is_new ? next : found;
     table[id] = base + chosen;
-    nodes[next] =
-        id;  // always written, and overwritten by the next new one if this is not new; there is room
+    nodes[next] = id;  // always written; overwritten by the next new one if this is known; there is room
     number[k] = chosen;
     next += static_cast<int32_t>(is_new);
   };

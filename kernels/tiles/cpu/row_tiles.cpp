@@ -57,7 +57,7 @@ class ColumnCounts {
   std::vector<int64_t> touched_;
 };
 
-/// Keeps in `touched` the columns that become tiles, ascending; until then each holds its entry count.
+/// Keeps in `touched` the columns that become tile columns, ascending; zeroes the counts of the others.
 void keep_columns(ColumnCounts& counts, int64_t least) {
   std::vector<int64_t>& touched = counts.touched();
   const auto end =
