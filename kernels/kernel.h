@@ -3,7 +3,7 @@
 #include <adjoint/core/tensor.h>
 #include <adjoint/kernels/check.h>
 
-// A kernel is described once, by a struct of its arguments: named fields, on which device they are, and the
+// A kernel is described once, by a struct of its arguments: named fields, the device they live on, and the
 // check of the contract.
 //
 //   /// y = act(x), any shape. `y` may be `x`.
@@ -18,23 +18,24 @@
 //   };
 //   ADJ_KERNEL(activate, ActivateArgs)
 //
-// which is called as kernels::activate({.activation = Activation::relu, .x = x, .y = y}). The call checks and
-// goes to the device; it is defined by the same line (kernels/detail/dispatch.h). `cpu::activate` and
-// `cuda::activate` implement it (kernels/FAMILY/cpu/, kernels/FAMILY/cuda/) and may rely on what was checked.
+// Call it as kernels::activate({.activation = Activation::relu, .x = x, .y = y}). The call checks the
+// arguments and dispatches to the device; the ADJ_KERNEL line also defines it (kernels/detail/dispatch.h).
+// `cpu::activate` and `cuda::activate` implement it (kernels/FAMILY/cpu/, kernels/FAMILY/cuda/) and may rely
+// on the checks.
 //
-// Kernels that share a contract share the struct; its check(std::string_view op) is told which of them is
-// called.
+// Kernels with the same contract share the struct; its check(std::string_view op) receives the name of the
+// kernel called.
 //
-// Contracts share these rules. Arguments live on one device. Outputs are allocated by the caller, with the
-// shape and dtype that the contract names, and are wholly overwritten unless it says otherwise. An argument
-// that has a default may be left out. Violations throw adj::Error.
+// Rules for all contracts: Arguments live on one device. The caller allocates the outputs with the shape and
+// dtype of the contract; they are fully overwritten unless stated otherwise. Arguments with a default may be
+// omitted. Violations throw adj::Error.
 //
-// Floating types are float32, bfloat16 or float64 (for gradient checks), one for all floating arguments:
-// features, parameters and their gradients. bfloat16 is storage: it is read into float32, computed and summed
-// there, and rounded once where it is written. What a contract calls `wide` is float32 beside bfloat16 and
-// else of the common type: statistics of a normalisation and what it saves of them, losses and sums of all
-// elements with their gradients, targets of regression, and the values of a sparse matrix with theirs. The
-// optimizers' updates are on their own (update/).
+// Floating types are float32, bfloat16 or float64 (for gradient checks), the same for all floating-point
+// arguments: features, parameters and their gradients. bfloat16 is storage only: values are converted to
+// float32, computed and accumulated there, and rounded once when written. A `wide` (accumulator) argument is
+// float32 when the common type is bfloat16, else of the common type: normalization statistics and what is
+// saved of them, losses and sums over all elements with their gradients, regression targets, and
+// sparse-matrix values with their gradients. Optimizer updates have their own rules (update/).
 
 #define ADJ_DECLARE_KERNEL(name, Args) \
   void name(const Args& args);         \
@@ -45,13 +46,13 @@
   void name(const Args& args);         \
   }
 
-#ifndef ADJ_KERNEL  // kernels/detail/dispatch.h has its own
+#ifndef ADJ_KERNEL  // kernels/detail/dispatch.h defines its own
 #define ADJ_KERNEL(name, Args) ADJ_DECLARE_KERNEL(name, Args)
 #endif
 
 namespace adj::kernels {
 
-/// What stands for an optional tensor that was left out.
+/// Placeholder for an omitted optional tensor.
 extern const Tensor kAbsent;
 
 }  // namespace adj::kernels

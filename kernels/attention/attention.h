@@ -5,29 +5,30 @@
 
 namespace adj::kernels {
 
-// What the attentions share. Row i of `a` holds the edges into target i, column j their sources; `at` is the
-// transposed structure. What belongs to edges goes by edge number: entry k is edge order[k], or k. H heads of
-// width D: features are matrices [N, H D] whose columns [h D, (h + 1) D) are head h's. With
+// Common contract of the attention kernels. Row i of `a` holds the edges into target i, column j their
+// sources; `at` is the transposed structure. Edge quantities are indexed by edge number: entry k is edge
+// order[k], or k. H heads of width D: features are matrices [N, H D], columns [h D, (h + 1) D) belong to head
+// h. With
 //
-//   α_ij = exp(e_ij - lse_i),  lse_i = log Σ_j exp(e_ij)       (softmax over the edges into i, by head)
+//   α_ij = exp(e_ij - lse_i),  lse_i = log Σ_j exp(e_ij)       (softmax over the edges into i, per head)
 //   O_i  = Σ_j m_ij α_ij v_j                                   (m: attention dropout, 0 or scale)
 //
-// nothing of size M x H is saved: `lse` [N, H] and O are what the backward pass needs (while it runs, its
-// part by target may hand two numbers an edge and head to that by source), in which
+// nothing of size M x H is saved: the backward pass needs `lse` [N, H] and O (while it runs, its target part
+// may hand two numbers per edge and head to its source part), and computes
 //
 //   Δ_i  = ⟨dO_i, O_i⟩,  de_ij = α_ij (m_ij ⟨dO_i, v_j⟩ - Δ_i),  Σ_j de_ij = 0
 //
-// (design: FlashAttention 2's backward, Dao 2023, over the rows of a graph). What belongs to targets is
-// summed over the rows of `a`, what belongs to sources over those of `at`: no atomics. Targets without edges
-// give O = 0 and lse = 0, and no gradient. O is stored with a layer's bias where there is one. Each sum's
-// order depends on the structure and the widths alone. Features, parameters and their gradients are of one
-// dtype, float32, float64 or bfloat16; lse, Δ, the terms of nodes and edges and their gradients are wide. Δ
-// is of O as it was stored, less the bias: in bfloat16 a logit's gradient is off by up to 2^-9 α_ij Σ |dO_i
-// O_i|, which narrow heads feel most. NaN stays visible in its row and head; a row of nothing but logits of
-// -inf gives NaN.
+// (design: FlashAttention 2's backward, Dao 2023, over the rows of a graph). Target gradients are reduced
+// over the rows of `a`, source gradients over those of `at`: no atomics. Targets without edges give O = 0,
+// lse = 0 and no gradient. O is stored with the layer's bias if there is one. The order of each sum depends
+// on the structure and the widths alone. Features, parameters and their gradients share one dtype, float32,
+// float64 or bfloat16; lse, Δ, node and edge terms and their gradients have the accumulator dtype (wide). Δ
+// uses O as stored, less the bias: in bfloat16 a logit's gradient is off by up to 2^-9 α_ij Σ |dO_i O_i|,
+// most noticeable for narrow heads. NaN propagates within its row and head; a row whose logits are all -inf
+// gives NaN.
 
-/// Attention dropout: edge e keeps head h where position e H + h of the sequence `key` is kept, and is scaled
-/// by rule.scale (Veličković et al. 2018, 3.3). Threshold 0: none.
+/// Attention dropout: edge e keeps head h if position e H + h of the sequence `key` is kept, scaled by
+/// rule.scale (Veličković et al. 2018, 3.3). Threshold 0: no dropout.
 struct AttentionDropout {
   RandomKey key;
   DropoutRule rule;
@@ -35,11 +36,11 @@ struct AttentionDropout {
   bool drops() const { return rule.threshold != 0; }
 };
 
-/// How the part of the backward pass of GATv2 and dot attention that goes by source learns what entries weigh
-/// and their logits' gradients, on a GPU. `kept`: the part by target leaves them, 2 numbers for each entry
-/// and head, for as long as the call runs; of all heads at once or of some at a time. `recomputed`: it finds
-/// them again from the features. `by_size`: kept where these numbers, of one group of heads at least, are
-/// half of the features' bytes or less. The CPU has its own ways.
+/// How the source part of the backward pass of GATv2 and dot attention gets the attention weights and logit
+/// gradients on a GPU. `kept`: the target part stores them, 2 numbers per entry and head, for the duration of
+/// the call; for all heads at once or a group at a time. `recomputed`: it recomputes them from the features.
+/// `by_size`: kept if these numbers, for one group of heads at least, take at most half the bytes of the
+/// features. The CPU chooses its own method.
 enum class AttentionGradient : uint8_t { by_size, kept, recomputed };
 
 /// The widest head that attention over tiles takes.
@@ -47,14 +48,14 @@ inline constexpr int64_t kWidestTileHead = 128;
 
 namespace detail {
 
-/// The width of a head, where `heads` of them share `width` columns.
+/// Head width when `heads` share `width` columns.
 inline int64_t head_width(std::string_view op, std::string_view name, int64_t width, int64_t heads) {
   ADJ_CHECK(heads >= 1 && width >= 1 && width % heads == 0,
             "{}: {} columns of {} do not divide into {} heads", op, width, name, heads);
   return width / heads;
 }
 
-/// `a` and `at` are one structure, seen from both sides.
+/// `a` and `at` are one structure and its transpose.
 inline void check_both_sides(std::string_view op, const CsrMatrix& a, const CsrMatrix& at, DType wide) {
   check_matrix(op, {a.csr, {}, a.order}, wide);
   check_matrix(op, {at.csr, {}, at.order}, wide);
@@ -64,19 +65,19 @@ inline void check_both_sides(std::string_view op, const CsrMatrix& a, const CsrM
             a.csr.rows, a.csr.cols, a.csr.entries(), at.csr.rows, at.csr.cols, at.csr.entries());
 }
 
-/// An argument that may be absent.
+/// Checks an optional argument.
 inline void check_optional(std::string_view op, std::string_view name, const Tensor& tensor,
                            const Shape& shape, DType dtype, Device device) {
   if (tensor) check_tensor(op, name, tensor, shape, dtype, device);
 }
 
-/// What is added to O, if anything: not in bfloat16, where it would be found in Δ (see above).
+/// Bias added to O; not allowed for bfloat16, whose rounding would enter Δ (see above).
 inline void check_bias(std::string_view op, const Tensor& bias, int64_t width, DType dtype, Device device) {
   check_optional(op, "bias", bias, {width}, dtype, device);
   ADJ_CHECK(!bias || dtype != DType::bf16, "{}: a bias of bfloat16, expected another op to add it", op);
 }
 
-/// `tiles` are cut from `csr`, and what they are used for can be had with them.
+/// `tiles` are cut from `csr`, and the call's arguments are supported with tiles.
 inline void check_tiles(std::string_view op, const RowTiles& tiles, const Csr& csr, DType dtype,
                         int64_t head_width, float scale, bool drops, bool featured) {
   ADJ_CHECK(tiles.rows == csr.rows && tiles.cols == csr.cols && tiles.rest.entries() <= csr.entries() &&

@@ -4,20 +4,21 @@
 
 namespace adj::kernels {
 
-/// e_ij = scale (⟨q_i, k_j⟩ + ⟨u_i, attr_ij⟩) (Vaswani et al. 2017; over the edges of a graph, Shi et al.
-/// 2021). q [rows, H D], k and v [cols, H D].
+/// e_ij = scale (⟨q_i, k_j⟩ + ⟨u_i, attr_ij⟩) (Vaswani et al. 2017; over graph edges, Shi et al. 2021). q
+/// [rows, H D], k and v [cols, H D].
 ///
-/// Without v the values are the keys, each times its s_j [cols,H] (wide) where that is given: one row is then
-/// gathered for an edge and not two (AGNN, Thekumparampil et al. 2018: k_j = x_j / |x_j|, s_j = |x_j|).
+/// Without v the values are the keys, each times s_j [cols,H] (wide) if given: an edge then gathers one row
+/// instead of two (AGNN, Thekumparampil et al. 2018: k_j = x_j / |x_j|, s_j = |x_j|).
 ///
-/// Edge features attr [M,E] (wide) come with u [rows, H E] and o_attr [rows, H E] = Σ_j m_ij α_ij attr_ij by
-/// head: where W attr_ij is to be added to keys and values, u_i = q_i W and O_i + o_attr_i Wᵀ say the same,
-/// and nothing of size M x D ///
-/// `tiles`, a cut of `a`, has a GPU of compute capability 9.0 sum what is in tiles by tensor cores, whose
-/// operands have 8 significant bits beside bfloat16 features and 11 beside float32 ones: these are float16,
-/// scaled by one power of two for each matrix (numbers no less than 2^-29 of the largest keep all bits), the
-/// rest of the entries as without tiles. For heads of kWidestTileHead features at most, with v, without edge
-/// features and dropout. A CPU takes no notice of it.
+/// Edge features attr [M,E] (wide) come with u [rows, H E] and o_attr [rows, H E] = Σ_j m_ij α_ij attr_ij per
+/// head: to add W attr_ij to keys and values, use u_i = q_i W and O_i + o_attr_i Wᵀ; nothing of size M x D is
+/// materialized.
+///
+/// With `tiles`, a cut of `a`, a GPU of compute capability 9.0 reduces the entries in tiles on tensor cores.
+/// Operands have 8 significant bits for bfloat16 features and 11 for float32 ones: the latter are float16,
+/// scaled by one power of two per matrix (numbers no less than 2^-29 of the largest keep all bits). The
+/// remaining entries are computed as without tiles. Requires heads of at most kWidestTileHead features and v,
+/// without edge features or dropout. Ignored on a CPU.
 struct DotAttentionArgs {
   const CsrMatrix& a;
   const RowTiles* tiles = nullptr;
@@ -71,12 +72,12 @@ struct DotAttentionArgs {
 };
 ADJ_KERNEL(dot_attention, DotAttentionArgs)
 
-/// The gradients of dot_attention, any of which may be absent where nobody asks for it. Without v, dk is the
-/// whole gradient of what is both key and value. d_o_attr comes with attr; where o_attr is left out, its
-/// share has been added to `o`, and Δ_i = ⟨dO_i, O_i⟩ is the whole of it, else Δ_i = ⟨dO_i, O_i⟩ +
-/// ⟨d_o_attr_i, o_attr_i⟩. `delta` [rows,H] is scratch that may be written. `tiles` and
-/// `tiles_at`, cuts of `a` and of `at`, come together: see dot_attention; logits' gradients are rounded to
-/// operands, too, and keep all bits down to 2^-29 of 2 D times the largest of d_o and v.
+/// Gradients of dot_attention; those not needed may be absent. Without v, dk is the full gradient of the
+/// tensor that is both key and value. d_o_attr comes with attr; if o_attr is omitted, its contribution must
+/// already be in `o`, and Δ_i = ⟨dO_i, O_i⟩, else Δ_i = ⟨dO_i, O_i⟩ + ⟨d_o_attr_i, o_attr_i⟩. `delta`
+/// [rows,H] is writable scratch. `tiles` and `tiles_at`, cuts of `a` and `at`, are given together: see
+/// dot_attention; logit gradients are rounded to operands as well, and keep all bits down to 2^-29 of 2 D
+/// times the largest of d_o and v.
 struct DotAttentionBackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;

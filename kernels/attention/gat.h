@@ -5,11 +5,12 @@
 namespace adj::kernels {
 
 /// e_ij = leaky_relu(l_i + r_j + c_ij) and v_j = x_j (GAT eq. 3 and 4, Veličković et al. 2018). l [rows,H], r
-/// [cols,H] and, where there are edge features, c [M,H] are wide; x [cols, H D]. Writes O + bias [rows, H D],
-/// bias [H D] optional and not of bfloat16, whose rounding of the sum would be found in Δ, and lse [rows,H].
+/// [cols,H] and, with edge features, c [M,H] are wide; x [cols, H D]. Writes O + bias [rows, H D] and lse
+/// [rows,H]. bias [H D] is optional and not allowed for bfloat16, where the rounding of the sum would enter
+/// Δ.
 ///
-/// `tiles`, a cut of `a`, as dot_attention has it: x is rounded to operands; for heads of kWidestTileHead
-/// features at most, without c and dropout.
+/// `tiles`, a cut of `a`, as in dot_attention: x is rounded to operands; requires heads of at most
+/// kWidestTileHead features, without c or dropout.
 struct GatArgs {
   const CsrMatrix& a;
   const RowTiles* tiles = nullptr;
@@ -52,15 +53,15 @@ struct GatArgs {
 };
 ADJ_KERNEL(gat, GatArgs)
 
-/// The gradients of gat, whose output `o` is, with the bias. dl [rows,H], dr [cols,H], dx [cols, H D] and dc
-/// [M,H] are outputs, any of which may be absent where nobody asks for it. `delta` [rows,H] is scratch that
-/// may be written. Of Δ = ⟨d_o, o - bias⟩ up to 2^-24 Σ |d_o| |o| is the rounding of o: a large bias costs.
+/// Gradients of gat; `o` is its output including the bias. Outputs dl [rows,H], dr [cols,H], dx [cols, H D]
+/// and dc [M,H]; those not needed may be absent. `delta` [rows,H] is writable scratch. Rounding of o gives Δ
+/// = ⟨d_o, o - bias⟩ an error of up to 2^-24 Σ |d_o| |o|: a large bias costs accuracy.
 ///
-/// Where `source` [H,D] and `target` [H,D] are given, l and r are the products of x itself with them,
-/// l_i = ⟨target, x_i⟩ and r_j = ⟨source, x_j⟩ (rows and columns are then one set of nodes), and dx is the
-/// whole gradient of x: it includes dl_j target + dr_j source; dl and dr are present.
+/// If `source` [H,D] and `target` [H,D] are given, l and r are products of x itself, l_i = ⟨target, x_i⟩ and
+/// r_j = ⟨source, x_j⟩ (rows and columns are then the same nodes), and dx is the full gradient of x,
+/// including dl_j target + dr_j source; dl and dr are required.
 ///
-/// `tiles` and `tiles_at`, cuts of `a` and of `at`, come together: x and d_o are rounded to operands.
+/// `tiles` and `tiles_at`, cuts of `a` and `at`, are given together: x and d_o are rounded to operands.
 struct GatBackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;

@@ -5,10 +5,10 @@
 namespace adj::kernels {
 
 /// e_ij = ⟨att, leaky_relu(l_i + r_j + w_ij)⟩ and v_j = r_j (GATv2 eq. 7, Brody et al. 2022). l [rows, H D]
-/// belongs to targets, r [cols, H D] to sources, att [H,D]; with edge features w_ij = attr_ij W, attr wide
-/// [M,E] and W [E, H D], of which nothing of size M x D is made. bias [H D], optional and not of bfloat16, is
-/// added to O. `lse` is that of logits less what they share in a row, as the backward pass finds them again:
-/// it serves nothing else.
+/// are target features, r [cols, H D] source features, att [H,D]; with edge features w_ij = attr_ij W, attr
+/// wide [M,E] and W [E, H D]; nothing of size M x D is materialized. bias [H D], optional and not allowed for
+/// bfloat16, is added to O. `lse` is that of the logits without the part constant in a row, as the backward
+/// pass recomputes them; it is only meaningful there.
 struct Gatv2Args {
   const CsrMatrix& a;
   const Tensor& l;
@@ -51,9 +51,9 @@ struct Gatv2Args {
 };
 ADJ_KERNEL(gatv2, Gatv2Args)
 
-/// The gradients of gatv2, whose output `o` is, with the bias: dl [rows, H D], dr [cols, H D], datt [H,D],
-/// dattr [M,E] (wide) and dw [E, H D], any of which may be absent where nobody asks for it. `delta` [rows,H]
-/// is scratch that may be written. Of Δ = ⟨d_o, o - bias⟩ up to 2^-24 Σ |d_o| |o| is the rounding of o.
+/// Gradients of gatv2; `o` is its output including the bias. Outputs dl [rows, H D], dr [cols, H D], datt
+/// [H,D], dattr [M,E] (wide) and dw [E, H D]; those not needed may be absent. `delta` [rows,H] is writable
+/// scratch. Rounding of o gives Δ = ⟨d_o, o - bias⟩ an error of up to 2^-24 Σ |d_o| |o|.
 struct Gatv2BackwardArgs {
   const CsrMatrix& a;
   const CsrMatrix& at;

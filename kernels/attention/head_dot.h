@@ -4,8 +4,8 @@
 
 namespace adj::kernels {
 
-/// y[n,h] = ⟨x[n,h,:], a[h,:]⟩ for one or two vectors in one reading of x: the terms of GAT's logits. x
-/// [N, H D], a [H,D], y [N,H] (wide); `a2` and `y2` are absent or both there.
+/// y[n,h] = ⟨x[n,h,:], a[h,:]⟩ for one or two vectors in one pass over x: the terms of GAT's logits. x [N, H
+/// D], a [H,D], y [N,H] (wide); `a2` and `y2` are given together or both absent.
 struct HeadDotArgs {
   const Tensor& x;
   const Tensor& a;
@@ -33,10 +33,10 @@ struct HeadDotArgs {
 };
 ADJ_KERNEL(head_dot, HeadDotArgs)
 
-/// The gradients of head_dot: dx[n,h,:] = dy[n,h] a[h,:] + dy2[n,h] a2[h,:], da[h,:] = Σ_n dy[n,h] x[n,h,:]
-/// and da2 likewise; any of them may be absent where nobody asks for it. Beside da and da2, `d_o` [N, H D]
-/// may be given, to be summed in the same pass: dbias[h,:] = Σ_n d_o[n,h,:], `dbias` [H D] that of a layer's
-/// bias. Rows are summed in an order that depends on the shape alone.
+/// Gradients of head_dot: dx[n,h,:] = dy[n,h] a[h,:] + dy2[n,h] a2[h,:], da[h,:] = Σ_n dy[n,h] x[n,h,:], and
+/// da2 likewise; those not needed may be absent. With da and da2, `d_o` [N, H D] may be given and is reduced
+/// in the same pass: `dbias` [H D], dbias[h,:] = Σ_n d_o[n,h,:], the gradient of a layer's bias. The order of
+/// the sums over rows depends on the shape alone.
 struct HeadDotBackwardArgs {
   const Tensor& x;
   const Tensor& a;

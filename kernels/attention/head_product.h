@@ -5,8 +5,8 @@
 namespace adj::kernels {
 
 /// y[n,h,:] = x[n,h,:] W_h for every head h, W_h [E,D] being columns [h D, (h + 1) D) of `weight` [E, H D]: x
-/// [N, H E], y [N, H D]. With `turned`, by W_hᵀ: x [N, H D], y [N, H E]. Added to y where `accumulate`. No
-/// head's numbers meet another's, so that one that is not finite stays with its own.
+/// [N, H E], y [N, H D]. With `turned`, by W_hᵀ: x [N, H D], y [N, H E]. Adds to y if `accumulate`. Heads are
+/// independent, so a non-finite value stays in its head.
 struct HeadProductArgs {
   const Tensor& x;
   const Tensor& weight;
@@ -32,8 +32,8 @@ struct HeadProductArgs {
 };
 ADJ_KERNEL(head_product, HeadProductArgs)
 
-/// weight[e, h D + d] = product[h E + e, h D + d], E x D blocks on the diagonal of product [H E, H D]: the
-/// gradient of head_product's weight, where product = xᵀ dy.
+/// weight[e, h D + d] = product[h E + e, h D + d], the E x D diagonal blocks of product [H E, H D]: the
+/// gradient of head_product's weight for product = xᵀ dy.
 struct DiagonalBlocksArgs {
   const Tensor& product;
   int64_t heads;

@@ -9,8 +9,8 @@ namespace adj {
 
 namespace kernels {
 
-/// Sets the bits of a structure's entries in `to` [rows, cols], of one bit, along rows; planes and sums are
-/// written. `repeats` int32 [1]: entries whose bit was set already.
+/// Sets the bits of the structure's entries in `to` [rows, cols], one bit each, packed along rows; writes
+/// planes and sums. `repeats` int32 [1]: number of entries whose bit was already set.
 struct AdjacencyBitsArgs {
   const Csr& a;
   BitTensor& to;
@@ -31,8 +31,9 @@ ADJ_KERNEL(adjacency_bits, AdjacencyBitsArgs)
 
 }  // namespace kernels
 
-/// The adjacency matrix of a structure, one bit an entry (QGTC, section 4.1), a left operand. Nothing where
-/// entries repeat, for which one bit is too little; to know that, the host waits for the device.
+/// The adjacency matrix of a structure with one bit per entry (QGTC, section 4.1), as a left operand. Empty
+/// if there are duplicate entries, which one bit cannot represent; checking this synchronizes with the
+/// device.
 inline std::optional<BitTensor> adjacency_bits(const Csr& a) {
   const Device device = a.device();
   BitTensor bits = BitTensor::empty(a.rows, a.cols, 1, Tensor::full({1}, 1.0, DType::f32, device),

@@ -22,16 +22,17 @@ inline void check_operands(std::string_view op, const BitTensor& a, const BitTen
 }  // namespace detail
 
 /// Y[M,N] = A B over bit tensors, A packed along rows (outer M) and B along columns (outer N), both of inner
-/// K, any bits by any bits: Σ_ij 2^(i+j) popcount(A_i and B_j) over their planes (QGTC, eq. 6).
-///   int32    Σ_k q_a q_b, exact: (2^bits_a - 1) (2^bits_b - 1) K is to be less than 2^31
-///   float32  what both stand for, scale_a scale_b Σ_k (q_a - zero_a) (q_b - zero_b), from that sum and the
-///            operands' own, in float64, rounded once, and then `bias` added
-/// The same numbers on every device.
+/// K, with any bit widths: Σ_ij 2^(i+j) popcount(A_i and B_j) over their planes (QGTC, eq. 6).
+///   int32    Σ_k q_a q_b, exact: requires (2^bits_a - 1) (2^bits_b - 1) K < 2^31
+///   float32  the dequantized product, scale_a scale_b Σ_k (q_a - zero_a) (q_b - zero_b), from that sum and
+///   the
+///            operands' own sums, in float64, rounded once; then `bias` is added
+/// Identical on every device.
 struct BitGemmArgs {
   const BitTensor& a;
   const BitTensor& b;
-  const BitSteps* steps = nullptr;  ///< of A (bit_steps.h): those that have a bit; null: all
-  const Tensor& bias = kAbsent;     ///< float32 [N], of a float32 product
+  const BitSteps* steps = nullptr;  ///< nonempty steps of A (bit_steps.h); null: all steps
+  const Tensor& bias = kAbsent;     ///< float32 [N], only for a float32 product
   Tensor& y;
 
   Device device() const { return y.device(); }
@@ -47,27 +48,27 @@ struct BitGemmArgs {
 };
 ADJ_KERNEL(bit_gemm, BitGemmArgs)
 
-/// What float32 products add to Σ q_a q_b, of a row of A or a column of B.
+/// Correction terms of a float32 product beyond Σ q_a q_b, of a row of A or a column of B.
 struct BitTerm {
   double scale, zero, sum;
 };
-/// Likewise of a column, with what is added behind.
+/// The same for a column, plus the bias.
 struct alignas(16) BitTermWithBias : BitTerm {
-  float bias;  ///< -0 for none, which leaves every number as it is
+  float bias;  ///< -0 if absent: leaves every number unchanged
 };
-/// The float32 product of a row and a column.
+/// An element of the float32 product.
 ADJ_HOST_DEVICE inline float bit_value(int32_t sum, const BitTerm& a, const BitTerm& b, double inner) {
-  // Fused by hand, so that no compiler does it otherwise.
+  // Explicit FMAs, so that every compiler rounds the same way.
   double value = fma(-a.zero, b.sum, static_cast<double>(sum));
   value = fma(-b.zero, fma(-a.zero, inner, a.sum), value);
   return static_cast<float>(value * (a.scale * b.scale));
 }
 
-/// What bit_gemm has in float32, through the end of a layer and to bits again, the left operand of the next
-/// product: q of act(row_scale_m column_scale_n value + row_shift_m + column_shift_n), as a folded batch norm
-/// and a bias have it (QGTC, section 4.5), by the scale and zero that `to` [M,N] comes with; its planes and
-/// sums are written. Sums are exact, all else float32 in the order of requantized(): the same bits on every
-/// device. (Wᵀ Xᵀ has outputs for rows, and packs them as the right operand of a sum over X's rows.)
+/// The float32 bit_gemm with a fused layer epilogue, requantized to bits as the left operand of the next
+/// product: q of act(row_scale_m column_scale_n value + row_shift_m + column_shift_n), e.g. a folded batch
+/// norm and a bias (QGTC, section 4.5), with the given scale and zero of `to` [M,N]; writes its planes and
+/// sums. Sums are exact, all else is float32 in the order of requantized(): bitwise identical on every
+/// device. (Wᵀ Xᵀ has outputs as rows, and packs them as the right operand of a sum over X's rows.)
 struct BitGemmToBitsArgs {
   const BitTensor& a;
   const BitTensor& b;
@@ -76,7 +77,7 @@ struct BitGemmToBitsArgs {
   const Tensor& column_scale = kAbsent;  ///< float32 [N], absent: 1
   const Tensor& column_shift = kAbsent;  ///< float32 [N], absent: 0
   Activation activation = Activation::none;
-  const BitSteps* steps = nullptr;  ///< of A (bit_steps.h): those that have a bit; null: all
+  const BitSteps* steps = nullptr;  ///< nonempty steps of A (bit_steps.h); null: all steps
   bool share_steps = true;          ///< on tensor cores, read A once for several planes of a narrow B
   BitTensor& to;
 
@@ -98,8 +99,8 @@ struct BitGemmToBitsArgs {
 };
 ADJ_KERNEL(bit_gemm_to_bits, BitGemmToBitsArgs)
 
-/// The same to bytes, rows that a sum over neighbours gathers: the same q, by the scale and zero that `to`
-/// [M,N] comes with.
+/// The same with byte output, as rows for a neighbor gather: the same q, with the given scale and zero of
+/// `to` [M,N].
 struct BitGemmToBytesArgs {
   const BitTensor& a;
   const BitTensor& b;
@@ -120,20 +121,20 @@ struct BitGemmToBytesArgs {
 };
 ADJ_KERNEL(bit_gemm_to_bytes, BitGemmToBytesArgs)
 
-/// What a requantised product takes of a row: the left operand's, scaled by the layer's end, and what its
-/// bits will stand for.
+/// Row terms of a requantized product: those of the left operand times the epilogue's scale, and the
+/// quantization of the result.
 struct BitRow {
   float scale, zero, shift;
   float rest;              ///< K zero - Σ q
   float inverse, to_zero;  ///< 1 / the result's scale, and its zero
-  float least;             ///< the smallest number that is held: 0, or behind relu the zero
+  float least;             ///< lower clamp: 0, or the zero point after relu
 };
-/// Of a column: the right operand's, scaled by the layer's end.
+/// Column terms: those of the right operand times the epilogue's scale.
 struct alignas(16) BitColumn {
   float scale, zero, sum, shift;
 };
-/// q of a sum of products, which comes as float32, before it is held within `largest` and rounded. relu is
-/// in row.least: what is below 0 ends up below the zero, as 1 / scale is positive. NaN becomes least.
+/// q of a sum of products (converted to float32) before clamping to `largest` and rounding. relu is in
+/// row.least: negative values end up below the zero point, as 1 / scale is positive. NaN becomes least.
 ADJ_HOST_DEVICE inline float requantized_unrounded(float sum, const BitRow& row, const BitColumn& column) {
   float value = fmaf(-row.zero, column.sum, sum);
   value = fmaf(column.zero, row.rest, value);
@@ -145,27 +146,26 @@ ADJ_HOST_DEVICE inline int requantized(int32_t sum, const BitRow& row, const Bit
   return held_integer(requantized_unrounded(static_cast<float>(sum), row, column), largest);
 }
 
-/// One bit of a product whose rows are alike but for their sums, and whose zeros are multiples of 1/2, by
-/// integers alone: with v = sum - zero_a sum_b + zero_b rest, the bit is 4 v >= `least`, or the other way
-/// round. 4 v is a whole number, and all steps of requantized_unrounded() before the scale are exact.
+/// One output bit by integer arithmetic alone, for a product whose rows differ only in their sums and whose
+/// zeros are multiples of 1/2: with v = sum - zero_a sum_b + zero_b rest, the bit is 4 v >= `least`, or its
+/// inverse. 4 v is an integer, and all steps of requantized_unrounded() before the scale are exact.
 struct BitThreshold {
   int32_t least;
   bool inverted;  ///< the bit is 4 v < least
 };
-/// 4 v is within this many of 0, where (2^bits_a - 1) (2^bits_b - 1) K is less than a fourth of it: exact in
-/// float32.
+/// Bound of |4 v|, valid if (2^bits_a - 1) (2^bits_b - 1) K is less than a fourth of it: exact in float32.
 constexpr int kThresholdMost = 1 << 23;
-/// Of kCount columns, searched side by side. `row`: any of those. The bit rises or falls with v, as every
-/// rounding keeps the order of numbers; where it does neither, least is beyond all v.
+/// Thresholds of kCount columns, searched together. `row`: any of the rows. The bit is monotonic in v, as
+/// every rounding preserves order; if it is constant, least is beyond all v.
 template <int kCount>
 ADJ_HOST_DEVICE inline void bit_thresholds(const BitRow& row, const BitColumn (&columns)[kCount],
                                            BitThreshold (&to)[kCount]) {
-  // v itself is what a row without a zero and a rest has for a sum.
+  // For a row with zero and rest 0, the sum is v itself.
   const BitRow alike{row.scale, 0.0f, row.shift, 0.0f, row.inverse, row.to_zero, row.least};
   const auto bit = [&](float v4, const BitColumn& column) {
-    return requantized_unrounded(v4 * 0.25f, alike, column) > 0.5f;  // 0.5 is rounded to 0
+    return requantized_unrounded(v4 * 0.25f, alike, column) > 0.5f;  // 0.5 rounds to 0
   };
-  float below[kCount];  // the largest known 4 v whose bit is as that of the smallest
+  float below[kCount];  // largest known 4 v with the same bit as the smallest
   for (int i = 0; i < kCount; ++i) {
     below[i] = -static_cast<float>(kThresholdMost);
     to[i].inverted = bit(below[i], columns[i]);
@@ -177,7 +177,7 @@ ADJ_HOST_DEVICE inline void bit_thresholds(const BitRow& row, const BitColumn (&
     }
   for (int i = 0; i < kCount; ++i) to[i].least = static_cast<int32_t>(below[i]) + 1;
 }
-/// Four times a zero, where it is a multiple of 1/2 within 0 and `largest`, else -1.
+/// Four times a zero if it is a multiple of 1/2 within [0, largest], else -1.
 ADJ_HOST_DEVICE inline int four_zeros(float zero, int largest) {
   const float twice = zero * 2.0f;
   return zero >= 0.0f && zero <= static_cast<float>(largest) && twice == rintf(twice)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Bit tensors as kernels take them, on either device.
+// Kernel views of bit tensors, on either device.
 
 #include <adjoint/kernels/bits/bit_gemm.h>
 
@@ -8,7 +8,7 @@
 
 namespace adj::kernels {
 
-/// Numbers of which there is one for all rows, or one for each.
+/// One number for all rows, or one per row.
 struct PerRow {
   const float* numbers;
   bool each;
@@ -18,14 +18,14 @@ struct PerRow {
   ADJ_HOST_DEVICE float at(int64_t row) const { return numbers[each ? row : 0]; }
 };
 
-/// Scale and zero of each row, of each column, or one of all, as fake quantisation has them.
+/// Scale and zero for fake quantization: per row, per column, or one for all.
 struct FakeRanges {
   PerRow scale, zero;
   bool by_row, by_column;
   const uint8_t* keep;
   int largest;
 
-  /// `args`: of the op or of its gradients (fake_quantize.h).
+  /// `args`: of the op or its gradient (fake_quantize.h).
   template <class Args>
   explicit FakeRanges(const Args& args)
       : scale(args.scale),
@@ -37,12 +37,11 @@ struct FakeRanges {
   ADJ_HOST_DEVICE bool kept(int64_t row) const { return keep != nullptr && keep[row] != 0; }
 };
 
-/// An operand of a product.
 struct BitOperand {
   const uint8_t* planes;
   int64_t plane_bytes, step_bytes;
   int outer;
-  int bits;  ///< planes
+  int bits;  ///< number of planes
   PerRow scale, zero;
   const int32_t* sums;
 
@@ -63,7 +62,7 @@ struct BitOperand {
   ADJ_HOST_DEVICE BitTermWithBias term(int64_t column, const float* bias) const {
     return {term(column), bias != nullptr ? bias[column] : -0.0f};
   }
-  /// q at `place` of a row (bit_place) whose number is `k`.
+  /// q at `place` (bit_place) of number `k` of a row.
   ADJ_HOST_DEVICE int integer(int64_t place, int64_t k) const {
     int q = 0;
     for (int p = 0; p < bits; ++p) q |= (planes[p * plane_bytes + place] >> (k % 8) & 1) << p;
@@ -71,7 +70,7 @@ struct BitOperand {
   }
 };
 
-/// Where requantised products go, and the layer's end.
+/// Output of a requantized product and the layer's epilogue.
 struct BitResult {
   uint8_t* bytes =
       nullptr;        ///< a byte each: rows or, with a step_bytes, a BitTensor of bytes; or null: planes

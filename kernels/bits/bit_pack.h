@@ -26,7 +26,7 @@ inline void check_bits(std::string_view op, std::string_view name, const BitTens
               q.zero.str(), q.outer, device.str());
 }
 
-/// Likewise, of planes.
+/// The same, for bit planes only.
 inline void check_planes(std::string_view op, std::string_view name, const BitTensor& q) {
   check_bits(op, name, q);
   ADJ_CHECK(!q.bytes, "{}: {} is of bytes, expected bit planes", op, name);
@@ -40,8 +40,8 @@ inline void check_packed(std::string_view op, const Tensor& x, const BitTensor& 
 
 }  // namespace detail
 
-/// q = round(x / scale + zero), held within 0 and 2^bits - 1; NaN becomes 0. x float32 [R,C]; `to` has scale
-/// and zero, planes and sums are written.
+/// q = round(x / scale + zero), clamped to [0, 2^bits - 1]; NaN becomes 0. x float32 [R,C]; scale and zero of
+/// `to` are given, its planes and sums are written.
 struct PackBitsArgs {
   const Tensor& x;
   PackedAlong along = PackedAlong::rows;
@@ -63,7 +63,8 @@ struct UnpackBitsArgs {
 };
 ADJ_KERNEL(unpack_bits, UnpackBitsArgs)
 
-/// The same numbers as bytes; `to`, of bytes, has the bits, scale and zero of `from`, its planes are written.
+/// The same numbers as bytes; bits, scale and zero of `to` (a byte tensor) match `from`, its planes are
+/// written.
 struct ExpandBitsArgs {
   const BitTensor& from;
   BitTensor& to;
@@ -82,7 +83,7 @@ ADJ_KERNEL(expand_bits, ExpandBitsArgs)
 
 }  // namespace kernels
 
-/// x [R,C] float32 in `bits` bits, with scale and zero of float32 [1] or [outer].
+/// x [R,C] float32 quantized to `bits` bits, with scale and zero float32 [1] or [outer].
 inline BitTensor to_bits(const Tensor& x, int bits, const Tensor& scale, const Tensor& zero,
                          PackedAlong along = PackedAlong::rows) {
   ADJ_CHECK(x.dims() == 2, "to_bits: x is {}, expected a matrix", x.str());
@@ -91,7 +92,7 @@ inline BitTensor to_bits(const Tensor& x, int bits, const Tensor& scale, const T
   return q;
 }
 
-/// q with a byte a number.
+/// q with one byte per number.
 inline BitTensor as_bytes(const BitTensor& q) {
   BitTensor to = BitTensor::empty(q.outer, q.inner, q.bits, q.scale, q.zero, q.device(), true);
   kernels::expand_bits({.from = q, .to = to});
@@ -99,7 +100,7 @@ inline BitTensor as_bytes(const BitTensor& q) {
   return to;
 }
 
-/// The numbers that q stands for, float32 [R,C].
+/// Dequantized values, float32 [R,C].
 inline Tensor to_values(const BitTensor& q, PackedAlong along = PackedAlong::rows) {
   const bool by_rows = along == PackedAlong::rows;
   Tensor x =

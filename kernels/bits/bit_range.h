@@ -6,9 +6,9 @@ namespace adj {
 
 namespace kernels {
 
-/// scale and zero for to_bits(), float32 [1], of all of x, or [outer], of each row (along rows) or column;
-/// from its finite numbers. affine: scale = (largest - least) / L, zero = round(-least / scale); symmetric:
-/// scale = 2 m / L, zero = L / 2. Where all are 0, scale is 1. The same numbers on every device.
+/// scale and zero for to_bits(), float32 [1] over all of x, or [outer], per row (along rows) or column; from
+/// its finite numbers. affine: scale = (largest - least) / L, zero = round(-least / scale); symmetric: scale
+/// = 2 m / L, zero = L / 2. scale is 1 if all numbers are 0. Identical on every device.
 struct BitRangeArgs {
   const Tensor& x;
   PackedAlong along = PackedAlong::rows;
@@ -33,8 +33,8 @@ ADJ_KERNEL(bit_range, BitRangeArgs)
 
 }  // namespace kernels
 
-/// x [R,C] in `bits` bits, over its own range: one of all of x, or `by_row`, one of each row or column that
-/// is packed.
+/// x [R,C] quantized to `bits` bits over its own range: one for all of x, or `by_row`, one per packed row or
+/// column.
 inline BitTensor to_bits(const Tensor& x, int bits, PackedAlong along = PackedAlong::rows,
                          BitRange range = BitRange::affine, bool by_row = false) {
   ADJ_CHECK(x.dims() == 2, "to_bits: x is {}, expected a matrix", x.str());

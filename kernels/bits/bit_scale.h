@@ -5,25 +5,25 @@
 #include <cmath>
 #include <cstdint>
 
-// How numbers become integers of a few bits, the same on every device; what bit tensors, packed rows and fake
-// quantisation share.
+// Rounding of floats to integers of a few bits, identical on every device; shared by bit tensors, packed rows
+// and fake quantization.
 
 namespace adj {
 
-/// How numbers are laid over 0 to L = 2^bits - 1. `affine`: from the least to the largest one and 0, which an
-/// integer stands for exactly; for activations. `symmetric`: from -m to m, m the largest absolute value, 0
-/// being in the middle between two integers; for weights, which one bit makes -m and m.
+/// Mapping of a float range to 0 … L = 2^bits - 1. `affine`: minmax range including 0, which is exactly
+/// representable; for activations. `symmetric`: -m to m, m the largest absolute value, 0 midway between two
+/// integers; for weights, which one bit maps to -m and m.
 enum class BitRange : uint8_t { affine, symmetric };
 
 namespace kernels {
 
-/// The nearest integer, ties to even, held within 0 and `largest`; 0 for NaN.
+/// Nearest integer, ties to even, clamped to [0, largest]; 0 for NaN.
 ADJ_HOST_DEVICE inline int held_integer(float x, int largest) {
   const float q = rintf(x);
   if (!(q > 0.0f)) return 0;
   return q < static_cast<float>(largest) ? static_cast<int>(q) : largest;
 }
-/// q of a number: the same on every device.
+/// q of a number, identical on every device.
 ADJ_HOST_DEVICE inline int quantized(float x, float scale, float zero, int largest) {
   return held_integer(x / scale + zero, largest);
 }
@@ -35,8 +35,8 @@ ADJ_HOST_DEVICE inline float usable_scale(float scale) {
   constexpr float kMost = 3.402823466e38f;
   return !(scale > 0.0f) ? 1.0f : scale < kMost ? scale : kMost;
 }
-/// What a range from `least` to `largest` comes to. scale is finite and above 0: 1 where a float32 holds no
-/// step so small, and the largest float32 where none so large.
+/// Scale and zero of the range [least, largest]. scale is finite and above 0: 1 if the step is too small for
+/// float32, the largest float32 if it is too large.
 ADJ_HOST_DEVICE inline BitScale bit_scale(float least, float largest, BitRange range, int bits) {
   const auto last = static_cast<float>((1 << bits) - 1);
   const float low = least < 0.0f ? least : 0.0f, high = largest > 0.0f ? largest : 0.0f;
@@ -44,7 +44,7 @@ ADJ_HOST_DEVICE inline BitScale bit_scale(float least, float largest, BitRange r
     const float most = -low > high ? -low : high;
     return {usable_scale(most / last * 2.0f), last / 2.0f};
   }
-  // Halves, for the whole range may be more than a float32 holds.
+  // Halved, as the full range may overflow float32.
   const float scale = usable_scale((high / 2.0f - low / 2.0f) / last * 2.0f);
   return {scale, rintf(-low / scale)};
 }

@@ -21,7 +21,7 @@ inline void check_steps(std::string_view op, const BitSteps* steps, const BitTen
 
 }  // namespace detail
 
-/// Fills counts and list, allocated as BitSteps says.
+/// Fills counts and list, allocated as described at BitSteps.
 struct FindBitStepsArgs {
   const BitTensor& of;
   BitSteps& to;
@@ -36,7 +36,7 @@ ADJ_KERNEL(find_bit_steps, FindBitStepsArgs)
 
 }  // namespace kernels
 
-/// The steps of `of` that have a bit.
+/// The nonempty steps of `of`.
 inline BitSteps bit_steps(const BitTensor& of) {
   const int64_t tiles = ceil_div(of.outer, BitSteps::kRows);
   BitSteps to{of.outer, of.steps(), Tensor::empty({tiles}, DType::i32, of.device()),

@@ -5,18 +5,19 @@
 
 namespace adj {
 
-/// Unsigned integers q of 1 to 8 bits, [outer, inner], as bit planes, and the numbers they stand for, scale
-/// (q - zero). Products sum over `inner`: a left operand [M,K] is packed along its rows (outer M), a right
+/// Unsigned integers q of 1 to 8 bits, [outer, inner], as bit planes, with their dequantization scale (q -
+/// zero). Products reduce over `inner`: a left operand [M,K] is packed along its rows (outer M), a right
 /// operand [K,N] along its columns (outer N).
 ///
-/// Layout: plane p has bit p of every number. It is cut along `inner` into steps of 1024 bits; a step has 128
-/// bytes of each row, in which the 16-byte chunk c of row o lies at c ^ (o % 8). Rows are padded to a
-/// multiple of 8, `inner` to one of 1024, all with zeros, which add nothing to a product. So any 8 n rows of
-/// a step are one piece of memory, which one bulk copy brings to shared memory just as tensor cores read it,
-/// without bank conflicts. (QGTC's 3D-stacked planes, section 4.2, are read in pieces of 8 x 128 bits.)
+/// Layout: plane p has bit p of every number. It is split along `inner` into steps of 1024 bits; a step has
+/// 128 bytes of each row, with the 16-byte chunk c of row o at c ^ (o % 8). Rows are zero-padded to a
+/// multiple of 8, `inner` to one of 1024; the zeros add nothing to a product. So any 8 n rows of a step are
+/// contiguous, and one bulk copy brings them to shared memory in the layout that tensor cores read without
+/// bank conflicts. (QGTC's 3D-stacked planes, section 4.2, are read in tiles of 8 x 128 bits.)
 ///
-/// Or a byte a number, in the same layout: steps of 128 numbers, one plane. Products of operands that have
-/// many bits, or few numbers in a row, are faster so (as_bytes() below); both operands are to be alike.
+/// Alternatively one byte per number, in the same layout: steps of 128 numbers, one plane. This is faster for
+/// products of operands with many bits or short rows (as_bytes() below); both operands must use the same
+/// form.
 struct BitTensor {
   static constexpr int64_t kStepBits = 1024, kRowBytes = kStepBits / 8, kRowGroup = 8;
   static constexpr int kMostBits = 8;
@@ -25,10 +26,10 @@ struct BitTensor {
   int bits = 0;
   bool bytes = false;
   Tensor planes;       ///< uint8 [bits, or 1 of bytes, steps, padded rows, kRowBytes]
-  Tensor scale, zero;  ///< float32 [1], or [outer]: of each row
+  Tensor scale, zero;  ///< float32 [1], or [outer]: per row
   Tensor sums;         ///< int32 [outer]: Σ q over inner
 
-  /// Allocates planes and sums. Throws where `bits` are not 1 to 8 or a size is negative.
+  /// Allocates planes and sums. Throws if `bits` is not in 1 to 8 or a size is negative.
   static BitTensor empty(int64_t outer, int64_t inner, int bits, Tensor scale, Tensor zero, Device device,
                          bool bytes = false) {
     ADJ_CHECK(bits >= 1 && bits <= kMostBits, "bit tensor: expected 1 to 8 bits, got {}", bits);
@@ -51,7 +52,7 @@ struct BitTensor {
   int64_t step_numbers() const { return bytes ? kRowBytes : kStepBits; }
   int64_t steps() const { return ceil_div(inner, step_numbers()); }
   int64_t padded_rows() const { return ceil_div(outer, kRowGroup) * kRowGroup; }
-  /// Bytes from one step to the next, and from one plane to the next.
+  /// Bytes per step and per plane.
   int64_t step_bytes() const { return padded_rows() * kRowBytes; }
   int64_t plane_bytes() const { return steps() * step_bytes(); }
   int largest() const { return (1 << bits) - 1; }
@@ -66,9 +67,9 @@ struct BitTensor {
   }
 };
 
-/// Where number `k` of row `o` is in a plane: the byte from the plane's beginning on; its bit there is k % 8.
+/// Byte offset of number `k` of row `o` in a plane; its bit there is k % 8.
 ADJ_HOST_DEVICE inline int64_t bit_place(int64_t step_bytes, int64_t o, int64_t k) {
-  // Unsigned, 32 bits where they are enough: a few shifts.
+  // Unsigned, 32 bits suffice: a few shifts.
   constexpr auto kStep = static_cast<uint32_t>(BitTensor::kStepBits);
   const uint32_t in_step = static_cast<uint32_t>(k) % kStep,
                  in_row = ((in_step / 128) ^ (static_cast<uint32_t>(o) % BitTensor::kRowGroup)) * 16 +
@@ -77,15 +78,15 @@ ADJ_HOST_DEVICE inline int64_t bit_place(int64_t step_bytes, int64_t o, int64_t 
          in_row;
 }
 
-/// Likewise of a byte a number: the byte.
+/// Byte offset for one byte per number.
 ADJ_HOST_DEVICE inline int64_t byte_place(int64_t step_bytes, int64_t o, int64_t k) {
   return bit_place(step_bytes, o, k * 8);
 }
 
-/// Along what of a matrix [R,C] its numbers are packed: along rows (outer R, inner C), as a left operand is,
-/// or along columns (outer C, inner R), as a right one is.
+/// Packing direction of a matrix [R,C]: along rows (outer R, inner C), for a left operand, or along columns
+/// (outer C, inner R), for a right one.
 enum class PackedAlong : uint8_t { rows, columns };
-/// The rows of a bit tensor that x becomes, and the numbers of each.
+/// Rows of the bit tensor of x, and the numbers in each.
 inline int64_t outer_of(const Tensor& x, PackedAlong along) {
   return x.size(along == PackedAlong::rows ? 0 : 1);
 }
@@ -93,14 +94,14 @@ inline int64_t inner_of(const Tensor& x, PackedAlong along) {
   return x.size(along == PackedAlong::rows ? 1 : 0);
 }
 
-/// Which steps of 1024 numbers of a bit tensor have a bit at all, by tiles of kRows rows: what a product over
-/// an adjacency of clusters leaves out (zero-tile jumping, QGTC, section 4.3).
+/// The nonempty steps of 1024 numbers of a bit tensor, by tiles of kRows rows; a product over a clustered
+/// adjacency skips the others (zero-tile jumping, QGTC, section 4.3).
 struct BitSteps {
   static constexpr int64_t kRows = 128;
 
   int64_t outer = 0, steps = 0;
   Tensor counts;  ///< int32 [tiles]
-  Tensor list;    ///< int32 [tiles, steps]: of tile t the first counts[t], ascending
+  Tensor list;    ///< int32 [tiles, steps]: the first counts[t] of tile t, ascending
 
   BitSteps to(Device device) const { return {outer, steps, counts.to(device), list.to(device)}; }
 };

@@ -8,11 +8,10 @@ namespace adj {
 
 namespace kernels {
 
-/// Y[M,F] = row_scale_i column_scale_f Σ_j x_jf + column_shift_f over the entries (i, j) of `a`, a mean and a
-/// folded batch norm for example, to bytes by the scale and zero that `to` comes with; its bytes and sums are
-/// written. To the bit what bit_gemm_to_bits gives for adjacency_bits(a)
-/// and x as bits along columns, by gathers of rows: for structures with few entries a row. Entries may
-/// repeat.
+/// Y[M,F] = row_scale_i column_scale_f Σ_j x_jf + column_shift_f over the entries (i, j) of `a`, e.g. a mean
+/// and a folded batch norm, quantized to bytes with the given scale and zero of `to`; writes its bytes and
+/// sums. Bitwise equal to bit_gemm_to_bits of adjacency_bits(a) and x as bits along columns, but by row
+/// gathers: for structures with few entries per row. Entries may repeat.
 struct SumBytesToBitsArgs {
   const Csr& a;
   const RowOrder& order;  ///< of `a`
@@ -41,7 +40,7 @@ struct SumBytesToBitsArgs {
 };
 ADJ_KERNEL(sum_bytes_to_bits, SumBytesToBitsArgs)
 
-/// A column of a sum of bytes, as BitResult::column has it.
+/// Column terms of a byte sum, as in BitResult::column.
 ADJ_HOST_DEVICE inline BitColumn byte_sum_column(float x_scale, float x_zero, const float* column_scale,
                                                  const float* column_shift, int64_t column) {
   return {.scale = x_scale * (column_scale != nullptr ? column_scale[column] : 1.0f),
@@ -50,7 +49,7 @@ ADJ_HOST_DEVICE inline BitColumn byte_sum_column(float x_scale, float x_zero, co
           .shift = column_shift != nullptr ? column_shift[column] : 0.0f};
 }
 
-/// The row of a sum of bytes, as BitResult::row has it for adjacency_bits().
+/// Row terms of a byte sum, as in BitResult::row for adjacency_bits().
 ADJ_HOST_DEVICE inline BitRow byte_sum_row(int64_t entries, float row_scale, float to_scale, float to_zero) {
   return {.scale = row_scale,
           .zero = 0.0f,

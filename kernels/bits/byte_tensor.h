@@ -5,11 +5,10 @@
 
 namespace adj {
 
-/// Unsigned integers q [N, width] of 1 to 8 bits and what they stand for, scale (q - zero): rows that are
-/// gathered, where a BitTensor would be read a plane at a time. A number has a byte or, of up to 4 bits, half
-/// a byte, the lower half first; rows are padded with bytes of any value so that 16 of them are read at once
-/// and a row takes whole sectors of 32 from memory. `narrow` ones, for a way that is slower than memory
-/// (bandwidth-optimised packing, QGTC, section 4.6), have no padding, and numbers of 1 or 2 bits no more.
+/// Unsigned integers q [N, width] of 1 to 8 bits, one byte each or, up to 4 bits, half a byte (lower half
+/// first), with their dequantization scale (q - zero): for row gathers, where a BitTensor would be read plane
+/// by plane. Rows are padded with arbitrary bytes, so that 16 are read at once and a row covers whole 32-byte
+/// sectors.
 struct ByteTensor {
   int bits = 0;
   int64_t width = 0;
@@ -40,7 +39,7 @@ struct ByteTensor {
 
 namespace kernels {
 
-/// Where the numbers of a ByteTensor are.
+/// Addresses of the numbers of a ByteTensor.
 struct ByteRows {
   int64_t rows, width, pitch;
   int bits;  ///< that a number takes
@@ -50,8 +49,8 @@ struct ByteRows {
   ADJ_HOST_DEVICE int at(const uint8_t* bytes, int64_t row, int64_t column) const {
     return bytes[row * pitch + column * bits / 8] >> column * bits % 8 & ((1 << bits) - 1);
   }
-  /// Bytes without padding, each of which one thread writes; where byte i is, and what it is of q(row,
-  /// column).
+  /// Bytes without padding, each written by one thread; the place of byte i, and its value from the numbers
+  /// q(k).
   ADJ_HOST_DEVICE int64_t used() const { return rows * of_row(); }
   ADJ_HOST_DEVICE int64_t place(int64_t i) const { return i / of_row() * pitch + i % of_row(); }
   template <class F>
@@ -66,7 +65,7 @@ struct ByteRows {
   ADJ_HOST_DEVICE int64_t of_row() const { return (width * bits + 7) / 8; }
 };
 
-/// What q stands for.
+/// Dequantized q.
 ADJ_HOST_DEVICE inline float byte_value(int q, float scale, float zero) {
   return (static_cast<float>(q) - zero) * scale;
 }
@@ -87,7 +86,7 @@ inline void check_bytes(std::string_view op, const ByteTensor& x, int64_t rows, 
 
 }  // namespace detail
 
-/// q = round(x / scale + zero) as pack_bits has it, x float32 [N, F]; `to` has bits, scale and zero.
+/// q = round(x / scale + zero) as in pack_bits, x float32 [N, F]; bits, scale and zero of `to` are given.
 struct PackBytesArgs {
   const Tensor& x;
   ByteTensor& to;
@@ -131,7 +130,7 @@ ADJ_KERNEL(repack_bytes, RepackBytesArgs)
 
 }  // namespace kernels
 
-/// x [N,F] float32 in bytes of `bits` bits, with scale and zero of float32 [1].
+/// x [N,F] float32 as bytes of `bits` bits, with scale and zero float32 [1].
 inline ByteTensor to_bytes(const Tensor& x, int bits, const Tensor& scale, const Tensor& zero) {
   ADJ_CHECK(x.dims() == 2, "to_bytes: x is {}, expected a matrix", x.str());
   ByteTensor q = ByteTensor::empty(x.shape()[0], x.shape()[1], bits, scale, zero, x.device());

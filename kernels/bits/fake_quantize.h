@@ -8,8 +8,8 @@ namespace adj::kernels {
 
 namespace detail {
 
-/// What both passes take: x float32 [R,C], scale and zero float32 [1] or one for each of outer_of(x, along),
-/// `keep` uint8 [R] or absent.
+/// Arguments of both passes: x float32 [R,C], scale and zero float32 [1] or one for each of outer_of(x,
+/// along), `keep` uint8 [R] or absent.
 inline void check_fake(std::string_view op, const Tensor& x, int bits, const Tensor& scale,
                        const Tensor& zero, PackedAlong along, const Tensor& keep) {
   ADJ_CHECK(x && x.dims() == 2 && x.dtype() == DType::f32, "{}: x is {}, expected a float32 matrix", op,
@@ -26,15 +26,14 @@ inline void check_fake(std::string_view op, const Tensor& x, int bits, const Ten
 
 }  // namespace detail
 
-/// What a number's bits stand for: to_values(to_bits(x)).
+/// A number after quantization and dequantization: to_values(to_bits(x)).
 ADJ_HOST_DEVICE inline float fake_quantized(float x, float scale, float zero, int largest) {
   return scale * (static_cast<float>(quantized(x, scale, zero, largest)) - zero);
 }
 
-/// y = scale (q - zero), q = round(x / scale + zero) held within 0 and 2^bits - 1: to the bit what
-/// to_values() makes of to_bits(x, bits, scale, zero, along). x float32 [R,C]; scale and zero float32 [1], or
-/// one for each row (along rows, [R]) or column ([C]), of two of which a matrix has one. Rows of which `keep`
-/// (uint8 [R]) is not 0 pass as they are. `y` may be `x`.
+/// y = scale (q - zero), q = round(x / scale + zero) clamped to [0, 2^bits - 1]: bitwise equal to to_values()
+/// of to_bits(x, bits, scale, zero, along). x float32 [R,C]; scale and zero float32 [1], or one per row
+/// (along rows, [R]) or column ([C]). Rows with nonzero `keep` (uint8 [R]) pass unchanged. `y` may be `x`.
 struct FakeQuantizeArgs {
   const Tensor& x;
   int bits;
@@ -52,13 +51,13 @@ struct FakeQuantizeArgs {
 };
 ADJ_KERNEL(fake_quantize, FakeQuantizeArgs)
 
-/// What a number passes on of dL/dy: to x, and to its scale.
+/// dy/dx and dy/dscale of a number.
 struct FakeSlope {
   float x, scale;
 };
-/// Straight through the rounding (Bengio et al. 2013), with v = x / scale + zero: dy/dx = 1 where 0 <= v <=
-/// L, else 0; dy/dscale = round(v) - v there, -zero below and L - zero above (LSQ, Esser et al. 2020, eq. 3,
-/// here with a zero). NaN counts as below, as its q does.
+/// Straight-through estimator (Bengio et al. 2013), with v = x / scale + zero: dy/dx = 1 if 0 <= v <= L, else
+/// 0; dy/dscale = round(v) - v there, -zero below and L - zero above (LSQ, Esser et al. 2020, eq. 3, extended
+/// by a zero). NaN counts as below, like its q.
 ADJ_HOST_DEVICE inline FakeSlope fake_slope(float x, float scale, float zero, int largest) {
   const float v = x / scale + zero, last = static_cast<float>(largest);
   if (!(v >= 0.0f)) return {0.0f, -zero};
@@ -66,8 +65,8 @@ ADJ_HOST_DEVICE inline FakeSlope fake_slope(float x, float scale, float zero, in
   return {1.0f, rintf(v) - v};
 }
 
-/// dx and dscale = gradient_scale Σ dy dy/dscale over what shares a scale, summed in float64; one of both may
-/// be absent. Rows that are kept pass dy to x, and nothing to their scale. `dx` may be `dy`.
+/// dx and dscale = gradient_scale Σ dy dy/dscale over the numbers that share a scale, accumulated in float64;
+/// either may be absent. Rows with `keep` pass dy to x and add nothing to their scale. `dx` may be `dy`.
 struct FakeQuantizeBackwardArgs {
   const Tensor& x;
   int bits;

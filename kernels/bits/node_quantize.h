@@ -9,7 +9,7 @@ namespace adj::kernels {
 
 namespace detail {
 
-/// What both passes take: x float32 [N,F], scale and bits float32 [N], is_signed float32 [1].
+/// Arguments of both passes: x float32 [N,F], scale and bits float32 [N], is_signed float32 [1].
 inline void check_nodes(std::string_view op, const Tensor& x, const Tensor& scale, const Tensor& bits,
                         const Tensor& is_signed) {
   ADJ_CHECK(x && x.dims() == 2 && x.dtype() == DType::f32, "{}: x is {}, expected a float32 matrix", op,
@@ -21,11 +21,11 @@ inline void check_nodes(std::string_view op, const Tensor& x, const Tensor& scal
 
 }  // namespace detail
 
-/// The range of a node's numbers: whole multiples of `scale` from least to largest.
+/// Quantization range of a node: integer multiples of `scale` from least to largest.
 struct NodeRange {
   float scale, least, largest;
 };
-/// `bits` rounded, and held within 1 (2 with a sign) and 8.
+/// `bits` rounded and clamped to [1, 8] ([2, 8] if signed).
 ADJ_HOST_DEVICE inline NodeRange node_range(float scale, float bits, float is_signed) {
   const int sign = is_signed > 0.0f ? 1 : 0;
   const float rounded = rintf(bits), few = static_cast<float>(1 + sign);
@@ -40,10 +40,10 @@ ADJ_HOST_DEVICE inline float node_quantized(float x, const NodeRange& range) {
   return range.scale * (v < range.largest ? rintf(v) : range.largest);
 }
 
-/// y = s_i q, q = round(x / s_i) held within the range of [b_i] bits: 0 to 2^[b] - 1, or where numbers have
-/// signs -(2^([b] - 1) - 1) to 2^([b] - 1) - 1, [b] being b rounded and held within 1 (2 with signs) and 8
-/// (A2Q, Zhu et al., Aggregation-Aware Quantization for Graph Neural Networks, 2023). is_signed is 1
-/// where numbers have signs, else 0. `y` may be `x`.
+/// y = s_i q, q = round(x / s_i) clamped to the range of [b_i] bits: 0 to 2^[b] - 1, or if signed -(2^([b] -
+/// 1) - 1) to 2^([b] - 1) - 1, [b] being b rounded and clamped to [1, 8] ([2, 8] if signed) (A2Q, Zhu et al.,
+/// Aggregation-Aware Quantization for Graph Neural Networks, 2023). is_signed is 1 for signed numbers, else
+/// 0. `y` may be `x`.
 struct NodeQuantizeArgs {
   const Tensor& x;
   const Tensor& scale;
@@ -59,13 +59,13 @@ struct NodeQuantizeArgs {
 };
 ADJ_KERNEL(node_quantize, NodeQuantizeArgs)
 
-/// What a number passes on of dL/dy: to x, to its node's scale and to its node's bits.
+/// dy/dx, dy/dscale and dy/dbits of a number.
 struct NodeSlope {
   float x, scale, bits;
 };
-/// Straight through both roundings (A2Q): within the range dy/dx = 1, dy/ds = q - x / s, dy/db =
-/// 0; beyond it dy/dx = 0, dy/ds = q, and as the largest q is 2^b - 1 (2^(b - 1) - 1), dy/db = ± s ln 2 (|q|
-/// + 1); below 0 without signs, where q is 0 for any bits, 0.
+/// Straight-through for both roundings (A2Q): within the range dy/dx = 1, dy/ds = q - x / s, dy/db = 0;
+/// beyond it dy/dx = 0, dy/ds = q, and as the largest q is 2^b - 1 (2^(b - 1) - 1), dy/db = ± s ln 2 (|q| +
+/// 1); below 0 if unsigned, where q is 0 for any bits, 0.
 ADJ_HOST_DEVICE inline NodeSlope node_slope(float x, const NodeRange& range) {
   constexpr float kLn2 = 0.693147181f;
   const float v = x / range.scale;
@@ -74,14 +74,14 @@ ADJ_HOST_DEVICE inline NodeSlope node_slope(float x, const NodeRange& range) {
   if (v > range.largest) return {0.0f, range.largest, range.scale * (kLn2 * (range.largest + 1.0f))};
   return {1.0f, rintf(v) - v, 0.0f};
 }
-/// What stands for dL/dy of scale and bits where they learn by their own error alone: that of E = 1/F Σ |y -
-/// x|, but for 1/F.
+/// Replaces dL/dy for scale and bits if they learn from the quantization error alone: the derivative of E =
+/// 1/F Σ |y - x|, without the factor 1/F.
 ADJ_HOST_DEVICE inline float error_sign(float x, float y) { return y > x ? 1.0f : y < x ? -1.0f : 0.0f; }
 
-/// dx, and of each node dscale and dbits: Σ dy dy/ds and Σ dy dy/db over its numbers; or `local`, of its
-/// error E = 1/F Σ |y - x|, which every node has, also one that no loss reaches (A2Q's Local
-/// Gradient). Summed in float64, by 32 lanes and then these in halves: the same bits on every device. `dx`
-/// may be `dy`, or absent.
+/// dx, and per node dscale and dbits: Σ dy dy/ds and Σ dy dy/db over its numbers; or, if `local`, the
+/// gradient of its error E = 1/F Σ |y - x|, which exists for every node, also for those without a loss
+/// gradient (A2Q's Local Gradient). Accumulated in float64 by 32 lanes, then pairwise: bitwise identical on
+/// every device. `dx` may be `dy`, or absent.
 struct NodeQuantizeBackwardArgs {
   const Tensor& x;
   const Tensor& scale;

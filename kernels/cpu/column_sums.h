@@ -8,8 +8,8 @@
 namespace adj::kernels::cpu {
 
 /// sums[f] = Σ_i x[i, f] over `rows` rows; `scratch` has 2 period_of(width) elements. Runs of rows are summed
-/// on their own before they join the rest, so that rounding grows with the number of runs and not with that
-/// of rows.
+/// separately before they join the total, so that the rounding error grows with the number of runs and not of
+/// rows.
 template <class S, class T = Wide<S>>
 void column_sums(const S* x, int64_t rows, int64_t width, T* scratch, T* sums) {
   constexpr int64_t kRun = 64;
@@ -37,8 +37,8 @@ void column_sums(const S* x, int64_t rows, int64_t width, T* scratch, T* sums) {
   fold(total, width, period, sums);
 }
 
-/// Cuts [0, rows) into chunks, lets f(begin, end, sums) make `width` sums of each, and adds them up in
-/// double, in the order of the chunks: y[j] = Σ_chunks sums[j].
+/// Splits [0, rows) into chunks, calls f(begin, end, sums) for `width` sums of each, and adds them in double,
+/// in chunk order: y[j] = Σ_chunks sums[j].
 template <class T, class F>
 void sum_over_row_chunks(int64_t rows, int64_t grain, int64_t width, T* y, F f) {
   static_assert(std::is_same_v<T, Wide<T>>);

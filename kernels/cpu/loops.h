@@ -9,22 +9,22 @@
 
 namespace adj::kernels::cpu {
 
-/// Elements that a thread takes at once where little is done with each: 256 KiB of float32 stay in its cache,
-/// and below that a parallel region costs more than it gives.
+/// Elements per task for cheap operations: 256 KiB of float32 stay in a core's cache, and below that a
+/// parallel region costs more than it gains.
 inline constexpr int64_t kGrain = int64_t{1} << 16;
-/// Likewise where each element costs an exponential or a root.
+/// The same if each element costs an exponential or a root.
 inline constexpr int64_t kCostlyGrain = int64_t{1} << 14;
 
-/// Rows of `width` elements that make up a grain.
+/// Rows of `width` elements per grain.
 inline int64_t row_grain(int64_t width, int64_t grain = kGrain) {
   return std::max<int64_t>(1, grain / std::max<int64_t>(1, width));
 }
 
-/// Likewise where each chunk leaves `width` partial sums: enough rows that these are few.
+/// The same if each chunk leaves `width` partial sums: enough rows that there are few of these.
 inline int64_t reduction_grain(int64_t width) { return std::max<int64_t>(64, row_grain(width)); }
 
-/// y[i] = f(i) for i in [0, n); f gives what S is computed in. Reading element i of an array that is also
-/// written is fine.
+/// y[i] = f(i) for i in [0, n); f returns the compute type of S. f may read element i of an array that is
+/// also written.
 template <class S, class F>
 void map(int64_t n, S* y, F f, int64_t grain = kGrain) {
   parallel_for(n, grain, [=](int64_t begin, int64_t end) {
@@ -33,7 +33,7 @@ void map(int64_t n, S* y, F f, int64_t grain = kGrain) {
   });
 }
 
-/// Σ f(i) over [0, n): the lanes of a vector, then their sum.
+/// Σ f(i) over [0, n): in vector lanes, then over the lanes.
 template <class T, class F>
 T sum_of(int64_t n, F f) {
   T sum = 0;
@@ -42,7 +42,7 @@ T sum_of(int64_t n, F f) {
   return sum;
 }
 
-/// Σ term(begin, end) over the chunks of [0, n), in double and in their order.
+/// Σ term(begin, end) over the chunks of [0, n), in double, in chunk order.
 template <class F>
 double sum_of_chunks(int64_t n, int64_t grain, F term) {
   const int64_t chunks = ceil_div(n, grain);

@@ -2,8 +2,8 @@
 
 #include <adjoint/kernels/cpu/loops.h>
 
-// A matrix [N,F] is a flat array in which column parameters repeat with period F. Rows narrower than a few
-// vectors are handled several at once, by repeating the parameters up to a period that fills them.
+// A matrix [N,F] as a flat array in which column parameters repeat with period F. Rows narrower than a few
+// vectors are processed several at once, by repeating the parameters up to a period that fills the vectors.
 namespace adj::kernels::cpu {
 
 /// Smallest multiple of `width` with at least 64 elements.
@@ -26,7 +26,7 @@ void fold(const T* folded, int64_t width, int64_t period, To* out) {
   }
 }
 
-/// Calls f(offset, length) for the stretches of [0, n) that are one period long, the last perhaps shorter.
+/// Calls f(offset, length) for consecutive stretches of [0, n) of one period each; the last may be shorter.
 template <class F>
 void for_stretches(int64_t n, int64_t period, F f) {
   for (int64_t offset = 0; offset < n; offset += period) f(offset, std::min(period, n - offset));

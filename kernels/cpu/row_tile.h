@@ -8,8 +8,8 @@
 
 namespace adj::kernels::cpu {
 
-/// Sixteen rows of a matrix, transposed: element (row l, column c) stands at [16 c + l]. What is done row by
-/// row, such as a softmax, becomes vector code over the rows, however narrow they are.
+/// Sixteen rows of a matrix, transposed: element (row l, column c) is at [16 c + l]. Row-wise operations such
+/// as a softmax become vector code over the rows, however narrow they are.
 template <class T>
 class RowTile {
  public:
@@ -17,7 +17,7 @@ class RowTile {
 
   explicit RowTile(int64_t width) : width_(width), elements_(static_cast<size_t>(width * kRows)) {}
 
-  /// Reads rows row[0..15] of x, which is stored as T or narrower.
+  /// Reads rows row[0..15] of x, stored as T or a narrower type.
   template <class S>
   void load(const S* x, const int64_t (&row)[kRows]) {
     T* to = elements_.data();
@@ -45,8 +45,8 @@ class RowTile {
   std::vector<T> elements_;
 };
 
-/// Calls f(row, count) for tiles of the rows row_of(k), k in [begin, end); a tile that is not full repeats
-/// its last row beyond `count`.
+/// Calls f(row, count) for tiles of the rows row_of(k), k in [begin, end); a partial tile repeats its last
+/// row beyond `count`.
 template <class RowOf, class F>
 void for_row_tiles(int64_t begin, int64_t end, RowOf row_of, F f) {
   constexpr int64_t kRows = RowTile<float>::kRows;
@@ -57,8 +57,7 @@ void for_row_tiles(int64_t begin, int64_t end, RowOf row_of, F f) {
   }
 }
 
-/// The largest logit of each row of a tile, and the sum of exp(x - largest); with kKeep the tile holds these
-/// exponentials afterwards.
+/// The row maxima of a tile and the sums of exp(x - max); with kKeep the tile then holds these exponentials.
 template <class T>
 struct SoftmaxTile {
   static constexpr int64_t kRows = RowTile<T>::kRows;

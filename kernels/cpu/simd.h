@@ -16,8 +16,8 @@
 // Vectors that do not fit a register are passed in memory. Nothing here leaves its translation unit.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/// Vectors over which the kernels accumulate, by the compiler's vector extension: as wide as a register, for
-/// GCC keeps wider ones in memory. Lane-wise + - * are the language's.
+/// 64-byte vectors of the compiler's vector extension, the accumulators of the sparse kernels: one register
+/// with AVX-512, two or four elsewhere. + - * are lane-wise.
 namespace adj::kernels::cpu::simd {
 
 #if defined(__AVX2__)
@@ -32,7 +32,7 @@ using U16 = uint16_t __attribute__((vector_size(kBytes / 2)));
 using I32 = int32_t __attribute__((vector_size(kBytes)));
 using I64 = int64_t __attribute__((vector_size(kBytes)));
 
-/// What elements of a storage type are summed in: `Lanes` of them to a vector.
+/// Accumulator type of a storage type, with `Lanes` elements per vector.
 template <class T>
 struct Accumulate {
   using Scalar = float;
@@ -47,7 +47,7 @@ struct Accumulate<double> {
 };
 
 inline F32 widen(U16 half) { return reinterpret_cast<F32>(__builtin_convertvector(half, U32) << 16); }
-/// As bfloat16's constructor: to nearest, ties to even, NaN stays NaN.
+/// Like bfloat16's constructor: to nearest, ties to even, NaN propagates.
 inline U16 narrow(F32 value) {
   const U32 raw = reinterpret_cast<U32>(value);
   const U32 rounded = (raw + 0x7fffu + ((raw >> 16) & 1u)) >> 16;
@@ -77,7 +77,7 @@ inline void store(bfloat16* p, F32 v) {
   std::memcpy(static_cast<void*>(p), &half, sizeof half);
 }
 
-/// Stores past the caches, for results larger than they are; `p` is aligned to the vector's size. fence()
+/// Non-temporal stores, for results larger than the caches; `p` is aligned to the vector's size. fence()
 /// orders such stores before what follows.
 #if ADJ_AVX512
 inline void stream(float* p, F32 v) { _mm512_stream_ps(p, reinterpret_cast<__m512>(v)); }
@@ -101,7 +101,7 @@ void stream(T* p, typename Accumulate<T>::Vector v) {
 inline void fence() {}
 #endif
 
-/// The first `n` <= kLanes elements; the other lanes are 0 and nothing behind the n-th is touched.
+/// Loads the first `n` <= kLanes elements; other lanes are 0 and no memory beyond is touched.
 #if ADJ_AVX512
 inline F32 load_first(const float* p, int n) {
   return reinterpret_cast<F32>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p));
@@ -214,7 +214,7 @@ inline constexpr bool kPermutes = false;
 inline F32 permute(F32 v, I32 from) { return __builtin_shuffle(v, from); }
 inline F64 permute(F64 v, I64 from) { return __builtin_shuffle(v, from); }
 
-/// max(v, 0); NaN stays NaN.
+/// max(v, 0); NaN propagates.
 inline F32 relu(F32 v) { return v < F32{} ? F32{} : v; }
 inline F64 relu(F64 v) { return v < F64{} ? F64{} : v; }
 

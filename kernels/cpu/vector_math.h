@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <limits>
 
-// Functions without branches, so that loops over them become vector code. In float32 they are polynomials
-// (minimax fits, error against the exact value at most 2 units in the last place unless said otherwise); in
-// float64, which serves gradient checks, those of the C++ library.
+// Branch-free functions, so that loops over them vectorize. In float32 they are polynomials (minimax fits,
+// error at most 2 ULP unless stated otherwise); in float64, used for gradient checks, those of the C++
+// library.
 namespace adj::kernels::cpu {
 
 /// e^r - 1 for |r| <= 0.347.
@@ -17,9 +17,9 @@ inline float reduced_expm1(float r) {
 }
 
 inline double fast_exp(double x) { return std::exp(x); }
-/// e^x for x <= 88; 0 below -87.3, where float32 leaves its normal range. NaN stays NaN.
+/// e^x for x <= 88; 0 below -87.3, the end of float32's normal range. NaN propagates.
 inline float fast_exp(float x) {
-  constexpr float kShift = 0x1.8p23f;  // adding it rounds to an integer, which then stands in the low bits
+  constexpr float kShift = 0x1.8p23f;  // adding it rounds to an integer, in the low bits
   const float inside = x < -87.3f ? -87.3f : x;
   const float shifted = inside * 1.44269504f + kShift;
   const float n = shifted - kShift;
@@ -30,7 +30,7 @@ inline float fast_exp(float x) {
 }
 
 inline double any_exp(double x) { return std::exp(x); }
-/// e^x for any x: infinity where it is beyond float32.
+/// e^x for any x: infinity beyond float32's range.
 inline float any_exp(float x) {
   const bool large = x > 80.0f;  // there x - 2 is exact
   const float inside = (x > 90.0f ? 90.0f : x) - (large ? 2.0f : 0.0f);
@@ -38,7 +38,7 @@ inline float any_exp(float x) {
 }
 
 inline double fast_expm1(double x) { return std::expm1(x); }
-/// e^x - 1 for x <= 88, small x included (at most 4 units).
+/// e^x - 1 for x <= 88, accurate for small x (at most 4 ULP).
 inline float fast_expm1(float x) {
   const float near = reduced_expm1(x);
   const float far = fast_exp(x) - 1.0f;
@@ -46,7 +46,7 @@ inline float fast_expm1(float x) {
 }
 
 inline double fast_log(double x) { return std::log(x); }
-/// log x for finite, normal x > 0. NaN stays NaN.
+/// log x for finite, normal x > 0. NaN propagates.
 inline float fast_log(float x) {
   // x = m 2^e with m in [sqrt(1/2), sqrt(2)).
   const uint32_t bits = std::bit_cast<uint32_t>(x);
@@ -83,13 +83,13 @@ inline float fast_log1p(float x) {
 }
 
 inline double fast_tanh(double x) { return std::tanh(x); }
-/// tanh x (at most 6 units), by e^(-2|x|) - 1, which small x does not cancel in.
+/// tanh x (at most 6 ULP), by e^(-2|x|) - 1, which has no cancellation for small x.
 inline float fast_tanh(float x) {
   const float t = fast_expm1(-2.0f * std::abs(x));
   return std::copysign(t / (2.0f + t), x);
 }
 
-/// The normal distribution: Φ(x) and its density φ(x).
+/// Normal distribution: Φ(x) and its density φ(x).
 template <class T>
 struct Normal {
   T cdf;
@@ -99,7 +99,7 @@ struct Normal {
 inline Normal<double> fast_normal(double x) {
   return {0.5 * std::erfc(-x * 0.70710678118654752), 0.39894228040143268 * std::exp(-0.5 * x * x)};
 }
-/// Relatively accurate in the lower tail too (5e-7 above x = -1, 1e-6 above x = -5): Φ(-|x|) = e^(-x²/2) P(1
+/// Also relatively accurate in the lower tail (5e-7 above x = -1, 1e-6 above x = -5): Φ(-|x|) = e^(-x²/2) P(1
 /// / (1 + 0.35 |x|)).
 inline Normal<float> fast_normal(float x) {
   const float e = fast_exp(-0.5f * x * x);

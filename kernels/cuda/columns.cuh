@@ -1,12 +1,12 @@
 #pragma once
 
-// Passes over a matrix [rows, width] in which a thread keeps to one pack of columns and walks down the rows:
-// what belongs to a column stays in registers, and nothing is divided. A block covers a tile of packs, side
-// by side, by as many rows as its threads allow.
+// Column-wise passes over a matrix [rows, width]: a thread keeps one pack of columns and walks down the rows,
+// so column parameters stay in registers and no index is divided. A block covers a tile of adjacent packs by
+// as many rows as its threads allow.
 //
-// Four rows are added in float32 and their sum in double: each number added in double was a conversion at a
-// quarter of the rate (batch norm's backward sums in bfloat16 took 0.103 ms, not 0.076, at 169,343 x 256 on
-// an H200). Two blocks to a multiprocessor, for sums may take 128 registers.
+// Column sums add four rows in float32 and then in double: adding each number in double converts at a quarter
+// of the rate (batch norm's bfloat16 backward sums took 0.103 ms instead of 0.076 at 169,343 x 256 on an
+// H200). Two blocks per SM, as sums may take 128 registers.
 
 #include <adjoint/kernels/cuda/reduction.cuh>
 
@@ -15,13 +15,13 @@
 namespace adj::kernels::cuda {
 
 struct ColumnTile {
-  int64_t packs;       // in a row
+  int64_t packs;       // per row
   int packs_per_tile;  // at most 256 bytes of a row
-  int rows_per_step;   // that a block covers at once
+  int rows_per_step;   // covered by a block at once
   int64_t tiles;
 };
 
-/// For rows of `width` values, N of them to a pack (N divides `width`).
+/// Tile for rows of `width` values, N per pack (N divides `width`).
 inline ColumnTile column_tile(int64_t width, int n) {
   const int64_t packs = width / n;
   const int most = n == 1 ? 32 : std::max(64 / n, 1);
@@ -29,10 +29,10 @@ inline ColumnTile column_tile(int64_t width, int n) {
   return {packs, per_tile, kBlockThreads / per_tile, ceil_div(packs, per_tile)};
 }
 
-/// Where a thread stands in its tile.
+/// Position of a thread in its tile.
 struct ColumnPlace {
   int lane;      // in the tile
-  int group;     // row within a step; threads that are left over have none
+  int group;     // row within a step; excess threads have none
   int64_t pack;  // of the row
   bool active;
 
@@ -43,7 +43,7 @@ struct ColumnPlace {
         active(group < tile.rows_per_step && pack < tile.packs) {}
 };
 
-// Body: `Columns open(pack)` reads what belongs to the columns; `void row(Columns, row, pack)` writes a pack.
+// Body: `Columns open(pack)` loads column parameters; `void row(Columns, row, pack)` writes a pack.
 template <class Body>
 __global__ void __launch_bounds__(kBlockThreads)
     map_columns_kernel(int64_t rows, ColumnTile tile, Body body) {
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     body.row(columns, row, at.pack);
 }
 
-/// body.row(columns, row, pack) for every pack of N columns of every row.
+/// body.row(columns, row, pack) for every pack of N columns in every row.
 template <int N, class Body>
 void map_columns(const char* name, int device, int64_t rows, int64_t width, const Body& body) {
   constexpr int kRowsPerThread = 8;
@@ -70,7 +70,7 @@ void map_columns(const char* name, int device, int64_t rows, int64_t width, cons
          map_columns_kernel<Body>, rows, tile, body);
 }
 
-/// Sums each of the K * N values over the groups of the block, into group 0's threads.
+/// Sums each of the K * N values over the block's groups, into group 0's threads.
 template <int K, int N>
 __device__ __forceinline__ void sum_over_groups(double (&sum)[K][N], const ColumnTile& tile, int group) {
   __shared__ double shared[K * N][kBlockThreads];
@@ -91,8 +91,8 @@ __device__ __forceinline__ void sum_over_groups(double (&sum)[K][N], const Colum
   __syncthreads();  // before the next use
 }
 
-// Body: `Columns open(pack)`; `void add(Columns, row, pack, sum)` adds a row's share to Term sum[K][N], of a
-// few rows, which are then added in double; `void finish(column, total)` takes double total[K], once for each
+// Body: `Columns open(pack)`; `void add(Columns, row, pack, sum)` adds a row to Term sum[K][N], which covers
+// a few rows and is then added in double; `void finish(column, total)` receives double total[K], once per
 // column.
 template <int K, int N, class Body>
 __global__ void __launch_bounds__(kBlockThreads, 2)
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
   sum_over_groups<K, N>(sum, tile, at.group);
 
   if (gridDim.y > 1) {
-    // partial[block][k][column], the columns of all tiles side by side.
+    // partial[block][k][column], over the columns of all tiles.
     const int64_t width = tile.packs * N, column = at.pack * N;
     if (at.active && at.group == 0) {
 #pragma unroll
@@ -158,15 +158,15 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
   }
 }
 
-/// K sums per column over all rows, in one launch; each column is finished once, with zeros where there are
-/// no rows.
+/// K sums per column over all rows, in one launch; each column is finished once, with zeros if there are no
+/// rows.
 template <int K, int N, class Body>
 void sum_over_rows(const char* name, int device, int64_t rows, int64_t width, const Body& body) {
   constexpr int kRowsPerThread = 4;
   const ColumnTile tile = column_tile(width, N);
   if (tile.packs == 0) return;
   const int64_t wanted = ceil_div(rows, tile.rows_per_step * kRowsPerThread);
-  // All of them at once, as far as the sums' registers let them.
+  // All blocks resident at once, as far as the sums' registers allow.
   constexpr int kBlocksOfMultiprocessor = K * N >= 16 ? 2 : 4;
   const int64_t most = std::max<int64_t>(
       int64_t{properties(device).multiprocessors} * kBlocksOfMultiprocessor / tile.tiles, 1);

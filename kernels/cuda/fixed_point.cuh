@@ -1,14 +1,14 @@
 #pragma once
 
-// Sums of floats that atomics may take in any order: each term is rounded to an integer count of a unit, and
-// integers add up to the same bits whoever comes first. The unit is the power of two for which as many terms
-// as there are, each as large as the largest, stay below 2^60 of it: 2^-43 of the largest for 100,000 terms,
-// 2^-29 at most for 2^31. What is smaller than that beside the largest is lost. A term that is not finite
-// leaves 2^62, which no sum reaches and no sum brings back below 2^61, by a maximum: NaN in the end, again in
-// any order.
+// Order-independent float sums by atomics: each term is rounded to an integer multiple of a unit, and integer
+// addition gives the same bits in any order. The unit is a power of two chosen so that the given number of
+// terms, each as large as the largest, stays below 2^60 units: 2^-43 of the largest for 100,000 terms, 2^-29
+// at worst for 2^31. Anything smaller relative to the largest is lost. A non-finite term stores 2^62 by an
+// atomic maximum, which no sum reaches and no sum brings back below 2^61: the result is NaN, again in any
+// order.
 //
-// Atomics go to random rows, 32 bytes of L2 each. So features are summed a slab at a time, narrow enough that
-// its sums stay in the L2 cache.
+// Atomics hit random rows, 32 bytes of L2 each, so features are summed in slabs narrow enough that the sums
+// stay in the L2 cache.
 
 #include <adjoint/kernels/cuda/reduction.cuh>
 
@@ -16,10 +16,10 @@ namespace adj::kernels::cuda {
 
 constexpr int kSumBits = 60;
 constexpr long long kNotFinite = 1ll << 62, kFinite = 1ll << 61;
-constexpr int64_t kNarrowestSlab = 16;  // 64 bytes of a row of int32 or float: what memory reads at once
+constexpr int64_t kNarrowestSlab = 16;  // 64 bytes of a row of int32 or float: the memory access granularity
 
 struct FixedPoint {
-  double scale;  ///< units of one
+  double scale;  ///< units per 1.0
   double unit;
 };
 
@@ -29,35 +29,35 @@ __device__ __forceinline__ FixedPoint fixed_point(int exponent, int count_bits) 
   return {ldexp(1.0, shift), ldexp(1.0, -shift)};
 }
 
-/// The least e with |value| < 2^e for a finite value of these bits; 0 for zero.
+/// The smallest e with |value| < 2^e for a finite value with these bits; 0 for zero.
 __device__ __forceinline__ int exponent_above(uint32_t magnitude) {
   int exponent = 0;
   (void)frexp(static_cast<double>(__uint_as_float(magnitude)), &exponent);
   return exponent;
 }
 
-/// The least b with count < 2^b, at least 1.
+/// The smallest b with count < 2^b, at least 1.
 inline int bits_of_count(int64_t count) {
   int bits = 1;
   while ((count >> bits) > 0) ++bits;
   return bits;
 }
 
-/// Bits of |value|, in the order of the magnitudes; kInfinityBits and above: not finite.
+/// Bits of |value|, ordered like the magnitudes; kInfinityBits and above: not finite.
 template <class S>
 __device__ __forceinline__ uint32_t magnitude_bits(S value) {
   return __float_as_uint(fabsf(widen(value)));
 }
 constexpr uint32_t kInfinityBits = 0x7f800000u;
 
-/// The larger one, where `value` is finite.
+/// Maximum, ignoring a non-finite `value`.
 template <class S>
 __device__ __forceinline__ uint32_t larger_if_finite(uint32_t largest, S value) {
   const uint32_t bits = magnitude_bits(value);
   return bits < kInfinityBits ? max(largest, bits) : largest;
 }
 
-/// Over a block of kBlockThreads, the same in all threads.
+/// Maximum over a block of kBlockThreads, the same in all threads.
 __device__ __forceinline__ uint32_t largest_of_block(uint32_t value) {
   constexpr int kWarps = kBlockThreads / 32;
   __shared__ uint32_t of_warp[kWarps];
@@ -75,10 +75,10 @@ __device__ __forceinline__ void add_units(unsigned long long* to, long long unit
 __device__ __forceinline__ void add_not_finite(unsigned long long* to) {
   atomicMax(reinterpret_cast<long long*>(to), kNotFinite);
 }
-/// Did no term that is not finite come to this sum?
+/// Whether the sum has no non-finite term.
 __device__ __forceinline__ bool is_finite_sum(long long sum) { return sum <= kFinite; }
 
-/// Features of a slab: all, or as many as keep its sums, of `bytes` each, within a quarter of the L2 cache.
+/// Features per slab: all, or as many as keep its sums, of `bytes` each, within a quarter of the L2 cache.
 inline int64_t slab_width(int64_t rows, int64_t width, int64_t l2_bytes, int64_t bytes = 8) {
   const int64_t fit = l2_bytes / 4 / (std::max<int64_t>(rows, 1) * bytes);
   if (fit >= width) return width;

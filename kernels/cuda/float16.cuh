@@ -8,8 +8,8 @@
 
 namespace adj::kernels::cuda {
 
-/// IEEE half precision, 11 significant bits as TF32 has, as an operand; no tensor has this dtype. Rounds to
-/// nearest, ties to even; beyond 65504 to infinity.
+/// IEEE half precision as an operand type (11 significant bits, like TF32); no tensor has this dtype. Rounds
+/// to nearest even; infinity beyond 65504.
 struct float16 {
   uint16_t bits = 0;
 
@@ -26,7 +26,7 @@ __device__ __forceinline__ float upper_half(uint32_t word) {
   return __high2float(*reinterpret_cast<const __half2*>(&word));
 }
 
-/// What is computed from operands S is stored as.
+/// Storage type of results computed from operands S.
 template <class S>
 using Result = std::conditional_t<std::is_same_v<S, float16>, float, S>;
 

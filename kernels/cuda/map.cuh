@@ -8,7 +8,7 @@ namespace adj::kernels::cuda {
 
 using namespace adj::cuda;
 
-/// As load and store, with the values as they are computed with.
+/// load and store with conversion to and from the compute type.
 template <int N, class S>
 __device__ __forceinline__ Pack<Wide<S>, N> load_wide(const S* address) {
   const Pack<S, N> stored = load<N>(address);
@@ -41,8 +41,8 @@ __device__ __forceinline__ Pack<Wide<S>, N> map_pack(const F& f, const Packs&...
   return result;
 }
 
-// A thread takes a pack; the first threads also take what is left at the end. A pack is read before it is
-// written, so the output may be an input.
+// One pack per thread; the first threads also handle the tail. A pack is read before it is written, so
+// in-place is allowed.
 template <int N, class S, class F, class... In>
 __global__ void __launch_bounds__(kBlockThreads) map_kernel(int64_t n, F f, S* out, const In*... in) {
   begin_overlapping();
@@ -56,8 +56,8 @@ __global__ void __launch_bounds__(kBlockThreads) map_kernel(int64_t n, F f, S* o
   }
 }
 
-/// out[i] = f(in[i]...) for i in [0, n). `f` is a functor to copy to the device, which takes and gives what
-/// elements are computed in.
+/// out[i] = f(in[i]...) for i in [0, n). `f` is a functor copied to the device, on values of the compute
+/// type.
 template <class S, class F, class... In>
 void map(const char* name, int device, int64_t n, const F& f, S* out, const In*... in) {
   constexpr int kWidth = kVectorWidth<S>;

@@ -1,15 +1,15 @@
 #pragma once
 
-// Sums in a fixed order: a thread's share of the items, a tree over the block's threads, and then the last
-// block to finish merges what all blocks left, in block order. Which block that is changes nothing. The
-// shares depend on the sizes and the device alone, so the same device gives the same bits. Accumulators are
-// double (or int64): the arithmetic is hidden behind the loads.
+// Deterministic reductions: per-thread sums, a tree over the block's threads, and a merge of all blocks'
+// partial sums in block order by the last block to finish, whichever that is. The partition depends on the
+// sizes and the device alone, so the same device gives the same bits. Accumulators are double (or int64): the
+// loads hide the arithmetic.
 
 #include <adjoint/kernels/cuda/map.cuh>
 
 namespace adj::kernels::cuda {
 
-/// Sum over the 2^k lanes that differ from this one in the lower k bits, the same on all of them.
+/// Sum over the 2^k lanes that differ in the lower k bits, the same on all of them.
 template <int kLanes, class T>
 __device__ __forceinline__ T sum_of_lanes(T value) {
 #pragma unroll
@@ -17,7 +17,7 @@ __device__ __forceinline__ T sum_of_lanes(T value) {
   return value;
 }
 
-/// A sum, and how many items count in it.
+/// A sum and its number of terms.
 struct Counted {
   double sum, count;
   __device__ Counted& operator+=(const Counted& other) {
@@ -31,7 +31,7 @@ __device__ __forceinline__ Counted sum_of_lanes(Counted value) {
   return {sum_of_lanes<kLanes>(value.sum), sum_of_lanes<kLanes>(value.count)};
 }
 
-/// What another block has left.
+/// Partial result of another block.
 template <class T>
 __device__ __forceinline__ T left_by_block(const T* partial) {
   return __ldcg(partial);
@@ -67,8 +67,9 @@ __device__ T sum_of_block(T value) {
   return sum;
 }
 
-/// After every thread has left its results in global memory: is this the last of `blocks` blocks to arrive at
-/// the counter? The last one sees the results of all (it must read them by __ldcg) and sets the counter back.
+/// Call after every thread has written its results to global memory: whether this is the last of `blocks`
+/// blocks to arrive at the counter. The last one sees all results (it must read them by __ldcg) and resets
+/// the counter.
 __device__ __forceinline__ bool is_last_block(unsigned* counter, unsigned blocks) {
   __shared__ bool last;
   __threadfence();
@@ -82,7 +83,7 @@ __device__ __forceinline__ bool is_last_block(unsigned* counter, unsigned blocks
   return last;
 }
 
-/// finish(sum over the grid of `value`) in one thread. `partial` has room for a value per block.
+/// finish(grid-wide sum of `value`) in one thread. `partial` has room for one value per block.
 template <class Acc, class Finish>
 __device__ void finish_grid_sum(Acc value, const Finish& finish, Acc* partial, unsigned* counter) {
   value = sum_of_block(value);
@@ -107,18 +108,18 @@ __global__ void __launch_bounds__(kBlockThreads)
   finish_grid_sum(sum, finish, partial, counter);
 }
 
-/// Blocks for a sum over `items` whose blocks each leave a partial result; at least one.
+/// Number of blocks for a sum over `items` with one partial result per block; at least one.
 inline unsigned blocks_for_sum(int device, int64_t items, int per_block = kBlockThreads) {
   const int64_t most = int64_t{properties(device).multiprocessors} * 4;
   return static_cast<unsigned>(std::clamp<int64_t>(ceil_div(items, per_block), 1, most));
 }
 
-/// Room for so many doubles or int64.
+/// Scratch for `count` doubles or int64.
 inline Tensor partials(int device, int64_t count) {
   return Tensor::empty({count}, DType::f64, Device::cuda(device));
 }
 
-/// finish(Σ load(i)) over i in [0, items), in one launch. Both are functors to copy to the device.
+/// finish(Σ load(i)) over i in [0, items), in one launch. Both are functors copied to the device.
 template <class Acc, class Load, class Finish>
 void flat_sum(const char* name, int device, int64_t items, const Load& load, const Finish& finish) {
   static_assert(sizeof(Acc) % sizeof(double) == 0);

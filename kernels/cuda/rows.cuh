@@ -1,7 +1,7 @@
 #pragma once
 
-// Passes in which a group of lanes of one warp takes a row of a matrix [rows, width]. A row that fits is held
-// in the lanes' registers, so that several passes over it read memory once.
+// Row-wise passes over a matrix [rows, width]: a group of lanes of one warp takes a row. If a row fits, it is
+// held in the lanes' registers, so that several passes read memory once.
 
 #include <adjoint/kernels/cuda/reduction.cuh>
 
@@ -10,8 +10,8 @@
 
 namespace adj::kernels::cuda {
 
-/// A row, stored as S, as its group of kLanes lanes sees it: packs of N values, lane l holding packs l,
-/// l + kLanes, … With kHeld = 0 nothing is held and each pass reads the row again.
+/// A row, stored as S, distributed over its group of kLanes lanes: packs of N values, lane l holding packs l,
+/// l + kLanes, … With kHeld = 0 nothing is held and each pass rereads the row.
 template <class S, int N, int kLanes, int kHeld>
 struct RowView {
   using T = Wide<S>;
@@ -20,7 +20,7 @@ struct RowView {
   int lane;
   Pack<T, N> held[kHeld > 0 ? kHeld : 1];
 
-  /// Of row `row` of `matrix`; without packs where `row` is negative.
+  /// Row `row` of `matrix`; no packs if `row` is negative.
   __device__ __forceinline__ RowView(const S* matrix, int64_t width, int64_t row, int lane_in_group)
       : data(matrix + (row < 0 ? 0 : row * width)), packs(row < 0 ? 0 : width / N), lane(lane_in_group) {
     if constexpr (kHeld > 0) {
@@ -79,8 +79,8 @@ __device__ __forceinline__ void scale_row(const RowView<S, N, kLanes, kHeld>& ro
   });
 }
 
-// body.row<N, kLanes, kHeld>(row, lane) is called by all lanes of a warp together, so that shuffles are
-// whole: with row -1 where a group has none left.
+// All lanes of a warp call body.row<N, kLanes, kHeld>(row, lane) together, so that shuffles are complete:
+// with row -1 in groups without a row.
 template <int N, int kLanes, int kHeld, class Body>
 __global__ void __launch_bounds__(kBlockThreads) map_rows_kernel(int64_t rows, Body body) {
   begin_overlapping();
@@ -93,10 +93,10 @@ __global__ void __launch_bounds__(kBlockThreads) map_rows_kernel(int64_t rows, B
   }
 }
 
-/// Calls `f.template operator()<N, kLanes, kHeld>()` as rows of `width` values of T want it.
+/// Calls `f.template operator()<N, kLanes, kHeld>()` with the layout for rows of `width` values of T.
 template <class T, class F>
 void dispatch_row(int64_t width, bool aligned, F&& f) {
-  if constexpr (std::is_same_v<T, double>) {  // for gradient checks: small code rather than speed
+  if constexpr (std::is_same_v<T, double>) {  // for gradient checks: small code over speed
     f.template operator()<1, 32, 0>();
   } else if (constexpr int kWidth = kVectorWidth<T>; aligned && width % kWidth == 0) {
     const int64_t packs = width / kWidth;

@@ -9,13 +9,13 @@ namespace kernels {
 
 enum class Transpose : bool { no, yes };
 
-/// C[M,N] = act(op(A) op(B) + bias), or C += op(A) op(B) with `accumulate`, which takes neither bias nor act.
-/// Where `through_relu` [M,N] is given, C is then multiplied by 1 where that is positive and by 0 elsewhere:
-/// the gradient of what a relu gave becomes that of what it was given; without act.
-/// Row-major, op = transpose where asked; `bias` [N] optional; act none or relu. float32 by oneDNN where
-/// present, else as float64 (cpu/tile_product.cpp); bfloat16 as the float32 product of the widened operands,
-/// rounded once after bias and act; on a GPU by cuBLASLt, bfloat16 on its tensor cores, or as ExactProducts
-/// says, small exact ones by a kernel of their own. M, N or K may be 0 (K = 0 gives act(bias)).
+/// C[M,N] = act(op(A) op(B) + bias), or C += op(A) op(B) with `accumulate`, without bias and act. If
+/// `through_relu` [M,N] is given, C is multiplied by 1 where it is positive and by 0 elsewhere (the backward
+/// pass of a relu fused into the product); without act. Row-major, op = optional transpose; `bias` [N]
+/// optional; act none or relu. float32 by oneDNN if available, else Eigen; float64 by Eigen; bfloat16 as the
+/// float32 product of the widened operands, rounded once after bias and act. On a GPU cuBLASLt, with bfloat16
+/// on its tensor cores, or the method of ExactProducts; small exact products have their own kernel. M, N or K
+/// may be 0 (K = 0 gives act(bias)).
 struct GemmArgs {
   const Tensor& a;
   Transpose trans_a = Transpose::no;
@@ -52,8 +52,8 @@ struct GemmArgs {
 };
 ADJ_KERNEL(gemm, GemmArgs)
 
-/// The gradients of y = x w + bias, dz [N,out] being that of y: dw [in,out] = xᵀ dz, and dbias [out] = Σ_i
-/// dz[i, :], which may be absent. x [N,in]. In one pass over dz where the product is a split one.
+/// Gradients of y = x w + bias for dz [N,out], the gradient of y: dw [in,out] = xᵀ dz and dbias [out] = Σ_i
+/// dz[i, :], which may be absent. x [N,in]. One pass over dz for split products.
 struct WeightGradientsArgs {
   const Tensor& x;
   const Tensor& dz;

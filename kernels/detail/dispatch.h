@@ -1,9 +1,8 @@
 #pragma once
 
-// The public entry of every kernel: it checks the contract and calls the implementation for the arguments'
-// device. The contracts' own ADJ_KERNEL lines define the entries where this header comes before them, in a
-// source file that the build makes for each part of the library, and declare them everywhere else. Where the
-// CPU kernels are compiled twice (cmake/AdjointIsa.cmake), namespace cpu_v4 holds those for AVX-512.
+// The public entry of every kernel: checks the contract and calls the implementation for the arguments'
+// device. ADJ_KERNEL lines define the entries if this header is included before them (in a source file that
+// the build generates for each part of the library), and declare them elsewhere.
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/dispatch.h>
@@ -26,7 +25,7 @@ void check(const char* kernel, const Args& args) {
   }
 }
 
-/// What a kernel refuses is said in the name of the op that called it, which is the one that a user knows.
+/// Rewrites an error to name the op that called the kernel, which is the name the user knows.
 [[noreturn, gnu::cold]] void throw_of_op(const Error& error, std::string_view kernel) {
   const std::string_view text = error.what();
   const char* op = AllocationScope::name();

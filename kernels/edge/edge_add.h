@@ -6,7 +6,7 @@ namespace adj::kernels {
 
 namespace detail {
 
-/// A node's terms: [N] beside [M], [N, H] beside [M, H].
+/// Node terms: [N] for edge terms [M], [N, H] for [M, H].
 inline void check_terms(std::string_view op, std::string_view name, const Tensor& terms, int64_t nodes,
                         const Tensor& e, Device device) {
   const Shape shape = e.dims() == 2 ? Shape{nodes, e.size(1)} : Shape{nodes};
@@ -16,9 +16,9 @@ inline void check_terms(std::string_view op, std::string_view name, const Tensor
 
 }  // namespace detail
 
-/// e_ij = l_i + r_j: for every entry (i, j) of `a` the target's term and the source's, by head. `l` [rows] or
-/// [rows, H], `r` [cols] or [cols, H], in float32, float64 or bfloat16, `e` [M] or [M, H] by edge number
-/// (entry k is edge order[k], or k), float32 beside bfloat16. `a.values` is not read.
+/// e_ij = l_i + r_j: the target's plus the source's term for every entry (i, j) of `a`, per head. `l` [rows]
+/// or [rows, H], `r` [cols] or [cols, H], in float32, float64 or bfloat16, `e` [M] or [M, H] by edge number
+/// (entry k is edge order[k], or k), float32 for bfloat16 terms. `a.values` is not read.
 struct EdgeAddArgs {
   const CsrMatrix& a;
   const Tensor& l;
@@ -37,9 +37,9 @@ struct EdgeAddArgs {
 };
 ADJ_KERNEL(edge_add, EdgeAddArgs)
 
-/// y_i = Σ_k e of the entries k of row i, by head: edge_add's gradient at the targets and, over the
-/// transposed structure, at the sources. `e` [M] or [M, H] by edge number, `y` [rows] or [rows, H], dtypes as
-/// in edge_add. Each row is summed in an order that depends on the structure and H alone.
+/// y_i = Σ_k e over the entries k of row i, per head: the gradient of edge_add for targets and, over the
+/// transposed structure, for sources. `e` [M] or [M, H] by edge number, `y` [rows] or [rows, H], dtypes as in
+/// edge_add. The order of each row's sum depends on the structure and H alone.
 struct EdgeSumArgs {
   const CsrMatrix& a;
   const Tensor& e;

@@ -4,13 +4,13 @@
 
 namespace adj::kernels {
 
-// What belongs to edges is [M] or, for H heads, [M, H] by edge number: entry k of `a` is edge order[k], or k
-// where there is no order. `a.values` is not read.
+// Edge quantities are [M] or, for H heads, [M, H] by edge number: entry k of `a` is edge order[k], or k
+// without an order. `a.values` is not read.
 
 /// y = exp(e_ij - m_i) / Σ_j exp(e_ij - m_i) with m_i the largest logit into target i: the softmax over each
-/// row of `a` and head (GAT eq. 3, Veličković et al. 2018). `e` in float32, float64 or bfloat16, `y` float32
-/// beside bfloat16. A logit of -inf gives 0; NaN stays visible in its whole row, as does a row of nothing but
-/// -inf. `y` may be `e` where it is of its dtype. Each row is summed in an order that depends on the
+/// row of `a`, per head (GAT eq. 3, Veličković et al. 2018). `e` in float32, float64 or bfloat16, `y` float32
+/// for bfloat16 logits. A logit of -inf gives 0; NaN propagates to its whole row, and a row of only -inf is
+/// NaN. In-place (`y` is `e`) is allowed for equal dtypes. The order of each row's sum depends on the
 /// structure and H alone.
 struct EdgeSoftmaxArgs {
   const CsrMatrix& a;
@@ -27,8 +27,8 @@ struct EdgeSoftmaxArgs {
 };
 ADJ_KERNEL(edge_softmax, EdgeSoftmaxArgs)
 
-/// de = y (dy - Σ_j y dy), the sum over each row of `a` and head; `y` is the forward output. Dtypes as there:
-/// `de` is e's, `dy` is y's. `de` may be `dy` where it is of its dtype.
+/// de = y (dy - Σ_j y dy), the sum over each row of `a`, per head; `y` is the forward output. `de` has the
+/// dtype of e, `dy` that of y. `de` may be `dy` for equal dtypes.
 struct EdgeSoftmaxBackwardArgs {
   const CsrMatrix& a;
   const Tensor& y;

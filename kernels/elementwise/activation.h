@@ -6,11 +6,11 @@
 
 namespace adj {
 
-/// Element-wise non-linearities. leaky_relu has a slope below zero; elu has alpha
-/// 1 (Clevert et al. 2016); gelu is the exact x Φ(x) by erf (Hendrycks & Gimpel 2016).
+/// Element-wise activations. leaky_relu has a slope for negative inputs; elu has alpha 1 (Clevert et al.
+/// 2016); gelu is the exact x Φ(x) by erf (Hendrycks & Gimpel 2016).
 enum class Activation : uint8_t { none, relu, leaky_relu, elu, gelu };
 
-/// leaky_relu's slope below zero where none is given.
+/// Default slope of leaky_relu.
 inline constexpr float kLeakySlope = 0.01f;
 
 constexpr std::string_view name_of(Activation activation) {
@@ -31,13 +31,13 @@ constexpr std::string_view name_of(Activation activation) {
 
 namespace kernels {
 
-/// Only none and relu are part of another kernel's pass over memory.
+/// Only none and relu are fused into other kernels.
 inline void check_fused(std::string_view op, Activation activation) {
   ADJ_CHECK(activation == Activation::none || activation == Activation::relu,
             "{}: activation {}, expected none or relu", op, name_of(activation));
 }
 
-/// y = act(x), any shape. `y` may be `x`. `slope` is leaky_relu's.
+/// y = act(x), any shape. `y` may be `x`. `slope` is used by leaky_relu.
 struct ActivateArgs {
   Activation activation;
   float slope = kLeakySlope;

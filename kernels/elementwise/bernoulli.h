@@ -5,8 +5,8 @@
 
 namespace adj::kernels {
 
-/// y[i] = 1 with probability p[i], else 0: where number i of the sequence `key` (word i % 4 of Philox block
-/// i / 4, uniform in [0, 1)) is below p[i]. p float32 [N], y uint8 [N]. The same numbers on every device.
+/// y[i] = 1 with probability p[i], else 0: compares number i of the sequence `key` (word i % 4 of Philox
+/// block i / 4, uniform in [0, 1)) with p[i]. p float32 [N], y uint8 [N]. Identical on every device.
 struct BernoulliArgs {
   const Tensor& p;
   RandomKey key;
@@ -21,7 +21,7 @@ struct BernoulliArgs {
 };
 ADJ_KERNEL(bernoulli, BernoulliArgs)
 
-/// y[i] of one draw.
+/// One draw y[i].
 ADJ_HOST_DEVICE inline uint8_t bernoulli_of(float p, uint64_t seed, uint64_t stream, int64_t i) {
   const PhiloxBlock block = philox(seed, stream, static_cast<uint64_t>(i / 4));
   return to_uniform(block.word[i % 4]) < p ? 1 : 0;

@@ -38,14 +38,13 @@ void dispatch_binary(Binary binary, F&& f) {
   }
 }
 
-/// Extent of `shape` in dimension `d` counted from the last (0 is the last); 1 where it has no such
-/// dimension.
+/// Extent of `shape` in dimension `d` counted from the last (0 is the last); 1 if there is no such dimension.
 inline int64_t extent_from_last(const Shape& shape, int d) {
   return d < shape.dims() ? shape[shape.dims() - 1 - d] : 1;
 }
 
-/// The shape in which operands meet: aligned at the last dimension, an extent of 1 or one that is missing
-/// stretches to the other's. Throws naming `op` and both shapes.
+/// Broadcast shape: aligned at the last dimension, an extent of 1 or a missing one expands to the other's.
+/// Throws naming `op` and both shapes.
 inline Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b) {
   const int dims = std::max(a.dims(), b.dims());
   std::array<int64_t, Shape::kMaxDims> extents{};
@@ -59,12 +58,13 @@ inline Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b
   return Shape(std::span<const int64_t>(extents.data(), static_cast<size_t>(dims)));
 }
 
-/// How two operands lie against a result: the result's dimensions, neighbours joined where both operands run
-/// through them alike, so that two equal shapes are one long row, and a matrix with a column two dimensions.
+/// Strides of two operands over the result's dimensions. Adjacent dimensions are merged where both operands
+/// are contiguous in them, so two equal shapes are one long row, and a matrix with a column has two
+/// dimensions.
 struct BroadcastLayout {
   static constexpr int kDims = Shape::kMaxDims, kLast = kDims - 1;
-  int64_t extent[kDims] = {1, 1, 1, 1};  ///< slowest first; those not needed stand before the others
-  int64_t stride[2][kDims] = {};         ///< of the operands, in elements; 0 in a dimension that is stretched
+  int64_t extent[kDims] = {1, 1, 1, 1};  ///< slowest first; unused leading dimensions are 1
+  int64_t stride[2][kDims] = {};         ///< of the operands, in elements; 0 in a broadcast dimension
 
   BroadcastLayout(const Shape& y, const Shape& a, const Shape& b) {
     const Shape* const operands[2] = {&a, &b};
@@ -94,7 +94,7 @@ struct BroadcastLayout {
   int64_t numel() const { return extent[0] * extent[1] * extent[2] * extent[3]; }
   bool is_flat() const { return columns() == numel(); }
 
-  /// Where row `row` (of all dimensions but the last) begins in the operands.
+  /// Start of row `row` (over all dimensions but the last) in the operands.
   ADJ_HOST_DEVICE void begin_of(int64_t row, int64_t& a, int64_t& b) const {
     a = b = 0;
     for (int d = kLast - 1; row > 0; --d) {
@@ -106,8 +106,8 @@ struct BroadcastLayout {
   }
 };
 
-/// y = a op b where y has the shape in which a and b meet (broadcast_shape). `y` may be an operand of its
-/// shape. Division by 0 is IEEE's.
+/// y = a op b; y has the broadcast shape of a and b. `y` may be an operand of its shape. Division by 0
+/// follows IEEE.
 struct BinaryArgs {
   Binary op;
   const Tensor& a;
@@ -123,7 +123,7 @@ struct BinaryArgs {
 };
 ADJ_KERNEL(binary, BinaryArgs)
 
-/// y = x, repeated along the dimensions in which x has extent 1 or which it lacks.
+/// y = x broadcast along dimensions that x lacks or in which it has extent 1.
 struct ExpandArgs {
   const Tensor& x;
   Tensor& y;

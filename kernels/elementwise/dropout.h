@@ -13,8 +13,8 @@ inline void check_rule(std::string_view op, const DropoutRule& rule) {
 
 }  // namespace detail
 
-/// y = act(x) * scale where position i of the sequence `key` keeps element i, else 0 (DropoutRule), any
-/// shape. `slope` is leaky_relu's. Nothing is saved: without an activation the backward pass is the same call
+/// y = act(x) * scale if position i of the sequence `key` keeps element i, else 0 (DropoutRule), any shape.
+/// `slope` is used by leaky_relu. Nothing is saved: without an activation the backward pass is the same call
 /// on dy. `y` may be `x`.
 struct DropoutArgs {
   Activation activation = Activation::none;
@@ -33,7 +33,7 @@ struct DropoutArgs {
 };
 ADJ_KERNEL(dropout, DropoutArgs)
 
-/// The gradient of the same at x, dx = dropout(dy) * act'(x), the mask drawn again. `dx` may be `dy`.
+/// Its gradient at x, dx = dropout(dy) * act'(x), with a recomputed mask. `dx` may be `dy`.
 struct DropoutBackwardArgs {
   Activation activation;
   float slope = kLeakySlope;

@@ -21,7 +21,7 @@ struct LinearCombinationArgs {
 };
 ADJ_KERNEL(linear_combination, LinearCombinationArgs)
 
-/// y = a * b, element by element. `y` may be `a` or `b`.
+/// y = a * b, element-wise. `y` may be `a` or `b`.
 struct MultiplyArgs {
   const Tensor& a;
   const Tensor& b;
@@ -36,7 +36,7 @@ struct MultiplyArgs {
 };
 ADJ_KERNEL(multiply, MultiplyArgs)
 
-/// y = a * s where `s` has one element, wide, read on the device. `y` may be `a`.
+/// y = a * s; `s` has one element, wide, read on the device. `y` may be `a`.
 struct MultiplyScalarArgs {
   const Tensor& a;
   const Tensor& s;
@@ -66,7 +66,7 @@ struct AddBiasArgs {
 };
 ADJ_KERNEL(add_bias, AddBiasArgs)
 
-/// y[N,F] = x[N,F] * s[N]: each row times its own factor. `y` may be `x`.
+/// y[N,F] = x[N,F] * s[N]: scales each row. `y` may be `x`.
 struct ScaleRowsArgs {
   const Tensor& x;
   const Tensor& s;
@@ -81,7 +81,7 @@ struct ScaleRowsArgs {
 };
 ADJ_KERNEL(scale_rows, ScaleRowsArgs)
 
-/// y[k] = x[order[k]] over one-dimensional tensors, `order` int32.
+/// y[k] = x[order[k]], one-dimensional, `order` int32.
 struct PermuteArgs {
   const Tensor& x;
   const Tensor& order;

@@ -7,18 +7,18 @@
 
 namespace adj {
 
-/// Rows of unsigned integers q of 1 to 8 bits, [N, cols], and the numbers they stand for, scale (q - zero):
-/// features, of which rows are gathered, and converted some at a time where they are multiplied. Eight
-/// numbers side by side are `bits` bytes, of which byte p has bit p of each, and a row is what that comes to:
-/// no wider for its neighbours. (A BitTensor's rows are padded to 1024 numbers, for tensor cores.)
+/// Rows of unsigned integers q of 1 to 8 bits, [N, cols], with their dequantization scale (q - zero):
+/// features whose rows are gathered, and dequantized in batches before products. Eight adjacent numbers take
+/// `bits` bytes, byte p holding bit p of each; rows are not padded beyond that. (A BitTensor's rows are
+/// padded to 1024 numbers, for tensor cores.)
 struct PackedRows {
   static constexpr int64_t kGroup = 8;
   static constexpr int kMostBits = 8;
 
   int64_t cols = 0;
   int bits = 0;
-  Tensor bytes;        ///< uint8 [N, bits ceil(cols / 8)]; what stands beside the last column is zeros
-  Tensor scale, zero;  ///< float32 [1], or [cols]: of each column
+  Tensor bytes;        ///< uint8 [N, bits ceil(cols / 8)]; zero behind the last column
+  Tensor scale, zero;  ///< float32 [1], or [cols]: per column
 
   static int64_t row_bytes(int64_t cols, int bits) { return bits * ceil_div(cols, kGroup); }
   int64_t rows() const { return bytes.size(0); }
@@ -48,8 +48,8 @@ inline void check_packed_rows(std::string_view op, const PackedRows& q) {
 
 }  // namespace detail
 
-/// q = round(x / scale + zero), held within 0 and 2^bits - 1; NaN becomes 0. x float32 [N,F]; `to` has bits,
-/// scale and zero, its bytes are written.
+/// q = round(x / scale + zero), clamped to [0, 2^bits - 1]; NaN becomes 0. x float32 [N,F]; bits, scale and
+/// zero of `to` are given, its bytes are written.
 struct PackRowsArgs {
   const Tensor& x;
   PackedRows& to;
@@ -62,9 +62,9 @@ struct PackRowsArgs {
 };
 ADJ_KERNEL(pack_rows, PackRowsArgs)
 
-/// y [B,F] = what rows `first` to first + B stand for, a float32 rounded to y's type. With a `rule` that
-/// drops, then as kernels::dropout makes it of all N rows as one matrix: position i F + f of the sequence
-/// `key` decides on number f of row i.
+/// y [B,F] = dequantized rows `first` to first + B, in float32 rounded to y's type. If `rule` drops elements,
+/// followed by kernels::dropout as on the full matrix of N rows: position i F + f of the sequence `key`
+/// decides on number f of row i.
 struct UnpackRowsArgs {
   const PackedRows& from;
   int64_t first = 0;
@@ -85,8 +85,8 @@ struct UnpackRowsArgs {
 };
 ADJ_KERNEL(unpack_rows, UnpackRowsArgs)
 
-/// Bit c of byte r becomes bit r of byte c (Warren, Hacker's Delight, section 7-3): eight numbers to bytes of
-/// a plane each, and back.
+/// 8 x 8 bit transpose: bit c of byte r becomes bit r of byte c (Warren, Hacker's Delight, section 7-3).
+/// Converts eight numbers to one byte per plane, and back.
 ADJ_HOST_DEVICE inline uint64_t transposed_bits(uint64_t x) {
   uint64_t t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AAu;
   x ^= t ^ (t << 7);
@@ -96,7 +96,7 @@ ADJ_HOST_DEVICE inline uint64_t transposed_bits(uint64_t x) {
   return x ^ t ^ (t << 28);
 }
 
-/// Packed rows as kernels read them.
+/// Kernel view of packed rows.
 struct PackedOperand {
   const uint8_t* bytes;
   const float *scale, *zero;
@@ -113,7 +113,7 @@ struct PackedOperand {
         row_bytes(PackedRows::row_bytes(q.cols, q.bits)),
         bits(q.bits),
         largest(q.largest()) {}
-  /// Eight integers of a row, a byte each, from column 8 `group` on.
+  /// Eight integers of a row, one byte each, from column 8 `group` on.
   ADJ_HOST_DEVICE uint64_t integers(int64_t row, int64_t group) const {
     const uint8_t* from = bytes + row * row_bytes + group * bits;
     uint64_t planes = 0;

@@ -6,8 +6,8 @@ namespace adj {
 
 enum class Unary : uint8_t { exp, log, sqrt, sigmoid, tanh, reciprocal, inverse_sqrt };
 
-/// Which of its input and output a function's derivative is told from. The output wherever it can be: the op
-/// that follows keeps it anyway, and no exponential is taken again. Only log's output does not tell (1 / x).
+/// Whether a derivative is computed from the input or the output. The output is used where possible: the next
+/// op keeps it anyway, and no exponential is recomputed. Only log needs its input (1 / x).
 constexpr bool saves_input(Unary function) { return function == Unary::log; }
 
 namespace kernels {
@@ -33,7 +33,7 @@ void dispatch_unary(Unary function, F&& f) {
   }
 }
 
-/// The derivative, from what saves_input() says.
+/// The derivative, from the tensor selected by saves_input().
 template <Unary U>
 struct UnarySlope {
   template <class W>
@@ -48,8 +48,8 @@ struct UnarySlope {
   }
 };
 
-/// y = f(x), any shape: exp, log, sqrt, 1 / (1 + e^-x), tanh, 1 / x, with IEEE's infinities and NaNs; and
-/// 1 / √x, which is 0 where x is not positive (gcn_normalize has its degrees so). `y` may be `x`.
+/// y = f(x), any shape: exp, log, sqrt, 1 / (1 + e^-x), tanh, 1 / x, with IEEE infinities and NaNs; and 1 /
+/// √x, which is 0 for x <= 0 (as gcn_normalize treats degrees). `y` may be `x`.
 struct UnaryArgs {
   Unary function;
   const Tensor& x;
@@ -63,7 +63,7 @@ struct UnaryArgs {
 };
 ADJ_KERNEL(unary, UnaryArgs)
 
-/// dx = dy * f'; `saved` is x where saves_input(function), else y. `dx` may be `dy`.
+/// dx = dy * f'; `saved` is x if saves_input(function), else y. `dx` may be `dy`.
 struct UnaryBackwardArgs {
   Unary function;
   const Tensor& saved;

@@ -8,7 +8,7 @@ namespace adj::kernels {
 
 namespace detail {
 
-/// The parts stand side by side in `whole`.
+/// The parts are adjacent column blocks of `whole`.
 inline void check_parts(std::string_view op, std::span<const Tensor> parts, const Tensor& whole) {
   ADJ_CHECK(whole && whole.dims() == 2 && whole.dtype() != DType::bits,
             "{}: y is {}, expected a matrix of other than bits", op, whole.str());
@@ -24,9 +24,8 @@ inline void check_parts(std::string_view op, std::span<const Tensor> parts, cons
 
 }  // namespace detail
 
-/// y[K,F] = x[index[k], :], `index` int32 [K] in [0, N) (range-checked on the CPU; where an index comes from
-/// a file it was checked there). Any dtype. Its gradient is a product with the selection matrix's transpose
-/// (spmm.h).
+/// y[K,F] = x[index[k], :], `index` int32 [K] in [0, N) (range-checked on the CPU; indices from files are
+/// checked when read). Any dtype. Its gradient is a product with the transposed selection matrix (spmm.h).
 struct GatherRowsArgs {
   const Tensor& x;
   const Tensor& index;
@@ -41,7 +40,7 @@ struct GatherRowsArgs {
 };
 ADJ_KERNEL(gather_rows, GatherRowsArgs)
 
-/// y[N, F0+F1+…] = the parts side by side, each [N, Fk], one dtype other than bits.
+/// y[N, F0+F1+…] = the parts [N, Fk] concatenated by columns; one dtype, not bits.
 struct ConcatColumnsArgs {
   std::span<const Tensor> parts;
   Tensor& y;
@@ -74,7 +73,7 @@ inline void check_slice(std::string_view op, const Tensor& whole, int64_t begin,
 
 }  // namespace detail
 
-/// y[N,L] = columns [begin, begin + L) of x[N,F], of any dtype but bits.
+/// y[N,L] = columns [begin, begin + L) of x[N,F], any dtype but bits.
 struct SliceColumnsArgs {
   const Tensor& x;
   int64_t begin;
@@ -85,7 +84,7 @@ struct SliceColumnsArgs {
 };
 ADJ_KERNEL(slice_columns, SliceColumnsArgs)
 
-/// y[N,F] = x[N,L] at columns [begin, begin + L), zeros elsewhere: its backward pass.
+/// Backward pass of slice_columns: y[N,F] = x[N,L] at columns [begin, begin + L), zeros elsewhere.
 struct PadColumnsArgs {
   const Tensor& x;
   int64_t begin;

@@ -4,17 +4,16 @@
 
 namespace adj::kernels {
 
-/// Rows that a device can read where they are, wherever that is: its own memory, or the host's that is locked
-/// for it (core/pinned.h).
+/// Rows that a device can read in place: in its own memory, or in page-locked host memory (core/pinned.h).
 struct RowsInPlace {
   const void* data = nullptr;
   int64_t rows = 0;
-  bool on_host = false;  ///< a GPU reads them over its bus, and lists those it wants first (8 bytes each)
+  bool on_host = false;  ///< a GPU reads them over the bus, after listing the rows it needs (8 bytes each)
 };
 
-/// y[K,F]: row k is row at[k] of `hot` [C,F] where at[k] >= 0, and else row -1 - at[k] of `cold`, which has
-/// rows of as many bytes: features of which those most often asked for are kept on the device. `at` int32 [K]
-/// (range-checked on the CPU). Any dtype.
+/// Gather with a hot-row cache on the device. y[K,F]: row k is row at[k] of `hot` [C,F] if at[k] >= 0, else
+/// row -1 - at[k] of `cold`, whose rows have the same number of bytes. `at` int32 [K] (range-checked on the
+/// CPU). Any dtype.
 struct GatherCachedArgs {
   const Tensor& hot;
   RowsInPlace cold;

@@ -21,9 +21,9 @@ struct OrderPairsArgs {
 };
 ADJ_KERNEL(order_pairs, OrderPairsArgs)
 
-/// y[r, :] = the sum (or mean) of x[order[k], :] for k from starts[r] to before starts[r + 1] (to the end of
-/// `order` for the last): x [M,E], y [R,E] float32 or float64, `starts` int32 [R] ascending from 0, `order`
-/// int32 [K]. Each is added up in order, in float64: the same bits on every device.
+/// y[r, :] = sum (or mean) of x[order[k], :] for k in [starts[r], starts[r + 1]) (to the end of `order` for
+/// the last r): x [M,E], y [R,E] float32 or float64, `starts` int32 [R] ascending from 0, `order` int32 [K].
+/// Accumulated in order, in float64: bitwise identical on every device.
 struct MergeRunsArgs {
   bool mean;
   const Tensor& x;

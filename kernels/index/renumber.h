@@ -5,10 +5,9 @@
 
 namespace adj::kernels {
 
-/// The inverse of an index: number[index[k]] = k for `index` int32 [K] in [-1, N), -1 being passed over, and
-/// -1 for what `index` does not hold; `number` int32 [N]. Of a permutation it is the inverse. Where something
-/// stands twice, the first counts, and `repeated` (one int64) is the smallest k that repeats an earlier one
-/// (K where none does).
+/// Inverse of an index: number[index[k]] = k for `index` int32 [K] in [-1, N), skipping -1; -1 for values not
+/// in `index`; `number` int32 [N]. For a permutation it is the inverse permutation. Of duplicates the first
+/// counts, and `repeated` (one int64) is the smallest k that repeats an earlier one (K if there is none).
 struct RenumberArgs {
   const Tensor& index;
   Tensor& number;
@@ -23,7 +22,7 @@ struct RenumberArgs {
 };
 ADJ_KERNEL(renumber, RenumberArgs)
 
-/// Where each of [0, limit) stands in `ids`, int32 [limit]: -1 for what does not.
+/// Position of each of [0, limit) in `ids`, int32 [limit]: -1 if absent.
 inline Tensor inverse_of(const Tensor& ids, int64_t limit) {
   Tensor number = Tensor::empty({limit}, DType::i32, ids.device()),
          repeated = Tensor::empty({}, DType::i64, ids.device());
@@ -31,7 +30,7 @@ inline Tensor inverse_of(const Tensor& ids, int64_t limit) {
   return number;
 }
 
-/// entry[k] = the first entry (row[k], col[k]) of the structure, or -1 where it has none; all int32 [K], rows
+/// entry[k] = the first entry (row[k], col[k]) of the structure, or -1 if there is none; all int32 [K], rows
 /// and columns in range.
 struct FindEntriesArgs {
   const Csr& csr;

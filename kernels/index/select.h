@@ -15,17 +15,18 @@ struct IotaArgs {
 };
 ADJ_KERNEL(iota, IotaArgs)
 
-/// What is asked of a pair of int32.
+/// Predicate on a pair of int32.
 enum class PairTest : uint8_t {
   differ,        ///< a[k] != b[k]
   both_present,  ///< a[k] >= 0 and b[k] >= 0
   both_absent,   ///< a[k] < 0 and b[k] < 0
   ascends,       ///< a[k] <= b[k]
-  begins_run,    ///< k = 0, or the pair is another one than at k - 1
+  begins_run,    ///< k = 0, or the pair differs from that at k - 1
 };
 
-/// Where the pair (a[k], b[k]) passes, both int32 [K]: the places k, ascending, fill the front of `positions`
-/// (int32 [K]; what stands behind them is not written), and `count` (one int64) says how many they are.
+/// Stream compaction by a predicate on the pairs (a[k], b[k]), both int32 [K]: the matching k, ascending,
+/// fill the front of `positions` (int32 [K]; the rest is not written), and `count` (one int64) is their
+/// number.
 struct SelectPairsArgs {
   PairTest test;
   const Tensor& a;
@@ -43,8 +44,8 @@ struct SelectPairsArgs {
 };
 ADJ_KERNEL(select_pairs, SelectPairsArgs)
 
-/// position (one element, int64) = the first k with index[k] outside [0, limit), or the length of `index`
-/// where there is none. `index` is [M] int32 or int64.
+/// position (one int64) = the first k with index[k] outside [0, limit), or the length of `index` if there is
+/// none. `index` is [M] int32 or int64.
 struct FirstOutsideArgs {
   const Tensor& index;
   int64_t limit;

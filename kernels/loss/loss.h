@@ -4,13 +4,13 @@
 
 namespace adj::kernels {
 
-// Losses are means over the rows that `index` (int32 [K], in range) selects, or over all rows where it is
-// absent; a row that stands there several times counts as often, in the loss and in the gradient. `loss` has
-// one element. Losses, their gradients and the targets of bce and mse are wide. The backward passes take
-// dloss (one element, on the device), write every row of the gradient, zeros where a row was not selected,
-// and recompute what the forward pass knew: nothing is saved but the inputs. K = 0 is an error. So is a row
-// of `index` or a label that is out of range: on the CPU at once; a GPU, which is not asked in the middle of
-// a step, leaves the loss NaN, and who reads it (or anything else) from there gets the error.
+// Losses are means over the rows selected by `index` (int32 [K], in range), or over all rows if it is absent;
+// a row selected several times counts as often, in the loss and in the gradient. `loss` has one element.
+// Losses, their gradients and the targets of bce and mse are wide. The backward passes take dloss (one
+// element, on the device), write every row of the gradient (zeros for rows not selected), and recompute the
+// forward values: only the inputs are saved. K = 0 is an error, and so is a row of `index` or a label out of
+// range. The CPU throws at once; a GPU, which does not synchronize within a step, sets the loss to NaN, and
+// the next read from that device throws.
 
 namespace detail {
 
@@ -69,9 +69,9 @@ struct SoftmaxCrossEntropyBackwardArgs {
 };
 ADJ_KERNEL(softmax_cross_entropy_backward, SoftmaxCrossEntropyBackwardArgs)
 
-/// A loss that compares x [N,T] with targets t of the same shape. A target that is NaN is none, and does not
-/// count: loss = Σ term / total, and total, the number of those that do, is kept for the backward pass. Where
-/// it is 0 the CPU throws; a GPU, which is not asked, leaves the loss 0 and a gradient of zeros.
+/// A loss comparing x [N,T] with targets t of the same shape. NaN marks a missing target, which does not
+/// count: loss = Σ term / total; total, the number of targets present, is kept for the backward pass. If it
+/// is 0 the CPU throws; a GPU, which does not synchronize, gives loss 0 and zero gradients.
 struct TargetLossArgs {
   const Tensor& x;
   const Tensor& target;
@@ -111,8 +111,8 @@ ADJ_KERNEL(bce_with_logits_backward, TargetLossBackwardArgs)
 ADJ_KERNEL(mse_loss, TargetLossArgs)
 ADJ_KERNEL(mse_loss_backward, TargetLossBackwardArgs)
 
-/// For losses whose rows have weights: goal[k,t] = target[index[k],t], share[k,t] = weight[k] / T; 0 and 0
-/// where that target is NaN, none. All wide; index int32 [K], in range (on a GPU a row that is not is NaN).
+/// For losses with row weights: goal[k,t] = target[index[k],t], share[k,t] = weight[k] / T; both 0 for a
+/// missing (NaN) target. All wide; index int32 [K], in range (on a GPU a row out of range gives NaN).
 struct WeightedTargetsArgs {
   const Tensor& target;
   const Tensor& index;

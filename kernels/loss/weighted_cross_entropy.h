@@ -6,7 +6,7 @@
 
 namespace adj::kernels {
 
-/// No label is this one.
+/// Value of `ignored` that matches no label.
 inline constexpr int64_t kNothingIgnored = std::numeric_limits<int64_t>::min();
 
 namespace detail {
@@ -21,10 +21,10 @@ inline void check_weighted(std::string_view op, const Tensor& x, const Tensor& l
 
 }  // namespace detail
 
-/// softmax_cross_entropy in which row i counts weight[label[i]] times (once without `weight` [C], wide) and
-/// not at all where label[i] is `ignored`: loss = Σ w_i (log Σ_c exp x[i,c] - x[i, label[i]]) / Σ w_i. total
-/// = Σ w_i is kept for the backward pass. Where it is 0 the CPU throws; a GPU, which is not asked, leaves the
-/// loss 0 and a gradient of zeros.
+/// softmax_cross_entropy with row i weighted by weight[label[i]] (`weight` [C], wide; 1 if absent) and rows
+/// with label[i] == `ignored` skipped: loss = Σ w_i (log Σ_c exp x[i,c] - x[i, label[i]]) / Σ w_i. total = Σ
+/// w_i is kept for the backward pass. If it is 0 the CPU throws; a GPU, which does not synchronize, gives
+/// loss 0 and zero gradients.
 struct WeightedCrossEntropyArgs {
   const Tensor& x;
   const Tensor& label;

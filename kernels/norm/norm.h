@@ -5,8 +5,8 @@
 
 namespace adj::kernels {
 
-/// What follows a normalisation in the same pass: z -> dropout(act(z)). Saves nothing: the backward pass
-/// rebuilds z and draws the mask again.
+/// Fused epilogue of a normalization: z -> dropout(act(z)). Saves nothing: the backward pass recomputes z and
+/// the mask.
 struct Epilogue {
   Activation activation = Activation::none;  ///< none, relu or elu
   bool dropout = false;
@@ -21,7 +21,7 @@ inline void check_per_column(std::string_view op, std::string_view name, const T
   check_tensor(op, name, tensor, {x.size(1)}, x.dtype(), x.device());
 }
 
-/// A statistic, wide.
+/// A per-column statistic in the accumulator dtype.
 inline void check_of_columns(std::string_view op, std::string_view name, const Tensor& tensor,
                              const Tensor& x) {
   check_tensor(op, name, tensor, {x.size(1)}, wide_dtype(x.dtype()), x.device());
@@ -41,7 +41,7 @@ inline void check_epilogue(std::string_view op, const Epilogue& epilogue) {
 
 }  // namespace detail
 
-/// Calls `f.template operator()<A>()` with the activation of an epilogue.
+/// Calls `f.template operator()<A>()` with the epilogue's activation.
 template <class F>
 decltype(auto) dispatch_epilogue_activation(Activation activation, F&& f) {
   if (activation == Activation::relu) return f.template operator()<Activation::relu>();
@@ -50,7 +50,7 @@ decltype(auto) dispatch_epilogue_activation(Activation activation, F&& f) {
 }
 
 /// Per column of x[N,F], N >= 1: mean[F] and rstd[F] = 1 / sqrt(biased variance + eps), by Welford's
-/// recurrence or shifted sums merged in fixed order. Where present, running_mean and running_var [F] move by
+/// recurrence or shifted sums merged in a fixed order. If given, running_mean and running_var [F] move by
 /// `momentum` towards the batch's mean and unbiased variance (Ioffe & Szegedy 2015). All four are wide.
 struct BatchNormStatisticsArgs {
   const Tensor& x;
@@ -74,8 +74,8 @@ struct BatchNormStatisticsArgs {
 };
 ADJ_KERNEL(batch_norm_statistics, BatchNormStatisticsArgs)
 
-/// The same two rows from running statistics: mean = running_mean, rstd = 1 / sqrt(running_var + eps). All of
-/// one dtype, float32 or float64.
+/// mean and rstd from running statistics: mean = running_mean, rstd = 1 / sqrt(running_var + eps). All of one
+/// dtype, float32 or float64.
 struct BatchNormRunningArgs {
   const Tensor& running_mean;
   const Tensor& running_var;
@@ -95,8 +95,8 @@ struct BatchNormRunningArgs {
 };
 ADJ_KERNEL(batch_norm_running, BatchNormRunningArgs)
 
-/// y = epilogue((x - mean) * rstd * gamma + beta), all statistics per column, mean and rstd wide. `y` may be
-/// `x`.
+/// y = epilogue((x - mean) * rstd * gamma + beta), all statistics per column, mean and rstd wide. In-place
+/// allowed (`y` is `x`).
 struct BatchNormApplyArgs {
   const Tensor& x;
   const Tensor& mean;
@@ -120,8 +120,8 @@ struct BatchNormApplyArgs {
 };
 ADJ_KERNEL(batch_norm_apply, BatchNormApplyArgs)
 
-/// Gradients: dgamma[F], dbeta[F], dx[N,F]; mean and rstd are wide. `dx` may be `dy`. `of_batch`: mean and
-/// rstd are x's own, and dx goes through them too; otherwise they are constants, and there may be no row.
+/// Gradients dgamma[F], dbeta[F], dx[N,F]; mean and rstd are wide. `dx` may be `dy`. `of_batch`: mean and
+/// rstd are x's own, and dx includes their gradient; otherwise they are constants, and N may be 0.
 struct BatchNormBackwardArgs {
   const Tensor& x;
   const Tensor& mean;
@@ -153,8 +153,8 @@ struct BatchNormBackwardArgs {
 };
 ADJ_KERNEL(batch_norm_backward, BatchNormBackwardArgs)
 
-/// y = (x - mean_i) * rstd_i * gamma + beta per row (Ba et al. 2016); mean[N], rstd[N], wide, are outputs
-/// for backward.
+/// y = (x - mean_i) * rstd_i * gamma + beta per row (Ba et al. 2016); mean[N] and rstd[N], wide, are saved
+/// for the backward pass.
 struct LayerNormArgs {
   const Tensor& x;
   const Tensor& gamma;
@@ -202,7 +202,7 @@ struct LayerNormBackwardArgs {
 };
 ADJ_KERNEL(layer_norm_backward, LayerNormBackwardArgs)
 
-/// y_i = x_i / max(‖x_i‖₂, eps); scale[N] = 1 / max(‖x_i‖₂, eps), wide, is an output for backward.
+/// y_i = x_i / max(‖x_i‖₂, eps); scale[N] = 1 / max(‖x_i‖₂, eps), wide, is saved for the backward pass.
 struct L2NormalizeRowsArgs {
   const Tensor& x;
   double eps;
@@ -234,7 +234,7 @@ struct L2NormalizeRowsBackwardArgs {
 };
 ADJ_KERNEL(l2_normalize_rows_backward, L2NormalizeRowsBackwardArgs)
 
-/// y_i = x_i / Σ_f x_if; rows whose sum is 0 stay as they are. For bag-of-words features. `y` may be `x`.
+/// y_i = x_i / Σ_f x_if; rows whose sum is 0 stay unchanged. For bag-of-words features. `y` may be `x`.
 struct SumNormalizeRowsArgs {
   const Tensor& x;
   Tensor& y;

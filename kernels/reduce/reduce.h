@@ -44,8 +44,8 @@ struct SumAllArgs {
 };
 ADJ_KERNEL(sum_all, SumAllArgs)
 
-/// y[N] int32 = column of the largest x[i, :], ties to the smallest column. NaN
-/// never wins; a row of NaNs gives 0. x has at least one column.
+/// y[N] int32 = argmax of x[i, :], ties to the smallest column. NaN never wins; a row of NaNs gives 0. x has
+/// at least one column.
 struct ArgmaxColumnsArgs {
   const Tensor& x;
   Tensor& y;

@@ -4,9 +4,8 @@
 
 namespace adj::kernels {
 
-// Reductions over the middle one of three dimensions, x[P,N,Q]; a reduction over any dimension of a tensor is
-// one of these under another shape. Sums over the first or the last dimension have kernels of their own
-// (reduce.h).
+// Reductions over the middle of three dimensions, x[P,N,Q]; a reduction over any dimension of a tensor is one
+// of these after reshaping. Sums over the first or last dimension have their own kernels (reduce.h).
 
 namespace detail {
 
@@ -30,8 +29,7 @@ struct SumDimArgs {
 };
 ADJ_KERNEL(sum_dim, SumDimArgs)
 
-/// y[P,Q] = max_n x[:, n, :] and winner[P,Q] int32 = its n, ties to the smallest; N >= 1. NaN wins, the first
-/// one.
+/// y[P,Q] = max_n x[:, n, :] and winner[P,Q] int32 = its n, ties to the smallest; N >= 1. The first NaN wins.
 struct MaxDimArgs {
   const Tensor& x;
   Tensor& y;
@@ -48,7 +46,7 @@ struct MaxDimArgs {
 };
 ADJ_KERNEL(max_dim, MaxDimArgs)
 
-/// dx[P,N,Q] = dy[P,Q] at the winners that max_dim found, zero elsewhere.
+/// dx[P,N,Q] = dy[P,Q] at the winners of max_dim, zero elsewhere.
 struct MaxDimBackwardArgs {
   const Tensor& winner;
   const Tensor& dy;

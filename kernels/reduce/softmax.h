@@ -4,8 +4,8 @@
 
 namespace adj::kernels {
 
-/// Per row of x[N,C]: y = exp(x - m) / Σ exp(x - m) with m the row's largest, or with `log` its logarithm
-/// x - m - log Σ exp(x - m). A row with NaN, with +inf or of nothing but -inf is NaN. `y` may be `x`.
+/// Per row of x[N,C]: y = exp(x - m) / Σ exp(x - m) with m the row maximum, or with `log` its logarithm x - m
+/// - log Σ exp(x - m). A row with NaN or +inf, or of only -inf, is NaN. `y` may be `x`.
 struct SoftmaxArgs {
   bool log = false;
   const Tensor& x;

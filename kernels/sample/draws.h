@@ -5,18 +5,18 @@
 #include <cmath>
 #include <cstdint>
 
-// The random numbers of neighbour sampling: functions of the key and of global ids alone, in integers and in
-// single operations of IEEE arithmetic, so that every device draws the same bits, on any number of threads
-// and wherever in a batch a node stands.
+// Random numbers of neighbor sampling: functions of the key and global ids alone, in integer and single IEEE
+// operations, so that every device draws the same bits, for any number of threads and any position of a node
+// in the batch.
 namespace adj::kernels::sample {
 
-/// A Philox block of a node: those of different nodes do not meet.
+/// A Philox block of a node; different nodes never share one.
 ADJ_HOST_DEVICE inline uint64_t block_of(int32_t node, uint32_t block) {
   return static_cast<uint64_t>(static_cast<uint32_t>(node)) << 32 | block;
 }
 
-/// Words that are narrow are 32 bits, four to a block; wide ones 64, two to a block. A narrow word drawn into
-/// [0, range) favours a number by range / 2^32 at most: 1.5e-5 in rows up to this length; wide ones by 2^-33.
+/// Narrow words have 32 bits, four per block; wide ones 64, two per block. A narrow word drawn into [0,
+/// range) is biased by at most range / 2^32: 1.5e-5 for rows up to this length; wide ones by 2^-33.
 constexpr int64_t kNarrowRange = 1 << 16;
 
 ADJ_HOST_DEVICE inline uint64_t wide_word(const PhiloxBlock& words, uint32_t slot) {
@@ -34,7 +34,7 @@ ADJ_HOST_DEVICE inline int32_t scaled_wide(uint64_t word, uint32_t range) {
   return static_cast<int32_t>(((word >> 32) * range + low) >> 32);
 }
 
-/// What slot `slot` of a row of `degree` draws in [0, range), of its node's words.
+/// Draw of slot `slot` for a row of `degree` in [0, range), from its node's words.
 ADJ_HOST_DEVICE inline int32_t draw_below(uint64_t seed, uint64_t stream, int32_t node, int64_t degree,
                                           uint32_t slot, uint32_t range) {
   if (degree <= kNarrowRange)
@@ -48,11 +48,11 @@ ADJ_HOST_DEVICE inline double draw_unit(uint64_t seed, uint64_t stream, int32_t 
   return static_cast<double>(word >> 11) * 0x1.0p-53;
 }
 
-/// The entry at fraction `u` of a row's weights, whose running sums are `sums` [degree], the last of them
-/// positive: the first whose sum is beyond.
+/// The entry at fraction `u` of a row's weights: the first whose prefix sum in `sums` [degree] exceeds it;
+/// the last sum is positive.
 ADJ_HOST_DEVICE inline int32_t find_by_weight(double u, const double* sums, int32_t degree) {
   const double total = sums[degree - 1], at = u * total;
-  // Rounding may bring it to the end: then it is the last that adds to it.
+  // If rounding reaches the end, take the last entry with a positive weight.
   const bool at_end = !(at < total);
   int32_t low = 0, high = degree - 1;
   while (low < high) {
@@ -67,7 +67,7 @@ ADJ_HOST_DEVICE inline int32_t find_by_weight(double u, const double* sums, int3
 }
 
 /// -ln((w + 1/2) / 2^52) of a word's upper 52 bits w: exponentially distributed, positive, finite. The
-/// logarithm is summed here, by fused operations that every device rounds alike, since libraries differ.
+/// logarithm is computed here by FMAs, which every device rounds alike; libraries differ.
 ADJ_HOST_DEVICE inline double exponential(uint64_t word) {
   uint64_t bits = (word >> 12) << 1 | 1;
   int shift = 0;
@@ -99,16 +99,16 @@ ADJ_HOST_DEVICE inline double exponential(uint64_t word) {
   return fma(-t, p, exponent * 0.69314718055994531);
 }
 
-/// The key of entry `place` of a node's row in sampling without replacement by weight (Efraimidis &
-/// Spirakis, Weighted random sampling with a reservoir, 2006): -ln(u) / w, of which the smallest are taken.
+/// Key of entry `place` of a node's row in weighted sampling without replacement (Efraimidis & Spirakis,
+/// Weighted random sampling with a reservoir, 2006): -ln(u) / w; the smallest keys are taken.
 ADJ_HOST_DEVICE inline double weighted_key(uint64_t seed, uint64_t stream, int32_t node, uint32_t place,
                                            float weight) {
   const uint64_t word = wide_word(philox(seed, stream, block_of(node, place / 2)), place);
   return exponential(word) / static_cast<double>(weight);
 }
 
-/// Does a row of `degree` entries, of which `fanout` are expected, take the source whose number r is this
-/// word? LABOR-0: r / 2^32 < fanout / degree.
+/// Whether a row of `degree` entries with `fanout` expected ones takes the source whose random number r is
+/// this word. LABOR-0: r / 2^32 < fanout / degree.
 ADJ_HOST_DEVICE inline bool labor_takes(uint32_t word, int64_t degree, int64_t fanout) {
   return static_cast<uint64_t>(word) * static_cast<uint64_t>(degree) < static_cast<uint64_t>(fanout) << 32;
 }

@@ -6,13 +6,13 @@
 
 namespace adj::kernels {
 
-/// Numbers nodes by their first appearance. `table` int32 [N] holds base + number of each node that is known,
-/// and less than `base` for others, so that who goes on with a base beyond all numbers forgets them for
-/// nothing. Known are the first `known` of `nodes` (int32 [known + S] at least). Of `ids` (int32 [S], in
-/// range) those that are new get the next numbers in the order in which they stand there, and are appended to
-/// `nodes`; `count` (one int64) is how many are known then, and number[k] (int32 [S]) the number of ids[k].
-/// `used`, one int64, where it is given: only the first so many of `ids` count, for a host that does not know
-/// the number. base + known + S must fit an int32; numbers up to there may be in the table afterwards.
+/// Numbers nodes by first appearance. `table` int32 [N] holds base + number for known nodes and values below
+/// `base` for all others, so that raising the base beyond all numbers clears the table for free. The first
+/// `known` of `nodes` (int32 [known + S] at least) are known. New ones of `ids` (int32 [S], in range) get the
+/// next numbers in their order and are appended to `nodes`; `count` (one int64) is the number known
+/// afterwards, and number[k] (int32 [S]) the number of ids[k]. `used` (one int64, optional): only the first
+/// `used` of `ids` count, if the host does not know that number. base + known + S must fit in int32; the
+/// table may hold numbers up to that afterwards.
 struct NumberNodesArgs {
   const Tensor& ids;
   const Tensor& used = kAbsent;

@@ -7,46 +7,45 @@
 
 namespace adj::kernels {
 
-/// Which of a row's d entries are taken, k being the fan-out. Each entry counts, equal ones too.
+/// How a row's d entries are sampled with fan-out k. Duplicate entries count separately.
 enum class NeighborChoice : uint8_t {
-  /// min(k, d) of them, every set as likely as any other (Floyd; Bentley & Floyd, A Sample of Brilliance,
-  /// 1987): of the draws t_i in [0, d - k + i], i = 0 … k - 1, the i-th entry is t_i, or d - k + i where t_i
-  /// was taken before. In the order in which they are drawn; all of them in their own order where k >= d.
+  /// min(k, d) entries, all subsets equally likely (Floyd; Bentley & Floyd, A Sample of Brilliance, 1987):
+  /// with draws t_i in [0, d - k + i], i = 0 … k - 1, the i-th entry is t_i, or d - k + i if t_i was already
+  /// taken. In draw order; in row order if k >= d.
   uniform,
-  /// k of them, each anew, unless the row is empty. In the order in which they are drawn.
+  /// k entries with replacement, unless the row is empty. In draw order.
   uniform_repeated,
-  /// min(k, positive weights) of them: each next one in proportion to the weights that are left. In the
-  /// row's order.
+  /// min(k, positive weights) entries without replacement, each in proportion to the remaining weights. In
+  /// row order.
   weighted,
-  /// k of them, each anew in proportion to the weights, unless none is positive. In the order in which they
-  /// are drawn.
+  /// k entries with replacement in proportion to the weights, unless none is positive. In draw order.
   weighted_repeated,
-  /// LABOR-0 (Balin & Çatalyürek, Layer-Neighbor Sampling, NeurIPS 2023): source t draws r_t in [0, 1) once,
-  /// for all rows, and row s takes it where r_t < c_s, with the c_s for which the variance of the row's mean
-  /// is that of k neighbours drawn apart: sum over its sources of 1 / min(1, c_s) = d^2 / k, so that
-  /// c_s = k / d, and min(k, d) entries are expected. All of a row are taken with the same probability, so
-  /// their plain mean estimates the row's. In the row's order.
+  /// LABOR-0 (Balin & Çatalyürek, Layer-Neighbor Sampling, NeurIPS 2023): source t draws r_t in [0, 1) once
+  /// for all rows, and row s takes it if r_t < c_s. c_s is chosen so that the variance of the row's mean
+  /// equals that of k neighbors drawn independently: the sum over its sources of 1 / min(1, c_s) is d^2 / k,
+  /// so c_s = k / d, and min(k, d) entries are expected. All entries of a row have the same probability, so
+  /// their plain mean estimates the row's. In row order.
   labor,
 };
-/// A fan-out that takes all entries; by weight, all of positive weight.
+/// Fan-out that takes all entries; with weights, all of positive weight.
 inline constexpr int64_t kAllNeighbors = -1;
 
-/// Weights of a structure's entries as sampling takes them, all made on the host and so of the same bits for
-/// every device.
+/// Weights of a structure's entries for sampling, computed on the host and thus bitwise identical for every
+/// device.
 struct EntryWeights {
-  Tensor weight;    ///< float32 [M] by entry, finite and not negative
-  Tensor sums;      ///< float64 [M]: of a row's weights up to and with each entry
-  Tensor positive;  ///< int32 [rows]: how many of a row's are positive
+  Tensor weight;    ///< float32 [M] by entry, finite, non-negative
+  Tensor sums;      ///< float64 [M]: inclusive prefix sums of each row's weights
+  Tensor positive;  ///< int32 [rows]: number of positive weights per row
 };
 
-/// What the two steps have in common. Rows may be empty; `rows` are in range.
+/// Arguments of both steps. Rows may be empty; `rows` are in range.
 struct NeighborSample {
   const Csr& csr;
   const Tensor& rows;  ///< int32 [T]
-  int64_t fanout;      ///< 1 or more, or kAllNeighbors
+  int64_t fanout;      ///< at least 1, or kAllNeighbors
   NeighborChoice choice = NeighborChoice::uniform;
   RandomKey key = {};
-  const EntryWeights* weights = nullptr;  ///< where the choice is by them
+  const EntryWeights* weights = nullptr;  ///< for weighted choices
 
   bool by_weight() const {
     return choice == NeighborChoice::weighted || choice == NeighborChoice::weighted_repeated;
@@ -66,7 +65,7 @@ struct NeighborSample {
   }
 };
 
-/// offsets[i] = how many entries the rows before `rows[i]` take, int64 [T + 1].
+/// offsets[i] = number of entries taken by the rows before `rows[i]`, int64 [T + 1].
 struct SampleCountsArgs {
   const NeighborSample& of;
   Tensor& offsets;
@@ -79,8 +78,8 @@ struct SampleCountsArgs {
 };
 ADJ_KERNEL(sample_counts, SampleCountsArgs)
 
-/// entry[offsets[i]] … : the entries of the structure that row rows[i] takes, and `col`, their columns, both
-/// int32 [S], S >= offsets[T]; what stands behind is not written. `offsets` as sample_counts made them.
+/// entry[offsets[i]] …: the entries of the structure taken by row rows[i], and `col`, their columns, both
+/// int32 [S], S >= offsets[T]; anything beyond is not written. `offsets` from sample_counts.
 struct SampleNeighborsArgs {
   const NeighborSample& of;
   const Tensor& offsets;

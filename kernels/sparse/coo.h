@@ -4,15 +4,15 @@
 
 namespace adj {
 
-/// Coordinates: the structure of a [rows, cols] matrix as an unsorted list of its entries. For a graph, entry
-/// e is the edge from col[e] to row[e]. Equal entries are allowed, and each counts.
+/// Coordinate format: the structure of a [rows, cols] matrix as an unsorted list of entries. For a graph,
+/// entry e is the edge from col[e] to row[e]. Duplicate entries are allowed and count separately.
 struct Coo {
   int64_t rows = 0;
   int64_t cols = 0;
   Tensor row;  ///< int32 [M], in range
   Tensor col;  ///< int32 [M], in range
-  /// The last `loops` entries are (0, 0), (1, 1), …: none, or as many as a square structure has rows. Kernels
-  /// need not search for them.
+  /// The last `loops` entries are (0, 0), (1, 1), …: none, or one per row of a square structure. Kernels need
+  /// not search for them.
   int64_t loops = 0;
 
   int64_t entries() const { return row.numel(); }
@@ -22,8 +22,8 @@ struct Coo {
 
 namespace kernels {
 
-/// Throws, naming the kernel `op`, unless shapes, dtypes and devices of the structure fit together. Contents
-/// are the caller's word.
+/// Throws, naming the kernel `op`, unless the structure's shapes, dtypes and devices are consistent. Contents
+/// are not checked.
 inline void check_coo(std::string_view op, const Coo& a) {
   ADJ_CHECK(a.rows >= 0 && a.cols >= 0 && a.rows <= kMaxEntries && a.cols <= kMaxEntries,
             "{}: expected fewer than 2^31 rows and columns, got [{}, {}]", op, a.rows, a.cols);
@@ -36,8 +36,8 @@ inline void check_coo(std::string_view op, const Coo& a) {
             op, a.loops, a.entries(), a.rows, a.cols);
 }
 
-/// y[i] float32 [rows] = how many of row [M], int32 in [0, rows), are i. Counted in integers, so that the
-/// bits are those of row_sums over the sorted structure.
+/// y[i] float32 [rows] = number of e with row[e] = i; row [M] int32 in [0, rows). Integer counts, bitwise
+/// equal to row_sums over the sorted structure.
 struct CooDegreesArgs {
   const Tensor& row;
   Tensor& y;
@@ -50,8 +50,8 @@ struct CooDegreesArgs {
 };
 ADJ_KERNEL(coo_degrees, CooDegreesArgs)
 
-/// y[e] = w[e] / degree[row[e]]: edge_mean over a list. `degree` float32 [rows], counts of which none that is
-/// read is 0; `w` [M], all ones where it is absent; `y` [M], float32 or float64. `y` may be `w`.
+/// y[e] = w[e] / degree[row[e]]: edge_mean over a list. `degree` float32 [rows], nonzero for every row in the
+/// list; `w` [M], all ones if absent; `y` [M], float32 or float64. `y` may be `w`.
 struct CooMeanArgs {
   const Tensor& row;
   const Tensor& degree;
@@ -69,14 +69,14 @@ struct CooMeanArgs {
 };
 ADJ_KERNEL(coo_mean, CooMeanArgs)
 
-/// D^-1/2 (A + I) D^-1/2 with D the row sums of A + I (GCN eq. 2, Kipf & Welling 2017) over a list of M
-/// entries, unsorted, that has a loop of each node at its end (a.loops), or not: then without I. `values`
-/// float32 [M - loops] of all but those, or absent: ones. A node without a self-loop among them gets one of
-/// weight `fill`; one that has some keeps the last alone, by its place in the list, as its loop at the end.
-/// `weights` float32 [M], 0 for loops that stand elsewhere; without a.loops these count as they are. Where a
-/// degree is not positive, 0. `degree` float32 [rows] is an output too: counts are exact and have the bits of
-/// gcn_normalize; sums of weights are taken in list order in float64 on the CPU, in fixed point on a GPU
-/// (spmm_coo.h), and are the same in every run.
+/// D^-1/2 (A + I) D^-1/2 with D the row sums of A + I (GCN eq. 2, Kipf & Welling 2017) over an unsorted list
+/// of M entries that ends with one self-loop per node (a.loops); without a.loops, I is not added. `values`
+/// float32 [M - loops] of all entries but those, or absent: ones. A node without another self-loop gets one
+/// of weight `fill`; otherwise the last of them in the list becomes its loop at the end. `weights` float32
+/// [M], 0 for self-loops elsewhere in the list; without a.loops those count unchanged. 0 if a degree is not
+/// positive. `degree` float32 [rows] is also an output: counts are exact and bitwise equal to gcn_normalize;
+/// sums of weights are accumulated in list order in float64 on the CPU, in fixed point on a GPU (spmm_coo.h),
+/// and are reproducible.
 struct CooGcnNormalizeArgs {
   const Coo& a;
   const Tensor& values = kAbsent;

@@ -9,16 +9,16 @@
 namespace adj {
 
 /// Compressed sparse rows: the structure of a [rows, cols] matrix, without values. For a graph, row i holds
-/// the sources of the in-edges of target i. Entries of a row stand in ascending column order, unless it says
-/// otherwise; equal ones are allowed.
+/// the sources of the in-edges of target i. A row's entries are in ascending column order unless stated
+/// otherwise; duplicates are allowed.
 struct Csr {
   int64_t rows = 0;
   int64_t cols = 0;
   Tensor offsets;  ///< int64 [rows + 1]; entries of row i are [offsets[i], offsets[i + 1])
   Tensor indices;  ///< int32 [entries]: columns
-  /// What kernels derive from the structure and keep with it: balanced row ranges, library descriptors.
+  /// Data that kernels derive from the structure and cache with it: balanced row ranges, library descriptors.
   std::shared_ptr<KeyedCache> cache = std::make_shared<KeyedCache>();
-  /// Sums, reductions, attention and transposition take rows in any order; searches for entries do not.
+  /// Sums, reductions, attention and transposition accept any order within rows; entry searches do not.
   bool ascending = true;
 
   int64_t entries() const { return indices.numel(); }
@@ -37,10 +37,10 @@ struct Csr {
   Csr carried_to(detail::Carrier& carrier) const;
 };
 
-/// A sparse matrix as kernels take it: structure and values. Entry e has the value values[order[e]] where
-/// `order` (int32) is present, values[e] where it is absent, and 1 where `values` is absent too. `order` lets
-/// a transposed structure use the values of the original one without a copy. Where a contract knows heads,
-/// values may be [entries, H]: H of them for each entry.
+/// A sparse matrix for kernels: structure and values. Entry e has the value values[order[e]] if `order`
+/// (int32) is given, else values[e], or 1 if `values` is absent too. `order` lets a transposed structure
+/// share the values of the original without a copy. If a contract has heads, values may be [entries, H]: H
+/// per entry.
 struct CsrMatrix {
   const Csr& csr;
   Tensor values;
@@ -49,27 +49,27 @@ struct CsrMatrix {
 
 namespace kernels {
 
-/// Most rows, columns and entries of a structure: their numbers are int32.
+/// Maximum number of rows, columns and entries of a structure, all numbered by int32.
 inline constexpr int64_t kMaxEntries = std::numeric_limits<int32_t>::max();
 
-/// Throws, naming the kernel `op`, unless shapes, dtypes and devices of the structure fit together.
+/// Throws, naming the kernel `op`, unless the structure's shapes, dtypes and devices are consistent.
 void check_csr(std::string_view op, const Csr& csr);
 
-/// Likewise for a structure with values of `dtype` (or none).
+/// The same for a structure with values of `dtype` (or none).
 void check_matrix(std::string_view op, const CsrMatrix& a, DType dtype);
 
-/// Heads of what belongs to entries: one where it is [M] (or absent), H where it is [M, H].
+/// Heads of an entry tensor: one if it is [M] (or absent), H if it is [M, H].
 inline int64_t heads_of(const Tensor& of_entries) {
   return of_entries && of_entries.dims() == 2 ? of_entries.size(1) : 1;
 }
 
-/// Throws unless `tensor` is [M] or [M, H] of `dtype`, H >= 1, and every entry of the structure finds its
-/// place in it.
+/// Throws unless `tensor` is [M] or [M, H] of `dtype`, H >= 1, and has a place for every entry of the
+/// structure.
 void check_entries(std::string_view op, std::string_view name, const CsrMatrix& a, const Tensor& tensor,
                    DType dtype);
 
-/// Sorts a coordinate list by (row, column), stably. `row`, `col`: int32 [M] in range. Outputs: offsets int64
-/// [rows + 1], indices int32 [M], order int32 [M]: entry e of the result is coordinate order[e].
+/// Stable sort of a coordinate list by (row, column). `row`, `col`: int32 [M] in range. Outputs: offsets
+/// int64 [rows + 1], indices int32 [M], order int32 [M]: entry e of the result is coordinate order[e].
 struct CooToCsrArgs {
   const Tensor& row;
   const Tensor& col;
@@ -95,8 +95,8 @@ struct CooToCsrArgs {
 };
 ADJ_KERNEL(coo_to_csr, CooToCsrArgs)
 
-/// The transposed structure, stable: offsets int64 [cols + 1], indices int32 [M], order int32 [M]: entry e of
-/// the transposed structure is entry order[e] of `a`.
+/// Stable transposition: offsets int64 [cols + 1], indices int32 [M], order int32 [M]: entry e of the
+/// transposed structure is entry order[e] of `a`.
 struct TransposeArgs {
   const Csr& a;
   Tensor& offsets;
@@ -113,8 +113,8 @@ struct TransposeArgs {
 };
 ADJ_KERNEL(transpose, TransposeArgs)
 
-/// The rows of `a` [N,C], each followed by that of `b` [N,C]: offsets int64 [N + 1], indices int32 [Ma + Mb],
-/// and so `a_value` int32 [Ma] and `b_value` [Mb], which their entries bring along, in `values` [Ma + Mb].
+/// Concatenates each row of `a` [N,C] with that of `b` [N,C]: offsets int64 [N + 1], indices int32 [Ma + Mb],
+/// and the entries' payloads `a_value` int32 [Ma] and `b_value` [Mb] into `values` [Ma + Mb].
 struct JoinRowsArgs {
   const Csr& a;
   const Csr& b;
@@ -141,7 +141,7 @@ struct JoinRowsArgs {
 };
 ADJ_KERNEL(join_rows, JoinRowsArgs)
 
-/// row[e] int32 [M] = the row of entry e.
+/// row[e] int32 [M] = row of entry e.
 struct ExpandRowsArgs {
   const Csr& a;
   Tensor& row;
@@ -154,7 +154,7 @@ struct ExpandRowsArgs {
 };
 ADJ_KERNEL(expand_rows, ExpandRowsArgs)
 
-/// y[rows] float32 = Σ of the row's values (their number where there are none).
+/// y[rows] float32 = sum of each row's values (their count without values).
 struct RowSumsArgs {
   const CsrMatrix& a;
   Tensor& y;
@@ -167,7 +167,7 @@ struct RowSumsArgs {
 };
 ADJ_KERNEL(row_sums, RowSumsArgs)
 
-/// y [rows, cols] float32: zeros where there is no entry, the sum in their order where there are several.
+/// y [rows, cols] float32: zero without an entry, the sum of duplicates in entry order.
 struct CsrToDenseArgs {
   const CsrMatrix& a;
   Tensor& y;
@@ -180,7 +180,7 @@ struct CsrToDenseArgs {
 };
 ADJ_KERNEL(csr_to_dense, CsrToDenseArgs)
 
-/// Row offsets of `a` (square) with a diagonal entry added to every row that has none: offsets int64 [rows +
+/// Row offsets of `a` (square) with a diagonal entry added to every row without one: offsets int64 [rows +
 /// 1].
 struct DiagonalOffsetsArgs {
   const Csr& a;
@@ -196,7 +196,7 @@ struct DiagonalOffsetsArgs {
 ADJ_KERNEL(diagonal_offsets, DiagonalOffsetsArgs)
 
 /// Fills that structure: indices int32, values float32 [offsets[rows]]: a's entries and, for rows without a
-/// diagonal entry, `fill` at its sorted place.
+/// diagonal entry, `fill` at its sorted position.
 struct InsertDiagonalArgs {
   const CsrMatrix& a;
   float fill;
@@ -219,9 +219,9 @@ struct InsertDiagonalArgs {
 };
 ADJ_KERNEL(insert_diagonal, InsertDiagonalArgs)
 
-/// weights[e] = values[e] / sqrt(d_i d_j) with d the row sums (GCN eq. 2, Kipf & Welling 2017); 0 where d_i
-/// or d_j is not positive. `degree` float32 [rows] is also an output. `weights` may be the values. One launch
-/// or two.
+/// weights[e] = values[e] / sqrt(d_i d_j) with d the row sums (GCN eq. 2, Kipf & Welling 2017); 0 if d_i or
+/// d_j is not positive. `degree` float32 [rows] is also an output. `weights` may be the values. One or two
+/// launches.
 struct GcnNormalizeArgs {
   const CsrMatrix& a;
   Tensor& degree;

@@ -5,14 +5,14 @@
 
 namespace adj::kernels {
 
-/// Where cuts are looked for before they are made (ComputeOptions::cuts): a file (data/stored_cuts.h). Any
-/// thread may call it.
+/// Process-wide persistent cache of cuts, consulted before making one: a file (data/stored_cuts.h).
+/// Thread-safe.
 class CutStore {
  public:
   virtual ~CutStore() = default;
-  /// The cut of `a` on its device, or null where it has none.
+  /// The cut of `a` on its device, or null.
   virtual std::shared_ptr<RowTiles> find(const Csr& a, int64_t least) = 0;
-  /// Is told of a cut that is kept with its structure from now on, found or made.
+  /// Called for every cut, found or made, that is now cached with its structure.
   virtual void keep(const Csr& a, const std::shared_ptr<const RowTiles>& cut) = 0;
 };
 /// The store's cut, else make_row_tiles().

@@ -4,15 +4,15 @@
 
 namespace adj {
 
-/// A structure cut in two for tensor cores: tiles, and the rest. Windows are kRows rows one after the other.
-/// The columns of a window with entries in at least `least` rows are condensed, kColumns of them to a tile
-/// (sparse graph translation, TC-GNN section 4.1); a dense block of a community comes out as dense tiles. The
-/// entries of all other columns are the rest, a CSR structure. Parallel entries are columns of their own, up
-/// to kLevels of them: the second entries of the rows that have two, and so on.
+/// A structure split in two for tensor cores: tiles and the rest. A window is kRows consecutive rows. Its
+/// columns with entries in at least `least` rows are condensed, kColumns per tile (sparse graph translation,
+/// TC-GNN section 4.1); a dense community block becomes dense tiles. The entries of all other columns are the
+/// rest, a CSR structure. Parallel entries are separate columns, up to kLevels of them: the second entries of
+/// all rows that have two, and so on.
 ///
-/// Bit k of bits[t][r] tells whether row r of the window has an entry in column k of tile t. Values of a tile
-/// stand by row, then by column; those of row r begin at starts[t][r]. Each tile's begin at a multiple of
-/// kValueAlignment.
+/// Bit k of bits[t][r] is set if row r of the window has an entry in column k of tile t. A tile's values are
+/// ordered by row, then by column; those of row r begin at starts[t][r]. Each tile's values begin at a
+/// multiple of kValueAlignment.
 struct RowTiles {
   static constexpr int kRows = 128, kColumns = 64;
   static constexpr int kLevels = 4;
@@ -21,38 +21,37 @@ struct RowTiles {
   int64_t rows = 0;
   int64_t cols = 0;
   int64_t least = 0;
-  Tensor windows;     ///< int32 [windows + 1]: tiles of window w are [windows[w], windows[w + 1])
-  Tensor window_of;   ///< int32 [tiles]
-  Tensor columns;     ///< int32 [tiles, kColumns], not falling; behind a window's last column that one again
-  Tensor bits;        ///< int64 [tiles, kRows]
-  Tensor starts;      ///< int32 [tiles * kRows + 1]
-  Tensor entries;     ///< int32 [values]: which entry of the structure; -1 where a tile is padded
-  Csr rest;           ///< [rows, cols]
-  Tensor rest_entry;  ///< int32 [entries of the rest]: which entry of the structure
+  Tensor windows;    ///< int32 [windows + 1]: tiles of window w are [windows[w], windows[w + 1])
+  Tensor window_of;  ///< int32 [tiles]
+  Tensor columns;  ///< int32 [tiles, kColumns], non-decreasing; padded by repeating the window's last column
+  Tensor bits;     ///< int64 [tiles, kRows]
+  Tensor starts;   ///< int32 [tiles * kRows + 1]
+  Tensor entries;  ///< int32 [values]: index of the structure's entry; -1 for tile padding
+  Csr rest;        ///< [rows, cols]
+  Tensor rest_entry;  ///< int32 [entries of the rest]: index of the structure's entry
 
   int64_t num_windows() const { return windows.numel() - 1; }
   int64_t num_tiles() const { return bits.size(0); }
   Device device() const { return windows.device(); }
-  /// Bytes of all of it.
+  /// Total bytes.
   int64_t bytes() const;
   RowTiles to(Device device) const;
 };
 
 namespace kernels {
 
-/// Cuts `a`, whose rows must ascend, on its device, in parallel; the result is a function of the structure
-/// and of `least` alone, the same on every device. `least` is 1 to RowTiles::kRows: 1 puts every column into
-/// tiles. On a GPU the host waits for the number of tiles. Throws where a count exceeds 2^31 - 1.
+/// Cuts `a`, whose rows must ascend, on its device, in parallel; the result depends on the structure and
+/// `least` alone and is identical on every device. `least` is 1 to RowTiles::kRows: 1 puts every column into
+/// tiles. On a GPU it synchronizes to read the number of tiles. Throws if a count exceeds 2^31 - 1.
 RowTiles make_row_tiles(const Csr& a, int64_t least);
 
-/// Likewise, made once and kept with the structure: `cut` where the caller has made it already, else what
-/// find_or_make() gives. The store (kernels/tiles/cut_store.h) is told.
+/// The same, made once and cached with the structure: `cut` if already made by the caller, else
+/// find_or_make(). The store (kernels/tiles/cut_store.h) is notified.
 std::shared_ptr<const RowTiles> row_tiles(const Csr& a, int64_t least,
                                           std::shared_ptr<RowTiles> cut = nullptr);
 
-/// Throws Error "NAME/MEMBER: what was found, what was expected" unless `cut` is make_row_tiles(a, cut.least)
-/// to the bit. Both on the CPU. Nothing of `cut` is taken for granted. O(entries), but for sorting what each
-/// window leaves to the rest; in parallel.
+/// Throws Error "NAME/MEMBER: found, expected" unless `cut` is bitwise equal to make_row_tiles(a, cut.least).
+/// Both on the CPU. Nothing in `cut` is trusted. O(entries) plus sorting of each window's rest; parallel.
 void check_row_tiles(std::string_view name, const Csr& a, const RowTiles& cut);
 
 namespace cpu {

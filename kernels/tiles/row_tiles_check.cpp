@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kRows = RowTiles::kRows, kColumns = RowTiles::kColumns, kLevels = RowTiles::kLevels;
 
-/// A cut held against its structure. Whatever is used as a place is looked at before: sizes, then what is
-/// counted through (windows, starts, offsets of the rest), then windows side by side.
+/// Verifies a cut against its structure. Everything used as an index is checked first: sizes, then prefix
+/// arrays (windows, starts, offsets of the rest), then the windows in parallel.
 class CutCheck {
  public:
   CutCheck(std::string_view name, const Csr& a, const RowTiles& cut) : name_(name), a_(a), cut_(cut) {
@@ -72,7 +72,7 @@ class CutCheck {
     expect("rest/indices", cut_.rest.indices, DType::i32, {cut_.rest_entry.numel()});
   }
 
-  /// Numbers that begin with 0 and never fall end with `last`.
+  /// Numbers start at 0, never decrease and end at `last`.
   template <class T>
   void check_ascends(std::string_view member, const T* numbers, int64_t n, int64_t last) const {
     if (numbers[0] != 0) wrong(member, "begins with {}, expected 0", numbers[0]);
@@ -92,8 +92,8 @@ class CutCheck {
         if (window_of[t] != w) wrong("window_of", "{} at tile {}, expected {}", window_of[t], t, w);
   }
 
-  /// Values of all rows of tiles, as many as they have bits, and that every entry is in a tile or in the
-  /// rest: as many as there are, of which check_window() finds no two the same.
+  /// Each tile row has as many values as bits, and every entry is in a tile or in the rest: the total count
+  /// matches, and check_window() finds no duplicates.
   void check_starts() const {
     const int64_t rows = cut_.num_tiles() * kRows;
     int64_t value = 0, filled = 0;
@@ -117,14 +117,14 @@ class CutCheck {
   }
 
   bool is_in_row(int64_t e, int64_t i) const { return e >= offsets_[i] && e < offsets_[i + 1]; }
-  /// How many parallel entries stand before e in row i; kLevels where there are so many or more.
+  /// Number of parallel entries before e in row i, at most kLevels.
   int64_t level_of(int64_t e, int64_t i) const {
     int64_t level = 0;
     while (level < kLevels && e - level > offsets_[i] && indices_[e - level - 1] == indices_[e]) ++level;
     return level;
   }
 
-  /// Windows know nothing of each other. A column is told by column * kLevels + level.
+  /// Windows are independent. A column is identified by column * kLevels + level.
   void check_window(int64_t w) const {
     const int64_t first_row = w * kRows, end_row = std::min(a_.rows, first_row + kRows);
     std::vector<int64_t> kept;
@@ -135,7 +135,7 @@ class CutCheck {
     check_rest(w, first_row, end_row, kept);
   }
 
-  /// Appends the tile's columns to the window's. Behind the last one, nothing.
+  /// Appends the tile's columns to the window's; nothing for padding.
   void check_columns(int64_t w, int64_t t, int64_t rows, std::vector<int64_t>& kept) const {
     int64_t count[kColumns] = {};
     for (int64_t r = 0; r < kRows; ++r) {
@@ -173,7 +173,7 @@ class CutCheck {
     }
   }
 
-  /// `kept`: of the tile's columns with bits.
+  /// `kept`: the tile's columns with bits.
   void check_entries(int64_t t, int64_t first_row, const int64_t* kept) const {
     int64_t value = starts_[t * kRows];
     for (int64_t r = 0; r < kRows; ++r)
@@ -191,7 +191,7 @@ class CutCheck {
         wrong("entries", "{} at position {}, expected -1, as tile {} ends there", entries_[value], value, t);
   }
 
-  /// That what is left is of its row, and of no column that enough rows share.
+  /// Entries of the rest belong to their row, and to no column shared by enough rows.
   void check_rest(int64_t w, int64_t first_row, int64_t end_row, const std::vector<int64_t>& kept) const {
     std::vector<int64_t> left;
     for (int64_t i = first_row; i < end_row; ++i)

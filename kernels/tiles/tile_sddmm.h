@@ -5,14 +5,14 @@
 
 namespace adj::kernels {
 
-/// Features of a head, at most.
+/// Maximum features per head.
 inline constexpr int64_t kMostTileSddmmWidth = 1024;
 
-/// dw[order[e] or e] = ⟨Y_i, X_j⟩ by head, as sddmm has it, for a structure `a` that was cut: what is in
-/// tiles by tensor cores on a GPU of compute capability 9.0 (has_tile_spmm), the rest by rows of CSR. On a
-/// GPU float32 features are rounded to 11 significant bits (float16, each matrix scaled by one power of two:
-/// numbers no less than 2^-29 of its largest keep them all), bfloat16 ones taken as they are; heads have
-/// kMostTileSddmmWidth features at most. A CPU takes no notice of tiles.
+/// dw[order[e] or e] = ⟨Y_i, X_j⟩ per head, like sddmm, for a cut structure `a`: tiles by tensor cores on a
+/// GPU of compute capability 9.0 (has_tile_spmm), the rest by CSR rows. On a GPU float32 features are rounded
+/// to 11 significant bits (float16, each matrix scaled by one power of two: numbers no less than 2^-29 of its
+/// largest keep them all), bfloat16 ones stay unchanged; heads have at most kMostTileSddmmWidth features. A
+/// CPU ignores tiles.
 struct TileSddmmArgs {
   const CsrMatrix& a;
   const RowTiles& tiles;

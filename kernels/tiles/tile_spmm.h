@@ -5,28 +5,27 @@
 
 namespace adj::kernels {
 
-/// Where a value's place in a tile is not one: behind the tile's last value.
+/// Marks an absent value: beyond the last place of a tile.
 inline constexpr uint32_t kNoPlace = 0xffff;
 
-/// The place in shared memory, in operands of 16 bits, of (row, column) of a tile: rows of 64 operands, in
-/// which groups of eight are swizzled by row (kernels/dense/cuda/tensor_core.cuh).
+/// Position of (row, column) of a tile in shared memory, in 16-bit operands: rows of 64 operands, with groups
+/// of eight swizzled by row (kernels/dense/cuda/tensor_core.cuh).
 ADJ_HOST_DEVICE inline uint32_t place_in_tile(int row, int column) {
   return static_cast<uint32_t>(row * RowTiles::kColumns + ((column / 8 ^ row % 8) * 8 + column % 8));
 }
 
-/// A matrix's values in the order of a cut; or, where each is a factor of its row times one of its column, as
-/// GCN's are, these alone. All absent: ones.
+/// A matrix's values in the order of a cut; or, if each is a row factor times a column factor, as in GCN,
+/// only the factors. All absent: ones.
 struct TileValues {
-  Tensor tile;  ///< uint8 [2 values]: operands of tensor cores, float16 or bfloat16; 0 where a tile is padded
-  Tensor scale;                      ///< float32 [1]: what they are to be multiplied by, a power of two
-  Tensor rest;                       ///< float32 [entries of the rest]
+  Tensor tile;   ///< uint8 [2 values]: tensor-core operands, float16 or bfloat16; 0 for tile padding
+  Tensor scale;  ///< float32 [1]: their multiplier, a power of two
+  Tensor rest;   ///< float32 [entries of the rest]
   Tensor row_factor, column_factor;  ///< float32 [rows], [cols]; either may be absent
 };
 
-/// Fills these, allocated as TileValues says, from values float32 [M] that entries find by `order`
-/// (CsrMatrix). Beside bfloat16 features they are bfloat16 and the scale is 1. Beside float32 they are
-/// float16, the largest one raised to 2^15 by the scale: all keep 11 bits that are no less than 2^-29 of it,
-/// smaller ones fewer.
+/// Fills these, allocated as described at TileValues, from values float32 [M] indexed by `order` (CsrMatrix).
+/// bfloat16 with scale 1 for bfloat16 features. For float32 features float16, with the largest raised to 2^15
+/// by the scale: values no less than 2^-29 of it keep all 11 bits, smaller ones fewer.
 struct TileValuesArgs {
   const RowTiles& tiles;
   const Tensor& values;
@@ -49,18 +48,17 @@ struct TileValuesArgs {
 };
 ADJ_KERNEL(tile_values, TileValuesArgs)
 
-/// Y[rows,F] = act(A X + bias) as spmm has it, for a matrix that was cut: tiles by tensor cores, the rest by
-/// rows of CSR, summed in float32. X [cols,F] and bias [F] are float32 or bfloat16, and so is Y.
+/// Y[rows,F] = act(A X + bias), like spmm, for a cut matrix: tiles by tensor cores, the rest by CSR rows,
+/// accumulated in float32. X [cols,F], bias [F] and Y are float32 or bfloat16.
 ///
-/// Precision. bfloat16: features are taken as they are, tiles' values rounded to bfloat16. float32: both are
-/// rounded to 11 significant bits, which is what TF32 has; features as float16, each column scaled by a power
-/// of two so that numbers no less than 2^-29 of the column's largest finite one keep all 11. Columns' factors
-/// are multiplied into the features before these are rounded, rows' into the sums. The order of
-/// each sum depends on the structure alone. A NaN or an infinity reaches the rows that have it for a
-/// neighbour, and no others.
+/// Precision. bfloat16: features are unchanged, tile values rounded to bfloat16. float32: both are rounded to
+/// 11 significant bits, as in TF32; features as float16, each column scaled by a power of two so that numbers
+/// no less than 2^-29 of the column's largest finite one keep all 11. Column factors are multiplied into the
+/// features before rounding, row factors into the sums. The order of each sum depends on the structure alone.
+/// NaN and infinity reach only the rows that have them as a neighbor.
 ///
-/// On a GPU of compute capability 9.0 (has_tile_spmm); on a CPU the same roundings by plain loops, to compare
-/// with. Scratch: 2 F bytes a column (float32 features), 4 F a row, 512 F a multiprocessor.
+/// Requires a GPU of compute capability 9.0 (has_tile_spmm); the CPU version applies the same roundings in
+/// plain loops, as a reference. Scratch: 2 F bytes per column (float32 features), 4 F per row, 512 F per SM.
 struct TileSpmmArgs {
   const RowTiles& tiles;
   const TileValues& values;
@@ -94,7 +92,7 @@ struct TileSpmmArgs {
 };
 ADJ_KERNEL(tile_spmm, TileSpmmArgs)
 
-/// Does tile_spmm run there? On CPUs, and on GPUs of compute capability 9.0.
+/// Whether tile_spmm is supported: CPUs and GPUs of compute capability 9.0.
 bool has_tile_spmm(Device device);
 namespace cpu {
 inline bool has_tile_products(Device) { return true; }
@@ -103,7 +101,7 @@ namespace cuda {
 bool has_tile_products(Device device);
 }
 
-/// The values of a matrix, for features of a dtype. Absent values give absent ones.
+/// Tile values of a matrix for features of the given dtype. Absent values give absent ones.
 inline TileValues make_tile_values(const RowTiles& tiles, const Tensor& values, const Tensor& order,
                                    DType features) {
   if (!values) return {};

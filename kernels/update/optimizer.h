@@ -7,10 +7,9 @@
 namespace adj::kernels {
 
 /// One parameter's update: tensors of one shape, float32 or float64. `first` and `second` are the optimizer's
-/// state (momentum; Adam's moments; zeros before the first step), `second` absent for SGD, both for SGD
+/// state (momentum; Adam's moments; zeros before the first step); `second` is absent for SGD, both for SGD
 /// without momentum. Parameter and gradient may be bfloat16: then the states are float32, and so is `master`,
-/// the parameter before it was rounded. Steps are smaller than bfloat16's 2^-9 of a weight, so they add up
-/// there.
+/// the unrounded parameter, which accumulates steps smaller than bfloat16's resolution of 2^-9 of a weight.
 struct UpdateSlot {
   Tensor parameter = {};
   Tensor gradient = {};
@@ -19,8 +18,9 @@ struct UpdateSlot {
   Tensor master = {};
 };
 
-/// The weight that a step begins with. A master that does not round to the parameter is out of date: weights
-/// were loaded since, and they count. So the optimizer need not be told, and a captured step neither.
+/// The weight at the start of a step. A master that does not round to the parameter is stale, since weights
+/// were loaded meanwhile, and the parameter is used. So neither the optimizer nor a captured step needs a
+/// notification.
 ADJ_HOST_DEVICE inline float weight_of(float master, bfloat16 parameter) {
   return bfloat16(master).bits == parameter.bits ? master : static_cast<float>(parameter);
 }
@@ -68,9 +68,9 @@ inline void check_slots(std::string_view op, std::span<UpdateSlot> slots, int st
 
 }  // namespace detail
 
-// The step count (int64 [1]) and learning rate (float64 [1]) live on the device, so that a captured step
-// advances and a schedule reaches it. `step` counts finished steps; the call adds one. All slots of a group
-// go in one launch.
+// The step count (int64 [1]) and learning rate (float64 [1]) live on the device, so that a captured step can
+// advance and follow a schedule. `step` counts finished steps; the call increments it. One launch for all
+// slots of a group.
 struct SgdUpdateArgs {
   std::span<UpdateSlot> slots;
   SgdRule rule;
@@ -95,7 +95,7 @@ struct AdamUpdateArgs {
 };
 ADJ_KERNEL(adam_update, AdamUpdateArgs)
 
-/// norm (float64 [1]) = L2 norm of all tensors together, of any floating type, summed in fixed order.
+/// norm (float64 [1]) = joint L2 norm of all tensors, of any floating type, summed in a fixed order.
 struct GlobalNormArgs {
   std::span<const Tensor> tensors;
   Tensor& norm;
@@ -109,7 +109,8 @@ struct GlobalNormArgs {
 };
 ADJ_KERNEL(global_norm, GlobalNormArgs)
 
-/// Every tensor, of any floating type, *= max_norm / (norm + 1e-6) where norm > max_norm; read on the device.
+/// Multiplies every tensor, of any floating type, by max_norm / (norm + 1e-6) if norm > max_norm; read on the
+/// device.
 struct ClipToNormArgs {
   std::span<Tensor> tensors;
   const Tensor& norm;

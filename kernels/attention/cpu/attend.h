@@ -4,14 +4,14 @@
 
 #include <limits>
 
-// The forward pass, which the attentions share but for their logits: the logits of a span of entries, less
-// the largest of their row, become exponentials in one loop, then each row sums values by them. A row longer
-// than a span goes on with what it has, rescaled as larger logits come (online softmax: Milakov & Gimelshein
-// 2018); the pieces of a heavy row are merged likewise.
+// Forward pass shared by the attentions, parameterized by their logits: the logits of a span of entries, less
+// their row's maximum, become exponentials in one loop, then each row accumulates its weighted values. A row
+// longer than a span continues with its accumulators, rescaled when a larger logit appears (online softmax:
+// Milakov & Gimelshein 2018); the pieces of a heavy row are merged the same way.
 namespace adj::kernels::cpu {
 
-/// Logits: a functor with a thread's own buffers, `logits(begin, segments, e)`, which writes those of a span,
-/// e [k H + h] from its first entry.
+/// Logits: a functor with per-thread buffers, `logits(begin, segments, e)`, which writes those of a span, e
+/// [k H + h] from its first entry.
 template <class S, class Logits>
 struct Attend {
   using T = Scalar<S>;
@@ -20,7 +20,7 @@ struct Attend {
   const Logits& logits;
   const S* values;
   const T* factors;      ///< [cols,H] of the values, or null
-  bool first_to_gather;  ///< do the logits leave the values' rows alone?
+  bool first_to_gather;  ///< do the logits not read the values' rows?
   const AttentionDropout& dropout;
   EdgeFeatures<T> attr;
   const S* bias;  ///< [H D], added to o, or null
@@ -28,7 +28,7 @@ struct Attend {
   S* o_attr;
   T* lse;
 
-  /// Of a row: the largest logits, the sums of exponentials, the values' and the edges' features' sums.
+  /// State of a row: maximum logits, sums of exponentials, sums of values and of edge features.
   int64_t numbers() const { return 2 * g.heads + g.pitch + g.heads * attr.count; }
 
   class Local {
@@ -55,7 +55,7 @@ struct Attend {
         T* largest = largest_.data() + static_cast<int64_t>(s) * heads;
         T* logits = e + (segment.begin - begin) * heads;
         if (segment.first) {
-          // The lowest finite number, not -inf: a logit of -inf then has a distance to it.
+          // The lowest finite number instead of -inf, so that differences to -inf are defined.
           std::fill_n(largest, heads, std::numeric_limits<T>::lowest());
         } else {
           std::copy_n(state_.data(), heads, largest);
@@ -68,7 +68,7 @@ struct Attend {
       exponentials(e, (end - begin) * heads);
       const T *kept = e, *weights = e;
       if (mask_.drops()) {
-        // The sums are of coefficients before dropout.
+        // The sums use coefficients before dropout.
         kept_.assign(e_.begin(), e_.end());
         mask_.apply(begin, end - begin, kept_.data());
         kept = weights = kept_.data();
@@ -118,7 +118,7 @@ struct Attend {
       const T *largest = state_.data(), *sums = largest + g.heads, *o = sums + g.heads;
       T* lse = body_.lse + row * g.heads;
       const bool empty = body_.rows.offsets[row] == body_.rows.offsets[row + 1];
-      // By vectors, what stands behind the heads included, which is not looked at.
+      // Whole vectors, including unused lanes beyond the heads.
       constexpr int64_t kLane = HeadRows<S>::kLane;
       for (int64_t h = 0; h < g.heads; h += kLane) {
         T logs[kLane];
@@ -139,7 +139,7 @@ struct Attend {
     }
 
    private:
-    /// What the row has so far, by its larger logits.
+    /// Rescales the row's state to its new maximum logits.
     void rescale(const T* largest) {
       const HeadRows<S>& g = body_.g;
       T* had = state_.data();

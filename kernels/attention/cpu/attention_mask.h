@@ -7,7 +7,7 @@
 
 namespace adj::kernels::cpu {
 
-/// The draws of attention dropout for runs of a structure's entries.
+/// Attention dropout decisions for runs of a structure's entries.
 template <class T>
 class AttentionMask {
  public:
@@ -40,7 +40,7 @@ class AttentionMask {
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) w[i] *= draws[i] >= threshold ? kept : T{0};
   }
-  /// Edges in any order: the blocks that hold an edge's heads, sixteen of any edges at a time.
+  /// For edges in any order: draws the blocks that hold an edge's heads, sixteen at a time across edges.
   void apply_each(int64_t begin, int64_t count, T* w) {
     alignas(64) uint16_t draws[kDrawsAtOnce];
     uint64_t blocks[kBlocksAtOnce] = {};

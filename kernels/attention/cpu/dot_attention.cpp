@@ -1,7 +1,7 @@
-// Attention by dot products in one pass over the entries forward, and one over each side backward. Saved: O
-// and lse. The pass over targets leaves m α and de of every entry to that over sources. Bytes of a pass: for
-// every entry a row of keys and, where they are others, one of values (forward and for targets), or one of
-// queries and one of dO (for sources); E numbers of an edge's features.
+// Dot-product attention in one pass over the entries forward, and one per side backward. Saved: O and lse.
+// The target pass hands m α and de of every entry to the source pass. Bytes per entry: a row of keys and, if
+// separate, one of values (forward and targets), or one of queries and one of dO (sources); E numbers of edge
+// features.
 
 #include <adjoint/kernels/attention/cpu/attend.h>
 #include <adjoint/kernels/attention/dot_attention.h>
@@ -16,12 +16,12 @@ struct Operands : Outputs<S> {
   T scale;
   const S* q;
   const S* k;
-  const S* values;   ///< v, or the keys where there is none
+  const S* values;   ///< v, or the keys without v
   const T* factors;  ///< s, or null
   bool keys_are_values;
   EdgeFeatures<T> attr;
   const S* u;
-  // Of the backward pass alone:
+  // Backward only:
   const S* o_attr = nullptr;
   const S* d_o_attr = nullptr;
 
@@ -45,7 +45,7 @@ struct Operands : Outputs<S> {
   /// Of a target or an edge, H rows of E numbers.
   const S* features_of(const S* of, int64_t row) const { return of + row * this->g.heads * attr.count; }
 
-  /// Δ of a target, o_attr's share included.
+  /// Δ of a target, including o_attr's share.
   void delta(int64_t row, T* of) const {
     Outputs<S>::delta(row, of);
     if (o_attr == nullptr) return;
@@ -91,7 +91,7 @@ struct Targets {
   const Operands<S>& of;
   EdgeRows rows;
   const EdgeTerms<T>& terms;
-  S* dq;  ///< or null, as the others
+  S* dq;  ///< or null, like the others
   S* du;
   T* dattr;
 
@@ -192,7 +192,7 @@ struct Sources {
   const Operands<S>& of;
   EdgeRows rows;
   const EdgeTerms<T>& terms;
-  S* dk;  ///< or null, as the others
+  S* dk;  ///< or null, like the others
   S* dv;
   T* ds;
 

@@ -8,16 +8,15 @@
 #include <span>
 #include <vector>
 
-// Passes over the rows of a structure, a span of entries at a time: few enough for what is gathered for them
-// to stay near while it is used twice, enough for vector code over what is made of them, however short the
-// rows are. What is summed in which order depends on the structure and the span alone.
+// Passes over the rows of a structure by spans of entries: few enough for their gathered rows to stay cached
+// until their second use, enough for vector code over the entries, however short the rows are. The order of
+// all sums depends on the structure and the span alone.
 //
-// Spans of 128 KB and up to 512 entries were faster than of 24 KB. Taking sources in blocks that fit L2 was
-// slower: a sum of weighted rows took 6.7 to 16 ms, by block, not 5.0.
+// Spans of 128 KB and up to 512 entries were faster than of 24 KB. Blocking sources to fit L2 was slower: a
+// weighted sum of rows took 6.7 to 16 ms, depending on the block, instead of 5.0.
 namespace adj::kernels::cpu {
 
-/// Entries [begin, end) of one row: all of them, or a piece. `first`: nothing of the row was before; `last`:
-/// the row ends with it.
+/// Entries [begin, end) of one row: all, or a piece. `first`: the row begins here; `last`: it ends here.
 struct Segment {
   int64_t row, begin, end;
   bool first, last;
@@ -29,7 +28,7 @@ namespace detail {
 
 inline constexpr size_t kMostSegments = 256;
 
-/// Cuts a chunk into spans: local.run(begin, end, segments). A span is of whole rows, or a piece of one.
+/// Splits a chunk into spans: local.run(begin, end, segments). A span has whole rows, or a piece of one.
 template <class Local>
 void run_chunk(const int64_t* offsets, const RowChunks::Chunk& chunk, int64_t span, Local& local,
                std::vector<Segment>& segments) {
@@ -58,11 +57,11 @@ void run_chunk(const int64_t* offsets, const RowChunks::Chunk& chunk, int64_t sp
 
 }  // namespace detail
 
-/// Body, with T a float: `numbers()`, how many a row is summed to; `Local(body)`, a thread's own, with
-/// `run(begin, end, segments)`, the row at hand's numbers `state()`, `merge(parts, count)`, which makes the
-/// state of those of a row's pieces, one after the other, and `finish(row)`, which run() calls at a last
-/// segment. Where sums are taken over all rows too, Body::parameters() is their number and
-/// Local::parameters() its rows' share, zeros at first; `parameters` receives them, added up in double.
+/// Body, with T a float: `numbers()`, the size of a row's state; `Local(body)`, per thread, with `run(begin,
+/// end, segments)`, the current row's `state()`, `merge(parts, count)`, which makes the state from the
+/// contiguous states of a row's pieces, and `finish(row)`, called by run() at a last segment. For sums over
+/// all rows too, Body::parameters() is their number and Local::parameters() the partial sums, initially zero;
+/// `parameters` receives the totals, added in double.
 template <class T, class Body>
 void walk_spans(const Csr& csr, int64_t span, const Body& body, double* parameters = nullptr) {
   constexpr int64_t kMostGroups = 256;  // of chunks that share their sums over all rows

@@ -7,8 +7,8 @@
 
 namespace adj::kernels::cpu {
 
-/// Calls f.template operator()<N>() with N = `count`, of heads or of their features, where that is 1, 2, 4 or
-/// 8, so that loops over them unroll; with 0 elsewhere.
+/// Calls f.template operator()<N>() with N = `count` (heads or features of a head) if it is 1, 2, 4 or 8, so
+/// that loops over it unroll; with 0 otherwise.
 template <class F>
 void with_few(int64_t count, F&& f) {
   switch (count) {
@@ -36,7 +36,7 @@ struct FewOf<T, 1> {
 };
 }  // namespace detail
 
-/// N numbers, which the language's operators take lane by lane: those of an entry's heads.
+/// N numbers of an entry's heads as a vector with lane-wise operators.
 template <class T, int N>
 using Few = typename detail::FewOf<T, N>::type;
 template <int N, class T>

@@ -1,13 +1,14 @@
-// GAT in one pass over the entries forward, and one over each side backward. Saved: O and lse; logits are
-// made again of the nodes' terms, H numbers an entry. No dot product of an entry is taken where edges want no
-// gradient: with s_ij the slope of leaky_relu at an entry, 1 where its sum is positive and `slope` elsewhere,
+// GAT in one pass over the entries forward, and one per side backward. Saved: O and lse; logits are
+// recomputed from the nodes' terms, H numbers per entry. No dot products per entry are needed unless edges
+// need a gradient: with s_ij the slope of leaky_relu at an entry, 1 if its sum is positive and `slope`
+// otherwise,
 //
 //   dl_i = Σ_j s_ij de_ij = (1 - slope) (⟨dO_i, P_i⟩ - Δ_i Σ_j+ α_ij),   P_i = Σ_j+ m_ij α_ij x_j,
 //   dr_j = Σ_i s_ij de_ij = ⟨x_j, R_j⟩ - Σ_i s_ij α_ij Δ_i,              R_j = Σ_i s_ij m_ij α_ij dO_i,
 //
-// j+ being the entries of positive sums (dl by Σ_j de_ij = 0). The pass over targets leaves m α, with the
-// sign of the entry's sum, and s α Δ of every entry to that over sources. Bytes of a pass: a row of features
-// and some H numbers for every entry, the targets' or sources' own once.
+// j+ being the entries with positive sums (dl by Σ_j de_ij = 0). The target pass hands m α, with the sign of
+// the entry's sum, and s α Δ of every entry to the source pass. Bytes: a row of features and a few times H
+// numbers per entry, the targets' or sources' own rows once.
 
 #include <adjoint/kernels/attention/cpu/attend.h>
 #include <adjoint/kernels/attention/gat.h>
@@ -47,7 +48,7 @@ struct Sums {
                         return z > decltype(z){} ? z : below * z;
                       });
   }
-  /// Less `lse` [rows,H]; positive[i] is 1 where the sum is, else 0.
+  /// Less `lse` [rows,H]; positive[i] is 1 if the sum is positive, else 0.
   void make(int64_t begin, std::span<const Segment> segments, const T* lse, T* e, T* positive) const {
     const int64_t end = segments.back().end;
     gather(begin, end, e);
@@ -64,8 +65,8 @@ struct Sums {
   }
 
  private:
-  /// The sums less the targets' terms. In a loop of its own, so that the others are vector code, however few
-  /// the heads are.
+  /// The sums without the targets' terms. A separate loop, so that the others vectorize for any number of
+  /// heads.
   void gather(int64_t begin, int64_t end, T* e) const {
     gather_terms(heads, rows.gathered(r, heads, begin, true), end - begin, e);
     if (c == nullptr) return;
@@ -91,7 +92,7 @@ struct Logits {
   };
 };
 
-/// What both sides of the backward pass read.
+/// Operands of both backward passes.
 template <class S>
 struct Operands : Outputs<S> {
   const S* x;
@@ -101,7 +102,7 @@ struct Operands : Outputs<S> {
       : Outputs<S>(args, args.heads()), x(args.x.data<S>()), slope(static_cast<Scalar<S>>(args.slope)) {}
 };
 
-/// What a pass over targets keeps of a span, and leaves to that over sources.
+/// Values of a span that the target pass keeps for the source pass.
 template <class S>
 struct TermsOfSpan {
   using T = Scalar<S>;
@@ -117,7 +118,7 @@ struct TermsOfSpan {
         signed_kept(room_for<S>(of.g.span() * of.g.heads)),
         sloped(signed_kept) {}
 
-  /// Of n coefficients.
+  /// From n coefficients.
   void make(int64_t n, const T* alpha, const T* kept, const T* positive) {
     if (!terms) return;
     T *a = signed_kept.data(), *b = sloped.data();
@@ -208,7 +209,7 @@ struct Targets {
   };
 };
 
-/// dc, and so dl. State: dl.
+/// dc, and with it dl. State: dl.
 template <class S>
 struct TargetsOfEdges {
   using T = Scalar<S>;
@@ -270,7 +271,7 @@ struct TargetsOfEdges {
   };
 };
 
-/// dr and dx. State: Σ m α dO, R and Σ s α Δ, of which the first or the others may be absent.
+/// dr and dx. State: Σ m α dO, R and Σ s α Δ; the first or the other two may be absent.
 template <class S>
 struct Sources {
   using T = Scalar<S>;

@@ -1,21 +1,20 @@
-// GATv2 in one pass over the entries forward, and one over each side backward. Saved: O and lse. With
-// leaky_relu(z) = s z + (1 - s) max(z, 0) and max(l + r, 0) = max(r, -l) + l, and without what is the same
-// for a row's logits and so for no coefficient,
+// GATv2 in one pass over the entries forward, and one per side backward. Saved: O and lse. With leaky_relu(z)
+// = s z + (1 - s) max(z, 0) and max(l + r, 0) = max(r, -l) + l, and without terms constant in a row's logits,
+// which change no coefficient,
 //
 //   e_ij ~ ⟨(1 - s) att, max(r_j, -l_i)⟩ + ⟨s att, r_j⟩:
 //
-// a comparison and two products an element. Backward, where Σ_j de_ij = 0 takes the same terms away,
+// a comparison and two products per element. Backward, where Σ_j de_ij = 0 cancels the same terms,
 //
 //   dl_i = (1 - s) att T_i,  T_i = Σ_j de_ij [r_j > -l_i],
 //   dr_j = Σ_i m_ij α_ij dO_i + att U_j,  U_j = (1 - s) Σ_i de_ij [r_j > -l_i] + s Σ_i de_ij,
 //   datt = Σ_j r_j U_j + (1 - s) Σ_i l_i T_i,
 //
-// so that no pass does more for datt than a product for each node. The pass over targets leaves m α and de of
-// every entry to that over sources. Bytes: forward and for targets a row of r for every entry, for sources a
-// row of l and one of dO.
+// so that datt costs only a product per node. The target pass hands m α and de of every entry to the source
+// pass. Bytes per entry: forward and targets a row of r, sources a row of l and one of dO.
 //
-// With edge features z_ij = l_i + r_j + attr_ij W is made for a span of entries at a time, and the rest is
-// said of it as it stands (gatv2_features.cpp).
+// With edge features z_ij = l_i + r_j + attr_ij W is computed for a span of entries at a time, and the
+// formulas use it unchanged (gatv2_features.cpp).
 
 #include <adjoint/kernels/attention/cpu/gatv2.h>
 
@@ -23,7 +22,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// ⟨att, leaky_relu(l + r)⟩ less the terms in l alone, for a row of l.
+/// ⟨att, leaky_relu(l + r)⟩ without the terms in l alone, for a row of l.
 template <class S>
 struct Logit {
   using V = Vector<S>;
@@ -76,7 +75,7 @@ struct Logits {
       const S* l = of.l + segment.row * g.pitch;
       g.dots(segment.count(), body.rows.gathered(of.r, g.pitch, segment.begin, true),
              Logit<S>{l, of.att, of.slope}, e);
-      // The larger of -l and r is r where l is not a number, which is to be seen all the same.
+      // max(-l, r) is r if l is NaN, which must still propagate.
       for (int64_t h = 0; h < g.heads; ++h) {
         T sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -98,7 +97,7 @@ struct Targets {
   EdgeRows rows;
   const EdgeTerms<T>& terms;
   S* dl;        ///< or null
-  bool learns;  ///< is datt wanted?
+  bool learns;  ///< is datt needed?
 
   int64_t numbers() const { return of.g.pitch; }
   int64_t parameters() const { return learns ? of.g.pitch : 0; }
@@ -149,7 +148,7 @@ struct Targets {
       const HeadRows<S>& g = of.g;
       const T* of_row = delta(row);
       T* sums = row_state.data();
-      // What is not a number is to be seen where no element is positive, too.
+      // NaN must propagate even if no element is positive.
       for (int64_t h = 0; h < g.heads; ++h)
         broken[static_cast<size_t>(h)] = T{0} * (of_row[h] + of.lse[row * g.heads + h]);
       map_row(g, sums, [&](int64_t at, int n, int64_t v) {
@@ -177,7 +176,7 @@ struct Sources {
   EdgeRows rows;
   const EdgeTerms<T>& terms;
   S* dr;        ///< or null
-  bool learns;  ///< is datt wanted?
+  bool learns;  ///< is datt needed?
 
   int64_t numbers() const { return 2 * of.g.pitch + of.g.heads; }
   int64_t parameters() const { return learns ? of.g.pitch : 0; }

@@ -3,7 +3,7 @@
 #include <adjoint/kernels/attention/cpu/attend.h>
 #include <adjoint/kernels/attention/gatv2.h>
 
-// What the passes of GATv2 without edge features (gatv2.cpp) and with them (gatv2_features.cpp) share.
+// Shared by the passes of GATv2 without edge features (gatv2.cpp) and with them (gatv2_features.cpp).
 namespace adj::kernels::cpu {
 
 template <class S>

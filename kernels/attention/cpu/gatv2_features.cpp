@@ -1,11 +1,11 @@
-// GATv2 with edge features: z_ij = l_i + r_j + attr_ij W is made for a span of entries at a time, E products
-// an element, in every pass; nothing of size M x D is kept. With G_ij = de_ij leaky_relu'(z_ij), by element,
+// GATv2 with edge features: every pass recomputes z_ij = l_i + r_j + attr_ij W for a span of entries at a
+// time, E products per element; nothing of size M x D is stored. Saved: O and lse. With G_ij = de_ij
+// leaky_relu'(z_ij), element-wise,
 //
 //   dl_i = att Σ_j G_ij,  dr_j = Σ_i m_ij α_ij dO_i + att Σ_i G_ij,  datt = Σ G_ij z_ij,
 //   dW = att Σ attr_ij G_ijᵀ,  dattr_ij = W (att G_ij),
 //
-// of which all but dr is summed over the rows of targets. Bytes: as in gatv2.cpp, and E numbers for every
-// entry.
+// all but dr summed over the rows of targets. Bytes: as in gatv2.cpp, plus E numbers per entry.
 
 #include <adjoint/kernels/attention/cpu/gatv2.h>
 
@@ -32,7 +32,7 @@ struct Logit {
   }
 };
 
-/// Makes z for the entries of rows of either side: `own` belongs to the row, `other` to the columns.
+/// Computes z for the entries of rows of either side: `own` is the row's, `other` the columns' operand.
 template <class S>
 struct SumsOfEdges {
   using T = Scalar<S>;
@@ -47,7 +47,7 @@ struct SumsOfEdges {
               const Tensor& of_edges, const Tensor& weight)
       : g(of), rows(a), own(own_rows), other(other_rows), attr(of_edges), w(weight.data<S>()) {}
 
-  /// Rows of T, one for each entry of the segment.
+  /// Rows of T, one per entry of the segment.
   void make(const Segment& segment, T* z) const {
     const auto others = rows.gathered(other, g.pitch, segment.begin, true);
     for_blocks<S>(g.pitch, [&]<int B>(int64_t first, int tail) {
@@ -90,7 +90,7 @@ struct Logits {
   };
 };
 
-/// α, de and G of a span's entries; G stands where z stood.
+/// α, de and G of a span's entries; G overwrites z.
 template <class S>
 class EdgeGradients {
  public:
@@ -106,14 +106,14 @@ class EdgeGradients {
   T* dots(int64_t at) { return dots_.data() + at * of_.g.heads; }
   T* z(int64_t at) { return z_.data() + at * of_.g.pitch; }
 
-  /// Logits, in coefficients().alpha(at).
+  /// Logits, into coefficients().alpha(at).
   void logits(const Segment& segment, int64_t at) {
     sums_.make(segment, z(at));
     of_.g.dots(segment.count(), ConsecutiveRows<T>{z(at), of_.g.pitch}, Logit<S>{of_.att, of_.slope},
                coefficients_.alpha(at));
   }
-  /// G of entries whose de are dots(at); their sum over the segment is added to `sum`, and ΣG z to `datt`
-  /// where that is not null.
+  /// G of entries whose de are dots(at); adds their sum over the segment to `sum`, and ΣG z to `datt` if it
+  /// is not null.
   void make(const Segment& segment, int64_t at, T* sum, T* datt) {
     const HeadRows<S>& g = of_.g;
     const T slope = of_.slope;
@@ -137,13 +137,13 @@ class EdgeGradients {
   std::vector<T> dots_, z_;
 };
 
-/// dl, datt, dW and dattr. State: ΣG. Parameters: datt, then dW less att.
+/// dl, datt, dW and dattr. State: ΣG. Parameters: datt, then dW without the factor att.
 template <class S>
 struct Targets {
   using T = Scalar<S>;
   const Gatv2Operands<S>& of;
   const SumsOfEdges<S>& sums;
-  const T* weighted;  ///< W att, by element
+  const T* weighted;  ///< W att, element-wise
   T* delta;
   S* dl;     ///< or null
   T* dattr;  ///< or null
@@ -156,7 +156,7 @@ struct Targets {
     const Targets& body;
     EdgeGradients<S> edges;
     std::vector<T> row_delta, row_state, share;
-    std::vector<T> of_span;  // of the parameters' share: what is summed first
+    std::vector<T> of_span;  // partial sums of the parameters over a span
 
     explicit Local(const Targets& b)
         : body(b),

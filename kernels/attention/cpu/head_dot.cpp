@@ -1,5 +1,5 @@
-// Dot products of a node's heads with a vector for each head, one or two in one reading. Bytes: x once, and
-// H numbers a node.
+// Dot products of a node's heads with one or two vectors per head, in one pass. Bytes: x once, and H numbers
+// per node.
 
 #include <adjoint/kernels/attention/cpu/head_rows.h>
 #include <adjoint/kernels/attention/head_dot.h>
@@ -10,7 +10,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// Nodes gone through at once, which stay in the nearest cache for the second vector.
+/// Nodes per block, which stay in L1 for the second vector.
 constexpr int64_t kNodes = 32;
 
 }  // namespace
@@ -47,7 +47,7 @@ void head_dot_backward(const HeadDotBackwardArgs& args) {
     if (args.dx) {
       S* dx = args.dx.mutable_data<S>();
       parallel_for(nodes, row_grain(pitch), [&](int64_t begin, int64_t end) {
-        // A copy of a node's numbers, behind which there is room for a vector.
+        // A padded copy of a node's numbers, with room for a vector beyond the last.
         std::vector<T> of(static_cast<size_t>(heads + g.kLane)), of2(of);
         for (int64_t i = begin; i < end; ++i) {
           std::copy_n(dy + i * heads, heads, of.data());

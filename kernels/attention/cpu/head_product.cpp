@@ -1,4 +1,4 @@
-// Tiles of rows, a small dense product of each head in them.
+// Tiles of rows, with a small dense product per head.
 
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/attention/head_product.h>
@@ -9,7 +9,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kTileWork = int64_t{1} << 19;  // multiply-adds of a tile, some 10 µs
+constexpr int64_t kTileWork = int64_t{1} << 19;  // multiply-adds per tile, some 10 µs
 constexpr int64_t kTileRows = 256;               // at least
 
 template <class S>

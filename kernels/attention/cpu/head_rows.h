@@ -8,14 +8,14 @@
 #include <type_traits>
 #include <vector>
 
-// Rows of features in which H heads of D columns stand one after the other, and what attention does with
-// rows that edges gather: dot products by head, and sums weighted by head. What belongs to an entry and a
-// head stands at [k H + h], in arrays with room for a vector behind their last element.
+// Rows of features of H adjacent heads with D columns each, and attention's operations on gathered rows: dot
+// products per head, and weighted sums per head. Values per entry and head are at [k H + h], in arrays with
+// room for a vector beyond the last element.
 namespace adj::kernels::cpu {
 
 namespace simd {
 
-/// The larger one; b where either is NaN.
+/// Maximum; b if either is NaN.
 #if ADJ_AVX512
 inline F32 larger(F32 a, F32 b) {
   return reinterpret_cast<F32>(_mm512_max_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b)));
@@ -83,7 +83,7 @@ inline F32 fold_four(const F32 (&v)[4]) {
 inline F32 fold_entries(const F32 (&v)[kFolded]) { return v[0]; }
 #endif
 
-/// sums[i] = the sum of v[i]'s lanes, of float32 as fold_entries() of fold_four() has them.
+/// sums[i] = sum of v[i]'s lanes; for float32 in the order of fold_quarters() of fold_four().
 inline void sum_each(const F32 (&v)[4], float* sums) {
   const F32x4 each = folded(fold_four(v));
   std::memcpy(sums, &each, sizeof each);
@@ -107,21 +107,21 @@ inline void sum_each(const F64 (&v)[4], double* sums) {
 
 }  // namespace simd
 
-/// Entries that are summed before what was summed up to them is added: rounding grows with their number and
-/// with that of such sums, not with that of all entries.
+/// Entries summed before they join the running total: the rounding error grows with this number and the
+/// number of such sums, not with that of all entries.
 inline constexpr int64_t kSummed = 128;
 
-/// Rows x[columns[k]] of features, the entries' own.
+/// Gathered feature rows x[columns[k]] of the entries.
 template <class R>
 struct GatheredRows {
   const R* x;
   const int32_t* columns;
   int64_t pitch;
-  const int32_t* last = nullptr;  ///< of the structure's columns; null: rows are near, and not asked for
+  const int32_t* last = nullptr;  ///< of the structure's columns; null: rows are cached, no prefetch
 
   const R* operator[](int64_t k) const { return x + columns[k] * pitch; }
   GatheredRows from(int64_t k) const { return {x, columns + k, pitch, last}; }
-  /// Asks for columns of a row that is soon needed.
+  /// Prefetches columns of a row needed soon.
   template <int64_t kCount>
   [[gnu::always_inline]] void prefetch(int64_t k, int64_t first) const {
     if (last == nullptr) return;
@@ -137,7 +137,7 @@ struct GatheredRows {
   }
 };
 
-/// Rows that stand one after the other.
+/// Contiguous rows.
 template <class R>
 struct ConsecutiveRows {
   const R* x;
@@ -168,11 +168,11 @@ struct HeadRows {
   static constexpr int64_t kLane = kLanes<S>;
 
   int64_t heads;
-  int64_t width;  ///< of a head
-  int64_t pitch;  ///< of a row
+  int64_t width;  ///< per head
+  int64_t pitch;  ///< per row
   int64_t head_vectors;
   int head_tail;  ///< elements of a head's last vector
-  /// Of each vector of a row, the head of its first lane, and of each lane how many heads further it is.
+  /// Per vector of a row, the head of its first lane, and per lane the head's offset from it.
   std::vector<int64_t> first_head;
   std::vector<Lanes> lanes;
 
@@ -192,19 +192,19 @@ struct HeadRows {
     }
   }
 
-  /// Entries that are gone through at once: of two matrices, what is gathered again stays in the second cache
-  /// meanwhile, and each has that cache for a while to itself.
+  /// Entries per span: with two matrices, rows gathered again stay in L2 meanwhile, and each matrix has that
+  /// cache for a while to itself.
   int64_t span() const { return std::clamp<int64_t>(131072 / (pitch * int64_t{sizeof(S)}), 16, 512); }
-  /// Likewise where rows are made for the entries, which are to stay in the nearest cache, if not the second.
+  /// The same for computed rows, which should stay in L1, or at least L2.
   int64_t span_of_made_rows() const {
     return std::clamp<int64_t>(24576 / (pitch * int64_t{sizeof(S)}), 16, 128);
   }
 
-  /// out[k, h] = the sum of op over the columns of head h. `op` has what it keeps of the columns at hand,
-  /// hold(load), where load(row) is a vector of them, and adds a vector of a row: op(sum, held, x).
+  /// out[k, h] = the sum of op over the columns of head h. `op` keeps its operand of the current columns,
+  /// hold(load), where load(row) gives a vector of them, and accumulates a vector of a row: op(sum, held, x).
   template <class Rows, class Op>
   void dots(int64_t count, const Rows& rows, const Op& op, T* out) const {
-    // One row is made sooner without the shapes.
+    // A single row is faster without the specialized shapes.
     if (count > 1 && with_narrow([&]<class Narrow>() { Narrow::dots(count, rows, op, out); })) return;
     int64_t head = 0;
     for (; head + 4 <= heads; head += 4) {
@@ -236,14 +236,14 @@ struct HeadRows {
     }
   }
 
-  /// sum[f] (+)= Σ_k term of w[k, head of f] and row k; from 0 where `fresh`. `term` is as `op` above:
+  /// sum[f] (+)= Σ_k term of w[k, head of f] and row k; from 0 if `fresh`. `term` is like `op` above:
   /// term(sum, held, weights, x).
   template <class Rows, class Term>
   void accumulate(int64_t count, const T* w, const Rows& rows, const Term& term, bool fresh, T* sum) const {
     accumulate<1>(count, {w}, rows, term, fresh, {sum});
   }
 
-  /// Likewise two sums of products, by two weights, in one reading of the rows.
+  /// Two weighted sums in one pass over the rows.
   template <class Rows>
   void accumulate_two(int64_t count, const T* w, const T* w2, const Rows& rows, bool fresh, T* sum,
                       T* sum2) const {
@@ -272,8 +272,8 @@ struct HeadRows {
     return pitch <= kLane && with_narrow_rows<S>(heads, width, f);
   }
 
-  /// Dots of kHeads heads, of N vectors each (0: of any number). Dimensions and rows are copies: what is
-  /// stored could else be theirs, and they would be read anew.
+  /// Dots of kHeads heads, of N vectors each (0: any number). Dimensions and rows are passed by value: stores
+  /// could alias them otherwise, and they would be reloaded.
   template <int kHeads, int N, class Rows, class Op>
   void dot_group(int64_t head, int64_t count, Rows rows, const Op& op, T* out) const {
     const int64_t vectors = N > 0 ? N : head_vectors, all_heads = heads, head_width = width;
@@ -286,7 +286,7 @@ struct HeadRows {
 #pragma GCC unroll 4
         for (int v = 0; v < N; ++v)
           held[q * N + v] = op.hold(columns((head + q) * head_width + v * kLane, elements(v)));
-    // sum[q] = by lanes, what the columns of head + q sum up to at entry k.
+    // sum[q] = lane-wise sums over the columns of head + q at entry k.
     const auto add_columns = [&](int64_t k, V * sum) __attribute__((always_inline)) {
       if constexpr (N > 0) {
         rows.template prefetch<kHeads * N * kLane>(k, head * head_width);
@@ -347,7 +347,7 @@ struct HeadRows {
     }
   }
 
-  /// f with kKind 0: one head; 1: a vector lies in one head; 2: it may lie in several.
+  /// f with kKind 0: one head; 1: each vector lies in one head; 2: a vector may span heads.
   template <class F>
   void with_kind(F&& f) const {
     if (heads == 1) return f.template operator()<0>();
@@ -419,7 +419,7 @@ struct HeadRows {
     });
   }
 
-  /// Rows may be stored as S, or wide.
+  /// Rows are stored as S or wide.
   template <int B, class R>
   [[gnu::always_inline]] static void load_row(const R* p, int tail, V (&v)[B]) {
     load_block<R, B>(p, tail, v);
@@ -466,8 +466,8 @@ struct DotWithout {
   Held hold(auto&& load) const { return load(own) - load(less); }
   V operator()(V sum, V held, V x) const { return sum + held * x; }
 };
-/// What belongs to entries and heads, [k H + h], as a flat array: where a vector holds whole entries it is
-/// gone through by vectors.
+/// Values per entry and head, [k H + h], as a flat array, processed by vectors if a vector holds whole
+/// entries.
 template <class T>
 class ByHead {
  public:
@@ -484,13 +484,13 @@ class ByHead {
       for (int64_t l = 0; l < kLane; ++l) across_[steps_][l] = static_cast<Index>(l ^ step);
   }
 
-  /// of[h] = max(of[h], the largest e[k, h]); NaN never wins.
+  /// of[h] = max(of[h], max_k e[k, h]); NaN never wins.
   void largest(const T* e, int64_t count, T* of) const {
     reduce(
         e, count, std::numeric_limits<T>::lowest(), of, [](V a, V b) { return simd::larger(b, a); },
         [](T a, T b) { return b > a ? b : a; });
   }
-  /// of[h] += Σ_k e[k, h], a sum of kSummed entries at a time.
+  /// of[h] += Σ_k e[k, h], in runs of kSummed entries.
   void add(const T* e, int64_t count, T* of) const {
     for (int64_t k = 0; k < count; k += kSummed)
       reduce(
@@ -524,7 +524,7 @@ class ByHead {
       for (int64_t h = 0; h < heads_; ++h) y[i + h] = a[i + h] * y[i + h] - b[i + h] * of[h];
   }
 
-  /// e[k, h] = op(e[k, h], of[h]), by numbers or by vectors.
+  /// e[k, h] = op(e[k, h], of[h]), scalar or by vectors.
   template <class F>
   void combine(T* e, int64_t count, const T* of, F&& op) const {
     const int64_t n = count * heads_;
@@ -547,7 +547,7 @@ class ByHead {
   V repeated(const T* of) const {
     return simd::permute(simd::load_first(of, static_cast<int>(heads_)), head_);
   }
-  /// of[h] = op(of[h], that of all e[k, h]), `none` being what changes nothing.
+  /// of[h] = op(of[h], reduction of all e[k, h]), with `none` the neutral element.
   template <class F, class G>
   void reduce(const T* e, int64_t count, T none, T* of, F&& of_vectors, G&& of_numbers) const {
     const int64_t n = count * heads_;

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-// Rows of at most a vector whose heads and head width are powers of two: those of a last layer with a few
-// classes. A vector holds as many entries' rows as fit it, so that they share what it costs; one by one, a
-// row of two numbers costs as much as one of sixteen.
+// Rows of at most one vector whose heads and head width are powers of two, such as a last layer with a few
+// classes. A vector holds several entries' rows to share the cost; one by one, a row of two numbers costs as
+// much as one of sixteen.
 namespace adj::kernels::cpu {
 
 namespace detail {
@@ -30,7 +30,7 @@ Few<Raw, 2 * N> concat(const Few<Raw, N>& a, const Few<Raw, N>& b, std::index_se
     return __builtin_shufflevector(a, b, static_cast<int>(kLane)...);
   }
 }
-/// The rows [k, k + kRows) of kPitch numbers each; zeros from `count` on, which counts where kTail says so.
+/// The rows [k, k + kRows) of kPitch numbers each; with kTail, zeros from `count` on.
 template <int kPitch, int kRows, bool kTail, class Raw, class Rows>
 Few<Raw, kPitch * kRows> load_rows(const Rows& rows, int64_t k, int64_t count) {
   if constexpr (kRows == 1) {
@@ -73,7 +73,7 @@ struct NarrowRows {
     using Raw = std::conditional_t<std::is_same_v<R, bfloat16>, uint16_t, R>;
     return detail::widened(detail::load_rows<kPitch, kRows, kTail, Raw>(rows, k, count));
   }
-  /// For ops' hold(): a row's numbers for each of the rows.
+  /// For an op's hold(): one row's numbers, repeated for every row of the vector.
   struct Repeated {
     Lanes lane = lanes([](int l) { return l % kPitch; });
     template <class R>
@@ -82,12 +82,12 @@ struct NarrowRows {
     }
   };
 
-  /// As HeadRows::dots().
+  /// Like HeadRows::dots().
   template <class Rows, class Op>
   static void dots(int64_t count, const Rows& rows, const Op& op, T* out) {
     const auto held = op.hold(Repeated());
     const Lanes even = lanes([](int l) { return 2 * l; }), odd = lanes([](int l) { return 2 * l + 1; });
-    // As many vectors as sum up to one.
+    // As many vectors as reduce to one.
     constexpr int kEntries = kWidth * kRows;
     const auto make = [&]<bool kTail>(int64_t k) {
       V sum[kWidth];
@@ -114,7 +114,7 @@ struct NarrowRows {
     if (k < count) make.template operator()<true>(k);
   }
 
-  /// As HeadRows::accumulate(), with as many sums as there are weights.
+  /// Like HeadRows::accumulate(), with one sum per weight.
   template <int kSums, class Rows, class Term>
   static void accumulate(int64_t count, std::array<const T*, kSums> w, const Rows& rows, const Term& term,
                          bool fresh, std::array<T*, kSums> sum) {
@@ -145,7 +145,7 @@ struct NarrowRows {
   }
 };
 
-/// Calls f.template operator()<Rows>() where there is one for such rows; false elsewhere.
+/// Calls f.template operator()<Rows>() if these rows are supported; false otherwise.
 template <class S, class F>
 bool with_narrow_rows(int64_t heads, int64_t width, F&& f) {
   bool found = false;

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-// What the attentions' passes have in common.
+// Shared by the attentions' passes.
 namespace adj::kernels::cpu {
 
 /// A structure as the passes read it.
@@ -26,7 +26,7 @@ struct EdgeRows {
 
   const int32_t* last() const { return columns + csr.entries() - 1; }
   int64_t edge(int64_t k) const { return order == nullptr ? k : order[k]; }
-  /// The rows of `x` that entries from `begin` on gather. `first`: nobody else has asked for them.
+  /// The rows of `x` gathered by entries from `begin` on. `first`: not prefetched before.
   template <class R>
   GatheredRows<R> gathered(const R* x, int64_t pitch, int64_t begin, bool first = false) const {
     const bool far = static_cast<size_t>(csr.cols * pitch) * sizeof(R) >= kFarBytes;
@@ -55,13 +55,13 @@ void map_row(const HeadRows<S>& g, R* y, F&& f) {
   g.each_vector([&](int64_t at, int n, int64_t v) { simd::store_first(y + at, f(at, n, v), n); });
 }
 
-/// Numbers of entries and heads, and of rows and heads, with room for a vector behind the last.
+/// Per-head values of entries or rows, with room for a vector beyond the last.
 template <class S>
 std::vector<Scalar<S>> room_for(int64_t n) {
   return std::vector<Scalar<S>>(static_cast<size_t>(n + HeadRows<S>::kLane));
 }
 
-/// Features of edges, attr [M,E], which are weighed by head too.
+/// Edge features, attr [M,E], which are also weighted per head.
 template <class T>
 struct EdgeFeatures {
   const T* attr = nullptr;
@@ -99,18 +99,18 @@ void add_weighted_features(int64_t heads, int64_t features, const T* w, const T*
   }
 }
 
-/// What every backward pass reads of the forward one.
+/// Forward values read by every backward pass.
 template <class S>
 struct Outputs {
   using T = Scalar<S>;
   HeadRows<S> g;
   const AttentionDropout& dropout;
-  const S* bias = nullptr;  ///< that o has
+  const S* bias = nullptr;  ///< contained in o
   const S* o = nullptr;
   const S* d_o = nullptr;
   const T* lse = nullptr;
 
-  /// Of a forward pass, which has none of them yet, the dimensions.
+  /// For a forward pass, which has no outputs yet: dimensions only.
   template <class Args>
   Outputs(const Args& args, int64_t heads) : g(heads, args.head_width()), dropout(args.dropout) {
     if constexpr (requires { args.d_o; }) {
@@ -138,14 +138,14 @@ struct Outputs {
   }
 };
 
-/// What the pass over targets makes of every edge and leaves to that over sources: two numbers a head, a and
-/// b [H] of edge e at [2 H e]. That reads 8 H bytes where it would else gather rows of both sides for two dot
-/// products, a target's terms for the logit, and draw the edge's dropout out of order; and lives no longer
-/// than the two passes.
+/// Per-edge values handed from the target pass to the source pass: two numbers per head, a and b [H] of edge
+/// e at [2 H e]. The source pass then reads 8 H bytes instead of gathering rows of both sides for two dot
+/// products and a target's logit terms, and drawing the edge's dropout out of order. Lives only for the two
+/// passes.
 template <class T>
 class EdgeTerms {
  public:
-  /// For passes over sources; `wanted` false: there is none.
+  /// For source passes; `wanted` false: none.
   EdgeTerms(const CsrMatrix& a, int64_t heads, bool wanted)
       : heads_(heads),
         terms_(wanted ? Tensor::empty({a.csr.entries(), 2 * heads}, dtype_of<T>()) : Tensor()),
@@ -153,7 +153,7 @@ class EdgeTerms {
 
   explicit operator bool() const { return all_ != nullptr; }
 
-  /// Those of the entries [begin, begin + count), a [k H + h] and b likewise.
+  /// Stores those of the entries [begin, begin + count), a [k H + h] and b likewise.
   void put(const EdgeRows& rows, int64_t begin, int64_t count, const T* a, const T* b) const {
     with_few(heads_, [&]<int kHeads>() { put<kHeads>(heads_, rows.order, begin, count, a, b, all_); });
   }
@@ -163,8 +163,8 @@ class EdgeTerms {
   }
 
  private:
-  /// Further than rows of features are asked for: an entry's terms are a cache line or two and taken in a few
-  /// cycles, and all of them are many times a matrix of features.
+  /// Prefetch distance, larger than for feature rows: an entry's terms are a cache line or two used in a few
+  /// cycles, and all of them are many times a feature matrix.
   static constexpr int64_t kTermsAhead = 4 * kAhead;
 
   template <int kHeads>
@@ -203,7 +203,7 @@ class EdgeTerms {
   T* all_;
 };
 
-/// Δ of the row at hand.
+/// Δ of the current row.
 template <class S, class Operands>
 class RowDelta {
  public:
@@ -221,8 +221,8 @@ class RowDelta {
   int64_t row_ = -1;
 };
 
-/// What the backward passes make of a span's entries, [k H + h] from the span's first: α, α times the
-/// dropout's m, and de.
+/// Backward coefficients of a span's entries, [k H + h] from the span's first: α, α times dropout's m, and
+/// de.
 template <class S>
 class Coefficients {
  public:
@@ -241,18 +241,18 @@ class Coefficients {
   T* alpha(int64_t at) { return alpha_.data() + at * heads_; }
   T* kept(int64_t at) { return (mask_.drops() ? kept_ : alpha_).data() + at * heads_; }
 
-  /// Where logits stand in alpha(at), takes a target's lse off; segment after segment.
+  /// Subtracts a target's lse from the logits in alpha(at), one segment at a time.
   void subtract_lse(int64_t at, int64_t count, int64_t target) {
     by_head_.subtract(alpha(at), count, lse_ + target * heads_);
   }
-  /// Likewise, of entries whose columns are targets.
+  /// The same for entries whose columns are targets.
   void subtract_lse(int64_t at, int64_t count, const int32_t* targets) {
     gather_terms(heads_, GatheredRows<T>{lse_, targets, heads_, last_}, count, gathered_.data());
     T *e = alpha(at), *lse = gathered_.data();
 #pragma omp simd
     for (int64_t i = 0; i < count * heads_; ++i) e[i] -= lse[i];
   }
-  /// Makes coefficients of logits less lse.
+  /// Turns logits less lse into coefficients.
   void make(int64_t begin, int64_t end) {
     exponentials(alpha_.data(), (end - begin) * heads_);
     if (!mask_.drops()) return;
@@ -260,11 +260,11 @@ class Coefficients {
     mask_.apply(begin, end - begin, kept_.data());
   }
 
-  /// g = m α g - α Δ, the gradients of the logits, with Δ of their target.
+  /// g = m α g - α Δ, the logits' gradients, with Δ of their target.
   void gradients(int64_t at, int64_t count, const T* delta, T* g) {
     by_head_.multiply_and_subtract(kept(at), alpha(at), delta, count, g);
   }
-  /// Likewise, of entries whose columns are targets.
+  /// The same for entries whose columns are targets.
   void gradients(int64_t at, int64_t count, const T* delta, const int32_t* targets, T* g) {
     gather_terms(heads_, GatheredRows<T>{delta, targets, heads_, last_}, count, gathered_.data());
     const T *a = alpha(at), *m = kept(at), *d = gathered_.data();

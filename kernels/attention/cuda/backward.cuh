@@ -1,30 +1,33 @@
 #pragma once
 
-// The backward pass, in two walks. With Δ_i = ⟨dO_i, O_i⟩, α_ij = exp(e_ij - lse_i) and g_ij = ⟨dO_i, v_j⟩,
-// de_ij = α_ij (m_ij g_ij - Δ_i).
+// Attention backward in two passes over the graph. With Δ_i = ⟨dO_i, O_i⟩, α_ij = exp(e_ij - lse_i) and g_ij
+// = ⟨dO_i, v_j⟩, de_ij = α_ij (m_ij g_ij - Δ_i).
 //
-// By target (to_targets.cuh): gathers what the sources have, leaves dq, dl and datt, and Δ for the other
-// walk. By source, over the transposed structure: gathers what the targets have and dO, leaves dk, dv, dr,
-// ds. It needs m_ij α_ij and de_ij, in one of two ways. The walk by target leaves them, 2 numbers for an
-// entry and head, in a buffer that lives for the call, and the walk by source is but a weighted sum
-// (from_edges.cuh): where that buffer is small beside the features, heads taken some at a time if need be.
-// Else it finds the logits again (to_sources.cuh): a row that is gathered for the gradients anyway holds what
-// they need. Rows that the plan cut leave partial sums, which are added in order.
+// By target (to_targets.cuh): gathers source features; writes dq, dl and datt, and Δ for the second pass. By
+// source, over the transposed structure: gathers target features and dO; writes dk, dv, dr, ds. It needs m_ij
+// α_ij and de_ij, and gets them by one of two methods. Kept: the target pass stores them, 2 numbers per entry
+// and head, in a buffer that lives for the call, and the source pass is only a weighted sum (from_edges.cuh);
+// used if that buffer is small compared with the features, for a group of heads at a time if necessary.
+// Recomputed: the source pass computes the logits again (to_sources.cuh) from rows that it gathers for the
+// gradients anyway. Rows split by the plan leave partial sums, which are merged in order.
 //
-// For GATv2 with s the slope, leaky_relu(z) = s z + (1 - s) max(z, 0). As Σ_j de_ij = 0, terms of the logits'
-// gradient that are the same in a whole row vanish:
-//   dl_i = (1 - s) att Σ_j de_ij [z_ij > 0],   dr_j = Σ_i m_ij α_ij dO_i + att (s D_j + (1 - s) Σ_i de_ij [z
-//   > 0]) datt = s Σ_j D_j r_j + (1 - s) Σ_ij de_ij max(r_j, -l_i),   D_j = Σ_i de_ij,
-// its first half from the second walk.
+// For GATv2 with slope s, leaky_relu(z) = s z + (1 - s) max(z, 0). As Σ_j de_ij = 0, terms of the logits'
+// gradient that are constant in a row vanish:
+//   dl_i = (1 - s) att Σ_j de_ij [z_ij > 0],
+//   dr_j = Σ_i m_ij α_ij dO_i + att (s D_j + (1 - s) Σ_i de_ij [z > 0]),
+//   datt = s Σ_j D_j r_j + (1 - s) Σ_ij de_ij max(r_j, -l_i),   D_j = Σ_i de_ij,
+// the first half of datt from the second pass.
 //
-// Bytes: by target entries x H D of values (and as many of keys), rows x H D of q or l, O, dO and the result;
-// by source entries x H D of dO (and of q or l), columns x H D of k, v or r and the results.
+// Saved for backward: lse and O. Recomputed: logits, α, Δ and the dropout mask.
+//
+// Bytes: by target, entries x H D of values (and as many of keys), rows x H D of q or l, O, dO and the
+// result; by source, entries x H D of dO (and of q or l), columns x H D of k, v or r and the results.
 
 #include <adjoint/kernels/attention/cuda/lane_layout.cuh>
 
 namespace adj::kernels::cuda {
 
-/// What the walk by target leaves of an entry and head for the walk by source.
+/// Values of an entry and head that the target pass keeps for the source pass.
 template <class A>
 struct alignas(2 * sizeof(A)) EdgeGradient {
   A weight = 0;  ///< m α
@@ -42,35 +45,35 @@ struct BackwardArguments : AttentionArguments<S> {
   const A* r;           ///< [sources,H]; gat
   const A* s;           ///< [sources,H], or null; keyed
   const A* c;           ///< [M,H] by edge number, added to the logits, or null
-  const S* o;           ///< [targets, H D], with the bias; null where Δ is given
+  const S* o;           ///< [targets, H D], with the bias; null if Δ is given
   const S* bias;        ///< [H D], or null
   const S* d_o;         ///< [targets, H D]
   const A* lse;         ///< [targets,H]
   const A* g;           ///< [M,H] by edge number, added to ⟨dO_i, v_j⟩, or null
   const A* delta_more;  ///< [targets,H], added to Δ, or null
-  A* delta;  ///< [targets,H]: the first walk's output, unless it is given, and the second one's input
-  A* logit_gradient;  ///< [M,H] by edge number: de (gat: of l + r + c), or null; first walk
-  A* weight;          ///< [M,H] by edge number: m α, or null; first walk
-  /// [kept_heads / side, M, side] by edge number, from first_head on, or null: heads that a group of lanes
-  /// takes side by side lie so here, too.
+  A* delta;             ///< [targets,H]: output of the first pass, unless given, and input of the second
+  A* logit_gradient;    ///< [M,H] by edge number: de (gat: of l + r + c), or null; first pass
+  A* weight;            ///< [M,H] by edge number: m α, or null; first pass
+  /// [kept_heads / side, M, side] by edge number, from first_head on, or null: adjacent heads of a group of
+  /// lanes are adjacent here too.
   EdgeGradient<A>* kept;
   int kept_heads;
   int64_t entries;  ///< M
-  // What the rows of the walk get; a walk that is asked for less has nulls.
+  // Row outputs of the pass; null if not needed.
   Result<S>* d_row;    ///< dq or dl; dk, dr or dx
   Result<S>* d_value;  ///< dv; dot alone
   A* d_term;           ///< gat: dl or dr [rows,H]; keyed: ds [sources,H]
-  A* partial;          ///< [slots, H D], and likewise
+  A* partial;          ///< [slots, H D], for split rows
   A* partial_value;
   A* partial_term;  ///< [slots,H]
   A* d_att;         ///< [blocks of the grid, H D]; gatv2
-  // gat, where l and r are products of x itself: dx is to have what comes by them, too.
+  // gat with l and r as products of x itself: dx includes their gradient.
   const S* by_source;  ///< [H,D]
   const S* by_target;
   const A* dl;  ///< [targets,H]
 };
 
-/// Two sums over the head's lanes at once.
+/// Reduces two sums over the head's lanes at once.
 template <class T>
 __device__ __forceinline__ void sum_and_own(typename T::A (&x)[T::kBatch], typename T::A (&y)[T::kBatch],
                                             int t) {
@@ -78,7 +81,8 @@ __device__ __forceinline__ void sum_and_own(typename T::A (&x)[T::kBatch], typen
   sum_and_own<T>(y, t);
 }
 
-/// Adds the block's groups' values in order and leaves them at `to`, which begins at the block's first head.
+/// Adds the values of the block's groups in order and writes them to `to`, which begins at the block's first
+/// head.
 template <class T>
 __device__ void leave_sum_of_groups(const WideFeatures<T>& x, const Place<T>& place, typename T::A* to) {
   using A = typename T::A;
@@ -104,7 +108,7 @@ constexpr int kBackwardBlocks = blocks_for_registers<T>(!Score::kRows
                                                         : T::kBatch * T::kVector <= 16 ? 102
                                                                                        : 128);
 
-/// The end of a source's row: what its gradients are, from the sums over its entries.
+/// Writes the gradients of a source row from the sums over its entries.
 template <class T, class Score>
 __device__ __forceinline__ void leave_source_row(const BackwardArguments<typename T::S>& a,
                                                  const Place<T>& place, const ItemWalk<>& walk,

@@ -1,6 +1,6 @@
-// Dot-product attention: the walks of forward.cuh and backward.cuh. Edge features are E numbers an edge
-// beside H D a node: what they add to logits and to ⟨dO_i, v_j⟩ is computed before a walk and handed to it,
-// [M,H], and what a walk leaves of the weights, [M,H], is summed over rows afterwards. These are gone when
+// Dot-product attention: the passes of forward.cuh and backward.cuh. Edge features are E numbers per edge,
+// compared with H D per node: their contribution to the logits and to ⟨dO_i, v_j⟩ is computed before a pass
+// as [M,H], and the weights [M,H] that a pass outputs are reduced over rows afterwards. These are freed when
 // the call returns. Saved: lse, O (and o_attr). Recomputed: the logits.
 
 #include <adjoint/kernels/attention/cuda/edge_terms.cuh>
@@ -14,7 +14,7 @@ LaunchShape over(Device device, int64_t items) {
   return {.device = device.index, .blocks = blocks_for(items), .overlaps = true};
 }
 
-/// The passes over edge features of one call.
+/// The edge-feature passes of one call.
 template <class S>
 class EdgeFeatures {
   using A = Wide<S>;

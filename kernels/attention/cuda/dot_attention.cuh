@@ -5,7 +5,7 @@
 
 namespace adj::kernels::cuda {
 
-/// What both passes are given: `Arguments` and `Args` are of either.
+/// Arguments common to both passes; `Arguments` and `Args` are those of either.
 template <class S, template <class> class Arguments, class Args>
 void set_dot_attention(Arguments<S>& a, const Args& args, const EdgeTerms& edges) {
   using A = Wide<S>;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What edge features [M,E] come to for a (edge, head), and back: passes over entries and over rows of
-// numbers, E of them for an edge. None of them sees the features of nodes.
+// Contribution of edge features [M,E] per (edge, head), and its gradient: passes over entries and over rows
+// of E numbers per edge. None of them reads node features.
 
 #include <adjoint/kernels/attention/attention.h>
 #include <adjoint/kernels/edge/cuda/edge_rows.cuh>
@@ -9,7 +9,7 @@
 
 namespace adj::kernels::cuda {
 
-/// Entry k is of row row[k] and is edge order[k], or k.
+/// Entry k is in row row[k] and is edge order[k], or k.
 struct Entries {
   const int32_t* row;
   const int32_t* order;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// y[edge, h] = m exp(e[edge, h] - lse[row, h]), in place of e.
+/// y[edge, h] = m exp(e[edge, h] - lse[row, h]), in-place.
 template <class A>
 __global__ void __launch_bounds__(kBlockThreads)
     entry_weights(Entries entries, int64_t heads, DropoutMask dropout, A kept_scale, const A* lse, A* y) {

@@ -1,18 +1,18 @@
 #pragma once
 
-// The forward pass: one walk over the rows with an online softmax (Milakov & Gimelshein 2018; FlashAttention,
-// Dao et al. 2022). Where a batch holds a logit above the largest so far, what was summed is scaled down to
-// it: a vote finds out, so that most batches of a long row spend nothing on it. Parts of heavy rows leave
-// their largest logit, sum and weighted features in the workspace, which merge_attention joins in order,
-// those of very long rows by runs first, as sparse/cuda/spmm_merge.cuh has it.
+// Attention forward: one pass over the rows with an online softmax (Milakov & Gimelshein 2018;
+// FlashAttention, Dao et al. 2022). If a batch has a logit above the running maximum, the accumulators are
+// rescaled; a warp vote detects this, so most batches of a long row skip it. Parts of split rows write their
+// maximum logit, sum and weighted features to the workspace, and merge_attention merges them in order, those
+// of very long rows by runs first, as in sparse/cuda/spmm_merge.cuh.
 //
-// Bytes: entries x H D of values (and as many of keys, where these are other rows), 4 of the column; rows x
-// H D of what the target has and of O; lse. Saved: lse and O.
+// Bytes: entries x H D of values (and as many of keys, if these are other rows), 4 per entry for the column;
+// rows x H D of the target features and of O; lse. Saved: lse and O.
 //
-// Where a bias is added to O the walk is a kernel of its own, for the registers of one branch at a row's end
-// cost GATv2 2 to 6 %. In bfloat16 another pass adds it: its rounding would reach every logit's gradient.
-// Results are written past the caches, so that they do not push gathered rows out of L2. Rows of bfloat16
-// stay words and are widened for the logits and again for the sums: widened once, they spilled.
+// With a bias the pass is a separate kernel, as the registers of one branch at the row end cost GATv2 2 to 6
+// %. In bfloat16 another op adds the bias: its rounding would affect every logit's gradient. Results bypass
+// the caches, so that they do not evict gathered rows from L2. bfloat16 rows stay packed and are widened once
+// for the logits and again for the sums: keeping them widened spilled registers.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_merge.cuh>
 #include <adjoint/kernels/attention/cuda/lane_layout.cuh>
@@ -29,13 +29,13 @@ struct ForwardArguments : AttentionArguments<S> {
   const A* l;       ///< [rows,H]; gat
   const A* r;       ///< [cols,H]; gat
   const A* s;       ///< [cols,H], or null; keyed
-  const A* c;       ///< [M,H] by edge number, added to the logits (gat: within leaky_relu), or null
+  const A* c;       ///< [M,H] by edge number, added to the logits (gat: inside leaky_relu), or null
   const S* bias;    ///< [H D], added to O, or null
   A* logits;        ///< [M,H] by edge number: the logits, or null
   Result<S>* o;
   A* lse;
   A* partial;        ///< [slots, H D]
-  A* partial_stats;  ///< [slots, H, 2]: largest logit and sum
+  A* partial_stats;  ///< [slots, H, 2]: maximum logit and sum
 };
 
 template <class T>
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
 
   const bool drops = a.dropout.threshold != 0;
 
-  WideFeatures<T> own;  // q times what logits carry, or -l
+  WideFeatures<T> own;  // q times the logit scale, or -l
   WideFeatures<T> att;
   A own_term = 0;
   if constexpr (Score::kAtt) gather_wide<T>(rows_at(a.att, read), 0, 0, true, place, kLog2E<A>, att);
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
 
     if (kAsksAhead<T, Score> && a.ahead > 0) ahead.ask(a, walk);
 
-    // The entries that this lane owns.
+    // Entries owned by this lane.
     A logit[kBatch];
     A term[kOwned] = {};
     int64_t edge[kOwned];
@@ -245,16 +245,16 @@ __global__ void __launch_bounds__(T::kThreads, kForwardBlocks<T>)
   }
 }
 
-/// What parts of a row come to, or the row so far, for one feature.
+/// Partial softmax of a row, for one feature.
 template <class A>
 struct AttentionSum {
   A largest;  ///< logit
   A total;    ///< of the exponentials, relative to it
-  A sum;      ///< of the weighted feature, likewise
+  A sum;      ///< of the weighted feature, relative to it
 
   static __device__ __forceinline__ AttentionSum none() { return {lowest<A>(), A(0), A(0)}; }
 
-  /// Several of them at once: a chain of exponentials, one for each, would be the merge's time.
+  /// Several at once: a serial chain of exponentials would dominate the merge.
   template <class Score, int N>
   __device__ __forceinline__ void add(const AttentionSum (&parts)[N]) {
     A above = largest;
@@ -273,16 +273,16 @@ struct AttentionSum {
   }
 };
 
-/// What parts of cut rows left, or the runs of these.
+/// Parts of split rows, or runs of them.
 template <class A>
 struct AttentionParts {
   A* sums;   ///< [parts, H D]
-  A* stats;  ///< [parts, H, 2]: largest logit and sum
+  A* stats;  ///< [parts, H, 2]: maximum logit and sum
 };
 
-/// `count` parts from `begin` on, by a block, a lane a feature: each warp takes a share of them in order, and
-/// then the first one, which is left with the result, the shares in order. All threads call it once; those
-/// beyond the features get nothing.
+/// Merges `count` parts from `begin` on by a block, one lane per feature: each warp merges a contiguous share
+/// in order, then the first warp merges the shares in order and holds the result. All threads call it once;
+/// those beyond the features get nothing.
 template <class Score, class A>
 __device__ __forceinline__ AttentionSum<A> merge_attention_parts(const AttentionParts<A>& parts, int heads,
                                                                  int width, int feature, int begin,
@@ -300,7 +300,7 @@ __device__ __forceinline__ AttentionSum<A> merge_attention_parts(const Attention
     };
     begin += share_begin(count, warp);
     if (end - begin == 1) {
-      row = part_at(begin);  // as in most cut rows: nothing to scale
+      row = part_at(begin);  // as in most split rows: nothing to scale
     } else {
       for (int first = begin; first < end; first += kSlotsAtOnce) {
         AttentionSum<A> part[kSlotsAtOnce];
@@ -324,8 +324,8 @@ __device__ __forceinline__ AttentionSum<A> merge_attention_parts(const Attention
   return row;
 }
 
-/// The runs of slots of very long rows, merged to parts of `runs`: a block for one and 32 features. `count`
-/// tells how many runs there are.
+/// Merges runs of slots of very long rows into parts of `runs`: one block per run and 32 features. `count` is
+/// the number of runs.
 template <class Score, class A>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
     merge_attention_runs(const SlotRun* list, const int64_t* count, int heads, int width,
@@ -343,8 +343,8 @@ __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<A>)
                      Pack<A, 2>{merged.largest, merged.total});
 }
 
-/// O and lse of the rows that the plan cut: a block for a row and 32 features, whatever heads these are of.
-/// `count` tells how many rows there are.
+/// O and lse of the rows split by the plan: one block per row and 32 features, across heads. `count` is the
+/// number of rows.
 template <class S, class Score>
 __global__ void __launch_bounds__(32 * kMergeWarps, kMergeBlocks<Wide<S>>)
     merge_attention(const HeavyRow* heavy, const int64_t* count,

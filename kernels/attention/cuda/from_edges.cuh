@@ -1,17 +1,16 @@
 #pragma once
 
-// The backward pass by source, over the transposed structure, where the walk by target has left what every
-// (entry, head) comes to: m α and de, two numbers at the edge's place of a buffer that lives for the call. No
-// logit is found again, nothing is summed over lanes and nothing drawn: rows of dO and of q or l are gathered
-// and weighed, a product of sparse and dense matrices, in half the registers. It goes by slabs of a row,
-// whatever heads these are of. Of gatv2 and dot attention: gat's logits cost nothing to find again, and
-// `keyed`'s ds is a sum over a head.
+// Backward pass by source over the transposed structure, when the target pass has kept m α and de of every
+// (entry, head): two numbers per edge in a buffer that lives for the call. No logits are recomputed, no lane
+// reductions, no dropout draws: it gathers rows of dO and of q or l and accumulates weighted sums like an
+// SpMM, in half the registers. It works on slabs of a row, across heads. Used for gatv2 and dot attention:
+// gat's logits are free to recompute, and `keyed`'s ds is a sum over a head.
 //
-// Bytes: entries x H D of dO and of q or l, columns x H D of r and of the results; 2 numbers for each entry
-// and slab, from random places.
+// Bytes: entries x H D of dO and of q or l, columns x H D of r and of the results; 2 numbers per entry and
+// slab, at random addresses.
 //
-// Slabs are of 512 bytes of a row: 128 are slower, for more groups share a warp, which goes through every end
-// of a row that any of them has.
+// Slabs are 512 bytes of a row. 128 are slower: more groups share a warp, and the warp executes the row end
+// of each.
 
 #include <adjoint/kernels/attention/cuda/backward.cuh>
 
@@ -20,7 +19,7 @@ namespace adj::kernels::cuda {
 template <class Score>
 constexpr bool kFromEdges = Score::kRows && !Score::kTerms;
 
-/// The edge numbers of a batch's entries, as load_columns.
+/// Edge numbers of a batch's entries, like load_columns.
 template <class T>
 __device__ __forceinline__ void load_edges(const int32_t* order, int from, int end, int (&edge)[T::kBatch]) {
 #pragma unroll
@@ -28,8 +27,8 @@ __device__ __forceinline__ void load_edges(const int32_t* order, int from, int e
     edge[u] = order == nullptr ? from + u : from + u < end ? __ldg(order + from + u) : 0;
 }
 
-/// Zeros where it is not wanted. Read past L1: where heads are taken some at a time the buffer is written
-/// again while this kernel's forerunner may still run.
+/// Zeros if not wanted. Bypasses L1: when heads are processed in groups, the buffer is rewritten while the
+/// previous kernel may still run.
 template <class A>
 __device__ __forceinline__ EdgeGradient<A> load_kept(const EdgeGradient<A>* from, bool wanted) {
   using W = typename Word<sizeof(EdgeGradient<A>)>::type;
@@ -73,7 +72,7 @@ __global__ void __launch_bounds__(T::kThreads, kFromEdgesBlocks<T, Score>)
     WideFeatures<T> turned;   // Σ de q, or Σ de [z > 0]
     A term = 0;               // Σ de
     clear<T>(own);
-    RowFeatures<T> own_asked;  // looked at once the row's first entries have been asked for, too
+    RowFeatures<T> own_asked;  // used only after the row's first entries are requested as well
     bool is_new = true;
     auto begin_row = [&] {
       if constexpr (Score::kAtt)

@@ -1,5 +1,5 @@
-// GAT: the walks of forward.cuh and backward.cuh with one number of the target and one of the source for a
-// logit. Saved: lse and O. Recomputed: the logits.
+// GAT: the passes of forward.cuh and backward.cuh, with logits from one scalar per target and one per source.
+// Saved: lse and O. Recomputed: the logits.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/attention/cuda/strategies.h>

@@ -1,9 +1,9 @@
-// GATv2: the walks of forward.cuh and backward.cuh. Saved: lse and O. Recomputed: the logits.
+// GATv2: the passes of forward.cuh and backward.cuh. Saved: lse and O. Recomputed: the logits.
 //
-// With edge features the logits are no longer sums of what rows share, and are made first, [M,H], by a pass
-// over the entries; the walks of GAT then take them as they are, and leave their gradients, [M,H]. The
-// messages' own gradients are passes of a thread a feature, each of which makes attr_ij W again for its
-// feature: E products instead of M x H D numbers kept. What is of size M x H is gone when the call returns.
+// With edge features the logits no longer decompose into row terms, and a pass over the entries computes them
+// first, [M,H]; GAT's passes then take them unchanged, and output their gradients, [M,H]. The gradients of
+// the messages are passes with one thread per feature, each of which recomputes attr_ij W for its feature: E
+// products instead of storing M x H D numbers. Buffers of size M x H are freed when the call returns.
 
 #include <adjoint/core/convert.h>
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
@@ -18,7 +18,7 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// z_ij = l_i + r_j + attr_ij W, a feature at a time.
+/// z_ij = l_i + r_j + attr_ij W, one feature at a time.
 template <class S>
 struct Messages {
   using A = Wide<S>;
@@ -36,7 +36,7 @@ struct Messages {
     for (int64_t k = 0; k < features; ++k) z = fma(attr[edge * features + k], A(widen(w[k * all() + f])), z);
     return z;
   }
-  /// d e / d z, where e is the logit.
+  /// d e / d z of the logit e.
   __device__ A slope_at(A z, int64_t f) const { return A(widen(att[f])) * (z > A(0) ? A(1) : slope); }
 };
 
@@ -54,7 +54,7 @@ Messages<S> messages_of(const Args& args) {
           heads_of(args.attr)};
 }
 
-/// e[edge, h], a warp for each.
+/// e[edge, h], one warp each.
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
     logits_kernel(Entries entries, const int32_t* source, Messages<S> z, Wide<S>* e) {
@@ -74,8 +74,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// Σ de att leaky_relu'(z) over each row, a thread a feature; blockIdx.x is an item of the plan. kByTarget:
-/// the rows are targets.
+/// Σ de att leaky_relu'(z) over each row, one thread per feature; blockIdx.x is an item of the plan.
+/// kByTarget: the rows are targets.
 template <class S, bool kByTarget>
 __global__ void __launch_bounds__(kBlockThreads)
     row_gradients_kernel(const __grid_constant__ SpmmArguments<S> a, Messages<S> z, const Wide<S>* de) {
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 constexpr int kFeaturesAtOnce = 8;
 
-/// What block blockIdx.x's entries add to dW[k, f], k of kFeaturesAtOnce from blockIdx.z on, and, for the
+/// Contribution of blockIdx.x's entries to dW[k, f], for kFeaturesAtOnce k from blockIdx.z on, and, for the
 /// first k, to datt[f].
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   if (datt != nullptr && first == 0) datt[blockIdx.x * z.all() + f] = att_sum;
 }
 
-/// dattr[edge, k] = Σ_f dz_f W[k, f], a warp an entry.
+/// dattr[edge, k] = Σ_f dz_f W[k, f], one warp per entry.
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
     attribute_gradients_kernel(Entries entries, const int32_t* source, Messages<S> z, const Wide<S>* de,
@@ -180,7 +180,7 @@ Tensor make_logits(const Args& args, const Tensor& row) {
   return e;
 }
 
-/// What gat's walks then do is said under their own name.
+/// gat's passes log under their own name.
 template <class Args>
 void explain_features(const char* name, const Args& args) {
   explain_sparse(name, args.a.csr, args.l.size(1), args.heads(), args.l.dtype(),

@@ -1,7 +1,9 @@
-// Products of each row's heads with a vector a head. Row n, head h begins at (n H + h) D, so that the forward
-// pass is one over [N H, D]. The vectors' gradients are sums over rows (columns.cuh).
+// Products of each row's heads with one vector per head. Row n, head h begins at (n H + h) D, so the forward
+// pass runs over [N H, D]. The vectors' gradients are sums over rows (columns.cuh). Nothing is saved but the
+// inputs.
 //
-// Bytes: forward x once for both vectors; backward x once for both vectors' gradients, dx written once.
+// Bytes: forward reads x once for both vectors; backward reads x once for both vectors' gradients and writes
+// dx once.
 
 #include <adjoint/kernels/attention/head_dot.h>
 #include <adjoint/kernels/cuda/columns.cuh>
@@ -12,8 +14,8 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// kLanes lanes take a product, and every `step`-th one after it, of the same head: `step` is a multiple of
-/// the heads. Where the lanes hold a head, the vectors stay in registers.
+/// kLanes lanes compute a product, and every `step`-th one after it, of the same head: `step` is a multiple
+/// of the heads. If the lanes hold a head, the vectors stay in registers.
 template <class S, int kVector, int kLanes>
 __global__ void __launch_bounds__(kBlockThreads)
     dot_kernel(int64_t products, int64_t step, int64_t heads, int64_t width, const S* x, const S* a,
@@ -32,7 +34,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   };
   const bool held = width <= kLanes * kVector;
   if (held && own < width) load_vectors(own);
-  for (int64_t base = 0; base < products; base += kInFlight * step) {  // the warp's lanes stay together
+  for (int64_t base = 0; base < products; base += kInFlight * step) {  // the warp stays converged
     A first[kInFlight] = {}, second[kInFlight] = {};
     for (int64_t d = own; d < width; d += kLanes * kVector) {
       if (!held) load_vectors(d);
@@ -84,7 +86,7 @@ void dot_rows(const HeadDotArgs& args) {
   run.template operator()<32>();
 }
 
-/// dx = dy a + dy2 a2, an element a thread.
+/// dx = dy a + dy2 a2, one thread per element.
 template <class S>
 __global__ void __launch_bounds__(kBlockThreads)
     spread_kernel(int64_t n, int64_t heads, int64_t width, const S* a, const S* a2, const Wide<S>* dy,
@@ -100,7 +102,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-/// Σ dy x, Σ dy2 x and Σ d_o, or the first of them, by column. A pack of columns is of one head.
+/// Column sums Σ dy x, Σ dy2 x and Σ d_o, or the first of them. A pack of columns is within one head.
 template <class S, int kSums, int N>
 struct VectorGradients {
   using A = Wide<S>;
@@ -159,7 +161,7 @@ void vector_gradients(const HeadDotBackwardArgs& args) {
   };
   const bool aligned = aligned_to_16(args.x.raw_data(), args.d_o ? args.d_o.raw_data() : nullptr);
   dispatch_pack<S>(width, aligned, [&]<int N>() {
-    if constexpr (N <= 4) {  // wider packs' sums of three would not fit into shared memory
+    if constexpr (N <= 4) {  // three sums of wider packs exceed shared memory
       if (args.d_o) return sum.template operator()<3, N>();
     }
     if (args.d_o) cuda::sum_rows({.x = args.d_o, .y = args.dbias});

@@ -1,6 +1,5 @@
-// A thread makes one column of y in a few rows, and reads a number of the weight once for all of them. Rows
-// of x are read by the threads of a head together. Bytes: x and y once, the weight from the first-level
-// cache.
+// A thread computes one column of y in a few rows and loads each weight once for all of them. The threads of
+// a head read rows of x together. Bytes: x and y once, the weight from L1.
 
 #include <adjoint/kernels/attention/head_product.h>
 #include <adjoint/kernels/cuda/map.cuh>
@@ -9,7 +8,7 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kRows = 8;  // of a thread
+constexpr int kRows = 8;  // per thread
 
 template <class S>
 struct HeadProduct {
@@ -17,8 +16,8 @@ struct HeadProduct {
   const S* weight;
   S* y;
   int64_t rows, groups;  ///< groups: of kRows rows
-  int64_t in, out;       ///< columns of a row of x and of y
-  int64_t terms, made;   ///< of a head: numbers that are summed over, and columns of y
+  int64_t in, out;       ///< columns per row of x and of y
+  int64_t terms, made;   ///< per head: the reduction length and columns of y
   int64_t pitch;         ///< of the weight
   bool accumulate;
 };

@@ -1,17 +1,17 @@
 #pragma once
 
-// What the attentions' kernels are made of. A group of lanes takes one item of the structure's plan
-// (kernels/aggregate/cuda/spmm_plan.h) and walks its rows, some entries of one row at a time: a batch. The
-// lanes of a group are shared out among heads that lie side by side, so that they read rows as these lie in
-// memory; heads beyond the group are blockIdx.y's. A lane keeps the same features throughout.
+// Building blocks of the attention kernels. A group of lanes takes one item of the structure's plan
+// (kernels/aggregate/cuda/spmm_plan.h) and walks its rows, a batch of entries of one row at a time. The lanes
+// of a group are divided among adjacent heads, so that they read rows contiguously; further heads go to
+// blockIdx.y. A lane keeps the same features throughout.
 //
-// What is one number for a (entry, head), a logit say, is summed over the head's lanes by halving: each lane
-// is left with the sums of a few entries of the batch (those that it owns), takes their exponentials alone,
-// and hands them to the other lanes where features are to be weighed. That is 1 + 3 / 4 shuffles an entry and
-// reduction for batches of four, and one exponential, where a butterfly takes five of each.
+// Scalars per (entry, head), such as logits, are reduced over the head's lanes by recursive halving: each
+// lane ends with the sums of the few batch entries that it owns, computes only their exponentials, and
+// broadcasts them for weighting the features. That takes 1 + 3 / 4 shuffles per entry and reduction for
+// batches of four and one exponential, where a butterfly takes five of each.
 //
-// The warps stay together: all groups of a warp go through the same number of batches, with nothing to do in
-// some, so that every shuffle is whole.
+// Warps stay converged: all groups of a warp run the same number of batches, idle in some, so that every
+// shuffle is complete.
 
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
 #include <adjoint/kernels/attention/cuda/score.cuh>
@@ -20,26 +20,26 @@
 
 namespace adj::kernels::cuda {
 
-/// How the features of a head lie over lanes: lane t owns (c * kLanes + t) * kVector + [0, kVector).
+/// Layout of a head's features over lanes: lane t owns (c * kLanes + t) * kVector + [0, kVector).
 template <class S_, int kVector_, int kLanes_, int kChunks_, int kBatch_, int kThreads_>
 struct LaneLayout {
   using S = S_;
   using A = Wide<S>;
   static constexpr int kVector = kVector_, kLanes = kLanes_, kChunks = kChunks_, kBatch = kBatch_;
-  static constexpr int kThreads = kThreads_;                            ///< of a block
-  static constexpr int kSpan = kVector * kLanes * kChunks;              ///< of the widest head
-  static constexpr int kOwned = kBatch > kLanes ? kBatch / kLanes : 1;  ///< entries of a batch to a lane
-  static constexpr int kShare = kLanes > kBatch ? kLanes / kBatch : 1;  ///< lanes with the same entry
+  static constexpr int kThreads = kThreads_;                            ///< per block
+  static constexpr int kSpan = kVector * kLanes * kChunks;              ///< width of the widest head
+  static constexpr int kOwned = kBatch > kLanes ? kBatch / kLanes : 1;  ///< batch entries per lane
+  static constexpr int kShare = kLanes > kBatch ? kLanes / kBatch : 1;  ///< lanes sharing an entry
   static_assert(kOwned == 1 || kShare == 1);
 };
 
-/// May the walks over targets ask for rows ahead? Dot attention has two rows of a source in flight anyway,
-/// and was no faster; nor are long rows, which only pay for the registers.
+/// Whether target passes prefetch rows. Not for dot attention, which has two source rows in flight anyway and
+/// was no faster, nor for long rows, which only pay for the registers.
 template <class T, class Score>
 constexpr bool kAsksAhead = Score::kAtt&& T::kThreads == 128;
 
-/// Blocks that are to fit on a multiprocessor, which bounds the registers: gathers need other warps to wait
-/// for. `registers` is what a thread may have.
+/// Minimum resident blocks per SM, which bounds the registers: gathers need other warps to hide latency.
+/// `registers` is the budget per thread.
 template <class T>
 constexpr int blocks_for_registers(int registers) {
   return T::kChunks > 1 || sizeof(typename T::S) == 8 ? 1 : 65536 / (registers * T::kThreads);
@@ -47,7 +47,7 @@ constexpr int blocks_for_registers(int registers) {
 
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-/// v[k] of lane t is left with the sum over the head's lanes of v[owned_slot(t, k)], k < kOwned.
+/// Leaves in v[k] of lane t the sum over the head's lanes of v[owned_slot(t, k)], k < kOwned.
 template <class T>
 __device__ __forceinline__ int owned_slot(int t, int k) {
   return T::kOwned > 1 ? t * T::kOwned + k : t / T::kShare;
@@ -69,21 +69,21 @@ __device__ __forceinline__ void sum_and_own(typename T::A (&v)[T::kBatch], int t
 #pragma unroll
   for (; step >= 1; step /= 2) v[0] += __shfl_xor_sync(kAllLanes, v[0], step);
 }
-/// The number that a lane of the head owns for entry `slot`.
+/// Value owned by a lane of the head for entry `slot`.
 template <class T>
 __device__ __forceinline__ typename T::A owned_by(const typename T::A (&v)[T::kBatch], int slot) {
   if constexpr (T::kLanes == 1) return v[slot];
   return __shfl_sync(kAllLanes, v[slot % T::kOwned], T::kOwned > 1 ? slot / T::kOwned : slot * T::kShare,
                      T::kLanes);
 }
-/// Over the head's lanes, on all of them.
+/// Sum over the head's lanes, on all of them.
 template <class T>
 __device__ __forceinline__ typename T::A sum_of_head(typename T::A value) {
 #pragma unroll
   for (int step = T::kLanes / 2; step >= 1; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
   return value;
 }
-/// Likewise of what lanes own, each entry once.
+/// The same for owned values, each entry once.
 template <class T>
 __device__ __forceinline__ typename T::A sum_of_owned(typename T::A value) {
 #pragma unroll
@@ -101,14 +101,14 @@ __device__ __forceinline__ typename T::A largest_of_owned(typename T::A value) {
   return value;
 }
 
-/// Below every logit but -inf, which so has a distance to it.
+/// Finite lower bound of every logit but -inf, so that differences to -inf are defined.
 template <class A>
 __device__ __forceinline__ A lowest() {
   if constexpr (sizeof(A) == 8) return A(-1.7976931348623157e308);
   return A(-3.402823466e38f);
 }
 
-/// The next columns of a group's item, as many as a batch has, from `from` on; 0 beyond the item.
+/// Loads the next batch of columns of a group's item, from `from` on; 0 beyond the item.
 template <class T>
 __device__ __forceinline__ void load_columns(const int32_t* indices, int from, int end,
                                              int (&column)[T::kBatch]) {
@@ -122,7 +122,7 @@ __device__ __forceinline__ void load_columns(const int32_t* indices, int from, i
   }
 }
 
-/// What all passes are given.
+/// Arguments of all passes.
 template <class S>
 struct AttentionArguments {
   using A = Wide<S>;
@@ -134,20 +134,20 @@ struct AttentionArguments {
   const int32_t* order;  ///< null: entry e is edge e
   // The heads.
   int heads;
-  int width;       ///< of a head
-  int side;        ///< heads that lie side by side in a group: a power of two
-  int first_head;  ///< of this launch
-  uint32_t pitch;  ///< bytes of a row of all heads
+  int width;       ///< per head
+  int side;        ///< adjacent heads in a group: a power of two
+  int first_head;  ///< first head of this launch
+  uint32_t pitch;  ///< bytes per row of all heads
   // The logits.
   A slope;
   A scale;
   DropoutMask dropout;  ///< threshold 0: none
   A kept_scale;
-  int ahead;  ///< entries whose rows are asked for before they are walked, or 0
-  // Of operands (float16): what a product of a target's and a source's feature is to be multiplied by.
+  int ahead;  ///< entries whose rows are prefetched, or 0
+  // For operands (float16): multiplier of a product of a target and a source feature.
   const float *target_scale, *source_scale;
 
-  /// Of the logits.
+  /// Multiplier of the logits.
   __device__ __forceinline__ A product_scale() const {
     if constexpr (std::is_same_v<S, float16>)
       return __ldg(target_scale) * __ldg(source_scale);
@@ -156,18 +156,18 @@ struct AttentionArguments {
   }
 };
 
-/// A lane's place.
+/// Position of a lane.
 template <class T>
 struct Place {
-  int t;      ///< among the head's lanes
-  int head;   ///< of all heads
-  int group;  ///< of the block
+  int t;      ///< within the head's lanes
+  int head;   ///< among all heads
+  int group;  ///< within the block
   int groups;
   int group_lanes;
-  int feature;       ///< the lane's first of a row of all heads, where it writes
-  int read_feature;  ///< where it reads: some feature of the row in any case
+  int feature;       ///< the lane's first feature in a row of all heads, for writes
+  int read_feature;  ///< for reads: always a valid feature of the row
   bool has_head;
-  bool valid[T::kChunks];  ///< is there such a feature?
+  bool valid[T::kChunks];  ///< is the feature valid?
 
   using Arguments = AttentionArguments<typename T::S>;
 
@@ -180,8 +180,8 @@ struct Place {
     feature = head * a.width + t * T::kVector;
     read_feature = valid[0] ? feature : has_head ? head * a.width : 0;
   }
-  /// Of a walk in which heads do not matter: blockIdx.y counts slabs as wide as a group of lanes, from
-  /// first_head's first feature to `end_head`'s.
+  /// For passes independent of heads: blockIdx.y counts slabs as wide as a group of lanes, from first_head's
+  /// first feature to `end_head`'s.
   __device__ Place(const Arguments& a, int end_head) : Place(T::kLanes) {
     static_assert(T::kChunks == 1);
     feature = a.first_head * a.width + (static_cast<int>(blockIdx.y) * T::kLanes + t) * T::kVector;
@@ -198,14 +198,14 @@ struct Place {
         group_lanes(lanes) {}
 };
 
-/// Features as memory has them, in whole words: the compiler would give each half of a word a register.
+/// Features packed in whole words as in memory: the compiler would give each half of a word a register.
 template <class S, int N>
 class Gathered {
   static constexpr int kBytes = static_cast<int>(sizeof(S)) * N, kWords = kBytes < 4 ? 1 : kBytes / 4;
 
  public:
-  /// Reads where `wanted`; else they are what they were, which nobody may look at. kOnce: nobody reads them
-  /// again soon, and what others gather shall stay in L2.
+  /// Reads if `wanted`; else the old value stays and must not be used. kOnce: not reused soon, so keep L2 for
+  /// gathered rows.
   template <bool kOnce = false>
   __device__ __forceinline__ void read_if(bool wanted, const char* from) {
     const int p = wanted;
@@ -244,13 +244,13 @@ class Gathered {
     else
       return __uint_as_float(v % 2 == 0 ? words_[v / 2] << 16 : words_[v / 2] & 0xffff0000u);
   }
-  /// Likewise, by another instruction: what was widened before is not kept for it, which would take a
-  /// register for each half of a word.
+  /// The same by another instruction, so that the compiler does not keep the earlier widened value, a
+  /// register per half word.
   __device__ __forceinline__ Wide<S> again(int v) const {
     if constexpr (sizeof(S) != 2) return (*this)[v];
     uint32_t word;
     if constexpr (std::is_same_v<S, float16>) {
-      asm("prmt.b32 %0, %1, 0, 0x1032;" : "=r"(word) : "r"(words_[v / 2]));  // the halves change places
+      asm("prmt.b32 %0, %1, 0, 0x1032;" : "=r"(word) : "r"(words_[v / 2]));  // swaps the halves
       return v % 2 == 0 ? upper_half(word) : lower_half(word);
     }
     if (v % 2 == 0)
@@ -270,14 +270,14 @@ using RowFeatures = Gathered<typename T::S, T::kVector>[T::kChunks];
 template <class T>
 using WideFeatures = typename T::A[T::kChunks][T::kVector];
 
-/// A matrix at the feature where the lane reads.
+/// Address in a matrix of the lane's first feature to read.
 template <class S>
 __device__ __forceinline__ const char* rows_at(const S* matrix, int feature) {
   return reinterpret_cast<const char*>(matrix + feature);
 }
 
-/// A row, where it is wanted, of a matrix that begins at `from` (rows_at). A lane without a feature reads
-/// along with the head's first: what it gets counts for nothing, as its own features are 0.
+/// Reads a row, if wanted, of a matrix that begins at `from` (rows_at). A lane without a feature reads the
+/// head's first; its value is not used, as its own features are 0.
 template <class T, bool kOnce = false>
 __device__ __forceinline__ void gather(const char* from, int row, uint32_t pitch, bool wanted,
                                        const Place<T>& place, RowFeatures<T>& to) {
@@ -287,14 +287,14 @@ __device__ __forceinline__ void gather(const char* from, int row, uint32_t pitch
   for (int c = 0; c < T::kChunks; ++c)
     to[c].template read_if<kOnce>(wanted, at + (c == 0 || place.valid[c] ? c * kStep : 0));
 }
-/// Likewise, the row that a walk is at, which it reads this once.
+/// The same for the row being walked, which is read once.
 template <class T>
 __device__ __forceinline__ void gather_own(const char* from, int row, uint32_t pitch, bool wanted,
                                            const Place<T>& place, RowFeatures<T>& to) {
   gather<T, true>(from, row, pitch, wanted, place, to);
 }
-/// A gathered row wide and times `factor`; 0 where it was not wanted. The first look at what was gathered:
-/// whoever does it waits for memory.
+/// Widens a gathered row and multiplies it by `factor`; 0 if not wanted. The first use of gathered data,
+/// which waits for memory.
 template <class T>
 __device__ __forceinline__ void widen_row(const RowFeatures<T>& row, bool wanted, const Place<T>& place,
                                           typename T::A factor, WideFeatures<T>& to) {
@@ -319,7 +319,7 @@ __device__ __forceinline__ void clear(WideFeatures<T>& x) {
 #pragma unroll
     for (int v = 0; v < T::kVector; ++v) x[c][v] = typename T::A(0);
 }
-/// Rounded to S where `to` is a matrix of features, not where it is of partial sums.
+/// Rounded to S if `to` is a feature matrix, not for partial sums.
 template <class T, class To>
 __device__ __forceinline__ void scatter(To* to, const Place<T>& place, const WideFeatures<T>& x) {
 #pragma unroll
@@ -331,14 +331,14 @@ __device__ __forceinline__ void scatter(To* to, const Place<T>& place, const Wid
     To* const at = to + c * T::kLanes * T::kVector;
     if constexpr (sizeof(pack) <= 16)
       stream_pack<To, T::kVector>(reinterpret_cast<const char*>(at), pack);
-    else  // partial sums beside bfloat16, which are soon read again
+    else  // partial sums of bfloat16 data, read again soon
       adj::cuda::store(at, pack);
   }
 }
 
-/// Asks L2 for rows of entries that are yet to come, whatever rows of the structure these belong to, so that
-/// memory is at work while a batch is computed: a row of two entries does not fill one. A lane asks for one
-/// line of 128 bytes of the group's heads, of one of kEntries entries.
+/// Prefetches rows of upcoming entries into L2, across rows of the structure, so that memory stays busy while
+/// a batch is computed: a row of two entries does not fill one. A lane prefetches one 128-byte line of the
+/// group's heads, of one of kEntries entries.
 template <class T>
 class RowsAhead {
  public:
@@ -375,12 +375,12 @@ class RowsAhead {
   const char* from_;
 };
 
-/// Which of a group's entries attention dropout keeps, some entries ahead: each lane draws for one entry and
-/// all heads of the group, 8 decisions to a Philox block.
+/// Attention dropout decisions of a group's entries, drawn some entries ahead: each lane draws for one entry
+/// and all heads of the group, 8 decisions per Philox block.
 template <class T>
 class KeptBits {
  public:
-  /// Entries from `entry` on, one for each lane of the group. All lanes of the warp call it.
+  /// Draws for entries from `entry` on, one per lane of the group. All lanes of the warp call it.
   __device__ void draw(const AttentionArguments<typename T::S>& a, const Place<T>& place, int entry,
                        int end_entry) {
     first_ = entry;
@@ -397,18 +397,18 @@ class KeptBits {
       h += 8 - skipped;
     }
   }
-  /// How many of the `count` entries from where the walk is are drawn: it draws where they are used up. All
-  /// lanes of the warp call it.
+  /// Number of the next `count` entries whose decisions are available; draws more if none is left. All lanes
+  /// of the warp call it.
   __device__ int drawn(const AttentionArguments<typename T::S>& a, const Place<T>& place,
                        const ItemWalk<>& walk, int count) {
     if (__any_sync(kAllLanes, walk.active() && walk.entry == end(place)))
       draw(a, place, walk.entry, walk.end_entry);
     return min(count, max(end(place) - walk.entry, 0));
   }
-  /// Of an entry that was drawn, for this lane's head. All lanes of the warp call it.
+  /// Decision of a drawn entry for this lane's head. All lanes of the warp call it.
   __device__ bool kept(const AttentionArguments<typename T::S>& a, const Place<T>& place, int entry) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int mask = place.group_lanes - 1;  // it is a power of two
+    const int mask = place.group_lanes - 1;  // a power of two
     const int source = (lane & ~mask) | ((entry - first_) & mask);
     const uint32_t bits = __shfl_sync(kAllLanes, bits_, source);
     return (bits >> (place.head & (a.side - 1))) & 1u;

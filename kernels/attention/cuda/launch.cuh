@@ -1,7 +1,7 @@
 #pragma once
 
-// Which layout of lanes a head's width takes, and how the walks are launched. The rule is on sizes and
-// alignment alone: which layout it is decides the bits. One file per score and S instantiates run_forward and
+// Selection of the lane layout by head width, and launches of the passes. The rule depends on sizes and
+// alignment alone, as the layout decides the bits. One file per score and S instantiates run_forward and
 // run_backward.
 
 #include <adjoint/kernels/aggregate/cuda/spmm_launch.cuh>
@@ -16,19 +16,19 @@
 
 namespace adj::kernels::cuda {
 
-/// The widest head that lanes hold.
+/// Maximum head width.
 inline constexpr int64_t kWidestHead = 1024;
 
-/// Entries of a row, on average, from which rows are of middling length, and long.
+/// Mean entries per row from which rows count as middling, and as long.
 inline constexpr int64_t kMiddlingRow = 32, kLongRow = 256;
 inline bool is_middling(const Csr& csr) {
   return csr.entries() >= kMiddlingRow * csr.rows && csr.entries() < kLongRow * csr.rows;
 }
 
-/// What a walk was fastest with (H200): entries of a batch where rows are middling and where they are long,
-/// and threads of a block there. Warps of a large block go by the same columns of long rows at the same time;
-/// in small blocks no warp waits for the others' rows. Eight entries of GATv2 in bfloat16, whose lanes hold
-/// twice the features, do not fit in registers.
+/// Fastest sizes per pass (H200): entries per batch for middling and long rows, and threads per block there.
+/// Warps of a large block walk the same columns of long rows at the same time; in small blocks no warp waits
+/// for the others' rows. Batches of eight for GATv2 in bfloat16, whose lanes hold twice the features, do not
+/// fit in registers.
 template <class S, class Score>
 struct ForwardSizes {
   static constexpr bool kGat = std::is_same_v<Score, GatScore>, kGatv2 = std::is_same_v<Score, Gatv2Score>;
@@ -43,8 +43,8 @@ struct BackwardSizes {
   static constexpr int kLongThreads = kGat ? 128 : kGatv2 ? 256 : 512;
 };
 
-/// f.template operator()<LaneLayout>(), with the smallest layout that holds a head. `wide_reads`: rows of
-/// heads are aligned to 16 bytes and hold a multiple of them.
+/// f.template operator()<LaneLayout>() with the smallest layout that holds a head. `wide_reads`: rows of
+/// heads are aligned to 16 bytes and a multiple of them long.
 template <class S, class Sizes, class F>
 void with_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
   constexpr int kWide = adj::cuda::kVectorWidth<S>;
@@ -80,7 +80,7 @@ void with_layout(int64_t width, bool wide_reads, const Csr& csr, F&& f) {
   return run.template operator()<1, 32, 32, 1>();
 }
 
-/// May rows of heads be read 16 bytes at a time?
+/// Whether rows of heads can be read 16 bytes at a time.
 template <class S, class... Pointers>
 bool wide_reads(int64_t width, const Pointers*... pointers) {
   return width % adj::cuda::kVectorWidth<S> == 0 && adj::cuda::aligned_to_16(pointers...);
@@ -96,11 +96,11 @@ A* mutable_data_or_null(Tensor& tensor) {
   return tensor ? tensor.mutable_data<A>() : nullptr;
 }
 
-/// Of a row's slab, for a whole warp.
+/// Bytes of a row's slab, for a whole warp.
 inline constexpr int64_t kSlabBytes = 512;
 
-/// Likewise for a walk that goes by slabs of a row, whatever heads these are of: of 512 bytes, a whole warp,
-/// so that rows end for all of its lanes at once, unless `features`, of all that is walked, are half as many.
+/// The same for passes by slabs of a row, across heads: 512 bytes and a whole warp, so that rows end for all
+/// its lanes at once, unless `features`, the total walked, are at most half of that.
 template <class S, class F>
 void with_slab(bool wide_reads, int64_t features, const Csr& csr, F&& f) {
   if constexpr (sizeof(S) < 8) {
@@ -117,7 +117,7 @@ void with_slab(bool wide_reads, int64_t features, const Csr& csr, F&& f) {
   f.template operator()<LaneLayout<S, 1, 32, 1, 2, 128>>();
 }
 
-/// Heads that lie side by side in a group of lanes.
+/// Adjacent heads in a group of lanes.
 inline int heads_side_by_side(int64_t heads, int lanes) {
   return static_cast<int>(
       std::min<uint64_t>(static_cast<uint64_t>(32 / lanes), std::bit_ceil(static_cast<uint64_t>(heads))));
@@ -142,7 +142,7 @@ void set_structure(AttentionArguments<S>& a, const CsrMatrix& matrix, const Spmm
   a.order = order_of(matrix);
 }
 
-/// Groups of lanes that a row takes side by side, about: a group reads 512 bytes of it.
+/// Approximate number of lane groups per row: a group reads 512 bytes of it.
 template <class S>
 int64_t launches_of(const AttentionArguments<S>& a) {
   return std::max<int64_t>(ceil_div(int64_t{a.pitch}, 512), 1);
@@ -155,11 +155,11 @@ dim3 grid_of(int items, const AttentionArguments<typename T::S>& a, int most = 0
               static_cast<unsigned>(ceil_div(a.heads, a.side)));
 }
 
-/// The features' bytes are this many times those that are kept of edges, or more.
+/// Minimum ratio of the features' bytes to those kept per edge.
 inline constexpr int64_t kFeatureBytesOfKept = 2;
 
-/// How far ahead a walk asks for rows: where rows are short, and the sources' heads that a group of lanes
-/// reads do not stay in L2.
+/// Prefetch distance of rows in entries: nonzero if rows are short and the sources' heads read by a group of
+/// lanes do not stay in L2.
 template <class S>
 int entries_ahead(const Csr& csr, const AttentionArguments<S>& a) {
   const int64_t heads = csr.cols * std::min(a.side, a.heads) * a.width * static_cast<int64_t>(sizeof(S));
@@ -167,7 +167,7 @@ int entries_ahead(const Csr& csr, const AttentionArguments<S>& a) {
   return is_short && 2 * heads > adj::cuda::properties(csr.device().index).l2_bytes ? 6 : 0;
 }
 
-/// Says which layout the walks over `csr` have, and `more` about them.
+/// Logs the layout of the passes over `csr`, and `more` about them.
 template <class T>
 void explain_layout(const char* name, const Csr& csr, const AttentionArguments<typename T::S>& a,
                     std::string_view more) {
@@ -178,20 +178,20 @@ void explain_layout(const char* name, const Csr& csr, const AttentionArguments<t
       T::kLanes, T::kChunks, T::kVector, a.side, T::kBatch, T::kThreads, more);
 }
 
-/// Are features operands, of a rest of a cut (rest.cuh)?
+/// Whether features are operands of a cut's rest (rest.cuh).
 template <class S>
 constexpr bool kIsRest = std::is_same_v<S, float16>;
 
-/// May there be numbers of edges in the walks? GATv2's edge features go by gat's (gatv2.cu).
+/// Whether the passes support edge terms. GATv2's edge features use gat's passes (gatv2.cu).
 template <class S, class Score>
 constexpr bool kHasEdges = !Score::kAtt && !kIsRest<S>;
 
-/// May the walks add a bias to O? It costs them registers, so that those without one are kernels of their
-/// own. bfloat16's is another op's (gat.h).
+/// Whether the passes can add a bias to O. It costs registers, so passes without one are separate kernels.
+/// For bfloat16 another op adds it (gat.h).
 template <class S, class Score>
 constexpr bool kTakesBias = sizeof(S) > 2 && Score::kBias;
 
-/// `a` has heads and pointers; the structure, workspace and launches are this function's.
+/// `a` has heads and pointers; this function sets the structure and workspace and launches.
 template <class S, class Score>
 void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> a, bool wide) {
   using A = Wide<S>;
@@ -246,7 +246,8 @@ void run_forward(const char* name, const CsrMatrix& matrix, ForwardArguments<S> 
                     merge_attention<S, Score>, plan.heavy_row_list(), plan.heavy_row_count(), a, runs);
 }
 
-/// `to` [rows, width] of the rows that the plan cut, from their `partial` sums; nothing where it is null.
+/// Merge of the rows split by the plan into `to` [rows, width] from their `partial` sums; nothing if it is
+/// null.
 template <class To>
 SpmmArguments<To> merged_rows(Tensor& partial, int64_t width, To* to) {
   SpmmArguments<To> sums{};
@@ -256,12 +257,11 @@ SpmmArguments<To> merged_rows(Tensor& partial, int64_t width, To* to) {
   return sums;
 }
 
-/// Blocks whose groups take several items one after the other, so that what each leaves of datt is little.
+/// Blocks whose groups take several items in turn, so that the partial sums of datt stay few.
 constexpr int kBlocksWithSums = 2048;
 
-/// The gradient of `att` from what the blocks of both walks left: block b of the one is added where block b
-/// of the other is, so that blocks beyond the last item, which a plan by bounds has (spmm_plan.h), change
-/// nothing.
+/// The gradient of `att` from the block sums of both passes: sums of blocks with the same index are added
+/// first, so that blocks beyond the last item, which a plan by bounds has (spmm_plan.h), change nothing.
 template <class S, int N>
 struct AttentionGradientParts {
   using A = Wide<S>;
@@ -300,7 +300,7 @@ void sum_attention_gradient(const char* name, const Tensor& parts, int64_t targe
   });
 }
 
-/// What the rows of a walk get; a walk that is asked for less has nulls.
+/// Row outputs of a pass; null if not needed.
 template <class S>
 struct RowGradients {
   using A = Wide<S>;
@@ -309,8 +309,8 @@ struct RowGradients {
   A* term = nullptr;           ///< gat: dl or dr; keyed: ds
 };
 
-/// One walk of the backward pass: its structure and plan, where its rows' gradients go, and the sums of rows
-/// that the plan cut.
+/// One pass of the backward: its structure and plan, the outputs of its rows, and the partial sums of rows
+/// split by the plan.
 template <class S>
 class BackwardWalk {
   using A = Wide<S>;
@@ -342,7 +342,7 @@ class BackwardWalk {
     adj::cuda::launch(
         name_, {.device = device().index, .blocks = blocks, .threads = threads, .overlaps = true}, kernel, a);
   }
-  /// Once all heads are through.
+  /// Called after all heads.
   void merge(const BackwardArguments<S>& a) {
     const int64_t width = int64_t{a.heads} * a.width;
     launch_merge<Result<S>>(name_, device().index, plan_, merged_rows(row_, width, gradients_.row),
@@ -358,8 +358,8 @@ class BackwardWalk {
   Tensor row_, value_, term_;
 };
 
-/// Groups of heads side by side whose numbers of all entries are kept at a time: as many as are small beside
-/// `feature_bytes` of matrices that the pass reads and writes anyway; 0: not even one group's are.
+/// Number of head groups whose edge values are kept at a time: as many as are small compared with the
+/// `feature_bytes` that the pass reads and writes anyway; 0 if not even one group is.
 template <class A>
 int64_t groups_kept(AttentionGradient way, int64_t entries, int side, int64_t groups, int64_t feature_bytes) {
   if (way == AttentionGradient::recomputed) return 0;
@@ -368,8 +368,8 @@ int64_t groups_kept(AttentionGradient way, int64_t entries, int side, int64_t gr
   return way == AttentionGradient::kept ? std::clamp<int64_t>(fitting, 1, groups) : std::min(fitting, groups);
 }
 
-/// Both walks. `a` has heads and pointers; `by_target` and `by_source` what their rows get. `way`: where
-/// `adjoint` is not the transpose of `matrix`, but each walk is over entries of its own, recomputed.
+/// Both passes. `a` has heads and pointers; `by_target` and `by_source` their row outputs. `one_structure`:
+/// `adjoint` is the transpose of `matrix`; otherwise each pass has its own entries.
 template <class S, class Score>
 void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& adjoint, BackwardArguments<S> a,
                   bool wide, const RowGradients<S>& by_target, const RowGradients<S>& by_source,
@@ -385,7 +385,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
   a.entries = matrix.csr.entries();
   with_layout<S, BackwardSizes<S, Score>>(a.width, wide, matrix.csr, [&]<class T>() {
     a.side = heads_side_by_side(a.heads, T::kLanes);
-    // Six matrices, of targets or sources: features, O, dO and the gradients.
+    // Six matrices of targets or sources: features, O, dO and the gradients.
     const int64_t feature_bytes = 3 * (matrix.csr.rows + matrix.csr.cols) * int64_t{a.pitch};
     const int64_t kept =
         kFromEdges<Score> && has_sources
@@ -396,7 +396,7 @@ void run_backward(const char* name, const CsrMatrix& matrix, const CsrMatrix& ad
                       !has_sources ? ", by target alone"
                       : kept > 0   ? ", by source from what entries weigh"
                                    : ", by source from the features again");
-    // Rows of middling length have more to gain from many small items.
+    // Middling rows gain more from many small items.
     const int64_t launches = is_middling(matrix.csr) ? 1 : launches_of(a);
     BackwardWalk<S> targets(name, matrix, spmm_plan(matrix.csr, slot_bytes, launches), by_target, a);
     const dim3 target_blocks = grid_of<T>(targets.items(), a, kMost);

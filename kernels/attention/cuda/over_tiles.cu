@@ -1,13 +1,15 @@
-// Dot-product and GAT attention over a cut: the walks (rest.h) take the rest as a structure of its own,
-// tensor cores what is in tiles (kernels/tiles/cuda/tile_attention.h), both from the same operands, and a
-// pass over the rows joins the two: outputs by the largest logit, sum and weighted features of each
-// (FlashAttention's split of keys, Dao 2023), gradients by addition, since lse and Δ are those of whole rows.
-// By source the cut is one of the transposed structure, and its rest another one. Side by side on parts of
-// the multiprocessors, as tile_spmm has it, the two were no faster.
+// Dot-product and GAT attention over a cut: the row passes (rest.h) process the rest as a separate structure,
+// tensor cores the tiles (kernels/tiles/cuda/tile_attention.h), both from the same operands, and a pass over
+// the rows merges the two: outputs by the maximum logit, sum and weighted features of each (FlashAttention's
+// split of keys, Dao 2023), gradients by addition, since lse and Δ are those of whole rows. By source the cut
+// is that of the transposed structure, with its own rest. Running both concurrently on separate SMs, as
+// tile_spmm does, was no faster.
 //
-// Bytes, beside the walk's and the tiles': 4 written and read of a feature of each row of a window with
-// tiles, O or the gradient read and written once more, O and dO once more for Δ, and float32 features read
-// twice and written in half as many.
+// Saved: lse and O. Recomputed: the logits and Δ.
+//
+// Bytes, beyond those of the passes and the tiles: 4 written and read per feature of each row of a window
+// with tiles, O or the gradient read and written once more, O and dO once more for Δ, and float32 features
+// read twice and written at half size.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/attention/cuda/rest.h>
@@ -27,18 +29,18 @@ using adj::cuda::LaunchShape;
 using adj::cuda::Pack;
 
 constexpr float kLog2E = 1.4426950408889634f;
-constexpr int kPack = 8;  // features of a thread
+constexpr int kPack = 8;  // features per thread
 constexpr int kThreads = 256;
 
-/// What tile_attention() leaves of one cut, and how to find it.
+/// Results of tile_attention() for one cut, and their layout.
 struct Parts {
   TileShares shares;
   const int32_t* windows;
   const float* parts;
   const float* stats;
-  int num_windows, heads, pitch;  // of a row and head
+  int num_windows, heads, pitch;  // pitch: per row and head
 
-  /// Calls f(part, row of it) for what the tiles have of a row, in order.
+  /// Calls f(part, its row) for the tile results of a row, in order.
   template <class F>
   __device__ __forceinline__ void for_each(int64_t row, F&& f) const {
     const auto window = static_cast<int>(row / RowTiles::kRows);
@@ -60,7 +62,7 @@ struct Parts {
   }
 };
 
-/// A thread's row, head and kPack features of it.
+/// A thread's row, head and kPack features.
 struct Place {
   int64_t row;
   int head, feature;
@@ -78,7 +80,7 @@ template <class S>
 struct Rows {
   S* data;  ///< [rows, heads * width]
   int width;
-  bool wide;  ///< may kPack features be read and written at once?
+  bool wide;  ///< can kPack features be read and written at once?
 
   __device__ __forceinline__ S* at(const Place& p, int heads) const {
     return data + (p.row * heads + p.head) * width + p.feature;
@@ -111,12 +113,12 @@ struct Rows {
   }
 };
 
-/// What the rest left, and what it is to be multiplied by: scales of operands, or null.
+/// Results of the rest, and their multipliers: operand scales, or null.
 template <class S>
 struct RestRows {
   Rows<S> rows;
   const float* scales[3] = {};
-  bool stays;  ///< as it is, where nothing is added: it lies in its place, and there is no scale
+  bool stays;  ///< unchanged if nothing is added: already in place, and unscaled
 
   __device__ __forceinline__ Pack<float, kPack> read(const Place& p, int heads) const {
     Pack<float, kPack> features = rows.read(p, heads);
@@ -130,7 +132,7 @@ struct RestRows {
   }
 };
 
-/// O of the whole rows, with a bias where there is one, and their lse.
+/// O of the whole rows, with the optional bias, and their lse.
 template <class S>
 __global__ void __launch_bounds__(kThreads)
     join_outputs(int64_t threads, Parts parts, RestRows<S> rest, Rows<S> o, const int64_t* offsets,
@@ -165,7 +167,7 @@ __global__ void __launch_bounds__(kThreads)
   float total = 0;
   Pack<float, kPack> sum{};
   if (has_rest) {
-    // 0 where all of its logits are -inf, and then O is NaN.
+    // 0 if all of its logits are -inf; O is then NaN.
     total = exp2f(of_rest - largest);
     if (total != 0.0f) {
       sum = rest.read(p, parts.heads);
@@ -189,14 +191,15 @@ __global__ void __launch_bounds__(kThreads)
   if (p.feature == 0) lse[term] = empty ? 0.0f : (largest + log2f(total)) / kLog2E;
 }
 
-/// What GAT's features get by logits, where these are products of the features: dl_j target + dr_j source.
+/// Gradient of GAT's features through the logits, if these are products of the features: dl_j target + dr_j
+/// source.
 template <class S>
 struct ByLogits {
   const S *source = nullptr, *target = nullptr;  ///< [H,D], or null
   const float *dl = nullptr, *dr = nullptr;      ///< [rows,H]
 };
 
-/// y = what the rest and the tiles have, and what comes by logits.
+/// y = rest + tiles + gradient through the logits.
 template <class S>
 __global__ void __launch_bounds__(kThreads)
     add_parts(int64_t threads, Parts parts, RestRows<S> rest, Rows<S> y, ByLogits<S> by) {
@@ -233,7 +236,7 @@ __device__ __forceinline__ float scale_or_1(const float* scale) {
   return scale != nullptr ? __ldg(scale) : 1.0f;
 }
 
-/// y [rows,H], times scales of operands, += the first number of the stats of each.
+/// y [rows,H], times operand scales, += the first number of each of the stats.
 __global__ void __launch_bounds__(kThreads)
     add_stats(int64_t terms, Parts parts, const float* d_o_scale, const float* v_scale, float* y) {
   begin_overlapping();
@@ -247,7 +250,7 @@ __global__ void __launch_bounds__(kThreads)
   y[term] = fmaf(y[term], scale_or_1(d_o_scale) * scale_or_1(v_scale), sum);
 }
 
-/// delta [rows,H] = ⟨dO, O - bias⟩, and for the rest the same in units of operands. A warp for each.
+/// delta [rows,H] = ⟨dO, O - bias⟩, and for the rest the same in operand units. One warp each.
 template <class S>
 __global__ void __launch_bounds__(kThreads)
     find_delta(int64_t terms, int heads, int width, const S* d_o, const S* o, const S* bias,
@@ -269,12 +272,12 @@ __global__ void __launch_bounds__(kThreads)
   if (rest_delta != delta) rest_delta[term] = sum / scale_or_1(d_o_scale) / scale_or_1(v_scale);
 }
 
-/// Features by head as operands: [N, H D] are rows [N H, D].
+/// Features per head as operands: [N, H D] is viewed as rows [N H, D].
 OperandFeatures operands_of(const Tensor& x, int64_t heads) {
   return operand_features(x.reshape({x.size(0) * heads, x.size(1) / heads}), OperandScale::of_all);
 }
 
-/// Passes of tensor cores over one cut, and what the last one left.
+/// Tensor-core passes over one cut, and the results of the last one.
 class TilePasses {
  public:
   TilePasses(const RowTiles& tiles, const AttentionOperands& operands)
@@ -313,12 +316,12 @@ class TilePasses {
             .threads = kThreads,
             .overlaps = true};
   }
-  /// Where the rest's part of y goes: there, if y's rows are as long as those of operands.
+  /// Buffer for the rest's part of y: y itself if its rows are as long as those of operands.
   Tensor rest_of(const Tensor& y) const {
     if (!y || y.size(1) == heads_ * pitch_) return y;
     return Tensor::empty({y.size(0), heads_ * pitch_}, y.dtype(), y.device());
   }
-  /// After the forward pass: joins it with the rest's O and lse.
+  /// After the forward pass: merges with the rest's O and lse.
   template <class S>
   void join(const Csr& whole, Tensor& rest_o, const Tensor& rest_lse, const Tensor& bias, Tensor& o,
             Tensor& lse) const {
@@ -327,7 +330,7 @@ class TilePasses {
            tiles_.rest.offsets.data<int64_t>(), rest_lse.data<float>(), bias ? bias.data<S>() : nullptr,
            lse.mutable_data<float>());
   }
-  /// After another one: y is what it left, and the rest, times `scales` of operands.
+  /// After any other pass: y = its result plus the rest, times the operands' `scales`.
   template <class S>
   void add(Tensor& rest, Tensor& y, const std::array<const float*, 3>& scales,
            const ByLogits<S>& by = {}) const {
@@ -368,7 +371,7 @@ void check_device(std::string_view op, Device device) {
 template <class S>
 using OperandOf = std::conditional_t<std::is_same_v<S, bfloat16>, bfloat16, float16>;
 
-/// Δ of the rows, for the rest in units of the operands; `x` gets what tiles take of it.
+/// Δ of the rows, for the rest in operand units; stores the tiles' form in `x`.
 template <class S, class Args>
 Tensor find_deltas(const Args& args, const Tensor& bias, TilePasses& passes, AttentionOperands& x) {
   const int64_t terms = args.delta.numel();

@@ -10,7 +10,7 @@ const S* operands_of(const OperandFeatures& x) {
   return static_cast<const S*>(x.data);
 }
 
-/// What both passes are given.
+/// Arguments common to both passes.
 template <class S, template <class> class Arguments>
 void set_rest(Arguments<S>& a, const AttentionOperands& x) {
   set_heads(a, x.heads, x.v.pitch, AttentionDropout{});

@@ -1,15 +1,14 @@
 #pragma once
 
-// Attention over what a cut leaves to rows of CSR, by the walks of launch.cuh, over the operands that its
-// tiles are computed from: rows of 16 bits, in float32 arithmetic. Compiled in a file for each score and
-// operand.
+// Attention over the rest of a cut, as CSR rows, by the passes of launch.cuh on the same operands as its
+// tiles: 16-bit rows, float32 arithmetic. Compiled in one file per score and operand type.
 
 #include <adjoint/kernels/tiles/cuda/tile_attention.h>
 
 namespace adj::kernels::cuda {
 
-/// What results of operands S are stored as: float32 of float16, bfloat16 of bfloat16. They are in units of
-/// the operands: what comes of v is to be multiplied by v.scale(), and so on; `lse` is not.
+/// Results are stored as float32 for float16 operands and as bfloat16 for bfloat16. They are in operand units
+/// (multiply results of v by v.scale(), and so on), except `lse`.
 ///
 /// o [targets, H D] and lse [targets,H] of the rest alone.
 template <class S>
@@ -17,8 +16,8 @@ void run_dot_rest(const Csr& rest, const AttentionOperands& x, Tensor& o, Tensor
 template <class S>
 void run_gat_rest(const Csr& rest, const AttentionOperands& x, Tensor& o, Tensor& lse);
 
-/// Gradients over both rests, with lse and Δ of whole rows, Δ in units of d_o and v; absent ones are not
-/// asked for. dq [targets, H D], dk and dv [sources, H D].
+/// Gradients over both rests, with lse and Δ of whole rows, Δ in units of d_o and v; outputs not needed are
+/// absent. dq [targets, H D], dk and dv [sources, H D].
 template <class S>
 void run_dot_rest_backward(const Csr& rest, const Csr& rest_at, const AttentionOperands& x, const Tensor& lse,
                            Tensor& delta, Tensor& dq, Tensor& dk, Tensor& dv);

@@ -1,10 +1,10 @@
 #pragma once
 
-// The scores: what the logit of an entry is, of target i and source j, as the walks see it. A score is a type
-// that says what it needs of a node, and what a logit and its gradients are; the walks are made for it.
+// Score types: the logit of an entry with target i and source j. A score declares which node data it needs
+// and defines the logit and its gradients; the passes are templates over it.
 //
-// Logits of rows of features are kept in powers of 2, log2(e) being multiplied into q and att, and without
-// what a whole row of targets shares.
+// Logits from feature rows are kept in powers of 2, with log2(e) multiplied into q and att, and without terms
+// constant in a target's row.
 
 #include <adjoint/kernels/attention/attention.h>
 
@@ -23,7 +23,7 @@ __device__ __forceinline__ float power_of_2(float x) {
 }
 __device__ __forceinline__ double power_of_2(double x) { return exp2(x); }
 
-/// The larger one; NaN where either is.
+/// Maximum; NaN if either is NaN.
 __device__ __forceinline__ float larger(float a, float b) {
   float y;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
@@ -31,29 +31,29 @@ __device__ __forceinline__ float larger(float a, float b) {
 }
 __device__ __forceinline__ double larger(double a, double b) { return a > b || a != a ? a : b; }
 
-/// What a score has unless it says otherwise.
+/// Defaults of a score.
 struct AnyScore {
-  static constexpr bool kRows = false;    ///< are logits sums over features of a target's and a source's row?
-  static constexpr bool kAtt = false;     ///< weighed by a vector att, which has a gradient?
-  static constexpr bool kTerms = false;   ///< does a source have a number, terms()?
-  static constexpr bool kScaled = false;  ///< by which its value is multiplied?
-  static constexpr bool kValues = false;  ///< are values rows of their own, or the source's?
+  static constexpr bool kRows = false;    ///< are logits sums over features of both rows?
+  static constexpr bool kAtt = false;     ///< weighted by a vector att, which has a gradient?
+  static constexpr bool kTerms = false;   ///< does a source have a scalar, terms()?
+  static constexpr bool kScaled = false;  ///< is its value multiplied by that scalar?
+  static constexpr bool kValues = false;  ///< are values separate rows, or the source's?
   static constexpr bool kBias = false;    ///< may O have a bias?
 };
 
-/// e = leaky_relu(l_i + r_j), a number each (gat.h). v_j is the source's row.
+/// e = leaky_relu(l_i + r_j), one scalar each (gat.h). v_j is the source's row.
 struct GatScore : AnyScore {
   static constexpr bool kTerms = true, kBias = true;
-  /// The sources' numbers [sources,H].
+  /// The sources' scalars [sources,H].
   template <class Arguments>
   static __device__ __forceinline__ auto terms(const Arguments& a) {
     return a.r;
   }
-  /// What a logit of 1 is as the walks keep it. log2(e) is multiplied into the exponents here, so that the
-  /// largest logits stay finite.
+  /// Internal value of a logit of 1. log2(e) is multiplied into the exponents here, so that the largest
+  /// logits stay finite.
   template <class A>
   static constexpr A kUnit = A(1);
-  /// exp of a difference of logits as they are kept.
+  /// exp of a difference of internal logits.
   template <class A>
   static __device__ __forceinline__ A power(A difference) {
     return power_of_2(difference * kLog2E<A>);
@@ -69,10 +69,11 @@ struct GatScore : AnyScore {
   }
 };
 
-/// Scores of rows. A walk sums logit() over a head's features: the source's, and of the target's what it
-/// keeps of them, target() of those that it gathers, target_factor() times those of the row that it is at (a
-/// walk by source multiplies the source's row or the sum by q's factor). d_target() and d_source() add what a
-/// logit's gradient d brings to a feature's, but for what a whole row shares: d_target_factor() by target.
+/// Row scores. A pass sums logit() over a head's features, from the source's features and the transformed
+/// target's: target() for gathered targets, target_factor() times the features of the row being walked (a
+/// source pass multiplies the source row or the sum by q's factor). d_target() and d_source() accumulate the
+/// gradient of a logit d into that of a feature, except for factors constant in a row: d_target_factor() by
+/// target.
 struct RowScore : AnyScore {
   static constexpr bool kRows = true;
   template <class A>
@@ -83,8 +84,8 @@ struct RowScore : AnyScore {
   }
 };
 
-/// e = ⟨att, leaky_relu(l_i + r_j)⟩ = s ⟨att, r_j⟩ + (1 - s) ⟨att, max(r_j, -l_i)⟩ and what a whole row of
-/// targets shares, s being the slope (gatv2.h). logit() is of the second half. v_j is r_j.
+/// e = ⟨att, leaky_relu(l_i + r_j)⟩ = s ⟨att, r_j⟩ + (1 - s) ⟨att, max(r_j, -l_i)⟩ plus a term constant in a
+/// target's row, s being the slope (gatv2.h). logit() is the second term. v_j is r_j.
 struct Gatv2Score : RowScore {
   static constexpr bool kAtt = true, kBias = true;
   template <class A>
@@ -101,7 +102,7 @@ struct Gatv2Score : RowScore {
   }
   template <class A>
   static __device__ __forceinline__ void d_target(A& sum, A d, A source, A target) {
-    if (!(source <= target)) sum += d;  // NaN stays
+    if (!(source <= target)) sum += d;  // NaN propagates
   }
   template <class A>
   static __device__ __forceinline__ void d_source(A& sum, A d, A source, A target) {
@@ -142,21 +143,21 @@ struct DotScore : RowScore {
   }
 };
 
-/// Likewise where keys are values, v_j = s_j k_j.
+/// The same with keys as values, v_j = s_j k_j.
 struct KeyedScore : DotScore {
   static constexpr bool kValues = false, kTerms = true, kScaled = true;
-  /// Null where they are all 1.
+  /// Null if all are 1.
   template <class Arguments>
   static __device__ __forceinline__ auto terms(const Arguments& a) {
     return a.s;
   }
 };
 
-/// A coefficient found again from its logit: 1 at most, however the logit was rounded.
+/// Attention weight recomputed from its logit: at most 1, however the logit was rounded.
 template <class Score, class A>
 __device__ __forceinline__ A coefficient(A logit, A lse) {
   const A difference = logit - lse;
-  return Score::power(difference > A(0) ? A(0) : difference);  // NaN stays
+  return Score::power(difference > A(0) ? A(0) : difference);  // NaN propagates
 }
 
 }  // namespace adj::kernels::cuda

@@ -4,11 +4,11 @@
 #include <adjoint/kernels/attention/gat.h>
 #include <adjoint/kernels/attention/gatv2.h>
 
-// The walks over a structure, compiled in a file for each score and dtype. Edge features of gatv2 and dot
-// attention are not theirs to see: what they need of them is one number for a (edge, head), `c`.
+// The passes over a structure, compiled in one file per score and dtype. They do not see the edge features of
+// gatv2 and dot attention, only one number per (edge, head), `c`.
 namespace adj::kernels::cuda {
 
-/// What edge features add to dot attention, [M,H] (wide) by edge number, any of it absent.
+/// Edge terms of dot attention, [M,H] (wide) by edge number; any may be absent.
 struct EdgeTerms {
   Tensor c;         ///< in: added to the logits
   Tensor logits;    ///< out, forward: the whole logits
@@ -18,7 +18,7 @@ struct EdgeTerms {
   Tensor weights;   ///< out, backward: m α
 };
 
-/// What is in tiles by tensor cores, the rest by the walks.
+/// Tiles by tensor cores, the rest by the passes.
 void dot_attention_over_tiles(const DotAttentionArgs& args);
 void dot_attention_backward_over_tiles(const DotAttentionBackwardArgs& args);
 void gat_over_tiles(const GatArgs& args);

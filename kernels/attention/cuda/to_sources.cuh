@@ -1,7 +1,7 @@
 #pragma once
 
-// The backward pass by source, over the transposed structure: gathers what the targets have and dO, and finds
-// the logits again.
+// Backward pass by source over the transposed structure: gathers target features and dO, and recomputes the
+// logits.
 
 #include <adjoint/kernels/attention/cuda/backward.cuh>
 
@@ -32,13 +32,13 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
   for (int item = first_item; __any_sync(kAllLanes, item < a.items); item += step) {
     ItemWalk<> walk;
     walk.begin(a, item);
-    WideFeatures<T> own;      // what dO is multiplied with: v, r or x
+    WideFeatures<T> own;      // factor of dO: v, r or x
     WideFeatures<T> own_key;  // dot: k
     WideFeatures<T> weighed;  // Σ m α dO
     WideFeatures<T> turned;   // Σ de q, or Σ de [z > 0]
     A own_term = 0, term_sum = 0;
-    // What a row begins with is asked for where the row before ends, and looked at once the row's first
-    // entries have been asked for, too: one wait, not two.
+    // The loads of a row's data are issued at the end of the previous row and used only after the row's first
+    // entries are requested as well: one wait instead of two.
     RowFeatures<T> own_asked;
     [[maybe_unused]] RowFeatures<T> key_asked;
     bool is_new = true;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
       clear<T>(turned);
       is_new = true;
     };
-    // All lanes of the warp come here together.
+    // All lanes of the warp are converged here.
     auto look_at_row = [&] {
       A dot = 0;
       if (is_new) {
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
         }
       }
       if constexpr (Score::kAtt) {
-        dot = sum_of_head<T>(dot);  // s ⟨att, r_j⟩, which all logits of the row share
+        dot = sum_of_head<T>(dot);  // s ⟨att, r_j⟩, common to all logits of the row
         if (is_new) own_term = a.slope * dot;
       }
       is_new = false;

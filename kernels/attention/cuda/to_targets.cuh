@@ -1,7 +1,7 @@
 #pragma once
 
-// The backward pass by target: gathers what the sources have, leaves dq, dl and datt, Δ, and, where they are
-// asked for, the gradients of the logits and the weights m α of every entry.
+// Backward pass by target: gathers source features; writes dq, dl and datt, Δ, and, if needed, the gradients
+// of the logits and the weights m α of every entry.
 
 #include <adjoint/kernels/attention/cuda/backward.cuh>
 
@@ -34,8 +34,8 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
     walk.begin(a, item);
     WideFeatures<T> own, d_o, sum;
     A own_term = 0, lse = 0, delta = 0, term_sum = 0;
-    // What a row begins with is asked for where the row before ends, and looked at once the row's first
-    // entries have been asked for, too: one wait, not two.
+    // The loads of a row's data are issued at the end of the previous row and used only after the row's first
+    // entries are requested as well: one wait instead of two.
     RowFeatures<T> own_asked, d_o_asked, o_asked;
     bool is_new = true;
     auto begin_row = [&] {
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
       clear<T>(sum);
       is_new = true;
     };
-    // All lanes of the warp come here together.
+    // All lanes of the warp are converged here.
     auto look_at_row = [&] {
       const bool wanted = walk.active();
       A dot = 0;
@@ -63,14 +63,14 @@ __global__ void __launch_bounds__(T::kThreads, kBackwardBlocks<T, Score>)
         if constexpr (Score::kRows)
           widen_row<T>(own_asked, wanted, place, Score::target_factor(a) * a.product_scale(), own);
         widen_row<T>(d_o_asked, wanted, place, A(1), d_o);
-        [[maybe_unused]] WideFeatures<T> bias;  // which O has more than the sum over the row
+        [[maybe_unused]] WideFeatures<T> bias;  // contained in O in addition to the row's sum
         if constexpr (kBias) gather_wide<T>(rows_at(a.bias, read), 0, 0, true, place, A(1), bias);
 #pragma unroll
         for (int c = 0; c < kChunks; ++c)
 #pragma unroll
           for (int v = 0; v < kVector; ++v) {
             A o = o_asked[c][v];
-            if constexpr (kBias) o -= bias[c][v];  // without a rounding where the bias is the larger
+            if constexpr (kBias) o -= bias[c][v];  // exact if the bias dominates
             if (wanted && a.o != nullptr) dot = fma(d_o[c][v], o, dot);
           }
       }

@@ -1,10 +1,9 @@
-// Products of bit tensors by AND and population counts, 4 rows by 4 columns at a time, whose counts stay in
-// registers: with AVX-512 VPOPCNTDQ, where the machine has it, 512 bits an instruction, else 64. Both
-// operands are first laid out row by row (BitTensor's chunks change places with the row). Bytes likewise, by
-// products of bytes.
+// Products of bit tensors by AND and popcount, 4 rows by 4 columns at a time, with the counts in registers:
+// by AVX-512 VPOPCNTDQ, if available, 512 bits per instruction, else 64. Both operands are first laid out row
+// by row (BitTensor's chunks are swizzled by row). Byte operands likewise, by byte products.
 //
-// Bytes: planes of A once, of B once for each 32 rows of A, from L2 or L3; Y. Floor: 3 instructions for 512
-// products of bits.
+// Bytes: planes of A once, of B once per 32 rows of A, from L2 or L3; Y. Floor: 3 instructions per 512 bit
+// products.
 
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/bits/bit_operands.h>
@@ -27,7 +26,7 @@ constexpr int64_t kVectorBytes = 64;
 
 /// Counts of kBlock rows by kBlock columns of one plane each, [row][column].
 using Counts = int32_t[kBlock][kBlock];
-/// Rows of `pitch` bytes, a multiple of kVectorBytes, one after the other.
+/// Contiguous rows of `pitch` bytes, a multiple of kVectorBytes.
 using CountBlock = void (*)(const uint8_t* a, const uint8_t* b, int64_t pitch, Counts& counts);
 
 void count_by_words(const uint8_t* a, const uint8_t* b, int64_t pitch, Counts& counts) {
@@ -91,7 +90,7 @@ CountBlock best_count() {
   return count_by_words;
 }
 
-/// Planes laid out row by row, [bits, rows, pitch], rows padded with zeros to a multiple of kBlock.
+/// Planes laid out row by row, [bits, rows, pitch], rows zero-padded to a multiple of kBlock.
 struct Rows {
   int64_t rows, pitch, plane;
   std::vector<uint8_t> bytes;
@@ -120,10 +119,10 @@ class Product {
   Product(const BitTensor& a, const BitTensor& b)
       : a_(a), b_(b), left_(a), right_(b), count_(a.bytes ? multiply_bytes : best_count()) {}
 
-  /// Calls f(row, its sums [N]) for every row; rows side by side on several threads.
+  /// Calls f(row, its sums [N]) for every row, in parallel over rows.
   template <class F>
   void for_each_row(F&& f) const {
-    constexpr int64_t kRows = 8 * kBlock;  // for which columns of B stay in the L1 cache
+    constexpr int64_t kRows = 8 * kBlock;  // columns of B stay in L1 for these
     parallel_for(ceil_div(a_.outer, kRows), 1, [&](int64_t begin, int64_t end) {
       std::vector<int32_t> sums(static_cast<size_t>(kRows * b_.outer));
       for (int64_t first = begin * kRows; first < std::min(end * kRows, a_.outer); first += kRows) {
@@ -182,7 +181,7 @@ void bit_gemm(const BitGemmArgs& args) {
 
 namespace {
 
-/// Calls f(row, column, q) for all of a requantised product.
+/// Calls f(row, column, q) for every element of a requantized product.
 template <class F>
 void for_each_requantized(const BitTensor& a, const BitTensor& b, const BitResult& to, F&& f) {
   const BitOperand left(a), right(b);

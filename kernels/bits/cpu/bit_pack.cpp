@@ -9,7 +9,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// Numbers of x from one row of the bit tensor to the next, and along one.
+/// Strides of x, in numbers, between rows of the bit tensor and along one.
 struct Strides {
   int64_t outer, inner;
 

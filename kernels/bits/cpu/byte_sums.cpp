@@ -9,7 +9,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// Adds a row's numbers; halves two by two.
+/// Adds a row's numbers; half bytes in pairs.
 void add_row(const uint8_t* from, bool halves, std::vector<int32_t>& sums) {
   const size_t n = sums.size();
   if (!halves) {
@@ -49,7 +49,7 @@ void sum_bytes_to_bits(const SumBytesToBitsArgs& args) {
     for (int64_t row = first; row < last; ++row) {
       const int64_t begin = offsets[row], end = offsets[row + 1];
       std::fill(sums.begin(), sums.end(), 0);
-      constexpr int64_t kFit = int64_t{1} << 23;  // bytes in 31 bits
+      constexpr int64_t kFit = int64_t{1} << 23;  // byte sums that fit in 31 bits
       for (int64_t chunk = begin; chunk < end; chunk += kFit) {
         std::fill(some.begin(), some.end(), 0);
         for (int64_t e = chunk; e < std::min(end, chunk + kFit); ++e)

@@ -51,7 +51,7 @@ void fake_quantize_backward(const FakeQuantizeBackwardArgs& args) {
   const int64_t rows = args.x.size(0), columns = args.x.size(1);
   const float *x = args.x.data<float>(), *dy = args.dy.data<float>();
   float* dx = args.dx ? args.dx.mutable_data<float>() : nullptr;
-  // dx of a row, and what it adds to each column's sum.
+  // dx of a row, and its contribution to the column sums.
   const auto pass = [&](int64_t r, double* sums) {
     const float *from = x + r * columns, *given = dy + r * columns;
     float* to = dx == nullptr ? nullptr : dx + r * columns;

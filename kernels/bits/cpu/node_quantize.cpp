@@ -5,7 +5,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kLanes = 32;  // of a GPU's warp, whose order of sums is that of all devices
+constexpr int64_t kLanes = 32;  // a GPU warp, which defines the summation order for all devices
 
 double sum_of_lanes(double* lanes) {
   for (int64_t half = kLanes / 2; half > 0; half /= 2)

@@ -1,4 +1,4 @@
-// A warp for a row sets its entries' bits, by atomic OR of integers, in any order. Bytes: the planes, which
+// One warp per row sets its entries' bits by atomic OR, deterministic in any order. Bytes: the planes, which
 // are cleared first, and the structure.
 
 #include <adjoint/core/cuda/launch.cuh>

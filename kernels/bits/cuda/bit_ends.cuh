@@ -1,7 +1,7 @@
 #pragma once
 
-// What becomes of the sums of a tile of a product of bits (bit_product.sm_90a.cu), which multipliers have in
-// registers: integers, floats, or bits and bytes through the end of a layer.
+// Epilogues of a tile of a bit product (bit_product.sm_90a.cu), on the sums that the multiplier warps hold in
+// registers: integers, floats, or requantized bits and bytes after the layer's epilogue.
 
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>
@@ -13,35 +13,35 @@ namespace adj::kernels::cuda {
 namespace {
 
 constexpr int kMultipliers = 256, kThreads = kMultipliers + 128;
-constexpr int kColumnThreads = 96;  // behind the warp that copies
+constexpr int kColumnThreads = 96;  // after the copying warp
 constexpr int kTileRows = 128;
 static_assert(BitTensor::kRowBytes == kRowBytes && BitTensor::kRowGroup * kRowBytes == kPatternBytes);
 
-/// What becomes of sums.
+/// Output of the sums.
 enum class Ending : uint8_t { integers, floats, bits };
-/// What operands are: planes, or bytes (expand_bits), which are one plane of 128 numbers a step.
+/// Operand type: planes, or bytes (expand_bits), which are one plane of 128 numbers per step.
 enum class Element : uint8_t { bit, byte };
 
 struct Arguments {
   BitOperand a = {}, b = {};
   int steps = 0;
-  // Of A: which steps have a bit (BitSteps), a bit's step being `finer` steps here; or null.
+  // Nonempty steps of A (BitSteps), one of which is `finer` steps here; or null.
   const int32_t *step_counts = nullptr, *step_list = nullptr;
   int finer = 1;
   int row_tiles = 0, tiles = 0;
-  bool beside = false;      ///< may the kernel before still be clearing the result?
-  bool small_sums = false;  ///< are all sums less than 2^23?
-  bool alike_rows = false;  ///< may thresholds end a product to one bit, if the zeros are multiples of 1/2?
+  bool beside = false;      ///< may the previous kernel still be clearing the result?
+  bool small_sums = false;  ///< are all sums below 2^23?
+  bool alike_rows = false;  ///< may thresholds compute one-bit outputs, if the zeros are multiples of 1/2?
   int64_t inner = 0;
   int32_t* integers = nullptr;
   float* floats = nullptr;
-  const float* bias = nullptr;  ///< of floats
+  const float* bias = nullptr;  ///< of float outputs
   BitResult result = {};
 };
 
-/// A tile of Y, and which steps it takes.
+/// A tile of Y and its steps.
 struct Tile {
-  int row, column;  ///< of tiles
+  int row, column;  ///< in tiles
   int steps;
   const int32_t* list;
 
@@ -51,7 +51,7 @@ struct Tile {
     const int of_bits = (args.steps + args.finer - 1) / args.finer, count = __ldg(args.step_counts + row);
     list = args.step_list + int64_t{row} * of_bits;
     steps = count * args.finer;
-    // The last one of bits may be fewer here.
+    // The last step of A's bits may have fewer steps here.
     if (count > 0 && __ldg(list + count - 1) == of_bits - 1) steps -= of_bits * args.finer - args.steps;
   }
   __device__ int step(const Arguments& args, int number) const {
@@ -59,7 +59,7 @@ struct Tile {
   }
 };
 
-/// A thread's place in the tile: its rows are first_row and the one 8 below, its columns pairs from
+/// A thread's position in the tile: its rows are first_row and the one 8 below, its columns pairs from
 /// first_column on, every 8.
 struct Fragment {
   int first_row, first_column, in_tile;
@@ -77,7 +77,7 @@ __device__ __forceinline__ void leave_integers(const Arguments& args, const Tile
                                                const int32_t (&sum)[kSums]) {
   const Fragment at = Fragment::of<kN>(tile);
   const int n = args.b.outer;
-  const bool pairs = n % 2 == 0;  // may two neighbours be written at once?
+  const bool pairs = n % 2 == 0;  // can two adjacent columns be written at once?
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int row = at.first_row + h * 8;
@@ -96,7 +96,7 @@ __device__ __forceinline__ void leave_integers(const Arguments& args, const Tile
   }
 }
 
-/// Four times the zeros of a product that thresholds end (bit_threshold), if they are whole numbers.
+/// Four times the zeros of a product computed by thresholds (bit_threshold), if they are integers.
 struct FourZeros {
   int a = 0, b = 0;
   bool whole = false;
@@ -108,7 +108,7 @@ struct FourZeros {
     b = four_zeros(args.b.zero.at(0), (1 << args.b.bits) - 1);
     whole = a >= 0 && b >= 0;
   }
-  /// 4 zero_b (K zero_a - the row's sum), of a row and the one 8 below.
+  /// 4 zero_b (K zero_a - row sum), for a row and the one 8 below.
   __device__ void read(const Arguments& args, int row, int32_t (&rest)[2]) const {
 #pragma unroll
     for (int h = 0; h < 2; ++h)
@@ -117,7 +117,7 @@ struct FourZeros {
   }
 };
 
-/// What an end takes of columns and of a thread's rows: read before the products, in whose time it arrives.
+/// Column and row terms of an epilogue, loaded before the products, which hide the latency.
 template <Ending kEnding>
 struct EndTerms {};
 template <>
@@ -145,20 +145,20 @@ struct EndTerms<Ending::bits> {
   static __device__ Column column(const Arguments& args, int c) { return args.result.column(args.b, c); }
 };
 
-/// Leaves f(column) of the tile's columns in shared memory, by all multipliers.
+/// All multipliers write f(column) of the tile's columns to shared memory.
 template <int kN, class T, class F>
 __device__ __forceinline__ void leave_columns(T* columns, const Tile& tile, int n, F&& f) {
   const int column = tile.column * kN + static_cast<int>(threadIdx.x);
   if (static_cast<int>(threadIdx.x) < kN) columns[threadIdx.x] = column < n ? f(column) : T{};
 }
 
-/// Thresholds of the columns of a tile in shared memory.
+/// Thresholds of a tile's columns in shared memory.
 template <int kN>
 struct Thresholds {
   int32_t least[kN];  ///< the bit is least < 4 sum + rest of the row
   uint32_t inverted[kN / 32];
 };
-/// By other warps in the time of the products: all of a thread at once, for a search is a chain of some 200
+/// Computed by other warps during the products: all of a thread's at once, as a search is a chain of some 200
 /// instructions.
 template <int kN>
 __device__ __forceinline__ void leave_thresholds(const Arguments& args, const FourZeros& zeros,
@@ -208,7 +208,7 @@ __device__ __forceinline__ void leave_floats(const Arguments& args, const Tile& 
     }
 }
 
-/// Adds what the four lanes of a row have of its sum.
+/// Adds the partial row sums of a row's four lanes.
 __device__ __forceinline__ void add_sums(const Arguments& args, const Fragment& at, int (&total)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -216,11 +216,11 @@ __device__ __forceinline__ void add_sums(const Arguments& args, const Fragment& 
     total[h] += __shfl_xor_sync(0xffffffffu, total[h], 2);
     const int row = at.first_row + h * 8;
     if (threadIdx.x % 4 == 0 && row < args.a.outer)
-      atomicAdd(args.result.sums + row, total[h]);  // integers: in any order
+      atomicAdd(args.result.sums + row, total[h]);  // integers: any order
   }
 }
 
-/// q of the lane's eight columns of word `w`, 32 columns of the tile, for its two rows.
+/// q of the lane's eight columns of word `w` (32 columns of the tile), for its two rows.
 template <bool kSmall, int kSums>
 __device__ __forceinline__ void requantize_word(int w, const Fragment& at, const BitColumn* columns,
                                                 const EndTerms<Ending::bits>& terms,
@@ -236,8 +236,8 @@ __device__ __forceinline__ void requantize_word(int w, const Fragment& at, const
   }
 }
 
-/// Of the four lanes of a row, lane i gets what each has of word i: `pairs` holds two bits of each of four
-/// words in every byte, and a word the pairs of lanes 0 to 3 in every byte.
+/// Transposes among the four lanes of a row: lane i gets word i from each. `pairs` holds two bits of each of
+/// four words in every byte, and a word the pairs of lanes 0 to 3 in every byte.
 __device__ __forceinline__ uint32_t exchange_pairs(uint32_t pairs) {
   const unsigned lane = threadIdx.x;
   const auto swap = [&](unsigned other, uint32_t low, int shift) {
@@ -250,7 +250,7 @@ __device__ __forceinline__ uint32_t exchange_pairs(uint32_t pairs) {
   return pairs;
 }
 
-/// Of the four lanes of a row, lane i has the words i and i + 4.
+/// Lane i of a row's four lanes holds the words i and i + 4.
 template <int kN>
 struct LaneWords {
   static constexpr int kWords = kN / 32, kGroups = (kWords + 3) / 4;
@@ -277,9 +277,9 @@ struct LaneWords {
   }
 };
 
-/// The four lanes of a row have eight columns each of a word of 32. All numbers are kept as bytes first, so
-/// that the loop over planes is short: as one piece of code for each number and plane, fetching it took
-/// longer than the products.
+/// Each of a row's four lanes has eight columns of a word of 32. All numbers are first kept as bytes, so that
+/// the loop over planes is short: unrolled per number and plane, instruction fetch took longer than the
+/// products.
 template <int kN, bool kSmall, int kSums>
 __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& tile, const BitColumn* columns,
                                            const EndTerms<Ending::bits>& terms, const int32_t (&sum)[kSums]) {
@@ -287,7 +287,7 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
   const Fragment at = Fragment::of<kN>(tile);
   const BitResult& result = args.result;
   const auto largest = static_cast<float>(result.largest);
-  uint32_t bytes[2][kWords][2];  // of the rows, the even and the odd columns
+  uint32_t bytes[2][kWords][2];  // of the rows, even and odd columns
 #pragma unroll
   for (int w = 0; w < kWords; ++w) {
     uint32_t q[2][8];
@@ -319,7 +319,7 @@ __device__ __forceinline__ void leave_bits(const Arguments& args, const Tile& ti
   add_sums(args, at, total);
 }
 
-/// One bit by thresholds: three instructions a number, where requantising takes twelve.
+/// One bit by thresholds: three instructions per number instead of twelve for requantizing.
 template <int kN, int kSums>
 __device__ __forceinline__ void leave_bits_by_threshold(const Arguments& args, const Tile& tile,
                                                         const Thresholds<kN>& thresholds,
@@ -359,8 +359,8 @@ __device__ __forceinline__ void leave_bits_by_threshold(const Arguments& args, c
   add_sums(args, at, total);
 }
 
-/// Of the four lanes of a row, lane i gets the pairs i of bytes that each has, in the order of lanes: `bytes`
-/// are the pairs 0 and 1, then 2 and 3.
+/// Transposes among the four lanes of a row: lane i gets the byte pairs i of each, in lane order; `bytes`
+/// holds the pairs 0 and 1, then 2 and 3.
 __device__ __forceinline__ uint2 exchange_bytes(uint2 bytes) {
   const bool odd = (threadIdx.x & 1) != 0, high = (threadIdx.x & 2) != 0;
   const uint32_t mine = high ? bytes.y : bytes.x,
@@ -372,7 +372,7 @@ __device__ __forceinline__ uint2 exchange_bytes(uint2 bytes) {
   return high ? uint2{top, low} : uint2{low, top};
 }
 
-/// Bytes of rows, or of a BitTensor of bytes with its sums: eight columns a lane.
+/// Bytes of rows, or of a BitTensor of bytes with its sums: eight columns per lane.
 template <int kN, bool kSmall, int kSums>
 __device__ __forceinline__ void leave_bytes(const Arguments& args, const Tile& tile, const BitColumn* columns,
                                             const EndTerms<Ending::bits>& terms,

@@ -1,5 +1,5 @@
-// Products of bit tensors: by Hopper's tensor cores (bit_product.sm_90a.cu), elsewhere by population counts,
-// a thread a number.
+// Products of bit tensors: by Hopper's tensor cores (bit_product.sm_90a.cu), on other GPUs by popcount, one
+// thread per number.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/cuda/bit_pack.h>
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kTile* kTile)
   }
 }
 
-/// A warp for a row and 1024 columns of sums [M,N].
+/// One warp per row and 1024 columns of sums [M,N].
 __global__ void __launch_bounds__(256)
     requantize(const int32_t* sums, BitOperand a, BitOperand b, BitResult to, float inner) {
   adj::cuda::begin_overlapping();
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(256)
     }
   }
   total = __reduce_add_sync(0xffffffffu, total);
-  if (lane == 0 && to.sums != nullptr) atomicAdd(to.sums + row, total);  // of integers: in any order
+  if (lane == 0 && to.sums != nullptr) atomicAdd(to.sums + row, total);  // integers: any order
 }
 
 template <class Y>
@@ -111,7 +111,7 @@ void bit_gemm(const BitGemmArgs& args) {
 
 void bit_gemm_to_bits(const BitGemmToBitsArgs& args) {
   BitTensor& to = args.to;
-  // Kernels write whole words of rows and columns that there are.
+  // Kernels write only whole words of existing rows and columns.
   clear_bits(to, to.inner % to.step_numbers() != 0 || to.outer % BitTensor::kRowGroup != 0);
   if (to.outer == 0 || to.inner == 0) return;
   requantized_product(args.a, args.b, BitResult(args), args.steps, args.share_steps);

@@ -1,6 +1,6 @@
 // Numbers to bit planes and back. A warp takes 32 numbers of a row at a time and votes on each bit: a ballot
-// is a word of a plane. Along columns a block first turns 32 x 32 numbers in shared memory, so that both
-// memory's rows and the planes' are read and written whole.
+// is a word of a plane. Along columns a block first transposes 32 x 32 numbers in shared memory, so that
+// accesses to both the matrix and the planes are coalesced.
 //
 // Bytes: x once, planes once.
 
@@ -24,7 +24,7 @@ struct Packed {
   int64_t plane_bytes, step_bytes, outer, padded_rows, inner;
   int bits, largest;
   PerRow scale, zero;
-  int32_t* sums;  ///< zeros before
+  int32_t* sums;  ///< zeroed beforehand
 };
 
 /// Writes a row's step: lane i has word i of each plane.
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
   if (at < outer) sums[at] = 0;
 }
 
-/// x [outer, inner]: a warp for a row's step.
+/// x [outer, inner]: one warp per row and step.
 __global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to) {
   adj::cuda::begin_overlapping();
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to)
   const float scale = is_row ? to.scale.at(row) : 1.0f, zero = is_row ? to.zero.at(row) : 0.0f;
   uint32_t words[BitTensor::kMostBits] = {};
   int sum = 0;
-  constexpr int kAtOnce = 8;  // numbers of a lane that are asked for together
+  constexpr int kAtOnce = 8;  // loads in flight per lane
   for (int first = 0; first < kWords; first += kAtOnce) {
     const int64_t k = step * BitTensor::kStepBits + first * 32 + lane;
     float value[kAtOnce];
@@ -82,13 +82,13 @@ __global__ void __launch_bounds__(kThreads) pack_rows(const float* x, Packed to)
   }
   write_words(to, row, step, words, lane);
   sum = __reduce_add_sync(kAllLanes, sum);
-  if (lane == 0 && is_row) atomicAdd(to.sums + row, sum);  // of integers: in any order
+  if (lane == 0 && is_row) atomicAdd(to.sums + row, sum);  // integers: any order
 }
 
-/// x [inner, outer]: a block for the steps of 32 columns.
+/// x [inner, outer]: one block per steps of 32 columns.
 __global__ void __launch_bounds__(kThreads) pack_columns(const float* x, Packed to) {
   adj::cuda::begin_overlapping();
-  constexpr int kColumns = 32 / kWarps;  // of a warp
+  constexpr int kColumns = 32 / kWarps;  // per warp
   __shared__ float tile[32][33];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int64_t first = int64_t{blockIdx.x} * 32, step = blockIdx.y;
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kThreads)
   x[o * outer_stride + k * inner_stride] = from.scale.at(o) * (static_cast<float>(q) - from.zero.at(o));
 }
 
-/// A thread for 16 numbers of a row: 16 bytes.
+/// One thread per 16 numbers of a row: 16 bytes.
 __global__ void __launch_bounds__(kThreads)
     expand(BitOperand from, int64_t padded_rows, int64_t chunks, uint4* to) {
   adj::cuda::begin_overlapping();
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kThreads)
     const uint32_t bits = *reinterpret_cast<const uint16_t*>(from.planes + p * from.plane_bytes + place);
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
-      // Four bits to the lowest bits of four bytes.
+      // Spreads four bits to the lowest bits of four bytes.
       const uint32_t four = (bits >> (w * 4) & 15u) * 0x00204081u & 0x01010101u;
       words[w] |= four << p;
     }

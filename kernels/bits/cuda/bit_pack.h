@@ -4,8 +4,8 @@
 
 namespace adj::kernels::cuda {
 
-/// Zeros in the sums, and in the planes where they are asked for, by one launch that overlaps with others and
-/// that a kernel may run beside (core/cuda/beside.cuh).
+/// Zeros the sums, and optionally the planes, in one launch that overlaps with others and that a kernel may
+/// run beside (core/cuda/beside.cuh).
 void clear_bits(BitTensor& to, bool planes);
 
 }  // namespace adj::kernels::cuda

@@ -4,10 +4,10 @@
 
 namespace adj::kernels::cuda {
 
-/// Is there a kernel for the device's tensor cores (compute capability 9.0)?
+/// Whether the device's tensor cores are supported (compute capability 9.0).
 bool has_bit_products(Device device);
-/// bit_gemm there, and requantised products; planes and sums of a result are
-/// zeros before: where it has sums, by clear_bits() as the kernel just before.
+/// bit_gemm on tensor cores, and requantized products. The result's planes and sums must be zero beforehand:
+/// if it has sums, cleared by clear_bits() as the directly preceding kernel.
 void bit_product(const BitGemmArgs& args);
 void bit_product(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool share_steps,
                  const BitResult& result);

@@ -1,21 +1,21 @@
-// Products of bit tensors on Hopper's tensor cores: warpgroup products of single bits, AND and population
-// count, m64 n256 k256 (PTX ISA; measured alone 15,300 TOPS on an H200). A block has a tile of 128 x kN of Y
-// after the other, two warpgroups that multiply and one warp that brings the operands, a plane's step of 1024
-// bits at a time, each by one bulk copy: BitTensor lies in memory as tensor cores want it in shared memory.
-// While a tile's sums are written, the steps of the next one are on their way. Three warps more look for the
-// thresholds that end a tile to one bit, in the time of its products.
+// Products of bit tensors on Hopper's tensor cores: warpgroup products of single bits, AND and popcount, m64
+// n256 k256 (PTX ISA; 15,300 TOPS in isolation on an H200). A block computes tiles of 128 x kN of Y in turn,
+// with two multiplier warpgroups and one warp that copies the operands, one plane's step of 1024 bits at a
+// time, each by one bulk copy: BitTensor already has the shared-memory layout of the tensor cores. While a
+// tile's sums are written, the steps of the next one are in flight. Three more warps search the thresholds
+// for one-bit outputs during a tile's products.
 //
-// Pairs of planes (i, j) weigh 2^(i+j). They are taken by falling i + j, and the sums, which stay in
-// registers, are doubled where i + j falls by one (Horner's rule): any bits by any bits by the same loop,
-// with one set of sums. Where Y has few columns, kSide planes of B stand side by side as columns of one
-// product, and are added up at the end: then A is read once for them (tile reuse, QGTC, section 4.4).
+// Pairs of planes (i, j) have weight 2^(i+j). They are taken by decreasing i + j, and the sums, which stay in
+// registers, are doubled whenever i + j drops by one (Horner's rule): one loop and one set of sums for any
+// bit widths. If Y has few columns, kSide planes of B are side by side as columns of one product, and are
+// added at the end: A is then read once for them (tile reuse, QGTC, section 4.4).
 //
-// Many pairs, as of 4 by 4 bits, cost more than the same numbers as bytes, m64 n256 k32: then operands are
-// written as bytes first, in the same layout, and the same kernel takes these.
+// Many pairs, as for 4 by 4 bits, cost more than the same numbers as bytes, m64 n256 k32: then operands are
+// first expanded to bytes in the same layout, and the same kernel takes these.
 //
-// Bytes: (128 + kN) 128 of shared memory for each tile, pair and step; a step takes the tensor cores 4 kN
-// cycles at best. At kN = 256 reading operands (80 KB) and writing them (48 KB) take shared memory as long,
-// 1,000 cycles; 1,230 were measured. What was tried: docs/bits.md.
+// Bytes: (128 + kN) 128 of shared memory per tile, pair and step; a step takes the tensor cores at least 4 kN
+// cycles. At kN = 256 reading operands (80 KB) and writing them (48 KB) takes shared memory equally long,
+// 1,000 cycles; 1,230 were measured. Experiments: docs/bits.md.
 
 #include <adjoint/kernels/bits/cuda/bit_ends.cuh>
 #include <adjoint/kernels/bits/cuda/bit_product.h>
@@ -28,7 +28,7 @@ namespace {
 
 template <int kN>
 struct Shape {
-  static constexpr int kColumnBytes =  ///< of what an end wants of columns, of two tiles
+  static constexpr int kColumnBytes =  ///< column data of an epilogue, for two tiles
       2 * kN * static_cast<int>(sizeof(BitTermWithBias));
   static constexpr int kStageBytes = (kTileRows + kN) * kRowBytes;
   static constexpr int kStages = std::min(6, (227 * 1024 - 2 * kPatternBytes - kColumnBytes) / kStageBytes);
@@ -49,7 +49,7 @@ __device__ __forceinline__ void bulk_copy(uint32_t to, const void* from, int byt
       : "memory");
 }
 
-/// A stage that comes round.
+/// Position in the ring of stages.
 template <int kStages>
 struct Stage {
   int number = 0;
@@ -62,12 +62,12 @@ struct Stage {
   }
 };
 
-/// The largest shift of a pair: that of the first one taken.
+/// The largest shift of a pair: that of the first one processed.
 template <int kSide>
 __device__ __forceinline__ int first_shift(const Arguments& args) {
   return args.a.bits - 1 + (args.b.bits - 1) / kSide * kSide;
 }
-/// Calls f(plane of A, first of kSide planes of B) for the pairs that weigh 2^shift.
+/// Calls f(plane of A, first of kSide planes of B) for the pairs with weight 2^shift.
 template <int kSide, class F>
 __device__ __forceinline__ void for_each_pair(const Arguments& args, int shift, F&& f) {
   for (int i = max(0, shift - args.b.bits + 1); i <= min(shift, args.a.bits - 1); ++i)
@@ -79,7 +79,7 @@ __device__ void read_planes(const Arguments& args, uint32_t shared, uint32_t bar
   using S = Shape<kN>;
   if (threadIdx.x != kMultipliers) return;
   constexpr int kColumns = kN / kSide;
-  // Rows beyond the last are not read; what stands in their place only meets sums that nobody writes.
+  // Rows beyond the last are not read; stale data there only enters sums that are not written.
   const auto rows_of = [](const BitOperand& x, int first, int most) {
     constexpr int kGroup = static_cast<int>(BitTensor::kRowGroup);
     return min(most, (x.outer + kGroup - 1) / kGroup * kGroup - first);
@@ -114,7 +114,7 @@ __device__ void read_planes(const Arguments& args, uint32_t shared, uint32_t bar
   }
 }
 
-/// Adds up what kSide planes side by side came to, in the place of the first.
+/// Adds the sums of kSide planes into the first.
 template <int kN, int kSide>
 __device__ __forceinline__ void add_planes(int planes, int32_t (&sum)[kN / 2]) {
   if constexpr (kSide > 1) {
@@ -128,12 +128,13 @@ __device__ __forceinline__ void add_planes(int planes, int32_t (&sum)[kN / 2]) {
   }
 }
 
-/// May thresholds end a product's tiles? Of fewer columns products end before they are found.
+/// Whether thresholds compute a product's outputs. With fewer columns, products finish before the thresholds
+/// are found.
 template <int kN, int kSide, Element kElement, Ending kEnding>
 constexpr bool kHasThresholds = kN == 256 && kSide == 1 && kElement == Element::bit&& kEnding == Ending::bits;
 
-/// All that multiply, and with thresholds all that find these, meet where a tile's columns are there. Those
-/// of the next tile stand elsewhere: they are written while others may read these.
+/// Barrier of all multipliers, and with thresholds of the warps that search them, when a tile's columns are
+/// ready. Those of the next tile are double-buffered: they are written while others may read these.
 template <bool kAll>
 __device__ __forceinline__ void meet_at_columns() {
   asm volatile("bar.sync 1, %0;" ::"n"(kMultipliers + (kAll ? kColumnThreads : 0)) : "memory");
@@ -267,7 +268,7 @@ template <int kN, int kSide, Element kElement, Ending kEnding>
 void run(Device device, Arguments args) {
   using S = Shape<kN>;
   const auto kernel = bit_product_kernel<kN, kSide, kElement, kEnding>;
-  adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
+  adj::cuda::use_device(device.index);  // the attribute is per kernel and device
   ADJ_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kSharedBytes));
   args.row_tiles = static_cast<int>(ceil_div(args.a.outer, kTileRows));
   const int64_t tiles = args.row_tiles * ceil_div(int64_t{args.b.outer}, int64_t{kN / kSide});
@@ -285,7 +286,7 @@ void run(Device device, Arguments args) {
 
 int tile_columns(const BitTensor& b) { return b.outer > 128 ? 256 : b.outer > 64 ? 128 : 64; }
 
-/// Planes of B that stand side by side: as many as columns leave room for, all of them or equal shares.
+/// Planes of B placed side by side: as many as fit the columns, all of them or equal shares.
 int planes_beside(const BitTensor& b) {
   const int most = 256 / tile_columns(b);
   for (int side = most; side > 1; side /= 2)
@@ -293,8 +294,8 @@ int planes_beside(const BitTensor& b) {
   return 1;
 }
 
-/// Are bytes faster? They are eight steps for each of a plane's; pairs of planes beyond that are weighed
-/// against writing the bytes, by what a step and a byte took on an H200.
+/// Whether bytes are faster. They take eight steps for each of a plane's; further pairs of planes are weighed
+/// against the cost of writing the bytes, with step and byte times of an H200.
 bool wants_bytes(const BitTensor& a, const BitTensor& b) {
   constexpr double kCycle = 1.0 / 1.755e9, kByte = 1.0 / 1.9e12, kLaunches = 5e-6;  // seconds
   const int columns = tile_columns(b);
@@ -324,7 +325,7 @@ void run(Device device, int columns, int side, const Arguments& args) {
                    : run<64, 1, kElement, kEnding>(device, args);
 }
 
-/// Are rows alike but for their sums, and sums small enough for thresholds?
+/// Whether rows differ only in their sums, and sums are small enough for thresholds.
 bool has_alike_rows(const Arguments& args, const BitTensor& a, const BitTensor& b) {
   const BitResult& to = args.result;
   const bool each =
@@ -333,7 +334,7 @@ bool has_alike_rows(const Arguments& args, const BitTensor& a, const BitTensor& 
          int64_t{a.largest()} * b.largest() * a.inner < kThresholdMost / 4;
 }
 
-/// Runs a product with what the endings want in `args`.
+/// Runs a product with the epilogue's data in `args`.
 template <Ending kEnding>
 void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool share_steps, Arguments args) {
   const Device device = a.device();
@@ -347,7 +348,7 @@ void run(const BitTensor& a, const BitTensor& b, const BitSteps* steps, bool sha
     args.step_counts = steps->counts.data<int32_t>();
     args.step_list = steps->list.data<int32_t>();
   }
-  // The result's sums were cleared by the kernel before.
+  // The previous kernel cleared the result's sums.
   args.beside = args.result.sums != nullptr && adj::cuda::properties(device.index).overlapping;
   if (a.bytes) return run<Element::byte, kEnding>(device, tile_columns(b), 1, args);
   if constexpr (kEnding == Ending::bits) args.alike_rows = has_alike_rows(args, a, b);

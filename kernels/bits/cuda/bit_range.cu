@@ -1,6 +1,6 @@
-// Ranges of numbers. A block finds the extremes of some rows by some columns, and leaves them by integer
-// atomics, whose order does not matter: bits of floats of one sign ascend with their absolute value, and 0 is
-// in every range, so that the largest and the negated least are numbers of 0 or more.
+// Minmax ranges. A block reduces some rows by some columns and merges by integer atomics, whose order does
+// not matter: bits of floats of one sign ascend with their absolute value, and as 0 is in every range, the
+// maximum and the negated minimum are non-negative.
 //
 // Bytes: x once.
 
@@ -13,14 +13,14 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kLanes = 32, kRows = 8;  // of a block
+constexpr int kLanes = 32, kRows = 8;  // per block
 
-/// [outer or 1], zeros before: bits of the largest number and of the negated least.
+/// [outer or 1], zeroed beforehand: bits of the maximum and of the negated minimum.
 struct Extremes {
   unsigned *largest, *negated;
 };
 
-/// x [rows, cols]; `to` has one for each row, each column, or one of all.
+/// x [rows, cols]; `to` has one range per row, per column, or one for all.
 __global__ void __launch_bounds__(kLanes* kRows)
     find_extremes(const float* x, int64_t rows, int64_t cols, bool by_row, bool by_column, Extremes to) {
   adj::cuda::begin_overlapping();
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kLanes* kRows)
       negated = max(negated, size);
   };
   if (by_row) {
-    // All of a row by the block's lanes of it.
+    // All of a row by its lanes of the block.
     for (int64_t row = first; row < rows; row += step) {
       largest = negated = 0;
       for (int64_t c = threadIdx.x; c < cols; c += kLanes) look(x[row * cols + c]);

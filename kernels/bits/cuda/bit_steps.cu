@@ -1,4 +1,4 @@
-// A block for a tile of 128 rows looks at its steps one after the other: planes are read once.
+// One block per tile of 128 rows scans its steps in turn: planes are read once.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>

@@ -1,12 +1,12 @@
-// Sums of gathered rows of bytes, or of half bytes. kLanes lanes read a row, 16 bytes each, and kShare times
-// as many have a row of the structure, whose entries they share: four or eight lanes, or a warp where there
-// are few rows, or a block, in a kernel beside, for a row of more than kChunk entries. Rows come in an order
-// in which those of a warp are as long. Bytes are added as pairs of 16 bits, which hold kChunk entries, half
-// bytes as bytes first, as many as are on their way. Sums are whole numbers: any order gives the same.
+// Sums of gathered rows of bytes or half bytes. kLanes lanes read a row, 16 bytes each, and kShare such
+// groups share the entries of a row of the structure: four or eight lanes, a warp if there are few rows, or a
+// block, in a concurrent kernel, for a row of more than kChunk entries. The row order gives a warp rows of
+// similar length. Bytes are added as pairs of 16 bits, which hold kChunk entries; half bytes first as bytes,
+// for the loads in flight. Integer sums: the order does not matter.
 //
-// Bytes: a row of x for each entry, from L2 (5.5 TB/s) or beyond; the rows of the result. 32,653 rows of 31
-// entries, 100 numbers of 4 bits, on an H200: a warp a row took 38 us, 450 instructions a row, most of them
-// to bring its lanes' sums together; lanes of their own 23.5, at L2's rate; with half bytes 16.5.
+// Bytes: one row of x per entry, from L2 (5.5 TB/s) or beyond; the rows of the result. 32,653 rows of 31
+// entries, 100 numbers of 4 bits, on an H200: one warp per row took 38 us, 450 instructions per row, most of
+// them for the reduction over lanes; separate groups of lanes 23.5, at L2's rate; with half bytes 16.5.
 
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/bits/bit_operands.h>
@@ -21,15 +21,15 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kLongThreads = 512, kLongWarps = kLongThreads / 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
-constexpr int kChunk = 256;  // entries whose bytes add up to what 16 bits hold
+constexpr int kChunk = 256;  // entries whose byte sums fit in 16 bits
 static_assert(kChunk == RowOrder::kMost);
-constexpr int kLeastRows = 96;  // of a multiprocessor; of fewer each has a warp
+constexpr int kLeastRows = 96;  // per SM; with fewer, each row gets a warp
 
 struct Arguments {
   const int32_t* indices;
-  const RowOrder::Row* order;  ///< the long ones first
-  int64_t long_rows, rows;     ///< rows: those that are not long
-  bool beside;                 ///< does a kernel of long rows run beside?
+  const RowOrder::Row* order;  ///< long ones first
+  int64_t long_rows, rows;     ///< rows: the other ones
+  bool beside;                 ///< does a kernel for long rows run concurrently?
   int width, pitch;
   const uint8_t* x;
   const float *x_scale, *x_zero, *row_scale, *column_scale, *column_shift;
@@ -40,16 +40,16 @@ struct Arguments {
   int32_t* sums;
 };
 
-/// A lane of those that sum a row, kLanes kShare of them.
+/// A lane of the kLanes kShare that sum a row.
 template <int kLanesOf, int kShareOf, bool kHalvesOf>
 struct Place {
   static constexpr int kLanes = kLanesOf, kShare = kShareOf, kOfRow = kLanes * kShare;
   static constexpr bool kHalves = kHalvesOf;
-  static constexpr int kNumbers = kHalves ? 32 : 16;  ///< that a lane reads of a row
-  static constexpr int kColumns = kLanes * kNumbers;  ///< of a pass
-  /// Of the four words that a lane reads it comes to have the sums of some; kAlike lanes those of the same.
+  static constexpr int kNumbers = kHalves ? 32 : 16;  ///< read per lane and row
+  static constexpr int kColumns = kLanes * kNumbers;  ///< per pass
+  /// Of the four words that a lane reads it ends up owning the sums of kOwnWords; kAlike lanes own the same.
   static constexpr int kOwnWords = kShare >= 4 ? 1 : 4 / kShare, kAlike = kShare * kOwnWords / 4;
-  static constexpr int kWordPairs = kNumbers / 8;  ///< of sums of 16 bits
+  static constexpr int kWordPairs = kNumbers / 8;  ///< of 16-bit sums
   static constexpr int kOwnNumbers = kOwnWords * kNumbers / 4;
 
   int lane = static_cast<int>(threadIdx.x) % kOfRow, of_row = lane % kLanes, share = lane / kLanes;
@@ -57,8 +57,8 @@ struct Place {
   bool first_alike = share % kAlike == 0;
 };
 
-/// Sums of a lane's columns, by words: of a word of bytes numbers 0 and 2, then 1 and 3; of a word of halves
-/// numbers 0 and 4, 2 and 6, 1 and 5, 3 and 7.
+/// Sums of a lane's columns, by words: of a word of bytes numbers 0 and 2, then 1 and 3; of a word of half
+/// bytes numbers 0 and 4, 2 and 6, 1 and 5, 3 and 7.
 template <class P>
 struct Pairs {
   static constexpr int kPairs = 4 * P::kWordPairs;
@@ -90,8 +90,8 @@ struct Pairs {
       }
     }
   }
-  /// Adds up what the lanes of a row have, each lane its own words: lanes kStep apart keep a half of kKept
-  /// pairs each, or all of them.
+  /// Reduces over the lanes of a row, leaving each lane its own words: lanes kStep apart keep half of the
+  /// kKept pairs each, or all of them.
   template <int kStep = P::kOfRow / 2, int kKept = kPairs>
   __device__ __forceinline__ void share_out() {
     if constexpr (kStep >= P::kLanes) {
@@ -126,7 +126,8 @@ struct Pairs {
   }
 };
 
-/// Sums of `count` entries, kChunk at most, from `begin` on, of a pass of columns, as the lane's own words.
+/// Sums of `count` entries, at most kChunk, from `begin` on, for one pass of columns, as the lane's own
+/// words.
 template <class P, int kCount>
 __device__ __forceinline__ Pairs<P> gather(const Arguments& args, const P& place, int64_t begin, int count,
                                            int pass) {
@@ -134,7 +135,7 @@ __device__ __forceinline__ Pairs<P> gather(const Arguments& args, const P& place
   const uint8_t* x = args.x + at;
   const int32_t* indices = args.indices + begin + place.share;
   int pitch = args.pitch;
-  asm("" : "+l"(x), "+l"(indices), "+r"(pitch));  // kept: else made anew for each entry
+  asm("" : "+l"(x), "+l"(indices), "+r"(pitch));  // kept in registers: else recomputed per entry
   if (at >= pitch) count = 0;
   Pairs<P> pairs;
   for (int left = count - place.share; left > 0; left -= kCount * P::kShare) {
@@ -174,8 +175,8 @@ __device__ __forceinline__ uint32_t requantize_four(const Arguments& args, const
   return there >= 4 ? bytes : there <= 0 ? 0u : bytes & ((1u << there * 8) - 1);
 }
 
-/// Writes the lane's own columns of a pass, fours(i) of columns i to i + 3 of them, and its share of the
-/// zeros behind the row; returns the sum of what they hold.
+/// Writes the lane's own columns of a pass, with fours(i) giving columns i to i + 3, and its share of the
+/// zeros behind the row; returns the sum of the written numbers.
 template <class P, class F>
 __device__ __forceinline__ int leave(const Arguments& args, const P& place, int64_t row, int pass,
                                      F&& fours) {
@@ -257,9 +258,9 @@ __global__ void __launch_bounds__(kLongThreads) sum_long_rows(const __grid_const
   if (warp == 0) leave_total(args, place, row, true, total);
 }
 
-/// Another row, by a few lanes or by a warp.
+/// Any other row, by a few lanes or by a warp.
 template <class P>
-constexpr int kInFlight = P::kShare > 1 ? 4 : 8;  // of a lane
+constexpr int kInFlight = P::kShare > 1 ? 4 : 8;  // per lane
 template <class P>
 __global__ void __launch_bounds__(kThreads, P::kHalves&& kInFlight<P> == 8 ? 3 : 4)
     sum_rows(const __grid_constant__ Arguments args) {

@@ -1,5 +1,5 @@
-// Numbers into rows of bytes and out of them. A thread writes a byte, or a number. Bytes: both sides once,
-// some 100 KB a batch, for which a launch is the floor.
+// Numbers to byte rows and back. One thread per byte or number. Bytes: both sides once, some 100 KB per
+// batch, so the launch dominates.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/bits/bit_scale.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// A thread for a byte of the result.
+/// One thread per byte of the result.
 __global__ void __launch_bounds__(kThreads)
     pack(const float* x, ByteRows to, const float* scale, const float* zero, int largest, uint8_t* bytes) {
   adj::cuda::begin_overlapping();
@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kThreads)
       return quantized(x[row * to.width + column], *scale, *zero, largest);
     });
 }
-/// A thread for a number.
+/// One thread per number.
 __global__ void __launch_bounds__(kThreads)
     unpack(ByteRows x, const uint8_t* bytes, const float* scale, const float* zero, int64_t n, float* y) {
   adj::cuda::begin_overlapping();

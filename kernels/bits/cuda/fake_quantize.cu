@@ -1,9 +1,9 @@
-// Saved for backward: x, scale, zero and the rows that are kept. v is computed again, for y does not say
-// where x was clamped.
+// Saved for backward: x, scale, zero and the kept rows. v is recomputed, as y does not tell where x was
+// clamped.
 //
-// Bytes: x read and y written forward. Backward one pass over x and dy writes dx and leaves the columns'
-// sums, of which one scale of all takes a second sum, over as many numbers as there are columns. A scale for
-// each row is summed by the warp that has the row.
+// Bytes: forward reads x and writes y. Backward reads x and dy in one pass, and writes dx and the column
+// sums; a single scale takes a second sum over these. A scale per row is reduced by the warp that has the
+// row.
 
 #include <adjoint/kernels/bits/bit_operands.h>
 #include <adjoint/kernels/bits/fake_quantize.h>
@@ -13,7 +13,7 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// Those of a pack of columns; one that all share stands in each.
+/// Ranges of a pack of columns; a shared one is repeated.
 template <int N>
 struct ColumnRanges {
   float scale[N], zero[N];
@@ -51,7 +51,7 @@ struct Forward {
   }
 };
 
-/// dx, where there is one, and the columns' sums, or nothing of these.
+/// dx, if requested, and the column sums, if requested.
 template <int N>
 struct Backward {
   using Term = double;
@@ -59,7 +59,7 @@ struct Backward {
   int64_t width;
   const float *x, *dy;
   float* dx;
-  double* sums;  // [width], scaled; or null, and
+  double* sums;  // [width], scaled; or null
   float* dscale;
   double gradient_scale;
 
@@ -100,7 +100,7 @@ struct LeaveScale {
   __device__ void operator()(double sum) const { *dscale = static_cast<float>(gradient_scale * sum); }
 };
 
-/// A warp a row; dx and dscale may be null.
+/// One warp per row; dx and dscale may be null.
 __global__ void __launch_bounds__(kBlockThreads)
     backward_of_rows(int64_t rows, int64_t width, FakeRanges ranges, double gradient_scale, const float* x,
                      const float* dy, float* dx, float* dscale) {

@@ -1,7 +1,7 @@
-// Saved for backward: x, scale and bits. Where x was held is computed again.
+// Saved for backward: x, scale and bits. Recomputed: where x was clamped.
 //
-// Bytes: x read and y written forward; x and dy read and dx written backward. A warp has a node's numbers,
-// and sums what they pass to its scale and bits.
+// Bytes: forward reads x and writes y; backward reads x and dy and writes dx. A warp has a node's numbers,
+// and reduces their gradients of the scale and bits.
 
 #include <adjoint/kernels/bits/node_quantize.h>
 #include <adjoint/kernels/cuda/map.cuh>
@@ -11,7 +11,7 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kRows = kBlockThreads / 32;  // of a block
+constexpr int kRows = kBlockThreads / 32;  // per block
 
 struct Nodes {
   const float *scale, *bits, *is_signed;
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       const float value = x[at], given = dy[at];
       const NodeSlope slope = node_slope(value, range);
       const float taken = local ? error_sign(value, node_quantized(value, range)) : given;
-      // Products of two float32 numbers are exact in float64: fused or not, sums are the same.
+      // Products of two float32 numbers are exact in float64, so FMA contraction does not change the sums.
       of_scale += static_cast<double>(taken) * static_cast<double>(slope.scale);
       of_bits += static_cast<double>(taken) * static_cast<double>(slope.bits);
       if (dx != nullptr) dx[at] = given * slope.x;

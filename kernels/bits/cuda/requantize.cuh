@@ -4,9 +4,9 @@
 
 namespace adj::kernels::cuda {
 
-/// requantized() to the bit, in the last bits of a word, without an instruction that converts: 16 a cycle,
-/// these would take longer than all else. 2^23 added to a number within 0 and 2^23 leaves it, rounded to
-/// nearest even, in the last bits; kSmall: a sum less than 2^23 put there is that many more than 2^23.
+/// Bitwise equal to requantized(), in the low bits of a word, without conversion instructions: at 16 per
+/// cycle, these would dominate. Adding 2^23 to a number in [0, 2^23] leaves it, rounded to nearest even, in
+/// the low bits; kSmall: the sum is below 2^23 and is inserted into the bits of 2^23.
 template <bool kSmall, class Sum>
 __device__ __forceinline__ uint32_t quick_requantized(Sum sum, const BitRow& row, const BitColumn& column,
                                                       float largest) {

@@ -1,7 +1,7 @@
-// A dense product as tiles that threads take. C is cut into blocks of rows. Where that gives few blocks and
-// the inner extent is long, as in the gradient of a weight (the rows of a whole graph), the inner extent is
-// cut as well: every piece leaves its partial sums in a matrix of its own, and these are added in order. Such
-// matrices are at most kTiles times C, far less than the operands when the inner extent is long.
+// Dense product as parallel tiles. C is split into blocks of rows. If there are few blocks and the inner
+// extent is long, as in a weight gradient (the rows of a whole graph), the inner extent is split too: every
+// piece writes partial sums to its own matrix, and these are added in order. They take at most kTiles times
+// C, far less than the operands if the inner extent is long.
 #include <adjoint/core/convert.h>
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/cpu/loops.h>
@@ -17,21 +17,21 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kTileWork = int64_t{1} << 19;  // multiply-adds worth handing out: some 10 µs
-constexpr int64_t kTileRows = 256;               // fewer would not pay for packing B once a tile
-constexpr int64_t kLongTileRows = 512;           // where the inner extent is cut
+constexpr int64_t kTileWork = int64_t{1} << 19;  // minimum multiply-adds per task: some 10 µs
+constexpr int64_t kTileRows = 256;               // fewer do not pay for packing B per tile
+constexpr int64_t kLongTileRows = 512;           // if the inner extent is split
 constexpr int64_t kFewTiles = 16;
-constexpr int64_t kTiles = 48;  // wanted where the inner extent is cut
+constexpr int64_t kTiles = 48;  // target if the inner extent is split
 constexpr int64_t kMinDepth = 1024;
-constexpr int64_t kUnit = 64;   // tiles begin at multiples of it
+constexpr int64_t kUnit = 64;   // alignment of tiles
 constexpr int64_t kLanes = 16;  // a narrower C costs as much
 
-/// `whole` cut into pieces of about equal size, no more than asked for: the size of one.
+/// Size of the pieces of `whole` when split into at most `pieces` of about equal size.
 int64_t piece_of(int64_t whole, int64_t pieces) {
   return std::min(whole, ceil_div(ceil_div(whole, pieces), kUnit) * kUnit);
 }
 
-/// How C[m,n] with inner extent k is cut: rows of a tile, and how much of the inner extent it takes.
+/// Split of C[m,n] with inner extent k: rows per tile, and its part of the inner extent.
 struct Cut {
   int64_t rows, depth;
 
@@ -49,8 +49,7 @@ struct Cut {
   }
 };
 
-/// The products that the tiles of one cut need: they differ only where the last row or column of tiles is
-/// smaller.
+/// The products for the tiles of one split: they differ only if the last row or column of tiles is smaller.
 template <class T>
 class Products {
  public:
@@ -71,7 +70,7 @@ class Products {
   std::optional<TileProduct<T>> products_[2][2];
 };
 
-/// c[i] = Σ_p partial[p, i], in order, + bias, then relu where asked; i over rows of n.
+/// c[i] = Σ_p partial[p, i], in order, + bias, with optional relu; i over rows of n.
 template <class T>
 void merge(const T* partial, int64_t pieces, const TileShape& shape, const T* bias, bool relu, T* c) {
   const int64_t n = shape.n, size = shape.m * n;
@@ -115,12 +114,12 @@ void multiply(const TileShape& whole, const T* a, const T* b, const T* bias, T* 
   if (pieces > 1) merge(result, pieces, whole, bias, whole.relu, c);
 }
 
-// bfloat16 operands: float32 products of tiles, widened one after the other, so that the large operands
-// (features, their gradients) never stand in memory in float32 as a whole.
+// bfloat16 operands: float32 products of tiles, widened one by one, so that the large operands (features,
+// their gradients) are never fully materialized in float32.
 
 constexpr int64_t kWideTile = int64_t{1} << 20;  // elements of A: 4 MiB when widened
 
-/// Calls f(begin, end) for tiles of A's rows, by A's shape alone.
+/// Calls f(begin, end) for tiles of A's rows; depends on A's shape alone.
 template <class F>
 void for_tiles(const Tensor& a, F f) {
   const int64_t rows = std::max<int64_t>(64, kWideTile / a.size(1));
@@ -144,7 +143,8 @@ void by_rows_of_c(const GemmArgs& args) {
   });
 }
 
-/// Aᵀ B: each tile of A, with the same rows of B, gives a share of all of C. (Both turned: one tile.)
+/// Aᵀ B: each tile of A, with the same rows of B, gives a partial sum of all of C. (Both transposed: one
+/// tile.)
 void by_shares_of_c(const GemmArgs& args) {
   Tensor sum = Tensor::zeros(args.c.shape()), share = Tensor::empty(args.c.shape());
   const auto add = [&](const Tensor& a, const Tensor& b) {

@@ -24,27 +24,26 @@ namespace {
 
 using dnnl::memory;
 
-// Products kept. oneDNN writes the code of each into pages of its own, of one or two megabytes together;
-// compiling takes some 0.1 ms. A step on a whole graph has a few dozen, batches that are sampled have new
-// ones each.
+// Number of cached products. oneDNN generates code for each into its own pages, one or two megabytes in all;
+// compiling takes some 0.1 ms. A full-graph step has a few dozen products, sampled batches new ones each.
 constexpr size_t kCapacity = 64;
-// What compiling one asks the system for, with room to spare.
+// Upper bound of what compiling one allocates.
 constexpr size_t kCodeBytes = size_t{4} << 20;
 
 const dnnl::engine& engine() {
-  // Never destroyed: workers may still compute while the process ends.
+  // Never destroyed: workers may still compute while the process exits.
   static const auto* engine = [] {
-    // oneDNN would keep a thousand besides, a gigabyte of what a process may have.
+    // oneDNN would cache another thousand, up to a gigabyte of the process's memory.
     dnnl::set_primitive_cache_capacity(0);
     return new dnnl::engine(dnnl::engine::kind::cpu, 0);
   }();
   return *engine;
 }
 
-/// How often the kept products were dropped.
+/// Number of times the cache was cleared.
 std::atomic<int64_t> dropped{0};
 
-/// oneDNN 2.6 writes code to where the system gave it nothing (its generator does not look), so ask first.
+/// oneDNN 2.6 writes code without checking its allocation, so check first.
 void expect_room_for_code(const TileShape& s) {
   void* room =
       mmap(nullptr, kCodeBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -55,8 +54,8 @@ void expect_room_for_code(const TileShape& s) {
   munmap(room, kCodeBytes);
 }
 
-/// While it lives, oneDNN uses the calling thread alone. It splits a product by the number of its threads,
-/// differently for each, and the setting is OpenMP's for a thread. The runtime asked is the one that oneDNN
+/// Restricts oneDNN to the calling thread while alive. oneDNN partitions a product by its number of threads,
+/// differently for each, and the setting is OpenMP's per thread. It is set in the OpenMP runtime that oneDNN
 /// itself is linked to.
 class OneThread {
  public:
@@ -104,14 +103,14 @@ OneDnnProduct compile(const TileShape& s) {
   const memory::desc c({s.m, s.n}, kFloat, strides(false, s.stride_c));
   const memory::desc bias({1, s.n}, kFloat, strides(false, s.n));
   dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // or two threads could not run one product
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // else two threads could not run one product
   const OneThread scope;
   const dnnl::matmul::primitive_desc description(
       s.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c), attributes, engine());
   return {dnnl::matmul(description), a, b, bias, c, description.scratchpad_desc()};
 }
 
-/// One thread's handles for the operands of products. Making them takes as long as a small product.
+/// Per-thread handles for the operands of products. Creating them takes as long as a small product.
 class Operands {
  public:
   void execute(const std::shared_ptr<const OneDnnProduct>& product, const float* a, const float* b,
@@ -157,7 +156,7 @@ class Operands {
   }
 
   dnnl::stream stream_{engine()};
-  std::map<const OneDnnProduct*, Handles> handles_;  // of products that are kept, mostly
+  std::map<const OneDnnProduct*, Handles> handles_;  // mostly of cached products
   int64_t dropped_ = 0;
   std::vector<Line> scratch_;
 };

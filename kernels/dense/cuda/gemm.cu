@@ -1,10 +1,10 @@
-// Matrix products by cuBLASLt. It thinks in columns: our row-major C[M,N] is its C^T[N,M] = op(B)^T op(A)^T,
-// so the operands change places and nothing is transposed. What it is told about a product, and the algorithm
-// that its heuristic picks, is kept per shape; of the dimension that counts nodes, which is another one in
-// every mini-batch, per class of sizes (asking takes as long as some launches). Only algorithms that sum in a
-// fixed order are allowed, and the heuristic's first choice is taken rather than the fastest of some measured
-// ones, which could be another one in the next run. A bfloat16 product whose bias cuBLASLt does not add
-// itself is left in float32, 4 M x N bytes of scratch, so that it is rounded once, with the bias.
+// Matrix products by cuBLASLt. It is column-major: our row-major C[M,N] is its C^T[N,M] = op(B)^T op(A)^T, so
+// the operands are swapped and nothing is transposed. Descriptors and the algorithm chosen by its heuristic
+// are cached per shape, or, for the dimension that counts nodes and varies per mini-batch, per size class
+// (the heuristic takes as long as some launches). Only algorithms with a fixed summation order are allowed,
+// and the heuristic's first choice is used instead of autotuning, whose choice could differ between runs. A
+// bfloat16 product whose bias cuBLASLt cannot fuse is left in float32, 4 M x N bytes of scratch, so that it
+// is rounded once, with the bias.
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/cuda/check_libraries.h>
 #include <adjoint/kernels/cuda/map.cuh>
@@ -27,14 +27,13 @@ using namespace adj::cuda;
 
 namespace {
 
-constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what NVIDIA advises for Hopper
+constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // NVIDIA's recommendation for Hopper
 constexpr size_t kMostPlans = 1024;
-// Up to here and from there on every number of rows is a class of its own: few are met of the small ones, and
-// a product of many rows takes far longer than asking.
+// Outside this interval every number of rows is its own class: there are few small ones, and a product of
+// many rows takes far longer than the heuristic.
 constexpr int64_t kSmallestClass = 256, kLargestClass = 32768;
 
-/// Parts of a sum over K may meet in the type that is computed in; in the output's only where that is as
-/// wide.
+/// Partial sums over K may be merged in the compute type; in the output type only if that is as wide.
 uint32_t reductions(DType result) {
   return result == DType::bf16
              ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
@@ -45,14 +44,14 @@ cudaDataType_t cuda_type(DType dtype) {
   return dtype == DType::f64 ? CUDA_R_64F : dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-/// A number of rows that stands for all from the next smaller one on: eight to a doubling.
+/// Representative of a size class of rows: the upper bound, eight classes per doubling.
 int64_t class_of(int64_t rows) {
   if (rows <= kSmallestClass || rows > kLargestClass) return rows;
   const int64_t step = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(rows - 1))) / 8;
   return ceil_div(rows, step) * step;
 }
 
-/// All that a plan depends on.
+/// All parameters of a plan.
 struct Product {
   DType dtype, result;  // of the operands and of C
   MatmulPrecision precision;
@@ -61,10 +60,10 @@ struct Product {
   int64_t m, n, k;
   auto operator<=>(const Product&) const = default;
 
-  /// The columns of cuBLASLt's matrices that are rows of ours: no distance between elements depends on them.
+  /// Whether our rows are columns of cuBLASLt's matrices: then no leading dimension depends on them.
   bool rows_are_m() const { return !trans_a; }
   bool rows_are_k() const { return trans_a && !trans_b; }
-  /// The product whose algorithm this one takes.
+  /// The product whose algorithm this one uses.
   Product of_its_class() const {
     Product p = *this;
     if (rows_are_m()) p.m = class_of(m);
@@ -132,14 +131,14 @@ class Library {
     ADJ_CUBLAS_CHECK(cublasLtCreate(&handle_));
   }
 
-  /// False where cuBLASLt has no algorithm with this epilogue.
+  /// False if cuBLASLt has no algorithm with this epilogue.
   bool run(const Product& p, const Tensor& a, const Tensor& b, const Tensor& bias, bool accumulate,
            Tensor& c) {
     use_device(c.device().index);
     const std::lock_guard lock(mutex_);
     const Product alike = p.of_its_class();
     if (run(plan_for(alike, bias), p, a, b, bias, accumulate, c)) return true;
-    // An algorithm may refuse what is smaller than what it was chosen for.
+    // An algorithm may reject sizes smaller than those it was chosen for.
     return p != alike && run(plan_for(p, bias), p, a, b, bias, accumulate, c);
   }
 
@@ -176,11 +175,11 @@ class Library {
     return true;
   }
 
-  /// Of the current stream: products on two streams run at once.
+  /// Workspace of the current stream: products on two streams run concurrently.
   void* workspace(int device) {
     Tensor& kept = workspaces_[static_cast<size_t>(Stream::current(Device::cuda(device)).id())];
     if (!kept) {
-      const MemoryPoolScope shared(nullptr);  // it outlives whatever pool is in scope
+      const MemoryPoolScope shared(nullptr);  // outlives any pool in scope
       kept = Tensor::empty({static_cast<int64_t>(kWorkspaceBytes)}, DType::u8, Device::cuda(device));
     }
     return kept.raw_mutable_data();
@@ -239,7 +238,7 @@ class Library {
 };
 
 Library& library(int device) {
-  // Never destroyed: CUDA may be gone by the time statics are.
+  // Never destroyed: CUDA may be torn down before statics.
   static auto* mutex = new std::mutex;
   static auto* libraries = new std::map<int, std::unique_ptr<Library>>;
   const std::lock_guard lock(*mutex);
@@ -248,7 +247,7 @@ Library& library(int device) {
   return *made;
 }
 
-// One element at a time: what comes here is mostly of an odd width.
+// One element at a time: the widths here are mostly odd.
 template <class Index>
 __global__ void __launch_bounds__(kBlockThreads)
     round_with_bias_kernel(Index n, Index width, const float* x, const bfloat16* bias, bool relu,
@@ -257,7 +256,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
   for (Index i = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
     const float sum = x[i] + widen(bias[i % width]);
-    y[i] = narrow<bfloat16>(relu && sum < 0.0f ? 0.0f : sum);  // NaN stays
+    y[i] = narrow<bfloat16>(relu && sum < 0.0f ? 0.0f : sum);  // NaN propagates
   }
 }
 
@@ -269,7 +268,7 @@ void round_with_bias(const Tensor& product, const Tensor& bias, bool relu, Tenso
            round_with_bias_kernel<Index>, static_cast<Index>(n), static_cast<Index>(c.size(1)),
            product.data<float>(), bias.data<bfloat16>(), relu, c.mutable_data<bfloat16>());
   };
-  // The stride over the grid is added to an index below n: 2^31 leaves room for it.
+  // The grid stride is added to an index below n: 2^31 leaves room for it.
   n < (int64_t{1} << 31) ? go.template operator()<uint32_t>() : go.template operator()<int64_t>();
 }
 
@@ -296,7 +295,7 @@ void gemm(const GemmArgs& args) {
   }
   if (splits_product(args)) return split_product(args);
   const DType dtype = args.c.dtype();
-  const bool wide = dtype == DType::f64;  // for gradient checks: the plain product is enough
+  const bool wide = dtype == DType::f64;  // for gradient checks: the plain product suffices
   const bool aligned_bias = !args.bias || aligned_to_16(args.bias.raw_data());
   Product product{dtype,
                   dtype,
@@ -322,7 +321,7 @@ void gemm(const GemmArgs& args) {
               args.b.str(), k, args.c.str());
   };
   const bool rounds_later = dtype == DType::bf16 && args.bias;
-  // For other widths cuBLASLt has kernels that round before they add the bias.
+  // For other widths cuBLASLt's kernels round before adding the bias.
   if (!rounds_later || (aligned_bias && product.n % 8 == 0)) {
     if (run(args.c)) return finish(args.bias && !product.bias, relu && !product.relu);
   }
@@ -342,7 +341,7 @@ void weight_gradients(const WeightGradientsArgs& args) {
   const bool summed = args.dbias && args.dw.numel() > 0 && args.x.size(0) > 0 && !is_small_product(product) &&
                       splits_product(product);
   if (summed) return split_product(product, &args.dbias);
-  cuda::gemm(product);  // not the entry of all devices
+  cuda::gemm(product);  // calls the CUDA implementation, not the dispatcher
   if (args.dbias) sum_rows({.x = args.dz, .y = args.dbias});
 }
 

@@ -1,9 +1,9 @@
-// Products of a few million multiplications: the last layer of a classifier on a citation graph. A block
-// takes a tile of C, 32 x 8 or 32 x 32, and brings both operands' parts through shared memory, 64 terms of
+// Products of a few million multiplications, such as the last layer of a classifier on a citation graph. A
+// block computes a tile of C, 32 x 8 or 32 x 32, and loads both operands through shared memory, 64 terms of
 // the sum at a time.
 //
-// Bytes: A once for each tile of columns, B once for each tile of rows, C once.
-// Their time is the launch: one of 4 to 8 µs on an H200, where cuBLASLt makes two, 10 to 15 µs.
+// Bytes: A once per tile of columns, B once per tile of rows, C once. The launch dominates: one of 4 to 8 µs
+// on an H200, where cuBLASLt makes two, 10 to 15 µs.
 
 #include <adjoint/kernels/cuda/reduction.cuh>
 #include <adjoint/kernels/dense/cuda/small_product.h>
@@ -14,26 +14,26 @@ using namespace adj::cuda;
 
 namespace {
 
-constexpr int kM = 32, kDepth = 64;  // of a tile, and of its sum at a time
+constexpr int kM = 32, kDepth = 64;  // tile rows, and terms of the sum per iteration
 constexpr int kNarrow = 8, kWide = 32;
 constexpr int64_t kMostMultiplications = int64_t{1} << 22;
-constexpr int64_t kWantedBlocks = 128;  // not the GPU's own number: the sums shall not depend on it
+constexpr int64_t kWantedBlocks = 128;  // independent of the GPU, so that the sums are too
 
 struct SmallProduct {
   const float* a;
   const float* b;
   const float* bias;  ///< [N], or null
   float* c;
-  float* sums;         ///< [splits, M, N] where K is split
-  unsigned* counters;  ///< of the tiles, likewise
+  float* sums;         ///< [splits, M, N] if K is split
+  unsigned* counters;  ///< of the tiles, if K is split
   int m, n, k;
   int m_tiles;
-  int depth;  ///< terms of a split's sum
+  int depth;  ///< terms per split
   bool relu, adds;
 };
 
-/// A part of op(X) in shared memory, [kDepth][kSize]: terms from k0, below end_k, rows or columns from x0,
-/// below end_x; zeros beyond. `kOuter`: X has a row for each term.
+/// A block of op(X) in shared memory, [kDepth][kSize]: terms from k0, below end_k, rows or columns from x0,
+/// below end_x; zeros beyond. `kOuter`: X has one row per term.
 template <int kSize, bool kOuter>
 __device__ __forceinline__ void load_part(const float* x, int k0, int end_k, int x0, int end_x, int pitch,
                                           float (&part)[kDepth][kSize + 1]) {
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     if (m >= p.m) break;
     float* const to = p.c + int64_t{m} * p.n + n;
     if (p.bias != nullptr) sum[i] += p.bias[n];
-    if (p.relu && sum[i] < 0.0f) sum[i] = 0.0f;  // NaN stays
+    if (p.relu && sum[i] < 0.0f) sum[i] = 0.0f;  // NaN propagates
     *to = p.adds ? *to + sum[i] : sum[i];
   }
 }
@@ -118,7 +118,7 @@ void small_product(const GemmArgs& args) {
   int64_t splits = std::clamp<int64_t>(kWantedBlocks / tiles, 1, ceil_div(k, kDepth));
   const int64_t depth = ceil_div(ceil_div(k, splits), kDepth) * kDepth;
   splits = ceil_div(k, depth);
-  static_assert(kWantedBlocks <= kArrivalCounters);  // no more tiles than that are split
+  static_assert(kWantedBlocks <= kArrivalCounters);  // at most that many tiles are split
   Tensor sums;
   if (splits > 1) sums = Tensor::empty({splits, m, n}, DType::f32, device);
   const SmallProduct p{.a = args.a.data<float>(),

@@ -4,25 +4,25 @@
 
 namespace adj::kernels::cuda {
 
-/// Is this product a split one (ExactProducts): exact, float32, on a GPU of compute capability 9.0, and
-/// faster so by what was measured (docs/benchmarks.md), or asked for?
+/// Whether the product is computed as a split one (ExactProducts): exact, float32, on a GPU of compute
+/// capability 9.0, and either requested or faster by measurement (docs/benchmarks.md).
 bool splits_product(const GemmArgs& args);
 
-/// C = act(op(A) op(B) + bias) in float32 on the tensor cores. An operand x is three bfloat16 numbers whose
-/// sum is x to the last bit, x = x0 + x1 + x2 with |x1| < 2^-7 |x| and |x2| <= 2^-16 |x|; of the nine
-/// products of parts the six largest are summed in float32, the small ones first, and the rest is below 2^-22
-/// |a b|. What 64 terms of the sum over K give is added to a float32 sum in registers, since tensor cores
-/// round their own sums towards zero. Where C has fewer tiles than the GPU multiprocessors, runs of K go to
-/// blocks of their own, whose sums (at most 128 KiB of scratch a multiprocessor) are added in order. K > 0.
+/// C = act(op(A) op(B) + bias) in float32 on tensor cores. An operand x is an exact sum of three bfloat16
+/// numbers, x = x0 + x1 + x2 with |x1| < 2^-7 |x| and |x2| <= 2^-16 |x|; of the nine products of parts the
+/// six largest are accumulated in float32, small ones first, and the rest is below 2^-22 |a b|. Every 64
+/// terms over K are added to a float32 accumulator in registers, since tensor cores round their own sums
+/// towards zero. If C has fewer tiles than the GPU has SMs, K is split over blocks, whose sums (at most 128
+/// KiB of scratch per SM) are added in order. K > 0.
 ///
-/// Operands are raised by 2^16 first, since below 2^-110 three parts would not hold all their bits. What the
-/// tensor cores then sum to infinity or NaN is summed again by float32 multiply-adds, 64 terms at a time,
-/// each element by one thread: a value that float32 has is never lost, and one that it has not is its
-/// infinity or NaN.
+/// Operands are first scaled by 2^16, since below 2^-110 three parts would not hold all bits. Results that
+/// the tensor cores make infinite or NaN are recomputed by float32 FMAs, 64 terms at a time, each element by
+/// one thread: a value representable in float32 is never lost, and others become infinity or NaN as in
+/// float32.
 ///
-/// `sums` [N], where given, with both operands' rows along their outer extents (A turned, B not): Σ over the
-/// rows of B, from the numbers as they pass by, 64 rows by float32 additions, these sums likewise, and those
-/// of the splits as sum_rows does.
+/// `sums` [N], if given, with both operands' rows along their outer extents (A transposed, B not): Σ over the
+/// rows of B, computed from the operands in flight, 64 rows by float32 additions, these sums likewise, and
+/// those of the splits as in sum_rows.
 void split_product(const GemmArgs& args, Tensor* sums = nullptr);
 
 }  // namespace adj::kernels::cuda

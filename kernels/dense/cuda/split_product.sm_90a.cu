@@ -1,16 +1,16 @@
-// Float32 products on Hopper's tensor cores (split_product.h). A block makes tiles of 128 x kN of C, one
-// after the other, from chunks of 64 along K. Half of its threads read chunks of both operands, split them
-// and write the parts to shared memory; the other half have the tensor cores multiply them there and add up.
-// Two chunks are in shared memory, a third is on its way. Operands lie there as they do in global memory,
-// rows along K or along their outer extent: the tensor cores take both.
+// Float32 products on Hopper's tensor cores (split_product.h). A block computes tiles of 128 x kN of C in
+// turn, in chunks of 64 along K. Half of its threads (readers) load chunks of both operands, split them and
+// write the parts to shared memory; the other half (multipliers) issue the tensor-core products and
+// accumulate. Two chunks are in shared memory, a third is in flight. Operands keep their global-memory layout
+// there, with rows along K or along their outer extent: the tensor cores accept both.
 //
 // Bound: six bfloat16 products for one, a sixth of the tensor cores' 989 TFLOP/s on an H200. Shared memory
-// comes first, 80 % busy when the tensor cores are 55 %: tiles of both operands are written there once and
-// read by six products of 64 rows each. Halves of the threads for reading and multiplying: with all doing
-// both a product of 169343 x 256 x 256 ran at 67 TFLOP/s, not 87. No faster or slower, and not kept: A split
-// into registers (its reader waits for its own products), loads past L1, chunks prefetched to L2, two float16
-// parts of numbers lifted by a power of two (finding the range stands between loading and splitting), and
-// Stream-K's sharing of the last tiles (Osama et al. 2023), whose gain the next kernel fills anyway.
+// saturates first, 80 % busy when the tensor cores are 55 %: tiles of both operands are written there once
+// and read by six products of 64 rows each. With all threads both reading and multiplying, a product of
+// 169343 x 256 x 256 ran at 67 TFLOP/s instead of 87. Tried without gain and not kept: A split into registers
+// (its reader waits for its own products), loads bypassing L1, chunks prefetched to L2, two float16 parts of
+// numbers scaled by a power of two (finding the range serializes loading and splitting), and Stream-K's
+// sharing of the last tiles (Osama et al. 2023), whose gain the next kernel fills anyway.
 #include <adjoint/core/allocator.h>
 #include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/dense/cuda/split_product.h>
@@ -21,10 +21,11 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kMultipliers = 256;  // two warpgroups, for 64 rows of a tile each
+constexpr int kMultipliers = 256;  // two warpgroups, each for 64 rows of a tile
 constexpr int kReaders = 256;
 constexpr int kThreads = kMultipliers + kReaders;
-// Of a multiprocessor's 65536 registers: sums and a chunk's sums beside a chunk of numbers as they are read.
+// Of an SM's 65536 registers: accumulators and a chunk's sums for multipliers, a chunk of loaded numbers for
+// readers.
 constexpr int kMultiplierRegisters = 160, kReaderRegisters = 96;
 static_assert(kMultipliers * kMultiplierRegisters + kReaders * kReaderRegisters == 65536);
 constexpr int kM = 128, kK = 64;
@@ -44,30 +45,30 @@ struct Operand {
 struct SplitArguments {
   Operand a, b;
   const float* bias;
-  const float* relu_of;  ///< [M,N]: C goes through the relu that gave it; or null
+  const float* relu_of;  ///< [M,N]: output of the relu whose gradient is fused into C; or null
   float* sums;           ///< [splits, sum_groups, N]: Σ over rows of B; or null
   float* c;              ///< [M,N], or [splits,M,N]
   int64_t m, n;
-  int tiles, n_tiles, units;  ///< units: times the splits of K
-  int chunks, longer_splits;  ///< of each split, but that many first ones have one more
-  bool relu, adds;            ///< adds: to what c holds
-  bool wide, pairs;           ///< may rows of both a and b be read 16 bytes at a time; those of c written 8?
+  int tiles, n_tiles, units;  ///< units: tiles times splits of K
+  int chunks, longer_splits;  ///< per split; the first `longer_splits` have one more
+  bool relu, adds;            ///< adds: accumulates into c
+  bool wide, pairs;           ///< can rows of both a and b be read 16 bytes at a time; those of c written 8?
 };
 
-/// Threads whose sums over rows of B are of the same columns: each leaves its own.
+/// Threads that sum the same columns over rows of B: each writes its own sums.
 constexpr int sum_groups(int n) { return kReaders / (n / 4); }
 
-/// Which chunk of which tile: units are (split, tile of M, tile of N), and those of neighbouring blocks share
-/// rows of A.
+/// Chunk and tile of a step: units are (split, tile of M, tile of N), and those of adjacent blocks share rows
+/// of A.
 struct Work {
   int unit;
   int chunk, end, split;
-  int64_t m, n;  ///< where the tile begins
+  int64_t m, n;  ///< start of the tile
 
   __device__ void begin(const SplitArguments& a, int tile_n, int at) {
     unit = at;
     if (!valid(a)) return;
-    // Few divisions, and of 32 bits: all threads wait for them between two tiles.
+    // Few divisions, all 32-bit: all threads wait for them between two tiles.
     split = at / a.tiles;
     const int tile = at - split * a.tiles, m_tile = tile / a.n_tiles;
     m = int64_t{m_tile} * kM;
@@ -85,9 +86,9 @@ struct Work {
   }
 };
 
-/// Two numbers as pairs of bfloat16 parts. The first part is cut rather than rounded, so that no finite
-/// number gives an infinite one; what is left of 24 bits after the second fits the third, unless it ends
-/// below 2^-133, the least bfloat16 number.
+/// Splits two numbers into pairs of bfloat16 parts. The first part is truncated rather than rounded, so that
+/// no finite number gives an infinite part; the remainder of 24 bits after the second fits the third, unless
+/// it ends below 2^-133, the smallest bfloat16 number.
 __device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_t& second, uint32_t& third) {
   const auto lower = [](uint32_t pair) { return __uint_as_float(pair << 16); };
   const auto upper = [](uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); };
@@ -103,21 +104,21 @@ __device__ __forceinline__ void split(float x, float y, uint32_t& first, uint32_
 
 /// Operands are multiplied by kRaise before they are split: then even the last bit of a denormal number,
 /// 2^-149, is a bfloat16 number, and no bits are lost. Numbers from 2^112 on become infinite, and sums of
-/// products from 2^96 on may: repair_sums() is for these.
+/// products from 2^96 on may: repair_sums() handles these.
 constexpr float kRaise = 0x1p16f;
 
-/// A tile of kOuter x kK of an operand, four neighbours at a time. kOuterRows: its rows in memory run along
-/// its outer extent. kWide: they can be read 16 bytes at a time.
+/// A tile of kOuter x kK of an operand, four adjacent elements at a time. kOuterRows: its rows in memory run
+/// along its outer extent. kWide: they can be read 16 bytes at a time.
 template <int kOuter, bool kOuterRows, bool kWide>
 class Tile {
  public:
-  /// `from_outer`, `from_inner`: where the tile begins. What of it is past the operand is zero.
+  /// `from_outer`, `from_inner`: start of the tile. Elements beyond the operand are zero.
   __device__ void read(int thread, const Operand& x, int64_t from_outer, int64_t from_inner) {
     Window window(thread, x, from_outer, from_inner);
 #pragma unroll
     for (int i = 0; i < kCount; ++i) quads_[i] = window.next(i);
   }
-  /// Adds its rows up, where they run along the outer extent.
+  /// Sum of its rows, if they run along the outer extent.
   __device__ float4 sum_of_rows() const {
     static_assert(kOuterRows);
     float4 sum = quads_[0];
@@ -130,7 +131,7 @@ class Tile {
     }
     return sum;
   }
-  /// Its parts, raised, into shared memory.
+  /// Writes its scaled parts to shared memory.
   __device__ void write(int thread, uint32_t shared) const {
     const uint32_t to = shared + place(thread);
 #pragma unroll
@@ -145,12 +146,12 @@ class Tile {
   }
 
  private:
-  static constexpr int kQuads = (kOuterRows ? kOuter : kK) / 4;  // of a row
-  static constexpr int kStep = kReaders / kQuads;  // rows from one of a thread's quads to the next
+  static constexpr int kQuads = (kOuterRows ? kOuter : kK) / 4;  // per row
+  static constexpr int kStep = kReaders / kQuads;                // rows between a thread's consecutive quads
   static constexpr int kCount = (kOuterRows ? kK : kOuter) / kStep;
-  static_assert(kStep % 8 == 0);  // so that a thread's quads have their place in the pattern in common
+  static_assert(kStep % 8 == 0);  // so that a thread's quads share their position in the pattern
 
-  /// A thread's quads of a tile, one after the other.
+  /// A thread's quads of a tile, in order.
   class Window {
    public:
     __device__ Window(int thread, const Operand& x, int64_t from_outer, int64_t from_inner) {
@@ -162,7 +163,7 @@ class Tile {
       columns_ = static_cast<int>(min(columns - column, int64_t{4}));
       rows_ = columns_ > 0 ? static_cast<int>(min(rows - row, int64_t{kCount * kStep})) : 0;
     }
-    /// The ith. Loads without a branch around each: there are many, and little else to do meanwhile.
+    /// The ith. Branch-free loads: there are many, and little other work meanwhile.
     __device__ float4 next(int i) {
       const float* const from = from_;
       from_ += step_;
@@ -196,7 +197,7 @@ class Tile {
 
   static __device__ int place(int thread) {
     const int row = thread / kQuads, quad = thread % kQuads;
-    constexpr int kPanel = kK * kRowBytes;  // of 64 along the outer extent, where rows run along it
+    constexpr int kPanel = kK * kRowBytes;  // 64 along the outer extent, if rows run along it
     return (kOuterRows ? quad / 16 * kPanel : 0) + swizzled(row, quad % 16 / 2) + quad % 2 * 8;
   }
   static __device__ void write_part(uint32_t to, int i, int part, uint2 numbers) {
@@ -210,10 +211,10 @@ class Tile {
 
 template <int kN, bool kOuterA, bool kOuterB>
 __device__ void multiply_chunk(float (&sum)[kN / 2], uint32_t shared) {
-  // From 16 along K to the next 16, and from one warpgroup's 64 rows of A to the next one's.
+  // Stride of 16 along K, and between the warpgroups' 64 rows of A.
   constexpr int kStepA = kOuterA ? 16 * kRowBytes : 32, kStepB = kOuterB ? 16 * kRowBytes : 32;
   constexpr int kPanel = kK * kRowBytes;
-  // The products of parts that are summed, small ones first.
+  // The products of parts that are accumulated, small ones first.
   constexpr int kProducts = 6, kPartOfA[kProducts] = {2, 0, 1, 1, 0, 0},
                 kPartOfB[kProducts] = {0, 2, 1, 0, 1, 0};
   const uint32_t a = shared + threadIdx.x / 128 * kPanel, b = shared + kParts * part_bytes(kM);
@@ -228,8 +229,8 @@ __device__ void multiply_chunk(float (&sum)[kN / 2], uint32_t shared) {
   end_products();
 }
 
-/// Calls f(row, column, i) for the pairs of neighbours of C, from `column` on, that the thread has in sum[i]
-/// and sum[i + 1].
+/// Calls f(row, column, i) for the pairs of adjacent elements of C, from `column` on, that the thread holds
+/// in sum[i] and sum[i + 1].
 template <int kN, class F>
 __device__ __forceinline__ void for_pairs(const SplitArguments& a, const Work& work, F&& f) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -243,15 +244,15 @@ __device__ __forceinline__ void for_pairs(const SplitArguments& a, const Work& w
     }
 }
 
-/// Those of `sums` that are not finite, once more by float32 additions, chunk by chunk. So that numbers that
-/// the tensor cores cannot sum give what float32 has, be that finite or not.
+/// Recomputes non-finite `sums` by float32 additions, chunk by chunk, so that values beyond the tensor cores'
+/// range give the float32 result, finite or not.
 template <int kN, bool kOuterA, bool kOuterB>
 __device__ __noinline__ void repair_sums(const SplitArguments& a, const Work& work, float* sums) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int64_t first = (int64_t{work.split} * a.chunks + min(work.split, a.longer_splits)) * kK;
   const int64_t end = min(int64_t{work.end} * kK, a.a.inner);
 #pragma unroll 1
-  for (int i = 0; i < kN / 2; ++i) {  // as for_pairs has them
+  for (int i = 0; i < kN / 2; ++i) {  // in the order of for_pairs
     const int64_t row = work.m + warp * 16 + lane / 4 + i / 2 % 2 * 8,
                   column = work.n + lane % 4 * 2 + i / 4 * 8 + i % 2;
     if (isfinite(sums[i]) || row >= a.m || column >= a.n) continue;
@@ -273,8 +274,8 @@ __device__ __noinline__ void repair_sums(const SplitArguments& a, const Work& wo
   }
 }
 
-/// sum = f(sum, x) with x [M,N], where C's tile is: all of x is asked for before any of it is used, and
-/// before anything is written.
+/// sum = f(sum, x) with x [M,N] at C's tile: all loads of x are issued before the first use and before any
+/// store.
 template <int kN, class F>
 __device__ void combine_with_tile(const SplitArguments& a, const Work& work, const float* x,
                                   float (&sum)[kN / 2], F&& f) {
@@ -296,13 +297,13 @@ __device__ void combine_with_tile(const SplitArguments& a, const Work& work, con
   }
 }
 
-/// The gradient before a relu that gave `y`, as activate_backward has it.
+/// Gradient through a relu with output `y`, as in activate_backward.
 __device__ __forceinline__ float through_relu(float gradient, float y) {
   return gradient * (y > 0.0f ? 1.0f : 0.0f);
 }
 
-/// sum = act(sum + what C holds + bias), through the relu before it. The bias is asked for at once: between
-/// stores, each number would be waited for.
+/// sum = act(sum + C + bias), through the fused relu gradient. The bias is loaded up front: between stores,
+/// each load would stall.
 template <int kN>
 __device__ void finish_tile(const SplitArguments& a, const Work& work, float (&sum)[kN / 2]) {
   if (a.adds) combine_with_tile<kN>(a, work, a.c, sum, [](float x, float y) { return x + y; });
@@ -320,7 +321,7 @@ __device__ void finish_tile(const SplitArguments& a, const Work& work, float (&s
   }
   if (a.relu) {
 #pragma unroll
-    for (float& value : sum) value = value < 0.0f ? 0.0f : value;  // NaN stays
+    for (float& value : sum) value = value < 0.0f ? 0.0f : value;  // NaN propagates
   }
   if (a.relu_of != nullptr) combine_with_tile<kN>(a, work, a.relu_of, sum, through_relu);
 }
@@ -350,7 +351,7 @@ __device__ void write_tile(const SplitArguments& a, const Work& work, const floa
   });
 }
 
-/// The chunks that a block's readers and its multipliers hand each other, by the barriers 1 to 4.
+/// Handover of chunks between a block's readers and multipliers, by the barriers 1 to 4.
 class Stage {
  public:
   __device__ void next() {
@@ -374,8 +375,8 @@ class Stage {
   int at_ = 0, count_ = 0;
 };
 
-/// A reader's sums over rows of B, of the four columns that its quads have, in the first tile of each column
-/// of tiles: the others read the same.
+/// A reader's sums over rows of B, for the four columns of its quads, in the first tile of each column of
+/// tiles: the others read the same.
 class RowSums {
  public:
   __device__ void begin(const SplitArguments& a, const Work& work) {
@@ -430,14 +431,14 @@ __device__ void read_chunks(const SplitArguments& a, uint32_t shared) {
     tile_a.write(thread, to);
     if constexpr (kSums) sums.begin(a, work);
     work.advance(a, kN);
-    read_a();  // on its way while B is split
+    read_a();  // in flight while B is split
     tile_b.write(thread, to + kParts * part_bytes(kM));
     publish_to_tensor_cores();
     stage.written();
     if constexpr (kSums) sums.template add<kN>(a, thread, tile_b);
     read_b();
   }
-  // What was handed back last is taken, so that all barriers end as they began.
+  // Waits for the last handovers, so that all barriers end as they began.
   int left = min(stage.count(), kStages);
   if (left < kStages) stage.next();  // the only one was the first
   for (; left > 0; --left, stage.next()) stage.wait_until_read();
@@ -459,7 +460,7 @@ __device__ void multiply_chunks(const SplitArguments& a, uint32_t shared) {
     for (int i = 0; i < kN / 2; ++i) sum[i] = fmaf(chunk[i], 1.0f / (kRaise * kRaise), sum[i]);
     if (!work.last()) continue;
     if (!all_finite(sum)) {
-      float copy[kN / 2];  // so that the sums stay in registers elsewhere
+      float copy[kN / 2];  // keeps the sums in registers elsewhere
 #pragma unroll
       for (int i = 0; i < kN / 2; ++i) copy[i] = sum[i];
       repair_sums<kN, kOuterA, kOuterB>(a, work, copy);
@@ -489,14 +490,14 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-/// What becomes of a sum on its way to C.
+/// Epilogue of a sum on its way to C.
 struct Finish {
   const float* bias;     ///< [N], or null
   const float* relu_of;  ///< [M,N], or null
   bool relu, adds;
 };
 
-/// C = the sum of the splits' [splits, size] in order, finished. N is `n`.
+/// C = the epilogue of the sum of [splits, size] over the splits, in order. N is `n`.
 template <int kWidth>
 __global__ void __launch_bounds__(kBlockThreads)
     add_splits_kernel(int64_t size, int64_t n, int splits, const float* sums, Finish finish, float* c) {
@@ -539,7 +540,7 @@ void launch_tiles(int device, const SplitArguments& a) {
          kernel, a);
 }
 
-/// How a product is shared out: tiles of C, and runs of K's chunks where the tiles are too few.
+/// Partition of a product: tiles of C, and splits of K if there are too few tiles.
 struct Division {
   int64_t m, n, k;
   int tile_n, m_tiles, n_tiles, chunks, splits, multiprocessors;
@@ -553,18 +554,18 @@ struct Division {
         n_tiles(static_cast<int>(ceil_div(n, int64_t{tile_n}))),
         chunks(static_cast<int>(ceil_div(k, int64_t{kK}))),
         multiprocessors(properties(args.c.device().index).multiprocessors) {
-    constexpr int kLeastChunks = 4;  // of a split: fewer do not pay for the sums' way through memory
+    constexpr int kLeastChunks = 4;  // per split: fewer do not pay for the sums' memory traffic
     splits = static_cast<int>(
         std::clamp<int64_t>(multiprocessors / tiles(), 1, std::max(chunks / kLeastChunks, 1)));
   }
   int64_t tiles() const { return int64_t{m_tiles} * n_tiles; }
 
-  /// Is it faster than cuBLASLt's float32 product, by microseconds measured on an H200?
+  /// Whether it is faster than cuBLASLt's float32 product, by microseconds measured on an H200.
   bool gains() const {
     const auto rounds = static_cast<double>(ceil_div(tiles() * splits, int64_t{multiprocessors}));
     const double chunk = tile_n == 64 ? 1.7 : 2.9;
     const double split = 4.0 + rounds * std::ceil(chunks / double(splits)) * chunk + (splits > 1 ? 6.0 : 0.0);
-    const int64_t whole_n = ceil_div(n, int64_t{64}) * 64;  // its tiles are no narrower either
+    const int64_t whole_n = ceil_div(n, int64_t{64}) * 64;  // tiles are at least this wide
     const double float32 =
         5.0 + 2e-6 * static_cast<double>(m) * static_cast<double>(whole_n) * static_cast<double>(k) / 45.0;
     return split < float32;

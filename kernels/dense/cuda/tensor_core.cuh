@@ -1,7 +1,7 @@
 #pragma once
 
-// Warpgroup matrix products (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate"), which only
-// code for sm_90a has.
+// Warpgroup matrix products (PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate"), available
+// in code for sm_90a only.
 
 #include <adjoint/kernels/cuda/float16.cuh>
 
@@ -10,28 +10,28 @@
 
 namespace adj::kernels::cuda {
 
-/// Rows of 128 bytes, eight of them a pattern of 1024 bytes in which the 16-byte chunk c of row r lies at
-/// c ^ (r % 8): the layout of tiles that both shared-memory stores and tensor cores reach without conflicts.
+/// Rows of 128 bytes in patterns of eight (1024 bytes), with the 16-byte chunk c of row r at c ^ (r % 8): the
+/// swizzled tile layout that shared-memory stores and tensor cores access without bank conflicts.
 constexpr int kRowBytes = 128, kPatternBytes = 1024;
 
 __device__ __forceinline__ int swizzled(int row, int chunk) {
   return row * kRowBytes + ((chunk ^ (row % 8)) * 16);
 }
 
-/// Tells a warpgroup product where an operand is. `panel_bytes`: between patterns side by side, where rows
-/// run along the outer extent and that is longer than one row.
+/// Matrix descriptor of an operand. `panel_bytes`: stride between adjacent patterns, if rows run along the
+/// outer extent and it exceeds one row.
 __device__ __forceinline__ uint64_t describe_tile(uint32_t shared_address, uint32_t panel_bytes) {
   constexpr uint64_t kSwizzle128 = uint64_t{1} << 62;
   return kSwizzle128 | uint64_t{kPatternBytes / 16} << 32 | uint64_t{panel_bytes / 16} << 16 |
          ((shared_address & 0x3ffff) / 16);
 }
 
-/// The operand `bytes` further on, a multiple of 16: one addition, where describe_tile() is several.
+/// The operand `bytes` further on, a multiple of 16: one addition instead of a new descriptor.
 __device__ __forceinline__ uint64_t moved(uint64_t tile, int bytes) {
   return tile + static_cast<uint64_t>(bytes / 16);
 }
 
-/// What ordinary stores wrote to shared memory is there for the tensor cores, after the next barrier.
+/// Makes ordinary stores to shared memory visible to the tensor cores, after the next barrier.
 __device__ __forceinline__ void publish_to_tensor_cores() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -39,14 +39,14 @@ __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.syn
 __device__ __forceinline__ void end_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/// Waits for all groups of products that were ended, but the last kCount.
+/// Waits for all committed groups of products but the last kCount.
 template <int kCount>
 __device__ __forceinline__ void wait_for_all_products_but() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kCount) : "memory");
 }
 __device__ __forceinline__ void wait_for_products() { wait_for_all_products_but<0>(); }
 
-/// Is none of the sums infinite or NaN?
+/// Whether all sums are finite.
 template <int kCount>
 __device__ __forceinline__ bool all_finite(const float (&sum)[kCount]) {
   float zero[4] = {0, 0, 0, 0};
@@ -55,7 +55,8 @@ __device__ __forceinline__ bool all_finite(const float (&sum)[kCount]) {
   return zero[0] + zero[1] + (zero[2] + zero[3]) == 0.0f;
 }
 
-/// Registers of each thread of the warpgroup from here on: some warpgroups of a block give, others take.
+/// Sets the registers per thread of the warpgroup: some warpgroups of a block release registers, others
+/// acquire them.
 template <int kCount>
 __device__ __forceinline__ void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));
@@ -68,7 +69,7 @@ __device__ __forceinline__ void take_registers() {
 #define ADJ_SUM4(i) "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3])
 #define ADJ_SUM16(i) ADJ_SUM4(i), ADJ_SUM4(i + 4), ADJ_SUM4(i + 8), ADJ_SUM4(i + 12)
 
-/// The asm of one product: `count` sums, whose list is `list`, then A, B, keeps and the two layouts.
+/// The asm of one product: `count` sums, listed in `list`, then A, B, keeps and the two layouts.
 #define ADJ_MULTIPLY(type, shape, list, a_at, b_at, keeps_at, outer_a_at, outer_b_at, ...)                  \
   asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, " keeps_at                                         \
                ", 0;\nwgmma.mma_async.sync.aligned.m64" shape "k16.f32." type "." type " {" list "}, " a_at \
@@ -96,11 +97,11 @@ __device__ __forceinline__ void take_registers() {
 #define ADJ_MULTIPLY_N256(type) \
   ADJ_MULTIPLY(type, "n256", ADJ_LIST128, "%128", "%129", "%130", "%131", "%132", ADJ_SUM64(0), ADJ_SUM64(64))
 
-/// sum += A B of a tile A [64,16] and B [16,N], N = 2 kCount = 64, 128 or 256, of bfloat16 or float16;
-/// `keeps` false: sum = A B. kOuterA, kOuterB: do an operand's rows in shared memory run along its outer
-/// extent, M or N, rather than along K? A thread's part of the sum: of row 16 (warp % 4) + lane / 4, two
-/// neighbours from column 2 (lane % 4) on, as many of the row 8 below, then both again 8 columns further on.
-/// Done after wait_for_products.
+/// sum += A B for a tile A [64,16] and B [16,N], N = 2 kCount = 64, 128 or 256, of bfloat16 or float16;
+/// `keeps` false: sum = A B. kOuterA, kOuterB: an operand's rows in shared memory run along its outer extent,
+/// M or N, rather than along K. A thread holds, of row 16 (warp % 4) + lane / 4, two adjacent columns from 2
+/// (lane % 4) on, the same of the row 8 below, then both again 8 columns further on. Complete after
+/// wait_for_products.
 template <bool kOuterA, bool kOuterB, class Operand = bfloat16, int kCount>
 __device__ __forceinline__ void multiply_tiles(float (&sum)[kCount], uint64_t a, uint64_t b, int keeps) {
   constexpr bool kBfloat16 = std::is_same_v<Operand, bfloat16>;
@@ -120,9 +121,9 @@ __device__ __forceinline__ void multiply_tiles(float (&sum)[kCount], uint64_t a,
     ADJ_MULTIPLY_N256("f16");
 }
 
-/// Likewise with A in registers: of row 16 (warp % 4) + lane / 4 two neighbours along K from 2 (lane % 4) on
-/// in a[0], of the row 8 below in a[1], then both again 8 further along K. They must not change until
-/// wait_for_products, and were written before begin_products.
+/// The same with A in registers: of row 16 (warp % 4) + lane / 4 two adjacent values along K from 2 (lane %
+/// 4) on in a[0], of the row 8 below in a[1], then both again 8 further along K. They must be written before
+/// begin_products and stay unchanged until wait_for_products.
 #define ADJ_MULTIPLY_A(type, shape, list, a_at, b_at, keeps_at, outer_b_at, ...)                             \
   asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, " keeps_at                                          \
                ", 0;\nwgmma.mma_async.sync.aligned.m64" shape "k16.f32." type "." type " {" list "}, {" a_at \
@@ -172,14 +173,14 @@ __device__ __forceinline__ void multiply_tiles(float (&sum)[kCount], const uint3
   else                                                                                                  \
     ADJ_MULTIPLY_INTEGERS("n256", types, ADJ_LIST128, "%128", "%129", ADJ_INTEGER64(0), ADJ_INTEGER64(64))
 
-/// sum += A B of tiles of bits, A [64,256] and B [N,256], by AND and population count, N = 2 kCount; both lie
-/// along K. A thread's part of the sum is that of multiply_tiles.
+/// sum += A B for tiles of bits, A [64,256] and B [N,256], by AND and popcount, N = 2 kCount; both along K. A
+/// thread's part of the sum is that of multiply_tiles.
 template <int kCount>
 __device__ __forceinline__ void multiply_bits(int32_t (&sum)[kCount], uint64_t a, uint64_t b) {
   static_assert(kCount == 32 || kCount == 64 || kCount == 128);
   ADJ_MULTIPLY_INTEGERS_OF("k256.s32.b1.b1.and.popc");
 }
-/// Likewise of unsigned bytes, A [64,32] and B [N,32].
+/// The same for unsigned bytes, A [64,32] and B [N,32].
 template <int kCount>
 __device__ __forceinline__ void multiply_bytes(int32_t (&sum)[kCount], uint64_t a, uint64_t b) {
   static_assert(kCount == 32 || kCount == 64 || kCount == 128);

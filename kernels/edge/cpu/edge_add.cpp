@@ -1,5 +1,5 @@
-// l_i + r_j for every edge, and the sums over a row's edges that are its gradients. Bytes: [M,H] once, the
-// nodes' terms once an edge, from the cache where they fit there.
+// l_i + r_j for every edge, and its gradient, the sums over a row's edges. Bytes: [M,H] once, the nodes'
+// terms once per edge, from the cache if they fit.
 
 #include <adjoint/kernels/cpu/simd.h>
 #include <adjoint/kernels/edge/cpu/edge_rows.h>

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <vector>
 
-// Passes over the rows of a structure that reduce what belongs to its entries, [M,H], to a few numbers for
-// each row and head and perhaps write to the entries again: chunks of about equal work, a heavy row in pieces
-// whose numbers are merged in order. What is summed in which order depends on the structure alone.
+// Passes over the rows of a structure that reduce per-entry values [M,H] to a few numbers per row and head,
+// and optionally write back to the entries: chunks of about equal work, a heavy row in pieces whose numbers
+// are merged in order. The order of all sums depends on the structure alone.
 namespace adj::kernels::cpu {
 
-/// Where the values of entries are: entry k of the structure begins at place(k).
+/// Values of entries: those of entry k of the structure begin at place(k).
 struct EntryPlaces {
   const int32_t* order;
   int64_t heads;
@@ -23,17 +23,17 @@ struct EntryPlaces {
   bool in_order() const { return order == nullptr; }
 };
 
-/// f(first chunk, last chunk) over the chunks of a structure; by one thread where there is little to do.
+/// f(first chunk, last chunk) over the chunks of a structure; by one thread if there is little work.
 template <class F>
 void for_chunks(const RowChunks& cuts, int64_t values, int64_t grain, F&& f) {
   const auto chunks = static_cast<int64_t>(cuts.chunks.size());
   parallel_for(chunks, values < grain ? std::max<int64_t>(chunks, 1) : 1, f);
 }
 
-/// Body, with T a float: `numbers()` per row; `collect(begin, end, T* of)` makes them from entries of one
-/// row; `merge(const T* parts, count, T* of)` from those of a row's pieces, which stand one after the other;
-/// `finish_row(row, const T* of)` once for each row; `finish(begin, end, const T* of_piece, const T* of_row)`
-/// for the entries that were collected together, after all that.
+/// Body, with T a float: `numbers()` per row; `collect(begin, end, T* of)` computes them from entries of one
+/// row; `merge(const T* parts, count, T* of)` from the contiguous numbers of a row's pieces; `finish_row(row,
+/// const T* of)` once per row; then `finish(begin, end, const T* of_piece, const T* of_row)` for the entries
+/// that were collected together.
 template <class T, class Body>
 void reduce_rows(const Csr& csr, int64_t heads, const Body& body) {
   const std::shared_ptr<const RowChunks> cuts = RowChunks::of(csr);
@@ -76,7 +76,7 @@ void reduce_rows(const Csr& csr, int64_t heads, const Body& body) {
   });
 }
 
-/// sums[h] = Σ over the entries of value(place(k) + h), `value` taking the flat index.
+/// sums[h] = Σ over the entries of value(place(k) + h); `value` takes the flat index.
 template <class T, class F>
 void sum_by_head(const EntryPlaces& place, int64_t begin, int64_t end, F value, T* sums) {
   const int64_t heads = place.heads;

@@ -1,7 +1,6 @@
-// The softmax over in-edges: the exponentials of a row, less its largest logit, are written to the output as
-// they are summed, then scaled there, so that each is computed once. A heavy row's pieces have their own
-// largest logit until they are merged. Bytes: the logits read, the output written and, as the row is short,
-// scaled in the cache.
+// Softmax over in-edges: the exponentials of a row, less its maximum, are written to the output while they
+// are summed, then scaled there, so that each is computed once. A heavy row's pieces have separate maxima
+// until merged. Bytes: the logits read, the output written and, for short rows, scaled in the cache.
 
 #include <adjoint/kernels/cpu/vector_math.h>
 #include <adjoint/kernels/edge/cpu/edge_rows.h>
@@ -20,13 +19,13 @@ struct Softmax {
   const S* e;
   T* y;
 
-  // Of each head the largest logit, then the sums of exponentials.
+  // Per head the maximum logit, then the sums of exponentials.
   int64_t numbers() const { return 2 * place.heads; }
 
   void collect(int64_t begin, int64_t end, T* of) const {
     const int64_t heads = place.heads, count = (end - begin) * heads;
     T *largest = of, *sum = of + heads;
-    // The lowest finite number, not -inf: a logit of -inf then has a distance to it.
+    // The lowest finite number instead of -inf, so that differences to -inf are defined.
     std::fill_n(largest, heads, std::numeric_limits<T>::lowest());
     if (place.in_order()) {
       shift(begin, end, largest, y + begin * heads);
@@ -76,7 +75,7 @@ struct Softmax {
   }
 
  private:
-  /// Finds the largest logits; z = e less these, one entry after the other.
+  /// Finds the maxima; z = e less these, contiguous by entry.
   void shift(int64_t begin, int64_t end, T* largest, T* z) const {
     const int64_t heads = place.heads;
     if (heads == 1 && place.in_order()) {

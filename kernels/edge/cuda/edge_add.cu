@@ -1,7 +1,7 @@
-// l_i + r_j for every edge, and the sums over a row's edges that are its gradients (over the transposed
-// structure for the sources'): nothing is saved, no atomics. Bytes: edge_add writes M x H and reads a
-// source's H terms for every edge (from the L2 cache, where they fit), its column, and the targets' terms
-// once; edge_sum reads M x H. Either reads 4 M more where the structure has an order.
+// l_i + r_j for every edge, and its gradient, the sums over a row's edges (over the transposed structure for
+// sources): nothing is saved, no atomics. Bytes: edge_add writes M x H and reads, per edge, its column and
+// the source's H terms (from L2 if they fit), and the targets' terms once; edge_sum reads M x H. Both read 4
+// M more if the structure has an order.
 
 #include <adjoint/kernels/edge/cuda/edge_rows.cuh>
 #include <adjoint/kernels/edge/edge_add.h>

@@ -1,10 +1,9 @@
 #pragma once
 
-// Passes over the rows of a structure that reduce what belongs to its entries, [M,H], by head. Some lanes of
-// a warp take a row, side by side over heads and then over entries, so that they read the entries' values as
-// they lie in memory; the rows of a block that are longer than that are then taken by all of its threads
-// together, one after the other. Which rows these are, and so every order of a sum, depends on the structure
-// and H alone.
+// Reductions of per-entry values [M,H] over the rows of a structure, per head. A few lanes of a warp take a
+// row, adjacent over heads and then over entries, so that reads are contiguous; longer rows of a block are
+// then processed one by one by all its threads. Which rows these are, and so the order of every sum, depends
+// on the structure and H alone.
 
 #include <adjoint/kernels/cuda/reduction.cuh>
 #include <adjoint/kernels/sparse/csr.h>
@@ -14,12 +13,12 @@
 namespace adj::kernels::cuda {
 
 struct EdgeLayout {
-  int lanes;       ///< that take a row; a power of two
-  int head_lanes;  ///< of them side by side over heads; a power of two
-  int64_t most;    ///< entries of a row that is not long
+  int lanes;       ///< lanes per row; a power of two
+  int head_lanes;  ///< of these, adjacent over heads; a power of two
+  int64_t most;    ///< maximum entries of a row that is not long
 };
 
-/// As many lanes as a row of mean length keeps busy.
+/// As many lanes as the mean row keeps busy.
 inline EdgeLayout edge_layout(const Csr& csr, int64_t heads) {
   constexpr int64_t kRounds = 32;
   const int head_lanes =
@@ -36,7 +35,7 @@ struct LaneTeam {
 
   __device__ int first() const { return static_cast<int>(threadIdx.x) % lanes / head_lanes; }
   __device__ int step() const { return lanes / head_lanes; }
-  /// Of a head, over the team's lanes; the same on all of them.
+  /// Reduction for a head over the team's lanes; the same on all of them.
   template <class T, class F>
   __device__ T reduce(T value, F f) const {
     for (int offset = lanes / 2; offset >= head_lanes; offset /= 2)
@@ -80,7 +79,7 @@ struct Larger {
   }
 };
 
-/// Where the values of an entry are.
+/// Addresses of an entry's values.
 struct EntryPlaces {
   const int32_t* order;
   int64_t heads;
@@ -92,13 +91,13 @@ struct EntryPlaces {
   }
 };
 
-/// The entries of a row that a thread takes for its head; none where it has no row or head.
+/// A thread's entries of a row for its head; none without a row or head.
 struct EntryRange {
   int64_t row, begin, end, head;
 };
 
-// body.row(team, EntryRange) is called by all lanes of a warp together, so that shuffles are whole. `begin`
-// to `end` are the row's entries, of which a thread takes every team.step()-th from team.first() on; a thread
+// All lanes of a warp call body.row(team, EntryRange) together, so that shuffles are complete. `begin` to
+// `end` are the row's entries, of which a thread takes every team.step()-th from team.first() on; a thread
 // without a row or head has none and row -1.
 template <class Body>
 __global__ void __launch_bounds__(kBlockThreads)

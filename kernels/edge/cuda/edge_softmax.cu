@@ -1,8 +1,7 @@
-// The softmax over in-edges. Largest logit and sum of exponentials are found in one reading of the row (each
-// lane rescales its sum where a larger logit comes by); a second reading, mostly from the first-level cache,
-// writes the output. Backward recomputes nothing: it needs the output alone, which the tape keeps anyway.
-// Numbers moved: forward 2 x M x H (e read, y written), backward 3 x M x H (y, dy read, de written), rows of
-// offsets, and one of M where the structure has an order.
+// Softmax over in-edges. One read of the row finds the maximum logit and the sum of exponentials (each lane
+// rescales its sum on a larger logit); a second read, mostly from L1, writes the output. Backward recomputes
+// nothing: it needs only the saved output. Elements moved: forward 2 x M x H (e read, y written), backward 3
+// x M x H (y, dy read, de written), row offsets, and M more if the structure has an order.
 
 #include <adjoint/kernels/edge/cuda/edge_rows.cuh>
 #include <adjoint/kernels/edge/edge_softmax.h>
@@ -17,7 +16,7 @@ template <class S>
 struct Softmax {
   using T = Wide<S>;
   EntryPlaces place;
-  T lowest;  // finite: a logit of -inf then has a distance to it
+  T lowest;  // finite, so that differences to -inf are defined
   const S* e;
   T* y;
 

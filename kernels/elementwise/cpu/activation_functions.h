@@ -5,7 +5,7 @@
 
 namespace adj::kernels::cpu {
 
-/// act(x) for one element; `slope` is leaky_relu's.
+/// act(x) of one element; `slope` is used by leaky_relu.
 template <Activation A, class T>
 inline T activated(T x, [[maybe_unused]] T slope) {
   if constexpr (A == Activation::relu) {
@@ -22,7 +22,7 @@ inline T activated(T x, [[maybe_unused]] T slope) {
   }
 }
 
-/// act'(x); 0 at relu's corner.
+/// act'(x); 0 for relu at 0.
 template <Activation A, class T>
 inline T activation_slope(T x, [[maybe_unused]] T slope) {
   if constexpr (A == Activation::relu) {

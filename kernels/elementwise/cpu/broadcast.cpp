@@ -5,8 +5,8 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// y = f(a, b), of operands that move by kA and kB (0 or 1) along a row. Cut over elements, not rows: there
-/// may be few of either.
+/// y = f(a, b) for operands with stride kA and kB (0 or 1) along a row. Parallel over elements, not rows:
+/// there may be few of either.
 template <int kA, int kB, class T, class F>
 void along_rows(const BroadcastLayout& layout, const T* a, const T* b, T* y, F f) {
   const int64_t columns = layout.columns();

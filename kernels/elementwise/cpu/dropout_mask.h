@@ -4,7 +4,7 @@
 
 #include <cstring>
 #if defined(__AVX512F__)
-// GCC 12 takes the don't-care operands inside its own intrinsics for uninitialised variables.
+// GCC 12 takes the undefined operands inside its own intrinsics for uninitialized variables.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -33,10 +33,10 @@ inline constexpr int64_t kDrawsAtOnce = kDrawsPerBlock * kBlocksAtOnce;
 
 #if defined(__AVX512F__)
 
-/// draws[0, 128) = the draws of sixteen blocks, given their counters, one after the other.
+/// draws[0, 128) = the draws of sixteen consecutive blocks, given their counters.
 inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, __m512i (&c0)[2], uint16_t* draws) {
-  // Eight blocks to a vector, one per 64-bit lane. Only the low half of a lane counts: multiplication reads
-  // no more, so products and exclusive ors may leave what they like in the high half.
+  // Eight blocks per vector, one per 64-bit lane. Only the low half of a lane counts: multiplication reads no
+  // more, so products and xors may leave anything in the high half.
   const __m512i m0 = _mm512_set1_epi64(0xD2511F53), m1 = _mm512_set1_epi64(0xCD9E8D57);
   const __m512i s2 = _mm512_set1_epi64(static_cast<int64_t>(stream)), s3 = _mm512_srli_epi64(s2, 32);
   __m512i c1[2], c2[2] = {s2, s2}, c3[2] = {s3, s3};
@@ -63,14 +63,14 @@ inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, __m512i (&c0)[
   }
 }
 
-/// draws[0, 128) = the draws of the blocks [block, block + 16), in the order of their positions.
+/// draws[0, 128) = the draws of the blocks [block, block + 16), ordered by position.
 inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, uint64_t block, uint16_t* draws) {
   const __m512i first = _mm512_add_epi64(_mm512_set1_epi64(static_cast<int64_t>(block)),
                                          _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
   __m512i counters[2] = {first, _mm512_add_epi64(first, _mm512_set1_epi64(8))};
   philox_draws(keys, stream, counters, draws);
 }
-/// draws[0, 128) = those of sixteen blocks, one after the other.
+/// draws[0, 128) = the draws of sixteen blocks, in order.
 inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t* blocks, uint16_t* draws) {
   __m512i counters[2] = {_mm512_loadu_si512(blocks), _mm512_loadu_si512(blocks + 8)};
   philox_draws(keys, stream, counters, draws);
@@ -78,7 +78,7 @@ inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t
 
 #else
 
-/// draws[0, 128) = the draws of sixteen blocks, one after the other.
+/// draws[0, 128) = the draws of sixteen blocks, in order.
 inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t* blocks, uint16_t* draws) {
   uint32_t c0[kBlocksAtOnce], c1[kBlocksAtOnce], c2[kBlocksAtOnce], c3[kBlocksAtOnce];
   for (int i = 0; i < kBlocksAtOnce; ++i) {
@@ -103,7 +103,7 @@ inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, const uint64_t
     std::memcpy(draws + kDrawsPerBlock * i, words, sizeof words);
   }
 }
-/// draws[0, 128) = the draws of the blocks [block, block + 16), in the order of their positions.
+/// draws[0, 128) = the draws of the blocks [block, block + 16), ordered by position.
 inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, uint64_t block, uint16_t* draws) {
   uint64_t blocks[kBlocksAtOnce];
   for (int i = 0; i < kBlocksAtOnce; ++i) blocks[i] = block + static_cast<uint64_t>(i);
@@ -115,14 +115,14 @@ inline void philox_draws(const PhiloxKeys& keys, uint64_t stream, uint64_t block
 /// The draws of one sequence, position by position.
 class DropoutMask {
  public:
-  /// Positions that draw() makes at once.
+  /// Maximum positions per draw().
   static constexpr int64_t kMost = 2048;
 
   DropoutMask(const RandomKey& key, const DropoutRule& rule)
       : keys_(key.seed), stream_(stream_of(key)), threshold_(rule.threshold) {}
 
-  /// The draws of positions [begin, begin + n), n <= kMost: position begin + i is kept where draws[i] >=
-  /// threshold(). They stand until the next call.
+  /// The draws of positions [begin, begin + n), n <= kMost: position begin + i is kept if draws[i] >=
+  /// threshold(). Valid until the next call.
   const uint16_t* draw(int64_t begin, int64_t n) {
     const int64_t first = begin / kDrawsPerBlock, skipped = begin % kDrawsPerBlock;
     for (int64_t at = 0; at < skipped + n; at += kDrawsAtOnce)

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kGroup = PackedRows::kGroup;
 
-/// The integers of a row, a byte each; what is behind the last column is written too.
+/// The integers of a row, one byte each; also writes beyond the last column.
 void unpack_row(const PackedOperand& from, int64_t row, uint8_t* q) {
   for (int64_t g = 0; g * kGroup < from.cols; ++g) {
     const uint64_t eight = from.integers(row, g);
@@ -18,7 +18,7 @@ void unpack_row(const PackedOperand& from, int64_t row, uint8_t* q) {
   }
 }
 
-/// to[i] = what position begin + i of the mask leaves of it.
+/// Applies the mask: to[i] is at position begin + i.
 template <class S>
 void drop(DropoutMask& mask, int64_t begin, int64_t n, float scale, S* to) {
   for (int64_t at = 0; at < n; at += DropoutMask::kMost) {

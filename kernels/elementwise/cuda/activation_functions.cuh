@@ -4,7 +4,7 @@
 
 namespace adj::kernels::cuda {
 
-/// act(x) for one element; `slope` is leaky_relu's.
+/// act(x) of one element; `slope` is used by leaky_relu.
 template <Activation A, class T>
 __device__ __forceinline__ T activated(T x, [[maybe_unused]] T slope) {
   if constexpr (A == Activation::relu) {
@@ -20,7 +20,7 @@ __device__ __forceinline__ T activated(T x, [[maybe_unused]] T slope) {
   }
 }
 
-/// act'(x); 0 at relu's corner.
+/// act'(x); 0 for relu at 0.
 template <Activation A, class T>
 __device__ __forceinline__ T activation_slope(T x, [[maybe_unused]] T slope) {
   if constexpr (A == Activation::relu) {

@@ -1,4 +1,4 @@
-// One pass: p read, a byte written for each. Nothing is saved.
+// One pass: p read, one byte written per element. Nothing is saved.
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/elementwise/bernoulli.h>
 

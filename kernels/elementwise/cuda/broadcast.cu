@@ -1,5 +1,5 @@
-// Broadcasting reads each operand as often as it is repeated, from the cache after the first time, and writes
-// y once: bytes moved are those of y and of the operands as they are stored.
+// Broadcasting rereads an operand for each repetition, from the cache after the first time, and writes y
+// once: bytes moved are those of y and of the operands as stored.
 #include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/elementwise/broadcast.h>
 
@@ -7,7 +7,7 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// One operand, the other being one element, read on the device.
+/// One tensor operand and one scalar, read on the device.
 template <class T, class F, bool kScalarFirst>
 struct OfOne {
   F f;
@@ -39,8 +39,8 @@ __device__ __forceinline__ Pack<Wide<T>, N> load_or_repeat(const T* row, int64_t
   return pack;
 }
 
-// N divides the columns, so a pack lies in one row. Index is unsigned int where the packs can be counted in
-// it: its division is several times cheaper.
+// N divides the columns, so a pack lies in one row. Index is unsigned int if it can count the packs: its
+// division is several times cheaper.
 template <int N, class Index, class T, class F>
 __global__ void __launch_bounds__(kBlockThreads)
     broadcast_kernel(Index packs, Index packs_per_row, const __grid_constant__ BroadcastLayout layout, F f,
@@ -71,7 +71,7 @@ void along_rows(const char* name, int device, const BroadcastLayout& layout, con
            broadcast_kernel<N, Index, T, F>, static_cast<Index>(n / N), static_cast<Index>(columns / N),
            layout, f, a, b, y);
   };
-  // The stride over the grid is added to an index below n: 2^31 leaves room for it.
+  // The grid stride is added to an index below n: 2^31 leaves room for it.
   const bool narrow_index = n < (int64_t{1} << 31);
   if (aligned_to_16(a, b, static_cast<const T*>(y)) && columns % kWidth == 0) {
     narrow_index ? go.template operator()<kWidth, uint32_t>() : go.template operator()<kWidth, int64_t>();

@@ -7,10 +7,10 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-// A thread takes eight elements, which one Philox block decides on.
+// Elements per thread: one Philox block decides on eight.
 constexpr int kEight = 8;
 
-/// y = dropout(act(x)), or where dy is there, dropout(dy) act'(x).
+/// y = dropout(act(x)), or, given dy, dropout(dy) act'(x).
 template <Activation A, bool kBackward, bool kAligned, class S>
 __global__ void __launch_bounds__(kBlockThreads)
     dropout_kernel(int64_t n, const S* x, const S* dy, DropoutMask mask, Wide<S> scale, Wide<S> slope, S* y) {

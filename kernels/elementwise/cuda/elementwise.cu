@@ -30,8 +30,8 @@ struct MultiplyScalar {
   __device__ T operator()(T a) const { return a * *factor; }
 };
 
-// N divides the width, so a pack lies in one row. Index is unsigned int where the packs can be counted in it:
-// its division is several times cheaper.
+// N divides the width, so a pack lies in one row. Index is unsigned int if it can count the packs: its
+// division is several times cheaper.
 template <int N, class Index, class S>
 __global__ void __launch_bounds__(kBlockThreads)
     add_bias_kernel(Index packs, Index packs_per_row, const S* x, const S* bias, S* y) {
@@ -116,7 +116,7 @@ namespace {
 template <class S, class F>
 void dispatch_row_packs(int64_t n, int64_t width, bool aligned, F&& f) {
   constexpr int kWidth = kVectorWidth<S>;
-  // The stride over the grid is added to an index below n: 2^31 leaves room for it.
+  // The grid stride is added to an index below n: 2^31 leaves room for it.
   const bool narrow = n < (int64_t{1} << 31);
   const auto go = [&]<int N>() {
     if (narrow) {

@@ -1,6 +1,7 @@
-// Nothing is saved. A thread takes eight numbers of a row: the bytes of their planes, turned in a register.
+// Nothing is saved. A thread takes eight numbers of a row and transposes the bytes of their planes in a
+// register.
 //
-// Bytes: packed rows and float32 (or what y is) once each, one read and the other written.
+// Bytes: packed rows and float32 (or y's type) once each, one read and the other written.
 
 #include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr int kEight = static_cast<int>(PackedRows::kGroup);
 
-/// bit k = position at + k is kept, wherever a Philox block begins.
+/// Bit k: position at + k is kept, regardless of Philox block boundaries.
 __device__ __forceinline__ uint32_t kept_of_eight(const DropoutMask& mask, int64_t at) {
   const auto apart = static_cast<uint32_t>(at % kEight);
   const uint32_t kept = mask.kept<kEight>(at - apart);
@@ -34,7 +35,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 #pragma unroll
     for (int k = 0; k < kEight; ++k) {
       if (column + k >= from.cols) continue;
-      // Rounded to what is stored before it is scaled, as dropout finds it in memory.
+      // Rounded to the storage type before scaling, like dropout of a stored matrix.
       pack[k] = widen(narrow<S>(Wide<S>{from.value(static_cast<int>(q >> (8 * k) & 0xffu), column + k)}));
       if (mask.threshold > 0) pack[k] = (kept >> k & 1u) != 0 ? pack[k] * scale : Wide<S>{0};
     }

@@ -1,4 +1,4 @@
-// One pass: x read and y written forward; dy and what was saved read and dx written backward.
+// One pass: forward reads x and writes y; backward reads dy and the saved tensor and writes dx.
 #include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/elementwise/unary.h>
 

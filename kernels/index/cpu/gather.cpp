@@ -9,7 +9,7 @@ namespace adj::kernels::cpu {
 
 void gather_rows(const GatherRowsArgs& args) {
   constexpr int64_t kAhead = 8;         // rows
-  constexpr size_t kPrefetched = 1024;  // bytes of one
+  constexpr size_t kPrefetched = 1024;  // prefetched bytes per row
   require_in_range("gather_rows", "index", args.index, args.x.size(0));
   const size_t bytes = bytes_of({args.x.size(1)}, args.x.dtype());
   const char* in = static_cast<const char*>(args.x.raw_data());
@@ -17,7 +17,7 @@ void gather_rows(const GatherRowsArgs& args) {
   const int32_t* from = args.index.data<int32_t>();
   parallel_for(args.index.numel(), row_grain(args.x.size(1)), [=](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
-      // Rows lie far apart; of a long one the hardware follows the rest.
+      // Rows are far apart; the hardware prefetches the rest of a long one.
       const char* soon = in + static_cast<size_t>(from[std::min(k + kAhead, end - 1)]) * bytes;
       for (size_t b = 0; b < std::min(bytes, kPrefetched); b += 64) __builtin_prefetch(soon + b);
       std::memcpy(out + static_cast<size_t>(k) * bytes, in + static_cast<size_t>(from[k]) * bytes, bytes);
@@ -27,7 +27,7 @@ void gather_rows(const GatherRowsArgs& args) {
 
 namespace {
 
-/// A block of `rows` rows of `bytes` each, between matrices of other widths.
+/// Copies a block of `rows` rows of `bytes` each between matrices of different widths.
 void copy_block(char* to, size_t to_stride, const char* from, size_t from_stride, size_t bytes,
                 int64_t rows) {
   parallel_for(rows, row_grain(static_cast<int64_t>(bytes), 4 * kGrain), [=](int64_t begin, int64_t end) {

@@ -18,7 +18,7 @@ void renumber(const RenumberArgs& args) {
   const int64_t n = args.index.numel(), limit = args.number.numel();
   parallel_for(limit, kGrain,
                [=](int64_t begin, int64_t end) { std::fill(number + begin, number + end, -1); });
-  // Where nothing stands twice there is one writer to each number, and as many numbers as writers.
+  // Without duplicates each number has one writer, and there are as many numbers as writers.
   std::atomic<int64_t> unmatched{0};
   parallel_for(n, kGrain, [=, &unmatched](int64_t begin, int64_t end) {
     int64_t written = 0;
@@ -49,8 +49,8 @@ void find_entries(const FindEntriesArgs& args) {
   const int32_t* indices = args.csr.indices.data<int32_t>();
   const int32_t *row = args.row.data<int32_t>(), *col = args.col.data<int32_t>();
   int32_t* entry = args.entry.mutable_data<int32_t>();
-  // Edges that come in the order of a structure ask for entries in ascending order: each search goes on from
-  // where the one before it ended, by steps that double.
+  // Edges in structure order ask for ascending entries: each search continues from the end of the previous
+  // one, in doubling steps.
   parallel_for(args.row.numel(), kGrain, [=](int64_t begin, int64_t end) {
     const int32_t *at = nullptr, *last = nullptr;
     for (int64_t k = begin; k < end; ++k) {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 15;
 
-/// A pass counts what each chunk holds, so that the next can write. Both are free of branches. Places below
-/// `first` pass untested.
+/// One pass counts matches per chunk, the next writes them. Both are branch-free. Positions below `first`
+/// match untested.
 template <class Test>
 void select(const SelectPairsArgs& args, int64_t first, Test test) {
   const int64_t n = args.a.numel();

@@ -1,4 +1,4 @@
-// Rows and columns are copied as bytes, in the widest units that their widths and places allow, whatever the
+// Rows and columns are copied as bytes, in the widest units that their widths and alignment allow, for any
 // dtype.
 #include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/index/gather.h>
@@ -10,7 +10,7 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// Calls f<Unit>() with the widest unit, 16 bytes at most, whose size divides every number or-ed into `all`.
+/// Calls f<Unit>() with the widest unit, at most 16 bytes, whose size divides every number or-ed into `all`.
 template <class F>
 void dispatch_unit(uint64_t all, F&& f) {
   if (all % 16 == 0) return f.template operator()<uint4>();
@@ -36,10 +36,10 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 constexpr int kMostParts = 32;
 
-/// Blocks of columns of one matrix and the matrices that hold them, in units.
+/// Column blocks of one matrix and the matrices that hold them, in units.
 struct Parts {
   void* data[kMostParts];
-  int64_t units[kMostParts];   // in a row of the part
+  int64_t units[kMostParts];   // per row of the part
   int64_t offset[kMostParts];  // of the part in a row of the whole
 };
 
@@ -124,8 +124,7 @@ void split_columns(const SplitColumnsArgs& args) {
 
 namespace {
 
-// y is the slice. Index is unsigned int where the units can be counted in it: its division is several times
-// cheaper.
+// y is the slice. Index is unsigned int if it can count the units: its division is several times cheaper.
 template <class Unit, class Index>
 __global__ void __launch_bounds__(kBlockThreads)
     slice_kernel(Index units, Index y_units, int64_t x_units, int64_t offset, const Unit* x, Unit* y) {
@@ -137,7 +136,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// y is the whole.
+// y is the full matrix.
 template <class Unit, class Index>
 __global__ void __launch_bounds__(kBlockThreads)
     pad_kernel(Index units, Index y_units, int64_t x_units, int64_t offset, const Unit* x, Unit* y) {

@@ -1,13 +1,13 @@
-// Rows from the device's memory and rows from the host's. K rows of F s bytes are written, those from the
-// device at its bandwidth, those from the host over its bus, which bounds the time (some 45 GB/s on PCIe 5).
+// Gather of rows from device and host memory. K rows of F s bytes are written; device rows come at its
+// bandwidth, host rows over the bus, which bounds the time (some 45 GB/s on PCIe 5).
 //
-// What comes over the bus is microseconds under way, so some ten thousand threads keep it full. More of them
-// only wait, where the kernels beside them cannot run; so those rows are left to a few blocks that stay, and
-// the device's own rows are copied before, by as many blocks as there is work for.
+// Bus latency is microseconds, so some ten thousand threads keep it full. More of them only wait and block
+// concurrent kernels; so a few persistent blocks copy those rows, and the device's own rows are copied
+// before, by as many blocks as needed.
 //
-// Every page of the host that is read needs its address translated, and where pages come in any order that is
-// what takes the time beside a step that computes: an epoch of GraphSAGE took 0.92 s with rows in a batch's
-// own order and 0.68 with them sorted. By coarse keys: neighbours need not come at once, only soon.
+// Each host page read needs an address translation, and with pages in random order that dominates next to a
+// computing step: an epoch of GraphSAGE took 0.92 s with rows in batch order and 0.68 with them sorted.
+// Coarse sort keys suffice: pages need only be close in time.
 #include <adjoint/kernels/cuda/map.cuh>
 #include <adjoint/kernels/index/gather_cached.h>
 
@@ -20,19 +20,19 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kLine = 128;                       // bytes: a request over the bus is (part of) such a line
-constexpr unsigned kBusBlocks = 48;              // x 256 threads x 4 units of 16 bytes under way: 0.8 MB
-constexpr uint64_t kRegion = uint64_t{1} << 19;  // bytes within which rows come in any order
+constexpr int kLine = 128;                       // bytes: a bus request is (part of) such a line
+constexpr unsigned kBusBlocks = 48;              // x 256 threads x 4 units of 16 bytes in flight: 0.8 MB
+constexpr uint64_t kRegion = uint64_t{1} << 19;  // bytes; rows stay unsorted within a region
 
-// Units of rows k, of which each thread asks for several before it waits for the first. A group of
-// 2^lanes_log2 neighbouring threads takes as many units at a time, from a place that is a multiple of a line.
+// Copies units of rows k; each thread issues several loads before it waits for the first. A group of
+// 2^lanes_log2 adjacent threads takes as many units at a time, aligned to a line.
 template <class Unit, class From, class To>
 __device__ __forceinline__ void copy_rows(int64_t rows, int64_t units_per_row, int lanes_log2,
                                           const From& from, const To& to, Unit* __restrict__ y) {
   constexpr int kAhead = 4;
   const int lanes = 1 << lanes_log2, lane = static_cast<int>(threadIdx.x) & (lanes - 1);
   const int line = min(static_cast<int>(kLine / sizeof(Unit)), lanes);
-  // A row that begins in the middle of a line may take a step more.
+  // A row that begins within a line may take one more step.
   const int64_t steps = (units_per_row + line - 1 + lanes - 1) >> lanes_log2, all = rows * steps;
   const int64_t stride = (static_cast<int64_t>(gridDim.x) * blockDim.x) >> lanes_log2;
   for (int64_t first = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) >> lanes_log2;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void copy_rows(int64_t rows, int64_t units_per_row, i
   }
 }
 
-/// The rows that are listed, by as many blocks as there are.
+/// The listed rows, by persistent blocks.
 template <class Unit>
 __global__ void __launch_bounds__(kBlockThreads)
     gather_cold_kernel(const int32_t* __restrict__ listed, const int32_t* __restrict__ list,
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       [=](int64_t c) { return static_cast<int64_t>(list[c]); }, y);
 }
 
-/// All rows, or the hot ones alone.
+/// All rows, or only the hot ones.
 template <class Unit, class Index>
 __global__ void __launch_bounds__(kBlockThreads)
     gather_kernel(Index units, Index units_per_row, const Unit* __restrict__ hot,
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   number[k] = static_cast<int32_t>(k);
 }
 
-/// The k of cold rows, region after region, and how many there are.
+/// The k of cold rows, sorted by region, and their number.
 struct ColdList {
   Tensor numbers, count;
 };
@@ -159,7 +159,7 @@ void gather_all(const GatherCachedArgs& args, int64_t units_per_row, bool cold_t
            static_cast<const Unit*>(args.hot.raw_data()), static_cast<const Unit*>(args.cold.data), cold_too,
            args.at.data<int32_t>(), static_cast<Unit*>(args.y.raw_mutable_data()));
   };
-  // 32-bit division is several times cheaper; what is ahead must be countable too.
+  // 32-bit division is several times cheaper; prefetched indices must fit as well.
   units < (int64_t{1} << 30) ? launch_with.template operator()<uint32_t>()
                              : launch_with.template operator()<int64_t>();
 }

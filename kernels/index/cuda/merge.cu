@@ -1,5 +1,5 @@
-// One thread adds up one column of one run, in order: the runs of a graph's parallel edges are short, and
-// neighbouring threads read neighbouring columns.
+// One thread sums one column of one run, in order: runs of a graph's parallel edges are short, and adjacent
+// threads read adjacent columns.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/index/merge.h>

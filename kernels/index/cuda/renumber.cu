@@ -1,4 +1,4 @@
-// An atomic minimum of whole numbers does not depend on the order in which threads come.
+// Integer atomic minima are deterministic in any thread order.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/index/renumber.h>

@@ -1,6 +1,6 @@
-// Flags are int32, so that one prefix sum of them, in their place, is at once the place that each element
-// takes which passes: 4 bytes written per element, 4 read and written, then 12 read, for the test once more,
-// and at most 4 written. Temporaries: that sum, and CUB's own.
+// Flags are int32, so that their in-place prefix sum directly gives the output position of each matching
+// element: 4 bytes written per element, 4 read and written, then 12 read, to repeat the test, and at most 4
+// written. Temporaries: that sum, and CUB's own.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/index/select.h>
@@ -84,7 +84,7 @@ void select_pairs(const SelectPairsArgs& args) {
 
 namespace {
 
-// The smallest of whole numbers does not depend on the order of the atomics, which only bad indices reach.
+// An integer minimum does not depend on the order of the atomics, which only bad indices execute.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     first_outside_kernel(const T* index, int64_t n, int64_t limit, long long* position) {

@@ -8,7 +8,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// The two losses that are sums over elements, by their term and its derivative.
+/// The elementwise losses, by term and derivative.
 struct Bce {
   template <class T>
   static T term(T x, T t) {

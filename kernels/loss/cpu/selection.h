@@ -10,10 +10,10 @@
 
 namespace adj::kernels::cpu {
 
-/// The rows that a loss is taken over.
+/// The rows of a loss.
 struct Selection {
   const int32_t* index;  // null: all rows
-  int64_t count;         // that are selected, those that stand there twice counted twice
+  int64_t count;         // of selected rows, duplicates included
   int64_t row(int64_t k) const { return index != nullptr ? index[k] : k; }
 };
 
@@ -22,9 +22,9 @@ inline Selection checked_selection(std::string_view op, const Tensor& x, const T
   return index ? Selection{index.data<int32_t>(), index.numel()} : Selection{nullptr, x.size(0)};
 }
 
-/// Ascending, and so no row twice: what splits are made as, mostly.
+/// Ascending, and thus without duplicates: the common form of splits.
 inline bool is_ascending(const Selection& selection) {
-  constexpr int64_t kBlock = 4096;  // without a branch within, in vectors
+  constexpr int64_t kBlock = 4096;  // branch-free within, so that it vectorizes
   for (int64_t begin = 1; begin < selection.count; begin += kBlock) {
     const int64_t end = std::min(begin + kBlock, selection.count);
     int32_t falls = 0;
@@ -34,8 +34,8 @@ inline bool is_ascending(const Selection& selection) {
   return true;
 }
 
-/// How often each of `rows` rows is selected, int32 [rows]; absent where that is once at most. Counted in
-/// integers, whose sum is the same in any order.
+/// Number of times each of `rows` rows is selected, int32 [rows]; absent if that is once at most. Integer
+/// counts are deterministic.
 inline Tensor times_selected(const Selection& selection, int64_t rows) {
   if (selection.index == nullptr || is_ascending(selection)) return {};
   Tensor times = Tensor::zeros({rows}, DType::i32);
@@ -48,8 +48,8 @@ inline Tensor times_selected(const Selection& selection, int64_t rows) {
 }
 
 /// For a gradient dx [rows, width]: calls f(begin, end, row_of, often) so that row_of(k), k in [begin, end),
-/// goes through the selected rows, each once and by one thread; it is selected often(row) times. What is not
-/// selected becomes 0.
+/// covers the selected rows, each once and by one thread; it is selected often(row) times. Rows not selected
+/// become 0.
 template <class T, class F>
 void for_selected_rows(const Selection& selection, int64_t rows, int64_t width, T* dx, F f) {
   const int32_t* index = selection.index;

@@ -6,7 +6,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// The label of a row and how often the row counts.
+/// Label and weight of a row.
 template <class W>
 struct Labels {
   const int32_t* label;
@@ -20,7 +20,7 @@ struct Labels {
         classes(args.x.size(1)),
         ignored(args.ignored) {}
 
-  /// 0 where the row is ignored, whose label may be anything.
+  /// 0 if the row is ignored; its label may then be anything.
   W weight_of(int64_t row) const {
     if (label[row] == ignored) return W{0};
     const int32_t c = checked_label("cross_entropy", label, row, classes);

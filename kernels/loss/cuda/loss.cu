@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     T largest, total;
     soft_maximum(view, largest, total);
     if (any && lane == 0) {
-      // A label or a row that is out of range shows in the loss, and touches no memory that is not ours.
+      // A label or row out of range makes the loss NaN and accesses no memory.
       T logit = std::numeric_limits<T>::quiet_NaN();
       if (row >= 0) {
         const int32_t truth = label[row];
@@ -53,7 +53,7 @@ template <class S>
 struct CrossEntropyBackward {
   using T = Wide<S>;
   Selection selection;
-  const int32_t* times;  // that each row is selected; null: once
+  const int32_t* times;  // number of times each row is selected; null: once
   const S* x;
   int64_t width;
   const int32_t* label;
@@ -79,7 +79,7 @@ struct CrossEntropyBackward {
   }
 };
 
-/// The two losses that are sums over elements, by their term and its derivative.
+/// The elementwise losses, by term and derivative.
 struct Bce {
   template <class T>
   static __device__ T term(T x, T t) {

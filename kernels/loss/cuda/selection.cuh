@@ -6,14 +6,14 @@
 
 namespace adj::kernels::cuda {
 
-/// The rows that a loss is taken over.
+/// The rows of a loss.
 struct Selection {
   const int32_t* index;  // null: all rows
-  int64_t count;         // that are selected, those that stand there twice counted twice
-  int64_t rows;          // that there are
-  Fault outside;         // for rows that there are not
+  int64_t count;         // of selected rows, duplicates included
+  int64_t rows;          // total number of rows
+  Fault outside;         // reports rows out of range
 
-  /// -1 where there is no such row, which is then told.
+  /// -1 for a row out of range, which is reported.
   __device__ int64_t row(int64_t k) const {
     if (index == nullptr) return k;
     const int32_t i = index[k];
@@ -35,7 +35,7 @@ __device__ __forceinline__ void count_selected(const Selection& selection, int64
     if (const int64_t row = selection.row(k); row >= 0) atomicAdd(times + row, 1);
 }
 
-/// Zeros in packs of N, and in what is left at the end.
+/// Zeros in packs of N and the tail.
 template <int N, class S>
 __device__ __forceinline__ void clear(S* to, int64_t n, int64_t first, int64_t step) {
   Pack<S, N> zeros;
@@ -45,7 +45,7 @@ __device__ __forceinline__ void clear(S* to, int64_t n, int64_t first, int64_t s
   if (const int64_t i = n / N * N + first; i < n) to[i] = S{};
 }
 
-// The first block counts, where that is faster than a launch of its own; the others clear dx.
+// The first block counts, where that is faster than a separate launch; the others clear dx.
 template <int N, class S>
 __global__ void __launch_bounds__(1024)
     clear_and_count_kernel(Selection selection, int32_t* times, S* dx, int64_t elements) {
@@ -74,10 +74,10 @@ static __global__ void __launch_bounds__(kBlockThreads) count_kernel(Selection s
                  times);
 }
 
-/// Before a backward pass: clears dx and says how often each row is selected, int32 [rows]; absent, with
-/// nothing to clear, where all are, once. The pass then goes through the selection. A row that stands there
-/// twice is written twice, with the same bits: its gradient times its count. Counted in integers, which
-/// atomic additions leave the same in any order.
+/// Before a backward pass: clears dx and counts how often each row is selected, int32 [rows]; absent, without
+/// clearing, if every row is selected once. The pass then goes through the selection. A row selected twice is
+/// written twice with the same bits: its gradient times its count. Integer counts are deterministic under
+/// atomics.
 template <class S>
 Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) {
   if (selection.index == nullptr) return {};
@@ -110,7 +110,7 @@ Tensor begin_gradient(const char* name, const Selection& selection, Tensor& dx) 
 
 inline const int32_t* counts_of(const Tensor& times) { return times ? times.data<int32_t>() : nullptr; }
 
-/// How often `row` counts.
+/// Number of times `row` is selected.
 __device__ __forceinline__ int32_t often(const int32_t* times, int64_t row) {
   return times == nullptr ? 1 : times[row];
 }

@@ -1,5 +1,5 @@
-// As softmax_cross_entropy: the logits are read once, here and in the backward pass, which takes the softmax
-// again. The weights are summed in a launch before, which reads labels alone; their sum is all that is saved.
+// Like softmax_cross_entropy: the logits are read once, here and in the backward pass, which recomputes the
+// softmax. A preceding launch sums the weights from the labels alone; that sum is all that is saved.
 #include <adjoint/kernels/cuda/rows.cuh>
 #include <adjoint/kernels/loss/cuda/selection.cuh>
 #include <adjoint/kernels/loss/weighted_cross_entropy.h>
@@ -8,7 +8,7 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-/// The label of a row and how often the row counts.
+/// Label and weight of a row.
 template <class W>
 struct Labels {
   const int32_t* label;
@@ -18,8 +18,7 @@ struct Labels {
 
   __device__ bool ignores(int64_t row) const { return label[row] == ignored; }
   __device__ bool valid(int64_t row) const { return label[row] >= 0 && label[row] < classes; }
-  /// 0 where the row is ignored. A label that is out of range shows in the loss, and touches no memory that
-  /// is not ours.
+  /// 0 if the row is ignored. A label out of range makes the loss NaN and accesses no memory.
   __device__ W weight_of(int64_t row) const {
     if (ignores(row)) return W{0};
     if (!valid(row)) {
@@ -88,7 +87,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <class T>
 struct WeightedBackward {
   Selection selection;
-  const int32_t* times;  // that each row is selected; null: once
+  const int32_t* times;  // number of times each row is selected; null: once
   const T* x;
   int64_t width;
   Labels<Wide<T>> labels;

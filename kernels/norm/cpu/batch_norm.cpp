@@ -1,6 +1,6 @@
-// Batch normalisation. Statistics read x once: each chunk of rows stays in cache while its mean and its
-// squared deviations are taken, and chunks are merged in order (Chan et al. 1983). The epilogue's mask is
-// drawn again wherever it is needed, which costs less than reading it would.
+// Batch normalization. Statistics read x once: each chunk of rows stays in cache while its mean and squared
+// deviations are computed, and chunks are merged in order (Chan et al. 1983). The epilogue's mask is
+// recomputed wherever needed, which is cheaper than reading it.
 #include <adjoint/kernels/cpu/column_sums.h>
 #include <adjoint/kernels/elementwise/cpu/activation_functions.h>
 #include <adjoint/kernels/elementwise/cpu/dropout_mask.h>
@@ -20,9 +20,9 @@ struct Moments {
   double* squares;
 };
 
-/// Of `rows` rows, by the sums of d and d² with d = x - (mean of the first rows). However far from zero the
-/// mean is, d is of the size of the deviations; and an outlier among the first rows moves the guess by less
-/// than it widens them.
+/// Moments of `rows` rows, from the sums of d and d² with d = x - (mean of the first rows). However large the
+/// mean, d is of the size of the deviations; an outlier among the first rows shifts the guess by less than it
+/// widens the deviations.
 template <class S>
 void chunk_moments(const S* x, int64_t rows, int64_t width, Moments to) {
   using T = Wide<S>;
@@ -60,11 +60,11 @@ void chunk_moments(const S* x, int64_t rows, int64_t width, Moments to) {
   for (int64_t f = 0; f < width; ++f) {
     const double sum = to.mean[f], off = sum / static_cast<double>(rows);
     to.mean[f] = static_cast<double>(guess[f]) + off;
-    to.squares[f] = std::max(to.squares[f] - off * sum, 0.0);  // in this order NaN stays
+    to.squares[f] = std::max(to.squares[f] - off * sum, 0.0);  // in this order NaN propagates
   }
 }
 
-/// Of a and b together, into a.
+/// Merges b into a.
 void merge(Moments a, int64_t rows_a, const Moments& b, int64_t rows_b, int64_t width) {
   const double share = static_cast<double>(rows_b) / static_cast<double>(rows_a + rows_b);
   for (int64_t f = 0; f < width; ++f) {
@@ -74,7 +74,7 @@ void merge(Moments a, int64_t rows_a, const Moments& b, int64_t rows_b, int64_t 
   }
 }
 
-/// What the affine map of each column is, for features stored as S.
+/// The affine map per column, for features stored as S.
 template <class S>
 struct Columns {
   using T = Wide<S>;
@@ -95,14 +95,14 @@ struct Columns {
   }
 };
 
-/// Forward and backward agree on the sign of z because both take it from here.
+/// Shared by forward and backward, so that they agree on the sign of z.
 template <class T>
 inline T normalized(T x, T mean, T scale, T beta) {
   return (x - mean) * scale + beta;
 }
 
 /// Calls f(position, column, length, draws) for stretches of the elements [begin, end) that neither wrap in
-/// the period nor leave the draws at hand; `begin` is the start of a row. Without dropout `draws` is null.
+/// the period nor leave the current draws; `begin` is the start of a row. Without dropout `draws` is null.
 template <bool kDropout, class F>
 void for_drawn_stretches(int64_t begin, int64_t end, int64_t period, const Epilogue& epilogue, F f) {
   if constexpr (kDropout) {
@@ -131,7 +131,7 @@ void dispatch_epilogue(const Epilogue& epilogue, F&& f) {
   });
 }
 
-/// The gradient of the epilogue's input from that of its output.
+/// Gradient of the epilogue's input from that of its output.
 template <Activation kActivation, bool kDropout, class T>
 inline T before_epilogue(T dy, T z, const uint16_t* draws, int64_t j, uint32_t threshold, T factor) {
   if constexpr (kDropout) dy = static_cast<uint32_t>(draws[j]) >= threshold ? dy * factor : T{0};
@@ -223,9 +223,9 @@ void batch_norm_apply(const BatchNormApplyArgs& args) {
   });
 }
 
-// With g the gradient before the epilogue and x̂ = (x - mean) rstd: dbeta = Σ g, dgamma = Σ g x̂ and
-// dx = gamma rstd (g - dbeta / N - x̂ dgamma / N). Statistics that do not depend on these N rows are those of
-// infinitely many.
+// With g the gradient before the epilogue and x̂ = (x - mean) rstd: dbeta = Σ g, dgamma = Σ g x̂ and dx =
+// gamma rstd (g - dbeta / N - x̂ dgamma / N). Statistics independent of these N rows correspond to infinitely
+// many rows.
 void batch_norm_backward(const BatchNormBackwardArgs& args) {
   const Epilogue epilogue = args.epilogue;
   const int64_t rows = args.x.size(0), width = args.x.size(1);

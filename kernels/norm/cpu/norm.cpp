@@ -36,8 +36,8 @@ void layer_norm(const LayerNormArgs& args) {
   });
 }
 
-// With x̂ = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean_f g - x̂ mean_f (g x̂)). The column sums that
-// are dgamma and dbeta are taken in the same pass.
+// With x̂ = (x - mean) rstd and g = dy gamma: dx = rstd (g - mean_f g - x̂ mean_f (g x̂)). The column sums
+// dgamma and dbeta are computed in the same pass.
 void layer_norm_backward(const LayerNormBackwardArgs& args) {
   const int64_t width = args.x.size(1);
   if (width == 0) return;
@@ -56,7 +56,7 @@ void layer_norm_backward(const LayerNormBackwardArgs& args) {
         S* to = out + i * width;
         const T m = means[i], r = rstds[i];
         T direct = 0, along = 0;
-        // GCC 12 reads what a reduction captures anew for every lane, and then gathers from there.
+        // A local copy: GCC 12 reloads what a reduction captures for every lane, and then gathers from there.
         const S* gain = gam;
 #pragma omp simd reduction(+ : direct, along)
         for (int64_t f = 0; f < width; ++f) {
@@ -94,7 +94,7 @@ void l2_normalize_rows(const L2NormalizeRowsArgs& args) {
         const S* row = in + i * width;
         S* to = out + i * width;
         const T norm = std::sqrt(sum_of<T>(width, [=](int64_t f) { return widen(row[f]) * widen(row[f]); }));
-        const T s = T{1} / std::max(norm, floor);  // in this order NaN stays
+        const T s = T{1} / std::max(norm, floor);  // in this order NaN propagates
         scales[i] = s;
 #pragma omp simd
         for (int64_t f = 0; f < width; ++f) to[f] = narrow<S>(widen(row[f]) * s);
@@ -134,7 +134,7 @@ void sum_normalize_rows(const SumNormalizeRowsArgs& args) {
         const S* row = in + i * width;
         S* to = out + i * width;
         const T sum = sum_of<T>(width, [=](int64_t f) { return widen(row[f]); });
-        // A sum of denormal numbers has no reciprocal.
+        // A denormal sum has no finite reciprocal.
         const T lift = std::abs(sum) < std::numeric_limits<T>::min() ? T(0x1p64) : T{1};
         const T s = sum == T{0} ? T{1} / lift : T{1} / (sum * lift);
 #pragma omp simd

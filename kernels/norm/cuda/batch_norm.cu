@@ -1,7 +1,6 @@
-// Batch normalisation. The statistics read x once: sums of x - x[0] and of its square in double, which
-// neither a large mean nor many rows hurt. Backward reads x and dy twice, once for the column sums and once
-// for dx. The epilogue's activation and mask are made again in each pass, which costs less than reading them
-// would.
+// Batch normalization. The statistics read x once: sums of x - x[0] and of its square in double, robust
+// against a large mean and many rows. Backward reads x and dy twice, once for the column sums and once for
+// dx. The epilogue's activation and mask are recomputed in each pass, which is cheaper than reading them.
 #include <adjoint/kernels/cuda/columns.cuh>
 #include <adjoint/kernels/elementwise/cuda/activation_functions.cuh>
 #include <adjoint/kernels/elementwise/cuda/dropout_mask.cuh>
@@ -17,7 +16,7 @@ namespace {
 template <int N, class S>
 struct Statistics {
   using T = Wide<S>;
-  using Term = double;  // the first row, which all are seen from, may be far from the mean
+  using Term = double;  // the first row, used as the shift, may be far from the mean
   const S* x;
   int64_t rows, width;
   double eps, momentum;
@@ -46,7 +45,7 @@ struct Statistics {
     const auto n = static_cast<double>(rows);
     const double apart = total[0] / n, average = static_cast<double>(widen(x[column])) + apart;
     double squares = total[1] - apart * total[0];
-    if (squares < 0.0) squares = 0.0;  // NaN stays
+    if (squares < 0.0) squares = 0.0;  // NaN propagates
     mean[column] = static_cast<T>(average);
     rstd[column] = static_cast<T>(1.0 / sqrt(squares / n + eps));
     const double unbiased = squares / static_cast<double>(rows > 1 ? rows - 1 : 1);
@@ -68,7 +67,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   rstd[f] = static_cast<T>(1.0 / sqrt(static_cast<double>(running_var[f]) + eps));
 }
 
-/// What apply and backward have in common: z, and what the epilogue does to it.
+/// Common to apply and backward: z, and the epilogue.
 template <int N, Activation kActivation, bool kDropout, class S>
 struct Affine {
   using T = Wide<S>;
@@ -82,7 +81,7 @@ struct Affine {
   struct Columns {
     Pack<T, N> mean, scale, beta;
 
-    // Forward and backward agree on the sign of z because both take it from here, rounded alike.
+    // Shared by forward and backward, so that they agree on the sign of z, with equal rounding.
     __device__ T z(T x, int k) const { return fma(x - mean[k], scale[k], beta[k]); }
   };
   __device__ Columns open(int64_t pack) const {
@@ -126,8 +125,8 @@ struct Apply : Affine<N, kActivation, kDropout, S> {
   }
 };
 
-// With g the gradient before the epilogue: dbeta = Σ g, dgamma = rstd Σ g (x - mean). Where the two are
-// stored narrower than they are summed, the sums themselves are also kept for dx.
+// With g the gradient before the epilogue: dbeta = Σ g, dgamma = rstd Σ g (x - mean). If these are stored
+// narrower than the accumulators, the sums are also kept for dx.
 template <int N, Activation kActivation, bool kDropout, class S>
 struct BackwardSums : Affine<N, kActivation, kDropout, S> {
   using Base = Affine<N, kActivation, kDropout, S>;
@@ -161,8 +160,8 @@ struct BackwardSums : Affine<N, kActivation, kDropout, S> {
   }
 };
 
-// dx = gamma rstd (g - dbeta / rows - x̂ dgamma / rows) with x̂ = (x - mean) rstd. Statistics that do not
-// depend on these rows are those of infinitely many.
+// dx = gamma rstd (g - dbeta / rows - x̂ dgamma / rows) with x̂ = (x - mean) rstd. Statistics independent of
+// these rows correspond to infinitely many rows.
 template <int N, Activation kActivation, bool kDropout, class S>
 struct Backward : Affine<N, kActivation, kDropout, S> {
   using Base = Affine<N, kActivation, kDropout, S>;
@@ -218,7 +217,7 @@ Affine<N, kActivation, kDropout, S> affine(const Tensor& x, const Tensor& mean, 
 }
 
 /// Calls `f.template operator()<N, kActivation, kDropout>()`. With dropout a thread takes the eight elements
-/// of a Philox block where it can.
+/// of a Philox block if possible.
 template <class S, class F>
 void dispatch_epilogue(int64_t width, bool aligned, const Epilogue& epilogue, F&& f) {
   const auto go = [&]<int N, bool kDropout>() {

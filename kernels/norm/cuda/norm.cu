@@ -1,5 +1,4 @@
-// Row norms: a group of lanes holds a row in registers and passes over it there, so that each byte is read
-// once.
+// Row norms: a group of lanes holds a row in registers for all passes, so that each byte is read once.
 #include <adjoint/kernels/cuda/columns.cuh>
 #include <adjoint/kernels/cuda/rows.cuh>
 #include <adjoint/kernels/norm/norm.h>
@@ -119,7 +118,7 @@ struct L2Normalize {
   __device__ void row(int64_t row, int lane) const {
     const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
     const T norm = sqrt(view.sum([](int64_t, T value) { return value * value; }));
-    const T s = T{1} / (norm < eps ? eps : norm);  // NaN stays
+    const T s = T{1} / (norm < eps ? eps : norm);  // NaN propagates
     if (row < 0) return;
     if (lane == 0) scale[row] = s;
     scale_row(view, s, y + row * width);
@@ -168,7 +167,7 @@ struct SumNormalize {
     if (row < 0) return;
     if (sum == T{0} || fabs(sum) >= std::numeric_limits<T>::min())
       return scale_row(view, sum == T{0} ? T{1} : T{1} / sum, y + row * width);
-    // A sum of denormal numbers has no reciprocal.
+    // A denormal sum has no finite reciprocal.
     const T lift = T(0x1p64), s = T{1} / (sum * lift);
     view.each([&](int64_t column, Pack<T, N> pack) {
 #pragma unroll
@@ -205,7 +204,7 @@ void layer_norm_backward(const LayerNormBackwardArgs& args) {
     const S *in = args.x.data<S>(), *gradient = args.dy.data<S>(), *weight = args.gamma.data<S>();
     const T *means = args.mean.data<T>(), *deviations = args.rstd.data<T>();
     S* out = args.dx.mutable_data<S>();
-    // The column sums first: args.dx may be args.dy.
+    // Column sums first: args.dx may be args.dy.
     dispatch_pack<S>(width, aligned_to_16(in, gradient), [&]<int N>() {
       sum_over_rows<2, N>("layer_norm_backward", device, rows, width,
                           LayerNormSums<N, S>{in, means, deviations, gradient, width,

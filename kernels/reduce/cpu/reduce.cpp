@@ -81,13 +81,13 @@ void argmax_columns(const ArgmaxColumnsArgs& args) {
           const T* column = tile.column(c);
 #pragma omp simd
           for (int64_t l = 0; l < kRows; ++l) {
-            // What is no larger than minus infinity wins all the same where it is the first number.
+            // -inf wins if it is the first number.
             const bool wins = (column[l] > largest[l]) | ((column[l] == largest[l]) & (where[l] < 0));
             where[l] = wins ? static_cast<int32_t>(c) : where[l];
             largest[l] = wins ? column[l] : largest[l];
           }
         }
-        for (int64_t l = 0; l < count; ++l) out[row[0] + l] = std::max(where[l], 0);  // nothing but NaN: 0
+        for (int64_t l = 0; l < count; ++l) out[row[0] + l] = std::max(where[l], 0);  // all NaN: 0
       });
     });
   });
@@ -97,7 +97,7 @@ void count_equal(const CountEqualArgs& args) {
   if (args.index) require_in_range("count_equal", "index", args.index, args.a.numel());
   const int32_t *left = args.a.data<int32_t>(), *right = args.b.data<int32_t>();
   const int32_t* at = args.index ? args.index.data<int32_t>() : nullptr;
-  std::atomic<int64_t> count{0};  // of integers: the order of the additions does not matter
+  std::atomic<int64_t> count{0};  // integer: the order does not matter
   parallel_for(args.index ? args.index.numel() : args.a.numel(), kGrain,
                [=, &count](int64_t begin, int64_t end) {
                  int64_t equal = 0;

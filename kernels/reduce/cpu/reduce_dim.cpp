@@ -1,5 +1,5 @@
-// The middle dimension is cut into chunks whose partial results are merged in order. Vector code runs over
-// the last dimension; a maximum over the last takes sixteen rows at once instead.
+// The middle dimension is split into chunks whose partial results are merged in order. Vector code runs over
+// the last dimension; a maximum over the last one processes sixteen rows at once instead.
 #include <adjoint/kernels/cpu/row_tile.h>
 #include <adjoint/kernels/reduce/reduce_dim.h>
 
@@ -9,7 +9,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-/// The middle dimension cut into chunks, under every outer index.
+/// The middle dimension in chunks, for every outer index.
 struct Chunks {
   int64_t outer, n, inner, grain, count;
 
@@ -33,7 +33,7 @@ struct Chunks {
   }
 };
 
-/// Does `value` take the place of `best`? NaN does, and keeps it.
+/// Whether `value` replaces `best`. NaN does, and stays.
 template <class W>
 inline bool beats(W value, W best) {
   return value > best || (value != value && best == best);
@@ -65,7 +65,7 @@ void max_of_rows(const T* in, int64_t rows, int64_t width, T* y, int32_t* winner
   });
 }
 
-/// Each chunk leaves its winners; then the best of them.
+/// Each chunk writes its winners, which are then merged.
 template <class T>
 void max_of_columns(const Tensor& x, T* y, int32_t* winner) {
   const Chunks chunks(x);

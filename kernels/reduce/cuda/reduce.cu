@@ -53,7 +53,7 @@ struct ArgmaxColumns {
   __device__ void row(int64_t row, int lane) const {
     using T = Wide<S>;
     const RowView<S, N, kLanes, kHeld> view(x, width, row, lane);
-    // Columns come in ascending order within a lane, so the first of equal values stays.
+    // Columns ascend within a lane, so the first of equal values wins.
     T largest = -std::numeric_limits<T>::infinity();
     int where = std::numeric_limits<int>::max();
     view.each([&](int64_t column, const Pack<T, N>& pack) {
@@ -74,11 +74,11 @@ struct ArgmaxColumns {
         where = its;
       }
     }
-    if (row >= 0 && lane == 0) y[row] = where < width ? where : 0;  // nothing but NaN: 0
+    if (row >= 0 && lane == 0) y[row] = where < width ? where : 0;  // all NaN: 0
   }
 };
 
-// Item i is elements [i N, i N + N), the last one perhaps fewer.
+// Item i is elements [i N, i N + N); the last may have fewer.
 template <int N, class S>
 struct Elements {
   const S* x;

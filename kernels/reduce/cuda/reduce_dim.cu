@@ -1,8 +1,7 @@
-// A thread takes one segment of the middle dimension for one place in the others, so that neighbours read
-// neighbours; where there are several segments, a second launch merges them in their order. How many there
-// are depends on the shape alone. A maximum over the last dimension gives each row to a group of lanes
-// instead. x is read once. Of a maximum the winners are saved: dx is zeroed and written at them, x is not
-// needed.
+// A thread reduces one segment of the middle dimension at one position of the others, so that reads are
+// coalesced; with several segments, a second launch merges them in order. Their number depends on the shape
+// alone. A maximum over the last dimension gives each row to a group of lanes instead. x is read once. For a
+// maximum the winners are saved: dx is zeroed and written at them, x is not needed.
 #include <adjoint/kernels/cuda/rows.cuh>
 #include <adjoint/kernels/reduce/reduce_dim.h>
 
@@ -24,7 +23,7 @@ struct Segments {
   int64_t items() const { return outer * count * inner; }
 };
 
-/// What item i covers: elements first + k inner, k in [begin, end).
+/// Elements of item i: first + k inner, k in [begin, end).
 struct Segment {
   int64_t first, begin, end;
 
@@ -36,7 +35,7 @@ struct Segment {
   }
 };
 
-/// Place of result i's first segment among the items; the others follow `inner` apart.
+/// Index of result i's first segment among the items; the others follow at stride `inner`.
 __device__ __forceinline__ int64_t first_item(const Segments& all, int64_t i) {
   const int64_t outer = i / all.inner;
   return outer * all.count * all.inner + (i - outer * all.inner);
@@ -67,7 +66,7 @@ __global__ void __launch_bounds__(kBlockThreads) merge_sums_kernel(Segments all,
   }
 }
 
-/// Does `value` take the place of `best`? NaN does, and keeps it.
+/// Whether `value` replaces `best`. NaN does, and stays.
 template <class W>
 __device__ __forceinline__ bool beats(W value, W best) {
   return value > best || (value != value && best == best);
@@ -93,7 +92,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// `winner` may be `of_segments` where there is one segment.
+// `winner` may be `of_segments` if there is one segment.
 template <class T>
 __global__ void __launch_bounds__(kBlockThreads)
     merge_winners_kernel(Segments all, const T* x, const int32_t* of_segments, T* y, int32_t* winner) {
@@ -129,7 +128,7 @@ struct MaxOfRow {
     using W = Wide<T>;
     constexpr int kNone = std::numeric_limits<int>::max();
     const RowView<T, N, kLanes, kHeld> view(x, width, row, lane);
-    // Columns come in ascending order within a lane, so the first of equal values stays.
+    // Columns ascend within a lane, so the first of equal values wins.
     W best = -std::numeric_limits<W>::infinity();
     int where = kNone;
     view.each([&](int64_t column, const Pack<W, N>& pack) {

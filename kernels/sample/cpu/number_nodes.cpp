@@ -1,6 +1,6 @@
-// In one pass and in order, on the caller's thread alone: every number depends on those before. What it waits
-// for is the table, whose lines it asks for ahead; whether a node is new is not branched on, since nothing
-// could foresee it.
+// One pass in order, on the calling thread only: every number depends on the previous ones. It is bound by
+// table lookups, so their cache lines are prefetched; whether a node is new is handled branch-free, as it is
+// unpredictable.
 
 #include <adjoint/kernels/sample/number_nodes.h>
 
@@ -21,7 +21,7 @@ void number_nodes(const NumberNodesArgs& args) {
     const bool is_new = found < 0;
     const int32_t chosen = is_new ? next : found;
     table[id] = base + chosen;
-    nodes[next] = id;  // overwritten by the next that is new, where this one is not; there is room
+    nodes[next] = id;  // always written; overwritten by the next new one if this is known; there is room
     number[k] = chosen;
     next += static_cast<int32_t>(is_new);
   };

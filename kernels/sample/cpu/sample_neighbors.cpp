@@ -1,6 +1,5 @@
-// Rows in chunks over threads. What is far in memory is asked for before it is needed: a row's bounds some
-// rows ahead, and the columns of some rows' entries while the next of these rows draw. What is drawn is a
-// matter of the row alone.
+// Rows in chunks over threads. Distant memory is prefetched: a row's bounds some rows ahead, and the columns
+// of some rows' entries while the next of these rows draw. Draws depend on the row alone.
 
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/sample/draws.h>
@@ -15,11 +14,11 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kGrain = 512;    // rows of a chunk: some 50 µs and more
-constexpr int64_t kFarAhead = 16;  // rows by which their bounds are asked for
-constexpr int64_t kUnread = 64;    // entries that are taken before their columns are read
+constexpr int64_t kGrain = 512;    // rows per chunk: at least some 50 µs
+constexpr int64_t kFarAhead = 16;  // rows by which bounds are prefetched
+constexpr int64_t kUnread = 64;    // entries taken before their columns are read
 
-/// The numbers below a limit that a row has drawn.
+/// Set of the numbers below a limit drawn by a row.
 class Drawn {
  public:
   /// For `count` numbers below `limit`.
@@ -38,7 +37,7 @@ class Drawn {
       mask_ = static_cast<uint32_t>(slots - 1);
     }
   }
-  /// False where it was there.
+  /// False if already present.
   bool insert(int32_t number) {
     const auto n = static_cast<uint32_t>(number);
     const uint64_t bit = uint64_t{1} << (n % 64);
@@ -53,7 +52,7 @@ class Drawn {
       }
     }
   }
-  /// Forgets what was inserted since start(): `numbers`, less `first`.
+  /// Removes the numbers inserted since start(): `numbers`, less `first`.
   void finish(const int32_t* numbers, int64_t count, int32_t first) {
     if (way_ == Way::bits)
       for (int64_t i = 0; i < count; ++i) bits_[static_cast<size_t>(numbers[i] - first) / 64] = 0;
@@ -62,7 +61,7 @@ class Drawn {
   }
 
  private:
-  static constexpr int32_t kBits = 1 << 16;  // 8 KiB: fits the first cache
+  static constexpr int32_t kBits = 1 << 16;  // 8 KiB: fits in L1
   enum class Way : uint8_t { few, bits, hash };
   uint32_t hashed(uint32_t n) const { return (n * 0x9E3779B9u >> 7) & mask_; }
 
@@ -74,7 +73,7 @@ class Drawn {
   uint32_t mask_ = 0;
 };
 
-/// What the rows of one chunk are taken with.
+/// Sampler for the rows of one chunk.
 class RowSampler {
  public:
   explicit RowSampler(const NeighborSample& of)
@@ -116,12 +115,12 @@ class RowSampler {
     return taken;
   }
 
-  /// Writes the `count` entries that the row takes.
+  /// Writes the `count` entries taken by the row.
   void take(int32_t row, int64_t count, int32_t* entry) {
     if (count == 0) return;
     const auto first = static_cast<int32_t>(offsets_[row]);
     const auto degree = static_cast<int32_t>(offsets_[row + 1] - first);
-    // A row whose choosable entries are no more than the fan-out is taken whole.
+    // A row with at most fan-out eligible entries is taken whole.
     const int64_t choosable = positive_ != nullptr ? positive_[row] : degree;
     const bool whole = fanout_ == kAllNeighbors || (!repeats() && choosable <= fanout_);
     if (whole && choosable == degree) {
@@ -155,8 +154,8 @@ class RowSampler {
     return sample::labor_takes(sample::labor_word(seed_, stream_, source), degree, fanout_);
   }
 
-  /// Calls f(i, scaled) for i = 0 … count - 1, where scaled(range) is slot i's draw below range: draw_below,
-  /// each block of words made once.
+  /// Calls f(i, scaled) for i = 0 … count - 1; scaled(range) is slot i's draw below range, equal to
+  /// draw_below, with each block of words computed once.
   template <class F>
   void each_draw(int32_t row, int64_t degree, int64_t count, F&& f) const {
     const bool narrow = degree <= sample::kNarrowRange;
@@ -190,7 +189,7 @@ class RowSampler {
       if (weight_[e] > 0.0f)
         keys_.emplace_back(
             sample::weighted_key(seed_, stream_, row, static_cast<uint32_t>(e - first), weight_[e]), e);
-    // Of equal keys the earlier entry.
+    // Ties: the earlier entry.
     std::nth_element(keys_.begin(), keys_.begin() + count, keys_.end());
     for (int64_t i = 0; i < count; ++i) entry[i] = keys_[static_cast<size_t>(i)].second;
     std::sort(entry, entry + count);

@@ -1,8 +1,8 @@
-// Which of equal new ids stands first does not depend on the order in which threads come: each place of a new
-// id claims it in the table by a number beyond all known ones, the larger the earlier the place, and the
-// largest stays. The places that won are counted by a prefix sum, which numbers them. Of each id this moves
-// 4 bytes in four passes and the table's sector (32 bytes, mostly in L2) in each, an atomic in the first, and
-// 4 bytes of the sum written and read; nothing has to be put back, since the next batch's base is higher.
+// The first of equal new ids is found independently of thread order: each position of a new id claims it in
+// the table by a number beyond all known ones, larger for earlier positions, and the largest stays. A prefix
+// sum over the winning positions numbers them. Bytes per id: 4 in four passes and the table's sector (32
+// bytes, mostly in L2) in each, an atomic in the first, and 4 bytes of the sum written and read; no cleanup,
+// since the next batch's base is higher.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/sample/number_nodes.h>
@@ -40,7 +40,7 @@ __global__ void claim_ids(Numbering n) {
   if (k >= n.places()) return;
   int32_t* at = n.table + n.ids[k];
   const int32_t found = *at;
-  // Known already, or claimed by an earlier place.
+  // Already known, or claimed by an earlier position.
   if ((found < n.base || found >= n.claims) && found < n.claim(k)) atomicMax(at, n.claim(k));
 }
 
@@ -66,7 +66,7 @@ __global__ void number_ids(Numbering n) {
   if (k == n.all - 1) *n.count = n.known() + n.before[k] + (counts && found == n.claim(k) ? 1 : 0);
 }
 
-/// Numbers in the place of claims: by those that are first, each of its own id.
+/// Replaces claims by numbers: each first position writes its own id.
 __global__ void write_table(Numbering n) {
   const int64_t i = thread_index();
   if (i < *n.count - n.known()) {

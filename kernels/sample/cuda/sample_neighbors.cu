@@ -1,11 +1,11 @@
-// A warp to a row, so that what a row takes is written side by side; draws and their rules are those of
-// draws.h, and so the CPU's to the bit. A hop must move, of each row, its bounds and offset (24 bytes) and of
-// each entry taken the sector of its column (32 bytes at most), 4 bytes of entry and 4 of column; LABOR and
-// choices without replacement by weight read the whole row besides (4 bytes an entry), the first twice.
+// One warp per row, so that a row's samples are written contiguously; draws and their rules are those of
+// draws.h, and so bitwise equal to the CPU's. A hop must move, per row, its bounds and offset (24 bytes) and,
+// per sampled entry, the sector of its column (32 bytes at most), 4 bytes of entry and 4 of column; LABOR and
+// weighted choices without replacement also read the whole row (4 bytes per entry), the former twice.
 //
-// Distinct draws are settled one after the other against those before, 32 at a time: k^2 / 64 steps of a warp
-// for k entries. The k-th smallest key of a row is found by bisection of its 64 bits, which keeps nothing: a
-// lane remembers the key of its first entry, which for rows up to 32 is all there are.
+// Distinct draws are resolved serially against the previous ones, 32 at a time: k^2 / 64 warp steps for k
+// entries. The k-th smallest key of a row is found by bisection of its 64 bits, without storage: a lane keeps
+// the key of its first entry, which covers rows up to 32; others are recomputed.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/sample/draws.h>
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(adj::cuda::kBlockThreads) count_entries(Rows r
   if (warp == 0 && lane == 0) offsets[0] = 0;
 }
 
-/// Appends, in the order of the lanes, the entries of the lanes that take theirs.
+/// Appends the entries of the lanes with `takes`, in lane order.
 __device__ void append(const Rows& r, bool takes, int32_t entry, int lane, int64_t& at, int32_t* entries,
                        int32_t* col) {
   const unsigned mask = __ballot_sync(kWarp, takes);
@@ -95,7 +95,7 @@ __device__ void append(const Rows& r, bool takes, int32_t entry, int lane, int64
   at += __popc(mask);
 }
 
-/// The `count` entries of smallest keys, of equal ones the earlier.
+/// The `count` entries with the smallest keys, ties to the earlier.
 __device__ void smallest_keys(const Rows& r, uint64_t stream, int32_t row, int32_t first, int32_t degree,
                               int64_t count, int lane, int64_t at, int32_t* entries, int32_t* col) {
   constexpr unsigned long long kNone = ~0ull;
@@ -104,7 +104,7 @@ __device__ void smallest_keys(const Rows& r, uint64_t stream, int32_t row, int32
     return static_cast<unsigned long long>(__double_as_longlong(
         sample::weighted_key(r.seed, stream, row, static_cast<uint32_t>(place), r.weight[first + place])));
   };
-  // Positive doubles are ordered as their bits are.
+  // Positive doubles are ordered like their bits.
   const unsigned long long mine = made(lane);
   const auto key = [&](int32_t place) { return place < 32 ? mine : made(place); };
   unsigned long long low = 0;  // the largest number with fewer than `count` keys below it is the count-th key
@@ -128,7 +128,7 @@ __device__ void smallest_keys(const Rows& r, uint64_t stream, int32_t row, int32
   }
 }
 
-/// Floyd's choice; each draw is compared with those before by the whole warp.
+/// Floyd's choice; the whole warp compares each draw with the previous ones.
 __device__ void distinct(const Rows& r, uint64_t stream, int32_t row, int32_t first, int32_t degree,
                          int32_t count, int lane, int64_t at, int32_t* entries, int32_t* col) {
   const int32_t last = degree - count;

@@ -1,6 +1,5 @@
-// Counts and sums of rows over an unsorted list: threads own ranges of rows (row_ranges.h), so that a row is
-// summed in list order whatever their number. Bytes: the list's rows once for each thread, and what is
-// written.
+// Row counts and sums over an unsorted list: threads own ranges of rows (row_ranges.h), so that a row is
+// summed in list order for any number of threads. Bytes: the list's rows once per thread, and the output.
 
 #include <adjoint/kernels/cpu/loops.h>
 #include <adjoint/kernels/sparse/coo.h>
@@ -13,7 +12,7 @@ namespace adj::kernels::cpu {
 
 namespace {
 
-constexpr int64_t kEntries = int64_t{1} << 16;  // worth another thread that goes through all of them
+constexpr int64_t kEntries = int64_t{1} << 16;  // that justify another thread scanning all of them
 
 /// Calls begin(i) for every row, then add(e) for every entry, in list order within a row, then end(i).
 template <class Begin, class Add, class Last>
@@ -40,7 +39,7 @@ void coo_degrees(const CooDegreesArgs& args) {
   const int64_t rows = args.y.numel();
   const int32_t* row = args.row.data<int32_t>();
   float* y = args.y.mutable_data<float>();
-  // In place: an integer is as large as the float that it becomes.
+  // In-place: integer and float have the same size.
   auto* count = static_cast<uint32_t*>(args.y.raw_mutable_data());
   for_rows_of_list(
       row, args.row.numel(), rows, [=](int64_t i) { count[i] = 0; }, [=](int64_t e) { ++count[row[e]]; },

@@ -1,8 +1,8 @@
-// Structures are sorted by one scheme. Entries are dealt into buckets of neighbouring rows (a stable counting
-// pass over fixed chunks of the list), and each bucket, small enough for the cache, is sorted by column
-// digits and then row, all stable passes; those by column are left out where each row's columns ascend as
-// they come, as in a transposition. A list that is sorted already, as transforms and files often have it, is
-// only copied. The result of a stable sort is unique, so it does not depend on threads.
+// One sorting scheme for all structures. Entries are distributed into buckets of adjacent rows (a stable
+// counting pass over fixed chunks of the list), and each bucket, small enough for the cache, is sorted by
+// column digits and then row, all in stable passes; the column passes are skipped if each row's columns
+// already ascend, as in a transposition. An already sorted list, common after transforms and in files, is
+// only copied. A stable sort is unique, so the result does not depend on threads.
 
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/sparse/cpu/entries.h>
@@ -28,8 +28,8 @@ struct Placed {
   int32_t position;
 };
 
-/// `shift` of row ranges of 2^shift rows: at most 1024 of them, of 4096 rows and entries or more on
-/// average, and no smaller than 64 rows.
+/// `shift` for row ranges of 2^shift rows: at most 1024 of them, with at least 4096 rows and entries on
+/// average, and at least 64 rows each.
 int bucket_shift(int64_t rows, int64_t entries) {
   const int64_t buckets = std::clamp<int64_t>((rows + entries) / 4096, 1, 1024);
   int shift = 6;
@@ -37,11 +37,11 @@ int bucket_shift(int64_t rows, int64_t entries) {
   return shift;
 }
 
-/// `start[bucket]` of the entries in `placed`, which are dealt into buckets in list order.
+/// `start[bucket]` of the entries in `placed`, distributed into buckets in list order.
 std::vector<int64_t> deal_into_buckets(const int32_t* row, const int32_t* col, int64_t entries, int64_t rows,
                                        int shift, Placed* placed) {
   const int64_t buckets = (rows >> shift) + 1;
-  const int64_t grain = std::max(kEntryGrain, ceil_div(entries, 256));  // counts stay few
+  const int64_t grain = std::max(kEntryGrain, ceil_div(entries, 256));  // keeps the counts small
   const int64_t chunks = ceil_div(entries, grain);
   std::vector<int64_t> next(static_cast<size_t>(chunks * buckets), 0);
   parallel_for(entries, grain, [&](int64_t begin, int64_t end) {
@@ -66,7 +66,7 @@ std::vector<int64_t> deal_into_buckets(const int32_t* row, const int32_t* col, i
   return start;
 }
 
-/// Stable, by column: `a` and `b` take turns, and the one that holds the result is returned.
+/// Stable, by column: alternates between `a` and `b` and returns the one with the result.
 const Placed* sort_by_column(Placed* a, Placed* b, int64_t entries, int64_t cols) {
   constexpr int kDigit = 9;
   for (int shift = 0; shift < 31 && (cols - 1) >> shift > 0; shift += kDigit) {
@@ -266,7 +266,7 @@ void gcn_normalize(const GcnNormalizeArgs& args) {
   for_rows(args.a.csr, [=](int64_t i, int64_t begin, int64_t end) {
     for (int64_t e = begin; e < end; ++e) {
       const float d_j = d[indices[e]];
-      // Two roots rather than one of the product, which may overflow. NaN stays.
+      // Two roots instead of one of the product, which may overflow. NaN propagates.
       out[e] = d[i] <= 0.0f || d_j <= 0.0f ? 0.0f : values[e] / (std::sqrt(d[i]) * std::sqrt(d_j));
     }
   });

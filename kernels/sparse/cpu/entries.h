@@ -16,14 +16,14 @@ struct EntryValues {
     if (values == nullptr) return T{1};
     return values[order == nullptr ? e : order[e]];
   }
-  /// Of `heads` values for each entry, head `head`'s.
+  /// Value of head `head`, of `heads` values per entry.
   T of_head(int64_t e, int64_t heads, int64_t head) const {
     if (values == nullptr) return T{1};
     return values[(order == nullptr ? e : order[e]) * heads + head];
   }
 };
 
-/// Row that holds entry `e`, for a structure with that many rows; empty rows are passed over.
+/// Row that holds entry `e`, in a structure with `rows` rows; skips empty rows.
 inline int64_t row_of(const int64_t* offsets, int64_t rows, int64_t e) {
   int64_t low = 0, high = rows;
   while (low < high) {

@@ -7,14 +7,14 @@
 
 namespace adj::kernels::cpu {
 
-/// A structure cut into pieces of about equal work for parallel loops over rows, kept with it. A row too
-/// heavy for one piece is cut too: its pieces fill slots of partial results, which are merged in slot order.
-/// The cuts depend on the structure alone.
+/// A structure split into pieces of about equal work for parallel loops over rows, cached with it. A row too
+/// heavy for one piece is split too: its pieces fill slots of partial results, which are merged in slot
+/// order. The split depends on the structure alone.
 struct RowChunks {
-  /// Entries and rows of a chunk, but for its last row: enough to hide the cost of handing it out, few enough
-  /// for its columns to stay in the first-level cache over several passes.
+  /// Entries and rows of a chunk, not counting its last row: enough to hide the scheduling cost, few enough
+  /// for its columns to stay in L1 over several passes.
   static constexpr int64_t kWork = 4096;
-  /// No chunk has as many entries; rows from 2 kWork entries on are cut.
+  /// Upper bound of a chunk's entries; rows of at least 2 kWork entries are split.
   static constexpr int64_t kMaxEntries = 3 * kWork;
 
   struct Chunk {
@@ -22,7 +22,7 @@ struct RowChunks {
     int64_t row_end;
     int64_t entry_begin;
     int64_t entry_end;
-    int64_t slot;  ///< where a piece of a heavy row leaves its partial result; -1: whole rows
+    int64_t slot;  ///< for the partial result of a piece of a heavy row; -1: whole rows
   };
   struct HeavyRow {
     int64_t row;

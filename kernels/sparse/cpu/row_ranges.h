@@ -8,9 +8,9 @@
 
 namespace adj::kernels::cpu {
 
-/// Ends of `ranges` ranges of rows that share out an unsorted list of entries about evenly: 0, …, rows.
-/// Whoever owns a range goes through the whole list and takes what is his, in list order; so a row is summed
-/// in that order whatever the ranges are, and they may follow the number of threads.
+/// Ends of `ranges` row ranges with about equal numbers of entries of an unsorted list: 0, …, rows. The owner
+/// of a range scans the whole list and takes its entries in list order; so a row's sum has that order for any
+/// ranges, and these may depend on the number of threads.
 inline std::vector<int64_t> row_ranges(const int32_t* row, int64_t entries, int64_t rows, int64_t ranges) {
   std::vector<int64_t> ends(static_cast<size_t>(ranges) + 1, rows);
   ends.front() = 0;

@@ -1,6 +1,6 @@
-// Counts and sums of rows over an unsorted list: integers by atomics, weights in fixed point (spmm_coo.cu),
-// the same bits in every run. Bytes: the list once for each of the passes below, and an atomic of 4 bytes (8
-// with weights) an entry, in L2.
+// Row counts and sums over an unsorted list: integers by atomics, weights in fixed point (spmm_coo.cu),
+// bitwise reproducible. Bytes: the list once per pass below, and one atomic of 4 bytes (8 with weights) per
+// entry, in L2.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/aggregate/spmm_coo.h>
@@ -19,7 +19,7 @@ __global__ void count_rows(const int32_t* row, int64_t entries, unsigned* count)
   if (const int64_t e = thread_index(); e < entries) atomicAdd(count + row[e], 1u);
 }
 
-/// In place: an integer is as large as the float that it becomes.
+/// In-place: integer and float have the same size.
 __global__ void counts_to_float(int64_t rows, float* y) {
   if (const int64_t i = thread_index(); i < rows) y[i] = static_cast<float>(__float_as_uint(y[i]));
 }
@@ -32,7 +32,7 @@ __global__ void divide_by_degree(const int32_t* row, const float* degree, const 
   y[e] = w == nullptr ? share : share * w[e];
 }
 
-/// The last loop of each node, plus 1, in `loop`, which begins as 0; and the entries' values without loops.
+/// The index of each node's last loop plus 1 in `loop`, initially 0; and the entries' values without loops.
 __global__ void find_loops(const int32_t* row, const int32_t* col, const float* values, int64_t entries,
                            bool completes, int32_t* loop, float* kept) {
   const int64_t e = thread_index();
@@ -42,7 +42,7 @@ __global__ void find_loops(const int32_t* row, const int32_t* col, const float* 
   kept[e] = drops ? 0.0f : values == nullptr ? 1.0f : values[e];
 }
 
-/// Each node's loop behind the entries, and ones to sum with.
+/// Each node's loop value after the entries, and ones for the sums.
 __global__ void weigh_loops(const int32_t* loop, const float* values, int64_t rows, float fill,
                             bool completes, float* of_loop, float* ones) {
   const int64_t i = thread_index();
@@ -51,14 +51,14 @@ __global__ void weigh_loops(const int32_t* loop, const float* values, int64_t ro
   if (completes) of_loop[i] = loop[i] == 0 ? fill : values == nullptr ? 1.0f : values[loop[i] - 1];
 }
 
-/// Entries from `entries` on are loops of the nodes in turn.
+/// Entries from `entries` on are the nodes' loops in order.
 __global__ void normalize(const int32_t* row, const int32_t* col, int64_t entries, int64_t all,
                           const float* degree, float* weights) {
   const int64_t e = thread_index();
   if (e >= all) return;
   const float d_i = degree[e < entries ? row[e] : e - entries];
   const float d_j = degree[e < entries ? col[e] : e - entries];
-  // Two roots rather than one of the product, which may overflow.
+  // Two roots instead of one of the product, which may overflow.
   weights[e] = d_i > 0.0f && d_j > 0.0f ? weights[e] / (sqrtf(d_i) * sqrtf(d_j)) : 0.0f;
 }
 

@@ -1,7 +1,6 @@
-// Sorting of coordinates on the device. A key holds row and column in no more bits than they need, so that
-// the radix sort makes as few passes as possible: 24 bits (3 passes) for Cora, 36 (5) for a graph of 170,000
-// nodes. Radix sort is stable and its result does not depend on scheduling. Temporaries: keys in and out, an
-// iota, and CUB's own.
+// Sorting of coordinates on the device. A key packs row and column into the fewest bits, so that the radix
+// sort makes as few passes as possible: 24 bits (3 passes) for Cora, 36 (5) for a graph of 170,000 nodes. The
+// radix sort is stable and deterministic. Temporaries: keys in and out, an iota, and CUB's own.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/sparse/csr.h>
@@ -100,7 +99,7 @@ void transpose(const TransposeArgs& args) {
   Tensor rows = Tensor::empty({n}, DType::i32, device), sorted = empty_keys<uint32_t>(n, device);
   launch("transpose", {.device = device.index, .blocks = blocks_for(n)}, fill_iota, n,
          rows.mutable_data<int32_t>());
-  // Columns are not negative, so that they sort as unsigned.
+  // Columns are non-negative, so they sort as unsigned.
   const auto* columns = static_cast<const uint32_t*>(args.a.indices.raw_data());
   auto* sorted_columns = static_cast<uint32_t*>(sorted.raw_mutable_data());
   sort_pairs<uint32_t>(columns, sorted_columns, rows.data<int32_t>(), args.order.mutable_data<int32_t>(), n,

@@ -43,9 +43,9 @@ __global__ void __launch_bounds__(kEntryThreads)
     f(first + upper_bound(offsets + first, last - first + 1, e) - 1, e);
 }
 
-/// Calls f(row, entry) for every entry of the structure, one thread per entry whatever the degrees: a block
-/// takes consecutive entries, finds the rows of its first and last one, and each thread searches between
-/// those alone.
+/// Calls f(row, entry) for every entry of the structure, one thread per entry for any degree distribution: a
+/// block takes consecutive entries, finds the rows of its first and last one, and each thread searches only
+/// between those.
 template <class F>
 void for_each_entry(const char* name, const Csr& a, F f) {
   adj::cuda::launch(name,

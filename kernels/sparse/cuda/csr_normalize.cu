@@ -1,6 +1,5 @@
-// Degrees, diagonals and normalised weights of a structure on the device. A row's sum is taken by a few
-// lanes, a heavy row's by the whole block, in an order that depends on the structure alone; what is per entry
-// runs one thread per entry.
+// Degrees, diagonals and normalized weights of a structure on the device. A few lanes sum a row, a whole
+// block a heavy one, in an order that depends on the structure alone; per-entry work is one thread per entry.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/sparse/csr.h>
@@ -16,10 +15,10 @@ using adj::cuda::blocks_for;
 using adj::cuda::launch;
 
 constexpr int kThreads = adj::cuda::kBlockThreads;
-constexpr int kLanes = 8;           // of one light row
+constexpr int kLanes = 8;           // per light row
 constexpr int64_t kHeavyRow = 512;  // entries from which a whole block sums a row
 
-/// Value of entry e as CsrMatrix defines it; null pointers where the tensors are absent.
+/// Value of entry e as defined by CsrMatrix; null for absent tensors.
 struct EntryValues {
   const float* values = nullptr;
   const int32_t* order = nullptr;
@@ -48,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t i = first + threadIdx.x / kLanes;
   const int64_t begin = i < rows ? offsets[i] : 0, end = i < rows ? offsets[i + 1] : 0;
   const bool heavy = end - begin >= kHeavyRow;
-  double sum = 0.0;  // thousands of values of both signs must not lose what is left of them
+  double sum = 0.0;  // double against cancellation of thousands of values of both signs
   if (!heavy)
     for (int64_t e = begin + lane; e < end; e += kLanes) sum += static_cast<double>(value(e));
   sum = sum_lanes<kLanes>(sum, 0xffffffffu);
@@ -108,7 +107,7 @@ __global__ void place_diagonals(const int64_t* offsets, const int32_t* indices, 
   to_values[at] = fill;
 }
 
-// A thread a row, so that equal columns are summed in their order.
+// One thread per row, so that duplicates are summed in order.
 __global__ void add_entries(const int64_t* offsets, const int32_t* indices, int64_t rows, int64_t cols,
                             EntryValues value, float* y) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -180,7 +179,7 @@ void gcn_normalize(const GcnNormalizeArgs& args) {
   float* out = args.weights.mutable_data<float>();
   for_each_entry("gcn_normalize", args.a.csr, [=] __device__(int64_t i, int64_t e) {
     const float di = degrees[i], dj = degrees[columns[e]];
-    out[e] = di <= 0.0f || dj <= 0.0f ? 0.0f : value(e) / (sqrtf(di) * sqrtf(dj));  // NaN stays
+    out[e] = di <= 0.0f || dj <= 0.0f ? 0.0f : value(e) / (sqrtf(di) * sqrtf(dj));  // NaN propagates
   });
 }
 

@@ -8,7 +8,7 @@
 
 namespace adj::kernels::cuda {
 
-/// Bits that tell 0 … extent - 1 apart; at least one, which CUB asks for.
+/// Bits needed for 0 … extent - 1; at least one, as CUB requires.
 inline int bits_for(int64_t extent) {
   return extent <= 2 ? 1 : static_cast<int>(std::bit_width(static_cast<uint64_t>(extent - 1)));
 }
@@ -18,7 +18,7 @@ Tensor empty_keys(int64_t n, Device device) {
   return Tensor::empty({n}, sizeof(Key) == 8 ? DType::i64 : DType::i32, device);
 }
 
-/// Sorts (keys, 0 … n - 1) by the lowest `bits` bits of the keys.
+/// Stable sort of (keys, 0 … n - 1) by the lowest `bits` bits of the keys.
 template <class Key>
 void sort_pairs(const Key* keys, Key* sorted, const int32_t* iota, int32_t* order, int64_t n, int bits,
                 Device device) {

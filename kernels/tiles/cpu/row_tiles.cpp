@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kRows = RowTiles::kRows, kColumns = RowTiles::kColumns;
 
-/// Places to tell tiles by: what the windows before have.
+/// Offsets of a window: totals over the previous windows.
 struct Counts {
   int64_t tiles = 0, values = 0, rest = 0;
 };
@@ -18,8 +18,8 @@ struct Counts {
 constexpr int kLevels = RowTiles::kLevels;
 constexpr int32_t kNone = -1;
 
-/// The rows that have each column in a window, for a chunk of windows. Columns are told apart by their level,
-/// as column * kLevels + level.
+/// Number of rows per column of a window, for a chunk of windows. Columns are distinguished by level, as
+/// column * kLevels + level.
 class ColumnCounts {
  public:
   explicit ColumnCounts(const Csr& a)
@@ -57,7 +57,7 @@ class ColumnCounts {
   std::vector<int64_t> touched_;
 };
 
-/// The columns that tiles take, ascending, in `touched`; each counts its own entries until then.
+/// Keeps in `touched` the columns that become tile columns, ascending; zeroes the counts of the others.
 void keep_columns(ColumnCounts& counts, int64_t least) {
   std::vector<int64_t>& touched = counts.touched();
   const auto end =
@@ -71,7 +71,7 @@ int64_t padded(int64_t values) {
   return ceil_div(values, RowTiles::kValueAlignment) * RowTiles::kValueAlignment;
 }
 
-/// Calls f(window, its columns' counts) over all windows, each chunk of them with counts of its own.
+/// Calls f(window, its column counts) over all windows, with separate counts per chunk.
 template <class F>
 void for_windows(const Csr& a, int64_t windows, int64_t least, F&& f) {
   parallel_for(windows, std::max<int64_t>(1, ceil_div(windows, 64)), [&](int64_t begin, int64_t end) {
@@ -157,7 +157,7 @@ RowTiles make_row_tiles(const Csr& a, int64_t least) {
       columns[at.tiles * kColumns + c] = static_cast<int32_t>(
           kept[static_cast<size_t>(std::min<int64_t>(c, static_cast<int64_t>(kept.size()) - 1))] / kLevels);
     for (size_t c = 0; c < kept.size(); ++c) place[kept[c]] = static_cast<int32_t>(c) + 1;
-    // Bits first: they tell where each row's values begin.
+    // Bits first: they determine where each row's values begin.
     int64_t rest = at.rest;
     place.for_entries(first_row, end_row, [&](int64_t i, int64_t e, int64_t column) {
       const int64_t c = column == kNone ? -1 : place[column] - 1;

@@ -1,4 +1,4 @@
-// What a GPU's tensor cores compute, by plain loops with the same roundings: to compare with, not to be fast.
+// Reference for a GPU's tensor cores: plain loops with the same roundings, not optimized.
 
 #include <adjoint/core/parallel.h>
 #include <adjoint/kernels/tiles/tile_spmm.h>
@@ -21,7 +21,7 @@ uint16_t narrowed(float value, DType features) {
   return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
 }
 
-/// 2^k so that numbers of this absolute value and below fit float16 when multiplied by it.
+/// 2^k that scales numbers up to this absolute value into float16's range.
 float power_to_fit(float largest) {
   if (largest == 0.0f) return 1.0f;
   return std::ldexp(1.0f, std::clamp(14 - std::ilogb(largest), -126, 126));
@@ -34,7 +34,7 @@ float largest_finite(const float* x, int64_t n, int64_t stride) {
   return largest;
 }
 
-/// Features, rows times `factor`, as float32 numbers that have the operands' bits.
+/// Features, rows times `factor`, rounded to the operands' precision, as float32.
 std::vector<float> rounded_features(const Tensor& x, const Tensor& factor) {
   const int64_t rows = x.size(0), width = x.size(1);
   const Tensor wide = x.to(DType::f32);

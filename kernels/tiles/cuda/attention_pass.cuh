@@ -1,7 +1,7 @@
 #pragma once
 
-// What a pass of attention over tiles is (tile_attention.sm_90a.cu): its arguments, its shared memory, what
-// its readers copy, and what an entry weighs in it.
+// One pass of attention over tiles (tile_attention.sm_90a.cu): arguments, shared memory layout, the readers'
+// copies, and entry weights.
 
 #include <adjoint/kernels/tiles/cuda/pipeline.cuh>
 #include <adjoint/kernels/tiles/cuda/tile_attention.h>
@@ -20,12 +20,12 @@ struct Arguments {
   const uint64_t* bits;
   const uint16_t *own_first, *own_second;                // [rows, row_pitch]
   const uint16_t *first, *second;                        // [cols, row_pitch]
-  const float *q_scale, *k_scale, *v_scale, *d_o_scale;  // what operands are to be multiplied by; null: 1
+  const float *q_scale, *k_scale, *v_scale, *d_o_scale;  // multipliers of the operands; null: 1
   float scale;
-  const float* row_logit;     // sums: [rows,H], a row's half of the logit
-  const float* column_logit;  // [cols,H]
+  const float* row_logit;     // score sum: [rows,H], the row term of the logit
+  const float* column_logit;  // [cols,H], the column term
   float slope;
-  const float2* terms;  // [targets,H]: as find_terms() leaves them
+  const float2* terms;  // [targets,H]: from find_terms()
   float *parts, *stats;
   int64_t num_windows;
   int rows, heads, pitch, row_pitch;
@@ -38,28 +38,27 @@ struct Pass {
   static constexpr bool kGradient = kPass == TilePass::target_gradient || kPass == TilePass::source_gradient;
 };
 
-/// Shared memory and threads, for heads of kD features.
+/// Shared memory and threads for heads of kD features.
 template <int kD, TileScore kScore, TilePass kPass>
 struct Shape : Pass<kPass> {
   using P = Pass<kPass>;
   static constexpr bool kDot = kScore == TileScore::dot;
-  static constexpr bool kSums = kDot || kPass != TilePass::target_gradient;  ///< of weights times rows?
-  static constexpr bool kSumsFirst = kDot && P::kGradient;                   ///< of the rows that S is of?
-  static constexpr bool kRowSums = P::kForward || (!kDot && P::kGradient);   ///< of weights?
+  static constexpr bool kSums = kDot || kPass != TilePass::target_gradient;  ///< weights times rows?
+  static constexpr bool kSumsFirst = kDot && P::kGradient;                   ///< of the rows that S uses?
+  static constexpr bool kRowSums = P::kForward || (!kDot && P::kGradient);   ///< of the weights?
   static constexpr int kReaders = 128, kThreads = kMultipliers + kReaders;
-  // Warpgroups trade the registers that a block is launched with: 168 of each thread, multiples of 8.
+  // Warpgroups redistribute the registers of the launch, 168 per thread, in multiples of 8.
   static constexpr int kMultiplierRegisters = 200, kReaderRegisters = 104;
   static_assert(kMultipliers * kMultiplierRegisters + kReaders * kReaderRegisters == 168 * kThreads);
 
   static constexpr int kOwnPanel = kTileRows * kRowBytes, kOwnBytes = kD / 64 * kOwnPanel;
   static constexpr int kGatheredBytes = kD / 64 * kPanelBytes;
-  /// Places in a stage: of the second matrix, bits, terms of columns (8 bytes each), their halves of logits
-  /// (4).
+  /// Offsets in a stage: second matrix, bits, column terms (8 bytes each), column logits (4).
   static constexpr int kSecond = kDot ? kGatheredBytes : 0, kBits = kSecond + kGatheredBytes,
                        kTerms = kBits + kTileRows * 8, kLogits = kTerms + kTileColumns * 8;
   static constexpr int kStageBytes = kTerms + (P::kBySource || !kDot ? 1024 : 0);
   static_assert(kTileColumns * (8 + 4) <= 1024);
-  static constexpr int kOwnSecond = kDot ? kOwnBytes : 0;  // behind the first own matrix
+  static constexpr int kOwnSecond = kDot ? kOwnBytes : 0;  // after the first own matrix
   static constexpr int kOwnMatrices = (kDot ? 1 : 0) + (P::kGradient ? 1 : 0);
   static constexpr int kStages =
       std::min(6, (227 * 1024 - 2 * kPatternBytes - kOwnMatrices * kOwnBytes) / kStageBytes);
@@ -70,11 +69,11 @@ struct Shape : Pass<kPass> {
 
 template <class Operand>
 constexpr bool kFloat16 = std::is_same_v<Operand, float16>;
-/// Weights are raised by this power of 2, so that small ones keep their bits.
+/// Weights are scaled by this power of 2, so that small ones keep their bits.
 template <class Operand>
 constexpr float kRaised = kFloat16<Operand> ? 14.0f : 0.0f;
 
-/// Two operands of a word.
+/// Packs two operands into a word.
 template <class Operand>
 __device__ __forceinline__ uint32_t pack_operands(float lower, float upper) {
   uint32_t word;
@@ -94,11 +93,11 @@ __device__ __forceinline__ float scale_at(const float* scale) {
   return scale != nullptr ? __ldg(scale) : 1.0f;
 }
 
-/// What numbers are multiplied by.
+/// Scale factors of a pass.
 struct Factors {
-  float logit;           ///< a product of operands, to a logit in powers of 2
-  float product, delta;  ///< G and Δ, so that (G - Δ) times a raised α is what is rounded to operands
-  float sum;             ///< sums, in the end
+  float logit;           ///< from a product of operands to a logit in powers of 2
+  float product, delta;  ///< for G and Δ, so that (G - Δ) times a scaled α is what is rounded to operands
+  float sum;             ///< of the final sums
 
   template <class Operand>
   static __device__ Factors of(const Arguments& a, TileScore score, TilePass pass) {
@@ -108,13 +107,13 @@ struct Factors {
     Factors f;
     if (score == TileScore::sum) {
       f.logit = kLog2E;
-      f.product = d_o * v;  // what they are for is not rounded
+      f.product = d_o * v;  // its result is not rounded
       f.delta = 1.0f;
       f.sum = pass == TilePass::forward ? v : d_o * lowered;
       return f;
     }
     f.logit = q * k * a.scale * kLog2E;
-    // float16: operands are less than 2^15, so |G - Δ| is less than 2^31 D, in units of theirs.
+    // float16: operands are below 2^15, so |G - Δ| is below 2^31 D in operand units.
     f.product = kFloat16<Operand>
                     ? power_of_2(-16.0f - kRaised<Operand> - ceilf(log2f(static_cast<float>(a.pitch))))
                     : 1.0f;
@@ -138,11 +137,11 @@ __global__ void __launch_bounds__(256)
   if (i < n) terms[i] = {lse[i] * kLog2E - kRaised<Operand>, delta[i] * f.delta};
 }
 
-/// A window's tiles, as far as one block has them, and a head.
+/// A block's part of a window's tiles, and a head.
 struct Part {
   int first, end;  ///< tiles
   int window, head;
-  int64_t at;  ///< in parts
+  int64_t at;  ///< index in parts
 };
 
 template <int kD, TileScore kScore, TilePass kPass>
@@ -183,13 +182,13 @@ __device__ __forceinline__ void read_tiles(const Arguments& a, uint32_t shared) 
   wait_for_copies<0>();
 }
 
-/// What an entry weighs in sums of rows, and in the row's own.
+/// Weights of an entry in the sums over rows and in the row's own sum.
 struct Weight {
   float of_rows, of_row;
 };
 
-/// Of a logit in products of operands, or of numbers of its row and column, and G; `term` has the row's or
-/// column's lse (in the forward pass the largest logit) and Δ, as Factors has them.
+/// From a logit (of operand products, or of row and column terms) and G; `term` has the lse of the row or
+/// column (in the forward pass the maximum logit) and Δ, scaled by Factors.
 template <TileScore kScore, TilePass kPass>
 __device__ __forceinline__ Weight weight_of(float logit, float product, const float2& term, float slope,
                                             const Factors& f) {

@@ -1,9 +1,9 @@
-// Features and values as operands of tensor cores. float16 has 5 bits of exponent, so numbers are raised or
-// lowered by a power of two first, exactly: by the largest of each column of features, for these differ in
-// scale by column, and by the largest of all values. Largest ones are found by integer atomics on the bits of
-// absolute values, whose order does not matter.
+// Features and values as tensor-core operands. float16 has 5 exponent bits, so numbers are first scaled
+// exactly by a power of two: by the maximum of each feature column, as these differ in scale, and by the
+// maximum of all values. Maxima are found by integer atomics on the bits of absolute values, deterministic in
+// any order.
 //
-// Bytes: features are read twice and written once in half as many, values read twice by index and written.
+// Bytes: features are read twice and written once at half size, values read twice by index and written.
 
 #include <adjoint/core/cuda/launch.cuh>
 #include <adjoint/kernels/cuda/float16.cuh>
@@ -21,13 +21,13 @@ constexpr char kName[] = "tile_spmm";
 constexpr int kThreads = 256;
 constexpr int kPerThread = 8;  // features: 16 bytes of operands
 
-/// The bits of |x|, 0 where it is not finite: they ascend with it.
+/// The bits of |x|, 0 if not finite; ordered like |x|.
 __device__ __forceinline__ unsigned finite_bits(float x) {
   const unsigned bits = __float_as_uint(x) & 0x7fffffffu;
   return bits < 0x7f800000u ? bits : 0u;
 }
 
-/// 2^k so that numbers of this absolute value and below fit float16 when multiplied by it.
+/// 2^k that scales numbers up to this absolute value into float16's range.
 __device__ __forceinline__ float power_to_fit(unsigned largest_bits) {
   if (largest_bits == 0) return 1.0f;
   const int exponent = largest_bits >> 23 != 0 ? static_cast<int>(largest_bits >> 23) - 127 : -127;
@@ -35,13 +35,13 @@ __device__ __forceinline__ float power_to_fit(unsigned largest_bits) {
   return __uint_as_float(static_cast<unsigned>(power + 127) << 23);
 }
 
-/// What a row is multiplied by; `factor` null: 1.
+/// Multiplier of a row; `factor` null: 1.
 __device__ __forceinline__ float factor_of(const float* factor, int64_t row) {
   return factor != nullptr ? __ldg(factor + row) : 1.0f;
 }
 
-/// largest[f] = the largest of column f; zeros before. A thread takes kPack columns and every so many rows, a
-/// block merges what its threads found.
+/// largest[f] = maximum of column f; zeroed beforehand. A thread takes kPack columns of strided rows, and a
+/// block merges its threads.
 template <int kPack>
 __global__ void __launch_bounds__(kThreads)
     largest_of_columns(const float* x, const float* factor, int64_t n, int width, unsigned* largest) {
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kThreads)
   inverse[f] = 1.0f / power_to_fit(most);
 }
 
-/// Rows of operands, padded with zeros. `inverse` null: no scale.
+/// Rows of operands, zero-padded. `inverse` null: no scale.
 template <class Operand, class S>
 __global__ void __launch_bounds__(kThreads)
     round_features(const S* x, const float* factor, int64_t n, int width, int pitch, const float* inverse,
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x % 32 == 0) atomicMax(largest, most);
 }
 
-/// A thread takes a row of a tile. `largest` null: no scale.
+/// One thread per row of a tile. `largest` null: no scale.
 template <class Operand>
 __global__ void __launch_bounds__(kThreads)
     round_values(const float* values, const int32_t* order, const int32_t* entries, const uint64_t* bits,
@@ -202,7 +202,7 @@ OperandFeatures operand_features(const Tensor& x, OperandScale scale, const Tens
   const unsigned across = packs <= 16 ? 16 : packs <= 32 ? 32 : packs <= 64 ? 64 : 128;
   const auto x_blocks = static_cast<unsigned>(ceil_div(packs, across));
   const dim3 threads(across, kThreads / across);
-  // Few blocks: each ends in an atomic a column.
+  // Few blocks: each ends in one atomic per column.
   const int64_t wanted = 2 * adj::cuda::properties(device.index).multiprocessors / x_blocks + 1;
   const auto y_blocks =
       static_cast<unsigned>(std::min<int64_t>({wanted, ceil_div(n, 4 * threads.y), int64_t{65535}}));

@@ -1,9 +1,9 @@
 #pragma once
 
-// What kernels over tiles share. A block has readers, which copy the rows that a tile's columns name to
-// shared memory (cp.async), some steps ahead, and two warpgroups of multipliers, for 64 rows of a window
-// each. A step is a tile and a slab of features, or a head. Every block has the same number of tiles,
-// whatever the windows (TileShares).
+// Pipeline shared by the kernels over tiles. A block has reader warps, which copy the rows of a tile's
+// columns to shared memory (cp.async) some steps ahead, and two multiplier warpgroups, each for 64 rows of a
+// window. A step is a tile and a slab of features, or a head. Every block has the same number of tiles,
+// regardless of the windows (TileShares).
 
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/aggregate/cuda/spmm_device.cuh>
@@ -18,12 +18,12 @@ inline constexpr int kTileRows = RowTiles::kRows, kTileColumns = RowTiles::kColu
 static_assert(kTileRows == 128 && kTileColumns == 64);
 inline constexpr int kMultipliers = 256;  // two warpgroups
 
-/// A panel of 64 features: a tile's columns, rows of 128 bytes.
+/// Bytes of a panel of 64 features: one row of 128 bytes per tile column.
 inline constexpr int kPanelBytes = kTileColumns * kRowBytes;
 
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 
-/// The steps of a block: its tiles, once for each slab.
+/// The steps of a block: its tiles, repeated for each slab.
 struct TileSteps {
   int begin, end, tile, slab = 0;
 
@@ -41,14 +41,14 @@ struct TileSteps {
   }
 };
 
-/// Stages of shared memory, which readers write and multipliers read, each a few steps ahead of the other:
-/// two barriers (mbarrier) for each. Readers and multipliers each have a ring of their
-/// own and go round it in step. Unlike named barriers these let one warpgroup of multipliers run ahead of the
-/// other, so that it computes while the tensor cores work for that one.
+/// Ring of shared-memory stages between readers and multipliers, each a few steps ahead of the other, with
+/// two mbarriers per stage. Readers and multipliers advance their own rings in step. Unlike named barriers,
+/// mbarriers let one multiplier warpgroup run ahead, so that it computes while the tensor cores work for the
+/// other.
 template <int kStages, int kArrivals>
 class StageRing {
  public:
-  /// `at`: 16 kStages bytes of shared memory, by all threads of the block, before anything else.
+  /// `at`: 16 kStages bytes of shared memory. All threads of the block, before anything else.
   static __device__ void initialize(uint32_t at) {
     if (threadIdx.x == 0)
       for (int s = 0; s < kStages; ++s) {
@@ -66,24 +66,26 @@ class StageRing {
     stage_ = 0;
     round_ ^= 1;
   }
-  /// By multipliers, of this stage. What was written there is then there for the tensor cores, too: the fence
-  /// is theirs, for it would have a reader wait for all the copies that it has on their way.
+  /// Called by multipliers for this stage. Also makes the data visible to the tensor cores; the fence is on
+  /// this side, as it would make a reader wait for all its copies in flight.
   __device__ void wait_until_written() const {
     wait(barriers_ + stage_ * 8, round_);
     publish_to_tensor_cores();
   }
-  /// By readers, warp by warp (kArrivals: their warps), once what they wrote is there.
+  /// Called by readers, per warp (kArrivals: their warps), once their data is written.
   __device__ void written() const {
     __syncwarp();
     if (threadIdx.x % 32 == 0)
       asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers_ + stage_ * 8) : "memory");
   }
-  /// By each of them (kArrivals: so many), without waiting: once the copies that it began are there.
+  /// Called by each reader thread (kArrivals: their number), without waiting: arrives once its copies are
+  /// complete.
   __device__ void written_by_copies() const {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barriers_ + stage_ * 8)
                  : "memory");
   }
-  /// By readers, before they write a stage; at once in the first round. By multipliers, warp by warp.
+  /// Called by readers before writing a stage; returns at once in the first round. read(): called by
+  /// multipliers, per warp.
   __device__ void wait_until_read() const { wait(barriers_ + (kStages + stage_) * 8, round_ ^ 1); }
   __device__ void read() const { read(stage_); }
   __device__ void read(int stage) const {
@@ -105,9 +107,8 @@ class StageRing {
   int stage_ = 0;
 };
 
-/// Calls step(s, 0), step(s, 1), step(s, 0) … of all steps s of a block, and before each ask(s, i) two steps
-/// ahead, so that what is asked for, of an odd or of an even step, may be registers that wait for memory
-/// until then.
+/// Calls step(s, 0), step(s, 1), step(s, 0) … for all steps s of a block, and ask(s, i) two steps ahead, so
+/// that the loads of odd and even steps can stay in separate registers until they arrive.
 template <class Ask, class Step>
 __device__ __forceinline__ void for_each_step(const TileShares& shares, Ask&& ask, Step&& step) {
   TileSteps steps(shares), ahead = steps;
@@ -130,17 +131,17 @@ __device__ __forceinline__ void for_each_step(const TileShares& shares, Ask&& as
   }
 }
 
-/// The dynamic shared memory of a block, from the first whole pattern on.
+/// The dynamic shared memory of a block, aligned to a whole pattern.
 __device__ __forceinline__ uint32_t patterned_shared() {
   extern __shared__ unsigned char raw[];
   const auto begin = static_cast<uint32_t>(__cvta_generic_to_shared(raw));
   return (begin + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
 }
 
-/// Launches a kernel over tiles, a block for each share; its Shape says threads and shared memory.
+/// Launches a kernel over tiles, one block per share; its Shape has threads and shared memory.
 template <class Shape, class Arguments>
 void launch_over_tiles(const char* name, Device device, void (*kernel)(Arguments), const Arguments& a) {
-  adj::cuda::use_device(device.index);  // the attribute is one of the kernel on this device
+  adj::cuda::use_device(device.index);  // the attribute is per kernel and device
   ADJ_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kSharedBytes));
   adj::cuda::launch(name,
@@ -152,45 +153,45 @@ void launch_over_tiles(const char* name, Device device, void (*kernel)(Arguments
                     kernel, a);
 }
 
-/// Waits for the other threads of the readers, or of a warpgroup; `barrier` 1 to 15.
+/// Barrier of the readers, or of a warpgroup; `barrier` 1 to 15.
 template <int kThreads>
 __device__ __forceinline__ void meet(int barrier) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(kThreads) : "memory");
 }
 
-/// 16 bytes to shared memory, zeros where it is not `there`.
+/// Copies 16 bytes to shared memory, zeros if not `there`.
 __device__ __forceinline__ void copy_async(uint32_t to, const void* from, bool there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there ? 16 : 0)
                : "memory");
 }
-/// Likewise kWords of 4 bytes.
+/// The same for kWords of 4 bytes.
 template <int kWords>
 __device__ __forceinline__ void copy_words_async(uint32_t to, const void* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(kWords * 4) : "memory");
 }
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// All but the last kCount groups of copies are there, for this thread.
+/// Waits for this thread's copies but the last kCount groups.
 template <int kCount>
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kCount) : "memory");
 }
 
-/// A thread's copies of the rows of a matrix that a tile's columns name: of kFeatures features, 16 bytes of
-/// each of kCount rows, to panels of 64 features.
+/// A thread's copies of the rows named by a tile's columns: of kFeatures features, 16 bytes of each of kCount
+/// rows, to panels of 64 features.
 template <int kFeatures, int kReaders>
 class RowCopies {
  public:
   __device__ explicit RowCopies(int thread)
       : chunk_(thread % kChunks), first_row_(thread / kChunks * kCount) {}
-  /// Asks for the columns.
+  /// Loads the column indices.
   __device__ void find(const int32_t* columns, int tile) {
     const auto* from = reinterpret_cast<const int4*>(columns + int64_t{tile} * kTileColumns + first_row_);
 #pragma unroll
     for (int i = 0; i < kCount / 4; ++i) four_[i] = __ldg(from + i);
   }
-  /// The feature of a slab that this thread copies from.
+  /// First feature of a slab copied by this thread.
   __device__ int feature() const { return chunk_ * 8; }
-  /// `x`: of the slab's rows, `pitch` bytes a row; zeros where the features are not `there`.
+  /// `x`: the slab's rows, `pitch` bytes per row; zeros for features that are not `there`.
   __device__ void begin(const uint16_t* x, uint32_t pitch, bool there, uint32_t to) const {
     const char* const from = keep_address(kAllLanes, x + (there ? feature() : 0));
     to += chunk_ / 8 * kPanelBytes + first_row_ * kRowBytes;
@@ -206,18 +207,18 @@ class RowCopies {
   }
 
  private:
-  static constexpr int kChunks = kFeatures / 8;  // of a row
+  static constexpr int kChunks = kFeatures / 8;  // per row
   static constexpr int kCount = kTileColumns * kChunks / kReaders;
   static_assert(kCount % 4 == 0);
   int chunk_, first_row_;
   int4 four_[kCount / 4];
 };
 
-/// A multiplier's bits of a tile: of its row and of the row 8 below.
+/// A multiplier's bits of a tile: of its row and the row 8 below.
 struct TileBits {
   uint2 row[2];
 
-  /// From shared memory, 8 bytes for each row of the tile.
+  /// From shared memory, 8 bytes per row of the tile.
   __device__ __forceinline__ void read(uint32_t at) {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
@@ -229,19 +230,19 @@ struct TileBits {
   }
 };
 
-/// Which warpgroup of the multipliers this is, as a number that the compiler knows to be all lanes'.
+/// Index of the multiplier warpgroup, warp-uniform to the compiler.
 __device__ __forceinline__ int warpgroup_of_multipliers() {
   return __shfl_sync(kAllLanes, static_cast<int>(threadIdx.x) / 128, 0);
 }
 
-/// Copies the bits of a tile's rows, by the first 64 of the threads.
+/// Copies the bits of a tile's rows, by the first 64 threads.
 __device__ __forceinline__ void copy_bits(const uint64_t* bits, int tile, int thread, uint32_t to) {
   if (thread < kTileRows / 2)
     copy_async(to + thread * 16, bits + int64_t{tile} * kTileRows + thread * 2, true);
 }
 
-/// Copies 64 of a window's rows, those of a warpgroup of multipliers, by its threads: kFeatures features from
-/// `x` on, of which `width` are there, to panels of 64 features.
+/// A multiplier warpgroup copies its 64 rows of a window: kFeatures features from `x` on, of which `width`
+/// exist, to panels of 64 features.
 template <int kFeatures>
 __device__ __forceinline__ void copy_window(const uint16_t* x, int window, int rows, int pitch, int width,
                                             int warpgroup, uint32_t to) {

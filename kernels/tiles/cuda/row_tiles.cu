@@ -1,10 +1,10 @@
-// The cut on the device. Entries are sorted by window, column and level (how many parallel ones stand before
-// it in its row), stably, so that the entries of a column of a window stand side by side, by row: a run. Runs
-// of enough rows are the columns of tiles. Everything else is counts, prefix sums and scatters to places that
-// these tell; bits are set by integer atomics, whose order does not matter.
+// The cut on the device. Entries are stably sorted by window, column and level (number of parallel ones
+// before it in its row), so that the entries of a column of a window are contiguous, by row: a run. Runs of
+// enough rows become tile columns. The rest is counting, prefix sums and scatters to the resulting positions;
+// bits are set by integer atomics, deterministic in any order.
 //
-// Bytes: the sort, 24 bytes an entry and pass of 8 bits, and some 40 an entry besides; about 50 bytes of
-// memory an entry until it is done.
+// Bytes: the sort, 24 bytes per entry and pass of 8 bits, and some 40 per entry besides; about 50 bytes of
+// temporary memory per entry.
 
 #include <adjoint/kernels/sparse/cuda/csr_entries.cuh>
 #include <adjoint/kernels/sparse/cuda/sort.cuh>
@@ -54,7 +54,7 @@ int64_t last_of(const Tensor& x) { return x.rows(x.numel() - 1, x.numel()).to_ve
 /// Entries sorted by (window, column).
 struct Sorted {
   Tensor key;    ///< (window << col_bits | column) << kLevelBits | level
-  Tensor order;  ///< which entry
+  Tensor order;  ///< index of the entry
 };
 
 template <class Key>
@@ -80,7 +80,7 @@ Sorted sort_by_window(const Csr& a, int col_bits, int bits) {
   return sorted;
 }
 
-/// Sizes and places of an empty cut, and all of it where nothing is in tiles.
+/// Sizes and offsets of an empty cut; the full result if there are no tiles.
 RowTiles without_tiles(const Csr& a, int64_t least) {
   const Device device = a.device();
   RowTiles tiles{.rows = a.rows,
@@ -120,8 +120,8 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
     return k > 0 && key[k] == key[k - 1] && row[order[k]] == row[order[k - 1]];
   };
 
-  // Which run each sorted entry is in, from 1 on (a sum over those before it counts its own where it begins
-  // one), and how many entries that are not parallel stand before it.
+  // The run of each sorted entry, counted from 1 (an exclusive sum that includes the entry's own start), and
+  // the number of non-parallel entries before it.
   Tensor runs = ints(n + 1), singles = ints(n + 1);
   auto *run = runs.mutable_data<int32_t>(), *single = singles.mutable_data<int32_t>();
   for_each(device, n + 1, [=] __device__(int64_t k) {
@@ -138,7 +138,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
   for_each(device, n + 1, [=] __device__(int64_t k) {
     if (k == n || begins(k)) run_start[run[k]] = static_cast<int32_t>(k);
   });
-  // Runs before that are kept.
+  // Number of kept runs before each.
   Tensor kept_before = ints(num_runs + 1);
   auto* kept = kept_before.mutable_data<int32_t>();
   const auto is_kept = [=] __device__(int64_t r) {
@@ -146,7 +146,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
   };
   for_each(device, num_runs + 1, [=] __device__(int64_t r) { kept[r] = r < num_runs && is_kept(r) ? 1 : 0; });
   exclusive_sum(kept_before);
-  // The entries of window w are the same places before sorting and after.
+  // The entries of window w occupy the same range before and after sorting.
   const auto kept_at = [=] __device__(int64_t w) {
     const int64_t first = offsets[min(w * kRows, rows)];
     return first == n ? kept[num_runs] : kept[run[first]];  // a window begins a run
@@ -179,7 +179,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
     for (int t = tile_at[w]; t < tile_at[w + 1]; ++t) window_of[t] = static_cast<int32_t>(w);
   });
 
-  // Where an entry is in tiles, by sorted place.
+  // Placement of tile entries, by sorted position.
   auto* columns = tiles.columns.mutable_data<int32_t>();
   auto* tile_bits = reinterpret_cast<unsigned long long*>(tiles.bits.mutable_data<int64_t>());
   struct Place {
@@ -214,7 +214,7 @@ RowTiles cut(const Csr& a, int64_t least, int col_bits, int bits) {
   for_each(device, num_tiles * kColumns, [=] __device__(int64_t c) {
     if (columns[c] >= 0) return;
     int64_t last = c - 1;
-    while (columns[last] < 0) --last;  // what others write here meanwhile is the same
+    while (columns[last] < 0) --last;  // concurrent writers write the same value
     columns[c] = columns[last];
   });
 

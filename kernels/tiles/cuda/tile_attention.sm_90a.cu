@@ -1,11 +1,10 @@
-// Dot-product attention over tiles on Hopper's tensor cores (tile_attention.h), as FlashAttention computes it
-// (Dao 2023; on Hopper Shah et al. 2024) but for its keys and values, which are the rows that a tile's
-// columns name. A step is a tile and a head: logits S [128,64] = own x gathered, in registers; what they
-// weigh there, by the tile's bits; then sums [128,D] += weights x gathered. While the tensor cores add to the
-// sums they take the next tile's logits, too; and while one warpgroup computes exponentials they work for the
-// other one.
+// Attention over tiles on Hopper's tensor cores (tile_attention.h), like FlashAttention (Dao 2023; on Hopper
+// Shah et al. 2024), except that keys and values are the rows named by a tile's columns. A step is a tile and
+// a head: logits S [128,64] = own x gathered, in registers; their weights there, masked by the tile's bits;
+// then sums [128,D] += weights x gathered. While the tensor cores add to the sums, they also compute the next
+// tile's logits; and while one warpgroup computes exponentials, they work for the other.
 //
-// A pass has for the window's rows, in shared memory, own features, and gathers the others', stage by stage:
+// A pass keeps the window rows' own features in shared memory and gathers the other side's, stage by stage:
 //
 //   pass             own      gathered  S          G           sums +=
 //   forward          q        k, v      ⟨q, k⟩                 2^(S - m) v, online softmax by row
@@ -13,17 +12,19 @@
 //   values           k        q, dO     ⟨k, q⟩                 α dO
 //   source_gradient  k, v     q, dO     ⟨k, q⟩     ⟨v, dO⟩     α (G - Δ) q
 //
-// GAT's logits are of two numbers, so that there is neither S nor what it is made of; its gradients are sums
-// of α (G - Δ) leaky_relu' over rows:
+// GAT's logits are sums of two scalars, so neither S nor its operands exist; its gradients are sums of α (G -
+// Δ) leaky_relu' over rows:
 //
 //   forward                   x         l + r                  2^(S - m) x
 //   target_gradient  dO       x         l + r      ⟨dO, x⟩
 //   source_gradient  x        dO        r + l      ⟨x, dO⟩     α dO
 //
-// The gradients of keys and of values are two passes, for the sums of both, S and G do not fit in registers:
-// one product and one gather more than there need be.
+// The gradients of keys and of values are two passes, as the sums of both, S and G do not fit in registers:
+// this costs one extra product and one extra gather.
 //
-// Bytes: 4 D of a tile's column and head, from L2; of a window and head 2 or 4 D a row, and 4 D written.
+// Saved: lse and O. Recomputed: S, α and G.
+//
+// Bytes: 4 D per tile column and head, from L2; per window row and head 2 or 4 D read, and 4 D written.
 
 #include <adjoint/kernels/tiles/cuda/attention_pass.cuh>
 
@@ -33,7 +34,7 @@ namespace {
 
 using namespace attention_pass;
 
-/// Those sums of the thread that are not finite, once more, over their own entries.
+/// Recomputes the thread's non-finite sums over their own entries.
 template <class Operand, int kD, TileScore kScore, TilePass kPass>
 __device__ __noinline__ void sum_again(const Arguments& a, const Part& part, const Factors& f,
                                        const float2 (&terms)[2], float* sums) {
@@ -83,13 +84,13 @@ __device__ __noinline__ void sum_again(const Arguments& a, const Part& part, con
   }
 }
 
-/// What a thread of the multipliers does: its part of the sums of two rows of a window, kTogether tiles at a
-/// time, as many as there are registers for: what is done once for them, and the waits, are shared.
+/// Work of a multiplier thread: its part of the sums of two rows of a window, kTogether tiles at a time, as
+/// many as registers allow, to share common work and waits.
 template <class Operand, int kD, TileScore kScore, TilePass kPass>
 class Multiplier {
   using S = Shape<kD, kScore, kPass>;
   static constexpr int kTogether = S::kGradient ? 1 : 2;
-  static_assert(S::kStages >= 2 * kTogether);  // while some are summed, the next ones' logits are taken
+  static_assert(S::kStages >= 2 * kTogether);  // some are summed while the next ones' logits are computed
 
  public:
   __device__ Multiplier(const Arguments& a, uint32_t shared)
@@ -147,7 +148,7 @@ class Multiplier {
     }
   }
 
-  /// The window's own rows and what they bring along.
+  /// Loads the window's own rows and their terms.
   __device__ __forceinline__ void begin_part() {
     const auto copy_own = [&](const uint16_t* x, uint32_t to) {
       copy_window<kD>(x + part_.head * a_.pitch, part_.window, a_.rows, a_.row_pitch, a_.pitch,
@@ -216,7 +217,7 @@ class Multiplier {
     return (word & 1u << (i / 4 % 4 * 8 + i % 2)) != 0;
   }
 
-  /// Logits of sums, from the two numbers of each.
+  /// Logits of score `sum`, from two scalars each.
   __device__ __forceinline__ void add_terms() {
 #pragma unroll
     for (int i = 0; i < kTogether * 32; i += 4) {
@@ -232,8 +233,7 @@ class Multiplier {
     }
   }
 
-  /// Logits to weights by the largest one of each row so far, to which the sums are scaled where it has
-  /// changed.
+  /// Logits to weights by each row's running maximum; sums are rescaled if it changed.
   __device__ __forceinline__ void weigh_by_largest() {
     float largest[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, factor[2];
 #pragma unroll
@@ -270,7 +270,7 @@ class Multiplier {
     for (int r = 0; r < 2; ++r) total_[r] += more[r];
   }
 
-  /// Likewise by lse, and gradients of logits by Δ.
+  /// The same by lse, and logit gradients by Δ.
   __device__ __forceinline__ void weigh_by_terms() {
 #pragma unroll
     for (int i = 0; i < kTogether * 32; i += 4) {
@@ -313,7 +313,7 @@ class Multiplier {
 
   __device__ __forceinline__ void leave_part() {
     if (S::kSums && !all_finite(sum_)) {
-      float copy[kD / 2];  // so that the sums stay in registers elsewhere
+      float copy[kD / 2];  // keeps the sums in registers elsewhere
 #pragma unroll
       for (int i = 0; i < kD / 2; ++i) copy[i] = sum_[i];
       const Part part = part_;
@@ -351,7 +351,7 @@ class Multiplier {
 
   __device__ __forceinline__ float& logit(int i) { return logit_[i / 32][i % 32]; }
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
-  /// The upper one of the thread's rows of a window; the other one is 8 below.
+  /// The upper of the thread's two rows in a window; the other is 8 below.
   static __device__ __forceinline__ int tile_row() {
     return static_cast<int>(threadIdx.x) / 32 * 16 + lane() / 4;
   }
@@ -365,7 +365,7 @@ class Multiplier {
   int stage_[kTogether] = {};
   TileBits bits_[kTogether] = {};
   float sum_[kD / 2], logit_[kTogether][32], product_[S::kGradient ? 32 : 1];
-  // Of the rows; in the forward pass the largest logit so far, less kRaised, and nothing.
+  // Per row; in the forward pass the running maximum logit, less kRaised, and nothing.
   float2 terms_[2] = {};
   float total_[2] = {}, row_logit_[2] = {};
 };

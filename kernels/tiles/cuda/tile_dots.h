@@ -4,14 +4,14 @@
 
 namespace adj::kernels::cuda {
 
-/// dw[entry, h] = ⟨own_i, other_j⟩ of each head's features, for the entries (i, j) that are in tiles.
+/// dw[entry, h] = ⟨own_i, other_j⟩ per head, for the entries (i, j) in tiles.
 struct TileDots {
   const RowTiles& tiles;
   int64_t heads;
   const OperandFeatures& own;    ///< [rows, heads * pitch]
   const OperandFeatures& other;  ///< [cols, heads * pitch]
-  int64_t pitch;                 ///< operands of a row and head
-  const Tensor& order;           ///< int32 [M], where the entry's number is; or absent
+  int64_t pitch;                 ///< operands per row and head
+  const Tensor& order;           ///< int32 [M], index of the entry's value; or absent
   Tensor& dw;                    ///< float32 [M,H]
 };
 

@@ -1,12 +1,11 @@
-// Products of rows, by entry, over tiles on Hopper's tensor cores (SDDMM; TC-GNN, section 4.2). A step is a
-// tile and a slab of kN features: a window's rows stay in shared memory, readers gather those that the tile's
-// columns name, tensor cores multiply all of them with all, and of the 128 x 64 products the tile's bits say
-// which are written, to the entry's place: by way of shared memory, where a thread finds the entries of half
-// a row. Wider heads take a slab after the other, each adding to what the same thread wrote of the one
-// before.
+// Products of rows, per entry, over tiles on Hopper's tensor cores (SDDMM; TC-GNN, section 4.2). A step is a
+// tile and a slab of kN features: a window's rows stay in shared memory, readers gather the rows of the
+// tile's columns, tensor cores multiply all pairs, and of the 128 x 64 products those with a bit in the tile
+// are written to their entries, through shared memory, where a thread handles the entries of half a row.
+// Wider heads take several slabs, each adding to the values that the same thread wrote for the previous one.
 //
-// Bytes: 2 kN of a tile's column and slab, from L2; 4 kN / 2 of a window's row; 8 of an entry, and 8 more for
-// each further slab.
+// Bytes: 2 kN per tile column and slab, from L2; 4 kN / 2 per window row; 8 per entry, and 8 more for each
+// further slab.
 
 #include <adjoint/kernels/tiles/cuda/pipeline.cuh>
 #include <adjoint/kernels/tiles/cuda/tile_dots.h>
@@ -31,8 +30,8 @@ struct Arguments {
   int rows, heads, pitch, row_pitch, slabs_of_head;
 };
 
-/// A warpgroup's products of a step, 64 x 64, on their way to the threads that write them: rows of so many
-/// numbers, so that what fragments write there meets no conflict.
+/// A warpgroup's products of a step, 64 x 64, in shared memory: the row pitch in numbers avoids bank
+/// conflicts of the fragments.
 constexpr int kSquarePitch = 72, kSquareBytes = 64 * kSquarePitch * 4;
 
 template <int kN>
@@ -42,8 +41,7 @@ struct Shape {
   static constexpr int kMultiplierRegisters = kReaders == 256 ? 160 : 200,
                        kReaderRegisters = kReaders == 256 ? 96 : 104;
   static constexpr int kOwnPanel = kTileRows * kRowBytes, kOwnBytes = kN / 64 * kOwnPanel;
-  /// Places in a stage. Of a tile's entries so many numbers are copied, the others read where they are
-  /// wanted.
+  /// Offsets in a stage. Up to a fixed number of a tile's entries are copied, the others read on demand.
   static constexpr int kBits = kN / 64 * kPanelBytes, kStarts = kBits + kTileRows * 8,
                        kEntries = kStarts + 512;
   static constexpr int kCopiedEntries = kN == 256 ? 1152 : 2048;
@@ -57,7 +55,7 @@ struct Shape {
   using Ring = StageRing<kStages, kReaders>;
 };
 
-/// Where a slab's features begin in a row, and how many there are.
+/// Start of a slab's features in a row, and their number.
 struct Slab {
   int head, feature, width;
   bool first;
@@ -140,7 +138,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
           dot, moved(own, k / 4 * S::kOwnPanel + k % 4 * 32),
           moved(gathered, ring.stage() * S::kStageBytes + k / 4 * kPanelBytes + k % 4 * 32), k > 0);
     end_products();
-    // A thread takes half a row's entries: their places, meanwhile.
+    // A thread takes half a row's entries; finds their positions meanwhile.
     const int row = warpgroup * 64 + thread / 2;
     uint32_t bits[2], start, tile_start;
     asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
@@ -152,7 +150,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
     if (thread % 2 == 1) start += __popc(bits[0]);
     wait_for_products();
     const uint32_t square = shared + S::kSquares + warpgroup * kSquareBytes;
-    meet<128>(1 + warpgroup);  // all have read the square before
+    meet<128>(1 + warpgroup);  // all have read the previous square
 #pragma unroll
     for (int i = 0; i < 32; i += 2)
       asm volatile(
@@ -164,7 +162,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
     meet<128>(1 + warpgroup);
     const uint32_t of_row = square + (thread / 2 * kSquarePitch + thread % 2 * 32) * 4;
     float* const dw = a.dw + slab.head;
-    // Four at a time, so that none waits for the one before.
+    // Four at a time, to overlap their latencies.
     constexpr int kTogether = 4;
     for (uint32_t left = thread % 2 == 0 ? bits[0] : bits[1]; left != 0; start += kTogether) {
       float product[kTogether];
@@ -195,7 +193,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared) {
       for (int u = 0; u < kTogether; ++u) {
         if (!there[u]) continue;
         float* const to = dw + int64_t{place[u]} * a.heads;
-        // The only one that adds there, so that it does not matter when: an addition that nobody waits for.
+        // The only thread that adds there, so the order is fixed: a reduction without waiting.
         if (slab.first)
           *to = product[u];
         else

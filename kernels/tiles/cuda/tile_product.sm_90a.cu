@@ -1,14 +1,13 @@
 // Tiles times features on Hopper's tensor cores (tile_product.h). A step of a block is a tile and a slab of
-// kN features (pipeline.cuh). Readers copy the rows of X that the tile's columns name to shared memory, and
-// beside them the tile's bits or values. Multipliers have the tensor cores multiply and keep the sums of a
-// window, 128 x kN, in registers. A tile of ones they expand from its bits to registers, while the step
-// before is multiplied; a tile of values is expanded to shared memory by the readers, with kStages - 2 tiles'
-// rows on their way.
+// kN features (pipeline.cuh). Readers copy the rows of X named by the tile's columns to shared memory, and
+// the tile's bits or values. Multipliers issue the tensor-core products and keep the sums of a window, 128 x
+// kN, in registers. They expand a tile of ones from its bits to registers during the previous step's product;
+// the readers expand a tile of values to shared memory, with kStages - 2 tiles' rows in flight.
 //
-// Bytes: a row of X for each column of a tile (2 kN bytes, from L2 where windows side by side share columns),
-// 8 for each row of a tile or 4 for each entry, all once per slab; 512 kN written per window and slab. A row
-// of X serves all rows of the window: a step takes the tensor cores 4 kN cycles (1024 at kN = 256), and L2,
-// at its best, not quite as long for 128 kN bytes. What was measured and tried: docs/tensor_cores.md.
+// Bytes: one row of X per tile column (2 kN bytes, from L2 if adjacent windows share columns), 8 per tile row
+// or 4 per entry, all once per slab; 512 kN written per window and slab. A row of X serves all rows of the
+// window: a step takes the tensor cores 4 kN cycles (1024 at kN = 256), and L2, at its best, slightly less
+// for 128 kN bytes. Measurements and experiments: docs/tensor_cores.md.
 
 #include <adjoint/kernels/tiles/cuda/pipeline.cuh>
 #include <adjoint/kernels/tiles/tile_spmm.h>
@@ -27,21 +26,21 @@ constexpr int kMostStages = 8;  // more are no faster
 /// A kernel for slabs of kN features, of ones or of values.
 template <int kN, bool kWeighted>
 struct Shape {
-  /// Two readers to a scheduler keep up where the sums leave them registers.
+  /// Two readers per scheduler, if the sums leave registers for them.
   static constexpr int kReaders = kN == 128 ? 256 : 128;
   static constexpr int kThreads = kMultipliers + kReaders;
-  // Warpgroups trade the registers that a block is launched with, multiples of 8.
+  // Warpgroups redistribute the registers of the launch, in multiples of 8.
   static constexpr int kMultiplierRegisters = kN == 128 ? 152 : 200, kReaderRegisters = 104;
   static_assert(kMultipliers * kMultiplierRegisters + kReaders * kReaderRegisters ==
                 64 * 1024 / kThreads / 8 * 8 * kThreads);
 
-  /// What a tile is expanded from: the bits of its rows; or the bounds of its values, then as many of these.
+  /// Source of a tile: the bits of its rows; or the bounds of its values, followed by the values.
   static constexpr int kSourceBytes = kWeighted ? 16 + kCopiedValues * 4 : kRows * 8;
-  static constexpr int kOperands = kWeighted ? kTileBytes : 0;  // where the rows of X begin in a stage
+  static constexpr int kOperands = kWeighted ? kTileBytes : 0;  // offset of the rows of X in a stage
   static constexpr int kSource = kOperands + kN / 64 * kPanelBytes;
   static constexpr int kStageBytes = kSource + kSourceBytes;
   static_assert(kStageBytes % kPatternBytes == 0);
-  /// As many as fit beside the barriers.
+  /// As many as fit next to the barriers.
   static constexpr int kStages = std::min(kMostStages, (227 * 1024 - 2 * kPatternBytes) / kStageBytes);
   static constexpr int kSharedBytes = kStages * kStageBytes + 2 * kPatternBytes;
   using Ring = StageRing<kStages, kWeighted ? kReaders / 32 : kReaders>;
@@ -69,7 +68,7 @@ __device__ __forceinline__ void write_shared(uint32_t to, uint32_t x, uint32_t y
 template <class Operand>
 constexpr uint32_t kOne = std::is_same_v<Operand, bfloat16> ? 0x3f80 : 0x3c00;
 
-/// A tile of ones: its bits, which multipliers expand to registers themselves.
+/// A tile of ones: its bits, which multipliers expand to registers.
 struct Ones {
   __device__ void find(const Arguments&, int) {}
   __device__ void copy(const Arguments& a, int thread, int tile, uint32_t source) const {
@@ -77,8 +76,7 @@ struct Ones {
   }
 };
 
-/// A multiplier's part of a tile of ones, as the tensor cores take it from registers: four words for each 16
-/// columns.
+/// A multiplier's part of a tile of ones as tensor-core register operands: four words per 16 columns.
 template <class Operand>
 __device__ __forceinline__ void expand_ones(const TileBits& bits, uint32_t (&operand)[4][4]) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -93,11 +91,11 @@ __device__ __forceinline__ void expand_ones(const TileBits& bits, uint32_t (&ope
     }
 }
 
-/// A tile of values: zeros, then each reader puts some values where they belong.
+/// A tile of values: zeroed, then each reader scatters some values.
 template <int kReaders>
 class Values {
  public:
-  /// Asks for the bounds.
+  /// Loads the bounds.
   __device__ void find(const Arguments& a, int tile) {
     begin_ = __ldg(a.starts + int64_t{tile} * kRows);
     end_ = __ldg(a.starts + int64_t{tile} * kRows + kRows);
@@ -113,7 +111,7 @@ class Values {
 #pragma unroll
     for (int i = 0; i < kTileBytes / 16 / kReaders; ++i)
       write_shared(to + (i * kReaders + thread) * 16, 0, 0, 0, 0);
-    meet<kReaders>(1);  // all zeros and all copies are there
+    meet<kReaders>(1);  // all zeros and all copies are written
     int begin, end;
     asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(begin), "=r"(end) : "r"(source) : "memory");
     const int copied = min(end - begin, kCopiedValues);
@@ -190,14 +188,14 @@ __device__ void read_tiles(const Arguments& a, uint32_t shared, uint32_t barrier
   }
 }
 
-/// A window's tiles in one slab, as far as one block has them.
+/// A block's part of a window's tiles in one slab.
 struct Part {
   int first, end;  ///< tiles
-  int64_t at;      ///< in parts
+  int64_t at;      ///< index in parts
   int feature;
 };
 
-/// Those sums of the thread that are not finite, once more, over their own entries.
+/// Recomputes the thread's non-finite sums over their own entries.
 template <class Operand, int kN, bool kWeighted>
 __device__ __noinline__ void sum_again(const Arguments& a, const Part& part, float* sums) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -234,7 +232,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared, uint32_t barri
   const float scale = a.value_scale != nullptr ? __ldg(a.value_scale) : 1.0f;
   TileSteps steps(a.shares), after = steps;
   after.advance();
-  // Of this step, the next one and, asked for meanwhile, the one after it.
+  // Of this step, the next one and, loaded meanwhile, the one after it.
   int window = __ldg(a.window_of + steps.tile), next_window = __ldg(a.window_of + after.tile);
   int first = steps.tile;  // of the window, in this block
   typename S::Ring ring(barriers);
@@ -268,14 +266,14 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared, uint32_t barri
         multiply_tiles<true, Operand>(sum, operand[k], moved(rows_of_x, k * 16 * kRowBytes),
                                       k > 0 || tile != first);
       end_products();
-      // The next tile's bits, meanwhile: it is there before this one is handed back.
+      // Loads the next tile's bits meanwhile, before this stage is released.
       if (steps.valid(a.shares)) {
         next.wait_until_written();
         bits.read(shared + next.stage() * S::kStageBytes + S::kSource);
       }
     }
     after.advance();
-    // Not sooner: the fence before the products waits for what was asked for.
+    // Not earlier: the fence before the products waits for pending loads.
     const int second_window = __ldg(a.window_of + after.tile);
     wait_for_products();
     ring.read();
@@ -288,7 +286,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared, uint32_t barri
     const bool begun_before = first > 0 && __ldg(a.window_of + first - 1) == own_window;
     const Part part{first, tile + 1, begun_before ? a.num_windows + blockIdx.x : own_window, slab * kN};
     if (!all_finite(sum)) {
-      float copy[kN / 2];  // so that the sums stay in registers elsewhere
+      float copy[kN / 2];  // keeps the sums in registers elsewhere
 #pragma unroll
       for (int i = 0; i < kN / 2; ++i) copy[i] = sum[i];
       sum_again<Operand, kN, kWeighted>(a, part, copy);
@@ -301,7 +299,7 @@ __device__ void multiply_all(const Arguments& a, uint32_t shared, uint32_t barri
     for (int j = 0; j < kN / 8; ++j) {
       if (part.feature + j * 8 >= a.pitch) break;
       float* const to = upper + j * 8;
-      // Read once, by another kernel, and in the way of X in L2 until then.
+      // Streaming stores: read once, by another kernel, and would evict X from L2.
       __stcs(reinterpret_cast<float2*>(to), float2{sum[j * 4] * scale, sum[j * 4 + 1] * scale});
       __stcs(reinterpret_cast<float2*>(to + 8 * a.pitch),
              float2{sum[j * 4 + 2] * scale, sum[j * 4 + 3] * scale});

@@ -1,10 +1,10 @@
-// SDDMM over a cut (tile_sddmm.h): features become operands, tensor cores take what is in tiles
-// (tile_dots.h), and a walk over the rest's rows, spmm's (item_walk.cuh), the other entries: a group of lanes
-// has its row's features in registers and gathers the others', a dot product is summed by a lane over its
-// features, then by a tree over lanes. It takes the multiprocessors as the tiles leave them.
+// SDDMM over a cut (tile_sddmm.h): features become operands, tensor cores compute the tiles (tile_dots.h),
+// and a pass over the rest's rows with spmm's walk (item_walk.cuh) the other entries: a group of lanes holds
+// its row's features in registers and gathers the others'; a dot product is summed per lane over its
+// features, then by a tree over lanes. It fills the SMs that the tiles leave free. Nothing is saved.
 //
-// Bytes: entries of the rest x width of operands, from L2 where they fit, and 12 of each; float32 features
-// read twice and written in half as many.
+// Bytes: entries of the rest x width of operands, from L2 if they fit, and 12 per entry; float32 features
+// read twice and written at half size.
 
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
@@ -18,20 +18,20 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kThreads = 256, kFeatures = 8;  // of a lane and chunk: 16 bytes
+constexpr int kThreads = 256, kFeatures = 8;  // per lane and chunk: 16 bytes
 
 struct RestArguments {
   const ItemStart* starts;
   int items;
   const int64_t* offsets;
   const int32_t* indices;
-  const int32_t* order;     ///< of the rest's entries, where they are written
+  const int32_t* order;     ///< output index of the rest's entries
   const char *own, *other;  ///< operands of rows and of columns
   uint32_t row_bytes;
-  int heads, pitch;                      ///< operands of a row and head
+  int heads, pitch;                      ///< operands per row and head
   const float *own_scale, *other_scale;  ///< null: 1
   float* dw;
-  bool beside;  ///< are there tiles, which are taken meanwhile?
+  bool beside;  ///< are there tiles, computed concurrently?
 };
 
 template <class Operand, int kLanes, int kChunks, int kUnroll>
@@ -72,7 +72,7 @@ struct RestDots {
     }
     dot[u] = sum;
   }
-  /// Writes what the last entries that were gathered come to.
+  /// Writes the results of the last gathered entries.
   __device__ __forceinline__ void leave() {
     if (entry < 0) return;
     constexpr int kShare = kLanes / kUnroll;
@@ -117,7 +117,7 @@ __global__ void follow(const int32_t* order, const int32_t* entries, int64_t n, 
   if (e < n) to[e] = order[entries[e]];
 }
 
-/// Where the rest's entries are written.
+/// Output indices of the rest's entries.
 Tensor order_of_rest(const RowTiles& tiles, const Tensor& order) {
   if (!order) return tiles.rest_entry;
   const Device device = tiles.device();
@@ -151,7 +151,7 @@ void multiply(const TileDots& dots) {
   a.dw = dots.dw.mutable_data<float>();
   a.beside = tiles.num_tiles() > 0;
   const auto run = [&]<int kLanes, int kChunks>() {
-    tile_dots(dots);  // right before the kernel that runs beside it
+    tile_dots(dots);  // directly before the kernel that runs beside it
     if (tiles.rest.entries() == 0) return;
     adj::cuda::launch("tile_sddmm",
                       {.device = device.index,

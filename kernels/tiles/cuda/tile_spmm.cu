@@ -1,11 +1,11 @@
-// Y = A X over a cut (tile_spmm.h): features become operands, tensor cores sum the tiles (tile_product), on
-// some multiprocessors, and a walk over the rest's rows meanwhile sums what is left, on the others. The walk
-// is spmm's: a group of lanes takes an item of the rest's plan, each lane 8 features, 16 bytes of operands;
-// rows that the plan cuts leave partial sums, which a second kernel adds in order. A last pass adds both in
-// the rows of windows with tiles.
+// Y = A X over a cut (tile_spmm.h): features become operands, tensor cores sum the tiles (tile_product) on
+// some SMs, and concurrently a pass over the rest's rows sums the remainder on the others. It is spmm's walk:
+// a group of lanes takes an item of the rest's plan, each lane 8 features, 16 bytes of operands; rows split
+// by the plan leave partial sums, which a second kernel adds in order. A last pass adds both in the rows of
+// windows with tiles. Nothing is saved.
 //
-// Bytes: entries of the rest x width of operands, from L2 where they fit; 4 for an entry's column and its
-// value; the parts written and read, 4 bytes a feature of every row of a window with tiles; Y.
+// Bytes: entries of the rest x width of operands, from L2 if they fit; 4 for an entry's column, and its
+// value; the parts written and read, 4 bytes per feature of every row of a window with tiles; Y.
 
 #include <adjoint/core/cuda/beside.cuh>
 #include <adjoint/kernels/aggregate/cuda/item_walk.cuh>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kName[] = "tile_spmm";
 constexpr int kThreads = 256;
-constexpr int kVector = 8;  // features of a lane
+constexpr int kVector = 8;  // features per lane
 
 template <class S>
 struct RestArguments {
@@ -30,22 +30,22 @@ struct RestArguments {
   const int32_t* indices;
   const float* values;  ///< null: ones
   const char* x;        ///< operands
-  uint32_t pitch;       ///< bytes of a row of them
-  int padded;           ///< features of a row of them
+  uint32_t pitch;       ///< bytes per row of operands
+  int padded;           ///< features per row of operands
   float* partial;       ///< [slots, padded]
 
   TileShares shares;
   int num_windows;
   const int32_t* windows;
-  const float* parts;         ///< as tile_product leaves them
+  const float* parts;         ///< from tile_product
   const float* column_scale;  ///< null: 1
   const float* row_factor;    ///< null: 1
   const S* bias;              ///< null: none
   bool relu;
   S* y;
   int width;
-  bool wide;    ///< may rows of y be read and written 16 bytes at a time?
-  bool beside;  ///< are there tiles, which are summed meanwhile?
+  bool wide;    ///< can rows of y be read and written 16 bytes at a time?
+  bool beside;  ///< are there tiles, summed concurrently?
 };
 
 template <class S>
@@ -54,8 +54,8 @@ __device__ __forceinline__ bool has_tiles(const RestArguments<S>& a, int row) {
   return __ldg(a.windows + window) != __ldg(a.windows + window + 1);
 }
 
-/// Adds what the tiles have of 8 features of a row that has_tiles(): the window's part, then those of blocks
-/// that begin in it.
+/// Adds the tiles' sums of 8 features of a row that has_tiles(): the window's part, then those of blocks that
+/// begin in it.
 template <class S>
 __device__ __forceinline__ void add_tiles(const RestArguments<S>& a, int row, int feature,
                                           float (&sum)[kVector]) {
@@ -94,7 +94,7 @@ __device__ __forceinline__ void scale(const RestArguments<S>& a, int row, int fe
   }
 }
 
-/// Writes 8 features of Y's row, `whole` ones with the bias and through relu.
+/// Writes 8 features of a row of Y; `whole` ones get the bias and relu.
 template <class S>
 __device__ __forceinline__ void write_row(const RestArguments<S>& a, int row, int feature, bool whole,
                                           float (&sum)[kVector]) {
@@ -103,7 +103,7 @@ __device__ __forceinline__ void write_row(const RestArguments<S>& a, int row, in
 #pragma unroll
   for (int v = 0; v < kVector; ++v) {
     if (whole && a.bias != nullptr && feature + v < a.width) sum[v] += widen(a.bias[feature + v]);
-    if (whole && a.relu && sum[v] < 0.0f) sum[v] = 0.0f;  // NaN stays
+    if (whole && a.relu && sum[v] < 0.0f) sum[v] = 0.0f;  // NaN propagates
     pack[v] = narrow<S>(sum[v]);
   }
   if (a.wide && feature + kVector <= a.width) {
@@ -118,8 +118,8 @@ __device__ __forceinline__ void write_row(const RestArguments<S>& a, int row, in
   }
 }
 
-/// Y[row] from the sum over the row's rest: whole but in windows with tiles. Not inline: a walk ends rows in
-/// several places, and its loop wants the registers.
+/// Y[row] from the sum over the row's rest: complete except in windows with tiles. Not inlined: a walk ends
+/// rows in several places, and its loop needs the registers.
 template <class S>
 __device__ __noinline__ void finish_row(const RestArguments<S>& a, int row, int feature, float4 lower,
                                         float4 upper) {
@@ -128,7 +128,7 @@ __device__ __noinline__ void finish_row(const RestArguments<S>& a, int row, int 
   write_row(a, row, feature, !has_tiles(a, row), sum);
 }
 
-/// Where the tiles were summed meanwhile: adds them to what the rest left, a thread for 8 features of a row.
+/// If the tiles were summed concurrently: adds them to the rest's sums, one thread per 8 features of a row.
 template <class S>
 __global__ void __launch_bounds__(kThreads)
     add_tiles_kernel(int rows, const __grid_constant__ RestArguments<S> a) {
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kThreads)
   write_row(a, row, feature, true, sum);
 }
 
-/// What walk_item() does with the rest's entries.
+/// Operation of walk_item() on the rest's entries.
 template <class Operand, class S, int kUnroll, bool kWeighted>
 struct RestSum {
   const RestArguments<S>& a;
@@ -224,8 +224,8 @@ __global__ void __launch_bounds__(kThreads, kWeighted ? 3 : 4)
   walk_item<kLanes, kUnroll>(item, a, columns[group], body);
 }
 
-/// Rows that the plan cut: a block for kMergeWarps of them and 128 features, a warp for each, or for one row
-/// after the other where they have many parts (spmm_merge.cuh).
+/// Rows split by the plan: one block per kMergeWarps of them and 128 features, one warp each, or one row
+/// after the other if they have many parts (spmm_merge.cuh).
 template <class S>
 __global__ void __launch_bounds__(32 * kMergeWarps)
     merge_rest_kernel(const HeavyRow* heavy, const int64_t* count, const float* runs,
@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(32 * kMergeWarps)
   const int rows = static_cast<int>(*count), first = static_cast<int>(blockIdx.x) * kMergeWarps;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int feature = static_cast<int>(blockIdx.y) * 128 + lane * 4;
-  // Two lanes' four features are one of finish_row's eight.
+  // Two lanes' four features make finish_row's eight.
   const auto write = [&](int row, const Pack<float, 4>& sum) {
     float4 upper;
     upper.x = __shfl_down_sync(0xffffffffu, sum[0], 1);
@@ -265,8 +265,8 @@ __global__ void __launch_bounds__(32 * kMergeWarps)
   }
 }
 
-/// Lanes of a row: all of it, up to 512 bytes, less where the operands are larger than L2, rows are gathered
-/// several times, and narrower slabs of them would stay there.
+/// Lanes per row: all of it, up to 512 bytes; fewer if the operands exceed L2, rows are gathered several
+/// times, and narrower slabs of them would stay there.
 int lanes_of(const Csr& rest, int64_t padded, int64_t l2_bytes) {
   int lanes = padded > 128 ? 32 : padded > 64 ? 16 : 8;
   while (lanes > 8 && rest.entries() >= 4 * rest.cols && rest.cols * lanes * kVector * 2 * 2 > l2_bytes)
@@ -317,7 +317,7 @@ void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProd
         a.values != nullptr ? rest_kernel<Operand, S, kLanes, true> : rest_kernel<Operand, S, kLanes, false>,
         a);
   };
-  tile_product(product);  // right before the kernel that runs beside it
+  tile_product(product);  // directly before the kernel that runs beside it
   lanes == 32   ? run.template operator()<32>()
   : lanes == 16 ? run.template operator()<16>()
                 : run.template operator()<8>();
@@ -325,7 +325,7 @@ void multiply(const TileSpmmArgs& args, const OperandFeatures& x, const TileProd
     SpmmArguments<float> merged{};
     merged.partial = a.partial;
     merged.width = a.padded;
-    merged.y = a.partial;  // only told from null
+    merged.y = a.partial;  // only tested for null
     const Tensor runs = merge_runs<float, 4>(kName, device.index, plan, merged);
     adj::cuda::launch(
         kName,

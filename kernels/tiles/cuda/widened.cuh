@@ -6,7 +6,7 @@
 
 namespace adj::kernels::cuda {
 
-/// Two operands of a word.
+/// The two operands of a word.
 template <class Operand>
 __device__ __forceinline__ float2 widened(uint32_t word) {
   if constexpr (std::is_same_v<Operand, bfloat16>) {

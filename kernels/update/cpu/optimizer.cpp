@@ -5,11 +5,11 @@
 
 namespace adj::kernels::cpu {
 
-// Each element is read and written once, whatever the rule: parameter, gradient and states in one pass.
+// Each element is read and written once, for any rule: parameter, gradient and states in one pass.
 
 namespace {
 
-/// A parameter as it is computed with.
+/// A parameter in its compute type.
 template <class P>
 struct Weights {
   P* parameter;
@@ -51,7 +51,8 @@ void sgd(UpdateSlot& slot, const SgdRule& rule, double learning_rate) {
   }
   T* v = slot.first.mutable_data<T>();
   const T momentum = static_cast<T>(rule.momentum);
-  // Nesterov's step is the gradient plus the momentum as it will be; the plain one is the momentum as it is.
+  // Nesterov's step is the gradient plus momentum times the updated state; the plain one is the updated
+  // state.
   const T now = rule.nesterov ? T{1} : T{0}, ahead = rule.nesterov ? momentum : T{1};
   parallel_for(slot.parameter.numel(), kGrain, [=](int64_t begin, int64_t end) {
 #pragma omp simd

@@ -1,6 +1,6 @@
-// All tensors of a group and dtype go in one launch: a table of their addresses is the kernel's argument, and
-// each block finds its tensor in it. Each element is read and written once, whatever the rule: Adam moves 28
-// bytes a float32 parameter, and 30 a bfloat16 one, whose master and moments are float32.
+// One launch for all tensors of a group and dtype: a table of their addresses is the kernel's argument, and
+// each block finds its tensor in it. Each element is read and written once, for any rule: Adam moves 28 bytes
+// per float32 parameter, and 30 per bfloat16 one, whose master and moments are float32.
 #include <adjoint/kernels/cuda/reduction.cuh>
 #include <adjoint/kernels/update/optimizer.h>
 
@@ -11,14 +11,14 @@ namespace adj::kernels::cuda {
 
 namespace {
 
-constexpr int kMostTensors = 64;  // in a table; more take another launch
+constexpr int kMostTensors = 64;  // per table; more take another launch
 constexpr int kArrays = 5;        // parameter, gradient, first, second, master
 
-/// What a thread takes at once of tensors of type P: 16 bytes of what they are computed in.
+/// Elements per thread and step for tensors of type P: 16 bytes of the compute type.
 template <class P>
 constexpr int kPack = kVectorWidth<Wide<P>>;
 
-/// A tensor and what goes with it, element by element; absent ones null.
+/// A tensor and its state arrays, element by element; absent ones null.
 struct Piece {
   DType dtype;
   int64_t numel;
@@ -33,7 +33,7 @@ struct Table {
   int count;
 };
 
-/// A block's tensor, and its number among the tensor's blocks.
+/// A block's tensor, and the block's index within it.
 struct BlockPlace {
   int slot = 0;
   int64_t block = 0;
@@ -44,8 +44,8 @@ struct BlockPlace {
   }
 };
 
-/// Cuts the pieces into tables of one dtype, each thread of a block taking `packs` packs, and calls
-/// f<T>(table, blocks, is it the last) for each table. Returns the number of tables.
+/// Splits the pieces into tables of one dtype, with `packs` packs per thread, and calls f<T>(table, blocks,
+/// is it the last) for each table. Returns the number of tables.
 template <class F>
 int for_tables(const std::vector<Piece>& pieces, int packs, F&& f) {
   const auto count_of = [&](DType dtype) {
@@ -95,8 +95,8 @@ struct Sgd {
   };
   __device__ Coefficients at(double, double learning_rate) const {
     const T momentum = static_cast<T>(rule.momentum);
-    // Nesterov's step is the gradient plus the momentum as it will be; the plain one is the momentum as it
-    // is.
+    // Nesterov's step is the gradient plus momentum times the updated state; the plain one is the updated
+    // state.
     return {static_cast<T>(learning_rate), static_cast<T>(rule.weight_decay), momentum,
             rule.nesterov ? T{1} : T{0}, rule.nesterov ? momentum : T{1}};
   }
@@ -232,9 +232,9 @@ void update(const char* name, std::span<UpdateSlot> slots, const Tensor& learnin
     launch(name, {.device = device, .blocks = 1, .threads = 1, .overlaps = true}, advance_step_kernel, count);
 }
 
-constexpr int kNormPacks = 16;  // a thread's share: few blocks leave few partial sums
+constexpr int kNormPacks = 16;  // per thread: few blocks leave few partial sums
 
-// Block b leaves its sum of squares in partial[b]; the last block of the last launch sums all `total` of
+// Block b writes its sum of squares to partial[b]; the last block of the last launch sums all `total` of
 // them.
 template <class T>
 __global__ void __launch_bounds__(kBlockThreads)
