@@ -1,12 +1,13 @@
 // Times kernels and training epochs, beside a copy of the bytes that they must move.
 
 #include "bench/measure.h"
-#include "common/inputs.h"
-#include "common/options.h"
+#include "common/command_line.h"
+#include <adjoint/adjoint.h>
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/generate/generators.h>
 #include <adjoint/graph/order/orders.h>
 #include <adjoint/kernels/bits/bit_tensor.h>
+#include <adjoint/training/loader.h>
 
 #include <fmt/ranges.h>
 
@@ -56,7 +57,7 @@ void check(const Options& o) {
   at_least("parts-per-batch", o.subject.parts_per_batch, 1);
   at_least("batch-size", o.subject.batch_size, 1);
   expect_integer("workers", o.workers, 0, kMaxThreads);
-  (void)fanouts_of(o.fanouts);
+  (void)training::fanouts_of(o.fanouts);
   for (const std::string& order : o.orders) expect_one_of("order", order, order_names());
   const auto probability = [](const char* name, double p) {
     if (!(p >= 0.0 && p < 1.0))
@@ -178,8 +179,8 @@ void bench(int argc, char** argv) {
   const std::vector<Op> ops = chosen(all, o.ops);
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   if (o.explain) set_explaining(true);
-  if (o.tf32) compute_options().matmul_precision = MatmulPrecision::tf32;
-  compute_options().exact_products = o.products == "float32" ? ExactProducts::float32
+  if (o.tf32) compute_context().matmul_precision = MatmulPrecision::tf32;
+  compute_context().exact_products = o.products == "float32" ? ExactProducts::float32
                                      : o.products == "split" ? ExactProducts::split
                                                              : ExactProducts::by_size;
   if (o.scatter == "float-atomics") o.subject.scatter = kernels::ScatterSums::float_atomics_not_reproducible;
@@ -197,7 +198,7 @@ void bench(int argc, char** argv) {
   o.subject.dtype = o.dtype == "bfloat16" ? DType::bf16 : DType::f32;
   o.subject.batch_norm = o.norm == "batch";
   o.subject.capture = !o.no_capture;
-  o.subject.sampling = {.fanouts = fanouts_of(o.fanouts),
+  o.subject.sampling = {.fanouts = training::fanouts_of(o.fanouts),
                         .replace = o.sampling == "replace",
                         .weighted = o.sampling == "weighted",
                         .labor = o.sampling == "labor"};
@@ -214,7 +215,8 @@ void bench(int argc, char** argv) {
     print_row(op, job, m);
     rows.push_back(json_row(op, job, m));
   }
-  if (o.explain) print_explanations();
+  if (o.explain)
+    for (const std::string& line : explanations()) fmt::print("{}\n", line);
   if (o.json)
     fmt::print(R"({{"app": "bench", "dataset": {}, "device": "{}", "threads": {}, "nodes": {}, "edges": {}, )"
                R"("width": {}, "dtype": "{}", "results": [{}]}})"

@@ -1,10 +1,11 @@
 // Writes datasets of other tools' formats in Adjoint's HDF5 schema.
 
-#include "common/options.h"
-#include "common/outputs.h"
+#include "common/command_line.h"
 #include "common/summary.h"
 #include "convert/formats.h"
+#include <adjoint/adjoint.h>
 #include <adjoint/core/allocator.h>
+#include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 
 #include <chrono>

@@ -1,10 +1,11 @@
 // Writes a generated dataset in Adjoint's HDF5 schema. data/demo.h5 is `generate citation data/demo.h5 --name
 // demo --gzip 9`.
 
-#include "common/options.h"
-#include "common/outputs.h"
+#include "common/command_line.h"
 #include "common/summary.h"
 #include "generate/specs.h"
+#include <adjoint/adjoint.h>
+#include <adjoint/core/run_files.h>
 
 #include <chrono>
 

@@ -1,22 +1,25 @@
 // Runs a quantised model in integers over all batches of a dataset, and says how right and how fast it is.
 
-#include "common/graphs.h"
-#include "common/options.h"
+#include "common/command_line.h"
 #include "common/trained_model.h"
 #include "infer_qgnn/passes.h"
+#include <adjoint/adjoint.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
+#include <adjoint/training/graphs.h>
+#include <adjoint/training/inputs.h>
 
 #include <filesystem>
 
 using namespace adj;
 using namespace adj::apps;
+using namespace adj::training;
 
 namespace {
 
 Dataset dataset_of(const ModelDescription& model, const InferOptions& o) {
   Dataset data = load_dataset(o.data);
-  set_node_features(data, o.data, settings_of(model), model.num_features);
+  set_node_features(data, o.data, model.options.node_features, model.num_features);
   if (model.of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, model.name);
   require_features(data, o.data, "infer_qgnn");
@@ -45,7 +48,7 @@ struct FloatBatch {
 using Floats = Placed<FloatBatch>;
 
 Floats unpacked(const TrainedModel& trained, const Part& part) {
-  if (auto* of_nodes = dynamic_cast<models::NodeModel*>(&trained.model())) of_nodes->prepare(part.graph);
+  if (auto* of_nodes = trained.model().as<models::NodeModel>()) of_nodes->prepare(part.graph);
   Carrier carrier(trained.device());
   FloatBatch batch{part.graph.carried_to(carrier), carrier.carry(part.offsets), {}};
   carrier.finish();
@@ -54,9 +57,9 @@ Floats unpacked(const TrainedModel& trained, const Part& part) {
 }
 
 Tensor computed(const TrainedModel& trained, const FloatBatch& batch) {
-  if (auto* of_graphs = dynamic_cast<models::GraphModel*>(&trained.model()))
+  if (auto* of_graphs = trained.model().as<models::GraphModel>())
     return (*of_graphs)(batch.graph, batch.offsets, batch.x).value();
-  return dynamic_cast<models::NodeModel&>(trained.model())(batch.graph, batch.x).value();
+  return (*trained.model().as<models::NodeModel>())(batch.graph, batch.x).value();
 }
 
 /// A model in integers, and the trained one where it is at hand.

@@ -1,10 +1,11 @@
 // Says what is in a dataset, and all that is wrong with it.
 
-#include "common/options.h"
-#include "common/outputs.h"
+#include "common/command_line.h"
 #include "inspect/histogram.h"
 #include "inspect/notes.h"
 #include "inspect/report.h"
+#include <adjoint/adjoint.h>
+#include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/hdf5_file.h>
 #include <adjoint/training/gnuplot.h>
@@ -64,7 +65,7 @@ void inspect(const Options& o) {
   RunFiles files;
   files.read("file", o.file);
   files.write("plot", o.plot);
-  if (!o.plot.empty()) require_gnuplot();
+  if (!o.plot.empty()) training::require_gnuplot();
   Report report{
       .path = o.file, .checked = check_dataset(o.file), .statistics = {}, .extras = {}, .notes = {}};
   report.statistics = statistics_of(report.checked.data);

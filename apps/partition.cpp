@@ -1,7 +1,8 @@
 // Writes a dataset with a partition of its nodes, which loaders of clusters take.
 
-#include "common/options.h"
-#include "common/outputs.h"
+#include "common/command_line.h"
+#include <adjoint/adjoint.h>
+#include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 #include <adjoint/graph/order/partition.h>
 

@@ -1,18 +1,21 @@
 // Runs a trained model on a graph: that of its training, or any other with the same features.
 
-#include "common/feature_place.h"
-#include "common/graphs.h"
-#include "common/options.h"
-#include "common/outputs.h"
+#include "common/command_line.h"
 #include "common/trained_model.h"
 #include "predict/options.h"
+#include <adjoint/adjoint.h>
+#include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 #include <adjoint/training/class_report.h>
+#include <adjoint/training/feature_place.h>
+#include <adjoint/training/graphs.h>
+#include <adjoint/training/inputs.h>
 
 #include <chrono>
 
 using namespace adj;
 using namespace adj::apps;
+using namespace adj::training;
 
 namespace {
 
@@ -20,7 +23,7 @@ namespace {
 optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& data, Task task,
                                       int64_t outputs) {
   Tensor train;
-  if (o.settings.features_scaling == "standard") {
+  if (o.features_scaling == "standard") {
     if (data.splits.empty())
       data_fail("{}: splits: missing, --features-scaling standard is fitted to the training rows", o.data);
     Examples examples;
@@ -29,7 +32,7 @@ optim::Preprocessing preprocessing_of(const PredictOptions& o, const Dataset& da
     train = training_rows(data, examples);
   }
   const bool named = data.task == task && std::ssize(data.class_names) == outputs;
-  return {choose_scaling(data, o.data, o.settings.features_scaling, train),
+  return {choose_scaling(data, o.data, o.features_scaling, train),
           named ? data.class_names : std::vector<std::string>()};
 }
 
@@ -44,7 +47,7 @@ TrainedModel load_foreign(const PredictOptions& o, const Dataset& data, Device d
   if (o.outputs == 0 && !labelled)
     throw UsageError(fmt::format("--outputs: {} has no such labels, expected a number", o.data));
   const int64_t outputs = o.outputs == 0 ? outputs_of(data) : o.outputs;
-  return load_pyg(o.family, o.settings, o.pyg_state, o.names, task, data.num_features(), outputs,
+  return load_pyg(o.family, o.options, o.pyg_state, o.names, task, data.num_features(), outputs,
                   preprocessing_of(o, data, task, outputs), device);
 }
 
@@ -75,9 +78,9 @@ void predict(const PredictOptions& o) {
   // What is wrong with a checkpoint is said before a large dataset is read; a PyG state needs its widths.
   std::optional<TrainedModel> loaded;
   if (!o.checkpoint.empty()) loaded = load_checkpoint_model(o.checkpoint, device);
-  if (loaded && o.batches.evaluation == "layers") (void)layered(loaded->model());
+  if (loaded && o.batches.evaluation == "layers") require_layers(loaded->model());
   Dataset data = load_dataset(o.data, load_options(o.batches));
-  set_node_features(data, o.data, loaded ? settings_of(loaded->description()) : o.settings,
+  set_node_features(data, o.data, (loaded ? loaded->options() : o.options).node_features,
                     loaded ? loaded->num_features() : 0);
   if (loaded && loaded->of_graphs() && !data.graph_offsets)
     data_fail("{}: graphs/offsets: missing, {} is of many graphs", o.data, loaded->origin());
@@ -90,7 +93,7 @@ void predict(const PredictOptions& o) {
   if (!loaded) loaded = load_foreign(o, data, device);
   const TrainedModel& trained = *loaded;
   const Metric metric = metric_of(trained.description(), o.checkpoint);
-  set_precision(settings_of(trained.description()));
+  compute_options_of(trained.description()).apply();
   if (data.num_features() != trained.num_features())
     data_fail("{}: nodes/x: {} columns, but {} was trained on {}", o.data, data.num_features(), o.checkpoint,
               trained.num_features());

@@ -1,7 +1,8 @@
 // Writes a dataset with its nodes in another order, so that what is gathered together lies together.
 
-#include "common/options.h"
-#include "common/outputs.h"
+#include "common/command_line.h"
+#include <adjoint/adjoint.h>
+#include <adjoint/core/run_files.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/reordered.h>
 #include <adjoint/graph/order/orders.h>

@@ -1,12 +1,36 @@
-#include "common.h"
+#include "common/command_line.h"
+#include <adjoint/adjoint.h>
 
 using namespace adj;
-using namespace adj::apps;
+using namespace adj::training;
 
 int main(int argc, char** argv) {
-  Program program{models::agnn(),
-                  "Trains an attention-based graph neural network (Thekumparampil et al. 2018)."};
-  program.loaders = {"cluster", "saint"};
-  program.defaults.evaluation = "graph";
-  return train(argc, argv, program);
+  Options options(models::agnn(),
+                  "Trains an attention-based graph neural network (Thekumparampil et al. 2018).");
+  options.batches.loaders = {cluster_loader(), saint_loader()};
+  options.batches.evaluation = "graph";
+  options.batches.by_layers = false;
+  return run_program(options.program(), [&] {
+    if (!apps::read_command_line(argc, argv, options)) return;
+    options.apply();
+    const Dataset data = load_data(options);
+    const LearningTask task(options, data, node_examples(options, data));
+
+    Run run(options, task);
+    while (run.next_run()) {
+      const auto model = make_model(options, task);
+      const auto adam = make_adam(*model, options.run);
+      run.begin(*model, *adam);
+      const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
+        Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
+        loss.backward();
+        adam->step();
+        return loss;
+      });
+      while (run.next_epoch()) run.end_epoch(epochs->train(run.epoch()), *epochs);
+      run.finish(*epochs);
+    }
+    write_predictions(run);
+    write_results(run);
+  });
 }

@@ -1,15 +1,38 @@
-#include "common.h"
+#include "common/command_line.h"
+#include <adjoint/adjoint.h>
 
 using namespace adj;
-using namespace adj::apps;
+using namespace adj::training;
 
 int main(int argc, char** argv) {
-  Program program{models::gat(),
-                  "Trains a graph attention network (Velickovic et al. 2018, Brody et al. 2022)."};
-  program.defaults.lr = 0.005;
-  program.defaults.epochs = 1000;
-  program.defaults.patience = 100;
-  program.defaults.patience_on = "either";  // the authors' rule, as the 100 are theirs
-  program.loaders = {"neighbor", "cluster", "saint"};
-  return train(argc, argv, program);
+  Options options(models::gat(),
+                  "Trains a graph attention network (Velickovic et al. 2018, Brody et al. 2022).");
+  options.batches.loaders = {neighbor_loader(), cluster_loader(), saint_loader()};
+  options.run.lr = 0.005;
+  options.run.epochs = 1000;
+  options.run.patience = 100;
+  options.run.patience_on = "either";  // the authors' rule, as the 100 are theirs
+  return run_program(options.program(), [&] {
+    if (!apps::read_command_line(argc, argv, options)) return;
+    options.apply();
+    const Dataset data = load_data(options);
+    const LearningTask task(options, data, node_examples(options, data));
+
+    Run run(options, task);
+    while (run.next_run()) {
+      const auto model = make_model(options, task);
+      const auto adam = make_adam(*model, options.run);
+      run.begin(*model, *adam);
+      const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
+        Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
+        loss.backward();
+        adam->step();
+        return loss;
+      });
+      while (run.next_epoch()) run.end_epoch(epochs->train(run.epoch()), *epochs);
+      run.finish(*epochs);
+    }
+    write_predictions(run);
+    write_results(run);
+  });
 }

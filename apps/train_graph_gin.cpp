@@ -1,12 +1,40 @@
-#include "common.h"
-#include "common/graphs.h"
+#include "common/command_line.h"
+#include <adjoint/adjoint.h>
 
 using namespace adj;
-using namespace adj::apps;
+using namespace adj::training;
 
 int main(int argc, char** argv) {
-  Program program{models::graph_gin(),
-                  "Trains a graph isomorphism network to classify graphs (Xu et al. 2019)."};
-  learn_graphs(program);
-  return train(argc, argv, program);
+  Options options(models::graph_gin(),
+                  "Trains a graph isomorphism network to classify graphs (Xu et al. 2019).");
+  GraphOptions graphs;
+  graphs.add_to(options);
+  return run_program(options.program(), [&] {
+    if (!apps::read_command_line(argc, argv, options)) return;
+    graphs.check();
+    options.apply();
+    Dataset data = load_data(options);
+    const Examples examples = graph_examples(options, graphs, data);
+    const LearningTask task(options, data, examples);
+
+    Run run(options, task);
+    while (run.next_run()) {  // a fold, or a split of the file
+      const auto model = make_model<models::GraphModel>(options, task);
+      const auto adam = make_adam(*model, options.run);
+      run.begin(*model, *adam);
+      const auto epochs = graph_epochs(run, graphs, *model, [&](const GraphBatch& batch) {
+        Var loss = run.objective().loss_of_batch((*model)(batch.graph, batch.offsets, batch.x), batch.y);
+        loss.backward();
+        adam->step();
+        return loss;
+      });
+      while (run.next_epoch()) {
+        adam->set_rate_factor(graphs.rate_factor(run.epoch()));
+        run.end_epoch(epochs->train(run.epoch()), *epochs);
+      }
+      run.finish(*epochs);
+    }
+    write_predictions(run);
+    write_results(run);
+  });
 }

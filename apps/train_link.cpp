@@ -1,43 +1,46 @@
-#include "common.h"
-#include "common/links.h"
+#include "common/command_line.h"
+#include <adjoint/adjoint.h>
 
 using namespace adj;
-using namespace adj::apps;
-
-namespace {
-
-void check(const Settings& s) {
-  if (!(s.val > 0.0 && s.test > 0.0 && s.val + s.test < 1.0))
-    throw UsageError(
-        fmt::format("--val {} and --test {}: expected shares above 0, below 1 together", s.val, s.test));
-  expect_integer("negatives", s.negatives, 1, 10000);
-  (void)link_metrics(s);
-  if (s.model == "gcn" && s.loader != "none")
-    throw UsageError(
-        fmt::format("--loader {}: GCN needs the whole graph, expected --model sage or gat", s.loader));
-}
-
-}  // namespace
+using namespace adj::training;
 
 // Embeddings of 64 numbers from a hidden layer of 128, learned without decay, are PyG's example's.
 int main(int argc, char** argv) {
-  Program program{models::link(),
-                  "Trains a model to tell which pairs of nodes an edge joins (link prediction)."};
-  program.defaults.weight_decay = 0.0;
-  program.defaults.epochs = 100;
-  program.loaders = {"neighbor"};
-  program.training_options = [](auto add, Settings& s) {
-    add("val", with_default(s.val, "P"), "share of the joined pairs of nodes to validate on")(
-        "test", with_default(s.test, "P"), "share of them to test on; both are drawn by --seed")(
-        "negatives", with_default(s.negatives),
-        "pairs without an edge drawn for each joined one, every epoch");
-  };
-  program.check = check;
-  program.things = "pairs of nodes";
-  program.examples = link_examples;
-  program.epochs = link_epochs;
-  program.write_outputs = write_links;
-  program.metrics = link_metrics;
-  program.metric_help = "auc (auto), mrr or hits@K, as hits@20; all three are reported";
-  return train(argc, argv, program);
+  Options options(models::link(),
+                  "Trains a model to tell which pairs of nodes an edge joins (link prediction).");
+  options.run.weight_decay = 0.0;
+  options.run.epochs = 100;
+  LinkOptions links;
+  links.add_to(options);
+
+  return run_program(options.program(), [&] {
+    if (!apps::read_command_line(argc, argv, options)) return;
+    links.check();
+    if (options.model.model == "gcn" && options.batches.loader != "none")
+      throw UsageError(fmt::format("--loader {}: GCN needs the whole graph, expected --model sage or gat",
+                                   options.batches.loader));
+    const std::vector<Metric> metrics = link_metrics(options.data.metric);
+    options.apply();
+    Dataset data = load_data(options);
+    const Examples examples = link_examples(options, links, data);
+    const LearningTask task(options, data, examples, metrics);
+
+    Run run(options, task);
+    while (run.next_run()) {
+      const auto model = make_model<models::LinkModel>(options, task);
+      const auto adam = make_adam(*model, options.run);
+      run.begin(*model, *adam);
+      const auto epochs = link_epochs(run, links, *model, [&](const LinkStepBatch& batch) {
+        const Var embeddings = batch.nodes.forward(model->encoder());
+        Var loss = bce_with_logits(model->scores(embeddings, batch.pairs), batch.label);
+        loss.backward();
+        adam->step();
+        return loss;
+      });
+      while (run.next_epoch()) run.end_epoch(epochs->train(run.epoch()), *epochs);
+      run.finish(*epochs);
+    }
+    write_links(run);
+    write_results(run);
+  });
 }

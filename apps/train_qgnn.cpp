@@ -1,35 +1,35 @@
-#include "common.h"
+#include "common/command_line.h"
+#include <adjoint/adjoint.h>
 #include <adjoint/core/text.h>
-#include <adjoint/optim/preprocessing.h>
 
 using namespace adj;
-using namespace adj::apps;
+using namespace adj::training;
 
 namespace {
 
 /// Weights of the best epoch of a training with --bits 32; quantizers have no scale yet, and the first batch
 /// gives them one.
-void begin(Model& model, const FeatureScaling& scaling, const Settings& s) {
-  if (s.from == "none") return;
-  optim::Checkpoint from = optim::load_checkpoint(s.from, "train_qgnn");
+void begin_with(models::Model& model, const std::string& path, const Options& options,
+                const FeatureScaling& scaling) {
+  optim::Checkpoint from = optim::load_checkpoint(path, "train_qgnn");
+  const models::ModelOptions& s = options.model;
   for (const auto& [name, here] : {std::pair{"model", s.model},
                                    {"hidden", fmt::format("{}", s.hidden)},
                                    {"layers", fmt::format("{}", s.layers)},
                                    {"norm", s.norm}})
     if (const std::string& there = from.facts[fmt::format("option.{}", name)]; there != here)
-      throw UsageError(fmt::format("--from {}: of a training with --{} {}, expected {}", s.from, name,
+      throw UsageError(fmt::format("--from {}: of a training with --{} {}, expected {}", path, name,
                                    excerpt(there), here));
   if (const auto kind = optim::Preprocessing::scaling_kind(from); kind != scaling.kind())
-    throw UsageError(fmt::format("--from {}: of a training with --features-scaling {}, expected {}", s.from,
+    throw UsageError(fmt::format("--from {}: of a training with --features-scaling {}, expected {}", path,
                                  name_of(kind), name_of(scaling.kind())));
-  if (const int bits = optim::Preprocessing::feature_bits(from); bits != s.features_bits)
-    throw UsageError(fmt::format("--from {}: of a training with --features-bits {}, expected {}", s.from,
-                                 bits, s.features_bits));
+  if (const int bits = optim::Preprocessing::feature_bits(from); bits != options.data.features_bits)
+    throw UsageError(fmt::format("--from {}: of a training with --features-bits {}, expected {}", path, bits,
+                                 options.data.features_bits));
   const std::string prefix = from.integer("best_epoch") < 0 ? "model." : "best.";
   for (const auto& [name, tensor] : from.tensors)
     if (name.starts_with(prefix) && name.ends_with(".scale"))
-      throw UsageError(
-          fmt::format("--from {}: of a quantised training, expected one with --bits 32", s.from));
+      throw UsageError(fmt::format("--from {}: of a quantised training, expected one with --bits 32", path));
   for (const auto& [name, tensor] : model.state())
     if (name.ends_with("scale") || name.ends_with("zero") || name.find(".nodes.") != std::string::npos)
       from.tensors.emplace(prefix + name, tensor);
@@ -39,20 +39,43 @@ void begin(Model& model, const FeatureScaling& scaling, const Settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Program program{models::qgnn(),
-                  "Trains a GCN or GIN whose products are of quantised numbers (QGTC, Wang et al. 2022)."};
-  program.defaults.evaluation = "graph";
-  program.loaders = {"cluster", "saint"};
-  program.decayed = "all parameters but the scales and bits of quantizers";
-  program.training_options = [](auto add, Settings& s) {
-    add("from", with_default(s.from, "FILE"),
-        "begin with the weights of this checkpoint, of a training with --bits 32");
-  };
-  program.check = [](const Settings& s) {
-    if (s.node_bits > 0.0 && s.loader != "none")
-      throw UsageError(fmt::format(
-          "--loader {}: does not go with --node-bits, which are of the whole graph's nodes", s.loader));
-  };
-  program.begin = begin;
-  return train(argc, argv, program);
+  Options options(models::qgnn(),
+                  "Trains a GCN or GIN whose products are of quantised numbers (QGTC, Wang et al. 2022).");
+  options.batches.loaders = {cluster_loader(), saint_loader()};
+  options.batches.evaluation = "graph";
+  options.batches.by_layers = false;
+  options.decayed = "all parameters but the scales and bits of quantizers";
+  std::string from = "none";
+  options.own = {
+      {"from", &from, "FILE", "begin with the weights of this checkpoint, of a training with --bits 32"}};
+
+  return run_program(options.program(), [&] {
+    if (!apps::read_command_line(argc, argv, options)) return;
+    if (options.model.node_bits > 0.0 && options.batches.loader != "none")
+      throw UsageError(
+          fmt::format("--loader {}: does not go with --node-bits, which are of the whole graph's nodes",
+                      options.batches.loader));
+    options.apply();
+    const Dataset data = load_data(options);
+    const LearningTask task(options, data, node_examples(options, data));
+
+    Run run(options, task);
+    while (run.next_run()) {
+      const auto model = make_model(options, task);
+      if (from != "none") begin_with(*model, from, options, task.preprocessing.scaling);
+      const auto adam = make_adam(*model, options.run);
+      run.begin(*model, *adam);
+      const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) {
+        Var loss = run.objective().loss_of_batch(batch.forward(*model), batch.y, batch.index, batch.weight);
+        const Var penalty = model->penalty();  // of bits by node; no part of what is reported
+        (penalty ? loss + reshape(penalty, loss.shape()) : loss).backward();
+        adam->step();
+        return loss;
+      });
+      while (run.next_epoch()) run.end_epoch(epochs->train(run.epoch()), *epochs);
+      run.finish(*epochs);
+    }
+    write_predictions(run);
+    write_results(run);
+  });
 }

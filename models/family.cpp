@@ -32,13 +32,4 @@ std::unique_ptr<Model> ModelFamily::make(int64_t in, int64_t out, const ModelOpt
   return make_checked(in, out, o);
 }
 
-std::unique_ptr<NodeModel> make_node_model(const ModelFamily& family, int64_t in, int64_t out,
-                                           const ModelOptions& options) {
-  std::unique_ptr<Model> model = family.make(in, out, options);
-  auto* of_nodes = dynamic_cast<NodeModel*>(model.get());
-  ADJ_CHECK(of_nodes != nullptr, "{} is no model of nodes", model->describe());
-  (void)model.release();
-  return std::unique_ptr<NodeModel>(of_nodes);
-}
-
 }  // namespace adj::models

@@ -29,6 +29,16 @@ struct ModelFamily {
   /// A model of `in` features and `out` numbers for each node (or graph), with initial weights from the
   /// default generator, on the CPU. Throws UsageError as check() does.
   std::unique_ptr<Model> make(int64_t in, int64_t out, const ModelOptions& options) const;
+  /// Likewise, of a family whose models are NodeModels, GraphModels or LinkModels. Throws adj::Error for
+  /// another one.
+  template <class Kind>
+  std::unique_ptr<Kind> make_as(int64_t in, int64_t out, const ModelOptions& o) const {
+    std::unique_ptr<Model> model = make(in, out, o);
+    auto* kind = model->as<Kind>();
+    ADJ_CHECK(kind != nullptr, "{} is of another task", model->describe());
+    (void)model.release();
+    return std::unique_ptr<Kind>(kind);
+  }
 };
 
 // One file a family, named for it; each opens with what the model is and where it comes from.
@@ -45,9 +55,5 @@ ModelFamily graph_qgin();
 
 /// All of them.
 std::vector<ModelFamily> families();
-
-/// family.make() of a family of nodes. Throws adj::Error for another one.
-std::unique_ptr<NodeModel> make_node_model(const ModelFamily& family, int64_t in, int64_t out,
-                                           const ModelOptions& options);
 
 }  // namespace adj::models

@@ -61,8 +61,8 @@ void check(const ModelOptions& o) {
 
 std::unique_ptr<Model> make(int64_t in, int64_t, const ModelOptions& o) {
   const int64_t width = o.embedding > 0 ? o.embedding : o.hidden;
-  return std::make_unique<nn::Model<LinkModel>>(make_node_model(encoder_named(o.model), in, width, o), width,
-                                                o);
+  return std::make_unique<nn::Model<LinkModel>>(encoder_named(o.model).make_as<NodeModel>(in, width, o),
+                                                width, o);
 }
 
 }  // namespace

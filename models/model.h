@@ -18,6 +18,12 @@ struct Model : nn::Module {
   virtual Var penalty() const { return {}; }
   /// What a training says of the model at its end; empty where there is nothing.
   virtual std::string remark() const { return {}; }
+
+  /// As a NodeModel, GraphModel or LinkModel; null where it is none.
+  template <class Kind>
+  Kind* as() {
+    return dynamic_cast<Kind*>(this);
+  }
 };
 
 /// One that says something of every node.

@@ -11,8 +11,8 @@ namespace adj::models {
 /// What shapes a model. Each family takes those of the second half that it names (ModelFamily::options); the
 /// others have no effect.
 struct ModelOptions {
-  std::string model;    ///< of its family's: "gat", "gatv2"; empty: the first
-  int64_t hidden = 16;  ///< width of the hidden layers, of each head where there are several
+  std::string model = {};  ///< of its family's: "gat", "gatv2"; empty: the first
+  int64_t hidden = 16;     ///< width of the hidden layers, of each head where there are several
   int64_t layers = 2;
   double dropout = 0.5;
 

@@ -47,7 +47,6 @@ Var Objective::loss(const Var& out, const Tensor& y, const Tensor& index) const 
 }
 
 Var Objective::loss(const Var& out, const Tensor& index) const { return loss(out, y_, index); }
-Var Objective::loss_of_batch(const Var& out, const Tensor& y) const { return loss(out, y, {}); }
 Var Objective::loss_of_batch(const Var& out, const Tensor& y, const Tensor& index,
                              const Tensor& weight) const {
   if (!weight) return loss(out, y, index);

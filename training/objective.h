@@ -18,11 +18,10 @@ class Objective {
   /// Softmax or binary cross-entropy, or squared error of the standardised targets, over the examples of
   /// `index`.
   Var loss(const Var& out, const Tensor& index) const;
-  /// Likewise over a batch, whose labels are rows of targets().
-  Var loss_of_batch(const Var& out, const Tensor& y) const;
-  /// Likewise over the rows `index` of a batch; with `weight`, float32 [K], the sum of what each is weighted
-  /// with.
-  Var loss_of_batch(const Var& out, const Tensor& y, const Tensor& index, const Tensor& weight) const;
+  /// Likewise over the rows `index` of a batch (absent: all), whose labels `y` are rows of targets(); with
+  /// `weight`, float32 [K], the sum of their weighted losses.
+  Var loss_of_batch(const Var& out, const Tensor& y, const Tensor& index = {},
+                    const Tensor& weight = {}) const;
   /// Labels as the loss takes them, by example.
   const Tensor& targets() const { return y_; }
   /// float32: logits, or predictions in the targets' unit.

@@ -1,6 +1,6 @@
-#include "../common/epochs.h"
 #include "measure.h"
 #include <adjoint/data/loader/cluster_loader.h>
+#include <adjoint/training/loader.h>
 
 namespace adj::apps {
 
@@ -14,7 +14,7 @@ struct ClusterEpoch {
     settings.layers = s.layers;
     settings.norm = s.batch_norm ? "batch" : "none";
     settings.dropout = s.dropout;
-    model = models::make_node_model(models::gcn(), s.data.num_features(), s.data.num_classes(), settings);
+    model = models::gcn().make_as<models::NodeModel>(s.data.num_features(), s.data.num_classes(), settings);
     model->to(s.device());
     model->to(s.dtype);
     adam = std::make_unique<optim::Adam>(model->parameters(),
@@ -25,11 +25,8 @@ struct ClusterEpoch {
     const Subject& s = subject;
     ADJ_CHECK(s.data.x && s.data.y && s.data.train, "an epoch: {} has no features, labels or split",
               s.data.name);
-    Settings settings;
-    settings.loader = "cluster";
-    settings.parts = s.parts;
     Dataset data = s.data;
-    partition_for_clusters(data, settings);
+    training::partition_for_clusters(data, s.parts);
     return {s.graph(),
             s.data.x.to(s.dtype),
             s.data.y,
@@ -57,7 +54,7 @@ struct ClusterEpoch {
 
   const Subject& subject;
   ClusterLoader loader;
-  std::unique_ptr<NodeModel> model;
+  std::unique_ptr<models::NodeModel> model;
   std::unique_ptr<optim::Adam> adam;
 };
 

@@ -80,7 +80,7 @@ Job model_epoch(const Subject& s, const models::ModelFamily& family, const std::
   settings.norm = s.batch_norm ? "batch" : "none";
   settings.dropout = s.dropout;
   settings.attention_dropout = s.attention_dropout;
-  auto model = models::make_node_model(family, s.data.num_features(), s.data.num_classes(), settings);
+  auto model = family.make_as<models::NodeModel>(s.data.num_features(), s.data.num_classes(), settings);
   const std::string shape = model->describe();
   return epoch_of(s, std::move(model), shape);
 }

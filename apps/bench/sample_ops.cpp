@@ -1,6 +1,5 @@
 // Mini-batches: sampling alone, and with the features of what was sampled.
 
-#include "../common.h"
 #include "operands.h"
 #include <adjoint/data/loader/neighbor_loader.h>
 

@@ -1,12 +1,15 @@
 #include "trained_model.h"
 
-#include "feature_place.h"
-#include "graphs.h"
 #include <adjoint/core/text.h>
 #include <adjoint/kernels/index/select.h>
 #include <adjoint/nn/pyg_state.h>
+#include <adjoint/optim/non_finite.h>
+#include <adjoint/training/feature_place.h>
+#include <adjoint/training/graphs.h>
 
 namespace adj::apps {
+
+using namespace training;
 
 TrainedModel load_checkpoint_model(const std::string& path, Device device) {
   TrainedModel trained = load_trained(path, device);
@@ -19,12 +22,13 @@ TrainedModel load_checkpoint_model(const std::string& path, Device device) {
   return trained;
 }
 
-TrainedModel load_pyg(const models::ModelFamily& family, const Settings& settings, const std::string& state,
-                      const std::map<std::string, std::string>& names, Task task, int64_t features,
-                      int64_t outputs, const optim::Preprocessing& preprocessing, Device device) {
+TrainedModel load_pyg(const models::ModelFamily& family, const models::ModelOptions& options,
+                      const std::string& state, const std::map<std::string, std::string>& names, Task task,
+                      int64_t features, int64_t outputs, const optim::Preprocessing& preprocessing,
+                      Device device) {
   TrainedModel::Parts parts;
   parts.family = family;
-  parts.options = settings;
+  parts.options = options;
   parts.task = task;
   parts.num_features = features;
   parts.num_outputs = outputs;
@@ -32,9 +36,9 @@ TrainedModel load_pyg(const models::ModelFamily& family, const Settings& setting
   parts.quantization = preprocessing.quantization;
   parts.class_names = preprocessing.class_names;
   parts.origin = printable(state);
-  parts.model = family.make(features, outputs, settings);
-  if (is_of_graphs(task) != (dynamic_cast<GraphModel*>(parts.model.get()) != nullptr))
-    throw UsageError(fmt::format("--model {}: the task is {}, expected one of {} (--task)", settings.model,
+  parts.model = family.make(features, outputs, options);
+  if (is_of_graphs(task) != (parts.model->as<models::GraphModel>() != nullptr))
+    throw UsageError(fmt::format("--model {}: the task is {}, expected one of {} (--task)", options.model,
                                  name_of(task), is_of_graphs(task) ? "nodes" : "graphs"));
   nn::load_pyg_state(*parts.model, state, names);
   if (const std::string name = optim::first_not_finite(parts.model->state()); !name.empty())
@@ -53,13 +57,11 @@ Metric metric_of(const ModelDescription& model, const std::string& file) {
   }
 }
 
-Settings settings_of(const ModelDescription& model) {
-  Settings settings;
-  static_cast<models::ModelOptions&>(settings) = model.options;
-  settings.batch_size = model.graphs_at_once;
+ComputeOptions compute_options_of(const ModelDescription& model) {
+  ComputeOptions options;
   const auto precision = model.facts.find("option.precision");
-  if (precision != model.facts.end()) settings.precision = precision->second;
-  return settings;
+  if (precision != model.facts.end()) options.precision = precision->second;
+  return options;
 }
 
 const Tensor& labels_for(const ModelDescription& model, const Dataset& data) {
@@ -99,22 +101,20 @@ std::optional<double> measure(const ModelDescription& model, const Metric& metri
   }
 }
 
-Tensor run(const TrainedModel& trained, const Dataset& data, const Settings& batches) {
+Tensor run(const TrainedModel& trained, const Dataset& data, const BatchOptions& batches) {
   const NoGrad no_grad;
-  Settings settings = settings_of(trained.description());
+  const DType dtype = compute_options_of(trained.description()).dtype();
+  const int workers = batches.num_workers(data.device().str());
   if (batches.evaluation == "layers") {
-    NodeModel& model = layered(trained.model());
-    settings.features = batches.features;
-    settings.cached_rows = batches.cached_rows;
-    settings.batch_size = batches.batch_size;
-    settings.workers = batches.workers;
-    return trained.finish(layer_by_layer(model, data.graph, feature_store(data, settings), settings));
+    auto& model = *trained.model().as<models::NodeModel>();
+    return trained.finish(layer_by_layer(model, data.graph, feature_store(data, batches, dtype),
+                                         {.batch_size = batches.batch_size, .workers = workers}));
   }
-  Dataset prepared = data;
-  prepared.x = data.x.to(feature_dtype(settings));
-  if (auto* of_graphs = dynamic_cast<GraphModel*>(&trained.model()))
-    return trained.finish(graph_outputs(*of_graphs, prepared, trained.num_outputs(), settings));
-  return trained.finish(dynamic_cast<NodeModel&>(trained.model())(prepared.graph, prepared.x).value());
+  const Features x = data.x.to(dtype);
+  if (auto* of_graphs = trained.model().as<models::GraphModel>())
+    return trained.finish(
+        graph_outputs(*of_graphs, data, x, trained.num_outputs(), trained.graphs_at_once(), workers));
+  return trained.finish((*trained.model().as<models::NodeModel>())(data.graph, x).value());
 }
 
 }  // namespace adj::apps

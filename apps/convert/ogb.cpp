@@ -1,5 +1,6 @@
-#include "../common.h"
+#include "../common/command_line.h"
 #include "formats.h"
+#include <adjoint/adjoint.h>
 #include <adjoint/data/import/ogb.h>
 
 #include <memory>

@@ -1,6 +1,7 @@
 #include "specs.h"
 
-#include "../common.h"
+#include "../common/command_line.h"
+#include <adjoint/adjoint.h>
 
 #include <limits>
 

@@ -1,8 +1,10 @@
 #include "options.h"
 
-#include "../common/options.h"
-#include "../common/outputs.h"
+#include "../common/command_line.h"
+#include <adjoint/adjoint.h>
 #include <adjoint/core/option_check.h>
+#include <adjoint/core/run_files.h>
+#include <adjoint/data/predictions.h>
 
 #include <limits>
 
@@ -51,10 +53,7 @@ IntegerModelOptions InferOptions::model() const {
 }
 
 int workers_of(const InferOptions& o) {
-  Settings settings;
-  settings.workers = o.workers;
-  settings.device = o.device;
-  return num_workers(settings);
+  return training::BatchOptions{.workers = o.workers}.num_workers(o.device);
 }
 
 std::optional<InferOptions> read_infer_options(int argc, char** argv) {
@@ -74,7 +73,7 @@ std::optional<InferOptions> read_infer_options(int argc, char** argv) {
   add("batches", with_default(o.batches, "WHERE"),
       "device (packed once, and kept there), host (cut out and packed anew in every pass by --workers, and "
       "brought to the device while it computes: for graphs that do not fit there)");
-  add("workers", with_default(o.workers), kWorkersHelp);
+  add_options(options, {training::workers_option(o.workers)});
   add("sums", with_default(o.sums, "WAY"),
       "over neighbours: bits (a product with the adjacency), bytes (gathers), auto (by counts); the same "
       "results");

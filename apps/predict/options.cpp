@@ -1,12 +1,14 @@
 #include "options.h"
 
-#include "../common/feature_place.h"
-#include "../common/options.h"
-#include "../common/outputs.h"
+#include "../common/command_line.h"
+#include <adjoint/adjoint.h>
+#include <adjoint/core/run_files.h>
 
 #include <fmt/ranges.h>
 
 namespace adj::apps {
+
+using namespace training;
 
 namespace po = boost::program_options;
 
@@ -56,14 +58,13 @@ std::pair<std::string, std::string> renaming(const std::string& text) {
 
 /// Features that are elsewhere are for layers, without a word.
 void check_batches(PredictOptions& o) {
-  Settings& s = o.batches;
-  s.device = o.device;
+  BatchOptions& s = o.batches;
   expect_integer("batch-size", s.batch_size, 1, std::numeric_limits<int32_t>::max());
-  (void)num_workers(s);
+  (void)s.num_workers(o.device);
   if (s.evaluation.empty()) s.evaluation = s.features == "device" ? "graph" : "layers";
   expect_one_of("evaluation", s.evaluation, {"graph", "layers"});
-  check_feature_options(s);
-  const Settings usual;
+  s.check_features(o.device);
+  const BatchOptions usual;
   for (const auto& [name, given] :
        {std::pair("batch-size", s.batch_size != usual.batch_size), {"workers", s.workers != usual.workers}})
     if (given && s.evaluation == "graph")
@@ -78,8 +79,9 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
   if (o.pyg_state.empty() != o.model.empty())
     throw UsageError("--pyg-state and --model belong together: a checkpoint says itself what made it");
   if (!o.pyg_state.empty()) {
-    check_model_options(o.family, o.settings);
-  } else if (o.settings.features_scaling != "none") {
+    expect_one_of("features-scaling", o.features_scaling, {"auto", "none", "rows", "standard"});
+    o.family.check(o.options);
+  } else if (o.features_scaling != "none") {
     throw UsageError("--features-scaling: expected --pyg-state beside it, a checkpoint says itself");
   }
   for (const std::string& text : renamed) o.names.insert(renaming(text));
@@ -101,7 +103,6 @@ void check(PredictOptions& o, const std::vector<std::string>& renamed) {
 std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   PredictOptions o;
   std::vector<std::string> renamed;
-  std::string scaling = "none";  // where a model's defaults do not replace it
   const auto file = [](std::string& value) { return po::value(&value)->value_name("FILE"); };
   po::options_description general("Options"), batches("Mini-batches"),
       foreign("A model trained in PyG, as docs/pyg.md shows"), own;
@@ -123,16 +124,16 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   batches.add_options()("evaluation", po::value(&o.batches.evaluation)->value_name("WAY"),
                         "graph (all of it at once; the default) or layers (of all nodes layer by layer, in "
                         "batches with all neighbours; what --features host and file take)")(
-      "batch-size", with_default(o.batches.batch_size), "nodes that a layer computes at once")(
-      "workers", with_default(o.batches.workers), kWorkersHelp);
-  add_feature_options(batches, o.batches);
+      "batch-size", with_default(o.batches.batch_size), "nodes that a layer computes at once");
+  add_options(batches, {workers_option(o.batches.workers)});
+  add_options(batches, o.batches.features_list());
   foreign.add_options()("pyg-state", file(o.pyg_state),
                         "its state dict, a .safetensors file or by data/to_adjoint.py state")(
       "model", po::value<std::string>()->value_name("NAME"),
       fmt::format("{}", fmt::join(model_names(), ", ")).c_str())(
       "rename", po::value(&renamed)->value_name("OURS=THEIRS"),
       "part of a name in the model and what the state calls it: convs.0=conv1; any number of times")(
-      "features-scaling", with_default(scaling, "HOW"),
+      "features-scaling", with_default(o.features_scaling, "HOW"),
       "none, rows (each divided by its sum), standard (by the columns' mean and deviation over the dataset's "
       "training rows) or auto (rows for bags of words, else none); a checkpoint says itself")(
       "task", po::value(&o.task)->value_name("NAME"),
@@ -144,8 +145,11 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
     if (!o.model.empty()) {
       o.family = family_named(o.model);
       po::options_description options(fmt::format("--model {}", o.model));
-      add_model_options(o.family, options, o.settings);
-      o.settings.model = o.model;
+      o.options = o.family.defaults;
+      OptionList list = bind(o.family, o.options);
+      std::erase_if(list, [](const Option& option) { return option.name == "model"; });
+      add_options(options, list);
+      o.options.model = o.model;
       own.add(options);
     }
     po::options_description all;
@@ -166,7 +170,6 @@ std::optional<PredictOptions> read_predict_options(int argc, char** argv) {
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }
-  o.settings.features_scaling = scaling;
   check(o, renamed);
   return o;
 }

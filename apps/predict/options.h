@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../common.h"
+#include <adjoint/training/options.h>
 
 #include <map>
 #include <optional>
@@ -12,12 +12,13 @@ struct PredictOptions {
   std::string checkpoint, pyg_state, data, out, device = "cpu", split = "0";
   int64_t threads = 0;
   bool json = false, quiet = false, report = false;
-  Settings batches;  ///< evaluation "graph" or "layers", features, cached_rows, batch_size, workers, device
+  training::BatchOptions batches;  ///< evaluation "graph" or "layers"
 
   // Beside --pyg-state, which holds weights alone.
-  std::string model;                         ///< "gat"
-  models::ModelFamily family;                ///< whose model that is
-  Settings settings;                         ///< of the model and its input
+  std::string model;             ///< "gat"
+  models::ModelFamily family;    ///< whose model that is
+  models::ModelOptions options;  ///< of the model
+  std::string features_scaling = "none";
   std::map<std::string, std::string> names;  ///< of parts of ours, there
   std::string task;                          ///< empty: the dataset's
   int64_t outputs = 0;                       ///< 0: as many as the dataset's labels have classes or columns

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <adjoint/kernels/compute_options.h>
+#include <adjoint/kernels/compute_context.h>
 #include <adjoint/kernels/tiles/row_tiles.h>
 
 namespace adj::kernels {
 
-/// Where cuts are looked for before they are made (ComputeOptions::cuts): a file (data/stored_cuts.h). Any
+/// Where cuts are looked for before they are made (ComputeContext::cuts): a file (data/stored_cuts.h). Any
 /// thread may call it.
 class CutStore {
  public:

@@ -139,7 +139,7 @@ TEST_CASE("an evaluation of a quantised model is what its state says, by plain l
     for (const std::string norm : {"none", "batch", "sums"}) {
       CAPTURE(model);
       CAPTURE(norm);
-      const auto made = models::make_node_model(models::qgnn(), kIn, kOut, options_of(model, norm));
+      const auto made = models::qgnn().make_as<models::NodeModel>(kIn, kOut, options_of(model, norm));
       const State state = exact_state(*made);
       made->load_state(state);
       made->eval();
@@ -158,7 +158,7 @@ TEST_CASE("a quantised model takes sparse features as the dense ones that they s
   const Dataset data = small_dataset();
   const auto outputs = [&](const Features& x) {
     manual_seed(1);
-    const auto model = models::make_node_model(models::qgnn(), 40, 3, options_of("gcn", "none"));
+    const auto model = models::qgnn().make_as<models::NodeModel>(40, 3, options_of("gcn", "none"));
     (*model)(data.graph, x);
     model->eval();
     return (*model)(data.graph, x).value();
@@ -174,7 +174,7 @@ TEST_CASE("nodes of large in-degree are protected more often, in training alone"
   o.bits_weights = "32";
   o.layers = 1;
   o.degree_quant = 0.9;
-  const auto model = models::make_node_model(models::qgnn(), 2, 2, o);
+  const auto model = models::qgnn().make_as<models::NodeModel>(2, 2, o);
   // A star: all point to node 0.
   std::vector<int32_t> src, dst;
   for (int32_t i = 1; i < 200; ++i) src.push_back(i), dst.push_back(0);
@@ -195,7 +195,7 @@ TEST_CASE("nodes of large in-degree are protected more often, in training alone"
   CHECK(hub > 150);
   CHECK(others > 150);
   o.degree_quant = 0.0;
-  const auto never = models::make_node_model(models::qgnn(), 2, 2, o);
+  const auto never = models::qgnn().make_as<models::NodeModel>(2, 2, o);
   never->load_state([&] {
     State state;
     for (const auto& [name, tensor] : model->state()) state[name] = tensor;

@@ -31,7 +31,7 @@ TEST_CASE("a model gives the same over a graph and over blocks of all its nodes 
       options.model = family.models.front();
       options.norm = norm;
       options.residual = norm == std::string("batch");
-      const auto model = models::make_node_model(family, 6, 3, options);
+      const auto model = family.make_as<models::NodeModel>(6, 3, options);
       CAPTURE(model->describe());
       model->to(device);
       model->eval();

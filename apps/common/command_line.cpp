@@ -1,0 +1,222 @@
+#include "command_line.h"
+
+#include <adjoint/core/error.h>
+#include <adjoint/core/option_check.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <sys/stat.h>
+
+namespace adj::apps {
+
+namespace po = boost::program_options;
+
+namespace {
+
+template <class... Args>
+[[noreturn]] void usage(fmt::format_string<Args...> format, Args&&... args) {
+  throw UsageError(fmt::format(format, std::forward<Args>(args)...));
+}
+
+po::typed_value<bool>* value_of(bool* flag, const std::string&) { return po::bool_switch(flag); }
+/// A file has no default to show.
+po::typed_value<std::string>* value_of(std::string* text, const std::string& placeholder) {
+  if (placeholder == "FILE" && text->empty()) return po::value(text)->value_name("FILE");
+  return with_default(*text, placeholder.c_str());
+}
+template <class Number>
+po::typed_value<Number>* value_of(Number* number, const std::string& placeholder) {
+  return with_default(*number, placeholder.c_str());
+}
+
+/// What the error says, and the option that may have been meant, `dashes` before its name.
+std::string unknown(const po::unknown_option& error, const po::options_description& options,
+                    const std::string& dashes) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) names.push_back(option->long_name());
+  std::string word = error.get_option_name();
+  word.erase(0, word.find_first_not_of('-'));
+  const std::string meant = nearest(word, names);
+  return error.what() + (meant.empty() ? "" : fmt::format("; did you mean '{}{}'?", dashes, meant));
+}
+
+/// What stands in a file of options. Anything but a regular file or a pipe could be without end.
+std::string read_text(const std::string& path) {
+  constexpr size_t kMost = size_t{1} << 20;
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) data_fail("{}: {}", path, std::strerror(errno));
+  if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
+    data_fail("{}: {}, expected a regular file or a pipe", path,
+              S_ISDIR(status.st_mode) ? "a directory" : "a device or socket");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) data_fail("{}: {}", path, std::strerror(errno));
+  std::string text(kMost + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad()) data_fail("{}: {}", path, std::strerror(errno));
+  text.resize(static_cast<size_t>(stream.gcount()));
+  if (text.size() > kMost) data_fail("{}: expected options of 1 MB at most", path);
+  return text;
+}
+
+/// One `option = value` a line, # for comments. Read line by line, so that an error can name the line.
+po::parsed_options read_config(const std::string& path, const po::options_description& options) {
+  std::istringstream stream(read_text(path));
+  po::parsed_options all(&options);
+  std::map<std::string, int> seen;
+  std::string line;
+  for (int number = 1; std::getline(stream, line); ++number) {
+    const auto where = fmt::format("{}:{}", path, number);
+    if (const size_t first = line.find_first_not_of(" \t\r");
+        first != std::string::npos && line[first] == '[')
+      usage("{}: a section, expected OPTION = VALUE", where);
+    try {
+      std::istringstream one(line);
+      const po::parsed_options parsed = po::parse_config_file(one, options);
+      po::variables_map scratch;
+      po::store(parsed, scratch);  // refuses values of the wrong type
+      for (const auto& option : parsed.options) {
+        if ((option.string_key == "config" || option.string_key == "help" || option.string_key == "version"))
+          usage("{}: --{} stands on the command line only", where, option.string_key);
+        if (const auto [at, fresh] = seen.emplace(option.string_key, number); !fresh)
+          usage("{}: '{}' stands on line {} already", where, option.string_key, at->second);
+        all.options.push_back(option);
+      }
+    } catch (const po::unknown_option& error) {
+      usage("{}: {}", where, unknown(error, options, ""));
+    } catch (const po::error& error) {
+      usage("{}: {}", where, error.what());
+    }
+  }
+  return all;
+}
+
+/// "weight_decay" of "weight-decay".
+std::string member_name(std::string option) {
+  std::replace(option.begin(), option.end(), '-', '_');
+  return option;
+}
+
+/// Fills what a checkpoint must agree with, and what reports name.
+void describe(training::Options& o) {
+  const std::set<std::string> said{"model", "seed", "runs", "metric"};  // by members of their own in --json
+  for (const training::Options::Group& group : o.groups())
+    for (const Option& option : group.options) {
+      if (!option.decides) continue;
+      o.identity[option.name] = option.text();
+      if (group.name != "Mini-batches" || o.batches.loader != "none")
+        if (said.count(option.name) == 0)
+          o.hyperparameters.emplace_back(member_name(option.name), option.json());
+    }
+}
+
+}  // namespace
+
+void add_options(po::options_description& to, const OptionList& options) {
+  for (const Option& option : options)
+    std::visit(
+        [&](auto* value) {
+          to.add_options()(option.name.c_str(), value_of(value, option.placeholder), option.help.c_str());
+        },
+        option.value);
+}
+
+po::variables_map parse_command_line(int argc, char** argv, const po::options_description& options,
+                                     const po::positional_options_description* positional) {
+  constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  std::replace(words.begin(), words.end(), std::string("-h"), std::string("--help"));
+  for (const auto& [before, now] : {std::pair("--raw-features", "--features-scaling none"),
+                                    {"--normalize-features", "--features-scaling rows"}})
+    if (std::find(words.begin(), words.end(), before) != words.end()) usage("{} is now {}", before, now);
+  po::parsed_options parsed(&options);
+  try {
+    parsed = po::command_line_parser(words).options(options).style(kStyle).run();
+  } catch (const po::unknown_option& error) {
+    usage("{}", unknown(error, options, "--"));
+  }
+  std::map<std::string, std::string> named;  // what options say themselves
+  for (const auto& option : parsed.options)
+    if (!option.string_key.empty() && !option.value.empty()) named[option.string_key] = option.value.front();
+  unsigned word = 0;
+  std::erase_if(parsed.options, [&](auto& option) {
+    if (!option.string_key.empty()) return false;
+    const std::string& value = option.value.at(0);
+    if (positional == nullptr || word >= positional->max_total_count())
+      usage("unexpected argument '{}'", value);
+    option.string_key = positional->name_for_position(word++);
+    const auto given = named.find(option.string_key);
+    if (given != named.end() && given->second != value)
+      usage("--{} {}: '{}' stands beside it, expected one of them", option.string_key, given->second, value);
+    return given != named.end();
+  });
+  po::variables_map values;
+  po::store(parsed, values);
+  return values;
+}
+
+bool read_command_line(int argc, char** argv, training::Options& o) {
+  po::options_description all;
+  for (const training::Options::Group& group : o.groups()) {
+    if (group.options.empty()) continue;
+    po::options_description options(group.name);
+    add_options(options, group.options);
+    if (group.name == "Other") options.add_options()("version", "print the version")("help", "print this");
+    all.add(options);
+    for (const Option& option : group.options) o.defaults[option.name] = option.text();
+  }
+  try {
+    po::positional_options_description positional;
+    positional.add("data", 1);
+    po::variables_map values = parse_command_line(argc, argv, all, &positional);
+    if (values.count("help") != 0) {
+      print_help(o.program() + " [DATA.h5] [OPTION]...", o.summary, all);
+      return false;
+    }
+    if (values.count("version") != 0) {
+      fmt::print("{} {}\n", o.program(), version());
+      return false;
+    }
+    if (values.count("config") != 0) po::store(read_config(values["config"].as<std::string>(), all), values);
+    po::notify(values);
+    for (const auto& [name, value] : values)
+      if (!value.empty() && value.value().type() == typeid(std::string) && value.as<std::string>().empty() &&
+          !value.defaulted())
+        usage("--{}: expected a value", name);
+  } catch (const po::error& error) {
+    usage("{}", error.what());
+  }
+  o.check();
+  describe(o);
+  return true;
+}
+
+void print_help(const std::string& usage, const std::string& summary,
+                const po::options_description& options) {
+  std::ostringstream text;
+  text << options;  // of which groups begin with an empty line
+  fmt::print("Usage: {}\n{}\n{}{}", usage, summary, text.str().starts_with('\n') ? "" : "\n", text.str());
+}
+
+bool read_options(int argc, char** argv, const po::options_description& options,
+                  const po::positional_options_description& positional, const std::string& usage,
+                  const std::string& summary) {
+  try {
+    po::variables_map values = parse_command_line(argc, argv, options, &positional);
+    if (values.count("help") != 0) {
+      print_help(usage, summary, options);
+      return false;
+    }
+    po::notify(values);
+    return true;
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+}
+
+}  // namespace adj::apps

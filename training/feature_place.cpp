@@ -1,0 +1,97 @@
+#include "feature_place.h"
+
+#include <adjoint/core/option_check.h>
+#include <adjoint/core/text.h>
+
+#include <charconv>
+
+namespace adj::training {
+
+namespace {
+
+/// --cached-rows, of `rows` there are. Throws UsageError unless it is a number or a share.
+int64_t rows_cached(const std::string& text, int64_t rows) {
+  const bool share = text.ends_with('%');
+  const char *begin = text.data(), *end = begin + text.size() - (share ? 1 : 0);
+  int64_t count = 0;
+  double percent = 0.0;
+  const auto [stop, error] = share ? std::from_chars(begin, end, percent, std::chars_format::fixed)
+                                   : std::from_chars(begin, end, count);
+  if (error != std::errc{} || stop != end || count < 0 || !(percent >= 0.0 && percent <= 100.0))
+    throw UsageError(
+        fmt::format("--cached-rows: expected a number of rows, or a share from 0% to 100%, got '{}'", text));
+  return share ? static_cast<int64_t>(percent / 100.0 * static_cast<double>(rows)) : count;
+}
+
+/// A node is asked for as a neighbour along each edge that leads from it.
+CachedRows cached_rows_of(const Dataset& data, const BatchOptions& s) {
+  const int64_t count = rows_cached(s.cached_rows, data.num_nodes());
+  if (count > data.num_nodes())
+    throw UsageError(fmt::format("--cached-rows: expected at most {} for {}, got {}", data.num_nodes(),
+                                 printable(data.name), count));
+  if (count == 0) return {};
+  return {count, data.graph.out_degrees().to(Device::cpu()).to(DType::f32)};
+}
+
+}  // namespace
+
+void BatchOptions::check_features(const std::string& device) const {
+  expect_one_of("features", features, {"device", "host", "file"});
+  (void)rows_cached(cached_rows, 0);
+  const bool cached = cached_rows != "0";
+  if (features == "device") {
+    if (cached) throw UsageError("--cached-rows: expected --features host or file beside it");
+    return;
+  }
+  if (cached && features == "host" && Device::parse(device).is_cpu())
+    throw UsageError(
+        "--cached-rows: expected a GPU beside --features host, for the CPU has them in its own memory");
+  if (evaluation == "graph")
+    throw UsageError(fmt::format(
+        "--evaluation graph: does not go with --features {}, for it needs those of all nodes at once",
+        features));
+}
+
+LoadOptions load_options(const BatchOptions& s) { return {.features_in_file = s.features == "file"}; }
+
+Dataset placed_on(Device device, const Dataset& data, const BatchOptions& s) {
+  if (s.features != "host") return data.to(device);
+  Dataset placed = data;
+  placed.x = {};
+  placed = placed.to(device);
+  placed.x = data.x;
+  return placed;
+}
+
+std::shared_ptr<const FeatureStore> feature_store(const Dataset& data, const BatchOptions& s, DType dtype) {
+  const Device device = data.device();
+  const CachedRows cached = cached_rows_of(data, s);
+  if (data.x_in_file) return make_file_source(data.x_in_file, device, cached);
+  const Features x = data.x.to(dtype);
+  if (cached.count > 0 && x.is_sparse())
+    throw UsageError(fmt::format(
+        "--cached-rows: expected dense or quantised features, those of {} are sparse", printable(data.name)));
+  // Sparse ones are gathered from the host's memory anyway.
+  if (s.features != "host" || device.is_cpu() || x.is_sparse()) return make_feature_store(x);
+  return make_pinned_store(x, device, cached);
+}
+
+void require_layers(models::Model& model) {
+  const auto* of_nodes = model.as<models::NodeModel>();
+  if (of_nodes == nullptr || !of_nodes->exact_by_layers())
+    throw UsageError(fmt::format("--evaluation layers: {} needs whole graphs, expected --evaluation graph",
+                                 model.describe()));
+}
+
+Tensor layer_by_layer(models::NodeModel& model, const Graph& graph,
+                      const std::shared_ptr<const FeatureStore>& x, const LayerWiseOptions& options) {
+  const NoGrad no_grad;
+  return infer_layer_wise(
+      graph, x, model.num_layers(),
+      [&](size_t layer, const Block& block, const Features& of_sources) {
+        return model.over(layer, block, model.input(of_sources)).value();
+      },
+      options);
+}
+
+}  // namespace adj::training

@@ -1,0 +1,223 @@
+#include "graphs.h"
+
+#include "run.h"
+#include <adjoint/core/option_check.h>
+#include <adjoint/graph/edge_attributes.h>
+#include <adjoint/graph/splits.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+#include <adjoint/models/node_features.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace adj::training {
+
+namespace {
+
+GraphLoader loader_of(const Dataset& data, const Features& x, const Tensor& labels, const Tensor& which,
+                      GraphLoaderOptions options) {
+  return {data.graph, data.graph_offsets, make_feature_store(x), labels, which, std::move(options)};
+}
+
+/// The graphs `which`, each once.
+GraphLoader each_once(const Dataset& data, const Features& x, const Tensor& which, int64_t batch_size,
+                      int workers) {
+  return loader_of(data, x, {}, which, {.batch_size = batch_size, .backward = false, .workers = workers});
+}
+
+/// float32, what the model gives for the loader's graphs, in their order.
+Tensor run_over(models::GraphModel& model, const GraphLoader& loader, int64_t outputs, Device device) {
+  const NoGrad no_grad;
+  Tensor out = Tensor::empty({loader.num_graphs(), outputs}, DType::f32, device);
+  int64_t at = 0;
+  for (const GraphBatch& batch : loader.epoch(0)) {
+    Tensor rows = out.rows(at, at + batch.size());
+    rows.copy_(model(batch.graph, batch.offsets, batch.x).value().to(DType::f32));
+    at += batch.size();
+  }
+  return out;
+}
+
+/// For each of `examples` where it stands in `index`, or else index.numel().
+Tensor places_in(const Tensor& index, int64_t examples) {
+  const std::vector<int32_t> chosen = index.to_vector<int32_t>();
+  std::vector<int32_t> places(static_cast<size_t>(examples), static_cast<int32_t>(chosen.size()));
+  for (size_t k = 0; k < chosen.size(); ++k) places[static_cast<size_t>(chosen[k])] = static_cast<int32_t>(k);
+  return Tensor::from(places, index.device());
+}
+
+class GraphEpochs : public Epochs {
+ public:
+  GraphEpochs(const Run& run, const GraphOptions& options, models::GraphModel& model, GraphStep step)
+      : run_(run),
+        model_(model),
+        step_(std::move(step)),
+        drawn_(options.iterations > 0),
+        loader_(loader_of(run.task().data, run.task().features, run.objective().targets(),
+                          run.examples().train,
+                          {.batch_size = run.options().batches.batch_size,
+                           .shuffle = true,
+                           .iterations = options.iterations,
+                           .seed = run.seed(),
+                           .workers = run.workers()})),
+        validated_(each_once(run.task().data, run.task().features, run.examples().val,
+                             run.options().batches.batch_size, run.workers())),
+        places_(places_in(run.examples().val, run.examples().size())) {}
+
+  Tensor train(int64_t done) override {
+    Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());
+    // Batches that are drawn count alike; of an epoch through all graphs, by their size.
+    const double all = static_cast<double>(drawn_ ? loader_.size() : loader_.num_graphs());
+    for (const GraphBatch& batch : loader_.epoch(done)) {
+      const Var loss = step_(batch);
+      const double share = (drawn_ ? 1.0 : static_cast<double>(batch.size())) / all;
+      kernels::linear_combination({.a = total, .beta = share, .b = loss.value(), .y = total});
+    }
+    return total;
+  }
+
+  /// Rows of other graphs are 0.
+  Evaluation validate() override {
+    const NoGrad no_grad;
+    const int64_t graphs = validated_.num_graphs(), outputs = run_.examples().outputs;
+    const Device device = run_.task().data.device();
+    Tensor rows = Tensor::zeros({graphs + 1, outputs}, DType::f32, device);
+    model_.eval();
+    Tensor front = rows.rows(0, graphs);
+    front.copy_(run_over(model_, validated_, outputs, device));
+    model_.train();
+    const Tensor out = detail::gather_edges(rows, places_);
+    return {run_.objective().loss(Var(out), run_.examples().val).value(), run_.objective().output(out)};
+  }
+
+  Tensor outputs() override {
+    model_.eval();
+    const Tensor out = graph_outputs(model_, run_.task().data, run_.task().features, run_.examples().outputs,
+                                     run_.options().batches.batch_size, run_.workers());
+    model_.train();
+    return run_.objective().output(out);
+  }
+
+ private:
+  const Run& run_;
+  models::GraphModel& model_;
+  const GraphStep step_;
+  const bool drawn_;
+  GraphLoader loader_, validated_;
+  Tensor places_;  // of the validated graphs' rows among all
+};
+
+/// Split k: fold k is what is validated and tested, the others are for training.
+std::vector<Split> cross_validation(const Dataset& data, const std::string& file, int64_t folds,
+                                    int64_t seed) {
+  const int64_t graphs = data.graph_y.size(0), labelled = graphs - data.unlabelled;
+  if (labelled < folds)
+    data_fail("{}: graphs/y: {} labelled graphs, --folds asks for {} folds", file, labelled, folds);
+  Tensor classes = data.graph_y;
+  if (data.task != Task::graph_class) {  // in no class but that of the labelled
+    const std::vector<float> y = data.graph_y.to_vector<float>();
+    const size_t columns = y.size() / static_cast<size_t>(graphs);
+    std::vector<int32_t> class_of(static_cast<size_t>(graphs));
+    for (size_t g = 0; g < class_of.size(); ++g) {
+      const auto row = y.begin() + static_cast<std::ptrdiff_t>(g * columns);
+      if (std::all_of(row, row + static_cast<std::ptrdiff_t>(columns), [](float v) { return std::isnan(v); }))
+        class_of[g] = -1;
+    }
+    classes = Tensor::from(class_of);
+  }
+  Generator generator(static_cast<uint64_t>(seed));
+  const auto fold_of = stratified_folds(classes, folds, generator).to_vector<int32_t>();
+  std::vector<Split> splits;
+  for (int32_t fold = 0; fold < folds; ++fold) {
+    std::vector<int32_t> train, held_out;
+    for (size_t g = 0; g < fold_of.size(); ++g)
+      if (fold_of[g] >= 0) (fold_of[g] == fold ? held_out : train).push_back(static_cast<int32_t>(g));
+    const Tensor part = Tensor::from(held_out);
+    splits.push_back({Tensor::from(train), part, part});
+  }
+  return splits;
+}
+
+}  // namespace
+
+Examples graph_examples(const Options& options, const GraphOptions& graphs, Dataset& data) {
+  const std::string file = file_of(options, data), &program = options.program();
+  if (data.task != Task::graph_class && data.task != Task::graph_regression)
+    data_fail("{}: attribute task: {}, {} trains graph_class and graph_regression", file, name_of(data.task),
+              program);
+  if (!data.graph_offsets) data_fail("{}: graphs/offsets: missing, {} needs many graphs", file, program);
+  if (!data.graph_y) data_fail("{}: graphs/y: missing, {} needs labels", file, program);
+  set_node_features(data, file, options.model.node_features);
+  if (!data.x)
+    data_fail("{}: nodes/x: missing, {} needs node features; --node-features degree or constant makes some",
+              file, program);
+  Examples examples{.things = "graphs",
+                    .task = std::string(name_of(data.task)),
+                    .labels = labels_of(data.task),
+                    .outputs = data.task == Task::graph_class ? data.classes : data.graph_y.size(1),
+                    .y = data.graph_y,
+                    .unlabelled = data.unlabelled,
+                    .y_place = "graphs/y",
+                    .splits = data.splits,
+                    .auto_metric = usual_metric("auto", data.task)};
+  if (examples.splits.empty()) {
+    examples.splits = cross_validation(data, file, graphs.folds, options.run.seed);
+    examples.splits_in_file = false;
+    examples.cross_validated = true;
+  }
+  return examples;
+}
+
+std::unique_ptr<Epochs> graph_epochs(const Run& run, const GraphOptions& options, models::GraphModel& model,
+                                     GraphStep step) {
+  return std::make_unique<GraphEpochs>(run, options, model, std::move(step));
+}
+
+Tensor graph_outputs(models::GraphModel& model, const Dataset& data, const Features& x, int64_t outputs,
+                     int64_t batch_size, int workers) {
+  std::vector<int32_t> all(static_cast<size_t>(data.graph_offsets.numel() - 1));
+  std::iota(all.begin(), all.end(), 0);
+  return run_over(model, each_once(data, x, Tensor::from(all), batch_size, workers), outputs, data.device());
+}
+
+void set_node_features(Dataset& data, const std::string& file, const std::string& what, int64_t columns) {
+  if (what == "file") return;
+  try {
+    data.x = models::node_features(what, data.graph, what == "degree" ? columns : 0);
+  } catch (const Error& error) {
+    data_fail("{}: edges: {}", file, error.what());
+  }
+}
+
+void GraphOptions::add_to(Options& o) {
+  o.data.split = "all";
+  o.run.epochs = 350;
+  o.run.weight_decay = 0.0;
+  o.batches.batch_size = 32;
+  o.things = "graphs";
+  o.metric_help =
+      "accuracy (auto), auc or f1 for classes, auc or f1 for several labels (auto: auc), r2 or mae for "
+      "regression (auto: r2)";
+  o.own = {{"folds", &folds, "N",
+            "of a file without splits: graphs are dealt into so many parts, each class alike; each run holds "
+            "one out"},
+           {"batch-size", &o.batches.batch_size, "N", "graphs in a step"},
+           {"iterations", &iterations, "N",
+            "steps of an epoch, each on graphs drawn anew (0: an epoch is once through them)"},
+           {"lr-halve", &lr_halve, "N", "halve the learning rate every N epochs (0: never)"},
+           workers_option(o.batches.workers)};
+}
+
+void GraphOptions::check() const {
+  constexpr int64_t kMost = 1'000'000'000;
+  expect_integer("folds", folds, 2, kMost);
+  expect_integer("iterations", iterations, 0, kMost);
+  expect_integer("lr-halve", lr_halve, 0, kMost);
+}
+
+double GraphOptions::rate_factor(int64_t epochs) const {
+  return lr_halve == 0 ? 1.0 : std::pow(0.5, static_cast<double>(epochs / lr_halve));
+}
+
+}  // namespace adj::training

@@ -1,0 +1,113 @@
+#include "inputs.h"
+
+#include <adjoint/core/log.h>
+#include <adjoint/optim/non_finite.h>
+
+namespace adj::training {
+
+void require_features(const Dataset& data, const std::string& file, const std::string& program) {
+  if (data.num_features() == 0)
+    data_fail("{}: nodes/x: {}, {} needs node features", file,
+              data.x || data.x_in_file ? "no columns" : "missing", program);
+}
+
+Tensor training_rows(const Dataset& data, const Examples& examples) {
+  if (examples.things == "nodes") return examples.train;
+  if (examples.things != "graphs") return {};
+  const int64_t* offsets = data.graph_offsets.data<int64_t>();
+  std::vector<int32_t> rows;
+  for (const int32_t g : examples.train.to_vector<int32_t>())
+    for (int64_t node = offsets[g]; node < offsets[g + 1]; ++node) rows.push_back(static_cast<int32_t>(node));
+  return Tensor::from(rows);
+}
+
+namespace {
+
+using Scaling = FeatureScaling::Kind;
+
+Scaling automatic_scaling(const Dataset& data) {
+  const FeatureSummary x = data.x ? summary_of(data.x) : summary_of(data.x_in_file);
+  const Scaling kind = FeatureScaling::automatic(x);
+  if (kind == Scaling::rows) {
+    log_info("features: rows divided by their sums (bag of words); --features-scaling none leaves them");
+    return kind;
+  }
+  log_info("features: as they are ({})", x.negative > 0 ? "some are negative" : "no bag of words");
+  if (x.scales_differ())
+    log_warning(
+        "features: columns of very different scale, the largest value is {:.3g} in one and {:.3g} in "
+        "another; "
+        "--features-scaling standard makes them alike",
+        x.least_scale, x.largest_scale);
+  return kind;
+}
+
+}  // namespace
+
+FeatureScaling choose_scaling(const Dataset& data, const std::string& file, const std::string& how,
+                              const Tensor& train) {
+  const Scaling kind = how == "auto" ? automatic_scaling(data) : *feature_scaling_named(how);
+  if (kind == Scaling::standard && data.x && data.x.is_sparse())
+    log_warning(
+        "features: standard scaling makes sparse ones dense, {:.0f} MB",
+        static_cast<double>(data.x.rows()) * static_cast<double>(data.x.cols()) * sizeof(float) / 0x1p20);
+  try {
+    return data.x ? FeatureScaling::fit(kind, data.x, train)
+                  : FeatureScaling::fit(kind, data.x_in_file, train);
+  } catch (const DataError&) {
+    throw;
+  } catch (const Error& error) {
+    data_fail("{}: nodes/x: {}", file, error.what());
+  }
+}
+
+void scale_features(Dataset& data, const std::string& file, const FeatureScaling& scaling) {
+  if (scaling.kind() == Scaling::none) return;
+  const auto require_finite = [&](const Tensor& x) {
+    if (!optim::first_not_finite({{"x", x}}).empty())
+      data_fail("{}: nodes/x: {} is not finite; --features-scaling none leaves it", file,
+                scaling.kind() == Scaling::rows ? "a row divided by its sum" : "a scaled column");
+  };
+  if (data.x_in_file) {
+    data.x_in_file = scaling.apply(data.x_in_file);
+    data.x_in_file.for_blocks([&](int64_t, const Tensor& x) { require_finite(x); });
+    return;
+  }
+  try {
+    data.x = scaling.apply(data.x);
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    data_fail("{}: nodes/x: {}", file, error.what());
+  }
+  require_finite(data.x.is_sparse() ? data.x.sparse().values() : data.x.dense());
+}
+
+FeatureQuantization choose_quantization(const Dataset& data, const std::string& file, int64_t bits) {
+  try {
+    return FeatureQuantization::fit(static_cast<int>(bits), data.x);
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    data_fail("{}: nodes/x: {}", file, error.what());
+  }
+}
+
+void quantize_features(Dataset& data, const FeatureQuantization& quantization) {
+  if (!quantization.quantizes()) return;
+  if (data.x_in_file) {
+    data.x_in_file = quantization.apply(data.x_in_file);
+    return;
+  }
+  const auto megabytes = [](const Features& x) { return static_cast<double>(x.bytes()) / 0x1p20; };
+  const Features quantized = quantization.apply(data.x);
+  log_info("features: {} bits a number, over a range for each column: {:.2f} MB for {:.2f} MB of {} ones",
+           quantization.bits(), megabytes(quantized), megabytes(data.x),
+           data.x.is_sparse() ? "sparse" : "dense");
+  if (quantized.bytes() > data.x.bytes())
+    log_warning("features: sparse ones take less than {} bits a number; --features-bits 32 leaves them",
+                quantization.bits());
+  data.x = quantized;
+}
+
+}  // namespace adj::training

@@ -1,0 +1,136 @@
+#include "feature_place.h"
+#include "links.h"
+#include "loader.h"
+#include "run.h"
+#include <adjoint/core/random.h>
+#include <adjoint/data/loader/link_loader.h>
+#include <adjoint/graph/sample/negative_sampling.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+
+namespace adj::training {
+
+namespace {
+
+Relation relation_of(int64_t nodes, const EdgeIndex& pairs) {
+  return Relation::from_coo(nodes, nodes, pairs.src, pairs.dst);
+}
+
+/// What both ways have in common: which pairs are trained on, and how all examples are scored.
+class LinkEpochs : public Epochs {
+ public:
+  LinkEpochs(const Run& run, models::LinkModel& model, LinkStep step)
+      : run_(run),
+        model_(model),
+        step_(std::move(step)),
+        examples_(relation_of(run.task().data.num_nodes(), run.examples().pairs)),
+        train_{detail::gather_edges(run.examples().pairs.src, run.examples().train),
+               detail::gather_edges(run.examples().pairs.dst, run.examples().train)} {}
+
+  Evaluation validate() override {
+    const NoGrad no_grad;
+    const Var out(scores());
+    return {run_.objective().loss(out, run_.examples().val).value(), run_.objective().output(out.value())};
+  }
+  Tensor outputs() override { return run_.objective().output(scores()); }
+
+ protected:
+  /// Of all nodes, in the model's mode.
+  virtual Tensor embeddings() {
+    return model_.encoder()(run_.task().data.graph, run_.task().features).value();
+  }
+
+  const Run& run_;
+  models::LinkModel& model_;
+  const LinkStep step_;
+  const Relation examples_;
+  const EdgeIndex train_;
+
+ private:
+  Tensor scores() {
+    const NoGrad no_grad;
+    model_.eval();
+    Tensor all = model_.scores_of_all(embeddings(), examples_);
+    model_.train();
+    return all;
+  }
+};
+
+/// All pairs in one step. The host draws the pairs beside them, so that a GPU does not record it.
+class AllLinks : public LinkEpochs {
+ public:
+  AllLinks(const Run& run, models::LinkModel& model, LinkStep step, int64_t negatives)
+      : LinkEpochs(run, model, std::move(step)) {
+    const int64_t positive = train_.src.numel();
+    label_ = Tensor::zeros({positive * (1 + negatives), 1}, DType::f32, run.task().data.device());
+    label_.rows(0, positive).fill_(1.0);
+  }
+
+  Tensor train(int64_t done) override {
+    const Graph& graph = run_.task().data.graph;
+    const int64_t positive = train_.src.numel();
+    Generator generator = Generator(run_.seed()).split(static_cast<uint64_t>(done));
+    const EdgeIndex drawn =
+        negative_sampling(graph, label_.size(0) - positive, generator, {.repeated = true});
+    const auto both = [&](const Tensor& known, const Tensor& absent) {
+      Tensor all = Tensor::empty({label_.size(0)}, DType::i32, known.device());
+      all.rows(0, positive).copy_(known);
+      all.rows(positive, all.numel()).copy_(absent);
+      return all;
+    };
+    const EdgeIndex pairs{both(train_.src, drawn.src), both(train_.dst, drawn.dst)};
+    return step_({.nodes = {.graph = graph, .blocks = {}, .x = run_.task().features},
+                  .pairs = relation_of(graph.num_nodes(), pairs),
+                  .label = label_})
+        .value();
+  }
+
+ private:
+  Tensor label_;
+};
+
+class LinkBatches : public LinkEpochs {
+ public:
+  LinkBatches(const Run& run, models::LinkModel& model, LinkStep step, int64_t negatives,
+              NeighborSampling sampling)
+      : LinkEpochs(run, model, std::move(step)),
+        loader_(run.task().data.graph, run.task().store, train_,
+                {.sampling = std::move(sampling),
+                 .batch_size = run.options().batches.batch_size,
+                 .negatives = negatives,
+                 .shuffle = true,
+                 .seed = run.seed(),
+                 .workers = run.workers()}) {}
+
+  Tensor train(int64_t done) override {
+    Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());
+    for (const LinkBatch& batch : loader_.epoch(done)) {
+      const Var loss = step_({.nodes = {.graph = {}, .blocks = batch.blocks, .x = batch.x},
+                              .pairs = relation_of(batch.nodes.numel(), batch.pairs),
+                              .label = batch.label.reshape({batch.size(), 1})});
+      const double share = static_cast<double>(batch.positives) / static_cast<double>(loader_.num_pairs());
+      kernels::linear_combination({.a = total, .beta = share, .b = loss.value(), .y = total});
+    }
+    return total;
+  }
+
+ private:
+  Tensor embeddings() override {
+    if (run_.options().batches.evaluation == "graph") return LinkEpochs::embeddings();
+    require_layers(model_.encoder());
+    return layer_by_layer(model_.encoder(), run_.task().data.graph, run_.task().store, run_.layer_wise());
+  }
+
+  LinkLoader loader_;
+};
+
+}  // namespace
+
+std::unique_ptr<Epochs> link_epochs(const Run& run, const LinkOptions& options, models::LinkModel& model,
+                                    LinkStep step) {
+  if (run.options().batches.loader == "none")
+    return std::make_unique<AllLinks>(run, model, std::move(step), options.negatives);
+  return std::make_unique<LinkBatches>(run, model, std::move(step), options.negatives,
+                                       options.neighbor->sampling(run.options().model.layers));
+}
+
+}  // namespace adj::training

@@ -1,0 +1,153 @@
+#include "links.h"
+
+#include "run.h"
+#include <adjoint/core/option_check.h>
+#include <adjoint/data/predictions.h>
+#include <adjoint/graph/sample/negative_sampling.h>
+#include <adjoint/nn/metrics/link_metrics.h>
+
+#include <charconv>
+
+namespace adj::training {
+
+namespace {
+
+Tensor joined(const std::vector<Tensor>& parts) {
+  std::vector<int32_t> all;
+  for (const Tensor& part : parts) {
+    const auto values = part.to_vector<int32_t>();
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return Tensor::from(all);
+}
+
+/// begin, begin + 1, …, end - 1.
+Tensor range(int64_t begin, int64_t end) {
+  std::vector<int32_t> all;
+  for (int64_t i = begin; i < end; ++i) all.push_back(static_cast<int32_t>(i));
+  return Tensor::from(all);
+}
+
+LinkSplit split_of(const Graph& graph, const std::string& file, const LinkOptions& s, int64_t seed) {
+  Generator generator(static_cast<uint64_t>(seed));
+  try {
+    return random_link_split(graph, {.val = s.val, .test = s.test}, generator);
+  } catch (const Error& error) {
+    data_fail("{}: edges: {}", file, error.what());
+  }
+}
+
+}  // namespace
+
+void LinkOptions::add_to(Options& o) {
+  o.batches.loaders = {neighbor};
+  o.things = "pairs of nodes";
+  o.metric_help = "auc (auto), mrr or hits@K, as hits@20; all three are reported";
+  o.own = {{"val", &val, "P", "share of the joined pairs of nodes to validate on"},
+           {"test", &test, "P", "share of them to test on; both are drawn by --seed"},
+           {"negatives", &negatives, "N", "pairs without an edge drawn for each joined one, every epoch"}};
+}
+
+void LinkOptions::check() const {
+  if (!(val > 0.0 && test > 0.0 && val + test < 1.0))
+    throw UsageError(
+        fmt::format("--val {} and --test {}: expected shares above 0, below 1 together", val, test));
+  expect_integer("negatives", negatives, 1, 10000);
+}
+
+Examples link_examples(const Options& options, const LinkOptions& links, Dataset& data) {
+  const std::string file = file_of(options, data);
+  const LinkSplit split = split_of(data.graph, file, links, options.run.seed);
+  const EdgeIndex train = linked_pairs(split.train);
+  const LinkExamples& val = split.val;
+  const LinkExamples& test = split.test;
+  for (const auto& [part, pairs] :
+       {std::pair("validate", &val.positive), std::pair("test", &test.positive), std::pair("train", &train)})
+    if (pairs->src.numel() == 0)
+      data_fail(
+          "{}: edges: with --val {} and --test {} of {} pairs of nodes that edges join, none is left to {}",
+          file, links.val, links.test,
+          train.src.numel() + val.positive.src.numel() + test.positive.src.numel(), part);
+  data.graph = split.train;
+  Examples examples;
+  examples.things = "pairs";
+  examples.task = "link";
+  examples.labels = Labels::several;
+  examples.outputs = 1;
+  examples.pairs = {
+      joined({val.positive.src, val.negative.src, test.positive.src, test.negative.src, train.src}),
+      joined({val.positive.dst, val.negative.dst, test.positive.dst, test.negative.dst, train.dst})};
+  const int64_t all = examples.pairs.src.numel(), vals = val.positive.src.numel(),
+                tests = test.positive.src.numel(), seen = 2 * (vals + tests);
+  examples.y = Tensor::full({all, 1}, 1.0f);
+  examples.y.rows(vals, 2 * vals).fill_(0.0);
+  examples.y.rows(2 * vals + tests, seen).fill_(0.0);
+  examples.y_place = "edges";
+  examples.splits_in_file = false;
+  examples.splits = {Split{range(seen, all), range(0, 2 * vals), range(2 * vals, seen)}};
+  return examples;
+}
+
+namespace {
+
+/// The scores over `index`, of the pairs that an edge joins and of the others.
+std::pair<Tensor, Tensor> told_apart(const Tensor& output, const Tensor& y, const Tensor& index) {
+  const std::vector<float> score = output.to_vector<float>(), label = y.to_vector<float>();
+  std::vector<float> positive, negative;
+  for (const int32_t i : index.to_vector<int32_t>())
+    (label[static_cast<size_t>(i)] > 0.5f ? positive : negative).push_back(score[static_cast<size_t>(i)]);
+  return {Tensor::from(positive), Tensor::from(negative)};
+}
+
+int64_t hits_of(const std::string& metric) {
+  constexpr std::string_view kName = "hits@";
+  if (!metric.starts_with(kName)) return 50;
+  int64_t k = 0;
+  const char *begin = metric.data() + kName.size(), *end = metric.data() + metric.size();
+  const auto [stop, error] = std::from_chars(begin, end, k);
+  if (error != std::errc{} || stop != end || k < 1)
+    throw UsageError(fmt::format("--metric: expected hits@K with K of 1 or more, got '{}'", metric));
+  return k;
+}
+
+}  // namespace
+
+std::vector<Metric> link_metrics(const std::string& metric) {
+  const int64_t k = hits_of(metric);
+  const auto auc = [](const Tensor& output, const Tensor& y, const Tensor& index) {
+    const auto [positive, negative] = told_apart(output, y, index);
+    return nn::link_auc(positive, negative);
+  };
+  const auto mrr = [](const Tensor& output, const Tensor& y, const Tensor& index) {
+    const auto [positive, negative] = told_apart(output, y, index);
+    return nn::mean_reciprocal_rank(nn::link_ranks(positive, negative));
+  };
+  const auto hits = [k](const Tensor& output, const Tensor& y, const Tensor& index) {
+    const auto [positive, negative] = told_apart(output, y, index);
+    return nn::hits_at(k, positive, negative);
+  };
+  const std::string at = fmt::format("hits@{}", k);
+  return {{"auc", "ROC-AUC", "auc", true, 0.0, 1.0, auc},
+          {"mrr", "MRR", "mrr", true, 0.0, 1.0, mrr},
+          {at, fmt::format("Hits@{}", k), at, true, 0.0, 1.0, hits}};
+}
+
+void write_links(const Run& run) {
+  if (run.options().output.predict.empty()) return;
+  const Examples& examples = run.examples();
+  const Tensor& output = run.output();
+  const auto test = examples.test.to_vector<int32_t>();
+  const auto score = output.to_vector<float>(), label = examples.y.to_vector<float>();
+  const auto src = examples.pairs.src.to_vector<int32_t>(), dst = examples.pairs.dst.to_vector<int32_t>();
+  LinkPredictions links;
+  for (const int32_t i : test) {
+    const auto pair = static_cast<size_t>(i);
+    links.src.push_back(src[pair]);
+    links.dst.push_back(dst[pair]);
+    links.score.push_back(score[pair]);
+    links.label.push_back(label[pair] > 0.5f ? 1 : 0);
+  }
+  write_predictions(run.options().output.predict, run.options().program(), run.task().data, links);
+}
+
+}  // namespace adj::training

@@ -1,0 +1,94 @@
+#include "batch_epochs.h"
+#include "loader.h"
+#include <adjoint/core/option_check.h>
+#include <adjoint/data/loader/neighbor_loader.h>
+#include <adjoint/kernels/elementwise/elementwise.h>
+
+#include <charconv>
+
+namespace adj::training {
+
+namespace {
+
+class NeighborEpochs : public BatchEpochs {
+ public:
+  NeighborEpochs(const Run& run, models::NodeModel& model, NodeStep step, NeighborSampling sampling)
+      : BatchEpochs(run, model, std::move(step)),
+        loader_(run.task().data.graph, run.task().store, run.objective().targets(), run.examples().train,
+                {.sampling = std::move(sampling),
+                 .batch_size = run.options().batches.batch_size,
+                 .shuffle = true,
+                 .seed = run.seed(),
+                 .workers = run.workers()}) {}
+
+  Tensor train(int64_t done) override {
+    Tensor total = Tensor::zeros({}, DType::f32, run_.task().data.device());
+    for (const NeighborBatch& batch : loader_.epoch(done)) {
+      const Var loss = step_({.graph = {}, .blocks = batch.blocks, .x = batch.x, .y = batch.y});
+      const double share = static_cast<double>(batch.size()) / static_cast<double>(loader_.num_seeds());
+      kernels::linear_combination({.a = total, .beta = share, .b = loss.value(), .y = total});
+    }
+    return total;
+  }
+
+ private:
+  NeighborLoader loader_;
+};
+
+}  // namespace
+
+std::vector<int64_t> fanouts_of(const std::string& text) {
+  constexpr int64_t kMany = 1'000'000'000;
+  std::vector<int64_t> fanouts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    int64_t number = 0;
+    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, number);
+    if (error != std::errc{} || stop != text.data() + end || number > kMany || (number < 1 && number != -1))
+      throw UsageError(
+          fmt::format("--fanouts: expected numbers of 1 or more, or -1, as 15,10,5; got '{}'", text));
+    fanouts.push_back(number);
+    begin = end + 1;
+  }
+  return fanouts;
+}
+
+OptionList NeighborLoading::options() {
+  return {
+      {"fanouts", &fanouts_, "LIST",
+       "neighbor: in-edges that a node keeps of each hop, from the training nodes outwards, as 15,10,5 "
+       "(-1: all); one number stands for every layer"},
+      {"replace", &replace_, "", "neighbor: draw them with replacement"},
+      {"labor", &labor_, "", "neighbor: draw them by LABOR: the same ones for nodes with common neighbours"},
+      {"weighted-sampling", &weighted_, "", "neighbor: draw them in proportion to the edges' weights"}};
+}
+
+void NeighborLoading::check(const Options& all) const {
+  (void)sampling(all.model.layers);
+  if (labor_ && (replace_ || weighted_))
+    throw UsageError(
+        fmt::format("--labor: does not go with --{}", replace_ ? "replace" : "weighted-sampling"));
+}
+
+void NeighborLoading::check_data(const Dataset& data, const std::string& file) const {
+  if (weighted_ && !data.graph.edge_weight())
+    data_fail("{}: edges/weight: missing, --weighted-sampling needs weights", file);
+}
+
+NeighborSampling NeighborLoading::sampling(int64_t layers) const {
+  std::vector<int64_t> fanouts = fanouts_of(fanouts_);
+  if (fanouts.size() == 1) fanouts.resize(static_cast<size_t>(layers), fanouts.front());
+  if (std::ssize(fanouts) != layers)
+    throw UsageError(fmt::format("--fanouts: {} numbers, expected one, or one for each of {} layers",
+                                 fanouts.size(), layers));
+  return {.fanouts = std::move(fanouts), .replace = replace_, .weighted = weighted_, .labor = labor_};
+}
+
+std::unique_ptr<Epochs> NeighborLoading::epochs(const Run& run, models::NodeModel& model,
+                                                NodeStep step) const {
+  return std::make_unique<NeighborEpochs>(run, model, std::move(step), sampling(run.options().model.layers));
+}
+
+std::shared_ptr<Loader> neighbor_loader() { return std::make_shared<NeighborLoading>(); }
+
+}  // namespace adj::training

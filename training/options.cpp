@@ -1,0 +1,353 @@
+#include "options.h"
+
+#include "gnuplot.h"
+#include "loader.h"
+#include <adjoint/core/error.h>
+#include <adjoint/core/explain.h>
+#include <adjoint/core/log.h>
+#include <adjoint/core/option_check.h>
+#include <adjoint/core/parallel.h>
+#include <adjoint/core/run_files.h>
+#include <adjoint/data/predictions.h>
+#include <adjoint/data/stored_cuts.h>
+#include <adjoint/graph/aggregation.h>
+#include <adjoint/graph/sparse_kernels.h>
+#include <adjoint/kernels/dense/gemm.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <fmt/ranges.h>
+
+namespace adj::training {
+
+namespace {
+
+constexpr int64_t kMany = 1'000'000'000;
+
+template <class... Args>
+[[noreturn]] void usage(fmt::format_string<Args...> format, Args&&... args) {
+  throw UsageError(fmt::format(format, std::forward<Args>(args)...));
+}
+
+int64_t integer_of(const std::string& option, const std::string& text, const char* expected) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size())
+    usage("--{}: expected {}, got '{}'", option, expected, text);
+  return number;
+}
+
+std::vector<std::string> names_of(const std::vector<std::shared_ptr<Loader>>& loaders) {
+  std::vector<std::string> names;
+  for (const auto& loader : loaders) names.push_back(loader->name());
+  return names;
+}
+
+/// Throws, naming `option`, where nothing could be computed by tensor cores' tiles.
+void expect_tiles(const std::string& option, const Options& o) {
+  if (!o.compute.device.starts_with("cuda"))
+    usage("{}: expected --device cuda beside it, for tensor cores are a GPU's", option);
+  if (o.compute.precision == "float32")
+    usage("{}: tensor cores round their operands, expected --precision tf32 or bfloat16 beside it", option);
+  if (o.model.attention_dropout > 0.0)
+    usage("{}: attention by tensor cores has no dropout, expected --attention-dropout 0 beside it", option);
+}
+
+/// Refuses options of mini-batches that were set beside a loader that does not take them.
+void check_loaders(Options& o) {
+  const auto refuse = [&o](const OptionList& options, const std::string& loaders) {
+    for (const Option& option : options)
+      if (o.changed(option)) usage("--{}: expected --loader {} beside it", option.name, loaders);
+  };
+  BatchOptions& b = o.batches;
+  for (const auto& loader : b.loaders)
+    if (loader->name() != b.loader) refuse(loader->options(), loader->name());
+  if (b.loader == "none" && b.by_layers)
+    refuse(b.layers_list(o.things), fmt::format("{}", fmt::join(names_of(b.loaders), " or ")));
+}
+
+}  // namespace
+
+std::optional<int64_t> split_number(const std::string& split) {
+  if (split == "all") return {};
+  const int64_t number = integer_of("split", split, "a number or all");
+  expect_integer("split", number, 0, kMany);
+  return number;
+}
+
+void DataOptions::check() const {
+  (void)split_number(split);
+  expect_one_of("aggregation", aggregation, {"auto", "reduce", "scatter", "measure"});
+  if (aggregation != "auto" && !inductive)
+    usage(
+        "--aggregation {}: expected --inductive beside it, for the edges of a graph that is kept are sorted "
+        "once",
+        aggregation);
+  if (features_bits != 32 && (features_bits < 1 || features_bits > 8))
+    usage("--features-bits: expected 1 to 8, or 32 (as they are), got {}", features_bits);
+  expect_one_of("features-scaling", features_scaling, {"auto", "none", "rows", "standard"});
+}
+
+void ComputeOptions::apply() const {
+  if (threads > 0) set_num_threads(static_cast<int>(threads));
+  if (explain) set_explaining(true);
+  if (precision == "tf32") compute_context().matmul_precision = MatmulPrecision::tf32;
+  compute_context().sparse_kernels = kernels == "csr"      ? SparseKernels::csr
+                                     : kernels == "tiles"  ? SparseKernels::tiles
+                                     : kernels == "hybrid" ? SparseKernels::hybrid
+                                                           : SparseKernels::automatic;
+}
+
+void ComputeOptions::check(const Options& all) const {
+  expect_integer("threads", threads, 0, kMaxThreads);
+  expect_one_of("precision", precision, {"float32", "tf32", "bfloat16"});
+  expect_one_of("kernels", kernels, {"auto", "csr", "tiles", "hybrid"});
+  if (kernels == "tiles" || kernels == "hybrid") expect_tiles("--kernels " + kernels, all);
+  if (cuts.empty()) return;
+  if (kernels == "csr")
+    usage("--cuts: nothing is cut with --kernels csr, expected auto, tiles or hybrid beside it");
+  expect_tiles("--cuts", all);
+  if (all.batches.loader != "none" || all.data.inductive)
+    usage("--cuts: expected no {} beside it, with which structures are new ones at every epoch",
+          all.data.inductive ? "--inductive" : "--loader");
+}
+
+void RunOptions::check() const {
+  expect_integer("epochs", epochs, 1, kMany);
+  expect_integer("seed", seed, 0, std::numeric_limits<int64_t>::max() - kMany);
+  expect_integer("runs", runs, 1, 1'000'000);
+  expect_integer("patience", patience, 0, kMany);
+  expect_one_of("patience-on", patience_on, {"metric", "either"});
+  expect_integer("eval-every", eval_every, 1, kMany);
+  if (!std::isfinite(lr) || lr <= 0.0) usage("--lr: expected a positive number, got {}", lr);
+  if (!std::isfinite(weight_decay) || weight_decay < 0.0)
+    usage("--weight-decay: expected 0 or more, got {}", weight_decay);
+}
+
+void OutputOptions::check_files(const Options& all) const {
+  if (!metrics.empty() && !metrics.ends_with(".csv") && !metrics.ends_with(".jsonl"))
+    usage("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", metrics);
+  if (!plot.empty() && !plot.ends_with(".svg")) usage("--plot: expected FILE.svg, got '{}'", plot);
+  RunFiles files;
+  files.read("data", all.data.path);
+  files.read("config", config);
+  files.read("resume", resume);
+  if (const auto from = all.identity.find("from"); from != all.identity.end() && from->second != "none")
+    files.read("from", from->second);
+  files.write("checkpoint", checkpoint, "resume");
+  files.write("metrics", metrics);
+  files.write("predict", predict);
+  files.write("plot", plot);
+  files.write("cuts", all.compute.cuts);
+  if (!predict.empty()) expect_predictions_path("predict", predict);
+  if (!plot.empty()) require_gnuplot();
+}
+
+std::shared_ptr<Loader> BatchOptions::chosen() const {
+  for (const auto& one : loaders)
+    if (one->name() == loader) return one;
+  return {};
+}
+
+int BatchOptions::num_workers(const std::string& device) const {
+  if (workers == "auto") {
+    constexpr int kCoresEach = 4, kMost = 4;
+    return Device::parse(device).is_cuda() ? std::clamp(num_threads() / kCoresEach, 1, kMost) : 1;
+  }
+  const int64_t number = integer_of("workers", workers, "a number or auto");
+  expect_integer("workers", number, 0, kMaxThreads);
+  return static_cast<int>(number);
+}
+
+Option workers_option(std::string& value) {
+  return {"workers", &value, "N",
+          "threads that prepare batches ahead of their use: a number (0: none), or auto: 1, on a GPU up to 4 "
+          "as there are cores",
+          false};
+}
+
+OptionList BatchOptions::features_list() {
+  return {
+      {"features", &features, "PLACE",
+       "where those of all nodes are: device, host (locked in its memory, where a GPU reads the rows of a "
+       "batch) or file (never loaded; the rows of a batch are read from --data)",
+       false},
+      {"cached-rows", &cached_rows, "N",
+       "rows of such features that are kept on the device, of the nodes with most edges: a number, or a "
+       "share as 20%",
+       false}};
+}
+
+OptionList BatchOptions::layers_list(const std::string& things) {
+  OptionList list{{"evaluation", &evaluation, "WAY",
+                   "layers (of all nodes layer by layer, in batches with all neighbours) or graph (all at "
+                   "once)"},
+                  {"batch-size", &batch_size, "N",
+                   fmt::format("nodes that a layer is evaluated for at once; with neighbor training {} of a "
+                               "step",
+                               things)}};
+  list += features_list();
+  return list;
+}
+
+bool Options::changed(const Option& option) const {
+  const auto usual = defaults.find(option.name);
+  return usual != defaults.end() && usual->second != option.text();
+}
+
+Options::Options(models::ModelFamily of, std::string in_a_line)
+    : family(std::move(of)), summary(std::move(in_a_line)), model(family.defaults) {
+  model.model = family.models.front();
+}
+
+OptionList bind(const models::ModelFamily& family, models::ModelOptions& values) {
+  OptionList bound;
+  for (const models::ModelOption& option : family.all_options()) {
+    const std::string help =
+        option.name == "model" ? fmt::format("{}", fmt::join(family.models, " or ")) : option.help;
+    if (!help.empty())
+      std::visit(
+          [&](auto field) {
+            bound.push_back({option.name, &(values.*field), option.value, help});
+          },
+          option.field);
+  }
+  return bound;
+}
+
+Option scaling_option(std::string& value) {
+  return {"features-scaling", &value, "HOW",
+          "none, rows (each divided by its sum), standard (each column less its mean over the training rows, "
+          "divided by its deviation) or auto (rows for bags of words, else none)",
+          false};
+}
+
+std::vector<Options::Group> Options::groups() {
+  OptionList input{
+      {"data", &data.path, "FILE",
+       "dataset in HDF5, also as the first argument (default: the one that comes along)", false},
+      {"split", &data.split, "K",
+       "which of the dataset's splits, or all: a run for each of them, and for more runs in turn"},
+      {"metric", &data.metric, "NAME", "what validation selects the best epoch by: " + metric_help}};
+  if (things == "nodes")
+    input +=
+        {{"inductive", &data.inductive, "",
+          "take the graph as new at every epoch: from its edge list all structures are derived again", false},
+         {"aggregation", &data.aggregation, "WAY",
+          "how such an epoch sums neighbours: reduce (over rows, which are sorted), scatter (over the "
+          "list as it is), auto (by a rule on the counts) or measure (both are timed first)",
+          false}};
+  input += {scaling_option(data.features_scaling),
+            {"features-bits", &data.features_bits, "N",
+             "hold each feature in 1 to 8 bits, over a range for each column, from its least to its largest "
+             "number (32: as they are)",
+             false},
+            {"precision", &compute.precision, "TYPE",
+             "float32, tf32 (a GPU's matrix products with rounded operands) or bfloat16 (storage of features "
+             "and parameters, with float32 masters, sums and loss)"},
+            {"kernels", &compute.kernels, "NAME",
+             "on a GPU, products of sparse matrices and attention by: csr (rows), tiles (tensor cores), "
+             "hybrid (both, by how many rows of 128 share a column) or auto (hybrid or csr by a rule, where "
+             "--precision lets operands be rounded)"}};
+  if (things != "graphs")  // of which every batch is another structure
+    input.push_back({"cuts", &compute.cuts, "FILE",
+                     "read the cuts of structures for tensor cores from FILE, and write there those that "
+                     "were made",
+                     false});
+  OptionList training{
+      {"epochs", &run.epochs, "N", fmt::format("passes over the training {}", things), false},
+      {"lr", &run.lr, "X", "learning rate"},
+      {"weight-decay", &run.weight_decay, "X", fmt::format("L2 penalty, on {}", decayed)},
+      {"seed", &run.seed, "N", "of initial weights and dropout"},
+      {"runs", &run.runs, "R", "repeat with seeds seed, seed + 1, ...; report mean and deviation"},
+      {"patience", &run.patience, "N", "stop after N epochs without a better validation metric (0: never)"},
+      {"patience-on", &run.patience_on, "WHAT",
+       "metric, or either: stop when neither the validation metric nor its loss was as good as before, and "
+       "keep the last epoch in which both were"},
+      {"eval-every", &run.eval_every, "N", "validate every N epochs"}};
+  training += own;
+  OptionList mini_batches;
+  if (!batches.loaders.empty()) {
+    mini_batches.push_back({"loader", &batches.loader, "NAME",
+                            fmt::format("what a step is over: {}; none: the whole graph",
+                                        fmt::join(names_of(batches.loaders), ", "))});
+    mini_batches.push_back(workers_option(batches.workers));
+    if (batches.by_layers) mini_batches += batches.layers_list(things);
+    for (const auto& loader : batches.loaders) mini_batches += loader->options();
+  }
+  OptionList outputs;
+  if (things != "pairs of nodes")
+    outputs.push_back(
+        {"report", &output.report, "",
+         "precision, recall and F1 of each class on the test nodes, and which one was taken for which",
+         false});
+  outputs +=
+      {{"json", &output.json, "", "print one JSON object last", false},
+       {"quiet", &output.quiet, "", "no progress; with --json nothing but the object", false},
+       {"metrics", &output.metrics, "FILE", "loss and metric by epoch, FILE.csv or FILE.jsonl", false},
+       {"predict", &output.predict, "FILE", "what is predicted, FILE.csv, FILE.jsonl or FILE.h5", false},
+       {"plot", &output.plot, "FILE", "loss and metric over the epochs, FILE.svg (needs gnuplot)", false},
+       {"checkpoint", &output.checkpoint, "FILE", "write the state of the training here", false},
+       {"checkpoint-every", &output.checkpoint_every, "N", "every N epochs, and at the end", false},
+       {"resume", &output.resume, "FILE", "go on from this checkpoint", false},
+       {"explain", &compute.explain, "", "print which kernels were chosen for which structure, and why",
+        false}};
+  OptionList other{{"device", &compute.device, "NAME", "cpu, cuda or cuda:1", false},
+                   {"threads", &compute.threads, "N", "CPU threads (0: all cores)", false},
+                   {"no-capture", &compute.no_capture, "",
+                    "on a GPU, launch every kernel of every step instead of one recorded graph", false},
+                   {"config", &output.config, "FILE",
+                    "read options from FILE, one NAME = VALUE a line; the command line wins", false}};
+  return {{"Data", input},        {"Model", bind(family, model)},
+          {"Training", training}, {"Mini-batches", mini_batches},
+          {"Output", outputs},    {"Other", other}};
+}
+
+void Options::check() {
+  data.check();
+  run.check();
+  expect_integer("checkpoint-every", output.checkpoint_every, 1, kMany);
+  compute.check(*this);
+  if (data.aggregation == "measure" && !output.resume.empty())
+    usage(
+        "--aggregation measure: does not go with --resume, for another choice would change the result; "
+        "expected reduce or scatter, as the checkpoint's training had it");
+  if (data.features_bits != 32 && batches.features == "file")
+    usage("--features-bits {}: does not go with --features file, which holds none of them; expected host",
+          data.features_bits);
+  family.check(model);
+  if (family.takes("bits") && compute.precision == "bfloat16")
+    usage(
+        "--precision bfloat16: quantised numbers are float32 until they are bits, expected float32 or tf32");
+  expect_integer("batch-size", batches.batch_size, 1, kMany);
+  (void)batches.num_workers(compute.device);
+  if (batches.loaders.empty()) return;
+  std::vector<std::string> names = names_of(batches.loaders);
+  names.insert(names.begin(), "none");
+  expect_one_of("loader", batches.loader, names);
+  expect_one_of("evaluation", batches.evaluation, {"layers", "graph"});
+  check_loaders(*this);
+  const std::shared_ptr<Loader> loader = batches.chosen();
+  if (!loader) return;
+  loader->check(*this);
+  batches.check_features(compute.device);
+  if (data.inductive)
+    usage("--inductive: does not go with --loader {}, for the graph that is sampled is kept", loader->name());
+}
+
+void Options::apply() {
+  if (output.quiet) set_log_level(LogLevel::warning);
+  compute.apply();
+  compute_context().aggregation = data.aggregation == "reduce"    ? Aggregation::reduce
+                                  : data.aggregation == "scatter" ? Aggregation::scatter
+                                                                  : Aggregation::automatic;
+  (void)Device::parse(compute.device);
+  output.check_files(*this);
+  if (!compute.cuts.empty()) cuts = std::make_shared<StoredCuts>(compute.cuts);
+  compute_context().cuts = cuts;
+}
+
+}  // namespace adj::training

@@ -1,0 +1,246 @@
+#include "outcome.h"
+
+#include "class_report.h"
+#include <adjoint/core/allocator.h>
+#include <adjoint/core/explain.h>
+#include <adjoint/core/log.h>
+#include <adjoint/core/text.h>
+#include <adjoint/data/predictions.h>
+#include <adjoint/data/stored_cuts.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+
+namespace adj::training {
+
+namespace {
+
+double mean(const std::vector<double>& values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+/// Sample standard deviation; 0 of a single value.
+double deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return 0.0;
+  const double center = mean(values);
+  double sum = 0.0;
+  for (const double value : values) sum += (value - center) * (value - center);
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+
+int64_t median(std::vector<int64_t> values) {
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) / 2];
+}
+
+/// Of each run.
+template <class Field>
+auto all_of(const std::vector<RunResult>& results, Field&& field) {
+  std::vector<std::decay_t<decltype(std::invoke(field, results[0]))>> values;
+  for (const RunResult& r : results) values.push_back(std::invoke(field, r));
+  return values;
+}
+
+/// The mean and deviation over the runs of the k-th number that the program's metrics report.
+std::pair<double, double> reported(const std::vector<RunResult>& results, size_t k) {
+  const auto values = all_of(results, [k](const RunResult& r) { return r.reported[k]; });
+  return {mean(values), deviation(values)};
+}
+
+/// The epochs that all folds reached, by the one whose mean metric is best.
+void choose_epoch(const std::vector<EpochRecord>& history, size_t folds, const Metric& metric,
+                  Outcome& outcome) {
+  struct Values {
+    std::vector<double> metric, loss;
+  };
+  std::map<int64_t, Values> by_epoch;
+  for (const EpochRecord& r : history) {
+    by_epoch[r.epoch].metric.push_back(r.val_metric);
+    by_epoch[r.epoch].loss.push_back(r.val_loss);
+  }
+  bool found = false;
+  for (const auto& [epoch, values] : by_epoch) {
+    if (values.metric.size() < folds) continue;  // in some folds after the training stopped
+    const double value = mean(values.metric);
+    if (found && metric.score(value) <= metric.score(outcome.val)) continue;
+    outcome.val = outcome.test = value;
+    outcome.val_deviation = outcome.test_deviation = deviation(values.metric);
+    outcome.val_loss = outcome.test_loss = mean(values.loss);
+    outcome.best_epoch = epoch;
+    found = true;
+  }
+}
+
+/// In JSON, which has no other ones.
+std::string finite(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+
+/// "0.8210", of several runs "0.8266 ± 0.0107".
+std::string with_spread(double value, double spread, size_t runs) {
+  return fmt::format("{:.4f}{}", value, runs < 2 ? "" : fmt::format(" ± {:.4f}", spread));
+}
+
+/// "epoch 66 of 200", "epoch 102; stopped after 202 of 1000".
+std::string epochs_of(const Outcome& outcome, int64_t epochs, size_t runs) {
+  const std::string medians = runs < 2 ? "" : " in the median";
+  if (outcome.epochs_run == epochs)
+    return fmt::format("epoch {} of {}{}", outcome.best_epoch, epochs, medians);
+  return fmt::format("epoch {}; stopped after {} of {}{}", outcome.best_epoch, outcome.epochs_run, epochs,
+                     medians);
+}
+
+}  // namespace
+
+Outcome outcome_of(const Run& run) {
+  const std::vector<RunResult>& results = run.record().results;
+  const auto val = all_of(results, &RunResult::val_metric), test = all_of(results, &RunResult::test_metric);
+  Outcome outcome{.train_loss = mean(all_of(results, &RunResult::train_loss)),
+                  .val_loss = mean(all_of(results, &RunResult::val_loss)),
+                  .test_loss = mean(all_of(results, &RunResult::test_loss)),
+                  .val = mean(val),
+                  .val_deviation = deviation(val),
+                  .test = mean(test),
+                  .test_deviation = deviation(test),
+                  .best_epoch = median(all_of(results, &RunResult::best_epoch)),
+                  .epochs_run = median(all_of(results, &RunResult::epochs_run))};
+  if (run.examples().cross_validated)
+    choose_epoch(run.record().history, results.size(), run.task().metric, outcome);
+  return outcome;
+}
+
+namespace {
+
+double peak_mb(Device device) {
+  if (device.is_cuda()) return static_cast<double>(memory_stats(device).peak) / 0x1p20;
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    double kib = 0.0;
+    if (word == "VmHWM:" && status >> kib) return kib / 1024.0;
+  }
+  return 0.0;
+}
+
+/// The two lines and more.
+void print_results(const Run& run, const Outcome& outcome) {
+  const auto& results = run.record().results;
+  const LearningTask& task = run.task();
+  const size_t runs = results.size();
+  const int64_t epochs = run.options().run.epochs;
+  const double ms = run.epoch_ms();
+  const std::string cost = fmt::format("{} ms an epoch; peak {:.0f} MB",
+                                       ms < 100.0 ? fmt::format("{:.3g}", ms) : fmt::format("{:.0f}", ms),
+                                       peak_mb(task.data.device()));
+  const std::string model = fmt::format("{} on {}", run.model(), printable(task.data.name)),
+                    test = with_spread(outcome.test, outcome.test_deviation, runs);
+  if (run.examples().cross_validated) {
+    fmt::print("{}: {} {} over {} of {} folds\n", model, task.metric.name, test, runs,
+               run.examples().splits.size());
+    fmt::print("at epoch {} of {}, {} is the best; {}\n", outcome.best_epoch, epochs,
+               runs < 2 ? "which" : "whose mean over the folds", cost);
+    return;
+  }
+  fmt::print("{}{}: test {} {}\n", model,
+             runs < 2 ? ""
+                      : fmt::format(
+                            ", {} runs{}", runs,
+                            task.splits.size() < 2 ? "" : fmt::format(" over {} splits", task.splits.size())),
+             task.metric.name, test);
+  const auto auc = all_of(results, &RunResult::test_auc);
+  if (std::isfinite(mean(auc)) && task.metric.option != "auc")
+    fmt::print("test ROC-AUC {}\n", with_spread(mean(auc), deviation(auc), runs));
+  for (size_t k = 0; k < task.reported.size(); ++k) {
+    const auto [value, spread] = reported(results, 2 * k + 1);
+    fmt::print("{}: validation {:.4f}, test {}\n", task.reported[k].name, reported(results, 2 * k).first,
+               with_spread(value, spread, runs));
+  }
+  fmt::print("validation {} {} at {}; {}\n", task.metric.name,
+             with_spread(outcome.val, outcome.val_deviation, runs), epochs_of(outcome, epochs, runs), cost);
+  if (run.options().data.path.empty())
+    fmt::print("This was the dataset that comes along. For Cora, see data/README.md, then: {} cora.h5\n",
+               run.options().program());
+}
+
+/// On the examples that the last run was tested on.
+void print_report(const Run& run, const ClassReport& report) {
+  const auto& results = run.record().results;
+  const Examples& examples = run.examples();
+  report.print(fmt::format(
+      "On the {} test {}{}, at epoch {}:", examples.test.numel(), examples.things,
+      results.size() < 2
+          ? ""
+          : fmt::format(" of {} {}, the last one", examples.cross_validated ? "fold" : "run", results.size()),
+      results.back().best_epoch));
+}
+
+void print_json(const Run& run, const Outcome& outcome, const std::optional<ClassReport>& report) {
+  const auto& results = run.record().results;
+  const Options& options = run.options();
+  const LearningTask& task = run.task();
+  std::string text = fmt::format(
+      R"({{"app": {}, "dataset": {}, "model": {}, "device": {}, "seed": {}, "runs": {}, "epochs": {}, )"
+      R"("epochs_run": {}, )",
+      json_text(options.program()), json_text(task.data.name), json_text(run.model()),
+      json_text(task.data.device().str()), options.run.seed, results.size(), options.run.epochs,
+      outcome.epochs_run);
+  for (const auto& [option, value] : options.hyperparameters)
+    text += fmt::format("{}: {}, ", json_text(option), value);
+  text += fmt::format(R"("metric": "{}", "train_loss": {}, "val_loss": {}, "test_loss": {}, "val_acc": {}, )"
+                      R"("test_acc": {}, "test_acc_std": {}, )",
+                      task.metric.option, finite(outcome.train_loss), finite(outcome.val_loss),
+                      finite(outcome.test_loss), outcome.val, outcome.test, outcome.test_deviation);
+  const auto auc = all_of(results, &RunResult::test_auc);
+  if (std::isfinite(mean(auc)) && !run.examples().cross_validated)
+    text += fmt::format(R"("test_auc": {}, "test_auc_std": {}, )", mean(auc), deviation(auc));
+  for (size_t k = 0; k < task.reported.size(); ++k) {
+    const std::string& name = task.reported[k].option;
+    const auto [value, spread] = reported(results, 2 * k + 1);
+    text += fmt::format(R"("val_{}": {}, "test_{}": {}, "test_{}_std": {}, )", name,
+                        reported(results, 2 * k).first, name, value, name, spread);
+  }
+  if (report) text += fmt::format(R"("report": {}, )", report->json());
+  const double wall_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - options.start).count();
+  fmt::print(R"({}"best_epoch": {}, "epoch_ms": {:.4f}, "peak_mb": {:.1f}, "wall_s": {:.3f}}})"
+             "\n",
+             text, outcome.best_epoch, run.epoch_ms(), peak_mb(task.data.device()), wall_s);
+}
+
+}  // namespace
+
+void write_predictions(const Run& run) {
+  const Dataset& data = run.task().data;
+  if (const std::string& path = run.options().output.predict; !path.empty())
+    write_predictions(path, run.options().program(), data,
+                      predictions_of(data.task, run.output(), data.class_names));
+}
+
+void write_results(const Run& run) {
+  const OutputOptions& o = run.options().output;
+  const LearningTask& task = run.task();
+  const TrainingRecord& record = run.record();
+  if (!o.metrics.empty()) write_metrics(o.metrics, task.metric, record.history);
+  if (!o.plot.empty())
+    write_plot(o.plot, fmt::format("{} on {}", run.model(), task.data.name), task.metric, record.history,
+               record.results);
+  std::optional<ClassReport> report;
+  if (o.report)
+    report.emplace(task.examples.labels, run.output(), task.examples.y, run.examples().test,
+                   task.data.class_names);
+  if (run.options().compute.explain)
+    for (const std::string& line : explanations()) fmt::print("{}\n", line);
+  const Outcome outcome = outcome_of(run);
+  if (!o.quiet || !o.json) {
+    print_results(run, outcome);
+    if (report) print_report(run, *report);
+  }
+  if (o.json) print_json(run, outcome, report);
+  const auto& cuts = run.options().cuts;
+  if (cuts && cuts->write() == 0)  // last, as it may be refused
+    log_warning("--cuts {}: nothing was cut for tensor cores; --explain says what was chosen",
+                printable(run.options().compute.cuts));
+}
+
+}  // namespace adj::training

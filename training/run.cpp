@@ -1,0 +1,306 @@
+#include "run.h"
+
+#include "metric.h"
+#include <adjoint/core/log.h>
+#include <adjoint/core/program.h>
+#include <adjoint/core/random.h>
+#include <adjoint/optim/adam.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <limits>
+
+namespace adj::training {
+
+namespace {
+
+volatile std::sig_atomic_t caught = 0;
+struct sigaction before_int, before_term;
+extern "C" void catch_signal(int number) {
+  caught = number;
+  sigaction(number, number == SIGINT ? &before_int : &before_term, nullptr);
+}
+
+/// The area under the curve on the test examples; NaN unless there are two classes, both among them.
+double test_auc(const Examples& examples, const Tensor& logits) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (examples.labels != Labels::classes || examples.outputs != 2) return kNone;
+  const auto labels = examples.y.to_vector<int32_t>();
+  const auto test = examples.test.to_vector<int32_t>();
+  const auto positive =
+      std::count_if(test.begin(), test.end(), [&](int32_t i) { return labels[static_cast<size_t>(i)] == 1; });
+  if (positive == 0 || static_cast<size_t>(positive) == test.size()) return kNone;
+  return metric_named("auc", examples.labels, examples.outputs).of(logits, examples.y, examples.test);
+}
+
+}  // namespace
+
+std::unique_ptr<optim::Optimizer> make_adam(const models::Model& model, const RunOptions& options) {
+  optim::Group<optim::AdamOptions> decayed{{}, {.lr = options.lr, .weight_decay = options.weight_decay}};
+  optim::Group<optim::AdamOptions> free{{}, {.lr = options.lr}};
+  for (const auto& [name, parameter] : model.named_parameters())
+    (model.decays(name) ? decayed : free).parameters.push_back(parameter);
+  std::vector<optim::Group<optim::AdamOptions>> groups;
+  for (auto* group : {&decayed, &free})
+    if (!group->parameters.empty()) groups.push_back(std::move(*group));
+  return std::make_unique<optim::Adam>(groups);
+}
+
+/// While alive, the first SIGINT or SIGTERM waits for the end of the epoch; a second one is as before.
+class Run::SignalScope {
+ public:
+  SignalScope() {
+    struct sigaction action {};
+    action.sa_handler = catch_signal;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGINT, nullptr, &before_int);
+    sigaction(SIGTERM, nullptr, &before_term);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+  }
+  ~SignalScope() {
+    sigaction(SIGINT, &before_int, nullptr);
+    sigaction(SIGTERM, &before_term, nullptr);
+  }
+  SignalScope(const SignalScope&) = delete;
+  SignalScope& operator=(const SignalScope&) = delete;
+};
+
+Run::Run(const Options& options, const LearningTask& task)
+    : options_(options), task_(task), examples_(task.examples) {}
+
+Run::~Run() = default;
+
+bool Run::next_run() {
+  if (++run_ == options_.run.runs) {
+    signals_.reset();
+    return false;
+  }
+  state_.reset();
+  best_.reset();
+  manual_seed(seed());
+  choose_split();
+  return true;
+}
+
+void Run::choose_split() {
+  examples_.use_split(task_.splits[static_cast<size_t>(run_) % task_.splits.size()]);
+  objective_ = Objective(examples_);
+}
+
+void Run::begin(models::Model& model, optim::Optimizer& optimizer) {
+  model_ = &model;
+  optimizer_ = &optimizer;
+  name_ = model.describe();
+  best_ = std::make_unique<optim::EarlyStopping>(model, options_.run.patience);
+  epoch_ = looked_at_ = 0;
+  stopped_ = timing_ = false;
+  between_.reset();
+  describe_state();
+  if (!signals_) {
+    if (!options_.output.resume.empty()) resume(options_.output.resume);
+    log_info("{} on {}", name_, task_.data.device().str());
+    caught = 0;
+    signals_ = std::make_unique<SignalScope>();
+    progress_.emplace(options_.run.runs * options_.run.epochs, run_ * options_.run.epochs + epoch_);
+  }
+  if (options_.run.eval_every > 1) between_ = std::make_unique<optim::NonFiniteMonitor>(task_.data.device());
+}
+
+bool Run::next_epoch() {
+  if (epoch_ >= options_.run.epochs || stopped_) return false;
+  if (!timing_) watch_.start();
+  timing_ = true;
+  return true;
+}
+
+void Run::end_epoch(const Tensor& loss, Epochs& epochs) {
+  const RunOptions& o = options_.run;
+  const std::string& checkpoint = options_.output.checkpoint;
+  if (between_) between_->add(loss);
+  ++epoch_;
+  watch_.count();
+  const bool last = epoch_ == o.epochs;
+  const bool evaluated = last || epoch_ % o.eval_every == 0;
+  bool keep = epoch_ % options_.output.checkpoint_every == 0 || caught != 0;
+  if (evaluated || keep) {
+    epoch_ms_.push_back(watch_.stop(task_.data.device()));
+    timing_ = false;
+  }
+  if (evaluated) {
+    const double train_loss = loss.item();
+    if (std::isfinite(train_loss)) require_finite_between();
+    evaluate(train_loss, epochs);
+    const EpochRecord& now = record_.history.back();
+    const double score = task_.metric.score(now.val_metric);
+    stopped_ = o.patience_on == "either" ? best_->observe(epoch_, score, now.val_loss)
+                                         : best_->observe(epoch_, score);
+  }
+  if (progress_->due()) {
+    progress_->label(count());
+    progress_->note(note(loss.item()));
+  }
+  keep = keep || last || stopped_;
+  if (keep && !checkpoint.empty()) {
+    if (between_ && !evaluated && optim::first_not_finite(model_->state()).empty()) require_finite_between();
+    state_->save(checkpoint, epoch_);  // which refuses what is not finite
+  }
+  stopped_early() ? progress_->shorten(1) : progress_->advance();  // of which finish() speaks
+  if (caught != 0)
+    throw Interrupted{
+        caught, checkpoint.empty()
+                    ? fmt::format("interrupted after epoch {}; nothing was written", epoch_)
+                    : fmt::format("interrupted after epoch {}; --resume {} goes on", epoch_, checkpoint)};
+}
+
+void Run::require_finite_between() const {
+  if (between_ && !between_->all_finite())
+    fail("{}: a training loss among them was not finite; try a smaller --lr", since_last_look());
+}
+
+std::string Run::count() const {
+  const std::string epoch = fmt::format("epoch {}/{}", epoch_, options_.run.epochs);
+  return options_.run.runs < 2 ? epoch : fmt::format("{}  {}", run_name(), epoch);
+}
+
+std::string Run::run_name() const {
+  return fmt::format("{} {}/{}", examples_.cross_validated ? "fold" : "run", run_ + 1, options_.run.runs);
+}
+
+std::string Run::note(double train_loss) const {
+  std::string text = fmt::format("loss {:.4f}", train_loss);
+  if (record_.history.empty() || record_.history.back().run != run_) return text;
+  const EpochRecord& last = record_.history.back();
+  text += fmt::format("  validation {:.4f}", last.val_metric);
+  if (last.epoch != epoch_) text += fmt::format(" (epoch {})", last.epoch);
+  return text;
+}
+
+std::string Run::since_last_look() const {
+  return epoch_ == looked_at_ + 1 ? fmt::format("epoch {}", epoch_)
+                                  : fmt::format("epochs {} to {}", looked_at_ + 1, epoch_);
+}
+
+// The loss is read here anyway and the parameters cost one pass beside a whole forward one; one of them that
+// is not finite does not become so again. A loss may, whence the watch over those between.
+void Run::evaluate(double train_loss, Epochs& epochs) {
+  if (!std::isfinite(train_loss))
+    fail("{}: the training loss is {}; try a smaller --lr", since_last_look(), train_loss);
+  optim::require_finite(*model_, since_last_look());
+  const Epochs::Evaluation now = epochs.validate();
+  const double val_loss = now.loss.item();
+  if (!std::isfinite(val_loss)) {
+    const bool overflow = !optim::first_not_finite({{"logits", now.outputs}}).empty();
+    fail("{}: the {} {}; try a smaller --lr", since_last_look(),
+         overflow ? fmt::format("{} are not finite, and the validation loss is", outputs_name())
+                  : "validation loss is",
+         val_loss);
+  }
+  looked_at_ = epoch_;
+  record_.history.push_back(
+      {run_, epoch_, train_loss, val_loss, task_.metric.of(now.outputs, examples_.y, examples_.val)});
+}
+
+const char* Run::outputs_name() const {
+  return examples_.labels == Labels::numbers ? "predictions" : "logits";
+}
+
+void Run::finish(Epochs& epochs) {
+  progress_->shorten(options_.run.epochs - epoch_);
+  best_->restore();
+  output_ = epochs.outputs();
+  // Of examples in no part of the split, too: predictions hold all of them.
+  if (!optim::first_not_finite({{"logits", output_}}).empty())
+    fail("epoch {}: the {} are not finite; try a smaller --lr", best_->best_epoch(), outputs_name());
+  RunResult result{record_.history.back().train_loss,
+                   task_.metric.score(best_->best_metric()),
+                   task_.metric.of(output_, examples_.y, examples_.test),
+                   test_auc(examples_, output_),
+                   best_->best_epoch(),
+                   objective_.loss_of_output(output_, examples_.test)};
+  for (const Metric& metric : task_.reported)
+    for (const Tensor* part : {&examples_.val, &examples_.test})
+      result.reported.push_back(metric.of(output_, examples_.y, *part));
+  if (const std::string remark = model_->remark(); !remark.empty()) log_info("{}", remark);
+  if (options_.run.runs > 1)
+    log_info("{}: {}{} {:.4f} at epoch {}{}", run_name(), examples_.cross_validated ? "" : "test ",
+             task_.metric.name, result.test_metric, result.best_epoch,
+             stopped_early() ? fmt::format("; stopped after {} of {}", epoch_, options_.run.epochs) : "");
+  else if (stopped_early())
+    log_info("{}  {}  (stopped: {} for {} epochs)", count(), note(result.train_loss),
+             options_.run.patience_on == "either"
+                 ? fmt::format("validation {} and loss worse than before", task_.metric.name)
+                 : fmt::format("no better validation {}", task_.metric.name),
+             options_.run.patience);
+  record_.add(std::move(result));
+}
+
+double Run::epoch_ms() const {
+  if (epoch_ms_.empty()) return 0.0;
+  std::vector<double> sorted = epoch_ms_;
+  std::sort(sorted.begin(), sorted.end());
+  const size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2.0;
+}
+
+void Run::describe_state() {
+  state_ = std::make_unique<optim::TrainingState>(options_.program(), *model_, *optimizer_);
+  for (const auto& [option, text] : options_.identity) state_->require("option." + option, text);
+  state_->require("features.scaling", std::string(name_of(task_.preprocessing.scaling.kind())),
+                  [](const optim::Checkpoint& before) {
+                    return std::string(name_of(optim::Preprocessing::scaling_kind(before)));
+                  });
+  state_->require("features.bits", fmt::format("{}", task_.preprocessing.quantization.bits()),
+                  [](const optim::Checkpoint& before) {
+                    return fmt::format("{}", optim::Preprocessing::feature_bits(before));
+                  });
+  if (options_.run.runs > 1) state_->require("option.epochs", fmt::format("{}", options_.run.epochs));
+  state_->require("dataset", task_.fingerprint).require("model", name_).add(*best_);
+  // With the options, what `predict` makes the model of.
+  state_->require("aggregation", task_.aggregation())
+      .require("task", examples_.task)
+      .require("features", fmt::format("{}", task_.num_features))
+      .require("outputs", fmt::format("{}", examples_.outputs));
+  state_->add([this](optim::Checkpoint& to) { save(to); },
+              [this](const optim::Checkpoint& from) { load(from); });
+}
+
+void Run::resume(const std::string& path) {
+  epoch_ = looked_at_ = state_->resume(path);  // which refuses what is not finite
+  if (epoch_ > options_.run.epochs)
+    data_fail("{}: facts@epoch: {}, expected 0 to {}", path, epoch_, options_.run.epochs);
+  if (epoch_ == options_.run.epochs && best_->best_epoch() < 0)
+    data_fail("{}: tensors/history: no row of run {} after {} epochs", path, run_, epoch_);
+}
+
+// Model, optimizer, generator and the best weights are the state's own.
+
+void Run::save(optim::Checkpoint& checkpoint) const {
+  checkpoint.set("run", run_);
+  checkpoint.set("stopped", int64_t{stopped_});
+  record_.write(checkpoint, task_.reported);
+  task_.preprocessing.save(checkpoint);
+  if (!objective_.mean()) return;
+  checkpoint.tensors["targets.mean"] = objective_.mean();
+  checkpoint.tensors["targets.deviation"] = objective_.deviation();
+}
+
+void Run::load(const optim::Checkpoint& checkpoint) {
+  run_ = checkpoint.integer("run", 0, options_.run.runs - 1);
+  choose_split();
+  stopped_ = checkpoint.integer("stopped", 0, 1) != 0;
+  record_ = TrainingRecord::read(checkpoint, task_.metric, task_.reported, run_, options_.run.epochs);
+  const bool begun = !record_.history.empty() && record_.history.back().run == run_;
+  if (stopped_ && !begun)
+    data_fail("{}: facts@stopped: 1, but tensors/history has no row of run {}", checkpoint.path, run_);
+  const EpochRecord* best = record_.row_of(run_, best_->best_epoch());
+  if (begun ? best == nullptr : best_->best_epoch() != -1)
+    data_fail("{}: facts@best_epoch: {}, expected {} of run {}", checkpoint.path, best_->best_epoch(),
+              begun ? "an epoch in tensors/history" : "-1, for it has no row", run_);
+  if (best != nullptr && task_.metric.score(best->val_metric) != best_->best_metric())
+    data_fail("{}: facts@best_metric: {}, but tensors/history has {} at epoch {}", checkpoint.path,
+              best_->best_metric(), task_.metric.score(best->val_metric), best->epoch);
+}
+
+}  // namespace adj::training

@@ -1,0 +1,123 @@
+#pragma once
+
+#include "epochs.h"
+#include "objective.h"
+#include "record.h"
+#include "stopwatch.h"
+#include "task.h"
+#include <adjoint/core/progress.h>
+#include <adjoint/data/loader/layer_wise.h>
+#include <adjoint/optim/early_stopping.h>
+#include <adjoint/optim/non_finite.h>
+#include <adjoint/optim/optimizer.h>
+#include <adjoint/optim/training_state.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace adj::training {
+
+/// What a training is besides its steps: runs and their seeds, validation, early stopping, checkpoints, the
+/// progress bar, and the record of all that. The program keeps its loop:
+///
+///   Run run(options, task);
+///   while (run.next_run()) {
+///     const auto model = make_model(options, task);
+///     const auto adam = make_adam(*model, options.run);
+///     run.begin(*model, *adam);
+///     const auto epochs = node_epochs(run, *model, [&](const NodeBatch& batch) { … });
+///     while (run.next_epoch()) run.end_epoch(epochs->train(run.epoch()), *epochs);
+///     run.finish(*epochs);
+///   }
+///
+/// A training that --resume takes up goes on to the same bits.
+class Run {
+ public:
+  /// Both must outlive it.
+  Run(const Options& options, const LearningTask& task);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  /// Begins the next run: its split is in use, and the default generator has its seed. False after the last.
+  bool next_run();
+  /// Takes the run's model and optimizer, which must outlive it; the first time goes on from the checkpoint
+  /// that --resume names. Throws DataError where that is not of this program, dataset, model and options.
+  void begin(models::Model& model, optim::Optimizer& optimizer);
+  /// Is there another epoch? No after the last one, and once the run has stopped early.
+  bool next_epoch();
+  /// An epoch is over, whose mean loss was `loss`, a scalar on the device: validates, observes the metric and
+  /// writes a checkpoint where these are due. Throws adj::Error where a number is not finite, and Interrupted
+  /// after a SIGINT or SIGTERM, for which it has waited.
+  void end_epoch(const Tensor& loss, Epochs& epochs);
+  /// The run is over: takes the weights of its best epoch, and what they give on the test examples.
+  void finish(Epochs& epochs);
+
+  const Options& options() const { return options_; }
+  const LearningTask& task() const { return task_; }
+  /// With the run's split in use.
+  const Examples& examples() const { return examples_; }
+  const Objective& objective() const { return objective_; }
+  uint64_t seed() const { return static_cast<uint64_t>(options_.run.seed + run_); }
+  /// Epochs of this run that are done.
+  int64_t epoch() const { return epoch_; }
+  /// Threads that prepare batches.
+  int workers() const { return options_.batches.num_workers(options_.compute.device); }
+  LayerWiseOptions layer_wise() const {
+    return {.batch_size = options_.batches.batch_size, .workers = workers()};
+  }
+
+  /// "GCN 1433-16-7".
+  const std::string& model() const { return name_; }
+  const TrainingRecord& record() const { return record_; }
+  /// Of the last run, as an Objective gives it.
+  const Tensor& output() const { return output_; }
+  /// Median over the epochs trained by this process, evaluation apart; 0 where there was none.
+  double epoch_ms() const;
+
+ private:
+  class SignalScope;
+
+  void choose_split();
+  bool stopped_early() const { return stopped_ && epoch_ < options_.run.epochs; }
+  void require_finite_between() const;
+  void evaluate(double train_loss, Epochs& epochs);
+  std::string run_name() const;
+  std::string count() const;
+  std::string note(double train_loss) const;
+  std::string since_last_look() const;
+  const char* outputs_name() const;
+  void describe_state();
+  void resume(const std::string& path);
+  void save(optim::Checkpoint& checkpoint) const;
+  void load(const optim::Checkpoint& checkpoint);
+
+  const Options& options_;
+  const LearningTask& task_;
+  Examples examples_;
+  Objective objective_;
+
+  int64_t run_ = -1, epoch_ = 0;
+  int64_t looked_at_ = 0;  // the last epoch whose loss and parameters are known to be finite
+  bool stopped_ = false, timing_ = false;
+  models::Model* model_ = nullptr;  // of this run, as what follows
+  std::string name_;
+  optim::Optimizer* optimizer_ = nullptr;
+  std::unique_ptr<optim::EarlyStopping> best_;
+  std::unique_ptr<optim::TrainingState> state_;
+  std::unique_ptr<optim::NonFiniteMonitor> between_;  // of losses that nobody reads
+
+  TrainingRecord record_;
+  Stopwatch watch_;
+  std::vector<double> epoch_ms_;
+  Tensor output_;
+  std::optional<Progress> progress_;
+  std::unique_ptr<SignalScope> signals_;
+};
+
+/// Adam over all parameters of a model; weight decay where the model has it.
+std::unique_ptr<optim::Optimizer> make_adam(const models::Model& model, const RunOptions& options);
+
+}  // namespace adj::training

@@ -1,0 +1,119 @@
+#include "task.h"
+
+#include "class_report.h"
+#include "feature_place.h"
+#include "inputs.h"
+#include "loader.h"
+#include <adjoint/core/log.h>
+#include <adjoint/core/text.h>
+
+namespace adj::training {
+
+namespace {
+
+/// By which the dataset and what is learned of it are known again: one fingerprint a split.
+std::string fingerprint_of(const Dataset& data, Examples examples, const std::vector<size_t>& splits) {
+  std::string all;
+  Dataset described = data;
+  for (const size_t split : splits) {
+    examples.use_split(split);
+    described.train = examples.train;
+    described.val = examples.val;
+    described.test = examples.test;
+    all += (all.empty() ? "" : "; ") + fingerprint(described);
+  }
+  return all;
+}
+
+/// Those that --split names.
+std::vector<size_t> chosen_splits(const Options& options, const Examples& examples, const std::string& file) {
+  const auto count = static_cast<int64_t>(examples.splits.size());
+  const std::optional<int64_t> one = split_number(options.data.split);
+  if (one && *one >= count)
+    throw UsageError(fmt::format("--split: expected 0 to {} for {}, got {}", count - 1, file, *one));
+  std::vector<size_t> splits{static_cast<size_t>(one.value_or(0))};
+  while (!one && std::ssize(splits) < count) splits.push_back(splits.size());
+  return splits;
+}
+
+std::string_view word_for_outputs(Labels labels) {
+  return labels == Labels::classes ? "classes" : labels == Labels::several ? "labels" : "targets";
+}
+
+/// "2708 nodes, 10556 edges, 1433 features, 7 classes; 140 nodes to train, 500 to validate, 1000 to test".
+std::string counted(const LearningTask& task) {
+  const Examples& examples = task.examples;
+  return fmt::format("{} nodes, {} edges, {} features, {} {}; {} {} to train, {} to validate, {} to test{}{}",
+                     task.data.num_nodes(), task.data.graph.num_edges(), task.num_features, examples.outputs,
+                     word_for_outputs(examples.labels), examples.train.numel(), examples.things,
+                     examples.val.numel(), examples.test.numel(),
+                     task.splits.size() > 1 ? fmt::format(" ({} splits)", task.splits.size()) : "",
+                     examples.unlabelled > 0 ? fmt::format(", {} without a label", examples.unlabelled) : "");
+}
+
+/// Adds to the options what the data say.
+void complete(Options& options, const LearningTask& task) {
+  if (task.splits.size() > 1 && options.run.runs == 1) options.run.runs = std::ssize(task.splits);
+  // Bits by node are of one graph's, as whose model a checkpoint is loaded again.
+  if (options.family.takes("nodes")) {
+    options.model.nodes = options.model.node_bits > 0.0 ? task.data.num_nodes() : 0;
+    options.identity["nodes"] = fmt::format("{}", options.model.nodes);
+  }
+  if (options.batches.loader == "none") options.model.norm_momentum = 1.0;  // every step has all nodes
+  options.hyperparameters.emplace_back("features_scaling",
+                                       json_text(name_of(task.preprocessing.scaling.kind())));
+  options.hyperparameters.emplace_back("features_bits", fmt::format("{}", options.data.features_bits));
+}
+
+}  // namespace
+
+Dataset load_data(const Options& options) {
+  if (!options.data.path.empty()) return load_dataset(options.data.path, load_options(options.batches));
+  if (options.batches.features == "file")
+    throw UsageError("--features file: expected --data FILE beside it, the demo dataset is in no file");
+  return load_demo_dataset();
+}
+
+std::string file_of(const Options& options, const Dataset& data) {
+  return options.data.path.empty() ? data.name : options.data.path;
+}
+
+Examples node_examples(const Options& options, const Dataset& data) {
+  return node_examples(data, file_of(options, data), options.program());
+}
+
+LearningTask::LearningTask(Options& options, Dataset given, Examples learned, std::vector<Metric> metrics)
+    : data(std::move(given)), examples(std::move(learned)), reported(std::move(metrics)) {
+  const std::string file = file_of(options, data);
+  require_features(data, file, options.program());
+  if (options.output.report) check_report(examples);
+  splits = chosen_splits(options, examples, file);
+  metric = reported.empty() ? metric_for(examples, file, options.data.metric, splits.front(), splits.size())
+                            : metric_among(reported, options.data.metric, examples.things);
+  const std::shared_ptr<Loader> loader = options.batches.chosen();
+  if (loader) loader->check_data(data, file);
+  examples.use_split(splits.front());
+  preprocessing.scaling =
+      choose_scaling(data, file, options.data.features_scaling, training_rows(data, examples));
+  scale_features(data, file, preprocessing.scaling);
+  if (options.data.features_bits != FeatureQuantization::kNone)
+    preprocessing.quantization = choose_quantization(data, file, options.data.features_bits);
+  quantize_features(data, preprocessing.quantization);
+  if (examples.task == name_of(data.task)) preprocessing.class_names = data.class_names;
+  if (loader) loader->prepare(data);
+  const Device device = Device::parse(options.compute.device);
+  data = placed_on(device, data, options.batches);
+  examples = examples.to(device);
+  num_features = data.num_features();
+  log_info("{}: {}", printable(data.name), counted(*this));
+  complete(options, *this);
+
+  if (!options.output.checkpoint.empty() || !options.output.resume.empty())
+    fingerprint = fingerprint_of(data, examples, splits);
+  if (loader) store = feature_store(data, options.batches, options.compute.dtype());
+  if (options.batches.features == "device") features = data.x.to(options.compute.dtype());
+  data.x = {};  // of which there is a copy where it is needed
+  if (options.data.inductive) edges = make_edge_list(options, *this);
+}
+
+}  // namespace adj::training
