@@ -31,7 +31,7 @@ struct AggregateOptions {
 /// first in csr(); variances and their roots (aggregate_all in neighbor_reduce.h, which gives several at
 /// once) take no weights. Where the relation scatters() and the weights are [M] or absent, sums and means are
 /// taken over its list of edges as it is, and nothing is sorted. On a GPU sums and means with weights [M] or
-/// none, and edge_dot(), by tensor cores where ComputeOptions allow. Throws where sizes
+/// none, and edge_dot(), by tensor cores where ComputeContext allows. Throws where sizes
 /// do not fit.
 Var aggregate(const Relation& relation, const Var& x, const AggregateOptions& options = {});
 

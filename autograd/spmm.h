@@ -10,7 +10,7 @@ namespace adj {
 /// optional, `activation` none or relu. Linear in x: nothing but A is kept for backward, which aggregates
 /// over its adjoint. The bias is of x's dtype; A's values are float32 beside bfloat16. Over sorted rows, or,
 /// where the matrix's relation scatters(), over its list of edges. On a GPU by tensor cores where
-/// ComputeOptions allow (graph/sparse_kernels.h).
+/// ComputeContext allows (graph/sparse_kernels.h).
 Var spmm(const SparseMatrix& matrix, const Var& x, const Var& bias = {},
          Activation activation = Activation::none);
 

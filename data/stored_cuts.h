@@ -15,7 +15,7 @@ namespace adj {
 /// next:
 ///
 ///   const auto cuts = std::make_shared<StoredCuts>("cuts.h5");
-///   compute_options().cuts = cuts;
+///   compute_context().cuts = cuts;
 ///   …  // what is cut from here on is read from the file where it is there
 ///   cuts->write();  // what was made and kept besides
 ///

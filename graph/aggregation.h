@@ -1,7 +1,7 @@
 #pragma once
 
 #include <adjoint/core/device.h>
-#include <adjoint/kernels/compute_options.h>
+#include <adjoint/kernels/compute_context.h>
 
 #include <cstdint>
 

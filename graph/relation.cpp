@@ -312,7 +312,7 @@ const Tensor& Relation::transposed_order() const {
 
 bool Relation::scatters(DType features) const {
   if (!impl().from_list) return false;
-  const Aggregation way = compute_options().aggregation;
+  const Aggregation way = compute_context().aggregation;
   const int64_t nodes = std::max(impl().num_src, impl().num_dst);
   const int64_t edges =
       impl().num_edges - impl().loops;  // with its loops a list takes the way that it takes without

@@ -83,7 +83,7 @@ class Relation {
   /// int32 [M]: entry k of transposed() is edge transposed_order()[k]. Absent: entry k is edge k.
   const Tensor& transposed_order() const;
 
-  /// Are sums of `features` over the neighbours scattered over the list? As ComputeOptions says, by
+  /// Are sums of `features` over the neighbours scattered over the list? As ComputeContext says, by
   /// default by the rule on counts and the list's use; never where the relation began otherwise, nor in
   /// float64 on a GPU. --explain says why.
   bool scatters(DType features) const;

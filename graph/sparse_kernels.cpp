@@ -98,12 +98,12 @@ struct Wanted {
 
 template <class Cost>
 std::shared_ptr<const RowTiles> choose(const Csr& a, const Wanted& wanted, Cost&& cost_of) {
-  const SparseKernels choice = compute_options().sparse_kernels;
+  const SparseKernels choice = compute_context().sparse_kernels;
   const Device device = a.device();
   const std::string_view op = wanted.op;
   if (choice == SparseKernels::csr || device.is_cpu() || wanted.features == DType::f64) return nullptr;
   const bool rounds =
-      wanted.features == DType::bf16 || compute_options().matmul_precision != MatmulPrecision::exact;
+      wanted.features == DType::bf16 || compute_context().matmul_precision != MatmulPrecision::exact;
   const std::string subject = explaining() ? fmt::format("kernels of {}", op) : std::string();
   const auto explain = [&]<class... Args>(fmt::format_string<Args...> text, Args&&... args) {
     if (explaining())

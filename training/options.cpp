@@ -10,7 +10,7 @@
 #include <adjoint/core/run_files.h>
 #include <adjoint/data/predictions.h>
 #include <adjoint/data/stored_cuts.h>
-#include <adjoint/kernels/compute_options.h>
+#include <adjoint/kernels/compute_context.h>
 
 #include <algorithm>
 #include <charconv>
@@ -92,9 +92,9 @@ void DataOptions::check() const {
 void ExecutionOptions::apply() const {
   if (threads > 0) set_num_threads(static_cast<int>(threads));
   if (explain) set_explaining(true);
-  adj::ComputeOptions& options = compute_options();
-  if (precision == "tf32") options.matmul_precision = MatmulPrecision::tf32;
-  options.sparse_kernels = kernels == "csr"      ? SparseKernels::csr
+  ComputeContext& context = compute_context();
+  if (precision == "tf32") context.matmul_precision = MatmulPrecision::tf32;
+  context.sparse_kernels = kernels == "csr"      ? SparseKernels::csr
                            : kernels == "tiles"  ? SparseKernels::tiles
                            : kernels == "hybrid" ? SparseKernels::hybrid
                                                  : SparseKernels::automatic;
@@ -339,13 +339,13 @@ void Options::check() {
 void Options::apply() {
   if (output.quiet) set_log_level(LogLevel::warning);
   compute.apply();
-  compute_options().aggregation = data.aggregation == "reduce"    ? Aggregation::reduce
+  compute_context().aggregation = data.aggregation == "reduce"    ? Aggregation::reduce
                                   : data.aggregation == "scatter" ? Aggregation::scatter
                                                                   : Aggregation::automatic;
   (void)Device::parse(compute.device);
   output.check_files(*this);
   if (!compute.cuts.empty()) cuts = std::make_shared<StoredCuts>(compute.cuts);
-  compute_options().cuts = cuts;
+  compute_context().cuts = cuts;
 }
 
 }  // namespace adj::training

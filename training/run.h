@@ -65,7 +65,7 @@ class Run {
   int64_t epoch() const { return epoch_; }
   /// Threads that prepare batches.
   int workers() const { return options_.batches.num_workers(options_.compute.device); }
-  LayerWiseOptions layer_wise() const {
+  LoaderOptions layer_wise() const {
     return {.batch_size = options_.batches.batch_size, .workers = workers()};
   }
 
