@@ -20,7 +20,7 @@ inline void check(cusparseStatus_t status, const char* call, const char* file, i
 
 }  // namespace adj::cuda
 
-/// Throws adj::Error with the call's text and place unless it returns CUBLAS_STATUS_SUCCESS.
+/// Throws adj::Error with the call's text and location unless it returns CUBLAS_STATUS_SUCCESS.
 #define ADJ_CUBLAS_CHECK(...) ::adj::cuda::check((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
-/// Likewise for CUSPARSE_STATUS_SUCCESS.
+/// Same for CUSPARSE_STATUS_SUCCESS.
 #define ADJ_CUSPARSE_CHECK(...) ::adj::cuda::check((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
