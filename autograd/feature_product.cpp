@@ -39,7 +39,7 @@ Tensor feature_weight_gradient(const Features& x, const Tensor& dz) {
     return dw;
   }
   if (x.rows() == 0) dw.zero_();
-  Tensor sum = dw;  // float32 for bfloat16, so that each block's sum is rounded once
+  Tensor sum = dw;  // float32 for bfloat16; only each block's own sum is rounded
   for_blocks(x, dz.dtype(), [&](const Tensor& rows, int64_t begin, int64_t end) {
     const bool first = begin == 0;
     Tensor part = first ? dw : Tensor::empty(shape, dz.dtype(), dz.device());

@@ -8,7 +8,7 @@ namespace adj::detail {
 
 // Shared by ops with a fused bias and relu.
 
-/// Applies `activation` to y, just recorded by an op, or marks y if the op has applied relu itself.
+/// Marks y, just recorded by an op that applied `activation`, as the output of a relu if it is one.
 inline Var after(Activation activation, Var y) {
   return activation == Activation::relu ? from_relu(std::move(y)) : y;
 }
