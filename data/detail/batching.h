@@ -5,8 +5,8 @@
 
 namespace adj::detail {
 
-/// How many batches of `size` items (1 or more, however large) an epoch of `items` has; without the last one,
-/// where it is smaller, if `drop_last`.
+/// Number of batches of `size` items (at least 1) in an epoch of `items`; `drop_last` omits a smaller last
+/// batch.
 int64_t count_batches(int64_t items, int64_t size, bool drop_last = false);
 
 /// Throws, naming the loader, unless there are 0 to kMaxThreads workers and the depth is 0 or more.

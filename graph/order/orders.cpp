@@ -121,7 +121,7 @@ EdgeSpans edge_spans(const Relation& relation) {
   if (entries == 0) return {};
   const int64_t* offsets = csr.offsets.data<int64_t>();
   const int32_t* sources = csr.indices.data<int32_t>();
-  std::vector<int64_t> edges(static_cast<size_t>(std::max(csr.rows, csr.cols)), 0);  // sorted by length
+  std::vector<int64_t> edges(static_cast<size_t>(std::max(csr.rows, csr.cols)), 0);  // by |i - j|
   for (int64_t i = 0; i < csr.rows; ++i)
     for (int64_t e = offsets[i]; e < offsets[i + 1]; ++e)
       ++edges[static_cast<size_t>(std::abs(i - sources[e]))];
