@@ -4,7 +4,7 @@
 
 namespace adj::test {
 
-/// Sets the way that neighbours are summed; sets it back at the end of the scope.
+/// Sets the aggregation mode for the scope.
 class AggregationScope {
  public:
   explicit AggregationScope(Aggregation way) : before_(aggregation()) { set_aggregation(way); }
