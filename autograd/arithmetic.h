@@ -16,7 +16,6 @@ Var multiply(const Var& a, const Var& b);
 
 Var divide(const Var& a, const Var& b);
 
-/// factor * a.
 Var scale(const Var& a, double factor);
 
 /// alpha a + beta b for equal shapes, in one pass.

@@ -31,7 +31,6 @@ class FileReplacement {
   void write(int64_t at, std::string_view bytes);
   /// Reads up to `count` written bytes; returns their number. Throws DataError.
   size_t read(int64_t at, char* to, size_t count) const;
-  /// Sets the length of the file.
   void resize(int64_t length);
   void commit();
 

@@ -26,7 +26,6 @@ struct Option {
 
 using OptionList = std::vector<Option>;
 
-/// Appends one list to another.
 OptionList& operator+=(OptionList& to, OptionList more);
 
 }  // namespace adj

@@ -5,7 +5,6 @@
 
 namespace adj {
 
-/// Statistics of features.
 struct FeatureSummary {
   int64_t rows = 0, columns = 0;
   int64_t not_zero = 0;

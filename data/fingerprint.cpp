@@ -5,7 +5,6 @@ namespace adj {
 
 namespace {
 
-/// Hash of a dataset's parts.
 class Hash : public detail::ContentHash {
  public:
   using ContentHash::add;

@@ -97,7 +97,6 @@ TileCost attention_tile_cost(const CutCounts& counts, int64_t heads, int64_t wid
 
 namespace {
 
-/// The requested operation.
 struct Wanted {
   std::string_view op;
   int64_t width, heads;

@@ -34,7 +34,6 @@ class SparseMatrix {
   /// with a kept adjoint throws if the values were changed in place since.
   CsrMatrix matrix() const { return relation_.matrix(values_); }
   CsrMatrix adjoint() const;
-  /// The same structure with other values.
   SparseMatrix with_values(Tensor values) const { return SparseMatrix(relation_, std::move(values)); }
   /// The matrix for products with dense features of `dtype`: values in float64 for float64 (gradient checks),
   /// else unchanged (accumulation is in float32).

@@ -160,8 +160,7 @@ bool leave_if_crowded(Job& job, uint32_t loop) {
   uint64_t helpers = job.helpers.load(memory_order_relaxed);
   while (loop_of(helpers) == loop)
     if (job.helpers.compare_exchange_weak(helpers, helpers - 1, memory_order_relaxed)) return true;
-  busy.fetch_add(1, memory_order_relaxed);  // the loop is over, and its caller has already subtracted all
-                                            // helpers
+  busy.fetch_add(1, memory_order_relaxed);  // the loop is over, its caller has subtracted all helpers
   return true;
 }
 

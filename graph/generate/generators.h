@@ -87,7 +87,6 @@ struct NamedGraph {
 /// where known (168, 99 and 171 in the Planetoid graphs, 35,279 in twitch-views, 17,481 in ogbn-products,
 /// 13,733 in pokec-regions).
 const std::vector<NamedGraph>& named_graphs();
-/// Their names.
 std::vector<std::string> graph_names();
 /// The same seed gives the same bits for any number of threads, and in later versions. Throws UsageError for
 /// an unknown name.

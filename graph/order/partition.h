@@ -21,7 +21,6 @@ struct PartitionOptions {
 /// for 21.7 million directed ones.
 Tensor metis_partition(const Relation& relation, int64_t parts, const PartitionOptions& options = {});
 
-/// Quality of a partition.
 struct PartitionSummary {
   int64_t parts = 0;     ///< the largest part's number + 1
   int64_t cut = 0;       ///< edges between parts; an undirected one counts twice
