@@ -13,7 +13,7 @@ namespace adj {
 struct Tensor::Storage {
   Storage(Device where, size_t bytes, const Shape& shape, DType dtype)
       : device(where), chunk(detail::allocate(where, bytes, shape, dtype)), data(detail::address_of(chunk)) {}
-  /// A part of another one's memory.
+  /// A part of another storage's memory.
   Storage(const std::shared_ptr<Storage>& of, size_t at)
       : device(of->device),
         whole(of->whole ? of->whole : of),
@@ -26,7 +26,7 @@ struct Tensor::Storage {
   Storage& operator=(const Storage&) = delete;
 
   Device device;
-  std::shared_ptr<Storage> whole;  // whose the chunk is, where it is not this one's
+  std::shared_ptr<Storage> whole;  // owner of the chunk, if it is not this storage
   detail::Chunk* chunk;
   void* data;
   void note_use(int by) {
@@ -36,7 +36,7 @@ struct Tensor::Storage {
 
   std::atomic<uint64_t> version{0};
   int stream = detail::stream_of(chunk);
-  std::atomic<uint64_t> used_on{0};  // other streams than its own
+  std::atomic<uint64_t> used_on{0};  // streams other than its own
   uint64_t id = next_id.fetch_add(1, std::memory_order_relaxed) + 1;
   static inline std::atomic<uint64_t> next_id{0};
 };
