@@ -6,6 +6,7 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/capture.h>
 #include <adjoint/core/detail/dispatch.h>
+#include <adjoint/core/profile.h>
 #include <adjoint/kernels/kernel.h>
 
 namespace adj::kernels {
@@ -36,12 +37,13 @@ void check(const char* kernel, const Args& args) {
 }  // namespace adj::kernels
 
 #undef ADJ_KERNEL
-#define ADJ_KERNEL(name, Args)                      \
-  ADJ_DECLARE_KERNEL(name, Args)                    \
-  void name(const Args& args) try {                 \
-    check(#name, args);                             \
-    refuse_on_cpu_in_capture(args.device(), #name); \
-    ADJ_DISPATCH(args.device(), name, args);        \
-  } catch (const Error& error) {                    \
-    throw_of_op(error, #name);                      \
+#define ADJ_KERNEL(name, Args)                                  \
+  ADJ_DECLARE_KERNEL(name, Args)                                \
+  void name(const Args& args) try {                             \
+    check(#name, args);                                         \
+    refuse_on_cpu_in_capture(args.device(), #name);             \
+    const adj::detail::KernelSpan kernel(#name, args.device()); \
+    ADJ_DISPATCH(args.device(), name, args);                    \
+  } catch (const Error& error) {                                \
+    throw_of_op(error, #name);                                  \
   }
