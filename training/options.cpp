@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include "gnuplot.h"
 #include "loader.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/explain.h>
@@ -143,7 +142,6 @@ void OutputOptions::check_files(const Options& all) const {
   files.write("plot", plot);
   files.write("cuts", all.compute.cuts);
   if (!predict.empty()) expect_predictions_path("predict", predict);
-  if (!plot.empty()) require_gnuplot();
 }
 
 std::shared_ptr<Loader> BatchOptions::chosen() const {
@@ -289,7 +287,7 @@ std::vector<Options::Group> Options::groups() {
        {"quiet", &output.quiet, "", "no progress; with --json nothing but the object", false},
        {"metrics", &output.metrics, "FILE", "loss and metric by epoch, FILE.csv or FILE.jsonl", false},
        {"predict", &output.predict, "FILE", "what is predicted, FILE.csv, FILE.jsonl or FILE.h5", false},
-       {"plot", &output.plot, "FILE", "loss and metric over the epochs, FILE.svg (needs gnuplot)", false},
+       {"plot", &output.plot, "FILE", "loss and metric over the epochs, FILE.svg", false},
        {"checkpoint", &output.checkpoint, "FILE", "write the state of the training here", false},
        {"checkpoint-every", &output.checkpoint_every, "N", "every N epochs, and at the end", false},
        {"resume", &output.resume, "FILE", "go on from this checkpoint", false},

@@ -3,6 +3,7 @@
 #include "class_report.h"
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/explain.h>
+#include <adjoint/core/file.h>
 #include <adjoint/core/log.h>
 #include <adjoint/core/text.h>
 #include <adjoint/data/predictions.h>
@@ -223,8 +224,8 @@ void write_results(const Run& run) {
   const TrainingRecord& record = run.record();
   if (!o.metrics.empty()) write_metrics(o.metrics, task.metric, record.history);
   if (!o.plot.empty())
-    write_plot(o.plot, fmt::format("{} on {}", run.model(), task.data.name), task.metric, record.history,
-               record.results);
+    replace_file(o.plot, svg(training_chart(fmt::format("{} on {}", run.model(), task.data.name), task.metric,
+                                            record.history, record.results)));
   std::optional<ClassReport> report;
   if (o.report)
     report.emplace(task.examples.labels, run.output(), task.examples.y, run.examples().test,

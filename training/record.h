@@ -1,5 +1,6 @@
 #pragma once
 
+#include "chart.h"
 #include "metric.h"
 #include <adjoint/optim/checkpoint.h>
 
@@ -46,9 +47,9 @@ struct TrainingRecord {
 /// JSON lines, by the path's suffix.
 void write_metrics(const std::string& path, const Metric& metric, const std::vector<EpochRecord>& history);
 
-/// SVG of losses and the validation metric over the epochs, one curve a run and their mean, with each run's
-/// best epoch and the test metric there.
-void write_plot(const std::string& path, const std::string& title, const Metric& metric,
-                const std::vector<EpochRecord>& history, const std::vector<RunResult>& results);
+/// Losses and the validation metric over the epochs, one curve a run and their mean, with each run's best
+/// epoch and the test metric there.
+Chart training_chart(const std::string& title, const Metric& metric, const std::vector<EpochRecord>& history,
+                     const std::vector<RunResult>& results);
 
 }  // namespace adj::training
