@@ -18,14 +18,19 @@ struct Tick {
   std::string text;
 };
 
-/// At 1, 2 or 5 times a power of ten, some six; of a logarithmic axis at powers of ten.
+/// At 1, 2 or 5 times a power of ten, some six; of a logarithmic axis likewise, over many powers at these
+/// alone.
 std::vector<Tick> ticks_of(const Axis& axis) {
   std::vector<Tick> ticks;
   if (axis.logarithmic) {
-    const double first = std::ceil(std::log10(axis.low)), last = std::floor(std::log10(axis.high));
+    const double first = std::floor(std::log10(axis.low)), last = std::floor(std::log10(axis.high));
     const double step = std::max(1.0, std::ceil((last - first) / 8.0));
     for (double power = first; power <= last; power += step)
-      ticks.push_back({std::pow(10.0, power), fmt::format("{:g}", std::pow(10.0, power))});
+      for (const double times : {1.0, 2.0, 5.0}) {
+        const double at = times * std::pow(10.0, power);
+        if (at < axis.low || at > axis.high || (times > 1.0 && last - first > 3.0)) continue;
+        ticks.push_back({at, fmt::format("{:g}", at)});
+      }
     return ticks;
   }
   const double rough = (axis.high - axis.low) / 6.0, unit = std::pow(10.0, std::floor(std::log10(rough)));

@@ -27,9 +27,10 @@ svg text { fill: var(--ink); }
 svg .paper { fill: var(--paper); }
 svg .grid { stroke: var(--grid); }
 svg .rim { stroke: var(--paper); }
-table { border-collapse: collapse; font-size: 14px; }
+@media (prefers-color-scheme: dark) { svg svg, svg > circle, svg > path, svg > line:not(.grid) { filter: brightness(1.4); } }
+table { margin: 1rem 0; border-collapse: collapse; font-size: 14px; }
 th, td { padding: 2px 10px; text-align: right; border-bottom: 1px solid var(--grid); font-variant-numeric: tabular-nums; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child, .facts td { text-align: left; }
 td.share { background: linear-gradient(to right, color-mix(in srgb, var(--bar) 35%, transparent) var(--share), transparent var(--share)); }
 td.cell { background: color-mix(in srgb, var(--bar) var(--share), transparent); text-align: center; }
 </style>
@@ -46,7 +47,7 @@ std::string row(const std::vector<std::string>& cells, const char* tag = "td") {
 }
 
 std::string facts_table(const Report& report) {
-  std::string text = "<table>\n";
+  std::string text = "<table class=\"facts\">\n";
   for (const auto& [name, value] : report.facts) text += row({xml_text(name), xml_text(value)});
   return text + "</table>\n";
 }
