@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include "loader.h"
+#include "run_folder.h"
 #include <adjoint/core/error.h>
 #include <adjoint/core/explain.h>
 #include <adjoint/core/log.h>
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include <fmt/ranges.h>
@@ -126,10 +128,24 @@ void RunOptions::check() const {
     usage("--weight-decay: expected 0 or more, got {}", weight_decay);
 }
 
+void OutputOptions::use_run_folder() {
+  make_run_folder(run_dir, !resume.empty());
+  const auto place = [this](std::string& path, const char* name) {
+    if (path.empty()) path = (std::filesystem::path(run_dir) / name).string();
+  };
+  place(metrics, "metrics.csv");
+  place(checkpoint, "checkpoint.h5");
+  place(html, "report.html");
+  place(tensorboard, "");
+  if (profile) place(trace, "trace.json");
+}
+
 void OutputOptions::check_files(const Options& all) const {
   if (!metrics.empty() && !metrics.ends_with(".csv") && !metrics.ends_with(".jsonl"))
     usage("--metrics: expected FILE.csv or FILE.jsonl, got '{}'", metrics);
   if (!plot.empty() && !plot.ends_with(".svg")) usage("--plot: expected FILE.svg, got '{}'", plot);
+  if (!html.empty() && !html.ends_with(".html")) usage("--html: expected FILE.html, got '{}'", html);
+  if (!trace.empty() && !profile) usage("--trace: expected --profile beside it");
   RunFiles files;
   files.read("data", all.data.path);
   files.read("config", config);
@@ -140,6 +156,8 @@ void OutputOptions::check_files(const Options& all) const {
   files.write("metrics", metrics);
   files.write("predict", predict);
   files.write("plot", plot);
+  files.write("html", html);
+  files.write("trace", trace);
   files.write("cuts", all.compute.cuts);
   if (!predict.empty()) expect_predictions_path("predict", predict);
 }
@@ -288,6 +306,13 @@ std::vector<Options::Group> Options::groups() {
        {"metrics", &output.metrics, "FILE", "loss and metric by epoch, FILE.csv or FILE.jsonl", false},
        {"predict", &output.predict, "FILE", "what is predicted, FILE.csv, FILE.jsonl or FILE.h5", false},
        {"plot", &output.plot, "FILE", "loss and metric over the epochs, FILE.svg", false},
+       {"html", &output.html, "FILE", "a page on the training: curves, classes, degrees, profile, FILE.html",
+        false},
+       {"tensorboard", &output.tensorboard, "DIR", "write events for TensorBoard here, as it trains", false},
+       {"profile", &output.profile, "", "time and memory by op (on a GPU every kernel is waited for)", false},
+       {"trace", &output.trace, "FILE", "with --profile, all ops for chrome://tracing and Perfetto", false},
+       {"run-dir", &output.run_dir, "DIR",
+        "put options, metrics, checkpoint, page and events here, for `compare`", false},
        {"checkpoint", &output.checkpoint, "FILE", "write the state of the training here", false},
        {"checkpoint-every", &output.checkpoint_every, "N", "every N epochs, and at the end", false},
        {"resume", &output.resume, "FILE", "go on from this checkpoint", false},
@@ -343,6 +368,7 @@ void Options::apply() {
                   : data.aggregation == "scatter" ? Aggregation::scatter
                                                   : Aggregation::automatic);
   (void)Device::parse(compute.device);
+  if (!output.run_dir.empty()) output.use_run_folder();
   output.check_files(*this);
   if (!compute.cuts.empty()) cuts = std::make_shared<StoredCuts>(compute.cuts);
   kernels::set_cut_store(cuts);

@@ -74,8 +74,15 @@ struct OutputOptions {
   bool json = false, quiet = false;
   std::string metrics, predict, plot, checkpoint, resume;
   int64_t checkpoint_every = 10;
-  std::string config;  ///< file of options
+  std::string html;            ///< a page on the training (training/report.h)
+  std::string tensorboard;     ///< folder of events; of several runs a folder run-R in it for each
+  bool profile = false;        ///< time and memory by op
+  std::string trace, run_dir;  ///< of a profile; a folder for all of these
+  std::string config;          ///< file of options
 
+  /// Makes the folder that --run-dir names: there metrics, checkpoint, page, events and trace go that no
+  /// option says a place for.
+  void use_run_folder();
   /// Refuses, before anything is trained, files that cannot be written or that would overwrite an input or
   /// each other.
   void check_files(const Options& all) const;
@@ -126,6 +133,8 @@ struct Options {
       "mae for regression (auto: r2)";
 
   // What a command line was read to.
+
+  std::map<std::string, std::string> values = {};  ///< of all options, as text
 
   std::map<std::string, std::string> defaults = {};  ///< by option, as text: what the program had set
 

@@ -18,9 +18,9 @@ Outcome outcome_of(const Run& run);
 
 /// Writes what is predicted for every node or graph to --predict.
 void write_predictions(const Run& run);
-/// A training is over: writes --metrics and --plot, and prints what came of it, a few lines or, with --json,
-/// one JSON object, as docs/programs.md lists its members; with --report how well each class is told on the
-/// test examples of the last run.
+/// A training is over: writes --metrics, --plot, --html, --trace and the summary of --run-dir, and prints
+/// what came of it, a few lines or, with --json, one JSON object, as docs/programs.md lists its members; with
+/// --report how well each class is told on the test examples of the last run.
 void write_results(const Run& run);
 
 }  // namespace adj::training

@@ -33,26 +33,19 @@ std::string RunSummary::result_named(const std::string& name) const {
   return "";
 }
 
-RunFolder::RunFolder(std::string path, bool again) : path_(std::move(path)) {
+void make_run_folder(const std::string& folder, bool again) {
   std::error_code error;
-  fs::create_directories(path_, error);
-  if (error) data_fail("{}: {}", path_, error.message());
-  if (!again && fs::exists(file(kRun)))
+  fs::create_directories(folder, error);
+  if (error) data_fail("{}: {}", folder, error.message());
+  if (!again && fs::exists(fs::path(folder) / kRun))
     data_fail("{}: holds a run already, expected another folder, or --resume to go on from its checkpoint",
-              path_);
+              folder);
 }
 
-std::string RunFolder::file(const std::string& name) const { return (fs::path(path_) / name).string(); }
-
-void write_run(const RunFolder& folder, const RunSummary& run) {
-  const Json json{{"program", run.program},
-                  {"version", run.version},
-                  {"isa", run.isa},
-                  {"device", run.device},
-                  {"arguments", run.arguments},
-                  {"options", run.options},
-                  {"result", Json::parse(run.result)}};
-  replace_file(folder.file(kRun), written(json));
+void write_run(const std::string& folder, const RunSummary& run) {
+  const Json json{{"program", run.program}, {"version", run.version}, {"isa", run.isa},
+                  {"device", run.device},   {"options", run.options}, {"result", Json::parse(run.result)}};
+  replace_file((fs::path(folder) / kRun).string(), written(json));
 }
 
 RunSummary read_run(const std::string& folder) {
@@ -67,7 +60,6 @@ RunSummary read_run(const std::string& folder) {
                                      {"isa", &run.isa},
                                      {"device", &run.device}})
       *text = json.at(name).get<std::string>();
-    run.arguments = json.at("arguments").get<std::vector<std::string>>();
     run.options = json.at("options").get<std::map<std::string, std::string>>();
     run.result = json.at("result").dump();
     for (const auto& [name, value] : json.at("result").items())

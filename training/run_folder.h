@@ -9,9 +9,8 @@ namespace adj::training {
 
 /// What a run was and what came of it: the file run.json of a run's folder, which `compare` reads.
 struct RunSummary {
-  std::string program, version;  ///< "train_gcn", "0.1.0"
-  std::string isa, device;       ///< "avx512", "cuda:0"
-  std::vector<std::string> arguments = {};
+  std::string program, version;                     ///< "train_gcn", "0.1.0"
+  std::string isa, device;                          ///< "avx512", "cuda:0"
   std::map<std::string, std::string> options = {};  ///< all of them, as text
   std::string result = "{}";                        ///< a JSON object: what --json prints
   /// Members of `result` that are numbers or texts, as text, in order. Set by read_run().
@@ -21,21 +20,11 @@ struct RunSummary {
   std::string result_named(const std::string& name) const;
 };
 
-/// Where the files of one run go: metrics.csv, checkpoint.h5, report.html, TensorBoard's events, with a
-/// profile trace.json, and at the end run.json.
-class RunFolder {
- public:
-  /// Makes the folder. Throws DataError where it cannot be made, or holds a run that is over unless
-  /// `again` says that this one goes on from it.
-  explicit RunFolder(std::string path, bool again = false);
-  std::string file(const std::string& name) const;
-
- private:
-  std::string path_;
-};
-
+/// Makes the folder of a run, where --run-dir puts its files. Throws DataError where it cannot be made, or
+/// holds a run that is over, unless `again` says that this one goes on from it.
+void make_run_folder(const std::string& folder, bool again = false);
 /// Writes FOLDER/run.json. Throws DataError.
-void write_run(const RunFolder& folder, const RunSummary& run);
+void write_run(const std::string& folder, const RunSummary& run);
 /// Throws DataError naming the file and what is wrong with it.
 RunSummary read_run(const std::string& folder);
 

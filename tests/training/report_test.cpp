@@ -68,27 +68,25 @@ TEST_CASE("a report is one page without anything from elsewhere, and leaves out 
 TEST_CASE("a run's folder is read as it was written") {
   const TemporaryDirectory temporary;
   const std::string path = temporary.file("runs/a");
-  const RunFolder folder(path);
+  make_run_folder(path);
   const RunSummary run{
       .program = "train_gcn",
       .version = "0.1.0",
       .isa = "avx2",
       .device = "cpu",
-      .arguments = {"--lr", "0.1", "\xff"},
-      .options = {{"lr", "0.1"}},
+      .options = {{"lr", "0.1"}, {"data", "\xff"}},
       .result = R"({"metric": "accuracy", "test_acc": 0.8125, "report": {"a": 1}, "val_loss": null})"};
-  write_run(folder, run);
+  write_run(path, run);
   const RunSummary read = read_run(path);
   CHECK((read.program == run.program && read.version == run.version && read.isa == run.isa &&
          read.device == run.device));
-  CHECK(read.arguments == std::vector<std::string>{"--lr", "0.1", "\xef\xbf\xbd"});
-  CHECK(read.options == run.options);
+  CHECK(read.options == std::map<std::string, std::string>{{"lr", "0.1"}, {"data", "\xef\xbf\xbd"}});
   CHECK(read.result_named("test_acc") == "0.8125");
   CHECK(read.result_named("metric") == "accuracy");
   CHECK(read.result_named("val_loss") == "null");
   CHECK(read.result_named("report") == "");
-  CHECK(mentions(error_of<DataError>([&] { RunFolder again(path); }), {path, "holds a run already"}));
-  CHECK_NOTHROW(RunFolder(path, /*again=*/true));
+  CHECK(mentions(error_of<DataError>([&] { make_run_folder(path); }), {path, "holds a run already"}));
+  CHECK_NOTHROW(make_run_folder(path, /*again=*/true));
 }
 
 TEST_CASE("what is no run is refused, naming the file") {
@@ -99,5 +97,5 @@ TEST_CASE("what is no run is refused, naming the file") {
   CHECK(mentions(error_of<DataError>([&] { read_run(folder); }), "run.json"));
   std::ofstream(temporary.file("run.json")) << "{";
   CHECK(mentions(error_of<DataError>([&] { read_run(folder); }), "run.json"));
-  CHECK(mentions(error_of<DataError>([&] { RunFolder(temporary.file("run.json")); }), "run.json"));
+  CHECK(mentions(error_of<DataError>([&] { make_run_folder(temporary.file("run.json")); }), "run.json"));
 }

@@ -69,7 +69,7 @@ class RunFolder(unittest.TestCase):
         self.assertEqual({path.name for path in self.b.glob("run-*")}, {"run-1", "run-2"})
         run = json.loads((self.a / "run.json").read_text())
         self.assertEqual((run["program"], run["device"], run["options"]["lr"]), ("train_gcn", "cpu", "0.02"))
-        self.assertIn("--profile", run["arguments"])
+        self.assertEqual(run["options"]["profile"], "true")
         copy = shutil.copytree(self.a, self.folder / "copy")
         program("train_gcn", "--run-dir", copy, "--epochs", "30", "--lr", "0.02", "--resume", copy / "checkpoint.h5")
         again = subprocess.run([BIN / "train_gcn", "--run-dir", self.a], capture_output=True, text=True)
