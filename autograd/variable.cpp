@@ -3,6 +3,7 @@
 #include <adjoint/autograd/tape.h>
 #include <adjoint/autograd/variable.h>
 #include <adjoint/core/allocator.h>
+#include <adjoint/core/profile.h>
 #include <adjoint/kernels/elementwise/elementwise.h>
 
 #include <algorithm>
@@ -292,6 +293,7 @@ void Var::backward(Tensor seed) const {
   ADJ_CHECK(seed.shape() == shape() && seed.dtype() == dtype() && seed.device() == device(),
             "backward: seed gradient {} for a value {}", seed.str(), value().str());
   const NoGrad nothing_is_recorded;
+  const detail::BackwardPass backward_pass;
   std::vector<std::shared_ptr<GradientSlot>> root{impl_->slot};
   ReadyLeaves leaves(root[0]);
   Gradients(root).add(0, std::move(seed));

@@ -8,6 +8,7 @@
 // cap follows the recent live peak, so that a training step finds what the previous one freed. A request
 // never takes a block of more than twice its size, since it would hold all of it.
 #include <adjoint/core/allocator.h>
+#include <adjoint/core/profile.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/stream.h>
 
@@ -353,8 +354,13 @@ MemoryPoolScope::MemoryPoolScope(std::shared_ptr<MemoryPool> pool)
 MemoryPoolScope::~MemoryPoolScope() { scoped_pool = std::move(outer_); }
 
 AllocationScope::AllocationScope(const char* name, Inputs inputs, const void* of)
-    : outer_(std::exchange(detail::current_scope, this)), name_(name), inputs_(inputs), of_(of) {}
-AllocationScope::~AllocationScope() { detail::current_scope = outer_; }
+    : outer_(std::exchange(detail::current_scope, this)), name_(name), inputs_(inputs), of_(of) {
+  if (profiling()) detail::begin_span(this, name, detail::SpanKind::op);
+}
+AllocationScope::~AllocationScope() {
+  if (profiling()) detail::end_span(this);
+  detail::current_scope = outer_;
+}
 
 const char* AllocationScope::name() {
   return detail::current_scope == nullptr ? nullptr : detail::current_scope->name_;
@@ -411,7 +417,10 @@ Chunk* allocate(Device device, size_t bytes, const Shape& shape, DType dtype) {
       chunk = pool->take(rounded, owners);
     stats = device_totals.stats;
   }
-  if (chunk != nullptr) return chunk;
+  if (chunk != nullptr) {
+    if (profiling()) profile_allocation(rounded, stats.current);
+    return chunk;
+  }
   size_t free_bytes = 0, total_bytes = 0;
   runtime(device).memory_info(&free_bytes, &total_bytes);
   throw OutOfMemory(fmt::format(

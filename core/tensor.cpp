@@ -1,6 +1,7 @@
 #include <adjoint/core/allocator.h>
 #include <adjoint/core/convert.h>
 #include <adjoint/core/detail/dispatch.h>
+#include <adjoint/core/profile.h>
 #include <adjoint/core/runtime.h>
 #include <adjoint/core/stream.h>
 #include <adjoint/core/tensor.h>
@@ -41,6 +42,15 @@ struct Tensor::Storage {
   static inline std::atomic<uint64_t> next_id{0};
 };
 
+namespace {
+
+/// Bytes between the host and `device`.
+detail::KernelSpan copy_span(Device device, size_t bytes) {
+  return detail::KernelSpan("copy", device, detail::SpanKind::copy, bytes);
+}
+
+}  // namespace
+
 Tensor Tensor::empty(Shape shape, DType dtype, Device device) {
   Tensor tensor;
   tensor.shape_ = shape;
@@ -66,6 +76,7 @@ Tensor Tensor::from_bytes(const void* values, size_t count, Shape shape, DType d
   ADJ_CHECK(static_cast<int64_t>(count) == shape.numel(), "tensor of shape {}: expected {} values, got {}",
             shape.str(), shape.numel(), count);
   Tensor tensor = empty(shape, dtype, device);
+  const auto span = copy_span(device, tensor.bytes());
   runtime(device).copy_from_host(tensor.raw_mutable_data(), values, tensor.bytes());
   return tensor;
 }
@@ -218,11 +229,14 @@ void Tensor::copy_(const Tensor& source) {
   if (here == there) {
     runtime(here).copy_within(raw_mutable_data(), source.raw_data(), bytes());
   } else if (there.is_cpu()) {
+    const auto span = copy_span(here, bytes());
     runtime(here).copy_from_host(raw_mutable_data(), source.raw_data(), bytes());
   } else if (here.is_cpu()) {
+    const auto span = copy_span(there, bytes());
     runtime(there).copy_to_host(raw_mutable_data(), source.raw_data(), bytes());
   } else {
     const Tensor on_host = source.to(Device::cpu());
+    const auto span = copy_span(here, bytes());
     runtime(here).copy_from_host(raw_mutable_data(), on_host.raw_data(), bytes());
   }
 }
@@ -243,6 +257,7 @@ double Tensor::item() const {
 
 void Tensor::copy_to_host(void* to, DType expected) const {
   const void* from = address(expected);
+  const auto span = copy_span(device(), bytes());
   runtime(device()).copy_to_host(to, from, bytes());
 }
 

@@ -124,15 +124,6 @@ inline Outcome run_in_shell(const std::string& before, const std::string& how, c
   return run("/bin/sh", words);
 }
 
-inline bool have_gnuplot() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (access((folder + "/gnuplot").c_str(), X_OK) == 0) return true;
-  MESSAGE("skipped: no gnuplot");
-  return false;
-}
-
 /// True for this status and one line on stderr that mentions every part.
 inline bool fails_with(const Outcome& outcome, int status, const Words& parts) {
   const bool one_line = lines_of(outcome.err).size() == 1 && outcome.err.ends_with('\n');
